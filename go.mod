@@ -1,0 +1,3 @@
+module gridbuf
+
+go 1.26
