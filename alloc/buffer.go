@@ -1,0 +1,57 @@
+package alloc
+
+// #include "heap.h"
+import "C"
+
+import "unsafe"
+
+// Buffer is a plan plus memory.
+type Buffer struct {
+	Plan *Plan
+	data unsafe.Pointer
+}
+
+// New takes memory for a plan from the heap; its contents are undefined. Free
+// gives it back.
+func New(p *Plan) (*Buffer, error) {
+	if p.Device == GPU || p.Memory != Plain {
+		return nil, &Error{RuntimeError, "alloc.New: only plain host memory is served here"}
+	}
+	want := p.want()
+	for {
+		var data unsafe.Pointer
+		var fresh C.int
+		switch C.gb_take(&want, &data, &fresh) {
+		case C.GB_TAKEN:
+			return &Buffer{p, data}, nil
+		case C.GB_OVER_LIMIT:
+			return nil, memoryErrorf("cannot allocate %d bytes: %s", p.AllocBytes, Statistics())
+		}
+		if err := Refill(p.AllocBytes); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Data is the address of element 0. The memory is C memory: it may be handed to C.
+func (b *Buffer) Data() unsafe.Pointer { return b.data }
+
+// ID names the buffer for good: an address comes back, an ID never does.
+func (b *Buffer) ID() uint64 { return uint64(C.gb_block_id(b.data)) }
+
+// Bytes is the memory from element 0 to the end of the padding.
+func (b *Buffer) Bytes() []byte { return unsafe.Slice((*byte)(b.data), b.Plan.Span) }
+
+// Share keeps the memory alive for one more holder; each holder calls Free once.
+func (b *Buffer) Share() *Buffer {
+	C.gb_share(b.data)
+	return &Buffer{b.Plan, b.data}
+}
+
+// Free gives the memory back once every holder has done so.
+func (b *Buffer) Free() {
+	if b.data != nil {
+		C.gb_release(b.data)
+		b.data = nil
+	}
+}

@@ -1,0 +1,18 @@
+// Package alloc lays out and allocates grid memory.
+//
+// A [Spec] says what is wanted: a shape, an item size, a backend preset, an
+// aligned index. [NewPlan] answers it without touching memory: strides, padding,
+// offset and size, all of which [Plan] keeps for good. [New] takes a block for a
+// plan from the heap and returns a [Buffer].
+//
+// # Memory
+//
+// Blocks are C memory, never the Go heap: running out of Go heap kills the
+// process, running out of C memory is an error. The heap that circulates blocks
+// is C (heap.c) so that freeing one needs no Go, from any thread and also in a
+// forked child; Go decides what to map and when (refill.go).
+//
+// Names follow the field: a layout gives the rank of every index's stride
+// (0 = largest), the aligned index is the element that sits on the alignment
+// boundary, padding is what rows are rounded up to.
+package alloc

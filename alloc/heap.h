@@ -1,0 +1,83 @@
+/* heap.h: the block heap. C circulates blocks, Go maps memory.
+ *
+ * A slab is one mapping: many blocks of one small size class, or a single large
+ * block. A free block waits on its slab's list; a slab with free blocks waits
+ * in its bin, the one used last in front. Taking and releasing a block is a few
+ * pointer moves under one lock, needs no Go and no Python, and works on any thread
+ * and in a forked child. A slab with no block in use is cache: it is unmapped,
+ * the least recently used first, when the cache outgrows its bound.
+ *
+ * Every block carries a gb_header just below its data, so that the pointer that
+ * NumPy or a DLPack consumer holds is all that is needed to release it.
+ */
+#ifndef GRIDBUF_HEAP_H
+#define GRIDBUF_HEAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GB_BLOCK_ALIGN 64          /* every block starts at a multiple of this */
+#define GB_SMALL_MAX (64 << 10)    /* largest block that shares a slab */
+
+typedef struct gb_slab gb_slab;
+
+typedef struct gb_header {
+    gb_slab *slab;
+    char *block;       /* where the block starts */
+    uint64_t id;       /* never used again */
+    int32_t shares;    /* views and capsules that keep the block; atomic */
+    uint32_t magic;    /* GB_LIVE or GB_FREED */
+} gb_header;
+
+#define GB_LIVE 0x67624c56u
+#define GB_FREED 0x67624652u
+#define GB_LEAD ((int64_t)sizeof(gb_header) + 8)   /* room below the data */
+
+/* What a block must satisfy: data == offset (mod boundary). */
+typedef struct gb_want {
+    int64_t span;       /* bytes from element 0 on */
+    int64_t boundary;   /* bytes; any positive number */
+    int64_t offset;     /* 0 <= offset < boundary */
+    int64_t reserve;    /* gb_reserve(span, boundary) */
+} gb_want;
+
+typedef struct gb_heap_stats {
+    int64_t live_bytes, cached_bytes, peak_bytes, live_buffers;
+    int64_t allocations, hits, misses, limit, cache_bound;
+} gb_heap_stats;
+
+/* Results of gb_take. */
+enum { GB_TAKEN = 0, GB_NEED_SLAB = 1, GB_OVER_LIMIT = 2 };
+
+/* How many bytes a block for (span, boundary) reserves; a multiple of 64. */
+int64_t gb_reserve(int64_t span, int64_t boundary);
+
+/* gb_take gives a block or says why not. fresh is set to 1 when the block's memory
+ * is known to be zero. */
+int gb_take(const gb_want *want, void **data, int *fresh);
+
+/* gb_slab_bytes is how much to map for a block of this size; gb_add_slab hands the
+ * mapping over. gb_map and gb_unmap are the system calls; gb_map returns NULL with
+ * errno set. */
+int64_t gb_slab_bytes(int64_t reserve);
+int gb_add_slab(int64_t reserve, void *memory, int64_t bytes);
+void *gb_map(int64_t bytes);
+void gb_unmap(void *memory, int64_t bytes);
+
+/* gb_refill maps and adds a slab without Go, for a forked child. 0 or -1. */
+int gb_refill(int64_t reserve);
+
+void gb_share(void *data);      /* one more view keeps the block */
+void gb_release(void *data);    /* one fewer; the last one frees it */
+uint64_t gb_block_id(const void *data);
+int64_t gb_block_bytes(const void *data);   /* usable from data to the end */
+
+int64_t gb_trim(int64_t keep);  /* unmap cached slabs down to keep bytes; bytes given back */
+void gb_get_stats(gb_heap_stats *out);
+void gb_set_limit(int64_t limit);        /* bytes of live blocks; < 0 none */
+void gb_set_cache_bound(int64_t bytes);
+
+/* Set in a forked child, where Go must not be entered any more. */
+extern int gb_forked;
+
+#endif

@@ -1,0 +1,132 @@
+package alloc
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func plan(t *testing.T, n int64) *Plan {
+	t.Helper()
+	p, err := NewPlan(&Spec{Shape: []int64{n}, ItemSize: 1, Preset: preset(t, "C"), Padding: PadAsPreset})
+	require.NoError(t, err)
+	return p
+}
+
+func TestBlocksAreReusedAndCounted(t *testing.T) {
+	before := Statistics()
+	for _, n := range []int64{0, 1, 8000, 60 << 10, 1 << 20, 42 << 20} {
+		p := plan(t, n)
+		a, err := New(p)
+		require.NoError(t, err)
+		id, at := a.ID(), a.Data()
+		assert.Equal(t, before.LiveBytes+p.AllocBytes, Statistics().LiveBytes)
+		a.Free()
+		b, err := New(p)
+		require.NoError(t, err)
+		assert.Equal(t, at, b.Data(), "the block used last comes back first")
+		assert.NotEqual(t, id, b.ID(), "but its id does not")
+		b.Free()
+	}
+	after := Statistics()
+	assert.Equal(t, before.LiveBytes, after.LiveBytes)
+	assert.Equal(t, before.LiveBuffers, after.LiveBuffers)
+	assert.Greater(t, after.CachedBytes, int64(0))
+	Trim()
+	assert.Less(t, Statistics().CachedBytes, after.CachedBytes)
+}
+
+func TestTheCacheIsBounded(t *testing.T) {
+	defer SetCacheBound(1 << 30)
+	SetCacheBound(4 << 20)
+	var held []*Buffer
+	for range 64 {
+		b, err := New(plan(t, 1<<20))
+		require.NoError(t, err)
+		held = append(held, b)
+	}
+	for _, b := range held {
+		b.Free()
+	}
+	assert.LessOrEqual(t, Statistics().CachedBytes, int64(8<<20))
+}
+
+func TestSharedBlocksLiveUntilTheLastHolder(t *testing.T) {
+	live := Statistics().LiveBuffers
+	a, err := New(plan(t, 100))
+	require.NoError(t, err)
+	b := a.Share()
+	a.Free()
+	assert.Equal(t, live+1, Statistics().LiveBuffers)
+	b.Bytes()[99] = 1
+	b.Free()
+	assert.Equal(t, live, Statistics().LiveBuffers)
+}
+
+func TestLimit(t *testing.T) {
+	defer SetLimit(-1)
+	SetLimit(Statistics().LiveBytes + 1<<20)
+	_, err := New(plan(t, 2<<20))
+	var refusal *Error
+	require.ErrorAs(t, err, &refusal)
+	assert.Equal(t, MemoryError, refusal.Kind)
+	assert.Contains(t, err.Error(), "limit")
+	b, err := New(plan(t, 1<<10))
+	require.NoError(t, err)
+	b.Free()
+}
+
+// empty is a source that has nothing left.
+type empty struct{}
+
+func (empty) Map(int64) (unsafe.Pointer, error) { return nil, errors.New("nothing left") }
+func (empty) Unmap(unsafe.Pointer, int64)       {}
+
+func TestOutOfMemoryIsAnErrorAndTrimsFirst(t *testing.T) {
+	b, err := New(plan(t, 1<<20))
+	require.NoError(t, err)
+	b.Free()
+	var refusal *Error
+	require.ErrorAs(t, refillFrom(empty{}, 1<<20), &refusal)
+	assert.Equal(t, MemoryError, refusal.Kind)
+	assert.Contains(t, refusal.Message, "nothing left")
+}
+
+func TestManyThreads(t *testing.T) {
+	live := Statistics()
+	var group sync.WaitGroup
+	for w := range 8 {
+		group.Go(func() {
+			var held []*Buffer
+			for i := range 2000 {
+				p := plan(t, int64((i*37+w*101)%5000))
+				b, err := New(p)
+				if !assert.NoError(t, err) {
+					return
+				}
+				if len(b.Bytes()) > 0 {
+					b.Bytes()[0] = byte(w)
+				}
+				held = append(held, b)
+				if len(held) > 20 {
+					first := held[0]
+					if first.Plan.Bytes > 0 {
+						assert.Equal(t, byte(w), first.Bytes()[0])
+					}
+					first.Free()
+					held = held[1:]
+				}
+			}
+			for _, b := range held {
+				b.Free()
+			}
+		})
+	}
+	group.Wait()
+	assert.Equal(t, live.LiveBytes, Statistics().LiveBytes)
+	assert.Equal(t, live.LiveBuffers, Statistics().LiveBuffers)
+}

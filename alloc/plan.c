@@ -1,0 +1,45 @@
+/* plan.c: the memory of plans and geometries, and what follows from their strides. */
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t gb_geometry_bytes(int ndim) { return (3 * (int64_t)sizeof(int64_t) + (int64_t)sizeof(int32_t)) * ndim; }
+
+void gb_geometry_place(gb_geometry *g, int ndim, void *memory) {
+    g->ndim = ndim;
+    g->shape = memory;
+    g->strides = g->shape + ndim;
+    g->steps = g->strides + ndim;
+    g->dims = (int32_t *)(g->steps + ndim);
+}
+
+void gb_geometry_finish(gb_geometry *g) {
+    int64_t item = g->itemsize, c = item, f = item, size = 1;
+    int is_c = 1, is_f = 1, whole = item > 0;
+    for (int i = 0; i < g->ndim; i++) size *= g->shape[i];
+    for (int i = 0; i < g->ndim; i++) {
+        int k = g->ndim - 1 - i;
+        if (g->shape[i] != 1) { is_f &= g->strides[i] == f; f *= g->shape[i]; }
+        if (g->shape[k] != 1) { is_c &= g->strides[k] == c; c *= g->shape[k]; }
+        whole = whole && g->strides[i] % item == 0;
+        g->steps[i] = whole ? g->strides[i] / item : 0;
+    }
+    if (size == 0) is_c = is_f = 1;
+    g->size = size;
+    g->nbytes = size * item;
+    g->whole_steps = whole;
+    g->flags = (is_c ? GB_C_CONTIGUOUS : 0) | (is_f ? GB_F_CONTIGUOUS : 0);
+}
+
+gb_plan *gb_plan_new(int ndim) {
+    int64_t lists = gb_geometry_bytes(ndim) + (ndim & 1) * (int64_t)sizeof(int32_t);   /* keep what follows aligned */
+    gb_plan *p = calloc(1, sizeof *p + lists + (2 * sizeof(int64_t) + sizeof(int32_t)) * ndim);
+    if (!p) return NULL;
+    char *memory = (char *)(p + 1);
+    gb_geometry_place(&p->geometry, ndim, memory);
+    p->padded_shape = (int64_t *)(memory + lists);
+    p->aligned_index = p->padded_shape + ndim;
+    p->layout = (int32_t *)(p->aligned_index + ndim);
+    return p;
+}

@@ -1,0 +1,242 @@
+package alloc
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Plan is the answer to a Spec: everything that can be known without memory.
+// It is immutable; the slices must not be written to.
+type Plan struct {
+	Shape         []int64
+	Strides       []int64 // bytes
+	PaddedShape   []int64
+	AlignedIndex  []int64
+	Layout        []int // rank of each index's stride, 0 = largest
+	Dims          []Dim
+	ItemSize      int64
+	ByteAlignment int64 // the boundary the aligned element sits on, bytes
+	Offset        int64 // address of element 0 modulo ByteAlignment
+	Size          int64 // elements
+	Bytes         int64 // of the elements alone
+	Span          int64 // of the elements and their padding
+	AllocBytes    int64 // what a block for this plan reserves
+	Device        Device
+	DeviceID      int
+	Memory        Memory
+}
+
+// NewPlan works out a request. The rule is seed 001's, as the storages document
+// settles it: rows are padded to the alignment, and the aligned element sits on
+// the boundary.
+func NewPlan(s *Spec) (*Plan, error) {
+	n := len(s.Shape)
+	if n > MaxDims {
+		return nil, valueErrorf("shape: %d dimensions; at most %d are allowed", n, MaxDims)
+	}
+	ints := make([]int64, 4*n)
+	p := &Plan{
+		Shape: ints[:n:n], Strides: ints[n : 2*n : 2*n], PaddedShape: ints[2*n : 3*n : 3*n], AlignedIndex: ints[3*n:],
+		Layout: make([]int, n), Dims: make([]Dim, n), ItemSize: s.ItemSize, Memory: s.Memory,
+		Device: s.Preset.Device, DeviceID: s.DeviceID,
+	}
+	if s.Device != AnyDevice {
+		p.Device = s.Device
+	}
+	copy(p.Shape, s.Shape)
+	for _, step := range [...]func(*Spec) error{p.setDims, p.setLayout, p.setAlignedIndex, p.setStrides, p.setOffset} {
+		if err := step(s); err != nil {
+			return nil, err
+		}
+	}
+	p.AllocBytes = reserved(p.Span, p.ByteAlignment)
+	return p, nil
+}
+
+// setDims names the indices; those of a sub-shape dtype become data dimensions,
+// numbered on from the ones present.
+func (p *Plan) setDims(s *Spec) error {
+	base := p.Dims[:len(s.Shape)-s.SubShape]
+	if s.Dims == nil {
+		for i := range base {
+			base[i] = I + Dim(i)
+		}
+	} else if len(s.Dims) != len(base) {
+		return valueErrorf("dimensions: %d given for a shape of %d indices %v; they must be as many", len(s.Dims), len(base), s.Shape[:len(base)])
+	}
+	copy(base, s.Dims)
+	next := Dim(0)
+	for _, d := range base {
+		next = max(next, d+1)
+	}
+	for i := range p.Dims[len(base):] {
+		p.Dims[len(base)+i] = next + Dim(i)
+	}
+	return checkDims(p.Dims)
+}
+
+// setLayout ranks the strides. A layout given without the indices of a sub-shape
+// dtype puts those slowest, where the presets put data dimensions.
+func (p *Plan) setLayout(s *Spec) error {
+	if s.Layout == nil {
+		s.Preset.layout(p.Dims, p.Layout)
+		return nil
+	}
+	given, slower := len(s.Layout), 0
+	if given == len(s.Shape)-s.SubShape {
+		slower = s.SubShape
+	} else if given != len(s.Shape) {
+		return valueErrorf("layout: %v has %d entries for %d indices; give one rank for each", s.Layout, given, len(s.Shape))
+	}
+	var seen uint64
+	for i, r := range s.Layout {
+		if r < 0 || r >= given || seen&(1<<r) != 0 {
+			return valueErrorf("layout: %v is not a permutation of 0 to %d (0 = largest stride)", s.Layout, given-1)
+		}
+		seen |= 1 << r
+		p.Layout[i] = r + slower
+	}
+	for i := range slower {
+		p.Layout[given+i] = i
+	}
+	return nil
+}
+
+func (p *Plan) setAlignedIndex(s *Spec) error {
+	if s.AlignedIndex == nil {
+		return nil
+	}
+	if n := len(s.Shape) - s.SubShape; len(s.AlignedIndex) != n {
+		return valueErrorf("aligned_index: %v has %d entries for %d indices; give one for each", s.AlignedIndex, len(s.AlignedIndex), n)
+	}
+	for _, a := range s.AlignedIndex {
+		if a < 0 {
+			return valueErrorf("aligned_index: %v has a negative entry; entries count elements from 0", s.AlignedIndex)
+		}
+	}
+	copy(p.AlignedIndex, s.AlignedIndex)
+	return nil
+}
+
+// setStrides pads the fastest index and accumulates strides, fastest first.
+func (p *Plan) setStrides(s *Spec) error {
+	if err := p.setBoundary(s); err != nil {
+		return err
+	}
+	row := p.rowItems(s)
+	p.Size, p.Span = 1, p.ItemSize
+	var byRank [MaxDims]int
+	for i, r := range p.Layout {
+		byRank[r] = i
+	}
+	for rank := len(p.Shape) - 1; rank >= 0; rank-- {
+		i := byRank[rank]
+		n := p.Shape[i]
+		if n < 0 {
+			return valueErrorf("shape: %v has a negative entry; sizes are 0 or more", s.Shape)
+		}
+		p.PaddedShape[i] = n
+		if rank == len(p.Shape)-1 && row > 1 {
+			if n > math.MaxInt64-row {
+				return tooBig(s)
+			}
+			p.PaddedShape[i] = roundUp(n, row)
+		}
+		p.Strides[i] = p.Span
+		var ok1, ok2 bool
+		p.Span, ok1 = multiply(p.Span, max(p.PaddedShape[i], 1))
+		p.Size, ok2 = multiply(p.Size, max(n, 1))
+		if !ok1 || !ok2 {
+			return tooBig(s)
+		}
+	}
+	for _, n := range p.Shape {
+		if n == 0 {
+			p.Size = 0
+		}
+	}
+	if p.Span > math.MaxInt64/2-2*maxBoundary {
+		return tooBig(s)
+	}
+	p.Bytes = p.Size * p.ItemSize
+	return nil
+}
+
+// setBoundary finds what the aligned element sits on: the byte alignment, raised
+// to a common multiple with the preset's alignment where that is more than one item.
+func (p *Plan) setBoundary(s *Spec) error {
+	p.ByteAlignment = s.ByteAlignment
+	if s.ByteAlignment == 0 {
+		p.ByteAlignment = 64
+		if p.Device == GPU {
+			p.ByteAlignment = 256
+		}
+	}
+	if p.ByteAlignment < 1 || p.ByteAlignment&(p.ByteAlignment-1) != 0 || p.ByteAlignment > maxByteAlignment {
+		return valueErrorf("byte_alignment: %d is not allowed; give a power of two from 1 to %d (bytes)", s.ByteAlignment, int64(maxByteAlignment))
+	}
+	if s.Alignment < 0 || s.Alignment > maxAlignment {
+		return valueErrorf("alignment: %d items is not in the allowed range 1 to %d", s.Alignment, int64(maxAlignment))
+	}
+	if a := s.alignment(); a > 1 {
+		item := max(p.ItemSize, 1)
+		if item > maxBoundary/a {
+			return valueErrorf("dtype: an alignment of %d items of %d bytes is more than the largest boundary, %d bytes", a, item, int64(maxBoundary))
+		}
+		unit := a * item
+		boundary, ok := multiply(unit/gcd(unit, p.ByteAlignment), p.ByteAlignment)
+		if !ok || boundary > maxBoundary {
+			return valueErrorf("byte_alignment: %d and an alignment of %d bytes meet only beyond the largest boundary, %d bytes", p.ByteAlignment, unit, int64(maxBoundary))
+		}
+		p.ByteAlignment = boundary
+	}
+	return nil
+}
+
+// rowItems is what the fastest index is rounded up to, in items.
+func (p *Plan) rowItems(s *Spec) int64 {
+	switch {
+	case s.Padding == PadAsPreset:
+		return s.alignment()
+	case s.Padding == PadToBoundary:
+		return p.ByteAlignment / gcd(p.ByteAlignment, max(p.ItemSize, 1))
+	}
+	return s.Padding
+}
+
+func (s *Spec) alignment() int64 {
+	if s.Alignment > 0 {
+		return s.Alignment
+	}
+	return s.Preset.Alignment
+}
+
+// setOffset places element 0 so that the aligned element is on the boundary.
+func (p *Plan) setOffset(*Spec) error {
+	b := uint64(p.ByteAlignment)
+	var distance uint64
+	for i, a := range p.AlignedIndex {
+		hi, lo := bits.Mul64(uint64(a)%b, uint64(p.Strides[i])%b)
+		distance = (distance + bits.Rem64(hi, lo, b)) % b
+	}
+	p.Offset = int64((b - distance) % b)
+	return nil
+}
+
+func tooBig(s *Spec) error {
+	return valueErrorf("shape: %v of %d-byte items is larger than any memory (2^63 bytes)", s.Shape, s.ItemSize)
+}
+
+func multiply(a, b int64) (int64, bool) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	return int64(lo), hi == 0 && lo <= math.MaxInt64
+}
+
+func roundUp(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,45 @@
+/* plan.h: a plan as the C side keeps it: the answer to one request, frozen.
+ *
+ * A gb_geometry is what every export needs; its lists point behind the struct that
+ * owns it. A gb_plan is one allocation, made by gb_plan_new and released by free.
+ */
+#ifndef GRIDBUF_PLAN_H
+#define GRIDBUF_PLAN_H
+
+#include "heap.h"
+
+#define GB_MAXDIMS 32
+
+enum { GB_C_CONTIGUOUS = 1, GB_F_CONTIGUOUS = 2 };
+
+typedef struct gb_geometry {
+    int32_t ndim, flags;
+    int64_t itemsize;
+    int64_t size;        /* elements */
+    int64_t nbytes;      /* of the elements alone */
+    int64_t *shape;
+    int64_t *strides;    /* bytes */
+    int64_t *steps;      /* items; strides where itemsize does not divide them are not exportable */
+    int32_t *dims;       /* -3 I, -2 J, -1 K, else the data dimension's number */
+    int32_t whole_steps; /* every stride is a multiple of itemsize */
+} gb_geometry;
+
+typedef struct gb_plan {
+    gb_geometry geometry;
+    gb_want want;            /* what a block must satisfy; want.boundary is the byte alignment */
+    int64_t *padded_shape, *aligned_index;
+    int32_t *layout;
+    int32_t device, device_id, memory;   /* alloc.Device, alloc.Memory */
+} gb_plan;
+
+/* Bytes of the lists of a geometry, to be placed at memory by gb_geometry_place. */
+int64_t gb_geometry_bytes(int ndim);
+void gb_geometry_place(gb_geometry *g, int ndim, void *memory);
+
+/* Fill in what follows from shape, strides and itemsize. */
+void gb_geometry_finish(gb_geometry *g);
+
+/* A plan with room for ndim indices, or NULL. */
+gb_plan *gb_plan_new(int ndim);
+
+#endif

@@ -1,0 +1,150 @@
+package alloc
+
+import (
+	"sort"
+	"strings"
+	"sync"
+)
+
+// Order says how a preset turns dimensions into a layout.
+type Order int
+
+// Presets order by name; C and F are NumPy's orders, by position.
+const (
+	ByName Order = iota
+	ByIndex
+	ByIndexReversed
+	ByCaller // the layout comes with every request (a Python function computes it)
+)
+
+// Preset is what a backend wants of its arrays.
+type Preset struct {
+	Name      string
+	Order     Order
+	Axes      string // for ByName: the cartesian axes, slowest first, such as "KJI"
+	Alignment int64  // items; 1 pads nothing
+	Device    Device
+}
+
+// The presets that always exist: gt4py 1.2's registry, GDP-3's names, NumPy's orders.
+var builtin = []Preset{
+	{"C", ByIndex, "", 1, CPU},
+	{"F", ByIndexReversed, "", 1, CPU},
+	{"numpy", ByName, "IJK", 1, CPU},
+	{"debug", ByName, "IJK", 1, CPU},
+	{"gt:cpu_kfirst", ByName, "IJK", 1, CPU},
+	{"gt:cpu_ifirst", ByName, "KJI", 1, CPU},
+	{"gt:gpu", ByName, "KJI", 32, GPU},
+	{"dace:cpu", ByName, "KIJ", 1, CPU},
+	{"dace:cpu_kfirst", ByName, "IJK", 1, CPU},
+	{"dace:cpu_KJI", ByName, "KJI", 1, CPU},
+	{"dace:gpu", ByName, "KJI", 1, GPU},
+	{"dace:gpu_IJK", ByName, "IJK", 1, GPU},
+	{"gtx86", ByName, "IJK", 1, CPU},
+	{"gtmc", ByName, "JKI", 8, CPU},
+	{"gtcuda", ByName, "KJI", 32, GPU},
+	{"cuda", ByName, "KJI", 32, GPU},
+}
+
+// registry numbers presets for good: a name registered again gets a new number,
+// so that plans cached under the old number stay what they were.
+var registry = struct {
+	sync.RWMutex
+	presets []Preset
+	number  map[string]int
+}{number: map[string]int{}}
+
+func init() {
+	for _, p := range builtin {
+		registry.number[p.Name] = len(registry.presets)
+		registry.presets = append(registry.presets, p)
+	}
+}
+
+// Register adds a preset and returns its number. A built-in name cannot be taken.
+func Register(p Preset) (int, error) {
+	if p.Name == "" {
+		return 0, valueErrorf("name: a backend needs a non-empty name")
+	}
+	if p.Order == ByName && sortedLetters(p.Axes) != "IJK" {
+		return 0, valueErrorf("layout: %q does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"", p.Axes)
+	}
+	if p.Alignment < 1 || p.Alignment > maxAlignment {
+		return 0, valueErrorf("alignment: %d items is not in the allowed range 1 to %d", p.Alignment, int64(maxAlignment))
+	}
+	registry.Lock()
+	defer registry.Unlock()
+	if n, known := registry.number[p.Name]; known && n < len(builtin) {
+		return 0, valueErrorf("name: %q is a built-in backend and cannot be replaced", p.Name)
+	}
+	registry.presets = append(registry.presets, p)
+	registry.number[p.Name] = len(registry.presets) - 1
+	return len(registry.presets) - 1, nil
+}
+
+// PresetNumber finds a preset by name; the error lists the known ones.
+func PresetNumber(name string) (int, error) {
+	registry.RLock()
+	n, known := registry.number[name]
+	registry.RUnlock()
+	if !known {
+		return 0, valueErrorf("backend: %q is not known; known are %s", name, strings.Join(Presets(), ", "))
+	}
+	return n, nil
+}
+
+// PresetByNumber returns the preset that Register or PresetNumber numbered.
+func PresetByNumber(n int) (Preset, error) {
+	registry.RLock()
+	defer registry.RUnlock()
+	if n < 0 || n >= len(registry.presets) {
+		return Preset{}, valueErrorf("backend: number %d is not known", n)
+	}
+	return registry.presets[n], nil
+}
+
+// Presets lists the names, sorted.
+func Presets() []string {
+	registry.RLock()
+	defer registry.RUnlock()
+	names := make([]string, 0, len(registry.number))
+	for name := range registry.number {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// layout fills out[i] with the rank of index i's stride, 0 = largest.
+func (p *Preset) layout(dims []Dim, out []int) {
+	for i, d := range dims {
+		switch p.Order {
+		case ByIndex, ByCaller:
+			out[i] = i
+		case ByIndexReversed:
+			out[i] = len(dims) - 1 - i
+		default:
+			out[i] = 0
+			for _, e := range dims {
+				if p.slowness(e) < p.slowness(d) {
+					out[i]++
+				}
+			}
+		}
+	}
+}
+
+// slowness orders dimensions within a layout: data dimensions are the slowest,
+// 0 before 1, then the cartesian axes as the preset names them.
+func (p *Preset) slowness(d Dim) int64 {
+	if d.IsData() {
+		return int64(d)
+	}
+	return 1<<32 + int64(strings.IndexByte(p.Axes, "IJK"[d+3]))
+}
+
+func sortedLetters(s string) string {
+	letters := strings.Split(s, "")
+	sort.Strings(letters)
+	return strings.Join(letters, "")
+}

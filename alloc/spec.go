@@ -1,0 +1,55 @@
+package alloc
+
+// Device is where memory lives.
+type Device int32
+
+// The devices a request can name; AnyDevice leaves it to the preset.
+const (
+	AnyDevice Device = iota
+	CPU
+	GPU
+)
+
+func (d Device) String() string { return [...]string{"any", "cpu", "gpu"}[d] }
+
+// Memory is the kind of memory within a device.
+type Memory int32
+
+// The kinds of memory.
+const (
+	Plain Memory = iota
+	Pinned
+	Managed
+)
+
+// Values of Spec.Padding besides a number of items.
+const (
+	PadAsPreset   int64 = -1 // rows as the preset says
+	PadToBoundary int64 = -2 // rows to the effective byte alignment
+)
+
+// Spec is a request for grid memory. The zero value of every field but Shape,
+// ItemSize and Padding means "as the preset says".
+type Spec struct {
+	Shape         []int64
+	SubShape      int // how many trailing indices came with a sub-shape dtype; the lists below leave them out
+	ItemSize      int64
+	Preset        *Preset
+	Dims          []Dim   // nil: DefaultDims
+	AlignedIndex  []int64 // nil: zeros
+	Layout        []int   // nil: the preset's
+	ByteAlignment int64   // bytes, a power of two; 0: 64 on the host, 256 on a device
+	Padding       int64   // items that rows are rounded up to, PadAsPreset or PadToBoundary; 0 and 1 pad nothing
+	Alignment     int64   // items; 0: the preset's. Unlike Padding it moves the boundary too (GDP-3's alignment)
+	Device        Device
+	DeviceID      int
+	Memory        Memory
+}
+
+// Limits of a request. They keep every product below 2^63.
+const (
+	MaxDims          = 32
+	maxAlignment     = 1 << 24
+	maxByteAlignment = 1 << 30
+	maxBoundary      = 1 << 40
+)

@@ -1,0 +1,40 @@
+package alloc
+
+// #include "heap.h"
+import "C"
+
+import "fmt"
+
+// Stats is a consistent picture of the heap.
+type Stats struct {
+	LiveBytes, CachedBytes, PeakBytes, LiveBuffers int64
+	Allocations, Hits, Misses                      int64
+	Limit                                          int64 // -1: none
+}
+
+// Statistics reads the heap's counters, all at one moment.
+func Statistics() Stats {
+	var s C.gb_heap_stats
+	C.gb_get_stats(&s)
+	return Stats{
+		int64(s.live_bytes), int64(s.cached_bytes), int64(s.peak_bytes), int64(s.live_buffers),
+		int64(s.allocations), int64(s.hits), int64(s.misses), int64(s.limit),
+	}
+}
+
+func (s Stats) String() string {
+	limit := "no limit"
+	if s.Limit >= 0 {
+		limit = fmt.Sprintf("limit %d bytes", s.Limit)
+	}
+	return fmt.Sprintf("%d bytes live in %d buffers, %d cached, %s", s.LiveBytes, s.LiveBuffers, s.CachedBytes, limit)
+}
+
+// Trim gives the cached memory back to the system and says how much that was.
+func Trim() int64 { return int64(C.gb_trim(0)) }
+
+// SetLimit bounds live memory, in bytes; a negative limit is none.
+func SetLimit(bytes int64) { C.gb_set_limit(C.int64_t(bytes)) }
+
+// SetCacheBound bounds what the heap keeps for reuse; it starts at 1/8 of the machine's memory.
+func SetCacheBound(bytes int64) { C.gb_set_cache_bound(C.int64_t(bytes)) }
