@@ -22,7 +22,9 @@ def find_go() -> str:
     go = shutil.which("go")
     wanted = ".".join(map(str, GO_NEEDED))
     if go is None:
-        sys.exit(f"gridbuf: building needs Go {wanted} or newer on PATH, and there is no 'go'; install it, or use a wheel")
+        sys.exit(
+            f"gridbuf: building needs Go {wanted} or newer on PATH, and there is no 'go'; install it, or use a wheel"
+        )
     if shutil.which(os.environ.get("CC", "gcc").split()[0]) is None and shutil.which("cc") is None:
         sys.exit("gridbuf: building needs a C compiler (gcc or clang) on PATH, and there is none")
     found = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=True).stdout.strip()
@@ -47,7 +49,12 @@ class build_go(build_ext):
         includes = [numpy.get_include(), sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
         # Go's build cache does not see headers outside the module.
         stamp = hashlib.sha256(f"{numpy.__version__} {sys.version}".encode()).hexdigest()[:12]
-        flags = [*(f"-I{path}" for path in includes), LIMITED_API, f"-DBUILD_STAMP={stamp}", os.environ.get("GRIDBUF_CFLAGS", "")]
+        flags = [
+            *(f"-I{path}" for path in includes),
+            LIMITED_API,
+            f"-DBUILD_STAMP={stamp}",
+            os.environ.get("GRIDBUF_CFLAGS", ""),
+        ]
         env = {**os.environ, "CGO_ENABLED": "1", "CGO_CFLAGS": " ".join(flags)}
         command = [go, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-tags", os.environ.get("GRIDBUF_GO_TAGS", ""),
                    f"-ldflags=-s -w -extldflags=-Wl,--version-script={exports}", "-o", str(library), "./pyext"]  # fmt: skip

@@ -23,7 +23,9 @@ def host_array(obj: Any) -> NDArray[Any]:
     if hasattr(obj, "__dlpack__"):
         return _from_dlpack(obj)
     if hasattr(obj, "__cuda_array_interface__"):
-        raise TypeError(f"data: {type(obj).__name__} is device memory, and a host array is needed; copy it to the host first")
+        raise TypeError(
+            f"data: {type(obj).__name__} is device memory, and a host array is needed; copy it to the host first"
+        )
     if hasattr(obj, "__array__"):
         return _from_array_method(obj)
     raise TypeError(
@@ -83,8 +85,11 @@ def extended_dtype(code: int, bits: int) -> np.dtype[Any]:
     except ImportError:
         name = None
     if name is None or not hasattr(ml_dtypes, name):
-        raise BufferError(f"DLPack: no dtype for type code {code} with {bits} bits; bfloat16 and float8 need the package ml_dtypes")
-    return np.dtype(getattr(ml_dtypes, name))
+        raise BufferError(
+            f"DLPack: no dtype for type code {code} with {bits} bits; bfloat16 and float8 need the package ml_dtypes"
+        )
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return found
 
 
 def adopt(obj: Any) -> tuple[NDArray[Any], Any, Any, Any]:
@@ -109,8 +114,12 @@ def _check_agreement(obj: Any, array: NDArray[Any]) -> None:
     for key in ("shape", "typestr", "data", "strides"):
         mine, theirs = expected[key], described.get(key)
         if key == "strides":
-            mine, theirs = array.strides, theirs if theirs is not None else np.empty(described["shape"], array.dtype).strides
+            mine = array.strides
+            theirs = np.empty(described["shape"], array.dtype).strides if theirs is None else theirs
         if key == "data":
-            mine, theirs = mine[0], theirs[0] if theirs is not None else None
+            mine, theirs = mine[0], None if theirs is None else theirs[0]
         if mine != theirs:
-            raise ValueError(f"data: {type(obj).__name__}'s interfaces disagree on {key}: {theirs} in __array_interface__, {mine} elsewhere")
+            name = type(obj).__name__
+            raise ValueError(
+                f"data: the interfaces of {name} disagree on {key}: {theirs} in __array_interface__, {mine} elsewhere"
+            )

@@ -36,7 +36,9 @@ def _copy_values(target: Any, source: Any) -> None:
     own = source.dtype
     wanted = target.dtype
     if not np.can_cast(own, wanted, "same_kind"):
-        raise TypeError(f"data: {own} does not convert to dtype {wanted} (same_kind); give dtype=None to keep the data's, or convert first")
+        raise TypeError(
+            f"data: {own} does not convert to dtype {wanted} (same_kind); give dtype=None to keep the data's, or convert first"
+        )
     copyto(target, source, casting="same_kind")
 
 
@@ -82,7 +84,9 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
     return array
 
 
-def _prepare(data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]) -> tuple[Any, dict[str, Any], np.dtype[Any]]:
+def _prepare(
+    data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]
+) -> tuple[Any, dict[str, Any], np.dtype[Any]]:
     if "sync_state" in spec:
         spec = {key: value for key, value in spec.items() if key != "sync_state"}
         warnings.warn("sync_state has no meaning for arrays and is ignored", DeprecationWarning, stacklevel=3)
@@ -117,7 +121,14 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def _like(make: Callable[..., Any], field_make: Callable[..., Any], data: Any, args: tuple[Any, ...], dtype: Any, spec: dict[str, Any]) -> Any:
+def _like(
+    make: Callable[..., Any],
+    field_make: Callable[..., Any],
+    data: Any,
+    args: tuple[Any, ...],
+    dtype: Any,
+    spec: dict[str, Any],
+) -> Any:
     if not isinstance(data, _core.Field):
         source = np.asarray(data) if not hasattr(data, "shape") or not hasattr(data, "dtype") else data
         return make(tuple(source.shape), *args, source.dtype if dtype is None else dtype, **like_spec(source, spec))

@@ -1,6 +1,6 @@
 """The methods of Field that are better said in Python; `install` gives them to the C type."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
     return field
 
 
-def to(self: _core.Field, *, dtype: Any = None, dims: Iterable[Any] | None = None, **spec: Any) -> _core.Field:
+def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None = None, **spec: Any) -> _core.Field:
     """A copy of the Field in another layout, dtype or order of indices.
 
     Parameters
@@ -82,7 +82,9 @@ def _rebuild(values: Any, spec: dict[str, Any]) -> _core.Field:
     return field
 
 
-def from_dlpack(x: Any, dims: Any = None, *, origin: Any = None, halo: Any = None, copy: bool | None = None) -> _core.Field:
+def from_dlpack(
+    x: Any, dims: Any = None, *, origin: Any = None, halo: Any = None, copy: bool | None = None
+) -> _core.Field:
     """A Field over the memory of any DLPack producer.
 
     Parameters
@@ -118,13 +120,21 @@ def _repr_html_(self: _core.Field) -> str:
     """The layout, drawn for a notebook."""
     from gridbuf import explain
 
-    return explain.html(self.plan, halo=self.halo, title="Field " + "".join(self.dims))
+    drawing: str = explain.html(self.plan, halo=self.halo, title="Field " + "".join(self.dims))
+    return drawing
 
 
 def install() -> None:
     """Give the C type its Python methods."""
-    Field.from_array = staticmethod(from_array)  # type: ignore[method-assign, assignment]
-    for name, method in {"to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _repr_html_}.items():
+    methods = {
+        "to": to,
+        "copy": copy,
+        "__copy__": copy,
+        "__deepcopy__": _deepcopy,
+        "__reduce__": _reduce,
+        "_repr_html_": _repr_html_,
+    }
+    for name, method in {"from_array": staticmethod(from_array), **methods}.items():
         setattr(Field, name, method)
 
 

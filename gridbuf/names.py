@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 

@@ -85,7 +85,7 @@ PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) 
     static char *names[] = {"name", "layout", "alignment", "device", NULL};
     const char *name;
     PyObject *layout, *alignment = NULL, *device = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s$OOO:register_backend", names, &name, &layout, &alignment, &device)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$OOO:register_backend", names, &name, &layout, &alignment, &device)) return NULL;
     if (!layout) {
         PyErr_SetString(PyExc_TypeError, "register_backend() is missing the required argument 'layout'");
         return NULL;

@@ -1,4 +1,5 @@
 /* field.c: the Field types, their life and their attributes. */
+#include "docs.h"
 #include "field.h"
 
 #include <stddef.h>
@@ -153,10 +154,10 @@ static int truth(PyObject *self) {
 
 #define FAST (METH_FASTCALL | METH_KEYWORDS)
 static PyMethodDef methods[] = {
-    {"empty", (PyCFunction)(void *)gb_field_empty, FAST | METH_STATIC, NULL},
-    {"zeros", (PyCFunction)(void *)gb_field_zeros, FAST | METH_STATIC, NULL},
-    {"ones", (PyCFunction)(void *)gb_field_ones, FAST | METH_STATIC, NULL},
-    {"full", (PyCFunction)(void *)gb_field_full, FAST | METH_STATIC, NULL},
+    {"empty", (PyCFunction)(void *)gb_field_empty, FAST | METH_STATIC, DOC_FIELD_EMPTY},
+    {"zeros", (PyCFunction)(void *)gb_field_zeros, FAST | METH_STATIC, DOC_FIELD_ZEROS},
+    {"ones", (PyCFunction)(void *)gb_field_ones, FAST | METH_STATIC, DOC_FIELD_ONES},
+    {"full", (PyCFunction)(void *)gb_field_full, FAST | METH_STATIC, DOC_FIELD_FULL},
     {"numpy", gb_field_numpy, METH_NOARGS, "An np.ndarray over the same memory."},
     {"transpose", gb_field_transpose, METH_O, "The same memory with the indices in the order of the given dims."},
     {"__dlpack__", (PyCFunction)(void *)gb_field_dlpack, FAST, "A DLPack capsule over the same memory (DLPack 1.3)."},
@@ -170,6 +171,7 @@ static PyMemberDef members[] = {
 };
 
 static PyType_Slot field_slots[] = {
+    {Py_tp_doc, DOC_FIELD},
     {Py_tp_new, gb_field_new},
     {Py_tp_dealloc, dealloc},
     {Py_tp_traverse, traverse},

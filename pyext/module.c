@@ -1,6 +1,7 @@
 /* module.c: gridbuf._core, the functions and types that gridbuf re-exports. */
 #define GB_IMPORTS_NUMPY
 #include "array.h"
+#include "docs.h"
 #include "field.h"
 #include "memory.h"
 
@@ -13,19 +14,19 @@ static PyObject *panic_py(PyObject *self, PyObject *none) {
 
 #define FAST (METH_FASTCALL | METH_KEYWORDS)
 static PyMethodDef methods[] = {
-    {"empty", (PyCFunction)(void *)gb_empty, FAST, NULL},
-    {"zeros", (PyCFunction)(void *)gb_zeros, FAST, NULL},
-    {"ones", (PyCFunction)(void *)gb_ones, FAST, NULL},
-    {"full", (PyCFunction)(void *)gb_full, FAST, NULL},
-    {"plan", (PyCFunction)(void *)gb_plan_py, FAST, NULL},
+    {"empty", (PyCFunction)(void *)gb_empty, FAST, DOC_EMPTY},
+    {"zeros", (PyCFunction)(void *)gb_zeros, FAST, DOC_ZEROS},
+    {"ones", (PyCFunction)(void *)gb_ones, FAST, DOC_ONES},
+    {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
+    {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
     {"empty_elements", (PyCFunction)(void *)gb_empty_elements, FAST, NULL},
-    {"plan_of", gb_plan_of, METH_O, NULL},
+    {"plan_of", gb_plan_of, METH_O, DOC_PLAN_OF},
     {"import_capsule", gb_import_capsule, METH_O, NULL},
-    {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, NULL},
-    {"backends", gb_backend_names, METH_NOARGS, NULL},
-    {"memory_stats", gb_memory_stats, METH_NOARGS, NULL},
-    {"memory_trim", gb_memory_trim, METH_NOARGS, NULL},
-    {"memory_set_limit", gb_memory_set_limit, METH_O, NULL},
+    {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
+    {"backends", gb_backend_names, METH_NOARGS, DOC_BACKENDS},
+    {"memory_stats", gb_memory_stats, METH_NOARGS, DOC_STATS},
+    {"memory_trim", gb_memory_trim, METH_NOARGS, DOC_TRIM},
+    {"memory_set_limit", gb_memory_set_limit, METH_O, DOC_SET_LIMIT},
 #ifdef GRIDBUF_PANIC
     {"panic", panic_py, METH_NOARGS, NULL},
 #endif

@@ -1,4 +1,5 @@
 /* plan.c: gridbuf.Plan, the answer to a request, seen from Python. */
+#include "docs.h"
 #include "field.h"
 
 #include <stddef.h>
@@ -144,7 +145,7 @@ PyObject *gb_plan_of(PyObject *self, PyObject *obj) {
 }
 
 static PyMethodDef plan_methods[] = {
-    {"of", gb_plan_of, METH_O | METH_STATIC, "of(array_or_field)\n--\n\nThe plan read back from memory that exists."},
+    {"of", gb_plan_of, METH_O | METH_STATIC, DOC_PLAN_OF},
     {NULL},
 };
 
@@ -161,7 +162,7 @@ static PyType_Slot slots[] = {
     {Py_tp_richcompare, compare},
     {Py_tp_hash, hash},
     {Py_tp_repr, repr},
-    {Py_tp_doc, "What gridbuf knows of an array before it has memory. Made by gridbuf.plan; immutable and hashable."},
+    {Py_tp_doc, DOC_PLAN_TYPE},
     {0, NULL},
 };
 
