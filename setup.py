@@ -56,7 +56,7 @@ class build_go(build_ext):
             os.environ.get("GRIDBUF_CFLAGS", ""),
         ]
         env = {**os.environ, "CGO_ENABLED": "1", "CGO_CFLAGS": " ".join(flags)}
-        command = [go, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-tags", os.environ.get("GRIDBUF_GO_TAGS", ""),
+        command = [go, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-tags", f"extension,{os.environ.get('GRIDBUF_GO_TAGS', '')}",
                    f"-ldflags=-s -w -extldflags=-Wl,--version-script={exports}", "-o", str(library), "./pyext"]  # fmt: skip
         subprocess.run(command, check=True, env=env)
         shutil.copy2(library, target)
