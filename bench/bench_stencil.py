@@ -5,10 +5,7 @@ from measure import Case
 SETUP = """
 import numpy as np, gridbuf as gb, gt4py.storage
 from gt4py.cartesian import gtscript
-
-def diffuse(inp: gtscript.Field[np.float64], out: gtscript.Field[np.float64]):
-    with computation(PARALLEL), interval(...):
-        out = inp + 0.1 * (inp[1, 0, 0] + inp[-1, 0, 0] + inp[0, 1, 0] + inp[0, -1, 0] - 4.0 * inp)
+from stencils import diffuse
 
 backend, shape, halo = "{backend}", (130, 130, 80), (1, 1, 0)
 stencil = gtscript.stencil(backend=backend, definition=diffuse)

@@ -85,7 +85,7 @@ def _idle(namespace: dict[str, Any], statement: str) -> Any:
 
 def measure(case: Case) -> Result:
     """Run a case: rounds of ours and peer in turns, then the same with idling."""
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, Any] = {"__name__": "bench"}
     exec(case.setup, namespace)
     ours, peer = (timeit.Timer(s, globals=namespace) for s in (case.ours, case.peer))
     n_ours, n_peer = (case.number or _calls(t) for t in (ours, peer))
