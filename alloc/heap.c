@@ -11,6 +11,11 @@
 #define BINS 64        /* small size classes */
 #define LARGE_BINS 64  /* large blocks, hashed by size */
 
+/* Large blocks start on huge pages. Were they all to start at the same place in a page,
+ * the arrays of a stencil would fall into the same cache sets and a store would look
+ * like the load that follows it: each starts somewhere else in STAGGER bytes. */
+#define STAGGER 4096
+
 typedef struct free_block { struct free_block *next; } free_block;
 
 struct gb_slab {
@@ -21,7 +26,7 @@ struct gb_slab {
     int64_t bytes, block;
     uint32_t used;
     int32_t bin;
-    int32_t in_bin;
+    int32_t in_bin, stagger;
 };
 
 typedef struct { gb_slab *first; } bin_t;
@@ -33,6 +38,7 @@ static struct {
     int64_t empty_bytes;            /* in them */
     int64_t mapped_bytes;
     uint64_t next_id;
+    uint32_t large_slabs;
     gb_heap_stats stats;
 } heap = { .stats = { .limit = -1, .cache_bound = -1 } };
 
@@ -62,7 +68,7 @@ int64_t gb_reserve(int64_t span, int64_t boundary) {
     int64_t slack = boundary <= GB_BLOCK_ALIGN && (boundary & (boundary - 1)) == 0 ? GB_BLOCK_ALIGN : boundary;
     int64_t need = GB_LEAD + slack + (span > 0 ? span : 1);
     if (need <= GB_SMALL_MAX) return small_bytes(small_bin(need));
-    return (need + 4095) & ~(int64_t)4095;
+    return (need + STAGGER + 4095) & ~(int64_t)4095;
 }
 
 int64_t gb_slab_bytes(int64_t reserve) {
@@ -134,7 +140,8 @@ static gb_header *header_of(const void *data) {
     return (gb_header *)(((uintptr_t)data & ~(uintptr_t)7) - sizeof(gb_header));
 }
 
-static char *place(const gb_want *w, char *block) {
+static char *place(const gb_want *w, char *block, int64_t stagger) {
+    block += w->boundary < STAGGER ? stagger : 0;
     if (w->boundary <= GB_BLOCK_ALIGN && (w->boundary & (w->boundary - 1)) == 0)
         return block + (w->offset >= GB_LEAD ? w->offset : GB_BLOCK_ALIGN + w->offset);
     uintptr_t low = (uintptr_t)block + GB_LEAD, b = (uintptr_t)w->boundary;
@@ -175,7 +182,7 @@ int gb_take(const gb_want *want, void **data, int *fresh) {
     uint64_t id = ++heap.next_id;
     gb_unlock(&heap.lock);
 
-    *data = place(want, block);
+    *data = place(want, block, s->stagger);
     gb_header *h = header_of(*data);
     *h = (gb_header){ .slab = s, .block = block, .id = id, .shares = 1, .magic = GB_LIVE };
     return GB_TAKEN;
@@ -191,6 +198,7 @@ int gb_add_slab(int64_t reserve, void *memory, int64_t bytes) {
     s->bin = bin_of(reserve);
     gb_lock(&heap.lock);
     heap.mapped_bytes += bytes;
+    if (reserve > GB_SMALL_MAX) s->stagger = heap.large_slabs++ * 33 % 64 * 64;
     bin_push(s);
     cache_push(s);
     gb_unlock(&heap.lock);
