@@ -1,0 +1,34 @@
+/* check.h: is a foreign DLPack tensor one that can be read safely?
+ *
+ * The checks trust nothing but that non-NULL pointers can be read. Each returns 0, or
+ * -1 with the first thing wrong written to why (always with a closing zero). They
+ * take over nothing: whoever got the tensor still calls its deleter, refused or not.
+ */
+#ifndef GRIDBUF_DLPACK_CHECK_H
+#define GRIDBUF_DLPACK_CHECK_H
+
+#include "dlpack.h"
+
+#include <stddef.h>
+
+#define GB_DLPACK_MAXDIMS 32
+
+/* A tensor without its manager, as the exchange API lends it. */
+int gb_dlpack_check(const DLTensor *t, char *why, size_t room);
+
+/* The two capsule flavours. A versioned tensor of another major version has nothing
+ * read but its version. */
+int gb_dlpack_check_versioned(const DLManagedTensorVersioned *m, char *why, size_t room);
+int gb_dlpack_check_legacy(const DLManagedTensor *m, char *why, size_t room);
+
+/* Bytes of one item as NumPy would hold it, or 0 if it has no such type. A sub-byte
+ * type has an item size only where each item is padded to a byte. */
+int64_t gb_dlpack_itemsize(DLDataType dtype, int padded);
+
+/* These read a tensor that passed. */
+static inline char *gb_dlpack_first(const DLTensor *t) {
+    return t->data ? (char *)t->data + t->byte_offset : NULL;
+}
+void gb_dlpack_byte_strides(const DLTensor *t, int64_t *strides); /* room for ndim; NULL strides are C order */
+
+#endif

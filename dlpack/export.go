@@ -1,0 +1,146 @@
+package dlpack
+
+// #include <stdlib.h>
+// #include "check.h"
+// #include "export.h"
+//
+// /* What gridbuf exports, gridbuf can read: the description passes the same check. */
+// static int describe(gb_dltensor_desc *d, uintptr_t data, char *why, size_t room) {
+//     d->data = (void *)data;
+//     DLManagedTensorVersioned m = {.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, .flags = d->flags,
+//         .dl_tensor = {d->data, d->device, d->ndim, d->dtype, (int64_t *)d->shape, (int64_t *)d->strides, 0}};
+//     return gb_dlpack_check_versioned(&m, why, room);
+// }
+//
+// static DLManagedTensorVersioned *export_versioned(gb_dltensor_desc d, uintptr_t data, const int64_t *shape,
+//         const int64_t *strides, void *owner, void *release, char *why, size_t room) {
+//     d.shape = shape;
+//     d.strides = strides;
+//     return describe(&d, data, why, room) < 0 ? NULL : gb_dlpack_versioned(&d, owner, (gb_dlpack_release)release);
+// }
+//
+// static DLManagedTensor *export_legacy(gb_dltensor_desc d, uintptr_t data, const int64_t *shape,
+//         const int64_t *strides, void *owner, void *release, char *why, size_t room) {
+//     d.shape = shape;
+//     d.strides = strides;
+//     return describe(&d, data, why, room) < 0 ? NULL : gb_dlpack_legacy(&d, owner, (gb_dlpack_release)release);
+// }
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// Owner is what keeps exported memory alive. The tensor's deleter calls Release, a C
+// function void(*)(void *owner), with Pointer, on whatever thread the consumer is
+// done; Release must not be Go. The zero Owner releases nothing.
+type Owner struct {
+	Pointer, Release unsafe.Pointer
+}
+
+// Malloced owns a block of C's malloc: the deleter calls free.
+func Malloced(block unsafe.Pointer) Owner { return Owner{block, C.free} }
+
+// Managed is a DLManagedTensorVersioned in C memory.
+type Managed struct{ p *C.DLManagedTensorVersioned }
+
+// Legacy is a DLManagedTensor, the struct of DLPack before 1.0, in C memory.
+type Legacy struct{ p *C.DLManagedTensor }
+
+// Pointer is the DLManagedTensorVersioned *, to be handed to a consumer. Whoever
+// holds it calls its deleter once.
+func (m Managed) Pointer() unsafe.Pointer { return unsafe.Pointer(m.p) }
+
+// Pointer is the DLManagedTensor *, to be handed to a consumer. Whoever holds it
+// calls its deleter once.
+func (m Legacy) Pointer() unsafe.Pointer { return unsafe.Pointer(m.p) }
+
+// Export makes a managed tensor of t. After an error the owner has not been
+// released. The memory at t.Data must not be Go's.
+func Export(t Tensor, owner Owner) (Managed, error) {
+	strides, err := t.items()
+	if err != nil {
+		return Managed{}, err
+	}
+	var why reason
+	p := C.export_versioned(t.fixed(), C.uintptr_t(t.Data), list(t.Shape), list(strides),
+		owner.Pointer, owner.Release, why.text(), why.room())
+	if p == nil {
+		return Managed{}, why.err()
+	}
+	return Managed{p}, nil
+}
+
+// ExportLegacy makes a tensor of the flavour that older consumers ask for. It has no
+// flags, so read-only memory is refused.
+func ExportLegacy(t Tensor, owner Owner) (Legacy, error) {
+	if t.Flags&ReadOnly != 0 {
+		return Legacy{}, errors.New("tensor: read-only memory cannot be told to a legacy consumer; it must ask for max_version (1, 0) or later, or for a copy")
+	}
+	if t.DataType.subByte() {
+		return Legacy{}, fmt.Errorf("dtype: %s cannot be told to a legacy consumer, which has no word for padded items", t.DataType)
+	}
+	strides, err := t.items()
+	if err != nil {
+		return Legacy{}, err
+	}
+	var why reason
+	p := C.export_legacy(t.fixed(), C.uintptr_t(t.Data), list(t.Shape), list(strides),
+		owner.Pointer, owner.Release, why.text(), why.room())
+	if p == nil {
+		return Legacy{}, why.err()
+	}
+	return Legacy{p}, nil
+}
+
+// fixed is the part of a description without pointers.
+func (t *Tensor) fixed() (d C.gb_dltensor_desc) {
+	d.ndim = C.int32_t(min(len(t.Shape), math.MaxInt32))
+	d.device = C.DLDevice{device_type: C.DLDeviceType(t.Device.Type), device_id: C.int32_t(t.Device.ID)}
+	d.dtype = t.DataType.c()
+	d.flags = C.uint64_t(t.Flags)
+	if t.DataType.subByte() {
+		d.flags |= C.DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+	}
+	return d
+}
+
+// items turns byte strides into DLPack's. Where there is no second element the
+// stride never counts and a remainder does not matter.
+func (t *Tensor) items() ([]int64, error) {
+	if t.Strides == nil {
+		return nil, nil
+	}
+	if len(t.Strides) != len(t.Shape) {
+		return nil, fmt.Errorf("strides: %d entries for %d dimensions", len(t.Strides), len(t.Shape))
+	}
+	size := max(t.DataType.ItemSize(), 1) // a type without a size is the check's to refuse
+	items := make([]int64, len(t.Strides))
+	for i, s := range t.Strides {
+		if s%size != 0 && t.Shape[i] > 1 {
+			return nil, fmt.Errorf("strides: entry %d is %d bytes, no multiple of the %d bytes of %s; DLPack counts in items", i, s, size, t.DataType)
+		}
+		items[i] = s / size
+	}
+	return items, nil
+}
+
+// list is a slice for C, NULL for nil. C copies it.
+func list(s []int64) *C.int64_t { return (*C.int64_t)(unsafe.SliceData(s)) }
+
+// reason is where a check in C writes what is wrong; empty when the failure was
+// another one, which can only be memory.
+type reason [256]byte
+
+func (r *reason) text() *C.char  { return (*C.char)(unsafe.Pointer(r)) }
+func (r *reason) room() C.size_t { return C.size_t(len(r)) }
+
+func (r *reason) err() error {
+	if r[0] == 0 {
+		return errors.New("no memory left for a DLPack tensor")
+	}
+	return errors.New(C.GoString(r.text()))
+}

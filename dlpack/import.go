@@ -1,0 +1,88 @@
+package dlpack
+
+// #include "check.h"
+//
+// static void release_versioned(DLManagedTensorVersioned *m) { if (m && m->deleter) m->deleter(m); }
+// static void release_legacy(DLManagedTensor *m) { if (m && m->deleter) m->deleter(m); }
+// static uintptr_t first(const DLTensor *t) { return (uintptr_t)gb_dlpack_first(t); }
+import "C"
+
+import "unsafe"
+
+// FromPointer takes a DLManagedTensorVersioned * that somebody else made.
+func FromPointer(p unsafe.Pointer) Managed { return Managed{(*C.DLManagedTensorVersioned)(p)} }
+
+// LegacyFromPointer takes a DLManagedTensor * that somebody else made.
+func LegacyFromPointer(p unsafe.Pointer) Legacy { return Legacy{(*C.DLManagedTensor)(p)} }
+
+// Check says why the tensor cannot be read safely, or nil. It trusts nothing but that
+// pointers that are not NULL can be read.
+func (m Managed) Check() error {
+	var why reason
+	if C.gb_dlpack_check_versioned(m.p, why.text(), why.room()) < 0 {
+		return why.err()
+	}
+	return nil
+}
+
+// Check says why the tensor cannot be read safely, or nil. It trusts nothing but that
+// pointers that are not NULL can be read.
+func (m Legacy) Check() error {
+	var why reason
+	if C.gb_dlpack_check_legacy(m.p, why.text(), why.room()) < 0 {
+		return why.err()
+	}
+	return nil
+}
+
+// Import checks a tensor and reads its description, with every stride filled in. It
+// takes nothing over: the caller calls Release once it is done with the memory, and
+// also after an error.
+func Import(m Managed) (Tensor, error) {
+	if err := m.Check(); err != nil {
+		return Tensor{}, err
+	}
+	t := read(&m.p.dl_tensor)
+	t.Flags = Flags(m.p.flags)
+	return t, nil
+}
+
+// ImportLegacy is Import for the legacy flavour, which has no flags: its memory
+// counts as writable.
+func ImportLegacy(m Legacy) (Tensor, error) {
+	if err := m.Check(); err != nil {
+		return Tensor{}, err
+	}
+	return read(&m.p.dl_tensor), nil
+}
+
+// Version is what the producer speaks. It can be read from any versioned tensor.
+func (m Managed) Version() Version {
+	return Version{uint32(m.p.version.major), uint32(m.p.version.minor)}
+}
+
+// Release calls the tensor's deleter, if it has one. The tensor must not be used
+// afterwards.
+func (m Managed) Release() { C.release_versioned(m.p) }
+
+// Release calls the tensor's deleter, if it has one. The tensor must not be used
+// afterwards.
+func (m Legacy) Release() { C.release_legacy(m.p) }
+
+// read copies a tensor that passed the check.
+func read(t *C.DLTensor) Tensor {
+	n := int(t.ndim)
+	lists := make([]int64, 2*n)
+	out := Tensor{
+		Data:     uintptr(C.first(t)),
+		Device:   Device{DeviceType(t.device.device_type), int32(t.device.device_id)},
+		DataType: DataType{Code(t.dtype.code), uint8(t.dtype.bits), uint16(t.dtype.lanes)},
+		Shape:    lists[:n:n],
+		Strides:  lists[n:],
+	}
+	if n > 0 {
+		copy(out.Shape, unsafe.Slice((*int64)(t.shape), n))
+		C.gb_dlpack_byte_strides(t, (*C.int64_t)(&out.Strides[0]))
+	}
+	return out
+}
