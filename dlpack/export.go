@@ -45,18 +45,18 @@ type Owner struct {
 func Malloced(block unsafe.Pointer) Owner { return Owner{block, C.free} }
 
 // Managed is a DLManagedTensorVersioned in C memory.
-type Managed struct{ p *C.DLManagedTensorVersioned }
+type Managed struct{ p unsafe.Pointer }
 
 // Legacy is a DLManagedTensor, the struct of DLPack before 1.0, in C memory.
-type Legacy struct{ p *C.DLManagedTensor }
+type Legacy struct{ p unsafe.Pointer }
 
 // Pointer is the DLManagedTensorVersioned *, to be handed to a consumer. Whoever
 // holds it calls its deleter once.
-func (m Managed) Pointer() unsafe.Pointer { return unsafe.Pointer(m.p) }
+func (m Managed) Pointer() unsafe.Pointer { return m.p }
 
 // Pointer is the DLManagedTensor *, to be handed to a consumer. Whoever holds it
 // calls its deleter once.
-func (m Legacy) Pointer() unsafe.Pointer { return unsafe.Pointer(m.p) }
+func (m Legacy) Pointer() unsafe.Pointer { return m.p }
 
 // Export makes a managed tensor of t. After an error the owner has not been
 // released. The memory at t.Data must not be Go's.
@@ -71,7 +71,7 @@ func Export(t Tensor, owner Owner) (Managed, error) {
 	if p == nil {
 		return Managed{}, why.err()
 	}
-	return Managed{p}, nil
+	return Managed{unsafe.Pointer(p)}, nil
 }
 
 // ExportLegacy makes a tensor of the flavour that older consumers ask for. It has no
@@ -93,7 +93,7 @@ func ExportLegacy(t Tensor, owner Owner) (Legacy, error) {
 	if p == nil {
 		return Legacy{}, why.err()
 	}
-	return Legacy{p}, nil
+	return Legacy{unsafe.Pointer(p)}, nil
 }
 
 // fixed is the part of a description without pointers.
