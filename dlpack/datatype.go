@@ -119,7 +119,11 @@ func nativeOrder() byte {
 
 // ItemSize is the bytes an item takes, or 0 for a type that cannot be read.
 func (t DataType) ItemSize() int64 {
-	return int64(C.gb_dlpack_itemsize(C.DLDataType{code: C.uint8_t(t.Code), bits: C.uint8_t(t.Bits), lanes: C.uint16_t(t.Lanes)}, 1))
+	return int64(C.gb_dlpack_itemsize(t.c(), 1))
+}
+
+func (t DataType) c() C.DLDataType {
+	return C.DLDataType{code: C.uint8_t(t.Code), bits: C.uint8_t(t.Bits), lanes: C.uint16_t(t.Lanes)}
 }
 
 // subByte reports whether items are padded to a byte, which a flag has to say.

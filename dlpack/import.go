@@ -2,29 +2,47 @@ package dlpack
 
 // #include "check.h"
 //
-// static void release_versioned(DLManagedTensorVersioned *m) { if (m && m->deleter) m->deleter(m); }
-// static void release_legacy(DLManagedTensor *m) { if (m && m->deleter) m->deleter(m); }
+// /* void *, because a foreign pointer need not even be aligned, and Go must not see it
+//    as a struct before it has been checked. */
+// static int check_versioned(const void *m, char *why, size_t room) { return gb_dlpack_check_versioned(m, why, room); }
+// static int check_legacy(const void *m, char *why, size_t room) { return gb_dlpack_check_legacy(m, why, room); }
+// static void release_versioned(void *p) {
+//     DLManagedTensorVersioned *m = p;
+//     if (m && m->deleter) m->deleter(m);
+// }
+// static void release_legacy(void *p) {
+//     DLManagedTensor *m = p;
+//     if (m && m->deleter) m->deleter(m);
+// }
 // static uintptr_t first(const DLTensor *t) { return (uintptr_t)gb_dlpack_first(t); }
 import "C"
 
 import "unsafe"
 
 // FromPointer takes a DLManagedTensorVersioned * that somebody else made.
-func FromPointer(p unsafe.Pointer) Managed { return Managed{(*C.DLManagedTensorVersioned)(p)} }
+func FromPointer(p unsafe.Pointer) Managed { return Managed{p} }
 
 // LegacyFromPointer takes a DLManagedTensor * that somebody else made.
-func LegacyFromPointer(p unsafe.Pointer) Legacy { return Legacy{(*C.DLManagedTensor)(p)} }
+func LegacyFromPointer(p unsafe.Pointer) Legacy { return Legacy{p} }
 
 // Check says why the tensor cannot be read safely, or nil. It trusts nothing but that
 // pointers that are not NULL can be read.
 func (m Managed) Check() error {
-	return refused(func(why *C.char, room C.size_t) C.int { return C.gb_dlpack_check_versioned(m.p, why, room) })
+	var why reason
+	if C.check_versioned(m.p, why.text(), why.room()) < 0 {
+		return why.err()
+	}
+	return nil
 }
 
 // Check says why the tensor cannot be read safely, or nil. It trusts nothing but that
 // pointers that are not NULL can be read.
 func (m Legacy) Check() error {
-	return refused(func(why *C.char, room C.size_t) C.int { return C.gb_dlpack_check_legacy(m.p, why, room) })
+	var why reason
+	if C.check_legacy(m.p, why.text(), why.room()) < 0 {
+		return why.err()
+	}
+	return nil
 }
 
 // Import checks a tensor and reads its description, with every stride filled in. It
@@ -34,8 +52,9 @@ func Import(m Managed) (Tensor, error) {
 	if err := m.Check(); err != nil {
 		return Tensor{}, err
 	}
-	t := read(&m.p.dl_tensor)
-	t.Flags = Flags(m.p.flags)
+	managed := (*C.DLManagedTensorVersioned)(m.p)
+	t := read(&managed.dl_tensor)
+	t.Flags = Flags(managed.flags)
 	return t, nil
 }
 
@@ -45,12 +64,13 @@ func ImportLegacy(m Legacy) (Tensor, error) {
 	if err := m.Check(); err != nil {
 		return Tensor{}, err
 	}
-	return read(&m.p.dl_tensor), nil
+	return read(&(*C.DLManagedTensor)(m.p).dl_tensor), nil
 }
 
 // Version is what the producer speaks. It can be read from any versioned tensor.
 func (m Managed) Version() Version {
-	return Version{uint32(m.p.version.major), uint32(m.p.version.minor)}
+	v := (*C.DLManagedTensorVersioned)(m.p).version
+	return Version{uint32(v.major), uint32(v.minor)}
 }
 
 // Release calls the tensor's deleter, if it has one. The tensor must not be used

@@ -50,5 +50,5 @@ func (t *Tensor) Aligned() bool {
 			low |= uint64(s)
 		}
 	}
-	return t.Size() == 0 || low == 0 || int64(1)<<min(bits.TrailingZeros64(low), 62) >= to
+	return t.Size() == 0 || int64(1)<<min(bits.TrailingZeros64(low), 62) >= to
 }
