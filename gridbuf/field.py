@@ -63,11 +63,15 @@ def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None
 
 def copy(self: _core.Field) -> _core.Field:
     """A Field of its own memory with the same values, layout, dims, origin and halo."""
-    return to(self)
+    twin = self._twin()
+    if twin is None:
+        return to(self)
+    _copy_values(twin, self)
+    return twin
 
 
 def _deepcopy(self: _core.Field, memo: Any) -> _core.Field:
-    return to(self)
+    return copy(self)
 
 
 def _reduce(self: _core.Field) -> tuple[Any, ...]:
