@@ -111,8 +111,8 @@ def from_dlpack(
     --------
     >>> import gridbuf as gb, numpy as np
     >>> a = np.zeros((2, 3))
-    >>> gb.from_dlpack(a, dims="IJ")[1, 2] == a[1, 2]
-    np.True_
+    >>> np.shares_memory(gb.from_dlpack(a, dims="IJ"), a)
+    True
     """
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"x: {type(x).__name__} has no __dlpack__; gridbuf.Field takes other kinds of memory")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("setuptools")
+pytest.importorskip("setuptools", minversion="77")
 ROOT = Path(__file__).parent.parent
 
 
