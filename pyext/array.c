@@ -20,7 +20,7 @@ int gb_plan_allocate(const gb_plan *plan, int zero, void **data) {
     if (plan->device == 2 || plan->memory != 0) return missing_device(plan);
     int fresh;
     if (gb_allocate(&plan->want, data, &fresh) < 0) return -1;
-    if (!zero || fresh) return 0;
+    if (!zero || fresh || gb_zero(*data, plan->want.span) == 0) return 0;
     if (plan->want.span < 1 << 14) {
         memset(*data, 0, plan->want.span);
         return 0;
