@@ -16,7 +16,7 @@ func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) 
 	}
 	p := &Plan{
 		Shape: append([]int64(nil), shape...), Strides: append([]int64(nil), strides...),
-		PaddedShape: make([]int64, n), AlignedIndex: make([]int64, n), Layout: make([]int, n),
+		PaddedShape: make([]int64, n), AlignedIndex: make([]int64, n), Layout: make([]int32, n),
 		Dims: append([]Dim(nil), dims...), ItemSize: itemSize, Size: 1, Device: CPU,
 	}
 	if dims == nil {
@@ -47,7 +47,7 @@ func (p *Plan) rankStrides() {
 	}
 	sort.SliceStable(order, func(a, b int) bool { return abs(p.Strides[order[a]]) > abs(p.Strides[order[b]]) })
 	for rank, i := range order {
-		p.Layout[i] = rank
+		p.Layout[i] = int32(rank)
 	}
 	for rank, i := range order {
 		p.PaddedShape[i] = p.Shape[i]

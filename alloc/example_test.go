@@ -12,7 +12,7 @@ func ExampleNewPlan() {
 	number, _ := alloc.PresetNumber("gt:cpu_ifirst")
 	preset, _ := alloc.PresetByNumber(number)
 	plan, err := alloc.NewPlan(&alloc.Spec{
-		Shape: []int64{128, 128, 80}, ItemSize: 8, Preset: &preset,
+		Shape: []int64{128, 128, 80}, ItemSize: 8, Preset: preset,
 		AlignedIndex: []int64{3, 3, 0}, Padding: alloc.PadAsPreset,
 	})
 	fmt.Println(plan.Strides, plan.Offset, plan.ByteAlignment, err)
@@ -22,7 +22,7 @@ func ExampleNewPlan() {
 func ExampleNew() {
 	number, _ := alloc.PresetNumber("F")
 	preset, _ := alloc.PresetByNumber(number)
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 4}, ItemSize: 4, Preset: &preset})
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 4}, ItemSize: 4, Preset: preset})
 	buffer, err := alloc.New(plan)
 	if err != nil {
 		fmt.Println(err)

@@ -1,35 +1,56 @@
 package alloc
 
-// #include <stdlib.h>
 // #include "plan.h"
 import "C"
 
 import "unsafe"
 
-// Freeze writes the plan into C memory (a gb_plan of plan.h), where the extension
-// keeps it and every export reads it without entering Go. The caller owns the
-// result and releases it with C's free.
-func (p *Plan) Freeze() (unsafe.Pointer, error) {
-	n := len(p.Shape)
-	f := C.gb_plan_new(C.int(n))
-	if f == nil {
-		return nil, memoryErrorf("no memory left for a plan of %d indices", n)
+// AnswerInto works out a request into the C side's own record of a plan (a gb_plan
+// of plan.h with room for the shape), where the extension keeps it and every export
+// reads it without entering Go. The lists are written in place.
+func AnswerInto(frozen unsafe.Pointer, s *Spec) error {
+	p := over((*C.gb_plan)(frozen))
+	if err := p.answer(s); err != nil {
+		return err
 	}
+	p.seal((*C.gb_plan)(frozen))
+	return nil
+}
+
+// DescribeInto is Describe into a gb_plan.
+func DescribeInto(frozen unsafe.Pointer, shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) error {
+	d, err := Describe(shape, strides, dims, itemSize, addr)
+	if err != nil {
+		return err
+	}
+	f := (*C.gb_plan)(frozen)
+	p := over(f)
+	copy(p.Shape, d.Shape)
+	copy(p.Strides, d.Strides)
+	copy(p.PaddedShape, d.PaddedShape)
+	copy(p.Layout, d.Layout)
+	copy(p.Dims, d.Dims)
+	d.seal(f)
+	f.want.reserve = C.int64_t(d.AllocBytes)
+	return nil
+}
+
+// over is a plan whose lists are the record's.
+func over(f *C.gb_plan) Plan {
 	g := &f.geometry
-	g.itemsize = C.int64_t(p.ItemSize)
-	copy(unsafe.Slice((*int64)(g.shape), n), p.Shape)
-	copy(unsafe.Slice((*int64)(g.strides), n), p.Strides)
-	copy(unsafe.Slice((*int64)(f.padded_shape), n), p.PaddedShape)
-	copy(unsafe.Slice((*int64)(f.aligned_index), n), p.AlignedIndex)
-	copy(unsafe.Slice((*Dim)(g.dims), n), p.Dims)
-	layout := unsafe.Slice((*int32)(f.layout), n)
-	for i, rank := range p.Layout {
-		layout[i] = int32(rank)
+	n := int(g.ndim)
+	return Plan{
+		Shape: unsafe.Slice((*int64)(g.shape), n), Strides: unsafe.Slice((*int64)(g.strides), n),
+		PaddedShape: unsafe.Slice((*int64)(f.padded_shape), n), AlignedIndex: unsafe.Slice((*int64)(f.aligned_index), n),
+		Layout: unsafe.Slice((*int32)(f.layout), n), Dims: unsafe.Slice((*Dim)(g.dims), n),
 	}
-	f.want = p.want()
+}
+
+// seal writes the numbers beside the lists; C derives the rest (gb_plan_finish).
+func (p *Plan) seal(f *C.gb_plan) {
+	f.geometry.itemsize = C.int64_t(p.ItemSize)
+	f.want.span, f.want.boundary, f.want.offset = C.int64_t(p.Span), C.int64_t(p.ByteAlignment), C.int64_t(p.Offset)
 	f.device, f.device_id, f.memory = C.int32_t(p.Device), C.int32_t(p.DeviceID), C.int32_t(p.Memory)
-	C.gb_geometry_finish(g)
-	return unsafe.Pointer(f), nil
 }
 
 func (p *Plan) want() C.gb_want {

@@ -11,6 +11,13 @@
 #define BINS 64        /* small size classes */
 #define LARGE_BINS 64  /* large blocks, hashed by size */
 
+/* Large blocks start on huge pages. Were they all to start at the same place in a page,
+ * the arrays of a stencil would fall into the same cache sets and a store would look
+ * like the load that follows it: each starts somewhere else in STAGGER bytes. */
+#define STAGGER 4096
+
+#define FRESH_PAGES ((int64_t)4 << 20)   /* from here on blocks lie in huge pages (map.c) */
+
 typedef struct free_block { struct free_block *next; } free_block;
 
 struct gb_slab {
@@ -21,7 +28,8 @@ struct gb_slab {
     int64_t bytes, block;
     uint32_t used;
     int32_t bin;
-    int32_t in_bin;
+    int32_t in_bin, stagger;
+    int64_t idle_since;             /* seconds; while no block is in use */
 };
 
 typedef struct { gb_slab *first; } bin_t;
@@ -33,6 +41,9 @@ static struct {
     int64_t empty_bytes;            /* in them */
     int64_t mapped_bytes;
     uint64_t next_id;
+    uint32_t large_slabs;
+    int64_t cache_age;              /* seconds that memory nobody uses is kept */
+    int64_t now;                    /* the clock, read when a slab comes or a large block goes */
     gb_heap_stats stats;
 } heap = { .stats = { .limit = -1, .cache_bound = -1 } };
 
@@ -62,7 +73,7 @@ int64_t gb_reserve(int64_t span, int64_t boundary) {
     int64_t slack = boundary <= GB_BLOCK_ALIGN && (boundary & (boundary - 1)) == 0 ? GB_BLOCK_ALIGN : boundary;
     int64_t need = GB_LEAD + slack + (span > 0 ? span : 1);
     if (need <= GB_SMALL_MAX) return small_bytes(small_bin(need));
-    return (need + 4095) & ~(int64_t)4095;
+    return (need + STAGGER + 4095) & ~(int64_t)4095;
 }
 
 int64_t gb_slab_bytes(int64_t reserve) {
@@ -94,6 +105,7 @@ static void cache_push(gb_slab *s) {
     if (heap.newest) heap.newest->newer = s; else heap.oldest = s;
     heap.newest = s;
     heap.empty_bytes += s->bytes;
+    s->idle_since = heap.now;
 }
 
 static void cache_remove(gb_slab *s) {
@@ -102,10 +114,12 @@ static void cache_remove(gb_slab *s) {
     heap.empty_bytes -= s->bytes;
 }
 
-/* Detach cached slabs, oldest first, until at most keep bytes of them are left. */
+/* Detach cached slabs, oldest first: all that are too old, and more until at most keep
+ * bytes of them are left. */
 static gb_slab *detach(int64_t keep) {
     gb_slab *gone = NULL;
-    while (heap.oldest && heap.empty_bytes > keep) {
+    int64_t too_old = heap.now - heap.cache_age;
+    while (heap.oldest && (heap.empty_bytes > keep || heap.oldest->idle_since < too_old)) {
         gb_slab *s = heap.oldest;
         cache_remove(s);
         bin_remove(s);
@@ -134,7 +148,8 @@ static gb_header *header_of(const void *data) {
     return (gb_header *)(((uintptr_t)data & ~(uintptr_t)7) - sizeof(gb_header));
 }
 
-static char *place(const gb_want *w, char *block) {
+static char *place(const gb_want *w, char *block, int64_t stagger) {
+    block += w->boundary < STAGGER ? stagger : 0;
     if (w->boundary <= GB_BLOCK_ALIGN && (w->boundary & (w->boundary - 1)) == 0)
         return block + (w->offset >= GB_LEAD ? w->offset : GB_BLOCK_ALIGN + w->offset);
     uintptr_t low = (uintptr_t)block + GB_LEAD, b = (uintptr_t)w->boundary;
@@ -175,10 +190,23 @@ int gb_take(const gb_want *want, void **data, int *fresh) {
     uint64_t id = ++heap.next_id;
     gb_unlock(&heap.lock);
 
-    *data = place(want, block);
+    *data = place(want, block, s->stagger);
     gb_header *h = header_of(*data);
     *h = (gb_header){ .slab = s, .block = block, .id = id, .shares = 1, .magic = GB_LIVE };
     return GB_TAKEN;
+}
+
+/* Large blocks get new zero pages: with huge pages that costs no more than writing the
+ * zeros when they are touched, and nothing when they are not. */
+int gb_zero(void *data, int64_t span) {
+    gb_header *h = header_of(data);
+    if (span < FRESH_PAGES || h->slab->block <= GB_SMALL_MAX) return -1;
+    char *first = (char *)(((uintptr_t)data + 4095) & ~(uintptr_t)4095);
+    char *last = (char *)(((uintptr_t)data + span) & ~(uintptr_t)4095);
+    if (!gb_discard(first, last - first)) return -1;
+    memset(data, 0, first - (char *)data);
+    memset(last, 0, (char *)data + span - last);
+    return 0;
 }
 
 int gb_add_slab(int64_t reserve, void *memory, int64_t bytes) {
@@ -190,7 +218,9 @@ int gb_add_slab(int64_t reserve, void *memory, int64_t bytes) {
     s->block = reserve;
     s->bin = bin_of(reserve);
     gb_lock(&heap.lock);
+    heap.now = gb_seconds();
     heap.mapped_bytes += bytes;
+    if (reserve > GB_SMALL_MAX) s->stagger = heap.large_slabs++ * 33 % 64 * 64;
     bin_push(s);
     cache_push(s);
     gb_unlock(&heap.lock);
@@ -225,8 +255,9 @@ void gb_release(void *data) {
     heap.stats.live_bytes -= s->block;
     if (!s->in_bin) bin_push(s);
     if (--s->used == 0) {
+        if (s->block > GB_SMALL_MAX) heap.now = gb_seconds();
         cache_push(s);
-        if (heap.empty_bytes > heap.stats.cache_bound) gone = detach(heap.stats.cache_bound);
+        if (s->block > GB_SMALL_MAX || heap.empty_bytes > heap.stats.cache_bound) gone = detach(heap.stats.cache_bound);
     }
     gb_unlock(&heap.lock);
     destroy(gone);
@@ -274,7 +305,17 @@ static void before_fork(void) { gb_lock(&heap.lock); }
 static void after_fork_parent(void) { gb_unlock(&heap.lock); }
 static void after_fork_child(void) { gb_unlock(&heap.lock); gb_forked = 1; }
 
+/* "268435456", "256M", "2G" -> bytes; anything else leaves what is there. */
+static int64_t read_bytes(const char *text, int64_t otherwise) {
+    char *unit;
+    if (!text || *text < '0' || *text > '9') return otherwise;
+    int64_t n = strtoll(text, &unit, 10);
+    int shift = *unit == 'K' ? 10 : *unit == 'M' ? 20 : *unit == 'G' ? 30 : 0;
+    return n > (INT64_MAX >> shift) ? otherwise : n << shift;
+}
+
 __attribute__((constructor)) static void start(void) {
-    heap.stats.cache_bound = gb_physical_memory() / 8;
+    heap.stats.cache_bound = read_bytes(getenv("GRIDBUF_CACHE"), gb_physical_memory() / 8);
+    heap.cache_age = read_bytes(getenv("GRIDBUF_CACHE_AGE"), 60);
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }

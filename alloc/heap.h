@@ -56,6 +56,10 @@ int64_t gb_reserve(int64_t span, int64_t boundary);
  * is known to be zero. */
 int gb_take(const gb_want *want, void **data, int *fresh);
 
+/* Make a used block's span zero without writing it, by taking new pages; -1 when
+ * that is not worth it and the caller writes zeros. */
+int gb_zero(void *data, int64_t span);
+
 /* gb_slab_bytes is how much to map for a block of this size; gb_add_slab hands the
  * mapping over. gb_map and gb_unmap are the system calls; gb_map returns NULL with
  * errno set. */

@@ -43,3 +43,8 @@ gb_plan *gb_plan_new(int ndim) {
     p->layout = (int32_t *)(p->aligned_index + ndim);
     return p;
 }
+
+void gb_plan_finish(gb_plan *p) {
+    gb_geometry_finish(&p->geometry);
+    if (p->want.reserve == 0) p->want.reserve = gb_reserve(p->want.span, p->want.boundary);
+}

@@ -12,7 +12,7 @@ type Plan struct {
 	Strides       []int64 // bytes
 	PaddedShape   []int64
 	AlignedIndex  []int64
-	Layout        []int // rank of each index's stride, 0 = largest
+	Layout        []int32 // rank of each index's stride, 0 = largest
 	Dims          []Dim
 	ItemSize      int64
 	ByteAlignment int64 // the boundary the aligned element sits on, bytes
@@ -31,26 +31,42 @@ type Plan struct {
 // the boundary.
 func NewPlan(s *Spec) (*Plan, error) {
 	n := len(s.Shape)
-	if n > MaxDims {
-		return nil, valueErrorf("shape: %d dimensions; at most %d are allowed", n, MaxDims)
-	}
 	ints := make([]int64, 4*n)
 	p := &Plan{
 		Shape: ints[:n:n], Strides: ints[n : 2*n : 2*n], PaddedShape: ints[2*n : 3*n : 3*n], AlignedIndex: ints[3*n:],
-		Layout: make([]int, n), Dims: make([]Dim, n), ItemSize: s.ItemSize, Memory: s.Memory,
-		Device: s.Preset.Device, DeviceID: s.DeviceID,
+		Layout: make([]int32, n), Dims: make([]Dim, n),
 	}
-	if s.Device != AnyDevice {
-		p.Device = s.Device
-	}
-	copy(p.Shape, s.Shape)
-	for _, step := range [...]func(*Spec) error{p.setDims, p.setLayout, p.setAlignedIndex, p.setStrides, p.setOffset} {
-		if err := step(s); err != nil {
-			return nil, err
-		}
+	if err := p.answer(s); err != nil {
+		return nil, err
 	}
 	p.AllocBytes = reserved(p.Span, p.ByteAlignment)
 	return p, nil
+}
+
+// answer fills in a plan whose lists have room; they may lie in C memory.
+func (p *Plan) answer(s *Spec) error {
+	if len(s.Shape) > MaxDims {
+		return valueErrorf("shape: %d dimensions; at most %d are allowed", len(s.Shape), MaxDims)
+	}
+	copy(p.Shape, s.Shape)
+	p.ItemSize, p.Memory, p.Device, p.DeviceID = s.ItemSize, s.Memory, s.Preset.Device, s.DeviceID
+	if s.Device != AnyDevice {
+		p.Device = s.Device
+	}
+	if err := p.setDims(s); err != nil {
+		return err
+	}
+	if err := p.setLayout(s); err != nil {
+		return err
+	}
+	if err := p.setAlignedIndex(s); err != nil {
+		return err
+	}
+	if err := p.setStrides(s); err != nil {
+		return err
+	}
+	p.setOffset()
+	return nil
 }
 
 // setDims names the indices; those of a sub-shape dtype become data dimensions,
@@ -90,14 +106,14 @@ func (p *Plan) setLayout(s *Spec) error {
 	}
 	var seen uint64
 	for i, r := range s.Layout {
-		if r < 0 || r >= given || seen&(1<<r) != 0 {
+		if r < 0 || int(r) >= given || seen&(1<<r) != 0 {
 			return valueErrorf("layout: %v is not a permutation of 0 to %d (0 = largest stride)", s.Layout, given-1)
 		}
 		seen |= 1 << r
-		p.Layout[i] = r + slower
+		p.Layout[i] = r + int32(slower)
 	}
 	for i := range slower {
-		p.Layout[given+i] = i
+		p.Layout[given+i] = int32(i)
 	}
 	return nil
 }
@@ -212,7 +228,7 @@ func (s *Spec) alignment() int64 {
 }
 
 // setOffset places element 0 so that the aligned element is on the boundary.
-func (p *Plan) setOffset(*Spec) error {
+func (p *Plan) setOffset() {
 	b := uint64(p.ByteAlignment)
 	var distance uint64
 	for i, a := range p.AlignedIndex {
@@ -220,7 +236,6 @@ func (p *Plan) setOffset(*Spec) error {
 		distance = (distance + bits.Rem64(hi, lo, b)) % b
 	}
 	p.Offset = int64((b - distance) % b)
-	return nil
 }
 
 func tooBig(s *Spec) error {

@@ -16,7 +16,7 @@ func preset(t *testing.T, name string) *Preset {
 	require.NoError(t, err)
 	p, err := PresetByNumber(n)
 	require.NoError(t, err)
-	return &p
+	return p
 }
 
 func dims(t *testing.T, s string) []Dim {
@@ -45,7 +45,7 @@ func TestPresetLayouts(t *testing.T) {
 			want = table[same[name]]
 		}
 		for i, d := range order {
-			got := make([]int, len(d))
+			got := make([]int32, len(d))
 			preset(t, name).layout(dims(t, d), got)
 			assert.Equal(t, want[i], fmt.Sprint(got), "%s %s", name, d)
 		}
@@ -54,9 +54,9 @@ func TestPresetLayouts(t *testing.T) {
 }
 
 func TestPresetsOrderByNameWhateverTheIndexOrder(t *testing.T) {
-	got := make([]int, 3)
+	got := make([]int32, 3)
 	preset(t, "gt:cpu_kfirst").layout(dims(t, "KJI"), got)
-	assert.Equal(t, []int{2, 1, 0}, got)
+	assert.Equal(t, []int32{2, 1, 0}, got)
 }
 
 // The worked examples of the storages document.
@@ -103,7 +103,7 @@ func TestSubShapeIndicesBecomeDataDimensions(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "IJ0", DimsString(p.Dims))
 	assert.Equal(t, []int64{40, 8, 160}, p.Strides)
-	s.Layout = []int{1, 0}
+	s.Layout = []int32{1, 0}
 	p, err = NewPlan(&s)
 	require.NoError(t, err)
 	assert.Equal(t, []int64{8, 32, 160}, p.Strides)
@@ -118,8 +118,8 @@ func TestRefusalsNameTheArgument(t *testing.T) {
 		"at most 32":     {Shape: make([]int64, 33), ItemSize: 8, Preset: c},
 		"dimensions":     {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Dims: []Dim{I}},
 		"appears twice":  {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Dims: []Dim{I, I}},
-		"layout":         {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Layout: []int{0, 0}},
-		"one rank":       {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Layout: []int{0}},
+		"layout":         {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Layout: []int32{0, 0}},
+		"one rank":       {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Layout: []int32{0}},
 		"aligned_index":  {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, AlignedIndex: []int64{0}},
 		"negative entry": {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, AlignedIndex: []int64{0, -1}},
 		"power of two":   {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, ByteAlignment: 48},
@@ -148,9 +148,9 @@ func TestRandomPlans(t *testing.T) {
 		for i := range n {
 			at += s.AlignedIndex[i] * p.Strides[i]
 			end += max(s.Shape[i]-1, 0) * p.Strides[i]
-			if r := p.Layout[i]; r < n-1 { // a slower index steps over all of the next faster one
+			if r := int(p.Layout[i]); r < n-1 { // a slower index steps over all of the next faster one
 				for j := range n {
-					if p.Layout[j] == r+1 {
+					if int(p.Layout[j]) == r+1 {
 						assert.GreaterOrEqual(t, p.Strides[i], p.Strides[j]*max(p.PaddedShape[j], 1))
 					}
 				}
@@ -172,7 +172,7 @@ func TestRandomPlans(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	p, err := Describe([]int64{4, 3}, []int64{8, 64}, nil, 8, 0x1040)
 	require.NoError(t, err)
-	assert.Equal(t, []int{1, 0}, p.Layout)
+	assert.Equal(t, []int32{1, 0}, p.Layout)
 	assert.Equal(t, []int64{8, 3}, p.PaddedShape)
 	assert.Equal(t, int64(64), p.ByteAlignment)
 	assert.Equal(t, int64(96), p.Bytes)

@@ -50,14 +50,14 @@ var builtin = []Preset{
 // so that plans cached under the old number stay what they were.
 var registry = struct {
 	sync.RWMutex
-	presets []Preset
+	presets []*Preset
 	number  map[string]int
 }{number: map[string]int{}}
 
 func init() {
-	for _, p := range builtin {
-		registry.number[p.Name] = len(registry.presets)
-		registry.presets = append(registry.presets, p)
+	for i := range builtin {
+		registry.number[builtin[i].Name] = i
+		registry.presets = append(registry.presets, &builtin[i])
 	}
 }
 
@@ -77,7 +77,7 @@ func Register(p Preset) (int, error) {
 	if n, known := registry.number[p.Name]; known && n < len(builtin) {
 		return 0, valueErrorf("name: %q is a built-in backend and cannot be replaced", p.Name)
 	}
-	registry.presets = append(registry.presets, p)
+	registry.presets = append(registry.presets, &p)
 	registry.number[p.Name] = len(registry.presets) - 1
 	return len(registry.presets) - 1, nil
 }
@@ -93,12 +93,13 @@ func PresetNumber(name string) (int, error) {
 	return n, nil
 }
 
-// PresetByNumber returns the preset that Register or PresetNumber numbered.
-func PresetByNumber(n int) (Preset, error) {
+// PresetByNumber returns the preset that Register or PresetNumber numbered; it
+// never changes.
+func PresetByNumber(n int) (*Preset, error) {
 	registry.RLock()
 	defer registry.RUnlock()
 	if n < 0 || n >= len(registry.presets) {
-		return Preset{}, valueErrorf("backend: number %d is not known", n)
+		return nil, valueErrorf("backend: number %d is not known", n)
 	}
 	return registry.presets[n], nil
 }
@@ -116,13 +117,13 @@ func Presets() []string {
 }
 
 // layout fills out[i] with the rank of index i's stride, 0 = largest.
-func (p *Preset) layout(dims []Dim, out []int) {
+func (p *Preset) layout(dims []Dim, out []int32) {
 	for i, d := range dims {
 		switch p.Order {
 		case ByIndex, ByCaller:
-			out[i] = i
+			out[i] = int32(i)
 		case ByIndexReversed:
-			out[i] = len(dims) - 1 - i
+			out[i] = int32(len(dims) - 1 - i)
 		default:
 			out[i] = 0
 			for _, e := range dims {

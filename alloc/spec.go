@@ -37,7 +37,7 @@ type Spec struct {
 	Preset        *Preset
 	Dims          []Dim   // nil: DefaultDims
 	AlignedIndex  []int64 // nil: zeros
-	Layout        []int   // nil: the preset's
+	Layout        []int32 // nil: the preset's
 	ByteAlignment int64   // bytes, a power of two; 0: 64 on the host, 256 on a device
 	Padding       int64   // items that rows are rounded up to, PadAsPreset or PadToBoundary; 0 and 1 pad nothing
 	Alignment     int64   // items; 0: the preset's. Unlike Padding it moves the boundary too (GDP-3's alignment)

@@ -18,7 +18,7 @@ func buffer(t *testing.T, itemSize int64, shape ...int64) *alloc.Buffer {
 	require.NoError(t, err)
 	preset, err := alloc.PresetByNumber(number)
 	require.NoError(t, err)
-	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: itemSize, Preset: &preset, Padding: alloc.PadToBoundary})
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: itemSize, Preset: preset, Padding: alloc.PadToBoundary})
 	require.NoError(t, err)
 	b, err := alloc.New(plan)
 	require.NoError(t, err)

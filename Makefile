@@ -1,0 +1,38 @@
+# The two commands of a newcomer are `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+
+.PHONY: demo test bench wheel go check clean help
+
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit("gridbuf: Python 3.11 or newer is needed, this is %d.%d; say make PYTHON=..." % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade pip
+
+## make wheel   build the wheel into dist/
+wheel: $(PY)
+	rm -rf dist build
+	$(PY) -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+## make demo    run gt4py stencils on real weather data, on gridbuf's arrays and others
+demo: wheel
+	$(PY) -m pip install --quiet --force-reinstall --no-deps dist/*.whl
+	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]"
+	cd $(VENV) && bin/python -m gridbuf demo --output $(CURDIR)/demo-output $(ARGS)
+
+## make test    everything from clean: Go, Python on every interpreter found, types, lint
+test: clean
+	PYTHON=$(PYTHON) tests/run.sh
+
+## make bench   the figures of the README, as ratios, into bench/results/
+bench: wheel
+	$(PY) -m pip install --quiet --force-reinstall --no-deps dist/*.whl
+	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]" rich
+	$(PY) bench/run.py $(ARGS)
+
+clean:
+	rm -rf build dist .venvs *.egg-info gridbuf/_core*.so gridbuf/_core*.h

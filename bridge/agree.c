@@ -1,0 +1,3 @@
+/* agree.c: the compiler compares the prototypes in bridge.h with the exports. */
+#include "_cgo_export.h"
+#include "bridge.h"

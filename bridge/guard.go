@@ -1,0 +1,50 @@
+package bridge
+
+// #include "types.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"unsafe"
+
+	"gridbuf/alloc"
+)
+
+// backendError marks an unknown backend, which Python raises as both a ValueError
+// and a RuntimeError.
+type backendError struct{ error }
+
+// guard runs the body of an export. Nothing leaves it but a return code: an
+// unrecovered panic would end the process that loaded us.
+func guard(e *C.gb_error, body func() error) (rc C.int) {
+	defer func() {
+		if r := recover(); r != nil {
+			report(e, C.GB_PANIC, fmt.Sprintf("panic in Go: %v\n%s", r, debug.Stack()))
+			rc = -1
+		}
+	}()
+	err := body()
+	if err == nil {
+		return 0
+	}
+	kind := C.int32_t(C.GB_RUNTIME_ERROR)
+	var known *alloc.Error
+	if errors.As(err, &known) {
+		kind = C.int32_t(known.Kind)
+	}
+	if errors.As(err, &backendError{}) {
+		kind = C.GB_BACKEND_ERROR
+	}
+	report(e, kind, err.Error())
+	return -1
+}
+
+// report writes the message, cut to the room there is, with a closing zero.
+func report(e *C.gb_error, kind C.int32_t, message string) {
+	e.kind = kind
+	room := unsafe.Slice((*byte)(unsafe.Pointer(&e.message[0])), len(e.message))
+	n := copy(room[:len(room)-1], message)
+	room[n] = 0
+}

@@ -1,0 +1,43 @@
+"""gridbuf: the memory layer for stencil programs.
+
+Plain NumPy arrays with the layout, padding and alignment that a stencil backend
+wants, and Fields that also remember what their indices mean and where the halo
+ends, exchanged with other libraries without a copy.
+
+Examples
+--------
+>>> import gridbuf as gb
+>>> a = gb.zeros((128, 128, 80), backend="gt:cpu_ifirst", halo=(3, 3, 0))
+>>> a.strides
+(8, 1024, 131072)
+>>> f = gb.Field(a, dims="IJK", halo=(3, 3, 0))
+>>> f.domain.shape
+(122, 122, 80)
+"""
+
+from gridbuf import memory
+from gridbuf._core import (
+    BackendError,
+    Field,
+    HostField,
+    Plan,
+    backends,
+    empty,
+    full,
+    ones,
+    plan,
+    register_backend,
+    zeros,
+)
+from gridbuf.arrays import empty_like, from_array, full_like, ones_like, zeros_like
+from gridbuf.field import from_dlpack
+from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
+from gridbuf.transfer import copyto, fill, get_num_threads, set_num_threads
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BackendError", "Field", "HostField", "Plan", "as_cupy", "as_numpy", "backends", "copyto", "empty", "empty_like", "fill",
+    "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin", "memory", "ones", "ones_like",
+    "plan", "register_backend", "set_num_threads", "zeros", "zeros_like",
+]  # fmt: skip

@@ -1,0 +1,178 @@
+"""Arrays made from other arrays: `from_array` and the `*_like` functions (seed 001)."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridbuf import _core
+from gridbuf.names import get_dims
+from gridbuf.transfer import copyto
+
+
+def _source(data: Any, device_data: Any) -> Any:
+    """The values to copy; device_data stands in for data."""
+    if data is None:
+        data = device_data
+    if data is None:
+        raise TypeError("data: from_array needs data or device_data")
+    if hasattr(data, "__cuda_array_interface__") and hasattr(data, "get"):
+        return data.get()  # cupy: an explicit copy to the host
+    return data if isinstance(data, _core.Field) else np.asarray(data)
+
+
+def _base_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
+    """The shape without the indices that a sub-shape dtype brings."""
+    if not dtype.shape:
+        return shape
+    if shape[-dtype.ndim :] != dtype.shape:
+        raise ValueError(f"data: shape {shape} does not end in {dtype.shape}, the sub-shape of dtype {dtype}")
+    return shape[: -dtype.ndim]
+
+
+def _copy_values(target: Any, source: Any) -> None:
+    own = source.dtype
+    wanted = target.dtype
+    if not np.can_cast(own, wanted, "same_kind"):
+        raise TypeError(
+            f"data: {own} does not convert to dtype {wanted} (same_kind); give dtype=None to keep the data's, or convert first"
+        )
+    copyto(target, source, casting="same_kind")
+
+
+def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any) -> NDArray[Any]:
+    """A new array with the values of another, laid out as asked.
+
+    Parameters
+    ----------
+    data : array_like
+        The values. Their index order is kept; an object's own dims are the default
+        `dimensions`.
+    device_data : array_like, optional
+        Another source, used when `data` is None. In second place a dtype is also
+        understood, as in gt4py.
+    dtype : dtype_like, optional
+        float64 unless given, also for integers (seed 001); None keeps the data's.
+    **spec
+        The keywords of `gridbuf.empty`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Always a copy.
+
+    Raises
+    ------
+    TypeError
+        When the values do not convert to dtype (same_kind).
+    ValueError
+        When a keyword does not fit the data's shape.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.from_array([[1, 2], [3, 4]], backend="gt:cpu_ifirst").strides
+    (8, 16)
+    """
+    if isinstance(device_data, (str, type, np.dtype)):
+        dtype, device_data = device_data, None
+    source, spec, dtype = _prepare(data, device_data, dtype, spec)
+    array = _core.empty(_base_shape(source.shape, dtype), dtype, **spec)
+    _copy_values(array, source)
+    return array
+
+
+def _prepare(
+    data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]
+) -> tuple[Any, dict[str, Any], np.dtype[Any]]:
+    if "sync_state" in spec:
+        spec = {key: value for key, value in spec.items() if key != "sync_state"}
+        warnings.warn("sync_state has no meaning for arrays and is ignored", DeprecationWarning, stacklevel=3)
+    source = _source(data, device_data)
+    resolved = source.dtype if dtype is None else np.dtype(dtype)
+    if resolved.shape == () and "dimensions" not in spec and "dims" not in spec:
+        own = get_dims(data)
+        if own is not None and len(own) == len(source.shape):
+            spec = {**spec, "dimensions": own}
+    return source, spec, resolved
+
+
+def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
+    """spec completed so that the result has data's order of strides, padding and alignment."""
+    spec = dict(spec)
+    if "dimensions" not in spec and "dims" not in spec:
+        dims = get_dims(data)
+        if dims is not None:
+            spec["dimensions"] = dims
+    if "backend" in spec or "layout" in spec:
+        return spec
+    plan = _core.plan_of(data)
+    spec["layout"] = plan.layout
+    if "padding" not in spec and plan.ndim:
+        fastest = plan.layout.index(plan.ndim - 1)
+        padded, plain = plan.padded_shape[fastest], plan.shape[fastest]
+        spec["padding"] = padded if padded > plain else False
+    if isinstance(data, _core.Field):
+        if "aligned_index" not in spec and "halo" not in spec:
+            spec["aligned_index"] = plan.aligned_index
+        spec.setdefault("byte_alignment", max(64, plan.byte_alignment & -plan.byte_alignment))
+    return spec
+
+
+def _like(
+    make: Callable[..., Any],
+    field_make: Callable[..., Any],
+    data: Any,
+    args: tuple[Any, ...],
+    dtype: Any,
+    spec: dict[str, Any],
+) -> Any:
+    if not isinstance(data, _core.Field):
+        source = np.asarray(data) if not hasattr(data, "shape") or not hasattr(data, "dtype") else data
+        return make(tuple(source.shape), *args, source.dtype if dtype is None else dtype, **like_spec(source, spec))
+    spec = like_spec(data, spec)
+    if not hasattr(data, "__gt_dims__") and spec.get("dimensions") is None:
+        spec.pop("dimensions", None)
+    if "halo" not in spec and "origin" not in spec:
+        spec |= {"halo": data.halo, "origin": data.origin}
+    return field_make(data.shape, *args, data.dtype if dtype is None else dtype, **spec)
+
+
+def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
+    """New memory with the shape and dtype of data; its values are undefined.
+
+    Parameters
+    ----------
+    data
+        An array, or a Field: then the result is a Field with the same dims, origin and halo.
+    dtype : dtype_like, optional
+        The data's unless given.
+    **spec
+        The keywords of `gridbuf.empty`. Without `backend` or `layout` the result has the
+        data's order of strides, padding and alignment.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> a = gb.empty((4, 5, 6), backend="gt:cpu_ifirst")
+    >>> gb.empty_like(a).strides == a.strides
+    True
+    """
+    return _like(_core.empty, _core.Field.empty, data, (), dtype, spec)
+
+
+def zeros_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
+    """As `empty_like`, filled with zeros."""
+    return _like(_core.zeros, _core.Field.zeros, data, (), dtype, spec)
+
+
+def ones_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
+    """As `empty_like`, filled with ones."""
+    return _like(_core.ones, _core.Field.ones, data, (), dtype, spec)
+
+
+def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Any) -> Any:
+    """As `empty_like`, filled with fill_value."""
+    return _like(_core.full, _core.Field.full, data, (fill_value,), dtype, spec)

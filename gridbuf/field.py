@@ -1,0 +1,145 @@
+"""The methods of Field that are better said in Python; `install` gives them to the C type."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core, _wrap
+from gridbuf.arrays import _base_shape, _copy_values, _prepare, like_spec
+
+Field = _core.Field
+
+
+def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any) -> _core.Field:
+    """A new Field with the values of another array: `gridbuf.from_array` with dims, origin and halo.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> f = gb.Field.from_array([[1.0, 2.0], [3.0, 4.0]], dims="KJ", backend="gt:cpu_ifirst")
+    >>> f.dims, f.strides
+    (('K', 'J'), (16, 8))
+    """
+    if isinstance(device_data, (str, type, np.dtype)):
+        dtype, device_data = device_data, None
+    source, spec, dtype = _prepare(data, device_data, dtype, spec)
+    if isinstance(data, Field) and "halo" not in spec and "origin" not in spec:
+        spec = {**spec, "halo": data.halo, "origin": data.origin}
+    field = Field.empty(_base_shape(source.shape, dtype), dtype, **spec)
+    _copy_values(field, source)
+    return field
+
+
+def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None = None, **spec: Any) -> _core.Field:
+    """A copy of the Field in another layout, dtype or order of indices.
+
+    Parameters
+    ----------
+    dtype : dtype_like, optional
+        The Field's own unless given.
+    dims : sequence of str, optional
+        The order of the indices of the result: a permutation of the Field's dims.
+    **spec
+        The keywords of `Field.empty`. Without `backend` or `layout` the order of strides,
+        the padding and the alignment stay; origin and halo stay unless given.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> f = gb.Field.zeros((4, 5, 6), dims="IJK")
+    >>> f.to(backend="gt:cpu_ifirst", dims="KJI").strides
+    (160, 32, 8)
+    """
+    source = self if dims is None else self.transpose(dims)
+    if dims is not None:
+        spec["dims"] = source.dims
+    if "halo" not in spec and "origin" not in spec:
+        spec |= {"halo": source.halo, "origin": source.origin}
+    field = Field.empty(source.shape, source.dtype if dtype is None else dtype, **like_spec(source, spec))
+    _copy_values(field, source)
+    return field
+
+
+def copy(self: _core.Field) -> _core.Field:
+    """A Field of its own memory with the same values, layout, dims, origin and halo."""
+    twin = self._twin()
+    if twin is None:
+        return to(self)
+    _copy_values(twin, self)
+    return twin
+
+
+def _deepcopy(self: _core.Field, memo: Any) -> _core.Field:
+    return copy(self)
+
+
+def _reduce(self: _core.Field) -> tuple[Any, ...]:
+    """Pickled as values and a request, so that the copy is laid out and aligned as the original."""
+    spec = like_spec(self, {"halo": self.halo, "origin": self.origin, "aligned_index": self.plan.aligned_index})
+    return _rebuild, (np.ascontiguousarray(self.numpy()).reshape(self.shape), spec)
+
+
+def _rebuild(values: Any, spec: dict[str, Any]) -> _core.Field:
+    field = Field.empty(values.shape, values.dtype, **spec)
+    _copy_values(field, values)
+    return field
+
+
+def from_dlpack(
+    x: Any, dims: Any = None, *, origin: Any = None, halo: Any = None, copy: bool | None = None
+) -> _core.Field:
+    """A Field over the memory of any DLPack producer.
+
+    Parameters
+    ----------
+    x
+        An object with `__dlpack__` (array API, DLPack 1.3 or older).
+    dims, origin, halo
+        As for `Field`.
+    copy : bool, optional
+        True makes a writable copy; otherwise memory is shared.
+
+    Raises
+    ------
+    TypeError
+        When x does not speak DLPack or its memory is not on the host.
+    BufferError
+        When the producer's tensor is malformed or cannot be shared.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, numpy as np
+    >>> a = np.zeros((2, 3))
+    >>> np.shares_memory(gb.from_dlpack(a, dims="IJ"), a)
+    True
+    """
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"x: {type(x).__name__} has no __dlpack__; gridbuf.Field takes other kinds of memory")
+    field = Field(_wrap._from_dlpack(x, copy=copy), dims, origin=origin, halo=halo)
+    return field
+
+
+def _repr_html_(self: _core.Field) -> str:
+    """The layout, drawn for a notebook."""
+    from gridbuf import explain
+
+    drawing: str = explain.html(self.plan, halo=self.halo, title="Field " + "".join(self.dims))
+    return drawing
+
+
+def install() -> None:
+    """Give the C type its Python methods."""
+    methods = {
+        "to": to,
+        "copy": copy,
+        "__copy__": copy,
+        "__deepcopy__": _deepcopy,
+        "__reduce__": _reduce,
+        "_repr_html_": _repr_html_,
+    }
+    for name, method in {"from_array": staticmethod(from_array), **methods}.items():
+        setattr(Field, name, method)
+
+
+install()

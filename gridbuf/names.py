@@ -1,0 +1,130 @@
+"""What an object says of its indices, and the arrays behind it (seed 001's utilities)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+
+def _is_name(entry: object) -> bool:
+    name = str(entry)
+    return name in ("I", "J", "K") or (name.isdecimal() and str(int(name)) == name)
+
+
+def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ...] | None:
+    """The names of an object's indices.
+
+    Parameters
+    ----------
+    obj
+        Any object.
+    annotation
+        What to answer when the object itself does not say.
+
+    Returns
+    -------
+    tuple of str, or None
+        `__gt_dims__`; else `dims` when every entry is a valid name (seed 003's older
+        spelling, which also reads xarray); else `annotation`.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.get_dims(gb.Field.empty((2, 3), dims="JK"))
+    ('J', 'K')
+    >>> gb.get_dims([1, 2], annotation="I")
+    ('I',)
+    """
+    dims = getattr(obj, "__gt_dims__", None)
+    if dims is None:
+        older = getattr(obj, "dims", None)
+        is_field = hasattr(type(obj), "__gt_dims__")  # a Field without names of its own
+        if not is_field and isinstance(older, str | Sequence) and len(older) > 0 and all(_is_name(d) for d in older):
+            dims = older
+    if dims is None:
+        dims = annotation
+    return None if dims is None else tuple(str(d) for d in dims)
+
+
+def get_origin(obj: Any) -> tuple[int, ...] | None:
+    """The origin an object carries in `__gt_origin__`, as ints in the order I, J, K, 0, 1, ...; None without one.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.get_origin(gb.Field.empty((4, 8), dims="JI", halo=(1, 3)))
+    (3, 1)
+    """
+    origin = getattr(obj, "__gt_origin__", None)
+    return None if origin is None else tuple(int(o) for o in origin)
+
+
+def _transposition(obj: Any, dims: Iterable[Any] | None) -> tuple[int, ...] | None:
+    """How to permute obj's indices into the order of dims; None for as it is."""
+    if dims is None:
+        return None
+    own, wanted = get_dims(obj), tuple(str(d) for d in dims)
+    if own is None:
+        return None
+    if sorted(own) != sorted(wanted):
+        raise ValueError(f"dims: {wanted} is not a permutation of the object's dims {own}")
+    return tuple(own.index(d) for d in wanted)
+
+
+def as_numpy(obj: Any, dims: Iterable[Any] | None = None) -> NDArray[Any]:
+    """An np.ndarray over the object's memory.
+
+    Parameters
+    ----------
+    obj
+        Anything np.asarray takes without copying: a Field, an array, a buffer.
+    dims
+        The order the indices shall have, where the object names them. Objects without
+        names are returned as they are.
+
+    Raises
+    ------
+    ValueError
+        When `dims` is not a permutation of the object's own.
+    TypeError
+        When the object has no host memory.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.as_numpy(gb.Field.empty((2, 3), dims="JI"), "IJ").shape
+    (3, 2)
+    """
+    from gridbuf._wrap import host_array
+
+    array, order = host_array(obj), _transposition(obj, dims)
+    return array if order is None else array.transpose(order)
+
+
+def as_cupy(obj: Any, dims: Iterable[Any] | None = None) -> Any:
+    """A cupy.ndarray over the object's memory, transposed as by `as_numpy`.
+
+    Raises
+    ------
+    ImportError
+        When cupy is not installed.
+    TypeError
+        When the object has no device memory (`__cuda_array_interface__`).
+    """
+    try:
+        import cupy as cp
+    except ImportError as error:
+        raise ImportError("as_cupy needs cupy (pip install cupy-cuda13x), which is not installed") from error
+    if not isinstance(obj, cp.ndarray) and not hasattr(obj, "__cuda_array_interface__"):
+        raise TypeError(f"obj: {type(obj).__name__} has no device memory (no __cuda_array_interface__); use as_numpy")
+    array, order = cp.asarray(obj), _transposition(obj, dims)
+    return array if order is None else array.transpose(order)
+
+
+def index_order(origin: Sequence[int], dims: Sequence[str]) -> tuple[int, ...]:
+    """An origin in the order I, J, K, 0, 1, ... brought into the order of dims."""
+    canonical = sorted(dims, key=lambda d: (d not in "IJK", d if d in "IJK" else "", 0 if d in "IJK" else int(d)))
+    return tuple(origin[canonical.index(d)] for d in dims)
+
+
+__all__ = ["as_cupy", "as_numpy", "get_dims", "get_origin"]

@@ -1,0 +1,214 @@
+/* args.c: sorting a call's arguments, and reading lists of numbers and dimensions. */
+#include "args.h"
+
+#include <string.h>
+
+static const char *const names[A_COUNT] = {
+    "shape", "dtype", "fill_value", "backend", "dimensions", "aligned_index", "halo", "layout",
+    "byte_alignment", "padding", "device", "memory", "dims", "origin", "data", "alignment",
+};
+static PyObject *interned[A_COUNT];
+
+int gb_args_init(void) {
+    for (int i = 0; i < A_COUNT; i++)
+        if (!(interned[i] = PyUnicode_InternFromString(names[i]))) return -1;
+    return 0;
+}
+
+static int find(const gb_signature *sig, PyObject *name) {
+    for (int i = 0; i < A_COUNT; i++)
+        if (interned[i] == name) return sig->allowed & A_BIT(i) ? i : -1;
+    for (int i = 0; i < A_COUNT; i++)   /* a name that was built at run time is not interned */
+        if (sig->allowed & A_BIT(i) && PyUnicode_Compare(interned[i], name) == 0) return i;
+    return -1;
+}
+
+int gb_args(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **slots) {
+    memset(slots, 0, A_COUNT * sizeof *slots);
+    if (nargs > sig->n_positional) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given); the others need their names",
+                     sig->name, sig->n_positional, nargs);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < nargs; i++) slots[sig->positional[i]] = args[i];
+    Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
+    for (Py_ssize_t i = 0; i < nkw; i++) {
+        PyObject *name = PyTuple_GetItem(kwnames, i);
+        int slot = find(sig, name);
+        if (slot < 0) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", sig->name, name);
+            return -1;
+        }
+        if (slots[slot]) {
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R", sig->name, name);
+            return -1;
+        }
+        slots[slot] = args[nargs + i];
+    }
+    for (int i = 0; i < sig->n_required; i++)
+        if (!slots[sig->positional[i]]) {
+            PyErr_Format(PyExc_TypeError, "%s() is missing the required argument '%s'", sig->name, names[sig->positional[i]]);
+            return -1;
+        }
+    return 0;
+}
+
+/* ---- numbers ---- */
+
+int gb_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out) {
+    int overflow = 0;
+    if (PyLong_CheckExact(obj)) {
+        *out = PyLong_AsLongLongAndOverflow(obj, &overflow);
+    } else {
+        PyObject *number = PyNumber_Index(obj);
+        if (!number) {
+            if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+            PyErr_Clear();
+            PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj);
+            return -1;
+        }
+        *out = PyLong_AsLongLongAndOverflow(number, &overflow);
+        Py_DECREF(number);
+    }
+    if (!overflow) return *out == -1 && PyErr_Occurred() ? -1 : 0;
+    PyErr_Format(PyExc_ValueError, "%s: %R does not fit in 64 bits", arg, obj);
+    return -1;
+}
+
+/* A list that can be read twice, or NULL with a TypeError. New reference. */
+static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expected) {
+    if (PyTuple_Check(obj) || PyList_Check(obj)) return Py_NewRef(obj);
+    if (!PyUnicode_Check(obj) && !PyBytes_Check(obj)) {
+        PyObject *tuple = PySequence_Tuple(obj);
+        if (tuple || !PyErr_ExceptionMatches(PyExc_TypeError)) return tuple;
+        PyErr_Clear();
+    }
+    PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj);
+    return NULL;
+}
+
+static PyObject *item(PyObject *sequence, Py_ssize_t i) {
+    return PyTuple_Check(sequence) ? PyTuple_GetItem(sequence, i) : PyList_GetItem(sequence, i);
+}
+
+static int too_many(const char *arg, Py_ssize_t n, int room) {
+    PyErr_Format(PyExc_ValueError, "%s: %zd entries; at most %d are allowed", arg, n, room);
+    return -1;
+}
+
+int gb_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
+    PyObject *sequence = as_sequence(obj, arg, "a sequence of ints");
+    if (!sequence) return -1;
+    Py_ssize_t n = PySequence_Size(sequence);
+    if (n > room) {
+        Py_DECREF(sequence);
+        return too_many(arg, n, room);
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (gb_int64(item(sequence, i), arg, "a sequence of ints", &out[i]) < 0) {
+            Py_DECREF(sequence);
+            return -1;
+        }
+    Py_DECREF(sequence);
+    return (int)n;
+}
+
+int gb_halo(PyObject *obj, int64_t *out, int room) {
+    static const char expected[] = "a sequence with an int or a (low, high) pair for each index";
+    PyObject *sequence = as_sequence(obj, "halo", expected);
+    if (!sequence) return -1;
+    Py_ssize_t n = PySequence_Size(sequence);
+    if (n > room) n = too_many("halo", n, room);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *entry = item(sequence, i);
+        if (PyIndex_Check(entry) && !PySequence_Check(entry)) {
+            if (gb_int64(entry, "halo", expected, &out[2 * i]) < 0) n = -1;
+            else out[2 * i + 1] = out[2 * i];
+        } else {
+            int pair = gb_ints(entry, "halo", &out[2 * i], 2);
+            if (pair >= 0 && pair != 2)
+                PyErr_Format(PyExc_ValueError, "halo: entry %R has %d numbers; give an int or a (low, high) pair", entry, pair);
+            if (pair != 2) n = -1;
+        }
+    }
+    for (Py_ssize_t i = 0; i < 2 * n; i++)
+        if (out[i] < 0) {
+            PyErr_Format(PyExc_ValueError, "halo: %R has a negative entry; entries count elements", obj);
+            n = -1;
+        }
+    Py_DECREF(sequence);
+    return (int)n;
+}
+
+/* ---- dimensions ---- */
+
+/* The code of one name: -3 I, -2 J, -1 K, a number for itself; -4 for anything else. */
+static int32_t dim_code(const char *s, Py_ssize_t n) {
+    if (n == 1 && s[0] >= 'I' && s[0] <= 'K') return s[0] - 'I' - 3;
+    if (n < 1 || n > 9 || (s[0] == '0' && n > 1)) return -4;
+    int32_t code = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (s[i] < '0' || s[i] > '9') return -4;
+        code = code * 10 + (s[i] - '0');
+    }
+    return code;
+}
+
+static int bad_dim(const char *arg, PyObject *obj) {
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "%s: %R has an unknown name; allowed are 'I', 'J', 'K' and '0', '1', '2', ...", arg, obj);
+    return -1;
+}
+
+static int repeated(const char *arg, PyObject *obj, const int32_t *dims, int n) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            if (dims[i] == dims[j]) {
+                PyErr_Format(PyExc_ValueError, "%s: %R names a dimension twice", arg, obj);
+                return -1;
+            }
+    return n;
+}
+
+int gb_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
+    Py_ssize_t n;
+    if (PyUnicode_Check(obj)) {
+        const char *s = PyUnicode_AsUTF8AndSize(obj, &n);
+        if (!s) return -1;
+        if (n > room) return too_many(arg, n, room);
+        for (Py_ssize_t i = 0; i < n; i++)
+            if ((out[i] = dim_code(s + i, 1)) == -4) return bad_dim(arg, obj);
+        return repeated(arg, obj, out, (int)n);
+    }
+    PyObject *sequence = as_sequence(obj, arg, "dimension names such as \"IJK\"");
+    if (!sequence) return -1;
+    n = PySequence_Size(sequence);
+    if (n > room) n = too_many(arg, n, room);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *name = PyObject_Str(item(sequence, i));
+        Py_ssize_t len = 0;
+        const char *s = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
+        if (!s || (out[i] = dim_code(s, len)) == -4) n = bad_dim(arg, obj);
+        Py_XDECREF(name);
+    }
+    Py_DECREF(sequence);
+    return n < 0 ? -1 : repeated(arg, obj, out, (int)n);
+}
+
+PyObject *gb_dims_tuple(const int32_t *dims, int ndim) {
+    PyObject *tuple = PyTuple_New(ndim);
+    for (int i = 0; tuple && i < ndim; i++) {
+        PyObject *name = dims[i] < 0 ? PyUnicode_FromStringAndSize(&"IJK"[dims[i] + 3], 1) : PyUnicode_FromFormat("%d", dims[i]);
+        if (!name || PyTuple_SetItem(tuple, i, name) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+PyObject *gb_ints_tuple(const int64_t *values, int n) {
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; tuple && i < n; i++) {
+        PyObject *number = PyLong_FromLongLong(values[i]);
+        if (!number || PyTuple_SetItem(tuple, i, number) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}

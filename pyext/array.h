@@ -1,0 +1,19 @@
+/* array.h: plain arrays. */
+#ifndef GRIDBUF_ARRAY_H
+#define GRIDBUF_ARRAY_H
+
+#include "plan.h"
+
+/* Host memory for a plan; refuses devices with what is missing. zero: all bytes 0. */
+int gb_plan_allocate(const gb_plan *plan, int zero, void **data);
+
+/* An ndarray over base's memory, or with base NULL one that owns the block at data. */
+PyObject *gb_array_over(const gb_geometry *g, gb_dtype *dtype, void *data, int writable, PyObject *base);
+
+PyObject *gb_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+#endif

@@ -1,0 +1,146 @@
+/* docs.h: the docstrings of what Python calls in C, in NumPy's style. The first line
+ * is the signature that inspect and help() show. */
+#ifndef GRIDBUF_DOCS_H
+#define GRIDBUF_DOCS_H
+
+#define SPEC_SIGNATURE                                                                                         \
+    "backend='C', dimensions=None, aligned_index=None, halo=None, layout=None, byte_alignment=None, padding=None, " \
+    "device=None, memory=None"
+
+#define SPEC_PARAMETERS                                                                                       \
+    "backend : str, optional\n"                                                                               \
+    "    Whose layout: a name from `gridbuf.backends()`; gt4py's names, GDP-3's, 'C' and 'F'.\n"                \
+    "dimensions : str or sequence of str, optional\n"                                                         \
+    "    What each index means: 'I', 'J', 'K', or '0', '1', ... for data dimensions. Default:\n"                \
+    "    'IJK' as far as it goes, then '0', '1', ...\n"                                                         \
+    "aligned_index : sequence of int, optional\n"                                                             \
+    "    The element that sits on the alignment boundary. Default: the lower halo, else zeros.\n"              \
+    "halo : sequence of int or (low, high) pairs, optional\n"                                                 \
+    "    Elements around the domain, for each index.\n"                                                       \
+    "layout : sequence of int, optional\n"                                                                    \
+    "    The rank of each index's stride, 0 = largest. Overrides the backend's.\n"                             \
+    "byte_alignment : int, optional\n"                                                                        \
+    "    The boundary in bytes, a power of two; 64 on the host, 256 on a device; raised to what the\n"         \
+    "    backend asks for.\n"                                                                                 \
+    "padding : None, bool or int, optional\n"                                                                 \
+    "    None: rows as the backend says; False: none; True: rows to the boundary; an int: rows to\n"           \
+    "    that many items.\n"                                                                                  \
+    "device : None, 'cpu', 'gpu' or ('gpu', n), optional\n"                                                   \
+    "    None: as the backend says.\n"                                                                        \
+    "memory : None, 'pinned' or 'managed', optional\n"                                                        \
+    "    The kind of memory.\n"
+
+#define SPEC_RAISES                                                                                           \
+    "Raises\n------\n"                                                                                        \
+    "TypeError, ValueError\n"                                                                                 \
+    "    The argument's name, what came and what is allowed.\n"                                                \
+    "BackendError\n"                                                                                          \
+    "    An unknown backend: a ValueError and a RuntimeError, with the known names.\n"                         \
+    "MemoryError\n"                                                                                           \
+    "    No memory, or a limit (`gridbuf.memory.set_limit`); the numbers are in it.\n"                         \
+    "RuntimeError\n"                                                                                          \
+    "    A device that is not there, or a new request in a forked child.\n\n"
+
+#define DOC_EMPTY                                                                                             \
+    "empty(shape, dtype='float64', *, " SPEC_SIGNATURE ")\n--\n\n"                                            \
+    "A new array with a backend's best layout, its values undefined (seed 001).\n\n"                          \
+    "Parameters\n----------\n"                                                                                \
+    "shape : int or sequence of int\n    Elements along each index; zeros are allowed, at most 32 indices.\n"  \
+    "dtype : dtype_like, optional\n    A sub-shape adds data dimensions at the end.\n" SPEC_PARAMETERS        \
+    "\nReturns\n-------\nnumpy.ndarray\n    Exactly that type; it owns its memory.\n\n" SPEC_RAISES           \
+    "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
+    ">>> gb.empty((12, 12, 7), backend='gtmc', aligned_index=(2, 2, 0)).strides\n(8, 896, 128)\n"
+
+#define DOC_FILLED(name, word, value)                                                                         \
+    name "(shape, dtype='float64', *, " SPEC_SIGNATURE ")\n--\n\n"                                            \
+    "As `gridbuf.empty`, filled with " word ".\n\n"                                                           \
+    "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
+    ">>> gb." name "((2, 2), backend='gt:cpu_ifirst').tolist()\n[[" value ", " value "], [" value ", " value "]]\n"
+#define DOC_ZEROS DOC_FILLED("zeros", "zeros", "0.0")
+#define DOC_ONES DOC_FILLED("ones", "ones", "1.0")
+
+#define DOC_FULL                                                                                              \
+    "full(shape, fill_value, dtype='float64', *, " SPEC_SIGNATURE ")\n--\n\n"                                 \
+    "As `gridbuf.empty`, filled with fill_value, which is converted as by assignment.\n\n"                    \
+    "Examples\n--------\n>>> import gridbuf as gb\n>>> gb.full((2,), 1.7, 'int32').tolist()\n[1, 1]\n"
+
+#define DOC_PLAN                                                                                              \
+    "plan(shape, dtype='float64', *, " SPEC_SIGNATURE ")\n--\n\n"                                             \
+    "The answer to a request, without allocating: strides, padding, alignment and size.\n\n"                  \
+    "The parameters are those of `gridbuf.empty`. A device need not be there.\n\n"                            \
+    "Returns\n-------\nPlan\n    Equal requests give equal plans, however they are spelled.\n\n"               \
+    "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
+    ">>> p = gb.plan((12, 12, 7), backend='gtcuda', aligned_index=(2, 2, 0))\n"                               \
+    ">>> p.strides, p.offset, p.byte_alignment\n((8, 256, 3072), 240, 256)\n"
+
+#define DOC_PLAN_OF                                                                                           \
+    "of(array_or_field)\n--\n\n"                                                                              \
+    "The plan read back from memory that exists.\n\n"                                                         \
+    "A Field made by gridbuf answers with the plan it was made from. For other memory\n"                      \
+    "aligned_index is zeros, byte_alignment the largest power of two up to 4096 that divides\n"                \
+    "the address of element 0.\n\n"                                                                           \
+    "Examples\n--------\n>>> import gridbuf as gb, numpy as np\n"                                              \
+    ">>> gb.Plan.of(np.zeros((4, 3), order='F')).layout\n(1, 0)\n"
+
+#define DOC_PLAN_TYPE                                                                                         \
+    "What is known of an array before it has memory; made by `gridbuf.plan`.\n\n"                             \
+    "Immutable and hashable. Strides are in bytes; `offset` is the address of element 0 modulo\n"              \
+    "`byte_alignment`; `nbytes` counts elements only, `alloc_nbytes` is what is reserved.\n"
+
+#define DOC_REGISTER                                                                                          \
+    "register_backend(name, *, layout, alignment=1, device='cpu')\n--\n\n"                                     \
+    "Add a backend preset of your own.\n\n"                                                                   \
+    "Parameters\n----------\n"                                                                                \
+    "name : str\n    A name given before is replaced; a built-in one cannot be.\n"                            \
+    "layout : str, or function\n    The axes, slowest first, such as 'KJI'; or a function from a tuple of dims\n" \
+    "    to a layout (the rank of each index's stride, 0 = largest).\n"                                       \
+    "alignment : int, optional\n    Items that rows are padded to and that the aligned element sits on.\n"     \
+    "device : 'cpu' or 'gpu', optional\n\n"                                                                   \
+    "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
+    ">>> gb.register_backend('mine', layout='JIK', alignment=4)\n"                                            \
+    ">>> gb.plan((3, 4, 5), backend='mine').strides\n(64, 192, 8)\n"
+
+#define DOC_BACKENDS "backends()\n--\n\nThe known backend names, sorted (tuple of str)."
+
+#define DOC_STATS                                                                                             \
+    "stats()\n--\n\n"                                                                                         \
+    "The heap's counters, all read at one moment.\n\n"                                                        \
+    "Returns\n-------\ndict\n    live_bytes, cached_bytes, peak_bytes (bytes), live_buffers, allocations, hits,\n" \
+    "    misses (counts) and limit (bytes or None).\n"
+
+#define DOC_TRIM "trim()\n--\n\nGive cached memory back to the system; returns how many bytes that was (int)."
+
+#define DOC_SET_LIMIT                                                                                         \
+    "set_limit(limit, /)\n--\n\n"                                                                             \
+    "Bound live memory to that many bytes; None lifts the bound.\n\n"                                         \
+    "What only a view or a capsule still holds counts as live. Going over raises MemoryError.\n"
+
+#define DOC_FIELD                                                                                             \
+    "Field(data, dims=None, *, origin=None, halo=None)\n--\n\n"                                                \
+    "Memory that remembers what its indices mean and where the halo ends.\n\n"                                \
+    "Wraps without copying; `Field.empty`, `zeros`, `ones`, `full` and `from_array` make memory.\n"            \
+    "The Field of a stencil call needs no origin and no dimension order: gt4py reads both.\n\n"               \
+    "Parameters\n----------\n"                                                                                \
+    "data\n    An ndarray, a Field, or an object with the buffer protocol, an array interface or DLPack.\n"    \
+    "dims : str or sequence of str, optional\n    What each index means. Default: what data itself says.\n"    \
+    "origin : sequence of int, optional\n    The first point of the domain, in index order. Default: the lower halo.\n" \
+    "halo : sequence of int or (low, high) pairs, optional\n    Elements around the domain.\n\n"              \
+    "Raises\n------\nTypeError\n    When data has no memory to share.\nValueError\n    When dims, origin or halo do not fit.\n\n" \
+    "Examples\n--------\n>>> import gridbuf as gb, numpy as np\n"                                              \
+    ">>> a = np.zeros((5, 6, 7))\n>>> f = gb.Field(a, 'KJI', halo=(0, 1, 1))\n"                               \
+    ">>> f.domain.shape, f.__gt_origin__\n((5, 4, 5), (1, 1, 0))\n"                                           \
+    ">>> np.shares_memory(f, a)\nTrue\n"
+
+#define DOC_FIELD_EMPTY                                                                                       \
+    "empty(shape, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\n"                    \
+    "A Field over new memory: `gridbuf.empty` with dims and origin.\n\n"                                      \
+    "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
+    ">>> f = gb.Field.empty((10, 10, 10), dims='IJK', halo=(2, 2, 0), backend='gt:cpu_ifirst')\n"             \
+    ">>> f.origin, f.strides\n((2, 2, 0), (8, 80, 800))\n"
+#define DOC_FIELD_ZEROS "zeros(shape, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\nAs `Field.empty`, filled with zeros."
+#define DOC_FIELD_ONES "ones(shape, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\nAs `Field.empty`, filled with ones."
+#define DOC_FIELD_FULL                                                                                        \
+    "full(shape, fill_value, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\n"         \
+    "As `Field.empty`, filled with fill_value."
+
+#endif

@@ -1,0 +1,173 @@
+/* dtype.c: dtype records. NumPy is asked how it would export the dtype, so that an
+ * exporter of ours can never disagree with NumPy's. */
+#include "dtype.h"
+#include "../dlpack/dlpack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static PyTypeObject *record_type;
+
+/* Recently used records, by the address of their descr and of the object that was
+ * given for it (np.float64). Entries hold references, so an address cannot come
+ * back for something else while it is here. */
+#define MEMO 64
+static struct { PyObject *key; gb_dtype *record; } memo[2 * MEMO];
+
+static int slot(const void *key) { return (int)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 58); }
+
+static void remember(int table, PyObject *key, gb_dtype *record) {
+    int i = table * MEMO + slot(key);
+    PyObject *old_key = memo[i].key;
+    gb_dtype *old = memo[i].record;
+    memo[i].key = Py_NewRef(key);
+    memo[i].record = (gb_dtype *)Py_NewRef((PyObject *)record);
+    Py_XDECREF(old_key);
+    Py_XDECREF((PyObject *)old);
+}
+
+static void dealloc(PyObject *self) {
+    gb_dtype *d = (gb_dtype *)self;
+    Py_XDECREF((PyObject *)d->descr);
+    Py_XDECREF(d->typestr);
+    Py_XDECREF(d->fields);
+    free(d->format);
+    GB_FREE_OBJECT(self);
+}
+
+/* NumPy's own buffer format for the dtype; none is not an error. */
+static void ask_format(gb_dtype *d) {
+    npy_intp zero = 0;
+    Py_INCREF((PyObject *)d->descr);
+    PyObject *empty = PyArray_NewFromDescr(&PyArray_Type, d->descr, 1, &zero, NULL, NULL, 0, NULL);
+    Py_buffer view;
+    if (empty && PyObject_GetBuffer(empty, &view, PyBUF_FULL_RO) == 0) {
+        if (view.format) d->format = strdup(view.format);
+        PyBuffer_Release(&view);
+    }
+    PyErr_Clear();   /* ValueError: the dtype has no buffer format, such as datetime64 */
+    Py_XDECREF(empty);
+}
+
+/* dtype.str, and for ml_dtypes' types none: it would say '<V2'. */
+static int ask_typestr(gb_dtype *d) {
+    if (d->descr->type_num >= NPY_USERDEF) return 0;
+    d->typestr = PyObject_GetAttrString((PyObject *)d->descr, "str");
+    if (!d->typestr) return -1;
+    if (PyDataType_HASFIELDS(d->descr)) {
+        d->fields = PyObject_GetAttrString((PyObject *)d->descr, "descr");
+        if (!d->fields) PyErr_Clear();   /* overlapping fields have no descr */
+    }
+    return 0;
+}
+
+static const struct { const char *name; uint8_t code, bits; } extended[] = {
+    {"bfloat16", kDLBfloat, 16},           {"float8_e3m4", kDLFloat8_e3m4, 8},
+    {"float8_e4m3", kDLFloat8_e4m3, 8},    {"float8_e4m3b11fnuz", kDLFloat8_e4m3b11fnuz, 8},
+    {"float8_e4m3fn", kDLFloat8_e4m3fn, 8}, {"float8_e4m3fnuz", kDLFloat8_e4m3fnuz, 8},
+    {"float8_e5m2", kDLFloat8_e5m2, 8},    {"float8_e5m2fnuz", kDLFloat8_e5m2fnuz, 8},
+    {"float8_e8m0fnu", kDLFloat8_e8m0fnu, 8},
+};
+
+static int ask_dlpack(gb_dtype *d) {
+    if (!PyArray_ISNBO(d->descr->byteorder)) return 0;
+    static const struct { char kind; uint8_t code; } plain[] = {
+        {'b', kDLBool}, {'i', kDLInt}, {'u', kDLUInt}, {'f', kDLFloat}, {'c', kDLComplex}};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (d->descr->kind == plain[i].kind && d->descr->type_num < NPY_USERDEF) {
+            d->dl_code = plain[i].code;
+            d->dl_bits = (uint8_t)(d->itemsize * 8);
+            /* long double is 80 bits in 128: no other library means that */
+            d->dl_ok = d->descr->type_num != NPY_LONGDOUBLE && d->descr->type_num != NPY_CLONGDOUBLE;
+            return 0;
+        }
+    if (d->descr->type_num < NPY_USERDEF) return 0;
+    PyObject *name = PyObject_GetAttrString((PyObject *)d->descr, "name");
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    for (size_t i = 0; text && i < sizeof extended / sizeof *extended; i++)
+        if (strcmp(text, extended[i].name) == 0 && d->itemsize * 8 == extended[i].bits) {
+            d->dl_code = extended[i].code;
+            d->dl_bits = extended[i].bits;
+            d->dl_ok = 1;
+        }
+    Py_XDECREF(name);
+    return text ? 0 : -1;
+}
+
+gb_dtype *gb_dtype_of(PyArray_Descr *descr) {
+    int i = slot(descr);
+    if (__builtin_expect(memo[i].key == (PyObject *)descr, 1)) return (gb_dtype *)Py_NewRef((PyObject *)memo[i].record);
+    gb_dtype *d = (gb_dtype *)PyType_GenericAlloc(record_type, 0);
+    if (!d) return NULL;
+    d->descr = (PyArray_Descr *)Py_NewRef((PyObject *)descr);
+    d->itemsize = PyDataType_ELSIZE(descr);
+    d->char_kind = (uint8_t)descr->kind;
+    ask_format(d);
+    if (ask_typestr(d) < 0 || ask_dlpack(d) < 0) {
+        Py_DECREF((PyObject *)d);
+        return NULL;
+    }
+    remember(0, (PyObject *)descr, d);
+    return d;
+}
+
+/* 'U' and 'S' without a length mean one character in an array, as in np.empty. */
+static PyArray_Descr *as_in_array(PyArray_Descr *descr) {
+    if (PyDataType_ELSIZE(descr) != 0) return descr;
+    npy_intp one = 1;
+    PyObject *sample = PyArray_Zeros(1, &one, descr, 0);
+    if (!sample) return NULL;
+    PyArray_Descr *filled = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)sample));
+    Py_DECREF(sample);
+    return filled;
+}
+
+static int read_sub_shape(PyArray_Descr *descr, int64_t *sub_shape, int room, int *n) {
+    PyObject *shape = PyObject_GetAttrString((PyObject *)descr, "shape");
+    if (!shape) return -1;
+    *n = (int)PyTuple_Size(shape);
+    int ok = *n <= room;
+    for (int i = 0; ok && i < *n; i++) sub_shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+    Py_DECREF(shape);
+    if (ok) return 0;
+    PyErr_Format(PyExc_ValueError, "dtype: %R brings %d indices; at most %d are allowed in all", descr, *n, GB_MAXDIMS);
+    return -1;
+}
+
+gb_dtype *gb_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n) {
+    int i = MEMO + slot(obj);
+    *n = 0;
+    if (__builtin_expect(memo[i].key == obj, 1)) return (gb_dtype *)Py_NewRef((PyObject *)memo[i].record);
+    PyArray_Descr *descr;
+    if (!PyArray_DescrConverter(obj, &descr)) return NULL;
+    gb_dtype *record = NULL;
+    if (PyDataType_FLAGCHK(descr, NPY_ITEM_REFCOUNT) || PyDataType_FLAGCHK(descr, NPY_ITEM_HASOBJECT)) {
+        PyErr_Format(PyExc_TypeError, "dtype: %R holds Python objects; gridbuf allocates plain memory only", descr);
+    } else if (PyDataType_HASSUBARRAY(descr)) {
+        if (read_sub_shape(descr, sub_shape, room, n) == 0) record = gb_dtype_of(PyDataType_SUBARRAY(descr)->base);
+    } else {
+        descr = as_in_array(descr);
+        record = descr ? gb_dtype_of(descr) : NULL;
+        /* Types and dtype objects keep their meaning; a list of fields could be changed. */
+        if (record && (PyType_Check(obj) || PyArray_DescrCheck(obj))) remember(1, obj, record);
+    }
+    Py_XDECREF((PyObject *)descr);
+    return record;
+}
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, dealloc},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "gridbuf._core._DtypeRecord",
+    .basicsize = sizeof(gb_dtype),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};
+
+int gb_dtype_init(PyObject *module) {
+    record_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return record_type ? 0 : -1;
+}

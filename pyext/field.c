@@ -1,0 +1,232 @@
+/* field.c: the Field types, their life and their attributes. */
+#include "docs.h"
+#include "field.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <structmember.h>
+
+PyTypeObject *gb_FieldType, *gb_HostFieldType;
+
+static gb_field *of(PyObject *self) { return (gb_field *)self; }
+
+/* ---- life ---- */
+
+static int traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(of(self)->owner);
+    return 0;
+}
+
+static int clear(PyObject *self) {
+    Py_CLEAR(of(self)->owner);
+    return 0;
+}
+
+static void dealloc(PyObject *self) {
+    gb_field *f = of(self);
+    PyObject_GC_UnTrack(self);
+    if (f->weakrefs) PyObject_ClearWeakRefs(self);
+    if (f->block) gb_release(f->block);
+    Py_XDECREF(f->owner);
+    Py_XDECREF((PyObject *)f->plan);
+    Py_XDECREF((PyObject *)f->dtype);
+    free(f->lists);
+    free(f->origin);
+    free(f->halo);
+    GB_FREE_OBJECT(self);
+}
+
+/* ---- attributes ---- */
+
+static PyObject *get_shape(PyObject *self, void *_) { return gb_ints_tuple(of(self)->geometry.shape, of(self)->geometry.ndim); }
+static PyObject *get_strides(PyObject *self, void *_) { return gb_ints_tuple(of(self)->geometry.strides, of(self)->geometry.ndim); }
+static PyObject *get_dims(PyObject *self, void *_) { return gb_dims_tuple(of(self)->geometry.dims, of(self)->geometry.ndim); }
+static PyObject *get_dtype(PyObject *self, void *_) { return Py_NewRef((PyObject *)of(self)->dtype->descr); }
+static PyObject *get_ndim(PyObject *self, void *_) { return PyLong_FromLong(of(self)->geometry.ndim); }
+static PyObject *get_size(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->geometry.size); }
+static PyObject *get_nbytes(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->geometry.nbytes); }
+static PyObject *get_device(PyObject *self, void *_) { return PyUnicode_FromString("cpu"); }
+static PyObject *get_readonly(PyObject *self, void *_) { return PyBool_FromLong(of(self)->readonly); }
+
+static PyObject *get_origin(PyObject *self, void *_) {
+    gb_field *f = of(self);
+    return f->origin ? gb_ints_tuple(f->origin, f->geometry.ndim) : Py_NewRef(Py_None);
+}
+
+static PyObject *get_halo(PyObject *self, void *_) {
+    gb_field *f = of(self);
+    if (!f->halo) Py_RETURN_NONE;
+    PyObject *tuple = PyTuple_New(f->geometry.ndim);
+    for (int i = 0; tuple && i < f->geometry.ndim; i++) {
+        PyObject *pair = gb_ints_tuple(&f->halo[2 * i], 2);
+        if (!pair || PyTuple_SetItem(tuple, i, pair) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* A view's plan is worked out when somebody asks for it. */
+static PyObject *get_plan(PyObject *self, void *_) {
+    gb_field *f = of(self);
+    if (!f->plan) f->plan = gb_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype);
+    return Py_XNewRef((PyObject *)f->plan);
+}
+
+static PyObject *no_attribute(const char *name, const char *why) {
+    PyErr_Format(PyExc_AttributeError, "this Field has no %s: %s", name, why);
+    return NULL;
+}
+
+static PyObject *get_gt_dims(PyObject *self, void *_) {
+    if (!of(self)->dims_given) return no_attribute("__gt_dims__", "no dims were given, so a stencil's annotation decides");
+    return get_dims(self, NULL);
+}
+
+/* In the order I, J, K, then ascending data dimensions: gt4py transposes an array by
+ * __gt_dims__ but takes __gt_origin__ as it is. */
+static PyObject *get_gt_origin(PyObject *self, void *_) {
+    gb_field *f = of(self);
+    if (!f->origin) return no_attribute("__gt_origin__", "neither origin nor halo was given");
+    int n = f->geometry.ndim;
+    int64_t sorted[GB_MAXDIMS];
+    for (int i = 0; i < n; i++) {
+        int place = 0;
+        for (int j = 0; j < n; j++) place += f->geometry.dims[j] < f->geometry.dims[i];
+        sorted[place] = f->origin[i];
+    }
+    return gb_ints_tuple(sorted, n);
+}
+
+static PyGetSetDef getset[] = {
+    {"shape", get_shape, NULL, "Elements along each index (tuple of int).", NULL},
+    {"dtype", get_dtype, NULL, "The element type (np.dtype).", NULL},
+    {"strides", get_strides, NULL, "Bytes from one element to the next along each index (tuple of int).", NULL},
+    {"ndim", get_ndim, NULL, "How many indices (int).", NULL},
+    {"size", get_size, NULL, "How many elements (int).", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of the elements alone (int).", NULL},
+    {"dims", get_dims, NULL, "The name of each index (tuple of str), the default names when none were given.", NULL},
+    {"origin", get_origin, NULL, "The first point of the domain, in index order (tuple of int), or None.", NULL},
+    {"halo", get_halo, NULL, "(low, high) elements around the domain, for each index, or None.", NULL},
+    {"device", get_device, NULL, "'cpu' or ('gpu', n).", NULL},
+    {"readonly", get_readonly, NULL, "Whether the memory must not be written to (bool).", NULL},
+    {"plan", get_plan, NULL, "The layout as a gridbuf.Plan.", NULL},
+    {"domain", gb_field_domain, NULL, "The Field without its halo, sharing memory.", NULL},
+    {"__gt_dims__", get_gt_dims, NULL, "The dims for gt4py (seed 001); absent when none were given.", NULL},
+    {"__gt_origin__", get_gt_origin, NULL, "The origin for gt4py, in the order I, J, K, 0, 1, ...; absent when not given.", NULL},
+    {NULL},
+};
+
+/* ---- text ---- */
+
+static PyObject *repr(PyObject *self) {
+    PyObject *dims = get_dims(self, NULL), *empty = PyUnicode_FromString(""), *shape = get_shape(self, NULL);
+    PyObject *strides = get_strides(self, NULL), *origin = get_origin(self, NULL), *halo = get_halo(self, NULL);
+    PyObject *names = dims && empty ? PyUnicode_Join(empty, dims) : NULL, *text = NULL;
+    if (names && shape && strides && origin && halo)
+        text = PyUnicode_FromFormat("Field(%U %R %S, strides=%R, origin=%R, halo=%R, device='cpu'%s)", names, shape,
+                                    of(self)->dtype->descr, strides, origin, halo, of(self)->readonly ? ", readonly" : "");
+    Py_XDECREF(dims);
+    Py_XDECREF(empty);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    Py_XDECREF(origin);
+    Py_XDECREF(halo);
+    Py_XDECREF(names);
+    return text;
+}
+
+static Py_ssize_t length(PyObject *self) {
+    if (of(self)->geometry.ndim > 0) return (Py_ssize_t)of(self)->geometry.shape[0];
+    PyErr_SetString(PyExc_TypeError, "len() of a Field without indices");
+    return -1;
+}
+
+/* As for an array: one element has a truth value, several have none. */
+static int truth(PyObject *self) {
+    PyObject *array = gb_field_numpy(self, NULL);
+    int yes = array ? PyObject_IsTrue(array) : -1;
+    Py_XDECREF(array);
+    return yes;
+}
+
+/* ---- the types ---- */
+
+#define FAST (METH_FASTCALL | METH_KEYWORDS)
+static PyMethodDef methods[] = {
+    {"empty", (PyCFunction)(void *)gb_field_empty, FAST | METH_STATIC, DOC_FIELD_EMPTY},
+    {"zeros", (PyCFunction)(void *)gb_field_zeros, FAST | METH_STATIC, DOC_FIELD_ZEROS},
+    {"ones", (PyCFunction)(void *)gb_field_ones, FAST | METH_STATIC, DOC_FIELD_ONES},
+    {"full", (PyCFunction)(void *)gb_field_full, FAST | METH_STATIC, DOC_FIELD_FULL},
+    {"numpy", gb_field_numpy, METH_NOARGS, "An np.ndarray over the same memory."},
+    {"_twin", gb_field_twin, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
+    {"transpose", gb_field_transpose, METH_O, "The same memory with the indices in the order of the given dims."},
+    {"__dlpack__", (PyCFunction)(void *)gb_field_dlpack, FAST, "A DLPack capsule over the same memory (DLPack 1.3)."},
+    {"__dlpack_device__", gb_field_dlpack_device, METH_NOARGS, "(device type, device id) as DLPack numbers them."},
+    {NULL},
+};
+
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_field, weakrefs), READONLY, NULL},
+    {NULL},
+};
+
+static PyType_Slot field_slots[] = {
+    {Py_tp_doc, DOC_FIELD},
+    {Py_tp_new, gb_field_new},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear},
+    {Py_tp_getset, getset},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {Py_tp_repr, repr},
+    {Py_mp_subscript, gb_field_subscript},
+    {Py_mp_ass_subscript, gb_field_assign},
+    {Py_mp_length, length},
+    {Py_sq_length, length},
+    {Py_sq_item, gb_field_item},
+    {Py_nb_bool, truth},
+    {0, NULL},
+};
+
+static PyType_Spec field_spec = {
+    .name = "gridbuf.Field",
+    .basicsize = sizeof(gb_field),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = field_slots,
+};
+
+static PyGetSetDef host_getset[] = {
+    {"__array_interface__", gb_field_array_interface, NULL, "NumPy's array interface, version 3.", NULL},
+    {NULL},
+};
+
+static PyMethodDef host_methods[] = {
+    {"__array__", (PyCFunction)(void *)gb_field_array, FAST, "An np.ndarray over the same memory (NumPy's protocol)."},
+    {NULL},
+};
+
+static PyType_Slot host_slots[] = {
+    {Py_tp_getset, host_getset},
+    {Py_tp_methods, host_methods},
+    {Py_bf_getbuffer, gb_field_getbuffer},
+    {Py_tp_doc, "A Field in host memory. Made by gridbuf.Field."},
+    {0, NULL},
+};
+
+static PyType_Spec host_spec = {
+    .name = "gridbuf.HostField",
+    .basicsize = sizeof(gb_field),
+    .flags = Py_TPFLAGS_DEFAULT,   /* garbage collection is inherited */
+    .slots = host_slots,
+};
+
+int gb_field_init(PyObject *module) {
+    gb_FieldType = (PyTypeObject *)PyType_FromSpec(&field_spec);
+    if (!gb_FieldType || gb_field_dlpack_init() < 0) return -1;
+    gb_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_FieldType);
+    if (!gb_HostFieldType) return -1;
+    return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_FieldType) < 0 ||
+                   PyModule_AddObjectRef(module, "HostField", (PyObject *)gb_HostFieldType) < 0 ? -1 : 0;
+}

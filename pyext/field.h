@@ -1,0 +1,59 @@
+/* field.h: gridbuf.Field: memory that remembers its dimensions, origin and halo. */
+#ifndef GRIDBUF_FIELD_H
+#define GRIDBUF_FIELD_H
+
+#include "array.h"
+
+typedef struct gb_field {
+    PyObject_HEAD
+    gb_geometry geometry;    /* its lists are the plan's, or our own */
+    char *data;              /* element 0 */
+    gb_dtype *dtype;
+    gb_plan_object *plan;    /* NULL until somebody asks, for views and wrapped memory */
+    void *lists;             /* our own lists, or NULL */
+    void *block;             /* the heap block we share, or NULL */
+    PyObject *owner;         /* the Python object whose memory this is, or NULL */
+    int64_t *origin, *halo;  /* index order, halo as low, high pairs; NULL when not given */
+    uint8_t dims_given, readonly;
+    PyObject *weakrefs;
+} gb_field;
+
+extern PyTypeObject *gb_FieldType, *gb_HostFieldType;
+int gb_field_init(PyObject *module);
+#define gb_is_field(obj) PyObject_TypeCheck(obj, gb_FieldType)
+
+/* field_new.c */
+gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim);   /* own_ndim >= 0: room for lists of its own */
+int gb_field_room(gb_field *f, int want_origin, int want_halo);
+int gb_field_share(gb_field *f, const gb_field *from);        /* hold the same memory */
+int gb_field_copy_meta(gb_field *f, const gb_field *from);
+PyObject *gb_field_twin(PyObject *self, PyObject *unused);
+PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
+PyObject *gb_field_of_array(PyTypeObject *type, PyArrayObject *array);
+PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+/* field_index.c */
+PyObject *gb_field_subscript(PyObject *self, PyObject *key);
+int gb_field_assign(PyObject *self, PyObject *key, PyObject *value);
+PyObject *gb_field_item(PyObject *self, Py_ssize_t i);
+PyObject *gb_field_domain(PyObject *self, void *unused);
+PyObject *gb_field_transpose(PyObject *self, PyObject *dims);
+
+/* field_buffer.c */
+int gb_field_getbuffer(PyObject *self, Py_buffer *view, int flags);
+PyObject *gb_field_array_interface(PyObject *self, void *unused);
+PyObject *gb_field_numpy(PyObject *self, PyObject *unused);
+PyObject *gb_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+/* field_dlpack.c */
+int gb_field_dlpack_init(void);
+PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused);
+
+/* import_dlpack.c: a capsule's tensor as an ndarray over its memory; takes the capsule's tensor over. */
+PyObject *gb_import_capsule(PyObject *self, PyObject *capsule);
+
+#endif

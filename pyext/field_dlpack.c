@@ -1,0 +1,154 @@
+/* field_dlpack.c: a Field as a DLPack producer (DLPack 1.3). Host memory of any kind
+ * is exported as kDLCPU; other device types are given only on request. */
+#include "field.h"
+#include "memory.h"
+#include "../dlpack/export.h"
+
+#include <string.h>
+
+/* The keywords of __dlpack__, as slots. */
+enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, WISHES };
+static const char *const names[WISHES] = {"stream", "max_version", "dl_device", "copy"};
+static PyObject *interned[WISHES];
+
+int gb_field_dlpack_init(void) {
+    for (int i = 0; i < WISHES; i++)
+        if (!(interned[i] = PyUnicode_InternFromString(names[i]))) return -1;
+    return 0;
+}
+
+static int find(PyObject *name) {
+    for (int i = 0; i < WISHES; i++)
+        if (interned[i] == name) return i;
+    for (int i = 0; i < WISHES; i++)
+        if (PyUnicode_Compare(interned[i], name) == 0) return i;
+    return -1;
+}
+
+static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **w) {
+    Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
+    for (int i = 0; i < WISHES; i++) w[i] = Py_None;
+    if (nargs > 1) {
+        PyErr_Format(PyExc_TypeError, "__dlpack__() takes at most 1 positional argument, the stream (%zd given)", nargs);
+        return -1;
+    }
+    if (nargs == 1) w[STREAM] = args[0];   /* older consumers pass it so */
+    for (Py_ssize_t i = 0; i < nkw; i++) {
+        PyObject *name = PyTuple_GetItem(kwnames, i);
+        int slot = find(name);
+        if (slot < 0) {
+            PyErr_Format(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument %R", name);
+            return -1;
+        }
+        w[slot] = args[nargs + i];
+    }
+    return 0;
+}
+
+/* A pair of ints that a consumer passed; what is no such pair is a TypeError. */
+static int read_pair(PyObject *obj, const char *arg, int64_t *pair) {
+    if (PyTuple_Check(obj) && PyTuple_Size(obj) == 2)
+        return gb_int64(PyTuple_GetItem(obj, 0), arg, "a pair of ints", &pair[0]) < 0 ||
+                       gb_int64(PyTuple_GetItem(obj, 1), arg, "a pair of ints", &pair[1]) < 0 ? -1 : 0;
+    PyErr_Format(PyExc_TypeError, "%s: expected a pair of ints, got %R", arg, obj);
+    return -1;
+}
+
+/* Consumers pass the same tuple every time: the one seen last is kept. */
+static int read_version(PyObject *max_version, int *versioned) {
+    static PyObject *last;
+    int64_t version[2];
+    *versioned = max_version == last;
+    if (*versioned || max_version == Py_None) return 0;
+    if (read_pair(max_version, "max_version", version) < 0) return -1;
+    *versioned = version[0] >= 1;
+    if (*versioned && PyTuple_CheckExact(max_version)) {
+        PyObject *before = last;
+        last = Py_NewRef(max_version);
+        Py_XDECREF(before);
+    }
+    return 0;
+}
+
+static int check_device(PyObject *dl_device) {
+    int64_t pair[2];
+    if (dl_device == Py_None) return 0;
+    if (read_pair(dl_device, "dl_device", pair) < 0) return -1;
+    if (pair[0] == kDLCPU && pair[1] == 0) return 0;
+    PyErr_Format(PyExc_BufferError, "dl_device: this Field lies on the host, (%d, 0); it cannot be exported to %R", (int)kDLCPU, dl_device);
+    return -1;
+}
+
+/* Values a protocol does not allow are BufferErrors: a TypeError would make the consumer
+ * believe in an older protocol and call again. */
+static int check_wishes(const gb_field *f, PyObject *const *w, int *versioned, int *copy) {
+    if (w[STREAM] != Py_None) {
+        PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", w[STREAM]);
+        return -1;
+    }
+    if (read_version(w[MAX_VERSION], versioned) < 0) return -1;
+    if (check_device(w[DL_DEVICE]) < 0) return -1;
+    *copy = w[COPY] == Py_None ? 0 : PyObject_IsTrue(w[COPY]);
+    if (*copy < 0) return -1;
+    if (!f->dtype->dl_ok) {
+        PyErr_Format(PyExc_BufferError, "DLPack has no type for %R", f->dtype->descr);
+        return -1;
+    }
+    if (!f->geometry.whole_steps && f->geometry.size > 1) {
+        PyErr_SetString(PyExc_BufferError, "DLPack counts strides in items, and a stride of this Field is not a multiple of its item size");
+        return -1;
+    }
+    if (f->readonly && !*copy && !*versioned) {
+        PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be exported as a legacy DLPack tensor; the consumer must pass max_version=(1, 0)");
+        return -1;
+    }
+    return 0;
+}
+
+/* A capsule that nobody consumed still owns its tensor; a consumed one was renamed. */
+static void drop_versioned(PyObject *capsule) {
+    if (!PyCapsule_IsValid(capsule, "dltensor_versioned")) return;
+    DLManagedTensorVersioned *m = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+    if (m && m->deleter) m->deleter(m);
+}
+
+static void drop_legacy(PyObject *capsule) {
+    if (!PyCapsule_IsValid(capsule, "dltensor")) return;
+    DLManagedTensor *m = PyCapsule_GetPointer(capsule, "dltensor");
+    if (m && m->deleter) m->deleter(m);
+}
+
+static PyObject *export(gb_field *f, int versioned, uint64_t flags) {
+    const gb_geometry *g = &f->geometry;
+    gb_dltensor_desc d = {
+        .data = g->size ? f->data : NULL, .shape = g->shape, .strides = g->steps, .flags = flags,
+        .device = {kDLCPU, 0}, .dtype = {f->dtype->dl_code, f->dtype->dl_bits, 1}, .ndim = g->ndim,
+    };
+    /* The heap's block is shared without Python; other memory belongs to an object. */
+    void *owner = f->block ? f->block : (void *)f->owner;
+    gb_dlpack_release release = f->block ? gb_release : gb_drop;
+    void *tensor = versioned ? (void *)gb_dlpack_versioned(&d, owner, release) : (void *)gb_dlpack_legacy(&d, owner, release);
+    if (!tensor) return PyErr_NoMemory();
+    if (f->block) gb_share(f->block);
+    else Py_INCREF(f->owner);
+    PyObject *capsule = versioned ? PyCapsule_New(tensor, "dltensor_versioned", drop_versioned) : PyCapsule_New(tensor, "dltensor", drop_legacy);
+    if (!capsule) {
+        if (versioned) ((DLManagedTensorVersioned *)tensor)->deleter(tensor);
+        else ((DLManagedTensor *)tensor)->deleter(tensor);
+    }
+    return capsule;
+}
+
+PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    gb_field *f = (gb_field *)self;
+    PyObject *w[WISHES];
+    int versioned, copy;
+    if (read_wishes(args, nargs, kwnames, w) < 0 || check_wishes(f, w, &versioned, &copy) < 0) return NULL;
+    if (!copy) return export(f, versioned, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0);
+    PyObject *fresh = PyObject_CallMethod(self, "copy", NULL);
+    PyObject *capsule = fresh ? export((gb_field *)fresh, versioned, DLPACK_FLAG_BITMASK_IS_COPIED) : NULL;
+    Py_XDECREF(fresh);
+    return capsule;
+}
+
+PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused) { return Py_BuildValue("(ii)", (int)kDLCPU, 0); }

@@ -1,0 +1,204 @@
+/* field_index.c: views of a Field: slices, integers, the domain, transposition.
+ * Views share memory and keep what the indices mean; they need no Go. */
+#include "field.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a key does to one index. */
+typedef struct { int64_t start, step, length; int keep; } cut;
+
+/* How many of the selected elements lie in [from, to). */
+static int64_t selected_in(const cut *c, int64_t from, int64_t to) {
+    if (c->length == 0 || from >= to) return 0;
+    int64_t first = c->start, step = c->step;
+    if (step < 0) {   /* read the slice the other way round */
+        first = c->start + (c->length - 1) * step;
+        step = -step;
+    }
+    int64_t below_from = first >= from ? 0 : (from - first + step - 1) / step;
+    int64_t below_to = first >= to ? 0 : (to - first + step - 1) / step;
+    if (below_from > c->length) below_from = c->length;
+    if (below_to > c->length) below_to = c->length;
+    return below_to - below_from;
+}
+
+/* The lower halo of the view is what was selected of the old lower halo, the upper
+ * likewise; a reversed slice swaps them. The origin moves as the lower halo does. */
+static void cut_meta(gb_field *view, int to, const gb_field *from, int at, const cut *c) {
+    int64_t n = from->geometry.shape[at];
+    int64_t low = from->halo ? from->halo[2 * at] : 0, high = from->halo ? from->halo[2 * at + 1] : 0;
+    int64_t in_low = selected_in(c, 0, low), in_high = selected_in(c, n - high, n);
+    if (view->halo) {
+        view->halo[2 * to] = c->step < 0 ? in_high : in_low;
+        view->halo[2 * to + 1] = c->step < 0 ? in_low : in_high;
+    }
+    if (view->origin) view->origin[to] = c->step < 0 ? in_high : selected_in(c, 0, from->origin[at]);
+}
+
+static PyObject *make_view(gb_field *f, const cut *cuts) {
+    int kept = 0, n = f->geometry.ndim;
+    for (int i = 0; i < n; i++) kept += cuts[i].keep;
+    gb_field *view = gb_field_alloc(Py_TYPE((PyObject *)f), kept);
+    if (!view) return NULL;
+    gb_field_share(view, f);
+    if (gb_field_room(view, f->origin != NULL, f->halo != NULL) < 0) {
+        Py_DECREF((PyObject *)view);
+        return NULL;
+    }
+    view->data = f->data;
+    for (int i = 0, to = 0; i < n; i++) {
+        if (cuts[i].length > 0) view->data += cuts[i].start * f->geometry.strides[i];
+        if (!cuts[i].keep) continue;
+        view->geometry.shape[to] = cuts[i].length;
+        view->geometry.strides[to] = f->geometry.strides[i] * cuts[i].step;
+        view->geometry.dims[to] = f->geometry.dims[i];
+        cut_meta(view, to, f, i, &cuts[i]);
+        to++;
+    }
+    gb_geometry_finish(&view->geometry);
+    return (PyObject *)view;
+}
+
+static int index_error(int64_t i, int axis, int64_t n) {
+    PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for index %d with size %lld", (long long)i, axis, (long long)n);
+    return -1;
+}
+
+static int cut_by(PyObject *key, const gb_geometry *g, int axis, cut *c) {
+    int64_t n = g->shape[axis];
+    if (PySlice_Check(key)) {
+        Py_ssize_t start, stop, step;
+        if (PySlice_Unpack(key, &start, &stop, &step) < 0) return -1;
+        Py_ssize_t length = PySlice_AdjustIndices(n, &start, &stop, step);
+        *c = (cut){start, length <= 1 ? (step < 0 ? -1 : 1) : step, length, 1};
+        return 0;
+    }
+    int64_t i;
+    if (gb_int64(key, "index", "ints, slices and Ellipsis", &i) < 0) return -1;
+    if (i < -n || i >= n) return index_error(i, axis, n);
+    *c = (cut){i < 0 ? i + n : i, 1, 1, 0};
+    return 0;
+}
+
+static int is_basic(PyObject *key) {
+    if (PySlice_Check(key) || key == Py_Ellipsis) return 1;
+    return PyIndex_Check(key) && !PyBool_Check(key) && !PyArray_Check(key) && !gb_is_field(key);
+}
+
+/* 1: a view (cuts filled in), 0: NumPy's business (lists, masks, arrays), -1: refused. */
+static int read_key(gb_field *f, PyObject *key, cut *cuts) {
+    const gb_geometry *g = &f->geometry;
+    Py_ssize_t n = PyTuple_Check(key) ? PyTuple_Size(key) : 1, named = 0, ellipses = 0;
+    int basic = 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *part = PyTuple_Check(key) ? PyTuple_GetItem(key, i) : key;
+        if (part == Py_None) {
+            PyErr_SetString(PyExc_TypeError, "index: None adds an index without a dimension, which a Field cannot hold; use field.numpy()[...]");
+            return -1;
+        }
+        basic = basic && is_basic(part);
+        ellipses += part == Py_Ellipsis;
+    }
+    if (!basic) return 0;
+    named = n - ellipses;
+    if (ellipses > 1 || named > g->ndim) {
+        PyErr_Format(PyExc_IndexError, ellipses > 1 ? "an index can have one ellipsis only" : "too many indices: %zd for a Field of %d",
+                     named, g->ndim);
+        return -1;
+    }
+    int axis = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *part = PyTuple_Check(key) ? PyTuple_GetItem(key, i) : key;
+        if (part == Py_Ellipsis)
+            for (Py_ssize_t k = named; k < g->ndim; k++, axis++) cuts[axis] = (cut){0, 1, g->shape[axis], 1};
+        else if (cut_by(part, g, axis, &cuts[axis]) < 0)
+            return -1;
+        else
+            axis++;
+    }
+    for (; axis < g->ndim; axis++) cuts[axis] = (cut){0, 1, g->shape[axis], 1};
+    return 1;
+}
+
+PyObject *gb_field_subscript(PyObject *self, PyObject *key) {
+    gb_field *f = (gb_field *)self;
+    cut cuts[GB_MAXDIMS];
+    int view = read_key(f, key, cuts);
+    if (view < 0) return NULL;
+    int scalar = view && f->geometry.ndim > 0;
+    for (int i = 0; i < f->geometry.ndim && view; i++) scalar = scalar && !cuts[i].keep;
+    if (view && f->geometry.ndim == 0) scalar = PyTuple_Check(key) && PyTuple_Size(key) == 0;
+    if (view && !scalar) return make_view(f, cuts);
+    PyObject *array = gb_field_numpy(self, NULL);
+    PyObject *result = array ? PyObject_GetItem(array, key) : NULL;
+    Py_XDECREF(array);
+    return result;
+}
+
+PyObject *gb_field_item(PyObject *self, Py_ssize_t i) {
+    PyObject *key = PyLong_FromSsize_t(i), *result = key ? gb_field_subscript(self, key) : NULL;
+    Py_XDECREF(key);
+    return result;
+}
+
+int gb_field_assign(PyObject *self, PyObject *key, PyObject *value) {
+    if (!value) {
+        PyErr_SetString(PyExc_TypeError, "elements of a Field cannot be deleted");
+        return -1;
+    }
+    PyObject *array = gb_field_numpy(self, NULL);
+    int rc = array ? PyObject_SetItem(array, key, value) : -1;
+    Py_XDECREF(array);
+    return rc;
+}
+
+PyObject *gb_field_domain(PyObject *self, void *unused) {
+    gb_field *f = (gb_field *)self;
+    cut cuts[GB_MAXDIMS];
+    for (int i = 0; i < f->geometry.ndim; i++) {
+        int64_t low = f->halo ? f->halo[2 * i] : 0, high = f->halo ? f->halo[2 * i + 1] : 0;
+        cuts[i] = (cut){low, 1, f->geometry.shape[i] - low - high, 1};
+    }
+    gb_field *view = (gb_field *)make_view(f, cuts);
+    if (view && gb_field_room(view, 1, 0) < 0) Py_CLEAR(view);
+    if (view) memset(view->origin, 0, view->geometry.ndim * sizeof *view->origin);
+    return (PyObject *)view;
+}
+
+PyObject *gb_field_transpose(PyObject *self, PyObject *dims) {
+    gb_field *f = (gb_field *)self;
+    int32_t codes[GB_MAXDIMS];
+    int n = gb_dims(dims, "dims", codes, GB_MAXDIMS), from[GB_MAXDIMS];
+    if (n < 0) return NULL;
+    int matched = n == f->geometry.ndim;
+    for (int i = 0; i < n && matched; i++) {
+        from[i] = -1;
+        for (int j = 0; j < n; j++)
+            if (f->geometry.dims[j] == codes[i]) from[i] = j;
+        matched = from[i] >= 0;
+    }
+    if (!matched) {
+        PyObject *own = gb_dims_tuple(f->geometry.dims, f->geometry.ndim);
+        if (own) PyErr_Format(PyExc_ValueError, "dims: %R is not a permutation of this Field's dims %R", dims, own);
+        Py_XDECREF(own);
+        return NULL;
+    }
+    gb_field *view = gb_field_alloc(Py_TYPE((PyObject *)f), n);
+    if (!view) return NULL;
+    gb_field_share(view, f);
+    view->data = f->data;
+    if (gb_field_room(view, f->origin != NULL, f->halo != NULL) < 0) {
+        Py_DECREF((PyObject *)view);
+        return NULL;
+    }
+    for (int i = 0; i < n; i++) {
+        view->geometry.shape[i] = f->geometry.shape[from[i]];
+        view->geometry.strides[i] = f->geometry.strides[from[i]];
+        view->geometry.dims[i] = codes[i];
+        if (f->origin) view->origin[i] = f->origin[from[i]];
+        if (f->halo) memcpy(&view->halo[2 * i], &f->halo[2 * from[i]], 2 * sizeof *f->halo);
+    }
+    gb_geometry_finish(&view->geometry);
+    return (PyObject *)view;
+}

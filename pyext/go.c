@@ -1,0 +1,44 @@
+/* go.c: entering Go, and what it may leave behind. */
+#include "go.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+PyObject *gb_BackendError;
+
+/* Go's os package raises the soft limit of open files, which child processes would
+ * inherit. This runs before Go's own start-up; gb_go_start puts the limit back. */
+static struct rlimit files_before;
+
+__attribute__((constructor(101))) static void remember_limit(void) { getrlimit(RLIMIT_NOFILE, &files_before); }
+
+int gb_go_start(void) {
+    gb_error e;
+    if (GB_ENTER_GO(&e, gbridge_start(&e)) < 0) return -1;
+    struct rlimit now;
+    if (getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur != files_before.rlim_cur) {
+        now.rlim_cur = files_before.rlim_cur;
+        setrlimit(RLIMIT_NOFILE, &now);
+    }
+    return 0;
+}
+
+int gb_refuse_go(void) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "gridbuf: this needs the Go runtime, which a forked child does not have; requests already made "
+                    "before the fork go on working. Start processes with multiprocessing's 'spawn' or 'forkserver'.");
+    return -1;
+}
+
+int gb_raise(const gb_error *e) {
+    PyObject *type = PyExc_RuntimeError;
+    switch (e->kind) {
+    case GB_VALUE_ERROR: type = PyExc_ValueError; break;
+    case GB_TYPE_ERROR: type = PyExc_TypeError; break;
+    case GB_MEMORY_ERROR: type = PyExc_MemoryError; break;
+    case GB_BUFFER_ERROR: type = PyExc_BufferError; break;
+    case GB_BACKEND_ERROR: type = gb_BackendError; break;
+    }
+    PyErr_SetString(type, e->message);
+    return -1;
+}

@@ -1,0 +1,19 @@
+/* go.h: the only way into Go. */
+#ifndef GRIDBUF_GO_H
+#define GRIDBUF_GO_H
+
+#include "../bridge/bridge.h"
+#include "common.h"
+
+extern PyObject *gb_BackendError;   /* ValueError and RuntimeError */
+
+int gb_go_start(void);              /* once, at import */
+int gb_refuse_go(void);             /* raises: this is a forked child */
+int gb_raise(const gb_error *e);    /* raises what Go reported; -1 */
+
+/* GB_ENTER_GO(&error, call): -1 with a Python error set, or 0. In a forked child
+ * Go has no threads left and entering it would hang for good. */
+#define GB_ENTER_GO(error, call) \
+    (gb_forked ? gb_refuse_go() : ((error)->kind = 0, (error)->message[0] = 0, (call) == 0 ? 0 : gb_raise(error)))
+
+#endif

@@ -1,0 +1,24 @@
+/* memory.h: blocks for Python objects, and releasing what consumers hold. */
+#ifndef GRIDBUF_MEMORY_H
+#define GRIDBUF_MEMORY_H
+
+#include "common.h"
+
+/* A block for a plan's wants; -1 with MemoryError. *fresh: known to be zero. */
+int gb_allocate(const gb_want *want, void **data, int *fresh);
+
+/* The NumPy memory handler whose free returns a block to the heap. Borrowed. */
+extern PyObject *gb_handler;
+int gb_handler_init(void);
+
+/* Drop a reference from any thread, with or without the GIL, also after Python is
+ * gone. Without the GIL the object waits on a list that gb_drain empties. */
+void gb_drop(void *object);
+void gb_drain(void);
+int gb_drop_init(void);
+
+PyObject *gb_memory_stats(PyObject *self, PyObject *none);
+PyObject *gb_memory_trim(PyObject *self, PyObject *none);
+PyObject *gb_memory_set_limit(PyObject *self, PyObject *limit);
+
+#endif

@@ -1,0 +1,61 @@
+/* module.c: gridbuf._core, the functions and types that gridbuf re-exports. */
+#define GB_IMPORTS_NUMPY
+#include "array.h"
+#include "docs.h"
+#include "field.h"
+#include "memory.h"
+
+#ifdef GRIDBUF_PANIC
+static PyObject *panic_py(PyObject *self, PyObject *none) {
+    gb_error e;
+    return GB_ENTER_GO(&e, gbridge_panic(&e)) < 0 ? NULL : Py_NewRef(Py_None);
+}
+#endif
+
+#define FAST (METH_FASTCALL | METH_KEYWORDS)
+static PyMethodDef methods[] = {
+    {"empty", (PyCFunction)(void *)gb_empty, FAST, DOC_EMPTY},
+    {"zeros", (PyCFunction)(void *)gb_zeros, FAST, DOC_ZEROS},
+    {"ones", (PyCFunction)(void *)gb_ones, FAST, DOC_ONES},
+    {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
+    {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
+    {"empty_elements", (PyCFunction)(void *)gb_empty_elements, FAST, NULL},
+    {"plan_of", gb_plan_of, METH_O, DOC_PLAN_OF},
+    {"import_capsule", gb_import_capsule, METH_O, NULL},
+    {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
+    {"backends", gb_backend_names, METH_NOARGS, DOC_BACKENDS},
+    {"memory_stats", gb_memory_stats, METH_NOARGS, DOC_STATS},
+    {"memory_trim", gb_memory_trim, METH_NOARGS, DOC_TRIM},
+    {"memory_set_limit", gb_memory_set_limit, METH_O, DOC_SET_LIMIT},
+#ifdef GRIDBUF_PANIC
+    {"panic", panic_py, METH_NOARGS, NULL},
+#endif
+    {NULL},
+};
+
+static int exec(PyObject *module) {
+    import_array1(-1);
+    PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_RuntimeError);
+    if (!bases) return -1;
+    gb_BackendError = PyErr_NewException("gridbuf.BackendError", bases, NULL);
+    Py_DECREF(bases);
+    if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
+    if (gb_go_start() < 0 || gb_args_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
+    return gb_dtype_init(module) < 0 || gb_plan_init(module) < 0 || gb_field_init(module) < 0 ? -1 : 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, exec},
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "gridbuf._core",
+    .m_doc = "The C side of gridbuf; import gridbuf instead.",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+__attribute__((visibility("default"))) PyObject *PyInit__core(void);
+PyObject *PyInit__core(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,186 @@
+/* plan.c: gridbuf.Plan, the answer to a request, seen from Python. */
+#include "docs.h"
+#include "field.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <structmember.h>
+
+PyTypeObject *gb_PlanType;
+
+gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype) {
+    gb_plan_object *self = (gb_plan_object *)PyType_GenericAlloc(gb_PlanType, 0);
+    if (!self) {
+        free(plan);
+        return NULL;
+    }
+    gb_plan_finish(plan);
+    self->plan = plan;
+    self->dtype = (gb_dtype *)Py_NewRef((PyObject *)dtype);
+    return self;
+}
+
+gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype *dtype) {
+    gb_error e;
+    gb_plan *plan = gb_plan_new(geometry->ndim);
+    if (!plan) return (gb_plan_object *)PyErr_NoMemory();
+    if (GB_ENTER_GO(&e, gbridge_describe(geometry, data, plan, &e)) == 0) return gb_plan_wrap(plan, dtype);
+    free(plan);
+    return NULL;
+}
+
+static void dealloc(PyObject *self) {
+    gb_plan_object *p = (gb_plan_object *)self;
+    if (p->weakrefs) PyObject_ClearWeakRefs(self);
+    free(p->plan);
+    Py_XDECREF((PyObject *)p->dtype);
+    GB_FREE_OBJECT(self);
+}
+
+static gb_plan *of(PyObject *self) { return ((gb_plan_object *)self)->plan; }
+
+static PyObject *get_shape(PyObject *self, void *_) { return gb_ints_tuple(of(self)->geometry.shape, of(self)->geometry.ndim); }
+static PyObject *get_strides(PyObject *self, void *_) { return gb_ints_tuple(of(self)->geometry.strides, of(self)->geometry.ndim); }
+static PyObject *get_padded(PyObject *self, void *_) { return gb_ints_tuple(of(self)->padded_shape, of(self)->geometry.ndim); }
+static PyObject *get_aligned(PyObject *self, void *_) { return gb_ints_tuple(of(self)->aligned_index, of(self)->geometry.ndim); }
+static PyObject *get_dims(PyObject *self, void *_) { return gb_dims_tuple(of(self)->geometry.dims, of(self)->geometry.ndim); }
+static PyObject *get_dtype(PyObject *self, void *_) { return Py_NewRef((PyObject *)((gb_plan_object *)self)->dtype->descr); }
+static PyObject *get_ndim(PyObject *self, void *_) { return PyLong_FromLong(of(self)->geometry.ndim); }
+static PyObject *get_boundary(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->want.boundary); }
+static PyObject *get_offset(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->want.offset); }
+static PyObject *get_nbytes(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->geometry.nbytes); }
+static PyObject *get_alloc(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->want.reserve); }
+
+static PyObject *get_layout(PyObject *self, void *_) {
+    int64_t ranks[GB_MAXDIMS];
+    for (int i = 0; i < of(self)->geometry.ndim; i++) ranks[i] = of(self)->layout[i];
+    return gb_ints_tuple(ranks, of(self)->geometry.ndim);
+}
+
+PyObject *gb_device_name(const gb_plan *plan) {
+    if (plan->device == 2) return Py_BuildValue("(si)", "gpu", (int)plan->device_id);
+    return PyUnicode_FromString("cpu");
+}
+
+static PyObject *get_device(PyObject *self, void *_) { return gb_device_name(of(self)); }
+
+static PyObject *get_memory(PyObject *self, void *_) {
+    static const char *const kinds[] = {NULL, "pinned", "managed"};
+    const char *kind = kinds[of(self)->memory];
+    return kind ? PyUnicode_FromString(kind) : Py_NewRef(Py_None);
+}
+
+static PyGetSetDef getset[] = {
+    {"shape", get_shape, NULL, "Elements along each index (tuple of int).", NULL},
+    {"dtype", get_dtype, NULL, "The element type (np.dtype, without sub-shape).", NULL},
+    {"dims", get_dims, NULL, "The name of each index (tuple of str).", NULL},
+    {"ndim", get_ndim, NULL, "How many indices (int).", NULL},
+    {"layout", get_layout, NULL, "The rank of each index's stride, 0 = largest (tuple of int).", NULL},
+    {"strides", get_strides, NULL, "Bytes from one element to the next along each index (tuple of int).", NULL},
+    {"padded_shape", get_padded, NULL, "Elements reserved along each index (tuple of int).", NULL},
+    {"aligned_index", get_aligned, NULL, "The element that sits on the alignment boundary (tuple of int).", NULL},
+    {"byte_alignment", get_boundary, NULL, "The boundary that the aligned element sits on, bytes (int).", NULL},
+    {"offset", get_offset, NULL, "The address of element 0 modulo byte_alignment, bytes (int).", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of the elements alone (int).", NULL},
+    {"alloc_nbytes", get_alloc, NULL, "Bytes reserved, with padding and alignment (int).", NULL},
+    {"device", get_device, NULL, "'cpu' or ('gpu', n).", NULL},
+    {"memory", get_memory, NULL, "None, 'pinned' or 'managed'.", NULL},
+    {NULL},
+};
+
+/* ---- equality: by what the plan says, however it was asked for ---- */
+
+static int same(gb_plan_object *a, gb_plan_object *b) {
+    const gb_plan *p = a->plan, *q = b->plan;
+    const gb_geometry *g = &p->geometry, *h = &q->geometry;
+    size_t n = (size_t)g->ndim;
+    return g->ndim == h->ndim && g->itemsize == h->itemsize && p->want.boundary == q->want.boundary &&
+           p->want.offset == q->want.offset && p->want.reserve == q->want.reserve && p->device == q->device &&
+           p->device_id == q->device_id && p->memory == q->memory && memcmp(g->shape, h->shape, 8 * n) == 0 &&
+           memcmp(g->strides, h->strides, 8 * n) == 0 && memcmp(g->dims, h->dims, 4 * n) == 0 &&
+           memcmp(p->padded_shape, q->padded_shape, 8 * n) == 0 && memcmp(p->aligned_index, q->aligned_index, 8 * n) == 0 &&
+           (a->dtype == b->dtype || PyArray_EquivTypes(a->dtype->descr, b->dtype->descr));
+}
+
+static PyObject *compare(PyObject *a, PyObject *b, int op) {
+    if ((op != Py_EQ && op != Py_NE) || Py_TYPE(b) != gb_PlanType) Py_RETURN_NOTIMPLEMENTED;
+    return PyBool_FromLong(same((gb_plan_object *)a, (gb_plan_object *)b) == (op == Py_EQ));
+}
+
+static Py_hash_t hash(PyObject *self) {
+    const gb_geometry *g = &of(self)->geometry;
+    uint64_t h = (uint64_t)g->ndim ^ (uint64_t)of(self)->want.offset << 8 ^ (uint64_t)g->itemsize << 20;
+    for (int i = 0; i < g->ndim; i++) h = (h ^ (uint64_t)g->shape[i] ^ (uint64_t)g->strides[i] << 17) * 0xD6E8FEB86659FD93u;
+    h ^= h >> 31;
+    return (Py_hash_t)h == -1 ? -2 : (Py_hash_t)h;
+}
+
+static PyObject *repr(PyObject *self) {
+    PyObject *shape = get_shape(self, NULL), *strides = get_strides(self, NULL), *aligned = get_aligned(self, NULL);
+    PyObject *device = get_device(self, NULL), *dims = get_dims(self, NULL), *empty = PyUnicode_FromString("");
+    PyObject *names = dims && empty ? PyUnicode_Join(empty, dims) : NULL, *text = NULL;
+    if (shape && strides && aligned && device && names)
+        text = PyUnicode_FromFormat("Plan(%U %R %S, strides=%R, aligned_index=%R, byte_alignment=%lld, alloc_nbytes=%lld, device=%R)",
+                                    names, shape, ((gb_plan_object *)self)->dtype->descr, strides, aligned,
+                                    (long long)of(self)->want.boundary, (long long)of(self)->want.reserve, device);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    Py_XDECREF(aligned);
+    Py_XDECREF(device);
+    Py_XDECREF(dims);
+    Py_XDECREF(empty);
+    Py_XDECREF(names);
+    return text;
+}
+
+/* Reads a plan off a Field, or off any array NumPy can look at without copying. */
+PyObject *gb_plan_of(PyObject *self, PyObject *obj) {
+    PyObject *plan = gb_is_field(obj) ? PyObject_GetAttrString(obj, "plan") : NULL;
+    if (plan || PyErr_Occurred()) return plan;
+    PyObject *field = PyObject_CallFunctionObjArgs((PyObject *)gb_FieldType, obj, NULL);
+    plan = field ? PyObject_GetAttrString(field, "plan") : NULL;
+    Py_XDECREF(field);
+    return plan;
+}
+
+static PyMethodDef plan_methods[] = {
+    {"of", gb_plan_of, METH_O | METH_STATIC, DOC_PLAN_OF},
+    {NULL},
+};
+
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_plan_object, weakrefs), READONLY, NULL},
+    {NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_getset, getset},
+    {Py_tp_methods, plan_methods},
+    {Py_tp_members, members},
+    {Py_tp_richcompare, compare},
+    {Py_tp_hash, hash},
+    {Py_tp_repr, repr},
+    {Py_tp_doc, DOC_PLAN_TYPE},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "gridbuf.Plan",
+    .basicsize = sizeof(gb_plan_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};
+
+int gb_plan_init(PyObject *module) {
+    gb_PlanType = (PyTypeObject *)PyType_FromSpec(&spec);
+    return gb_PlanType && PyModule_AddObjectRef(module, "Plan", (PyObject *)gb_PlanType) == 0 ? 0 : -1;
+}
+
+PyObject *gb_plan_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const gb_signature sig = {"plan", {A_SHAPE, A_DTYPE}, 2, 1, A_SPEC};
+    PyObject *slots_[A_COUNT];
+    gb_meta meta;
+    return (PyObject *)gb_plan_for_call(&sig, args, nargs, kwnames, &meta, slots_);
+}

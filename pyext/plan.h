@@ -1,0 +1,40 @@
+/* plan.h: gridbuf.Plan, and the cache through which every request passes. */
+#ifndef GRIDBUF_PYPLAN_H
+#define GRIDBUF_PYPLAN_H
+
+#include "args.h"
+
+typedef struct gb_plan_object {
+    PyObject_HEAD
+    gb_plan *plan;      /* C memory, frozen by Go */
+    gb_dtype *dtype;
+    PyObject *weakrefs;
+} gb_plan_object;
+
+extern PyTypeObject *gb_PlanType;
+int gb_plan_init(PyObject *module);
+
+/* The plan for a request: from the cache, else from Go. New reference. */
+gb_plan_object *gb_plan_for(gb_request *request, gb_dtype *dtype);
+
+/* From sorted arguments. *function_layout: a Python function chose the layout, so that
+ * the same arguments may mean something else next time. New reference. */
+gb_plan_object *gb_plan_from_slots(PyObject **slots, gb_meta *meta, int *function_layout);
+
+/* From a call to plan in one go, through the cache of calls (callcache.c). slots is
+ * filled in where the signature has a fill value. New reference. */
+gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                                 gb_meta *meta, PyObject **slots);
+void gb_forget_calls(void);
+
+/* Reads a plan back from a geometry at an address. New reference. */
+gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype *dtype);
+
+/* Takes ownership of plan. */
+gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype);
+
+PyObject *gb_plan_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_plan_of(PyObject *self, PyObject *obj);
+PyObject *gb_device_name(const gb_plan *plan);
+
+#endif

@@ -1,0 +1,174 @@
+/* request.c: reading a request for memory: the keywords of gridbuf.empty. */
+#include "args.h"
+
+#include <string.h>
+
+static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
+    if (PyIndex_Check(obj) && !PySequence_Check(obj)) {   /* an int, as NumPy accepts it */
+        return gb_int64(obj, "shape", "an int or a sequence of ints", &r->shape[0]) < 0 ? -1 : 1;
+    }
+    return gb_ints(obj, "shape", r->shape, GB_MAXDIMS - sub_ndim);
+}
+
+static int read_padding(PyObject *obj, gb_request *r) {
+    if (!obj || obj == Py_None) r->padding = -1;
+    else if (obj == Py_True) r->padding = -2;
+    else if (obj == Py_False) r->padding = 0;
+    else {
+        if (gb_int64(obj, "padding", "None, a bool or an int (items)", &r->padding) < 0) return -1;
+        if (r->padding < 0 || r->padding > 1 << 30) {
+            PyErr_Format(PyExc_ValueError, "padding: %R items is not allowed; give 0 to 2**30, a bool or None", obj);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int is_text(PyObject *obj, const char *text) {
+    return PyUnicode_Check(obj) && PyUnicode_CompareWithASCIIString(obj, text) == 0;
+}
+
+static int read_device(PyObject *obj, gb_request *r) {
+    if (!obj || obj == Py_None) return 0;
+    if (is_text(obj, "cpu")) return r->device = 1, 0;
+    if (is_text(obj, "gpu")) return r->device = 2, 0;
+    if (PyTuple_Check(obj) && PyTuple_Size(obj) == 2 && is_text(PyTuple_GetItem(obj, 0), "gpu")) {
+        int64_t id;
+        r->device = 2;
+        if (gb_int64(PyTuple_GetItem(obj, 1), "device", "('gpu', n)", &id) < 0) return -1;
+        if (id >= 0 && id < 1 << 16) return r->device_id = (int32_t)id, 0;
+    }
+    PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)", obj);
+    return -1;
+}
+
+static int read_memory(PyObject *obj, gb_request *r) {
+    if (!obj || obj == Py_None) return 0;
+    if (is_text(obj, "pinned")) return r->memory = 1, 0;
+    if (is_text(obj, "managed")) return r->memory = 2, 0;
+    PyErr_Format(PyExc_ValueError, "memory: %R is not known; allowed are None, 'pinned' and 'managed'", obj);
+    return -1;
+}
+
+static int read_byte_alignment(PyObject *obj, gb_request *r) {
+    if (!obj || obj == Py_None) return 0;
+    if (gb_int64(obj, "byte_alignment", "an int (bytes)", &r->byte_alignment) < 0) return -1;
+    if (r->byte_alignment > 0 && (r->byte_alignment & (r->byte_alignment - 1)) == 0) return 0;
+    PyErr_Format(PyExc_ValueError, "byte_alignment: %R is not allowed; give a power of two (bytes)", obj);
+    return -1;
+}
+
+static int length_error(const char *arg, int got, int want) {
+    PyErr_Format(PyExc_ValueError, "%s: %d entries for %d indices; give one for each", arg, got, want);
+    return -1;
+}
+
+static int read_dims(PyObject **slots, gb_request *r, gb_meta *meta) {
+    PyObject *obj = slots[A_DIMENSIONS];
+    const char *arg = "dimensions";
+    if (slots[A_DIMS] && slots[A_DIMS] != Py_None) {
+        if (obj && obj != Py_None) {
+            PyErr_SetString(PyExc_TypeError, "dims and dimensions mean the same; give one of them");
+            return -1;
+        }
+        obj = slots[A_DIMS];
+        arg = "dims";
+    }
+    if (!obj || obj == Py_None) return 0;
+    r->dims_len = gb_dims(obj, arg, r->dims, GB_MAXDIMS);
+    meta->has_dims = 1;
+    if (r->dims_len >= 0 && r->dims_len != meta->base) return length_error(arg, r->dims_len, meta->base);
+    return r->dims_len < 0 ? -1 : 0;
+}
+
+static int read_halo(PyObject *obj, const int64_t *shape, gb_meta *meta) {
+    if (!obj || obj == Py_None) return 0;
+    int n = gb_halo(obj, meta->halo, GB_MAXDIMS);
+    if (n < 0) return -1;
+    if (n != meta->base) return length_error("halo", n, meta->base);
+    meta->has_halo = 1;
+    for (int i = 0; i < n; i++) {
+        int64_t low = meta->halo[2 * i], high = meta->halo[2 * i + 1];
+        if (shape[i] >= 0 && (low > shape[i] || high > shape[i] - low)) {
+            PyErr_Format(PyExc_ValueError, "halo: (%lld, %lld) is more than the %lld elements of index %d", (long long)low,
+                         (long long)high, (long long)shape[i], i);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_origin(PyObject *obj, const int64_t *shape, gb_meta *meta) {
+    if (obj && obj != Py_None) {
+        int n = gb_ints(obj, "origin", meta->origin, GB_MAXDIMS);
+        if (n < 0) return -1;
+        if (n != meta->base) return length_error("origin", n, meta->base);
+        for (int i = 0; i < n; i++)
+            if (meta->origin[i] < 0 || (shape[i] >= 0 && meta->origin[i] > shape[i])) {
+                PyErr_Format(PyExc_ValueError, "origin: %R does not lie in the shape; entries count elements from 0", obj);
+                return -1;
+            }
+        meta->has_origin = 1;
+    } else if (meta->has_halo) {
+        for (int i = 0; i < meta->base; i++) meta->origin[i] = meta->halo[2 * i];
+        meta->has_origin = 1;
+    }
+    return 0;
+}
+
+int gb_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim, gb_meta *meta) {
+    meta->base = ndim;
+    meta->has_dims = meta->has_halo = meta->has_origin = 0;
+    return read_halo(halo, shape, meta) < 0 || read_origin(origin, shape, meta) < 0 ? -1 : 0;
+}
+
+/* The element on the boundary: as given, else the lower halo, else the origin. */
+static int read_aligned(PyObject *obj, gb_request *r, const gb_meta *meta) {
+    if (obj && obj != Py_None) {
+        r->aligned_len = gb_ints(obj, "aligned_index", r->aligned_index, GB_MAXDIMS);
+        return r->aligned_len < 0 ? -1 : 0;
+    }
+    if (!meta->has_halo && !meta->has_origin) return 0;
+    for (int i = 0; i < meta->base; i++) r->aligned_index[i] = meta->has_halo ? meta->halo[2 * i] : meta->origin[i];
+    r->aligned_len = meta->base;
+    return 0;
+}
+
+static int read_layout(PyObject *obj, gb_request *r) {
+    if (!obj || obj == Py_None) return 0;
+    int64_t ranks[GB_MAXDIMS];
+    int n = gb_ints(obj, "layout", ranks, GB_MAXDIMS);
+    if (n < 0) return -1;
+    for (int i = 0; i < n; i++) r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
+    r->layout_len = n;
+    return 0;
+}
+
+int gb_read_request(PyObject **slots, gb_request *r, gb_dtype **dtype, gb_meta *meta) {
+    int64_t sub_shape[GB_MAXDIMS];
+    memset(r, 0, offsetof(gb_request, shape));
+    r->dims_len = r->aligned_len = r->layout_len = -1;
+    meta->has_dims = meta->has_halo = meta->has_origin = 0;
+
+    PyObject *dtype_obj = slots[A_DTYPE];
+    if (!dtype_obj || dtype_obj == Py_None) dtype_obj = (PyObject *)&PyFloat_Type;
+    *dtype = gb_dtype_parse(dtype_obj, sub_shape, GB_MAXDIMS, &r->sub_ndim);
+    if (!*dtype) return -1;
+    r->itemsize = (*dtype)->itemsize;
+    meta->base = read_shape(slots[A_SHAPE], r, r->sub_ndim);
+    if (meta->base < 0) goto fail;
+    for (int i = 0; i < r->sub_ndim; i++) r->shape[meta->base + i] = sub_shape[i];
+    r->ndim = meta->base + r->sub_ndim;
+
+    if (read_dims(slots, r, meta) < 0 || read_halo(slots[A_HALO], r->shape, meta) < 0 ||
+        read_origin(slots[A_ORIGIN], r->shape, meta) < 0 || read_aligned(slots[A_ALIGNED_INDEX], r, meta) < 0 ||
+        read_layout(slots[A_LAYOUT], r) < 0 || read_byte_alignment(slots[A_BYTE_ALIGNMENT], r) < 0 ||
+        read_padding(slots[A_PADDING], r) < 0 || read_device(slots[A_DEVICE], r) < 0 ||
+        read_memory(slots[A_MEMORY], r) < 0 || gb_read_backend(slots[A_BACKEND], r) < 0)
+        goto fail;
+    if (slots[A_ALIGNMENT] && gb_int64(slots[A_ALIGNMENT], "alignment", "an int (items)", &r->alignment) < 0) goto fail;
+    return 0;
+fail:
+    Py_CLEAR(*dtype);
+    return -1;
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# What `make test` runs: Go, then one wheel on every Python there is, then types and
+# lint, then the whole suite with the consumers installed. The last lines are pytest's.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+base=${PYTHON:-python3}
+say() { printf '\n== %s\n' "$*"; }
+need() { command -v "$1" >/dev/null || { echo "gridbuf: 'make test' needs $1 on PATH: $2" >&2; exit 1; }; }
+need go "Go 1.26 or newer builds the extension"
+need cc "a C compiler (gcc or clang) builds the extension"
+
+# The interpreters: the one asked for, and every 3.11 to 3.13 on PATH or under pyenv.
+interpreters() {
+    for version in 3.11 3.12 3.13; do
+        for candidate in "$HOME"/.pyenv/versions/$version*/bin/python "$(command -v python$version || true)"; do
+            if [ -x "$candidate" ] && "$candidate" -c 'import venv, ensurepip' 2>/dev/null; then
+                echo "$version $candidate"
+                break
+            fi
+        done
+    done
+}
+venv() { # venv NAME PYTHON PACKAGES...: make it once, with the wheel in it
+    local name=$1 python=$2
+    shift 2
+    [ -x ".venvs/$name/bin/python" ] || "$python" -m venv ".venvs/$name"
+    ".venvs/$name/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
+say "Go: format, vet, tests with the race detector (no Python)"
+unformatted=$(gofmt -l $(git ls-files '*.go'))
+[ -z "$unformatted" ] || { echo "gofmt: $unformatted" >&2; exit 1; }
+go vet ./...
+go test -race ./...
+
+say "The wheel, from the source distribution"
+venv build "$base" build
+.venvs/build/bin/python -m build --outdir dist . >.venvs/build.log 2>&1 || { cat .venvs/build.log >&2; exit 1; }
+wheel=$(echo "$root"/dist/*.whl)
+echo "$wheel" "$(stat -c %s "$wheel") bytes"
+
+mapfile -t found < <(interpreters)
+full=
+for line in "${found[@]}"; do
+    read -r version python <<<"$line"
+    if [ "$version" = 3.12 ] || [ -z "$full" ]; then full="$version $python"; fi
+done
+[ -n "$full" ] || full="default $base"
+read -r full_version full_python <<<"$full"
+
+for line in "${found[@]}"; do
+    read -r version python <<<"$line"
+    [ "$version" = "$full_version" ] && continue
+    say "Python $version: the suite, with NumPy alone"
+    venv "py$version" "$python" "$wheel[test]"
+    (cd tests && "../.venvs/py$version/bin/python" -m pytest -q -p no:cacheprovider -rN)
+done
+
+say "Types and lint"
+venv "py$full_version" "$full_python" "$wheel[test,lint,demo,consumers]"
+bin=$root/.venvs/py$full_version/bin
+"$bin/mypy"
+"$bin/ruff" check .
+"$bin/ruff" format --check .
+
+say "Python $full_version: the suite, with the consumers installed"
+cd tests
+exec "$bin/python" -m pytest -p no:cacheprovider

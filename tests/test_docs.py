@@ -1,0 +1,33 @@
+"""The examples in the docstrings run and say what they print."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import gridbuf
+
+COMPILED = ["empty", "zeros", "ones", "full", "plan", "register_backend", "Field", "Field.empty", "Plan.of"]
+MODULES = [
+    m.name for m in pkgutil.walk_packages(gridbuf.__path__, "gridbuf.") if not m.name.endswith(("__main__", "_core"))
+]
+
+
+@pytest.mark.parametrize("name", ["gridbuf", *MODULES])
+def test_examples_of_a_module(name: str) -> None:
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        pytest.skip(f"{name}: {error}")
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_examples_of_what_is_written_in_c(name: str) -> None:
+    obj: object = gridbuf
+    for part in name.split("."):
+        obj = getattr(obj, part)
+    tests = [t for t in doctest.DocTestFinder().find(obj, name, module=False) if t.name == name]
+    assert tests and tests[0].examples, f"{name} has no example"
+    assert doctest.DocTestRunner().run(tests[0]).failed == 0
