@@ -42,6 +42,15 @@ func (b *Buffer) ID() uint64 { return uint64(C.gb_block_id(b.data)) }
 // Bytes is the memory from element 0 to the end of the padding.
 func (b *Buffer) Bytes() []byte { return unsafe.Slice((*byte)(b.data), b.Plan.Span) }
 
+// Zero sets the whole span to zero bytes; large blocks get new pages instead.
+func (b *Buffer) Zero() {
+	if !b.renew() {
+		clear(b.Bytes())
+	}
+}
+
+func (b *Buffer) renew() bool { return C.gb_zero(b.data, C.int64_t(b.Plan.Span)) == 0 }
+
 // Share keeps the memory alive for one more holder; each holder calls Free once.
 func (b *Buffer) Share() *Buffer {
 	C.gb_share(b.data)

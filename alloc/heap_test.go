@@ -130,3 +130,23 @@ func TestManyThreads(t *testing.T) {
 	assert.Equal(t, live.LiveBytes, Statistics().LiveBytes)
 	assert.Equal(t, live.LiveBuffers, Statistics().LiveBuffers)
 }
+
+func TestZeroTakesNewPagesForLargeBlocksOnly(t *testing.T) {
+	large, small := plan(t, 8<<20), plan(t, 8<<10)
+	for p, renewed := range map[*Plan]bool{large: true, small: false} {
+		b, err := New(p)
+		require.NoError(t, err)
+		for i := range b.Bytes() {
+			b.Bytes()[i] = 0xff
+		}
+		assert.Equal(t, renewed, b.renew())
+		if renewed {
+			for i, c := range b.Bytes() {
+				if c != 0 {
+					require.Zero(t, c, "byte %d", i)
+				}
+			}
+		}
+		b.Free()
+	}
+}

@@ -6,6 +6,7 @@
 #include "map.h"
 
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HUGE ((int64_t)2 << 20)
@@ -34,4 +35,22 @@ void gb_unmap(void *memory, int64_t bytes) { munmap(memory, (size_t)bytes); }
 int64_t gb_physical_memory(void) {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (int64_t)pages * size : (int64_t)1 << 30;
+}
+
+int64_t gb_seconds(void) {
+    struct timespec now;
+#ifdef CLOCK_MONOTONIC_COARSE
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+#else
+    clock_gettime(CLOCK_MONOTONIC, &now);
+#endif
+    return now.tv_sec;
+}
+
+int gb_discard(void *memory, int64_t bytes) {
+#ifdef __linux__
+    return bytes > 0 && madvise(memory, (size_t)bytes, MADV_DONTNEED) == 0;
+#else
+    return 0;   /* elsewhere MADV_DONTNEED may keep the contents */
+#endif
 }

@@ -1,9 +1,11 @@
-/* map.h: how much memory the machine has. Mapping itself is in heap.h. */
+/* map.h: what the heap asks of the system besides mapping (heap.h). */
 #ifndef GRIDBUF_MAP_H
 #define GRIDBUF_MAP_H
 
 #include <stdint.h>
 
 int64_t gb_physical_memory(void);
+int64_t gb_seconds(void);   /* a clock that never goes back */
+int gb_discard(void *memory, int64_t bytes);   /* whole pages become zero pages; 0: cannot */
 
 #endif

@@ -34,8 +34,8 @@ def copyto(dst: Any, src: Any, *, casting: str = "same_kind") -> None:
     >>> import gridbuf as gb
     >>> f = gb.Field.zeros((2, 3))
     >>> gb.copyto(f, [1.0, 2.0, 3.0])
-    >>> f[1, 2]
-    np.float64(3.0)
+    >>> float(f[1, 2])
+    3.0
     """
     source = host_array(src) if isinstance(src, np.ndarray) or hasattr(src, "__gt_origin__") else np.asarray(src)
     np.copyto(host_array(dst), source, casting=casting)  # type: ignore[arg-type]
@@ -49,8 +49,8 @@ def fill(dst: Any, value: Any) -> None:
     >>> import gridbuf as gb
     >>> a = gb.empty((2, 2))
     >>> gb.fill(a, 7.0)
-    >>> a.sum()
-    np.float64(28.0)
+    >>> float(a.sum())
+    28.0
     """
     host_array(dst)[...] = value
 

@@ -159,6 +159,7 @@ static PyMethodDef methods[] = {
     {"ones", (PyCFunction)(void *)gb_field_ones, FAST | METH_STATIC, DOC_FIELD_ONES},
     {"full", (PyCFunction)(void *)gb_field_full, FAST | METH_STATIC, DOC_FIELD_FULL},
     {"numpy", gb_field_numpy, METH_NOARGS, "An np.ndarray over the same memory."},
+    {"_twin", gb_field_twin, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
     {"transpose", gb_field_transpose, METH_O, "The same memory with the indices in the order of the given dims."},
     {"__dlpack__", (PyCFunction)(void *)gb_field_dlpack, FAST, "A DLPack capsule over the same memory (DLPack 1.3)."},
     {"__dlpack_device__", gb_field_dlpack_device, METH_NOARGS, "(device type, device id) as DLPack numbers them."},

@@ -27,6 +27,7 @@ gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim);   /* own_ndim >= 0: 
 int gb_field_room(gb_field *f, int want_origin, int want_halo);
 int gb_field_share(gb_field *f, const gb_field *from);        /* hold the same memory */
 int gb_field_copy_meta(gb_field *f, const gb_field *from);
+PyObject *gb_field_twin(PyObject *self, PyObject *unused);
 PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 PyObject *gb_field_of_array(PyTypeObject *type, PyArrayObject *array);
 PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

@@ -52,27 +52,42 @@ static int set_meta(gb_field *f, const gb_meta *meta) {
 
 /* ---- over fresh memory ---- */
 
+/* A Field over a new block for the plan. */
+static gb_field *over_plan(gb_plan_object *plan, int zero) {
+    void *data;
+    if (gb_plan_allocate(plan->plan, zero, &data) < 0) return NULL;
+    gb_field *f = gb_field_alloc(gb_HostFieldType, -1);
+    if (!f) {
+        gb_release(data);
+        return NULL;
+    }
+    f->geometry = plan->plan->geometry;
+    f->plan = (gb_plan_object *)Py_NewRef((PyObject *)plan);
+    f->dtype = (gb_dtype *)Py_NewRef((PyObject *)plan->dtype);
+    f->data = f->block = data;
+    return f;
+}
+
+/* Without Go: a forked child copies Fields too. A view has no plan of its own: None. */
+PyObject *gb_field_twin(PyObject *self, PyObject *unused) {
+    gb_field *f = (gb_field *)self;
+    if (f->lists) Py_RETURN_NONE;
+    gb_field *twin = over_plan(f->plan, 0);
+    if (twin) twin->dims_given = f->dims_given;
+    if (twin && gb_field_copy_meta(twin, f) < 0) Py_CLEAR(twin);
+    return (PyObject *)twin;
+}
+
 static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero,
                       PyObject **fill_value) {
     PyObject *slots[A_COUNT];
     gb_meta meta;
-    void *data;
     gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta, slots);
     if (!plan) return NULL;
     if (fill_value) *fill_value = slots[A_FILL_VALUE];
-    gb_field *f = NULL;
-    if (gb_plan_allocate(plan->plan, zero, &data) == 0) {
-        f = gb_field_alloc(gb_HostFieldType, -1);
-        if (!f) gb_release(data);
-    }
-    if (f) {
-        f->geometry = plan->plan->geometry;
-        f->plan = (gb_plan_object *)Py_NewRef((PyObject *)plan);
-        f->dtype = (gb_dtype *)Py_NewRef((PyObject *)plan->dtype);
-        f->data = f->block = data;
-        f->dims_given = (uint8_t)meta.has_dims;
-        if (set_meta(f, &meta) < 0) Py_CLEAR(f);
-    }
+    gb_field *f = over_plan(plan, zero);
+    if (f) f->dims_given = (uint8_t)meta.has_dims;
+    if (f && set_meta(f, &meta) < 0) Py_CLEAR(f);
     Py_DECREF((PyObject *)plan);
     return (PyObject *)f;
 }
