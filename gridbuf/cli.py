@@ -75,7 +75,9 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--aligned-index", type=int, nargs="+", metavar="N", help="the element on the boundary")
     parser.add_argument("--layout", type=int, nargs="+", metavar="RANK", help="rank of each stride, 0 the largest")
     parser.add_argument("--byte-alignment", type=int, metavar="BYTES", help="a power of two")
-    parser.add_argument("--padding", type=_padding, metavar="yes|no|ITEMS", help="pad rows to the alignment, or to a multiple of ITEMS")
+    parser.add_argument(
+        "--padding", type=_padding, metavar="yes|no|ITEMS", help="pad rows to the alignment, or to a multiple of ITEMS"
+    )
     parser.add_argument("--device", type=_device, metavar="cpu|gpu[:N]")
     parser.add_argument("--memory", metavar="pinned|managed")
     parser.set_defaults(run=_plan)

@@ -49,14 +49,20 @@ def sections() -> Iterator[Section]:
     yield "GPU", [("CUDA driver", cuda_driver())]
     yield "gridbuf.memory", [(name, _stat(name, value)) for name, value in gridbuf.memory.stats().items()]
     yield "consumers", list(_packages(CONSUMERS))
-    yield "for the demo", [*_packages(DEMO), ("C++ compiler", cxx_compiler() or f"none: '{cxx_command()}' is not on PATH")]
+    yield (
+        "for the demo",
+        [*_packages(DEMO), ("C++ compiler", cxx_compiler() or f"none: '{cxx_command()}' is not on PATH")],
+    )
 
 
 def _versions() -> Iterator[tuple[str, str]]:
     yield "gridbuf", f"{gridbuf.__version__}  ({Path(gridbuf.__file__).parent})"
     yield "Python", f"{platform.python_implementation()} {platform.python_version()}  ({sys.executable})"
     yield "NumPy", np.__version__
-    yield "system", f"{platform.system()} {platform.release()} {platform.machine()}, {' '.join(platform.libc_ver())}".rstrip(", ")
+    yield (
+        "system",
+        f"{platform.system()} {platform.release()} {platform.machine()}, {' '.join(platform.libc_ver())}".rstrip(", "),
+    )
 
 
 def _processor() -> Iterator[tuple[str, str]]:

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
     from gridbuf.demo.measure import Score
 
-NEEDED = {"gt4py": "gt4py", "netCDF4": "netCDF4", "iris_sample_data": "iris-sample-data", "matplotlib": "matplotlib", "rich": "rich"}
+NEEDED = {
+    "gt4py": "gt4py",
+    "netCDF4": "netCDF4",
+    "iris_sample_data": "iris-sample-data",
+    "matplotlib": "matplotlib",
+    "rich": "rich",
+}
 PREFERRED = "gt:cpu_ifirst"  # the layout least like a plain array's
 TOLERANCE = 1e-9  # kelvin; rounding over hundreds of steps stays far below
 
@@ -29,10 +35,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Diffuse a Met Office temperature field with a gt4py stencil on gridbuf Fields, then time the same on a larger "
         "grid for each CPU backend of gt4py: on Fields, on gt4py.storage's arrays and on plain C-ordered ones."
     )
-    parser.add_argument("--backend", action="append", metavar="NAME", help="a CPU backend of gt4py; may be repeated (default: all)")
-    parser.add_argument("--size", type=int, nargs=3, metavar=("I", "J", "K"), default=(256, 256, 80), help="the larger grid, halo included (default 256 256 80)")
+    parser.add_argument(
+        "--backend", action="append", metavar="NAME", help="a CPU backend of gt4py; may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--size",
+        type=int,
+        nargs=3,
+        metavar=("I", "J", "K"),
+        default=(256, 256, 80),
+        help="the larger grid, halo included (default 256 256 80)",
+    )
     parser.add_argument("--steps", type=int, default=200, metavar="N", help="diffusion steps (default 200)")
-    parser.add_argument("--output", type=Path, default=Path("demo-output"), metavar="FOLDER", help="for the picture and for gt4py's cache (default demo-output)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("demo-output"),
+        metavar="FOLDER",
+        help="for the picture and for gt4py's cache (default demo-output)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -73,7 +94,9 @@ def _check(arguments: argparse.Namespace) -> None:
     if missing := [package for module, package in NEEDED.items() if find_spec(module) is None]:
         raise _usage(f"not installed: {', '.join(missing)}; get what the demo needs with: pip install 'gridbuf[demo]'")
     if min(arguments.size[:2]) < 3 or arguments.size[2] < 1:
-        raise _usage(f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at least 3 3 1")
+        raise _usage(
+            f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at least 3 3 1"
+        )
     if arguments.steps < 1:
         raise _usage(f"--steps: {arguments.steps} is not a positive number")
 
@@ -92,14 +115,20 @@ def _chosen(wanted: Sequence[str] | None, stencils: Any) -> list[str]:
     known = [name for name in stencils.cpu_backends() if name not in stencils.PURE_PYTHON]
     for name in wanted or ():
         if name in stencils.PURE_PYTHON:
-            raise _usage(f"--backend: {name} is a pure Python loop, which is checked on a small grid and never timed; choose from {', '.join(known)}")
+            raise _usage(
+                f"--backend: {name} is a pure Python loop, which is checked on a small grid and never timed; choose from {', '.join(known)}"
+            )
         if name not in known:
-            raise _usage(f"--backend: {name!r} is not a CPU backend of the installed gt4py, which has {', '.join(known)}")
+            raise _usage(
+                f"--backend: {name!r} is not a CPU backend of the installed gt4py, which has {', '.join(known)}"
+            )
     chosen = list(dict.fromkeys(wanted or known))
     from gridbuf.doctor import cxx_command, cxx_compiler
 
     if cxx_compiler() is None and (needy := [name for name in chosen if stencils.compiles_cxx(name)]):
-        raise _usage(f"{', '.join(needy)}: no C++ compiler, '{cxx_command()}' is not on PATH; install one (g++), or say --backend numpy")
+        raise _usage(
+            f"{', '.join(needy)}: no C++ compiler, '{cxx_command()}' is not on PATH; install one (g++), or say --backend numpy"
+        )
     return chosen
 
 
@@ -132,7 +161,9 @@ def _compile(backend: str, stencils: Any, progress: "Progress") -> Callable[...,
     return stencil
 
 
-def _real_field(console: "Console", weather: Any, backend: str, stencil: Callable[..., None], steps: int) -> tuple[Any, Any, float]:
+def _real_field(
+    console: "Console", weather: Any, backend: str, stencil: Callable[..., None], steps: int
+) -> tuple[Any, Any, float]:
     """The Met Office field itself: into a backend's layout, diffused, checked, and never copied on the way."""
     from gridbuf import explain
     from gridbuf.demo import reference
@@ -141,11 +172,16 @@ def _real_field(console: "Console", weather: Any, backend: str, stencil: Callabl
 
     halo = (0, HALO, HALO)
     field = gb.Field.from_array(weather.values, dims="KJI", halo=halo, backend=backend)
-    console.print(f"\n[bold]{weather.name}[/] in {weather.units}: {weather.values.dtype} {weather.values.shape} from hybrid_height.nc, as a Field for {backend}", highlight=False)
+    console.print(
+        f"\n[bold]{weather.name}[/] in {weather.units}: {weather.values.dtype} {weather.values.shape} from hybrid_height.nc, as a Field for {backend}",
+        highlight=False,
+    )
     console.print(explain.text(field.plan, halo=halo), highlight=False)
     addresses = pointers(field)
     same = len(set(addresses.values())) == 1
-    console.print(f"\n[bold]One memory, seen {len(addresses)} ways:[/] {'all pointers are equal' if same else '[red]pointers differ[/]'}")
+    console.print(
+        f"\n[bold]One memory, seen {len(addresses)} ways:[/] {'all pointers are equal' if same else '[red]pointers differ[/]'}"
+    )
     for way, address in addresses.items():
         console.print(f"  {address:#x}  {way}", highlight=False)
 
@@ -168,7 +204,9 @@ def _real_field(console: "Console", weather: Any, backend: str, stencil: Callabl
     return before, result, error if same else float("inf")
 
 
-def _larger_grid(console: "Console", weather: Any, compiled: dict[str, Callable[..., None]], shape: tuple[int, ...], steps: int) -> list["Score"]:
+def _larger_grid(
+    console: "Console", weather: Any, compiled: dict[str, Callable[..., None]], shape: tuple[int, ...], steps: int
+) -> list["Score"]:
     from gridbuf.demo import data, measure, reference
     from gridbuf.demo.stencils import COEFFICIENT
     from gridbuf.demo.table import table
@@ -201,11 +239,22 @@ def _slow_backends(console: "Console", weather: Any, stencils: Any) -> float:
             now, after = after, now
         error = reference.max_error(now.numpy(), reference.diffuse(values, steps, stencils.COEFFICIENT))
         worst = max(worst, error)
-        console.print(f"{backend} loops in Python and is not timed: {steps} steps on {shape} points, max error {error:.1e} {weather.units}", highlight=False)
+        console.print(
+            f"{backend} loops in Python and is not timed: {steps} steps on {shape} points, max error {error:.1e} {weather.units}",
+            highlight=False,
+        )
     return worst
 
 
-def _picture(console: "Console", folder: Path, weather: Any, before: Any, after: Any, scores: Sequence["Score"], arguments: argparse.Namespace) -> None:
+def _picture(
+    console: "Console",
+    folder: Path,
+    weather: Any,
+    before: Any,
+    after: Any,
+    scores: Sequence["Score"],
+    arguments: argparse.Namespace,
+) -> None:
     from gridbuf.demo.picture import draw
 
     path = folder / "gridbuf-demo.png"

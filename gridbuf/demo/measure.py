@@ -77,7 +77,7 @@ def contenders(values: NDArray[np.float64], backend: str) -> list[Contender]:
     told = {"origin": origin}
     return [
         Contender(GRIDBUF, ours, ours.copy()),
-        Contender(GT4PY, *theirs, told),
+        Contender(GT4PY, theirs[0], theirs[1], told),
         Contender(PLAIN, values.copy(), values.copy(), told),
     ]
 
