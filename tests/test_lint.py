@@ -33,9 +33,7 @@ def exports(files: Sources) -> list[str]:
     """Every //export lies in bridge/ and its body is one call of the guard."""
     wrong = []
     for path, text in files.items():
-        for match in re.finditer(
-            r"^//export (\w+)\n(.*?)^(?=//export|\Z)", text + "\n", flags=re.MULTILINE | re.DOTALL
-        ):
+        for match in re.finditer(r"^//export (\w+)\n(.*?)^(?=//export|\Z)", text + "\n", flags=re.MULTILINE | re.DOTALL):
             name, body = match[1], match[2]
             if not path.startswith("bridge/"):
                 wrong.append(f"{path}: {name} is exported outside bridge/")
@@ -67,9 +65,7 @@ def entries(files: Sources) -> list[str]:
 
 def signals(files: Sources) -> list[str]:
     """Nothing imports os/signal, which would take signals away from Python."""
-    return [
-        f"{path}: imports os/signal" for path, text in files.items() if path.endswith(".go") and '"os/signal"' in text
-    ]
+    return [f"{path}: imports os/signal" for path, text in files.items() if path.endswith(".go") and '"os/signal"' in text]
 
 
 STARTS = re.compile(r"(?:^\s*go |\.Go\(|\bAfterFunc\([^\n]*?, )(?:func\b[^{]*\{|[\w.]*?(\w+)[()])", flags=re.MULTILINE)
@@ -79,14 +75,10 @@ def goroutines(files: Sources) -> list[str]:
     """Every goroutine starts with a deferred recover: a panic in one ends the process."""
     code = {path: text for path, text in files.items() if path.endswith(".go")}
     bodies = {
-        m[1]: m[2]
-        for text in code.values()
-        for m in re.finditer(r"^func (?:\([^)]*\) )?(\w+)\(.*?\{(.*?)^\}", text, re.M | re.S)
+        m[1]: m[2] for text in code.values() for m in re.finditer(r"^func (?:\([^)]*\) )?(\w+)\(.*?\{(.*?)^\}", text, re.M | re.S)
     }
     bodies |= {
-        m[1]: m[2]
-        for text in code.values()
-        for m in re.finditer(r"^func (?:\([^)]*\) )?(\w+)\([^\n]*\{(.*)\}$", text, re.M)
+        m[1]: m[2] for text in code.values() for m in re.finditer(r"^func (?:\([^)]*\) )?(\w+)\([^\n]*\{(.*)\}$", text, re.M)
     }
 
     def recovers(body: str) -> bool:
@@ -111,9 +103,7 @@ def test_the_sources_keep(rule: Callable[[Sources], list[str]]) -> None:
     assert rule(files) == []
 
 
-GUARDED = (
-    "//export gbridge_x\nfunc gbridge_x(e *C.gb_error) C.int {\n\treturn guard(e, func() error { return nil })\n}\n"
-)
+GUARDED = "//export gbridge_x\nfunc gbridge_x(e *C.gb_error) C.int {\n\treturn guard(e, func() error { return nil })\n}\n"
 WRONG = [
     (exports, "alloc/a.go", GUARDED),
     (exports, "bridge/a.go", GUARDED + "\n//export gbridge_y\nfunc gbridge_y() C.int { return 0 }\n"),

@@ -94,9 +94,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if missing := [package for module, package in NEEDED.items() if find_spec(module) is None]:
         raise _usage(f"not installed: {', '.join(missing)}; get what the demo needs with: pip install 'gridbuf[demo]'")
     if min(arguments.size[:2]) < 3 or arguments.size[2] < 1:
-        raise _usage(
-            f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at least 3 3 1"
-        )
+        raise _usage(f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at least 3 3 1")
     if arguments.steps < 1:
         raise _usage(f"--steps: {arguments.steps} is not a positive number")
 
@@ -119,9 +117,7 @@ def _chosen(wanted: Sequence[str] | None, stencils: Any) -> list[str]:
                 f"--backend: {name} is a pure Python loop, which is checked on a small grid and never timed; choose from {', '.join(known)}"
             )
         if name not in known:
-            raise _usage(
-                f"--backend: {name!r} is not a CPU backend of the installed gt4py, which has {', '.join(known)}"
-            )
+            raise _usage(f"--backend: {name!r} is not a CPU backend of the installed gt4py, which has {', '.join(known)}")
     chosen = list(dict.fromkeys(wanted or known))
     from gridbuf.doctor import cxx_command, cxx_compiler
 
