@@ -227,6 +227,7 @@ int gb_field_init(PyObject *module) {
     if (!gb_FieldType || gb_field_dlpack_init() < 0) return -1;
     gb_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_FieldType);
     if (!gb_HostFieldType) return -1;
+    if (gb_exchange_init() < 0) return -1;
     return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_FieldType) < 0 ||
                    PyModule_AddObjectRef(module, "HostField", (PyObject *)gb_HostFieldType) < 0 ? -1 : 0;
 }
