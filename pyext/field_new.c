@@ -183,6 +183,10 @@ static gb_field *over_object(PyTypeObject *type, PyObject *data, PyObject **own)
     PyObject *array;
     if (adopted && PyArg_ParseTuple(adopted, "O!OOO", &PyArray_Type, &array, &own[0], &own[1], &own[2])) {
         f = over_array(type, (PyArrayObject *)array);
+        if (f && PyArray_Check(data)) {   /* a subclass: its own object is the owner, not the array inside */
+            Py_DECREF(f->owner);
+            f->owner = Py_NewRef(data);
+        }
         for (int i = 0; i < 3; i++) Py_INCREF(own[i]);
     }
     Py_XDECREF(module);
