@@ -115,7 +115,8 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     if isinstance(data, _core.Field):
         if "aligned_index" not in spec and "halo" not in spec:
             spec["aligned_index"] = plan.aligned_index
-        spec.setdefault("byte_alignment", max(64, plan.byte_alignment & -plan.byte_alignment))
+        if data._own_plan is not None:  # a preset may ask for more than a power of two, and asks again by itself
+            spec.setdefault("byte_alignment", plan.byte_alignment & -plan.byte_alignment)
     return spec
 
 

@@ -73,6 +73,11 @@ static PyObject *get_plan(PyObject *self, void *_) {
     return Py_XNewRef((PyObject *)f->plan);
 }
 
+/* The plan this Field was allocated by; None for a view and for wrapped memory. */
+static PyObject *get_own_plan(PyObject *self, void *_) {
+    return Py_NewRef(of(self)->lists ? Py_None : (PyObject *)of(self)->plan);
+}
+
 static PyObject *no_attribute(const char *name, const char *why) {
     PyErr_Format(PyExc_AttributeError, "this Field has no %s: %s", name, why);
     return NULL;
@@ -111,6 +116,7 @@ static PyGetSetDef getset[] = {
     {"device", get_device, NULL, "'cpu' or ('gpu', n).", NULL},
     {"readonly", get_readonly, NULL, "Whether the memory must not be written to (bool).", NULL},
     {"plan", get_plan, NULL, "The layout as a gridbuf.Plan.", NULL},
+    {"_own_plan", get_own_plan, NULL, "The plan this Field was allocated by, or None.", NULL},
     {"domain", gb_field_domain, NULL, "The Field without its halo, sharing memory.", NULL},
     {"__gt_dims__", get_gt_dims, NULL, "The dims for gt4py (seed 001); absent when none were given.", NULL},
     {"__gt_origin__", get_gt_origin, NULL, "The origin for gt4py, in the order I, J, K, 0, 1, ...; absent when not given.", NULL},
