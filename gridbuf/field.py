@@ -128,8 +128,20 @@ def _repr_html_(self: _core.Field) -> str:
     return drawing
 
 
+def _plan_str(self: _core.Plan) -> str:
+    from gridbuf import explain
+
+    return explain.text(self)
+
+
+def _plan_repr_html(self: _core.Plan) -> str:
+    from gridbuf import explain
+
+    return explain.html(self)
+
+
 def install() -> None:
-    """Give the C type its Python methods."""
+    """Give the C types their Python methods."""
     methods = {
         "to": to,
         "copy": copy,
@@ -140,6 +152,8 @@ def install() -> None:
     }
     for name, method in {"from_array": staticmethod(from_array), **methods}.items():
         setattr(Field, name, method)
+    for name, shown in {"__str__": _plan_str, "_repr_html_": _plan_repr_html}.items():
+        setattr(_core.Plan, name, shown)
 
 
 install()
