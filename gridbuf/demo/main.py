@@ -1,16 +1,16 @@
 """The demo from the command line: load, diffuse, check, compare, draw."""
 
 import argparse
-import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import gridbuf as gb
+from gridbuf.cli import UsageError
+from gridbuf.demo import checks
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
 
     from gridbuf.demo.measure import Score
 
-NEEDED = {
-    "gt4py": "gt4py",
-    "netCDF4": "netCDF4",
-    "iris_sample_data": "iris-sample-data",
-    "matplotlib": "matplotlib",
-    "rich": "rich",
-}
 PREFERRED = "gt:cpu_ifirst"  # the layout least like a plain array's
 TOLERANCE = 1e-9  # kelvin; rounding over hundreds of steps stays far below
 
@@ -59,13 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the demo; 0 when every result agrees with NumPy's."""
-    _check(arguments)
-    _prepare_folder(arguments.output)
+    checks.check(arguments)
+    checks.prepare_folder(arguments.output)
     from rich.console import Console
 
     from gridbuf.demo import data, stencils
 
-    backends = _chosen(arguments.backend, stencils)
+    backends = checks.chosen(arguments.backend, stencils)
     console = Console()
     if not console.is_terminal:
         console = Console(width=130)
@@ -87,60 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-# ---- before anything runs ----
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    if missing := [package for module, package in NEEDED.items() if find_spec(module) is None]:
-        raise _usage(f"not installed: {', '.join(missing)}; get what the demo needs with: pip install 'gridbuf[demo]'")
-    if min(arguments.size[:2]) < 3 or arguments.size[2] < 1:
-        raise _usage(
-            f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at least 3 3 1"
-        )
-    if arguments.steps < 1:
-        raise _usage(f"--steps: {arguments.steps} is not a positive number")
-
-
-def _prepare_folder(folder: Path) -> None:
-    """Everything gt4py and DaCe write goes beneath the output folder; they read this when imported."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _usage(f"--output: {error}") from error
-    os.environ.setdefault("GT_CACHE_ROOT", str(folder.resolve()))
-    os.environ.setdefault("DACE_CONFIG", str(folder.resolve() / ".dace.conf"))
-
-
-def _chosen(wanted: Sequence[str] | None, stencils: Any) -> list[str]:
-    known = [name for name in stencils.cpu_backends() if name not in stencils.PURE_PYTHON]
-    for name in wanted or ():
-        if name in stencils.PURE_PYTHON:
-            raise _usage(
-                f"--backend: {name} is a pure Python loop, which is checked on a small grid and never timed; choose from {', '.join(known)}"
-            )
-        if name not in known:
-            raise _usage(
-                f"--backend: {name!r} is not a CPU backend of the installed gt4py, which has {', '.join(known)}"
-            )
-    chosen = list(dict.fromkeys(wanted or known))
-    from gridbuf.doctor import cxx_command, cxx_compiler
-
-    if cxx_compiler() is None and (needy := [name for name in chosen if stencils.compiles_cxx(name)]):
-        raise _usage(
-            f"{', '.join(needy)}: no C++ compiler, '{cxx_command()}' is not on PATH; install one (g++), or say --backend numpy"
-        )
-    return chosen
-
-
-def _usage(line: str) -> Exception:
-    from gridbuf.cli import UsageError
-
-    return UsageError(line)
-
-
-# ---- the parts ----
-
-
 @contextmanager
 def _progress(console: "Console") -> Iterator["Progress"]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -154,9 +93,10 @@ def _compile(backend: str, stencils: Any, progress: "Progress") -> Callable[...,
     task = progress.add_task(f"compiling for {backend}", total=1)
     try:
         stencil: Callable[..., None] = stencils.compiled(backend)
-    except Exception as error:  # distutils, CMake and gt4py each have their own
+    except (Exception, SystemExit) as error:  # distutils, CMake and gt4py each have their own
         reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
-        raise _usage(f"{backend}: gt4py could not compile the stencil: {reason}") from error
+        reason = reason if len(reason) < 240 else f"{reason[:120]} ... {reason[-120:]}"
+        raise UsageError(f"{backend}: gt4py could not compile the stencil: {reason}") from error
     progress.advance(task)
     return stencil
 
