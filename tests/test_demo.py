@@ -213,8 +213,30 @@ def test_a_missing_compiler_is_one_line(tmp_path: Path) -> None:
 
 def test_a_compiler_that_fails_is_one_line(tmp_path: Path) -> None:
     done = demo("--output", str(tmp_path), "--backend", "gt:cpu_ifirst", CXX="false", GT_CACHE_ROOT=str(tmp_path))
-    assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert "gt:cpu_ifirst: gt4py could not compile the stencil" in done.stderr.splitlines()[-1]
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("gridbuf demo: gt:cpu_ifirst: gt4py could not compile the stencil")
+
+
+def test_a_backend_that_does_not_compile_is_left_out_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from gridbuf.cli import main
+    from gridbuf.demo import stencils
+
+    def compiled(backend: str) -> object:
+        if backend == "numpy":
+            return honest(backend)
+        os.write(2, f"{backend}.cpp: error: no\n".encode())
+        raise SystemExit("error: command 'c++' failed")
+
+    honest = stencils.compiled
+    monkeypatch.setattr(stencils, "compiled", compiled)
+    monkeypatch.setattr(stencils, "PURE_PYTHON", frozenset(stencils.cpu_backends()) - {"numpy", "gt:cpu_ifirst"})
+    monkeypatch.setattr("gridbuf.demo.main._slow_backends", lambda *_: 0.0)
+    assert main(["demo", "--size", "12", "12", "4", "--steps", "4", "--output", str(tmp_path)]) == 1
+    out, err = capfd.readouterr()
+    assert "left out: gt:cpu_ifirst" in out and "command 'c++' failed" in out and "gridbuf Field" in out
+    assert err == "" and (tmp_path / "compile.log").read_text() == "gt:cpu_ifirst.cpp: error: no\n"
 
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gridbuf as gb
 from gridbuf.cli import UsageError
 from gridbuf.demo import checks
+from gridbuf.demo.compiling import compile_all
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the demo; 0 when every result agrees with NumPy's."""
+    """Run the demo; 0 when every backend ran and every result agrees with NumPy's."""
     checks.check(arguments)
     checks.prepare_folder(arguments.output)
     from rich.console import Console
@@ -66,8 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
         warnings.simplefilter("ignore")  # gt4py warns of every array whose layout is not the backend's
         weather = data.load()
         with _progress(console) as progress:
-            compiled = {name: _compile(name, stencils, progress) for name in backends}
-        main = PREFERRED if PREFERRED in backends else backends[0]
+            log = arguments.output / "compile.log"
+            compiled, failures = compile_all(backends, stencils.compiled, log, progress)
+        for backend, reason in failures.items():
+            if arguments.backend or not compiled:
+                raise UsageError(f"{backend}: {reason}")
+            console.print(f"[red]left out:[/] {backend}: {reason}", highlight=False, soft_wrap=True)
+        main = PREFERRED if PREFERRED in compiled else next(iter(compiled))
         before, after, error = _real_field(console, weather, main, compiled[main], arguments.steps)
         scores = _larger_grid(console, weather, compiled, tuple(arguments.size), arguments.steps)
         if not arguments.backend:
@@ -77,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not worst <= TOLERANCE:
         console.print(f"[red]a result differs from NumPy's by {worst:.2e} K, which is more than rounding[/]")
         return 1
-    return 0
+    return 1 if failures else 0
 
 
 @contextmanager
@@ -87,18 +93,6 @@ def _progress(console: "Console") -> Iterator["Progress"]:
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:
         yield progress
-
-
-def _compile(backend: str, stencils: Any, progress: "Progress") -> Callable[..., None]:
-    task = progress.add_task(f"compiling for {backend}", total=1)
-    try:
-        stencil: Callable[..., None] = stencils.compiled(backend)
-    except (Exception, SystemExit) as error:  # distutils, CMake and gt4py each have their own
-        reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
-        reason = reason if len(reason) < 240 else f"{reason[:120]} ... {reason[-120:]}"
-        raise UsageError(f"{backend}: gt4py could not compile the stencil: {reason}") from error
-    progress.advance(task)
-    return stencil
 
 
 def _real_field(
