@@ -26,7 +26,7 @@ func ExampleParse() {
 func ExampleDescribe() {
 	number, _ := alloc.PresetNumber("gt:cpu_ifirst")
 	preset, _ := alloc.PresetByNumber(number)
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3, 2}, ItemSize: 8, Preset: &preset})
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3, 2}, ItemSize: 8, Preset: preset})
 	buffer, err := alloc.New(plan)
 	if err != nil {
 		fmt.Println(err)

@@ -23,9 +23,7 @@ def host_array(obj: Any) -> NDArray[Any]:
     if hasattr(obj, "__dlpack__"):
         return _from_dlpack(obj)
     if hasattr(obj, "__cuda_array_interface__"):
-        raise TypeError(
-            f"data: {type(obj).__name__} is device memory, and a host array is needed; copy it to the host first"
-        )
+        raise TypeError(f"data: {type(obj).__name__} is device memory, and a host array is needed; copy it to the host first")
     if hasattr(obj, "__array__"):
         return _from_array_method(obj)
     raise TypeError(

@@ -84,9 +84,7 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
     return array
 
 
-def _prepare(
-    data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]
-) -> tuple[Any, dict[str, Any], np.dtype[Any]]:
+def _prepare(data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]) -> tuple[Any, dict[str, Any], np.dtype[Any]]:
     if "sync_state" in spec:
         spec = {key: value for key, value in spec.items() if key != "sync_state"}
         warnings.warn("sync_state has no meaning for arrays and is ignored", DeprecationWarning, stacklevel=3)

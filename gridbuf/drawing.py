@@ -81,8 +81,7 @@ def box(plan: Any, pairs: Halo) -> Box | None:
     patches, outlines = [], []
     for face in _FACES[len(axes)]:
         patches += [
-            Patch(tuple(face_point(face, p, q) for p, q in corners), place)
-            for corners, place in _cells(face, cuts, slow_to_fast)
+            Patch(tuple(face_point(face, p, q) for p, q in corners), place) for corners, place in _cells(face, cuts, slow_to_fast)
         ]
         inset = [_inset(plan.shape[axes[a]], pairs[axes[a]]) for a in face[:2]]
         if any(i != (0.0, 1.0) for i in inset):

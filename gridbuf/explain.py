@@ -118,9 +118,7 @@ def _index_table(plan: Any, pairs: Halo, with_halo: bool) -> list[str]:
     if with_halo:
         rows.append(("halo low, high", [f"{low}, {high}" for low, high in pairs]))
     widths = [max(len(cells[i]) for _, cells in rows) for i in range(plan.ndim)]
-    lines = [
-        f"  {name:<16}" + "".join(f"  {c:>{w}}" for c, w in zip(cells, widths, strict=True)) for name, cells in rows
-    ]
+    lines = [f"  {name:<16}" + "".join(f"  {c:>{w}}" for c, w in zip(cells, widths, strict=True)) for name, cells in rows]
     return [*lines, ""]
 
 
@@ -169,15 +167,11 @@ def _padding_facts(plan: Any, reading: Reading) -> list[tuple[str, str]]:
 
 def _alignment_facts(plan: Any, reading: Reading) -> list[tuple[str, str]]:
     first = f"; element {(0,) * plan.ndim} {plan.offset} bytes after one" if any(plan.aligned_index) else ""
-    lines = [
-        ("alignment", f"element {tuple(plan.aligned_index)} starts on a {plan.byte_alignment}-byte boundary{first}")
-    ]
+    lines = [("alignment", f"element {tuple(plan.aligned_index)} starts on a {plan.byte_alignment}-byte boundary{first}")]
     if reading.fastest is None or plan.ndim == 1:
         return lines
     off = [
-        f"{reading.shifts[i]} per step in {plan.dims[i]}"
-        for i in range(plan.ndim)
-        if i != reading.fastest and reading.shifts[i]
+        f"{reading.shifts[i]} per step in {plan.dims[i]}" for i in range(plan.ndim) if i != reading.fastest and reading.shifts[i]
     ]
     if reading.rows_aligned:
         return [*lines, ("", "and so does the same element of every other row")]

@@ -83,9 +83,7 @@ def _svg_legend(names: Sequence[tuple[str, str]], left: float, top: float) -> li
     parts, x = [], left
     for kind, words in names:
         width = 2.5 if kind == "boundary" else 11
-        parts.append(
-            f'<rect x="{x:.1f}" y="{top - 9}" width="{width}" height="11" fill="{COLORS[kind]}" fill-opacity=".8"/>'
-        )
+        parts.append(f'<rect x="{x:.1f}" y="{top - 9}" width="{width}" height="11" fill="{COLORS[kind]}" fill-opacity=".8"/>')
         parts.append(_label(x + width + 5, top, words, anchor="start", faint=True))
         x += width + 20 + 6.2 * len(words)
     return parts
@@ -127,7 +125,4 @@ def _svg_words(plan: Any, drawn: Box, left: float, top: float) -> list[str]:
         lines[1] = (f"{plan.dims[order[-1]]}, not drawn, is the contiguous index", False)
     if drawn.outlines:
         lines.append(("dashed: the domain, without its halo", False))
-    return [
-        _label(left, top + 19 * i, words, anchor="start", bold=bold, faint=not bold)
-        for i, (words, bold) in enumerate(lines)
-    ]
+    return [_label(left, top + 19 * i, words, anchor="start", bold=bold, faint=not bold) for i, (words, bold) in enumerate(lines)]

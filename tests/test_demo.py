@@ -198,9 +198,7 @@ def test_the_demo_on_a_backend_that_compiles(tmp_path: Path) -> None:
 
     if cxx_compiler() is None:
         pytest.skip("no C++ compiler")
-    done = demo(
-        "--backend", "gt:cpu_ifirst", "--size", "20", "18", "6", "--steps", "12", "--output", str(tmp_path / "out")
-    )
+    done = demo("--backend", "gt:cpu_ifirst", "--size", "20", "18", "6", "--steps", "12", "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "K J I" in done.stdout
 
@@ -246,9 +244,7 @@ def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.setattr(checks, "find_spec", lambda name: None if name in ("rich", "netCDF4") else object())
     assert main(["demo"]) == 2
     error = capsys.readouterr().err.strip()
-    assert (
-        error == "gridbuf demo: not installed: netCDF4, rich; get what the demo needs with: pip install 'gridbuf[demo]'"
-    )
+    assert error == "gridbuf demo: not installed: netCDF4, rich; get what the demo needs with: pip install 'gridbuf[demo]'"
 
 
 @pytest.mark.parametrize("name", ["debug", "gt:gpu", "gtcpu"])
@@ -265,7 +261,5 @@ def test_a_wrong_result_fails_the_demo(
 
     honest = reference.diffuse
     monkeypatch.setattr(reference, "diffuse", lambda values, steps, c, **kw: honest(values, steps, 1.001 * c, **kw))
-    assert (
-        main(["demo", "--backend", "numpy", "--size", "12", "12", "4", "--steps", "4", "--output", str(tmp_path)]) == 1
-    )
+    assert main(["demo", "--backend", "numpy", "--size", "12", "12", "4", "--steps", "4", "--output", str(tmp_path)]) == 1
     assert "more than rounding" in capsys.readouterr().out

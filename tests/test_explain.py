@@ -144,9 +144,7 @@ def test_the_drawing_is_well_formed_and_needs_nothing_from_outside(plan: Any) ->
     assert " id=" not in html, "two drawings on one page must not share ids"
 
 
-@pytest.mark.parametrize(
-    "plan", [p for p in PLANS.values() if p.ndim >= 2], ids=[n for n, p in PLANS.items() if p.ndim >= 2]
-)
+@pytest.mark.parametrize("plan", [p for p in PLANS.values() if p.ndim >= 2], ids=[n for n, p in PLANS.items() if p.ndim >= 2])
 def test_the_box_names_the_contiguous_index(plan: Any) -> None:
     box = drawing.box(plan, explain.halo_pairs(None, plan.ndim))
     assert box is not None

@@ -22,17 +22,13 @@ NEEDED = {
 def check(arguments: argparse.Namespace) -> None:
     """Packages, compiler and numbers, before anything slow is imported."""
     if missing := [package for module, package in NEEDED.items() if find_spec(module) is None]:
-        raise UsageError(
-            f"not installed: {', '.join(missing)}; get what the demo needs with: pip install 'gridbuf[demo]'"
-        )
+        raise UsageError(f"not installed: {', '.join(missing)}; get what the demo needs with: pip install 'gridbuf[demo]'")
     if cxx_compiler() is None:
         raise UsageError(
             f"no C++ compiler: '{cxx_command()}' is not on PATH, and gt4py cannot even be imported without; install one (g++)"
         )
     if min(arguments.size[:2]) < 3 or arguments.size[2] < 1:
-        raise UsageError(
-            f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at least 3 3 1"
-        )
+        raise UsageError(f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at least 3 3 1")
     if arguments.steps < 1:
         raise UsageError(f"--steps: {arguments.steps} is not a positive number")
 
@@ -56,7 +52,5 @@ def chosen(wanted: Sequence[str] | None, stencils: Any) -> list[str]:
                 f"--backend: {name} is a pure Python loop, which is checked on a small grid and never timed; choose from {', '.join(known)}"
             )
         if name not in known:
-            raise UsageError(
-                f"--backend: {name!r} is not a CPU backend of the installed gt4py, which has {', '.join(known)}"
-            )
+            raise UsageError(f"--backend: {name!r} is not a CPU backend of the installed gt4py, which has {', '.join(known)}")
     return list(dict.fromkeys(wanted or known))

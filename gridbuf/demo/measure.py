@@ -82,9 +82,7 @@ def contenders(values: NDArray[np.float64], backend: str) -> list[Contender]:
     ]
 
 
-def race(
-    stencil: Callable[..., None], entered: Sequence[Contender], steps: int, *, advance: Callable[[int], Any]
-) -> None:
+def race(stencil: Callable[..., None], entered: Sequence[Contender], steps: int, *, advance: Callable[[int], Any]) -> None:
     """Let each contender take `steps` steps, in rounds, and not always in the same order."""
     for contender in entered:
         contender.warm_up(stencil)

@@ -31,9 +31,7 @@ STYLE: Any = {
 }
 
 
-def draw(
-    path: Path, weather: Any, before: Any, after: Any, scores: Sequence[Score], steps: int, shape: Sequence[int]
-) -> None:
+def draw(path: Path, weather: Any, before: Any, after: Any, scores: Sequence[Score], steps: int, shape: Sequence[int]) -> None:
     """Write the picture.
 
     Parameters
@@ -123,15 +121,11 @@ def _box(axes: Axes, plan: Any, title: str) -> None:
     assert drawn is not None  # these plans have three indices
     for patch in drawn.patches:
         axes.add_patch(
-            Polygon(
-                patch.corners, facecolor=drawing.COLORS["domain"], alpha=0.18 + 0.72 * (1 - patch.place), linewidth=0
-            )
+            Polygon(patch.corners, facecolor=drawing.COLORS["domain"], alpha=0.18 + 0.72 * (1 - patch.place), linewidth=0)
         )
         axes.add_patch(Polygon(patch.corners, fill=False, edgecolor=INK, alpha=0.35, linewidth=0.7))
     for outline in drawn.outlines:
-        axes.add_patch(
-            Polygon(outline, fill=False, edgecolor=drawing.COLORS["halo"], linewidth=1.6, linestyle=(0, (4, 3)))
-        )
+        axes.add_patch(Polygon(outline, fill=False, edgecolor=drawing.COLORS["halo"], linewidth=1.6, linestyle=(0, (4, 3))))
     for axis, (x0, y0), (x1, y1) in drawn.arrows:
         fast = axis == drawn.fastest
         axes.annotate(
@@ -181,9 +175,7 @@ def _strip(axes: Axes, plan: Any) -> None:
             axes.text(x + 0.5, 0.5, "...", ha="center", va="center")
         else:
             axes.add_patch(
-                Rectangle(
-                    (x, 0), 1, 1, facecolor=drawing.COLORS[cell.kind], alpha=0.75, edgecolor="white", linewidth=1.2
-                )
+                Rectangle((x, 0), 1, 1, facecolor=drawing.COLORS[cell.kind], alpha=0.75, edgecolor="white", linewidth=1.2)
             )
             axes.text(
                 x + 0.5,
@@ -206,15 +198,9 @@ def _strip(axes: Axes, plan: Any) -> None:
             solid_capstyle="butt",
         )
     kinds = dict.fromkeys(cell.kind for cell in cells.cells if cell.index is not None)
-    legend: list[Artist] = [
-        Rectangle((0, 0), 1, 1, facecolor=drawing.COLORS[kind], alpha=0.75, label=kind) for kind in kinds
-    ]
-    legend.append(
-        Line2D([], [], color=drawing.COLORS["boundary"], linewidth=2, label=f"{plan.byte_alignment}-byte boundary")
-    )
-    axes.legend(
-        handles=legend, loc="upper left", bbox_to_anchor=(0, 0.02), ncols=5, frameon=False, fontsize=9, borderaxespad=0
-    )
+    legend: list[Artist] = [Rectangle((0, 0), 1, 1, facecolor=drawing.COLORS[kind], alpha=0.75, label=kind) for kind in kinds]
+    legend.append(Line2D([], [], color=drawing.COLORS["boundary"], linewidth=2, label=f"{plan.byte_alignment}-byte boundary"))
+    axes.legend(handles=legend, loc="upper left", bbox_to_anchor=(0, 0.02), ncols=5, frameon=False, fontsize=9, borderaxespad=0)
     axes.set_xlim(-0.2, x + 0.2)
     axes.set_ylim(-0.4, 1.4)
 
@@ -247,8 +233,6 @@ def _bars(axes: Axes, scores: Sequence[Score], shape: Sequence[int]) -> None:
     axes.set_xlim(0, max(s.ms_per_step for s in scores) * 1.12)
     axes.set_yticks(range(len(backends)), backends, color=INK, fontsize=9.5)
     axes.invert_yaxis()
-    axes.set_title(
-        f"Milliseconds per step, {' x '.join(map(str, shape))} float64", loc="left", fontsize=12, weight="bold"
-    )
+    axes.set_title(f"Milliseconds per step, {' x '.join(map(str, shape))} float64", loc="left", fontsize=12, weight="bold")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.07), ncols=3, frameon=False, fontsize=9, columnspacing=1.2)

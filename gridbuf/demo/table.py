@@ -11,9 +11,7 @@ from gridbuf.demo.measure import GRIDBUF, PLAIN, Score
 def table(scores: Sequence[Score], shape: Sequence[int], steps: int) -> Table:
     """One row per backend and kind of array."""
     size = " x ".join(str(n) for n in shape)
-    grid = Table(
-        title=f"{steps} diffusion steps on {size} points (I, J, K), float64", title_style="bold", title_justify="left"
-    )
+    grid = Table(title=f"{steps} diffusion steps on {size} points (I, J, K), float64", title_style="bold", title_justify="left")
     grid.add_column("backend", no_wrap=True)
     grid.add_column("array", no_wrap=True)
     grid.add_column("order in memory\nslow to fast", justify="center")
