@@ -120,7 +120,7 @@ def test_each_kind_of_array_ends_where_the_reference_does(steps: int) -> None:
     scores = measure.score("numpy", entered, lambda result: reference.max_error(result, expected))
     assert [s.kind for s in scores] == [measure.GRIDBUF, measure.GT4PY, measure.PLAIN]
     assert all(s.error < 1e-11 and s.ms_per_step > 0 for s in scores)
-    assert scores[2].speedup == 1
+    assert scores[2].speedup == 1 and all(s.unrest >= 1 for s in scores)
     assert len({len(c.round_seconds) for c in entered}) == 1
 
 
@@ -140,6 +140,21 @@ def test_warming_up_changes_no_value() -> None:
     for contender in measure.contenders(values, "numpy"):
         contender.warm_up(stencils.compiled("numpy"))
         np.testing.assert_array_equal(gb.as_numpy(contender.now, "IJK"), values)
+
+
+def test_a_race_with_uneven_rounds_is_called_disturbed() -> None:
+    from gridbuf.demo import measure
+    from gridbuf.demo.table import disturbed
+
+    def score(backend: str, *seconds: float) -> list[measure.Score]:
+        plain = measure.Contender(measure.PLAIN, np.zeros((3, 3, 1)), None, round_seconds=[1.0] * len(seconds))
+        ours = measure.Contender(measure.GRIDBUF, np.zeros((3, 3, 1)), None, round_seconds=list(seconds))
+        return measure.score(backend, [ours, plain], lambda result: 0.0)
+
+    calm, rough = score("calm", 0.5, 0.5, 0.55), score("rough", 0.5, 2.0, 2.0)
+    assert (calm[0].speedup, calm[0].ms_per_step, calm[0].unrest) == (2, 500, 1)
+    assert (rough[0].speedup, rough[0].ms_per_step, rough[0].unrest) == (0.5, 2000, 4)
+    assert disturbed(calm + rough) == ["rough"]
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2, 8])

@@ -2,7 +2,7 @@
 
 import argparse
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -58,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from gridbuf.demo import data, stencils
+    from gridbuf.demo.picture import draw
 
     backends = checks.chosen(arguments.backend, stencils)
     console = Console()
@@ -78,7 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
         scores = _larger_grid(console, weather, compiled, tuple(arguments.size), arguments.steps)
         if not arguments.backend:
             error = max(error, _slow_backends(console, weather, stencils))
-        _picture(console, arguments.output, weather, before, after, scores, arguments)
+        path = arguments.output / "gridbuf-demo.png"
+        draw(path, weather, before, after, scores, arguments.size, steps=arguments.steps, backend=main)
+        console.print(f"[bold]Picture:[/] {path}", highlight=False, soft_wrap=True)
     worst = max([error, *(s.error for s in scores)])
     if not worst <= TOLERANCE:
         console.print(f"[red]a result differs from NumPy's by {worst:.2e} K, which is more than rounding[/]")
@@ -143,7 +146,7 @@ def _larger_grid(
 ) -> list["Score"]:
     from gridbuf.demo import data, measure, reference
     from gridbuf.demo.stencils import COEFFICIENT
-    from gridbuf.demo.table import table
+    from gridbuf.demo.table import disturbed, table
 
     values = data.tile(weather.values, shape)
     scores = []
@@ -156,6 +159,8 @@ def _larger_grid(
             measure.race(stencil, entered, steps, advance=lambda n, task=task: progress.advance(task, n))  # type: ignore[misc]
             scores += measure.score(backend, entered, lambda result: reference.max_error(result, expected))
     console.print(table(scores, shape, steps))
+    if names := disturbed(scores):
+        console.print(f"[yellow]Something else was running during {', '.join(names)}[/]: on an idle machine the times are lower")
     return scores
 
 
@@ -178,19 +183,3 @@ def _slow_backends(console: "Console", weather: Any, stencils: Any) -> float:
             highlight=False,
         )
     return worst
-
-
-def _picture(
-    console: "Console",
-    folder: Path,
-    weather: Any,
-    before: Any,
-    after: Any,
-    scores: Sequence["Score"],
-    arguments: argparse.Namespace,
-) -> None:
-    from gridbuf.demo.picture import draw
-
-    path = folder / "gridbuf-demo.png"
-    draw(path, weather, before, after, scores, arguments.steps, arguments.size)
-    console.print(f"[bold]Picture:[/] {path}", highlight=False)
