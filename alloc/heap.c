@@ -228,7 +228,7 @@ int gb_add_slab(int64_t reserve, void *memory, int64_t bytes) {
     gb_lock(&heap.lock);
     heap.now = gb_seconds();
     heap.mapped_bytes += bytes;
-    if (reserve > GB_SMALL_MAX) s->stagger = heap.large_slabs++ * 33 % 64 * 64;
+    if (reserve > GB_SMALL_MAX) s->stagger = heap.large_slabs++ * 13 % 64 * 64;
     s->after = heap.all;
     if (heap.all) heap.all->before = s;
     heap.all = s;
