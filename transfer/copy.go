@@ -1,11 +1,7 @@
 package transfer
 
-// #include "transfer.h"
-import "C"
-
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -51,17 +47,4 @@ func finish(job *Job, err error, opts Options) error {
 			return opts.Context.Err()
 		}
 	}
-}
-
-// NumThreads is how many threads a large copy uses: what SetNumThreads said, else
-// GRIDBUF_NUM_THREADS, else the cores that this process may use.
-func NumThreads() int { return int(C.gb_threads()) }
-
-// SetNumThreads sets the number of threads for this process.
-func SetNumThreads(n int) error {
-	if n < 1 {
-		return fmt.Errorf("n: %d threads are not possible; give 1 or more", n)
-	}
-	C.gb_set_threads(C.int(min(n, 1<<16)))
-	return nil
 }

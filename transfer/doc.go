@@ -34,6 +34,6 @@
 // processor makes of them: as in NumPy, that value is not defined.
 package transfer
 
-// #cgo CFLAGS: -std=gnu11 -O3 -ffp-contract=off -fvisibility=hidden -Wall -Wextra
+// #cgo CFLAGS: -std=gnu11 -O3 -fvisibility=hidden -Wall -Wextra
 // #include "transfer.h"
 import "C"

@@ -15,8 +15,10 @@ import (
 	"unsafe"
 )
 
+type jobRecord = C.gb_job
+
 // runTiles is a variable so that a test can make it panic.
-var runTiles = func(job *C.gb_job, first, end int64) { C.gb_job_run(job, C.int64_t(first), C.int64_t(end)) }
+var runTiles = func(job *jobRecord, first, end int64) { C.gb_job_run(job, C.int64_t(first), C.int64_t(end)) }
 
 // Resume goes on with a gb_copy that C has planned, as [Job.Run] does.
 func Resume(copy unsafe.Pointer, budget time.Duration) (done bool, err error) {
