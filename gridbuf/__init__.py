@@ -15,6 +15,7 @@ Examples
 (122, 122, 80)
 """
 
+from gridbuf import field as _field
 from gridbuf import memory
 from gridbuf._core import (
     BackendError,
@@ -23,6 +24,7 @@ from gridbuf._core import (
     Plan,
     backends,
     empty,
+    from_dlpack,
     full,
     ones,
     plan,
@@ -30,11 +32,11 @@ from gridbuf._core import (
     zeros,
 )
 from gridbuf.arrays import empty_like, from_array, full_like, ones_like, zeros_like
-from gridbuf.field import from_dlpack
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 from gridbuf.transfer import copyto, fill, get_num_threads, set_num_threads
 
 __version__ = "0.1.0"
+_field.install()
 
 __all__ = [
     "BackendError", "Field", "HostField", "Plan", "as_cupy", "as_numpy", "backends", "copyto", "empty", "empty_like", "fill",

@@ -32,6 +32,18 @@ class FieldSpec(Spec, total=False):
     dims: Dims | None
     origin: Sequence[int] | None
 
+class Require(TypedDict, total=False):
+    """What `Field(data, require=...)` checks."""
+
+    dtype: DTypeLike
+    device: Device | None
+    memory: Memory | None
+    backend: str
+    layout: Sequence[int] | None
+    padding: Padding | None
+    byte_alignment: int | None
+    aligned_index: Sequence[int] | None
+
 class BackendError(ValueError, RuntimeError): ...
 
 def empty(shape: Shape, dtype: DTypeLike = ..., **spec: Unpack[Spec]) -> NDArray[Any]: ...
@@ -49,6 +61,10 @@ def empty_elements(
     **spec: Any,
 ) -> NDArray[Any]: ...
 def plan_of(array_or_field: Any, /) -> Plan: ...
+def from_dlpack(
+    x: Any, dims: Dims | None = ..., *, origin: Sequence[int] | None = ..., halo: Halo | None = ..., copy: bool | None = ...
+) -> Field: ...
+def host_array(obj: Any, /) -> NDArray[Any]: ...
 def import_capsule(capsule: Any, /) -> NDArray[Any]: ...
 def register_backend(
     name: str,
@@ -101,7 +117,13 @@ class Plan:
 class Field:
     __dlpack_c_exchange_api__: Any
     def __new__(
-        cls, data: Any, dims: Dims | None = ..., *, origin: Sequence[int] | None = ..., halo: Halo | None = ...
+        cls,
+        data: Any,
+        dims: Dims | None = ...,
+        *,
+        origin: Sequence[int] | None = ...,
+        halo: Halo | None = ...,
+        require: Require | None = ...,
     ) -> Field: ...
     @staticmethod
     def empty(shape: Shape, dtype: DTypeLike = ..., **spec: Unpack[FieldSpec]) -> Field: ...

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf import _core, _wrap
+from gridbuf import _core
 from gridbuf.arrays import _base_shape, _copy_values, _prepare, like_spec
 
 Field = _core.Field
@@ -86,38 +86,6 @@ def _rebuild(values: Any, spec: dict[str, Any]) -> _core.Field:
     return field
 
 
-def from_dlpack(x: Any, dims: Any = None, *, origin: Any = None, halo: Any = None, copy: bool | None = None) -> _core.Field:
-    """A Field over the memory of any DLPack producer.
-
-    Parameters
-    ----------
-    x
-        An object with `__dlpack__` (array API, DLPack 1.3 or older).
-    dims, origin, halo
-        As for `Field`.
-    copy : bool, optional
-        True makes a writable copy; otherwise memory is shared.
-
-    Raises
-    ------
-    TypeError
-        When x does not speak DLPack or its memory is not on the host.
-    BufferError
-        When the producer's tensor is malformed or cannot be shared.
-
-    Examples
-    --------
-    >>> import gridbuf as gb, numpy as np
-    >>> a = np.zeros((2, 3))
-    >>> np.shares_memory(gb.from_dlpack(a, dims="IJ"), a)
-    True
-    """
-    if not hasattr(x, "__dlpack__"):
-        raise TypeError(f"x: {type(x).__name__} has no __dlpack__; gridbuf.Field takes other kinds of memory")
-    field = Field(_wrap._from_dlpack(x, copy=copy), dims, origin=origin, halo=halo)
-    return field
-
-
 def _html(self: _core.Field) -> str:
     """The layout, drawn for a notebook."""
     from gridbuf import explain
@@ -144,6 +112,3 @@ def install() -> None:
         setattr(Field, name, method)
     for name, method in {"__str__": _plan_text, "_repr_html_": _plan_html}.items():
         setattr(_core.Plan, name, method)
-
-
-install()

@@ -1,9 +1,11 @@
 /* module.c: gridbuf._core, the functions and types that gridbuf re-exports. */
 #define GB_IMPORTS_NUMPY
 #include "array.h"
+#include "attribute.h"
 #include "docs.h"
-#include "field.h"
+#include "exchange.h"
 #include "memory.h"
+#include "wrap.h"
 
 #ifdef GRIDBUF_PANIC
 static PyObject *panic_py(PyObject *self, PyObject *none) {
@@ -21,6 +23,8 @@ static PyMethodDef methods[] = {
     {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
     {"empty_elements", (PyCFunction)(void *)gb_empty_elements, FAST, NULL},
     {"plan_of", gb_plan_of, METH_O, DOC_PLAN_OF},
+    {"from_dlpack", (PyCFunction)(void *)gb_from_dlpack, FAST, DOC_FROM_DLPACK},
+    {"host_array", gb_host_array, METH_O, DOC_HOST_ARRAY},
     {"import_capsule", gb_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
     {"backends", gb_backend_names, METH_NOARGS, DOC_BACKENDS},
@@ -43,7 +47,7 @@ static int exec(PyObject *module) {
     Py_DECREF(bases);
     if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
     gb_trace_init();
-    if (gb_go_start() < 0 || gb_args_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
+    if (gb_go_start() < 0 || gb_args_init() < 0 || gb_attribute_init() < 0 || gb_from_producer_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
     return gb_dtype_init(module) < 0 || gb_plan_init(module) < 0 || gb_field_init(module) < 0 ? -1 : 0;
 }
 
