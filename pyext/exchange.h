@@ -20,6 +20,9 @@ int gb_from_producer_init(void);
  * version that can be read; -1 with BufferError: what is there is no such API. */
 int gb_exchange_find(PyObject *obj, const DLPackExchangeAPI **api);
 
+/* Refuses objects whose values are not what lies in their memory. */
+int gb_check_values(PyObject *obj);
+
 /* The object's copy(), in place of the object. */
 PyObject *gb_copied(PyObject *object);
 

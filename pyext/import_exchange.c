@@ -37,6 +37,30 @@ int gb_exchange_find(PyObject *obj, const DLPackExchangeAPI **api) {
     return found;
 }
 
+/* torch's tables describe the bytes of tensors whose values are something else (a conjugate
+ * or a negation not yet carried out), or that take part in a gradient; its __dlpack__ refuses
+ * most of these. */
+int gb_check_values(PyObject *obj) {
+    static const char *const remedies[] = {"resolve_conj()", "resolve_neg()", "detach()"};
+    PyObject *const names[] = {gb_attr.is_conj, gb_attr.is_neg, gb_attr.requires_grad};
+    for (int i = 0; i < 3; i++) {
+        PyObject *value, *flag;
+        int found = gb_optional(obj, names[i], &value);
+        if (found < 0) return -1;
+        if (!found) continue;
+        flag = PyCallable_Check(value) ? PyObject_CallNoArgs(value) : Py_NewRef(value);
+        Py_DECREF(value);
+        if (!flag) return -1;
+        int yes = flag == Py_True;
+        Py_DECREF(flag);
+        if (!yes) continue;
+        PyErr_Format(PyExc_BufferError, "data: %S of this %R is true, so its memory alone is not its value; call %s on it first",
+                     names[i], Py_TYPE(obj), remedies[i]);
+        return -1;
+    }
+    return 0;
+}
+
 /* A tensor from the exchange API is ours as soon as the call has succeeded. */
 static void give_back(DLManagedTensorVersioned *m) {
     PyObject *type, *value, *traceback;
@@ -48,6 +72,7 @@ static void give_back(DLManagedTensorVersioned *m) {
 
 PyObject *gb_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes) {
     DLManagedTensorVersioned *m = NULL;
+    if (gb_check_values(obj) < 0) return NULL;
     if (api->managed_tensor_from_py_object_no_sync(obj, &m) != 0) {
         if (!PyErr_Occurred()) refuse(obj, "it failed and did not say why");
         return NULL;

@@ -1,15 +1,26 @@
 /* import_producer.c: memory through obj.__dlpack__, of any age. */
+#define _GNU_SOURCE
 #include "attribute.h"
 #include "exchange.h"
 
-/* The keywords of a sharing and of a copying call. */
-static PyObject *keywords[2], *nothing;
+#include <dlfcn.h>
+
+/* In the limited API from 3.12 on only, but there since 3.9: looked up by name. */
+static PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
+
+/* The keywords of a sharing and of a copying call, and their values. */
+static PyObject *keywords[2], *version;
 
 int gb_from_producer_init(void) {
-    nothing = PyTuple_New(0);
-    keywords[0] = Py_BuildValue("{s:(ii)}", "max_version", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
-    keywords[1] = keywords[0] ? PyDict_Copy(keywords[0]) : NULL;
-    return nothing && keywords[1] && PyDict_SetItemString(keywords[1], "copy", Py_True) == 0 ? 0 : -1;
+    vectorcall = (PyObject *(*)(PyObject *, PyObject *const *, size_t, PyObject *))dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
+    if (!vectorcall) {
+        PyErr_SetString(PyExc_ImportError, "gridbuf: this Python has no PyObject_Vectorcall");
+        return -1;
+    }
+    version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
+    keywords[0] = Py_BuildValue("(s)", "max_version");
+    keywords[1] = Py_BuildValue("(ss)", "max_version", "copy");
+    return version && keywords[0] && keywords[1] ? 0 : -1;
 }
 
 /* Where obj says that its memory is; an object that does not say is asked for its tensor. */
@@ -55,10 +66,9 @@ static int says_readonly(PyObject *obj) {
 }
 
 PyObject *gb_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes) {
-    if (check_device(obj) < 0) return NULL;
-    PyObject *call = PyDict_Copy(keywords[(wishes & GB_OWN_COPY) != 0]);   /* a callee may change it */
-    PyObject *capsule = call ? PyObject_Call(method, nothing, call) : NULL;
-    Py_XDECREF(call);
+    if (check_device(obj) < 0 || (!PyArray_Check(obj) && gb_check_values(obj) < 0)) return NULL;
+    PyObject *values[] = {version, Py_True};
+    PyObject *capsule = vectorcall(method, values, 0, keywords[(wishes & GB_OWN_COPY) != 0]);
     if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {   /* from before max_version */
         PyErr_Clear();
         capsule = PyObject_CallNoArgs(method);
