@@ -205,6 +205,16 @@ def test_used_memory_is_zero_again(threads: int) -> None:
         assert not gb.zeros(shape).any()
 
 
+def test_assigning_to_a_part_of_a_field_is_a_copy(threads: int) -> None:
+    field, src = gb.Field.zeros((30, 40, 50), "f4", backend="gt:cpu_ifirst"), values((28, 50), "f8")
+    field[1:-1, 7, :] = src
+    assert np.array_equal(field.numpy()[1:-1, 7], src.astype("f4"))
+    field[..., ::-1] = field
+    assert np.array_equal(field.numpy()[1:-1, 7], src[:, ::-1].astype("f4"))
+    with pytest.raises(ValueError, match="does not broadcast"):
+        field[1:3] = src
+
+
 def test_progress_rises_to_one(threads: int) -> None:
     src, seen = np.zeros((256, 256, 400)), []
     gb.copyto(np.empty(src.shape, order="F"), src, progress=seen.append)
