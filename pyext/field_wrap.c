@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-static PyObject *array_over(const gb_memory *m) {
+static PyObject *array_over(const gb_foreign *m) {
     PyObject *array = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)m->descr), m->ndim, (npy_intp *)m->shape,
                                            (npy_intp *)m->strides, m->data, m->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
     if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(m->owner)) < 0) Py_CLEAR(array);
     return array;
 }
 
-static int plain(const gb_memory *m) {
+static int plain(const gb_foreign *m) {
     if (m->ndim > GB_MAXDIMS) {
         PyErr_Format(PyExc_ValueError, "data: %d dimensions; at most %d are allowed", m->ndim, GB_MAXDIMS);
         return 0;
@@ -21,7 +21,7 @@ static int plain(const gb_memory *m) {
     return 0;
 }
 
-PyObject *gb_over_memory(PyTypeObject *type, const gb_memory *m) {
+PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *m) {
     if (!type) return array_over(m);
     gb_field *f = plain(m) ? gb_field_alloc(type, m->ndim) : NULL;
     if (!f) return NULL;

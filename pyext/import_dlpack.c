@@ -56,7 +56,7 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
     gb_dlpack_byte_strides(t, strides);
     static char nowhere[16];   /* an empty tensor may have no address; NumPy wants one */
     char *data = gb_dlpack_first(t);
-    gb_memory memory = {.descr = descr, .ndim = t->ndim, .shape = t->shape, .strides = strides,
+    gb_foreign memory = {.descr = descr, .ndim = t->ndim, .shape = t->shape, .strides = strides,
                         .data = data ? data : nowhere, .readonly = readonly, .owner = keeper};
     PyObject *object = gb_over_memory(type, &memory);
     Py_DECREF((PyObject *)descr);

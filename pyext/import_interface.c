@@ -152,7 +152,7 @@ PyObject *gb_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *dict) {
     int n = read_layout(obj, dict, itemsize, shape, strides);
     if (n >= 0 && read_place(obj, dict, &p) == 0 && check_reach(obj, &p, n, shape, strides, itemsize) == 0) {
         static char nowhere[16];   /* NumPy would allocate where there is no address */
-        gb_memory m = {.descr = descr, .ndim = n, .shape = shape, .strides = strides, .data = p.data ? p.data : nowhere,
+        gb_foreign m = {.descr = descr, .ndim = n, .shape = shape, .strides = strides, .data = p.data ? p.data : nowhere,
                        .readonly = p.readonly, .owner = p.owner};
         object = gb_over_memory(type, &m);
     }

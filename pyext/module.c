@@ -2,6 +2,7 @@
 #define GB_IMPORTS_NUMPY
 #include "array.h"
 #include "attribute.h"
+#include "copying.h"
 #include "docs.h"
 #include "exchange.h"
 #include "memory.h"
@@ -22,6 +23,10 @@ static PyMethodDef methods[] = {
     {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
     {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
     {"empty_elements", (PyCFunction)(void *)gb_empty_elements, FAST, NULL},
+    {"copyto", (PyCFunction)(void *)gb_copyto, FAST, DOC_COPYTO},
+    {"fill", (PyCFunction)(void *)gb_fill_py, FAST, DOC_FILL},
+    {"get_num_threads", gb_get_num_threads, METH_NOARGS, DOC_GET_NUM_THREADS},
+    {"set_num_threads", gb_set_num_threads, METH_O, DOC_SET_NUM_THREADS},
     {"plan_of", gb_plan_of, METH_O, DOC_PLAN_OF},
     {"from_dlpack", (PyCFunction)(void *)gb_from_dlpack, FAST, DOC_FROM_DLPACK},
     {"host_array", gb_host_array, METH_O, DOC_HOST_ARRAY},

@@ -12,7 +12,7 @@
 static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *owner) {
     if (!type && PyArray_CheckExact(array)) return Py_NewRef((PyObject *)array);
     if (!type) return PyArray_View(array, NULL, &PyArray_Type);
-    gb_memory m = {.descr = PyArray_DESCR(array), .ndim = PyArray_NDIM(array), .shape = (int64_t *)PyArray_DIMS(array),
+    gb_foreign m = {.descr = PyArray_DESCR(array), .ndim = PyArray_NDIM(array), .shape = (int64_t *)PyArray_DIMS(array),
                    .strides = (int64_t *)PyArray_STRIDES(array), .data = PyArray_DATA(array),
                    .readonly = !PyArray_ISWRITEABLE(array), .owner = owner};
     return gb_over_memory(type, &m);

@@ -5,17 +5,17 @@
 #include "field.h"
 
 /* Memory as somebody described it. Everything is borrowed. */
-typedef struct gb_memory {
+typedef struct gb_foreign {
     PyArray_Descr *descr;
     int ndim;
     const int64_t *shape, *strides;   /* strides in bytes */
     char *data;
     int readonly;
     PyObject *owner;   /* what keeps the memory alive */
-} gb_memory;
+} gb_foreign;
 
 /* A Field of the type over the memory; with type NULL an ndarray. */
-PyObject *gb_over_memory(PyTypeObject *type, const gb_memory *memory);
+PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *memory);
 PyObject *gb_over_field(PyTypeObject *type, const gb_field *from);
 
 /* The same over an object's memory, by the first way in that it offers; never a copy. */
