@@ -50,7 +50,12 @@ def carried(obj: Any, wrapped: Any) -> tuple[Any, Any]:
     if dims is not None and len(dims) != wrapped.ndim:
         raise ValueError(f"data: its dims {dims} name {len(dims)} indices, its memory has {wrapped.ndim}")
     if origin is not None and dims is not None:
-        origin = index_order(origin, dims)
+        if len(origin) != len(dims):
+            raise ValueError(f"data: its origin {origin} has {len(origin)} entries, its dims {dims} name {len(dims)}")
+        try:
+            origin = index_order(origin, dims)
+        except ValueError:
+            raise ValueError(f"data: its dims {dims} are not names of indices: I, J, K and numbers") from None
     if os.environ.get("GRIDBUF_DEBUG") == "1":
         _check_agreement(obj, wrapped.numpy())
     return dims, origin

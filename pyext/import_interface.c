@@ -36,6 +36,13 @@ static int is_typestr(PyObject *text) {
     return s[2] >= '0' && s[2] <= '9';
 }
 
+/* NumPy writes a descr for plain types too: one entry without a name, which says nothing more. */
+static int names_fields(PyObject *fields) {
+    if (!fields || !PyList_Check(fields) || PyList_Size(fields) == 0) return 0;
+    PyObject *first = PyList_GetItem(fields, 0), *name = PyTuple_Check(first) && PyTuple_Size(first) ? PyTuple_GetItem(first, 0) : NULL;
+    return PyList_Size(fields) > 1 || !name || !PyUnicode_Check(name) || PyUnicode_CompareWithASCIIString(name, "") != 0;
+}
+
 static PyArray_Descr *read_descr(PyObject *obj, PyObject *dict) {
     PyObject *typestr = PyDict_GetItemString(dict, "typestr"), *fields = PyDict_GetItemString(dict, "descr");
     PyArray_Descr *descr = NULL, *named = NULL;
@@ -46,7 +53,7 @@ static PyArray_Descr *read_descr(PyObject *obj, PyObject *dict) {
         wrong(PyExc_ValueError, obj, "typestr", "a str such as '<f8'", typestr);
         return NULL;
     }
-    if (descr->kind != 'V' || !fields || !PyList_Check(fields) || PyList_Size(fields) == 0) return descr;
+    if (descr->kind != 'V' || !names_fields(fields)) return descr;
     if (!PyArray_DescrConverter(fields, &named) || PyDataType_ELSIZE(named) != PyDataType_ELSIZE(descr)) {
         PyErr_Clear();
         Py_CLEAR(named);

@@ -43,6 +43,10 @@ static PyObject *of_buffer(PyTypeObject *type, PyObject *obj) {
     int indirect = 0;
     for (int i = 0; b.suboffsets && i < b.ndim; i++) indirect |= b.suboffsets[i] >= 0;
     PyObject *array = indirect ? NEXT : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
+    if (!array && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        PyErr_Clear();   /* a format that NumPy cannot read; no_memory says so if there is no other way */
+        array = NEXT;
+    }
     const void *data = b.buf;
     int ndim = b.ndim;
     PyBuffer_Release(&b);
@@ -117,6 +121,13 @@ static int is_value(PyObject *obj) {
 }
 
 static PyObject *no_memory(PyObject *obj) {
+    PyObject *view = PyObject_CheckBuffer(obj) && !is_value(obj) ? PyMemoryView_FromObject(obj) : NULL;
+    PyObject *format = view ? PyObject_GetAttrString(view, "format") : NULL;
+    if (format) PyErr_Format(PyExc_TypeError, "data: the buffer of %R has the format %R, which NumPy cannot read as plain memory", Py_TYPE(obj), format);
+    Py_XDECREF(view);
+    Py_XDECREF(format);
+    if (format) return NULL;
+    PyErr_Clear();
     PyErr_Format(PyExc_TypeError,
                  "data: %R has no memory to share (no buffer, array interface or DLPack); "
                  "gridbuf.from_array or Field.from_array makes a copy", Py_TYPE(obj));
