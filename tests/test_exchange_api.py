@@ -278,6 +278,22 @@ def test_failing_functions() -> None:
         gb.Field(loud(None))
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("is_conj", "resolve_conj"), ("is_neg", "resolve_neg"), ("requires_grad", "detach")]
+)
+def test_memory_that_is_not_the_value_is_refused(name: str, remedy: str) -> None:
+    for exchange in (True, False):
+        kind = exchanging()[0] if exchange else Hostile
+        for said, refused in ((True, True), (lambda self: True, True), (False, False), (lambda self: False, False)):
+            obj = type("Lazy", (kind,), {name: said})(*([Hostile().tensor] if exchange else []))
+            if not refused:
+                assert gb.Field(obj).shape == gb.from_dlpack(obj).shape == (2, 3)
+                continue
+            for wrap in (gb.Field, gb.from_dlpack, gb.as_numpy):
+                with pytest.raises(BufferError, match=remedy):
+                    wrap(obj)
+
+
 def test_the_borrowed_function_is_not_needed() -> None:
     def never(obj: object, out: object) -> int:
         raise AssertionError("a Field keeps what it wraps, and a borrowed tensor ends with the call")
