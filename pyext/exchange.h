@@ -15,6 +15,7 @@ PyObject *gb_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int wi
 PyObject *gb_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes);
 PyObject *gb_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes);   /* method: obj.__dlpack__ */
 int gb_from_producer_init(void);
+int gb_import_dlpack_init(void);
 
 /* The exchange API behind type(obj). 1: *api can be used; 0: there is none, or none of a
  * version that can be read; -1 with BufferError: what is there is no such API. */

@@ -5,24 +5,52 @@
 #include "wrap.h"
 #include "../dlpack/check.h"
 
-static const char keeper_name[] = "gridbuf.dlpack";
+/* The owner of what is made over a consumed tensor. release is NULL until the tensor is ours. */
+typedef struct keeper {
+    PyObject_HEAD
+    void *tensor;
+    void (*release)(void *tensor);
+} keeper;
+static PyTypeObject *keeper_type;
 
-/* The consumed tensor lives in a capsule of ours, which is the new object's owner. A
- * foreign deleter may run Python code while an exception is on its way. */
-static void free_versioned(PyObject *keeper) {
-    PyObject *type, *value, *traceback;
-    DLManagedTensorVersioned *m = PyCapsule_GetPointer(keeper, keeper_name);
-    PyErr_Fetch(&type, &value, &traceback);
-    if (m && m->deleter) m->deleter(m);
-    PyErr_Restore(type, value, traceback);
+static void free_versioned(void *tensor) {
+    DLManagedTensorVersioned *m = tensor;
+    if (m->deleter) m->deleter(m);
 }
 
-static void free_legacy(PyObject *keeper) {
+static void free_legacy(void *tensor) {
+    DLManagedTensor *m = tensor;
+    if (m->deleter) m->deleter(m);
+}
+
+/* A foreign deleter may run Python code while an exception is on its way. */
+static void keeper_dealloc(PyObject *self) {
     PyObject *type, *value, *traceback;
-    DLManagedTensor *m = PyCapsule_GetPointer(keeper, keeper_name);
-    PyErr_Fetch(&type, &value, &traceback);
-    if (m && m->deleter) m->deleter(m);
-    PyErr_Restore(type, value, traceback);
+    keeper *k = (keeper *)self;
+    if (k->release) {
+        PyErr_Fetch(&type, &value, &traceback);
+        k->release(k->tensor);
+        PyErr_Restore(type, value, traceback);
+    }
+    GB_FREE_OBJECT(self);
+}
+
+static PyType_Slot keeper_slots[] = {
+    {Py_tp_dealloc, keeper_dealloc},
+    {Py_tp_doc, "A DLPack tensor of another library, deleted with the last Field or array over it."},
+    {0, NULL},
+};
+
+static PyType_Spec keeper_spec = {
+    .name = "gridbuf._core._DLPackOwner",
+    .basicsize = sizeof(keeper),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = keeper_slots,
+};
+
+int gb_import_dlpack_init(void) {
+    keeper_type = (PyTypeObject *)PyType_FromSpec(&keeper_spec);
+    return keeper_type ? 0 : -1;
 }
 
 static PyArray_Descr *extended_descr(DLDataType dtype) {
@@ -66,12 +94,14 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
 /* The tensor moves into a keeper of ours; its capsule, if it came in one, is renamed as
  * consumed. Until both have worked nothing is taken over. */
 static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, const DLTensor *t, int readonly, const char *used,
-                         PyCapsule_Destructor release) {
-    PyObject *keeper = PyCapsule_New(tensor, keeper_name, NULL);
-    PyObject *object = keeper ? over(type, t, readonly, keeper) : NULL;
-    if (object && (!capsule || PyCapsule_SetName(capsule, used) == 0)) PyCapsule_SetDestructor(keeper, release);
+                         void (*release)(void *)) {
+    keeper *k = (keeper *)PyType_GenericAlloc(keeper_type, 0);
+    if (!k) return NULL;
+    k->tensor = tensor;
+    PyObject *object = over(type, t, readonly, (PyObject *)k);
+    if (object && (!capsule || PyCapsule_SetName(capsule, used) == 0)) k->release = release;
     else Py_CLEAR(object);
-    Py_XDECREF(keeper);
+    Py_DECREF((PyObject *)k);
     return object;
 }
 

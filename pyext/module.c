@@ -52,7 +52,8 @@ static int exec(PyObject *module) {
     Py_DECREF(bases);
     if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
     gb_trace_init();
-    if (gb_go_start() < 0 || gb_args_init() < 0 || gb_attribute_init() < 0 || gb_from_producer_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
+    if (gb_go_start() < 0 || gb_args_init() < 0 || gb_attribute_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
+    if (gb_from_producer_init() < 0 || gb_import_dlpack_init() < 0) return -1;
     return gb_dtype_init(module) < 0 || gb_plan_init(module) < 0 || gb_field_init(module) < 0 ? -1 : 0;
 }
 

@@ -1,7 +1,7 @@
 """The structs of dlpack.h, field by field as the standard has them, and producers built by hand from them."""
 
 import ctypes
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,8 +66,10 @@ class Hostile:
     """A producer whose tensor is built by hand: 2 x 3 float64 unless told otherwise. Counts its deleter's calls."""
 
     flavour = b"dltensor_versioned"
+    alive: ClassVar[list[Any]] = []  # a deleter may be called for as long as anybody holds a tensor
 
     def __init__(self, **changes: Any) -> None:
+        self.alive.append(self)
         self.memory = np.arange(6.0)
         self.deleted = 0
         self.delete = DELETER(self._deleted)
