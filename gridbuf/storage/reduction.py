@@ -1,0 +1,80 @@
+"""`ufunc.reduce` on storages: over axes given by number or by name."""
+
+from typing import Any
+
+import numpy as np
+
+from gridbuf.storage import _device, operands
+from gridbuf.storage.allocation import new
+from gridbuf.storage.axes import positions
+from gridbuf.storage.base import Storage
+from gridbuf.storage.broadcasting import Bounded, adapted, into
+
+_DTYPES = Bounded(1024)
+
+
+def reduce(
+    ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+) -> Any:
+    """`ufunc.reduce`; `axis` takes ints, names and tuples of them, None means all."""
+    if isinstance(out, tuple):
+        (out,) = out
+    if not isinstance(source, Storage):
+        raise TypeError(
+            f"array: {ufunc.__name__}.reduce into a storage needs a storage to reduce, not {type(source).__name__}"
+        )
+    over = tuple(range(source.ndim)) if axis is None else positions(axis, source.axes)
+    lead = operands.governing((source, out))
+    device = operands.on_device(lead, (source,), (out,))
+    array = operands.fetch(source, lead, device)
+    if "where" in options and options["where"] is not True:
+        options["where"] = _where(options["where"], source, lead, device)
+    kept = tuple(i for i in range(source.ndim) if keepdims or i not in over)
+    axes = "".join(source.axes[i] for i in kept)
+    result = _new(ufunc, source, array, over, kept, dtype, device) if out is None else out
+    target = operands.fetch(result, lead, device, "out")
+    if isinstance(result, Storage):
+        if sorted(result.axes) != sorted(axes):
+            raise ValueError(f"out: its axes are {result.axes!r}, the result has {axes!r}")
+        target = adapted(target, into(result.axes, axes))
+    where_to = {"axis": None if axis is None else over, "dtype": dtype, "out": target, "keepdims": keepdims, **options}
+    if device:
+        _device.current().reduce(ufunc, array, **where_to)
+    else:
+        ufunc.reduce(array, **where_to)
+    if isinstance(result, Storage):
+        result._wrote(device)
+    return result
+
+
+def _where(where: Any, source: Storage, lead: Storage, device: bool) -> Any:
+    array = operands.fetch(where, lead, device)
+    if isinstance(where, Storage):
+        missing = [name for name in where.axes if name not in source.axes]
+        if missing:
+            raise ValueError(f"where: its axes {where.axes!r} are not all among {source.axes!r}")
+        array = adapted(array, into(where.axes, source.axes))
+    return array
+
+
+def _new(
+    ufunc: Any, source: Storage, array: Any, over: tuple[int, ...], kept: tuple[int, ...], dtype: Any, device: bool
+) -> Storage:
+    meta = source._meta.selected(kept)
+    gone = [position for position, index in enumerate(kept) if index in over]  # kept with size 1
+    if gone:
+        meta = meta.replaced(
+            halo=tuple((0, 0) if p in gone else pair for p, pair in enumerate(meta.halo)),
+            aligned_index=tuple(0 if p in gone else index for p, index in enumerate(meta.aligned_index)),
+        )
+    shape = tuple(1 if i in over else source.shape[i] for i in kept)
+    return new(type(source), shape, _dtype(ufunc, array.dtype, dtype), meta, source.device)
+
+
+def _dtype(ufunc: Any, own: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
+    """The dtype that NumPy gives the reduction of one element."""
+    key = ufunc, own, None if dtype is None else np.dtype(dtype)
+    found: np.dtype[Any] | None = _DTYPES.get(key)
+    if found is None:
+        found = _DTYPES[key] = ufunc.reduce(np.ones(1, own), dtype=dtype).dtype
+    return found
