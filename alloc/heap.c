@@ -18,10 +18,12 @@
 
 #define FRESH_PAGES ((int64_t)4 << 20)   /* from here on blocks lie in huge pages (map.c) */
 
+/* A free block keeps its header's magic, which says that it is free. */
 typedef struct free_block { struct free_block *next; } free_block;
 
 struct gb_slab {
     gb_slab *next, *prev;           /* in its bin, while it has free blocks */
+    gb_slab *before, *after;        /* among all slabs */
     gb_slab *newer, *older;         /* in the cache, while no block is in use */
     free_block *free;
     char *memory, *bump, *end;      /* bump: blocks beyond were never used */
@@ -37,6 +39,7 @@ typedef struct { gb_slab *first; } bin_t;
 static struct {
     gb_spin lock;
     bin_t bins[BINS + LARGE_BINS];
+    gb_slab *all;
     gb_slab *newest, *oldest;       /* slabs without a used block */
     int64_t empty_bytes;            /* in them */
     int64_t mapped_bytes;
@@ -48,6 +51,8 @@ static struct {
 } heap = { .stats = { .limit = -1, .cache_bound = -1 } };
 
 int gb_forked;
+
+#define LEAD ((GB_LEAD + GB_BLOCK_ALIGN - 1) / GB_BLOCK_ALIGN * GB_BLOCK_ALIGN)
 
 /* ---- size classes: steps of 64 up to 1 KiB, then eight a doubling ---- */
 
@@ -71,7 +76,7 @@ static int bin_of(int64_t reserve) {
 
 int64_t gb_reserve(int64_t span, int64_t boundary) {
     int64_t slack = boundary <= GB_BLOCK_ALIGN && (boundary & (boundary - 1)) == 0 ? GB_BLOCK_ALIGN : boundary;
-    int64_t need = GB_LEAD + slack + (span > 0 ? span : 1);
+    int64_t need = LEAD + slack + (span > 0 ? span : 1);
     if (need <= GB_SMALL_MAX) return small_bytes(small_bin(need));
     return (need + STAGGER + 4095) & ~(int64_t)4095;
 }
@@ -124,6 +129,8 @@ static gb_slab *detach(int64_t keep) {
         cache_remove(s);
         bin_remove(s);
         heap.mapped_bytes -= s->bytes;
+        if (s->before) s->before->after = s->after; else heap.all = s->after;
+        if (s->after) s->after->before = s->before;
         s->next = gone;
         gone = s;
     }
@@ -144,15 +151,17 @@ static int64_t destroy(gb_slab *gone) {
 
 /* ---- headers ---- */
 
-static gb_header *header_of(const void *data) {
-    return (gb_header *)(((uintptr_t)data & ~(uintptr_t)7) - sizeof(gb_header));
+static gb_header **pointer_below(const void *data) {
+    return (gb_header **)(((uintptr_t)data & ~(uintptr_t)7) - sizeof(gb_header *));
 }
+
+static gb_header *header_of(const void *data) { return *pointer_below(data); }
 
 static char *place(const gb_want *w, char *block, int64_t stagger) {
     block += w->boundary < STAGGER ? stagger : 0;
     if (w->boundary <= GB_BLOCK_ALIGN && (w->boundary & (w->boundary - 1)) == 0)
-        return block + (w->offset >= GB_LEAD ? w->offset : GB_BLOCK_ALIGN + w->offset);
-    uintptr_t low = (uintptr_t)block + GB_LEAD, b = (uintptr_t)w->boundary;
+        return block + LEAD + w->offset;
+    uintptr_t low = (uintptr_t)block + LEAD, b = (uintptr_t)w->boundary;
     return (char *)((low - w->offset + b - 1) / b * b + w->offset);
 }
 
@@ -187,12 +196,11 @@ int gb_take(const gb_want *want, void **data, int *fresh) {
     heap.stats.live_buffers++;
     heap.stats.live_bytes += reserve;
     if (heap.stats.live_bytes > heap.stats.peak_bytes) heap.stats.peak_bytes = heap.stats.live_bytes;
-    uint64_t id = ++heap.next_id;
-    gb_unlock(&heap.lock);
-
     *data = place(want, block, s->stagger);
-    gb_header *h = header_of(*data);
-    *h = (gb_header){ .slab = s, .block = block, .id = id, .shares = 1, .magic = GB_LIVE };
+    *(gb_header *)block = (gb_header){ .slab = s, .data = *data, .id = ++heap.next_id, .plan = want->plan, .shares = 1,
+                                       .magic = GB_LIVE, .born = gb_seconds() };
+    gb_unlock(&heap.lock);
+    *pointer_below(*data) = (gb_header *)block;
     return GB_TAKEN;
 }
 
@@ -221,6 +229,9 @@ int gb_add_slab(int64_t reserve, void *memory, int64_t bytes) {
     heap.now = gb_seconds();
     heap.mapped_bytes += bytes;
     if (reserve > GB_SMALL_MAX) s->stagger = heap.large_slabs++ * 33 % 64 * 64;
+    s->after = heap.all;
+    if (heap.all) heap.all->before = s;
+    heap.all = s;
     bin_push(s);
     cache_push(s);
     gb_unlock(&heap.lock);
@@ -245,10 +256,11 @@ void gb_release(void *data) {
     gb_header *h = header_of(data);
     if (__builtin_expect(h->magic != GB_LIVE, 0)) abort();   /* freed twice, or not ours */
     if (__atomic_sub_fetch(&h->shares, 1, __ATOMIC_ACQ_REL) > 0) return;
-    h->magic = GB_FREED;
     gb_slab *s = h->slab, *gone = NULL;
-    free_block *f = (free_block *)h->block;
+    free_block *f = (free_block *)h;
     gb_lock(&heap.lock);
+    char *note = h->note;
+    h->magic = GB_FREED;
     f->next = s->free;
     s->free = f;
     heap.stats.live_buffers--;
@@ -260,6 +272,7 @@ void gb_release(void *data) {
         if (s->block > GB_SMALL_MAX || heap.empty_bytes > heap.stats.cache_bound) gone = detach(heap.stats.cache_bound);
     }
     gb_unlock(&heap.lock);
+    free(note);
     destroy(gone);
 }
 
@@ -267,7 +280,34 @@ uint64_t gb_block_id(const void *data) { return header_of(data)->id; }
 
 int64_t gb_block_bytes(const void *data) {
     gb_header *h = header_of(data);
-    return h->block + h->slab->block - (const char *)data;
+    return (char *)h + h->slab->block - (const char *)data;
+}
+
+void gb_set_note(void *data, char *note) {
+    gb_lock(&heap.lock);
+    header_of(data)->note = note;
+    gb_unlock(&heap.lock);
+}
+
+/* Keep out sorted, largest first; the smallest falls off the end. */
+static int64_t insert(gb_live *out, int64_t n, int64_t room, const gb_header *h) {
+    int64_t at = n;
+    while (at > 0 && out[at - 1].bytes < h->slab->block) at--;
+    if (at == room) return n;
+    memmove(&out[at + 1], &out[at], (size_t)((n < room ? n : room - 1) - at) * sizeof *out);
+    out[at] = (gb_live){.id = h->id, .plan = h->plan, .bytes = h->slab->block, .data = h->data, .age = gb_seconds() - h->born};
+    if (h->note) strncpy(out[at].note, h->note, sizeof out[at].note - 1);
+    return n < room ? n + 1 : n;
+}
+
+int64_t gb_live_blocks(gb_live *out, int64_t room) {
+    int64_t n = 0;
+    gb_lock(&heap.lock);
+    for (gb_slab *s = heap.all; s && room > 0; s = s->after)
+        for (char *block = s->memory; s->used && block < s->bump; block += s->block)
+            if (((gb_header *)block)->magic == GB_LIVE) n = insert(out, n, room, (gb_header *)block);
+    gb_unlock(&heap.lock);
+    return n;
 }
 
 int64_t gb_trim(int64_t keep) {

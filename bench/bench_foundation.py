@@ -31,9 +31,7 @@ CASES = [
         rounds=15,
         number=1000,
     ),
-    Case(
-        "Field.empty / np.empty", f"gb.Field.empty((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 1.3, 1.5
-    ),
+    Case("Field.empty / np.empty", f"gb.Field.empty((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 1.3, 1.5),
     Case(
         "np.from_dlpack(Field) / (ndarray)",
         "np.from_dlpack(f)",
