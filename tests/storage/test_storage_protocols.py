@@ -81,9 +81,9 @@ def test_numpy_reads_it_without_a_copy() -> None:
 
 def test_dlpack(gpu: FakeDevice) -> None:
     s = gs.storage(np.arange(6.0).reshape(2, 3))
-    a = np.from_dlpack(s)
-    a[0, 0] = 9.0
-    assert s[0, 0] == 9.0 and s.__dlpack_device__() == (1, 0) and gb.from_dlpack(s).shape == (2, 3)
+    s[0, 0] = 9.0
+    assert np.from_dlpack(s)[0, 0] == 9.0 and np.shares_memory(np.from_dlpack(s), s.to_numpy())
+    assert s.__dlpack_device__() == (1, 0) and gb.from_dlpack(s).shape == (2, 3)
     with pytest.raises(BufferError):
         s.__dlpack__(dl_device=(99, 0))
     assert gs.zeros((2,), device="gpu", managed=None).__dlpack_device__()[0] == 2
