@@ -52,7 +52,8 @@ CASES = [
 
 def _import_seconds(statement: str) -> float:
     code = f"import numpy, time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(9)]
+    here = Path(__file__).parent  # not the source tree, whose gridbuf is not built
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=here) for _ in range(9)]
     return statistics.median(float(r.stdout) for r in runs)
 
 

@@ -85,15 +85,24 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _halo_entry(word: str) -> Any:
     low, colon, high = word.partition(":")
-    return (int(low), int(high)) if colon else int(low)
+    try:
+        return (int(low), int(high)) if colon else int(low)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number or a LOW:HIGH pair") from error
 
 
 def _padding(word: str) -> bool | int:
-    return {"yes": True, "no": False}[word] if word in ("yes", "no") else int(word)
+    if word.isdecimal():
+        return int(word)
+    if word not in ("yes", "no"):
+        raise argparse.ArgumentTypeError(f"{word!r} is not yes, no or a number of items")
+    return word == "yes"
 
 
 def _device(word: str) -> Any:
     name, colon, number = word.partition(":")
+    if colon and not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"{word!r} is not cpu, gpu or gpu:N")
     return (name, int(number)) if colon else name
 
 

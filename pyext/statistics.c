@@ -21,8 +21,8 @@ void gb_trace(void *data) {
 }
 
 void gb_trace_init(void) {
-    const char *wanted = getenv("GRIDBUF_TRACE");
-    gb_tracing = wanted && strcmp(wanted, "1") == 0;
+    const char *trace = getenv("GRIDBUF_TRACE"), *debug = getenv("GRIDBUF_DEBUG");   /* which tells where as well */
+    gb_tracing = (trace && strcmp(trace, "1") == 0) || (debug && strcmp(debug, "1") == 0);
 }
 
 /* [(id, bytes, age in s, address, where or None, plan or None)], largest first. */

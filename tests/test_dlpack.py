@@ -37,6 +37,7 @@ api = ctypes.pythonapi
 api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 api.PyCapsule_New.restype, api.PyCapsule_New.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 LATEST = (1, 3)
+NUMPY_SPEAKS_VERSIONED = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1)
 READ_ONLY, COPIED = 1, 2
 
 
@@ -100,13 +101,15 @@ def test_a_read_only_field_stays_read_only() -> None:
     values.flags.writeable = False
     f = gb.Field(values)
     for view in (f, f[1:], gb.Field(f), gb.Field(f.numpy()), gb.from_dlpack(f), f.domain):
-        assert view.readonly and not np.from_dlpack(view).flags.writeable and not np.asarray(view).flags.writeable
+        assert view.readonly and not np.asarray(view).flags.writeable
+        assert not NUMPY_SPEAKS_VERSIONED or not np.from_dlpack(view).flags.writeable
         assert view.__array_interface__["data"][1] is True and memoryview(view).readonly
         with pytest.raises(BufferError, match="read-only"):
             view.__dlpack__()
     assert look(f)[1].flags == READ_ONLY
-    copied = np.from_dlpack(f, copy=True)
-    assert copied.flags.writeable and not np.shares_memory(copied, f)
+    if NUMPY_SPEAKS_VERSIONED:
+        copied = np.from_dlpack(f, copy=True)
+        assert copied.flags.writeable and not np.shares_memory(copied, f)
     assert not gb.from_dlpack(f, copy=True).readonly
 
 

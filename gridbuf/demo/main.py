@@ -1,16 +1,17 @@
 """The demo from the command line: load, diffuse, check, compare, draw."""
 
 import argparse
-import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import gridbuf as gb
+from gridbuf.cli import UsageError
+from gridbuf.demo import checks
+from gridbuf.demo.compiling import compile_all
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,13 +19,6 @@ if TYPE_CHECKING:
 
     from gridbuf.demo.measure import Score
 
-NEEDED = {
-    "gt4py": "gt4py",
-    "netCDF4": "netCDF4",
-    "iris_sample_data": "iris-sample-data",
-    "matplotlib": "matplotlib",
-    "rich": "rich",
-}
 PREFERRED = "gt:cpu_ifirst"  # the layout least like a plain array's
 TOLERANCE = 1e-9  # kelvin; rounding over hundreds of steps stays far below
 
@@ -58,14 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the demo; 0 when every result agrees with NumPy's."""
-    _check(arguments)
-    _prepare_folder(arguments.output)
+    """Run the demo; 0 when every backend ran and every result agrees with NumPy's."""
+    checks.check(arguments)
+    checks.prepare_folder(arguments.output)
     from rich.console import Console
 
     from gridbuf.demo import data, stencils
+    from gridbuf.demo.picture import draw
 
-    backends = _chosen(arguments.backend, stencils)
+    backends = checks.chosen(arguments.backend, stencils)
     console = Console()
     if not console.is_terminal:
         console = Console(width=130)
@@ -73,68 +68,25 @@ def run(arguments: argparse.Namespace) -> int:
         warnings.simplefilter("ignore")  # gt4py warns of every array whose layout is not the backend's
         weather = data.load()
         with _progress(console) as progress:
-            compiled = {name: _compile(name, stencils, progress) for name in backends}
-        main = PREFERRED if PREFERRED in backends else backends[0]
+            log = arguments.output / "compile.log"
+            compiled, failures = compile_all(backends, stencils.compiled, log, progress)
+        for backend, reason in failures.items():
+            if arguments.backend or not compiled:
+                raise UsageError(f"{backend}: {reason}")
+            console.print(f"[red]left out:[/] {backend}: {reason}", highlight=False, soft_wrap=True)
+        main = PREFERRED if PREFERRED in compiled else next(iter(compiled))
         before, after, error = _real_field(console, weather, main, compiled[main], arguments.steps)
         scores = _larger_grid(console, weather, compiled, tuple(arguments.size), arguments.steps)
         if not arguments.backend:
             error = max(error, _slow_backends(console, weather, stencils))
-        _picture(console, arguments.output, weather, before, after, scores, arguments)
+        path = arguments.output / "gridbuf-demo.png"
+        draw(path, weather, before, after, scores, arguments.size, steps=arguments.steps, backend=main)
+        console.print(f"[bold]Picture:[/] {path}", highlight=False, soft_wrap=True)
     worst = max([error, *(s.error for s in scores)])
     if not worst <= TOLERANCE:
         console.print(f"[red]a result differs from NumPy's by {worst:.2e} K, which is more than rounding[/]")
         return 1
-    return 0
-
-
-# ---- before anything runs ----
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    if missing := [package for module, package in NEEDED.items() if find_spec(module) is None]:
-        raise _usage(f"not installed: {', '.join(missing)}; get what the demo needs with: pip install 'gridbuf[demo]'")
-    if min(arguments.size[:2]) < 3 or arguments.size[2] < 1:
-        raise _usage(f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at least 3 3 1")
-    if arguments.steps < 1:
-        raise _usage(f"--steps: {arguments.steps} is not a positive number")
-
-
-def _prepare_folder(folder: Path) -> None:
-    """Everything gt4py and DaCe write goes beneath the output folder; they read this when imported."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _usage(f"--output: {error}") from error
-    os.environ.setdefault("GT_CACHE_ROOT", str(folder.resolve()))
-    os.environ.setdefault("DACE_CONFIG", str(folder.resolve() / ".dace.conf"))
-
-
-def _chosen(wanted: Sequence[str] | None, stencils: Any) -> list[str]:
-    known = [name for name in stencils.cpu_backends() if name not in stencils.PURE_PYTHON]
-    for name in wanted or ():
-        if name in stencils.PURE_PYTHON:
-            raise _usage(
-                f"--backend: {name} is a pure Python loop, which is checked on a small grid and never timed; choose from {', '.join(known)}"
-            )
-        if name not in known:
-            raise _usage(f"--backend: {name!r} is not a CPU backend of the installed gt4py, which has {', '.join(known)}")
-    chosen = list(dict.fromkeys(wanted or known))
-    from gridbuf.doctor import cxx_command, cxx_compiler
-
-    if cxx_compiler() is None and (needy := [name for name in chosen if stencils.compiles_cxx(name)]):
-        raise _usage(
-            f"{', '.join(needy)}: no C++ compiler, '{cxx_command()}' is not on PATH; install one (g++), or say --backend numpy"
-        )
-    return chosen
-
-
-def _usage(line: str) -> Exception:
-    from gridbuf.cli import UsageError
-
-    return UsageError(line)
-
-
-# ---- the parts ----
+    return 1 if failures else 0
 
 
 @contextmanager
@@ -144,17 +96,6 @@ def _progress(console: "Console") -> Iterator["Progress"]:
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:
         yield progress
-
-
-def _compile(backend: str, stencils: Any, progress: "Progress") -> Callable[..., None]:
-    task = progress.add_task(f"compiling for {backend}", total=1)
-    try:
-        stencil: Callable[..., None] = stencils.compiled(backend)
-    except Exception as error:  # distutils, CMake and gt4py each have their own
-        reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
-        raise _usage(f"{backend}: gt4py could not compile the stencil: {reason}") from error
-    progress.advance(task)
-    return stencil
 
 
 def _real_field(
@@ -205,7 +146,7 @@ def _larger_grid(
 ) -> list["Score"]:
     from gridbuf.demo import data, measure, reference
     from gridbuf.demo.stencils import COEFFICIENT
-    from gridbuf.demo.table import table
+    from gridbuf.demo.table import disturbed, table
 
     values = data.tile(weather.values, shape)
     scores = []
@@ -218,6 +159,8 @@ def _larger_grid(
             measure.race(stencil, entered, steps, advance=lambda n, task=task: progress.advance(task, n))  # type: ignore[misc]
             scores += measure.score(backend, entered, lambda result: reference.max_error(result, expected))
     console.print(table(scores, shape, steps))
+    if names := disturbed(scores):
+        console.print(f"[yellow]Something else was running during {', '.join(names)}[/]: on an idle machine the times are lower")
     return scores
 
 
@@ -240,19 +183,3 @@ def _slow_backends(console: "Console", weather: Any, stencils: Any) -> float:
             highlight=False,
         )
     return worst
-
-
-def _picture(
-    console: "Console",
-    folder: Path,
-    weather: Any,
-    before: Any,
-    after: Any,
-    scores: Sequence["Score"],
-    arguments: argparse.Namespace,
-) -> None:
-    from gridbuf.demo.picture import draw
-
-    path = folder / "gridbuf-demo.png"
-    draw(path, weather, before, after, scores, arguments.steps, arguments.size)
-    console.print(f"[bold]Picture:[/] {path}", highlight=False)

@@ -13,7 +13,7 @@ import gridbuf as gb
 from gridbuf.demo.stencils import COEFFICIENT, HALO
 
 GRIDBUF, GT4PY, PLAIN = "gridbuf Field", "gt4py.storage", "plain C order"
-ROUNDS = 10
+ROUNDS = 20
 
 
 @dataclass
@@ -53,7 +53,10 @@ class Score:
     alignment : int
         The largest power of two that divides the address of the domain's first element.
     ms_per_step, speedup : float
-        The median over the rounds of the time, and of the plain array's time over this one's.
+        The median over the rounds of the time, and of the plain array's time over this one's
+        in the same round.
+    unrest : float
+        The median over the best round: 1 on an idle machine.
     error : float
         Against the NumPy reference, at the worst point.
     """
@@ -64,6 +67,7 @@ class Score:
     alignment: int
     ms_per_step: float
     speedup: float
+    unrest: float
     error: float
 
 
@@ -104,15 +108,17 @@ def score(backend: str, entered: Sequence[Contender], error_of: Callable[[NDArra
     scores = []
     for contender in entered:
         array = gb.as_numpy(contender.now, "IJK")
-        ratios = [p / own for p, own in zip(plain.round_seconds, contender.round_seconds, strict=True)]
+        own = contender.round_seconds
+        ratios = [p / o for p, o in zip(plain.round_seconds, own, strict=True)]
         scores.append(
             Score(
                 backend,
                 contender.kind,
                 gb.Plan.of(contender.now),
                 address_alignment(array[HALO:, HALO:]),
-                1e3 * median(contender.round_seconds),
+                1e3 * median(own),
                 median(ratios),
+                median(own) / min(own),
                 error_of(array),
             )
         )

@@ -31,7 +31,9 @@ STYLE: Any = {
 }
 
 
-def draw(path: Path, weather: Any, before: Any, after: Any, scores: Sequence[Score], steps: int, shape: Sequence[int]) -> None:
+def draw(
+    path: Path, weather: Any, before: Any, after: Any, scores: Sequence[Score], shape: Sequence[int], *, steps: int, backend: str
+) -> None:
     """Write the picture.
 
     Parameters
@@ -44,6 +46,8 @@ def draw(path: Path, weather: Any, before: Any, after: Any, scores: Sequence[Sco
         The real field, in I, J, K order.
     scores : sequence of Score
         From the larger grid, of this shape.
+    backend : str
+        Whose layout is drawn beside the plain array's.
     """
     with plt.rc_context(STYLE):
         figure = plt.figure(figsize=(15, 11.4), dpi=120, facecolor="white")
@@ -52,7 +56,8 @@ def draw(path: Path, weather: Any, before: Any, after: Any, scores: Sequence[Sco
         )
         _maps(figure, rows[0], weather, before, after, steps)
         middle = rows[1].subgridspec(1, 3, width_ratios=(1, 1, 1.25), wspace=0.28)
-        plain, ours = _two_layouts(scores)
+        plain = next(s for s in scores if s.kind == PLAIN)
+        ours = next(s for s in scores if s.kind == GRIDBUF and s.backend == backend)
         _box(figure.add_subplot(middle[0]), plain.plan, "A plain C-ordered array")
         _box(figure.add_subplot(middle[1]), ours.plan, f"gridbuf, for {ours.backend}")
         _bars(figure.add_subplot(middle[2]), scores, shape)
@@ -62,13 +67,6 @@ def draw(path: Path, weather: Any, before: Any, after: Any, scores: Sequence[Sco
         figure.text(0.055, 0.932, what, fontsize=11.5, color=FAINT)
         figure.savefig(path)
         plt.close(figure)
-
-
-def _two_layouts(scores: Sequence[Score]) -> tuple[Score, Score]:
-    """A plain array, and the Field laid out least like it."""
-    plain = next(s for s in scores if s.kind == PLAIN)
-    ours = max((s for s in scores if s.kind == GRIDBUF), key=lambda s: (s.plan.layout != plain.plan.layout, s.speedup))
-    return plain, ours
 
 
 # ---- the field ----

@@ -29,11 +29,6 @@ def cpu_backends() -> list[str]:
     return sorted(names, key=lambda name: (not name.startswith("numpy"), not name.startswith("gt:"), name))
 
 
-def compiles_cxx(backend: str) -> bool:
-    """Whether a backend generates C++ and so needs a compiler."""
-    return bool((REGISTRY[backend].languages or {}).get("computation") == "c++")
-
-
 def compiled(backend: str) -> Callable[..., None]:
     """The diffusion stencil for a backend, from gt4py's cache where it is there already."""
     stencil: Callable[..., Any] = gtscript.stencil(backend=backend)(diffusion)

@@ -27,6 +27,11 @@ def table(scores: Sequence[Score], shape: Sequence[int], steps: int) -> Table:
     return grid
 
 
+def disturbed(scores: Sequence[Score], limit: float = 1.3) -> list[str]:
+    """The backends whose rounds differ so much that something else must have been running."""
+    return list(dict.fromkeys(s.backend for s in scores if s.unrest > limit))
+
+
 def memory_order(plan: object) -> str:
     """The names of the indices, largest stride first."""
     dims, layout = plan.dims, plan.layout  # type: ignore[attr-defined]
