@@ -58,9 +58,7 @@ class CupyDevice:
         interface = getattr(obj, "__cuda_array_interface__", None) or obj.__array_interface__
         attributes = self._cp.cuda.runtime.pointerGetAttributes(interface["data"][0])
         if attributes.type != _MANAGED:
-            raise ValueError(
-                "data: managed='cuda' needs CUDA managed memory, and this is not; storage() copies into some"
-            )
+            raise ValueError("data: managed='cuda' needs CUDA managed memory, and this is not; storage() copies into some")
         if hasattr(obj, "__cuda_array_interface__"):
             device = self._cp.asarray(obj)
         else:
@@ -114,9 +112,7 @@ class CupyDevice:
             names = ", ".join(sorted(function.__name__ for function in known))
             raise TypeError(f"{ufunc.__name__}.reduce: not on the GPU; cupy reduces with {names}")
         given = {
-            name: value
-            for name, value in options.items()
-            if (value is not None and value is not True) or name == "keepdims"
+            name: value for name, value in options.items() if (value is not None and value is not True) or name == "keepdims"
         }
         known[ufunc](array, **given)
 

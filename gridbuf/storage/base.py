@@ -308,9 +308,7 @@ class Storage(NDArrayOperatorsMixin):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ValueError(
-                "the truth value of a storage of other than one element is ambiguous; use np.any or np.all"
-            )
+            raise ValueError("the truth value of a storage of other than one element is ambiguous; use np.any or np.all")
         return bool(self._scalar())
 
     def __int__(self) -> int:

@@ -62,9 +62,7 @@ def sizes(named: Sequence[tuple[str, tuple[int, ...]]], axes: str) -> tuple[int,
     return tuple(found)
 
 
-def name_array(
-    shape: tuple[int, ...], base: tuple[str, tuple[int, ...]] | None, out: tuple[str, tuple[int, ...]] | None
-) -> str:
+def name_array(shape: tuple[int, ...], base: tuple[str, tuple[int, ...]] | None, out: tuple[str, tuple[int, ...]] | None) -> str:
     """The axes that an array without names has beside storages; ValueError where none fit."""
     for candidate in (base, out):
         if candidate is not None and shape == candidate[1]:

@@ -53,9 +53,7 @@ def on_device(lead: Storage, inputs: tuple[Any, ...], outputs: tuple[Any, ...] =
     if isinstance(lead, CUDAManagedGPUStorage):
         wanted = all(_reaches(obj, True) for obj in arrays)
     elif isinstance(lead, SoftwareManagedGPUStorage):
-        wanted = any(
-            obj._prefers_device() if isinstance(obj, Storage) else _device.is_device_array(obj) for obj in arrays
-        )
+        wanted = any(obj._prefers_device() if isinstance(obj, Storage) else _device.is_device_array(obj) for obj in arrays)
     else:
         return isinstance(lead, GPUStorage)
     # An output on one side only decides, if everything else can be there.

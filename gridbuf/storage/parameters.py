@@ -55,9 +55,7 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype that storages support: booleans, integers, floats and complex numbers."""
     found: np.dtype[Any] = np.dtype(dtype)
     if found.kind not in "biufc" or found.shape:
-        raise TypeError(
-            f"dtype: {found} is not supported; storages hold booleans, integers, floats and complex numbers"
-        )
+        raise TypeError(f"dtype: {found} is not supported; storages hold booleans, integers, floats and complex numbers")
     return found
 
 

@@ -20,9 +20,7 @@ def reduce(
     if isinstance(out, tuple):
         (out,) = out
     if not isinstance(source, Storage):
-        raise TypeError(
-            f"array: {ufunc.__name__}.reduce into a storage needs a storage to reduce, not {type(source).__name__}"
-        )
+        raise TypeError(f"array: {ufunc.__name__}.reduce into a storage needs a storage to reduce, not {type(source).__name__}")
     over = tuple(range(source.ndim)) if axis is None else positions(axis, source.axes)
     lead = operands.governing((source, out))
     device = operands.on_device(lead, (source,), (out,))

@@ -45,9 +45,7 @@ def known_of_array(obj: Any, array: Any, device: int | None = None) -> Known:
     named = axes is not None
     letters = default_axes(array.ndim, "data") if axes is None else axes
     halo = obj.halo if isinstance(obj, _core.Field) else None
-    return Known(
-        array.shape, array.dtype, letters, named, layout.of_strides(array.strides, letters), halo, device=device
-    )
+    return Known(array.shape, array.dtype, letters, named, layout.of_strides(array.strides, letters), halo, device=device)
 
 
 class Source:

@@ -77,13 +77,9 @@ def _check_state(sync_state: Any) -> None:
 
 def _of_storage(storage: Storage, p: Parameters) -> Storage:
     if "device" in p.explicit and p.device != storage.device:
-        raise ValueError(
-            f"device: {p.device!r} was given, the data are a storage on {storage.device!r}; storage() copies"
-        )
+        raise ValueError(f"device: {p.device!r} was given, the data are a storage on {storage.device!r}; storage() copies")
     if "managed" in p.explicit and storage._has_device and p.managed != managed_of(storage):
-        raise ValueError(
-            f"managed: {p.managed!r} was given, the data are managed={managed_of(storage)!r}; storage() copies"
-        )
+        raise ValueError(f"managed: {p.managed!r} was given, the data are managed={managed_of(storage)!r}; storage() copies")
     return storage._mapped(lambda array: array, _fitted(storage._array, p, storage.alignment))
 
 
@@ -125,9 +121,7 @@ def _around(arrays: tuple[Any, Any], p: Parameters, known: Known, sync_state: Sy
     missing = (cls is CPUStorage and host is None) or (cls is GPUStorage and dev is None)
     if missing and "device" in p.explicit:
         wanted, there = ("host", "device") if cls is CPUStorage else ("device", "host")
-        raise ValueError(
-            f"device: a {cls.__name__} needs {wanted} memory, the data are on the {there}; storage() copies"
-        )
+        raise ValueError(f"device: a {cls.__name__} needs {wanted} memory, the data are on the {there}; storage() copies")
     if missing:  # the device came from a preset
         cls = class_of(known.device, p.managed)
     if cls is CPUStorage:
@@ -220,9 +214,7 @@ def _copy(target: Any, source: Any, order: tuple[int, ...]) -> None:
     target[...] = source.transpose(order)
 
 
-def _fill_both(
-    made: Any, first: Source | None, second: Source | None, order: tuple[int, ...], state: SyncState | None
-) -> None:
+def _fill_both(made: Any, first: Source | None, second: Source | None, order: tuple[int, ...], state: SyncState | None) -> None:
     """Each side gets its own data; a side without data is filled when it is next read."""
     only = first if second is None else second if first is None else None
     if only is None:
