@@ -31,18 +31,19 @@ def _seen(interface: Any) -> _Seen:
     return _Seen(int(interface["data"][0]), shape, dtype.str, told)
 
 
-def _entry(obj: Any, keys: tuple[Any, ...]) -> Any:
+def _entry(obj: Any, device: bool) -> Any:
     for name in ("__gt_interface__", "__gt_data_interface__"):
         entries = getattr(obj, name, None)
         if isinstance(entries, Mapping):
-            for key in keys:
-                if key in entries:
-                    return entries[key]
+            numbered = [key for key in entries if isinstance(key, tuple)]
+            # Of several GPUs, the other interfaces cannot say which one they mean.
+            keys = ("gpu", *(numbered if len(numbered) == 1 else ())) if device else (None, "cpu")
+            return next((entries[key] for key in keys if key in entries), None)
     return None
 
 
 def _of_host(obj: Any) -> Iterator[tuple[str, Any]]:
-    yield "__gt_interface__", _entry(obj, (None, "cpu"))
+    yield "__gt_interface__", _entry(obj, device=False)
     yield "__array_interface__", getattr(obj, "__array_interface__", None)
     with suppress(TypeError, BufferError, ValueError):  # no buffer, or one that says less than an array
         yield "the buffer protocol", np.asarray(memoryview(obj)).__array_interface__
@@ -52,7 +53,7 @@ def _of_host(obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _of_device(obj: Any) -> Iterator[tuple[str, Any]]:
-    yield "__gt_interface__", _entry(obj, ("gpu",))
+    yield "__gt_interface__", _entry(obj, device=True)
     yield "__cuda_array_interface__", getattr(obj, "__cuda_array_interface__", None)
 
 
