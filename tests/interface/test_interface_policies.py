@@ -88,7 +88,7 @@ def test_a_copy_of_read_only_data_is_read_only() -> None:
 def test_a_buffer_on_the_other_device(gpu: FakeDevice) -> None:
     host, device = np.arange(3.0), gs.zeros(3, device="gpu", managed=None)
     for fields, where in (({"x": host}, "gpu"), ({"x": device}, None)):
-        with pytest.raises(ValueError, match="x: .* has no buffer for"), acquired(fields, device=where):
+        with pytest.raises(ValueError, match=r"x: .* has no buffer for"), acquired(fields, device=where):
             pass
     with pytest.warns(CopyWarning, match="host: copied for this call, because there is no buffer for gpu"):  # noqa: SIM117
         with acquired({"host": host, "dev": device}, ("host", "dev"), device="gpu", policy="copy") as buffers:
