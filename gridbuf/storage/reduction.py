@@ -1,5 +1,6 @@
 """`ufunc.reduce` on storages: over axes given by number or by name."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
 from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import Bounded, adapted, into
+from gridbuf.storage.meta import Meta
 
 _DTYPES = Bounded(1024)
 
@@ -21,20 +23,19 @@ def reduce(
         (out,) = out
     if not isinstance(source, Storage):
         raise TypeError(f"array: {ufunc.__name__}.reduce into a storage needs a storage to reduce, not {type(source).__name__}")
-    over = tuple(range(source.ndim)) if axis is None else positions(axis, source.axes)
+    shape_of = _kept if axis is None or isinstance(axis, (str, int)) else _kept.__wrapped__
+    over, shape, meta = shape_of(source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, bool(keepdims))
     lead = operands.governing((source, out))
     device = operands.on_device(lead, (source,), (out,))
     array = operands.fetch(source, lead, device)
     if "where" in options and options["where"] is not True:
         options["where"] = _where(options["where"], source, lead, device)
-    kept = tuple(i for i in range(source.ndim) if keepdims or i not in over)
-    axes = "".join(source.axes[i] for i in kept)
-    result = _new(ufunc, source, array, over, kept, dtype, device) if out is None else out
+    result = new(type(source), shape, _dtype(ufunc, array.dtype, dtype), meta, source.device) if out is None else out
     target = operands.fetch(result, lead, device, "out")
     if isinstance(result, Storage):
-        if sorted(result.axes) != sorted(axes):
-            raise ValueError(f"out: its axes are {result.axes!r}, the result has {axes!r}")
-        target = adapted(target, into(result.axes, axes))
+        if sorted(result.axes) != sorted(meta.axes):
+            raise ValueError(f"out: its axes are {result.axes!r}, the result has {meta.axes!r}")
+        target = adapted(target, into(result.axes, meta.axes))
     where_to = {"axis": None if axis is None else over, "dtype": dtype, "out": target, "keepdims": keepdims, **options}
     if device:
         _device.current().reduce(ufunc, array, **where_to)
@@ -55,18 +56,17 @@ def _where(where: Any, source: Storage, lead: Storage, device: bool) -> Any:
     return array
 
 
-def _new(
-    ufunc: Any, source: Storage, array: Any, over: tuple[int, ...], kept: tuple[int, ...], dtype: Any, device: bool
-) -> Storage:
-    meta = source._meta.selected(kept)
-    gone = [position for position, index in enumerate(kept) if index in over]  # kept with size 1
-    if gone:
-        meta = meta.replaced(
-            halo=tuple((0, 0) if p in gone else pair for p, pair in enumerate(meta.halo)),
-            aligned_index=tuple(0 if p in gone else index for p, index in enumerate(meta.aligned_index)),
-        )
-    shape = tuple(1 if i in over else source.shape[i] for i in kept)
-    return new(type(source), shape, _dtype(ufunc, array.dtype, dtype), meta, source.device)
+@lru_cache(maxsize=1024, typed=True)  # typed: 1.0 is no axis, and equals 1
+def _kept(meta: Meta, shape: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[tuple[int, ...], tuple[int, ...], Meta]:
+    """The indices that go, and shape and metadata of what is left."""
+    over = tuple(range(len(shape))) if axis is None else positions(axis, meta.axes)
+    kept = tuple(i for i in range(len(shape)) if keepdims or i not in over)
+    left = meta.selected(
+        kept,
+        halo=tuple((0, 0) if i in over else meta.halo[i] for i in kept),
+        aligned_index=tuple(0 if i in over else meta.aligned_index[i] for i in kept),
+    )
+    return over, tuple(1 if i in over else shape[i] for i in kept), left
 
 
 def _dtype(ufunc: Any, own: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
