@@ -1,16 +1,18 @@
 """Broadcasting by axis name: which shape, axes and metadata operands have together.
 
-The answer depends on shapes and metadata only, not on values, so `resolve` is asked once
-per distinct combination, and the answer kept in RESOLVED.
+The answer depends on shapes and metadata only, not on values, so whoever asks often (ufuncs.py)
+keeps it in a `Bounded` dict.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from gridbuf.storage.axes import LETTERS, union
 from gridbuf.storage.halo import intersected
 from gridbuf.storage.meta import Meta, meta_of
+
+V = TypeVar("V")
 
 # An operand as broadcasting sees it: None for a scalar, else the axes (None for an array
 # that has no names), the shape, and the Meta of a storage.
@@ -134,17 +136,14 @@ def _result_meta(storages: list[tuple[tuple[int, ...], Meta]], axes: str, shape:
     return meta_of(axes, storages[0][1].layout, tuple(halo), tuple(aligned), alignment)
 
 
-class Bounded(dict[Any, Any]):
+class Bounded(dict[tuple[Any, ...], V], Generic[V]):
     """A dict that starts anew when it is full."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: tuple[Any, ...], value: V) -> None:
         if len(self) >= self._most:
             self.clear()
         super().__setitem__(key, value)
-
-
-RESOLVED = Bounded(1024)

@@ -12,7 +12,7 @@ from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import Bounded, adapted, into
 from gridbuf.storage.meta import Meta
 
-_DTYPES = Bounded(1024)
+_DTYPES: Bounded[np.dtype[Any]] = Bounded(1024)
 
 
 def reduce(
@@ -72,7 +72,7 @@ def _kept(meta: Meta, shape: tuple[int, ...], axis: Any, keepdims: bool) -> tupl
 def _dtype(ufunc: Any, own: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
     """The dtype that NumPy gives the reduction of one element."""
     key = ufunc, own, None if dtype is None else np.dtype(dtype)
-    found: np.dtype[Any] | None = _DTYPES.get(key)
+    found = _DTYPES.get(key)
     if found is None:
         found = _DTYPES[key] = ufunc.reduce(np.ones(1, own), dtype=dtype).dtype
     return found

@@ -1,148 +1,130 @@
 """ufunc calls on storages: broadcasting by axis name, and results with GDP-3's parameters."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gridbuf.storage import _memory, broadcasting, operands
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import RESOLVED, Bounded, adapted
+from gridbuf.storage.broadcasting import Adapt, Bounded, adapted
 from gridbuf.storage.cpu import CPUStorage
+from gridbuf.storage.meta import Meta
 
 _SCALARS = frozenset(operands.SCALARS)
 _WEAK_SCALARS = int(np.__version__.split(".")[0]) >= 2  # NumPy 1 looks at a scalar's value
-_DTYPES = Bounded(4096)
+
+
+class _Prepared(NamedTuple):
+    """What a call comes to, as far as it does not depend on values."""
+
+    adapts: tuple[Adapt, ...] | None  # of the inputs; None where none has to be adapted
+    out_adapt: Adapt
+    new: tuple[tuple[int, ...], np.dtype[Any], Meta] | None  # shape, dtype and meta of a new result; None with out
+
+
+_PREPARED: Bounded[_Prepared] = Bounded(1024)
 
 
 def call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`ufunc(*inputs, **kwargs)` where an input or an output is a storage."""
     out = kwargs.pop("out", None)
-    outputs = (None,) * ufunc.nout if out is None else out
-    if "where" in kwargs and kwargs["where"] is not True:
-        inputs = (*inputs, kwargs["where"])
+    if kwargs or ufunc.nout != 1:
+        return _general(ufunc, inputs, out, kwargs)
     # What follows is the case that has to be quick: host storages, arrays and scalars.
     arrays: list[Any] = []
-    key: list[Any] = []
-    kinds: list[Any] = [ufunc]
+    key: list[Any] = [ufunc]
     for obj in inputs:
         cls = type(obj)
         if cls is CPUStorage:
             array = obj._host
             arrays.append(array)
-            key += (obj._meta, array.shape)
-            kinds.append(array.dtype)
+            key += (obj._meta, array.shape, array.dtype)
         elif cls in _SCALARS:
             arrays.append(obj)
-            key.append(None)
-            kinds.append(cls)
-        elif cls is np.ndarray:
+            key.append(cls)
+        elif cls is np.ndarray or isinstance(obj, np.generic):
             arrays.append(obj)
-            key.append(obj.shape)
-            kinds.append(obj.dtype)
+            key += (obj.shape, obj.dtype)
         else:
-            return _general(ufunc, inputs, outputs, kwargs)
-    key.append("out")
-    targets = []
-    for obj in outputs:
-        cls = type(obj)
-        if obj is None:
-            key.append(None)
-        elif cls is CPUStorage:
-            array = obj._host
-            targets.append(array)
-            key += (obj._meta, array.shape)
-            continue
-        elif cls is np.ndarray:
-            key.append(obj.shape)
-        else:
-            return _general(ufunc, inputs, outputs, kwargs)
-        targets.append(obj)
-    resolution = _resolved(tuple(key), inputs, outputs)
-    return _run(ufunc, arrays, kinds, targets, resolution, outputs, kwargs, None, False)
+            return _general(ufunc, inputs, out, kwargs)
+    target = given = None
+    if out is not None:
+        (given,) = out
+        target = given._host if type(given) is CPUStorage else given
+        if type(target) is not np.ndarray:
+            return _general(ufunc, inputs, out, kwargs)
+        key += ("out", None if target is given else given._meta, target.shape)
+    known = _PREPARED.get(tuple(key))
+    if known is None:
+        known = _prepare(ufunc, inputs, arrays, out, tuple(key))
+    if known.adapts is not None:
+        arrays = [array if adapt is None else adapted(array, adapt) for array, adapt in zip(arrays, known.adapts, strict=True)]
+    if known.new is None:
+        ufunc(*arrays, out=target if known.out_adapt is None else adapted(target, known.out_adapt))
+        return given
+    shape, dtype, meta = known.new
+    result = _memory.empty(shape, dtype, meta)
+    ufunc(*arrays, out=result)
+    return CPUStorage._of(result, None, meta)
 
 
-def _resolved(key: tuple[Any, ...], inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> broadcasting.Resolution:
-    found: broadcasting.Resolution | None = RESOLVED.get(key)
-    if found is None:
-        described = tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs))
-        found = RESOLVED[key] = broadcasting.resolve(*described)
-    return found
+def _prepare(ufunc: Any, inputs: tuple[Any, ...], arrays: list[Any], out: tuple[Any] | None, key: tuple[Any, ...]) -> _Prepared:
+    outputs = (None,) if out is None else out
+    resolution = broadcasting.resolve(tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs)))
+    adapts = resolution.adapts if any(resolution.adapts) else None
+    new_result = None
+    if out is None and resolution.meta is not None:
+        new_result = resolution.shape, _dtypes(ufunc, arrays, {})[0], resolution.meta
+    known = _Prepared(adapts, resolution.out_adapts[0], new_result)
+    if _WEAK_SCALARS or not any(map(operands.is_scalar, arrays)):
+        _PREPARED[key] = known
+    return known
 
 
-def _general(ufunc: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Any classes of storages, any other arrays."""
+def _general(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...] | None, kwargs: dict[str, Any]) -> Any:
+    """Any classes of storages, any other arrays, any options, any number of outputs."""
+    outputs = (None,) * ufunc.nout if out is None else out
+    if kwargs.get("where", True) is not True:
+        inputs = (*inputs, kwargs["where"])
     lead = operands.governing(inputs if any(isinstance(i, Storage) for i in inputs) else outputs)
     lead = max((lead, operands.governing((lead, *outputs))), key=lambda storage: storage.__array_priority__)
     device = operands.on_device(lead, inputs, outputs)
-    described = tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs))
+    resolution = broadcasting.resolve(tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs)))
     arrays = [operands.fetch(obj, lead, device) for obj in inputs]
-    kinds = [ufunc, *(type(a) if type(a) in _SCALARS else a.dtype for a in arrays)]
     targets = [None if obj is None else operands.fetch(obj, lead, device, "out") for obj in outputs]
-    return _run(ufunc, arrays, kinds, targets, broadcasting.resolve(*described), outputs, kwargs, lead, device)
-
-
-def _run(
-    ufunc: Any,
-    arrays: list[Any],
-    kinds: list[Any],
-    targets: list[Any],
-    resolution: broadcasting.Resolution,
-    outputs: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    lead: Storage | None,
-    device: bool,
-) -> Any:
-    """Compute on arrays that are all on one side; `lead` is None for host storages."""
-    views = [a if s is None else adapted(a, s) for a, s in zip(arrays, resolution.adapts, strict=True)]
+    views = [adapted(array, adapt) for array, adapt in zip(arrays, resolution.adapts, strict=True)]
     if len(views) > ufunc.nin:
         kwargs["where"] = views.pop()
     results = list(outputs)
     if any(target is None for target in targets):
-        dtypes = _dtypes(ufunc, views, kinds, kwargs)
+        dtypes = _dtypes(ufunc, views, kwargs)
         for i, target in enumerate(targets):
             if target is None:
                 results[i], targets[i] = _new_output(resolution, dtypes[i], lead, device)
-    out = tuple(t if s is None else adapted(t, s) for t, s in zip(targets, resolution.out_adapts, strict=True))
-    ufunc(*views, out=out, **kwargs)
-    if lead is not None:
-        for result in results:
-            if isinstance(result, Storage):
-                result._wrote(device)
+    ufunc(*views, out=tuple(adapted(t, adapt) for t, adapt in zip(targets, resolution.out_adapts, strict=True)), **kwargs)
+    for result in results:
+        if isinstance(result, Storage):
+            result._wrote(device)
     return results[0] if ufunc.nout == 1 else tuple(results)
 
 
-def _new_output(resolution: broadcasting.Resolution, dtype: np.dtype[Any], lead: Storage | None, device: bool) -> Any:
+def _new_output(resolution: broadcasting.Resolution, dtype: np.dtype[Any], lead: Storage, device: bool) -> Any:
     """A storage for a result, and its array on the side where it is computed."""
-    meta = resolution.meta
-    if meta is None:
+    if resolution.meta is None:
         raise TypeError("out: a further output without a storage among the inputs has no parameters; give it too")
-    if lead is None:
-        array = _memory.empty(resolution.shape, dtype, meta)
-        return CPUStorage._of(array, None, meta), array
-    made = new(type(lead), resolution.shape, dtype, meta, lead.device)
+    made = new(type(lead), resolution.shape, dtype, resolution.meta, lead.device)
     return made, made._dev if device else made._host
 
 
-def _dtypes(ufunc: Any, views: list[Any], kinds: list[Any], kwargs: dict[str, Any]) -> tuple[np.dtype[Any], ...]:
+def _dtypes(ufunc: Any, views: list[Any], kwargs: dict[str, Any]) -> tuple[np.dtype[Any], ...]:
     """The dtypes of the results: those that NumPy gives for no elements at all."""
     options = {name: value for name, value in kwargs.items() if name != "where"}
-    kinds = kinds[: 1 + ufunc.nin]
-    keep = not options and (_WEAK_SCALARS or not any(type(view) in _SCALARS or view.ndim == 0 for view in views))
-    key = tuple(kinds)
-    found: tuple[np.dtype[Any], ...] | None = _DTYPES.get(key) if keep else None
-    if found is None:
-        samples = [_sample(view, kind) for view, kind in zip(views, kinds[1:], strict=True)]
-        made = ufunc(*samples, **options)
-        found = tuple(result.dtype for result in (made if ufunc.nout > 1 else (made,)))
-        if keep:
-            _DTYPES[key] = found
-    return found
+    made = ufunc(*map(_sample, views), **options)
+    return tuple(result.dtype for result in (made if ufunc.nout > 1 else (made,)))
 
 
-def _sample(view: Any, kind: Any) -> Any:
-    if kind in _SCALARS:
+def _sample(view: Any) -> Any:
+    if type(view) in _SCALARS or (view.ndim == 0 and isinstance(view, (np.ndarray, np.generic)) and not _WEAK_SCALARS):
         return view
-    if view.ndim == 0 and not _WEAK_SCALARS:
-        return np.zeros((), kind) if not isinstance(view, (np.ndarray, np.generic)) else view
-    return np.empty(0, kind)
+    return np.empty(0, view.dtype)

@@ -115,11 +115,11 @@ def test_broadcasting_copies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_memory_of_resolutions_is_bounded() -> None:
-    from gridbuf.storage.broadcasting import RESOLVED
+    from gridbuf.storage.ufuncs import _PREPARED
 
     for n in range(1100):
         gs.ones((n % 30 + 1, n // 30 + 1)) + 1
-    assert 0 < len(RESOLVED) <= 1024
+    assert 0 < len(_PREPARED) <= 1024
 
 
 operands = st.tuples(
