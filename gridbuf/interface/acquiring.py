@@ -182,7 +182,9 @@ def acquired(
             if use.entry["acquire"] is not None:
                 use.entry["acquire"]()
             releases.append(use.entry["release"])
-        buffers = {use.name: use.enter(stacklevel + 1) for use in uses}
+        buffers = {}
+        for use in uses:  # a comprehension would be one more frame before Python 3.12
+            buffers[use.name] = use.enter(stacklevel + 1)
         if backend is not None:
             for use in uses:
                 if use.dims is not None:

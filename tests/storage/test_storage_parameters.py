@@ -1,6 +1,8 @@
 """Names, classes, defaults and the search order of parameters."""
 
 import importlib.util
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -199,6 +201,25 @@ def test_without_cupy_the_error_says_what_is_missing(managed: str | None) -> Non
         gs.empty((2, 2), device="gpu", managed=managed)
     with pytest.raises(ValueError, match="halo"):  # wrong arguments come first
         gs.empty((2, 2), device="gpu", managed=managed, halo=(3, 3))
+
+
+def test_cupy_without_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    class CUDARuntimeError(RuntimeError):
+        pass
+
+    def count() -> int:
+        raise CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
+
+    runtime = types.SimpleNamespace(getDeviceCount=count, CUDARuntimeError=CUDARuntimeError)
+    cupy = types.ModuleType("cupy")
+    cupy.cuda = types.SimpleNamespace(runtime=runtime)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(_device, "_current", None)
+    with pytest.raises(RuntimeError, match=r"device: 'gpu' needs a GPU and its driver, and cupy finds none: .*no CUDA-capable"):
+        gs.empty((2, 2), device="gpu")
+    runtime.getDeviceCount = lambda: 2
+    with pytest.raises(RuntimeError, match="device: there is no GPU 5; this machine has 2"):
+        gs.empty((2, 2), device=("gpu", 5))
 
 
 def test_classes_are_not_called() -> None:
