@@ -1,11 +1,11 @@
 """Broadcasting by axis name: which shape, axes and metadata operands have together.
 
-The answer depends on shapes and metadata only, not on values, so whoever asks often (ufuncs.py)
-keeps it in a `Bounded` dict.
+The answer depends on shapes and metadata only, not on values, so it is remembered.
 """
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from gridbuf.storage.axes import LETTERS, union
@@ -80,6 +80,7 @@ def name_array(shape: tuple[int, ...], base: tuple[str, tuple[int, ...]] | None,
     )
 
 
+@lru_cache(maxsize=1024)
 def resolve(inputs: tuple[Operand, ...], outputs: tuple[Operand, ...]) -> Resolution:
     """Work a combination out; ValueError where it does not broadcast."""
     storages = [(o[0], o[1], o[2]) for o in inputs if o is not None and o[0] is not None]

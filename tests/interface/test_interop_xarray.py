@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_device import FakeDevice
 
 import gridbuf as gb
 import gridbuf.storage as gs
@@ -22,20 +23,16 @@ def test_a_dataarray_has_the_interface_with_its_dims() -> None:
     assert array[1, 2, 3] == 5
 
 
-def test_the_interface_of_the_data_is_passed_on() -> None:
-    log: list[str] = []
-
-    class Data(np.ndarray):
-        @property
-        def __gt_interface__(self) -> dict[Any, Any]:
-            return {None: {**self.__array_interface__, "acquire": lambda: log.append("acquire"), "dims": ("K",)}}
-
-    array = xr.DataArray(np.zeros(3).view(Data), dims=("I",))
-    if isinstance(array.data, Data):  # xarray may turn subclasses into plain arrays
-        with acquired({"a": array}):
-            assert read(array)["dims"] == ("I",) and log == ["acquire"]
-    else:
-        assert read(array)["dims"] == ("I",)
+def test_the_interface_of_the_data_is_passed_on(gpu: FakeDevice) -> None:
+    s = gs.ones((2, 3), axes="IJ", device="gpu")
+    array = xr.DataArray(s, dims=("K", "J"))
+    s.set_device_modified()
+    gpu.log.clear()
+    assert read(array)["dims"] == ("K", "J") and read(array, "gpu")["data"] == s.__gt_interface__["gpu"]["data"]
+    assert gpu.log == []
+    with acquired({"a": array}, outputs=("a",)) as buffers:
+        assert gpu.log == ["download"] and buffers["a"].shape == (3, 2)
+    assert s.sync_state.state == gs.SyncState.SYNC_HOST_DIRTY
 
 
 def test_nothing_is_cached_when_the_data_are_replaced() -> None:
