@@ -13,7 +13,7 @@
 int gb_debugging;
 
 /* The last bytes of a block say how long its data is and who used it last. */
-typedef struct { int64_t span; uint64_t id; char note[48]; } trailer;
+typedef struct { int64_t span; uint64_t id; char note[TRAILER - GB_BLOCK_ALIGN - 16]; } trailer;
 
 static char *end_of(gb_header *h) { return (char *)h + h->slab->block; }
 
@@ -25,8 +25,11 @@ static const char *first_other(const char *p, const char *end, int expected) {
 }
 
 static void tell(const char *what, uint64_t id, long long at, long long size, const char *note) {
-    fprintf(stderr, "gridbuf: %s buffer #%llu of %lld bytes, at byte %lld%s%s\n", what, (unsigned long long)id, size, at,
-            note && *note ? "; it was made at " : " (GRIDBUF_TRACE=1 says where it was made)", note && *note ? note : "");
+    if (!note) note = "";
+    int place = (int)strcspn(note, "\n");
+    const char *plan = note[place] ? note + place + 1 : "";
+    fprintf(stderr, "gridbuf: %s buffer #%llu of %lld bytes, at byte %lld%s%s%s%.*s\n", what, (unsigned long long)id, size, at,
+            *plan ? ": " : "", plan, place ? "; it was made at " : "", place, note);
 }
 
 void gb_debug_taken(gb_header *h, int64_t span, int fresh) {

@@ -53,7 +53,7 @@ static inline gb_header **gb_pointer_below(const void *data) {
 static inline gb_header *gb_header_of(const void *data) { return *gb_pointer_below(data); }
 
 /* debug.c: guards and poison, with GRIDBUF_DEBUG=1. The caller holds the lock. */
-extern __attribute__((visibility("hidden"))) int gb_debugging;
+#define TRAILER 512   /* bytes at a block's end that a guard and its records take */
 void gb_debug_taken(gb_header *h, int64_t span, int fresh);
 void gb_debug_released(gb_header *h);
 
