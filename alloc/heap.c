@@ -78,6 +78,7 @@ static int64_t destroy(gb_slab *gone) {
     while (gone) {
         gb_slab *next = gone->next;
         bytes += gone->bytes;
+        gb_allow(gone->memory, gone->end);
         gb_unmap(gone->memory, gone->bytes);
         free(gone);
         gone = next;
@@ -127,7 +128,9 @@ int gb_take(const gb_want *want, void **data, int *fresh) {
     *data = place(want, block, s->stagger);
     *(gb_header *)block = (gb_header){ .slab = s, .data = *data, .id = ++heap.next_id, .plan = want->plan, .shares = 1,
                                        .magic = GB_LIVE, .born = gb_seconds() };
+    gb_allow(block, block + s->block);
     if (__builtin_expect(gb_debugging, 0)) gb_debug_taken((gb_header *)block, want->span, *fresh);
+    else gb_forbid((char *)*data + want->span, block + s->block);
     *gb_pointer_below(*data) = (gb_header *)block;
     gb_unlock(&heap.lock);
     return GB_TAKEN;
@@ -192,6 +195,7 @@ void gb_release(void *data) {
     char *note = h->note;
     h->note = NULL;
     h->magic = GB_FREED;
+    gb_forbid(h + 1, (char *)h + s->block);
     f->next = s->free;
     s->free = f;
     heap.stats.live_buffers--;
@@ -216,6 +220,7 @@ int64_t gb_block_bytes(const void *data) {
 
 int gb_fits(const void *data, int64_t span) {
     int64_t room = gb_block_bytes(data);
+    gb_allow(data, (const char *)data + room);   /* it grows into the rest, or moves with it */
     return !gb_debugging && span <= room && span >= room / 2;   /* a guard would stand in the way */
 }
 

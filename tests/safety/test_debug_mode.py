@@ -44,7 +44,9 @@ def test_the_report_names_the_shape_of_a_plan_of_ours() -> None:
 
 
 def test_numpy_s_arrays_are_guarded_too() -> None:
-    code = "from gridbuf.interop.numpy import memory\nwith memory():\n    a = np.zeros(100, 'f4')\n{}poke(a.ctypes.data + {})\ndel a"
+    code = (
+        "from gridbuf.interop.numpy import memory\nwith memory():\n    a = np.zeros(100, 'f4')\n{}poke(a.ctypes.data + {})\ndel a"
+    )
     told = run(code.format("", 400))
     assert "write past the end of buffer #" in told and "of 400 bytes, at byte 400" in told and "<string>:7" in told
     assert run(code.format("a.resize(50, refcheck=False)\na.resize(101, refcheck=False)\n", 400)) == ""
