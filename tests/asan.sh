@@ -27,7 +27,8 @@ GRIDBUF_CFLAGS="-fsanitize=address -fno-omit-frame-pointer -g -O1" CGO_LDFLAGS="
 export ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_abort=0:allocator_may_return_null=1:exitcode=66
 export PYTHONMALLOC=malloc PYTHONPATH=$work
 cd tests
-checked() { LD_PRELOAD="$sanitizer" "$PYTHON" "$@"; }
+# libstdc++ beside it: the sanitizer looks for its throw as it starts, and other extensions bring C++ later.
+checked() { LD_PRELOAD="$sanitizer $("${CC:-cc}" -print-file-name=libstdc++.so.6)" "$PYTHON" "$@"; }
 
 # The sanitizer knows the heap's blocks (alloc/slab.h): were it to miss these two, the suite would prove nothing.
 for wrong in "a = gb.empty((10,)); ctypes.memset(a.ctypes.data + 80, 1, 1)" \
