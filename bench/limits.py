@@ -30,6 +30,7 @@ libc.memcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
 libc.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
 libc.memcpy.restype = libc.memset.restype = ctypes.c_void_p
 pool = ThreadPoolExecutor(CORES)
+BOUND_BY = {"transposed": "copy", "make": "fill", "temporary": "fill"}  # what limits it
 
 
 def in_parts(work: Callable[[int, int], object], threads: int) -> None:
@@ -133,12 +134,8 @@ def main() -> None:
     options = parser.parse_args()
     found = measure(rows(), options.rounds)
     for name, speed in found.items():
-        what = name.split(":")[0]
-        limit = max(
-            v
-            for n, v in found.items()
-            if n.split(":")[0] == ("copy" if what == "transposed" else "fill" if what in ("make", "temporary") else what)
-        )
+        kind = name.split(":")[0]
+        limit = max(other for n, other in found.items() if n.startswith(BOUND_BY.get(kind, kind) + ":"))
         sys.stdout.write(f"{name:34} {speed:6.1f} GB/s  {100 * speed / limit:5.0f} % of the fastest\n")
     plot(found, options.output)
 
