@@ -16,6 +16,8 @@ import pytest
 import gridbuf as gb
 from gridbuf.interop import numpy as handler
 
+PLAIN_START = threading.Thread.start
+
 
 @pytest.fixture(autouse=True)
 def balance() -> Iterator[None]:
@@ -209,6 +211,30 @@ def test_subclasses_of_thread_and_those_that_set_run() -> None:
     for w in workers:
         w.join()
     assert [w.mine for w in workers] == [True] * 3
+
+
+def test_a_thread_that_cannot_be_started_again_is_left_as_it_was() -> None:
+    handler.enable()
+    thread = threading.Thread(target=lambda: None)
+    thread.start()
+    thread.join()
+    with pytest.raises(RuntimeError, match="once"):
+        thread.start()
+    assert "run" not in vars(thread)
+
+
+def test_whoever_wrapped_the_start_of_threads_meanwhile_keeps_his_wrapper(monkeypatch: pytest.MonkeyPatch) -> None:
+    handler.enable()
+    inner, started = threading.Thread.start, []
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", lambda thread: (started.append(thread), inner(thread)))
+        handler.disable()
+        assert not on_a_thread() and len(started) == 1
+    assert threading.Thread.start is inner and not on_a_thread()  # the wrapper's end put ours back
+    handler.enable()
+    assert on_a_thread()
+    handler.disable()
+    threading.Thread.start = PLAIN_START  # type: ignore[method-assign]
 
 
 def test_eight_threads_make_and_drop_temporaries() -> None:

@@ -11,6 +11,8 @@ NumPy keeps its memory handler (NEP 49) in a context variable. What follows:
 * `enable()` is for this thread and for every `threading.Thread` started after it, those of
   concurrent.futures included. A thread that already runs, or that C code started, keeps
   NumPy's memory until it calls `enable()` or enters `memory()` itself.
+* A forked process inherits what its parent's thread had; a spawned one starts with NumPy's memory.
+* A limit (`gridbuf.memory.set_limit`) holds for these arrays too; the MemoryError is then NumPy's.
 * An array keeps the handler it was made with, so that it may live as long as it likes,
   grow, and be freed anywhere, also after `disable()`.
 
@@ -123,17 +125,28 @@ def disable() -> None:
         _before = _plain_start = None
 
 
-def _start(thread: threading.Thread) -> None:
-    """Thread.start: a new thread's context is empty, so its run has to install the handler."""
-    start, run = _plain_start or _thread_start, thread.run
+class _Run:
+    """A thread's run, in our memory: its context is empty when it starts, so it has to install the handler itself."""
 
-    def run_in_our_memory() -> None:
-        del thread.run  # no cycle: what the thread held goes when it ends
+    def __init__(self, thread: threading.Thread) -> None:
+        self.thread, self.run = thread, thread.run
+
+    def __call__(self) -> None:
+        del self.thread.run  # no cycle: what the thread held goes when it ends
         _core.set_numpy_handler(None)
-        run()
+        self.run()
 
-    thread.run = run_in_our_memory  # type: ignore[method-assign]
-    start(thread)
+
+def _start(thread: threading.Thread) -> None:
+    """Thread.start, while enabled."""
+    if _plain_start is None or isinstance(thread.run, _Run):  # somebody's wrapper kept us, or leads back to us
+        return _thread_start(thread)
+    thread.run = _Run(thread)  # type: ignore[method-assign]
+    try:
+        _plain_start(thread)
+    except BaseException:
+        vars(thread).pop("run", None)
+        raise
 
 
 _thread_start = threading.Thread.start
