@@ -78,6 +78,7 @@ static int64_t destroy(gb_slab *gone) {
     while (gone) {
         gb_slab *next = gone->next;
         bytes += gone->bytes;
+        if (__builtin_expect(gb_debugging, 0)) gb_debug_slab(gone);
         gb_allow(gone->memory, gone->end);
         gb_unmap(gone->memory, gone->bytes);
         free(gone);

@@ -67,5 +67,6 @@ static inline gb_header *gb_header_of(const void *data) { return *gb_pointer_bel
 #define TRAILER 512   /* bytes at a block's end that a guard and its records take */
 void gb_debug_taken(gb_header *h, int64_t span, int fresh);
 void gb_debug_released(gb_header *h);
+void gb_debug_slab(gb_slab *s);   /* all blocks, before their memory goes */
 
 #endif

@@ -53,6 +53,18 @@ def test_numpy_s_arrays_are_guarded_too() -> None:
     assert "of 404 bytes, at byte 404" in run(code.format("a.resize(101, refcheck=False)\n", 404))
 
 
+@pytest.mark.parametrize("end", ["gb.memory.trim()", "pass"], ids=["given back", "at the end"])
+@pytest.mark.parametrize("shape", ["(40, 41)", "(400, 410)"])
+def test_a_write_into_memory_that_nobody_takes_again(shape: str, end: str) -> None:
+    told = run(f"a = gb.empty({shape})\naddress = a.ctypes.data\ndel a\npoke(address + 800)\n{end}")
+    assert told.count("\n") == 1 and "write into freed buffer #" in told and "at byte 800: " in told and shape in told
+
+
+def test_a_write_past_the_end_of_a_buffer_that_lives_to_the_end() -> None:
+    told = run("import sys\nsys.kept = a = gb.empty((40,))\npoke(a.ctypes.data + 321)")
+    assert told.count("\n") == 1 and "write past the end of buffer #" in told and "at byte 321: " in told
+
+
 def test_correct_programs_hear_nothing() -> None:
     code = """
 import itertools, random
