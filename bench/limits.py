@@ -121,6 +121,7 @@ def plot(found: dict[str, float], path: Path) -> None:
     names = list(found)[::-1]
     bars = axes.barh(names, [found[n] for n in names], color=[colours.get(n.split(": ")[1][:2], "#b0b0b0") for n in names])
     axes.bar_label(bars, fmt="%.1f", padding=3)
+    axes.margins(x=0.08, y=0.02)
     axes.set_xlabel("GB/s, read and written")
     axes.set_title(f"{SIZE >> 20} MiB of float64, {CORES} cores: the machine (grey), gridbuf (blue), NumPy (orange)", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
