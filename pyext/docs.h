@@ -105,8 +105,13 @@
 #define DOC_STATS                                                                                             \
     "stats()\n--\n\n"                                                                                         \
     "The heap's counters, all read at one moment.\n\n"                                                        \
-    "Returns\n-------\ndict\n    live_bytes, cached_bytes, peak_bytes (bytes), live_buffers, allocations, hits,\n" \
-    "    misses (counts) and limit (bytes or None).\n"
+    "Returns\n-------\ndict\n"                                                                                \
+    "    live_bytes, cached_bytes, peak_bytes (bytes), live_buffers, allocations, hits and misses (counts; for a\n" \
+    "    miss memory had to be mapped); limit (bytes or None); cache_bound (bytes); numpy_allocations: how many\n" \
+    "    NumPy made for itself (gridbuf.interop.numpy); kinds: the first seven by kind of memory.\n\n"        \
+    "Examples\n--------\n>>> import gridbuf as gb\n>>> a, s = gb.empty((10, 10)), gb.memory.stats()\n"        \
+    ">>> s[\"hits\"] + s[\"misses\"] == s[\"allocations\"], s[\"kinds\"][\"host\"][\"live_bytes\"] == s[\"live_bytes\"]\n" \
+    "(True, True)\n"                                                                                         
 
 #define DOC_TRIM "trim()\n--\n\nGive cached memory back to the system; returns how many bytes that was (int)."
 

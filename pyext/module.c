@@ -34,6 +34,8 @@ static PyMethodDef methods[] = {
     {"memory_id", gb_memory_id, METH_O, DOC_BUFFER_ID},
     {"memory_trim", gb_memory_trim, METH_NOARGS, DOC_TRIM},
     {"memory_set_limit", gb_memory_set_limit, METH_O, DOC_SET_LIMIT},
+    {"numpy_handler", gb_numpy_handler, METH_NOARGS, NULL},
+    {"set_numpy_handler", gb_set_numpy_handler, METH_O, NULL},
 #ifdef GRIDBUF_PANIC
     {"panic", panic_py, METH_NOARGS, NULL},
 #endif

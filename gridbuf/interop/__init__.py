@@ -1,1 +1,1 @@
-"""Other libraries: one file each, imported by name (`import gridbuf.interop.xarray`)."""
+"""Bridges to other libraries, imported only when asked."""
