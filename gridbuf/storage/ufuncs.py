@@ -29,11 +29,11 @@ _PREPARED: Bounded[_Prepared] = Bounded(1024)
 def call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`ufunc(*inputs, **kwargs)` where an input or an output is a storage."""
     out = kwargs.pop("out", None)
-    if kwargs or ufunc.nout != 1:
+    if ufunc.nout != 1 or not all(isinstance(option, (str, type, np.dtype)) for option in kwargs.values()):
         return _general(ufunc, inputs, out, kwargs)
     # What follows is the case that has to be quick: host storages, arrays and scalars.
     arrays: list[Any] = []
-    key: list[Any] = [ufunc]
+    key: list[Any] = [ufunc, *kwargs.items()]
     for obj in inputs:
         cls = type(obj)
         if cls is CPUStorage:
@@ -57,25 +57,32 @@ def call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key += ("out", None if target is given else given._meta, target.shape)
     known = _PREPARED.get(tuple(key))
     if known is None:
-        known = _prepare(ufunc, inputs, arrays, out, tuple(key))
+        known = _prepare(ufunc, inputs, arrays, out, kwargs, tuple(key))
     if known.adapts is not None:
         arrays = [array if adapt is None else adapted(array, adapt) for array, adapt in zip(arrays, known.adapts, strict=True)]
     if known.new is None:
-        ufunc(*arrays, out=target if known.out_adapt is None else adapted(target, known.out_adapt))
+        ufunc(*arrays, out=target if known.out_adapt is None else adapted(target, known.out_adapt), **kwargs)
         return given
     shape, dtype, meta = known.new
     result = _memory.empty(shape, dtype, meta)
-    ufunc(*arrays, out=result)
+    ufunc(*arrays, out=result, **kwargs)
     return CPUStorage._of(result, None, meta)
 
 
-def _prepare(ufunc: Any, inputs: tuple[Any, ...], arrays: list[Any], out: tuple[Any] | None, key: tuple[Any, ...]) -> _Prepared:
+def _prepare(
+    ufunc: Any,
+    inputs: tuple[Any, ...],
+    arrays: list[Any],
+    out: tuple[Any] | None,
+    options: dict[str, Any],
+    key: tuple[Any, ...],
+) -> _Prepared:
     outputs = (None,) if out is None else out
     resolution = broadcasting.resolve(tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs)))
     adapts = resolution.adapts if any(resolution.adapts) else None
     new_result = None
     if out is None and resolution.meta is not None:
-        new_result = resolution.shape, _dtypes(ufunc, arrays, {})[0], resolution.meta
+        new_result = resolution.shape, _dtypes(ufunc, arrays, options)[0], resolution.meta
     known = _Prepared(adapts, resolution.out_adapts[0], new_result)
     if _WEAK_SCALARS or not any(map(operands.is_scalar, arrays)):
         _PREPARED[key] = known
@@ -88,7 +95,8 @@ def _general(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...] | None, k
     if kwargs.get("where", True) is not True:
         inputs = (*inputs, kwargs["where"])
     lead = operands.governing(inputs if any(isinstance(i, Storage) for i in inputs) else outputs)
-    lead = max((lead, operands.governing((lead, *outputs))), key=lambda storage: storage.__array_priority__)
+    if out is not None:
+        lead = operands.governing((lead, *outputs))
     device = operands.on_device(lead, inputs, outputs)
     resolution = broadcasting.resolve(tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs)))
     arrays = [operands.fetch(obj, lead, device) for obj in inputs]
