@@ -1,0 +1,42 @@
+"""What the bridges share: errors about a Field's indices, and one way of reading what is handed in."""
+
+from typing import Any
+
+from gridbuf import _core
+
+
+def as_field(obj: Any, argument: str = "field") -> _core.Field:
+    """The Field itself, or one over the memory of any other buffer; nothing is copied."""
+    if isinstance(obj, _core.Field):
+        return obj
+    try:
+        return _core.Field(obj)
+    except (TypeError, ValueError, BufferError) as error:
+        raise type(error)(f"{argument}: {error}") from error
+
+
+def index_name(field: _core.Field, i: int) -> str:
+    """How an error names an index: its dim and its place, as in "K (index 2)"."""
+    return f"{field.dims[i]} (index {i})" if field.dims[i] != str(i) else f"index {i}"
+
+
+def address(field: _core.Field) -> int:
+    """Where the first element lies."""
+    return int(field.numpy().ctypes.data)
+
+
+def compact_strides(field: _core.Field) -> tuple[int, ...]:
+    """The strides in bytes of the same values without gaps, in the same order of strides."""
+    order = sorted(range(field.ndim), key=lambda i: (abs(field.strides[i]), field.shape[i] > 1, -i))
+    strides, step = [0] * field.ndim, field.dtype.itemsize
+    for i in order:
+        strides[i] = step
+        step *= max(field.shape[i], 1)
+    return tuple(strides)
+
+
+def gap(field: _core.Field) -> int | None:
+    """The first index, from the smallest stride on, whose stride leaves a gap; None where the memory is compact."""
+    wanted = compact_strides(field)
+    order = sorted(range(field.ndim), key=lambda i: abs(wanted[i]))
+    return next((i for i in order if field.shape[i] > 1 and field.strides[i] != wanted[i]), None) if field.size else None
