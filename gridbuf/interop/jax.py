@@ -137,7 +137,9 @@ def from_array(array: jax.Array, dims: Any = None, *, origin: Any = None, halo: 
     if array.is_deleted():
         raise ValueError("array: it was deleted or donated, and its memory is gone")
     if len(array.sharding.device_set) > 1:
-        raise ValueError(f"array: it is spread over {len(array.sharding.device_set)} devices; wrap array.addressable_shards one by one")
+        raise ValueError(
+            f"array: it is spread over {len(array.sharding.device_set)} devices; wrap array.addressable_shards one by one"
+        )
     return _core.Field(array, dims, origin=origin, halo=halo)
 
 
