@@ -159,7 +159,8 @@ def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
     ((4, 20), None)
     """
     ndim = 1 if isinstance(shape, int) else len(shape)
-    spec = {"padding": False, "byte_alignment": ALIGNMENT, "aligned_index": (0,) * ndim} | spec
+    own: dict[str, Any] = {"padding": False, "byte_alignment": ALIGNMENT, "aligned_index": (0,) * ndim}
+    spec = own | spec
     return _core.Field.empty(shape, dtype, **spec)
 
 

@@ -34,8 +34,8 @@ class FieldType(types.Array):
     """Numba's array type for a Field; only the way in from Python differs."""
 
     def __init__(self, dtype: Any, ndim: int, layout: str, readonly: bool = False, aligned: bool = True) -> None:
-        super().__init__(dtype, ndim, layout, readonly=readonly, aligned=aligned)
-        self.name = f"Field({self.name})"
+        array = types.Array(dtype, ndim, layout, readonly=readonly, aligned=aligned)
+        super().__init__(dtype, ndim, layout, readonly=readonly, name=f"Field({array.name})", aligned=aligned)
 
     def copy(self, dtype: Any = None, ndim: int | None = None, layout: str | None = None, readonly: bool | None = None) -> Any:
         """What is derived from it (a slice, a result) is a plain array."""

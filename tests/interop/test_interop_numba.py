@@ -113,7 +113,7 @@ def test_dtypes(dtype: str) -> None:
 
 
 def test_dtypes_that_numba_lacks_are_named() -> None:
-    with pytest.raises(numba.core.errors.NumbaValueError, match=r"field: Numba has no type for dtype\('>f8'\)"):
+    with pytest.raises(numba.core.errors.TypingError, match=r"field: Numba has no type for dtype\('>f8'\)"):
         increase(gb.Field.zeros((2, 2), ">f8"))
 
 
