@@ -1,0 +1,244 @@
+"""GT4Py: gridbuf's memory in `gt4py.next`, gridbuf's presets in `gt4py.storage`, and plain arguments for stencils.
+
+Stencils of `gt4py.cartesian` take Fields as they are, and this file is not needed for that. It is for the rest.
+
+Examples
+--------
+>>> import gt4py.next as gtx, gridbuf.interop.gt4py as gbg
+>>> I, K = gtx.Dimension("I"), gtx.Dimension("K", gtx.DimensionKind.VERTICAL)
+>>> field = gtx.zeros({I: (-2, 5), K: 4}, allocator=gbg.allocator())
+>>> field.ndarray.strides
+(8, 56)
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import gt4py.storage.cartesian.layout_registry as registry
+
+from gridbuf import _core
+from gridbuf.interface.origins import resolve_origins
+from gridbuf.interface.stencil import StencilCall
+from gridbuf.names import as_cupy, as_numpy
+
+Kind = Literal["horizontal", "vertical", "local"]
+HORIZONTAL_FIRST: tuple[Kind, ...] = ("horizontal", "vertical", "local")
+
+
+@dataclasses.dataclass(frozen=True)
+class Buffer:
+    """What `__gt_allocate__` returns: gt4py.next reads `ndarray`, and the rest says how it came about."""
+
+    ndarray: Any
+    plan: _core.Plan
+
+
+@dataclasses.dataclass(frozen=True)
+class Allocator:
+    """An allocator for gt4py.next; made by `allocator`."""
+
+    device: Literal["cpu", "gpu"] = "cpu"
+    order: tuple[Kind, ...] = HORIZONTAL_FIRST
+    byte_alignment: int | None = None
+    padding: bool | int | None = None
+
+    @property
+    def __gt_device_type__(self) -> Any:
+        from gt4py._core import definitions
+
+        return definitions.CUPY_DEVICE_TYPE or definitions.DeviceType.CUDA if self.device == "gpu" else definitions.DeviceType.CPU
+
+    @property
+    def device_type(self) -> Any:
+        """gt4py's name of the device."""
+        return self.__gt_device_type__
+
+    def __gt_allocate__(self, domain: Any, dtype: Any, device_id: int = 0, aligned_index: Sequence[Any] | None = None) -> Buffer:
+        spec: dict[str, Any] = {
+            "layout": self._layout(domain.dims),
+            "aligned_index": _relative(domain, aligned_index),
+            "byte_alignment": self.byte_alignment,
+            "padding": self.padding,
+            "device": ("gpu", device_id) if self.device == "gpu" else "cpu",
+        }
+        shape = tuple(int(n) for n in domain.shape)
+        return Buffer(_core.empty(shape, dtype.dtype, **spec), _core.plan(shape, dtype.dtype, **spec))
+
+    def _layout(self, dims: Sequence[Any]) -> tuple[int, ...]:
+        """The first dimension of the first kind gets the unit stride."""
+        fastest = [i for kind in self.order for i, dim in enumerate(dims) if dim.kind.value == kind]
+        return tuple(len(dims) - 1 - fastest.index(i) for i in range(len(dims)))
+
+
+def _relative(domain: Any, aligned_index: Sequence[Any] | None) -> tuple[int, ...] | None:
+    """gt4py counts from the domain's zero, gridbuf from the first element."""
+    if not aligned_index:
+        return None
+    wanted = {index.dim: int(index.value) for index in aligned_index}
+    relative = []
+    for dim, span in zip(domain.dims, domain.ranges, strict=True):
+        index = wanted.get(dim, span.start)
+        if not span.start <= index < span.stop:
+            raise ValueError(f"aligned_index: {index} is outside the domain's {span.start} to {span.stop - 1} along {dim.value}")
+        relative.append(index - span.start)
+    return tuple(relative)
+
+
+def allocator(
+    device: Literal["cpu", "gpu"] = "cpu",
+    *,
+    order: Sequence[Kind] = HORIZONTAL_FIRST,
+    byte_alignment: int | None = None,
+    padding: bool | int | None = None,
+) -> Allocator:
+    """An allocator object for `gtx.zeros(..., allocator=)`, `dataclasses.replace(backend, allocator=)` and `device_allocators`.
+
+    Parameters
+    ----------
+    device : {"cpu", "gpu"}, optional
+    order : sequence of {"horizontal", "vertical", "local"}, optional
+        The kinds of dimensions from the smallest stride to the largest; the default is gt4py's own.
+    byte_alignment, padding : optional
+        As for `gridbuf.empty`.
+
+    Examples
+    --------
+    >>> import gt4py.next as gtx, gridbuf.interop.gt4py as gbg
+    >>> from gt4py.next.custom_layout_allocators import device_allocators
+    >>> ours = gbg.allocator(padding=True)
+    >>> theirs, device_allocators[ours.device_type] = device_allocators[ours.device_type], ours  # before the first field
+    >>> gtx.empty({gtx.Dimension("Cell"): 10, gtx.Dimension("K", gtx.DimensionKind.VERTICAL): 3}).ndarray.strides
+    (8, 128)
+    >>> device_allocators[ours.device_type] = theirs
+    """
+    if device not in ("cpu", "gpu"):
+        raise ValueError(f"device: {device!r} is neither 'cpu' nor 'gpu'")
+    if sorted(order) != sorted(HORIZONTAL_FIRST):
+        raise ValueError(f"order: {tuple(order)} does not name each of {', '.join(HORIZONTAL_FIRST)} once")
+    return Allocator(device, tuple(order), byte_alignment, padding)
+
+
+def register_presets() -> tuple[str, ...]:
+    """Make gridbuf's presets known to `gt4py.storage` under their names; its own stay as they are.
+
+    Returns
+    -------
+    tuple of str
+        The names that were added.
+
+    Examples
+    --------
+    >>> import gt4py.storage, gridbuf.interop.gt4py as gbg
+    >>> "gtcuda" in gbg.register_presets() or "gtcuda" in gt4py.storage.cartesian.layout_registry.REGISTRY
+    True
+    >>> gt4py.storage.empty((4, 5, 6), backend="F").strides
+    (8, 32, 160)
+    """
+    names = tuple(name for name in _core.backends() if name not in registry.REGISTRY)
+    for name in names:
+        probe = _core.plan((1,), "int8", backend=name, byte_alignment=1)
+
+        def layout_map(dimensions: Sequence[str], name: str = name) -> tuple[int, ...]:
+            return _core.plan((2,) * len(dimensions), backend=name, dimensions=dimensions).layout
+
+        def is_optimal(array: Any, dimensions: Sequence[str], of: Any = layout_map) -> bool:
+            ranked = sorted((i for i in range(array.ndim) if array.shape[i] > 1), key=of(dimensions).__getitem__)
+            strides = [array.strides[i] for i in ranked]
+            return strides == sorted(strides, reverse=True)
+
+        info = {
+            "alignment": probe.byte_alignment,  # in items
+            "device": "cpu" if probe.device == "cpu" else "gpu",
+            "layout_map": layout_map,
+            "is_optimal_layout": is_optimal,
+        }
+        registry.register(name, info)
+    return names
+
+
+def stencil_args(stencil: Any, *args: Any, origin: Any = None, domain: Any = None, **kwargs: Any) -> dict[str, Any]:
+    """The keywords of a call with plain arrays: for frozen stencils, for timing, for what reads no Fields.
+
+    Parameters
+    ----------
+    stencil
+        A gt4py.cartesian stencil, or a frozen one.
+    *args, **kwargs
+        What it would be called with: Fields, storages, arrays, scalars.
+    origin, domain : optional
+        As gt4py's; else the origin that the fields carry, and the points inside every halo.
+
+    Returns
+    -------
+    dict
+        Arrays over the same memory, each in the stencil's order of indices, the scalars, `origin`, and `domain` where
+        it was given or a field has a halo: `stencil(**stencil_args(stencil, inp=f, out=g))`.
+    """
+    call = StencilCall(stencil)
+    given = call._signature.bind(*args, **kwargs).arguments
+    fields = {name: given[name] for name in call.stencil.field_info if given.get(name) is not None}
+    dims = {name: call._dims[name] for name in fields}
+    plain = as_numpy if call._device is None else as_cupy
+    arrays = {name: plain(obj, dims[name]) for name, obj in fields.items()}
+    origins = resolve_origins(fields, origin, dims)
+    if domain is None:
+        domain = call._domain(fields, arrays, origins)
+    return {**given, **arrays, "origin": origins} | ({} if domain is None else {"domain": tuple(domain)})
+
+
+def to_next(field: _core.Field, dims: Mapping[str, Any]) -> Any:
+    """A gt4py.next field over the memory of a Field; nothing is copied.
+
+    Parameters
+    ----------
+    field : Field
+        Its origin, or else its lower halo, becomes the domain's zero.
+    dims : mapping
+        Each of the Field's dims to a `gtx.Dimension`.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, gt4py.next as gtx, gridbuf.interop.gt4py as gbg
+    >>> cells = gtx.Dimension("Cells")
+    >>> gbg.to_next(gb.Field.zeros(8, dims="I", halo=((2, 1),)), {"I": cells}).domain
+    Domain(dims=(Dimension(value='Cells', kind=<DimensionKind.HORIZONTAL: 'horizontal'>),), ranges=(UnitRange(-2, 6),))
+    """
+    from gt4py.next import common
+
+    missing = [dim for dim in field.dims if dim not in dims]
+    if missing:
+        raise ValueError(f"dims: no gtx.Dimension for {missing[0]!r}; the field's dims are {field.dims}")
+    start = [-i for i in field.origin] if field.origin is not None else [0] * field.ndim
+    spans = [(low, low + n) for low, n in zip(start, field.shape, strict=True)]
+    array = field.numpy() if field.device == "cpu" else as_cupy(field)
+    return common._field(array, domain=common.domain({dims[d]: span for d, span in zip(field.dims, spans, strict=True)}))
+
+
+def from_next(field: Any, dims: Mapping[Any, str]) -> _core.Field:
+    """A Field over the memory of a gt4py.next field; the zero of its domain becomes the origin where it lies inside.
+
+    Parameters
+    ----------
+    field
+        Of gt4py.next.
+    dims : mapping
+        Each `gtx.Dimension` of the field to "I", "J", "K", "0", ...
+
+    Examples
+    --------
+    >>> import gt4py.next as gtx, gridbuf.interop.gt4py as gbg
+    >>> cells = gtx.Dimension("Cells")
+    >>> gbg.from_next(gtx.zeros({cells: (-2, 6)}), {cells: "I"}).origin
+    (2,)
+    """
+    names = [dims.get(dim) for dim in field.domain.dims]
+    if None in names:
+        dim = field.domain.dims[names.index(None)]
+        raise ValueError(f"dims: no name for {dim.value!r}; the field's dimensions are {[d.value for d in field.domain.dims]}")
+    origin = tuple(-span.start for span in field.domain.ranges)
+    inside = all(0 <= at < max(n, 1) for at, n in zip(origin, field.ndarray.shape, strict=True))
+    return _core.Field(field.ndarray, names, origin=origin if inside else None)
+
+
+__all__ = ["Allocator", "Buffer", "allocator", "from_next", "register_presets", "stencil_args", "to_next"]
