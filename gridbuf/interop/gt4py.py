@@ -147,7 +147,7 @@ def register_presets() -> tuple[str, ...]:
             strides = [array.strides[i] for i in ranked]
             return strides == sorted(strides, reverse=True)
 
-        info = {
+        info: Any = {
             "alignment": probe.byte_alignment,  # in items
             "device": "cpu" if probe.device == "cpu" else "gpu",
             "layout_map": layout_map,

@@ -73,7 +73,7 @@ def test_the_default_allocator_of_a_process_can_be_ours() -> None:
 def test_wrong_wishes_are_named() -> None:
     with pytest.raises(ValueError, match="device: 'tpu' is neither"):
         gbg.allocator("tpu")
-    with pytest.raises(ValueError, match="order: .*once"):
+    with pytest.raises(ValueError, match=r"order: .*once"):
         gbg.allocator(order=("vertical", "horizontal"))
     with pytest.raises(ValueError, match="byte_alignment"):
         gtx.zeros({CELL: 3}, allocator=gbg.allocator(byte_alignment=3))
@@ -103,7 +103,7 @@ def test_fields_of_gt4py_next_and_back() -> None:
     assert (back.dims, back.origin, back.strides) == (field.dims, (2, 0), field.strides)
     back[2, 0] = 5.0
     assert theirs[i(0), k(0)].as_scalar() == 5.0
-    with pytest.raises(ValueError, match="dims: no gtx.Dimension for 'K'"):
+    with pytest.raises(ValueError, match=r"dims: no gtx\.Dimension for 'K'"):
         gbg.to_next(field, {"I": i})
     with pytest.raises(ValueError, match="dims: no name for 'K'"):
         gbg.from_next(theirs, {i: "I"})
