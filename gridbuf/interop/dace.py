@@ -89,7 +89,7 @@ def give_workspace(compiled: Any) -> dict[str, _core.Field]:
     """
     blocks = {}
     for storage, nbytes in compiled.get_workspace_sizes().items():
-        device = "gpu" if storage is dace.StorageType.GPU_Global else "cpu"
+        device: Any = "gpu" if storage is dace.StorageType.GPU_Global else "cpu"
         block = _core.Field.empty(max(int(nbytes), 1), "uint8", device=device)
         compiled.set_workspace(storage, block)
         blocks[storage.name] = block

@@ -1,0 +1,235 @@
+"""MPI: buffer specifications and derived datatypes for Fields of any layout, and the exchange of halos.
+
+mpi4py alone takes contiguous memory. A derived datatype describes the rest, so that MPI reads and writes padded, sliced
+and reversed memory in place. Elements travel in the order of the indices: sender and receiver may have different layouts.
+
+Examples
+--------
+>>> import gridbuf as gb, gridbuf.interop.mpi4py as gbm
+>>> from mpi4py import MPI
+>>> ours = gb.Field.full((4, 5), 2.0, backend="gt:cpu_ifirst", padding=True)
+>>> theirs = gb.Field.zeros((4, 5))
+>>> MPI.COMM_SELF.Sendrecv(gbm.buffer(ours), 0, recvbuf=gbm.buffer(theirs), source=0)
+>>> float(theirs[3, 4])
+2.0
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+try:
+    from mpi4py import MPI
+except RuntimeError as error:  # mpi4py's wheels look for the library when they are imported
+    raise ImportError(f"mpi4py finds no MPI library (Debian: apt install libopenmpi-dev openmpi-bin): {error}") from error
+from mpi4py.util import dtlib
+
+from gridbuf import _core
+from gridbuf.interop._common import address, as_field
+from gridbuf.names import canonical
+
+Side = Literal["low", "high"]
+SIDES: tuple[Side, Side] = ("low", "high")
+Loop = tuple[int, int]  # a count and a stride in bytes
+LARGE = 2**30  # counts above go through a second loop: MPI 3 counts with ints
+
+
+class FieldDatatype(MPI.Datatype):
+    """A datatype that is freed with its last reference, as is any made from it; MPI lets what has begun finish."""
+
+    def __del__(self) -> None:
+        if self != MPI.DATATYPE_NULL and not MPI.Is_finalized():
+            self.Free()
+
+
+def _owned(made: MPI.Datatype) -> FieldDatatype:
+    """What a FieldDatatype makes is one already, and two owners would free it twice."""
+    return made if isinstance(made, FieldDatatype) else FieldDatatype(made)
+
+
+class _Span:
+    """All bytes from a Field's first to its last, as memory that holds the Field."""
+
+    def __init__(self, field: _core.Field, start: int, nbytes: int) -> None:
+        self.field = field
+        data = (address(field) + start, field.readonly)
+        self.__array_interface__ = {"shape": (nbytes,), "typestr": "|u1", "data": data, "version": 3}
+
+
+def buffer(field: Any) -> list[Any]:
+    """What mpi4py calls a buffer specification: memory, count and datatype, for `Send`, `Irecv`, `Bcast`, ...
+
+    Parameters
+    ----------
+    field
+        A Field or anything that `gridbuf.Field` takes: a slice, a halo, a NumPy view.
+
+    Notes
+    -----
+    The memory is the Field's own. A read-only Field can be sent; receiving into it is mpi4py's error.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, gridbuf.interop.mpi4py as gbm
+    >>> memory, count, datatype = gbm.buffer(gb.Field.zeros((4, 6))[:, ::2])
+    >>> count, datatype.Get_size(), memory.nbytes
+    (1, 96, 184)
+    """
+    source = as_field(field)
+    element = _element(source.dtype)
+    if source.size == 0:
+        return [np.empty(0, "u1"), 0, element]
+    spans = [(n - 1) * s for n, s in zip(source.shape, source.strides, strict=True)]
+    lowest = sum(span for span in spans if span < 0)
+    length = sum(abs(span) for span in spans) + source.dtype.itemsize
+    memory = np.asarray(_Span(source, lowest, length))
+    loops = _loops(source)
+    if not loops and lowest == 0:
+        return [memory, 1, element]
+    return [memory, 1, _derived(element, source.dtype.itemsize, loops, -lowest)]
+
+
+def datatype(field: Any) -> MPI.Datatype:
+    """The datatype of `buffer(field)`: its elements in the order of the indices, from the lowest address on."""
+    return buffer(field)[2]
+
+
+@functools.lru_cache(maxsize=64)
+def _element(dtype: np.dtype[Any]) -> MPI.Datatype:
+    """MPI's type of one element; as many bytes where MPI has none (float16, bfloat16, records)."""
+    if not dtype.isnative:
+        raise ValueError(f"field: MPI would not swap the bytes of {dtype!r}; use field.to(dtype={dtype.newbyteorder('=').str!r})")
+    if dtype.kind in "biufc" and dtype != np.float16:
+        found = dtlib.from_numpy_dtype(dtype)
+        if found != MPI.DATATYPE_NULL:
+            return found if found.is_predefined else _owned(found)
+    return _owned(MPI.BYTE.Create_contiguous(dtype.itemsize)).Commit()
+
+
+def _loops(field: _core.Field) -> list[Loop]:
+    """The loops over the elements in index order, from the outermost, neighbours joined where they are one loop."""
+    loops: list[Loop] = []
+    for n, stride in zip(field.shape, field.strides, strict=True):
+        if n == 1:
+            continue
+        if loops and loops[-1][1] == n * stride:
+            loops[-1] = (loops[-1][0] * n, stride)
+        else:
+            loops.append((n, stride))
+    return loops
+
+
+def _derived(element: MPI.Datatype, itemsize: int, loops: list[Loop], start: int) -> MPI.Datatype:
+    """Loop within loop; `start` is where the first element lies, counted from the lowest."""
+    current, run = element, 1
+    if loops and loops[-1][1] == itemsize:
+        run = loops.pop()[0]
+    if run > LARGE or not loops:
+        current, run = _owned(current.Create_contiguous(run)), 1
+    for n, stride in reversed(loops):
+        current, run = _repeated(current, n, run, stride), 1
+    if start:
+        current = _owned(current.Create_hindexed_block(1, [start]))
+    return current.Commit()
+
+
+def _repeated(inner: MPI.Datatype, n: int, run: int, stride: int) -> MPI.Datatype:
+    """`n` times a run of `run`, each `stride` bytes after the other."""
+    if n <= LARGE:
+        return _owned(inner.Create_hvector(n, run, stride))
+    chunks, rest = divmod(n, LARGE)
+    many = _repeated(_repeated(inner, LARGE, run, stride), chunks, 1, LARGE * stride)
+    if not rest:
+        return many
+    last = _repeated(inner, rest, run, stride)
+    return FieldDatatype.Create_struct([1, 1], [0, chunks * LARGE * stride], [many, last])
+
+
+# ---- halos ----
+
+
+def halo(field: _core.Field, dim: str, side: Side) -> _core.Field:
+    """The halo's points along an index, as a Field over the same memory: what a neighbour sends.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, gridbuf.interop.mpi4py as gbm
+    >>> f = gb.Field.zeros((10, 8), dims="IJ", halo=(2, (1, 0)))
+    >>> gbm.halo(f, "I", "high").shape, gbm.halo(f, "J", "low").shape
+    ((2, 8), (10, 1))
+    """
+    i, low, high = _widths(field, dim, side)
+    n = field.shape[i]
+    return _part(field, i, slice(0, low) if side == "low" else slice(n - high, n))
+
+
+def edge(field: _core.Field, dim: str, side: Side) -> _core.Field:
+    """The own points that the neighbour on a side has as its halo: as many as the halo's on the other side."""
+    i, low, high = _widths(field, dim, side)
+    n = field.shape[i]
+    if n < low + high + max(low, high):
+        raise ValueError(
+            f"field: its domain has {n - low - high} points along {dim}, fewer than the halo of {max(low, high)} that a neighbour needs"
+        )
+    return _part(field, i, slice(low, low + high) if side == "low" else slice(n - high - low, n - high))
+
+
+def _widths(field: _core.Field, dim: str, side: str) -> tuple[int, int, int]:
+    if side not in SIDES:
+        raise ValueError(f"side: {side!r} is neither 'low' nor 'high'")
+    if dim not in field.dims:
+        raise ValueError(f"dim: {dim!r} is not among the field's {field.dims}")
+    if field.halo is None:
+        raise ValueError("field: it has no halo; give one where it is made, or gridbuf.Field(data, dims, halo=...)")
+    i = field.dims.index(dim)
+    return (i, *field.halo[i])
+
+
+def _part(field: _core.Field, i: int, part: slice) -> _core.Field:
+    return field[(slice(None),) * i + (part,)]
+
+
+def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", "J")) -> None:
+    """Fill the halos of fields from the neighbours in a Cartesian communicator, corners included.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Cartcomm
+    *fields : Field
+        Of the same shapes and halos on every process along the shared borders; layouts and orders of dims may differ.
+    dims : sequence of str, optional
+        Which index each dimension of the communicator cuts.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, gridbuf.interop.mpi4py as gbm
+    >>> from mpi4py import MPI
+    >>> ring = MPI.COMM_SELF.Create_cart([1], periods=[True])
+    >>> f = gb.Field.from_array([0.0, 1.0, 2.0, 3.0, 0.0], dims="I", halo=(1,))
+    >>> gbm.exchange_halos(ring, f, dims="I")
+    >>> f.numpy()
+    array([3., 1., 2., 3., 1.])
+    """
+    if not isinstance(comm, MPI.Cartcomm):
+        raise TypeError(f"comm: expected a Cartesian communicator (comm.Create_cart), got {type(comm).__name__}")
+    if len(dims) != comm.Get_dim():
+        raise ValueError(f"dims: {tuple(dims)} names {len(dims)} indices, the communicator has {comm.Get_dim()} dimensions")
+    fields = tuple(field.transpose(canonical(field.dims)) for field in fields)
+    for direction, dim in enumerate(dims):  # one after the other: the second carries the corners of the first
+        below, above = comm.Shift(direction, 1)
+        requests = []
+        for tag, field in enumerate(fields):
+            if dim not in field.dims:
+                continue
+            requests += [
+                comm.Irecv(buffer(halo(field, dim, "low")), below, 2 * tag),
+                comm.Irecv(buffer(halo(field, dim, "high")), above, 2 * tag + 1),
+                comm.Isend(buffer(edge(field, dim, "high")), above, 2 * tag),
+                comm.Isend(buffer(edge(field, dim, "low")), below, 2 * tag + 1),
+            ]
+        MPI.Request.Waitall(requests)
+
+
+__all__ = ["FieldDatatype", "buffer", "datatype", "edge", "exchange_halos", "halo"]

@@ -1,0 +1,159 @@
+"""gridbuf.interop.mpi4py: datatypes of any layout in one process, and two processes under mpirun."""
+
+import gc
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gridbuf as gb
+
+pytest.importorskip("mpi4py")
+gbm = pytest.importorskip("gridbuf.interop.mpi4py", exc_type=ImportError)
+MPI = gbm.MPI
+
+
+def through(source: gb.Field, target: gb.Field) -> None:
+    MPI.COMM_SELF.Sendrecv(gbm.buffer(source), 0, recvbuf=gbm.buffer(target), source=0)
+
+
+VIEWS = [
+    lambda f: f,
+    lambda f: f[1:, ::2],
+    lambda f: f[::-1],
+    lambda f: f[:, ::-2, 1:],
+    lambda f: f.transpose("KIJ"),
+    lambda f: f[:, 1],
+    lambda f: f[2:2],
+    lambda f: f[1:2, 1:2, 1:2],
+]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("spec", [{}, {"backend": "F"}, {"backend": "gtmc"}, {"layout": (1, 2, 0), "padding": 3}], ids=str)
+def test_any_memory_in_the_order_of_the_indices(view, spec: dict) -> None:  # type: ignore[no-untyped-def]
+    source = view(gb.Field.from_array(np.arange(60.0).reshape(3, 4, 5), dims="IJK", **spec))
+    target = gb.Field.full(source.shape, -1.0)
+    through(source, target)
+    assert (target.numpy() == source.numpy()).all()
+    whole = gb.Field.full((3, 4, 5), -1.0, dims="IJK", **spec)
+    through(target, view(whole))
+    assert (view(whole).numpy() == target.numpy()).all() and (whole.numpy() == -1.0).sum() == 60 - target.size
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "longdouble", "complex64", "complex128", "S3", "i4,f8"]
+)
+def test_dtypes(dtype: str) -> None:
+    source, target = gb.Field.zeros((3, 4), dtype, backend="gtmc"), gb.Field.zeros((3, 4), dtype)
+    source.numpy().T.flat[:] = np.arange(12).astype("u1").astype(dtype) if "," not in dtype else [(i, i) for i in range(12)]
+    through(source, target)
+    assert (target.numpy() == source.numpy()).all()
+    assert gbm.datatype(source).Get_size() == source.nbytes
+
+
+def test_bfloat16() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    source, target = gb.Field.full((3, 4), 1.5, ml_dtypes.bfloat16)[:, ::2], gb.Field.zeros((3, 2), ml_dtypes.bfloat16)
+    through(source, target)
+    assert (target.numpy() == 1.5).all()
+
+
+def test_mpi_s_own_types_are_used_where_there_are_some() -> None:
+    """So that reductions work."""
+    source, target = gb.Field.full((3, 4), 2.0), gb.Field.zeros((3, 4))
+    MPI.COMM_SELF.Allreduce([source, MPI.DOUBLE], [target, MPI.DOUBLE], MPI.SUM)
+    assert (target.numpy() == 2.0).all()
+    assert gbm.datatype(gb.Field.zeros(())).Get_name().endswith("MPI_DOUBLE")
+
+
+def test_bytes_that_would_not_be_swapped_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"field: MPI would not swap the bytes.*to\(dtype='<f8'\)"):
+        gbm.buffer(gb.Field.zeros(3, ">f8"))
+
+
+def test_read_only_memory_is_sent_and_not_written() -> None:
+    values = np.ones((2, 3))
+    values.flags.writeable = False
+    target = gb.Field.zeros((2, 3))
+    through(gb.Field(values)[:, ::2], target[:, ::2])
+    assert target.numpy().sum() == 4.0
+    with pytest.raises((ValueError, BufferError), match=r"(read-only|writable)"):
+        through(target, gb.Field(values))
+
+
+def test_counts_beyond_an_int(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = gb.Field.from_array(np.arange(11 * 7.0).reshape(11, 7), padding=8)
+    monkeypatch.setattr(gbm, "LARGE", 3)
+    target = gb.Field.zeros((11, 7))
+    through(source[:, ::2], target[:, ::2])
+    through(source[:, 1::2], target[:, 1::2])
+    assert (target.numpy() == source.numpy()).all()
+
+
+def test_datatypes_are_freed_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    field = gb.Field.zeros((30, 30, 30), backend="gtmc")
+    gbm.buffer(field)
+    freed, really = [], gbm.FieldDatatype.Free
+
+    def free(self) -> None:  # type: ignore[no-untyped-def]
+        freed.append(self.handle)
+        really(self)
+
+    monkeypatch.setattr(gbm.FieldDatatype, "Free", free, raising=False)
+    spec = gbm.buffer(field[1:, ::2, ::-1])
+    kept = spec[2].handle
+    assert freed and len(freed) == len(set(freed)) and kept not in freed
+    del spec
+    gc.collect()
+    assert freed.count(kept) == 1
+
+
+def test_a_buffer_keeps_its_field() -> None:
+    spec = gbm.buffer(gb.Field.full((8, 8), 3.0, backend="gtmc"))
+    others = [gb.Field.full((8, 8), 4.0, backend="gtmc") for _ in range(8)]
+    target = gb.Field.zeros((8, 8))
+    MPI.COMM_SELF.Sendrecv(spec, 0, recvbuf=gbm.buffer(target), source=0)
+    assert (target.numpy() == 3.0).all() and len(others) == 8
+
+
+def test_parts_of_a_halo() -> None:
+    field = gb.Field.from_array(np.arange(10.0)[:, None] + np.zeros(4), dims="IJ", halo=((2, 1), (0, 0)))
+    assert gbm.halo(field, "I", "low").numpy()[:, 0].tolist() == [0, 1]
+    assert gbm.halo(field, "I", "high").numpy()[:, 0].tolist() == [9]
+    assert gbm.edge(field, "I", "low").numpy()[:, 0].tolist() == [2]  # the lower neighbour's upper halo is 1
+    assert gbm.edge(field, "I", "high").numpy()[:, 0].tolist() == [7, 8]
+    assert gbm.halo(field, "J", "low").shape == (10, 0)
+
+
+def test_wrong_calls_are_named() -> None:
+    field = gb.Field.zeros((4, 3), dims="IJ", halo=(1, 0))
+    with pytest.raises(ValueError, match="side: 'left'"):
+        gbm.halo(field, "I", "left")
+    with pytest.raises(ValueError, match="dim: 'K' is not among"):
+        gbm.halo(field, "K", "low")
+    with pytest.raises(ValueError, match="it has no halo"):
+        gbm.edge(gb.Field.zeros(3), "I", "low")
+    with pytest.raises(ValueError, match="domain has 1 points along I, fewer than the halo of 2"):
+        gbm.edge(gb.Field.zeros(5, dims="I", halo=(2,)), "I", "low")
+    with pytest.raises(TypeError, match=r"comm: expected a Cartesian communicator.*Intracomm"):
+        gbm.exchange_halos(MPI.COMM_SELF, field)
+    with pytest.raises(ValueError, match=r"dims: .* names 2 indices, the communicator has 1"):
+        gbm.exchange_halos(MPI.COMM_SELF.Create_cart([1]), field)
+
+
+def test_two_processes(tmp_path: Path) -> None:
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        pytest.skip("no mpirun on PATH")
+    script = Path(__file__).parent / "mpi_two_processes.py"
+    command = [mpirun, "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, str(script)]
+    if "Open MPI" not in MPI.Get_library_version():
+        command = [mpirun, "-n", "2", sys.executable, str(script)]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_"))}
+    done = subprocess.run(command, capture_output=True, text=True, env=clean, timeout=300, check=False)
+    assert done.returncode == 0 and "passed: 144 messages" in done.stdout, done.stdout + done.stderr
