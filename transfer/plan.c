@@ -71,6 +71,7 @@ static void cut(gb_side *side, int64_t n, int64_t run, int64_t line) {
 
 /* How long a tile's runs are on either side, by itemsize: lines are used whole and the scratch stays in the first cache. */
 static int64_t run_of(int64_t item, int side_a) {
+    if(getenv(side_a?"GB_A":"GB_B"))return atoi(getenv(side_a?"GB_A":"GB_B"));
     switch (item) {
     case 1: return side_a ? 128 : 64;
     case 2: return 64;
@@ -138,7 +139,7 @@ static void plan_transposed(gb_job *job, gb_axes *axes, int s) {
             x = (gb_axis){(side->n - 1) / side->chunk + 1, side->chunk * axis->dst, side->chunk * axis->src};
         }
         int at = n++;
-        for (; at > 0 && llabs(loop[at - 1].src) < llabs(x.src); at--) loop[at] = loop[at - 1], which[at] = which[at - 1];
+        for (; at > 0 && (getenv("GB_ORD")?llabs(loop[at - 1].dst) < llabs(x.dst):llabs(loop[at - 1].src) < llabs(x.src)); at--) loop[at] = loop[at - 1], which[at] = which[at - 1];
         loop[at] = x;
         which[at] = i - axes->n;
     }
@@ -200,6 +201,7 @@ static void plan_shift(gb_job *job, const gb_axes *axes) {
 
 /* Streamed stores save reading the target's lines first, and lose where the target would have stayed in a cache. */
 static int worth_streaming(const gb_job *job) {
+    if (job->bytes < 1 << 20) return 0;   /* in any cache */
     int64_t cache = gb_shared_cache();
     switch (job->kind) {
     case GB_MOVE: case GB_CONVERT: return job->a.dst == job->dst_item && job->bytes > cache && job->a.chunk * job->dst_item >= 512;
