@@ -50,33 +50,37 @@ func share(job *C.gb_job, first int64, end time.Time) (reached int64, err error)
 	threads := int(C.gb_job_threads(job))
 	var next atomic.Int64
 	next.Store(first)
-	work := func() (err error) {
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("panic while copying: %v\n%s", r, debug.Stack())
-			}
-		}()
+	work := func() {
 		for {
 			t := next.Add(batch) - batch
 			if t >= tiles {
-				return nil
+				return
 			}
 			runTiles(job, t, min(t+batch, tiles))
 			if time.Now().After(end) {
-				return nil
+				return
 			}
 		}
 	}
 	failures := make([]error, threads)
 	var helpers sync.WaitGroup
 	for i := 1; i < threads; i++ {
-		helpers.Add(1)
-		go func() {
-			defer helpers.Done()
-			failures[i] = work()
-		}()
+		helpers.Go(func() {
+			defer recovered(&failures[i])
+			work()
+		})
 	}
-	failures[0] = work()
+	func() {
+		defer recovered(&failures[0])
+		work()
+	}()
 	helpers.Wait()
 	return min(next.Load(), tiles), errors.Join(failures...)
+}
+
+// recovered is deferred where a panic would end the process, or leave helpers at work unseen.
+func recovered(failure *error) {
+	if r := recover(); r != nil {
+		*failure = fmt.Errorf("panic while copying: %v\n%s", r, debug.Stack())
+	}
 }

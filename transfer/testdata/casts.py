@@ -22,7 +22,27 @@ def values(kind: np.dtype) -> np.ndarray:
         return np.array([False, True])
     if kind.kind in "iu":
         info = np.iinfo(kind)
-        wanted = [0, 1, 2, 77, 2049, 2051, 65519, 65520, 16777217, 2**53 + 1, 2**63 - 1, 2**64 - 1, -1, -2, -77, -(2**31), -(2**63), info.min, info.max]
+        wanted = [
+            0,
+            1,
+            2,
+            77,
+            2049,
+            2051,
+            65519,
+            65520,
+            16777217,
+            2**53 + 1,
+            2**63 - 1,
+            2**64 - 1,
+            -1,
+            -2,
+            -77,
+            -(2**31),
+            -(2**63),
+            info.min,
+            info.max,
+        ]
         return np.array(sorted({v for v in wanted if info.min <= v <= info.max}), kind)
     with np.errstate(all="ignore"):
         reals = np.array(FLOATS).astype(kind)
