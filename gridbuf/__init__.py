@@ -15,6 +15,8 @@ Examples
 (122, 122, 80)
 """
 
+from typing import Any
+
 from gridbuf import memory
 from gridbuf._core import (
     BackendError,
@@ -22,17 +24,20 @@ from gridbuf._core import (
     HostField,
     Plan,
     backends,
+    copyto,
     empty,
+    fill,
     full,
+    get_num_threads,
     ones,
     plan,
     register_backend,
+    set_num_threads,
     zeros,
 )
 from gridbuf.arrays import empty_like, from_array, full_like, ones_like, zeros_like
 from gridbuf.field import from_dlpack
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
-from gridbuf.transfer import copyto, fill, get_num_threads, set_num_threads
 
 __version__ = "0.1.0"
 
@@ -41,3 +46,17 @@ __all__ = [
     "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin", "memory", "ones", "ones_like",
     "plan", "register_backend", "set_num_threads", "zeros", "zeros_like",
 ]  # fmt: skip
+
+_LATER = ("interface", "interop", "storage")  # loaded when first asked for, so that importing gridbuf stays quick
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        import importlib
+
+        return importlib.import_module(f"gridbuf.{name}")
+    raise AttributeError(f"module 'gridbuf' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

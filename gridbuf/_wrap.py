@@ -98,26 +98,7 @@ def adopt(obj: Any) -> tuple[NDArray[Any], Any, Any, Any]:
     if origin is not None and dims is not None:
         origin = index_order(origin, dims)
     if os.environ.get("GRIDBUF_DEBUG") == "1":
-        _check_agreement(obj, array)
+        from gridbuf.interface.agreement import check_agreement
+
+        check_agreement(obj)
     return array, dims, origin, None
-
-
-def _check_agreement(obj: Any, array: NDArray[Any]) -> None:
-    """Several interfaces on one object must describe the same memory."""
-    try:
-        described = obj.__array_interface__
-    except AttributeError:
-        return
-    expected = array.__array_interface__
-    for key in ("shape", "typestr", "data", "strides"):
-        mine, theirs = expected[key], described.get(key)
-        if key == "strides":
-            mine = array.strides
-            theirs = np.empty(described["shape"], array.dtype).strides if theirs is None else theirs
-        if key == "data":
-            mine, theirs = mine[0], None if theirs is None else theirs[0]
-        if mine != theirs:
-            name = type(obj).__name__
-            raise ValueError(
-                f"data: the interfaces of {name} disagree on {key}: {theirs} in __array_interface__, {mine} elsewhere"
-            )

@@ -118,6 +118,15 @@ def from_dlpack(x: Any, dims: Any = None, *, origin: Any = None, halo: Any = Non
     return field
 
 
+def _gt_interface(self: _core.Field) -> dict[Any, dict[str, Any]]:
+    """The buffer as `__gt_interface__` describes it (seed 002); dims only where they were given."""
+    interface = self.numpy().__array_interface__
+    entry = {key: interface[key] for key in ("shape", "typestr", "data")} | {"strides": self.strides}
+    if hasattr(self, "__gt_dims__"):
+        entry["dims"] = self.__gt_dims__
+    return {None: entry}
+
+
 def _html(self: _core.Field) -> str:
     """The layout, drawn for a notebook."""
     from gridbuf import explain
@@ -139,7 +148,10 @@ def _plan_html(self: _core.Plan) -> str:
 
 def install() -> None:
     """Give the C types their Python methods."""
-    methods = {"to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html}
+    methods: dict[str, Any] = {
+        "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html,
+        "__gt_interface__": property(_gt_interface),
+    }  # fmt: skip
     for name, method in {"from_array": staticmethod(from_array), **methods}.items():
         setattr(Field, name, method)
     for name, method in {"__str__": _plan_text, "_repr_html_": _plan_html}.items():

@@ -1,6 +1,7 @@
 /* module.c: gridbuf._core, the functions and types that gridbuf re-exports. */
 #define GB_IMPORTS_NUMPY
 #include "array.h"
+#include "copying.h"
 #include "docs.h"
 #include "field.h"
 #include "memory.h"
@@ -20,6 +21,10 @@ static PyMethodDef methods[] = {
     {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
     {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
     {"empty_elements", (PyCFunction)(void *)gb_empty_elements, FAST, NULL},
+    {"copyto", (PyCFunction)(void *)gb_copyto, FAST, DOC_COPYTO},
+    {"fill", (PyCFunction)(void *)gb_fill_py, FAST, DOC_FILL},
+    {"get_num_threads", gb_get_num_threads, METH_NOARGS, DOC_GET_NUM_THREADS},
+    {"set_num_threads", gb_set_num_threads, METH_O, DOC_SET_NUM_THREADS},
     {"plan_of", gb_plan_of, METH_O, DOC_PLAN_OF},
     {"import_capsule", gb_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
@@ -29,6 +34,8 @@ static PyMethodDef methods[] = {
     {"memory_id", gb_memory_id, METH_O, DOC_BUFFER_ID},
     {"memory_trim", gb_memory_trim, METH_NOARGS, DOC_TRIM},
     {"memory_set_limit", gb_memory_set_limit, METH_O, DOC_SET_LIMIT},
+    {"numpy_handler", gb_numpy_handler, METH_NOARGS, NULL},
+    {"set_numpy_handler", gb_set_numpy_handler, METH_O, NULL},
 #ifdef GRIDBUF_PANIC
     {"panic", panic_py, METH_NOARGS, NULL},
 #endif
