@@ -15,12 +15,8 @@ Examples
 (122, 122, 80)
 """
 
-import sys
-from importlib.util import LazyLoader, find_spec, module_from_spec
-from typing import TYPE_CHECKING, Any
-
 from gridbuf import field as _field
-from gridbuf import memory
+from gridbuf import interface, interop, memory, storage
 from gridbuf._core import (
     BackendError,
     Field,
@@ -50,24 +46,3 @@ __all__ = [
     "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin", "interface", "interop", "memory",
     "ones", "ones_like", "plan", "register_backend", "set_num_threads", "storage", "zeros", "zeros_like",
 ]  # fmt: skip
-
-
-def _later(name: str) -> Any:
-    """A sub-package that is loaded when it is first used.
-
-    Not by a module `__getattr__`: Python 3.12 and 3.13 do not specialize attributes of such modules, which
-    made every `gb.empty` 25 ns slower.
-    """
-    spec = find_spec(f"gridbuf.{name}")
-    assert spec is not None
-    assert spec.loader is not None
-    spec.loader = LazyLoader(spec.loader)
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-if TYPE_CHECKING:
-    from gridbuf import interface, interop, storage
-else:
-    interface, interop, storage = map(_later, ("interface", "interop", "storage"))
