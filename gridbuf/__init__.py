@@ -15,10 +15,8 @@ Examples
 (122, 122, 80)
 """
 
-from typing import Any
-
 from gridbuf import field as _field
-from gridbuf import memory
+from gridbuf import interface, interop, memory, storage
 from gridbuf._core import (
     BackendError,
     Field,
@@ -45,20 +43,6 @@ _field.install()
 
 __all__ = [
     "BackendError", "Field", "HostField", "Plan", "as_cupy", "as_numpy", "backends", "copyto", "empty", "empty_like", "fill",
-    "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin", "memory", "ones", "ones_like",
-    "plan", "register_backend", "set_num_threads", "zeros", "zeros_like",
+    "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin", "interface", "interop", "memory",
+    "ones", "ones_like", "plan", "register_backend", "set_num_threads", "storage", "zeros", "zeros_like",
 ]  # fmt: skip
-
-_LATER = ("interface", "interop", "storage")  # loaded when first asked for, so that importing gridbuf stays quick
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        import importlib
-
-        return importlib.import_module(f"gridbuf.{name}")
-    raise AttributeError(f"module 'gridbuf' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})

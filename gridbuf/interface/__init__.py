@@ -11,14 +11,22 @@ Examples
 (3, 2)
 """
 
-from gridbuf.interface.acquiring import CopyWarning, acquired
-from gridbuf.interface.layouts import LayoutWarning
-from gridbuf.interface.origins import resolve_origins
-from gridbuf.interface.reading import read
-from gridbuf.interface.stencil import StencilCall, stencil_call
-from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
+# ruff: noqa: F403, F405 - type checkers see the names of _public, which are loaded when first asked for
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gridbuf.interface._public import *
 
 __all__ = [
     "CopyWarning", "LayoutWarning", "StencilCall", "acquired", "as_cupy", "as_numpy", "get_dims", "get_origin", "read",
     "resolve_origins", "stencil_call",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from gridbuf.interface import _public
+
+    globals().update({each: getattr(_public, each) for each in __all__})
+    return globals()[name]

@@ -10,31 +10,23 @@ Examples
 array([  0.,  64., 128., 192., 256., 320., 384.])
 """
 
-from gridbuf.storage.base import GTNoSuchBufferError, Storage
-from gridbuf.storage.constructors import (
-    empty,
-    empty_like,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
-from gridbuf.storage.cpu import CPUStorage
-from gridbuf.storage.gpu import GPUStorage
-from gridbuf.storage.managed import (
-    CUDAManagedGPUStorage,
-    CudaManagedGPUStorage,
-    CUDASyncedGPUStorage,
-    GT4PySyncedGPUStorage,
-    SoftwareManagedGPUStorage,
-)
-from gridbuf.storage.sync import SyncState
-from gridbuf.storage.wrapping import as_storage, storage
+# ruff: noqa: F403, F405 - type checkers see the names of _public, which are loaded when first asked for
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gridbuf.storage._public import *
 
 __all__ = [
     "CPUStorage", "CUDAManagedGPUStorage", "CUDASyncedGPUStorage", "CudaManagedGPUStorage", "GPUStorage", "GT4PySyncedGPUStorage",
     "GTNoSuchBufferError", "SoftwareManagedGPUStorage", "Storage", "SyncState", "as_storage", "empty", "empty_like", "full",
     "full_like", "ones", "ones_like", "storage", "zeros", "zeros_like",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from gridbuf.storage import _public
+
+    globals().update({each: getattr(_public, each) for each in __all__})
+    return globals()[name]
