@@ -1,6 +1,7 @@
 """gridbuf.interop.jax: shared where XLA can, and told why where it cannot; never a copy or another dtype unasked."""
 
 import gc
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,12 +12,21 @@ jax = pytest.importorskip("jax")
 gbj = pytest.importorskip("gridbuf.interop.jax")
 
 
-@pytest.fixture
-def wide():  # type: ignore[no-untyped-def]
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
+def with_64_bits(on: bool) -> Iterator[None]:
+    before = jax.config.jax_enable_x64  # importing gt4py.next switches it on for the process
+    jax.config.update("jax_enable_x64", on)
     yield
     jax.config.update("jax_enable_x64", before)
+
+
+@pytest.fixture
+def wide() -> Iterator[None]:
+    yield from with_64_bits(True)
+
+
+@pytest.fixture
+def narrow() -> Iterator[None]:
+    yield from with_64_bits(False)
 
 
 @pytest.mark.parametrize("layout", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1), (1, 0, 2), (2, 0, 1)])
@@ -49,8 +59,7 @@ def test_what_xla_cannot_share_is_said_and_copied_on_request(view, says: str) ->
         assert (np.asarray(array) == field.numpy()).all()
 
 
-def test_half_precision_is_refused_rather_than_given() -> None:
-    assert not jax.config.jax_enable_x64
+def test_half_precision_is_refused_rather_than_given(narrow: None) -> None:
     field = gb.Field.full((2, 3), 1 / 3)
     for copy in (False, None, True):
         with pytest.raises(ValueError, match=r"float64 has 64-bit parts.*jax_enable_x64.*to\(dtype='float32'\)"):
