@@ -18,13 +18,13 @@ no: underlying buffer is not C contiguous
 import importlib
 
 from gridbuf.consumers.cell import DIRECTIONS, DTYPES, LAYOUTS, Cell, cells
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Expected, Missing, Unprotected, outcome
+from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Expected, Missing, Unprotected, Untried, outcome
 from gridbuf.consumers.engine import Result, run
 
 # Each name in the table, and the file here that is about it; a file is loaded when it is asked for.
 FILES = {
     "NumPy": "numpy",
-    "NumPy, DLPack": "numpy_dlpack",
+    "NumPy DLPack": "numpy_dlpack",
     "memoryview": "memoryview",
     "ctypes": "ctypes",
     "PyTorch": "torch",
@@ -51,6 +51,6 @@ def load(name: str) -> Consumer:
 
 
 __all__ = [
-    "DIRECTIONS", "DTYPES", "FILES", "LAYOUTS", "Absent", "Cannot", "Cell", "Consumer", "Expected", "Missing", "Result", "Unprotected",
+    "DIRECTIONS", "DTYPES", "FILES", "LAYOUTS", "Absent", "Cannot", "Cell", "Consumer", "Expected", "Missing", "Result", "Unprotected", "Untried",
     "cells", "load", "outcome", "run",
 ]  # fmt: skip

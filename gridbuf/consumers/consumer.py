@@ -43,13 +43,20 @@ class Unprotected:
     instead: str
 
 
-Expected = Cannot | Absent | Unprotected | None
+@dataclass(frozen=True)
+class Untried:
+    """Nobody has seen it yet, and why."""
+
+    why: str
+
+
+Expected = Cannot | Absent | Unprotected | Untried | None
 Refusals = Mapping[tuple[str, str], Expected]  # (direction; layout, dtype or "*"); None: it works
 
 
 def outcome(expected: Expected) -> str:
     """What `run` says where things are as expected."""
-    return {Cannot: "no", Absent: "none", Unprotected: "unprotected"}.get(type(expected), "yes")
+    return {Cannot: "no", Absent: "none", Unprotected: "unprotected", Untried: "untried"}.get(type(expected), "yes")
 
 
 class Consumer:
@@ -73,7 +80,7 @@ class Consumer:
     def version(self) -> str:
         """Of the installed package."""
         if self.package is None:
-            return "of Python"
+            return "(Python's own)"
         try:
             return version(self.package)
         except PackageNotFoundError:

@@ -92,8 +92,8 @@ def _take(consumer: Consumer, cell: Cell) -> None:
     wanted, block = consumer.values(theirs), gridbuf.memory.buffer_id(ours)
     _check(block is not None, "the Field does not say which memory it holds")
     del ours  # theirs outlives ours, and goes on another thread
-    _check(_equal(consumer.values(theirs), wanted), "the values changed when our object went")
     _check(_live(block), "the memory was released while the consumer held it")
+    _check(_equal(consumer.values(theirs), wanted), "the values changed when our object went")
     held = [theirs]
     del theirs
     _dropped_elsewhere(held)
