@@ -78,8 +78,12 @@ typedef struct gb_job {
     gb_shadow shadow[GB_MAXARGS + 1];
 } gb_job;
 
-/* A job with one holder; data has nop pointers, and one more for where. NULL with
- * *why set ("memory", or what overlaps) when it cannot run. */
+/* Fill in a job; data has nop pointers, and one more for where. -1 with *why set
+ * ("memory", or what overlaps) when it cannot run. gb_job_clear undoes it. */
+int gb_job_init(gb_job *job, const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
+void gb_job_clear(gb_job *job);
+
+/* The same on the heap, for jobs that have helpers; it starts with one holder. */
 gb_job *gb_job_new(const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
 void gb_job_hold(gb_job *job);
 void gb_job_drop(gb_job *job);

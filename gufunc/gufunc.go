@@ -71,6 +71,9 @@ func (g *GUFunc) Kernel(n int) (Kernel, error) {
 	return all[n], nil
 }
 
+// Kernels is how many there are.
+func (g *GUFunc) Kernels() int { return len(g.kernels.list()) }
+
 // TypeArg is an operand as type resolution sees it.
 type TypeArg struct {
 	Type Type

@@ -27,9 +27,8 @@ int64_t gb_now(void) {
     return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-gb_job *gb_job_new(const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
-    gb_job *job = calloc(1, sizeof *job);
-    if (!job) return *why = "memory", NULL;
+int gb_job_init(gb_job *job, const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
+    memset(job, 0, sizeof *job);
     job->call = call;
     job->holders = 1;
     job->ignore_errors = ignore_errors;
@@ -37,20 +36,30 @@ gb_job *gb_job_new(const gb_call *call, char *const *data, void *uniforms, int i
     memcpy(job->data, data, (size_t)(call->nop + (call->flags & GB_WHERE ? 1 : 0)) * sizeof *data);
     for (int i = 0; i < call->nop; i++) job->staged |= (uint32_t)call->op[i].staged << i;
     if (!(call->flags & GB_WHERE)) job->nselected = call->n;
-    if (call->n && gb_protect_inputs(job, why) < 0) {
-        gb_job_drop(job);
-        return NULL;
-    }
-    return job;
+    if (call->n == 0 || gb_protect_inputs(job, why) == 0) return 0;
+    gb_job_clear(job);
+    return -1;
+}
+
+void gb_job_clear(gb_job *job) {
+    for (int i = 0; i <= GB_MAXARGS; i++)
+        if (job->shadow[i].block) gb_release(job->shadow[i].block);
+    free(job->codes);
+}
+
+gb_job *gb_job_new(const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
+    gb_job *job = malloc(sizeof *job);
+    if (!job) return *why = "memory", NULL;
+    if (gb_job_init(job, call, data, uniforms, ignore_errors, why) == 0) return job;
+    free(job);
+    return NULL;
 }
 
 void gb_job_hold(gb_job *job) { __atomic_fetch_add(&job->holders, 1, __ATOMIC_RELAXED); }
 
 void gb_job_drop(gb_job *job) {
     if (__atomic_sub_fetch(&job->holders, 1, __ATOMIC_ACQ_REL)) return;
-    for (int i = 0; i <= GB_MAXARGS; i++)
-        if (job->shadow[i].block) gb_release(job->shadow[i].block);
-    free(job->codes);
+    gb_job_clear(job);
     free(job);
 }
 

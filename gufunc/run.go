@@ -122,6 +122,24 @@ func (j *Job) Help(n int) {
 	}
 }
 
+// JobAt is a job that C started.
+func (g *GUFunc) JobAt(job unsafe.Pointer) (*Job, error) {
+	j := &Job{job: (*C.gb_job)(job)}
+	j.call = j.job.call
+	k, err := g.Kernel(int(j.call.kernel))
+	j.kernel = k.Go
+	return j, err
+}
+
+// Work runs chunks on the calling thread until the monotonic clock (nanoseconds)
+// passes deadline; false when no chunk is left.
+func (j *Job) Work(deadline int64) (more bool, err error) {
+	for more = true; more && err == nil && int64(C.gb_now()) < deadline; {
+		more, err = j.take(1)
+	}
+	return more, err
+}
+
 // take runs chunks on this thread.
 func (j *Job) take(limit int64) (more bool, err error) {
 	if j.kernel == nil {
