@@ -1,5 +1,7 @@
 # The two commands of a newcomer are `make demo` and `make test`.
-PYTHON ?= python3
+# gt4py 1.2 wants Python 3.12 or newer: take such a Python where there is one, else python3.
+PYTHON ?= $(or $(shell for p in python3.12 python3.13 "$$HOME"/.pyenv/versions/3.12*/bin/python "$$HOME"/.pyenv/versions/3.13*/bin/python; \
+            do "$$p" -c 'import venv, ensurepip' 2>/dev/null && { echo "$$p"; break; }; done),python3)
 VENV   := .venv
 PY     := $(VENV)/bin/python
 

@@ -22,9 +22,7 @@ def find_go() -> str:
     go = shutil.which("go")
     wanted = ".".join(map(str, GO_NEEDED))
     if go is None:
-        sys.exit(
-            f"gridbuf: building needs Go {wanted} or newer on PATH, and there is no 'go'; install it, or use a wheel"
-        )
+        sys.exit(f"gridbuf: building needs Go {wanted} or newer on PATH, and there is no 'go'; install it, or use a wheel")
     if shutil.which(os.environ.get("CC", "gcc").split()[0]) is None and shutil.which("cc") is None:
         sys.exit("gridbuf: building needs a C compiler (gcc or clang) on PATH, and there is none")
     found = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=True).stdout.strip()

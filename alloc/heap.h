@@ -7,8 +7,9 @@
  * and in a forked child. A slab with no block in use is cache: it is unmapped,
  * the least recently used first, when the cache outgrows its bound.
  *
- * Every block carries a gb_header just below its data, so that the pointer that
- * NumPy or a DLPack consumer holds is all that is needed to release it.
+ * Every block starts with a gb_header, and the eight bytes below its data point to
+ * it, so that the pointer NumPy or a DLPack consumer holds is all that is needed to
+ * release it.
  */
 #ifndef GRIDBUF_HEAP_H
 #define GRIDBUF_HEAP_H
@@ -23,10 +24,13 @@ typedef struct gb_slab gb_slab;
 
 typedef struct gb_header {
     gb_slab *slab;
-    char *block;       /* where the block starts */
+    char *data;
+    char *note;        /* where it was made, from malloc; NULL unless traced */
     uint64_t id;       /* never used again */
+    uint64_t plan;     /* the serial number of the plan it was made for, or 0 */
     int32_t shares;    /* views and capsules that keep the block; atomic */
     uint32_t magic;    /* GB_LIVE or GB_FREED */
+    int64_t born;      /* seconds of gb_seconds */
 } gb_header;
 
 #define GB_LIVE 0x67624c56u
@@ -39,6 +43,7 @@ typedef struct gb_want {
     int64_t boundary;   /* bytes; any positive number */
     int64_t offset;     /* 0 <= offset < boundary */
     int64_t reserve;    /* gb_reserve(span, boundary) */
+    uint64_t plan;      /* its serial number, or 0 */
 } gb_want;
 
 typedef struct gb_heap_stats {
@@ -74,10 +79,22 @@ int gb_refill(int64_t reserve);
 void gb_share(void *data);      /* one more view keeps the block */
 void gb_release(void *data);    /* one fewer; the last one frees it */
 uint64_t gb_block_id(const void *data);
+void gb_set_note(void *data, char *note);   /* takes over note, from malloc */
 int64_t gb_block_bytes(const void *data);   /* usable from data to the end */
 
 int64_t gb_trim(int64_t keep);  /* unmap cached slabs down to keep bytes; bytes given back */
 void gb_get_stats(gb_heap_stats *out);
+
+/* One live block as gb_live_blocks saw it. */
+typedef struct gb_live {
+    uint64_t id, plan;
+    int64_t bytes, age;   /* seconds */
+    const void *data;
+    char note[200];
+} gb_live;
+
+/* The largest live blocks, largest first: at most room of them; how many were written. */
+int64_t gb_live_blocks(gb_live *out, int64_t room);
 void gb_set_limit(int64_t limit);        /* bytes of live blocks; < 0 none */
 void gb_set_cache_bound(int64_t bytes);
 

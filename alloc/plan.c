@@ -16,12 +16,16 @@ void gb_geometry_place(gb_geometry *g, int ndim, void *memory) {
 
 void gb_geometry_finish(gb_geometry *g) {
     int64_t item = g->itemsize, c = item, f = item, size = 1;
-    int is_c = 1, is_f = 1, whole = item > 0;
+    int is_c = 1, is_f = 1, packed_c = 1, packed_f = 1, whole = item > 0;
     for (int i = 0; i < g->ndim; i++) size *= g->shape[i];
     for (int i = 0; i < g->ndim; i++) {
         int k = g->ndim - 1 - i;
-        if (g->shape[i] != 1) { is_f &= g->strides[i] == f; f *= g->shape[i]; }
-        if (g->shape[k] != 1) { is_c &= g->strides[k] == c; c *= g->shape[k]; }
+        packed_f &= g->strides[i] == f;
+        packed_c &= g->strides[k] == c;
+        is_f &= g->strides[i] == f || g->shape[i] == 1;
+        is_c &= g->strides[k] == c || g->shape[k] == 1;
+        f *= g->shape[i];
+        c *= g->shape[k];
         whole = whole && g->strides[i] % item == 0;
         g->steps[i] = whole ? g->strides[i] / item : 0;
     }
@@ -30,6 +34,7 @@ void gb_geometry_finish(gb_geometry *g) {
     g->nbytes = size * item;
     g->whole_steps = whole;
     g->flags = (is_c ? GB_C_CONTIGUOUS : 0) | (is_f ? GB_F_CONTIGUOUS : 0);
+    if (size > 0) g->flags |= (packed_c ? GB_C_PACKED : 0) | (packed_f ? GB_F_PACKED : 0);
 }
 
 gb_plan *gb_plan_new(int ndim) {

@@ -10,7 +10,9 @@
 
 #define GB_MAXDIMS 32
 
-enum { GB_C_CONTIGUOUS = 1, GB_F_CONTIGUOUS = 2 };
+/* PACKED is stricter than CONTIGUOUS: the strides of single-element indices are as if there
+ * were more, and there is at least one element. */
+enum { GB_C_CONTIGUOUS = 1, GB_F_CONTIGUOUS = 2, GB_C_PACKED = 4, GB_F_PACKED = 8 };
 
 typedef struct gb_geometry {
     int32_t ndim, flags;

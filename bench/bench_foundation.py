@@ -31,9 +31,7 @@ CASES = [
         rounds=15,
         number=1000,
     ),
-    Case(
-        "Field.empty / np.empty", f"gb.Field.empty((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 1.3, 1.5
-    ),
+    Case("Field.empty / np.empty", f"gb.Field.empty((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 1.3, 1.5),
     Case(
         "np.from_dlpack(Field) / (ndarray)",
         "np.from_dlpack(f)",
@@ -54,7 +52,8 @@ CASES = [
 
 def _import_seconds(statement: str) -> float:
     code = f"import numpy, time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(9)]
+    here = Path(__file__).parent  # not the source tree, whose gridbuf is not built
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=here) for _ in range(9)]
     return statistics.median(float(r.stdout) for r in runs)
 
 

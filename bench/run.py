@@ -54,9 +54,7 @@ def run(name: str, console: Console) -> tuple[list[Result], list[tuple[str, floa
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "benchmarks", nargs="*", metavar="NAME", help=f"one of {', '.join(names())}; all when none is named"
-    )
+    parser.add_argument("benchmarks", nargs="*", metavar="NAME", help=f"one of {', '.join(names())}; all when none is named")
     parser.add_argument("--output", type=Path, default=HERE / "results", help="folder for the JSON files")
     options = parser.parse_args()
     unknown = sorted(set(options.benchmarks) - set(names()))

@@ -1,6 +1,5 @@
 package dlpack
 
-// #include <stdlib.h>
 // #include "check.h"
 // #include "export.h"
 //
@@ -36,13 +35,11 @@ import (
 
 // Owner is what keeps exported memory alive. The tensor's deleter calls Release, a C
 // function void(*)(void *owner), with Pointer, on whatever thread the consumer is
-// done; Release must not be Go. The zero Owner releases nothing.
+// done; Release must not be Go. For memory of malloc it is C's free. The zero Owner
+// releases nothing.
 type Owner struct {
 	Pointer, Release unsafe.Pointer
 }
-
-// Malloced owns a block of C's malloc: the deleter calls free.
-func Malloced(block unsafe.Pointer) Owner { return Owner{block, C.free} }
 
 // Managed is a DLManagedTensorVersioned in C memory.
 type Managed struct{ p unsafe.Pointer }

@@ -173,3 +173,20 @@ func TestReleaseWithoutDeleter(t *testing.T) {
 	p.legacy(foreignLegacy{}).Release()
 	FromPointer(nil).Release()
 }
+
+func TestAlignedCountsThePartsOfAComplexNumber(t *testing.T) {
+	complex128s := Tensor{Data: 4104, DataType: DataType{Complex, 128, 1}, Shape: []int64{3, 1}, Strides: []int64{16, 3}}
+	assert.True(t, complex128s.Aligned())
+	complex128s.Strides[0] = 20
+	assert.False(t, complex128s.Aligned())
+	complex128s.Shape[0] = 0
+	assert.True(t, complex128s.Aligned())
+}
+
+func TestDeviceTypesHaveNames(t *testing.T) {
+	for device, name := range map[DeviceType]string{
+		CPU: "cpu", CUDA: "cuda", CUDAHost: "cuda_host", ROCMHost: "rocm_host", CUDAManaged: "cuda_managed", 99: "device type 99",
+	} {
+		assert.Equal(t, name, device.String())
+	}
+}

@@ -23,10 +23,8 @@ def host_array(obj: Any) -> NDArray[Any]:
     if hasattr(obj, "__dlpack__"):
         return _from_dlpack(obj)
     if hasattr(obj, "__cuda_array_interface__"):
-        raise TypeError(
-            f"data: {type(obj).__name__} is device memory, and a host array is needed; copy it to the host first"
-        )
-    if hasattr(obj, "__array__"):
+        raise TypeError(f"data: {type(obj).__name__} is device memory, and a host array is needed; copy it to the host first")
+    if hasattr(obj, "__array__") and not isinstance(obj, np.generic):
         return _from_array_method(obj)
     raise TypeError(
         f"data: {type(obj).__name__} has no memory to share (no buffer, array interface or DLPack); "
@@ -35,8 +33,8 @@ def host_array(obj: Any) -> NDArray[Any]:
 
 
 def _offers_array(obj: Any) -> bool:
-    if isinstance(obj, (str, bytes, list, tuple, int, float, complex)):
-        return False
+    if isinstance(obj, (str, bytes, list, tuple, int, float, complex, np.generic)):
+        return False  # NumPy would copy these
     if hasattr(obj, "__array_interface__") or hasattr(obj, "__array_struct__"):
         return True
     try:

@@ -84,9 +84,7 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
     return array
 
 
-def _prepare(
-    data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]
-) -> tuple[Any, dict[str, Any], np.dtype[Any]]:
+def _prepare(data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]) -> tuple[Any, dict[str, Any], np.dtype[Any]]:
     if "sync_state" in spec:
         spec = {key: value for key, value in spec.items() if key != "sync_state"}
         warnings.warn("sync_state has no meaning for arrays and is ignored", DeprecationWarning, stacklevel=3)
@@ -117,7 +115,8 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     if isinstance(data, _core.Field):
         if "aligned_index" not in spec and "halo" not in spec:
             spec["aligned_index"] = plan.aligned_index
-        spec.setdefault("byte_alignment", max(64, plan.byte_alignment & -plan.byte_alignment))
+        if data._own_plan is not None:  # a preset may ask for more than a power of two, and asks again by itself
+            spec.setdefault("byte_alignment", plan.byte_alignment & -plan.byte_alignment)
     return spec
 
 

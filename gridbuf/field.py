@@ -1,4 +1,4 @@
-"""The methods of Field that are better said in Python; `install` gives them to the C type."""
+"""The methods of Field and Plan that are better said in Python; `install` gives them to the C types."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -86,9 +86,7 @@ def _rebuild(values: Any, spec: dict[str, Any]) -> _core.Field:
     return field
 
 
-def from_dlpack(
-    x: Any, dims: Any = None, *, origin: Any = None, halo: Any = None, copy: bool | None = None
-) -> _core.Field:
+def from_dlpack(x: Any, dims: Any = None, *, origin: Any = None, halo: Any = None, copy: bool | None = None) -> _core.Field:
     """A Field over the memory of any DLPack producer.
 
     Parameters
@@ -120,26 +118,32 @@ def from_dlpack(
     return field
 
 
-def _repr_html_(self: _core.Field) -> str:
+def _html(self: _core.Field) -> str:
     """The layout, drawn for a notebook."""
     from gridbuf import explain
 
-    drawing: str = explain.html(self.plan, halo=self.halo, title="Field " + "".join(self.dims))
-    return drawing
+    return explain.html(self.plan, halo=self.halo, title="Field " + "".join(self.dims))
+
+
+def _plan_text(self: _core.Plan) -> str:
+    from gridbuf import explain
+
+    return explain.text(self)
+
+
+def _plan_html(self: _core.Plan) -> str:
+    from gridbuf import explain
+
+    return explain.html(self)
 
 
 def install() -> None:
-    """Give the C type its Python methods."""
-    methods = {
-        "to": to,
-        "copy": copy,
-        "__copy__": copy,
-        "__deepcopy__": _deepcopy,
-        "__reduce__": _reduce,
-        "_repr_html_": _repr_html_,
-    }
+    """Give the C types their Python methods."""
+    methods = {"to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html}
     for name, method in {"from_array": staticmethod(from_array), **methods}.items():
         setattr(Field, name, method)
+    for name, method in {"__str__": _plan_text, "_repr_html_": _plan_html}.items():
+        setattr(_core.Plan, name, method)
 
 
 install()

@@ -33,8 +33,14 @@ int gb_plan_allocate(const gb_plan *plan, int zero, void **data) {
 
 PyObject *gb_array_over(const gb_geometry *g, gb_dtype *dtype, void *data, int writable, PyObject *base) {
     Py_INCREF((PyObject *)dtype->descr);
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype->descr, g->ndim, (npy_intp *)g->shape, (npy_intp *)g->strides,
-                                           data, writable ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    int flags = writable ? NPY_ARRAY_WRITEABLE : 0;
+    npy_intp *strides = (npy_intp *)g->strides;
+    if (g->flags & (GB_C_PACKED | GB_F_PACKED) && ((uintptr_t)data & (dtype->alignment - 1)) == 0) {
+        /* NumPy fills in these strides by itself, and then need not look for contiguity. */
+        strides = NULL;
+        flags |= NPY_ARRAY_ALIGNED | (g->flags & GB_C_PACKED ? NPY_ARRAY_C_CONTIGUOUS : NPY_ARRAY_F_CONTIGUOUS);
+    }
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype->descr, g->ndim, (npy_intp *)g->shape, strides, data, flags, NULL);
     if (base) {
         if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(base)) < 0) Py_CLEAR(array);
     } else if (array) {

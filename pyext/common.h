@@ -16,6 +16,17 @@
 
 #include "../alloc/plan.h"
 
+/* Python 3.12's headers leave out the reference, because None and the others live for ever
+ * there. The same wheel runs on 3.11, where they do not. */
+#undef Py_RETURN_NONE
+#undef Py_RETURN_TRUE
+#undef Py_RETURN_FALSE
+#undef Py_RETURN_NOTIMPLEMENTED
+#define Py_RETURN_NONE return Py_NewRef(Py_None)
+#define Py_RETURN_TRUE return Py_NewRef(Py_True)
+#define Py_RETURN_FALSE return Py_NewRef(Py_False)
+#define Py_RETURN_NOTIMPLEMENTED return Py_NewRef(Py_NotImplemented)
+
 /* Slots of heap types are read through the limited API. */
 #define GB_FREE_OBJECT(self)                                      \
     do {                                                          \

@@ -110,6 +110,14 @@
 
 #define DOC_TRIM "trim()\n--\n\nGive cached memory back to the system; returns how many bytes that was (int)."
 
+#define DOC_BUFFER_ID                                                                                         \
+    "buffer_id(obj, /)\n--\n\n"                                                                              \
+    "The number of the buffer that an array, a view of one or a Field lies in.\n\n"                           \
+    "A number is never used again, unlike an address: a cache keyed by it cannot take new memory\n"            \
+    "for old. None for memory that is not gridbuf's.\n\n"                                                     \
+    "Examples\n--------\n>>> import gridbuf as gb\n>>> a = gb.empty((2, 3))\n"                               \
+    ">>> gb.memory.buffer_id(a) == gb.memory.buffer_id(gb.Field(a)[1:])\nTrue\n"
+
 #define DOC_SET_LIMIT                                                                                         \
     "set_limit(limit, /)\n--\n\n"                                                                             \
     "Bound live memory to that many bytes; None lifts the bound.\n\n"                                         \

@@ -101,6 +101,7 @@ gb_dtype *gb_dtype_of(PyArray_Descr *descr) {
     if (!d) return NULL;
     d->descr = (PyArray_Descr *)Py_NewRef((PyObject *)descr);
     d->itemsize = PyDataType_ELSIZE(descr);
+    d->alignment = (uintptr_t)PyDataType_ALIGNMENT(descr);
     d->char_kind = (uint8_t)descr->kind;
     ask_format(d);
     if (ask_typestr(d) < 0 || ask_dlpack(d) < 0) {

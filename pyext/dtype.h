@@ -8,6 +8,7 @@ typedef struct gb_dtype {
     PyObject_HEAD
     PyArray_Descr *descr;
     int64_t itemsize;
+    uintptr_t alignment;    /* that NumPy asks for; a power of two */
     PyObject *typestr;      /* '<f8', or NULL: no array interface */
     PyObject *fields;       /* dtype.descr of a structured dtype, or NULL */
     char *format;           /* PEP 3118, or NULL: no buffer protocol */

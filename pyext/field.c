@@ -73,6 +73,11 @@ static PyObject *get_plan(PyObject *self, void *_) {
     return Py_XNewRef((PyObject *)f->plan);
 }
 
+/* The plan this Field was allocated by; None for a view and for wrapped memory. */
+static PyObject *get_own_plan(PyObject *self, void *_) {
+    return Py_NewRef(of(self)->lists ? Py_None : (PyObject *)of(self)->plan);
+}
+
 static PyObject *no_attribute(const char *name, const char *why) {
     PyErr_Format(PyExc_AttributeError, "this Field has no %s: %s", name, why);
     return NULL;
@@ -111,6 +116,7 @@ static PyGetSetDef getset[] = {
     {"device", get_device, NULL, "'cpu' or ('gpu', n).", NULL},
     {"readonly", get_readonly, NULL, "Whether the memory must not be written to (bool).", NULL},
     {"plan", get_plan, NULL, "The layout as a gridbuf.Plan.", NULL},
+    {"_own_plan", get_own_plan, NULL, "The plan this Field was allocated by, or None.", NULL},
     {"domain", gb_field_domain, NULL, "The Field without its halo, sharing memory.", NULL},
     {"__gt_dims__", get_gt_dims, NULL, "The dims for gt4py (seed 001); absent when none were given.", NULL},
     {"__gt_origin__", get_gt_origin, NULL, "The origin for gt4py, in the order I, J, K, 0, 1, ...; absent when not given.", NULL},
@@ -227,6 +233,7 @@ int gb_field_init(PyObject *module) {
     if (!gb_FieldType || gb_field_dlpack_init() < 0) return -1;
     gb_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_FieldType);
     if (!gb_HostFieldType) return -1;
+    if (gb_exchange_init() < 0) return -1;
     return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_FieldType) < 0 ||
                    PyModule_AddObjectRef(module, "HostField", (PyObject *)gb_HostFieldType) < 0 ? -1 : 0;
 }

@@ -2,6 +2,7 @@
 #ifndef GRIDBUF_FIELD_H
 #define GRIDBUF_FIELD_H
 
+#include "../dlpack/dlpack.h"
 #include "array.h"
 
 typedef struct gb_field {
@@ -50,9 +51,16 @@ PyObject *gb_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs
 
 /* field_dlpack.c */
 int gb_field_dlpack_init(void);
+int gb_field_exportable(const gb_field *f);   /* -1 with BufferError */
+DLManagedTensorVersioned *gb_field_tensor(gb_field *f, uint64_t flags);
 PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused);
 
+/* exchange.c: the C exchange API on the types. */
+int gb_exchange_init(void);
+
+/* import_dlpack.c: an ndarray over a foreign tensor, which it takes over unless it fails. */
+PyObject *gb_import_tensor(DLManagedTensorVersioned *m);
 /* import_dlpack.c: a capsule's tensor as an ndarray over its memory; takes the capsule's tensor over. */
 PyObject *gb_import_capsule(PyObject *self, PyObject *capsule);
 

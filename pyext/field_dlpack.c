@@ -79,6 +79,18 @@ static int check_device(PyObject *dl_device) {
     return -1;
 }
 
+int gb_field_exportable(const gb_field *f) {
+    if (!f->dtype->dl_ok) {
+        PyErr_Format(PyExc_BufferError, "DLPack has no type for %R", f->dtype->descr);
+        return -1;
+    }
+    if (!f->geometry.whole_steps && f->geometry.size > 1) {
+        PyErr_SetString(PyExc_BufferError, "DLPack counts strides in items, and a stride of this Field is not a multiple of its item size");
+        return -1;
+    }
+    return 0;
+}
+
 /* Values a protocol does not allow are BufferErrors: a TypeError would make the consumer
  * believe in an older protocol and call again. */
 static int check_wishes(const gb_field *f, PyObject *const *w, int *versioned, int *copy) {
@@ -90,14 +102,7 @@ static int check_wishes(const gb_field *f, PyObject *const *w, int *versioned, i
     if (check_device(w[DL_DEVICE]) < 0) return -1;
     *copy = w[COPY] == Py_None ? 0 : PyObject_IsTrue(w[COPY]);
     if (*copy < 0) return -1;
-    if (!f->dtype->dl_ok) {
-        PyErr_Format(PyExc_BufferError, "DLPack has no type for %R", f->dtype->descr);
-        return -1;
-    }
-    if (!f->geometry.whole_steps && f->geometry.size > 1) {
-        PyErr_SetString(PyExc_BufferError, "DLPack counts strides in items, and a stride of this Field is not a multiple of its item size");
-        return -1;
-    }
+    if (gb_field_exportable(f) < 0) return -1;
     if (f->readonly && !*copy && !*versioned) {
         PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be exported as a legacy DLPack tensor; the consumer must pass max_version=(1, 0)");
         return -1;
@@ -118,25 +123,59 @@ static void drop_legacy(PyObject *capsule) {
     if (m && m->deleter) m->deleter(m);
 }
 
-static PyObject *export(gb_field *f, int versioned, uint64_t flags) {
+static void describe(const gb_field *f, uint64_t flags, gb_dltensor_desc *d) {
     const gb_geometry *g = &f->geometry;
-    gb_dltensor_desc d = {
+    *d = (gb_dltensor_desc){
         .data = g->size ? f->data : NULL, .shape = g->shape, .strides = g->steps, .flags = flags,
         .device = {kDLCPU, 0}, .dtype = {f->dtype->dl_code, f->dtype->dl_bits, 1}, .ndim = g->ndim,
     };
-    /* The heap's block is shared without Python; other memory belongs to an object. */
-    void *owner = f->block ? f->block : (void *)f->owner;
-    gb_dlpack_release release = f->block ? gb_release : gb_drop;
-    void *tensor = versioned ? (void *)gb_dlpack_versioned(&d, owner, release) : (void *)gb_dlpack_legacy(&d, owner, release);
-    if (!tensor) return PyErr_NoMemory();
+}
+
+/* What an export keeps alive: the heap's block, which needs no Python, else the object
+ * that owns the memory. */
+static void *share(gb_field *f, gb_dlpack_release *release) {
+    *release = f->block ? gb_release : gb_drop;
     if (f->block) gb_share(f->block);
     else Py_INCREF(f->owner);
-    PyObject *capsule = versioned ? PyCapsule_New(tensor, "dltensor_versioned", drop_versioned) : PyCapsule_New(tensor, "dltensor", drop_legacy);
-    if (!capsule) {
-        if (versioned) ((DLManagedTensorVersioned *)tensor)->deleter(tensor);
-        else ((DLManagedTensor *)tensor)->deleter(tensor);
-    }
+    return f->block ? f->block : (void *)f->owner;
+}
+
+DLManagedTensorVersioned *gb_field_tensor(gb_field *f, uint64_t flags) {
+    gb_dltensor_desc d;
+    gb_dlpack_release release;
+    describe(f, flags, &d);
+    void *owner = share(f, &release);
+    DLManagedTensorVersioned *m = gb_dlpack_versioned(&d, owner, release);
+    if (m) return m;
+    release(owner);
+    PyErr_NoMemory();
+    return NULL;
+}
+
+static PyObject *versioned_capsule(gb_field *f, uint64_t flags) {
+    DLManagedTensorVersioned *m = gb_field_tensor(f, flags);
+    PyObject *capsule = m ? PyCapsule_New(m, "dltensor_versioned", drop_versioned) : NULL;
+    if (m && !capsule) m->deleter(m);
     return capsule;
+}
+
+static PyObject *legacy_capsule(gb_field *f) {
+    gb_dltensor_desc d;
+    gb_dlpack_release release;
+    describe(f, 0, &d);
+    void *owner = share(f, &release);
+    DLManagedTensor *m = gb_dlpack_legacy(&d, owner, release);
+    if (!m) {
+        release(owner);
+        return PyErr_NoMemory();
+    }
+    PyObject *capsule = PyCapsule_New(m, "dltensor", drop_legacy);
+    if (!capsule) m->deleter(m);
+    return capsule;
+}
+
+static PyObject *export(gb_field *f, int versioned, uint64_t flags) {
+    return versioned ? versioned_capsule(f, flags) : legacy_capsule(f);
 }
 
 PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {

@@ -178,14 +178,20 @@ static gb_field *over_field(PyTypeObject *type, const gb_field *from) {
  * tuples or None, the dims, origin and halo that the object itself carries. */
 static gb_field *over_object(PyTypeObject *type, PyObject *data, PyObject **own) {
     PyObject *module = PyImport_ImportModule("gridbuf._wrap");
-    PyObject *adopted = module ? PyObject_CallMethod(module, "adopt", "O", data) : NULL;
+    PyObject *adopt = module ? PyObject_GetAttrString(module, "adopt") : NULL;
+    PyObject *adopted = adopt ? PyObject_CallFunctionObjArgs(adopt, data, NULL) : NULL;
     gb_field *f = NULL;
     PyObject *array;
     if (adopted && PyArg_ParseTuple(adopted, "O!OOO", &PyArray_Type, &array, &own[0], &own[1], &own[2])) {
         f = over_array(type, (PyArrayObject *)array);
+        if (f && PyArray_Check(data)) {   /* a subclass: its own object is the owner, not the array inside */
+            Py_DECREF(f->owner);
+            f->owner = Py_NewRef(data);
+        }
         for (int i = 0; i < 3; i++) Py_INCREF(own[i]);
     }
     Py_XDECREF(module);
+    Py_XDECREF(adopt);
     Py_XDECREF(adopted);
     return f;
 }

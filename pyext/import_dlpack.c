@@ -8,15 +8,22 @@
 
 static const char keeper_name[] = "gridbuf.dlpack";
 
-/* The consumed tensor lives in a capsule of ours, which is the array's base. */
+/* The consumed tensor lives in a capsule of ours, which is the array's base. A foreign
+ * deleter may run Python code while an exception is on its way. */
 static void free_versioned(PyObject *keeper) {
+    PyObject *type, *value, *traceback;
     DLManagedTensorVersioned *m = PyCapsule_GetPointer(keeper, keeper_name);
+    PyErr_Fetch(&type, &value, &traceback);
     if (m && m->deleter) m->deleter(m);
+    PyErr_Restore(type, value, traceback);
 }
 
 static void free_legacy(PyObject *keeper) {
+    PyObject *type, *value, *traceback;
     DLManagedTensor *m = PyCapsule_GetPointer(keeper, keeper_name);
+    PyErr_Fetch(&type, &value, &traceback);
     if (m && m->deleter) m->deleter(m);
+    PyErr_Restore(type, value, traceback);
 }
 
 static PyArray_Descr *extended_descr(DLDataType dtype) {
@@ -61,14 +68,22 @@ static PyObject *array_over(const DLTensor *t, int writable, PyObject *keeper) {
     return array;
 }
 
-/* Consume: the tensor moves from the capsule into our keeper, and the capsule is renamed. */
+/* The tensor moves into a keeper of ours; with a capsule, that is renamed as consumed. */
 static PyObject *consume(PyObject *capsule, void *tensor, const DLTensor *t, int writable, const char *used, PyCapsule_Destructor release) {
     PyObject *keeper = PyCapsule_New(tensor, keeper_name, NULL);
     PyObject *array = keeper ? array_over(t, writable, keeper) : NULL;
-    if (array && PyCapsule_SetName(capsule, used) == 0) PyCapsule_SetDestructor(keeper, release);
+    if (array && (!capsule || PyCapsule_SetName(capsule, used) == 0)) PyCapsule_SetDestructor(keeper, release);
     else Py_CLEAR(array);
     Py_XDECREF(keeper);
     return array;
+}
+
+PyObject *gb_import_tensor(DLManagedTensorVersioned *m) {
+    char why[200];
+    if (gb_dlpack_check_versioned(m, why, sizeof why) == 0)
+        return consume(NULL, m, &m->dl_tensor, !(m->flags & DLPACK_FLAG_BITMASK_READ_ONLY), NULL, free_versioned);
+    PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
+    return NULL;
 }
 
 PyObject *gb_import_capsule(PyObject *self, PyObject *capsule) {

@@ -36,7 +36,9 @@ int gb_allocate(const gb_want *want, void **data, int *fresh) {
     gb_drain();
     for (;;) {
         switch (gb_take(want, data, fresh)) {
-        case GB_TAKEN: return 0;
+        case GB_TAKEN:
+            if (__builtin_expect(gb_tracing, 0)) gb_trace(*data);
+            return 0;
         case GB_OVER_LIMIT: return over_limit(want->reserve);
         }
         if (refill(want->reserve) < 0) return -1;
@@ -94,49 +96,4 @@ static PyDataMem_Handler handler = {
 int gb_handler_init(void) {
     gb_handler = PyCapsule_New(&handler, "mem_handler", NULL);
     return gb_handler ? 0 : -1;
-}
-
-/* ---- gridbuf.memory ---- */
-
-PyObject *gb_memory_stats(PyObject *self, PyObject *none) {
-    gb_drain();
-    gb_heap_stats s;
-    gb_get_stats(&s);
-    PyObject *limit = s.limit < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(s.limit);
-    if (!limit) return NULL;
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:N}", "live_bytes", (long long)s.live_bytes, "cached_bytes",
-                         (long long)s.cached_bytes, "peak_bytes", (long long)s.peak_bytes, "live_buffers",
-                         (long long)s.live_buffers, "allocations", (long long)s.allocations, "hits",
-                         (long long)s.hits, "misses", (long long)s.misses, "limit", limit);
-}
-
-PyObject *gb_memory_trim(PyObject *self, PyObject *none) {
-    gb_drain();
-    int64_t bytes;
-    Py_BEGIN_ALLOW_THREADS
-    bytes = gb_trim(0);
-    Py_END_ALLOW_THREADS
-    return PyLong_FromLongLong(bytes);
-}
-
-PyObject *gb_memory_set_limit(PyObject *self, PyObject *limit) {
-    if (limit == Py_None) {
-        gb_set_limit(-1);
-        Py_RETURN_NONE;
-    }
-    PyObject *number = PyNumber_Index(limit);
-    if (!number) {
-        PyErr_Format(PyExc_TypeError, "limit: expected an int (bytes) or None, got %R", limit);
-        return NULL;
-    }
-    int overflow;
-    long long bytes = PyLong_AsLongLongAndOverflow(number, &overflow);
-    Py_DECREF(number);
-    if (overflow > 0) bytes = INT64_MAX;
-    if (overflow < 0 || bytes < 0) {
-        PyErr_Format(PyExc_ValueError, "limit: %R bytes is not allowed; give 0 or more, or None for no limit", limit);
-        return NULL;
-    }
-    gb_set_limit(bytes);
-    Py_RETURN_NONE;
 }

@@ -17,6 +17,13 @@ void gb_drop(void *object);
 void gb_drain(void);
 int gb_drop_init(void);
 
+/* With GRIDBUF_TRACE=1 every block remembers the Python line that asked for it. */
+extern int gb_tracing;
+void gb_trace(void *data);
+void gb_trace_init(void);
+
+PyObject *gb_memory_live(PyObject *self, PyObject *number);
+PyObject *gb_memory_id(PyObject *self, PyObject *obj);
 PyObject *gb_memory_stats(PyObject *self, PyObject *none);
 PyObject *gb_memory_trim(PyObject *self, PyObject *none);
 PyObject *gb_memory_set_limit(PyObject *self, PyObject *limit);

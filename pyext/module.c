@@ -25,6 +25,8 @@ static PyMethodDef methods[] = {
     {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
     {"backends", gb_backend_names, METH_NOARGS, DOC_BACKENDS},
     {"memory_stats", gb_memory_stats, METH_NOARGS, DOC_STATS},
+    {"memory_live", gb_memory_live, METH_O, NULL},
+    {"memory_id", gb_memory_id, METH_O, DOC_BUFFER_ID},
     {"memory_trim", gb_memory_trim, METH_NOARGS, DOC_TRIM},
     {"memory_set_limit", gb_memory_set_limit, METH_O, DOC_SET_LIMIT},
 #ifdef GRIDBUF_PANIC
@@ -40,6 +42,7 @@ static int exec(PyObject *module) {
     gb_BackendError = PyErr_NewException("gridbuf.BackendError", bases, NULL);
     Py_DECREF(bases);
     if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
+    gb_trace_init();
     if (gb_go_start() < 0 || gb_args_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
     return gb_dtype_init(module) < 0 || gb_plan_init(module) < 0 || gb_field_init(module) < 0 ? -1 : 0;
 }

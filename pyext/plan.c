@@ -9,6 +9,15 @@
 
 PyTypeObject *gb_PlanType;
 
+static gb_plan_object *alive;
+static uint64_t made;
+
+gb_plan_object *gb_plan_by_number(uint64_t number) {
+    gb_plan_object *p = alive;
+    while (p && p->plan->want.plan != number) p = p->next;
+    return p;
+}
+
 gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype) {
     gb_plan_object *self = (gb_plan_object *)PyType_GenericAlloc(gb_PlanType, 0);
     if (!self) {
@@ -16,6 +25,10 @@ gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype) {
         return NULL;
     }
     gb_plan_finish(plan);
+    plan->want.plan = ++made;
+    self->next = alive;
+    if (alive) alive->previous = self;
+    alive = self;
     self->plan = plan;
     self->dtype = (gb_dtype *)Py_NewRef((PyObject *)dtype);
     return self;
@@ -33,6 +46,9 @@ gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype
 static void dealloc(PyObject *self) {
     gb_plan_object *p = (gb_plan_object *)self;
     if (p->weakrefs) PyObject_ClearWeakRefs(self);
+    if (p->next) p->next->previous = p->previous;
+    if (p->previous) p->previous->next = p->next;
+    else alive = p->next;
     free(p->plan);
     Py_XDECREF((PyObject *)p->dtype);
     GB_FREE_OBJECT(self);

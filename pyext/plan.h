@@ -6,6 +6,7 @@
 
 typedef struct gb_plan_object {
     PyObject_HEAD
+    struct gb_plan_object *next, *previous;   /* among all that are alive */
     gb_plan *plan;      /* C memory, frozen by Go */
     gb_dtype *dtype;
     PyObject *weakrefs;
@@ -29,6 +30,9 @@ void gb_forget_calls(void);
 
 /* Reads a plan back from a geometry at an address. New reference. */
 gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype *dtype);
+
+/* The plan with this serial number if it is still alive (borrowed), or NULL. */
+gb_plan_object *gb_plan_by_number(uint64_t number);
 
 /* Takes ownership of plan. */
 gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype);

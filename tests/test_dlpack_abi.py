@@ -46,9 +46,7 @@ def enumerators(text: str) -> list[str]:
 def function_types(text: str) -> dict[str, str]:
     """Function pointer name -> its signature without parameter names and spaces."""
     found = {}
-    for returns, name, parameters in re.findall(
-        r"typedef\s+(\w+)\s*\(\*(\w+)\)\s*\((.*?)\)\s*;", text, flags=re.DOTALL
-    ):
+    for returns, name, parameters in re.findall(r"typedef\s+(\w+)\s*\(\*(\w+)\)\s*\((.*?)\)\s*;", text, flags=re.DOTALL):
         unnamed = re.sub(r"\b(\w+)\s*(?=[,)]|$)", lambda m: m[1] if re.match(r".*_t$|DL\w+$", m[1]) else "", parameters)
         found[name] = returns + "(" + re.sub(r"\s+", "", unnamed) + ")"
     return found

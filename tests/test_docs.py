@@ -9,9 +9,7 @@ import pytest
 import gridbuf
 
 COMPILED = ["empty", "zeros", "ones", "full", "plan", "register_backend", "Field", "Field.empty", "Plan.of"]
-MODULES = [
-    m.name for m in pkgutil.walk_packages(gridbuf.__path__, "gridbuf.") if not m.name.endswith(("__main__", "_core"))
-]
+MODULES = [m.name for m in pkgutil.walk_packages(gridbuf.__path__, "gridbuf.") if not m.name.endswith(("__main__", "_core"))]
 
 
 @pytest.mark.parametrize("name", ["gridbuf", *MODULES])

@@ -1,0 +1,34 @@
+/* live.c: who holds what: the blocks in use, and where they were made. */
+#include "map.h"
+#include "slab.h"
+
+#include <string.h>
+
+#define heap gb_the_heap
+
+void gb_set_note(void *data, char *note) {
+    gb_lock(&heap.lock);
+    gb_header_of(data)->note = note;
+    gb_unlock(&heap.lock);
+}
+
+/* Keep out sorted, largest first; the smallest falls off the end. */
+static int64_t insert(gb_live *out, int64_t n, int64_t room, const gb_header *h) {
+    int64_t at = n;
+    while (at > 0 && out[at - 1].bytes < h->slab->block) at--;
+    if (at == room) return n;
+    memmove(&out[at + 1], &out[at], (size_t)((n < room ? n : room - 1) - at) * sizeof *out);
+    out[at] = (gb_live){.id = h->id, .plan = h->plan, .bytes = h->slab->block, .data = h->data, .age = gb_seconds() - h->born};
+    if (h->note) strncpy(out[at].note, h->note, sizeof out[at].note - 1);
+    return n < room ? n + 1 : n;
+}
+
+int64_t gb_live_blocks(gb_live *out, int64_t room) {
+    int64_t n = 0;
+    gb_lock(&heap.lock);
+    for (gb_slab *s = heap.all; s && room > 0; s = s->after)
+        for (char *block = s->memory; s->used && block < s->bump; block += s->block)
+            if (((gb_header *)block)->magic == GB_LIVE) n = insert(out, n, room, (gb_header *)block);
+    gb_unlock(&heap.lock);
+    return n;
+}

@@ -1,0 +1,55 @@
+/* settings.c: counters, bounds, what the environment asks for, and fork. */
+#include "map.h"
+#include "slab.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define heap gb_the_heap
+
+int gb_forked;
+
+void gb_get_stats(gb_heap_stats *out) {
+    gb_lock(&heap.lock);
+    *out = heap.stats;
+    out->cached_bytes = heap.mapped_bytes - heap.stats.live_bytes;
+    gb_unlock(&heap.lock);
+    out->hits = out->allocations - out->misses;
+}
+
+void gb_set_limit(int64_t limit) {
+    gb_lock(&heap.lock);
+    heap.stats.limit = limit < 0 ? -1 : limit;
+    gb_unlock(&heap.lock);
+}
+
+void gb_set_cache_bound(int64_t bytes) {
+    gb_lock(&heap.lock);
+    heap.stats.cache_bound = bytes;
+    gb_unlock(&heap.lock);
+    gb_trim(bytes);
+}
+
+/* ---- fork: hold the lock across it, so that the child finds the heap whole ---- */
+
+static void before_fork(void) { gb_lock(&heap.lock); }
+static void after_fork_parent(void) { gb_unlock(&heap.lock); }
+static void after_fork_child(void) { gb_unlock(&heap.lock); gb_forked = 1; }
+
+/* "268435456", "256M", "2G" -> bytes; anything else leaves what is there. */
+static int64_t read_bytes(const char *text, int64_t otherwise) {
+    char *unit;
+    if (!text || *text < '0' || *text > '9') return otherwise;
+    int64_t n = strtoll(text, &unit, 10);
+    int shift = *unit == 'K' ? 10 : *unit == 'M' ? 20 : *unit == 'G' ? 30 : 0;
+    return n > (INT64_MAX >> shift) ? otherwise : n << shift;
+}
+
+__attribute__((constructor)) static void start(void) {
+    heap.stats.cache_bound = read_bytes(getenv("GRIDBUF_CACHE"), gb_physical_memory() / 8);
+    const char *debug = getenv("GRIDBUF_DEBUG");
+    gb_debugging = debug && strcmp(debug, "1") == 0;
+    heap.cache_age = read_bytes(getenv("GRIDBUF_CACHE_AGE"), 60);
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}

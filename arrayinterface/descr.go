@@ -1,0 +1,127 @@
+package arrayinterface
+
+import "fmt"
+
+// Descr is one entry of the descr list that names the fields of a structured type:
+// (name, typestr), (name, typestr, shape), with a nested list in place of typestr
+// for a structured field. An entry without a name is padding.
+type Descr struct {
+	Title, Name string
+	Typestr     string
+	Nested      []Descr
+	Shape       []int64
+}
+
+// How deeply structured types may lie in one another. Nobody's go further, and a
+// hostile one must not use up the stack.
+const maxNesting = 16
+
+// ParseDescr reads the fields of a structured type of itemSize bytes.
+func ParseDescr(list []Descr, itemSize int64) (Type, error) {
+	t, err := parseDescr(list, 0)
+	if err == nil && t.ItemSize != itemSize {
+		err = fmt.Errorf("descr: the fields take %d bytes; typestr says %d", t.ItemSize, itemSize)
+	}
+	return t, err
+}
+
+func parseDescr(list []Descr, depth int) (Type, error) {
+	t := Type{Kind: 'V', Order: '|'}
+	if depth == maxNesting {
+		return t, fmt.Errorf("descr: more than %d structured types in one another", maxNesting)
+	}
+	seen := map[string]bool{}
+	for i, d := range list {
+		f, err := d.field(depth)
+		if err != nil {
+			return t, err
+		}
+		size, _ := f.size() // field checked it
+		f.Offset = t.ItemSize
+		var ok bool
+		if t.ItemSize, ok = add(t.ItemSize, size); !ok {
+			return t, fmt.Errorf("descr: with entry %d (%q) the fields are larger than any memory (2^63 bytes)", i, d.Name)
+		}
+		if d.Name == "" && f.Type.Kind == 'V' && f.Type.Fields == nil {
+			continue // padding
+		}
+		if d.Name == "" || seen[d.Name] {
+			return t, fmt.Errorf("descr: entry %d has name %q; every field needs one of its own", i, d.Name)
+		}
+		seen[d.Name] = true
+		t.Fields = append(t.Fields, f)
+	}
+	return t, nil
+}
+
+func (d Descr) field(depth int) (Field, error) {
+	f := Field{Title: d.Title, Name: d.Name, Shape: d.Shape}
+	var err error
+	if d.Nested != nil {
+		f.Type, err = parseDescr(d.Nested, depth+1)
+	} else {
+		f.Type, err = ParseTypestr(d.Typestr)
+	}
+	if err != nil {
+		return f, fmt.Errorf("descr: field %q: %w", d.Name, err)
+	}
+	if _, ok := f.size(); !ok {
+		return f, fmt.Errorf("descr: field %q: shape %v has a negative entry or more than 2^63 bytes", d.Name, d.Shape)
+	}
+	return f, nil
+}
+
+// Descr writes the fields of a structured type, with padding where there are gaps.
+func (t Type) Descr() ([]Descr, error) {
+	var list []Descr
+	err := t.walk(func(f Field) error {
+		d := Descr{Title: f.Title, Name: f.Name, Shape: f.Shape}
+		if f.Type.Fields == nil {
+			d.Typestr = f.Type.Typestr()
+		} else {
+			var err error
+			if d.Nested, err = f.Type.Descr(); err != nil {
+				return err
+			}
+		}
+		list = append(list, d)
+		return nil
+	}, func(gap int64) {
+		list = append(list, Descr{Typestr: Type{Kind: 'V', Order: '|', ItemSize: gap}.Typestr()})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("descr: %w", err)
+	}
+	return list, nil
+}
+
+// walk goes through the fields in memory order and names the gaps between and after
+// them. Fields that overlap or come out of order cannot be written as a list.
+func (t Type) walk(field func(Field) error, gap func(bytes int64)) error {
+	end := int64(0)
+	skip := func(to int64, what string) error {
+		if to < end {
+			return fmt.Errorf("%s begins at byte %d, before the end of the one before it at %d", what, to, end)
+		}
+		if to > end {
+			gap(to - end)
+		}
+		return nil
+	}
+	for _, f := range t.Fields {
+		if err := skip(f.Offset, "field "+f.Name); err != nil {
+			return err
+		}
+		if err := field(f); err != nil {
+			return err
+		}
+		size, ok := f.size()
+		if !ok {
+			return fmt.Errorf("field %s is larger than any memory (2^63 bytes)", f.Name)
+		}
+		if end, ok = add(f.Offset, size); !ok {
+			return fmt.Errorf("field %s ends beyond 2^63 bytes", f.Name)
+		}
+	}
+	return skip(t.ItemSize, "the end of the item")
+}

@@ -1,0 +1,66 @@
+package arrayinterface_test
+
+import (
+	"fmt"
+
+	"gridbuf/alloc"
+	"gridbuf/arrayinterface"
+)
+
+// Check a dictionary that some Python object offers.
+func ExampleParse() {
+	d, err := arrayinterface.Parse(arrayinterface.Interface{
+		Shape: []int64{2, 3}, Typestr: "<f4", Data: 0x1000, ReadOnly: true, Version: 3,
+	})
+	fmt.Println(d.Strides, d.Type.Typestr(), d.ReadOnly, err)
+	_, err = arrayinterface.Parse(arrayinterface.Interface{
+		Shape: []int64{2, 3}, Typestr: "<f4", Data: 0x1000, Strides: []int64{4}, Version: 3,
+	})
+	fmt.Println(err)
+	// Output:
+	// [12 4] <f4 true <nil>
+	// strides: 1 entries for a shape of 2 dimensions; they must be as many
+}
+
+// What __array_interface__ says of a buffer laid out for gt4py's gt:cpu_ifirst.
+func ExampleDescribe() {
+	number, _ := alloc.PresetNumber("gt:cpu_ifirst")
+	preset, _ := alloc.PresetByNumber(number)
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3, 2}, ItemSize: 8, Preset: preset})
+	buffer, err := alloc.New(plan)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer buffer.Free()
+	float64s, _ := arrayinterface.ParseTypestr("<f8")
+	description, _ := arrayinterface.DescribePlan(plan, float64s, uintptr(buffer.Data()))
+	dict, err := arrayinterface.Describe(description)
+	fmt.Println(dict.Shape, dict.Typestr, dict.Strides, dict.Version, dict.Data == uintptr(buffer.Data()), err)
+	// Output: [4 3 2] <f8 [8 32 96] 3 true <nil>
+}
+
+func ExampleParseTypestr() {
+	for _, s := range []string{"<f8", "<U5", "<M8[25us]", "|O8"} {
+		t, err := arrayinterface.ParseTypestr(s)
+		fmt.Println(t.ItemSize, t.Unit, err)
+	}
+	// Output:
+	// 8  <nil>
+	// 20  <nil>
+	// 8 25us <nil>
+	// 0  typestr: "|O8" holds Python objects, which cannot be shared as memory
+}
+
+func ExampleParseFormat() {
+	t, err := arrayinterface.ParseFormat("T{d:time:(2)f:wind:}", 16)
+	for _, f := range t.Fields {
+		fmt.Println(f.Offset, f.Name, f.Type.Typestr(), f.Shape)
+	}
+	text, _ := t.Format()
+	fmt.Println(text, err)
+	// Output:
+	// 0 time <f8 []
+	// 8 wind <f4 [2]
+	// T{^d:time:(2)^f:wind:} <nil>
+}

@@ -1,0 +1,98 @@
+package cudaarrayinterface
+
+import (
+	"errors"
+	"fmt"
+
+	"gridbuf/alloc"
+	"gridbuf/arrayinterface"
+)
+
+// Version of the protocol that is written, and the newest one that is read.
+const Version = 3
+
+// Interface mirrors the dictionary __cuda_array_interface__.
+type Interface struct {
+	Shape     []int64
+	Typestr   string
+	Descr     []arrayinterface.Descr
+	Data      uintptr
+	ReadOnly  bool
+	Strides   []int64 // bytes; nil: C order
+	Mask      bool    // there is a mask that is not None
+	HasStream bool    // there is a stream that is not None
+	Stream    int64
+	Version   int
+}
+
+// Description is an array in device memory, with everything filled in. Data is 0
+// where there are no elements.
+type Description struct {
+	arrayinterface.Description
+	Stream Stream
+}
+
+// Parse checks a dictionary that somebody else wrote. Versions 0 to 2 differ only in
+// what they leave out.
+func Parse(d Interface) (Description, error) {
+	if d.Version < 0 || d.Version > Version {
+		return Description{}, fmt.Errorf("version: %d; versions 0 to %d are read", d.Version, Version)
+	}
+	if d.Mask {
+		return Description{}, errors.New("mask: masked arrays are not taken; give the data without mask, or fill it")
+	}
+	stream, err := ParseStream(d.HasStream, d.Stream)
+	if err != nil {
+		return Description{}, err
+	}
+	common, err := arrayinterface.Parse(arrayinterface.Interface{
+		Shape: d.Shape, Typestr: d.Typestr, Descr: d.Descr, Data: d.Data, ReadOnly: d.ReadOnly, Strides: d.Strides,
+		Version: arrayinterface.Version,
+	})
+	if err != nil {
+		return Description{}, err
+	}
+	if common.Size() == 0 {
+		common.Data = 0
+	}
+	return Description{common, stream}, nil
+}
+
+// Describe writes a dictionary. Strides are left out where the array is C-contiguous,
+// and the address is 0 where there are no elements.
+func Describe(d Description) (Interface, error) {
+	out := Interface{
+		Shape: d.Shape, Typestr: d.Type.Typestr(), Data: d.Data, ReadOnly: d.ReadOnly, Version: Version,
+		HasStream: d.Stream != NoStream, Stream: int64(d.Stream),
+	}
+	if !d.CContiguous() {
+		out.Strides = d.Strides
+	}
+	if d.Type.Fields != nil {
+		descr, err := d.Type.Descr()
+		if err != nil {
+			return Interface{}, err
+		}
+		out.Descr = descr
+	}
+	if d.Size() == 0 {
+		out.Data = 0
+	}
+	if _, err := Parse(out); err != nil {
+		return Interface{}, err
+	}
+	return out, nil
+}
+
+// DescribePlan describes memory laid out by a plan, with the first element at data,
+// an address that the device can use: device, managed or pinned memory.
+func DescribePlan(p *alloc.Plan, t arrayinterface.Type, data uintptr, stream Stream) (Description, error) {
+	if p.Device != alloc.GPU && p.Memory == alloc.Plain {
+		return Description{}, errors.New("device: the plan's memory is plain host memory, which a device cannot use")
+	}
+	if t.ItemSize != p.ItemSize {
+		return Description{}, fmt.Errorf("dtype: items of %s take %d bytes, those of the plan %d", t.Typestr(), t.ItemSize, p.ItemSize)
+	}
+	layout := arrayinterface.Layout{Shape: p.Shape, Strides: p.Strides, ItemSize: p.ItemSize}
+	return Description{arrayinterface.Description{Layout: layout, Type: t, Data: data}, stream}, nil
+}

@@ -1,0 +1,100 @@
+package cudaarrayinterface
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gridbuf/alloc"
+	"gridbuf/arrayinterface"
+)
+
+func float32s(change func(*Interface)) Interface {
+	d := Interface{Shape: []int64{3, 4}, Typestr: "<f4", Data: 4096, Version: 3}
+	if change != nil {
+		change(&d)
+	}
+	return d
+}
+
+func TestParseReadsEveryVersion(t *testing.T) {
+	for version := range 4 {
+		got, err := Parse(float32s(func(d *Interface) { d.Version = version; d.ReadOnly = true }))
+		require.NoError(t, err)
+		assert.Equal(t, []int64{16, 4}, got.Strides)
+		assert.Equal(t, NoStream, got.Stream)
+		assert.True(t, got.ReadOnly)
+	}
+}
+
+func TestParseStreams(t *testing.T) {
+	for stream, want := range map[int64]Stream{1: LegacyDefault, 2: PerThreadStream, 0x7f0012345678: 0x7f0012345678} {
+		got, err := Parse(float32s(func(d *Interface) { d.HasStream, d.Stream = true, stream }))
+		require.NoError(t, err)
+		assert.Equal(t, want, got.Stream)
+	}
+	got, err := Parse(float32s(func(d *Interface) { d.Stream = 7 }))
+	require.NoError(t, err)
+	assert.Equal(t, NoStream, got.Stream, "None has no value")
+}
+
+func TestParseWithoutElements(t *testing.T) {
+	for _, data := range []uintptr{0, 4096} {
+		got, err := Parse(float32s(func(d *Interface) { d.Shape, d.Data = []int64{3, 0}, data }))
+		require.NoError(t, err)
+		assert.Zero(t, got.Data)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for want, d := range map[string]Interface{
+		"version: 4; versions 0 to 3 are read":  float32s(func(d *Interface) { d.Version = 4 }),
+		"version: -1; versions":                 float32s(func(d *Interface) { d.Version = -1 }),
+		"mask: masked arrays are not taken":     float32s(func(d *Interface) { d.Mask = true }),
+		"stream: 0 is ambiguous":                float32s(func(d *Interface) { d.HasStream = true }),
+		"stream: -1 is no pointer":              float32s(func(d *Interface) { d.HasStream, d.Stream = true, -1 }),
+		"data: the address is 0 for an array":   float32s(func(d *Interface) { d.Data = 0 }),
+		"strides: 3 entries for a shape of 2":   float32s(func(d *Interface) { d.Strides = []int64{1, 2, 3} }),
+		"shape: entry 0 is -3":                  float32s(func(d *Interface) { d.Shape[0] = -3 }),
+		`typestr: "|O8" holds Python objects`:   float32s(func(d *Interface) { d.Typestr = "|O8" }),
+		"descr: the fields take 4 bytes; types": float32s(func(d *Interface) { d.Typestr, d.Descr = "|V8", []arrayinterface.Descr{{Name: "a", Typestr: "<f4"}} }),
+	} {
+		_, err := Parse(d)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+func TestDescribeBothWays(t *testing.T) {
+	for _, d := range []Interface{
+		float32s(nil),
+		float32s(func(d *Interface) { d.Strides = []int64{4, 12} }),
+		float32s(func(d *Interface) { d.Shape, d.Data = []int64{0, 4}, 0 }),
+		float32s(func(d *Interface) { d.HasStream, d.Stream, d.ReadOnly = true, 2, true }),
+		float32s(func(d *Interface) { d.Typestr, d.Descr = "|V4", []arrayinterface.Descr{{Name: "a", Typestr: "<f4"}} }),
+	} {
+		parsed, err := Parse(d)
+		require.NoError(t, err)
+		back, err := Describe(parsed)
+		require.NoError(t, err)
+		assert.Equal(t, d, back)
+	}
+	parsed, err := Parse(float32s(nil))
+	require.NoError(t, err)
+	parsed.Data = 0
+	_, err = Describe(parsed)
+	assert.ErrorContains(t, err, "data: the address is 0")
+}
+
+func TestDescribePlanWantsMemoryThatADeviceCanUse(t *testing.T) {
+	float32 := arrayinterface.Type{Kind: 'f', Order: '<', ItemSize: 4}
+	plan := &alloc.Plan{Shape: []int64{4, 4}, Strides: []int64{4, 16}, ItemSize: 4, Device: alloc.CPU}
+	_, err := DescribePlan(plan, float32, 4096, NoStream)
+	assert.ErrorContains(t, err, "device: the plan's memory is plain host memory")
+	plan.Memory = alloc.Managed
+	_, err = DescribePlan(plan, float32, 4096, NoStream)
+	require.NoError(t, err)
+	plan.ItemSize = 8
+	_, err = DescribePlan(plan, float32, 4096, NoStream)
+	assert.ErrorContains(t, err, "dtype: items of <f4 take 4 bytes")
+}

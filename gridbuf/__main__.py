@@ -1,0 +1,7 @@
+"""python -m gridbuf doctor | plan | demo"""
+
+import sys
+
+from gridbuf.cli import main
+
+sys.exit(main())

@@ -1,0 +1,121 @@
+"""The command line: `python -m gridbuf doctor | plan | demo`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+
+class UsageError(Exception):
+    """What the user can put right: printed as one line, and the command exits with 2."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status says whether it worked.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments after `python -m gridbuf`; default `sys.argv[1:]`.
+
+    Examples
+    --------
+    >>> from gridbuf.cli import main
+    >>> main(["plan", "4", "--dtype", "int8"])  # doctest: +ELLIPSIS
+    I (4,) of int8 on cpu
+    ...
+    0
+    """
+    parser, commands = _parser()
+    arguments = parser.parse_args(argv)
+    try:
+        return int(arguments.run(arguments) or 0)
+    except UsageError as error:
+        print(f"{commands[arguments.command].prog}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    parser = argparse.ArgumentParser(prog="gridbuf", description="The memory layer for stencil programs.")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="doctor | plan | demo")
+    commands = {
+        "doctor": subparsers.add_parser("doctor", help="what gridbuf finds on this machine"),
+        "plan": subparsers.add_parser("plan", help="explain strides, padding, bytes and alignment of a request"),
+        "demo": subparsers.add_parser("demo", help="gt4py stencils on real weather data: our arrays against others"),
+    }
+    commands["doctor"].set_defaults(run=_doctor)
+    _add_plan_arguments(commands["plan"])
+
+    from gridbuf.demo.main import add_arguments
+
+    add_arguments(commands["demo"])
+    return parser, commands
+
+
+def _doctor(arguments: argparse.Namespace) -> None:
+    from gridbuf import doctor
+
+    print(doctor.text())
+
+
+# ---- plan ----
+
+
+def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Explain the layout that gridbuf.empty would give, without allocating it."
+    parser.epilog = "example: python -m gridbuf plan 128 128 80 --backend gt:cpu_ifirst --halo 3 3 0"
+    parser.add_argument("shape", type=int, nargs="+", help="elements along each index")
+    parser.add_argument("--backend", help="a preset: gt:cpu_ifirst, dace:cpu, C, ... (default C)")
+    parser.add_argument("--dtype", default="float64", help="anything numpy.dtype takes (default float64)")
+    parser.add_argument("--dims", dest="dimensions", metavar="NAMES", help="the indices' names in order, such as KJI")
+    parser.add_argument("--halo", type=_halo_entry, nargs="+", metavar="N|LOW:HIGH", help="per index")
+    parser.add_argument("--aligned-index", type=int, nargs="+", metavar="N", help="the element on the boundary")
+    parser.add_argument("--layout", type=int, nargs="+", metavar="RANK", help="rank of each stride, 0 the largest")
+    parser.add_argument("--byte-alignment", type=int, metavar="BYTES", help="a power of two")
+    parser.add_argument(
+        "--padding", type=_padding, metavar="yes|no|ITEMS", help="pad rows to the alignment, or to a multiple of ITEMS"
+    )
+    parser.add_argument("--device", type=_device, metavar="cpu|gpu[:N]")
+    parser.add_argument("--memory", metavar="pinned|managed")
+    parser.set_defaults(run=_plan)
+
+
+def _halo_entry(word: str) -> Any:
+    low, colon, high = word.partition(":")
+    try:
+        return (int(low), int(high)) if colon else int(low)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number or a LOW:HIGH pair") from error
+
+
+def _padding(word: str) -> bool | int:
+    if word.isdecimal():
+        return int(word)
+    if word not in ("yes", "no"):
+        raise argparse.ArgumentTypeError(f"{word!r} is not yes, no or a number of items")
+    return word == "yes"
+
+
+def _device(word: str) -> Any:
+    name, colon, number = word.partition(":")
+    if colon and not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"{word!r} is not cpu, gpu or gpu:N")
+    return (name, int(number)) if colon else name
+
+
+_SPEC = ("backend", "dimensions", "halo", "aligned_index", "layout", "byte_alignment", "padding", "device", "memory")
+
+
+def _plan(arguments: argparse.Namespace) -> None:
+    import gridbuf
+    from gridbuf import explain
+
+    spec = {name: value for name in _SPEC if (value := getattr(arguments, name)) is not None}
+    try:
+        plan = gridbuf.plan(tuple(arguments.shape), arguments.dtype, **spec)
+    except (TypeError, ValueError, RuntimeError, ImportError, MemoryError) as error:
+        raise UsageError(str(error)) from error
+    print(explain.text(plan, halo=arguments.halo))

@@ -1,0 +1,131 @@
+"""One stencil on several kinds of arrays, taking turns, so that what disturbs one disturbs all."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import gridbuf as gb
+from gridbuf.demo.stencils import COEFFICIENT, HALO
+
+GRIDBUF, GT4PY, PLAIN = "gridbuf Field", "gt4py.storage", "plain C order"
+ROUNDS = 20
+
+
+@dataclass
+class Contender:
+    """Two buffers of one kind that a stencil swaps between, and what it took.
+
+    `keywords` is what the stencil call must be told about these arrays: nothing for a Field.
+    """
+
+    kind: str
+    now: Any
+    after: Any
+    keywords: dict[str, Any] = field(default_factory=dict)
+    round_seconds: list[float] = field(default_factory=list)
+
+    def run(self, stencil: Callable[..., None], steps: int) -> None:
+        """Take some steps."""
+        for _ in range(steps):
+            stencil(self.now, self.after, COEFFICIENT, **self.keywords)
+            self.now, self.after = self.after, self.now
+
+    def warm_up(self, stencil: Callable[..., None]) -> None:
+        """Touch every page and load all code without changing a value: a step with coefficient zero is a copy."""
+        for _ in range(2):
+            stencil(self.now, self.after, 0.0, **self.keywords)
+            stencil(self.after, self.now, 0.0, **self.keywords)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one kind of array did on one backend.
+
+    Attributes
+    ----------
+    plan : gridbuf.Plan
+        Read back from the array.
+    alignment : int
+        The largest power of two that divides the address of the domain's first element.
+    ms_per_step, speedup : float
+        The median over the rounds of the time, and of the plain array's time over this one's
+        in the same round.
+    unrest : float
+        The median over the best round: 1 on an idle machine.
+    error : float
+        Against the NumPy reference, at the worst point.
+    """
+
+    backend: str
+    kind: str
+    plan: Any
+    alignment: int
+    ms_per_step: float
+    speedup: float
+    unrest: float
+    error: float
+
+
+def contenders(values: NDArray[np.float64], backend: str) -> list[Contender]:
+    """Each kind of array with the same values, laid out for a backend where the kind can be."""
+    from gt4py import storage
+
+    origin = (HALO, HALO, 0)
+    ours = gb.Field.from_array(values, dims="IJK", halo=origin, backend=backend)
+    theirs = [storage.from_array(values, dtype=values.dtype, backend=backend, aligned_index=origin) for _ in range(2)]
+    told = {"origin": origin}
+    return [
+        Contender(GRIDBUF, ours, ours.copy()),
+        Contender(GT4PY, theirs[0], theirs[1], told),
+        Contender(PLAIN, values.copy(), values.copy(), told),
+    ]
+
+
+def race(stencil: Callable[..., None], entered: Sequence[Contender], steps: int, *, advance: Callable[[int], Any]) -> None:
+    """Let each contender take `steps` steps, in rounds, and not always in the same order."""
+    for contender in entered:
+        contender.warm_up(stencil)
+    done = 0
+    for number in range(min(ROUNDS, steps)):
+        target = steps * (number + 1) // min(ROUNDS, steps)
+        first = number % len(entered)
+        for contender in [*entered[first:], *entered[:first]]:
+            start = perf_counter()
+            contender.run(stencil, target - done)
+            contender.round_seconds.append((perf_counter() - start) / (target - done))
+            advance(target - done)
+        done = target
+
+
+def score(backend: str, entered: Sequence[Contender], error_of: Callable[[NDArray[Any]], float]) -> list[Score]:
+    """What a race says of each contender; `error_of` compares a result with the reference."""
+    plain = next(c for c in entered if c.kind == PLAIN)
+    scores = []
+    for contender in entered:
+        array = gb.as_numpy(contender.now, "IJK")
+        own = contender.round_seconds
+        ratios = [p / o for p, o in zip(plain.round_seconds, own, strict=True)]
+        scores.append(
+            Score(
+                backend,
+                contender.kind,
+                gb.Plan.of(contender.now),
+                address_alignment(array[HALO:, HALO:]),
+                1e3 * median(own),
+                median(ratios),
+                median(own) / min(own),
+                error_of(array),
+            )
+        )
+    return scores
+
+
+def address_alignment(array: NDArray[Any]) -> int:
+    """The largest power of two, up to a page, that divides an array's address."""
+    address = array.ctypes.data | 4096
+    return address & -address

@@ -1,0 +1,116 @@
+/* statistics.c: gridbuf.memory: counters, limits, and who holds what. */
+#include "field.h"
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int gb_tracing;
+
+void gb_trace(void *data) {
+    PyFrameObject *frame = PyEval_GetFrame();   /* borrowed */
+    if (!frame) return;
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame), *name = PyObject_GetAttrString(code, "co_filename");
+    PyObject *text = name ? PyUnicode_FromFormat("%U:%d", name, PyFrame_GetLineNumber(frame)) : NULL;
+    const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    if (utf8) gb_set_note(data, strdup(utf8));
+    PyErr_Clear();   /* a trace that cannot be made is no reason to fail */
+    Py_XDECREF(text);
+    Py_XDECREF(name);
+    Py_DECREF(code);
+}
+
+void gb_trace_init(void) {
+    const char *trace = getenv("GRIDBUF_TRACE"), *debug = getenv("GRIDBUF_DEBUG");   /* which tells where as well */
+    gb_tracing = (trace && strcmp(trace, "1") == 0) || (debug && strcmp(debug, "1") == 0);
+}
+
+/* [(id, bytes, age in s, address, where or None, plan or None)], largest first. */
+PyObject *gb_memory_live(PyObject *self, PyObject *number) {
+    int64_t room;
+    if (gb_int64(number, "n", "an int", &room) < 0) return NULL;
+    if (room < 0 || room > 1 << 20) return PyErr_Format(PyExc_ValueError, "n: %R is not allowed; give 0 to 2**20", number);
+    gb_drain();
+    gb_live *blocks = malloc((size_t)(room + 1) * sizeof *blocks);
+    if (!blocks) return PyErr_NoMemory();
+    int64_t n = gb_live_blocks(blocks, room);
+    PyObject *list = PyList_New(0);
+    for (int64_t i = 0; list && i < n; i++) {
+        gb_live *b = &blocks[i];
+        gb_plan_object *plan = gb_plan_by_number(b->plan);
+        PyObject *entry = Py_BuildValue("(KLLNzN)", (unsigned long long)b->id, (long long)b->bytes, (long long)b->age,
+                                        PyLong_FromVoidPtr((void *)b->data), b->note[0] ? b->note : NULL,
+                                        Py_NewRef(plan ? (PyObject *)plan : Py_None));
+        if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
+        Py_XDECREF(entry);
+    }
+    free(blocks);
+    return list;
+}
+
+/* The block an object's memory lies in: of a Field, an array of ours, or a view of one. */
+static const void *block_of(PyObject *obj) {
+    while (obj) {
+        if (gb_is_field(obj)) {
+            gb_field *f = (gb_field *)obj;
+            if (f->block) return f->block;
+            obj = f->owner;
+        } else if (PyArray_Check(obj)) {
+            PyArrayObject_fields *a = (PyArrayObject_fields *)obj;
+            if (a->mem_handler == gb_handler && (a->flags & NPY_ARRAY_OWNDATA)) return a->data;
+            obj = a->base;
+        } else {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+PyObject *gb_memory_id(PyObject *self, PyObject *obj) {
+    const void *block = block_of(obj);
+    if (!block) Py_RETURN_NONE;
+    return PyLong_FromUnsignedLongLong(gb_block_id(block));
+}
+
+PyObject *gb_memory_stats(PyObject *self, PyObject *none) {
+    gb_drain();
+    gb_heap_stats s;
+    gb_get_stats(&s);
+    PyObject *limit = s.limit < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(s.limit);
+    if (!limit) return NULL;
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:N}", "live_bytes", (long long)s.live_bytes, "cached_bytes",
+                         (long long)s.cached_bytes, "peak_bytes", (long long)s.peak_bytes, "live_buffers",
+                         (long long)s.live_buffers, "allocations", (long long)s.allocations, "hits",
+                         (long long)s.hits, "misses", (long long)s.misses, "limit", limit);
+}
+
+PyObject *gb_memory_trim(PyObject *self, PyObject *none) {
+    gb_drain();
+    int64_t bytes;
+    Py_BEGIN_ALLOW_THREADS
+    bytes = gb_trim(0);
+    Py_END_ALLOW_THREADS
+    return PyLong_FromLongLong(bytes);
+}
+
+PyObject *gb_memory_set_limit(PyObject *self, PyObject *limit) {
+    if (limit == Py_None) {
+        gb_set_limit(-1);
+        Py_RETURN_NONE;
+    }
+    PyObject *number = PyNumber_Index(limit);
+    if (!number) {
+        PyErr_Format(PyExc_TypeError, "limit: expected an int (bytes) or None, got %R", limit);
+        return NULL;
+    }
+    int overflow;
+    long long bytes = PyLong_AsLongLongAndOverflow(number, &overflow);
+    Py_DECREF(number);
+    if (overflow > 0) bytes = INT64_MAX;
+    if (overflow < 0 || bytes < 0) {
+        PyErr_Format(PyExc_ValueError, "limit: %R bytes is not allowed; give 0 or more, or None for no limit", limit);
+        return NULL;
+    }
+    gb_set_limit(bytes);
+    Py_RETURN_NONE;
+}

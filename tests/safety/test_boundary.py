@@ -1,0 +1,110 @@
+"""What the library shows, what it leaves alone when loaded, and where its memory lies."""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gridbuf as gb
+import gridbuf._core
+
+LIBRARY = Path(gridbuf._core.__file__)
+
+
+def python(code: str, **env: str) -> str:
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **env}, timeout=120)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="nm is not installed")
+def test_the_library_exports_its_init_function_and_nothing_else() -> None:
+    symbols = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
+    assert [line.split()[-1] for line in symbols.splitlines()] == ["PyInit__core"]
+
+
+def test_the_library_needs_no_cuda_and_no_libpython() -> None:
+    needed = subprocess.run(["ldd", LIBRARY], capture_output=True, text=True).stdout
+    assert "cuda" not in needed and "libpython" not in needed
+
+
+def test_importing_loads_no_driver_and_keeps_the_limit_of_open_files() -> None:
+    code = (
+        "import resource; before = resource.getrlimit(resource.RLIMIT_NOFILE); import gridbuf; "
+        "assert resource.getrlimit(resource.RLIMIT_NOFILE) == before; "
+        "maps = open('/proc/self/maps').read(); assert 'libcuda' not in maps"
+    )
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    low = min(soft, 1024)
+    python(f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({low}, {hard})); {code}")
+
+
+def is_mapped(address: int) -> bool:
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        low, high = (int(x, 16) for x in line.split()[0].split("-"))
+        if low <= address < high:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("elements", [20_000, 1_000_000, 5_000_000])
+def test_array_memory_is_mapped_for_itself_and_not_part_of_the_go_heap(elements: int) -> None:
+    a, f = gb.empty((elements,)), gb.Field.zeros((elements,))
+    addresses = a.ctypes.data, f.numpy().ctypes.data
+    assert all(is_mapped(x) for x in addresses)
+    del a, f
+    gb.memory.trim()  # Go gives its heap back in its own time; a mapping of ours is gone at once
+    assert not any(is_mapped(x) for x in addresses)
+
+
+def test_a_host_field_has_no_cuda_array_interface() -> None:
+    f = gb.Field.zeros((2, 2))
+    assert not hasattr(f, "__cuda_array_interface__") and not hasattr(type(f), "__cuda_array_interface__")
+    assert type(f) is gb.HostField and isinstance(f, gb.Field)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error"),
+    [
+        ({"device": "gpu"}, "device: "),
+        ({"device": ("gpu", 1)}, "device: "),
+        ({"backend": "gt:gpu"}, "device: "),
+        ({"memory": "pinned"}, "memory: "),
+    ],
+)
+def test_devices_that_are_not_there_say_so_after_the_argument_errors(keywords: dict[str, object], error: str) -> None:
+    for make in (gb.empty, gb.Field.empty):
+        with pytest.raises(RuntimeError, match=error):
+            make((3, 4), **keywords)
+        with pytest.raises(ValueError, match="halo"):
+            make((3, 4), halo=(2, 9), **keywords)
+
+
+def test_a_megabyte_of_elements_beyond_two_gib_is_planned_with_64_bits() -> None:
+    p = gb.plan((1 << 16, 1 << 16, 4), np.float64, backend="gt:cpu_ifirst")
+    assert p.nbytes == 1 << 37 and p.strides == (8, 1 << 19, 1 << 35)
+
+
+def test_signals_still_reach_python() -> None:
+    code = (
+        "import gridbuf as gb, os, signal, threading\n"
+        "gb.empty((3, 3))\n"
+        "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    while True: gb.zeros((100, 100))\n"
+        "except KeyboardInterrupt: print('interrupted')"
+    )
+    assert python(code) == "interrupted"
+    code = "import gridbuf, os\nr, w = os.pipe(); os.close(r)\ntry: os.write(w, b'x')\nexcept BrokenPipeError: print('broken')"
+    assert python(code) == "broken"
+    run = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", "import gridbuf, ctypes; ctypes.string_at(8)"],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode != 0 and "Segmentation fault" in run.stderr

@@ -1,0 +1,161 @@
+"""What a reviewer would otherwise have to look for in Go and C: the borders between Python, C and Go.
+
+Every rule takes the sources as {path: text} and returns "path: what is wrong"; each is shown a violation, too.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+Sources = dict[str, str]
+
+
+def without_comments(text: str) -> str:
+    """C or Go source without comments, except cgo's preambles and //export, which are code."""
+    text = re.sub(r"^// ?(?=#include|export)|^//(?=export )", "//", text, flags=re.MULTILINE)
+    return re.sub(r"/\*.*?\*/|(?<![:\"])//(?!#include|export )[^\n]*", "", text, flags=re.DOTALL)
+
+
+def sources(root: Path = ROOT) -> Sources:
+    """Every Go and C file of the rooms; tests and what tools keep in hidden or vendored folders are left out."""
+    found = {}
+    for room in (path for path in root.iterdir() if path.is_dir() and path.name[0] != "." and path.name != "build"):
+        for path in room.rglob("*"):
+            if path.suffix in {".go", ".c", ".h"} and "testdata" not in path.parts and "_test.go" not in path.name:
+                found[path.relative_to(root).as_posix()] = without_comments(path.read_text())
+    return found
+
+
+def exports(files: Sources) -> list[str]:
+    """Every //export lies in bridge/ and its body is one call of the guard."""
+    wrong = []
+    for path, text in files.items():
+        for match in re.finditer(r"^//export (\w+)\n(.*?)^(?=//export|\Z)", text + "\n", flags=re.MULTILINE | re.DOTALL):
+            name, body = match[1], match[2]
+            if not path.startswith("bridge/"):
+                wrong.append(f"{path}: {name} is exported outside bridge/")
+            if not re.match(rf"func {name}\(.*?\) C\.int \{{\s*return guard\(e, ", body, flags=re.DOTALL):
+                wrong.append(f"{path}: {name} does not enter the guard first")
+    return wrong
+
+
+def python_header(files: Sources) -> list[str]:
+    """Python.h and NumPy's headers are included under pyext/ only: nothing else could be linked without Python."""
+    include = re.compile(r"#\s*include\s*[<\"](Python\.h|numpy/)")
+    return [
+        f"{path}: includes {m[1]}"
+        for path, text in files.items()
+        if not path.startswith("pyext/")
+        for m in include.finditer(text)
+    ]
+
+
+def entries(files: Sources) -> list[str]:
+    """pyext/ names a bridge function only as the call inside GB_ENTER_GO, which checks for a forked child."""
+    wrong = []
+    for path, text in files.items():
+        for match in re.finditer(r"\bgbridge_\w+", text if path.startswith("pyext/") else ""):
+            if not re.search(r"GB_ENTER_GO\(\s*[&\w>.-]+\s*,\s*$", text[: match.start()]):
+                wrong.append(f"{path}: {match[0]} is not called through GB_ENTER_GO")
+    return wrong
+
+
+def signals(files: Sources) -> list[str]:
+    """Nothing imports os/signal, which would take signals away from Python."""
+    return [f"{path}: imports os/signal" for path, text in files.items() if path.endswith(".go") and '"os/signal"' in text]
+
+
+STARTS = re.compile(r"(?:^\s*go |\.Go\(|\bAfterFunc\([^\n]*?, )(?:func\b[^{]*\{|[\w.]*?(\w+)[()])", flags=re.MULTILINE)
+
+
+def goroutines(files: Sources) -> list[str]:
+    """Every goroutine starts with a deferred recover: a panic in one ends the process."""
+    code = {path: text for path, text in files.items() if path.endswith(".go")}
+    bodies = {
+        m[1]: m[2] for text in code.values() for m in re.finditer(r"^func (?:\([^)]*\) )?(\w+)\(.*?\{(.*?)^\}", text, re.M | re.S)
+    }
+    bodies |= {
+        m[1]: m[2] for text in code.values() for m in re.finditer(r"^func (?:\([^)]*\) )?(\w+)\([^\n]*\{(.*)\}$", text, re.M)
+    }
+
+    def recovers(body: str) -> bool:
+        deferred = re.match(r"\s*defer (?:func\(\) \{(.*?\brecover\(\))|[\w.]*?(\w+)\()", body, flags=re.DOTALL)
+        return deferred is not None and (deferred[1] is not None or "recover()" in bodies.get(deferred[2], ""))
+
+    wrong = []
+    for path, text in code.items():
+        for match in STARTS.finditer(text):
+            if not recovers(bodies.get(match[1], "") if match[1] else text[match.end() :]):
+                wrong.append(f"{path}: go {match[1] or 'func'} does not start with a deferred recover")
+    return wrong
+
+
+RULES = [exports, python_header, entries, signals, goroutines]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_sources_keep(rule: Callable[[Sources], list[str]]) -> None:
+    files = sources()
+    assert {"bridge/exports.go", "pyext/go.h", "alloc/heap.c"} <= set(files)
+    assert rule(files) == []
+
+
+GUARDED = "//export gbridge_x\nfunc gbridge_x(e *C.gb_error) C.int {\n\treturn guard(e, func() error { return nil })\n}\n"
+WRONG = [
+    (exports, "alloc/a.go", GUARDED),
+    (exports, "bridge/a.go", GUARDED + "\n//export gbridge_y\nfunc gbridge_y() C.int { return 0 }\n"),
+    (exports, "bridge/a.go", GUARDED.replace("return guard", "prepare()\n\treturn guard")),
+    (python_header, "alloc/a.h", '#include "Python.h"\n'),
+    (python_header, "alloc/a.go", 'package alloc\n\n// #include <Python.h>\nimport "C"\n'),
+    (python_header, "dlpack/a.c", "#  include <numpy/arrayobject.h>\n"),
+    (entries, "pyext/a.c", "int f(void) { return gbridge_x(&e); }"),
+    (entries, "pyext/a.c", "int f(void) { return GB_ENTER_GO(&e, gbridge_x(&e)) < 0 || gbridge_y(&e); }"),
+    (entries, "pyext/a.c", "static int (*f)(gb_error *) = gbridge_x;"),
+    (signals, "alloc/a.go", 'import (\n\t"os/signal"\n)\n'),
+    (goroutines, "alloc/a.go", "func f() {\n\tgo func() {\n\t\twork()\n\t}()\n}\n"),
+    (
+        goroutines,
+        "alloc/a.go",
+        "func f() {\n\tgo func(n int) {\n\t\tdefer done()\n\t}(1)\n}\n\nfunc done() { wait.Done() }\n",
+    ),
+    (
+        goroutines,
+        "alloc/a.go",
+        "func f() {\n\tgo p.work(1)\n}\n\nfunc (p *pool) work(n int) {\n\tn++\n\tdefer func() { recover() }()\n}\n",
+    ),
+    (goroutines, "alloc/a.go", "func f() {\n\tgo elsewhere()\n}\n"),
+    (goroutines, "alloc/a.go", "func f() {\n\tgroup.Go(func() {\n\t\twork()\n\t})\n}\n"),
+    (goroutines, "alloc/a.go", "func f() {\n\ttime.AfterFunc(time.Second, work)\n}\n\nfunc work() { n++ }\n"),
+]
+RIGHT = [
+    (exports, "bridge/a.go", GUARDED + GUARDED.replace("{\n\treturn", "{ return").replace("_x", "_y")),
+    (python_header, "pyext/a.h", "#include <Python.h>\n"),
+    (python_header, "alloc/a.c", "/* #include <Python.h> is what this file must not do */\n"),
+    (entries, "pyext/a.c", "if (GB_ENTER_GO(&e,\n                gbridge_x(&e)) < 0) return -1; /* gbridge_x(&e) */"),
+    (entries, "bridge/bridge.h", "int gbridge_x(gb_error *e);"),
+    (signals, "alloc/a.go", "// no os/signal here\n"),
+    (
+        goroutines,
+        "alloc/a.go",
+        "func f() {\n\tgo func() {\n\t\tdefer func() {\n\t\t\tif r := recover(); r != nil {\n\t\t\t}\n\t\t}()\n\t}()\n}\n",
+    ),
+    (
+        goroutines,
+        "alloc/a.go",
+        "func f() {\n\tgo p.work(1)\n}\n\nfunc (p *pool) work(n int) {\n\tdefer p.caught()\n}\n\nfunc (p *pool) caught() { recover() }\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), WRONG)
+def test_a_violation_is_found(rule: Callable[[Sources], list[str]], path: str, text: str) -> None:
+    found = rule({path: without_comments(text)})
+    assert len(found) == 1 and found[0].startswith(path)
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), RIGHT)
+def test_what_is_right_is_left_alone(rule: Callable[[Sources], list[str]], path: str, text: str) -> None:
+    assert rule({path: without_comments(text)}) == []

@@ -1,0 +1,165 @@
+/* casts.h: conversions between element types with the values of NumPy's astype: C's conversions, with bool as "not
+ * zero", complex to real by dropping the imaginary part, and float16 rounded once, to nearest even. A float that no
+ * integer of the target can hold (and NaN) gives what the processor gives, as in NumPy; the value is not defined. */
+#ifndef GRIDBUF_CASTS_H
+#define GRIDBUF_CASTS_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* Arrays need not be aligned. */
+#define ANYWHERE __attribute__((aligned(1), may_alias))
+typedef uint8_t T_BOOL ANYWHERE;
+typedef int8_t T_I8 ANYWHERE;
+typedef int16_t T_I16 ANYWHERE;
+typedef int32_t T_I32 ANYWHERE;
+typedef int64_t T_I64 ANYWHERE;
+typedef uint8_t T_U8 ANYWHERE;
+typedef uint16_t T_U16 ANYWHERE;
+typedef uint32_t T_U32 ANYWHERE;
+typedef uint64_t T_U64 ANYWHERE;
+typedef uint16_t T_F16 ANYWHERE;
+typedef float T_F32 ANYWHERE;
+typedef double T_F64 ANYWHERE;
+typedef struct ANYWHERE { T_F32 re, im; } T_C64;
+typedef struct ANYWHERE { T_F64 re, im; } T_C128;
+
+static inline float as_float(uint32_t bits) {
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+/* Written without branches so that the compiler makes vectors of it. A subnormal half is made normal by an addition
+ * whose rounding is the rounding wanted. */
+static inline float half_to_float(uint16_t h) {
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = (uint32_t)(h & 0x7fff) << 13;
+    float small = as_float(magnitude + (113u << 23)) - as_float(113u << 23);
+    uint32_t small_bits;
+    memcpy(&small_bits, &small, 4);
+    uint32_t normal = magnitude + (112u << 23);
+    uint32_t special = magnitude | 0x7f800000u;
+    uint32_t bits = magnitude < 0x0400u << 13 ? small_bits : magnitude < 0x7c00u << 13 ? normal : special;
+    return as_float(bits | sign);
+}
+
+static inline uint16_t float_to_half(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+    float shifted = as_float(magnitude) + 0.5f;   /* one unit in the last place of 0.5 is the smallest half */
+    uint32_t small;
+    memcpy(&small, &shifted, 4);
+    small -= 0x3f000000u;
+    uint32_t normal = (magnitude - 0x38000000u + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    uint32_t special = magnitude > 0x7f800000u ? 0x7e00 : 0x7c00;
+    uint32_t half = magnitude < 0x38800000u ? small : magnitude < 0x47800000u ? normal : special;
+    return (uint16_t)(half | sign);
+}
+
+static inline uint16_t double_to_half(double f) {
+    uint64_t bits;
+    memcpy(&bits, &f, 8);
+    uint64_t sign = bits >> 48 & 0x8000, magnitude = bits & INT64_MAX;
+    double value;
+    memcpy(&value, &magnitude, 8);
+    double shifted = value + 268435456.0;   /* 2^28: its last place is the smallest half */
+    uint64_t small;
+    memcpy(&small, &shifted, 8);
+    small -= 0x41b0000000000000u;
+    uint64_t normal = (magnitude - 0x3f00000000000000u + 0x1ffffffffffu + (magnitude >> 42 & 1)) >> 42;
+    uint64_t special = magnitude > 0x7ff0000000000000u ? 0x7e00 : 0x7c00;
+    uint64_t half = magnitude < 0x3f10000000000000u ? small : magnitude < 0x40f0000000000000u ? normal : special;
+    return (uint16_t)(half | sign);
+}
+
+/* Reading: the value, whether it is zero, the imaginary part. */
+#define REAL_BOOL(x) ((uint8_t)((x) != 0))
+#define REAL_I8(x) (x)
+#define REAL_I16(x) (x)
+#define REAL_I32(x) (x)
+#define REAL_I64(x) (x)
+#define REAL_U8(x) (x)
+#define REAL_U16(x) (x)
+#define REAL_U32(x) (x)
+#define REAL_U64(x) (x)
+#define REAL_F16(x) half_to_float(x)
+#define REAL_F32(x) (x)
+#define REAL_F64(x) (x)
+#define REAL_C64(x) (x).re
+#define REAL_C128(x) (x).re
+#define TRUE_BOOL(x) ((x) != 0)
+#define TRUE_I8 TRUE_BOOL
+#define TRUE_I16 TRUE_BOOL
+#define TRUE_I32 TRUE_BOOL
+#define TRUE_I64 TRUE_BOOL
+#define TRUE_U8 TRUE_BOOL
+#define TRUE_U16 TRUE_BOOL
+#define TRUE_U32 TRUE_BOOL
+#define TRUE_U64 TRUE_BOOL
+#define TRUE_F16(x) (((x) & 0x7fff) != 0)
+#define TRUE_F32 TRUE_BOOL
+#define TRUE_F64 TRUE_BOOL
+#define TRUE_C64(x) (((x).re != 0) | ((x).im != 0))
+#define TRUE_C128 TRUE_C64
+#define IMAG_BOOL(x) 0
+#define IMAG_I8 IMAG_BOOL
+#define IMAG_I16 IMAG_BOOL
+#define IMAG_I32 IMAG_BOOL
+#define IMAG_I64 IMAG_BOOL
+#define IMAG_U8 IMAG_BOOL
+#define IMAG_U16 IMAG_BOOL
+#define IMAG_U32 IMAG_BOOL
+#define IMAG_U64 IMAG_BOOL
+#define IMAG_F16 IMAG_BOOL
+#define IMAG_F32 IMAG_BOOL
+#define IMAG_F64 IMAG_BOOL
+#define IMAG_C64(x) (x).im
+#define IMAG_C128(x) (x).im
+
+/* Writing. Integers become float16 by way of float, as in NumPy. */
+#define PUT_BOOL(d, S, x) d = TRUE_##S(x)
+#define PUT_I8(d, S, x) d = (int8_t)REAL_##S(x)
+#define PUT_I16(d, S, x) d = (int16_t)REAL_##S(x)
+#define PUT_I32(d, S, x) d = (int32_t)REAL_##S(x)
+#define PUT_I64(d, S, x) d = (int64_t)REAL_##S(x)
+#define PUT_U8(d, S, x) d = (uint8_t)REAL_##S(x)
+#define PUT_U16(d, S, x) d = (uint16_t)REAL_##S(x)
+#define PUT_U32(d, S, x) d = (uint32_t)REAL_##S(x)
+#define PUT_U64(d, S, x) d = (uint64_t)REAL_##S(x)
+#define PUT_F16(d, S, x) d = GB_##S == GB_F64 || GB_##S == GB_C128 ? double_to_half((double)REAL_##S(x)) : float_to_half((float)REAL_##S(x))
+#define PUT_F32(d, S, x) d = (float)REAL_##S(x)
+#define PUT_F64(d, S, x) d = (double)REAL_##S(x)
+#define PUT_C64(d, S, x) d.re = (float)REAL_##S(x), d.im = (float)IMAG_##S(x)
+#define PUT_C128(d, S, x) d.re = (double)REAL_##S(x), d.im = (double)IMAG_##S(x)
+
+#define DEFINE_CAST(D, S)                                                                              \
+    static void D##_from_##S(void *restrict to, const void *restrict from, int64_t n) {                 \
+        T_##D *restrict d = to;                                                                         \
+        const T_##S *restrict s = from;                                                                 \
+        for (int64_t i = 0; i < n; i++) PUT_##D(d[i], S, s[i]);                                         \
+    }
+#define CAST_ENTRY(D, S) [GB_##D][GB_##S] = D##_from_##S,
+
+/* Every pair of two different types. */
+#define EACH_PAIR(X)                                                                                       \
+    TO(BOOL, SKIP, X, X, X, X, X, X, X, X, X, X, X, X, X)                                                  \
+    TO(I8, X, SKIP, X, X, X, X, X, X, X, X, X, X, X, X)                                                    \
+    TO(I16, X, X, SKIP, X, X, X, X, X, X, X, X, X, X, X)                                                   \
+    TO(I32, X, X, X, SKIP, X, X, X, X, X, X, X, X, X, X)                                                   \
+    TO(I64, X, X, X, X, SKIP, X, X, X, X, X, X, X, X, X)                                                   \
+    TO(U8, X, X, X, X, X, SKIP, X, X, X, X, X, X, X, X)                                                    \
+    TO(U16, X, X, X, X, X, X, SKIP, X, X, X, X, X, X, X)                                                   \
+    TO(U32, X, X, X, X, X, X, X, SKIP, X, X, X, X, X, X)                                                   \
+    TO(U64, X, X, X, X, X, X, X, X, SKIP, X, X, X, X, X)                                                   \
+    TO(F16, X, X, X, X, X, X, X, X, X, SKIP, X, X, X, X)                                                   \
+    TO(F32, X, X, X, X, X, X, X, X, X, X, SKIP, X, X, X)                                                   \
+    TO(F64, X, X, X, X, X, X, X, X, X, X, X, SKIP, X, X)                                                   \
+    TO(C64, X, X, X, X, X, X, X, X, X, X, X, X, SKIP, X)                                                   \
+    TO(C128, X, X, X, X, X, X, X, X, X, X, X, X, X, SKIP)
+#define SKIP(D, S)
+#define TO(D, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14)                                \
+    x1(D, BOOL) x2(D, I8) x3(D, I16) x4(D, I32) x5(D, I64) x6(D, U8) x7(D, U16) x8(D, U32) x9(D, U64)        \
+    x10(D, F16) x11(D, F32) x12(D, F64) x13(D, C64) x14(D, C128)
+
+#endif

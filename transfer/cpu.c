@@ -1,0 +1,54 @@
+/* cpu.c: which kernels this processor runs, and how large its last cache is. */
+#include "kernels.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const gb_kernels gb_kernels_plain, gb_kernels_avx2, gb_kernels_avx512;
+
+const gb_kernels *gb_best = &gb_kernels_plain;
+static int64_t cache = 32 << 20;
+
+static const gb_kernels *known(int i) {
+    switch (i) {
+    case 0: return &gb_kernels_plain;
+#ifdef __x86_64__
+    case 1: return __builtin_cpu_supports("avx2") ? &gb_kernels_avx2 : NULL;
+    case 2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+                   ? &gb_kernels_avx512 : NULL;
+#endif
+    }
+    return NULL;
+}
+
+__attribute__((constructor)) static void look(void) {
+#ifdef __x86_64__
+    __builtin_cpu_init();
+#endif
+    for (int i = 0; i < 3; i++)
+        if (known(i)) gb_best = known(i);
+    long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (bytes > 1 << 20) cache = bytes;
+}
+
+int64_t gb_shared_cache(void) { return cache; }
+
+void gb_stream_fence(void) {
+#ifdef __x86_64__
+    __builtin_ia32_sfence();
+#endif
+}
+
+const char *gb_kernels_name(void) { return gb_best->name; }
+
+int gb_kernels_use(const char *name) {
+    for (int i = 0; i < 3; i++)
+        if (known(i) && (strcmp(name, known(i)->name) == 0 || (i == 0 && strcmp(name, "plain") == 0))) {
+            gb_best = known(i);
+            return 0;
+        }
+    return -1;
+}

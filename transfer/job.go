@@ -1,0 +1,146 @@
+package transfer
+
+// #include <stdlib.h>
+// #include "transfer.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unsafe"
+)
+
+// Job is a copy or a fill that can be run a little at a time. It must be closed.
+type Job struct {
+	task *C.gb_task
+}
+
+// ErrNoMemory says that there was no memory for a temporary.
+var ErrNoMemory = errors.New("no memory for the temporary that overlapping views need")
+
+func newJob(dst *View) (*Job, error) {
+	task := (*C.gb_task)(C.calloc(1, C.sizeof_gb_task))
+	if task == nil {
+		return nil, ErrNoMemory
+	}
+	n := len(dst.Shape)
+	copy(unsafe.Slice((*int64)(&task.shape[0]), n), dst.Shape)
+	copy(unsafe.Slice((*int64)(&task.dst_strides[0]), n), dst.Strides)
+	task.dst = C.gb_view{
+		data: (*C.char)(dst.Data), itemsize: C.int64_t(dst.itemSize()), _type: C.int32_t(dst.Type), ndim: C.int32_t(n),
+		shape: &task.shape[0], strides: &task.dst_strides[0],
+	}
+	return &Job{task}, nil
+}
+
+func planned(job *Job, rc C.int, dst, src Type) (*Job, error) {
+	if rc == C.GB_COPY_OK {
+		return job, nil
+	}
+	job.Close()
+	switch rc {
+	case C.GB_COPY_NO_MEMORY:
+		return nil, ErrNoMemory
+	case C.GB_COPY_NO_CAST:
+		return nil, fmt.Errorf("src: elements of type %v do not convert to %v of dst", src, dst)
+	}
+	return nil, errors.New("dst: the shape has more elements than 64 bits can count")
+}
+
+// PlanCopy prepares the copying of src into dst, which have the same shape.
+func PlanCopy(dst, src View) (*Job, error) {
+	if err := errors.Join(dst.check("dst"), src.check("src")); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(dst.Shape, src.Shape) {
+		return nil, fmt.Errorf("src: shape %v; dst has %v (give repeated indices a stride of 0)", src.Shape, dst.Shape)
+	}
+	job, err := newJob(&dst)
+	if err != nil {
+		return nil, err
+	}
+	task := job.task
+	copy(unsafe.Slice((*int64)(&task.src_strides[0]), len(src.Strides)), src.Strides)
+	task.src = C.gb_view{
+		data: (*C.char)(src.Data), itemsize: C.int64_t(src.itemSize()), _type: C.int32_t(src.Type), ndim: task.dst.ndim,
+		shape: &task.shape[0], strides: &task.src_strides[0],
+	}
+	return planned(job, C.gb_copy_plan(&task.copy, &task.dst, &task.src), dst.Type, src.Type)
+}
+
+// PlanFill prepares setting every element of dst to value: a bool, an integer, a
+// float or a complex number, or the bytes of an element of dst.
+func PlanFill(dst View, value any) (*Job, error) {
+	if err := dst.check("dst"); err != nil {
+		return nil, err
+	}
+	if raw, ok := value.([]byte); ok && int64(len(raw)) != dst.itemSize() {
+		return nil, fmt.Errorf("value: %d bytes; an element of dst has %d", len(raw), dst.itemSize())
+	}
+	job, err := newJob(&dst)
+	if err != nil {
+		return nil, err
+	}
+	task := job.task
+	kind, size, at := Raw, dst.itemSize(), unsafe.Pointer(&task.value[0])
+	if raw, ok := value.([]byte); ok {
+		kind = dst.Type
+		at = C.CBytes(raw)
+		defer C.free(at)
+	} else if kind = scalar(at, value); kind == Raw {
+		job.Close()
+		return nil, fmt.Errorf("value: %T is not a number, and not the bytes of an element", value)
+	} else {
+		size = kind.Size()
+	}
+	return planned(job, C.gb_fill_plan(&task.copy, &task.dst, at, C.int(kind), C.int64_t(size)), dst.Type, kind)
+}
+
+// scalar writes a Go number and says what it is.
+func scalar(at unsafe.Pointer, value any) Type {
+	switch v := value.(type) {
+	case bool:
+		*(*bool)(at) = v
+		return Bool
+	case int:
+		*(*int64)(at) = int64(v)
+		return Int64
+	case int64:
+		*(*int64)(at) = v
+		return Int64
+	case uint64:
+		*(*uint64)(at) = v
+		return Uint64
+	case float32:
+		*(*float32)(at) = v
+		return Float32
+	case float64:
+		*(*float64)(at) = v
+		return Float64
+	case complex128:
+		*(*complex128)(at) = v
+		return Complex128
+	}
+	return Raw
+}
+
+// Run goes on with the job for about as long as the budget says, on as many threads
+// as it is worth, and reports whether it is done. After an error the contents of the
+// target are undefined and the job cannot go on.
+func (j *Job) Run(budget time.Duration) (done bool, err error) {
+	return Resume(unsafe.Pointer(&j.task.copy), budget)
+}
+
+// Progress is how much of the job is done, from 0 to 1.
+func (j *Job) Progress() float64 { return float64(C.gb_copy_progress(&j.task.copy)) }
+
+// Close gives back what the job holds. The zero Job and a closed one may be closed.
+func (j *Job) Close() {
+	if j.task != nil {
+		C.gb_copy_done(&j.task.copy)
+		C.free(unsafe.Pointer(j.task))
+		j.task = nil
+	}
+}

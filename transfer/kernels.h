@@ -1,0 +1,25 @@
+/* kernels.h: the inner loops, compiled once per instruction set (kernels_body.h). */
+#ifndef GRIDBUF_KERNELS_H
+#define GRIDBUF_KERNELS_H
+
+#include "transfer.h"
+
+/* Reads n_a runs of n_b neighbouring elements, the i-th from src + at[i], and writes them transposed: element j of
+ * run i to out + j * pitch + i * itemsize. */
+typedef void (*gb_transpose_fn)(char *out, int64_t pitch, const char *src, const int64_t *at, int64_t n_a, int64_t n_b);
+
+typedef struct gb_kernels {
+    const char *name;
+    gb_transpose_fn transpose[5];                             /* by log2 of the itemsize, 1 to 16 */
+    void (*copy)(char *dst, const char *src, int64_t bytes);
+    void (*stream)(char *dst, const char *src, int64_t bytes);   /* past the caches */
+    void (*fill)(char *dst, const char *value, int64_t bytes);   /* a value of 64 bytes, repeated; also the first part of it */
+    void (*fill_stream)(char *dst, const char *value, int64_t bytes);
+    gb_cast_fn (*cast)[GB_TYPES];                             /* [to][from]; NULL on the diagonal */
+} gb_kernels;
+
+extern const gb_kernels *gb_best;     /* set once, before main */
+int64_t gb_shared_cache(void);        /* bytes of the last cache level */
+void gb_stream_fence(void);           /* streamed stores become visible before what follows */
+
+#endif

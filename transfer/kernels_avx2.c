@@ -1,0 +1,15 @@
+/* kernels_avx2.c: the kernels for x86-64 with AVX2. */
+#if defined(__x86_64__)
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC target("avx2")
+#endif
+#define GB_VECTOR 32
+#define GB_NAME "avx2"
+#define GB_KERNELS gb_kernels_avx2
+#include "kernels_body.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+#endif

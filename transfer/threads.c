@@ -1,0 +1,45 @@
+/* threads.c: how many threads, and from what size on they pay. */
+#define _GNU_SOURCE
+#include "job.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int chosen;   /* 0: not set */
+
+static int cores(void) {
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
+int gb_threads(void) {
+    int n = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
+    if (n > 0) return n;
+    const char *wish = getenv("GRIDBUF_NUM_THREADS");
+    n = wish ? atoi(wish) : 0;
+    return n > 0 ? n : cores();
+}
+
+void gb_set_threads(int n) { __atomic_store_n(&chosen, n, __ATOMIC_RELAXED); }
+
+/* Waking a thread costs 10 to 50 us; a job of less than some 100 us stays on one. Dense moves and fills run
+ * at the speed of the caches, the others at half of it. */
+int gb_job_threads(const gb_job *job) {
+    int64_t enough = job->kind == GB_MOVE || job->kind == GB_FILL ? 8 << 20 : 2 << 20;
+    if (job->ordered || job->bytes < enough) return 1;
+    int n = gb_threads();
+    int64_t most = job->bytes / (enough / 2);
+    return most < n ? (int)most : n;
+}
+
+#define BATCH (512 << 10)   /* bytes read and written between two looks at the clock */
+
+int64_t gb_job_batch(const gb_job *job) {
+    int64_t tile = job->tiles ? job->bytes / job->tiles : 1;
+    return tile >= BATCH ? 1 : BATCH / (tile + 1) + 1;
+}
