@@ -4,9 +4,11 @@ package bridge
 import "C"
 
 import (
+	"time"
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/transfer"
 )
 
 // The first call: it waits until Go's runtime has started.
@@ -42,4 +44,9 @@ func gbridge_backends(names *C.char, room C.int64_t, e *C.gb_error) C.int {
 //export gbridge_register
 func gbridge_register(name *C.char, p *C.gb_preset, e *C.gb_error) C.int {
 	return guard(e, func() error { return register(C.GoString(name), p) })
+}
+
+//export gbridge_copy
+func gbridge_copy(job unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { _, err := transfer.Resume(job, time.Duration(nanoseconds)); return err })
 }

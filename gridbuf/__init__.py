@@ -22,17 +22,20 @@ from gridbuf._core import (
     HostField,
     Plan,
     backends,
+    copyto,
     empty,
+    fill,
     full,
+    get_num_threads,
     ones,
     plan,
     register_backend,
+    set_num_threads,
     zeros,
 )
 from gridbuf.arrays import empty_like, from_array, full_like, ones_like, zeros_like
 from gridbuf.field import from_dlpack
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
-from gridbuf.transfer import copyto, fill, get_num_threads, set_num_threads
 
 __version__ = "0.1.0"
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.names import get_dims
-from gridbuf.transfer import copyto
 
 
 def _source(data: Any, device_data: Any) -> Any:
@@ -39,7 +38,7 @@ def _copy_values(target: Any, source: Any) -> None:
         raise TypeError(
             f"data: {own} does not convert to dtype {wanted} (same_kind); give dtype=None to keep the data's, or convert first"
         )
-    copyto(target, source, casting="same_kind")
+    _core.copyto(target, source)
 
 
 def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any) -> NDArray[Any]:

@@ -1,79 +1,49 @@
-"""Filling and copying host memory."""
+"""What the copying kernels leave to NumPy: sources that are no arrays, and dtypes that are not plain bytes."""
 
-import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from gridbuf import _core
 from gridbuf._wrap import host_array
 
-_threads: int | None = None
+Progress = Callable[[float], object] | None
 
 
-def copyto(dst: Any, src: Any, *, casting: str = "same_kind") -> None:
-    """Copy values from one buffer into another, whatever the strides.
-
-    Parameters
-    ----------
-    dst
-        A Field, an ndarray or anything with writable host memory.
-    src
-        Values that broadcast to dst's shape.
-    casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}
-        Which dtype conversions are allowed, as for np.copyto.
-
-    Raises
-    ------
-    TypeError
-        When the conversion is not allowed, or dst has no memory to write to.
-    ValueError
-        When src does not broadcast to dst, or dst is read-only.
-
-    Examples
-    --------
-    >>> import gridbuf as gb
-    >>> f = gb.Field.zeros((2, 3))
-    >>> gb.copyto(f, [1.0, 2.0, 3.0])
-    >>> float(f[1, 2])
-    3.0
-    """
-    source = host_array(src) if isinstance(src, np.ndarray) or hasattr(src, "__gt_origin__") else np.asarray(src)
-    np.copyto(host_array(dst), source, casting=casting)  # type: ignore[arg-type]
+def _plain(dtype: np.dtype[Any]) -> bool:
+    return not dtype.hasobject and dtype.itemsize > 0
 
 
-def fill(dst: Any, value: Any) -> None:
-    """Set every element of a Field, an ndarray or other writable host memory to value.
-
-    Examples
-    --------
-    >>> import gridbuf as gb
-    >>> a = gb.empty((2, 2))
-    >>> gb.fill(a, 7.0)
-    >>> float(a.sum())
-    28.0
-    """
-    host_array(dst)[...] = value
+def _source(src: Any) -> np.ndarray[Any, Any]:
+    if isinstance(src, np.ndarray) or hasattr(src, "__gt_origin__") or hasattr(src, "__dlpack__"):
+        return host_array(src)
+    return np.asarray(src)
 
 
-def get_num_threads() -> int:
-    """How many threads gridbuf uses: `set_num_threads`, else GRIDBUF_NUM_THREADS, else the cores this process may use."""
-    if _threads is not None:
-        return _threads
-    wanted = os.environ.get("GRIDBUF_NUM_THREADS", "")
-    return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else len(os.sched_getaffinity(0))
+def _copyto_any(dst: Any, src: Any, casting: Any, progress: Progress) -> None:
+    """`gridbuf.copyto` for whatever the kernels did not take."""
+    casting = casting or "same_kind"
+    target, scalar = host_array(dst), isinstance(src, (bool, int, float, complex, np.generic)) or np.ndim(src) == 0
+    source = src if scalar else _source(src)
+    if scalar and _plain(target.dtype):  # Python's numbers take dst's dtype, as NumPy's rules have it
+        value = np.empty((), target.dtype)
+        np.copyto(value, source, casting=casting)
+        _core.fill(target, value, progress=progress)
+    elif not scalar and (target is not dst or source is not src):
+        _core.copyto(target, source, casting=casting, progress=progress)
+    else:
+        np.copyto(target, source, casting=casting)
+        if progress is not None:
+            progress(1.0)
 
 
-def set_num_threads(n: int) -> None:
-    """Use n threads from now on.
-
-    Raises
-    ------
-    ValueError
-        When n is below 1.
-    """
-    global _threads
-    if not isinstance(n, int):
-        raise TypeError(f"n: expected an int, got {n!r}")
-    if n < 1:
-        raise ValueError(f"n: {n} threads are not possible; give 1 or more")
-    _threads = n
+def _fill_any(dst: Any, value: Any, progress: Progress) -> None:
+    """`gridbuf.fill` for whatever the kernels did not take."""
+    target = host_array(dst)
+    if target is not dst and _plain(target.dtype):
+        _core.fill(target, value, progress=progress)
+        return
+    target[...] = value
+    if progress is not None:
+        progress(1.0)

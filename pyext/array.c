@@ -1,5 +1,6 @@
 /* array.c: gridbuf.empty and its kin: exactly np.ndarray, laid out by a plan. */
 #include "array.h"
+#include "copying.h"
 #include "memory.h"
 
 #include <string.h>
@@ -21,14 +22,9 @@ int gb_plan_allocate(const gb_plan *plan, int zero, void **data) {
     int fresh;
     if (gb_allocate(&plan->want, data, &fresh) < 0) return -1;
     if (!zero || fresh || gb_zero(*data, plan->want.span) == 0) return 0;
-    if (plan->want.span < 1 << 14) {
-        memset(*data, 0, plan->want.span);
-        return 0;
-    }
-    Py_BEGIN_ALLOW_THREADS
-    memset(*data, 0, plan->want.span);
-    Py_END_ALLOW_THREADS
-    return 0;
+    if (gb_fill_zero(*data, plan->want.span) == 0) return 0;
+    gb_release(*data);   /* Ctrl-C */
+    return -1;
 }
 
 PyObject *gb_array_over(const gb_geometry *g, gb_dtype *dtype, void *data, int writable, PyObject *base) {
@@ -68,7 +64,7 @@ static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t
 }
 
 static PyObject *filled(PyObject *array, PyObject *value) {
-    if (array && PyArray_CopyObject((PyArrayObject *)array, value) < 0) Py_CLEAR(array);
+    if (array && gb_assign(array, value) < 0) Py_CLEAR(array);
     return array;
 }
 

@@ -151,4 +151,38 @@
     "full(shape, fill_value, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\n"         \
     "As `Field.empty`, filled with fill_value."
 
+#define DOC_COPYTO                                                                                            \
+    "copyto(dst, src, *, casting='same_kind', progress=None)\n--\n\n"                                         \
+    "Copy values from one buffer into another, whatever the strides, on all cores when that pays.\n\n"        \
+    "Parameters\n----------\n"                                                                                \
+    "dst\n    A Field, an ndarray or anything with writable host memory. Indices are matched by position.\n"  \
+    "src\n    Values that broadcast to dst's shape. They may overlap dst: the result is as if they had been\n" \
+    "    copied away first.\n"                                                                                \
+    "casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}\n"                                              \
+    "    Which dtype conversions are allowed, as for np.copyto.\n"                                            \
+    "progress : callable, optional\n"                                                                         \
+    "    Called every 20 ms or so with the part that is done, 0.0 to 1.0, and at the end with 1.0. An\n"      \
+    "    exception from it, or Ctrl-C, ends the copy; dst is then written in part.\n\n"                       \
+    "Raises\n------\n"                                                                                        \
+    "TypeError\n    When the conversion is not allowed, or dst has no memory to write to.\n"                  \
+    "ValueError\n    When src does not broadcast to dst, or dst is read-only.\n"                              \
+    "MemoryError\n    When overlapping arrays need a temporary and there is no memory for it.\n\n"             \
+    "Examples\n--------\n>>> import gridbuf as gb\n>>> f = gb.Field.zeros((2, 3))\n"                           \
+    ">>> gb.copyto(f, [1.0, 2.0, 3.0])\n>>> float(f[1, 2])\n3.0\n"
+
+#define DOC_FILL                                                                                              \
+    "fill(dst, value, *, progress=None)\n--\n\n"                                                              \
+    "Set every element of a Field, an ndarray or other writable host memory to one value.\n\n"                \
+    "The value is converted as by assignment; progress is as for `gridbuf.copyto`.\n\n"                       \
+    "Examples\n--------\n>>> import gridbuf as gb\n>>> a = gb.empty((2, 2))\n"                                 \
+    ">>> gb.fill(a, 7.0)\n>>> float(a.sum())\n28.0\n"
+
+#define DOC_GET_NUM_THREADS                                                                                   \
+    "get_num_threads()\n--\n\n"                                                                               \
+    "How many threads gridbuf uses: `set_num_threads`, else GRIDBUF_NUM_THREADS, else the cores this process may use.\n"
+
+#define DOC_SET_NUM_THREADS                                                                                   \
+    "set_num_threads(n, /)\n--\n\n"                                                                           \
+    "Use n threads from now on.\n\nRaises\n------\nValueError\n    When n is below 1.\n"
+
 #endif

@@ -1,6 +1,6 @@
 /* field_index.c: views of a Field: slices, integers, the domain, transposition.
  * Views share memory and keep what the indices mean; they need no Go. */
-#include "field.h"
+#include "copying.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,11 +142,26 @@ PyObject *gb_field_item(PyObject *self, Py_ssize_t i) {
     return result;
 }
 
+/* Values of an array or a Field into a part of this one, on all cores. 1: done; 0: NumPy has to; -1: an error. */
+static int copy_into(PyObject *self, PyObject *key, PyObject *value) {
+    gb_memory dst, src;
+    cut cuts[GB_MAXDIMS];
+    if (!gb_memory_of(value, &src) || src.view.ndim == 0) return 0;
+    int view = read_key((gb_field *)self, key, cuts);
+    if (view <= 0) return view;
+    PyObject *part = make_view((gb_field *)self, cuts);
+    int rc = part && gb_memory_of(part, &dst) ? gb_copy_memory(&dst, &src, NPY_UNSAFE_CASTING, NULL) : -1;
+    Py_XDECREF(part);
+    return rc;
+}
+
 int gb_field_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "elements of a Field cannot be deleted");
         return -1;
     }
+    int copied = copy_into(self, key, value);
+    if (copied) return copied < 0 ? -1 : 0;
     PyObject *array = gb_field_numpy(self, NULL);
     int rc = array ? PyObject_SetItem(array, key, value) : -1;
     Py_XDECREF(array);

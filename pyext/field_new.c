@@ -1,5 +1,5 @@
 /* field_new.c: making Fields: over fresh memory, over other memory, over a Field's. */
-#include "field.h"
+#include "copying.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,9 +93,7 @@ static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t
 }
 
 static PyObject *filled(PyObject *field, PyObject *value) {
-    PyObject *array = field ? gb_field_numpy(field, NULL) : NULL;
-    if (field && (!array || PyArray_CopyObject((PyArrayObject *)array, value) < 0)) Py_CLEAR(field);
-    Py_XDECREF(array);
+    if (field && gb_assign(field, value) < 0) Py_CLEAR(field);
     return field;
 }
 

@@ -16,4 +16,14 @@ int gb_raise(const gb_error *e);    /* raises what Go reported; -1 */
 #define GB_ENTER_GO(error, call) \
     (gb_forked ? gb_refuse_go() : ((error)->kind = 0, (error)->message[0] = 0, (call) == 0 ? 0 : gb_raise(error)))
 
+/* The same without the GIL, for work of more than some microseconds. */
+#define GB_ENTER_GO_UNLOCKED(error, call)                                              \
+    __extension__({                                                                    \
+        int rc_ = -2;                                                                  \
+        PyThreadState *state_ = PyEval_SaveThread();                                   \
+        if (!gb_forked) (error)->kind = 0, (error)->message[0] = 0, rc_ = (call);      \
+        PyEval_RestoreThread(state_);                                                  \
+        rc_ == 0 ? 0 : rc_ == -2 ? gb_refuse_go() : gb_raise(error);                   \
+    })
+
 #endif

@@ -1,6 +1,7 @@
 /* module.c: gridbuf._core, the functions and types that gridbuf re-exports. */
 #define GB_IMPORTS_NUMPY
 #include "array.h"
+#include "copying.h"
 #include "docs.h"
 #include "field.h"
 #include "memory.h"
@@ -20,6 +21,10 @@ static PyMethodDef methods[] = {
     {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
     {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
     {"empty_elements", (PyCFunction)(void *)gb_empty_elements, FAST, NULL},
+    {"copyto", (PyCFunction)(void *)gb_copyto, FAST, DOC_COPYTO},
+    {"fill", (PyCFunction)(void *)gb_fill_py, FAST, DOC_FILL},
+    {"get_num_threads", gb_get_num_threads, METH_NOARGS, DOC_GET_NUM_THREADS},
+    {"set_num_threads", gb_set_num_threads, METH_O, DOC_SET_NUM_THREADS},
     {"plan_of", gb_plan_of, METH_O, DOC_PLAN_OF},
     {"import_capsule", gb_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},

@@ -1,0 +1,65 @@
+/* copy_run.c: running a copy: small ones at once, large ones in slices that signals can end. */
+#include "copying.h"
+#include "go.h"
+
+#define AT_ONCE (64 << 10)            /* bytes read and written, some 5 us: less than giving the GIL away may cost */
+#define SLICE (20 * 1000 * 1000ll)    /* ns, well below the 50 ms within which Ctrl-C is answered */
+
+static int64_t bytes_of(const gb_copy *copy) {
+    int64_t bytes = 0;
+    for (int i = copy->at_job; i < copy->jobs; i++) bytes += copy->job[i].bytes;
+    return bytes;
+}
+
+/* Workers are Go's; one thread, or a forked child, needs none of them. */
+static int slice(gb_copy *copy) {
+    if (gb_forked || gb_job_threads(&copy->job[copy->at_job]) == 1) {
+        Py_BEGIN_ALLOW_THREADS
+        gb_copy_run(copy, SLICE);
+        Py_END_ALLOW_THREADS
+        return 0;
+    }
+    gb_error e;
+    return GB_ENTER_GO_UNLOCKED(&e, gbridge_copy(copy, SLICE, &e));
+}
+
+static int tell(PyObject *progress, double done) {
+    if (!progress) return 0;
+    PyObject *result = PyObject_CallFunction(progress, "d", done);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress) {
+    int rc = 0;
+    if (planned == GB_COPY_NO_MEMORY) {
+        PyErr_SetString(PyExc_MemoryError, "no memory for the temporary that overlapping arrays need");
+        return -1;
+    }
+    if (planned != GB_COPY_OK) {
+        PyErr_Format(PyExc_ValueError, "dst: these views cannot be copied (%d)", planned);
+        return -1;
+    }
+    if (bytes_of(copy) < AT_ONCE) {
+        while (!gb_copy_run(copy, SLICE)) continue;
+    } else {
+        while (rc == 0 && !gb_copy_finished(copy)) {
+            rc = slice(copy);
+            if (rc == 0) rc = PyErr_CheckSignals();
+            if (rc == 0 && !gb_copy_finished(copy)) rc = tell(progress, gb_copy_progress(copy));
+        }
+    }
+    gb_copy_done(copy);
+    return rc < 0 ? -1 : tell(progress, 1.0);
+}
+
+PyObject *gb_get_num_threads(PyObject *self, PyObject *unused) { return PyLong_FromLong(gb_threads()); }
+
+PyObject *gb_set_num_threads(PyObject *self, PyObject *n) {
+    int64_t threads;
+    if (gb_int64(n, "n", "an int", &threads) < 0) return NULL;
+    if (threads < 1)
+        return PyErr_Format(PyExc_ValueError, "n: %lld threads are not possible; give 1 or more", (long long)threads);
+    gb_set_threads(threads < 1 << 16 ? (int)threads : 1 << 16);
+    Py_RETURN_NONE;
+}

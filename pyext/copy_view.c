@@ -1,0 +1,49 @@
+/* copy_view.c: what transfer/ needs to know of an array's or a Field's memory. */
+#include "copying.h"
+
+_Static_assert(sizeof(npy_intp) == sizeof(int64_t), "shapes and strides are handed over as they are");
+
+int gb_memory_of(PyObject *obj, gb_memory *m) {
+    if (PyArray_Check(obj)) {
+        PyArrayObject *a = (PyArrayObject *)obj;
+        m->descr = PyArray_DESCR(a);
+        m->readonly = !PyArray_ISWRITEABLE(a);
+        m->view = (gb_view){PyArray_BYTES(a), PyArray_ITEMSIZE(a), GB_RAW, PyArray_NDIM(a),
+                            (int64_t *)PyArray_SHAPE(a), (int64_t *)PyArray_STRIDES(a)};
+        return 1;
+    }
+    if (!gb_is_field(obj)) return 0;
+    gb_field *f = (gb_field *)obj;
+    m->descr = f->dtype->descr;
+    m->readonly = f->readonly;
+    m->view = (gb_view){f->data, f->dtype->itemsize, GB_RAW, f->geometry.ndim, f->geometry.shape, f->geometry.strides};
+    return 1;
+}
+
+static int sized(int kind_of_one_byte, int64_t size) {
+    return kind_of_one_byte + (size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3);
+}
+
+int gb_descr_type(PyArray_Descr *descr) {
+    if (!PyArray_ISNBO(descr->byteorder)) return -1;
+    switch (descr->type_num) {
+    case NPY_BOOL: return GB_BOOL;
+    case NPY_BYTE: case NPY_SHORT: case NPY_INT: case NPY_LONG: case NPY_LONGLONG:
+        return sized(GB_I8, PyDataType_ELSIZE(descr));
+    case NPY_UBYTE: case NPY_USHORT: case NPY_UINT: case NPY_ULONG: case NPY_ULONGLONG:
+        return sized(GB_U8, PyDataType_ELSIZE(descr));
+    case NPY_HALF: return GB_F16;
+    case NPY_FLOAT: return GB_F32;
+    case NPY_DOUBLE: return GB_F64;
+    case NPY_CFLOAT: return GB_C64;
+    case NPY_CDOUBLE: return GB_C128;
+    }
+    return -1;
+}
+
+#define END_OF_LEGACY 2048   /* NumPy numbers its new kinds of dtype, such as StringDType, from here */
+
+int gb_descr_movable(PyArray_Descr *descr) {
+    int n = descr->type_num;
+    return n >= 0 && n < END_OF_LEGACY && PyDataType_ELSIZE(descr) > 0 && !PyDataType_REFCHK(descr);
+}

@@ -1,0 +1,38 @@
+/* copying.h: values into host memory, by transfer/'s kernels. */
+#ifndef GRIDBUF_COPYING_H
+#define GRIDBUF_COPYING_H
+
+#include "../transfer/transfer.h"
+#include "field.h"
+
+/* An array's or a Field's memory as transfer/ sees it. */
+typedef struct gb_memory {
+    gb_view view;
+    PyArray_Descr *descr;   /* borrowed */
+    int readonly;
+} gb_memory;
+
+/* copy_view.c. 0: obj is neither an ndarray nor a Field on the host. */
+int gb_memory_of(PyObject *obj, gb_memory *m);
+int gb_descr_type(PyArray_Descr *descr);      /* a gb_type, or -1 */
+int gb_descr_movable(PyArray_Descr *descr);   /* its elements are plain bytes */
+
+/* copy_run.c: run a planned copy to its end, in slices without the GIL: signals are
+ * seen, and progress (or NULL) is called, between them. The copy is done afterwards. */
+int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress);
+
+/* copyto.c. 1: done; 0: not for these kernels; -1: an error is set. */
+int gb_copy_memory(gb_memory *dst, gb_memory *src, NPY_CASTING casting, PyObject *progress);
+PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+/* fill.c */
+int gb_fill_memory(gb_memory *dst, PyObject *value, PyObject *progress);
+int gb_fill_zero(void *data, int64_t bytes);
+int gb_assign(PyObject *target, PyObject *value);   /* target[...] = value, for an array or Field that nobody else has */
+PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+/* copy_run.c */
+PyObject *gb_set_num_threads(PyObject *self, PyObject *n);
+PyObject *gb_get_num_threads(PyObject *self, PyObject *unused);
+
+#endif

@@ -1,0 +1,277 @@
+"""gb.copyto and gb.fill give what np.copyto and assignment give, for any strides, dtypes and overlap."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gridbuf as gb
+
+NUMBERS = "?bBhHiIlLqQefdFD"
+CASTINGS = ["no", "equiv", "safe", "same_kind", "unsafe"]
+Array = np.ndarray[Any, Any]
+
+
+@pytest.fixture(params=[1, 2, 5], ids=lambda n: f"{n} threads")
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = gb.get_num_threads()
+    gb.set_num_threads(request.param)
+    yield request.param
+    gb.set_num_threads(before)
+
+
+def values(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Array:
+    """Small values that every numeric dtype holds exactly."""
+    return np.random.default_rng(seed).integers(0, 100, shape).astype(dtype)
+
+
+@st.composite
+def cuts(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """A slice an axis, of any sign and step."""
+    made = []
+    for n in shape:
+        low = draw(st.integers(0, n))
+        cut = slice(low, draw(st.integers(low, n)), draw(st.integers(1, 3)))
+        made.append(cut if draw(st.booleans()) else slice(None, None, draw(st.sampled_from([-2, -1, 1]))))
+    return tuple(made)
+
+
+@st.composite
+def windows(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Array, Callable[[Array], Array]]:
+    """Memory, and a view of the shape into it or a copy of it: axes in any order, any strides."""
+    order = draw(st.permutations(range(len(shape))))
+    base = values(tuple(shape[i] * 2 + 1 for i in order), draw(st.sampled_from(NUMBERS)), draw(st.integers(0, 9)))
+    steps = [draw(st.sampled_from([-2, -1, 1, 2])) for _ in shape]
+    ends = tuple(slice(None, n * k, k) if k > 0 else slice(-1, n * k - 1, k) for n, k in zip(shape, steps, strict=True))
+    return base, lambda memory: memory.transpose(np.argsort(order).astype(int))[(*ends, ...)]
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+@given(st.data())
+def test_any_two_views_and_dtypes(data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(0, 9), max_size=4)))
+    base, window = data.draw(windows(shape))
+    memory, look = data.draw(windows(shape))
+    src, expected = look(memory), base.copy()
+    np.copyto(window(expected), src, casting="unsafe")
+    gb.copyto(window(base), src, casting="unsafe")
+    assert base.tobytes() == expected.tobytes()  # inside the view, and untouched outside
+
+
+@given(st.data())
+def test_overlap_means_copied_away_first(data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=3)))
+    memory = values(shape, data.draw(st.sampled_from("bdF")))
+    dst, src = memory[data.draw(cuts(shape))], memory[data.draw(cuts(shape))]
+    common = tuple(min(a, b) for a, b in zip(dst.shape, src.shape, strict=True))
+    cut = tuple(slice(0, n) for n in common)
+    dst, src = dst[cut], src[cut]
+    expected = src.copy()
+    gb.copyto(dst, src)
+    assert np.array_equal(dst, expected)
+
+
+@pytest.mark.parametrize("shift", [-3, -1, 1, 3])
+def test_overlapping_shifts_of_large_arrays(shift: int, threads: int) -> None:
+    memory = values((1 << 20,), "f8")
+    dst, src = (memory[shift:], memory[:-shift]) if shift > 0 else (memory[:shift], memory[-shift:])
+    expected = src.copy()
+    gb.copyto(dst, src)
+    assert np.array_equal(dst, expected)
+
+
+def test_a_field_turned_in_place_is_copied_first() -> None:
+    square = values((300, 300), "f8")
+    expected = square.T.copy()
+    gb.copyto(square, square.T)
+    assert np.array_equal(square, expected)
+
+
+@pytest.mark.parametrize("dtype", ["i2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("shape", [(128, 128, 64), (127, 65, 130), (1, 300000), (64, 3, 64, 64)])
+def test_large_transposed_copies(shape: tuple[int, ...], dtype: str, threads: int) -> None:
+    src = values(shape, dtype)
+    for order in (tuple(reversed(range(len(shape)))), (*range(1, len(shape)), 0)):
+        dst = np.empty([shape[i] for i in order], dtype).transpose(np.argsort(order))
+        gb.copyto(dst, src)
+        assert np.array_equal(dst, src)
+
+
+@pytest.mark.parametrize("casting", CASTINGS)
+@pytest.mark.parametrize("to", NUMBERS)
+def test_casting_rules_are_numpys(to: str, casting: Any) -> None:
+    for own in NUMBERS:
+        src, dst = values((3, 4), own), np.zeros((3, 4), to)
+        if np.can_cast(src.dtype, dst.dtype, casting):
+            if not (np.iscomplexobj(src) and not np.iscomplexobj(dst)):
+                gb.copyto(dst, src, casting=casting)
+                assert np.array_equal(dst, src.astype(to))
+        else:
+            with pytest.raises(TypeError, match="cast"):
+                gb.copyto(dst, src, casting=casting)
+
+
+@pytest.mark.parametrize(
+    "dtype", [">f8", ">i4", "S5", "U3", "M8[s]", "m8[ns]", "V7", [("a", "f4"), ("b", "i8")], "g", "O", "G"], ids=str
+)
+def test_other_dtypes_go_where_numpy_would_put_them(dtype: Any) -> None:
+    src = np.zeros((3, 4), dtype)
+    if src.dtype.kind == "V":
+        src.view("u1")[...] = np.arange(src.nbytes, dtype="u1").reshape(src.view("u1").shape)
+    else:
+        src[...] = np.arange(12).reshape(3, 4).astype(dtype if src.dtype.kind != "m" else "i8")
+    dst = np.zeros((4, 3), dtype).T
+    gb.copyto(dst, src)
+    assert dst.tolist() == src.tolist()
+    gb.fill(dst, src[1, 2])
+    expected = np.empty((3, 4), dtype)
+    expected[...] = src[1, 2]
+    assert dst.tolist() == expected.tolist()
+
+
+def test_byte_order_is_converted() -> None:
+    dst = np.zeros(5, ">f8")
+    gb.copyto(dst, np.arange(5.0))
+    assert dst.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (1, 4), (3, 1), (1, 1, 3, 4), (1,)])
+def test_broadcasting(shape: tuple[int, ...]) -> None:
+    src, dst, expected = values(shape, "f8"), np.zeros((3, 4)), np.zeros((3, 4))
+    gb.copyto(dst, src)
+    np.copyto(expected, src)
+    assert np.array_equal(dst, expected)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 4), (2, 3, 4), (4, 3)])
+def test_shapes_that_do_not_broadcast(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"src: shape .* does not broadcast to dst's shape \(3, 4\)"):
+        gb.copyto(np.zeros((3, 4)), np.zeros(shape))
+
+
+def test_scalars_take_the_targets_dtype() -> None:
+    dst = np.zeros(3, "u1")
+    gb.copyto(dst, 200)
+    assert dst.tolist() == [200] * 3
+    with pytest.raises((OverflowError, TypeError)):
+        gb.copyto(dst, 300)
+    with pytest.raises(TypeError):
+        gb.copyto(dst, 1.5)
+
+
+def test_what_is_refused() -> None:
+    locked = np.zeros(3)
+    locked.flags.writeable = False
+    with pytest.raises(ValueError, match="dst: it is read-only"):
+        gb.copyto(locked, np.ones(3))
+    with pytest.raises(ValueError, match="dst: it is read-only"):
+        gb.fill(locked, 1)
+    with pytest.raises(TypeError, match="has no memory to share"):
+        gb.copyto([1, 2, 3], np.ones(3))
+    with pytest.raises(TypeError, match="progress: expected a function"):
+        gb.copyto(np.zeros(3), np.ones(3), progress=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="copyto\\(\\) has no argument 'where'"):
+        gb.copyto(np.zeros(3), np.ones(3), where=True)  # type: ignore[call-arg]
+    with pytest.raises((TypeError, ValueError)):
+        gb.copyto(np.zeros(3), np.ones(3), casting="any")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n", [10, 1 << 21])
+def test_fill(n: int, threads: int) -> None:
+    memory = np.zeros((n, 2))
+    gb.fill(memory[::2, 1], 3.5)
+    assert (memory[::2, 1] == 3.5).all()
+    assert not memory[1::2].any()
+    assert not memory[:, 0].any()
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "f2", "f4", "c16", "S3", [("a", "f4"), ("b", "u1")]], ids=str)
+def test_full_is_numpys(dtype: Any, threads: int) -> None:
+    value = np.ones((), dtype)[()] if np.dtype(dtype).kind != "V" else np.array((2.5, 3), dtype)[()]
+    mine, theirs = gb.full((40, 50, 60), value, dtype, backend="gt:cpu_ifirst"), np.full((40, 50, 60), value, dtype)
+    assert np.array_equal(mine, theirs)
+
+
+def test_used_memory_is_zero_again(threads: int) -> None:
+    for shape in [(5,), (300, 300), (100, 100, 100)]:
+        gb.full(shape, 7.0)
+        assert not gb.zeros(shape).any()
+
+
+def test_assigning_to_a_part_of_a_field_is_a_copy(threads: int) -> None:
+    field, src = gb.Field.zeros((30, 40, 50), "f4", backend="gt:cpu_ifirst"), values((28, 50), "f8")
+    field[1:-1, 7, :] = src
+    assert np.array_equal(field.numpy()[1:-1, 7], src.astype("f4"))
+    field[..., ::-1] = field
+    assert np.array_equal(field.numpy()[1:-1, 7], src[:, ::-1].astype("f4"))
+    with pytest.raises(ValueError, match="does not broadcast"):
+        field[1:3] = src
+
+
+def test_progress_rises_to_one(threads: int) -> None:
+    src, seen = np.zeros((256, 256, 400)), []
+    gb.copyto(np.empty(src.shape, order="F"), src, progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+    assert len(seen) > 1
+    small: list[float] = []
+    gb.copyto(np.empty(3), np.zeros(3), progress=small.append)
+    gb.fill(np.empty(3), 0, progress=small.append)
+    assert small == [1.0, 1.0]
+
+
+def test_an_exception_from_progress_ends_the_copy() -> None:
+    def stop(done: float) -> None:
+        raise KeyError(done)
+
+    with pytest.raises(KeyError):
+        gb.copyto(np.empty(10), np.zeros(10), progress=stop)
+
+
+def repeat_until(stop: threading.Event, work: Callable[[], object]) -> None:
+    while not stop.is_set():
+        work()
+
+
+def test_other_threads_run_meanwhile() -> None:
+    src = np.zeros((200, 200, 200))
+    dst, stop = np.empty(src.shape, order="F"), threading.Event()
+    copier = threading.Thread(target=repeat_until, args=(stop, lambda: gb.copyto(dst, src)))
+    copier.start()
+    moments = [time.monotonic() for _ in range(200) if not time.sleep(0.001)]
+    stop.set()
+    copier.join()
+    gaps = np.diff(moments)
+    assert np.median(gaps) < 0.015  # a held GIL would make every gap a whole copy or a switch interval of them
+
+
+def test_ctrl_c_ends_a_long_copy() -> None:
+    src = np.zeros((1 << 27,), "u1")
+    target = np.empty((1 << 27,), "u1")
+
+    def press(done: float) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(100):
+            gb.copyto(target, src, progress=press)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_copies_on_its_own_thread() -> None:
+    src, dst = values((200, 200, 50), "f8"), np.empty((200, 200, 50), order="F")
+    gb.copyto(dst, src)
+    child = os.fork()
+    if child == 0:
+        dst[...] = 0
+        gb.copyto(dst, src)
+        os._exit(0 if np.array_equal(dst, src) else 1)
+    assert os.waitpid(child, 0)[1] == 0
