@@ -161,7 +161,7 @@ func resolve(id int64, words []int64, call **C.gb_call) error {
 	return nil
 }
 
-func help(id int64, job *C.gb_job, workers int) error {
+func help(id int64, job *C.gb_sweep, workers int) error {
 	j, err := jobOf(id, job)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func help(id int64, job *C.gb_job, workers int) error {
 }
 
 // work runs a kernel written in Go on the calling thread.
-func work(id int64, job *C.gb_job, deadline int64, more *C.int32_t) error {
+func work(id int64, job *C.gb_sweep, deadline int64, more *C.int32_t) error {
 	j, err := jobOf(id, job)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func work(id int64, job *C.gb_job, deadline int64, more *C.int32_t) error {
 	return err
 }
 
-func jobOf(id int64, job *C.gb_job) (*gufunc.Job, error) {
+func jobOf(id int64, job *C.gb_sweep) (*gufunc.Job, error) {
 	g, err := gufuncOf(id)
 	if err != nil {
 		return nil, err

@@ -34,8 +34,8 @@ int gbridge_gufunc_add(int64_t id, gb_kernel_spec *spec, int32_t *number, gb_err
 int gbridge_gufunc_types(int64_t id, int32_t kernel, uint8_t *types, gb_error *e);
 int gbridge_gufunc_select(int64_t id, uint8_t *types, uint8_t *weak, int32_t n, int32_t *number, gb_error *e);
 int gbridge_gufunc_resolve(int64_t id, int64_t *words, int64_t n, gb_call **call, gb_error *e);
-int gbridge_gufunc_help(int64_t id, gb_job *job, int32_t workers, gb_error *e);
-int gbridge_gufunc_work(int64_t id, gb_job *job, int64_t deadline, int32_t *more, gb_error *e);
+int gbridge_gufunc_help(int64_t id, gb_sweep *job, int32_t workers, gb_error *e);
+int gbridge_gufunc_work(int64_t id, gb_sweep *job, int64_t deadline, int32_t *more, gb_error *e);
 int gbridge_gufunc_go_names(char *names, int64_t room, gb_error *e);
 int gbridge_gufunc_go_kernel(char *name, char *signature, char *types, int64_t room, gb_error *e);
 int gbridge_gufunc_panic_text(char *text, int64_t room, gb_error *e);

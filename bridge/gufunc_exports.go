@@ -45,12 +45,12 @@ func gbridge_gufunc_resolve(id C.int64_t, words *C.int64_t, n C.int64_t, call **
 }
 
 //export gbridge_gufunc_help
-func gbridge_gufunc_help(id C.int64_t, job *C.gb_job, workers C.int32_t, e *C.gb_error) C.int {
+func gbridge_gufunc_help(id C.int64_t, job *C.gb_sweep, workers C.int32_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return help(int64(id), job, int(workers)) })
 }
 
 //export gbridge_gufunc_work
-func gbridge_gufunc_work(id C.int64_t, job *C.gb_job, deadline C.int64_t, more *C.int32_t, e *C.gb_error) C.int {
+func gbridge_gufunc_work(id C.int64_t, job *C.gb_sweep, deadline C.int64_t, more *C.int32_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return work(int64(id), job, int64(deadline), more) })
 }
 

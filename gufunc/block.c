@@ -26,7 +26,7 @@ void gb_cursor_advance(const gb_call *call, gb_cursor *c, int64_t len) {
 
 /* Go to a linear index, and find how far the operands' memory stays the same. */
 static void seek(gb_block *b, int64_t at) {
-    const gb_job *job = b->job;
+    const gb_sweep *job = b->job;
     const gb_call *call = job->call;
     int64_t rest = at;
     for (int d = call->ndim - 1; d >= 0; d--) {
@@ -50,7 +50,7 @@ static void seek(gb_block *b, int64_t at) {
     }
 }
 
-void gb_block_start(gb_block *b, gb_job *job, char *scratch) {
+void gb_block_start(gb_block *b, gb_sweep *job, char *scratch) {
     const gb_call *call = job->call;
     b->job = job;
     b->scratch = scratch;
@@ -117,7 +117,7 @@ static void scatter_outputs(gb_block *b) {
 }
 
 int gb_block_next(gb_block *b) {
-    gb_job *job = b->job;
+    gb_sweep *job = b->job;
     const gb_call *call = job->call;
     for (;;) {
         if (b->at == b->end) return 0;
@@ -150,13 +150,13 @@ void gb_block_call(gb_block *b) {
     const gb_call *call = b->job->call;
     char *args[GB_MAXARGS];   /* some loops advance them in place */
     memcpy(args, b->args, (size_t)call->nop * sizeof *args);
-    if (call->form == GB_NUMPY_LOOP) ((gb_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
+    if (call->form == GB_NUMPY_LOOP) ((gb_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
     else b->nfailed = ((gb_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, b->status);
 }
 
 /* After the kernel: failures, results, and on to the next block. */
 void gb_block_done(gb_block *b) {
-    gb_job *job = b->job;
+    gb_sweep *job = b->job;
     const gb_call *call = job->call;
     if (b->nfailed || gb_raised(call)) gb_examine(b);
     if (b->mode == GB_BLENDED) gb_scatter_blended(b);

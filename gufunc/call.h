@@ -2,7 +2,7 @@
  *
  * gb_call   everything about a call that does not depend on addresses: made once,
  *           kept, shared by any number of runs;
- * gb_job    one run of it over memory, shared by its workers, each of which takes
+ * gb_sweep    one run of it over memory, shared by its workers, each of which takes
  *           chunks until none is left;
  * gb_block  a worker's place in a job: the next call of the kernel.
  *
@@ -64,7 +64,7 @@ typedef struct gb_shadow {
     int64_t from, to;
 } gb_shadow;
 
-typedef struct gb_job {
+typedef struct gb_sweep {
     const gb_call *call;
     char *data[GB_MAXARGS + 1];         /* element 0 of every operand; after them where */
     void *loop_data;
@@ -76,27 +76,27 @@ typedef struct gb_job {
     uint8_t *codes;                     /* one per element in loop order; NULL while nothing failed; atomic */
     int64_t nfailed, nselected;         /* atomic */
     gb_shadow shadow[GB_MAXARGS + 1];
-} gb_job;
+} gb_sweep;
 
 /* Fill in a job; data has nop pointers, and one more for where. -1 with *why set
- * ("memory", or what overlaps) when it cannot run. gb_job_clear undoes it. */
-int gb_job_init(gb_job *job, const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
-void gb_job_clear(gb_job *job);
+ * ("memory", or what overlaps) when it cannot run. gb_sweep_clear undoes it. */
+int gb_sweep_init(gb_sweep *job, const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
+void gb_sweep_clear(gb_sweep *job);
 
 /* The same on the heap, for jobs that have helpers; it starts with one holder. */
-gb_job *gb_job_new(const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
-void gb_job_hold(gb_job *job);
-void gb_job_drop(gb_job *job);
+gb_sweep *gb_sweep_new(const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
+void gb_sweep_hold(gb_sweep *job);
+void gb_sweep_drop(gb_sweep *job);
 
 /* Take chunks and run them, at most limit of them or until the clock passes deadline
  * (ns of CLOCK_MONOTONIC, 0 none). 1: there may be more, 0: no chunk is left. */
-int gb_job_work(gb_job *job, int64_t limit, int64_t deadline);
+int gb_sweep_work(gb_sweep *job, int64_t limit, int64_t deadline);
 
 /* Wait until every chunk that was taken is done, or the clock passes deadline. 0: all done. */
-int gb_job_wait(gb_job *job, int64_t deadline);
-void gb_job_stop(gb_job *job);          /* take no further chunks */
-int64_t gb_job_take(gb_job *job);       /* the next chunk, -1: none is left; gb_job_finished after it */
-void gb_job_finished(gb_job *job);
+int gb_sweep_wait(gb_sweep *job, int64_t deadline);
+void gb_sweep_stop(gb_sweep *job);          /* take no further chunks */
+int64_t gb_sweep_take(gb_sweep *job);       /* the next chunk, -1: none is left; gb_sweep_finished after it */
+void gb_sweep_finished(gb_sweep *job);
 int64_t gb_now(void);
 
 /* ---- one worker ---- */
@@ -110,7 +110,7 @@ typedef struct gb_cursor {
 enum { GB_ALL, GB_NONE, GB_PICKED, GB_BLENDED };
 
 typedef struct gb_block {
-    gb_job *job;
+    gb_sweep *job;
     char *scratch;
     int64_t at, end, limit;             /* linear index; limit: where a shadow begins or ends */
     int64_t len;                        /* elements of this block */
@@ -125,7 +125,7 @@ typedef struct gb_block {
     intptr_t steps[GB_MAXARGS * (1 + GB_MAXCORE)];
 } gb_block;
 
-void gb_block_start(gb_block *b, gb_job *job, char *scratch);
+void gb_block_start(gb_block *b, gb_sweep *job, char *scratch);
 void gb_block_chunk(gb_block *b, int64_t chunk);
 int gb_block_next(gb_block *b);         /* 1: call the kernel, then gb_block_done; 0: the chunk is done */
 void gb_block_done(gb_block *b);
@@ -147,10 +147,10 @@ void gb_stage_out(gb_block *b, int op, char *to, int64_t first, int64_t len);
 int64_t gb_packed_bytes(const gb_operand *o);
 
 /* 1: some byte belongs to both views, 0: none does; when finding out would take too long, 1. */
-int gb_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
+int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
                const char *b, const int64_t *b_shape, const int64_t *b_strides, int b_ndim, int64_t b_item);
 /* 1: two elements of the view share a byte. */
 int gb_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int64_t item);
-int gb_protect_inputs(gb_job *job, const char **why);
+int gb_protect_inputs(gb_sweep *job, const char **why);
 
 #endif

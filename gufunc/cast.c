@@ -8,13 +8,13 @@
 typedef _Float16 f16;
 typedef long double ld;
 
-static const uint8_t sizes[GB_TYPES] = {
-    [GB_BOOL] = 1, [GB_I8] = 1, [GB_U8] = 1, [GB_I16] = 2, [GB_U16] = 2, [GB_I32] = 4, [GB_U32] = 4, [GB_I64] = 8,
-    [GB_U64] = 8, [GB_F16] = 2, [GB_F32] = 4, [GB_F64] = 8, [GB_LONGDOUBLE] = sizeof(ld), [GB_C64] = 8, [GB_C128] = 16,
-    [GB_CLONGDOUBLE] = 2 * sizeof(ld), [GB_MOMENT] = 8, [GB_DURATION] = 8,
+static const uint8_t sizes[GT_TYPES] = {
+    [GT_BOOL] = 1, [GT_I8] = 1, [GT_U8] = 1, [GT_I16] = 2, [GT_U16] = 2, [GT_I32] = 4, [GT_U32] = 4, [GT_I64] = 8,
+    [GT_U64] = 8, [GT_F16] = 2, [GT_F32] = 4, [GT_F64] = 8, [GT_LONGDOUBLE] = sizeof(ld), [GT_C64] = 8, [GT_C128] = 16,
+    [GT_CLONGDOUBLE] = 2 * sizeof(ld), [GT_MOMENT] = 8, [GT_DURATION] = 8,
 };
 
-int64_t gb_type_size(int type) { return sizes[type]; }
+int64_t gb_kernel_type_size(int type) { return sizes[type]; }
 
 typedef void (*cast_loop)(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n);
 
@@ -71,15 +71,15 @@ FROM_ALL(ld, ld, PLAIN)
 /* Indexed by type; a bool in memory is a byte that is 0 or 1. */
 #define ROW(to)                                                                                                   \
     {                                                                                                             \
-        [GB_BOOL] = cast_##to##_u8, [GB_I8] = cast_##to##_i8, [GB_U8] = cast_##to##_u8, [GB_I16] = cast_##to##_i16, \
-        [GB_U16] = cast_##to##_u16, [GB_I32] = cast_##to##_i32, [GB_U32] = cast_##to##_u32, [GB_I64] = cast_##to##_i64, \
-        [GB_U64] = cast_##to##_u64, [GB_F16] = cast_##to##_f16, [GB_F32] = cast_##to##_f32, [GB_F64] = cast_##to##_f64, \
-        [GB_LONGDOUBLE] = cast_##to##_ld                                                                          \
+        [GT_BOOL] = cast_##to##_u8, [GT_I8] = cast_##to##_i8, [GT_U8] = cast_##to##_u8, [GT_I16] = cast_##to##_i16, \
+        [GT_U16] = cast_##to##_u16, [GT_I32] = cast_##to##_i32, [GT_U32] = cast_##to##_u32, [GT_I64] = cast_##to##_i64, \
+        [GT_U64] = cast_##to##_u64, [GT_F16] = cast_##to##_f16, [GT_F32] = cast_##to##_f32, [GT_F64] = cast_##to##_f64, \
+        [GT_LONGDOUBLE] = cast_##to##_ld                                                                          \
     }
-static const cast_loop table[GB_LONGDOUBLE + 1][GB_LONGDOUBLE + 1] = {
-    [GB_BOOL] = ROW(bool), [GB_I8] = ROW(i8), [GB_U8] = ROW(u8), [GB_I16] = ROW(i16), [GB_U16] = ROW(u16),
-    [GB_I32] = ROW(i32), [GB_U32] = ROW(u32), [GB_I64] = ROW(i64), [GB_U64] = ROW(u64), [GB_F16] = ROW(f16),
-    [GB_F32] = ROW(f32), [GB_F64] = ROW(f64), [GB_LONGDOUBLE] = ROW(ld),
+static const cast_loop table[GT_LONGDOUBLE + 1][GT_LONGDOUBLE + 1] = {
+    [GT_BOOL] = ROW(bool), [GT_I8] = ROW(i8), [GT_U8] = ROW(u8), [GT_I16] = ROW(i16), [GT_U16] = ROW(u16),
+    [GT_I32] = ROW(i32), [GT_U32] = ROW(u32), [GT_I64] = ROW(i64), [GT_U64] = ROW(u64), [GT_F16] = ROW(f16),
+    [GT_F32] = ROW(f32), [GT_F64] = ROW(f64), [GT_LONGDOUBLE] = ROW(ld),
 };
 
 /* ---- moving without conversion ---- */
@@ -110,16 +110,16 @@ static void move(char *dst, intptr_t dst_step, const char *src, intptr_t src_ste
 }
 
 static int real_of(int type) {
-    return type == GB_C64 ? GB_F32 : type == GB_C128 ? GB_F64 : type == GB_CLONGDOUBLE ? GB_LONGDOUBLE
-         : type == GB_MOMENT || type == GB_DURATION ? GB_I64 : type;
+    return type == GT_C64 ? GT_F32 : type == GT_C128 ? GT_F64 : type == GT_CLONGDOUBLE ? GT_LONGDOUBLE
+         : type == GT_MOMENT || type == GT_DURATION ? GT_I64 : type;
 }
-static int is_complex(int type) { return type >= GB_C64 && type <= GB_CLONGDOUBLE; }
+static int is_complex(int type) { return type >= GT_C64 && type <= GT_CLONGDOUBLE; }
 
 /* A complex number is true when either part is. */
 static void complex_truth(char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
     for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) {
         uint8_t part[2];
-        gb_cast(GB_BOOL, (char *)part, 1, real_of(from), src, sizes[real_of(from)], 2);
+        gb_cast(GT_BOOL, (char *)part, 1, real_of(from), src, sizes[real_of(from)], 2);
         *dst = (char)(part[0] | part[1]);
     }
 }
@@ -130,7 +130,7 @@ void gb_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, in
         move(dst, dst_step, src, src_step, sizes[to], n);
         return;
     }
-    if (to == GB_BOOL && is_complex(from)) {
+    if (to == GT_BOOL && is_complex(from)) {
         complex_truth(dst, dst_step, from, src, src_step, n);
         return;
     }

@@ -6,7 +6,7 @@
 
 /* n items from src to dst, any steps and alignment; the regions do not overlap. */
 void gb_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n);
-int64_t gb_type_size(int type);
+int64_t gb_kernel_type_size(int type);
 
 /* len elements of an operand, core included, into packed kernel form, and back. step
  * is the distance of elements in memory. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The codes are made when the first element fails. */
-static uint8_t *codes_of(gb_job *job) {
+static uint8_t *codes_of(gb_sweep *job) {
     uint8_t *codes = __atomic_load_n(&job->codes, __ATOMIC_ACQUIRE);
     if (codes) return codes;
     uint8_t *fresh = calloc((size_t)job->call->n, 1);
@@ -52,7 +52,7 @@ static void run_one(gb_block *b, int64_t k, uint8_t *status) {
     char *args[GB_MAXARGS];
     for (int i = 0; i < call->nop; i++) args[i] = b->args[i] + k * b->steps[i];
     b->dims[0] = 1;
-    if (call->form == GB_NUMPY_LOOP) ((gb_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
+    if (call->form == GB_NUMPY_LOOP) ((gb_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
     else ((gb_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, status);
 }
 
@@ -78,7 +78,7 @@ static void run_each(gb_block *b) {
 }
 
 void gb_examine(gb_block *b) {
-    gb_job *job = b->job;
+    gb_sweep *job = b->job;
     const gb_call *call = job->call;
     if (!job->ignore_errors) {
         if (call->form != GB_GO_LOOP && gb_raised(call)) {

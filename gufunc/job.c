@@ -27,7 +27,7 @@ int64_t gb_now(void) {
     return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-int gb_job_init(gb_job *job, const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
+int gb_sweep_init(gb_sweep *job, const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
     memset(job, 0, sizeof *job);
     job->call = call;
     job->holders = 1;
@@ -37,29 +37,29 @@ int gb_job_init(gb_job *job, const gb_call *call, char *const *data, void *unifo
     for (int i = 0; i < call->nop; i++) job->staged |= (uint32_t)call->op[i].staged << i;
     if (!(call->flags & GB_WHERE)) job->nselected = call->n;
     if (call->n == 0 || gb_protect_inputs(job, why) == 0) return 0;
-    gb_job_clear(job);
+    gb_sweep_clear(job);
     return -1;
 }
 
-void gb_job_clear(gb_job *job) {
+void gb_sweep_clear(gb_sweep *job) {
     for (int i = 0; i <= GB_MAXARGS; i++)
         if (job->shadow[i].block) gb_release(job->shadow[i].block);
     free(job->codes);
 }
 
-gb_job *gb_job_new(const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
-    gb_job *job = malloc(sizeof *job);
+gb_sweep *gb_sweep_new(const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
+    gb_sweep *job = malloc(sizeof *job);
     if (!job) return *why = "memory", NULL;
-    if (gb_job_init(job, call, data, uniforms, ignore_errors, why) == 0) return job;
+    if (gb_sweep_init(job, call, data, uniforms, ignore_errors, why) == 0) return job;
     free(job);
     return NULL;
 }
 
-void gb_job_hold(gb_job *job) { __atomic_fetch_add(&job->holders, 1, __ATOMIC_RELAXED); }
+void gb_sweep_hold(gb_sweep *job) { __atomic_fetch_add(&job->holders, 1, __ATOMIC_RELAXED); }
 
-void gb_job_drop(gb_job *job) {
+void gb_sweep_drop(gb_sweep *job) {
     if (__atomic_sub_fetch(&job->holders, 1, __ATOMIC_ACQ_REL)) return;
-    gb_job_clear(job);
+    gb_sweep_clear(job);
     free(job);
 }
 
@@ -81,20 +81,20 @@ static void wake(int32_t *word) {
 #endif
 }
 
-static int64_t taken(const gb_job *job) {
+static int64_t taken(const gb_sweep *job) {
     int64_t next = __atomic_load_n(&job->next, __ATOMIC_SEQ_CST);
     return next < job->call->nchunks ? next : job->call->nchunks;
 }
 
 /* A stopped job has next at nchunks and counts what was never taken as done. */
-void gb_job_stop(gb_job *job) {
+void gb_sweep_stop(gb_sweep *job) {
     int64_t all = job->call->nchunks;
     __atomic_store_n(&job->stop, 1, __ATOMIC_RELAXED);
     int64_t next = __atomic_exchange_n(&job->next, all, __ATOMIC_SEQ_CST);
     if (next < all) __atomic_fetch_add(&job->done, all - next, __ATOMIC_SEQ_CST);
 }
 
-int gb_job_wait(gb_job *job, int64_t deadline) {
+int gb_sweep_wait(gb_sweep *job, int64_t deadline) {
     for (int spins = 0; __atomic_load_n(&job->done, __ATOMIC_ACQUIRE) < taken(job); spins++) {
         if (spins < 200) {
             sched_yield();
@@ -108,17 +108,17 @@ int gb_job_wait(gb_job *job, int64_t deadline) {
     return 0;
 }
 
-int64_t gb_job_take(gb_job *job) {
+int64_t gb_sweep_take(gb_sweep *job) {
     int64_t chunk = __atomic_fetch_add(&job->next, 1, __ATOMIC_SEQ_CST);
     return chunk < job->call->nchunks ? chunk : -1;
 }
 
-void gb_job_finished(gb_job *job) {
+void gb_sweep_finished(gb_sweep *job) {
     int64_t done = __atomic_add_fetch(&job->done, 1, __ATOMIC_SEQ_CST);
     if (done >= taken(job) && __atomic_exchange_n(&job->sleeping, 0, __ATOMIC_SEQ_CST)) wake(&job->sleeping);
 }
 
-int gb_job_work(gb_job *job, int64_t limit, int64_t deadline) {
+int gb_sweep_work(gb_sweep *job, int64_t limit, int64_t deadline) {
     const gb_call *call = job->call;
     gb_block b;
     gb_fp saved;
@@ -129,7 +129,7 @@ int gb_job_work(gb_job *job, int64_t limit, int64_t deadline) {
     char *scratch = small;
     if (needs_room && call->scratch > (int64_t)sizeof small && !(scratch = aligned_alloc(64, (size_t)call->scratch))) {
         __atomic_store_n(&job->no_memory, 1, __ATOMIC_RELAXED);
-        gb_job_stop(job);
+        gb_sweep_stop(job);
         return 0;
     }
     if (call->flags & GB_X87) {
@@ -139,7 +139,7 @@ int gb_job_work(gb_job *job, int64_t limit, int64_t deadline) {
     gb_fp_enter(&saved);
     gb_block_start(&b, job, scratch);
     for (int64_t taken_here = 0; taken_here < limit; taken_here++) {
-        int64_t chunk = gb_job_take(job);
+        int64_t chunk = gb_sweep_take(job);
         if (chunk < 0) {
             more = 0;
             break;
@@ -149,7 +149,7 @@ int gb_job_work(gb_job *job, int64_t limit, int64_t deadline) {
             gb_block_call(&b);
             gb_block_done(&b);
         }
-        gb_job_finished(job);
+        gb_sweep_finished(job);
         if (deadline && gb_now() >= deadline) break;
     }
     gb_fp_leave(&saved);

@@ -70,7 +70,7 @@ static int extent(const char *p, const int64_t *shape, const int64_t *strides, i
     return item > 0;
 }
 
-int gb_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
+int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
                const char *b, const int64_t *b_shape, const int64_t *b_strides, int b_ndim, int64_t b_item) {
     intptr_t a_low, a_high, b_low, b_high;
     if (!extent(a, a_shape, a_strides, a_ndim, a_item, &a_low, &a_high)) return 0;
@@ -126,7 +126,7 @@ static view view_of(const gb_call *call, int i) {
     return v;
 }
 
-static int same_view(const gb_job *job, int i, const view *a, int j, const view *b) {
+static int same_view(const gb_sweep *job, int i, const view *a, int j, const view *b) {
     const gb_operand *p = &job->call->op[i], *q = &job->call->op[j];
     if (job->data[i] != job->data[j] || p->from != q->from || p->swapped != q->swapped || a->ndim != b->ndim) return 0;
     for (int d = 0; d < a->ndim; d++)
@@ -155,7 +155,7 @@ static void *take(int64_t bytes) {
 
 /* Copy the part of an input whose memory lies in [low, high): whole steps of the
  * outermost loop, into room where every element has the place it has in memory. */
-static int shadow(gb_job *job, int i, view v, int64_t item, intptr_t low, intptr_t high, const char **why) {
+static int shadow(gb_sweep *job, int i, view v, int64_t item, intptr_t low, intptr_t high, const char **why) {
     const gb_call *call = job->call;
     gb_shadow *s = &job->shadow[i];
     intptr_t from, to;
@@ -192,7 +192,7 @@ static int shadow(gb_job *job, int i, view v, int64_t item, intptr_t low, intptr
     return 0;
 }
 
-int gb_protect_inputs(gb_job *job, const char **why) {
+int gb_protect_inputs(gb_sweep *job, const char **why) {
     const gb_call *call = job->call;
     for (int o = call->nin; o < call->nop; o++) {
         view out = view_of(call, o);
@@ -202,7 +202,7 @@ int gb_protect_inputs(gb_job *job, const char **why) {
         if (gb_self_overlap(out.shape, out.strides, out.ndim, item)) return *why = "itself", -1;
         for (int p = call->nin; p < o; p++) {
             view other = view_of(call, p);
-            if (gb_overlap(job->data[o], out.shape, out.strides, out.ndim, item, job->data[p], other.shape, other.strides, other.ndim, call->op[p].item))
+            if (gb_views_overlap(job->data[o], out.shape, out.strides, out.ndim, item, job->data[p], other.shape, other.strides, other.ndim, call->op[p].item))
                 return *why = "outputs", -1;
         }
         for (int i = 0; i < call->nin; i++) {
@@ -215,14 +215,14 @@ int gb_protect_inputs(gb_job *job, const char **why) {
                 if (call->op[i].core_ndim || !job->ignore_errors) job->staged |= 1u << i;
                 continue;
             }
-            if (!gb_overlap(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, job->data[o], out.shape, out.strides, out.ndim, item)) continue;
+            if (!gb_views_overlap(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, job->data[o], out.shape, out.strides, out.ndim, item)) continue;
             if (shadow(job, i, in, call->op[i].item, low, high, why) < 0) return -1;
         }
         if (call->flags & GB_WHERE) {
             view mask = {call->ndim, {0}, {0}};
             memcpy(mask.shape, call->shape, sizeof call->shape);
             memcpy(mask.strides, call->where_strides, sizeof call->where_strides);
-            if (gb_overlap(job->data[call->nop], mask.shape, mask.strides, mask.ndim, 1, job->data[o], out.shape, out.strides, out.ndim, item) &&
+            if (gb_views_overlap(job->data[call->nop], mask.shape, mask.strides, mask.ndim, 1, job->data[o], out.shape, out.strides, out.ndim, item) &&
                 shadow(job, call->nop, mask, 1, low, high, why) < 0)
                 return -1;
         }

@@ -11,7 +11,7 @@ import (
 	"gridbuf/alloc"
 )
 
-const longDoubleSize = C.GB_LONGDOUBLE_SIZE
+const longDoubleSize = C.GT_LONGDOUBLE_SIZE
 
 // Traffic of a chunk: enough to make its start cheap, little enough to stay in cache
 // and to come back soon.

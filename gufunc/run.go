@@ -14,7 +14,7 @@ import (
 
 // Job is one run of a call over memory.
 type Job struct {
-	job    *C.gb_job
+	job    *C.gb_sweep
 	call   *C.gb_call
 	kernel GoKernel // nil: the kernel is C
 }
@@ -48,7 +48,7 @@ func (g *GUFunc) Start(c *Call, data []unsafe.Pointer, o Options) (*Job, error) 
 	if o.IgnoreErrors {
 		ignore = 1
 	}
-	job := C.gb_job_new(c.c, (**C.char)(unsafe.Pointer(room)), o.Uniforms, ignore, &why)
+	job := C.gb_sweep_new(c.c, (**C.char)(unsafe.Pointer(room)), o.Uniforms, ignore, &why)
 	if job == nil {
 		return nil, OverlapError(C.GoString(why))
 	}
@@ -80,7 +80,7 @@ func (g *GUFunc) Run(c *Call, data []unsafe.Pointer, o Options) (*Outcome, error
 }
 
 // Drop gives the job back; its outcome stays valid.
-func (j *Job) Drop() { C.gb_job_drop(j.job) }
+func (j *Job) Drop() { C.gb_sweep_drop(j.job) }
 
 func (j *Job) work(workers int) error {
 	if workers <= 0 {
@@ -101,20 +101,20 @@ func (j *Job) work(workers int) error {
 	if _, err := j.take(1 << 62); err != nil {
 		return err
 	}
-	C.gb_job_wait(j.job, 0)
+	C.gb_sweep_wait(j.job, 0)
 	return nil
 }
 
 // Help starts n goroutines that take chunks until none is left.
 func (j *Job) Help(n int) {
 	for range n {
-		C.gb_job_hold(j.job)
+		C.gb_sweep_hold(j.job)
 		helper := *j
 		go func() {
-			defer C.gb_job_drop(helper.job)
+			defer C.gb_sweep_drop(helper.job)
 			defer func() {
 				if r := recover(); r != nil { // only a fault of our own comes here: kernels have their recover
-					C.gb_job_stop(helper.job)
+					C.gb_sweep_stop(helper.job)
 				}
 			}()
 			_, _ = helper.take(1 << 62)
@@ -124,7 +124,7 @@ func (j *Job) Help(n int) {
 
 // JobAt is a job that C started.
 func (g *GUFunc) JobAt(job unsafe.Pointer) (*Job, error) {
-	j := &Job{job: (*C.gb_job)(job)}
+	j := &Job{job: (*C.gb_sweep)(job)}
 	j.call = j.job.call
 	k, err := g.Kernel(int(j.call.kernel))
 	j.kernel = k.Go
@@ -143,21 +143,21 @@ func (j *Job) Work(deadline int64) (more bool, err error) {
 // take runs chunks on this thread.
 func (j *Job) take(limit int64) (more bool, err error) {
 	if j.kernel == nil {
-		return C.gb_job_work(j.job, C.int64_t(limit), 0) != 0, nil
+		return C.gb_sweep_work(j.job, C.int64_t(limit), 0) != 0, nil
 	}
 	w, err := newGoWorker(j)
 	if err != nil {
-		C.gb_job_stop(j.job)
+		C.gb_sweep_stop(j.job)
 		return false, err
 	}
 	defer w.free()
 	for range limit {
-		chunk := int64(C.gb_job_take(j.job))
+		chunk := int64(C.gb_sweep_take(j.job))
 		if chunk < 0 {
 			return false, nil
 		}
 		w.chunk(chunk)
-		C.gb_job_finished(j.job)
+		C.gb_sweep_finished(j.job)
 	}
 	return true, nil
 }

@@ -12,7 +12,7 @@ void gb_select(gb_block *b) {
     for (int64_t first = 0, run; first < b->len; first += run) {
         run = call->shape[d] - walk.index[d];
         if (run > b->len - first) run = b->len - first;
-        gb_cast(GB_BOOL, (char *)b->select + first, 1, GB_U8, walk.ptr[call->nop], call->where_strides[d], run);
+        gb_cast(GT_BOOL, (char *)b->select + first, 1, GT_U8, walk.ptr[call->nop], call->where_strides[d], run);
         if (first + run < b->len) gb_cursor_advance(call, &walk, run);
     }
     int64_t count = 0;

@@ -30,6 +30,16 @@ int gb_refuse_go(void) {
     return -1;
 }
 
+/* gridbuf.gufunc.SignatureError lives in Python, which is loaded when somebody needs it. */
+static int raise_signature_error(const char *message) {
+    PyObject *module = PyImport_ImportModule("gridbuf.gufunc.errors");
+    PyObject *type = module ? PyObject_GetAttrString(module, "SignatureError") : NULL;
+    Py_XDECREF(module);
+    if (type) PyErr_SetString(type, message);
+    Py_XDECREF(type);
+    return -1;
+}
+
 int gb_raise(const gb_error *e) {
     PyObject *type = PyExc_RuntimeError;
     switch (e->kind) {
@@ -38,6 +48,7 @@ int gb_raise(const gb_error *e) {
     case GB_MEMORY_ERROR: type = PyExc_MemoryError; break;
     case GB_BUFFER_ERROR: type = PyExc_BufferError; break;
     case GB_BACKEND_ERROR: type = gb_BackendError; break;
+    case GB_SIGNATURE_ERROR: return raise_signature_error(e->message);
     }
     PyErr_SetString(type, e->message);
     return -1;

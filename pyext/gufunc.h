@@ -3,6 +3,7 @@
 #define GRIDBUF_PYGUFUNC_H
 
 #include "../bridge/gufunc.h"
+#include "args.h"
 #include "go.h"
 
 /* An operand: what resolution needs to know of it, and its memory. */
@@ -42,7 +43,6 @@ typedef struct gb_gufunc_object {
     int32_t ntypesets;
     uint8_t fast;                   /* calls without keywords may skip Python */
     gb_entry **entries;
-    PyObject *weakrefs;
 } gb_gufunc_object;
 
 /* One call, read. */
@@ -68,14 +68,20 @@ int gb_arg_array(gb_arg *a, PyArrayObject *array);                  /* -1: its d
 int gb_arg_number(gb_arg *a, uint8_t type);                         /* 1 done, 0: not this simply */
 void gb_invocation_clear(gb_invocation *v);
 
+int gb_threads(void);                                               /* of transfer/, whose header has types of its own */
+
 /* gufunc_cache.c */
 gb_entry *gb_entry_for(gb_invocation *v);                           /* owned; NULL with an error */
 void gb_entry_drop(gb_entry *entry);
 
 /* gufunc_run.c: allocate, run, fill in what came of it. -1 with an error set. */
 int gb_invoke(gb_invocation *v);
-int gb_run(gb_job *job, int64_t id, int workers);
-int gb_default_workers(void);
+int gb_run(gb_sweep *job, int64_t id, int workers);
+
+/* gufunc_call.c */
+int gb_gufunc_call_init(void);
+PyObject *gb_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *gb_gufunc_execute(PyObject *self, PyObject *args);
 
 /* gufunc_adopt.c */
 PyObject *gb_ufunc_loops(PyObject *self, PyObject *ufunc);

@@ -17,7 +17,7 @@ int gb_gufunc_call_init(void) {
 /* 1: read, 0: not an operand for the short way. */
 static int read_input(gb_arg *a, PyObject *obj) {
     a->given = obj;
-    if (PyArray_CheckExact(obj)) return gb_arg_array(a, (PyArrayObject *)obj) == 0 && a->type < GB_MOMENT;
+    if (PyArray_CheckExact(obj)) return gb_arg_array(a, (PyArrayObject *)obj) == 0 && a->type < GT_MOMENT;
     if (PyFloat_CheckExact(obj) || PyLong_CheckExact(obj)) {
         a->weak = PyLong_CheckExact(obj) ? 1 : 2;
         a->ndims = -1;
@@ -26,7 +26,7 @@ static int read_input(gb_arg *a, PyObject *obj) {
     if (!PyArray_CheckScalar(obj)) return 0;
     PyObject *array = PyArray_FromScalar(obj, NULL);
     if (!array) return PyErr_Clear(), 0;
-    int ok = gb_arg_array(a, (PyArrayObject *)array) == 0 && a->type < GB_MOMENT;
+    int ok = gb_arg_array(a, (PyArrayObject *)array) == 0 && a->type < GT_MOMENT;
     Py_DECREF(array);
     return ok;
 }

@@ -5,12 +5,12 @@
 #include <string.h>
 
 static const uint8_t types_of[] = {
-    [NPY_BOOL] = GB_BOOL, [NPY_BYTE] = GB_I8, [NPY_UBYTE] = GB_U8, [NPY_SHORT] = GB_I16, [NPY_USHORT] = GB_U16,
-    [NPY_INT] = GB_I32, [NPY_UINT] = GB_U32, [NPY_LONG] = sizeof(long) == 8 ? GB_I64 : GB_I32,
-    [NPY_ULONG] = sizeof(long) == 8 ? GB_U64 : GB_U32, [NPY_LONGLONG] = GB_I64, [NPY_ULONGLONG] = GB_U64,
-    [NPY_FLOAT] = GB_F32, [NPY_DOUBLE] = GB_F64, [NPY_LONGDOUBLE] = GB_LONGDOUBLE, [NPY_CFLOAT] = GB_C64,
-    [NPY_CDOUBLE] = GB_C128, [NPY_CLONGDOUBLE] = GB_CLONGDOUBLE, [NPY_DATETIME] = GB_MOMENT,
-    [NPY_TIMEDELTA] = GB_DURATION, [NPY_HALF] = GB_F16,
+    [NPY_BOOL] = GT_BOOL, [NPY_BYTE] = GT_I8, [NPY_UBYTE] = GT_U8, [NPY_SHORT] = GT_I16, [NPY_USHORT] = GT_U16,
+    [NPY_INT] = GT_I32, [NPY_UINT] = GT_U32, [NPY_LONG] = sizeof(long) == 8 ? GT_I64 : GT_I32,
+    [NPY_ULONG] = sizeof(long) == 8 ? GT_U64 : GT_U32, [NPY_LONGLONG] = GT_I64, [NPY_ULONGLONG] = GT_U64,
+    [NPY_FLOAT] = GT_F32, [NPY_DOUBLE] = GT_F64, [NPY_LONGDOUBLE] = GT_LONGDOUBLE, [NPY_CFLOAT] = GT_C64,
+    [NPY_CDOUBLE] = GT_C128, [NPY_CLONGDOUBLE] = GT_CLONGDOUBLE, [NPY_DATETIME] = GT_MOMENT,
+    [NPY_TIMEDELTA] = GT_DURATION, [NPY_HALF] = GT_F16,
 };
 
 uint8_t gb_type_of_descr(PyArray_Descr *descr) {
@@ -19,11 +19,11 @@ uint8_t gb_type_of_descr(PyArray_Descr *descr) {
 }
 
 int gb_npy_type(uint8_t type) {
-    static const int numbers[GB_TYPES] = {
-        [GB_BOOL] = NPY_BOOL, [GB_I8] = NPY_INT8, [GB_U8] = NPY_UINT8, [GB_I16] = NPY_INT16, [GB_U16] = NPY_UINT16,
-        [GB_I32] = NPY_INT32, [GB_U32] = NPY_UINT32, [GB_I64] = NPY_INT64, [GB_U64] = NPY_UINT64, [GB_F16] = NPY_HALF,
-        [GB_F32] = NPY_FLOAT, [GB_F64] = NPY_DOUBLE, [GB_LONGDOUBLE] = NPY_LONGDOUBLE, [GB_C64] = NPY_CFLOAT,
-        [GB_C128] = NPY_CDOUBLE, [GB_CLONGDOUBLE] = NPY_CLONGDOUBLE, [GB_MOMENT] = NPY_DATETIME, [GB_DURATION] = NPY_TIMEDELTA,
+    static const int numbers[GT_TYPES] = {
+        [GT_BOOL] = NPY_BOOL, [GT_I8] = NPY_INT8, [GT_U8] = NPY_UINT8, [GT_I16] = NPY_INT16, [GT_U16] = NPY_UINT16,
+        [GT_I32] = NPY_INT32, [GT_U32] = NPY_UINT32, [GT_I64] = NPY_INT64, [GT_U64] = NPY_UINT64, [GT_F16] = NPY_HALF,
+        [GT_F32] = NPY_FLOAT, [GT_F64] = NPY_DOUBLE, [GT_LONGDOUBLE] = NPY_LONGDOUBLE, [GT_C64] = NPY_CFLOAT,
+        [GT_C128] = NPY_CDOUBLE, [GT_CLONGDOUBLE] = NPY_CLONGDOUBLE, [GT_MOMENT] = NPY_DATETIME, [GT_DURATION] = NPY_TIMEDELTA,
     };
     return numbers[type];
 }
@@ -52,16 +52,16 @@ static int put_int(gb_arg *a, uint8_t type, long long v) {
         return 1;                                                                                                 \
     } while (0)
     switch (type) {
-    case GB_I8: FITS(int8_t, INT8_MIN, INT8_MAX);
-    case GB_U8: FITS(uint8_t, 0, UINT8_MAX);
-    case GB_I16: FITS(int16_t, INT16_MIN, INT16_MAX);
-    case GB_U16: FITS(uint16_t, 0, UINT16_MAX);
-    case GB_I32: FITS(int32_t, INT32_MIN, INT32_MAX);
-    case GB_U32: FITS(uint32_t, 0, UINT32_MAX);
-    case GB_I64: FITS(int64_t, INT64_MIN, INT64_MAX);
-    case GB_U64: FITS(uint64_t, 0, INT64_MAX);
-    case GB_F32: FITS(float, -(1 << 24), 1 << 24);
-    case GB_F64: FITS(double, -(1LL << 53), 1LL << 53);
+    case GT_I8: FITS(int8_t, INT8_MIN, INT8_MAX);
+    case GT_U8: FITS(uint8_t, 0, UINT8_MAX);
+    case GT_I16: FITS(int16_t, INT16_MIN, INT16_MAX);
+    case GT_U16: FITS(uint16_t, 0, UINT16_MAX);
+    case GT_I32: FITS(int32_t, INT32_MIN, INT32_MAX);
+    case GT_U32: FITS(uint32_t, 0, UINT32_MAX);
+    case GT_I64: FITS(int64_t, INT64_MIN, INT64_MAX);
+    case GT_U64: FITS(uint64_t, 0, INT64_MAX);
+    case GT_F32: FITS(float, -(1 << 24), 1 << 24);
+    case GT_F64: FITS(double, -(1LL << 53), 1LL << 53);
     }
     return 0;
 #undef FITS
@@ -75,8 +75,8 @@ int gb_arg_number(gb_arg *a, uint8_t type) {
     } else {
         double v = PyFloat_AsDouble(a->given);
         float narrow = (float)v;
-        if (type == GB_F64) memcpy(a->number, &v, sizeof v);
-        else if (type == GB_F32 && (isfinite(narrow) || !isfinite(v))) memcpy(a->number, &narrow, sizeof narrow);
+        if (type == GT_F64) memcpy(a->number, &v, sizeof v);
+        else if (type == GT_F32 && (isfinite(narrow) || !isfinite(v))) memcpy(a->number, &narrow, sizeof narrow);
         else return 0;
     }
     a->type = type;

@@ -11,30 +11,16 @@
 #define FAN_OUT 100000ll        /* ns of work that must be left to wake other threads */
 #define FEW 2048                /* items that are done before the GIL is given away and back */
 
-int gb_default_workers(void) {
-    static PyObject *get;
-    if (!get) {
-        PyObject *module = PyImport_ImportModule("gridbuf.transfer");
-        get = module ? PyObject_GetAttrString(module, "get_num_threads") : NULL;
-        Py_XDECREF(module);
-        if (!get) return -1;
-    }
-    PyObject *n = PyObject_CallNoArgs(get);
-    long workers = n ? PyLong_AsLong(n) : -1;
-    Py_XDECREF(n);
-    return workers < 1 ? -1 : workers > 1024 ? 1024 : (int)workers;
-}
-
 /* A spell of work without the GIL. 1: there may be more, 0: no chunk left, -1 error. */
-static int spell(gb_job *job, int64_t id, int64_t limit, int64_t deadline, gb_error *e) {
-    if (job->call->form != GB_GO_LOOP) return gb_job_work(job, limit, deadline);
+static int spell(gb_sweep *job, int64_t id, int64_t limit, int64_t deadline, gb_error *e) {
+    if (job->call->form != GB_GO_LOOP) return gb_sweep_work(job, limit, deadline);
     int32_t more = 0;
     if (limit == 1) deadline = gb_now() + 1;
     e->kind = 0;
     return gbridge_gufunc_work(id, job, deadline, &more, e) < 0 ? -1 : more;
 }
 
-static int parallel(gb_job *job, int64_t id, int workers, gb_error *e) {
+static int parallel(gb_sweep *job, int64_t id, int workers, gb_error *e) {
     const gb_call *call = job->call;
     if (workers < 2 || call->nchunks < 2 || gb_forked || call->flags & GB_ONE_WORKER) return 1;
     int64_t begin = gb_now();
@@ -46,21 +32,21 @@ static int parallel(gb_job *job, int64_t id, int workers, gb_error *e) {
     return more;
 }
 
-static int interrupted(gb_job *job) {
+static int interrupted(gb_sweep *job) {
     if (PyErr_CheckSignals() == 0) return 0;
     PyThreadState *thread = PyEval_SaveThread();
-    gb_job_stop(job);
-    while (gb_job_wait(job, 0)) {}
+    gb_sweep_stop(job);
+    while (gb_sweep_wait(job, 0)) {}
     PyEval_RestoreThread(thread);
     return -1;
 }
 
-int gb_run(gb_job *job, int64_t id, int workers) {
+int gb_run(gb_sweep *job, int64_t id, int workers) {
     const gb_call *call = job->call;
     gb_error e = {0};
     if (call->form == GB_GO_LOOP && gb_forked) return gb_refuse_go();
     if (call->flags & GB_EXCLUSIVE) {   /* it may set a Python error: this thread, and with the GIL */
-        while (gb_job_work(job, INT64_MAX, gb_now() + SPELL))
+        while (gb_sweep_work(job, INT64_MAX, gb_now() + SPELL))
             if (PyErr_Occurred() || PyErr_CheckSignals() < 0) break;
         return PyErr_Occurred() ? -1 : 0;
     }
@@ -68,7 +54,7 @@ int gb_run(gb_job *job, int64_t id, int workers) {
     for (int i = 0; i < call->nop; i++)
         if (call->op[i].core_items > items) items = call->op[i].core_items;
     if (call->n <= FEW / items && call->form == GB_NUMPY_LOOP) {
-        gb_job_work(job, INT64_MAX, 0);
+        gb_sweep_work(job, INT64_MAX, 0);
         return 0;
     }
     PyThreadState *thread = PyEval_SaveThread();
@@ -80,14 +66,14 @@ int gb_run(gb_job *job, int64_t id, int workers) {
         if (interrupted(job) < 0) return -1;
         thread = PyEval_SaveThread();
     }
-    while (more == 0 && gb_job_wait(job, gb_now() + SPELL)) {
+    while (more == 0 && gb_sweep_wait(job, gb_now() + SPELL)) {
         PyEval_RestoreThread(thread);
         if (interrupted(job) < 0) return -1;
         thread = PyEval_SaveThread();
     }
     if (more < 0) {
-        gb_job_stop(job);
-        while (gb_job_wait(job, 0)) {}
+        gb_sweep_stop(job);
+        while (gb_sweep_wait(job, 0)) {}
     }
     PyEval_RestoreThread(thread);
     return more < 0 ? gb_raise(&e) : 0;
@@ -124,7 +110,7 @@ static int refuse(const char *why) {
 static void free_codes(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, "gridbuf.codes")); }
 
 /* The codes lie in loop order; seen through code_strides they have the outer shape. */
-static PyObject *codes_array(gb_job *job) {
+static PyObject *codes_array(gb_sweep *job) {
     const gb_call *call = job->call;
     PyObject *owner = PyCapsule_New(job->codes, "gridbuf.codes", free_codes);
     if (!owner) return NULL;
@@ -137,7 +123,7 @@ static PyObject *codes_array(gb_job *job) {
     return array;
 }
 
-static int finish(gb_invocation *v, gb_job *job) {
+static int finish(gb_invocation *v, gb_sweep *job) {
     if (job->no_memory) {
         PyErr_SetString(PyExc_MemoryError, "no memory left for the scratch space of a worker");
         return -1;
@@ -161,19 +147,18 @@ int gb_invoke(gb_invocation *v) {
     const char *why = NULL;
     int rc;
     if (call->nchunks <= 1) {   /* nobody will help: the job needs no heap */
-        gb_job job;
-        if (gb_job_init(&job, call, data, v->uniforms, v->ignore_errors, &why) < 0) return refuse(why);
+        gb_sweep job;
+        if (gb_sweep_init(&job, call, data, v->uniforms, v->ignore_errors, &why) < 0) return refuse(why);
         rc = gb_run(&job, v->gufunc->info.id, 1);
         if (rc == 0) rc = finish(v, &job);
-        gb_job_clear(&job);
+        gb_sweep_clear(&job);
         return rc;
     }
-    int workers = v->workers > 0 ? v->workers : gb_default_workers();
-    if (workers < 0) return -1;
-    gb_job *job = gb_job_new(call, data, v->uniforms, v->ignore_errors, &why);
+    int workers = v->workers > 0 ? v->workers : gb_threads();
+    gb_sweep *job = gb_sweep_new(call, data, v->uniforms, v->ignore_errors, &why);
     if (!job) return refuse(why);
     rc = gb_run(job, v->gufunc->info.id, workers);
     if (rc == 0) rc = finish(v, job);
-    gb_job_drop(job);
+    gb_sweep_drop(job);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include "copying.h"
 #include "docs.h"
 #include "field.h"
+#include "gufunc.h"
 #include "memory.h"
 
 #ifdef GRIDBUF_PANIC
@@ -49,7 +50,7 @@ static int exec(PyObject *module) {
     if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
     gb_trace_init();
     if (gb_go_start() < 0 || gb_args_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
-    return gb_dtype_init(module) < 0 || gb_plan_init(module) < 0 || gb_field_init(module) < 0 ? -1 : 0;
+    return gb_dtype_init(module) < 0 || gb_plan_init(module) < 0 || gb_field_init(module) < 0 || gb_gufunc_init(module) < 0 ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {
