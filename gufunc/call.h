@@ -70,6 +70,7 @@ typedef struct gb_sweep {
     void *loop_data;
     uint32_t staged;                    /* operands that are staged in this run */
     int32_t ignore_errors;
+    int64_t nchunks;                    /* of the call, which a late helper may outlive */
     int64_t next, done;                 /* chunks; atomic */
     int32_t stop, holders, sleeping;    /* atomic */
     int32_t no_memory;
@@ -87,6 +88,9 @@ void gb_sweep_clear(gb_sweep *job);
 gb_sweep *gb_sweep_new(const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
 void gb_sweep_hold(gb_sweep *job);
 void gb_sweep_drop(gb_sweep *job);
+
+/* A holder keeps the job, not its call nor the operands: those are there as long as a
+ * chunk that was taken is not finished. */
 
 /* Take chunks and run them, at most limit of them or until the clock passes deadline
  * (ns of CLOCK_MONOTONIC, 0 none). 1: there may be more, 0: no chunk is left. */

@@ -30,6 +30,7 @@ int64_t gb_now(void) {
 int gb_sweep_init(gb_sweep *job, const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
     memset(job, 0, sizeof *job);
     job->call = call;
+    job->nchunks = call->nchunks;
     job->holders = 1;
     job->ignore_errors = ignore_errors;
     job->loop_data = uniforms ? uniforms : call->data;
@@ -83,12 +84,12 @@ static void wake(int32_t *word) {
 
 static int64_t taken(const gb_sweep *job) {
     int64_t next = __atomic_load_n(&job->next, __ATOMIC_SEQ_CST);
-    return next < job->call->nchunks ? next : job->call->nchunks;
+    return next < job->nchunks ? next : job->nchunks;
 }
 
 /* A stopped job has next at nchunks and counts what was never taken as done. */
 void gb_sweep_stop(gb_sweep *job) {
-    int64_t all = job->call->nchunks;
+    int64_t all = job->nchunks;
     __atomic_store_n(&job->stop, 1, __ATOMIC_RELAXED);
     int64_t next = __atomic_exchange_n(&job->next, all, __ATOMIC_SEQ_CST);
     if (next < all) __atomic_fetch_add(&job->done, all - next, __ATOMIC_SEQ_CST);
@@ -110,7 +111,7 @@ int gb_sweep_wait(gb_sweep *job, int64_t deadline) {
 
 int64_t gb_sweep_take(gb_sweep *job) {
     int64_t chunk = __atomic_fetch_add(&job->next, 1, __ATOMIC_SEQ_CST);
-    return chunk < job->call->nchunks ? chunk : -1;
+    return chunk < job->nchunks ? chunk : -1;
 }
 
 void gb_sweep_finished(gb_sweep *job) {
@@ -118,42 +119,57 @@ void gb_sweep_finished(gb_sweep *job) {
     if (done >= taken(job) && __atomic_exchange_n(&job->sleeping, 0, __ATOMIC_SEQ_CST)) wake(&job->sleeping);
 }
 
-int gb_sweep_work(gb_sweep *job, int64_t limit, int64_t deadline) {
-    const gb_call *call = job->call;
-    gb_block b;
+/* One worker's room and floating-point environment. */
+typedef struct worker {
+    gb_block block;
+    char *scratch;
     gb_fp saved;
     fenv_t x87;
-    int more = 1;
-    int needs_room = job->staged || call->flags & GB_WHERE || call->form != GB_NUMPY_LOOP;
+    int with_x87;
     _Alignas(64) char small[1024];
-    char *scratch = small;
-    if (needs_room && call->scratch > (int64_t)sizeof small && !(scratch = aligned_alloc(64, (size_t)call->scratch))) {
-        __atomic_store_n(&job->no_memory, 1, __ATOMIC_RELAXED);
-        gb_sweep_stop(job);
-        return 0;
-    }
-    if (call->flags & GB_X87) {
-        fegetenv(&x87);
+} worker;
+
+static int enter(worker *w, gb_sweep *job) {
+    const gb_call *call = job->call;
+    int needs_room = job->staged || call->flags & GB_WHERE || call->form != GB_NUMPY_LOOP;
+    w->scratch = w->small;
+    if (needs_room && call->scratch > (int64_t)sizeof w->small && !(w->scratch = aligned_alloc(64, (size_t)call->scratch))) return -1;
+    w->with_x87 = call->flags & GB_X87;
+    if (w->with_x87) {
+        fegetenv(&w->x87);
         gb_x87_clear();
     }
-    gb_fp_enter(&saved);
-    gb_block_start(&b, job, scratch);
-    for (int64_t taken_here = 0; taken_here < limit; taken_here++) {
-        int64_t chunk = gb_sweep_take(job);
-        if (chunk < 0) {
-            more = 0;
-            break;
-        }
-        gb_block_chunk(&b, chunk);
-        while (gb_block_next(&b)) {
-            gb_block_call(&b);
-            gb_block_done(&b);
+    gb_fp_enter(&w->saved);
+    gb_block_start(&w->block, job, w->scratch);
+    return 0;
+}
+
+static void leave(worker *w) {
+    gb_fp_leave(&w->saved);
+    if (w->with_x87) fesetenv(&w->x87);
+    if (w->scratch != w->small) free(w->scratch);
+}
+
+/* Without a chunk in hand the call may be gone: nothing but the job is touched then. */
+int gb_sweep_work(gb_sweep *job, int64_t limit, int64_t deadline) {
+    worker w;
+    int64_t chunk = gb_sweep_take(job);
+    if (chunk < 0) return 0;
+    if (enter(&w, job) < 0) {
+        __atomic_store_n(&job->no_memory, 1, __ATOMIC_RELAXED);
+        gb_sweep_stop(job);
+        gb_sweep_finished(job);
+        return 0;
+    }
+    for (int64_t left = limit; chunk >= 0; chunk = gb_sweep_take(job)) {
+        gb_block_chunk(&w.block, chunk);
+        while (gb_block_next(&w.block)) {
+            gb_block_call(&w.block);
+            gb_block_done(&w.block);
         }
         gb_sweep_finished(job);
-        if (deadline && gb_now() >= deadline) break;
+        if (--left == 0 || (deadline && gb_now() >= deadline)) break;
     }
-    gb_fp_leave(&saved);
-    if (call->flags & GB_X87) fesetenv(&x87);
-    if (scratch != small) free(scratch);
-    return more;
+    leave(&w);
+    return chunk >= 0;
 }

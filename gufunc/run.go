@@ -145,19 +145,23 @@ func (j *Job) take(limit int64) (more bool, err error) {
 	if j.kernel == nil {
 		return C.gb_sweep_work(j.job, C.int64_t(limit), 0) != 0, nil
 	}
+	chunk := int64(C.gb_sweep_take(j.job))
+	if chunk < 0 { // the call may be gone: nothing but the job is touched
+		return false, nil
+	}
 	w, err := newGoWorker(j)
 	if err != nil {
 		C.gb_sweep_stop(j.job)
+		C.gb_sweep_finished(j.job)
 		return false, err
 	}
 	defer w.free()
-	for range limit {
-		chunk := int64(C.gb_sweep_take(j.job))
-		if chunk < 0 {
-			return false, nil
-		}
+	for ; chunk >= 0; chunk = int64(C.gb_sweep_take(j.job)) {
 		w.chunk(chunk)
 		C.gb_sweep_finished(j.job)
+		if limit--; limit == 0 {
+			return true, nil
+		}
 	}
-	return true, nil
+	return false, nil
 }

@@ -45,7 +45,9 @@ class Adopted(GUFunc):
             if self._types(n) == wanted:
                 return n
         chars = ", ".join(str(d) for d in resolved)
-        raise SignatureError(f"{self.name}: NumPy would use a loop for ({chars}), which cannot be adopted; there are {', '.join(self.types)}")
+        raise SignatureError(
+            f"{self.name}: NumPy would use a loop for ({chars}), which cannot be adopted; there are {', '.join(self.types)}"
+        )
 
 
 def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:

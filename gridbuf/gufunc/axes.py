@@ -22,7 +22,9 @@ def arrange(g: Any, inputs: list[Any], outputs: list[Any], axes: Any, axis: int 
     if axes is not None and axis is not None:
         raise SignatureError("axes: it cannot be given together with axis")
     if keepdims and (any(out_cores) or len({len(c) for c in in_cores}) != 1 or not in_cores[0]):
-        raise SignatureError(f"keepdims: {g.signature} needs inputs with the same number of core dimensions and outputs with none")
+        raise SignatureError(
+            f"keepdims: {g.signature} needs inputs with the same number of core dimensions and outputs with none"
+        )
     if axis is not None:
         if any(len(c) > 1 for c in g._cores) or len({k for c in g._cores for k in c}) != 1:
             raise SignatureError(f"axis: {g.signature} needs one core dimension that its operands share; use axes")

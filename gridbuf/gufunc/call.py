@@ -44,7 +44,9 @@ class GUFunc(_core.GUFunc):
         What a reduction of nothing gives; None: it is an error.
     """
 
-    def __new__(cls, signature: str, *args: Any, name: str = "gufunc", flags: Sequence[str] = tuple(FLAGS), **kwargs: Any) -> "GUFunc":
+    def __new__(
+        cls, signature: str, *args: Any, name: str = "gufunc", flags: Sequence[str] = tuple(FLAGS), **kwargs: Any
+    ) -> "GUFunc":
         if unknown := set(flags) - set(FLAGS):
             raise ValueError(f"flags: {sorted(unknown)} are none of {list(FLAGS)}")
         return super().__new__(cls, name, signature, sum(FLAGS[f] for f in set(flags)))
@@ -68,7 +70,9 @@ class GUFunc(_core.GUFunc):
         words = names.split("\n")[:-1]
         self._dim_names, self._uniform_names = words[: len(self._dims)], words[len(self._dims) :]
         if clash := _KEYWORDS.intersection(self._uniform_names):
-            raise SignatureError(f"signature: {sorted(clash)[0]} is a keyword of every call; name the uniform parameter differently")
+            raise SignatureError(
+                f"signature: {sorted(clash)[0]} is a keyword of every call; name the uniform parameter differently"
+            )
         self._selected: dict[Any, int] = {}
         for kernel in kernels:
             self.register(kernel)
@@ -131,7 +135,9 @@ class GUFunc(_core.GUFunc):
 
     def _operands(self, args: tuple[Any, ...], out: Any) -> tuple[list[Operand], list[Operand]]:
         if not self.nin <= len(args) <= self.nargs:
-            raise SignatureError(f"{self.name}: {len(args)} operands given; {self.signature} takes {self.nin} inputs and up to {self.nout} outputs")
+            raise SignatureError(
+                f"{self.name}: {len(args)} operands given; {self.signature} takes {self.nin} inputs and up to {self.nout} outputs"
+            )
         given = list(args[self.nin :])
         if out is not None:
             if given:
@@ -199,7 +205,9 @@ class GUFunc(_core.GUFunc):
     def _sizes(self, inputs: list[Operand], outputs: list[Operand]) -> tuple[int, ...] | None:
         if self._output_dims is None:
             return None
-        known: dict[str, int | None] = {n: (d[0] if d[0] >= 0 else None) for n, d in zip(self._dim_names, self._dims, strict=True)}
+        known: dict[str, int | None] = {
+            n: (d[0] if d[0] >= 0 else None) for n, d in zip(self._dim_names, self._dims, strict=True)
+        }
         for o, core in zip(inputs + outputs, self._cores, strict=True):
             if o.array is not None and core:
                 for k, size in zip(core, o.array.shape[-len(core) :], strict=True):
@@ -222,7 +230,9 @@ class GUFunc(_core.GUFunc):
     def _conclude(self, result: Any, codes: Any, failed: int, selected: int, errors: str) -> Any:
         if errors == "return":
             shape = () if codes is None else codes.shape
-            return result, ErrorInfo(codes if codes is not None else np.zeros(self._outer(result, shape), np.uint8), failed, selected)
+            return result, ErrorInfo(
+                codes if codes is not None else np.zeros(self._outer(result, shape), np.uint8), failed, selected
+            )
         if not failed or errors == "ignore":
             return result
         info = ErrorInfo(codes, failed, selected)

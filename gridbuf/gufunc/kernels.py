@@ -60,7 +60,9 @@ def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> 
     owner : object, optional
         Kept alive as long as the kernel is (source itself always is).
     """
-    return Kernel(NUMPY_LOOP, types, address_of(source), 0 if data is None else address_of(data, "data"), owner=(source, data, owner))
+    return Kernel(
+        NUMPY_LOOP, types, address_of(source), 0 if data is None else address_of(data, "data"), owner=(source, data, owner)
+    )
 
 
 def status_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> Kernel:
