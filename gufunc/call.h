@@ -155,6 +155,9 @@ int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_str
                const char *b, const int64_t *b_shape, const int64_t *b_strides, int b_ndim, int64_t b_item);
 /* 1: two elements of the view share a byte. */
 int gb_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int64_t item);
+/* scalar.c: the loop whose data is a function of 1 to 4 numbers; NULL for other counts. */
+gb_numpy_loop gb_scalar_loop(int inputs, int single);
+
 int gb_protect_inputs(gb_sweep *job, const char **why);
 
 #endif

@@ -111,11 +111,11 @@ func (j *Job) Help(n int) {
 		C.gb_sweep_hold(j.job)
 		helper := *j
 		go func() {
-			defer C.gb_sweep_drop(helper.job)
 			defer func() {
 				if r := recover(); r != nil { // only a fault of our own comes here: kernels have their recover
 					C.gb_sweep_stop(helper.job)
 				}
+				C.gb_sweep_drop(helper.job)
 			}()
 			_, _ = helper.take(1 << 62)
 		}()

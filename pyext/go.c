@@ -23,10 +23,17 @@ int gb_go_start(void) {
     return 0;
 }
 
+static const char forked[] = "gridbuf: this needs the Go runtime, which a forked child does not have; requests already made "
+                             "before the fork go on working. Start processes with multiprocessing's 'spawn' or 'forkserver'.";
+
 int gb_refuse_go(void) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "gridbuf: this needs the Go runtime, which a forked child does not have; requests already made "
-                    "before the fork go on working. Start processes with multiprocessing's 'spawn' or 'forkserver'.");
+    PyErr_SetString(PyExc_RuntimeError, forked);
+    return -1;
+}
+
+int gb_forked_error(gb_error *e) {
+    e->kind = GB_RUNTIME_ERROR;
+    memcpy(e->message, forked, sizeof forked);
     return -1;
 }
 

@@ -16,8 +16,7 @@ static int spell(gb_sweep *job, int64_t id, int64_t limit, int64_t deadline, gb_
     if (job->call->form != GB_GO_LOOP) return gb_sweep_work(job, limit, deadline);
     int32_t more = 0;
     if (limit == 1) deadline = gb_now() + 1;
-    e->kind = 0;
-    return gbridge_gufunc_work(id, job, deadline, &more, e) < 0 ? -1 : more;
+    return GB_ENTER_GO_DETACHED(e, gbridge_gufunc_work(id, job, deadline, &more, e)) < 0 ? -1 : more;
 }
 
 static int parallel(gb_sweep *job, int64_t id, int workers, gb_error *e) {
@@ -27,7 +26,7 @@ static int parallel(gb_sweep *job, int64_t id, int workers, gb_error *e) {
     int more = spell(job, id, 1, 0, e);
     if (more == 1 && (gb_now() - begin) * (call->nchunks - 1) > FAN_OUT) {
         int64_t helpers = call->nchunks - 1 < workers - 1 ? call->nchunks - 1 : workers - 1;
-        if (gbridge_gufunc_help(id, job, (int32_t)helpers, e) < 0) return -1;
+        if (GB_ENTER_GO_DETACHED(e, gbridge_gufunc_help(id, job, (int32_t)helpers, e)) < 0) return -1;
     }
     return more;
 }

@@ -38,7 +38,7 @@ static void gufunc_dealloc(PyObject *self) {
     free(g->entries);
     free(g->typesets);
     gb_error e;
-    if (g->info.id && !gb_forked) gbridge_gufunc_drop(g->info.id, &e);
+    if (g->info.id) (void)GB_ENTER_GO_DETACHED(&e, gbridge_gufunc_drop(g->info.id, &e));
     GB_FREE_OBJECT(self);
 }
 
@@ -165,9 +165,16 @@ static PyObject *panic_text(PyObject *self, PyObject *none) {
     return GB_ENTER_GO(&e, gbridge_gufunc_panic_text(said, sizeof said, &e)) < 0 ? NULL : PyUnicode_FromString(said);
 }
 
+static PyObject *scalar_loop(PyObject *self, PyObject *args) {
+    int inputs, single;
+    if (!PyArg_ParseTuple(args, "ip", &inputs, &single)) return NULL;
+    return PyLong_FromVoidPtr((void *)gb_scalar_loop(inputs, single));
+}
+
 static PyMethodDef functions[] = {
     {"gufunc_loops", gb_ufunc_loops, METH_O, NULL},
     {"gufunc_capsule", gb_capsule_address, METH_O, NULL},
+    {"gufunc_scalar_loop", scalar_loop, METH_VARARGS, NULL},
     {"gufunc_go_names", go_names, METH_NOARGS, NULL},
     {"gufunc_go_kernel", go_kernel, METH_O, NULL},
     {"gufunc_panic_text", panic_text, METH_NOARGS, NULL},

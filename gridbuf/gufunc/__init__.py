@@ -19,12 +19,12 @@ from typing import Any
 from gridbuf.gufunc.adopted import adopt
 from gridbuf.gufunc.call import GUFunc
 from gridbuf.gufunc.errors import ErrorInfo, GufuncError, PartialSuccess, SignatureError, TotalFailure
-from gridbuf.gufunc.kernels import Kernel, go, numpy_loop, registered, status_loop
+from gridbuf.gufunc.kernels import Kernel, go, numpy_loop, registered, scalar, status_loop
 from gridbuf.gufunc.shipped import NAMES, make
 
 __all__ = [
     "ErrorInfo", "GUFunc", "GufuncError", "Kernel", "PartialSuccess", "SignatureError", "TotalFailure",
-    "adopt", "go", "numpy_loop", "registered", "status_loop",
+    "adopt", "go", "numpy_loop", "registered", "scalar", "status_loop",
 ]  # fmt: skip
 
 

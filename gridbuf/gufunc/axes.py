@@ -1,5 +1,6 @@
 """axes=, axis= and keepdims=: core dimensions that are not the last ones."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ Finish = Callable[[Any], Any] | None
 
 
 def _tuple(entry: Any) -> tuple[int, ...]:
-    return (entry,) if isinstance(entry, (int, np.integer)) else tuple(entry)
+    return (int(entry),) if isinstance(entry, (int, np.integer)) else tuple(operator.index(e) for e in entry)
 
 
 def arrange(g: Any, inputs: list[Any], outputs: list[Any], axes: Any, axis: int | None, keepdims: bool) -> list[Finish]:

@@ -64,7 +64,8 @@ class GUFunc(_core.GUFunc):
     ) -> None:
         self.signature, self.name, self.identity = signature, name, identity
         self.__name__, self.__doc__ = name, doc
-        self._generator, self._output_dims, self._owners = generator, output_dims, []
+        self._generator, self._output_dims = generator, output_dims
+        self._owners: list[Kernel] = []
         self.nin, self.nout, _, _, names, self._dims, self._cores, self._uniform_types = self._describe()
         self.nargs = self.nin + self.nout
         words = names.split("\n")[:-1]
@@ -143,7 +144,7 @@ class GUFunc(_core.GUFunc):
             if given:
                 raise SignatureError("out: outputs are given both by position and as out=")
             given = list(out) if isinstance(out, tuple) else [out]
-            if isinstance(out, tuple) and len(given) != self.nout or len(given) > self.nout:
+            if (isinstance(out, tuple) and len(given) != self.nout) or len(given) > self.nout:
                 raise SignatureError(f"out: {len(given)} arrays given, {self.signature} has {self.nout} outputs")
         given += [None] * (self.nout - len(given))
         return [read_input(a, i) for i, a in enumerate(args[: self.nin])], [read_output(o) for o in given]

@@ -1,11 +1,14 @@
 """Kernels: where the compiled loops come from."""
 
 import ctypes
+import importlib
 from dataclasses import dataclass, field
 from typing import Any
 
 from gridbuf import _core
+from gridbuf.gufunc.errors import SignatureError
 
+_CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
 NUMPY_LOOP, STATUS_LOOP, GO_LOOP = 1, 2, 3
 EXCLUSIVE, ONE_WORKER, PURE = 1, 2, 4
 
@@ -27,15 +30,14 @@ def address_of(source: Any, arg: str = "source") -> int:
     """The address of a compiled function: an int, a ctypes or cffi function, a PyCapsule or a numba cfunc."""
     if isinstance(source, int) and not isinstance(source, bool):
         address = source
-    elif isinstance(source, ctypes._CFuncPtr | ctypes.c_void_p):
+    elif isinstance(source, _CTYPES):
         address = ctypes.cast(source, ctypes.c_void_p).value or 0
     elif type(source).__name__ == "PyCapsule":
         address = int(_core.gufunc_capsule(source))
     elif isinstance(getattr(source, "address", None), int):
         address = source.address  # numba's CFunc
     elif type(source).__module__.partition(".")[0] == "_cffi_backend":
-        import cffi
-
+        cffi = importlib.import_module("cffi")
         address = int(cffi.FFI().cast("intptr_t", source))
     else:
         raise TypeError(
@@ -77,6 +79,17 @@ def go(name: str) -> Kernel:
     """A kernel that is written in Go and registered in the Go module; see `registered`."""
     _, types = _core.gufunc_go_kernel(name)
     return Kernel(GO_LOOP, types, go_name=name)
+
+
+def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
+    """A function of up to four numbers, all float32 or all float64, such as ``double f(double, double)``; types is ``"dd->d"``."""
+    inputs, _, outputs = types.partition("->")
+    if set(types) - set("->") not in ({"d"}, {"f"}) or len(outputs) != 1 or not 1 <= len(inputs) <= 4:
+        raise SignatureError(
+            f"types: {types!r} is no scalar function's; it has one to four inputs and one output, all 'd' or all 'f'"
+        )
+    loop = _core.gufunc_scalar_loop(len(inputs), outputs == "f")
+    return Kernel(NUMPY_LOOP, types, loop, address_of(source), owner=(source, owner))
 
 
 def registered() -> list[str]:

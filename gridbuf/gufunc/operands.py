@@ -43,10 +43,8 @@ def read_input(given: Any, i: int) -> Operand:
     """An input: an ndarray, a Field, a Python number, or anything with memory; lists are copied."""
     if type(given) in _WEAK:
         return Operand(given, np.asarray(given), None, _WEAK[type(given)])
-    if isinstance(given, (list, tuple, bool, np.generic)):
-        array = np.asarray(given)
-    else:
-        array = host_array(given)
+    values = isinstance(given, (list, tuple, bool, np.generic))
+    array = np.asarray(given) if values else host_array(given)
     operand = Operand(given, array, _names(given))
     if not operand.number:
         raise SignatureError(f"input {i}: no kernel takes elements of type {array.dtype}")

@@ -1,5 +1,6 @@
 """Element types: the engine's numbers and NumPy's dtypes."""
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from gridbuf.gufunc.errors import SignatureError
 _CHARS = " ?bBhHiIlLefdgFDGMm"
 _NUMBERS = {np.dtype(c).num: number for number, c in enumerate(_CHARS) if number}
 _NUMBERS[np.dtype("q").num], _NUMBERS[np.dtype("Q").num] = _CHARS.index("l"), _CHARS.index("L")
-DTYPES = [None, *(np.dtype(c) for c in _CHARS[1:])]
+DTYPES: list[Any] = [None, *(np.dtype(c) for c in _CHARS[1:])]
 MOMENT = _CHARS.index("M")
 UNIFORM_FORMATS = {1: "?", 2: "b", 3: "B", 4: "h", 5: "H", 6: "i", 7: "I", 8: "q", 9: "Q", 11: "f", 12: "d"}
 
@@ -29,10 +30,8 @@ def parse_types(text: str, nin: int, nout: int) -> bytes:
     numbers = []
     for at, char in enumerate(chars):
         number = 0
-        try:
+        with contextlib.suppress(TypeError):
             number = number_of(np.dtype(char))
-        except TypeError:
-            pass
         if not number:
             raise SignatureError(
                 f"types: {char!r} is no type of a kernel; allowed are NumPy's characters {_CHARS[1:-2]}qQ\n"

@@ -1,6 +1,6 @@
 /* f32_base.c: the loops of float32 for every machine. */
 #include "headers.h"
-#pragma GCC optimize("no-math-errno")
+#pragma GCC optimize("no-math-errno", "O2")   /* few machines come here: small rather than fast */
 #define ISA(name) gb_k_##name##_f32_base
 #define REAL float
 #define WORD int32_t

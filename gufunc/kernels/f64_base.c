@@ -1,6 +1,6 @@
 /* f64_base.c: the loops of float64 for every machine. */
 #include "headers.h"
-#pragma GCC optimize("no-math-errno")
+#pragma GCC optimize("no-math-errno", "O2")   /* few machines come here: small rather than fast */
 #define ISA(name) gb_k_##name##_f64_base
 #define REAL double
 #define WORD int64_t
