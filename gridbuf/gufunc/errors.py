@@ -56,8 +56,7 @@ class ErrorInfo:
     def __repr__(self) -> str:
         if not self.nfailed:
             return f"ErrorInfo(none of {self.nelements} failed)"
-        kinds = int(np.bitwise_or.reduce(self.codes.ravel()))
-        why = ", ".join(text for bit, text in _REASONS.items() if kinds & bit)
+        why = ", ".join(text for bit, text in _REASONS.items() if np.any(self.codes & bit))
         return f"ErrorInfo({self.nfailed} of {self.nelements} failed, first at {self.first}: {why})"
 
 
