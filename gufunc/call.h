@@ -18,7 +18,7 @@
 #define GB_MAXCORE 8    /* MaxCore */
 
 /* How a kernel is called: Form. */
-enum { GB_NUMPY_LOOP = 1, GB_STATUS_LOOP, GB_GO_LOOP, GB_STATE_LOOP };
+enum { GB_NUMPY_LOOP = 1, GB_STATUS_LOOP, GB_GO_LOOP };
 
 /* Flags of a call. */
 enum { GB_EXCLUSIVE = 1, GB_ONE_WORKER = 2, GB_PURE = 4, GB_WHERE = 8, GB_GATHER = 16, GB_X87 = 32, GB_CASTS_OUT = 64 };

@@ -1,9 +1,6 @@
 package gufunc
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Flags are the floating-point exceptions that make an element fail.
 type Flags uint8
@@ -54,7 +51,7 @@ func (g *GUFunc) Add(k Kernel) (int, error) {
 	switch {
 	case k.Form == GoLoop && k.Go == nil:
 		return 0, setupError("kernels: a Go kernel without a function")
-	case k.Form != GoLoop && k.Function == 0 && k.state == 0:
+	case k.Form != GoLoop && k.Function == 0:
 		return 0, setupError("kernels: the address of a loop is 0")
 	case k.Form != GoLoop && k.Data != 0 && len(g.Signature.Uniforms) > 0:
 		return 0, setupError("kernels: data cannot be given where the signature has uniform parameters; the loop's data points to them")
@@ -141,20 +138,4 @@ func typesText(types []Type, inputs int) string {
 		b.WriteByte(t.Char())
 	}
 	return b.String()
-}
-
-// reducible says why a kernel cannot reduce, or nil.
-func (g *GUFunc) reducible(k *Kernel) error {
-	s := g.Signature
-	if !s.Scalar() {
-		return setupError("%s: only kernels without core dimensions reduce, this is %s", g.Name, s)
-	}
-	if k.Form == stateLoop {
-		return nil
-	}
-	if s.Inputs != 2 || s.Outputs() != 1 || k.Form == GoLoop || slices.ContainsFunc(k.Types, func(t Type) bool { return t != k.Types[0] }) {
-		return setupError("%s: reducing needs a C kernel with two inputs and one output of one type, or a StateKernel; this is %s of %s",
-			g.Name, typesText(k.Types, s.Inputs), s)
-	}
-	return nil
 }

@@ -17,7 +17,6 @@ const (
 	NumPyLoop  Form = iota + 1 // void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)
 	StatusLoop                 // intptr_t f(..., uint8_t *status): the same, and says which elements failed
 	GoLoop                     // a Go function
-	stateLoop
 )
 
 // Kernel is a loop for one combination of types. Function and Data are C addresses;
@@ -28,7 +27,6 @@ type Kernel struct {
 	Function uintptr
 	Data     uintptr
 	Go       GoKernel // of a GoLoop
-	state    uintptr  // of a stateLoop: its gb_state_kernel
 
 	// Exclusive marks a loop that must run on the calling thread alone (it may set a
 	// Python error); the extension then also keeps the GIL.

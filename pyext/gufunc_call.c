@@ -139,11 +139,10 @@ PyObject *gb_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs) {
 /* ---- the end of the long way ---- */
 
 /* An operand: None (an output to allocate), an ndarray, or (ndarray, names). */
-static int read_operand(gb_arg *a, PyObject *obj, uint8_t wanted) {
+static int read_operand(gb_arg *a, PyObject *obj) {
     PyObject *array = obj, *dims = NULL;
     if (obj == Py_None) {
         a->absent = 1;
-        a->type = wanted;
         return 0;
     }
     if (PyTuple_Check(obj) && !PyArg_ParseTuple(obj, "OO", &array, &dims)) return -1;
@@ -181,17 +180,19 @@ static PyObject *all_dims(gb_invocation *v) {
     return tuple;
 }
 
-/* execute(kernel, operands, where, sizes, uniforms, workers, ignore_errors, out_types)
- * -> (outputs, their dims, codes or None, failed, selected) */
+/* execute(kernel, operands, where, sizes, uniforms, workers, ignore_errors, check)
+ * -> (outputs, their dims, codes or None, failed, selected); with check it only finds
+ * out whether the call can be set up, and returns None. */
 PyObject *gb_gufunc_execute(PyObject *self, PyObject *args) {
     gb_gufunc_object *g = (gb_gufunc_object *)self;
     gb_invocation v;
     PyObject *operands, *where, *sizes, *result = NULL;
-    const char *uniforms = NULL, *out_types = NULL;
-    Py_ssize_t nuniforms, nout_types = 0;
+    const char *uniforms = NULL;
+    Py_ssize_t nuniforms;
+    int check;
     start(&v, g);
-    if (!PyArg_ParseTuple(args, "iO!OOz#iiz#:_execute", &v.kernel, &PyTuple_Type, &operands, &where, &sizes, &uniforms,
-                          &nuniforms, &v.workers, &v.ignore_errors, &out_types, &nout_types))
+    if (!PyArg_ParseTuple(args, "iO!OOz#iip:_execute", &v.kernel, &PyTuple_Type, &operands, &where, &sizes, &uniforms,
+                          &nuniforms, &v.workers, &v.ignore_errors, &check))
         return NULL;
     if (PyTuple_Size(operands) != v.nop) {
         PyErr_Format(PyExc_TypeError, "operands: %zd given, %d needed", PyTuple_Size(operands), v.nop);
@@ -200,11 +201,13 @@ PyObject *gb_gufunc_execute(PyObject *self, PyObject *args) {
     v.uniforms = (void *)uniforms;
     v.has_where = where != Py_None;
     int ok = 1;
-    for (int i = 0; ok && i < v.nop; i++)
-        ok = read_operand(&v.arg[i], PyTuple_GetItem(operands, i), i >= g->info.nin && i - g->info.nin < nout_types ? (uint8_t)out_types[i - g->info.nin] : 0) == 0;
-    if (ok && v.has_where) ok = read_operand(&v.arg[v.nop], where, 0) == 0;
+    for (int i = 0; ok && i < v.nop; i++) ok = read_operand(&v.arg[i], PyTuple_GetItem(operands, i)) == 0;
+    if (ok && v.has_where) ok = read_operand(&v.arg[v.nop], where) == 0;
     if (ok && sizes != Py_None) ok = (v.nsizes = gb_ints(sizes, "sizes", v.sizes, GB_MAXCORE)) >= 0;
-    if (ok && gb_invoke(&v) == 0) {
+    if (ok && check) {
+        v.entry = gb_entry_for(&v);
+        if (v.entry) result = Py_NewRef(Py_None);
+    } else if (ok && gb_invoke(&v) == 0) {
         PyObject *outs = outputs(&v, 1), *dims = all_dims(&v);
         if (outs && dims)
             result = Py_BuildValue("(OOOLL)", outs, dims, v.codes ? v.codes : Py_None, (long long)v.nfailed, (long long)v.nselected);

@@ -1,5 +1,7 @@
 /* gufunc_type.c: the type gridbuf._core.GUFunc, which gridbuf.gufunc.GUFunc extends,
  * and the module functions around it. */
+#include "../gufunc/fold.h"
+#include "../gufunc/kernels/table.h"
 #include "gufunc.h"
 
 #include <stdlib.h>
@@ -171,9 +173,43 @@ static PyObject *scalar_loop(PyObject *self, PyObject *args) {
     return PyLong_FromVoidPtr((void *)gb_scalar_loop(inputs, single));
 }
 
+/* The addresses of the loops of fold.c. */
+static PyObject *fold_loops(PyObject *self, PyObject *none) {
+    return Py_BuildValue("(NNNN)", PyLong_FromVoidPtr((void *)gb_fold_loop), PyLong_FromVoidPtr((void *)gb_fold_masked_loop),
+                         PyLong_FromVoidPtr((void *)gb_state_step_loop), PyLong_FromVoidPtr((void *)gb_state_merge_loop));
+}
+
+/* gufunc_shipped_loop(name, types) -> address */
+static PyObject *shipped_loop(PyObject *self, PyObject *args) {
+    const char *name, *types;
+    int n;
+    if (!PyArg_ParseTuple(args, "ss", &name, &types)) return NULL;
+    const gb_shipped *loops = gb_shipped_loops(&n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(loops[i].name, name) == 0 && strcmp(loops[i].types, types) == 0) return PyLong_FromVoidPtr(loops[i].loop);
+    return PyLong_FromLong(0);
+}
+
+/* The shipped reductions with a state: (name, types, initial state, step, merge, final). */
+static PyObject *shipped_states(PyObject *self, PyObject *none) {
+    int n;
+    const gb_shipped_state *s = gb_shipped_states(&n);
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < n; i++, s++) {
+        PyObject *row = Py_BuildValue("(ssy#NNN)", s->name, s->types, s->init, (Py_ssize_t)s->size, PyLong_FromVoidPtr(s->step),
+                                      PyLong_FromVoidPtr(s->merge), PyLong_FromVoidPtr(s->final));
+        if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
 static PyMethodDef functions[] = {
     {"gufunc_loops", gb_ufunc_loops, METH_O, NULL},
     {"gufunc_capsule", gb_capsule_address, METH_O, NULL},
+    {"gufunc_fold_loops", fold_loops, METH_NOARGS, NULL},
+    {"gufunc_shipped_loop", shipped_loop, METH_VARARGS, NULL},
+    {"gufunc_states", shipped_states, METH_NOARGS, NULL},
     {"gufunc_scalar_loop", scalar_loop, METH_VARARGS, NULL},
     {"gufunc_go_names", go_names, METH_NOARGS, NULL},
     {"gufunc_go_kernel", go_kernel, METH_O, NULL},

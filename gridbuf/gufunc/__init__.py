@@ -21,9 +21,10 @@ from gridbuf.gufunc.call import GUFunc
 from gridbuf.gufunc.errors import ErrorInfo, GufuncError, PartialSuccess, SignatureError, TotalFailure
 from gridbuf.gufunc.kernels import Kernel, go, numpy_loop, registered, scalar, status_loop
 from gridbuf.gufunc.shipped import NAMES, make
+from gridbuf.gufunc.states import StateKernel
 
 __all__ = [
-    "ErrorInfo", "GUFunc", "GufuncError", "Kernel", "PartialSuccess", "SignatureError", "TotalFailure",
+    "ErrorInfo", "GUFunc", "GufuncError", "Kernel", "PartialSuccess", "SignatureError", "StateKernel", "TotalFailure",
     "adopt", "go", "numpy_loop", "registered", "scalar", "status_loop",
 ]  # fmt: skip
 

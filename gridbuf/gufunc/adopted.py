@@ -12,6 +12,7 @@ from gridbuf.gufunc.kernels import EXCLUSIVE, NUMPY_LOOP, ONE_WORKER, PURE, Kern
 from gridbuf.gufunc.operands import Operand
 from gridbuf.gufunc.types import DTYPES, number_of, types_text
 
+_REORDERABLE = (np.maximum, np.minimum, np.fmax, np.fmin)  # they have no identity, and order does not matter
 _PYTHON = {1: int, 2: float, 3: complex}
 
 
@@ -75,6 +76,8 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
     signature = inner.signature or ",".join(["()"] * inner.nin) + "->" + ",".join(["()"] * inner.nout)
     g = Adopted(signature, name=name, doc=inner.__doc__, flags=flags, identity=inner.identity)
     g._ufunc = inner
+    g._reorderable = inner.identity is not None or inner in _REORDERABLE
+    g._widens, g._adds = inner in (np.add, np.multiply), inner is np.add
     foreign = inner is not ufunc
     seen = set()
     for raw, function, data in _core.gufunc_loops(inner):

@@ -13,6 +13,8 @@ from gridbuf.gufunc import axes as axes_of
 from gridbuf.gufunc.errors import ErrorInfo, PartialSuccess, SignatureError, TotalFailure
 from gridbuf.gufunc.kernels import Kernel
 from gridbuf.gufunc.operands import Operand, read_input, read_output, wrap
+from gridbuf.gufunc.reduction import MISSING, reduce
+from gridbuf.gufunc.states import StateKernel, check
 from gridbuf.gufunc.types import DTYPES, number_of, parse_types, types_text
 from gridbuf.gufunc.uniforms import pack
 
@@ -54,7 +56,7 @@ class GUFunc(_core.GUFunc):
     def __init__(
         self,
         signature: str | None,
-        kernels: Sequence[Kernel] = (),
+        kernels: Sequence[Kernel | StateKernel] = (),
         name: str = "gufunc",
         doc: str | None = None,
         generator: Generator | None = None,
@@ -75,17 +77,64 @@ class GUFunc(_core.GUFunc):
                 f"signature: {sorted(clash)[0]} is a keyword of every call; name the uniform parameter differently"
             )
         self._selected: dict[Any, int] = {}
+        self._states: list[StateKernel] = []
+        self._reorderable, self._widens, self._adds = identity is not None, False, False
         for kernel in kernels:
             self.register(kernel)
 
-    def register(self, kernel: Kernel) -> int:
-        """Add a kernel; returns its number."""
+    def register(self, kernel: Kernel | StateKernel) -> int:
+        """Add a kernel; returns its number (a StateKernel's counts apart)."""
+        if isinstance(kernel, StateKernel):
+            check(kernel, self.nin, self.nout)
+            self._states.append(kernel)
+            return len(self._states) - 1
         if not isinstance(kernel, Kernel):
             raise SignatureError(f"kernels: expected what numpy_loop, status_loop or go returns, got {type(kernel).__name__}")
         types = parse_types(kernel.types, self.nin, self.nout)
         number = self._add(kernel.form, kernel.address, kernel.data, kernel.go_name, types, kernel.flags)
         self._owners.append(kernel)
         return int(number)
+
+    @property
+    def _reduced(self) -> int:
+        return self.nout
+
+    def reduce(
+        self,
+        array: Any,
+        axis: int | tuple[int, ...] | None = 0,
+        *,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = MISSING,
+        where: Any = True,
+        ordered: bool = False,
+        errors: str = "raise",
+        workers: int | None = None,
+    ) -> Any:
+        """Fold an array along axes, as NumPy's ufuncs do.
+
+        The result does not depend on `workers`. A kernel without an identity, or
+        ``ordered=True``, is folded from left to right. An output fails when something that
+        went into it did.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gridbuf import gufunc
+        >>> gufunc.adopt(np.add).reduce(np.ones((3, 4)), axis=1)
+        array([4., 4., 4.])
+        """
+        self._check_errors(errors, workers)
+        return reduce(self, array, axis, dtype, out, keepdims, initial, where, ordered, errors, workers)
+
+    @staticmethod
+    def _check_errors(errors: str, workers: int | None) -> None:
+        if errors not in _ERRORS:
+            raise ValueError(f"errors: {errors!r} is none of {_ERRORS}")
+        if workers is not None and operator.index(workers) < 1:
+            raise ValueError(f"workers: expected 1 or more, got {workers}")
 
     @property
     def types(self) -> list[str]:
@@ -112,10 +161,7 @@ class GUFunc(_core.GUFunc):
         workers: int | None = None,
         **uniforms: Any,
     ) -> Any:
-        if errors not in _ERRORS:
-            raise ValueError(f"errors: {errors!r} is none of {_ERRORS}")
-        if workers is not None and operator.index(workers) < 1:
-            raise ValueError(f"workers: expected 1 or more, got {workers}")
+        self._check_errors(errors, workers)
         inputs, outputs = self._operands(args, out)
         arranged = axes_of.arrange(self, inputs, outputs, axes, axis, keepdims)
         kernel = self._kernel(inputs, dtype, signature, casting)
@@ -126,7 +172,7 @@ class GUFunc(_core.GUFunc):
         named = all(i.dims is not None or i.array.ndim == 0 for i in inputs) and any(i.dims is not None for i in inputs)
         operands = tuple(o.handed(named) for o in (*inputs, *outputs))
         results, dims, codes, failed, selected = self._execute(
-            kernel, operands, mask, self._sizes(inputs, outputs), packed, workers or 0, errors == "ignore", b""
+            kernel, operands, mask, self._sizes(inputs, outputs), packed, workers or 0, errors == "ignore", False
         )
         finished = [wrap(r, o, d if named else None, a) for r, o, d, a in zip(results, outputs, dims, arranged, strict=True)]
         if dtype is None and signature is None:
@@ -228,12 +274,13 @@ class GUFunc(_core.GUFunc):
     def _failed(self, result: Any, codes: Any, failed: int, selected: int) -> Any:
         return self._conclude(result, codes, failed, selected, "raise")
 
-    def _conclude(self, result: Any, codes: Any, failed: int, selected: int, errors: str) -> Any:
+    def _conclude(
+        self, result: Any, codes: Any, failed: int, selected: int, errors: str, outer: tuple[int, ...] | None = None
+    ) -> Any:
         if errors == "return":
-            shape = () if codes is None else codes.shape
-            return result, ErrorInfo(
-                codes if codes is not None else np.zeros(self._outer(result, shape), np.uint8), failed, selected
-            )
+            if codes is None:
+                codes = np.zeros(self._outer(result) if outer is None else outer, np.uint8)
+            return result, ErrorInfo(codes, failed, selected)
         if not failed or errors == "ignore":
             return result
         info = ErrorInfo(codes, failed, selected)
@@ -243,7 +290,7 @@ class GUFunc(_core.GUFunc):
             return result
         raise (TotalFailure if failed == selected else PartialSuccess)(message, result, info)
 
-    def _outer(self, result: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    def _outer(self, result: Any) -> tuple[int, ...]:
         first = np.shape(result[0] if self.nout > 1 else result)
         core = len(self._cores[self.nin])
         return tuple(first[: len(first) - core])

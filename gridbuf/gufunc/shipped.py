@@ -4,6 +4,7 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.gufunc.call import GUFunc
+from gridbuf.gufunc.states import shipped as shipped_states
 
 _SIGNATURES = {
     "inv": ("(n,n)->(n,n)", "The inverse of each matrix; singular ones fail."),
@@ -39,4 +40,4 @@ def make(name: str) -> GUFunc:
 
         return adopt(getattr(np, name))
     signature, doc = _SIGNATURES[name]
-    return Shipped(signature, name=name, doc=doc)
+    return Shipped(signature, kernels=shipped_states(name), name=name, doc=doc)

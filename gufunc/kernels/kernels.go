@@ -27,6 +27,7 @@ var shapes = map[string]shape{
 	"tridiagonal": {"(k),(k),(k),(k)->(k)", 0},
 	"dot":         {"(n),(n)->()", gufunc.AllFlags},
 	"matvec":      {"(m,n),(n)->(m)", gufunc.AllFlags},
+	"sum":         {"(n)->()", gufunc.AllFlags},
 	"sqrt":        {"()->()", gufunc.AllFlags},
 	"divide":      {"(),()->()", gufunc.AllFlags},
 	"argmin":      {"(n)->()", 0},

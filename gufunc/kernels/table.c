@@ -21,6 +21,7 @@ enum { NUMPY_LOOP = 1, STATUS_LOOP };
     STATUS(gb_k_solve_f64_##set) STATUS(gb_k_solve_f32_##set) STATUS(gb_k_cholesky_f64_##set)                     \
     STATUS(gb_k_cholesky_f32_##set) STATUS(gb_k_tridiagonal_f64_##set) STATUS(gb_k_tridiagonal_f32_##set)         \
     LOOP(gb_k_dot_f64_##set) LOOP(gb_k_dot_f32_##set) LOOP(gb_k_matvec_f64_##set) LOOP(gb_k_matvec_f32_##set)     \
+    LOOP(gb_k_sum_f64_##set) LOOP(gb_k_sum_f32_##set)                                                                 \
     LOOP(gb_k_sqrt_f64_##set) LOOP(gb_k_sqrt_f32_##set) LOOP(gb_k_divide_f64_##set) LOOP(gb_k_divide_f32_##set)
 
 #define ROWS_OF(set)                                                                                              \
@@ -34,6 +35,7 @@ enum { NUMPY_LOOP = 1, STATUS_LOOP };
         {"tridiagonal", "dddd->d", STATUS_LOOP, gb_k_tridiagonal_f64_##set},                                      \
         {"dot", "ff->f", NUMPY_LOOP, gb_k_dot_f32_##set}, {"dot", "dd->d", NUMPY_LOOP, gb_k_dot_f64_##set},       \
         {"matvec", "ff->f", NUMPY_LOOP, gb_k_matvec_f32_##set}, {"matvec", "dd->d", NUMPY_LOOP, gb_k_matvec_f64_##set}, \
+        {"sum", "f->f", NUMPY_LOOP, gb_k_sum_f32_##set}, {"sum", "d->d", NUMPY_LOOP, gb_k_sum_f64_##set},         \
         {"sqrt", "f->f", NUMPY_LOOP, gb_k_sqrt_f32_##set}, {"sqrt", "d->d", NUMPY_LOOP, gb_k_sqrt_f64_##set},     \
         {"divide", "ff->f", NUMPY_LOOP, gb_k_divide_f32_##set}, {"divide", "dd->d", NUMPY_LOOP, gb_k_divide_f64_##set}, \
         {"argmin", "f->l", STATUS_LOOP, gb_k_argmin_rows_f32}, {"argmin", "d->l", STATUS_LOOP, gb_k_argmin_rows_f64}, \
