@@ -5,7 +5,7 @@ PYTHON ?= $(or $(shell for p in python3.12 python3.13 "$$HOME"/.pyenv/versions/3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 
-.PHONY: demo test bench wheel go check clean help
+.PHONY: demo test test-asan bench wheel go check clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ demo: wheel
 ## make test    everything from clean: Go, Python on every interpreter found, types, lint
 test: clean
 	PYTHON=$(PYTHON) tests/run.sh
+
+## make test-asan   the suite under the address sanitizer, with NumPy alone
+test-asan:
+	tests/asan.sh $(ARGS)
 
 ## make bench   the figures of the README, as ratios, into bench/results/
 bench: wheel

@@ -14,7 +14,9 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 GO_NEEDED = (1, 26)
-LIMITED_API = "-DPy_LIMITED_API=0x030B0000"
+# A free-threaded Python has no limited API: the same sources, with the whole API, in a wheel of its own.
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+LIMITED_API = "" if FREE_THREADED else "-DPy_LIMITED_API=0x030B0000"
 
 
 def find_go() -> str:
@@ -61,7 +63,7 @@ class build_go(build_ext):
 
 
 setup(
-    ext_modules=[Extension("gridbuf._core", sources=[], py_limited_api=True)],
+    ext_modules=[Extension("gridbuf._core", sources=[], py_limited_api=not FREE_THREADED)],
     cmdclass={"build_ext": build_go},
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={} if FREE_THREADED else {"bdist_wheel": {"py_limited_api": "cp311"}},
 )

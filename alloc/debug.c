@@ -1,7 +1,8 @@
 /* debug.c: what GRIDBUF_DEBUG=1 adds: guard bytes behind every buffer, poison in every
  * free one. A write past the end is noticed when the buffer is freed, a write into
- * freed memory when it is used again; each is told once, on standard error, with the
- * buffer's number and where it was made. */
+ * freed memory when it is used again or given back, and both when the process ends;
+ * each is told once, on standard error, with the buffer's number, what it was and where
+ * it was made. */
 #include "slab.h"
 
 #include <stdio.h>
@@ -12,12 +13,11 @@
 
 int gb_debugging;
 
-/* The last bytes of a block say how long its data is and who used it last. */
-typedef struct { int64_t span; uint64_t id; char note[48]; } trailer;
+/* The last bytes of a block say where its data lies and who used it last. */
+typedef struct { int64_t span, lead; uint64_t id; char note[TRAILER - GB_BLOCK_ALIGN - 24]; } trailer;
 
-static char *end_of(gb_header *h) { return (char *)h + h->slab->block; }
-
-static trailer *trailer_of(gb_header *h) { return (trailer *)(end_of(h) - sizeof(trailer)); }
+/* A free block's header has no slab: its link is there. */
+static trailer *trailer_of(gb_header *h, gb_slab *s) { return (trailer *)((char *)h + s->block - sizeof(trailer)); }
 
 static const char *first_other(const char *p, const char *end, int expected) {
     while (p < end && (unsigned char)*p == expected) p++;
@@ -25,28 +25,61 @@ static const char *first_other(const char *p, const char *end, int expected) {
 }
 
 static void tell(const char *what, uint64_t id, long long at, long long size, const char *note) {
-    fprintf(stderr, "gridbuf: %s buffer #%llu of %lld bytes, at byte %lld%s%s\n", what, (unsigned long long)id, size, at,
-            note && *note ? "; it was made at " : " (GRIDBUF_TRACE=1 says where it was made)", note && *note ? note : "");
+    if (!note) note = "";
+    int place = (int)strcspn(note, "\n");
+    const char *plan = note[place] ? note + place + 1 : "";
+    fprintf(stderr, "gridbuf: %s buffer #%llu of %lld bytes, at byte %lld%s%s%s%.*s\n", what, (unsigned long long)id, size, at,
+            *plan ? ": " : "", plan, place ? "; it was made at " : "", place, note);
+}
+
+static void check_free(gb_header *h, gb_slab *s) {
+    trailer *t = trailer_of(h, s);
+    const char *bad = first_other((char *)(h + 1), (char *)t, POISON);
+    if (bad) tell("write into freed", t->id, bad - t->lead - (char *)h, t->span, t->note);
+}
+
+static void check_guard(gb_header *h) {
+    trailer *t = trailer_of(h, h->slab);
+    const char *bad = first_other(h->data + t->span, (char *)t, GUARD);
+    if (bad) tell("write past the end of", h->id, bad - h->data, t->span, h->note);
 }
 
 void gb_debug_taken(gb_header *h, int64_t span, int fresh) {
-    trailer *t = trailer_of(h);
-    char *lowest = (char *)(h + 1);
+    trailer *t = trailer_of(h, h->slab);
     if (!fresh) {
-        const char *bad = first_other(lowest, (char *)t, POISON);
-        if (bad) tell("write into freed", t->id, bad - (char *)h, t->span, t->note);
-        memset(lowest, POISON, (char *)t - lowest);
+        check_free(h, h->slab);
+        memset(h + 1, POISON, (char *)t - (char *)(h + 1));
     }
     t->span = span;
+    t->lead = h->data - (char *)h;
     memset(h->data + span, GUARD, (char *)t - (h->data + span));
 }
 
 void gb_debug_released(gb_header *h) {
-    trailer *t = trailer_of(h);
-    const char *bad = first_other(h->data + t->span, (char *)t, GUARD);
-    if (bad) tell("write past the end of", h->id, bad - h->data, t->span, h->note);
+    trailer *t = trailer_of(h, h->slab);
+    check_guard(h);
     t->id = h->id;
     t->note[0] = 0;
     if (h->note) snprintf(t->note, sizeof t->note, "%s", h->note);
     memset(h + 1, POISON, (char *)t - (char *)(h + 1));
+}
+
+void gb_debug_slab(gb_slab *s) {
+    for (char *block = s->memory; block < s->bump; block += s->block) {
+        gb_header *h = (gb_header *)block;
+        if (h->magic == GB_LIVE) {
+            check_guard(h);
+        } else {
+            gb_allow(block, block + s->block);
+            check_free(h, s);
+        }
+    }
+}
+
+/* Once more as the process ends: a buffer that nobody freed or used again was not looked at. */
+__attribute__((destructor)) static void at_exit(void) {
+    if (!gb_debugging) return;
+    gb_lock(&gb_the_heap.lock);
+    for (gb_slab *s = gb_the_heap.all; s; s = s->after) gb_debug_slab(s);
+    gb_unlock(&gb_the_heap.lock);
 }

@@ -12,7 +12,7 @@ gb_heap gb_the_heap = {.stats = {.limit = -1}};
 
 int64_t gb_reserve(int64_t span, int64_t boundary) {
     int64_t slack = boundary <= GB_BLOCK_ALIGN && (boundary & (boundary - 1)) == 0 ? GB_BLOCK_ALIGN : boundary;
-    int64_t need = LEAD + slack + (span > 0 ? span : 1) + (gb_debugging ? GB_BLOCK_ALIGN : 0);
+    int64_t need = LEAD + slack + (span > 0 ? span : 1) + (gb_debugging ? TRAILER : 0);
     if (need <= GB_SMALL_MAX) return gb_small_bytes(gb_small_bin(need));
     return (need + STAGGER + 4095) & ~(int64_t)4095;
 }
@@ -78,6 +78,8 @@ static int64_t destroy(gb_slab *gone) {
     while (gone) {
         gb_slab *next = gone->next;
         bytes += gone->bytes;
+        if (__builtin_expect(gb_debugging, 0)) gb_debug_slab(gone);
+        gb_allow(gone->memory, gone->end);
         gb_unmap(gone->memory, gone->bytes);
         free(gone);
         gone = next;
@@ -105,7 +107,6 @@ int gb_take(const gb_want *want, void **data, int *fresh) {
     gb_slab *s = heap.bins[gb_bin(reserve)];
     while (s && s->block != reserve) s = s->next;   /* only large bins mix sizes */
     if (!s) {
-        heap.stats.misses++;
         gb_unlock(&heap.lock);
         return GB_NEED_SLAB;
     }
@@ -118,6 +119,7 @@ int gb_take(const gb_want *want, void **data, int *fresh) {
         block = s->bump;
         s->bump += s->block;
         *fresh = 1;
+        heap.stats.misses += block == s->memory;   /* memory was mapped for it */
     }
     if (!s->free && s->bump + s->block > s->end) bin_remove(s);
     heap.stats.allocations++;
@@ -127,7 +129,9 @@ int gb_take(const gb_want *want, void **data, int *fresh) {
     *data = place(want, block, s->stagger);
     *(gb_header *)block = (gb_header){ .slab = s, .data = *data, .id = ++heap.next_id, .plan = want->plan, .shares = 1,
                                        .magic = GB_LIVE, .born = gb_seconds() };
+    gb_allow(block, block + s->block);
     if (__builtin_expect(gb_debugging, 0)) gb_debug_taken((gb_header *)block, want->span, *fresh);
+    else gb_forbid((char *)*data + want->span, block + s->block);
     *gb_pointer_below(*data) = (gb_header *)block;
     gb_unlock(&heap.lock);
     return GB_TAKEN;
@@ -192,6 +196,7 @@ void gb_release(void *data) {
     char *note = h->note;
     h->note = NULL;
     h->magic = GB_FREED;
+    gb_forbid(h + 1, (char *)h + s->block);
     f->next = s->free;
     s->free = f;
     heap.stats.live_buffers--;
@@ -212,6 +217,12 @@ uint64_t gb_block_id(const void *data) { return gb_header_of(data)->id; }
 int64_t gb_block_bytes(const void *data) {
     gb_header *h = gb_header_of(data);
     return (char *)h + h->slab->block - (const char *)data;
+}
+
+int gb_fits(const void *data, int64_t span) {
+    int64_t room = gb_block_bytes(data);
+    gb_allow(data, (const char *)data + room);   /* it grows into the rest, or moves with it */
+    return !gb_debugging && span <= room && span >= room / 2;   /* a guard would stand in the way */
 }
 
 int64_t gb_trim(int64_t keep) {

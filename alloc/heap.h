@@ -25,7 +25,7 @@ typedef struct gb_slab gb_slab;
 typedef struct gb_header {
     gb_slab *slab;
     char *data;
-    char *note;        /* where it was made, from malloc; NULL unless traced */
+    char *note;        /* where it was made, and what it is, in two lines from malloc; NULL unless traced */
     uint64_t id;       /* never used again */
     uint64_t plan;     /* the serial number of the plan it was made for, or 0 */
     int32_t shares;    /* views and capsules that keep the block; atomic */
@@ -81,6 +81,7 @@ void gb_release(void *data);    /* one fewer; the last one frees it */
 uint64_t gb_block_id(const void *data);
 void gb_set_note(void *data, char *note);   /* takes over note, from malloc */
 int64_t gb_block_bytes(const void *data);   /* usable from data to the end */
+int gb_fits(const void *data, int64_t span);   /* the block may stay when its data becomes span bytes */
 
 int64_t gb_trim(int64_t keep);  /* unmap cached slabs down to keep bytes; bytes given back */
 void gb_get_stats(gb_heap_stats *out);
@@ -97,6 +98,8 @@ typedef struct gb_live {
 int64_t gb_live_blocks(gb_live *out, int64_t room);
 void gb_set_limit(int64_t limit);        /* bytes of live blocks; < 0 none */
 void gb_set_cache_bound(int64_t bytes);
+
+extern int gb_debugging;   /* GRIDBUF_DEBUG=1: guards and poison (debug.c) */
 
 /* Set in a forked child, where Go must not be entered any more. */
 extern int gb_forked;

@@ -19,7 +19,10 @@ static int64_t insert(gb_live *out, int64_t n, int64_t room, const gb_header *h)
     if (at == room) return n;
     memmove(&out[at + 1], &out[at], (size_t)((n < room ? n : room - 1) - at) * sizeof *out);
     out[at] = (gb_live){.id = h->id, .plan = h->plan, .bytes = h->slab->block, .data = h->data, .age = gb_seconds() - h->born};
-    if (h->note) strncpy(out[at].note, h->note, sizeof out[at].note - 1);
+    if (h->note) {
+        size_t line = strcspn(h->note, "\n"), most = sizeof out[at].note - 1;
+        memcpy(out[at].note, h->note, line < most ? line : most);
+    }
     return n < room ? n + 1 : n;
 }
 

@@ -14,9 +14,22 @@ void gb_geometry_place(gb_geometry *g, int ndim, void *memory) {
     g->dims = (int32_t *)(g->steps + ndim);
 }
 
+/* Strides in items. Nearly every item size is a power of two, and a division costs as much
+ * as all the rest here. Returns whether every stride is a whole number of items. */
+static int count_steps(gb_geometry *g) {
+    int64_t item = g->itemsize;
+    int whole = item > 0, power = whole && (item & (item - 1)) == 0, shift = power ? __builtin_ctzll((uint64_t)item) : 0;
+    for (int i = 0; i < g->ndim; i++) {
+        int64_t s = g->strides[i];
+        whole = whole && (power ? (s & (item - 1)) == 0 : s % item == 0);
+        g->steps[i] = !whole ? 0 : power ? s >> shift : s / item;
+    }
+    return whole;
+}
+
 void gb_geometry_finish(gb_geometry *g) {
     int64_t item = g->itemsize, c = item, f = item, size = 1;
-    int is_c = 1, is_f = 1, packed_c = 1, packed_f = 1, whole = item > 0;
+    int is_c = 1, is_f = 1, packed_c = 1, packed_f = 1;
     for (int i = 0; i < g->ndim; i++) size *= g->shape[i];
     for (int i = 0; i < g->ndim; i++) {
         int k = g->ndim - 1 - i;
@@ -26,13 +39,11 @@ void gb_geometry_finish(gb_geometry *g) {
         is_c &= g->strides[k] == c || g->shape[k] == 1;
         f *= g->shape[i];
         c *= g->shape[k];
-        whole = whole && g->strides[i] % item == 0;
-        g->steps[i] = whole ? g->strides[i] / item : 0;
     }
     if (size == 0) is_c = is_f = 1;
     g->size = size;
     g->nbytes = size * item;
-    g->whole_steps = whole;
+    g->whole_steps = count_steps(g);
     g->flags = (is_c ? GB_C_CONTIGUOUS : 0) | (is_f ? GB_F_CONTIGUOUS : 0);
     if (size > 0) g->flags |= (packed_c ? GB_C_PACKED : 0) | (packed_f ? GB_F_PACKED : 0);
 }

@@ -52,9 +52,21 @@ static inline gb_header **gb_pointer_below(const void *data) {
 
 static inline gb_header *gb_header_of(const void *data) { return *gb_pointer_below(data); }
 
+/* Built with the address sanitizer (tests/asan.sh), the bytes of a block that nobody may
+ * touch are known to it: a kernel that reads or writes them is stopped at once. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define gb_forbid(from, to) __asan_poison_memory_region((from), (size_t)((char *)(to) - (char *)(from)))
+#define gb_allow(from, to) __asan_unpoison_memory_region((from), (size_t)((char *)(to) - (char *)(from)))
+#else
+#define gb_forbid(from, to) ((void)(from), (void)(to))
+#define gb_allow(from, to) ((void)(from), (void)(to))
+#endif
+
 /* debug.c: guards and poison, with GRIDBUF_DEBUG=1. The caller holds the lock. */
-extern __attribute__((visibility("hidden"))) int gb_debugging;
+#define TRAILER 512   /* bytes at a block's end that a guard and its records take */
 void gb_debug_taken(gb_header *h, int64_t span, int fresh);
 void gb_debug_released(gb_header *h);
+void gb_debug_slab(gb_slab *s);   /* all blocks, before their memory goes */
 
 #endif

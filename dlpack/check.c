@@ -15,7 +15,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t room, 
     return -1;
 }
 
-static int misaligned(const void *p, size_t to) { return (uintptr_t)p % to != 0; }
+static inline int misaligned(const void *p, size_t to) { return ((uintptr_t)p & (to - 1)) != 0; }   /* to: a power of two */
 
 int64_t gb_dlpack_itemsize(DLDataType dtype, int padded) {
     switch (dtype.code) {

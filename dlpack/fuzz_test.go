@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzImport writes any bytes over a versioned tensor, with shape and strides that
+// FuzzImport writes any bytes over a tensor of either flavour, with shape and strides that
 // end at a page that must not be touched, and holds the verdict against one worked
 // out with numbers that cannot overflow.
 func FuzzImport(f *testing.F) {
@@ -38,6 +38,9 @@ func FuzzImport(f *testing.F) {
 		if nullStrides {
 			v.tensor.strides, steps = 0, nil
 		}
+		bare := foreignVersioned{major: 1, tensor: v.tensor}
+		_, err := ImportLegacy(p.legacy(foreignLegacy{tensor: v.tensor}))
+		assert.Equal(t, acceptable(bare, shapes, steps), err == nil, "legacy: %v", err)
 		got, err := Import(p.versioned(v))
 		assert.Equal(t, acceptable(v, shapes, steps), err == nil, "%v", err)
 		if err != nil {

@@ -15,7 +15,8 @@ Examples
 (122, 122, 80)
 """
 
-from gridbuf import memory
+from gridbuf import field as _field
+from gridbuf import interface, interop, memory, storage
 from gridbuf._core import (
     BackendError,
     Field,
@@ -25,6 +26,7 @@ from gridbuf._core import (
     copyto,
     empty,
     fill,
+    from_dlpack,
     full,
     get_num_threads,
     ones,
@@ -34,13 +36,13 @@ from gridbuf._core import (
     zeros,
 )
 from gridbuf.arrays import empty_like, from_array, full_like, ones_like, zeros_like
-from gridbuf.field import from_dlpack
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 
 __version__ = "0.1.0"
+_field.install()
 
 __all__ = [
     "BackendError", "Field", "HostField", "Plan", "as_cupy", "as_numpy", "backends", "copyto", "empty", "empty_like", "fill",
-    "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin", "memory", "ones", "ones_like",
-    "plan", "register_backend", "set_num_threads", "zeros", "zeros_like",
+    "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin", "interface", "interop", "memory",
+    "ones", "ones_like", "plan", "register_backend", "set_num_threads", "storage", "zeros", "zeros_like",
 ]  # fmt: skip

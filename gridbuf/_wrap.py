@@ -1,4 +1,4 @@
-"""From any object to an ndarray over its memory, without a copy."""
+"""What wrapping memory asks of Python: objects with `__array__` only, ml_dtypes, names and the check of disagreeing interfaces."""
 
 import os
 from typing import Any
@@ -9,42 +9,10 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.names import get_dims, get_origin, index_order
 
-
-def host_array(obj: Any) -> NDArray[Any]:
-    """An ndarray over obj's host memory; TypeError when it has none, never a copy."""
-    if type(obj) is np.ndarray:
-        return obj
-    if isinstance(obj, _core.Field):
-        return obj.numpy()
-    if _offers_array(obj):
-        array = np.asarray(obj)
-        if array.dtype != object:
-            return array
-    if hasattr(obj, "__dlpack__"):
-        return _from_dlpack(obj)
-    if hasattr(obj, "__cuda_array_interface__"):
-        raise TypeError(f"data: {type(obj).__name__} is device memory, and a host array is needed; copy it to the host first")
-    if hasattr(obj, "__array__") and not isinstance(obj, np.generic):
-        return _from_array_method(obj)
-    raise TypeError(
-        f"data: {type(obj).__name__} has no memory to share (no buffer, array interface or DLPack); "
-        "gridbuf.from_array or Field.from_array makes a copy"
-    )
+host_array = _core.host_array
 
 
-def _offers_array(obj: Any) -> bool:
-    if isinstance(obj, (str, bytes, list, tuple, int, float, complex, np.generic)):
-        return False  # NumPy would copy these
-    if hasattr(obj, "__array_interface__") or hasattr(obj, "__array_struct__"):
-        return True
-    try:
-        memoryview(obj).release()
-    except (TypeError, BufferError, ValueError):
-        return False
-    return True
-
-
-def _from_array_method(obj: Any) -> NDArray[Any]:
+def from_array_method(obj: Any) -> NDArray[Any]:
     """xarray and others: __array__ may copy, so the memory is looked at twice."""
     first, second = np.asarray(obj), np.asarray(obj)
     if first.dtype == object or (first.size and not np.shares_memory(first, second)):
@@ -53,20 +21,6 @@ def _from_array_method(obj: Any) -> NDArray[Any]:
             "gridbuf.from_array or Field.from_array makes one on purpose"
         )
     return first
-
-
-def _from_dlpack(obj: Any, *, copy: bool | None = None) -> NDArray[Any]:
-    """An ndarray over a DLPack producer's host memory."""
-    device = obj.__dlpack_device__() if hasattr(obj, "__dlpack_device__") else (1, 0)
-    if int(device[0]) not in (1, 3, 11, 13):
-        raise TypeError(f"data: {type(obj).__name__} lies on DLPack device {tuple(device)}, and a host array is needed")
-    try:
-        capsule = obj.__dlpack__(max_version=(1, 3), **({} if copy is None else {"copy": copy}))
-    except TypeError:
-        if copy:  # a producer older than copy=: share, then copy here
-            return _core.import_capsule(obj.__dlpack__()).copy()
-        capsule = obj.__dlpack__()
-    return _core.import_capsule(capsule)
 
 
 _EXTENDED = {
@@ -90,34 +44,20 @@ def extended_dtype(code: int, bits: int) -> np.dtype[Any]:
     return found
 
 
-def adopt(obj: Any) -> tuple[NDArray[Any], Any, Any, Any]:
-    """For Field(obj): the memory, and the dims, origin (index order) and halo that obj carries."""
-    array, dims, origin = host_array(obj), get_dims(obj), get_origin(obj)
-    if dims is not None and len(dims) != array.ndim:
-        raise ValueError(f"data: its dims {dims} name {len(dims)} indices, its memory has {array.ndim}")
+def carried(obj: Any, wrapped: Any) -> tuple[Any, Any]:
+    """The dims and the origin (index order) that obj carries, for the Field over its memory; None where it does not say."""
+    dims, origin = get_dims(obj), get_origin(obj)
+    if dims is not None and len(dims) != wrapped.ndim:
+        raise ValueError(f"data: its dims {dims} name {len(dims)} indices, its memory has {wrapped.ndim}")
     if origin is not None and dims is not None:
-        origin = index_order(origin, dims)
+        if len(origin) != len(dims):
+            raise ValueError(f"data: its origin {origin} has {len(origin)} entries, its dims {dims} name {len(dims)}")
+        try:
+            origin = index_order(origin, dims)
+        except ValueError:
+            raise ValueError(f"data: its dims {dims} are not names of indices: I, J, K and numbers") from None
     if os.environ.get("GRIDBUF_DEBUG") == "1":
-        _check_agreement(obj, array)
-    return array, dims, origin, None
+        from gridbuf.interface.agreement import check_agreement
 
-
-def _check_agreement(obj: Any, array: NDArray[Any]) -> None:
-    """Several interfaces on one object must describe the same memory."""
-    try:
-        described = obj.__array_interface__
-    except AttributeError:
-        return
-    expected = array.__array_interface__
-    for key in ("shape", "typestr", "data", "strides"):
-        mine, theirs = expected[key], described.get(key)
-        if key == "strides":
-            mine = array.strides
-            theirs = np.empty(described["shape"], array.dtype).strides if theirs is None else theirs
-        if key == "data":
-            mine, theirs = mine[0], None if theirs is None else theirs[0]
-        if mine != theirs:
-            name = type(obj).__name__
-            raise ValueError(
-                f"data: the interfaces of {name} disagree on {key}: {theirs} in __array_interface__, {mine} elsewhere"
-            )
+        check_agreement(obj)
+    return dims, origin

@@ -47,7 +47,7 @@ def sections() -> Iterator[Section]:
     yield "processor", list(_processor())
     yield "memory", list(_memory())
     yield "GPU", [("CUDA driver", cuda_driver())]
-    yield "gridbuf.memory", [(name, _stat(name, value)) for name, value in gridbuf.memory.stats().items()]
+    yield "gridbuf.memory", [(name, _stat(name, value)) for name, value in gridbuf.memory.stats().items() if name != "kinds"]
     yield "consumers", list(_packages(CONSUMERS))
     yield (
         "for the demo",
@@ -126,7 +126,7 @@ def cuda_driver() -> str:
 def _stat(name: str, value: int | None) -> str:
     if value is None:
         return "none"
-    return nbytes_text(value) if name.endswith("bytes") or name == "limit" else f"{value:,}"
+    return nbytes_text(value) if name.endswith("bytes") or name in ("limit", "cache_bound") else f"{value:,}"
 
 
 def _packages(names: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf import _core, _wrap
+from gridbuf import _core
 from gridbuf.arrays import _base_shape, _copy_values, _prepare, like_spec
 
 Field = _core.Field
@@ -86,36 +86,13 @@ def _rebuild(values: Any, spec: dict[str, Any]) -> _core.Field:
     return field
 
 
-def from_dlpack(x: Any, dims: Any = None, *, origin: Any = None, halo: Any = None, copy: bool | None = None) -> _core.Field:
-    """A Field over the memory of any DLPack producer.
-
-    Parameters
-    ----------
-    x
-        An object with `__dlpack__` (array API, DLPack 1.3 or older).
-    dims, origin, halo
-        As for `Field`.
-    copy : bool, optional
-        True makes a writable copy; otherwise memory is shared.
-
-    Raises
-    ------
-    TypeError
-        When x does not speak DLPack or its memory is not on the host.
-    BufferError
-        When the producer's tensor is malformed or cannot be shared.
-
-    Examples
-    --------
-    >>> import gridbuf as gb, numpy as np
-    >>> a = np.zeros((2, 3))
-    >>> np.shares_memory(gb.from_dlpack(a, dims="IJ"), a)
-    True
-    """
-    if not hasattr(x, "__dlpack__"):
-        raise TypeError(f"x: {type(x).__name__} has no __dlpack__; gridbuf.Field takes other kinds of memory")
-    field = Field(_wrap._from_dlpack(x, copy=copy), dims, origin=origin, halo=halo)
-    return field
+def _gt_interface(self: _core.Field) -> dict[Any, dict[str, Any]]:
+    """The buffer as `__gt_interface__` describes it (seed 002); dims only where they were given."""
+    interface = self.numpy().__array_interface__
+    entry = {key: interface[key] for key in ("shape", "typestr", "data")} | {"strides": self.strides}
+    if hasattr(self, "__gt_dims__"):
+        entry["dims"] = self.__gt_dims__
+    return {None: entry}
 
 
 def _html(self: _core.Field) -> str:
@@ -139,11 +116,11 @@ def _plan_html(self: _core.Plan) -> str:
 
 def install() -> None:
     """Give the C types their Python methods."""
-    methods = {"to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html}
+    methods: dict[str, Any] = {
+        "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html,
+        "__gt_interface__": property(_gt_interface),
+    }  # fmt: skip
     for name, method in {"from_array": staticmethod(from_array), **methods}.items():
         setattr(Field, name, method)
     for name, method in {"__str__": _plan_text, "_repr_html_": _plan_html}.items():
         setattr(_core.Plan, name, method)
-
-
-install()

@@ -6,7 +6,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 
-def _is_name(entry: object) -> bool:
+def is_name(entry: object) -> bool:
+    """Whether an entry is "I", "J", "K" or a data dimension: "0", "1", ..."""
     name = str(entry)
     return name in ("I", "J", "K") or (name.isdecimal() and str(int(name)) == name)
 
@@ -39,7 +40,7 @@ def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ..
     if dims is None:
         older = getattr(obj, "dims", None)
         is_field = hasattr(type(obj), "__gt_dims__")  # a Field without names of its own
-        if not is_field and isinstance(older, str | Sequence) and len(older) > 0 and all(_is_name(d) for d in older):
+        if not is_field and isinstance(older, str | Sequence) and len(older) > 0 and all(is_name(d) for d in older):
             dims = older
     if dims is None:
         dims = annotation
@@ -121,10 +122,15 @@ def as_cupy(obj: Any, dims: Iterable[Any] | None = None) -> Any:
     return array if order is None else array.transpose(order)
 
 
+def canonical(dims: Iterable[str]) -> tuple[str, ...]:
+    """Dims in the order I, J, K, 0, 1, ..."""
+    return tuple(sorted(dims, key=lambda d: (d not in "IJK", d if d in "IJK" else "", 0 if d in "IJK" else int(d))))
+
+
 def index_order(origin: Sequence[int], dims: Sequence[str]) -> tuple[int, ...]:
     """An origin in the order I, J, K, 0, 1, ... brought into the order of dims."""
-    canonical = sorted(dims, key=lambda d: (d not in "IJK", d if d in "IJK" else "", 0 if d in "IJK" else int(d)))
-    return tuple(origin[canonical.index(d)] for d in dims)
+    order = canonical(dims)
+    return tuple(origin[order.index(d)] for d in dims)
 
 
 __all__ = ["as_cupy", "as_numpy", "get_dims", "get_origin"]

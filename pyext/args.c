@@ -5,7 +5,7 @@
 
 static const char *const names[A_COUNT] = {
     "shape", "dtype", "fill_value", "backend", "dimensions", "aligned_index", "halo", "layout",
-    "byte_alignment", "padding", "device", "memory", "dims", "origin", "data", "alignment",
+    "byte_alignment", "padding", "device", "memory", "dims", "origin", "data", "alignment", "x", "copy",
 };
 static PyObject *interned[A_COUNT];
 

@@ -8,7 +8,7 @@
 /* Every keyword that a constructor of ours can have. */
 enum {
     A_SHAPE, A_DTYPE, A_FILL_VALUE, A_BACKEND, A_DIMENSIONS, A_ALIGNED_INDEX, A_HALO, A_LAYOUT, A_BYTE_ALIGNMENT,
-    A_PADDING, A_DEVICE, A_MEMORY, A_DIMS, A_ORIGIN, A_DATA, A_ALIGNMENT, A_COUNT
+    A_PADDING, A_DEVICE, A_MEMORY, A_DIMS, A_ORIGIN, A_DATA, A_ALIGNMENT, A_X, A_COPY, A_COUNT
 };
 #define A_BIT(slot) (1u << (slot))
 #define A_SPEC                                                                                                 \

@@ -105,8 +105,13 @@
 #define DOC_STATS                                                                                             \
     "stats()\n--\n\n"                                                                                         \
     "The heap's counters, all read at one moment.\n\n"                                                        \
-    "Returns\n-------\ndict\n    live_bytes, cached_bytes, peak_bytes (bytes), live_buffers, allocations, hits,\n" \
-    "    misses (counts) and limit (bytes or None).\n"
+    "Returns\n-------\ndict\n"                                                                                \
+    "    live_bytes, cached_bytes, peak_bytes (bytes), live_buffers, allocations, hits and misses (counts; for a\n" \
+    "    miss memory had to be mapped); limit (bytes or None); cache_bound (bytes); numpy_allocations: how many\n" \
+    "    NumPy made for itself (gridbuf.interop.numpy); kinds: the first seven by kind of memory.\n\n"        \
+    "Examples\n--------\n>>> import gridbuf as gb\n>>> a, s = gb.empty((10, 10)), gb.memory.stats()\n"        \
+    ">>> s[\"hits\"] + s[\"misses\"] == s[\"allocations\"], s[\"kinds\"][\"host\"][\"live_bytes\"] == s[\"live_bytes\"]\n" \
+    "(True, True)\n"                                                                                         
 
 #define DOC_TRIM "trim()\n--\n\nGive cached memory back to the system; returns how many bytes that was (int)."
 
@@ -124,7 +129,7 @@
     "What only a view or a capsule still holds counts as live. Going over raises MemoryError.\n"
 
 #define DOC_FIELD                                                                                             \
-    "Field(data, dims=None, *, origin=None, halo=None)\n--\n\n"                                                \
+    "Field(data, dims=None, *, origin=None, halo=None, require=None)\n--\n\n"                                  \
     "Memory that remembers what its indices mean and where the halo ends.\n\n"                                \
     "Wraps without copying; `Field.empty`, `zeros`, `ones`, `full` and `from_array` make memory.\n"            \
     "The Field of a stencil call needs no origin and no dimension order: gt4py reads both.\n\n"               \
@@ -132,12 +137,34 @@
     "data\n    An ndarray, a Field, or an object with the buffer protocol, an array interface or DLPack.\n"    \
     "dims : str or sequence of str, optional\n    What each index means. Default: what data itself says.\n"    \
     "origin : sequence of int, optional\n    The first point of the domain, in index order. Default: the lower halo.\n" \
-    "halo : sequence of int or (low, high) pairs, optional\n    Elements around the domain.\n\n"              \
-    "Raises\n------\nTypeError\n    When data has no memory to share.\nValueError\n    When dims, origin or halo do not fit.\n\n" \
+    "halo : sequence of int or (low, high) pairs, optional\n    Elements around the domain.\n"                \
+    "require : dict, optional\n    What the memory must satisfy, in the keywords of `gridbuf.empty` and dtype: the Field shares the\n" \
+    "    memory, or a ValueError names the first requirement missed, what was expected and found, and\n"       \
+    "    the call that makes a proper copy.\n\n"                                                              \
+    "Raises\n------\nTypeError\n    When data has no memory to share.\nValueError\n    When dims, origin or halo do not fit, or a requirement is missed.\n" \
+    "BufferError\n    When a DLPack tensor is malformed or cannot be shared.\n\n"                              \
     "Examples\n--------\n>>> import gridbuf as gb, numpy as np\n"                                              \
     ">>> a = np.zeros((5, 6, 7))\n>>> f = gb.Field(a, 'KJI', halo=(0, 1, 1))\n"                               \
     ">>> f.domain.shape, f.__gt_origin__\n((5, 4, 5), (1, 1, 0))\n"                                           \
-    ">>> np.shares_memory(f, a)\nTrue\n"
+    ">>> np.shares_memory(f, a)\nTrue\n"                                                                     \
+    ">>> gb.Field(a, 'KJI', require={'backend': 'gt:cpu_ifirst', 'dtype': 'f8', 'byte_alignment': 8}).dims\n" \
+    "('K', 'J', 'I')\n"
+
+#define DOC_FROM_DLPACK                                                                                       \
+    "from_dlpack(x, dims=None, *, origin=None, halo=None, copy=None)\n--\n\n"                                \
+    "A Field over the memory of any DLPack producer.\n\n"                                                     \
+    "Parameters\n----------\n"                                                                                \
+    "x\n    An object with the DLPack C exchange API on its type (1.3) or with `__dlpack__` of any age.\n"     \
+    "dims, origin, halo\n    As for `Field`.\n"                                                               \
+    "copy : bool, optional\n    True: memory of its own, writable. False: never a copy. None: a copy only if the producer makes one.\n\n" \
+    "Raises\n------\nTypeError\n    When x does not speak DLPack or says that its memory is not on the host.\n" \
+    "BufferError\n    When the producer's tensor is malformed or cannot be shared.\n\n"                       \
+    "Examples\n--------\n>>> import gridbuf as gb, numpy as np\n>>> a = np.zeros((2, 3))\n"                   \
+    ">>> np.shares_memory(gb.from_dlpack(a, dims='IJ'), a)\nTrue\n"
+
+#define DOC_HOST_ARRAY                                                                                        \
+    "host_array(obj, /)\n--\n\n"                                                                             \
+    "An ndarray over obj's host memory; TypeError when it has none, never a copy."
 
 #define DOC_FIELD_EMPTY                                                                                       \
     "empty(shape, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\n"                    \

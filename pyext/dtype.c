@@ -35,18 +35,19 @@ static void dealloc(PyObject *self) {
     GB_FREE_OBJECT(self);
 }
 
-/* NumPy's own buffer format for the dtype; none is not an error. */
+/* NumPy's own buffer format for the dtype; none is not an error. Two items, because a
+ * structured dtype is native only where the items after the first are aligned, too. */
 static void ask_format(gb_dtype *d) {
-    npy_intp zero = 0;
+    npy_intp two = 2;
     Py_INCREF((PyObject *)d->descr);
-    PyObject *empty = PyArray_NewFromDescr(&PyArray_Type, d->descr, 1, &zero, NULL, NULL, 0, NULL);
+    PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, d->descr, 1, &two, NULL, NULL, 0, NULL);
     Py_buffer view;
-    if (empty && PyObject_GetBuffer(empty, &view, PyBUF_FULL_RO) == 0) {
+    if (sample && PyObject_GetBuffer(sample, &view, PyBUF_FULL_RO) == 0) {
         if (view.format) d->format = strdup(view.format);
         PyBuffer_Release(&view);
     }
     PyErr_Clear();   /* ValueError: the dtype has no buffer format, such as datetime64 */
-    Py_XDECREF(empty);
+    Py_XDECREF(sample);
 }
 
 /* dtype.str, and for ml_dtypes' types none: it would say '<V2'. */

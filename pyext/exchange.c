@@ -1,6 +1,6 @@
 /* exchange.c: the DLPack C exchange API (1.3): a static table behind the types, through
  * which a C consumer takes a Field without a Python call. */
-#include "field.h"
+#include "exchange.h"
 #include "memory.h"
 #include "../dlpack/check.h"
 #include "../dlpack/export.h"
@@ -57,9 +57,7 @@ static int lend(void *obj, DLTensor *out) {
 }
 
 static int to_object(DLManagedTensorVersioned *tensor, void **out) {
-    PyObject *array = gb_import_tensor(tensor);
-    *out = array ? PyObject_CallFunctionObjArgs((PyObject *)gb_FieldType, array, NULL) : NULL;
-    Py_XDECREF(array);
+    *out = gb_from_tensor(gb_HostFieldType, tensor, 0);
     return *out ? 0 : -1;
 }
 

@@ -214,6 +214,7 @@ static PyMethodDef host_methods[] = {
 };
 
 static PyType_Slot host_slots[] = {
+    {Py_tp_dealloc, dealloc},   /* without it, Python's own would be called first and find nothing to do */
     {Py_tp_getset, host_getset},
     {Py_tp_methods, host_methods},
     {Py_bf_getbuffer, gb_field_getbuffer},

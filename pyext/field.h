@@ -28,13 +28,15 @@ gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim);   /* own_ndim >= 0: 
 int gb_field_room(gb_field *f, int want_origin, int want_halo);
 int gb_field_share(gb_field *f, const gb_field *from);        /* hold the same memory */
 int gb_field_copy_meta(gb_field *f, const gb_field *from);
+int gb_field_set_meta(gb_field *f, const gb_meta *meta);
 PyObject *gb_field_twin(PyObject *self, PyObject *unused);
-PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
-PyObject *gb_field_of_array(PyTypeObject *type, PyArrayObject *array);
 PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+/* field_wrap.c */
+PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 
 /* field_index.c */
 PyObject *gb_field_subscript(PyObject *self, PyObject *key);
@@ -59,9 +61,7 @@ PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused);
 /* exchange.c: the C exchange API on the types. */
 int gb_exchange_init(void);
 
-/* import_dlpack.c: an ndarray over a foreign tensor, which it takes over unless it fails. */
-PyObject *gb_import_tensor(DLManagedTensorVersioned *m);
-/* import_dlpack.c: a capsule's tensor as an ndarray over its memory; takes the capsule's tensor over. */
+/* import_dlpack.c: an ndarray over a capsule's tensor. */
 PyObject *gb_import_capsule(PyObject *self, PyObject *capsule);
 
 #endif

@@ -1,4 +1,4 @@
-/* field_new.c: making Fields: over fresh memory, over other memory, over a Field's. */
+/* field_new.c: making Fields over fresh memory; field_wrap.c makes them over other memory. */
 #include "copying.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ int gb_field_copy_meta(gb_field *f, const gb_field *from) {
     return 0;
 }
 
-static int set_meta(gb_field *f, const gb_meta *meta) {
+int gb_field_set_meta(gb_field *f, const gb_meta *meta) {
     if (!meta->has_origin && !meta->has_halo) return 0;
     if (gb_field_room(f, meta->has_origin, meta->has_halo) < 0) return -1;
     size_t n = (size_t)meta->base;
@@ -87,7 +87,7 @@ static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t
     if (fill_value) *fill_value = slots[A_FILL_VALUE];
     gb_field *f = over_plan(plan, zero);
     if (f) f->dims_given = (uint8_t)meta.has_dims;
-    if (f && set_meta(f, &meta) < 0) Py_CLEAR(f);
+    if (f && gb_field_set_meta(f, &meta) < 0) Py_CLEAR(f);
     Py_DECREF((PyObject *)plan);
     return (PyObject *)f;
 }
@@ -122,110 +122,4 @@ PyObject *gb_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     PyObject *value;
     PyObject *field = make(&sig, args, nargs, kwnames, 0, &value);
     return filled(field, value);
-}
-
-/* ---- over other memory ---- */
-
-static gb_field *over_array(PyTypeObject *type, PyArrayObject *array) {
-    int n = PyArray_NDIM(array);
-    PyArray_Descr *descr = PyArray_DESCR(array);
-    if (n > GB_MAXDIMS) {
-        PyErr_Format(PyExc_ValueError, "data: %d dimensions; at most %d are allowed", n, GB_MAXDIMS);
-        return NULL;
-    }
-    if (PyDataType_FLAGCHK(descr, NPY_ITEM_REFCOUNT) || PyDataType_FLAGCHK(descr, NPY_ITEM_HASOBJECT)) {
-        PyErr_Format(PyExc_TypeError, "data: its dtype %R holds Python objects; a Field is plain memory", descr);
-        return NULL;
-    }
-    gb_field *f = gb_field_alloc(type, n);
-    if (!f) return NULL;
-    f->dtype = gb_dtype_of(descr);
-    if (!f->dtype) {
-        Py_DECREF((PyObject *)f);
-        return NULL;
-    }
-    for (int i = 0; i < n; i++) {
-        f->geometry.shape[i] = PyArray_DIM(array, i);
-        f->geometry.strides[i] = PyArray_STRIDE(array, i);
-        f->geometry.dims[i] = i - 3;
-    }
-    f->geometry.itemsize = f->dtype->itemsize;
-    gb_geometry_finish(&f->geometry);
-    f->data = PyArray_DATA(array);
-    f->readonly = !PyArray_ISWRITEABLE(array);
-    f->owner = Py_NewRef((PyObject *)array);
-    return f;
-}
-
-static gb_field *over_field(PyTypeObject *type, const gb_field *from) {
-    int n = from->geometry.ndim;
-    gb_field *f = gb_field_alloc(type, n);
-    if (!f) return NULL;
-    gb_geometry own = f->geometry;
-    gb_field_share(f, from);
-    memcpy(own.shape, from->geometry.shape, n * sizeof(int64_t));
-    memcpy(own.strides, from->geometry.strides, n * sizeof(int64_t));
-    memcpy(own.dims, from->geometry.dims, n * sizeof(int32_t));
-    gb_geometry_finish(&f->geometry);
-    f->data = from->data;
-    if (gb_field_copy_meta(f, from) < 0) Py_CLEAR(f);
-    return f;
-}
-
-/* Anything else: gridbuf._wrap.adopt gives an ndarray over its memory and, as
- * tuples or None, the dims, origin and halo that the object itself carries. */
-static gb_field *over_object(PyTypeObject *type, PyObject *data, PyObject **own) {
-    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
-    PyObject *adopt = module ? PyObject_GetAttrString(module, "adopt") : NULL;
-    PyObject *adopted = adopt ? PyObject_CallFunctionObjArgs(adopt, data, NULL) : NULL;
-    gb_field *f = NULL;
-    PyObject *array;
-    if (adopted && PyArg_ParseTuple(adopted, "O!OOO", &PyArray_Type, &array, &own[0], &own[1], &own[2])) {
-        f = over_array(type, (PyArrayObject *)array);
-        if (f && PyArray_Check(data)) {   /* a subclass: its own object is the owner, not the array inside */
-            Py_DECREF(f->owner);
-            f->owner = Py_NewRef(data);
-        }
-        for (int i = 0; i < 3; i++) Py_INCREF(own[i]);
-    }
-    Py_XDECREF(module);
-    Py_XDECREF(adopt);
-    Py_XDECREF(adopted);
-    return f;
-}
-
-static int set_dims(gb_field *f, PyObject *dims) {
-    if (!dims || dims == Py_None) return 0;
-    int32_t codes[GB_MAXDIMS];
-    int n = gb_dims(dims, "dims", codes, GB_MAXDIMS);
-    if (n < 0) return -1;
-    if (n != f->geometry.ndim) {
-        PyErr_Format(PyExc_ValueError, "dims: %R names %d indices, the data has %d", dims, n, f->geometry.ndim);
-        return -1;
-    }
-    memcpy(f->geometry.dims, codes, n * sizeof *codes);
-    f->dims_given = 1;
-    return 0;
-}
-
-static int set_given(gb_field *f, PyObject *dims, PyObject *origin, PyObject *halo) {
-    if (set_dims(f, dims) < 0) return -1;
-    gb_meta meta;
-    if (gb_read_meta(origin, halo, f->geometry.shape, f->geometry.ndim, &meta) < 0) return -1;
-    return set_meta(f, &meta);
-}
-
-PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"data", "dims", "origin", "halo", NULL};
-    PyObject *data, *dims = NULL, *origin = NULL, *halo = NULL, *own[3] = {NULL, NULL, NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OO:Field", names, &data, &dims, &origin, &halo)) return NULL;
-    if (type == gb_FieldType) type = gb_HostFieldType;
-    gb_field *f;
-    if (PyArray_CheckExact(data)) f = over_array(type, (PyArrayObject *)data);
-    else if (gb_is_field(data)) f = over_field(type, (gb_field *)data);
-    else f = over_object(type, data, own);
-    if (f && own[0] && set_given(f, own[0], own[1], own[2]) < 0) Py_CLEAR(f);
-    if (f && set_given(f, dims, origin, halo) < 0) Py_CLEAR(f);
-    for (int i = 0; i < 3; i++) Py_XDECREF(own[i]);
-    return (PyObject *)f;
 }

@@ -1,29 +1,56 @@
-/* import_dlpack.c: memory that another library hands us as a DLPack capsule. What
- * comes in is checked before anything in it is believed. */
-#include "field.h"
-#include "memory.h"
+/* import_dlpack.c: a Field or an ndarray over a tensor that another library hands us.
+ * What comes in is checked before anything in it is believed. */
+#include "attribute.h"
+#include "exchange.h"
+#include "wrap.h"
 #include "../dlpack/check.h"
 
-#include <string.h>
+/* The owner of what is made over a consumed tensor. release is NULL until the tensor is ours. */
+typedef struct keeper {
+    PyObject_HEAD
+    void *tensor;
+    void (*release)(void *tensor);
+} keeper;
+static PyTypeObject *keeper_type;
 
-static const char keeper_name[] = "gridbuf.dlpack";
-
-/* The consumed tensor lives in a capsule of ours, which is the array's base. A foreign
- * deleter may run Python code while an exception is on its way. */
-static void free_versioned(PyObject *keeper) {
-    PyObject *type, *value, *traceback;
-    DLManagedTensorVersioned *m = PyCapsule_GetPointer(keeper, keeper_name);
-    PyErr_Fetch(&type, &value, &traceback);
-    if (m && m->deleter) m->deleter(m);
-    PyErr_Restore(type, value, traceback);
+static void free_versioned(void *tensor) {
+    DLManagedTensorVersioned *m = tensor;
+    if (m->deleter) m->deleter(m);
 }
 
-static void free_legacy(PyObject *keeper) {
+static void free_legacy(void *tensor) {
+    DLManagedTensor *m = tensor;
+    if (m->deleter) m->deleter(m);
+}
+
+/* A foreign deleter may run Python code while an exception is on its way. */
+static void keeper_dealloc(PyObject *self) {
     PyObject *type, *value, *traceback;
-    DLManagedTensor *m = PyCapsule_GetPointer(keeper, keeper_name);
-    PyErr_Fetch(&type, &value, &traceback);
-    if (m && m->deleter) m->deleter(m);
-    PyErr_Restore(type, value, traceback);
+    keeper *k = (keeper *)self;
+    if (k->release) {
+        PyErr_Fetch(&type, &value, &traceback);
+        k->release(k->tensor);
+        PyErr_Restore(type, value, traceback);
+    }
+    GB_FREE_OBJECT(self);
+}
+
+static PyType_Slot keeper_slots[] = {
+    {Py_tp_dealloc, keeper_dealloc},
+    {Py_tp_doc, "A DLPack tensor of another library, deleted with the last Field or array over it."},
+    {0, NULL},
+};
+
+static PyType_Spec keeper_spec = {
+    .name = "gridbuf._core._DLPackOwner",
+    .basicsize = sizeof(keeper),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = keeper_slots,
+};
+
+int gb_import_dlpack_init(void) {
+    keeper_type = (PyTypeObject *)PyType_FromSpec(&keeper_spec);
+    return keeper_type ? 0 : -1;
 }
 
 static PyArray_Descr *extended_descr(DLDataType dtype) {
@@ -36,24 +63,19 @@ static PyArray_Descr *extended_descr(DLDataType dtype) {
 /* NumPy's dtype for a DLPack one, or NULL with a BufferError. */
 static PyArray_Descr *descr_of(DLDataType dtype) {
     static const struct { uint8_t code, bits; int type; } plain[] = {
-        {kDLBool, 8, NPY_BOOL},     {kDLInt, 8, NPY_INT8},      {kDLInt, 16, NPY_INT16},       {kDLInt, 32, NPY_INT32},
-        {kDLInt, 64, NPY_INT64},    {kDLUInt, 8, NPY_UINT8},    {kDLUInt, 16, NPY_UINT16},     {kDLUInt, 32, NPY_UINT32},
-        {kDLUInt, 64, NPY_UINT64},  {kDLFloat, 16, NPY_FLOAT16}, {kDLFloat, 32, NPY_FLOAT32},   {kDLFloat, 64, NPY_FLOAT64},
+        {kDLFloat, 64, NPY_FLOAT64}, {kDLFloat, 32, NPY_FLOAT32},    {kDLBool, 8, NPY_BOOL},      {kDLInt, 8, NPY_INT8},
+        {kDLInt, 16, NPY_INT16},    {kDLInt, 32, NPY_INT32},         {kDLInt, 64, NPY_INT64},     {kDLUInt, 8, NPY_UINT8},
+        {kDLUInt, 16, NPY_UINT16},  {kDLUInt, 32, NPY_UINT32},       {kDLUInt, 64, NPY_UINT64},   {kDLFloat, 16, NPY_FLOAT16},
         {kDLComplex, 64, NPY_COMPLEX64}, {kDLComplex, 128, NPY_COMPLEX128}};
-    if (dtype.lanes == 1) {
-        for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-            if (plain[i].code == dtype.code && plain[i].bits == dtype.bits) return PyArray_DescrFromType(plain[i].type);
-        PyArray_Descr *descr = extended_descr(dtype);
-        if (descr || PyErr_Occurred()) return descr;
-    }
-    PyErr_Format(PyExc_BufferError, "DLPack: NumPy has no dtype for code %d, %d bits, %d lanes", dtype.code, dtype.bits, dtype.lanes);
-    return NULL;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (plain[i].code == dtype.code && plain[i].bits == dtype.bits) return PyArray_DescrFromType(plain[i].type);
+    return extended_descr(dtype);
 }
 
-static PyObject *array_over(const DLTensor *t, int writable, PyObject *keeper) {
-    if (t->device.device_type != kDLCPU && t->device.device_type != kDLCUDAHost && t->device.device_type != kDLROCMHost &&
-        t->device.device_type != kDLCUDAManaged) {
-        PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device type %d, not on the host", (int)t->device.device_type);
+static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObject *keeper) {
+    if (t->device.device_type == kDLCUDA) {
+        PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on the host", (int)t->device.device_type,
+                     (int)t->device.device_id);
         return NULL;
     }
     int64_t strides[GB_MAXDIMS];
@@ -62,44 +84,73 @@ static PyObject *array_over(const DLTensor *t, int writable, PyObject *keeper) {
     gb_dlpack_byte_strides(t, strides);
     static char nowhere[16];   /* an empty tensor may have no address; NumPy wants one */
     char *data = gb_dlpack_first(t);
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, t->ndim, (npy_intp *)t->shape, (npy_intp *)strides,
-                                           data ? data : nowhere, writable ? NPY_ARRAY_WRITEABLE : 0, NULL);
-    if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(keeper)) < 0) Py_CLEAR(array);
-    return array;
+    gb_foreign memory = {.descr = descr, .ndim = t->ndim, .shape = t->shape, .strides = strides,
+                        .data = data ? data : nowhere, .readonly = readonly, .owner = keeper};
+    PyObject *object = gb_over_memory(type, &memory);
+    Py_DECREF((PyObject *)descr);
+    return object;
 }
 
-/* The tensor moves into a keeper of ours; with a capsule, that is renamed as consumed. */
-static PyObject *consume(PyObject *capsule, void *tensor, const DLTensor *t, int writable, const char *used, PyCapsule_Destructor release) {
-    PyObject *keeper = PyCapsule_New(tensor, keeper_name, NULL);
-    PyObject *array = keeper ? array_over(t, writable, keeper) : NULL;
-    if (array && (!capsule || PyCapsule_SetName(capsule, used) == 0)) PyCapsule_SetDestructor(keeper, release);
-    else Py_CLEAR(array);
-    Py_XDECREF(keeper);
-    return array;
+/* The tensor moves into a keeper of ours; its capsule, if it came in one, is renamed as
+ * consumed. Until both have worked nothing is taken over. */
+static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, const DLTensor *t, int readonly, const char *used,
+                         void (*release)(void *)) {
+    keeper *k = (keeper *)PyType_GenericAlloc(keeper_type, 0);
+    if (!k) return NULL;
+    k->tensor = tensor;
+    PyObject *object = over(type, t, readonly, (PyObject *)k);
+    if (object && (!capsule || PyCapsule_SetName(capsule, used) == 0)) k->release = release;
+    else Py_CLEAR(object);
+    Py_DECREF((PyObject *)k);
+    return object;
 }
 
-PyObject *gb_import_tensor(DLManagedTensorVersioned *m) {
+static int check_versioned(const DLManagedTensorVersioned *m, int wishes) {
     char why[200];
-    if (gb_dlpack_check_versioned(m, why, sizeof why) == 0)
-        return consume(NULL, m, &m->dl_tensor, !(m->flags & DLPACK_FLAG_BITMASK_READ_ONLY), NULL, free_versioned);
-    PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
-    return NULL;
+    if (gb_dlpack_check_versioned(m, why, sizeof why) < 0) {
+        PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
+        return -1;
+    }
+    if (!(wishes & GB_SHARE_ONLY) || !(m->flags & DLPACK_FLAG_BITMASK_IS_COPIED)) return 0;
+    PyErr_SetString(PyExc_BufferError, "DLPack: the producer made a copy where its memory was to be shared; "
+                                       "gridbuf.from_dlpack(x, copy=True) takes one on purpose");
+    return -1;
 }
 
-PyObject *gb_import_capsule(PyObject *self, PyObject *capsule) {
-    char why[200];
-    if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-        DLManagedTensorVersioned *m = PyCapsule_GetPointer(capsule, "dltensor_versioned");
-        if (gb_dlpack_check_versioned(m, why, sizeof why) == 0)
-            return consume(capsule, m, &m->dl_tensor, !(m->flags & DLPACK_FLAG_BITMASK_READ_ONLY), "used_dltensor_versioned", free_versioned);
-    } else if (PyCapsule_IsValid(capsule, "dltensor")) {
-        DLManagedTensor *m = PyCapsule_GetPointer(capsule, "dltensor");
-        if (gb_dlpack_check_legacy(m, why, sizeof why) == 0)
-            return consume(capsule, m, &m->dl_tensor, 1, "used_dltensor", free_legacy);
-    } else {
+PyObject *gb_copied(PyObject *object) {
+    PyObject *copy = PyObject_CallMethod(object, "copy", NULL);
+    Py_DECREF(object);
+    return copy;
+}
+
+static PyObject *versioned(PyTypeObject *type, PyObject *capsule, DLManagedTensorVersioned *m, int wishes) {
+    if (check_versioned(m, wishes) < 0) return NULL;
+    int readonly = (m->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+    PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, "used_dltensor_versioned", free_versioned);
+    if (!object || !(wishes & GB_OWN_COPY)) return object;
+    return m->flags & DLPACK_FLAG_BITMASK_IS_COPIED && !readonly ? object : gb_copied(object);
+}
+
+PyObject *gb_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int wishes) {
+    if (check_versioned(m, wishes) < 0) return NULL;
+    return consume(type, NULL, m, &m->dl_tensor, m->flags & DLPACK_FLAG_BITMASK_READ_ONLY, NULL, free_versioned);
+}
+
+PyObject *gb_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int readonly) {
+    if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
+        return versioned(type, capsule, PyCapsule_GetPointer(capsule, "dltensor_versioned"), wishes);
+    if (!PyCapsule_IsValid(capsule, "dltensor")) {
         PyErr_Format(PyExc_BufferError, "DLPack: %R is not a fresh 'dltensor' or 'dltensor_versioned' capsule", capsule);
         return NULL;
     }
-    PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
-    return NULL;
+    char why[200];
+    DLManagedTensor *m = PyCapsule_GetPointer(capsule, "dltensor");
+    if (gb_dlpack_check_legacy(m, why, sizeof why) < 0) {
+        PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
+        return NULL;
+    }
+    PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, "used_dltensor", free_legacy);
+    return object && wishes & GB_OWN_COPY ? gb_copied(object) : object;   /* a legacy tensor cannot say that it is a copy */
 }
+
+PyObject *gb_import_capsule(PyObject *self, PyObject *capsule) { return gb_from_capsule(NULL, capsule, 0, 0); }

@@ -9,7 +9,10 @@ int gb_allocate(const gb_want *want, void **data, int *fresh);
 
 /* The NumPy memory handler whose free returns a block to the heap. Borrowed. */
 extern PyObject *gb_handler;
+extern int64_t gb_numpy_allocations;   /* blocks that NumPy took through it; atomic */
 int gb_handler_init(void);
+PyObject *gb_numpy_handler(PyObject *self, PyObject *none);
+PyObject *gb_set_numpy_handler(PyObject *self, PyObject *handler);
 
 /* Drop a reference from any thread, with or without the GIL, also after Python is
  * gone. Without the GIL the object waits on a list that gb_drain empties. */
@@ -19,7 +22,7 @@ int gb_drop_init(void);
 
 /* With GRIDBUF_TRACE=1 every block remembers the Python line that asked for it. */
 extern int gb_tracing;
-void gb_trace(void *data);
+void gb_trace(void *data, uint64_t plan);
 void gb_trace_init(void);
 
 PyObject *gb_memory_live(PyObject *self, PyObject *number);

@@ -1,11 +1,13 @@
 /* module.c: gridbuf._core, the functions and types that gridbuf re-exports. */
 #define GB_IMPORTS_NUMPY
 #include "array.h"
+#include "attribute.h"
 #include "copying.h"
 #include "docs.h"
-#include "field.h"
+#include "exchange.h"
 #include "gufunc.h"
 #include "memory.h"
+#include "wrap.h"
 
 #ifdef GRIDBUF_PANIC
 static PyObject *panic_py(PyObject *self, PyObject *none) {
@@ -27,6 +29,8 @@ static PyMethodDef methods[] = {
     {"get_num_threads", gb_get_num_threads, METH_NOARGS, DOC_GET_NUM_THREADS},
     {"set_num_threads", gb_set_num_threads, METH_O, DOC_SET_NUM_THREADS},
     {"plan_of", gb_plan_of, METH_O, DOC_PLAN_OF},
+    {"from_dlpack", (PyCFunction)(void *)gb_from_dlpack, FAST, DOC_FROM_DLPACK},
+    {"host_array", gb_host_array, METH_O, DOC_HOST_ARRAY},
     {"import_capsule", gb_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
     {"backends", gb_backend_names, METH_NOARGS, DOC_BACKENDS},
@@ -35,6 +39,8 @@ static PyMethodDef methods[] = {
     {"memory_id", gb_memory_id, METH_O, DOC_BUFFER_ID},
     {"memory_trim", gb_memory_trim, METH_NOARGS, DOC_TRIM},
     {"memory_set_limit", gb_memory_set_limit, METH_O, DOC_SET_LIMIT},
+    {"numpy_handler", gb_numpy_handler, METH_NOARGS, NULL},
+    {"set_numpy_handler", gb_set_numpy_handler, METH_O, NULL},
 #ifdef GRIDBUF_PANIC
     {"panic", panic_py, METH_NOARGS, NULL},
 #endif
@@ -49,7 +55,8 @@ static int exec(PyObject *module) {
     Py_DECREF(bases);
     if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
     gb_trace_init();
-    if (gb_go_start() < 0 || gb_args_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
+    if (gb_go_start() < 0 || gb_args_init() < 0 || gb_attribute_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
+    if (gb_from_producer_init() < 0 || gb_import_dlpack_init() < 0) return -1;
     return gb_dtype_init(module) < 0 || gb_plan_init(module) < 0 || gb_field_init(module) < 0 || gb_gufunc_init(module) < 0 ? -1 : 0;
 }
 

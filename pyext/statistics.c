@@ -7,17 +7,23 @@
 
 int gb_tracing;
 
-void gb_trace(void *data) {
+/* The note's first line is the place; with GRIDBUF_DEBUG=1 the second is what was asked for. */
+void gb_trace(void *data, uint64_t plan_number) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);   /* a trace that cannot be made is no reason to fail, nor to forget a failure */
     PyFrameObject *frame = PyEval_GetFrame();   /* borrowed */
-    if (!frame) return;
-    PyObject *code = (PyObject *)PyFrame_GetCode(frame), *name = PyObject_GetAttrString(code, "co_filename");
-    PyObject *text = name ? PyUnicode_FromFormat("%U:%d", name, PyFrame_GetLineNumber(frame)) : NULL;
+    PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
+    PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
+    PyObject *plan = gb_debugging && plan_number ? (PyObject *)gb_plan_by_number(plan_number) : NULL;   /* borrowed */
+    PyObject *what = plan ? PyObject_Repr(plan) : NULL;
+    PyObject *text = name ? PyUnicode_FromFormat(what ? "%U:%d\n%U" : "%U:%d", name, PyFrame_GetLineNumber(frame), what) : NULL;
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     if (utf8) gb_set_note(data, strdup(utf8));
-    PyErr_Clear();   /* a trace that cannot be made is no reason to fail */
     Py_XDECREF(text);
+    Py_XDECREF(what);
     Py_XDECREF(name);
-    Py_DECREF(code);
+    Py_XDECREF(code);
+    PyErr_Restore(type, value, traceback);
 }
 
 void gb_trace_init(void) {
@@ -72,16 +78,33 @@ PyObject *gb_memory_id(PyObject *self, PyObject *obj) {
     return PyLong_FromUnsignedLongLong(gb_block_id(block));
 }
 
+/* One kind of memory. What the totals hold is their sum over the kinds. */
+static PyObject *kind_stats(const gb_heap_stats *s) {
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "live_bytes", (long long)s->live_bytes, "cached_bytes",
+                         (long long)s->cached_bytes, "peak_bytes", (long long)s->peak_bytes, "live_buffers",
+                         (long long)s->live_buffers, "allocations", (long long)s->allocations, "hits", (long long)s->hits,
+                         "misses", (long long)s->misses);
+}
+
+static int put(PyObject *dict, const char *key, PyObject *value) {   /* steals value */
+    int failed = !value || PyDict_SetItemString(dict, key, value) < 0;
+    Py_XDECREF(value);
+    return failed ? -1 : 0;
+}
+
 PyObject *gb_memory_stats(PyObject *self, PyObject *none) {
     gb_drain();
     gb_heap_stats s;
     gb_get_stats(&s);
-    PyObject *limit = s.limit < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(s.limit);
-    if (!limit) return NULL;
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:N}", "live_bytes", (long long)s.live_bytes, "cached_bytes",
-                         (long long)s.cached_bytes, "peak_bytes", (long long)s.peak_bytes, "live_buffers",
-                         (long long)s.live_buffers, "allocations", (long long)s.allocations, "hits",
-                         (long long)s.hits, "misses", (long long)s.misses, "limit", limit);
+    int64_t by_numpy = __atomic_load_n(&gb_numpy_allocations, __ATOMIC_RELAXED);
+    PyObject *all = kind_stats(&s);
+    if (!all) return NULL;
+    if (put(all, "limit", s.limit < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(s.limit)) < 0 ||
+        put(all, "cache_bound", PyLong_FromLongLong(s.cache_bound)) < 0 ||
+        put(all, "numpy_allocations", PyLong_FromLongLong(by_numpy)) < 0 ||
+        put(all, "kinds", Py_BuildValue("{s:N}", "host", kind_stats(&s))) < 0)
+        Py_CLEAR(all);
+    return all;
 }
 
 PyObject *gb_memory_trim(PyObject *self, PyObject *none) {

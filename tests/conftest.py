@@ -1,6 +1,24 @@
-"""What every test relies on: property tests are about values, never about time."""
+"""What every test relies on: property tests are about values, never about time; a GPU that is not there."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from fake_device import FakeDevice
 
 settings.register_profile("gridbuf", deadline=None)
 settings.load_profile("gridbuf")
+
+
+@pytest.fixture
+def gpu() -> "Iterator[FakeDevice]":
+    """A fake GPU in the place of cupy's."""
+    from fake_device import FakeDevice
+
+    from gridbuf.storage import _device
+
+    with _device.use(FakeDevice()) as device:
+        yield device

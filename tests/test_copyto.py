@@ -275,3 +275,21 @@ def test_a_forked_child_copies_on_its_own_thread() -> None:
         gb.copyto(dst, src)
         os._exit(0 if np.array_equal(dst, src) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 9 << 30, reason="two arrays of 3 GiB need 9 GiB of free memory"
+)
+def test_more_than_2_31_elements() -> None:
+    src = np.zeros((3, 1 << 30), "u1")
+    marks = [(0, 0), (0, -1), (1, 1 << 29), (2, 12345), (2, -1)]
+    for n, at in enumerate(marks):
+        src[at] = n + 1
+    turned = np.empty((1 << 30, 3), "u1").T
+    gb.copyto(turned, src)
+    assert [turned[at] for at in marks] == [1, 2, 3, 4, 5]
+    assert np.array_equal(turned[:, :: 1 << 20], src[:, :: 1 << 20])
+    assert int(np.count_nonzero(turned[2])) == 2
+    gb.fill(turned, 8)
+    assert turned[0, 0] == turned[2, -1] == turned[1, 1 << 29] == 8

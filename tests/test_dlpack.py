@@ -1,44 +1,14 @@
 """A Field as DLPack producer and consumer: every keyword, every trap."""
 
-import ctypes
 import gc
 
 import numpy as np
 import pytest
+from dlpack_structs import COPIED, LATEST, READ_ONLY, Hostile, Versioned, api
 
 import gridbuf as gb
 
-
-class Tensor(ctypes.Structure):
-    """DLTensor, field by field as the standard has it."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
-    ]  # fmt: skip
-
-
-DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-class Versioned(ctypes.Structure):
-    _fields_ = [
-        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("ctx", ctypes.c_void_p), ("deleter", DELETER),
-        ("flags", ctypes.c_uint64), ("tensor", Tensor),
-    ]  # fmt: skip
-
-
-class Legacy(ctypes.Structure):
-    _fields_ = [("tensor", Tensor), ("ctx", ctypes.c_void_p), ("deleter", DELETER)]
-
-
-api = ctypes.pythonapi
-api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-api.PyCapsule_New.restype, api.PyCapsule_New.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-LATEST = (1, 3)
 NUMPY_SPEAKS_VERSIONED = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1)
-READ_ONLY, COPIED = 1, 2
 
 
 def look(field: gb.Field, **keywords: object) -> tuple[object, Versioned]:
@@ -164,43 +134,6 @@ def test_a_capsule_is_consumed_once() -> None:
         gb.from_dlpack(Once())
 
 
-class Hostile:
-    """A producer whose tensor is built by hand."""
-
-    def __init__(self, **changes: object) -> None:
-        self.memory = np.arange(6.0)
-        self.lists = (ctypes.c_int64 * 2)(2, 3), (ctypes.c_int64 * 2)(3, 1)
-        self.deleted = 0
-        self.delete = DELETER(self._deleted)
-        tensor = {
-            "data": self.memory.ctypes.data,
-            "device_type": 1,
-            "ndim": 2,
-            "code": 2,
-            "bits": 64,
-            "lanes": 1,
-            "shape": self.lists[0],
-            "strides": self.lists[1],
-        }
-        whole = {"major": 1, "minor": 0, "flags": 0, "deleter": self.delete}
-        for name, value in changes.items():
-            (whole if name in whole else tensor)[name] = value
-        if isinstance(tensor["shape"], tuple):
-            tensor["shape"] = (ctypes.c_int64 * 2)(*tensor["shape"])
-        if isinstance(tensor["strides"], tuple):
-            tensor["strides"] = (ctypes.c_int64 * 2)(*tensor["strides"])
-        self.tensor = Versioned(tensor=Tensor(**tensor), **whole)
-
-    def _deleted(self, pointer: int) -> None:
-        self.deleted += 1
-
-    def __dlpack__(self, **keywords: object) -> object:
-        return api.PyCapsule_New(ctypes.addressof(self.tensor), b"dltensor_versioned", None)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
-
-
 def test_a_sound_tensor_is_taken_and_deleted_once() -> None:
     sound = Hostile()
     f = gb.from_dlpack(sound, "IJ")
@@ -225,14 +158,6 @@ def test_hostile_tensors_are_buffer_errors(changes: dict[str, object]) -> None:
     with pytest.raises(BufferError, match="DLPack"):
         gb.from_dlpack(hostile)
     assert hostile.deleted == 0, "what was not taken over is not ours to delete"
-
-
-def test_the_exchange_api_is_on_the_type() -> None:
-    assert '"dlpack_exchange_api"' in repr(gb.Field.__dlpack_c_exchange_api__)
-    ffi = pytest.importorskip("tvm_ffi")
-    f = gb.Field.full((2, 3), 4.0, dims="IJ")
-    back = ffi.get_global_func("testing.echo")(f)
-    assert type(back) is gb.HostField and np.shares_memory(back, f)
 
 
 def test_other_consumers() -> None:

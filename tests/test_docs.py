@@ -1,15 +1,25 @@
-"""The examples in the docstrings run and say what they print."""
+"""The examples in the docstrings and in docs/ run and say what they print."""
 
 import doctest
 import importlib
 import pkgutil
+from pathlib import Path
 
 import pytest
 
 import gridbuf
 
-COMPILED = ["empty", "zeros", "ones", "full", "plan", "register_backend", "Field", "Field.empty", "Plan.of"]
+COMPILED = ["empty", "zeros", "ones", "full", "plan", "register_backend", "from_dlpack", "Field", "Field.empty", "Plan.of"]
 MODULES = [m.name for m in pkgutil.walk_packages(gridbuf.__path__, "gridbuf.") if not m.name.endswith(("__main__", "_core"))]
+
+
+PAGES = sorted(page for page in (Path(__file__).parent.parent / "docs").glob("*.md") if ">>> " in page.read_text())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_of_a_page(page: Path) -> None:
+    found = doctest.testfile(str(page), module_relative=False)
+    assert found.attempted and not found.failed
 
 
 @pytest.mark.parametrize("name", ["gridbuf", *MODULES])

@@ -76,6 +76,8 @@ def test_a_writable_buffer_of_read_only_memory_is_refused() -> None:
         "S3",
         "U2",
         [("a", "f8"), ("b", "i4", (2,))],
+        [("a", "f8"), ("b", "i4")],
+        [("a", "i1"), ("b", "f8")],
     ],
 )
 def test_numpy_sees_the_same_through_either(dtype: object) -> None:

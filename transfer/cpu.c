@@ -2,13 +2,12 @@
 #include "kernels.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 extern const gb_kernels gb_kernels_plain, gb_kernels_avx2, gb_kernels_avx512;
 
 const gb_kernels *gb_best = &gb_kernels_plain;
-static int64_t cache = 32 << 20;
 
 static const gb_kernels *known(int i) {
     switch (i) {
@@ -30,11 +29,23 @@ __attribute__((constructor)) static void look(void) {
 #endif
     for (int i = 0; i < 3; i++)
         if (known(i)) gb_best = known(i);
-    long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (bytes > 1 << 20) cache = bytes;
 }
 
-int64_t gb_shared_cache(void) { return cache; }
+/* Linux says what one core can reach; glibc's sysconf adds up caches that it cannot. */
+int64_t gb_shared_cache(void) {
+    static int64_t known_bytes;
+    int64_t bytes = __atomic_load_n(&known_bytes, __ATOMIC_RELAXED);
+    if (bytes) return bytes;
+    long kib = 0;
+    FILE *f = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+    if (f) {
+        if (fscanf(f, "%ldK", &kib) != 1) kib = 0;
+        fclose(f);
+    }
+    bytes = kib >= 1024 ? (int64_t)kib << 10 : 32 << 20;
+    __atomic_store_n(&known_bytes, bytes, __ATOMIC_RELAXED);
+    return bytes;
+}
 
 void gb_stream_fence(void) {
 #ifdef __x86_64__

@@ -14,7 +14,7 @@ enum gb_job_kind {
     GB_SLIDE,         /* within one piece of memory, in order */
 };
 
-#define GB_SCRATCH (40 << 10)   /* bytes of the largest transposed tile */
+#define GB_SCRATCH (76 << 10)   /* bytes of the largest transposed tile: half as long again as run_of says, on both sides */
 
 void gb_job_plan(gb_job *job, gb_axes *axes, gb_cast_fn cast, int64_t dst_item, int shift);
 

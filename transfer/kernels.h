@@ -8,9 +8,20 @@
  * run i to out + j * pitch + i * itemsize. */
 typedef void (*gb_transpose_fn)(char *out, int64_t pitch, const char *src, const int64_t *at, int64_t n_a, int64_t n_b);
 
+/* What the source of the next tile is, to be on its way while this one is written. */
+typedef struct gb_next {
+    const char *src;
+    const int64_t *at;
+    int64_t n, width;   /* runs, and bytes of each */
+} gb_next;
+
 typedef struct gb_kernels {
     const char *name;
-    gb_transpose_fn transpose[5];                             /* by log2 of the itemsize, 1 to 16 */
+    const gb_transpose_fn *transpose;                         /* by log2 of the itemsize, 1 to 16 */
+    /* n rows of a scratch buffer to their places, dst + at[i]; streamed while the next tile is fetched. */
+    void (*put)(char *dst, const int64_t *at, const char *scratch, int64_t pitch, int64_t n, int64_t bytes);
+    void (*put_stream)(char *dst, const int64_t *at, const char *scratch, int64_t pitch, int64_t n, int64_t bytes,
+                       const gb_next *next);
     void (*copy)(char *dst, const char *src, int64_t bytes);
     void (*stream)(char *dst, const char *src, int64_t bytes);   /* past the caches */
     void (*fill)(char *dst, const char *value, int64_t bytes);   /* a value of 64 bytes, repeated; also the first part of it */
@@ -18,6 +29,7 @@ typedef struct gb_kernels {
     gb_cast_fn (*cast)[GB_TYPES];                             /* [to][from]; NULL on the diagonal */
 } gb_kernels;
 
+extern const gb_transpose_fn gb_transposes_plain[5], gb_transposes_avx2[5];
 extern const gb_kernels *gb_best;     /* set once, before main */
 int64_t gb_shared_cache(void);        /* bytes of the last cache level */
 void gb_stream_fence(void);           /* streamed stores become visible before what follows */

@@ -6,70 +6,6 @@
 
 #define STEP ((int64_t)sizeof(vec))
 
-/* ---- transposing into a scratch buffer ---- */
-
-#define SCALAR(word, size)                                                                                    \
-    static void corner##size(char *out, int64_t pitch, const char *src, const int64_t *at, int64_t n_a,       \
-                             int64_t n_b) {                                                                   \
-        for (int64_t a = 0; a < n_a; a++)                                                                     \
-            for (int64_t b = 0; b < n_b; b++) {                                                               \
-                word x;                                                                                       \
-                memcpy(&x, src + at[a] + b * size, size);                                                     \
-                memcpy(out + b * pitch + a * size, &x, size);                                                 \
-            }                                                                                                 \
-    }
-
-SCALAR(uint8_t, 1)
-SCALAR(uint16_t, 2)
-SCALAR(uint32_t, 4)
-SCALAR(uint64_t, 8)
-typedef struct { uint64_t half[2]; } pair;
-SCALAR(pair, 16)
-
-#if GB_VECTOR
-#define LANES ((int64_t)sizeof(vec) / 16)
-
-/* One block: each lane holds 16 bytes of a row; log2(16 / size) rounds of interleaving turn rows into columns. */
-#define BLOCK(size)                                                                                           \
-    static inline void block##size(char *out, int64_t pitch, const char *src, const int64_t *at) {            \
-        enum { N = 16 / size };                                                                               \
-        vec v[N], w[N];                                                                                       \
-        for (int i = 0; i < N; i++) v[i] = ROWS(src, at + i, N);                                              \
-        for (int round = N; round > 1; round /= 2) {                                                          \
-            for (int i = 0; i < N / 2; i++) {                                                                 \
-                w[2 * i] = LOW##size(v[i], v[i + N / 2]);                                                     \
-                w[2 * i + 1] = HIGH##size(v[i], v[i + N / 2]);                                                \
-            }                                                                                                 \
-            for (int i = 0; i < N; i++) v[i] = w[i];                                                          \
-        }                                                                                                     \
-        for (int i = 0; i < N; i++) STORE(out + i * pitch, v[i]);                                             \
-    }                                                                                                         \
-    /* Blocks at the far ends overlap their neighbours: writing an element twice costs less than a scalar edge. */ \
-    static void transpose##size(char *out, int64_t pitch, const char *src, const int64_t *at, int64_t n_a,    \
-                                int64_t n_b) {                                                                \
-        enum { N = 16 / size };                                                                               \
-        const int64_t rows = N * LANES;                                                                       \
-        if (n_a < rows || n_b < N) {                                                                          \
-            corner##size(out, pitch, src, at, n_a, n_b);                                                      \
-            return;                                                                                           \
-        }                                                                                                     \
-        for (int64_t a = 0; a < n_a; a += rows) {                                                             \
-            if (a > n_a - rows) a = n_a - rows;                                                               \
-            int64_t b = 0;                                                                                    \
-            for (; b <= n_b - N; b += N) block##size(out + b * pitch + a * size, pitch, src + b * size, at + a); \
-            if (b < n_b) b = n_b - N, block##size(out + b * pitch + a * size, pitch, src + b * size, at + a); \
-        }                                                                                                     \
-    }
-
-BLOCK(1)
-BLOCK(2)
-BLOCK(4)
-BLOCK(8)
-#define TRANSPOSES {transpose1, transpose2, transpose4, transpose8, corner16}
-#else
-#define TRANSPOSES {corner1, corner2, corner4, corner8, corner16}
-#endif
-
 /* ---- runs of bytes ---- */
 
 static void copy_run(char *dst, const char *src, int64_t bytes) {
@@ -94,6 +30,28 @@ static void stream_run(char *dst, const char *src, int64_t bytes) {
     for (; i <= bytes - 64; i += 64)
         for (int64_t j = 0; j < 64; j += STEP) STREAM(dst + i + j, LOAD(src + i + j));
     if (i < bytes) memcpy(dst + i, src + i, (size_t)(bytes - i));
+}
+
+static inline void put_row(char *dst, const char *src, int64_t bytes) {
+    int64_t i = 0;
+    for (; i <= bytes - STEP; i += STEP) STORE(dst + i, LOAD(src + i));
+    if (i == bytes) return;
+    if (i) STORE(dst + bytes - STEP, LOAD(src + bytes - STEP));
+    else memcpy(dst, src, (size_t)bytes);
+}
+
+static void put(char *dst, const int64_t *at, const char *scratch, int64_t pitch, int64_t n, int64_t bytes) {
+    for (int64_t i = 0; i < n; i++) put_row(dst + at[i], scratch + i * pitch, bytes);
+}
+
+static void put_stream(char *dst, const int64_t *at, const char *scratch, int64_t pitch, int64_t n, int64_t bytes,
+                       const gb_next *next) {
+    int64_t fetched = 0;
+    for (int64_t i = 0; i < n; i++) {
+        for (; fetched * n < next->n * (i + 1); fetched++)
+            for (int64_t b = 0; b < next->width; b += 64) __builtin_prefetch(next->src + next->at[fetched] + b);
+        stream_run(dst + at[i], scratch + i * pitch, bytes);
+    }
 }
 
 static void fill_run(char *dst, const char *value, int64_t bytes) {
@@ -129,5 +87,5 @@ EACH_PAIR(DEFINE_CAST)
 static gb_cast_fn cast_table[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY) };
 
 const gb_kernels GB_KERNELS = {
-    GB_NAME, TRANSPOSES, copy_run, stream_run, fill_run, fill_stream, cast_table,
+    GB_NAME, GB_TRANSPOSES, put, put_stream, copy_run, stream_run, fill_run, fill_stream, cast_table,
 };

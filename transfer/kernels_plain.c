@@ -10,4 +10,6 @@
 #define GB_NAME "plain"
 #endif
 #define GB_KERNELS gb_kernels_plain
+#define GB_TRANSPOSES gb_transposes_plain
+#include "transpose_body.h"
 #include "kernels_body.h"

@@ -73,10 +73,8 @@ static void cut(gb_side *side, int64_t n, int64_t run, int64_t line) {
 static int64_t run_of(int64_t item, int side_a) {
     switch (item) {
     case 1: return side_a ? 128 : 64;
-    case 2: return 64;
-    case 4: return side_a ? 64 : 32;
-    case 8: return 32;
-    case 16: return 16;
+    case 2: case 4: case 8: return side_a ? 128 : 32;   /* 64x32, 96x32, 128x16 and 64x64 of 8 bytes are 4 to 10 % slower */
+    case 16: return side_a ? 64 : 16;
     }
     return item < 32 ? 256 / item < 64 ? 256 / item : 64 : 8;
 }
@@ -200,6 +198,7 @@ static void plan_shift(gb_job *job, const gb_axes *axes) {
 
 /* Streamed stores save reading the target's lines first, and lose where the target would have stayed in a cache. */
 static int worth_streaming(const gb_job *job) {
+    if (job->bytes < 1 << 20) return 0;   /* in any cache */
     int64_t cache = gb_shared_cache();
     switch (job->kind) {
     case GB_MOVE: case GB_CONVERT: return job->a.dst == job->dst_item && job->bytes > cache && job->a.chunk * job->dst_item >= 512;

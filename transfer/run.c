@@ -69,13 +69,16 @@ static void transpose_tile(const gb_job *job, char *dst, const char *src, const 
     else
         for (int64_t a = 0; a < n_a; a++)
             gb_strided(scratch + a * item, pitch, src + job->src_at[a], job->b.src, n_b, item);
-    int64_t fetched = 0, width = n_b * job->b.src;
-    for (int64_t b = 0; b < n_b; b++) {
-        if (job->stream)
-            for (; fetched < n_a * (b + 1) / n_b; fetched++)
-                for (int64_t at = 0; at < width; at += 64) __builtin_prefetch(next + job->src_at[fetched] + at);
-        write_run(job, dst + job->dst_at[b], job->a.dst, scratch + b * pitch, n_a);
+    if (!job->cast && job->a.dst == item) {
+        if (job->stream) {
+            gb_next fetch = {next, job->src_at, n_a, n_b * job->b.src};
+            gb_best->put_stream(dst, job->dst_at, scratch, pitch, n_b, n_a * item, &fetch);
+        } else {
+            gb_best->put(dst, job->dst_at, scratch, pitch, n_b, n_a * item);
+        }
+        return;
     }
+    for (int64_t b = 0; b < n_b; b++) write_run(job, dst + job->dst_at[b], job->a.dst, scratch + b * pitch, n_a);
 }
 
 static void tile(const gb_job *job, char *dst, const char *src, const char *next, int64_t n_a, int64_t n_b) {

@@ -1,4 +1,4 @@
-/* vector.h: what the kernels ask of a vector unit: load rows of 16 bytes into the lanes of a vector, interleave two
+/* vector.h: what the kernels ask of a vector unit: load 16 bytes of several rows into the lanes of a vector, interleave two
  * vectors lane by lane, store, and store past the caches. */
 #ifndef GRIDBUF_VECTOR_H
 #define GRIDBUF_VECTOR_H
@@ -9,7 +9,7 @@
 #if GB_VECTOR == 16 && defined(__x86_64__)
 #include <immintrin.h>
 typedef __m128i vec;
-#define ROWS(p, at, n) _mm_loadu_si128((const __m128i *)((p) + (at)[0]))
+#define ROWS(row, x, n) _mm_loadu_si128((const __m128i *)((row)[0] + (x)))
 #define STORE(p, v) _mm_storeu_si128((__m128i *)(p), v)
 #define LOAD(p) _mm_loadu_si128((const __m128i *)(p))
 #define STREAM(p, v) _mm_stream_si128((__m128i *)(p), v)
@@ -25,8 +25,8 @@ typedef __m128i vec;
 #elif GB_VECTOR == 32
 #include <immintrin.h>
 typedef __m256i vec;
-#define ROW(p, at, i) _mm_loadu_si128((const __m128i *)((p) + (at)[i]))
-#define ROWS(p, at, n) _mm256_inserti128_si256(_mm256_castsi128_si256(ROW(p, at, 0)), ROW(p, at, n), 1)
+#define ROW(row, x, i) _mm_loadu_si128((const __m128i *)((row)[i] + (x)))
+#define ROWS(row, x, n) _mm256_inserti128_si256(_mm256_castsi128_si256(ROW(row, x, 0)), ROW(row, x, n), 1)
 #define STORE(p, v) _mm256_storeu_si256((__m256i *)(p), v)
 #define LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
 #define STREAM(p, v) _mm256_stream_si256((__m256i *)(p), v)
@@ -42,26 +42,14 @@ typedef __m256i vec;
 #elif GB_VECTOR == 64
 #include <immintrin.h>
 typedef __m512i vec;
-#define ROW(p, at, i) _mm_loadu_si128((const __m128i *)((p) + (at)[i]))
-#define ROWS(p, at, n)                                                                                                   \
-    _mm512_inserti64x2(_mm512_inserti64x2(_mm512_inserti64x2(_mm512_castsi128_si512(ROW(p, at, 0)), ROW(p, at, n), 1),  \
-                                          ROW(p, at, 2 * (n)), 2), ROW(p, at, 3 * (n)), 3)
 #define STORE(p, v) _mm512_storeu_si512(p, v)
 #define LOAD(p) _mm512_loadu_si512(p)
 #define STREAM(p, v) _mm512_stream_si512((void *)(p), v)
-#define LOW1 _mm512_unpacklo_epi8
-#define HIGH1 _mm512_unpackhi_epi8
-#define LOW2 _mm512_unpacklo_epi16
-#define HIGH2 _mm512_unpackhi_epi16
-#define LOW4 _mm512_unpacklo_epi32
-#define HIGH4 _mm512_unpackhi_epi32
-#define LOW8 _mm512_unpacklo_epi64
-#define HIGH8 _mm512_unpackhi_epi64
 
 #elif GB_VECTOR == 16
 #include <arm_neon.h>
 typedef uint8x16_t vec;
-#define ROWS(p, at, n) vld1q_u8((const uint8_t *)((p) + (at)[0]))
+#define ROWS(row, x, n) vld1q_u8((const uint8_t *)((row)[0] + (x)))
 #define STORE(p, v) vst1q_u8((uint8_t *)(p), v)
 #define LOAD(p) vld1q_u8((const uint8_t *)(p))
 #define STREAM(p, v) vst1q_u8((uint8_t *)(p), v)

@@ -94,8 +94,8 @@ def test_signals_still_reach_python() -> None:
     code = (
         "import gridbuf as gb, os, signal, threading\n"
         "gb.empty((3, 3))\n"
-        "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "try:\n"
+        "    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "    while True: gb.zeros((100, 100))\n"
         "except KeyboardInterrupt: print('interrupted')"
     )

@@ -36,8 +36,8 @@ def panicking(tmp_path_factory: pytest.TempPathFactory) -> Path:
     env = {**os.environ, "GRIDBUF_GO_TAGS": "gridbuf_panic", "GRIDBUF_CFLAGS": "-DGRIDBUF_PANIC"}
     command = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", str(folder), "--build-temp", str(folder / "temp")]
     subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True)
-    for source in Path(gridbuf.__file__).parent.glob("*.py"):
-        shutil.copy(source, folder / "gridbuf")
+    others = shutil.ignore_patterns("_core*", "__pycache__")
+    shutil.copytree(Path(gridbuf.__file__).parent, folder / "gridbuf", dirs_exist_ok=True, ignore=others)
     return folder
 
 

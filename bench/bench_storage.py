@@ -1,0 +1,112 @@
+"""Storages: what a ufunc on them costs more than NumPy on the same data, and whether results stay fast.
+
+The overhead is the difference of two calls in turns, not of two loops: a sweep over (64,64,80)
+takes long enough for the machine's drift to hide microseconds.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from measure import Case
+
+SHAPES = """
+import numpy as np, gridbuf.storage as gs
+a, b = (gs.ones((64, 64, 80), defaults="gtmc", halo=(3, 3, 0)) for _ in "ab")
+na, nb = a.to_numpy(), b.to_numpy()
+out, sums = gs.empty_like(a), np.add.reduce(a, axis="K")
+nout, nsums = out.to_numpy(), sums.to_numpy()
+"""
+
+BROADCAST = """
+import numpy as np, gridbuf.storage as gs
+plane, column = gs.ones((64, 64), axes="IJ", defaults="{defaults}"), gs.ones(80, axes="K", defaults="{defaults}")
+nplane, ncolumn = plane.to_numpy()[:, :, None], column.to_numpy()[None, None, :]
+out = gs.empty((64, 64, 80), defaults="{defaults}")
+nout = out.to_numpy()
+"""
+
+# One thread: waiting for a second core that others use is no property of a layout.
+STENCIL = """
+import os
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+import numpy as np, gridbuf.storage as gs
+from gt4py.cartesian import gtscript
+from stencils import diffuse
+
+backend, halo = "{backend}", (1, 1, 0)
+stencil = gtscript.stencil(backend=backend, definition=diffuse)
+def made():
+    return gs.ones((130, 130, 80), defaults=backend, halo=halo)
+one, profile = made(), gs.ones(80, axes="K", defaults=backend)
+result, fresh, out = one + profile, made(), made()
+domain = (128, 128, 80)
+"""
+
+
+# Short rounds, many of them: a long one is more often interrupted on a shared machine.
+SHORT: dict[str, Any] = {"rounds": 301, "number": 3}
+
+
+def _broadcast(defaults: str) -> list[Case]:
+    setup = BROADCAST.format(defaults=defaults)
+    return [
+        Case(f"{defaults}: np.add(IJ, K, out=IJK) / reshaped arrays", "np.add(plane, column, out=out)",
+             "np.add(nplane, ncolumn, out=nout)", setup, 1.1, **SHORT),
+        Case(f"{defaults}: IJ + K -> IJK / reshaped arrays", "plane + column",
+             "nplane + ncolumn", setup, 1.1, **SHORT),
+    ]  # fmt: skip
+
+
+def _stencil(backend: str) -> Case:
+    setup = STENCIL.format(backend=backend)
+    ours, peer = (f"stencil({name}, out, domain=domain)" for name in ("result", "fresh"))
+    return Case(f"{backend}: stencil on a result / on a fresh storage", ours, peer, setup, 1.05, **SHORT)
+
+
+CASES = [
+    Case("a + b / on the arrays", "a + b", "na + nb", SHAPES, 1.25, **SHORT),
+    Case("a += b / on the arrays", "global a; a += b", "global na; na += nb", SHAPES, 1.1, **SHORT),
+    *_broadcast("gtx86"),
+    *_broadcast("gtmc"),
+    *(_stencil(backend) for backend in ("gt:cpu_ifirst", "gt:cpu_kfirst")),
+]
+
+# name, ours, the peer, microseconds at most
+OVERHEADS = [
+    ("a + b over na + nb", "a + b", "na + nb", 15.0),
+    ("np.add(a, b, out) over NumPy", "np.add(a, b, out=out)", "np.add(na, nb, out=nout)", 15.0),
+    ("np.sqrt(a, out) over NumPy", "np.sqrt(a, out=out)", "np.sqrt(na, out=nout)", 15.0),
+    (
+        "np.add.reduce(a, 'K', out) over NumPy",
+        "np.add.reduce(a, axis='K', out=sums)",
+        "np.add.reduce(na, axis=2, out=nsums)",
+        15.0,
+    ),
+    ("a += b over na += nb", "global a; a += b", "global na; na += nb", 10.0),
+    ("a *= 1.0 over na *= 1.0", "global a; a *= 1.0", "global na; na *= 1.0", 10.0),
+]
+
+
+def _once(statement: str, namespace: dict[str, Any]) -> Callable[[], float]:
+    scope = namespace | {"clock": time.perf_counter}
+    declared, _, statement = statement.rpartition("; ")
+    exec(f"def once():\n {declared}\n t = clock()\n {statement}\n return clock() - t\n", scope)
+    once: Callable[[], float] = scope["once"]
+    return once
+
+
+def overhead(ours: str, peer: str, pairs: int = 1500) -> float:
+    """Median of the difference of calls in turns, in seconds."""
+    namespace: dict[str, Any] = {}
+    exec(SHAPES, namespace)
+    one, other = _once(ours, namespace), _once(peer, namespace)
+    for _ in range(50):
+        one(), other()
+    return statistics.median(one() - other() for _ in range(pairs))
+
+
+def facts() -> list[tuple[str, float, float, str]]:
+    """(name, measured, at most, unit): what is not a ratio."""
+    return [(text, overhead(ours, peer) * 1e6, most, "us") for text, ours, peer, most in OVERHEADS]

@@ -1,0 +1,13 @@
+"""The names of gridbuf.interface, loaded together when the first of them is asked for."""
+
+from gridbuf.interface.acquiring import CopyWarning, acquired
+from gridbuf.interface.layouts import LayoutWarning
+from gridbuf.interface.origins import resolve_origins
+from gridbuf.interface.reading import read
+from gridbuf.interface.stencil import StencilCall, stencil_call
+from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
+
+__all__ = [
+    "CopyWarning", "LayoutWarning", "StencilCall", "acquired", "as_cupy", "as_numpy", "get_dims", "get_origin", "read",
+    "resolve_origins", "stencil_call",
+]  # fmt: skip

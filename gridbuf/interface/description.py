@@ -1,0 +1,77 @@
+"""One entry of a `__gt_interface__`: what it must hold, checked and completed."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gridbuf.names import get_dims, is_name
+
+CALLABLES = ("acquire", "touch", "release")
+
+Description = dict[str, Any]
+
+
+def checked(entry: Any, obj: Any) -> Description:
+    """A new dict with shape, typestr, data, strides (filled in), dims, acquire, touch and release."""
+    if not isinstance(entry, Mapping):
+        raise TypeError(f"__gt_interface__: expected a map for each device, got {entry!r}")
+    for key in ("shape", "typestr", "data"):
+        if key not in entry:
+            raise ValueError(f"__gt_interface__: {key!r} is missing; there are {', '.join(map(str, entry))}")
+    shape = _ints(entry["shape"], "shape")
+    if any(size < 0 for size in shape):
+        raise ValueError(f"__gt_interface__: shape {shape} has a negative size")
+    dtype = _dtype(entry["typestr"])
+    strides = entry.get("strides")
+    strides = contiguous(shape, dtype.itemsize) if strides is None else _ints(strides, "strides")
+    if len(strides) != len(shape):
+        raise ValueError(f"__gt_interface__: strides {strides} have another length than shape {shape}")
+    found = {"shape": shape, "typestr": entry["typestr"], "data": _data(entry["data"], shape), "strides": strides}
+    found["dims"] = _dims(entry.get("dims"), obj, len(shape))
+    for key in CALLABLES:
+        value = entry.get(key)
+        if value is not None and not callable(value):
+            raise TypeError(f"__gt_interface__: {key!r} is {value!r}, neither callable nor None")
+        found[key] = value
+    return found
+
+
+def contiguous(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The strides, in bytes, of a C-contiguous array."""
+    return tuple(itemsize * math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape)))
+
+
+def _ints(values: Any, key: str) -> tuple[int, ...]:
+    if not isinstance(values, (tuple, list)) or not all(isinstance(v, (int, np.integer)) for v in values):
+        raise TypeError(f"__gt_interface__: {key!r} is {values!r}, expected a tuple of ints")
+    return tuple(int(value) for value in values)
+
+
+def _dtype(typestr: Any) -> np.dtype[Any]:
+    if not isinstance(typestr, str):
+        raise TypeError(f"__gt_interface__: 'typestr' is {typestr!r}, expected a str such as '<f8'")
+    try:
+        return np.dtype(typestr)
+    except TypeError:
+        raise ValueError(f"__gt_interface__: 'typestr' {typestr!r} is not one that NumPy knows") from None
+
+
+def _data(data: Any, shape: tuple[int, ...]) -> tuple[int, bool]:
+    if not isinstance(data, (tuple, list)) or len(data) != 2 or not isinstance(data[0], (int, np.integer)):
+        raise TypeError(f"__gt_interface__: 'data' is {data!r}, expected (address, read-only)")
+    if data[0] <= 0 and 0 not in shape:
+        raise ValueError(f"__gt_interface__: 'data' points at {data[0]}, and shape {shape} has elements")
+    return int(data[0]), bool(data[1])
+
+
+def _dims(dims: Any, obj: Any, ndim: int) -> tuple[str, ...] | None:
+    if dims is None:
+        dims = get_dims(obj)
+    if dims is None:
+        return None
+    names = tuple(str(name) for name in dims)
+    if len(names) != ndim or len(set(names)) != ndim or not all(map(is_name, names)):
+        raise ValueError(f"__gt_interface__: 'dims' {names} must name each of {ndim} indices once, with I, J, K or a number")
+    return names

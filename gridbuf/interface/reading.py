@@ -1,0 +1,124 @@
+"""From any object to the description of its memory on one device."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf._wrap import host_array
+from gridbuf.interface.agreement import check_agreement
+from gridbuf.interface.description import Description, checked
+
+Device = tuple[str, int] | str | None
+
+
+def check_device(device: Any) -> Device:
+    """None for the host, "gpu" or ("gpu", n)."""
+    if device is None or device == "cpu":
+        return None
+    if device == "gpu":
+        return "gpu"
+    if isinstance(device, tuple) and len(device) == 2 and device[0] == "gpu" and isinstance(device[1], int):
+        return device
+    raise ValueError(f"device: {device!r} is not None, 'cpu', 'gpu' or ('gpu', number)")
+
+
+def entries_of(obj: Any) -> Mapping[Any, Any] | None:
+    """What an object says in `__gt_interface__`, or under its later name; None if it says nothing."""
+    for name in ("__gt_interface__", "__gt_data_interface__"):
+        entries = getattr(obj, name, None)
+        if entries is not None:
+            if not isinstance(entries, Mapping):
+                raise TypeError(f"{name}: expected a map from device to description, got {entries!r}")
+            return entries
+    return None
+
+
+def pick(entries: Mapping[Any, Any], device: Device) -> Any:
+    """The entry for a device, or None."""
+    if device is None:
+        keys: tuple[Any, ...] = (None, "cpu")
+    elif device == "gpu":
+        numbered = sorted(key for key in entries if isinstance(key, tuple) and key and key[0] == "gpu")
+        keys = ("gpu", *numbered)
+    else:
+        keys = (device, "gpu")
+    return next((entries[key] for key in keys if key in entries), None)
+
+
+def find(obj: Any, device: Device) -> Description | None:
+    """`read` for a checked device; None where the object has no buffer there."""
+    if os.environ.get("GRIDBUF_DEBUG") == "1":
+        check_agreement(obj)
+    entries = entries_of(obj)
+    if entries is not None:
+        entry = pick(entries, device)
+    elif device is None:
+        entry = _host_entry(obj)
+    else:
+        entry = _device_entry(obj)
+    return None if entry is None else checked(entry, obj)
+
+
+def read(obj: Any, device: Any = None) -> Description:
+    """What an object offers on a device, checked; nothing is copied.
+
+    Parameters
+    ----------
+    obj
+        An object with `__gt_interface__` (or `__gt_data_interface__`); without, its array
+        interface, buffer or DLPack is read instead.
+    device : None, "cpu", "gpu" or ("gpu", n), optional
+        None and "cpu" mean main memory; "gpu" any GPU.
+
+    Returns
+    -------
+    dict
+        shape, typestr, data (address, read-only), strides in bytes, dims (tuple or None), and
+        acquire, touch, release (callable or None). A new dict each time.
+
+    Raises
+    ------
+    ValueError
+        When there is no buffer on that device, or the description is wrong.
+    TypeError
+        When the description has entries of the wrong type.
+
+    Examples
+    --------
+    >>> import numpy as np, gridbuf.interface
+    >>> found = gridbuf.interface.read(np.zeros((2, 3)))
+    >>> found["shape"], found["strides"], found["dims"]
+    ((2, 3), (24, 8), None)
+    """
+    wanted = check_device(device)
+    found = find(obj, wanted)
+    if found is None:
+        raise ValueError(f"device: {type(obj).__name__} has no buffer for {'the host' if wanted is None else wanted}")
+    return found
+
+
+def _host_entry(obj: Any) -> dict[str, Any] | None:
+    try:
+        array = host_array(obj)
+    except TypeError:
+        return None
+    interface = array.__array_interface__
+    return {key: interface[key] for key in ("shape", "typestr", "data", "strides")}
+
+
+def _device_entry(obj: Any) -> Any:
+    interface = getattr(obj, "__cuda_array_interface__", None)
+    if interface is not None:
+        return interface
+    if isinstance(obj, (np.ndarray, _core.Field)) or not hasattr(obj, "__dlpack_device__"):
+        return None
+    kind, number = obj.__dlpack_device__()
+    if int(kind) not in (2, 10, 13):
+        return None
+    from gridbuf.names import as_cupy
+
+    array = as_cupy(obj)
+    return {**array.__cuda_array_interface__, "strides": array.strides, "device": number}

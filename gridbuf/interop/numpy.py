@@ -1,0 +1,152 @@
+"""NumPy's own arrays in gridbuf's memory: for code that nobody will change.
+
+Inside `memory()`, or after `enable()`, every array that NumPy makes (np.empty, np.zeros, the
+result of `a + b`, whatever gt4py or NDSL allocate) lies in gridbuf's heap: it starts at a
+multiple of 64 bytes, large ones lie in huge pages and are used again instead of being
+faulted in anew, and `gridbuf.memory.stats()` counts them.
+
+NumPy keeps its memory handler (NEP 49) in a context variable. What follows:
+
+* `memory()` is for the code inside it, on this thread (and in asyncio tasks made there).
+* `enable()` is for this thread and for every `threading.Thread` started after it, those of
+  concurrent.futures included. A thread that already runs, or that C code started, keeps
+  NumPy's memory until it calls `enable()` or enters `memory()` itself.
+* A forked process inherits what its parent's thread had; a spawned one starts with NumPy's memory.
+* A limit (`gridbuf.memory.set_limit`) holds for these arrays too; the MemoryError is then NumPy's.
+* An array keeps the handler it was made with, so that it may live as long as it likes,
+  grow, and be freed anywhere, also after `disable()`.
+
+Examples
+--------
+>>> import gridbuf as gb, numpy as np
+>>> from gridbuf.interop.numpy import memory
+>>> with memory():
+...     a = np.zeros((1000, 1000))
+>>> a.ctypes.data % 64, gb.memory.buffer_id(a) is not None
+(0, True)
+>>> gb.memory.buffer_id(np.zeros(3)) is None
+True
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gridbuf import _core
+
+__all__ = ["disable", "enable", "enabled", "memory"]
+
+_lock = threading.Lock()
+_plain_start: Any = None  # threading.Thread.start, while enable() has put its own there
+_before: Any = None  # the handler that enable() found
+
+
+@contextmanager
+def memory() -> Iterator[None]:
+    """Let NumPy allocate from gridbuf's heap in this block, on this thread.
+
+    Also a decorator: ``@memory()``. Blocks nest, and leave the handler they found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridbuf.interop.numpy import enabled, memory
+    >>> with memory():
+    ...     total = np.ones(1000) + 1
+    ...     enabled()
+    True
+    >>> enabled()
+    False
+    """
+    before = _core.set_numpy_handler(None)
+    try:
+        yield
+    finally:
+        _core.set_numpy_handler(before)
+
+
+def enabled() -> bool:
+    """Whether an array that NumPy makes here and now lies in gridbuf's memory.
+
+    Examples
+    --------
+    >>> from gridbuf.interop.numpy import enabled
+    >>> enabled()
+    False
+    """
+    return _core.numpy_handler()[1]
+
+
+def enable() -> None:
+    """Let NumPy allocate from gridbuf's heap from now on: on this thread and on those started later.
+
+    Calling it again changes nothing. See the module's text for threads that already run.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, numpy as np
+    >>> from gridbuf.interop import numpy as handler
+    >>> handler.enable()
+    >>> gb.memory.buffer_id(np.empty(10)) is not None
+    True
+    >>> handler.disable()
+    """
+    global _before, _plain_start
+    with _lock:
+        found = _core.set_numpy_handler(None)
+        if _plain_start is None:
+            _before = found
+            _plain_start = threading.Thread.start
+            threading.Thread.start = _start  # type: ignore[assignment, method-assign]
+
+
+def disable() -> None:
+    """Undo `enable`: on this thread and for threads started later.
+
+    Arrays that live stay as they are. Threads started in between keep gridbuf's memory until they end.
+
+    Examples
+    --------
+    >>> from gridbuf.interop import numpy as handler
+    >>> handler.enable()
+    >>> handler.disable()
+    >>> handler.enabled()
+    False
+    """
+    global _before, _plain_start
+    with _lock:
+        if _plain_start is None:
+            return
+        if threading.Thread.start is _start:
+            threading.Thread.start = _plain_start  # type: ignore[method-assign]
+        if enabled():
+            _core.set_numpy_handler(_before)
+        _before = _plain_start = None
+
+
+class _Run:
+    """A thread's run, in our memory: its context is empty when it starts, so it has to install the handler itself."""
+
+    def __init__(self, thread: threading.Thread) -> None:
+        self.thread, self.run = thread, thread.run
+
+    def __call__(self) -> None:
+        del self.thread.run  # no cycle: what the thread held goes when it ends
+        _core.set_numpy_handler(None)
+        self.run()
+
+
+def _start(thread: threading.Thread) -> None:
+    """Thread.start, while enabled."""
+    if _plain_start is None or isinstance(thread.run, _Run):  # somebody's wrapper kept us, or leads back to us
+        return _thread_start(thread)
+    thread.run = _Run(thread)  # type: ignore[method-assign]
+    try:
+        _plain_start(thread)
+    except BaseException:
+        vars(thread).pop("run", None)
+        raise
+
+
+_thread_start = threading.Thread.start

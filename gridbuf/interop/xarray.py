@@ -1,0 +1,141 @@
+"""xarray: DataArrays as stencil arguments, and DataArrays from and to Fields and storages.
+
+Importing this file gives every DataArray the properties `__gt_interface__` and, where its
+dims are names that stencils know (I, J, K, 0, 1, ...), `__gt_dims__`: then gt4py's own stencils
+put its indices in order, too.
+
+Examples
+--------
+>>> import numpy as np, xarray as xr, gridbuf.interop.xarray
+>>> out = xr.DataArray(np.zeros((2, 3, 4)), dims=("J", "I", "K"))
+>>> out.__gt_dims__
+('J', 'I', 'K')
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from gridbuf import _core
+from gridbuf.interface.reading import entries_of
+from gridbuf.names import as_numpy, get_dims, get_origin, index_order, is_name
+from gridbuf.storage import Storage
+
+ORIGIN, HALO = "gt_origin", "gt_halo"  # in attrs; origin in the order of __gt_origin__, halo in index order
+
+
+def _named(array: xr.DataArray) -> tuple[str, ...] | None:
+    names = tuple(str(name) for name in array.dims)
+    return names if all(map(is_name, names)) else None
+
+
+def _interface(array: xr.DataArray) -> dict[Any, dict[str, Any]]:
+    """What the DataArray's data say, with its own dims; nothing is cached, because data can be replaced."""
+    data = array.data
+    entries = entries_of(data)
+    if entries is None:
+        entries = {None: data.__array_interface__ | {"strides": data.strides}}
+    names = _named(array)
+    return {device: {**entry, "dims": names} for device, entry in entries.items()}
+
+
+def _dims(array: xr.DataArray) -> tuple[str, ...]:
+    names = _named(array)
+    if names is None:
+        raise AttributeError(f"the dims {array.dims} are not names of stencil dimensions")
+    return names
+
+
+# Properties, and not xarray.register_dataarray_accessor: that keeps the first answer for the
+# DataArray's life, which points at memory that `array.data = other` has given up.
+for _name, _property in {"__gt_interface__": property(_interface), "__gt_dims__": property(_dims)}.items():
+    setattr(xr.DataArray, _name, _property)
+
+
+def to_dataarray(
+    obj: Any,
+    *,
+    like: xr.DataArray | None = None,
+    axes: Mapping[Any, str] | None = None,
+    coords: Mapping[Any, Any] | None = None,
+    name: Any = None,
+) -> xr.DataArray:
+    """A DataArray over the host memory of a Field, a storage or anything with dims; nothing is copied.
+
+    Parameters
+    ----------
+    obj
+        An object that names its indices. Its origin and halo go into attrs.
+    like : DataArray, optional
+        Where coordinates, name and attrs are taken from, as far as they fit.
+    axes : mapping, optional
+        The DataArray's own names of dims to "I", "J", "K", "0", ..., as in `from_dataarray`.
+    coords, name : optional
+        As for DataArray; they win over those of `like`.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, gridbuf.interop.xarray as gbx
+    >>> f = gb.Field.zeros((4, 3), dims="JI", halo=(1, 0))
+    >>> array = gbx.to_dataarray(f, axes={"lon": "I", "lat": "J"}, coords={"lon": [0, 10, 20]})
+    >>> array.dims, array.attrs["gt_origin"]
+    (('lat', 'lon'), (0, 1))
+    """
+    dims = get_dims(obj)
+    if dims is None:
+        raise ValueError(f"obj: {type(obj).__name__} does not name its indices; wrap it in a gridbuf.Field with dims")
+    spelling = {axis: dim for dim, axis in (axes or {}).items()}
+    attrs: dict[str, Any] = {} if like is None else {k: v for k, v in like.attrs.items() if k not in (ORIGIN, HALO)}
+    origin = get_origin(obj)
+    if origin is not None:
+        attrs[ORIGIN] = origin
+    halo = obj.halo if isinstance(obj, (_core.Field, Storage)) else None
+    if halo is not None:
+        attrs[HALO] = halo
+    array = xr.DataArray(as_numpy(obj), dims=[spelling.get(d, d) for d in dims], attrs=attrs, name=name)
+    if like is not None:
+        array.name = like.name if name is None else name
+        fitting = {key: c for key, c in like.coords.items() if all(array.sizes.get(d) == n for d, n in c.sizes.items())}
+        array = array.assign_coords(fitting)
+    return array if coords is None else array.assign_coords(coords)
+
+
+def from_dataarray(
+    array: xr.DataArray, *, axes: Mapping[Any, str] | None = None, origin: Any = None, halo: Any = None
+) -> _core.Field:
+    """A Field over the memory of a DataArray, with its dims, origin and halo; nothing is copied.
+
+    Parameters
+    ----------
+    array : DataArray
+        Of host memory.
+    axes : mapping, optional
+        The DataArray's dims to "I", "J", "K", "0", ...; needed where they are called otherwise.
+    origin, halo : optional
+        As for Field, in index order; else what attrs hold (`to_dataarray` puts it there).
+
+    Returns
+    -------
+    Field
+        It carries no coordinates: `to_dataarray(field, like=array)` gives them back.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, gridbuf.interop.xarray as gbx
+    >>> array = xr.DataArray(np.zeros((4, 3)), dims=("lat", "lon"))
+    >>> gbx.from_dataarray(array, axes={"lon": "I", "lat": "J"}).dims
+    ('J', 'I')
+    """
+    dims = tuple((axes or {}).get(dim, str(dim)) for dim in array.dims)
+    if not all(map(is_name, dims)):
+        raise ValueError(f"axes: the dims {dims} are not all I, J, K or numbers; say which is which, as in {{'lon': 'I'}}")
+    if origin is None and ORIGIN in array.attrs:
+        origin = index_order(tuple(np.atleast_1d(array.attrs[ORIGIN]).tolist()), dims)
+    if halo is None and HALO in array.attrs:
+        halo = tuple((int(low), int(high)) for low, high in array.attrs[HALO])
+    return _core.Field(as_numpy(array), dims, origin=origin, halo=halo)
+
+
+__all__ = ["from_dataarray", "to_dataarray"]

@@ -1,0 +1,123 @@
+"""The Device of storages on cupy."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridbuf.storage._device import Request, dense
+
+_MANAGED = 3  # cudaMemoryTypeManaged
+
+
+class _Described:
+    """Memory for np.asarray: what it is, and the object that keeps it."""
+
+    def __init__(self, interface: dict[str, Any], keep: Any) -> None:
+        self.__array_interface__ = interface
+        self.keep = keep
+
+
+class CupyDevice:
+    """cupy, checked once for a GPU that it can use."""
+
+    def __init__(self) -> None:
+        try:
+            import cupy
+        except ImportError as error:
+            raise ImportError(
+                "device: 'gpu' needs cupy, which is not installed (pip install cupy-cuda13x, or the one for your CUDA); "
+                "device='cpu' gives the same layout on the host"
+            ) from error
+        try:
+            self._count = int(cupy.cuda.runtime.getDeviceCount())
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            raise RuntimeError(f"device: 'gpu' needs a GPU and its driver, and cupy finds none: {error}") from error
+        self._cp = cupy
+
+    def _check(self, device_id: int) -> None:
+        if device_id >= self._count:
+            raise RuntimeError(f"device: there is no GPU {device_id}; this machine has {self._count}")
+
+    def _over(self, memory: Any, request: Request) -> Any:
+        start = -memory.ptr % request.boundary + request.offset
+        return self._cp.ndarray(request.shape, request.dtype, memptr=memory + start, strides=request.strides)
+
+    def empty(self, request: Request) -> Any:
+        self._check(request.device_id)
+        with self._cp.cuda.Device(request.device_id):
+            return self._over(self._cp.cuda.alloc(request.nbytes + request.boundary), request)
+
+    def managed(self, request: Request) -> tuple[NDArray[Any], Any]:
+        self._check(request.device_id)
+        with self._cp.cuda.Device(request.device_id):
+            device = self._over(self._cp.cuda.malloc_managed(request.nbytes + request.boundary), request)
+        return self._host_view(device), device
+
+    def share_managed(self, obj: Any) -> tuple[NDArray[Any], Any]:
+        interface = getattr(obj, "__cuda_array_interface__", None) or obj.__array_interface__
+        attributes = self._cp.cuda.runtime.pointerGetAttributes(interface["data"][0])
+        if attributes.type != _MANAGED:
+            raise ValueError("data: managed='cuda' needs CUDA managed memory, and this is not; storage() copies into some")
+        if hasattr(obj, "__cuda_array_interface__"):
+            device = self._cp.asarray(obj)
+        else:
+            described = {**interface, "strides": interface.get("strides"), "version": 3}
+            holder = _Described({}, obj)
+            holder.__cuda_array_interface__ = described  # type: ignore[attr-defined]
+            device = self._cp.asarray(holder)
+        return self._host_view(device), device
+
+    def _host_view(self, device: Any) -> NDArray[Any]:
+        interface = {
+            "shape": device.shape,
+            "typestr": device.dtype.str,
+            "data": (device.data.ptr, False),
+            "strides": device.strides,
+            "version": 3,
+        }
+        return np.asarray(_Described(interface, device))
+
+    def asarray(self, obj: Any) -> Any:
+        return self._cp.asarray(obj)
+
+    def from_host(self, host: NDArray[Any]) -> Any:
+        return self._cp.asarray(host)
+
+    def to_host(self, device: Any) -> NDArray[Any]:
+        found: NDArray[Any] = self._cp.asnumpy(device)
+        return found
+
+    def upload(self, host: NDArray[Any], device: Any) -> None:
+        if host.strides == device.strides and dense(host):
+            self.synchronize()  # a kernel on another stream than the default may still read the old values
+            device.data.copy_from_host(host.ctypes.data, host.nbytes)
+        else:
+            device[...] = self._cp.asarray(host)
+
+    def download(self, device: Any, host: NDArray[Any]) -> None:
+        if host.strides == device.strides and dense(host):
+            self.synchronize()
+            device.data.copy_to_host(host.ctypes.data, host.nbytes)
+        else:
+            host[...] = self._cp.asnumpy(device)
+
+    def reduce(self, ufunc: Any, array: Any, **options: Any) -> None:
+        cp = self._cp
+        known = {
+            np.add: cp.sum, np.multiply: cp.prod, np.maximum: cp.max, np.minimum: cp.min,
+            np.logical_and: cp.all, np.logical_or: cp.any,
+        }  # fmt: skip
+        if ufunc not in known:
+            names = ", ".join(sorted(function.__name__ for function in known))
+            raise TypeError(f"{ufunc.__name__}.reduce: not on the GPU; cupy reduces with {names}")
+        given = {
+            name: value for name, value in options.items() if (value is not None and value is not True) or name == "keepdims"
+        }
+        known[ufunc](array, **given)
+
+    def device_id(self, device: Any) -> int:
+        return int(device.device.id)
+
+    def synchronize(self) -> None:
+        self._cp.cuda.get_current_stream().synchronize()

@@ -1,0 +1,30 @@
+"""The names of gridbuf.storage, loaded together when the first of them is asked for."""
+
+from gridbuf.storage.base import GTNoSuchBufferError, Storage
+from gridbuf.storage.constructors import (
+    empty,
+    empty_like,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from gridbuf.storage.cpu import CPUStorage
+from gridbuf.storage.gpu import GPUStorage
+from gridbuf.storage.managed import (
+    CUDAManagedGPUStorage,
+    CudaManagedGPUStorage,
+    CUDASyncedGPUStorage,
+    GT4PySyncedGPUStorage,
+    SoftwareManagedGPUStorage,
+)
+from gridbuf.storage.sync import SyncState
+from gridbuf.storage.wrapping import as_storage, storage
+
+__all__ = [
+    "CPUStorage", "CUDAManagedGPUStorage", "CUDASyncedGPUStorage", "CudaManagedGPUStorage", "GPUStorage", "GT4PySyncedGPUStorage",
+    "GTNoSuchBufferError", "SoftwareManagedGPUStorage", "Storage", "SyncState", "as_storage", "empty", "empty_like", "full",
+    "full_like", "ones", "ones_like", "storage", "zeros", "zeros_like",
+]  # fmt: skip

@@ -1,0 +1,86 @@
+"""Names of indices: "I", "J" and "K", each at most once, in any order."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+LETTERS = "IJK"
+_LEFT = "; a storage has at most the axes I, J and K"
+
+
+def check_axes(axes: Any) -> str:
+    """The axes as a str; TypeError or ValueError naming `axes`."""
+    if not isinstance(axes, str):
+        if not isinstance(axes, Sequence) or not all(isinstance(name, str) for name in axes):
+            raise TypeError(f"axes: expected a str such as 'IJK', got {axes!r}")
+        axes = "".join(axes)
+    if len(set(axes)) != len(axes) or not set(axes) <= set(LETTERS):
+        raise ValueError(f"axes: {axes!r} is not a permutation of some of the letters I, J, K")
+    return str(axes)
+
+
+def default_axes(ndim: int, argument: str) -> str:
+    """What `ndim` indices mean when nobody says."""
+    if ndim > len(LETTERS):
+        raise ValueError(f"{argument}: {ndim} indices" + _LEFT)
+    return LETTERS[:ndim]
+
+
+def per_axis(values: Any, axes: str, argument: str) -> tuple[Any, ...]:
+    """One entry per axis, in index order.
+
+    Three entries for fewer axes are read as I, J, K and those without an axis ignored.
+    """
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{argument}: expected a sequence with one entry per axis of {axes!r}, got {values!r}")
+    entries = tuple(values)
+    if len(entries) == len(axes):
+        return entries
+    if len(entries) == len(LETTERS):
+        return tuple(entries[LETTERS.index(name)] for name in axes)
+    allowed = "3" if len(axes) == 3 else f"{len(axes)} or 3"
+    raise ValueError(f"{argument}: {values!r} has {len(entries)} entries, axes {axes!r} need {allowed}")
+
+
+def integer(value: Any, argument: str) -> int:
+    """An int, not a float or None."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{argument}: expected integers, got {value!r}") from None
+
+
+def non_negative(values: Any, axes: str, argument: str) -> tuple[int, ...]:
+    """`per_axis` for sizes and indices: none may be negative."""
+    found = tuple(integer(value, argument) for value in per_axis(values, axes, argument))
+    if any(value < 0 for value in found):
+        raise ValueError(f"{argument}: {values!r} has a negative entry; 0 or more is allowed")
+    return found
+
+
+def positions(axis: Any, axes: str) -> tuple[int, ...]:
+    """The indices that an `axis` argument names: ints, names ("KI" is both), or a tuple of them."""
+    entries: list[int] = []
+    for part in axis if isinstance(axis, (tuple, list)) else (axis,):
+        if isinstance(part, str):
+            missing = [name for name in part if name not in axes]
+            if missing or not part:
+                raise ValueError(f"axis: {part!r} names an axis that {axes!r} does not have")
+            entries.extend(axes.index(name) for name in part)
+            continue
+        index = integer(part, "axis")
+        if not -len(axes) <= index < len(axes):
+            raise ValueError(f"axis: {index} is out of range for the axes {axes!r}")
+        entries.append(index % len(axes))
+    if len(set(entries)) != len(entries):
+        raise ValueError(f"axis: {axis!r} names an axis twice")
+    return tuple(entries)
+
+
+def union(*several: str) -> str:
+    """The first that contains all the others, else all letters in the order I, J, K."""
+    every = set().union(*several)
+    for axes in several:
+        if every == set(axes):
+            return axes
+    return "".join(name for name in LETTERS if name in every)

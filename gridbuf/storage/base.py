@@ -1,0 +1,325 @@
+"""Storage: the base class of GDP-3's storages, and what all four have in common."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
+
+from gridbuf.storage import layout
+from gridbuf.storage.axes import check_axes
+from gridbuf.storage.halo import Halo, check_halo
+from gridbuf.storage.meta import Meta
+from gridbuf.storage.sync import Pair
+
+
+class GTNoSuchBufferError(RuntimeError):
+    """A storage was asked for a buffer on a side where it has none."""
+
+
+class Storage(NDArrayOperatorsMixin):
+    """A field with named axes, a halo and its memory on the host, the device or both.
+
+    The common base class, for type checks; `gridbuf.storage.empty` and its kin make
+    storages. A Storage is not an ndarray, but NumPy's ufuncs and operators work on it and
+    broadcast along axes of the same name.
+
+    Examples
+    --------
+    >>> import gridbuf.storage as gs
+    >>> a, b = gs.ones((2, 3), axes="IJ"), gs.ones((4,), axes="K")
+    >>> (a + b).axes, (a + b).shape
+    ('IJK', (2, 3, 4))
+    """
+
+    __slots__ = ("__weakref__", "_dev", "_host", "_meta", "_pair")
+    __array_priority__: ClassVar[int] = 10
+    _has_host: ClassVar[bool] = False
+    _has_device: ClassVar[bool] = False
+
+    _host: Any
+    _dev: Any
+    _meta: Meta
+    _pair: Pair | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        raise TypeError(
+            f"{cls.__name__} is not made by calling it; use gridbuf.storage.empty, zeros, ones, full, storage or as_storage"
+        )
+
+    @classmethod
+    def _of(cls, host: Any, dev: Any, meta: Meta, pair: Pair | None = None) -> Self:
+        self = object.__new__(cls)
+        self._host, self._dev, self._meta, self._pair = host, dev, meta, pair
+        return self
+
+    def _mapped(self, change: Callable[[Any], Any], meta: Meta) -> Self:
+        """A view: the same change made to each buffer."""
+        host = None if self._host is None else change(self._host)
+        dev = None if self._dev is None else change(self._dev)
+        return type(self)._of(host, dev, meta, self._pair)
+
+    @property
+    def _array(self) -> Any:
+        """The buffer that is asked for shape, strides and dtype."""
+        return self._dev if self._host is None else self._host
+
+    # --- buffers, brought up to date
+
+    def _on_host(self) -> Any:
+        """The host buffer with the newest values."""
+        if self._host is None:
+            raise GTNoSuchBufferError(
+                f"a {type(self).__name__} has no host buffer; gridbuf.storage.storage(s, device='cpu') copies"
+            )
+        return self._host
+
+    def _on_device(self) -> Any:
+        """The device buffer with the newest values."""
+        if self._dev is None:
+            raise GTNoSuchBufferError(
+                f"a {type(self).__name__} has no device buffer; gridbuf.storage.storage(s, device='gpu') copies"
+            )
+        return self._dev
+
+    def _wrote(self, device: bool) -> None:
+        """Values were written on that side, which was up to date before."""
+
+    def _prefers_device(self) -> bool:
+        """Whether as an operand this counts as a GPU array."""
+        return self._has_device
+
+    # --- attributes
+
+    @property
+    def axes(self) -> str:
+        """The name of each index."""
+        return self._meta.axes
+
+    @property
+    def layout(self) -> str:
+        """All three axes, the one with the largest stride first."""
+        return self._meta.layout
+
+    @property
+    def alignment(self) -> int:
+        """On a boundary of how many elements `aligned_index` lies, as given at creation."""
+        return self._meta.alignment
+
+    @property
+    def aligned_index(self) -> tuple[int, ...]:
+        """The point that memory is aligned to, as given at creation."""
+        return self._meta.aligned_index
+
+    @property
+    def halo(self) -> Halo:
+        """Per axis the points at the low and the high end that are not in the domain; can be set."""
+        return self._meta.halo
+
+    @halo.setter
+    def halo(self, value: Any) -> None:
+        self._meta = self._meta.replaced(halo=check_halo(value, self.shape, self.axes))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self._array.shape
+        return shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        strides: tuple[int, ...] = self._array.strides
+        return strides
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self._array.dtype
+        return dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self._meta.axes)
+
+    @property
+    def size(self) -> int:
+        return int(self._array.size)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements, without padding."""
+        return int(self._array.nbytes)
+
+    @property
+    def data(self) -> memoryview | None:
+        """The host buffer's `data`, or None."""
+        return None if self._host is None else self._on_host().data
+
+    @property
+    def flags(self) -> Any:
+        """The host buffer's `flags`, or None."""
+        return None if self._host is None else self._host.flags
+
+    @property
+    def device(self) -> int | None:
+        """The number of the GPU that the device buffer lies on, or None."""
+        return None
+
+    @property
+    def device_data(self) -> Any:
+        """The device buffer's `data`, or None."""
+        return None if self._dev is None else self._on_device().data
+
+    @property
+    def device_flags(self) -> Any:
+        """The device buffer's `flags`, or None."""
+        return None if self._dev is None else self._dev.flags
+
+    @property
+    def domain_view(self) -> Self:
+        """A view of the points that are not in the halo."""
+        meta = self._meta
+        inside = tuple(slice(low, size - high) for (low, high), size in zip(meta.halo, self.shape, strict=True))
+        return self._mapped(lambda array: array[(*inside, ...)], meta.replaced(halo=((0, 0),) * self.ndim))
+
+    domain = domain_view
+
+    @property
+    def __gt_dims__(self) -> tuple[str, ...]:
+        return tuple(self._meta.axes)
+
+    @property
+    def __gt_origin__(self) -> tuple[int, ...]:
+        # gt4py reads it in the order I, J, K, whatever the order of the indices.
+        meta = self._meta
+        return tuple(meta.halo[meta.axes.index(name)][0] for name in sorted(meta.axes))
+
+    @property
+    def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
+        """The buffers by device; reading copies nothing, `acquire` does."""
+        from gridbuf.storage.interface import describe
+
+        return describe(self)
+
+    # --- arrays
+
+    def to_numpy(self) -> NDArray[Any]:
+        """A NumPy view of the host buffer; GTNoSuchBufferError without one."""
+        view: NDArray[Any] = self._on_host()[...]
+        return view
+
+    def to_cupy(self) -> Any:
+        """A cupy view of the device buffer; GTNoSuchBufferError without one."""
+        return self._on_device()[...]
+
+    def to_ndarray(self) -> Any:
+        """A view of the device buffer if there is one, else of the host buffer."""
+        return self.to_numpy() if self._dev is None else self.to_cupy()
+
+    def reinterpret(self, axes: Any) -> Self:
+        """The same memory, shape and strides, with the indices called otherwise.
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs
+        >>> s = gs.zeros((10, 20, 30)).reinterpret("KJI")
+        >>> s.shape, s.axes
+        ((10, 20, 30), 'KJI')
+        """
+        names, meta = check_axes(axes), self._meta
+        if len(names) != self.ndim:
+            raise ValueError(f"axes: {names!r} has {len(names)} names, the storage {self.ndim} indices")
+        changed = meta.replaced(axes=names, layout=layout.relabelled(meta.layout, meta.axes, names))
+        return self._mapped(lambda array: array, changed)
+
+    # --- synchronisation: only a software-managed storage has something to do
+
+    def device_to_host(self, *, force: bool = False) -> None:
+        """Copy device to host if the device was modified, or always with force."""
+
+    def host_to_device(self, *, force: bool = False) -> None:
+        """Copy host to device if the host was modified, or always with force."""
+
+    def set_device_modified(self, *, force: bool = False) -> None:
+        """Mark the device buffer as modified; RuntimeError if this would lose host changes."""
+
+    def set_host_modified(self, *, force: bool = False) -> None:
+        """Mark the host buffer as modified; RuntimeError if this would lose device changes."""
+
+    def set_synchronized(self) -> None:
+        """Mark both buffers as equal."""
+
+    def synchronize(self) -> None:
+        """Whichever copy is due."""
+
+    # --- protocols that live in files of their own
+
+    def __getitem__(self, key: Any) -> Any:
+        return indexing.getitem(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        indexing.setitem(self, key, value)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and ufunc.signature is None:
+            return ufuncs.call(ufunc, inputs, kwargs)
+        if method == "reduce":
+            return reduction.reduce(ufunc, *inputs, **kwargs)
+        raise TypeError(
+            f"{ufunc.__name__}: storages take part in ufunc calls and reduce, not in "
+            + (f"generalized ufuncs such as {ufunc.__name__}" if method == "__call__" else method)
+        )
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        handler = functions.HANDLERS.get(func)
+        return NotImplemented if handler is None else handler(*args, **kwargs)
+
+    def copy(self) -> Self:
+        """New memory with the same values, class and parameters."""
+        return copying.copied(self)
+
+    def __copy__(self) -> Self:
+        return copying.copied(self)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return copying.copied(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copying.reduced(self)
+
+    # --- as a Python object
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of a storage without axes")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        halo = f", halo={self.halo}" if any(map(any, self.halo)) else ""
+        return f"{type(self).__name__}(axes={self.axes!r}, shape={self.shape}, dtype={self.dtype}, layout={self.layout!r}{halo})"
+
+    def _values(self) -> NDArray[Any]:
+        """The newest values on the host: a view, or a copy where only the device has them."""
+        return self.to_numpy()
+
+    def _scalar(self) -> Any:
+        if self.size != 1:
+            raise TypeError(f"only a storage with one element converts to a scalar; this one has {self.size}")
+        return self._values().reshape(())[()]
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError("the truth value of a storage of other than one element is ambiguous; use np.any or np.all")
+        return bool(self._scalar())
+
+    def __int__(self) -> int:
+        return int(self._scalar())
+
+    def __float__(self) -> float:
+        return float(self._scalar())
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar())
+
+
+# At the end, because these files need the class above.
+from gridbuf.storage import copying, functions, indexing, reduction, ufuncs  # noqa: E402

@@ -1,0 +1,144 @@
+"""empty, zeros, ones and full, and the same after the model of another storage."""
+
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from gridbuf.storage.allocation import class_of, new
+from gridbuf.storage.base import Storage
+from gridbuf.storage.parameters import Parameters, resolve
+from gridbuf.storage.sources import Source
+
+
+class Spec(TypedDict, total=False):
+    """The optional keywords that all constructors share."""
+
+    aligned_index: Any
+    alignment: int | None
+    axes: str | None
+    defaults: str | None
+    device: Any
+    halo: Any
+    layout: Any
+    managed: str | None
+
+
+class DataSpec(Spec, total=False):
+    """And what can be checked against data."""
+
+    shape: Any
+
+
+def allocate(parameters: Parameters) -> Storage:
+    p = parameters
+    return new(class_of(p.device, p.managed), p.shape, p.dtype, p.meta, p.device)
+
+
+def _filled(storage: Storage, value: Any) -> Storage:
+    """Both sides filled, so that a software-managed storage stays clean."""
+    for buffer in (storage._host, storage._dev if storage._pair is not None or storage._host is None else None):
+        if buffer is not None:
+            buffer[...] = value
+    return storage
+
+
+def empty(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
+    """A storage with undefined values.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        One size per axis; three sizes for fewer axes are read as I, J, K.
+    dtype : dtype_like, optional
+        Booleans, integers, floats and complex numbers.
+    axes : str, optional
+        The name of each index, such as "IJK" (default: its first letters), "KJI", "IJ".
+    defaults : str, optional
+        "C", "F" or a backend preset: parameters that are not given come from there.
+    layout : str, optional
+        All three axes, the one with the largest stride first; default "IJK".
+    halo : sequence of int or (int, int), optional
+        Per axis the points at the ends that do not belong to the domain; default none.
+    aligned_index : sequence of int, optional
+        The point that memory is aligned to; default the low ends of the halo.
+    alignment : int, optional
+        On a boundary of how many elements it lies, and rows begin; default 1, none.
+    device : None, "cpu", "gpu" or ("gpu", n), optional
+        Where the storage has a buffer; "cpu" keeps to the host whatever the preset says.
+    managed : None, "gt4py" or "cuda", optional
+        With a GPU: who keeps host and device equal; default "gt4py".
+
+    Returns
+    -------
+    Storage
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is wrong; the message names it.
+    ImportError, RuntimeError
+        When device="gpu" and there is no cupy or no GPU.
+
+    Examples
+    --------
+    >>> import gridbuf.storage as gs
+    >>> s = gs.empty((12, 12, 7), defaults="gtmc", halo=(2, 2, 0))
+    >>> s.layout, s.strides, s.domain.shape
+    ('JKI', (8, 896, 128), (8, 8, 7))
+    """
+    return allocate(resolve(dtype, {"shape": shape, **spec}))
+
+
+def zeros(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
+    """As `empty`, filled with zeros."""
+    return _filled(empty(shape, dtype, **spec), 0)
+
+
+def ones(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
+    """As `empty`, filled with ones."""
+    return _filled(empty(shape, dtype, **spec), 1)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
+    """As `empty`, filled with fill_value."""
+    return _filled(empty(shape, dtype, **spec), fill_value)
+
+
+def empty_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
+    """A storage with undefined values and the shape, dtype and parameters of another.
+
+    Parameters
+    ----------
+    data : Storage
+        Or an array: then its strides say the layout.
+    dtype : dtype_like, optional
+        The data's unless given.
+    **spec
+        The keywords of `empty` except shape and axes, which the data decide.
+
+    Examples
+    --------
+    >>> import gridbuf.storage as gs
+    >>> s = gs.zeros((4, 5), axes="KI", defaults="F")
+    >>> gs.empty_like(s).strides == s.strides
+    True
+    """
+    for name in ("shape", "axes"):
+        if name in spec:
+            raise TypeError(f"{name}: cannot be given here, it is the data's")
+    return allocate(resolve(dtype, dict(spec), Source(data, copying=True).known))
+
+
+def zeros_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
+    """As `empty_like`, filled with zeros."""
+    return _filled(empty_like(data, dtype, **spec), 0)
+
+
+def ones_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
+    """As `empty_like`, filled with ones."""
+    return _filled(empty_like(data, dtype, **spec), 1)
+
+
+def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
+    """As `empty_like`, filled with fill_value."""
+    return _filled(empty_like(data, dtype, **spec), fill_value)

@@ -1,0 +1,142 @@
+"""Reading and writing parts of a storage."""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from gridbuf.storage import _device, operands
+from gridbuf.storage.base import Storage
+from gridbuf.storage.broadcasting import adapted, into, name_array
+from gridbuf.storage.halo import sliced
+from gridbuf.storage.managed import SoftwareManagedGPUStorage
+from gridbuf.storage.meta import Meta
+from gridbuf.storage.sync import SyncState
+
+_Cuts = tuple[Any, ...]  # one int or slice per index
+
+
+def _basic(key: Any, ndim: int) -> tuple[_Cuts, bool] | None:
+    """The key per index, and whether it selects one element; None for an advanced key."""
+    parts = key if isinstance(key, tuple) else (key,)
+    cuts: list[Any] = []
+    gap = -1
+    for part in parts:
+        if isinstance(part, slice):
+            cuts.append(part)
+        elif part is Ellipsis:
+            if gap >= 0:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+            gap = len(cuts)
+        elif part is None:
+            raise TypeError("key: None would add an axis without a name; storages have none such")
+        elif isinstance(part, (bool, np.bool_, list, Storage)) or (isinstance(part, np.ndarray) and part.ndim):
+            return None
+        else:
+            try:
+                cuts.append(operator.index(part))
+            except TypeError:
+                return None
+    if len(cuts) > ndim:
+        raise IndexError(f"too many indices: the storage has {ndim} axes, the key {len(cuts)}")
+    single = gap < 0 and len(cuts) == ndim and not any(isinstance(cut, slice) for cut in cuts)
+    at = len(cuts) if gap < 0 else gap
+    cuts[at:at] = [slice(None)] * (ndim - len(cuts))
+    return tuple(cuts), single
+
+
+def _meta_of_view(storage: Storage, cuts: _Cuts) -> Meta:
+    meta, shape = storage._meta, storage.shape
+    kept = tuple(i for i, cut in enumerate(cuts) if isinstance(cut, slice))
+    halo = tuple(sliced(meta.halo[i], shape[i], cuts[i]) for i in kept)
+    return meta.selected(kept, halo=halo)
+
+
+def getitem(storage: Storage, key: Any) -> Any:
+    """An element, a view, or for an advanced key a plain array."""
+    found = _basic(key, storage.ndim)
+    if found is None:
+        device = storage._has_device
+        array = storage._on_device() if device else storage._on_host()
+        return array[_advanced(key, storage, device)]
+    cuts, single = found
+    if not single:
+        return storage._mapped(lambda array: array[(*cuts, ...)], _meta_of_view(storage, cuts))
+    if storage._has_host:
+        return storage._on_host()[cuts]
+    return _device.current().to_host(storage._dev[(*cuts, ...)])[()]
+
+
+def _advanced(key: Any, storage: Storage, device: bool) -> Any:
+    """The key with its arrays on that side, and a storage's indices in the order of ours."""
+    if isinstance(key, tuple) and len(key) == 1:
+        (key,) = key
+    if isinstance(key, Storage):
+        if key.dtype.kind not in "biu":
+            raise IndexError(f"key: a storage of dtype {key.dtype} cannot be a key; booleans and integers can")
+        if sorted(key.axes) != sorted(storage.axes):
+            raise IndexError(f"key: a storage with the axes {key.axes!r} cannot select from one with {storage.axes!r}")
+        order = into(key.axes, storage.axes)
+        if adapted(key._array, order).shape != storage.shape:
+            raise IndexError(f"key: its shape {key.shape} is not that of the storage, {storage.shape}")
+        return adapted(_key_on(key, device), order)
+    if isinstance(key, tuple):
+        if any(isinstance(part, Storage) for part in key):
+            raise IndexError("key: a storage can be the whole key only, not a part of one")
+        return tuple(_key_on(part, device) for part in key)
+    return _key_on(key, device)
+
+
+def _key_on(part: Any, device: bool) -> Any:
+    if isinstance(part, Storage):
+        if device:
+            return part._on_device() if part._has_device else _device.current().from_host(part._on_host())
+        return part._on_host() if part._has_host else part._values()
+    if isinstance(part, (slice, int, np.integer)) or part is Ellipsis:
+        return part
+    if _device.is_device_array(part):
+        return part if device else _device.current().to_host(part)
+    array = np.asarray(part)
+    return _device.current().from_host(array) if device else array
+
+
+def setitem(storage: Storage, key: Any, value: Any) -> None:
+    """Write values, broadcast by axis name; advanced keys as NumPy does."""
+    device = _side(storage, value)
+    source = value if operands.is_scalar(value) else operands.fetch(value, operands.governing((storage, value)), device)
+    found = _basic(key, storage.ndim)
+    target = operands.fetch(storage, storage, device, "storage")
+    if found is None:
+        target[_advanced(key, storage, device)] = source
+    else:
+        cuts, _ = found
+        view = target[(*cuts, ...)]
+        axes = "".join(name for name, cut in zip(storage.axes, cuts, strict=True) if isinstance(cut, slice))
+        view[...] = source if operands.is_scalar(source) else _named(source, value, axes, view.shape)
+    storage._wrote(device)
+
+
+def _named(source: Any, value: Any, axes: str, shape: tuple[int, ...]) -> Any:
+    """The value's array with its indices where the target has those of the same name."""
+    described = operands.describe(value)
+    if described is None:
+        return source
+    own = described[0] if described[0] is not None else name_array(described[1], None, (axes, shape))
+    missing = "".join(name for name in own if name not in axes)
+    if missing:
+        raise ValueError(f"value: its axes {own!r} do not fit into {axes!r}, which lack {missing!r}")
+    return adapted(source, into(own, axes))
+
+
+def _side(storage: Storage, value: Any) -> bool:
+    """Whether to write on the device."""
+    if not isinstance(storage, SoftwareManagedGPUStorage):
+        lead = operands.governing((storage, value))
+        return operands.on_device(lead, (value,), (storage,))
+    if isinstance(value, SoftwareManagedGPUStorage):
+        states = {storage.sync_state.state, value.sync_state.state}
+        # What is newer on the host is worth a transfer only if the other side has news too.
+        return SyncState.SYNC_HOST_DIRTY not in states or SyncState.SYNC_DEVICE_DIRTY in states
+    if isinstance(value, Storage):
+        return value._has_device
+    return not operands.is_scalar(value) and _device.is_device_array(value)

@@ -1,0 +1,160 @@
+"""The parameters of a storage, searched in GDP-3's order: explicit, `defaults` preset, data, fallback."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.storage import _memory, layout
+from gridbuf.storage.axes import LETTERS, check_axes, default_axes, integer, non_negative
+from gridbuf.storage.halo import Halo, check_halo, lower
+from gridbuf.storage.meta import Meta, meta_of
+
+KEYWORDS = ("aligned_index", "alignment", "axes", "defaults", "device", "halo", "layout", "managed", "shape")
+MANAGED = (None, "gt4py", "cuda")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What given data say; None where they say nothing. `named`: the axes are their own, not a guess."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    axes: str
+    named: bool
+    layout: str | None = None
+    halo: Halo | None = None
+    aligned_index: tuple[int, ...] | None = None
+    alignment: int | None = None
+    device: int | None = None
+    managed: str | None = "gt4py"
+
+    def order(self, axes: str) -> tuple[int, ...]:
+        """Where each of `axes` is among the data's indices."""
+        if not self.named and len(axes) == len(self.axes):
+            return tuple(range(len(axes)))
+        if sorted(axes) != sorted(self.axes):
+            raise ValueError(f"axes: {axes!r} does not fit data with the axes {self.axes!r}")
+        return tuple(self.axes.index(name) for name in axes)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Everything a storage is made from; `explicit` names what the caller gave himself."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    meta: Meta
+    device: int | None
+    managed: str | None
+    explicit: frozenset[str]
+
+
+def check_dtype(dtype: Any) -> np.dtype[Any]:
+    """A dtype that storages support: booleans, integers, floats and complex numbers."""
+    found: np.dtype[Any] = np.dtype(dtype)
+    if found.kind not in "biufc" or found.shape:
+        raise TypeError(f"dtype: {found} is not supported; storages hold booleans, integers, floats and complex numbers")
+    return found
+
+
+def check_managed(managed: Any) -> str | None:
+    if managed is not None and not isinstance(managed, str):
+        raise TypeError(f"managed: expected None, 'gt4py' or 'cuda', got {managed!r}")
+    if managed not in MANAGED:
+        raise ValueError(f"managed: {managed!r} is not None, 'gt4py' or 'cuda'")
+    return managed
+
+
+def check_device(device: Any) -> int | None:
+    """The number of a GPU; -1 for the first or the data's own, None for the host."""
+    if device == "cpu":
+        return None
+    if device == "gpu":
+        return -1
+    if isinstance(device, tuple) and len(device) == 2 and device[0] == "gpu" and integer(device[1], "device") >= 0:
+        return integer(device[1], "device")
+    raise ValueError(f"device: {device!r} is not None, 'cpu', 'gpu' or ('gpu', number)")
+
+
+def check_alignment(alignment: Any) -> int:
+    count = integer(alignment, "alignment")
+    if count < 1:
+        raise ValueError(f"alignment: {count} elements is not possible; 1 (none) or more is allowed")
+    return count
+
+
+def _preset(name: Any, axes: str) -> dict[str, Any]:
+    """What a `defaults` preset sets; C and F set the layout only."""
+    if not isinstance(name, str):
+        raise TypeError(f"defaults: expected the name of a preset, got {name!r}")
+    if name in layout.ORDERS:
+        return {"layout": layout.of_order(name, axes)}
+    if name not in _core.backends():
+        raise ValueError(f"defaults: {name!r} is not known; there are {', '.join(_core.backends())}")
+    ranks, alignment, device = _memory.preset(name)
+    letters = "".join(LETTERS[ranks.index(rank)] for rank in range(3))
+    return {"layout": letters, "alignment": alignment, "device": "cpu" if device == "cpu" else "gpu"}
+
+
+def _shape_and_axes(spec: dict[str, Any], known: Known | None) -> tuple[tuple[int, ...], str]:
+    shape = spec.get("shape")
+    if isinstance(shape, (int, np.integer)):
+        shape = (shape,)
+    if "axes" in spec:
+        axes = check_axes(spec["axes"])
+    elif known is not None:
+        axes = known.axes
+    elif shape is not None and hasattr(shape, "__len__"):
+        axes = default_axes(len(shape), "shape")
+    else:
+        axes = LETTERS
+    if known is None:
+        if shape is None:
+            raise TypeError("shape: neither a shape nor data to take it from were given")
+        return non_negative(shape, axes, "shape"), axes
+    own = tuple(known.shape[i] for i in known.order(axes))
+    if shape is not None and non_negative(shape, axes, "shape") != own:
+        raise ValueError(f"shape: {shape!r} was given, the data have {own}")
+    return own, axes
+
+
+def resolve(dtype: Any, spec: dict[str, Any], known: Known | None = None) -> Parameters:
+    """Check what was given and complete it; None counts as not given, except for managed."""
+    for name in spec:
+        if name not in KEYWORDS:
+            raise TypeError(f"{name}: not a parameter of storages; there are {', '.join(KEYWORDS)}")
+    given = {name: value for name, value in spec.items() if value is not None or name == "managed"}
+    shape, axes = _shape_and_axes(given, known)
+    preset = _preset(given["defaults"], axes) if "defaults" in given else {}
+    order = range(len(axes)) if known is None else known.order(axes)
+    found = check_dtype(dtype if dtype is not None or known is None else known.dtype)
+
+    halo: Halo = ((0, 0),) * len(axes)
+    if "halo" in given:
+        halo = check_halo(given["halo"], shape, axes)
+    elif known is not None and known.halo is not None:
+        halo = tuple(known.halo[i] for i in order)
+    aligned = lower(halo)
+    if "aligned_index" in given:
+        aligned = non_negative(given["aligned_index"], axes, "aligned_index")
+    elif known is not None and known.aligned_index is not None:
+        aligned = tuple(known.aligned_index[i] for i in order)
+
+    chosen = {**preset, **given}
+    if "layout" in chosen:
+        letters = layout.check_layout(chosen["layout"], axes)
+    else:
+        letters = known.layout if known is not None and known.layout is not None else LETTERS
+    if "alignment" in chosen:
+        alignment = check_alignment(chosen["alignment"])
+    else:
+        alignment = known.alignment if known is not None and known.alignment is not None else 1
+    own_device = None if known is None else known.device
+    device = check_device(chosen["device"]) if "device" in chosen else own_device
+    if device == -1:
+        device = 0 if own_device is None else own_device
+    managed = check_managed(given["managed"]) if "managed" in given else "gt4py" if known is None else known.managed
+    meta = meta_of(axes, letters, halo, aligned, alignment)
+    return Parameters(shape, found, meta, device, managed, frozenset(given))

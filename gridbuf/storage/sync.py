@@ -1,0 +1,80 @@
+"""Which of the two buffers of a software-managed storage holds the newest values."""
+
+from typing import Any
+from weakref import WeakSet
+
+from gridbuf.storage import _device
+
+
+class SyncState:
+    """The state shared by all storages over the same pair of buffers.
+
+    Attributes
+    ----------
+    state : int
+        `SYNC_CLEAN` (0), `SYNC_HOST_DIRTY` (1) or `SYNC_DEVICE_DIRTY` (2); can be set.
+
+    Examples
+    --------
+    >>> from gridbuf.storage import SyncState
+    >>> SyncState().state == SyncState.SYNC_CLEAN
+    True
+    """
+
+    SYNC_CLEAN = 0
+    SYNC_HOST_DIRTY = 1
+    SYNC_DEVICE_DIRTY = 2
+
+    __slots__ = ("__weakref__", "_pairs", "_state")
+
+    def __init__(self) -> None:
+        self._state = self.SYNC_CLEAN
+        # Views share this object, so whoever synchronises copies every buffer that it speaks for.
+        self._pairs: WeakSet[Pair] = WeakSet()
+
+    @property
+    def state(self) -> int:
+        return self._state
+
+    @state.setter
+    def state(self, value: int) -> None:
+        if value not in (self.SYNC_CLEAN, self.SYNC_HOST_DIRTY, self.SYNC_DEVICE_DIRTY):
+            raise ValueError(f"state: {value!r} is not SYNC_CLEAN (0), SYNC_HOST_DIRTY (1) or SYNC_DEVICE_DIRTY (2)")
+        self._state = value
+
+    def __repr__(self) -> str:
+        return f"SyncState({('SYNC_CLEAN', 'SYNC_HOST_DIRTY', 'SYNC_DEVICE_DIRTY')[self._state]})"
+
+    def to_device(self, force: bool = False) -> None:
+        """Bring host changes to the device; nothing to do in the other states."""
+        if force or self._state == self.SYNC_HOST_DIRTY:
+            for pair in list(self._pairs):
+                _device.current().upload(pair.host, pair.device)
+            self._state = self.SYNC_CLEAN
+
+    def to_host(self, force: bool = False) -> None:
+        """Bring device changes to the host; nothing to do in the other states."""
+        if force or self._state == self.SYNC_DEVICE_DIRTY:
+            for pair in list(self._pairs):
+                _device.current().download(pair.device, pair.host)
+            self._state = self.SYNC_CLEAN
+
+    def mark(self, dirty: int, force: bool = False) -> None:
+        """One side was changed; RuntimeError where the other side has changes that this would lose."""
+        if not force and self._state not in (self.SYNC_CLEAN, dirty):
+            side = "device" if dirty == self.SYNC_HOST_DIRTY else "host"
+            raise RuntimeError(
+                f"the {side} buffer has changes that marking the other side modified would lose; "
+                "call synchronize() first, or give force=True to drop them"
+            )
+        self._state = dirty
+
+
+class Pair:
+    """A host and a device buffer with the same contents when clean."""
+
+    __slots__ = ("__weakref__", "device", "host", "state")
+
+    def __init__(self, host: Any, device: Any, state: SyncState) -> None:
+        self.host, self.device, self.state = host, device, state
+        state._pairs.add(self)

@@ -1,0 +1,138 @@
+"""ufunc calls on storages: broadcasting by axis name, and results with GDP-3's parameters."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridbuf.storage import _memory, broadcasting, operands
+from gridbuf.storage.allocation import new
+from gridbuf.storage.base import Storage
+from gridbuf.storage.broadcasting import Adapt, Bounded, adapted
+from gridbuf.storage.cpu import CPUStorage
+from gridbuf.storage.meta import Meta
+
+_SCALARS = frozenset(operands.SCALARS)
+_WEAK_SCALARS = int(np.__version__.split(".")[0]) >= 2  # NumPy 1 looks at a scalar's value
+
+
+class _Prepared(NamedTuple):
+    """What a call comes to, as far as it does not depend on values."""
+
+    adapts: tuple[Adapt, ...] | None  # of the inputs; None where none has to be adapted
+    out_adapt: Adapt
+    new: tuple[tuple[int, ...], np.dtype[Any], Meta] | None  # shape, dtype and meta of a new result; None with out
+
+
+_PREPARED: Bounded[_Prepared] = Bounded(1024)
+
+
+def call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`ufunc(*inputs, **kwargs)` where an input or an output is a storage."""
+    out = kwargs.pop("out", None)
+    if ufunc.nout != 1 or not all(isinstance(option, (str, type, np.dtype)) for option in kwargs.values()):
+        return _general(ufunc, inputs, out, kwargs)
+    # What follows is the case that has to be quick: host storages, arrays and scalars.
+    arrays: list[Any] = []
+    key: list[Any] = [ufunc, *kwargs.items()]
+    for obj in inputs:
+        cls = type(obj)
+        if cls is CPUStorage:
+            array = obj._host
+            arrays.append(array)
+            key += (obj._meta, array.shape, array.dtype)
+        elif cls in _SCALARS:
+            arrays.append(obj)
+            key.append(cls)
+        elif cls is np.ndarray or isinstance(obj, np.generic):
+            arrays.append(obj)
+            key += (obj.shape, obj.dtype)
+        else:
+            return _general(ufunc, inputs, out, kwargs)
+    target = given = None
+    if out is not None:
+        (given,) = out
+        target = given._host if type(given) is CPUStorage else given
+        if type(target) is not np.ndarray:
+            return _general(ufunc, inputs, out, kwargs)
+        key += ("out", None if target is given else given._meta, target.shape)
+    known = _PREPARED.get(tuple(key))
+    if known is None:
+        known = _prepare(ufunc, inputs, arrays, out, kwargs, tuple(key))
+    if known.adapts is not None:
+        arrays = [array if adapt is None else adapted(array, adapt) for array, adapt in zip(arrays, known.adapts, strict=True)]
+    if known.new is None:
+        ufunc(*arrays, out=target if known.out_adapt is None else adapted(target, known.out_adapt), **kwargs)
+        return given
+    shape, dtype, meta = known.new
+    result = _memory.empty(shape, dtype, meta)
+    ufunc(*arrays, out=result, **kwargs)
+    return CPUStorage._of(result, None, meta)
+
+
+def _prepare(
+    ufunc: Any,
+    inputs: tuple[Any, ...],
+    arrays: list[Any],
+    out: tuple[Any] | None,
+    options: dict[str, Any],
+    key: tuple[Any, ...],
+) -> _Prepared:
+    outputs = (None,) if out is None else out
+    resolution = broadcasting.resolve(tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs)))
+    adapts = resolution.adapts if any(resolution.adapts) else None
+    new_result = None
+    if out is None and resolution.meta is not None:
+        new_result = resolution.shape, _dtypes(ufunc, arrays, options)[0], resolution.meta
+    known = _Prepared(adapts, resolution.out_adapts[0], new_result)
+    if _WEAK_SCALARS or not any(map(operands.is_scalar, arrays)):
+        _PREPARED[key] = known
+    return known
+
+
+def _general(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...] | None, kwargs: dict[str, Any]) -> Any:
+    """Any classes of storages, any other arrays, any options, any number of outputs."""
+    outputs = (None,) * ufunc.nout if out is None else out
+    if kwargs.get("where", True) is not True:
+        inputs = (*inputs, kwargs["where"])
+    lead = operands.governing(inputs if any(isinstance(i, Storage) for i in inputs) else outputs)
+    if out is not None:
+        lead = operands.governing((lead, *outputs))
+    device = operands.on_device(lead, inputs, outputs)
+    resolution = broadcasting.resolve(tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs)))
+    arrays = [operands.fetch(obj, lead, device) for obj in inputs]
+    targets = [None if obj is None else operands.fetch(obj, lead, device, "out") for obj in outputs]
+    views = [adapted(array, adapt) for array, adapt in zip(arrays, resolution.adapts, strict=True)]
+    if len(views) > ufunc.nin:
+        kwargs["where"] = views.pop()
+    results = list(outputs)
+    if any(target is None for target in targets):
+        dtypes = _dtypes(ufunc, views, kwargs)
+        for i, target in enumerate(targets):
+            if target is None:
+                results[i], targets[i] = _new_output(resolution, dtypes[i], lead, device)
+    ufunc(*views, out=tuple(adapted(t, adapt) for t, adapt in zip(targets, resolution.out_adapts, strict=True)), **kwargs)
+    for result in results:
+        if isinstance(result, Storage):
+            result._wrote(device)
+    return results[0] if ufunc.nout == 1 else tuple(results)
+
+
+def _new_output(resolution: broadcasting.Resolution, dtype: np.dtype[Any], lead: Storage, device: bool) -> Any:
+    """A storage for a result, and its array on the side where it is computed."""
+    if resolution.meta is None:
+        raise TypeError("out: a further output without a storage among the inputs has no parameters; give it too")
+    made = new(type(lead), resolution.shape, dtype, resolution.meta, lead.device)
+    return made, made._dev if device else made._host
+
+
+def _dtypes(ufunc: Any, views: list[Any], kwargs: dict[str, Any]) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of the results: those that NumPy gives for no elements at all."""
+    options = {name: value for name, value in kwargs.items() if name != "where"}
+    made = ufunc(*map(_sample, views), **options)
+    return tuple(result.dtype for result in (made if ufunc.nout > 1 else (made,)))
+
+
+def _sample(view: Any) -> Any:
+    if type(view) in _SCALARS or (view.ndim == 0 and isinstance(view, (np.ndarray, np.generic)) and not _WEAK_SCALARS):
+        return view
+    return np.empty(0, view.dtype)

@@ -1,0 +1,35 @@
+/* attribute.c: asking for attributes without the price of an AttributeError. */
+#define _GNU_SOURCE
+#include "attribute.h"
+
+#include <dlfcn.h>
+
+struct gb_attribute_names gb_attr;
+
+/* Python has had this for long, but outside the limited API: looked up by name, under
+ * its public name (3.13) or the older one. */
+static int (*lookup)(PyObject *, PyObject *, PyObject **);
+
+int gb_optional(PyObject *obj, PyObject *name, PyObject **value) {
+    if (lookup) return lookup(obj, name, value);
+    if ((*value = PyObject_GetAttr(obj, name))) return 1;
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+    PyErr_Clear();
+    return 0;
+}
+
+int gb_attribute_init(void) {
+    static const struct { PyObject **place; const char *name; } all[] = {
+        {&gb_attr.exchange_api, "__dlpack_c_exchange_api__"}, {&gb_attr.dlpack, "__dlpack__"},
+        {&gb_attr.dlpack_device, "__dlpack_device__"}, {&gb_attr.array_struct, "__array_struct__"},
+        {&gb_attr.array_interface, "__array_interface__"}, {&gb_attr.cuda_array_interface, "__cuda_array_interface__"},
+        {&gb_attr.array, "__array__"}, {&gb_attr.gt_dims, "__gt_dims__"}, {&gb_attr.dims, "dims"},
+        {&gb_attr.gt_origin, "__gt_origin__"}, {&gb_attr.readonly, "readonly"}, {&gb_attr.flags, "flags"},
+        {&gb_attr.writeable, "writeable"}, {&gb_attr.is_conj, "is_conj"}, {&gb_attr.is_neg, "is_neg"},
+        {&gb_attr.requires_grad, "requires_grad"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!(*all[i].place = PyUnicode_InternFromString(all[i].name))) return -1;
+    lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "PyObject_GetOptionalAttr");
+    if (!lookup) lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "_PyObject_LookupAttr");
+    return 0;
+}

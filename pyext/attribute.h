@@ -1,0 +1,17 @@
+/* attribute.h: attributes that an object may lack. */
+#ifndef GRIDBUF_ATTRIBUTE_H
+#define GRIDBUF_ATTRIBUTE_H
+
+#include "common.h"
+
+/* 1 with a new reference, 0 without such an attribute (nothing is raised), -1 with an error. */
+int gb_optional(PyObject *obj, PyObject *name, PyObject **value);
+
+/* The names that are asked for, interned. */
+extern struct gb_attribute_names {
+    PyObject *exchange_api, *dlpack, *dlpack_device, *array_struct, *array_interface, *cuda_array_interface, *array;
+    PyObject *gt_dims, *dims, *gt_origin, *readonly, *flags, *writeable, *is_conj, *is_neg, *requires_grad;
+} gb_attr;
+int gb_attribute_init(void);
+
+#endif

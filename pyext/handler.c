@@ -1,0 +1,87 @@
+/* handler.c: NumPy's memory handler (NEP 49) over the heap.
+ *
+ * An array from gridbuf owns its data, as one from np.empty does: its memory
+ * handler is ours, and its free finds the block below the data. So there is no base
+ * object to make, and no consumer takes the array for a view. Installed in NumPy's
+ * context (gridbuf.interop.numpy), the same handler serves every np.empty: each
+ * array keeps the handler it was made with, so that it may outlive the context.
+ *
+ * NumPy calls it in the middle of making an array: nothing here enters Go, runs
+ * Python code or sets an exception; NumPy raises MemoryError for a NULL.
+ */
+#include "memory.h"
+
+#include <string.h>
+
+#define CAPSULE "mem_handler"
+
+PyObject *gb_handler;
+int64_t gb_numpy_allocations;
+
+static void *take_bytes(size_t bytes, int *fresh) {
+    if (bytes > INT64_MAX / 4) return NULL;
+    gb_want want = { .span = (int64_t)bytes, .boundary = GB_BLOCK_ALIGN };
+    want.reserve = gb_reserve(want.span, want.boundary);
+    void *data;
+    int taken;
+    while ((taken = gb_take(&want, &data, fresh)) == GB_NEED_SLAB)
+        if (gb_refill(want.reserve) < 0) return NULL;
+    if (taken != GB_TAKEN) return NULL;
+    __atomic_add_fetch(&gb_numpy_allocations, 1, __ATOMIC_RELAXED);
+    if (__builtin_expect(gb_tracing, 0)) gb_trace(data, 0);
+    return data;
+}
+
+static void *handler_malloc(void *ctx, size_t bytes) {
+    int fresh;
+    return take_bytes(bytes, &fresh);
+}
+
+static void *handler_calloc(void *ctx, size_t n, size_t size) {
+    size_t bytes;
+    int fresh;
+    if (__builtin_mul_overflow(n, size, &bytes)) return NULL;
+    void *data = take_bytes(bytes, &fresh);
+    if (data && !fresh && gb_zero(data, (int64_t)bytes) < 0) memset(data, 0, bytes);
+    return data;
+}
+
+static void handler_free(void *ctx, void *data, size_t bytes) {
+    if (data) gb_release(data);
+}
+
+static void *handler_realloc(void *ctx, void *data, size_t bytes) {
+    if (!data) return handler_malloc(ctx, bytes);
+    if (bytes <= INT64_MAX / 4 && gb_fits(data, (int64_t)bytes)) return data;
+    void *moved = handler_malloc(ctx, bytes);
+    if (!moved) return NULL;
+    size_t had = (size_t)gb_block_bytes(data);
+    memcpy(moved, data, had < bytes ? had : bytes);
+    gb_release(data);
+    return moved;
+}
+
+static PyDataMem_Handler handler = {
+    "gridbuf", 1, { NULL, handler_malloc, handler_calloc, handler_realloc, handler_free }
+};
+
+int gb_handler_init(void) {
+    gb_handler = PyCapsule_New(&handler, CAPSULE, NULL);
+    return gb_handler ? 0 : -1;
+}
+
+/* (the handler of this context, whether it is ours) */
+PyObject *gb_numpy_handler(PyObject *self, PyObject *none) {
+    PyObject *current = PyDataMem_GetHandler();
+    return current ? Py_BuildValue("(NO)", current, current == gb_handler ? Py_True : Py_False) : NULL;
+}
+
+/* Install a handler in this context, None for ours; returns the one that was there. */
+PyObject *gb_set_numpy_handler(PyObject *self, PyObject *wanted) {
+    if (wanted == Py_None) wanted = gb_handler;
+    if (!PyCapsule_IsValid(wanted, CAPSULE)) {
+        PyErr_Format(PyExc_TypeError, "handler: expected a NumPy memory handler or None, got %R", wanted);
+        return NULL;
+    }
+    return PyDataMem_SetHandler(wanted);
+}

@@ -1,0 +1,81 @@
+/* import_producer.c: memory through obj.__dlpack__, of any age. */
+#define _GNU_SOURCE
+#include "attribute.h"
+#include "exchange.h"
+
+#include <dlfcn.h>
+
+/* In the limited API from 3.12 on only, but there since 3.9: looked up by name. */
+static PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
+
+/* The keywords of a sharing and of a copying call, and their values. */
+static PyObject *keywords[2], *version;
+
+int gb_from_producer_init(void) {
+    vectorcall = (PyObject *(*)(PyObject *, PyObject *const *, size_t, PyObject *))dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
+    if (!vectorcall) {
+        PyErr_SetString(PyExc_ImportError, "gridbuf: this Python has no PyObject_Vectorcall");
+        return -1;
+    }
+    version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
+    keywords[0] = Py_BuildValue("(s)", "max_version");
+    keywords[1] = Py_BuildValue("(ss)", "max_version", "copy");
+    return version && keywords[0] && keywords[1] ? 0 : -1;
+}
+
+/* Where obj says that its memory is; an object that does not say is asked for its tensor. */
+static int check_device(PyObject *obj) {
+    PyObject *method;
+    int found = gb_optional(obj, gb_attr.dlpack_device, &method);
+    if (found <= 0) return found;
+    PyObject *device = PyObject_CallNoArgs(method);
+    Py_DECREF(method);
+    if (!device) return -1;
+    int64_t pair[2];
+    int ok = PyTuple_Check(device) && PyTuple_Size(device) == 2 && gb_int64(PyTuple_GetItem(device, 0), "device", "int", &pair[0]) == 0 &&
+             gb_int64(PyTuple_GetItem(device, 1), "device", "int", &pair[1]) == 0;
+    if (!ok) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_BufferError, "DLPack: __dlpack_device__ of %R gave %R, not a pair of ints", Py_TYPE(obj), device);
+    } else if (pair[0] != kDLCPU && pair[0] != kDLCUDAHost && pair[0] != kDLROCMHost && pair[0] != kDLCUDAManaged) {
+        PyErr_Format(PyExc_TypeError, "data: %R lies on DLPack device %R, and a host array is needed", Py_TYPE(obj), device);
+        ok = 0;
+    }
+    Py_DECREF(device);
+    return ok ? 0 : -1;
+}
+
+/* A legacy tensor cannot say that it is read-only, but its producer may: NumPy's
+ * flags.writeable, or an attribute readonly. */
+static int says_readonly(PyObject *obj) {
+    PyObject *value, *flags;
+    int found = gb_optional(obj, gb_attr.readonly, &value);
+    if (found < 0) return -1;
+    if (found) {
+        int yes = value == Py_True;
+        Py_DECREF(value);
+        if (yes) return 1;
+    }
+    if ((found = gb_optional(obj, gb_attr.flags, &flags)) <= 0) return found;
+    found = gb_optional(flags, gb_attr.writeable, &value);
+    Py_DECREF(flags);
+    if (found <= 0) return found;
+    found = value == Py_False;
+    Py_DECREF(value);
+    return found;
+}
+
+PyObject *gb_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes) {
+    if (check_device(obj) < 0 || (!PyArray_Check(obj) && gb_check_values(obj) < 0)) return NULL;
+    PyObject *values[] = {version, Py_True};
+    PyObject *capsule = vectorcall(method, values, 0, keywords[(wishes & GB_OWN_COPY) != 0]);
+    if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {   /* from before max_version */
+        PyErr_Clear();
+        capsule = PyObject_CallNoArgs(method);
+    }
+    if (!capsule) return NULL;
+    int readonly = PyCapsule_IsValid(capsule, "dltensor") ? says_readonly(obj) : 0;
+    PyObject *object = readonly < 0 ? NULL : gb_from_capsule(type, capsule, wishes, readonly);
+    Py_DECREF(capsule);
+    return object;
+}

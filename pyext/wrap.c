@@ -1,0 +1,199 @@
+/* wrap.c: the ways into an object's memory, in the order in which they are tried. */
+#include "wrap.h"
+#include "attribute.h"
+#include "exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* NotImplemented, as a new reference: this way is not there, the next one is tried. */
+#define NEXT Py_NewRef(Py_NotImplemented)
+
+static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *owner) {
+    if (!type && PyArray_CheckExact(array)) return Py_NewRef((PyObject *)array);
+    if (!type) return PyArray_View(array, NULL, &PyArray_Type);
+    gb_foreign m = {.descr = PyArray_DESCR(array), .ndim = PyArray_NDIM(array), .shape = (int64_t *)PyArray_DIMS(array),
+                   .strides = (int64_t *)PyArray_STRIDES(array), .data = PyArray_DATA(array),
+                   .readonly = !PyArray_ISWRITEABLE(array), .owner = owner};
+    return gb_over_memory(type, &m);
+}
+
+/* What NumPy made of an object, which must be its memory and no copy or list of it. */
+static PyObject *of_numpys(PyTypeObject *type, PyObject *array, const void *data, int ndim) {
+    if (!array || array == Py_NotImplemented) return array;
+    PyArrayObject *a = (PyArrayObject *)array;
+    int shared = PyArray_Check(array) && PyArray_TYPE(a) != NPY_OBJECT && PyArray_NDIM(a) == ndim && PyArray_DATA(a) == data;
+    PyObject *object = shared ? of_array(type, a, array) : NEXT;
+    Py_DECREF(array);
+    return object;
+}
+
+/* PEP 3118. NumPy reads the format; when it cannot, it would copy item by item. */
+static PyObject *of_buffer(PyTypeObject *type, PyObject *obj) {
+    Py_buffer b;
+    if (!PyObject_CheckBuffer(obj)) return NEXT;
+    PyObject *view = PyMemoryView_FromObject(obj);
+    if (!view || PyObject_GetBuffer(view, &b, PyBUF_FULL_RO) < 0) {
+        Py_XDECREF(view);
+        if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_ValueError))
+            return NULL;
+        PyErr_Clear();
+        return NEXT;
+    }
+    int indirect = 0;
+    for (int i = 0; b.suboffsets && i < b.ndim; i++) indirect |= b.suboffsets[i] >= 0;
+    PyObject *array = indirect ? NEXT : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
+    if (!array && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        PyErr_Clear();   /* a format that NumPy cannot read; no_memory says so if there is no other way */
+        array = NEXT;
+    }
+    const void *data = b.buf;
+    int ndim = b.ndim;
+    PyBuffer_Release(&b);
+    Py_DECREF(view);
+    return of_numpys(type, array, data, ndim);
+}
+
+static PyObject *of_struct(PyTypeObject *type, PyObject *obj) {
+    PyObject *capsule;
+    int found = gb_optional(obj, gb_attr.array_struct, &capsule);
+    if (found <= 0) return found < 0 ? NULL : NEXT;
+    PyArrayInterface *s = PyCapsule_IsValid(capsule, NULL) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+    PyObject *object = NEXT;
+    if (s && s->two == 2) object = of_numpys(type, PyArray_FromStructInterface(obj), s->data, s->nd);
+    Py_DECREF(capsule);
+    return object;
+}
+
+static PyObject *of_interface(PyTypeObject *type, PyObject *obj) {
+    PyObject *interface;
+    int found = gb_optional(obj, gb_attr.array_interface, &interface);
+    if (found <= 0) return found < 0 ? NULL : NEXT;
+    PyObject *object = gb_wrap_interface(type, obj, interface);
+    Py_DECREF(interface);
+    return object;
+}
+
+static PyObject *of_exchange(PyTypeObject *type, PyObject *obj, int wishes) {
+    const DLPackExchangeAPI *api;
+    int found = gb_exchange_find(obj, &api);
+    if (found <= 0) return found < 0 ? NULL : NEXT;
+    return gb_from_exchange(type, obj, api, wishes);
+}
+
+static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int wishes) {
+    PyObject *method;
+    int found = gb_optional(obj, gb_attr.dlpack, &method);
+    if (found <= 0) return found < 0 ? NULL : NEXT;
+    PyObject *object = gb_from_producer(type, obj, method, wishes);
+    Py_DECREF(method);
+    return object;
+}
+
+/* xarray and others: __array__ may copy; gridbuf._wrap finds out. */
+static PyObject *of_method(PyTypeObject *type, PyObject *obj) {
+    PyObject *method;
+    int found = gb_optional(obj, gb_attr.array, &method);
+    if (found <= 0) return found < 0 ? NULL : NEXT;
+    Py_DECREF(method);
+    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
+    PyObject *array = module ? PyObject_CallMethod(module, "from_array_method", "O", obj) : NULL;
+    PyObject *object = array ? of_array(type, (PyArrayObject *)array, array) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(array);
+    return object;
+}
+
+static int is_device_memory(PyObject *obj) {
+    PyObject *interface;
+    int found = gb_optional(obj, gb_attr.cuda_array_interface, &interface);
+    if (found <= 0) return found;
+    Py_DECREF(interface);
+    PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; copy it to the host first", Py_TYPE(obj));
+    return -1;
+}
+
+/* Values, of which NumPy would make arrays by copying, and classes, whose attributes
+ * are not those of an object. */
+static int is_value(PyObject *obj) {
+    return PyUnicode_Check(obj) || PyBytes_Check(obj) || PyList_Check(obj) || PyTuple_Check(obj) || PyLong_Check(obj) ||
+           PyFloat_Check(obj) || PyComplex_Check(obj) || PyArray_IsScalar(obj, Generic) || PyType_Check(obj);
+}
+
+static PyObject *no_memory(PyObject *obj) {
+    PyObject *view = PyObject_CheckBuffer(obj) && !is_value(obj) ? PyMemoryView_FromObject(obj) : NULL;
+    PyObject *format = view ? PyObject_GetAttrString(view, "format") : NULL;
+    if (format) PyErr_Format(PyExc_TypeError, "data: the buffer of %R has the format %R, which NumPy cannot read as plain memory", Py_TYPE(obj), format);
+    Py_XDECREF(view);
+    Py_XDECREF(format);
+    if (format) return NULL;
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError,
+                 "data: %R has no memory to share (no buffer, array interface or DLPack); "
+                 "gridbuf.from_array or Field.from_array makes a copy", Py_TYPE(obj));
+    return NULL;
+}
+
+/* The first way that is there decides, also when it fails. */
+PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
+    if (PyArray_Check(obj)) return of_array(type, (PyArrayObject *)obj, obj);
+    if (gb_is_field(obj)) return type ? gb_over_field(type, (gb_field *)obj) : gb_field_numpy(obj, NULL);
+    if (is_value(obj)) return no_memory(obj);
+    PyObject *object = of_exchange(type, obj, GB_SHARE_ONLY);
+    static PyObject *(*const ways[])(PyTypeObject *, PyObject *) = {of_buffer, of_struct, of_interface};
+    for (size_t i = 0; object == Py_NotImplemented && i < sizeof ways / sizeof *ways; i++) {
+        Py_DECREF(object);
+        object = ways[i](type, obj);
+    }
+    if (object != Py_NotImplemented) return object;
+    Py_DECREF(object);
+    object = of_producer(type, obj, GB_SHARE_ONLY);
+    if (object != Py_NotImplemented) return object;
+    Py_DECREF(object);
+    if (is_device_memory(obj) < 0) return NULL;
+    object = of_method(type, obj);
+    if (object != Py_NotImplemented) return object;
+    Py_DECREF(object);
+    return no_memory(obj);
+}
+
+PyObject *gb_host_array(PyObject *self, PyObject *obj) { return gb_wrap(NULL, obj); }
+
+PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
+    PyObject *object = wishes & GB_OWN_COPY ? NEXT : of_exchange(type, obj, wishes);
+    if (object != Py_NotImplemented) return object;
+    Py_DECREF(object);
+    object = of_producer(type, obj, wishes);
+    if (object == Py_NotImplemented && wishes & GB_OWN_COPY) {   /* a producer with the exchange API alone */
+        Py_DECREF(object);
+        object = of_exchange(type, obj, wishes);
+        if (object && object != Py_NotImplemented) object = gb_copied(object);
+    }
+    if (object != Py_NotImplemented) return object;
+    Py_DECREF(object);
+    PyErr_Format(PyExc_TypeError, "x: %R has no __dlpack__; gridbuf.Field takes other kinds of memory", Py_TYPE(obj));
+    return NULL;
+}
+
+/* Most objects carry nothing, and are not worth a call of Python. */
+int gb_carried(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **origin) {
+    PyObject *const names[] = {gb_attr.gt_dims, gb_attr.gt_origin, gb_attr.dims};
+    const char *debug = getenv("GRIDBUF_DEBUG");
+    int found = debug && strcmp(debug, "1") == 0;
+    for (int i = 0; i < 3 && !found; i++) {
+        PyObject *value;
+        if ((found = gb_optional(obj, names[i], &value)) < 0) return -1;
+        if (found) Py_DECREF(value);
+    }
+    if (!found) return 0;
+    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
+    PyObject *both = module ? PyObject_CallMethod(module, "carried", "OO", obj, wrapped) : NULL;
+    found = both && PyArg_ParseTuple(both, "OO", dims, origin) ? 1 : -1;
+    if (found == 1) {
+        Py_INCREF(*dims);
+        Py_INCREF(*origin);
+    }
+    Py_XDECREF(module);
+    Py_XDECREF(both);
+    return found;
+}

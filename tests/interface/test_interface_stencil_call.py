@@ -1,0 +1,167 @@
+"""`stencil_call`: gt4py.cartesian stencils on storages and whatever has `__gt_interface__`."""
+
+import importlib
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gridbuf as gb
+import gridbuf.storage as gs
+from gridbuf.interface import CopyWarning, LayoutWarning, stencil_call
+
+pytest.importorskip("gt4py.cartesian")
+stencils = importlib.import_module("interface_stencils")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("gt4py")
+
+
+@pytest.fixture(scope="module")
+def copy(cache: Path) -> Any:
+    return stencil_call(stencils.compiled(stencils.copy_stencil, cache))
+
+
+@pytest.fixture(scope="module", params=["numpy", "gt:cpu_ifirst"])
+def laplace(request: pytest.FixtureRequest, cache: Path) -> Any:
+    from gridbuf.doctor import cxx_compiler
+
+    if request.param != "numpy" and cxx_compiler() is None:
+        pytest.skip("no C++ compiler")
+    return stencil_call(stencils.compiled(stencils.laplace, cache, request.param))
+
+
+def reference(a: np.ndarray) -> np.ndarray:
+    return -4.0 * a[1:-1, 1:-1] + a[2:, 1:-1] + a[:-2, 1:-1] + a[1:-1, 2:] + a[1:-1, :-2]
+
+
+@pytest.mark.parametrize("axes", ["IJK", "KJI", "JKI"])
+def test_the_halos_say_where_to_compute(laplace: Any, axes: str) -> None:
+    values = np.random.default_rng(1).random((8, 7, 5))
+    backend = laplace.stencil.backend
+    inp = gs.zeros((8, 7, 5), defaults=backend, halo=(1, 1, 0))
+    out = gs.zeros(tuple(inp.shape["IJK".index(a)] for a in axes), axes=axes, defaults=backend)
+    out.halo = tuple((0, 0) if a == "K" else (1, 1) for a in axes)
+    inp[...] = values
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        laplace(inp, out)
+    got = gb.as_numpy(out, "IJK")
+    np.testing.assert_allclose(got[1:-1, 1:-1], reference(values), atol=1e-12)
+    got[1:-1, 1:-1] = 0
+    assert not got.any()
+
+
+def test_acquire_touch_and_release_come_around_the_run(copy: Any) -> None:
+    log: list[str] = []
+
+    class Logged:
+        def __init__(self, name: str) -> None:
+            self.name, self.array = name, np.zeros((2, 2, 2))
+
+        @property
+        def __gt_interface__(self) -> dict[Any, Any]:
+            def note(what: str) -> Any:
+                return lambda: log.append(f"{what} {self.name} {self.array[0, 0, 0]:.0f}")
+
+            return {None: {**self.array.__array_interface__, **{w: note(w) for w in ("acquire", "touch", "release")}}}
+
+    source, target = Logged("in"), Logged("out")
+    source.array[:] = 3
+    copy(source, target)
+    assert log == ["acquire in 3", "acquire out 0", "touch out 3", "release in 3", "release out 3"]
+
+
+def test_planes_columns_scalars_and_keywords(cache: Path) -> None:
+    run = stencil_call(stencils.compiled(stencils.plane_and_column, cache))
+    plane, column = gs.full((4, 3), 2.0, axes="JI"), gs.storage(np.arange(5.0), axes="K")
+    out = gs.zeros((3, 4, 5))
+    run(plane=plane, column=column, out=out, factor=10.0)
+    np.testing.assert_array_equal(out.to_numpy(), np.broadcast_to(20 + np.arange(5.0), (3, 4, 5)))
+
+
+def test_fields_that_are_read_and_written(cache: Path) -> None:
+    run = stencil_call(stencils.compiled(stencils.accumulate, cache))
+    inp, total = gs.ones((2, 2, 2)), gs.full((2, 2, 2), 5.0)
+    run(inp, total)
+    assert (total.to_numpy() == 6).all()
+
+
+def test_data_dimensions(cache: Path) -> None:
+    run = stencil_call(stencils.compiled(stencils.second_component, cache))
+    vector = gb.Field.zeros((2, 4, 3, 2), dims=("0", "K", "J", "I"))
+    vector[1] = 7.0
+    out = gs.zeros((2, 3, 4))
+    run(vector, out)
+    assert (out.to_numpy() == 7).all()
+
+
+def test_origin_and_domain_as_gt4py_takes_them(copy: Any) -> None:
+    inp, out = gs.ones((4, 4, 4)), gs.zeros((4, 4, 4), halo=(2, 2, 2))
+    copy(inp, out, origin=(1, 1, 1), domain=(2, 1, 3))
+    expected = np.zeros((4, 4, 4))
+    expected[1:3, 1:2, 1:4] = 1
+    np.testing.assert_array_equal(out.to_numpy(), expected)
+    out[...] = 0
+    copy(inp, out, origin={"_all_": (0, 0, 0), "out_field": (3, 3, 3)}, domain=(1, 1, 1))
+    assert out[3, 3, 3] == 1 and np.add.reduce(out, axis=None) == 1
+    out[...] = 0
+    out.halo = ((1, 2), (0, 3), (2, 0))
+    copy(inp, out)  # the output's own origin and halo
+    assert out.domain.size == 2 == np.add.reduce(out, axis=None) == np.add.reduce(out.domain, axis=None)
+
+
+def test_policies(copy: Any) -> None:
+    inp, out = np.ones((2, 2, 2), np.float32), gs.zeros((2, 2, 2), np.float32)
+    with pytest.raises(TypeError, match="in_field: its dtype is float32, float64 is needed"):
+        copy(inp, out)
+    copying = stencil_call(copy.stencil, policy="copy")
+    with pytest.warns(CopyWarning) as told:
+        copying(inp, out)
+    assert [str(w.message).split(":")[0] for w in told] == ["in_field", "out_field"] and told[0].filename == __file__
+    assert (out.to_numpy() == 1).all()
+    with pytest.raises(ValueError, match="out_field: its dims"):
+        copying(inp, gs.zeros((2, 2), axes="IJ"))
+
+
+def test_a_slow_layout_is_a_warning(laplace: Any) -> None:
+    wrong = "C" if laplace.stencil.backend != "numpy" else "F"
+    inp, out = gs.ones((5, 5, 5), defaults=wrong, halo=(1, 1, 0)), gs.ones((5, 5, 5), defaults=wrong, halo=(1, 1, 0))
+    with pytest.warns(LayoutWarning) as told:
+        laplace(inp, out)
+    ours = [w for w in told if w.category is LayoutWarning]  # gt4py may warn too, without saying from where
+    assert [str(w.message).split(":")[0] for w in ours] == ["inp", "out"] and ours[0].filename == __file__
+    assert (out.domain.to_numpy() == 0).all()
+
+
+def test_frozen_stencils(copy: Any) -> None:
+    frozen = copy.stencil.freeze(origin={"in_field": (1, 0, 0), "out_field": (0, 0, 0)}, domain=(1, 2, 2))
+    inp, out = gs.storage(np.arange(8.0).reshape(2, 2, 2)), gs.zeros((2, 2, 2), axes="KJI")
+    stencil_call(frozen)(inp, out)
+    np.testing.assert_array_equal(gb.as_numpy(out, "IJK")[0], inp.to_numpy()[1])
+    assert not gb.as_numpy(out, "IJK")[1].any()
+
+
+def test_what_is_no_stencil() -> None:
+    with pytest.raises(TypeError, match=r"stencil: expected a gt4py.cartesian stencil, got function"):
+        stencil_call(lambda a: a)
+
+
+def test_wrong_arguments_are_python_s_errors(copy: Any) -> None:
+    with pytest.raises(TypeError, match="nothing"):
+        copy(np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), nothing=1)
+
+
+def test_it_says_what_it_is(copy: Any) -> None:
+    assert "copy_stencil" in repr(copy) and "backend='numpy'" in repr(copy)
+
+
+def test_gt4py_s_own_call_takes_storages_as_well(copy: Any) -> None:
+    """`__gt_dims__`, `__gt_origin__` and the array interface are all that it needs."""
+    inp, out = gs.ones((4, 4, 4), halo=(1, 1, 0)), gs.zeros((4, 4, 4), axes="KJI", halo=(0, 1, 1))
+    copy.stencil(inp, out, domain=(2, 2, 4))
+    assert np.add.reduce(out, axis=None) == 16 and (out.domain.to_numpy() == 1).all()

@@ -1,0 +1,88 @@
+"""`gridbuf.interop.xarray`: the accessor of seed 002, and DataArrays from and to Fields and storages."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_device import FakeDevice
+
+import gridbuf as gb
+import gridbuf.storage as gs
+from gridbuf.interface import acquired, read
+
+xr = pytest.importorskip("xarray")
+import gridbuf.interop.xarray as gbx  # noqa: E402
+
+
+def test_a_dataarray_has_the_interface_with_its_dims() -> None:
+    array = xr.DataArray(np.zeros((2, 3, 4)), dims=("J", "I", "K"))
+    found = read(array)
+    assert found["dims"] == ("J", "I", "K") and found["data"][0] == array.values.ctypes.data
+    with acquired({"a": array}, outputs=("a",)) as buffers:
+        buffers["a"][2, 1, 3] = 5
+    assert array[1, 2, 3] == 5
+
+
+def test_the_interface_of_the_data_is_passed_on(gpu: FakeDevice) -> None:
+    s = gs.ones((2, 3), axes="IJ", device="gpu")
+    array = xr.DataArray(s, dims=("K", "J"))
+    s.set_device_modified()
+    gpu.log.clear()
+    assert read(array)["dims"] == ("K", "J") and read(array, "gpu")["data"] == s.__gt_interface__["gpu"]["data"]
+    assert gpu.log == []
+    with acquired({"a": array}, outputs=("a",)) as buffers:
+        assert gpu.log == ["download"] and buffers["a"].shape == (3, 2)
+    assert s.sync_state.state == gs.SyncState.SYNC_HOST_DIRTY
+
+
+def test_nothing_is_cached_when_the_data_are_replaced() -> None:
+    array = xr.DataArray(np.zeros(3), dims=("I",))
+    before = read(array)["data"]
+    other = np.ones(3)
+    array.data = other
+    assert read(array)["data"][0] == other.ctypes.data != before[0]
+    assert read(array.isel(I=slice(1, None)))["data"][0] == other.ctypes.data + 8
+
+
+def test_dims_that_are_no_stencil_names() -> None:
+    array = xr.DataArray(np.zeros((2, 3)), dims=("lat", "lon"))
+    assert read(array)["dims"] is None and not hasattr(array, "__gt_dims__") and gb.get_dims(array) is None
+    assert gb.get_dims(xr.DataArray(np.zeros((2, 3)), dims=("K", "0"))) == ("K", "0")
+
+
+@pytest.mark.parametrize("make", [gb.Field.zeros, gs.zeros])
+def test_there_and_back_without_a_copy(make: Any) -> None:
+    obj = make((4, 3), **{"dims" if make is gb.Field.zeros else "axes": "JI"}, halo=((1, 0), (0, 2)))
+    array = gbx.to_dataarray(obj, coords={"I": [10.0, 20.0, 30.0]}, name="t")
+    assert array.dims == ("J", "I") and array.name == "t" and array.coords["I"].values.tolist() == [10, 20, 30]
+    assert np.shares_memory(array.values, gb.as_numpy(obj))
+    back = gbx.from_dataarray(array)
+    assert isinstance(back, gb.Field) and np.shares_memory(back.numpy(), gb.as_numpy(obj))
+    assert back.dims == ("J", "I") and back.origin == (1, 0) and back.halo == ((1, 0), (0, 2))
+    assert back.__gt_origin__ == (0, 1)
+    again = gbx.to_dataarray(back, like=array)
+    assert again.identical(array)
+
+
+def test_other_names_are_translated_both_ways() -> None:
+    axes = {"lon": "I", "lat": "J"}
+    array = xr.DataArray(
+        np.zeros((4, 3)), dims=("lat", "lon"), coords={"lat": range(4), "area": ("lon", [1, 2, 3])}, attrs={"units": "K"}
+    )
+    field = gbx.from_dataarray(array, axes=axes, halo=(1, 1))
+    assert field.dims == ("J", "I") and field.halo == ((1, 1), (1, 1))
+    back = gbx.to_dataarray(field.domain, like=array, axes=axes)
+    assert back.dims == ("lat", "lon") and back.attrs["units"] == "K" and not back.coords  # of another size
+    assert set(gbx.to_dataarray(field, like=array, axes=axes).coords) == {"lat", "area"}
+    with pytest.raises(ValueError, match="axes: the dims"):
+        gbx.from_dataarray(array)
+    with pytest.raises(ValueError, match="does not name its indices"):
+        gbx.to_dataarray(np.zeros(3))
+
+
+def test_a_dataarray_becomes_a_storage_by_its_names() -> None:
+    array = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("K", "I"))
+    shared = gs.as_storage(array)
+    assert shared.axes == "KI" and np.shares_memory(shared.to_numpy(), array.values)
+    copied = gs.storage(array, axes="IK", defaults="F")
+    assert copied.strides == (8, 24) and copied[2, 1] == 5

@@ -1,0 +1,41 @@
+"""The sub-packages are there by name, and importing gridbuf does not pay for them."""
+
+import subprocess
+import sys
+
+import pytest
+
+import gridbuf
+
+LATER = ["interface", "interop", "storage"]
+
+
+def fresh(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_importing_gridbuf_loads_none_of_them() -> None:
+    inner = fresh("import sys, gridbuf; print([m for m in sys.modules if m.startswith('gridbuf.') and m.count('.') > 1])")
+    assert inner == "[]"
+
+
+def test_gridbuf_has_no_module_getattr() -> None:
+    """Python does not specialize the attributes of a module that has one: every gb.empty would cost 25 ns more."""
+    assert not hasattr(gridbuf, "__getattr__")
+
+
+@pytest.mark.parametrize("code", ["from gridbuf.storage import zeros", "import gridbuf.interface as i; i.acquired"])
+def test_they_are_modules_to_import_from(code: str) -> None:
+    fresh(code)
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_they_are_attributes_when_asked_for(name: str) -> None:
+    assert fresh(f"import gridbuf; print(gridbuf.{name}.__name__)") == f"gridbuf.{name}"
+    assert name in dir(gridbuf)
+
+
+def test_other_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="module 'gridbuf' has no attribute 'storages'"):
+        _ = gridbuf.storages
+    assert not hasattr(gridbuf, "__wrapped__")
