@@ -15,6 +15,9 @@ Examples
 (122, 122, 80)
 """
 
+from importlib import import_module
+from types import ModuleType
+
 from gridbuf import field as _field
 from gridbuf import interface, interop, memory, storage
 from gridbuf._core import (
@@ -40,6 +43,14 @@ from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 
 __version__ = "0.1.0"
 _field.install()
+
+
+def __getattr__(name: str) -> ModuleType:
+    """gridbuf.gufunc, which is loaded when somebody asks for it."""
+    if name == "gufunc":
+        return import_module("gridbuf.gufunc")
+    raise AttributeError(f"module 'gridbuf' has no attribute {name!r}")
+
 
 __all__ = [
     "BackendError", "Field", "HostField", "Plan", "as_cupy", "as_numpy", "backends", "copyto", "empty", "empty_like", "fill",

@@ -149,3 +149,20 @@ def test_tridiagonal_along_another_axis_of_fields():
     assert isinstance(x, gb.Field) and x.__gt_dims__ == ("I", "J", "K")
     other = gufunc.tridiagonal(*(np.moveaxis(f.numpy(), 2, 0) for f in fields), axis=0)
     np.testing.assert_allclose(np.moveaxis(other, 0, 2), x.numpy())
+
+
+def test_storages_with_named_axes():
+    import gridbuf.storage as gs
+
+    full = gs.ones((4, 5, 6), axes="IJK")
+    profile = gs.storage(np.arange(6.0), axes="K")
+    out = add(full, profile)
+    assert out.__gt_dims__ == ("I", "J", "K")
+    np.testing.assert_array_equal(np.asarray(out), np.ones((4, 5, 6)) + np.arange(6.0))
+    assert add(full, profile, out=full) is full and np.asarray(full)[3, 4].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_package_gives_the_module_when_asked():
+    assert gb.gufunc is gufunc
+    with pytest.raises(AttributeError, match="nothing"):
+        gb.nothing  # noqa: B018
