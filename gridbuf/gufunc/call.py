@@ -14,7 +14,7 @@ from gridbuf.gufunc import axes as axes_of
 from gridbuf.gufunc.errors import ErrorInfo, PartialSuccess, SignatureError, TotalFailure
 from gridbuf.gufunc.futures import Future, start
 from gridbuf.gufunc.kernels import Kernel
-from gridbuf.gufunc.operands import Operand, read_input, read_output, wrap
+from gridbuf.gufunc.operands import Operand, read_input, read_output, weak, wrap
 from gridbuf.gufunc.reduction import MISSING, reduce
 from gridbuf.gufunc.states import StateKernel, check
 from gridbuf.gufunc.types import DTYPES, number_of, parse_types, types_text
@@ -266,7 +266,7 @@ class GUFunc(_core.GUFunc):
         for i, (o, number) in enumerate(zip(inputs + outputs, types, strict=True)):
             dtype = DTYPES[number]
             if o.weak:
-                o.array = np.asarray(o.given, dtype)
+                o.array = weak(o.given, dtype)
             elif o.array is not None and o.number != number:
                 to_kernel = i < self.nin
                 source, target = (o.array.dtype, dtype) if to_kernel else (dtype, o.array.dtype)
