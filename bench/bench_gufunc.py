@@ -144,7 +144,7 @@ if importlib.util.find_spec("numba"):
     )
 
 
-def checks() -> list[tuple[str, float, float, str]]:
+def facts() -> list[tuple[str, float, float, str]]:
     """One element against the bound of the issue, in microseconds."""
     import statistics
     import timeit

@@ -100,7 +100,8 @@ static void stage_inputs(gb_block *b) {
     for (int64_t first = 0, run; first < b->len; first += run) {
         run = run_length(call, &walk, b->len - first);
         for (int i = 0; i < call->nin; i++)
-            if (b->job->staged >> i & 1) gb_stage_in(b, i, walk.ptr[i], first, run);
+            if (b->job->shadow[i].fringe) gb_stage_fringed(b, i, walk.ptr[i], run);
+            else if (b->job->staged >> i & 1) gb_stage_in(b, i, walk.ptr[i], first, run);
         if (first + run < b->len) gb_cursor_advance(call, &walk, run);
     }
 }

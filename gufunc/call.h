@@ -57,11 +57,13 @@ typedef struct gb_call {
 gb_call *gb_call_new(int nop);
 void gb_call_free(gb_call *call);
 
-/* A copied part of an input: elements [from, to) are read from base + stride * index. */
+/* A copied part of an input: elements [from, to) are read from base + stride * index.
+ * Or only the fringes of its blocks (fringe.c): block holds the first or last |fringe|
+ * items of each, which other blocks overwrite. */
 typedef struct gb_shadow {
     char *base;
     void *block;
-    int64_t from, to;
+    int64_t from, to, fringe;
 } gb_shadow;
 
 typedef struct gb_sweep {
@@ -157,6 +159,13 @@ int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_str
 int gb_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int64_t item);
 /* scalar.c: the loop whose data is a function of 1 to 4 numbers; NULL for other counts. */
 gb_numpy_loop gb_scalar_loop(int inputs, int single);
+
+void *gb_take_room(int64_t bytes);      /* overlap.c: NULL: no memory; gb_release gives it back */
+
+/* fringe.c: 1 when every input that the output overlaps is protected by its fringes, 0
+ * when they need copies, -1 with *why set. */
+int gb_protect_fringes(gb_sweep *job, const char **why);
+void gb_stage_fringed(gb_block *b, int op, const char *from, int64_t len);
 
 int gb_protect_inputs(gb_sweep *job, const char **why);
 

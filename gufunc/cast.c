@@ -54,6 +54,13 @@ typedef void (*cast_loop)(char *dst, intptr_t dst_step, const char *src, intptr_
     CAST(cast_##to##_f64, to_t, double, convert)                                                                  \
     CAST(cast_##to##_ld, to_t, ld, convert)
 
+FROM_ALL(i64, int64_t, PLAIN)
+FROM_ALL(f32, float, PLAIN)
+FROM_ALL(f64, double, PLAIN)
+
+/* The types that kernels rarely have: without vector code. */
+#pragma GCC push_options
+#pragma GCC optimize("O2")
 FROM_ALL(bool, uint8_t, TRUTH)
 FROM_ALL(i8, int8_t, PLAIN)
 FROM_ALL(u8, uint8_t, PLAIN)
@@ -61,12 +68,10 @@ FROM_ALL(i16, int16_t, PLAIN)
 FROM_ALL(u16, uint16_t, PLAIN)
 FROM_ALL(i32, int32_t, PLAIN)
 FROM_ALL(u32, uint32_t, PLAIN)
-FROM_ALL(i64, int64_t, PLAIN)
 FROM_ALL(u64, uint64_t, PLAIN)
 FROM_ALL(f16, f16, PLAIN)
-FROM_ALL(f32, float, PLAIN)
-FROM_ALL(f64, double, PLAIN)
 FROM_ALL(ld, ld, PLAIN)
+#pragma GCC pop_options
 
 /* Indexed by type; a bool in memory is a byte that is 0 or 1. */
 #define ROW(to)                                                                                                   \

@@ -8,7 +8,7 @@
 //   - [GUFunc.Resolve] binds the core dimensions, broadcasts the rest, plans the
 //     loops and freezes all of it into a [Call] in C memory. Nothing in it depends on
 //     addresses, so it is kept and used again;
-//   - [Call.Run] executes it over memory: chunks of a few thousand elements, each a few
+//   - [GUFunc.Run] executes it over memory: chunks of a few thousand elements, each a few
 //     calls of the kernel, on as many workers as are worth their start;
 //   - [Outcome] tells all good, some failed and all failed apart, with a code for
 //     every element.

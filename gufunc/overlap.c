@@ -143,7 +143,7 @@ static void copy_elements(char *to, const char *from, const view *v, int d, int6
     for (int64_t k = 0; k < v->shape[d]; k++) copy_elements(to + k * v->strides[d], from + k * v->strides[d], v, d + 1, item);
 }
 
-static void *take(int64_t bytes) {
+void *gb_take_room(int64_t bytes) {
     gb_want want = {.span = bytes, .boundary = GB_BLOCK_ALIGN};
     want.reserve = gb_reserve(want.span, want.boundary);
     void *room;
@@ -176,7 +176,7 @@ static int shadow(gb_sweep *job, int i, view v, int64_t item, intptr_t low, intp
         gb_release(s->block);
     }
     intptr_t a = from + (stride < 0 ? last : first) * stride, z = to + (stride < 0 ? first : last) * stride;
-    s->block = take(z - a);
+    s->block = gb_take_room(z - a);
     if (!s->block) return *why = "memory", s->base = NULL, -1;
     s->base = (char *)s->block + (job->data[i] - (char *)a);
     s->from = first * inner;
@@ -194,6 +194,8 @@ static int shadow(gb_sweep *job, int i, view v, int64_t item, intptr_t low, intp
 
 int gb_protect_inputs(gb_sweep *job, const char **why) {
     const gb_call *call = job->call;
+    int fringes = gb_protect_fringes(job, why);
+    if (fringes) return fringes < 0 ? -1 : 0;
     for (int o = call->nin; o < call->nop; o++) {
         view out = view_of(call, o);
         intptr_t low, high;

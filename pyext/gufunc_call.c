@@ -126,9 +126,9 @@ PyObject *gb_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (gb_invoke(&v) == 0) {
         result = outputs(&v, 0);
         if (result && v.codes) {
-            PyObject *plain = result;
-            result = PyObject_CallMethodObjArgs(self, name_failed, plain, v.codes, PyLong_FromLongLong(v.nfailed),
-                                                PyLong_FromLongLong(v.nselected), NULL);
+            PyObject *plain = result, *method = PyObject_GetAttr(self, name_failed);
+            result = method ? PyObject_CallFunction(method, "OOLL", plain, v.codes, (long long)v.nfailed, (long long)v.nselected) : NULL;
+            Py_XDECREF(method);
             Py_DECREF(plain);
         }
     }

@@ -14,14 +14,11 @@ kernels; `inv`, `solve`, `tridiagonal` and others come with the package.
 array([False,  True])
 """
 
-from typing import Any
+# ruff: noqa: F403, F405 - type checkers see the names of _public, which are loaded when first asked for
+from typing import TYPE_CHECKING, Any
 
-from gridbuf.gufunc.adopted import adopt
-from gridbuf.gufunc.call import GUFunc
-from gridbuf.gufunc.errors import ErrorInfo, GufuncError, PartialSuccess, SignatureError, TotalFailure
-from gridbuf.gufunc.kernels import Kernel, go, numpy_loop, registered, scalar, status_loop
-from gridbuf.gufunc.shipped import NAMES, make
-from gridbuf.gufunc.states import StateKernel
+if TYPE_CHECKING:
+    from gridbuf.gufunc._public import *
 
 __all__ = [
     "ErrorInfo", "GUFunc", "GufuncError", "Kernel", "PartialSuccess", "SignatureError", "StateKernel", "TotalFailure",
@@ -30,11 +27,21 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in NAMES:
-        raise AttributeError(f"module 'gridbuf.gufunc' has no attribute {name!r}")
-    globals()[name] = make(name)
+    unknown = AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name.startswith("_"):
+        raise unknown
+    from gridbuf.gufunc import _public
+
+    if name in __all__:
+        globals().update({each: getattr(_public, each) for each in __all__})
+    elif name in _public.NAMES:
+        globals()[name] = _public.make(name)
+    else:
+        raise unknown
     return globals()[name]
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *NAMES})
+    from gridbuf.gufunc import _public
+
+    return sorted({*globals(), *__all__, *_public.NAMES})

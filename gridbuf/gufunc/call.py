@@ -3,6 +3,7 @@
 import operator
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.gufunc import axes as axes_of
 from gridbuf.gufunc.errors import ErrorInfo, PartialSuccess, SignatureError, TotalFailure
+from gridbuf.gufunc.futures import Future, start
 from gridbuf.gufunc.kernels import Kernel
-from gridbuf.gufunc.operands import Operand, read_input, read_output, wrap
+from gridbuf.gufunc.operands import Operand, read_input, read_output, weak, wrap
 from gridbuf.gufunc.reduction import MISSING, reduce
 from gridbuf.gufunc.states import StateKernel, check
 from gridbuf.gufunc.types import DTYPES, number_of, parse_types, types_text
@@ -21,7 +23,23 @@ from gridbuf.gufunc.uniforms import pack
 FLAGS = {"invalid": 1, "divide": 2, "overflow": 4}
 _KEYWORDS = {"out", "where", "axes", "axis", "keepdims", "casting", "dtype", "signature", "errors", "workers"}
 _ERRORS = ("raise", "return", "warn", "ignore")
+_OPTIONS = _KEYWORDS - {"errors"}
 Generator = Callable[[str, tuple[str, ...]], Kernel]
+
+
+@dataclass(slots=True)
+class Options:
+    """The keywords of a call besides errors and uniform parameters."""
+
+    out: Any = None
+    where: Any = True
+    axes: Any = None
+    axis: int | None = None
+    keepdims: bool = False
+    casting: str = "same_kind"
+    dtype: Any = None
+    signature: Any = None
+    workers: int | None = None
 
 
 class GUFunc(_core.GUFunc):
@@ -146,39 +164,53 @@ class GUFunc(_core.GUFunc):
 
     # ---- a call ----
 
-    def _call(
-        self,
-        *args: Any,
-        out: Any = None,
-        where: Any = True,
-        axes: Any = None,
-        axis: int | None = None,
-        keepdims: bool = False,
-        casting: str = "same_kind",
-        dtype: Any = None,
-        signature: Any = None,
-        errors: str = "raise",
-        workers: int | None = None,
-        **uniforms: Any,
-    ) -> Any:
-        self._check_errors(errors, workers)
-        inputs, outputs = self._operands(args, out)
-        arranged = axes_of.arrange(self, inputs, outputs, axes, axis, keepdims)
-        kernel = self._kernel(inputs, dtype, signature, casting)
+    def _call(self, *args: Any, errors: str = "raise", **kwargs: Any) -> Any:
+        return self._prepare(args, kwargs, errors)[0]()
+
+    def submit(self, *args: Any, errors: str = "raise", **kwargs: Any) -> Future:
+        """Start a call and return at once.
+
+        Takes what a call takes; what is wrong with the arguments is raised here. The
+        operands are held until the call is done; change none of them before.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gridbuf import gufunc
+        >>> future = gufunc.sqrt.submit(np.array([4.0, 9.0]))
+        >>> future.result()
+        array([2., 3.])
+        """
+        run, check = self._prepare(args, kwargs, errors)
+        check()
+        return start(run)
+
+    def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any], errors: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
+        """A call that is ready to run, and one that only checks whether it can."""
+        self._check_errors(errors, kwargs.get("workers"))
+        options = Options(**{k: kwargs.pop(k) for k in _OPTIONS.intersection(kwargs)})
+        inputs, outputs = self._operands(args, options.out)
+        arranged = axes_of.arrange(self, inputs, outputs, options.axes, options.axis, options.keepdims)
+        kernel = self._kernel(inputs, options.dtype, options.signature, options.casting)
         types = self._types(kernel)
-        self._convert(inputs, outputs, types, casting)
-        mask = None if where is True else self._mask(where)
-        packed = pack(self._uniform_names, self._uniform_types, uniforms) if self._uniform_names or uniforms else None
+        self._convert(inputs, outputs, types, options.casting)
+        mask = None if options.where is True else self._mask(options.where)
+        packed = pack(self._uniform_names, self._uniform_types, kwargs) if self._uniform_names or kwargs else None
         named = all(i.dims is not None or i.array.ndim == 0 for i in inputs) and any(i.dims is not None for i in inputs)
         operands = tuple(o.handed(named) for o in (*inputs, *outputs))
-        results, dims, codes, failed, selected = self._execute(
-            kernel, operands, mask, self._sizes(inputs, outputs), packed, workers or 0, errors == "ignore", False
-        )
-        finished = [wrap(r, o, d if named else None, a) for r, o, d, a in zip(results, outputs, dims, arranged, strict=True)]
-        if dtype is None and signature is None:
+        sizes, ignore = self._sizes(inputs, outputs), errors == "ignore"
+        if options.dtype is None and options.signature is None:
             self._remember(inputs, kernel, types)
-        result = finished[0] if self.nout == 1 else tuple(finished)
-        return self._conclude(result, codes, failed, selected, errors)
+
+        def execute(check: bool = False) -> Any:
+            return self._execute(kernel, operands, mask, sizes, packed, options.workers or 0, ignore, check)
+
+        def run() -> Any:
+            results, dims, codes, failed, selected = execute()
+            finished = [wrap(r, o, d if named else None, a) for r, o, d, a in zip(results, outputs, dims, arranged, strict=True)]
+            return self._conclude(finished[0] if self.nout == 1 else tuple(finished), codes, failed, selected, errors)
+
+        return run, lambda: execute(check=True)
 
     def _operands(self, args: tuple[Any, ...], out: Any) -> tuple[list[Operand], list[Operand]]:
         if not self.nin <= len(args) <= self.nargs:
@@ -234,7 +266,7 @@ class GUFunc(_core.GUFunc):
         for i, (o, number) in enumerate(zip(inputs + outputs, types, strict=True)):
             dtype = DTYPES[number]
             if o.weak:
-                o.array = np.asarray(o.given, dtype)
+                o.array = weak(o.given, dtype)
             elif o.array is not None and o.number != number:
                 to_kernel = i < self.nin
                 source, target = (o.array.dtype, dtype) if to_kernel else (dtype, o.array.dtype)
@@ -286,7 +318,7 @@ class GUFunc(_core.GUFunc):
         info = ErrorInfo(codes, failed, selected)
         message = f"{self.name}: {failed} of {selected} elements failed, the first at {info.first}"
         if errors == "warn":
-            warnings.warn(message, RuntimeWarning, stacklevel=3)
+            warnings.warn(message, RuntimeWarning, stacklevel=4)
             return result
         raise (TotalFailure if failed == selected else PartialSuccess)(message, result, info)
 

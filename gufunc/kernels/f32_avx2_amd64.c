@@ -8,4 +8,4 @@
 #define LANE_BYTES 32
 #define SQRT __builtin_sqrtf
 #define FABS __builtin_fabsf
-#include "family.inc"
+#include "family_body.h"

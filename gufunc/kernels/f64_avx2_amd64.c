@@ -8,4 +8,4 @@
 #define LANE_BYTES 32
 #define SQRT __builtin_sqrt
 #define FABS __builtin_fabs
-#include "family.inc"
+#include "family_body.h"

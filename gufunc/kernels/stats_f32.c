@@ -3,4 +3,4 @@
 #define TYPED(name) gb_k_##name##_f32
 #define REAL float
 #define ITEM(p) (*(const REAL *)(p))
-#include "stats.inc"
+#include "stats_body.h"

@@ -3,4 +3,4 @@
 #define TYPED(name) gb_k_##name##_f64
 #define REAL double
 #define ITEM(p) (*(const REAL *)(p))
-#include "stats.inc"
+#include "stats_body.h"

@@ -1,4 +1,4 @@
-/* rows.inc: products and statistics of rows. */
+/* rows_body.h: products and statistics of rows. */
 
 #define PLAIN_ARGS char **args, intptr_t const *dims, intptr_t const *steps, void *data
 #define ITEM(p) (*(const REAL *)(p))

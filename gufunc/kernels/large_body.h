@@ -1,4 +1,4 @@
-/* large.inc: matrices beyond n = 8, one at a time, in scratch memory of their own. */
+/* large_body.h: matrices beyond n = 8, one at a time, in scratch memory of their own. */
 
 INLINE void fetch(REAL *a, const char *p, intptr_t rows, intptr_t cols, intptr_t n) {
     for (intptr_t i = 0; i < n; i++)

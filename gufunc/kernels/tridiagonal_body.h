@@ -1,4 +1,4 @@
-/* tridiagonal.inc: the Thomas algorithm, one system per lane: (k),(k),(k),(k)->(k) for
+/* tridiagonal_body.h: the Thomas algorithm, one system per lane: (k),(k),(k),(k)->(k) for
  * the lower, main and upper diagonals and the right side. lower[0] and upper[k-1] do
  * not count. A pivot of zero, or a result that is not finite, is a failure. */
 

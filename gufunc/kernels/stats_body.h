@@ -1,4 +1,4 @@
-/* stats.inc: extremes with their index, ranges, mean and variance: as reductions with
+/* stats_body.h: extremes with their index, ranges, mean and variance: as reductions with
  * a state, and as kernels over rows, which are the same with one state per row.
  * A NaN is an extreme of its own: the first one wins, as in NumPy. */
 
