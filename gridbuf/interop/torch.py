@@ -111,7 +111,14 @@ def empty(shape: Any, dtype: Any = torch.float64, **spec: Any) -> torch.Tensor:
 
 
 def zeros(shape: Any, dtype: Any = torch.float64, **spec: Any) -> torch.Tensor:
-    """As `empty`, filled with zeros."""
+    """As `empty`, filled with zeros.
+
+    Examples
+    --------
+    >>> import torch, gridbuf.interop.torch as gbt
+    >>> gbt.zeros(3, torch.int16).tolist()
+    [0, 0, 0]
+    """
     return to_tensor(_core.Field.zeros(shape, numpy_dtype(dtype), **spec))
 
 
