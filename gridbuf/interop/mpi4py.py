@@ -39,7 +39,7 @@ LARGE = 2**30  # counts above go through a second loop: MPI 3 counts with ints
 class FieldDatatype(MPI.Datatype):
     """A datatype that is freed with its last reference, as is any made from it; MPI lets what has begun finish."""
 
-    def __del__(self) -> None:
+    def __del__(self, MPI: Any = MPI) -> None:  # bound here: at the end of Python this file's names go before its objects
         if self != MPI.DATATYPE_NULL and not MPI.Is_finalized():
             self.Free()
 

@@ -146,6 +146,12 @@ def test_wrong_calls_are_named() -> None:
         gbm.exchange_halos(MPI.COMM_SELF.Create_cart([1]), field)
 
 
+def test_a_datatype_may_outlive_the_module() -> None:
+    code = "import gridbuf as gb, gridbuf.interop.mpi4py as gbm; kept = gbm.buffer(gb.Field.zeros((4, 6))[:, ::2])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_two_processes(tmp_path: Path) -> None:
     mpirun = shutil.which("mpirun")
     if mpirun is None:
