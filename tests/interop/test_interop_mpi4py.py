@@ -147,7 +147,10 @@ def test_wrong_calls_are_named() -> None:
 
 
 def test_a_datatype_may_outlive_the_module() -> None:
-    code = "import gridbuf as gb, gridbuf.interop.mpi4py as gbm; kept = gbm.buffer(gb.Field.zeros((4, 6))[:, ::2])"
+    code = (
+        "import numpy, gridbuf as gb, gridbuf.interop.mpi4py as gbm; "
+        "numpy.kept = gbm, gbm.buffer(gb.Field.zeros((4, 6))[:, ::2])"  # goes late when Python ends
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
