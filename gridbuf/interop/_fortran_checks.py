@@ -1,0 +1,75 @@
+"""Whether memory is what a Fortran declaration says: its kind, its order, its gaps; errors name the index."""
+
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.interop._common import as_field, index_name
+from gridbuf.interop._fortran_descriptor import type_code
+from gridbuf.interop._fortran_kinds import dtype_of, has_type
+
+
+def checked(field: Any, kind: Any, writable: bool, argument: str = "field") -> _core.Field:
+    """A Field whose elements Fortran has a type for, the declared one if a kind is given, and may write to."""
+    field = as_field(field, argument)
+    if (why := has_type(field.dtype)) is not None:
+        raise ValueError(f"{argument}: {why}")
+    wanted = None if kind is None else dtype_of(kind)
+    if wanted is not None and wanted != field.dtype:
+        raise ValueError(
+            f"{argument}: its dtype is {field.dtype.name}, and {kind!r} is {wanted.name}; "
+            f"declare {_declared(field.dtype)}, or pass a copy: field.to(dtype={wanted.name!r})"
+        )
+    if writable and field.readonly:
+        raise ValueError(
+            f"{argument}: it is read-only; pass writable=False where the argument is intent(in), else a copy: field.copy()"
+        )
+    return field
+
+
+def _declared(dtype: np.dtype[Any]) -> str:
+    name = {"i": "integer", "f": "real", "c": "complex", "b": "logical"}[dtype.kind]
+    return f"{name}({type_code(dtype) >> 8})"
+
+
+def gap(field: _core.Field) -> str | None:
+    """Which index is not where Fortran order without gaps has it."""
+    step = field.dtype.itemsize
+    for i, (n, stride) in enumerate(zip(field.shape, field.strides, strict=True)):
+        if field.size and n > 1 and stride != step:
+            return f"{index_name(field, i)} has the stride {stride} where Fortran order without gaps has {step}"
+        step *= n
+    return None
+
+
+def leading(field: _core.Field) -> tuple[tuple[int, ...], str | None]:
+    """The extents to declare of every index but the last; or which index cannot be declared so."""
+    shape, strides, before = field.shape, field.strides, field.dtype.itemsize
+    if not field.size:
+        return shape[:-1], None
+    if shape and shape[0] > 1 and strides[0] != before:
+        return (), f"{index_name(field, 0)} has the stride {strides[0]} where Fortran's first index has {before}"
+    found = []
+    for i in range(1, len(shape)):
+        # The stride of a single element says nothing: the next index that has more decides.
+        stride = next((strides[j] for j in range(i, len(shape)) if shape[j] > 1), before * shape[i - 1])
+        if stride % before or stride // before < shape[i - 1]:
+            j = next(j for j in range(i, len(shape)) if shape[j] > 1)
+            why = f"a multiple of {before}, and at least {before * shape[i - 1]}"
+            return (), f"{index_name(field, j)} has the stride {stride} where Fortran has {why}"
+        found.append(stride // before)
+        before = stride
+    return tuple(found), None
+
+
+def copies(field: _core.Field) -> str:
+    """The call that makes a proper copy, and the order of indices with which none is needed, if there is one."""
+    turned = field.transpose(field.dims[::-1])
+    other = "" if field.ndim < 2 or gap(turned) else f", or turn the indices round: field.transpose({field.dims[::-1]!r})"
+    return f"pass a copy: field.to(backend='F'){other}"
+
+
+def refuse(field: _core.Field, wrong: str | None, argument: str = "field") -> None:
+    if wrong is not None:
+        raise ValueError(f"{argument}: {wrong}; {copies(field)}")

@@ -1,0 +1,177 @@
+"""Fields over Fortran's memory; the bounds of the declaration become origin and halo."""
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.interop._common import as_field
+from gridbuf.interop._fortran_checks import checked, gap, refuse
+from gridbuf.interop._fortran_descriptor import Descriptor, parsed
+from gridbuf.interop._fortran_kinds import dtype_of
+
+Bounds = Sequence[int | tuple[int, int] | None]
+
+
+def wrap(
+    array: Any, dims: Any = None, *, kind: Any = None, lower: Sequence[int] | None = None, domain: Bounds | None = None
+) -> _core.Field:
+    """A Field over an array of Fortran's, as f2py gives it, checked to be in Fortran order without gaps.
+
+    Parameters
+    ----------
+    array : array
+    dims : sequence of str, optional
+    kind : str or dtype_like, optional
+        What Fortran declares; checked where given.
+    lower : sequence of int, optional
+        The lower bounds of the declaration, which f2py does not tell; 1 unless given.
+    domain : sequence, optional
+        For each index the bounds of the domain in Fortran's counting, (first, last), or `n` for (1, n), or None where
+        there is no halo. Without it the domain begins at 1, and where it ends is not known: the Field has an origin only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridbuf.interop import fortran
+    >>> a = np.zeros((10, 4), order="F")  # real(8) :: a(-2:7, 4), of which 1:4 is the domain
+    >>> fortran.wrap(a, "IK", kind="real(8)", lower=(-2, 1), domain=(4, None)).halo
+    ((3, 3), (0, 0))
+    """
+    field = checked(as_field(array, "array"), kind, writable=False, argument="array")
+    refuse(field, gap(field), "array")
+    if lower is not None and len(lower) != field.ndim:
+        raise ValueError(f"lower: {len(lower)} bounds for an array of {field.ndim} indices")
+    return _placed(field.numpy(), dims, lower, domain)
+
+
+def from_pointer(
+    address: int, bounds: Bounds, kind: Any, dims: Any = None, *, leading: Sequence[int] | None = None,
+    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None,
+) -> _core.Field:  # fmt: skip
+    """A Field over memory of Fortran's, given by `c_loc(a)` and the bounds of its declaration.
+
+    Parameters
+    ----------
+    address : int
+        Where the element with the lowest indices lies.
+    bounds : sequence
+        For each index (lower, upper), both included, or `n` for (1, n).
+    kind : str or dtype_like
+        What Fortran declares: "real(8)", "integer(c_int)", ...
+    dims, domain
+        As for `wrap`.
+    leading : sequence of int, optional
+        The extents of every index but the last as declared, where they are larger than the bounds.
+    owner : object, optional
+        Kept for as long as anything sees the memory. Without owner and release the memory must stay for good.
+    release : callable, optional
+        Called without arguments when nothing sees the memory any more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridbuf.interop import fortran
+    >>> memory = np.arange(40.0)  # in real life: real(8), target :: a(0:9, 4)
+    >>> field = fortran.from_pointer(memory.ctypes.data, ((0, 9), 4), "real(8)", "IK", domain=((1, 8), None), owner=memory)
+    >>> field.halo, field[1, 2]
+    (((1, 1), (0, 0)), np.float64(21.0))
+    """
+    found = [_pair(b, "bounds", i) for i, b in enumerate(bounds)]
+    shape = tuple(max(0, upper - lower + 1) for lower, upper in found)
+    dtype = dtype_of(kind)
+    if leading is not None and (len(leading) != len(shape) - 1 or any(n < m for n, m in zip(leading, shape, strict=False))):
+        raise ValueError(f"leading: {tuple(leading)} are not the extents, or more, of every index but the last of {shape}")
+    strides, step = [], dtype.itemsize
+    for n in (*(shape[:-1] if leading is None else leading), 0)[: len(shape)]:
+        strides.append(step)
+        step *= n
+    array = _seen(address, dtype, shape, tuple(strides), owner, release)
+    return _placed(array, dims, [lower for lower, _ in found], domain)
+
+
+def from_descriptor(
+    descriptor: Descriptor | int, dims: Any = None, *, kind: Any = None, lower: Sequence[int] | None = None,
+    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None,
+) -> _core.Field:  # fmt: skip
+    """A Field over what a CFI_cdesc_t describes: a `receiver` that Fortran filled, or the address that it called back with.
+
+    Parameters
+    ----------
+    descriptor : Descriptor or int
+        The structure is read now and need not stay.
+    dims, kind, domain
+        As for `wrap`.
+    lower : sequence of int, optional
+        The lower bounds where the descriptor has none (assumed-shape arguments); those of pointers and allocatables are
+        in the descriptor.
+    owner, release
+        As for `from_pointer`.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> from gridbuf.interop import fortran
+    >>> field = gb.Field.ones((4, 5), dims="IJ", padding=True)
+    >>> fortran.from_descriptor(fortran.descriptor(field), "IJ", owner=field).strides == field.strides
+    True
+    """
+    address, dtype, shape, strides, bounds = parsed(descriptor)
+    if lower is not None and len(lower) != len(shape):
+        raise ValueError(f"lower: {len(lower)} bounds for an array of {len(shape)} indices")
+    array = _seen(address, dtype, shape, strides, owner, release)
+    checked(_core.Field(array), kind, writable=False, argument="descriptor")
+    return _placed(array, dims, bounds if lower is None else lower, domain)
+
+
+class _Memory:
+    """What the arrays over Fortran's memory have as their base."""
+
+    def __init__(self, owner: Any, **interface: Any) -> None:
+        self.owner, self.__array_interface__ = owner, {"version": 3, **interface}
+
+
+def _seen(
+    address: int,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    owner: Any,
+    release: Callable[[], Any] | None,
+) -> np.ndarray[Any, Any]:
+    if not isinstance(address, int) or address <= 0:
+        raise ValueError(f"address: {address!r} is no address; is the array allocated, and the pointer associated?")
+    memory = _Memory(owner, data=(address, False), shape=shape, typestr=dtype.str, strides=strides)
+    array = np.asarray(memory)
+    if release is not None:
+        weakref.finalize(memory, release).atexit = False
+    return array
+
+
+def _pair(bounds: Any, argument: str, i: int) -> tuple[int, int]:
+    if isinstance(bounds, (int, np.integer)):
+        return 1, int(bounds)
+    try:
+        lower, upper = bounds
+        return int(lower), int(upper)
+    except (TypeError, ValueError):
+        raise ValueError(f"{argument}: index {i} has {bounds!r}; expected (first, last), or n for (1, n)") from None
+
+
+def _placed(array: np.ndarray[Any, Any], dims: Any, lower: Sequence[int] | None, domain: Bounds | None) -> _core.Field:
+    """A Field whose origin, and halo where the domain is known, follow from the bounds."""
+    lower = (1,) * array.ndim if lower is None else lower
+    if domain is None:
+        origin = tuple(max(0, 1 - n) for n in lower)
+        return _core.Field(array, dims, origin=origin if any(origin) else None)
+    if len(domain) != array.ndim:
+        raise ValueError(f"domain: {len(domain)} entries for an array of {array.ndim} indices")
+    halo = []
+    for i, (inner, first, n) in enumerate(zip(domain, lower, array.shape, strict=True)):
+        begin, end = (first, first + n - 1) if inner is None else _pair(inner, "domain", i)
+        if begin < first or end > first + n - 1 or end < begin - 1:
+            raise ValueError(f"domain: index {i} has {begin}:{end}, which is not within the bounds {first}:{first + n - 1}")
+        halo.append((begin - first, first + n - 1 - end))
+    return _core.Field(array, dims, halo=tuple(halo))
