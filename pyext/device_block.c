@@ -153,6 +153,26 @@ static PyObject *devices(PyObject *self, PyObject *none) {
     return list;
 }
 
+static PyObject *get_stream(PyObject *self, PyObject *none) { return PyLong_FromUnsignedLongLong(current); }
+
+static PyObject *count(PyObject *self, PyObject *none) {
+    gb_cuda_error e;
+    int n = 0;
+    return GB_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0 ? NULL : PyLong_FromLong(n);
+}
+
+/* block(kind, device, span, boundary, offset) -> (owner, address) */
+static PyObject *block(PyObject *self, PyObject *args) {
+    gb_cuda_want want = {.stream = current};
+    long long span, boundary, offset;
+    if (!PyArg_ParseTuple(args, "iiLLL", &want.kind, &want.device, &span, &boundary, &offset)) return NULL;
+    want.span = span;
+    want.boundary = boundary;
+    want.offset = offset;
+    PyObject *owner = take(&want);
+    return owner ? Py_BuildValue("(NK)", owner, (unsigned long long)((gb_block_object *)owner)->block->data) : NULL;
+}
+
 static PyObject *synchronize(PyObject *self, PyObject *number) {
     gb_cuda_error e;
     int64_t device;
@@ -165,7 +185,10 @@ static PyMethodDef functions[] = {
     {"cuda_started", started, METH_NOARGS, NULL},
     {"cuda_devices", devices, METH_NOARGS, NULL},
     {"cuda_synchronize", synchronize, METH_O, NULL},
+    {"cuda_count", count, METH_NOARGS, NULL},
+    {"cuda_block", block, METH_VARARGS, NULL},
     {"cuda_set_stream", set_stream, METH_O, NULL},
+    {"cuda_get_stream", get_stream, METH_NOARGS, NULL},
     {NULL},
 };
 
@@ -185,5 +208,6 @@ static PyType_Spec spec = {
 int gb_device_block_init(PyObject *module);
 int gb_device_block_init(PyObject *module) {
     gb_BlockType = (PyTypeObject *)PyType_FromSpec(&spec);
-    return gb_BlockType && PyModule_AddFunctions(module, functions) == 0 ? 0 : -1;
+    if (!gb_BlockType || PyModule_AddFunctions(module, functions) < 0) return -1;
+    return PyModule_AddObjectRef(module, "_DeviceBlock", (PyObject *)gb_BlockType);
 }

@@ -78,6 +78,10 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
     if (t->device.device_type == kDLCUDA) place = (gb_place){GB_ON_DEVICE, 1, (int16_t)t->device.device_id};
     else if (t->device.device_type == kDLCUDAHost) place.kind = GB_ON_PINNED;
     else if (t->device.device_type == kDLCUDAManaged) place.kind = GB_ON_MANAGED;
+    if (type == gb_HostFieldType && place.kind == GB_ON_MANAGED) place.kind = GB_HEAP;   /* as a producer on the host said */
+    if (type == gb_DeviceFieldType && place.kind != GB_ON_DEVICE)
+        return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on a GPU as its producer said",
+                            (int)t->device.device_type, (int)t->device.device_id);
     if (place.kind == GB_ON_DEVICE && (!type || type == gb_HostFieldType)) {
         PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on the host", (int)t->device.device_type,
                      (int)t->device.device_id);

@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridbuf.storage._device import Request, dense
+from gridbuf import _core
+from gridbuf.storage._device import Request
 
 _MANAGED = 3  # cudaMemoryTypeManaged
+_DEVICE, _MANAGED_MEMORY = 0, 2  # kinds of gridbuf's memory
 
 
 class _Described:
@@ -39,19 +41,20 @@ class CupyDevice:
         if device_id >= self._count:
             raise RuntimeError(f"device: there is no GPU {device_id}; this machine has {self._count}")
 
-    def _over(self, memory: Any, request: Request) -> Any:
-        start = -memory.ptr % request.boundary + request.offset
-        return self._cp.ndarray(request.shape, request.dtype, memptr=memory + start, strides=request.strides)
+    def _over(self, kind: int, request: Request) -> tuple[Any, Any]:
+        """A device array over gridbuf's memory, and the object that owns it."""
+        self._check(request.device_id)
+        owner, address = _core.cuda_block(kind, request.device_id, request.nbytes, request.boundary, request.offset)
+        span = max(request.nbytes, 1)
+        from gridbuf._cupy import array_over
+
+        return array_over(owner, address, 0, span, request.device_id, request.shape, request.dtype, request.strides), owner
 
     def empty(self, request: Request) -> Any:
-        self._check(request.device_id)
-        with self._cp.cuda.Device(request.device_id):
-            return self._over(self._cp.cuda.alloc(request.nbytes + request.boundary), request)
+        return self._over(_DEVICE, request)[0]
 
     def managed(self, request: Request) -> tuple[NDArray[Any], Any]:
-        self._check(request.device_id)
-        with self._cp.cuda.Device(request.device_id):
-            device = self._over(self._cp.cuda.malloc_managed(request.nbytes + request.boundary), request)
+        device = self._over(_MANAGED_MEMORY, request)[0]
         return self._host_view(device), device
 
     def share_managed(self, obj: Any) -> tuple[NDArray[Any], Any]:
@@ -82,25 +85,19 @@ class CupyDevice:
         return self._cp.asarray(obj)
 
     def from_host(self, host: NDArray[Any]) -> Any:
-        return self._cp.asarray(host)
+        return _core.Field.from_array(host, dtype=None, device="gpu", byte_alignment=256).cupy()
 
     def to_host(self, device: Any) -> NDArray[Any]:
-        found: NDArray[Any] = self._cp.asnumpy(device)
+        found: NDArray[Any] = _core.Field(device).to(device="cpu").numpy()
         return found
 
     def upload(self, host: NDArray[Any], device: Any) -> None:
-        if host.strides == device.strides and dense(host):
-            self.synchronize()  # a kernel on another stream than the default may still read the old values
-            device.data.copy_from_host(host.ctypes.data, host.nbytes)
-        else:
-            device[...] = self._cp.asarray(host)
+        self.synchronize()  # a kernel on another stream than the default may still read the old values
+        _core.copyto(device, host)
 
     def download(self, device: Any, host: NDArray[Any]) -> None:
-        if host.strides == device.strides and dense(host):
-            self.synchronize()
-            device.data.copy_to_host(host.ctypes.data, host.nbytes)
-        else:
-            host[...] = self._cp.asnumpy(device)
+        self.synchronize()
+        _core.copyto(host, device)
 
     def reduce(self, ufunc: Any, array: Any, **options: Any) -> None:
         cp = self._cp
