@@ -107,10 +107,11 @@ static gb_cu_record *find(gb_cu_pool *pool, int64_t size, gb_cu_key key) {
             others++;
         }
     if (!others || !gb_cu_enter(pool->device, NULL)) return NULL;
-    for (r = first, others = 0; r && others < CANDIDATES; r = r->next)
-        if (r->size == size && (others++, is_free_now(r, pool->device))) break;
+    gb_cu_record *found = NULL;
+    for (r = first, others = 0; r && !found && others < CANDIDATES; r = r->next)
+        if (r->size == size && (others++, is_free_now(r, pool->device))) found = r;
     gb_cu_leave();
-    return others < CANDIDATES || (r && !r->pending && r->size == size) ? r : NULL;
+    return found;
 }
 
 static void use(gb_cu_pool *pool, gb_cu_record *r) {
