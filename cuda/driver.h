@@ -94,7 +94,8 @@ typedef struct CUDA_MEMCPY2D {
     X(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters, void **extra)) \
     Y(cuMemAllocAsync, (CUdeviceptr *address, size_t bytes, CUstream stream))                    \
-    Y(cuMemFreeAsync, (CUdeviceptr address, CUstream stream))
+    Y(cuMemFreeAsync, (CUdeviceptr address, CUstream stream))                                    \
+    Y(cuCtxRecordEvent, (CUcontext context, CUevent event))
 
 typedef struct gb_cu_driver {
 #define MEMBER(name, parameters) CUresult(*name) parameters;
@@ -119,6 +120,7 @@ typedef struct gb_cu_device {
     int memory_pools;    /* stream-ordered allocation is there and wanted */
     int64_t total_bytes;
     CUmodule kernels;    /* relayout.c */
+    CUfunction functions[4][5];
 } gb_cu_device;
 
 gb_cu_device *gb_cu_enter(int device, gb_cuda_error *e);   /* its context is current until gb_cu_leave; NULL on error */

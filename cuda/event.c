@@ -80,6 +80,20 @@ gb_cuda_event *gb_cu_record_event(int device, gb_cuda_stream stream, gb_cuda_err
     return event;
 }
 
+/* A stream that is somebody else's may have been destroyed; the context has not. From
+ * CUDA 12.5 on it can be asked about all its streams. */
+gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device) {
+    gb_cuda_event *event = gb_cu.cuCtxRecordEvent ? take_event(device, NULL) : NULL;
+    if (!event) return NULL;
+    event->next = NULL;
+    event->stream = 0;
+    event->key = GB_CU_UNKNOWN;
+    event->done = 0;
+    if (gb_cu.cuCtxRecordEvent(d->context, event->handle) == CUDA_SUCCESS) return event;
+    gb_cuda_forget(event);
+    return NULL;
+}
+
 int gb_cu_query_event(gb_cuda_event *event, gb_cuda_error *e) {
     if (__atomic_load_n(&event->done, __ATOMIC_ACQUIRE)) return 1;
     CUresult code = gb_cu.cuEventQuery(event->handle);

@@ -75,26 +75,25 @@ static uint64_t place(const gb_cuda_want *w, uint64_t base) {
 /* ---- which free block may go to whom; the caller holds the lock ---- */
 
 static int at_once(gb_cu_record *r, gb_cu_key key, int kind) {
-    if (r->key != key && r->key != GB_CU_NOBODY) return 0;
+    if ((r->key != key || key == GB_CU_UNKNOWN) && r->key != GB_CU_NOBODY) return 0;
     if (kind == GB_CUDA_PINNED) return !r->pending;
     if (kind == GB_CUDA_MANAGED && r->key != GB_CU_NOBODY) return 0;   /* the host writes without asking a stream */
     for (gb_cuda_event *event = r->pending; event; event = event->next)
-        if (event->key != key || kind == GB_CUDA_MANAGED) return 0;
+        if (event->key != key || key == GB_CU_UNKNOWN || kind == GB_CUDA_MANAGED) return 0;
     return 1;
 }
 
-/* With the context current. A foreign stream may have been destroyed since: it is not
- * touched, and its blocks wait until the whole device was waited for. */
-static int is_free_now(gb_cu_record *r, int device) {
-    if (r->key == GB_CU_LEGACY || gb_cu_is_ours(device, r->key)) {
-        gb_cuda_event *event = gb_cu_record_event(device, r->stream, NULL);
+/* With the context current. A stream that is somebody else's may have been destroyed since:
+ * it is not touched, and its blocks wait for all streams. */
+static int is_free_now(gb_cu_record *r, gb_cu_device *d, int device) {
+    if (r->key != GB_CU_NOBODY && gb_cu_epoch(device) <= r->epoch) {
+        int known = r->key == GB_CU_LEGACY || gb_cu_is_ours(device, r->key);
+        gb_cuda_event *event = known ? gb_cu_record_event(device, r->stream, NULL) : gb_cu_record_all(d, device);
         if (!event) return 0;
         event->next = r->pending;
         r->pending = event;
-        r->key = GB_CU_NOBODY;
-    } else if (r->key != GB_CU_NOBODY && gb_cu_epoch(device) <= r->epoch) {
-        return 0;
     }
+    r->key = GB_CU_NOBODY;
     return gb_cu_all_done(&r->pending);
 }
 
@@ -106,10 +105,11 @@ static gb_cu_record *find(gb_cu_pool *pool, int64_t size, gb_cu_key key) {
             if (at_once(r, key, pool->kind)) return r;
             others++;
         }
-    if (!others || !gb_cu_enter(pool->device, NULL)) return NULL;
+    gb_cu_device *d = others ? gb_cu_enter(pool->device, NULL) : NULL;
+    if (!d) return NULL;
     gb_cu_record *found = NULL;
     for (r = first, others = 0; r && !found && others < CANDIDATES; r = r->next)
-        if (r->size == size && (others++, is_free_now(r, pool->device))) found = r;
+        if (r->size == size && (others++, is_free_now(r, d, pool->device))) found = r;
     gb_cu_leave();
     return found;
 }
@@ -163,7 +163,7 @@ static int32_t blocks_in_chunk(int64_t size) {
     return size * 32 < GB_CU_SMALL_MAX ? (int32_t)(GB_CU_SMALL_MAX / size) : 32;
 }
 
-static gb_cu_chunk *new_chunk(gb_cu_pool *pool, int64_t size, gb_cuda_stream stream, gb_cuda_error *e) {
+static gb_cu_chunk *new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e) {
     int32_t count = blocks_in_chunk(size);
     gb_cu_chunk *c = calloc(1, sizeof *c + (size_t)count * sizeof *c->records);
     if (!c) {
@@ -174,7 +174,7 @@ static gb_cu_chunk *new_chunk(gb_cu_pool *pool, int64_t size, gb_cuda_stream str
     gb_cu_raw raw;
     int bad = !d;
     if (d) {
-        bad = get_raw(pool, d, size * count, count == 1, stream, &raw, e);
+        bad = get_raw(pool, d, size * count, count == 1 && key != GB_CU_UNKNOWN, stream, &raw, e);
         gb_cu_leave();
     }
     if (bad) {
@@ -225,7 +225,7 @@ static void uncount(gb_cu_pool *pool, gb_cu_record *r, int64_t size) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-int gb_cuda_take(const gb_cuda_want *want, gb_cuda_block **block, gb_cuda_error *e) {
+int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, gb_cuda_error *e) {
     *block = NULL;
     if (gb_cu_in_child) return gb_cu_after_fork(e);
     gb_cu_pool *pool = NULL;
@@ -234,7 +234,7 @@ int gb_cuda_take(const gb_cuda_want *want, gb_cuda_block **block, gb_cuda_error 
     if (__builtin_expect(!gb_cuda_started(), 0) && gb_cuda_count(&count, e)) return -1;
     if (!(pool = gb_cu_pool_of(want->kind, want->device))) return gb_cu_no_device(want->device, e);
     int64_t size = reserve(want);
-    gb_cu_key key = want->kind == GB_CUDA_PINNED ? GB_CU_LEGACY : gb_cu_key_of(want->stream);
+    gb_cu_key key = any_stream ? GB_CU_UNKNOWN : want->kind == GB_CUDA_PINNED ? GB_CU_LEGACY : gb_cu_key_of(want->stream);
 
     pthread_mutex_lock(&pool->lock);
     int64_t live = pool->stats.live_bytes, limit = pool->stats.limit;
@@ -247,7 +247,7 @@ int gb_cuda_take(const gb_cuda_want *want, gb_cuda_block **block, gb_cuda_error 
     if (r) use(pool, r);
     pthread_mutex_unlock(&pool->lock);
     if (!r) {
-        gb_cu_chunk *c = new_chunk(pool, size, want->stream, e);
+        gb_cu_chunk *c = new_chunk(pool, size, key, want->stream, e);
         if (!c) {
             uncount(pool, NULL, size);
             return -1;
@@ -277,6 +277,8 @@ int gb_cuda_take(const gb_cuda_want *want, gb_cuda_block **block, gb_cuda_error 
     *block = &r->block;
     return 0;
 }
+
+int gb_cuda_take(const gb_cuda_want *want, gb_cuda_block **block, gb_cuda_error *e) { return gb_cu_take(want, 0, block, e); }
 
 void gb_cuda_share(gb_cuda_block *block) { __atomic_add_fetch(&((gb_cu_record *)block)->shares, 1, __ATOMIC_RELAXED); }
 

@@ -27,7 +27,7 @@ typedef struct gb_cu_pool gb_cu_pool;
 typedef uint64_t gb_cu_key;
 #define GB_CU_LEGACY ((gb_cu_key)0)
 #define GB_CU_NOBODY (~(gb_cu_key)0)        /* nobody's work is pending: any stream may have it */
-#define GB_CU_UNKNOWN (~(gb_cu_key)0 - 1)   /* a stream that is no more */
+#define GB_CU_UNKNOWN (~(gb_cu_key)0 - 1)   /* any streams, or one that is no more */
 gb_cu_key gb_cu_key_of(gb_cuda_stream stream);
 int gb_cu_is_ours(int device, gb_cu_key key);   /* a stream of gb_cuda_new_stream: it lives until it is dropped */
 
@@ -41,6 +41,7 @@ struct gb_cuda_event {
 };
 /* With the context current. */
 gb_cuda_event *gb_cu_record_event(int device, gb_cuda_stream stream, gb_cuda_error *e);
+gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device);   /* of all streams; NULL: the driver cannot */
 int gb_cu_query_event(gb_cuda_event *event, gb_cuda_error *e);
 int gb_cu_all_done(gb_cuda_event **events);   /* forgets those that are; whether none is left */
 
@@ -82,6 +83,9 @@ struct gb_cu_pool {
 gb_cu_pool *gb_cu_pool_of(int kind, int device);   /* NULL: there is no such kind or device */
 void gb_cu_lock_all(void);
 void gb_cu_unlock_all(void);
+
+/* any_stream: nobody says which streams will use it. */
+int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, gb_cuda_error *e);
 
 /* ---- source.c: raw allocations, with the context current ---- */
 typedef struct gb_cu_raw { uint64_t base; int32_t ordered; } gb_cu_raw;
