@@ -118,6 +118,10 @@ typedef struct gb_cuda_view {
 int gb_cuda_relayout(const gb_cuda_view *dst, const gb_cuda_view *src, const int64_t *shape, int ndim, int itemsize,
                      int device, gb_cuda_stream stream, gb_cuda_error *e);
 
+/* Every element becomes *value, of 1, 2, 4, 8 or 16 bytes in host memory, which is read at once. */
+int gb_cuda_fill(const gb_cuda_view *dst, const int64_t *shape, int ndim, const void *value, int itemsize, int device,
+                 gb_cuda_stream stream, gb_cuda_error *e);
+
 /* ---- order ---- */
 
 /* An event on a stream, from a pool of them. */

@@ -16,7 +16,7 @@ Examples
 """
 
 from gridbuf import field as _field
-from gridbuf import cuda, interface, interop, memory, storage
+from gridbuf import cuda, gufunc, interface, interop, memory, storage
 from gridbuf._core import (
     BackendError,
     DeviceField,
@@ -45,8 +45,8 @@ __version__ = "0.1.0"
 _field.install()
 
 __all__ = [
-    "BackendError", "DeviceField", "Field", "HostField", "ManagedField", "Plan", "as_cupy", "as_numpy", "backends", "copy_async", "copyto", "cuda",
-    "empty", "empty_like", "fill", "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin",
-    "interface", "interop", "memory", "ones", "ones_like", "plan", "register_backend", "set_num_threads", "storage", "zeros",
-    "zeros_like",
+    "BackendError", "DeviceField", "Field", "HostField", "ManagedField", "Plan", "as_cupy", "as_numpy", "backends", "copy_async",
+    "copyto", "cuda", "empty", "empty_like", "fill", "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads",
+    "get_origin", "gufunc", "interface", "interop", "memory", "ones", "ones_like", "plan", "register_backend", "set_num_threads",
+    "storage", "zeros", "zeros_like",
 ]  # fmt: skip
