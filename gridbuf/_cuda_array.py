@@ -1,5 +1,6 @@
 """What a device array of another library says of its memory, checked, for the C side to wrap."""
 
+import math
 import sys
 from typing import Any
 
@@ -66,7 +67,7 @@ def _of_interface(obj: Any, d: Any) -> Told:
         raise _wrong(obj, "strides", "None, or bytes for each index of shape", strides)
     address, readonly = _address(obj, d, 0 in shape)
     reach = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
-    if reach + dtype.itemsize >= 1 << 63 or any(abs(n) >= 1 << 63 for n in shape + strides):
+    if max(reach, math.prod(shape) * dtype.itemsize) + dtype.itemsize >= 1 << 63 or any(abs(n) >= 1 << 63 for n in shape + strides):
         raise _wrong(obj, "shape", "less than 2**63 bytes", shape)
     stream = d.get("stream")
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or not 0 < stream < 1 << 64):

@@ -28,10 +28,22 @@ static uint32_t piece(const char *value, int width) {
     return word;
 }
 
-/* The first element, written piece by piece, and from it by the kernel to the others. */
+/* By the kernel; where its items are too small for the value, the first element is written piece by piece and copied from. */
 static int spread(const gb_pair *p, uint64_t data, const char *value, int64_t itemsize, int device, gb_cuda_stream stream) {
     gb_cuda_error e;
     uint64_t first = data + (uint64_t)p->a_at;
+    if (p->ndim <= GB_CUDA_AXES && itemsize <= 16 && (itemsize & (itemsize - 1)) == 0 && first % (uint64_t)itemsize == 0) {
+        int64_t shape[GB_CUDA_AXES] = {1};
+        gb_cuda_view view = {.data = first};
+        uint64_t all = 0;
+        for (int i = 0; i < p->ndim; i++) {
+            shape[i] = p->axis[i].n;
+            view.strides[i] = p->axis[i].a;
+            all |= (uint64_t)p->axis[i].a;
+        }
+        if (all % (uint64_t)itemsize == 0)
+            return gb_cuda_fill(&view, shape, p->ndim ? p->ndim : 1, value, (int)itemsize, device, stream, &e) < 0 ? gb_cuda_raise(&e) : 0;
+    }
     int width = unit_of(value, itemsize, first, 0);
     for (int64_t i = 0; i < itemsize; i += width)
         if (gb_cuda_set(first + (uint64_t)i, width, piece(value + i, width), 1, device, stream, &e) < 0) return gb_cuda_raise(&e);
