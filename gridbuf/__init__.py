@@ -15,8 +15,8 @@ Examples
 (122, 122, 80)
 """
 
-from gridbuf import field as _field
 from gridbuf import cuda, gufunc, interface, interop, memory, storage
+from gridbuf import field as _field
 from gridbuf._core import (
     BackendError,
     DeviceField,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
+
 # owner, address, shape, strides in bytes, dtype, device (-1: not said), read-only, trusted, stream given, stream
 Told = tuple[Any, int, tuple[int, ...], tuple[int, ...], "np.dtype[Any]", int, bool, bool, bool, int]
 
@@ -67,7 +68,9 @@ def _of_interface(obj: Any, d: Any) -> Told:
         raise _wrong(obj, "strides", "None, or bytes for each index of shape", strides)
     address, readonly = _address(obj, d, 0 in shape)
     reach = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
-    if max(reach, math.prod(shape) * dtype.itemsize) + dtype.itemsize >= 1 << 63 or any(abs(n) >= 1 << 63 for n in shape + strides):
+    if max(reach, math.prod(shape) * dtype.itemsize) + dtype.itemsize >= 1 << 63 or any(
+        abs(n) >= 1 << 63 for n in shape + strides
+    ):
         raise _wrong(obj, "shape", "less than 2**63 bytes", shape)
     stream = d.get("stream")
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or not 0 < stream < 1 << 64):

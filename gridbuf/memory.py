@@ -174,7 +174,9 @@ def report(n: int = 10) -> Report:
     """
     found = [LiveBuffer(*entry) for entry in _core.memory_live(n)]
     if _core.cuda_started():
-        for *entry, kind, number in _core.cuda_live(n):
-            found.append(LiveBuffer(*entry, "pinned" if kind == 1 else f"{_KINDS[kind]}:{number}"))
+        for number, nbytes, age, address, where, plan, kind, device in _core.cuda_live(n):
+            found.append(
+                LiveBuffer(number, nbytes, age, address, where, plan, "pinned" if kind == 1 else f"{_KINDS[kind]}:{device}")
+            )
         found.sort(key=lambda buffer: -buffer.nbytes)
     return Report(found[:n])

@@ -1,5 +1,6 @@
 /* device_block.c: blocks of the driver's pools as Python objects, and arrays and Fields over them. */
 #include "device.h"
+#include "../cuda/exports.h"
 #include "memory.h"
 
 PyTypeObject *gb_BlockType;
@@ -173,6 +174,16 @@ static PyObject *block(PyObject *self, PyObject *args) {
     return owner ? Py_BuildValue("(NK)", owner, (unsigned long long)((gb_block_object *)owner)->block->data) : NULL;
 }
 
+/* {name: address} of the functions that other libraries allocate with (cuda/exports.h). */
+static PyObject *exports(PyObject *self, PyObject *none) {
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "cupy_malloc", PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc),
+                         "cupy_malloc_managed", PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc_managed), "cupy_malloc_pinned",
+                         PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc_pinned), "cupy_free", PyLong_FromVoidPtr((void *)gb_cuda_cupy_free),
+                         "torch_malloc", PyLong_FromVoidPtr((void *)gb_cuda_torch_malloc), "torch_free",
+                         PyLong_FromVoidPtr((void *)gb_cuda_torch_free), "torch_record_stream",
+                         PyLong_FromVoidPtr((void *)gb_cuda_torch_record_stream));
+}
+
 static PyObject *synchronize(PyObject *self, PyObject *number) {
     gb_cuda_error e;
     int64_t device;
@@ -186,6 +197,7 @@ static PyMethodDef functions[] = {
     {"cuda_devices", devices, METH_NOARGS, NULL},
     {"cuda_synchronize", synchronize, METH_O, NULL},
     {"cuda_count", count, METH_NOARGS, NULL},
+    {"cuda_exports", exports, METH_NOARGS, NULL},
     {"cuda_block", block, METH_VARARGS, NULL},
     {"cuda_set_stream", set_stream, METH_O, NULL},
     {"cuda_get_stream", get_stream, METH_NOARGS, NULL},

@@ -85,7 +85,9 @@ class CupyDevice:
         return self._cp.asarray(obj)
 
     def from_host(self, host: NDArray[Any]) -> Any:
-        return _core.Field.from_array(host, dtype=None, device="gpu", byte_alignment=256).cupy()
+        from gridbuf.arrays import from_array
+
+        return from_array(host, dtype=None, device="gpu")
 
     def to_host(self, device: Any) -> NDArray[Any]:
         found: NDArray[Any] = _core.Field(device).to(device="cpu").numpy()

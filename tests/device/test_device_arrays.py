@@ -10,7 +10,13 @@ from fake_driver import Fake, values_of
 
 import gridbuf as gb
 
-PLACES = [{"device": "gpu"}, {"device": ("gpu", 0)}, {"memory": "pinned"}, {"memory": "managed"}, {"memory": "managed", "device": "gpu"}]
+PLACES = [
+    {"device": "gpu"},
+    {"device": ("gpu", 0)},
+    {"memory": "pinned"},
+    {"memory": "managed"},
+    {"memory": "managed", "device": "gpu"},
+]
 SPECS: list[dict[str, Any]] = [
     {}, {"backend": "gt:gpu"}, {"backend": "gt:gpu", "halo": (1, 2, 0)}, {"backend": "gt:cpu_ifirst", "aligned_index": (1, 1, 0)},
     {"backend": "F"}, {"layout": (1, 2, 0), "padding": True}, {"padding": 7, "byte_alignment": 4096}, {"backend": "dace:gpu"},
@@ -23,7 +29,13 @@ def test_any_layout_anywhere(place: dict[str, Any], spec: dict[str, Any]) -> Non
     f = gb.Field.empty((5, 6, 7), np.float32, **({"device": "cpu"} | spec | place if "memory" in place else spec | place))
     plan = f.plan
     assert f.shape == (5, 6, 7) and f.strides == plan.strides and f.dtype == np.float32
-    kind = gb.DeviceField if place.get("device") and "memory" not in place else gb.HostField if place.get("memory") == "pinned" else gb.ManagedField
+    kind = (
+        gb.DeviceField
+        if place.get("device") and "memory" not in place
+        else gb.HostField
+        if place.get("memory") == "pinned"
+        else gb.ManagedField
+    )
     assert type(f) is kind
     assert plan.memory == place.get("memory")
     assert f.device == plan.device == (("gpu", 0) if "device" in place else "cpu")
@@ -37,7 +49,9 @@ def test_any_layout_anywhere(place: dict[str, Any], spec: dict[str, Any]) -> Non
     assert np.array_equal(values_of(f), values)
 
 
-@pytest.mark.parametrize("place", [{"memory": "pinned"}, {"memory": "managed"}, {"memory": "pinned", "backend": "gt:gpu"}], ids=str)
+@pytest.mark.parametrize(
+    "place", [{"memory": "pinned"}, {"memory": "managed"}, {"memory": "pinned", "backend": "gt:gpu"}], ids=str
+)
 def test_host_side_memory_is_an_exact_ndarray(place: dict[str, Any]) -> None:
     for make, expected in ((gb.zeros, 0), (gb.ones, 1)):
         a = make((3, 4), np.int16, **({"device": "cpu"} | place if "backend" not in place else place))

@@ -42,7 +42,9 @@ def test_the_keys_of_the_interface() -> None:
     f = settled(device="gpu", backend="F")
     d = interface(f)
     assert set(d) == {"shape", "typestr", "data", "strides", "version"}
-    assert d["shape"] == (4, 5) and d["typestr"] == "<f8" and d["version"] == 3 and d["strides"] == (8, 32) and d["data"][1] is False
+    assert (
+        d["shape"] == (4, 5) and d["typestr"] == "<f8" and d["version"] == 3 and d["strides"] == (8, 32) and d["data"][1] is False
+    )
     assert interface(settled(device="gpu"))["strides"] is None
     assert interface(f[1:, 2])["data"][0] == d["data"][0] + 8 + 2 * 32
     named = gb.Field.zeros(3, [("a", "f4"), ("b", "i4")], device="gpu")
@@ -91,7 +93,9 @@ def test_a_host_array_where_a_device_array_is_needed() -> None:
     host = np.zeros(3)
 
     class Lies:
-        __cuda_array_interface__ = {**host.__array_interface__, "version": 3}
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            return {**host.__array_interface__, "version": 3}
 
     with pytest.raises(ValueError, match="not memory that CUDA knows"):
         gb.Field(Lies())
@@ -170,7 +174,11 @@ def test_capsules_keep_the_memory() -> None:
 
 
 def test_our_own_tensors_come_back_as_what_they_are() -> None:
-    for spec, kind in (({"device": "gpu"}, gb.DeviceField), ({"memory": "pinned"}, gb.HostField), ({"memory": "managed"}, gb.ManagedField)):
+    for spec, kind in (
+        ({"device": "gpu"}, gb.DeviceField),
+        ({"memory": "pinned"}, gb.HostField),
+        ({"memory": "managed"}, gb.ManagedField),
+    ):
         f = settled(**spec)
         gb.fill(f, 5)
         wrapped = gb.Field(f)
@@ -258,7 +266,13 @@ def test_producers_are_told_our_stream(old: bool) -> None:
 
 def test_the_host_sees_managed_memory_after_the_gpu_is_done(fake: Fake) -> None:
     f = settled(memory="managed")
-    looks = (lambda: f.numpy(), lambda: np.asarray(f), lambda: memoryview(f), lambda: f.__array_interface__, lambda: np.from_dlpack(f))
+    looks = (
+        lambda: f.numpy(),
+        lambda: np.asarray(f),
+        lambda: memoryview(f),
+        lambda: f.__array_interface__,
+        lambda: np.from_dlpack(f),
+    )
     for i, look in enumerate(looks):
         fake.hold(True)
         gb.fill(f, float(i))
@@ -271,7 +285,7 @@ def test_the_host_sees_managed_memory_after_the_gpu_is_done(fake: Fake) -> None:
 
 def test_gt_interface_of_every_kind() -> None:
     device, managed = gb.Field.zeros((2, 3), dims="KJ", device="gpu"), gb.Field.zeros((2, 3), memory="managed")
-    (key, entry), = device.__gt_interface__.items()
+    ((key, entry),) = device.__gt_interface__.items()
     assert key == ("gpu", 0) and entry["dims"] == ("K", "J") and entry["data"] == interface(device)["data"]
     assert set(managed.__gt_interface__) == {None, ("gpu", 0)}
 
@@ -279,7 +293,12 @@ def test_gt_interface_of_every_kind() -> None:
 def test_views_remember_what_they_are() -> None:
     f = gb.Field.from_array(np.arange(60.0).reshape(3, 4, 5), device="gpu", dims="KJI", halo=(0, 1, 2))
     v = f[:, ::-1, 1:]
-    assert type(v) is gb.DeviceField and v.halo == ((0, 0), (1, 1), (1, 2)) and v.device == ("gpu", 0) and v.plan.device == ("gpu", 0)
+    assert (
+        type(v) is gb.DeviceField
+        and v.halo == ((0, 0), (1, 1), (1, 2))
+        and v.device == ("gpu", 0)
+        and v.plan.device == ("gpu", 0)
+    )
     assert np.array_equal(values_of(f.domain), np.arange(60.0).reshape(3, 4, 5)[:, 1:-1, 2:-2])
     assert values_of(f.transpose("IJK")).shape == (5, 4, 3) and f.transpose("IJK")[4, 3, 2] == 59
     assert bool(gb.Field.ones((1,), device="gpu")) and not bool(gb.Field.zeros((1, 1), device="gpu"))
