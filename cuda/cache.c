@@ -91,7 +91,7 @@ int64_t gb_cuda_trim(int kind, int device, int64_t keep) {
     gb_cu_chunk *gone = gb_cu_detach(pool, keep < 0 ? 0 : keep);
     pthread_mutex_unlock(&pool->lock);
     if (!gone) return 0;
-    int entered = gb_cu_enter(pool->device, NULL) != NULL;   /* if not, the driver is gone, and says so to each call */
+    int entered = gb_cu_enter_to_release(pool->device) != NULL;   /* if not, the driver is gone, and says so to each call */
     int64_t bytes = gb_cu_destroy(gone);
     if (entered) gb_cu_leave();
     return bytes;

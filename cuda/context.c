@@ -71,6 +71,11 @@ gb_cu_device *gb_cu_enter(int device, gb_cuda_error *e) {
     return GB_CU(e, cuCtxPushCurrent_v2, d->context) ? NULL : d;
 }
 
+gb_cu_device *gb_cu_enter_to_release(int device) {
+    gb_cu_device *d = gb_cu_enter(device, NULL);
+    return d ? d : gb_cu_enter(device, NULL);
+}
+
 /* What a pop reports is about asynchronous work of before; the call that waits for that
  * work says it again. */
 void gb_cu_leave(void) {

@@ -124,6 +124,7 @@ typedef struct gb_cu_device {
 } gb_cu_device;
 
 gb_cu_device *gb_cu_enter(int device, gb_cuda_error *e);   /* its context is current until gb_cu_leave; NULL on error */
+gb_cu_device *gb_cu_enter_to_release(int device);          /* for what nobody can try again: it tries twice */
 void gb_cu_leave(void);
 int gb_cu_no_device(int device, gb_cuda_error *e);         /* -1 */
 

@@ -59,7 +59,7 @@ void gb_cuda_forget(gb_cuda_event *event) {
     if (keep) event->next = spare[device], spare[device] = event, spares[device]++;
     pthread_mutex_unlock(&lock);
     if (keep) return;
-    if (gb_cu_enter(device, NULL)) {
+    if (gb_cu_enter_to_release(device)) {
         gb_cu.cuEventDestroy_v2(event->handle);   /* also while it is not done: the driver waits with that */
         gb_cu_leave();
     }
@@ -196,7 +196,7 @@ void gb_cuda_drop_stream(int device, gb_cuda_stream stream) {
     if (gone) *link = gone->next;
     pthread_mutex_unlock(&lock);
     free(gone);
-    if (!gone || gb_cu_in_child || !gb_cu_enter(device, NULL)) return;
+    if (!gone || gb_cu_in_child || !gb_cu_enter_to_release(device)) return;
     gb_cu_disown(device, stream);
     gb_cu.cuStreamDestroy_v2((CUstream)(uintptr_t)stream);
     gb_cu_leave();

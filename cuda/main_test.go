@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -94,4 +95,20 @@ func take(t *testing.T, k cuda.Kind, span int64, s cuda.Stream) *cuda.Block {
 	b, err := cuda.Take(cuda.Want{Kind: k, Span: span, Stream: s})
 	require.NoError(t, err)
 	return b
+}
+
+// stderrOf is what C code writes on standard error meanwhile.
+func stderrOf(t *testing.T, act func()) string {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "stderr")
+	require.NoError(t, err)
+	saved, err := syscall.Dup(2)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Dup3(int(file.Fd()), 2, 0))
+	act()
+	require.NoError(t, syscall.Dup3(saved, 2, 0))
+	syscall.Close(saved)
+	text, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	return string(text)
 }

@@ -202,6 +202,8 @@ static gb_cu_chunk *new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_
         pool->stats.cache_bound = pool->kind == GB_CUDA_PINNED ? gb_physical_memory() / 16 : d->total_bytes / 8;
     }
     pool->held_bytes += c->bytes;
+    pool->asked_bytes -= size;
+    pool->stats.live_bytes += size;
     pool->stats.misses++;
     gb_cu_cache_push(pool, c);
     for (int i = count - 1; i >= 0; i--) gb_cu_bin_push(pool, &c->records[i]);
@@ -218,10 +220,10 @@ static int over_limit(gb_cu_pool *pool, int64_t size, int64_t live, int64_t limi
                       gb_cu_size(held, live), gb_cu_size(allowed, limit), pool->device);
 }
 
-static void uncount(gb_cu_pool *pool, gb_cu_record *r, int64_t size) {
+static void undo(gb_cu_pool *pool, gb_cu_record *r, int64_t size) {
     pthread_mutex_lock(&pool->lock);
-    pool->stats.live_bytes -= size;
-    if (r) put_back(pool, r);
+    if (r) pool->stats.live_bytes -= size, put_back(pool, r);
+    else pool->asked_bytes -= size;
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -237,19 +239,19 @@ int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, 
     gb_cu_key key = any_stream ? GB_CU_UNKNOWN : want->kind == GB_CUDA_PINNED ? GB_CU_LEGACY : gb_cu_key_of(want->stream);
 
     pthread_mutex_lock(&pool->lock);
-    int64_t live = pool->stats.live_bytes, limit = pool->stats.limit;
+    int64_t live = pool->stats.live_bytes + pool->asked_bytes, limit = pool->stats.limit;
     if (__builtin_expect(limit >= 0 && live + size > limit, 0)) {
         pthread_mutex_unlock(&pool->lock);
         return over_limit(pool, size, live, limit, e);
     }
-    pool->stats.live_bytes += size;   /* before the driver is asked: other threads count it too */
     gb_cu_record *r = find(pool, size, key);
-    if (r) use(pool, r);
+    if (r) pool->stats.live_bytes += size, use(pool, r);
+    else pool->asked_bytes += size;
     pthread_mutex_unlock(&pool->lock);
     if (!r) {
         gb_cu_chunk *c = new_chunk(pool, size, key, want->stream, e);
         if (!c) {
-            uncount(pool, NULL, size);
+            undo(pool, NULL, size);
             return -1;
         }
         r = &c->records[0];
@@ -265,7 +267,7 @@ int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, 
     r->shares = 1;
     if ((__builtin_expect(gb_debugging, 0) && gb_cu_debug_taken(r, e)) ||
         (gb_cu_live_add(r) && gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the table of blocks"))) {
-        uncount(pool, r, size);
+        undo(pool, r, size);
         return -1;
     }
     pthread_mutex_lock(&pool->lock);

@@ -77,6 +77,7 @@ struct gb_cu_pool {
     gb_cu_record *bins[GB_CU_BINS];
     gb_cu_chunk *newest, *oldest;
     int64_t idle_bytes, held_bytes;
+    int64_t asked_bytes;          /* the driver is being asked for; they count against the limit */
     gb_cuda_stats stats;
 };
 

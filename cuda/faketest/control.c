@@ -14,6 +14,9 @@ CONTROLS(POINTER)
     type fake_##name parameters { return the_##name arguments; }
 CONTROLS(FORWARD)
 
+static int (*the_init)(unsigned);
+int other_init(void) { return the_init(0); }
+
 const char *fake_open(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) return dlerror();
@@ -21,6 +24,7 @@ const char *fake_open(const char *path) {
     *(void **)&the_##name = dlsym(library, "fake_" #name); \
     if (!the_##name) return "fake_" #name " is missing";
     CONTROLS(FIND)
+    *(void **)&the_init = dlsym(library, "cuInit");
     return NULL;
 }
 

@@ -32,6 +32,7 @@ CONTROLS(DECLARE)
 #undef DECLARE
 
 const char *fake_open(const char *path);   /* NULL, or what is wrong */
+int other_init(void);
 int in_child(uint64_t old, char *text, int room);
 void *host(uint64_t address);
 

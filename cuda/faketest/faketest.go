@@ -77,6 +77,14 @@ func Blocks() int64                { return int64(C.fake_blocks()) }  // allocat
 func OpenEvents() int64            { return int64(C.fake_open_events()) }
 func OpenStreams() int64           { return int64(C.fake_open_streams()) }
 
+// Init calls cuInit behind the back of package cuda, as another library would.
+func Init() error {
+	if code := C.other_init(); code != 0 {
+		return fmt.Errorf("cuInit: %d", code)
+	}
+	return nil
+}
+
 // Pump runs work of a stream, or of Any, at most so many pieces.
 func Pump(stream uintptr, most int64) int64 {
 	return int64(C.fake_pump(C.uint64_t(stream), C.int64_t(most)))
