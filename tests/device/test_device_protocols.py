@@ -80,7 +80,8 @@ def test_numpy_is_refused_with_a_remedy() -> None:
     assert not hasattr(f, "__array_interface__") and not hasattr(f, "__array_struct__")
     with pytest.raises((TypeError, BufferError, RuntimeError)):
         np.from_dlpack(f)
-    assert (np.from_dlpack(f, device="cpu") == 0).all()
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+        assert (np.from_dlpack(f, device="cpu") == 0).all()
     assert "('gpu', 0)" in repr(f) and len(f) == 4
 
 
