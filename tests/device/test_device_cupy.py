@@ -105,5 +105,3 @@ def test_cupy_computes_on_our_arrays() -> None:
         a += 1
         with gb.cuda.stream(stream):
             assert gb.Field(a).to(device="cpu")[2, 3, 4] == 60
-
-

@@ -25,7 +25,11 @@ def test_statistics_of_each_pool(pool: dict[str, Any]) -> None:
     b = gb.Field.empty((1000, 100), **pool)
     during = gb.memory.stats(**pool)
     assert during["live_buffers"] == 2 and during["live_bytes"] >= 1_600_000 and during["peak_bytes"] >= during["live_bytes"]
-    assert during["allocations"] - before["allocations"] == 2 == during["hits"] + during["misses"] - before["hits"] - before["misses"]
+    assert (
+        during["allocations"] - before["allocations"]
+        == 2
+        == during["hits"] + during["misses"] - before["hits"] - before["misses"]
+    )
     name = {"gpu": "gpu:0", "pinned": "pinned", "managed": "managed:0"}[pool.get("memory") or "gpu"]
     everything = gb.memory.stats()
     assert everything["kinds"][name]["live_bytes"] == during["live_bytes"]
