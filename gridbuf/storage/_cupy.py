@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.storage._device import Request
 
-_MANAGED = 3  # cudaMemoryTypeManaged
 _DEVICE, _MANAGED_MEMORY = 0, 2  # kinds of gridbuf's memory
 
 
@@ -18,6 +17,19 @@ class _Described:
     def __init__(self, interface: dict[str, Any], keep: Any) -> None:
         self.__array_interface__ = interface
         self.keep = keep
+
+
+class _OnDevice:
+    """Memory that may be managed, described as if it were on a device, for the driver to say what it is."""
+
+    def __init__(self, obj: Any) -> None:
+        found = getattr(obj, "__cuda_array_interface__", None) or obj.__array_interface__
+        self._interface = {**found, "strides": found.get("strides"), "version": 3}
+        self.keep = obj
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self._interface
 
 
 class CupyDevice:
@@ -32,10 +44,11 @@ class CupyDevice:
                 "device='cpu' gives the same layout on the host"
             ) from error
         try:
-            self._count = int(cupy.cuda.runtime.getDeviceCount())
-        except cupy.cuda.runtime.CUDARuntimeError as error:
-            raise RuntimeError(f"device: 'gpu' needs a GPU and its driver, and cupy finds none: {error}") from error
+            self._count = _core.cuda_count()
+        except RuntimeError as error:
+            raise RuntimeError(f"device: 'gpu' needs a GPU and its driver: {error}") from error
         self._cp = cupy
+        self._used: set[int] = set()
 
     def _check(self, device_id: int) -> None:
         if device_id >= self._count:
@@ -44,6 +57,7 @@ class CupyDevice:
     def _over(self, kind: int, request: Request) -> tuple[Any, Any]:
         """A device array over gridbuf's memory, and the object that owns it."""
         self._check(request.device_id)
+        self._used.add(request.device_id)
         owner, address = _core.cuda_block(kind, request.device_id, request.nbytes, request.boundary, request.offset)
         span = max(request.nbytes, 1)
         from gridbuf._cupy import array_over
@@ -58,17 +72,14 @@ class CupyDevice:
         return self._host_view(device), device
 
     def share_managed(self, obj: Any) -> tuple[NDArray[Any], Any]:
-        interface = getattr(obj, "__cuda_array_interface__", None) or obj.__array_interface__
-        attributes = self._cp.cuda.runtime.pointerGetAttributes(interface["data"][0])
-        if attributes.type != _MANAGED:
+        try:
+            field = obj if isinstance(obj, _core.Field) else _core.Field(_OnDevice(obj))
+        except ValueError:  # not CUDA's at all
+            field = None
+        if not isinstance(field, _core.ManagedField):
             raise ValueError("data: managed='cuda' needs CUDA managed memory, and this is not; storage() copies into some")
-        if hasattr(obj, "__cuda_array_interface__"):
-            device = self._cp.asarray(obj)
-        else:
-            described = {**interface, "strides": interface.get("strides"), "version": 3}
-            holder = _Described({}, obj)
-            holder.__cuda_array_interface__ = described  # type: ignore[attr-defined]
-            device = self._cp.asarray(holder)
+        device = field.cupy()
+        self._used.add(self.device_id(device))
         return self._host_view(device), device
 
     def _host_view(self, device: Any) -> NDArray[Any]:
@@ -94,11 +105,11 @@ class CupyDevice:
         return found
 
     def upload(self, host: NDArray[Any], device: Any) -> None:
-        self.synchronize()  # a kernel on another stream than the default may still read the old values
+        _core.cuda_synchronize(self.device_id(device))  # a kernel on another stream may still read the old values
         _core.copyto(device, host)
 
     def download(self, device: Any, host: NDArray[Any]) -> None:
-        self.synchronize()
+        _core.cuda_synchronize(self.device_id(device))
         _core.copyto(host, device)
 
     def reduce(self, ufunc: Any, array: Any, **options: Any) -> None:
@@ -116,7 +127,8 @@ class CupyDevice:
         known[ufunc](array, **given)
 
     def device_id(self, device: Any) -> int:
-        return int(device.device.id)
+        return int(device.data.device_id)
 
     def synchronize(self) -> None:
-        self._cp.cuda.get_current_stream().synchronize()
+        for number in self._used:
+            _core.cuda_synchronize(number)
