@@ -6,6 +6,8 @@
 #include "copying.h"
 
 int gb_device_init(PyObject *module);
+int gb_device_block_init(PyObject *module), gb_device_functions_init(PyObject *module);
+int gb_device_copy_init(PyObject *module), gb_device_stats_init(PyObject *module);
 
 /* Raises what the driver's room reported; returns -1. */
 int gb_cuda_raise(const gb_cuda_error *e);
@@ -31,8 +33,10 @@ extern PyTypeObject *gb_BlockType;
 
 /* The stream on which this thread's work goes (gridbuf.cuda.stream); 0 unless set. */
 gb_cuda_stream gb_current_stream(void);
+gb_cuda_stream gb_set_stream(gb_cuda_stream stream);   /* returns the one before */
 
-/* A block for the plan, on the stream. New reference. */
+/* Blocks; on the stream. New references. */
+PyObject *gb_block_take(const gb_cuda_want *want);
 PyObject *gb_block_for(const gb_plan *plan, gb_cuda_stream stream);
 PyObject *gb_block_new(int kind, int device, int64_t bytes, gb_cuda_stream stream);
 gb_place gb_block_place(const gb_cuda_block *block, int gpu);

@@ -1,7 +1,8 @@
 /* device_block.c: blocks of the driver's pools as Python objects, and arrays and Fields over them. */
 #include "device.h"
-#include "../cuda/exports.h"
 #include "memory.h"
+
+#define LONG ((int64_t)1 << 20)   /* bytes; the driver may take its time with more */
 
 PyTypeObject *gb_BlockType;
 
@@ -19,12 +20,10 @@ static __thread gb_cuda_stream current;
 
 gb_cuda_stream gb_current_stream(void) { return current; }
 
-static PyObject *set_stream(PyObject *self, PyObject *handle) {
-    unsigned long long value = PyLong_AsUnsignedLongLong(handle);
-    if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
+gb_cuda_stream gb_set_stream(gb_cuda_stream stream) {
     gb_cuda_stream before = current;
-    current = value;
-    return PyLong_FromUnsignedLongLong(before);
+    current = stream;
+    return before;
 }
 
 /* ---- the type ---- */
@@ -42,15 +41,14 @@ static PyObject *wrap(gb_cuda_block *block) {
     return (PyObject *)b;
 }
 
-static PyObject *take(const gb_cuda_want *want) {
+PyObject *gb_block_take(const gb_cuda_want *want) {
     gb_cuda_block *block;
     gb_cuda_error e;
     gb_drain();
-    if (gb_cuda_take(want, &block, &e) < 0) {
-        gb_cuda_raise(&e);
-        return NULL;
-    }
-    return wrap(block);
+    int rc;
+    if (want->span > LONG) rc = GB_CUDA_UNLOCKED(&e, gb_cuda_take(want, &block, &e));
+    else if ((rc = gb_cuda_take(want, &block, &e)) < 0) gb_cuda_raise(&e);
+    return rc < 0 ? NULL : wrap(block);
 }
 
 static int kind_of(const gb_plan *plan) {
@@ -60,12 +58,12 @@ static int kind_of(const gb_plan *plan) {
 PyObject *gb_block_for(const gb_plan *plan, gb_cuda_stream stream) {
     gb_cuda_want want = {.kind = kind_of(plan), .device = plan->device_id, .span = plan->want.span, .boundary = plan->want.boundary,
                          .offset = plan->want.offset, .stream = stream, .plan = plan->want.plan};
-    return take(&want);
+    return gb_block_take(&want);
 }
 
 PyObject *gb_block_new(int kind, int device, int64_t bytes, gb_cuda_stream stream) {
     gb_cuda_want want = {.kind = kind, .device = device, .span = bytes, .boundary = 256, .stream = stream};
-    return take(&want);
+    return gb_block_take(&want);
 }
 
 gb_place gb_block_place(const gb_cuda_block *block, int gpu) {
@@ -109,100 +107,41 @@ gb_field *gb_device_field(gb_plan_object *plan, int zero) {
     return f;
 }
 
-/* Pinned memory, and managed memory that was not asked for on a GPU, make NumPy's arrays; the rest cupy's. */
-PyObject *gb_device_array(gb_plan_object *plan, int zero, PyObject *value) {
-    int gpu = plan->plan->device == 2;
-    PyObject *module = gpu ? PyImport_ImportModule("gridbuf._cupy") : NULL;   /* says at once that cupy is missing */
-    gb_field *f = gpu && !module ? NULL : gb_device_field(plan, zero);
-    PyObject *array = NULL;
-    if (f && value && gb_assign((PyObject *)f, value) < 0) Py_CLEAR(f);
-    if (f && gpu) array = gb_cupy_over(f);
-    else if (f && gb_host_may_look(f) == 0)
-        array = gb_array_over(&f->geometry, f->dtype, f->data, 1, f->owner);
+/* cupy frees and uses again by its own current stream, so its arrays are made there, unless gridbuf was told a stream. */
+static int cupy_stream(int device, gb_cuda_stream *stream) {
+    PyObject *module = PyImport_ImportModule("gridbuf._cupy");   /* says at once that cupy is missing */
+    PyObject *number = module && !current ? PyObject_CallMethod(module, "stream_of", "i", device) : NULL;
+    int rc = module && (current || number) ? 0 : -1;
+    *stream = number ? PyLong_AsUnsignedLongLong(number) : current;
     Py_XDECREF(module);
+    Py_XDECREF(number);
+    return rc;
+}
+
+static PyObject *cupy_array(gb_plan_object *plan, int zero, PyObject *value) {
+    gb_cuda_stream stream;
+    if (cupy_stream(plan->plan->device_id, &stream) < 0) return NULL;
+    gb_cuda_stream before = gb_set_stream(stream);
+    gb_field *f = gb_device_field(plan, zero);
+    if (f && value && gb_assign((PyObject *)f, value) < 0) Py_CLEAR(f);
+    PyObject *array = f ? gb_cupy_over(f) : NULL;
+    gb_set_stream(before);
     Py_XDECREF((PyObject *)f);
     return array;
 }
 
-/* ---- the module ---- */
-
-static PyObject *start(PyObject *self, PyObject *none) {
-    gb_cuda_error e;
-    return GB_CUDA_UNLOCKED(&e, gb_cuda_start(&e)) < 0 ? NULL : Py_NewRef(Py_None);
+/* Pinned memory, and managed memory that was not asked for on a GPU, make NumPy's arrays; the rest cupy's. */
+PyObject *gb_device_array(gb_plan_object *plan, int zero, PyObject *value) {
+    if (plan->plan->device == 2) return cupy_array(plan, zero, value);
+    gb_field *f = gb_device_field(plan, zero);
+    PyObject *array = NULL;
+    if (f && value && gb_assign((PyObject *)f, value) < 0) Py_CLEAR(f);
+    if (f && gb_host_may_look(f) == 0) array = gb_array_over(&f->geometry, f->dtype, f->data, 1, f->owner);
+    Py_XDECREF((PyObject *)f);
+    return array;
 }
 
-static PyObject *started(PyObject *self, PyObject *none) { return PyBool_FromLong(gb_cuda_started()); }
-
-static PyObject *devices(PyObject *self, PyObject *none) {
-    gb_cuda_error e;
-    int n = 0;
-    if (GB_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0) return NULL;
-    PyObject *list = PyList_New(0);
-    for (int i = 0; list && i < n; i++) {
-        gb_cuda_device_info d;
-        PyObject *entry = NULL;
-        if (GB_CUDA_UNLOCKED(&e, gb_cuda_info(i, &d, &e)) == 0)
-            entry = Py_BuildValue("{s:i,s:s,s:i,s:(ii),s:N,s:N,s:N,s:N,s:L,s:L}", "number", i, "name", d.name, "driver_version",
-                                  (int)d.driver_version, "compute_capability", (int)d.compute_major, (int)d.compute_minor,
-                                  "memory_pools", PyBool_FromLong(d.memory_pools), "managed_memory", PyBool_FromLong(d.managed_memory),
-                                  "concurrent_managed", PyBool_FromLong(d.concurrent_managed), "integrated",
-                                  PyBool_FromLong(d.integrated), "total_bytes", (long long)d.total_bytes, "free_bytes",
-                                  (long long)d.free_bytes);
-        if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
-        Py_XDECREF(entry);
-    }
-    return list;
-}
-
-static PyObject *get_stream(PyObject *self, PyObject *none) { return PyLong_FromUnsignedLongLong(current); }
-
-static PyObject *count(PyObject *self, PyObject *none) {
-    gb_cuda_error e;
-    int n = 0;
-    return GB_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0 ? NULL : PyLong_FromLong(n);
-}
-
-/* block(kind, device, span, boundary, offset) -> (owner, address) */
-static PyObject *block(PyObject *self, PyObject *args) {
-    gb_cuda_want want = {.stream = current};
-    long long span, boundary, offset;
-    if (!PyArg_ParseTuple(args, "iiLLL", &want.kind, &want.device, &span, &boundary, &offset)) return NULL;
-    want.span = span;
-    want.boundary = boundary;
-    want.offset = offset;
-    PyObject *owner = take(&want);
-    return owner ? Py_BuildValue("(NK)", owner, (unsigned long long)((gb_block_object *)owner)->block->data) : NULL;
-}
-
-/* {name: address} of the functions that other libraries allocate with (cuda/exports.h). */
-static PyObject *exports(PyObject *self, PyObject *none) {
-    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "cupy_malloc", PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc),
-                         "cupy_malloc_managed", PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc_managed), "cupy_malloc_pinned",
-                         PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc_pinned), "cupy_free", PyLong_FromVoidPtr((void *)gb_cuda_cupy_free),
-                         "torch_malloc", PyLong_FromVoidPtr((void *)gb_cuda_torch_malloc), "torch_free",
-                         PyLong_FromVoidPtr((void *)gb_cuda_torch_free), "torch_record_stream",
-                         PyLong_FromVoidPtr((void *)gb_cuda_torch_record_stream));
-}
-
-static PyObject *synchronize(PyObject *self, PyObject *number) {
-    gb_cuda_error e;
-    int64_t device;
-    if (gb_int64(number, "device", "an int", &device) < 0) return NULL;
-    return GB_CUDA_UNLOCKED(&e, gb_cuda_synchronize((int)device, &e)) < 0 ? NULL : Py_NewRef(Py_None);
-}
-
-static PyMethodDef functions[] = {
-    {"cuda_start", start, METH_NOARGS, NULL},
-    {"cuda_started", started, METH_NOARGS, NULL},
-    {"cuda_devices", devices, METH_NOARGS, NULL},
-    {"cuda_synchronize", synchronize, METH_O, NULL},
-    {"cuda_count", count, METH_NOARGS, NULL},
-    {"cuda_exports", exports, METH_NOARGS, NULL},
-    {"cuda_block", block, METH_VARARGS, NULL},
-    {"cuda_set_stream", set_stream, METH_O, NULL},
-    {"cuda_get_stream", get_stream, METH_NOARGS, NULL},
-    {NULL},
-};
+/* ---- the type, to Python ---- */
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},
@@ -217,9 +156,8 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-int gb_device_block_init(PyObject *module);
 int gb_device_block_init(PyObject *module) {
     gb_BlockType = (PyTypeObject *)PyType_FromSpec(&spec);
-    if (!gb_BlockType || PyModule_AddFunctions(module, functions) < 0) return -1;
+    if (!gb_BlockType) return -1;
     return PyModule_AddObjectRef(module, "_DeviceBlock", (PyObject *)gb_BlockType);
 }

@@ -133,7 +133,12 @@ static int between(gb_transit *t, const sides *s) {
     int converts = far->type != near->type || far->itemsize != near->itemsize, staged = converts || !l.pinned;
     if (staged && host_settle(host) < 0) return -1;
     if (p.size == 0 || converts || gb_pair_calls(&p, l.device_item) <= GB_DIRECT_CALLS) return gb_leg_run(t, &l);
-    return by_kernel(t, &l, s, near_strides, far_strides);
+    if (by_kernel(t, &l, s, near_strides, far_strides) == 0) return 0;
+    if (!PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
+    PyErr_Clear();   /* no room on the GPU for a temporary: the host lays out */
+    l.pair = &p;
+    l.device_data = (uintptr_t)gpu->data;
+    return host_settle(host) < 0 ? -1 : gb_leg_run(t, &l);
 }
 
 /* ---- one copy ---- */
@@ -305,5 +310,4 @@ static PyMethodDef functions[] = {
     {NULL},
 };
 
-int gb_device_copy_init(PyObject *module);
 int gb_device_copy_init(PyObject *module) { return gb_transit_init(module) < 0 ? -1 : PyModule_AddFunctions(module, functions); }

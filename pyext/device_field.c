@@ -76,8 +76,24 @@ static PyObject *get_interface(PyObject *self, void *_) {
 
 /* ---- cupy ---- */
 
+/* cupy does not ask: what is pending of ours, its current stream waits for. */
+static int settle_for_cupy(gb_field *f) {
+    gb_cuda_stream stream;
+    gb_cuda_error e;
+    gb_cuda_block *block = gb_field_block(f);
+    int pending = block ? gb_cuda_pending(block, &stream, &e) : 0;
+    if (pending <= 0) return pending < 0 ? gb_cuda_raise(&e) : 0;
+    PyObject *module = PyImport_ImportModule("gridbuf._cupy");
+    PyObject *number = module ? PyObject_CallMethod(module, "stream_of", "i", (int)f->place.device) : NULL;
+    int rc = number ? gb_cuda_settle(block, PyLong_AsUnsignedLongLong(number), &e) : -2;
+    Py_XDECREF(module);
+    Py_XDECREF(number);
+    return rc == -1 ? gb_cuda_raise(&e) : rc == -2 ? -1 : 0;
+}
+
 PyObject *gb_cupy_over(gb_field *f) {
     static PyObject *function;
+    if (settle_for_cupy(f) < 0) return NULL;
     if (f->cupy) return Py_NewRef(f->cupy);
     if (!function) {
         PyObject *module = PyImport_ImportModule("gridbuf._cupy");
@@ -152,14 +168,10 @@ static PyType_Spec specs[] = {
     {.name = "gridbuf.ManagedField", .basicsize = sizeof(gb_field), .flags = Py_TPFLAGS_DEFAULT, .slots = managed_slots},
 };
 
-int gb_device_block_init(PyObject *module);
-int gb_device_copy_init(PyObject *module);
-int gb_device_stats_init(PyObject *module);
-
 int gb_device_init(PyObject *module) {
     gb_DeviceFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[0], (PyObject *)gb_FieldType);
     gb_ManagedFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[1], (PyObject *)gb_FieldType);
-    if (!gb_DeviceFieldType || !gb_ManagedFieldType || gb_device_block_init(module) < 0 || gb_device_copy_init(module) < 0 ||
+    if (!gb_DeviceFieldType || !gb_ManagedFieldType || gb_device_block_init(module) < 0 || gb_device_functions_init(module) < 0 || gb_device_copy_init(module) < 0 ||
         gb_device_stats_init(module) < 0)
         return -1;
     return PyModule_AddObjectRef(module, "DeviceField", (PyObject *)gb_DeviceFieldType) < 0 ||

@@ -76,5 +76,4 @@ static PyMethodDef functions[] = {
     {NULL},
 };
 
-int gb_device_stats_init(PyObject *module);
 int gb_device_stats_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }

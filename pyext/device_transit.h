@@ -4,7 +4,7 @@
 
 #include "device_route.h"
 
-#define GB_HELD 8
+#define GB_HELD 12
 #define GB_DIRECT_CALLS 32   /* so many moves of the driver are worth their calls; then a kernel or the host lays out */
 
 typedef struct gb_transit {

@@ -305,3 +305,17 @@ def test_ctrl_c_while_waiting(fake: Fake) -> None:
         fake.hold(False)
     gb.copyto(f, host)
     assert (values_of(f) == 1).all()
+
+
+def test_without_room_for_a_temporary_the_host_lays_out() -> None:
+    values = np.random.default_rng(3).random((100, 60, 50))
+    f = gb.Field.empty(values.shape, device="gpu", backend="gt:gpu")
+    gb.memory.set_limit(gb.memory.stats(device="gpu")["live_bytes"], device="gpu")
+    try:
+        for host in (values, gb.from_array(values, memory="pinned")):
+            gb.copyto(f, host)
+            back = np.zeros_like(values)
+            gb.copyto(back, f)
+            assert np.array_equal(back, values)
+    finally:
+        gb.memory.set_limit(None, device="gpu")
