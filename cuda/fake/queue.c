@@ -125,6 +125,15 @@ EXPORT int64_t fake_queued(void) {
     return n;
 }
 
+/* A stream of another library's in the primary context of GPU 0: it waits for nobody. */
+EXPORT uint64_t fake_foreign_stream(void) {
+    static fake_stream *foreign;
+    fake_lock();
+    if (!foreign) foreign = new_stream(fake_primary(0), 0, 0);
+    fake_unlock();
+    return (uint64_t)(uintptr_t)foreign;
+}
+
 static int pumping, microseconds;
 static pthread_t pump;
 static void *pump_on(void *unused) {
