@@ -2,8 +2,10 @@ package cuda_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -177,4 +179,20 @@ func TestCopyRows(t *testing.T) {
 	assert.Equal(t, faketest.Look(device.Address(), 4096)[6*64:][:50], faketest.Host(host.Address(), 4096)[300:350])
 	host.Release()
 	device.Release()
+}
+
+// kernels.py was run after the last change of kernels.h, and what the driver gets is its result.
+func TestKernelsAreUpToDate(t *testing.T) {
+	clean(t)
+	b := take(t, cuda.DeviceMemory, 4096, 0)
+	defer b.Release()
+	require.NoError(t, cuda.Fill(cuda.View{b.Address(), []int64{64}}, []int64{8}, []byte("x"), 0, 0))
+	text, err := os.ReadFile("kernels.ptx")
+	require.NoError(t, err)
+	assert.True(t, string(text) == faketest.Module())
+	source, err := os.ReadFile("kernels.h")
+	require.NoError(t, err)
+	packed, err := os.ReadFile("kernels_ptx.h")
+	require.NoError(t, err)
+	assert.Contains(t, string(packed[:200]), fmt.Sprintf("kernels.h was %x", sha256.Sum256(source)))
 }

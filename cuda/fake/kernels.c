@@ -42,12 +42,15 @@ EXPORT int64_t fake_launched(const char *name) {
 
 struct CUmod_st { fake_context *context; char *text; };
 
+static char *last_text;
+EXPORT const char *fake_module(void) { return last_text; }   /* the PTX that was loaded last */
+
 EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image) {
     BEGIN(cuModuleLoadData)
     NEED_CONTEXT(context)
     if (strncmp(image, ".version", 8) != 0) END(218);   /* CUDA_ERROR_INVALID_PTX */
     *module = malloc(sizeof **module);
-    **module = (struct CUmod_st){context, strdup(image)};
+    **module = (struct CUmod_st){context, last_text = strdup(image)};
     END(CUDA_SUCCESS);
 }
 

@@ -24,6 +24,7 @@
     X(int64_t, balance, (void), ()) \
     X(uint64_t, foreign_stream, (void), ()) \
     X(int64_t, launched, (const char *name), (name)) \
+    X(const char *, module, (void), ()) \
     X(int64_t, blocks, (void), ()) \
     X(int64_t, open_events, (void), ()) \
     X(int64_t, open_streams, (void), ()) \

@@ -88,6 +88,9 @@ func Init() error {
 // ForeignStream is a stream that package cuda did not make; Reset does not end it.
 func ForeignStream() uintptr { return uintptr(C.fake_foreign_stream()) }
 
+// Module is the text that was loaded last.
+func Module() string { return C.GoString(C.fake_module()) }
+
 // Launched is how often a kernel was launched.
 func Launched(kernel string) int64 {
 	return withName(kernel, func(c *C.char) int64 { return int64(C.fake_launched(c)) })
