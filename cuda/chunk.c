@@ -21,15 +21,25 @@ static int out_of_memory(gb_cu_pool *pool, int64_t bytes, gb_cuda_error *e) {
     return -1;
 }
 
+/* Managed memory beyond what the GPU has free would be moved to and fro with every use. */
+static int ask(gb_cu_pool *pool, gb_cu_device *d, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e) {
+    size_t vacant = 0, total = 0;
+    if (pool->kind == GB_CUDA_MANAGED) {
+        if (GB_CU(e, cuMemGetInfo_v2, &vacant, &total)) return -1;
+        if ((uint64_t)bytes > vacant) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "Managed memory is not taken beyond what the GPU has free");
+    }
+    return gb_cu_get_raw(d, pool->kind, bytes, ordered, stream, raw, e);
+}
+
 static int get_raw(gb_cu_pool *pool, gb_cu_device *d, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e) {
     gb_cuda_error own = {0};
     if (!e) e = &own;
-    if (gb_cu_get_raw(d, pool->kind, bytes, ordered, stream, raw, e) == 0) return 0;
+    if (ask(pool, d, bytes, ordered, stream, raw, e) == 0) return 0;
     if (e->status != GB_CUDA_NO_MEMORY) return -1;
     for (int kind = 0; kind < GB_CUDA_KINDS; kind++)
         if ((kind == GB_CUDA_PINNED) == (pool->kind == GB_CUDA_PINNED)) gb_cuda_trim(kind, pool->device, 0);
     gb_cu_wait_device(pool->device, NULL);   /* stream-ordered frees take effect */
-    if (gb_cu_get_raw(d, pool->kind, bytes, ordered, stream, raw, e) == 0) return 0;
+    if (ask(pool, d, bytes, ordered, stream, raw, e) == 0) return 0;
     return e->status == GB_CUDA_NO_MEMORY ? out_of_memory(pool, bytes, e) : -1;
 }
 
@@ -78,7 +88,6 @@ gb_cu_chunk *gb_cu_new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_c
     }
     pool->held_bytes += c->bytes;
     pool->asked_bytes -= size;
-    pool->stats.live_bytes += size;
     pool->stats.misses++;
     gb_cu_cache_push(pool, c);
     for (int i = count - 1; i >= 0; i--) gb_cu_bin_push(pool, &c->records[i]);

@@ -121,11 +121,18 @@ void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r) {
         r->pending = event->next;
         gb_cuda_forget(event);
     }
+    gb_cuda_stats *s = &pool->stats;
+    s->allocations++;
+    s->live_buffers++;
+    s->live_bytes += r->size;
+    if (s->live_bytes > s->peak_bytes) s->peak_bytes = s->live_bytes;
 }
 
 static void put_back(gb_cu_pool *pool, gb_cu_record *r) {
     gb_cu_bin_push(pool, r);
     if (--r->chunk->used == 0) gb_cu_cache_push(pool, r->chunk);
+    pool->stats.live_buffers--;
+    pool->stats.live_bytes -= r->size;
 }
 
 /* ---- take and release ---- */
@@ -138,7 +145,7 @@ static int over_limit(gb_cu_pool *pool, int64_t size, int64_t live, int64_t limi
 
 static void undo(gb_cu_pool *pool, gb_cu_record *r, int64_t size) {
     pthread_mutex_lock(&pool->lock);
-    if (r) pool->stats.live_bytes -= size, put_back(pool, r);
+    if (r) pool->stats.allocations--, put_back(pool, r);
     else pool->asked_bytes -= size;
     pthread_mutex_unlock(&pool->lock);
 }
@@ -161,7 +168,7 @@ int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, 
         return over_limit(pool, size, live, limit, e);
     }
     gb_cu_record *r = find(pool, size, key);
-    if (r) pool->stats.live_bytes += size, gb_cu_use(pool, r);
+    if (r) gb_cu_use(pool, r);
     else pool->asked_bytes += size;
     pthread_mutex_unlock(&pool->lock);
     if (!r) {
@@ -181,17 +188,12 @@ int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, 
     r->plan = want->plan;
     r->born = gb_seconds();
     r->shares = 1;
+    r->live = GB_LIVE;
     if ((__builtin_expect(gb_debugging, 0) && gb_cu_debug_taken(r, e)) ||
         (gb_cu_live_add(r) && gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the table of blocks"))) {
         undo(pool, r, size);
         return -1;
     }
-    pthread_mutex_lock(&pool->lock);
-    r->live = GB_LIVE;
-    pool->stats.allocations++;
-    pool->stats.live_buffers++;
-    if (pool->stats.live_bytes > pool->stats.peak_bytes) pool->stats.peak_bytes = pool->stats.live_bytes;
-    pthread_mutex_unlock(&pool->lock);
     *block = &r->block;
     return 0;
 }
@@ -210,8 +212,6 @@ void gb_cuda_release(gb_cuda_block *block) {
     pthread_mutex_lock(&pool->lock);
     r->live = GB_FREED;
     r->epoch = gb_cu_now_epoch(pool->device);
-    pool->stats.live_buffers--;
-    pool->stats.live_bytes -= r->size;
     put_back(pool, r);
     int64_t bound = pool->stats.cache_bound;
     int full = pool->idle_bytes > bound;

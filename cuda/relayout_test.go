@@ -175,6 +175,13 @@ func TestCopyRows(t *testing.T) {
 	for row := range 7 {
 		assert.Equal(t, faketest.Host(host.Address(), 4096)[row*100:][:50], faketest.Look(device.Address(), 4096)[row*64:][:50])
 	}
+	far := take(t, cuda.DeviceMemory, 3<<30+100, 0) // further apart than the driver's own copies of rows reach
+	require.NoError(t, cuda.CopyRows(cuda.Upload, far.Address(), 3<<30, host.Address(), 100, 50, 2, 0, 0))
+	assert.Equal(t, faketest.Host(host.Address(), 150)[100:], faketest.Look(far.Address()+3<<30, 50))
+	require.NoError(t, cuda.CopyRows(cuda.Within, device.Address(), 50, far.Address(), 3<<30, 50, 2, 0, 0))
+	assert.Equal(t, faketest.Host(host.Address(), 150)[100:], faketest.Look(device.Address()+50, 50))
+	far.Release()
+	require.NoError(t, cuda.CopyRows(cuda.Upload, device.Address(), 64, host.Address(), 100, 50, 7, 0, 0))
 	require.NoError(t, cuda.CopyRows(cuda.Download, host.Address(), 50, device.Address(), 64, 50, 7, 0, 0))
 	assert.Equal(t, faketest.Look(device.Address(), 4096)[6*64:][:50], faketest.Host(host.Address(), 4096)[300:350])
 	host.Release()
