@@ -122,6 +122,31 @@ func TestRowsMoveInWideWords(t *testing.T) {
 	b.Release()
 }
 
+// Words are no wider than what every stride and address of both sides allows.
+func TestWordsFitBothSides(t *testing.T) {
+	clean(t)
+	a, b := take(t, cuda.DeviceMemory, 4096, 0), take(t, cuda.DeviceMemory, 4096, 0)
+	for i := range 4096 {
+		faketest.Look(a.Address(), 4096)[i] = byte(i * 7 / 3)
+	}
+	for _, far := range []int64{66, 68, 72, 80} {
+		for _, shift := range []uintptr{0, 2, 4, 8} {
+			for _, swap := range []bool{false, true} {
+				from, to := cuda.View{a.Address() + shift, []int64{far, 2}}, cuda.View{b.Address(), []int64{64, 2}}
+				if swap {
+					from.Strides, to.Strides = to.Strides, from.Strides
+				}
+				require.NoError(t, cuda.Relayout(to, from, []int64{20, 32}, 2, 0, 0))
+				for _, row := range []int64{0, 7, 19} {
+					assert.Equal(t, faketest.Look(uintptr(at(from, []int64{row, 0})), 64), faketest.Look(uintptr(at(to, []int64{row, 0})), 64))
+				}
+			}
+		}
+	}
+	a.Release()
+	b.Release()
+}
+
 func TestFillOfAnyStrides(t *testing.T) {
 	clean(t)
 	r := rand.New(rand.NewPCG(3, 4))

@@ -116,6 +116,18 @@ func TestLegacyStreamIsReusedByItselfAndPerThreadStreamIsNot(t *testing.T) {
 
 func TestDroppedStreamLeavesItsBlocks(t *testing.T) {
 	clean(t)
+	dropStream(t)
+}
+
+func TestDroppedStreamWithAnOlderDriver(t *testing.T) {
+	if inChildWith(t, "-DcuCtxRecordEvent=absent") {
+		clean(t)
+		dropStream(t)
+	}
+}
+
+func dropStream(t *testing.T) {
+	t.Helper()
 	s, err := cuda.NewStream(0)
 	require.NoError(t, err)
 	faketest.Hold(1)
