@@ -3,21 +3,23 @@
 #include "pool.h"
 
 #include "../alloc/map.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 static int out_of_memory(gb_cu_pool *pool, int64_t bytes, gb_cuda_error *e) {
     static const char *const names[] = {"GPU", "pinned", "managed"};
     gb_cuda_stats s;
-    size_t free_bytes = 0, total = 0;
-    char asked[32], live[32], cached[32], vacant[32], all[32];
-    gb_cuda_error driver = e ? *e : (gb_cuda_error){0};
+    size_t vacant = 0, total = 0;
+    char room[5][32], rest[160] = "";
     gb_cuda_get_stats(pool->kind, pool->device, &s);
-    gb_cu.cuMemGetInfo_v2(&free_bytes, &total);
-    gb_cu_fail(e, GB_CUDA_NO_MEMORY, "out of %s memory: %s were asked for on GPU %d; %lld gridbuf buffers hold %s, %s are cached, "
-               "and %s of the GPU's %s are free. %.200s", names[pool->kind], gb_cu_size(asked, bytes), pool->device,
-               (long long)s.live_buffers, gb_cu_size(live, s.live_bytes), gb_cu_size(cached, s.cached_bytes),
-               gb_cu_size(vacant, (int64_t)free_bytes), gb_cu_size(all, (int64_t)total), driver.text);
-    if (e) e->code = CUDA_ERROR_OUT_OF_MEMORY;
+    if (pool->kind != GB_CUDA_PINNED && gb_cu.cuMemGetInfo_v2(&vacant, &total) == CUDA_SUCCESS)
+        snprintf(rest, sizeof rest, ", and %s of the %s of GPU %d are free", gb_cu_size(room[3], (int64_t)vacant),
+                 gb_cu_size(room[4], (int64_t)total), pool->device);
+    gb_cuda_error driver = *e;
+    gb_cu_fail(e, GB_CUDA_NO_MEMORY, "out of %s memory: %s were asked for; %lld gridbuf buffers hold %s, %s are cached%s. %.200s",
+               names[pool->kind], gb_cu_size(room[0], bytes), (long long)s.live_buffers, gb_cu_size(room[1], s.live_bytes),
+               gb_cu_size(room[2], s.cached_bytes), rest, driver.text);
+    e->code = CUDA_ERROR_OUT_OF_MEMORY;
     return -1;
 }
 
@@ -34,6 +36,10 @@ static int ask(gb_cu_pool *pool, gb_cu_device *d, int64_t bytes, int ordered, gb
 static int get_raw(gb_cu_pool *pool, gb_cu_device *d, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e) {
     gb_cuda_error own = {0};
     if (!e) e = &own;
+    if (bytes > (pool->kind == GB_CUDA_PINNED ? gb_physical_memory() : d->total_bytes)) {   /* no reason to empty the cache */
+        gb_cu_fail(e, GB_CUDA_NO_MEMORY, "There is not that much in the machine");
+        return out_of_memory(pool, bytes, e);
+    }
     if (ask(pool, d, bytes, ordered, stream, raw, e) == 0) return 0;
     if (e->status != GB_CUDA_NO_MEMORY) return -1;
     for (int kind = 0; kind < GB_CUDA_KINDS; kind++)

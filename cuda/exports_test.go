@@ -91,7 +91,7 @@ func TestManagedMemoryStaysWithinWhatIsFree(t *testing.T) {
 	a := take(t, cuda.DeviceMemory, 8<<20, 0)
 	_, err := cuda.Take(cuda.Want{Kind: cuda.Managed, Span: 4 << 20})
 	require.ErrorIs(t, err, cuda.ErrNoMemory)
-	assert.ErrorContains(t, err, "out of managed memory: 4.0 MiB were asked for on GPU 0")
+	assert.ErrorContains(t, err, "out of managed memory: 4.0 MiB were asked for; 0 gridbuf buffers hold 0 B")
 	assert.Zero(t, faketest.Count("cuMemAllocManaged"))
 	a.Release()
 	take(t, cuda.Managed, 4<<20, 0).Release() // the device pool's cache went for it
