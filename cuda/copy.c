@@ -1,8 +1,6 @@
 /* copy.c: bytes from here to there, on a stream. */
 #include "driver.h"
 
-#include <string.h>
-
 #define ON(stream) ((CUstream)(uintptr_t)(stream))
 
 static int check(int direction, int64_t bytes, gb_cuda_error *e) {
@@ -31,13 +29,22 @@ int gb_cuda_copy_rows(int direction, uint64_t dst, int64_t dst_pitch, uint64_t s
     if (width == 0 || rows == 0) return 0;
     if (rows == 1 || (dst_pitch == width && src_pitch == width))
         return gb_cuda_copy(direction, dst, src, width * rows, device, stream, e);
+    if (direction == GB_CUDA_WITHIN) {   /* there cuMemcpy2D wants pitches of its own choice */
+        gb_cuda_view to = {dst, {dst_pitch, 1}}, from = {src, {src_pitch, 1}};
+        return gb_cuda_relayout(&to, &from, (int64_t[]){rows, width}, 2, 1, device, stream, e);
+    }
     if (!gb_cu_enter(device, e)) return -1;
-    CUDA_MEMCPY2D c = {.srcPitch = (size_t)src_pitch, .dstPitch = (size_t)dst_pitch, .WidthInBytes = (size_t)width, .Height = (size_t)rows};
-    c.srcMemoryType = direction == GB_CUDA_UPLOAD ? MEMORY_HOST : MEMORY_DEVICE;
-    c.dstMemoryType = direction == GB_CUDA_DOWNLOAD ? MEMORY_HOST : MEMORY_DEVICE;
-    if (direction == GB_CUDA_UPLOAD) c.srcHost = (const void *)(uintptr_t)src; else c.srcDevice = src;
-    if (direction == GB_CUDA_DOWNLOAD) c.dstHost = (void *)(uintptr_t)dst; else c.dstDevice = dst;
-    int bad = GB_CU(e, cuMemcpy2DAsync_v2, &c, ON(stream));
+    int up = direction == GB_CUDA_UPLOAD, bad = 0;
+    int64_t most = dst_pitch > INT32_MAX || src_pitch > INT32_MAX ? 1 : rows;   /* the driver's limit: a row at a time then */
+    for (int64_t row = 0; row < rows && !bad; row += most) {
+        uint64_t to = dst + (uint64_t)(row * dst_pitch), from = src + (uint64_t)(row * src_pitch);
+        size_t apart = (size_t)(most == 1 ? width : dst_pitch), source_apart = (size_t)(most == 1 ? width : src_pitch);
+        CUDA_MEMCPY2D c = {.srcMemoryType = up ? MEMORY_HOST : MEMORY_DEVICE, .dstMemoryType = up ? MEMORY_DEVICE : MEMORY_HOST,
+                           .srcHost = up ? (const void *)(uintptr_t)from : NULL, .srcDevice = up ? 0 : from, .srcPitch = source_apart,
+                           .dstHost = up ? NULL : (void *)(uintptr_t)to, .dstDevice = up ? to : 0, .dstPitch = apart,
+                           .WidthInBytes = (size_t)width, .Height = (size_t)most};
+        bad = GB_CU(e, cuMemcpy2DAsync_v2, &c, ON(stream));
+    }
     gb_cu_leave();
     return bad;
 }

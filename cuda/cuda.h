@@ -137,6 +137,7 @@ void gb_cuda_drop_stream(int device, gb_cuda_stream stream);
 /* Our own asynchronous work on a block. While it is pending the block is exported with its
  * stream, and is not handed out again on another stream. */
 int gb_cuda_mark(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e);
+int gb_cuda_mark_on(gb_cuda_block *block, int device, gb_cuda_stream stream, gb_cuda_error *e);   /* another GPU's stream: pinned memory */
 int gb_cuda_pending(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error *e);   /* 1 with the stream, 0, -1 */
 int gb_cuda_settle(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e);     /* the stream waits for what is pending */
 

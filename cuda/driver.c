@@ -54,11 +54,8 @@ static int start(gb_cuda_error *e) {
     if (!library)
         return gb_cu_fail(e, GB_CUDA_NO_DRIVER, "there is no CUDA driver on this machine: %s; device memory needs an NVIDIA GPU and its driver",
                           dlerror());
-    if (resolve(library, path, e) || initialise(e)) {
-        dlclose(library);
-        return -1;
-    }
-    return gb_cu_watch_fork();   /* the library stays open */
+    /* It stays open, come what may: a driver that has begun to initialise is not unloaded. */
+    return resolve(library, path, e) || initialise(e) ? -1 : gb_cu_watch_fork();
 }
 
 int gb_cuda_start(gb_cuda_error *e) {

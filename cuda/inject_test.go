@@ -136,8 +136,8 @@ func TestCacheGoesBeforeMemoryRunsOut(t *testing.T) {
 
 	_, err := cuda.Take(cuda.Want{Span: 3 << 20})
 	require.ErrorIs(t, err, cuda.ErrNoMemory)
-	assert.EqualError(t, err, "out of GPU memory: 3.0 MiB were asked for on GPU 0; 1 gridbuf buffers hold 9.0 MiB, 0 B are cached, "+
-		"and 1.0 MiB of the GPU's 10.0 MiB are free. CUDA_ERROR_OUT_OF_MEMORY (2) from cuMemAllocAsync: out of memory")
+	assert.EqualError(t, err, "out of GPU memory: 3.0 MiB were asked for; 1 gridbuf buffers hold 9.0 MiB, 0 B are cached, "+
+		"and 1.0 MiB of the 10.0 MiB of GPU 0 are free. CUDA_ERROR_OUT_OF_MEMORY (2) from cuMemAllocAsync: out of memory")
 	var e *cuda.Error
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, 2, e.Code)

@@ -10,11 +10,17 @@
 #define GB_TILE 32
 #define GB_TILE_ROWS 8
 
+#ifdef __CUDACC__
+#define GB_ALIGNED __align__(16)
+#else
+#define GB_ALIGNED __attribute__((aligned(16)))
+#endif
+
 typedef unsigned long long gb_word;
 
 typedef struct gb_kernel_job {
     gb_word dst, src;            /* element 0 */
-    gb_word value[2];            /* of a fill */
+    GB_ALIGNED gb_word value[2]; /* of a fill */
     long long count;             /* elements; of a transposition: tiles */
     long long shape[GB_KERNEL_AXES], dst_strides[GB_KERNEL_AXES], src_strides[GB_KERNEL_AXES];
     int ndim, padding;

@@ -71,6 +71,12 @@ func (b *Block) Mark(s Stream) error {
 	return check(C.gb_cuda_mark(b.c, C.gb_cuda_stream(s), &e), &e)
 }
 
+// MarkOn is Mark for a stream of another GPU; pinned memory is for all of them.
+func (b *Block) MarkOn(device int, s Stream) error {
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_mark_on(b.c, C.int(device), C.gb_cuda_stream(s), &e), &e)
+}
+
 // Pending gives the stream whose marked work is not done, if there is any.
 func (b *Block) Pending() (Stream, bool, error) {
 	var e C.gb_cuda_error

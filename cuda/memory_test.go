@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gridbuf/alloc"
 	"gridbuf/cuda"
 	"gridbuf/cuda/faketest"
 )
@@ -56,6 +57,26 @@ func TestZeroSizeBlocksAreDistinct(t *testing.T) {
 	a.Release()
 	b.Release()
 	assert.Nil(t, cuda.Find(a.Address()))
+}
+
+func TestNumbersAreSharedWithTheHost(t *testing.T) {
+	clean(t)
+	number, err := alloc.PresetNumber("C")
+	require.NoError(t, err)
+	preset, err := alloc.PresetByNumber(number)
+	require.NoError(t, err)
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: 8, Preset: preset})
+	require.NoError(t, err)
+	seen := map[uint64]bool{}
+	for range 20 {
+		host, err := alloc.New(plan)
+		require.NoError(t, err)
+		device := take(t, cuda.DeviceMemory, 8, 0)
+		assert.False(t, seen[host.ID()] || seen[device.ID()] || host.ID() == device.ID())
+		seen[host.ID()], seen[device.ID()] = true, true
+		host.Free()
+		device.Release()
+	}
 }
 
 func TestImpossibleRequests(t *testing.T) {

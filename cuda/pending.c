@@ -12,7 +12,7 @@ static void unlock_record(gb_cu_record *r) { pthread_mutex_unlock(&r->chunk->poo
 /* One event for each stream is enough: the newest. */
 static void push(gb_cu_record *r, gb_cuda_event *event) {
     for (gb_cuda_event **link = &r->pending; *link; link = &(*link)->next)
-        if ((*link)->key == event->key) {
+        if ((*link)->key == event->key && (*link)->device == event->device) {
             gb_cuda_event *older = *link;
             *link = older->next;
             gb_cuda_forget(older);
@@ -22,9 +22,9 @@ static void push(gb_cu_record *r, gb_cuda_event *event) {
     r->pending = event;
 }
 
-int gb_cuda_mark(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e) {
-    if (!gb_cu_enter(block->device, e)) return -1;
-    gb_cuda_event *event = gb_cu_record_event(block->device, stream, e);
+int gb_cuda_mark_on(gb_cuda_block *block, int device, gb_cuda_stream stream, gb_cuda_error *e) {
+    if (!gb_cu_enter(device, e)) return -1;
+    gb_cuda_event *event = gb_cu_record_event(device, stream, e);
     if (event) {
         gb_cu_record *r = lock_record(block);
         push(r, event);
@@ -34,18 +34,22 @@ int gb_cuda_mark(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e) 
     return event ? 0 : -1;
 }
 
+int gb_cuda_mark(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e) { return gb_cuda_mark_on(block, block->device, stream, e); }
+
 static int wait_for_all(gb_cu_record *r, gb_cuda_stream stream, gb_cuda_error *e) {
     gb_cu_key key = gb_cu_key_of(stream);
     for (gb_cuda_event *event = r->pending; event; event = event->next)
-        if (event->key != key && GB_CU(e, cuStreamWaitEvent, (CUstream)(uintptr_t)stream, event->handle, 0)) return -1;
+        if ((event->key != key || event->device != r->block.device) &&
+            GB_CU(e, cuStreamWaitEvent, (CUstream)(uintptr_t)stream, event->handle, 0)) return -1;
     return 0;
 }
 
 /* With work on several streams the newest one is made to wait for the others, so that one
  * stream says it all. */
 static int join(gb_cu_record *r, gb_cuda_stream *stream, gb_cuda_error *e) {
-    *stream = r->pending->stream;
-    if (!r->pending->next) return 1;
+    int elsewhere = r->pending->device != r->block.device;   /* then the default stream here stands for all */
+    *stream = elsewhere ? 1 : r->pending->stream;
+    if (!r->pending->next && !elsewhere) return 1;
     if (wait_for_all(r, *stream, e)) return -1;
     gb_cuda_event *event = gb_cu_record_event(r->block.device, *stream, e);
     if (!event) return -1;

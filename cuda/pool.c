@@ -114,102 +114,25 @@ static gb_cu_record *find(gb_cu_pool *pool, int64_t size, gb_cu_key key) {
     return found;
 }
 
-static void use(gb_cu_pool *pool, gb_cu_record *r) {
+void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r) {
     gb_cu_bin_remove(pool, r);
     if (r->chunk->used++ == 0) gb_cu_cache_remove(pool, r->chunk);
     for (gb_cuda_event *event; (event = r->pending);) {   /* on the same stream: nothing to wait for */
         r->pending = event->next;
         gb_cuda_forget(event);
     }
+    gb_cuda_stats *s = &pool->stats;
+    s->allocations++;
+    s->live_buffers++;
+    s->live_bytes += r->size;
+    if (s->live_bytes > s->peak_bytes) s->peak_bytes = s->live_bytes;
 }
 
 static void put_back(gb_cu_pool *pool, gb_cu_record *r) {
     gb_cu_bin_push(pool, r);
     if (--r->chunk->used == 0) gb_cu_cache_push(pool, r->chunk);
-}
-
-/* ---- new chunks ---- */
-
-static int out_of_memory(gb_cu_pool *pool, int64_t bytes, gb_cuda_error *e) {
-    static const char *const names[] = {"GPU", "pinned", "managed"};
-    gb_cuda_stats s;
-    size_t free_bytes = 0, total = 0;
-    char asked[32], live[32], cached[32], vacant[32], all[32];
-    gb_cuda_error driver = e ? *e : (gb_cuda_error){0};
-    gb_cuda_get_stats(pool->kind, pool->device, &s);
-    gb_cu.cuMemGetInfo_v2(&free_bytes, &total);
-    gb_cu_fail(e, GB_CUDA_NO_MEMORY, "out of %s memory: %s were asked for on GPU %d; %lld gridbuf buffers hold %s, %s are cached, "
-               "and %s of the GPU's %s are free. %.200s", names[pool->kind], gb_cu_size(asked, bytes), pool->device,
-               (long long)s.live_buffers, gb_cu_size(live, s.live_bytes), gb_cu_size(cached, s.cached_bytes),
-               gb_cu_size(vacant, (int64_t)free_bytes), gb_cu_size(all, (int64_t)total), driver.text);
-    if (e) e->code = CUDA_ERROR_OUT_OF_MEMORY;
-    return -1;
-}
-
-static int get_raw(gb_cu_pool *pool, gb_cu_device *d, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e) {
-    gb_cuda_error own = {0};
-    if (!e) e = &own;
-    if (gb_cu_get_raw(d, pool->kind, bytes, ordered, stream, raw, e) == 0) return 0;
-    if (e->status != GB_CUDA_NO_MEMORY) return -1;
-    for (int kind = 0; kind < GB_CUDA_KINDS; kind++)
-        if ((kind == GB_CUDA_PINNED) == (pool->kind == GB_CUDA_PINNED)) gb_cuda_trim(kind, pool->device, 0);
-    gb_cu_wait_device(pool->device, NULL);   /* stream-ordered frees take effect */
-    if (gb_cu_get_raw(d, pool->kind, bytes, ordered, stream, raw, e) == 0) return 0;
-    return e->status == GB_CUDA_NO_MEMORY ? out_of_memory(pool, bytes, e) : -1;
-}
-
-static int32_t blocks_in_chunk(int64_t size) {
-    if (size > GB_CU_SMALL_MAX) return 1;
-    return size * 32 < GB_CU_SMALL_MAX ? (int32_t)(GB_CU_SMALL_MAX / size) : 32;
-}
-
-static gb_cu_chunk *new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e) {
-    int32_t count = blocks_in_chunk(size);
-    gb_cu_chunk *c = calloc(1, sizeof *c + (size_t)count * sizeof *c->records);
-    if (!c) {
-        gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the records of a block");
-        return NULL;
-    }
-    gb_cu_device *d = gb_cu_enter(pool->device, e);
-    gb_cu_raw raw;
-    int bad = !d;
-    if (d) {
-        bad = get_raw(pool, d, size * count, count == 1 && key != GB_CU_UNKNOWN, stream, &raw, e);
-        gb_cu_leave();
-    }
-    if (bad) {
-        free(c);
-        return NULL;
-    }
-    c->pool = pool;
-    c->base = raw.base;
-    c->ordered = raw.ordered;
-    c->size = size;
-    c->bytes = size * count;
-    c->count = count;
-    for (int i = 0; i < count; i++) {
-        gb_cu_record *r = &c->records[i];
-        r->chunk = c;
-        r->base = c->base + (uint64_t)(i * size);
-        r->size = size;
-        r->key = GB_CU_NOBODY;
-        r->block.kind = pool->kind;
-        r->block.device = pool->device;
-    }
-    pthread_mutex_lock(&pool->lock);
-    if (!pool->ready) {
-        pool->ready = 1;
-        pool->stats.cache_bound = pool->kind == GB_CUDA_PINNED ? gb_physical_memory() / 16 : d->total_bytes / 8;
-    }
-    pool->held_bytes += c->bytes;
-    pool->asked_bytes -= size;
-    pool->stats.live_bytes += size;
-    pool->stats.misses++;
-    gb_cu_cache_push(pool, c);
-    for (int i = count - 1; i >= 0; i--) gb_cu_bin_push(pool, &c->records[i]);
-    use(pool, &c->records[0]);
-    pthread_mutex_unlock(&pool->lock);
-    return c;
+    pool->stats.live_buffers--;
+    pool->stats.live_bytes -= r->size;
 }
 
 /* ---- take and release ---- */
@@ -222,7 +145,7 @@ static int over_limit(gb_cu_pool *pool, int64_t size, int64_t live, int64_t limi
 
 static void undo(gb_cu_pool *pool, gb_cu_record *r, int64_t size) {
     pthread_mutex_lock(&pool->lock);
-    if (r) pool->stats.live_bytes -= size, put_back(pool, r);
+    if (r) pool->stats.allocations--, put_back(pool, r);
     else pool->asked_bytes -= size;
     pthread_mutex_unlock(&pool->lock);
 }
@@ -245,11 +168,11 @@ int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, 
         return over_limit(pool, size, live, limit, e);
     }
     gb_cu_record *r = find(pool, size, key);
-    if (r) pool->stats.live_bytes += size, use(pool, r);
+    if (r) gb_cu_use(pool, r);
     else pool->asked_bytes += size;
     pthread_mutex_unlock(&pool->lock);
     if (!r) {
-        gb_cu_chunk *c = new_chunk(pool, size, key, want->stream, e);
+        gb_cu_chunk *c = gb_cu_new_chunk(pool, size, key, want->stream, e);
         if (!c) {
             undo(pool, NULL, size);
             return -1;
@@ -265,17 +188,12 @@ int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, 
     r->plan = want->plan;
     r->born = gb_seconds();
     r->shares = 1;
+    r->live = GB_LIVE;
     if ((__builtin_expect(gb_debugging, 0) && gb_cu_debug_taken(r, e)) ||
         (gb_cu_live_add(r) && gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the table of blocks"))) {
         undo(pool, r, size);
         return -1;
     }
-    pthread_mutex_lock(&pool->lock);
-    r->live = GB_LIVE;
-    pool->stats.allocations++;
-    pool->stats.live_buffers++;
-    if (pool->stats.live_bytes > pool->stats.peak_bytes) pool->stats.peak_bytes = pool->stats.live_bytes;
-    pthread_mutex_unlock(&pool->lock);
     *block = &r->block;
     return 0;
 }
@@ -294,8 +212,6 @@ void gb_cuda_release(gb_cuda_block *block) {
     pthread_mutex_lock(&pool->lock);
     r->live = GB_FREED;
     r->epoch = gb_cu_now_epoch(pool->device);
-    pool->stats.live_buffers--;
-    pool->stats.live_bytes -= r->size;
     put_back(pool, r);
     int64_t bound = pool->stats.cache_bound;
     int full = pool->idle_bytes > bound;

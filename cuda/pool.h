@@ -88,6 +88,10 @@ void gb_cu_unlock_all(void);
 /* any_stream: nobody says which streams will use it. */
 int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, gb_cuda_error *e);
 
+void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r);   /* lock; a free block is free no more */
+/* ---- chunk.c: its first block is in use, and counted; without the lock ---- */
+gb_cu_chunk *gb_cu_new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e);
+
 /* ---- source.c: raw allocations, with the context current ---- */
 typedef struct gb_cu_raw { uint64_t base; int32_t ordered; } gb_cu_raw;
 int gb_cu_get_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e);

@@ -5,6 +5,7 @@
 
 #include "kernels.h"
 #include "kernels_ptx.h"
+#include "unpack.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,16 @@ enum { COPY, FAR, FILL, TRANSPOSE, WAYS };
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
+static int load(gb_cu_device *d, gb_cuda_error *e) {
+    char *ptx = malloc(KERNELS_PTX_BYTES + 1);
+    if (!ptx) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the text of the kernels");
+    gb_unpack(ptx, kernels_ptx, kernels_ptx + sizeof kernels_ptx);
+    int bad = GB_CU(e, cuModuleLoadData, &d->kernels, ptx);
+    if (bad) d->kernels = NULL;
+    free(ptx);
+    return bad;
+}
+
 /* The kernel, with the context current: PTX is compiled by the driver for the GPU at hand
  * on first use, and kept in its own cache on disk. */
 static CUfunction kernel(gb_cu_device *d, int way, int word, gb_cuda_error *e) {
@@ -24,7 +35,7 @@ static CUfunction kernel(gb_cu_device *d, int way, int word, gb_cuda_error *e) {
     CUfunction *slot = &d->functions[way][__builtin_ctz((unsigned)word)];
     char name[32];
     pthread_mutex_lock(&loading);
-    if (!*slot && (d->kernels || !GB_CU(e, cuModuleLoadData, &d->kernels, kernels_ptx))) {
+    if (!*slot && (d->kernels || load(d, e) == 0)) {
         snprintf(name, sizeof name, names[way], word);
         if (GB_CU(e, cuModuleGetFunction, slot, d->kernels, name)) *slot = NULL;
     }

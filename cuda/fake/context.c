@@ -18,6 +18,7 @@ EXPORT int fake_depth(void) { return stack.depth; }
 EXPORT int fake_retained(int device) { return primary[device].retained; }
 EXPORT void fake_destroy_context(int device, int destroyed) { primary[device].destroyed = destroyed; }
 
+fake_context *fake_primary(int device) { return &primary[device]; }
 fake_context *fake_current(void) { return stack.depth ? stack.at[stack.depth - 1] : NULL; }
 
 #define NEED_INIT                                                                        \

@@ -89,6 +89,7 @@ void fake_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define END(code) return fake_leave(code)
 
 /* context.c */
+fake_context *fake_primary(int device);
 fake_context *fake_current(void);   /* of this thread, or NULL */
 #define NEED_CONTEXT(context)                                                   \
     fake_context *context = fake_current();                                     \

@@ -28,19 +28,29 @@ static void *checked(unsigned long long address, size_t bytes) {
 #define ONE_BY_ONE
 #include "../kernels.h"
 
-struct CUfunc_st { const char *name; void (*kernel)(gb_kernel_job); };
+struct CUfunc_st { const char *name; void (*kernel)(gb_kernel_job); int64_t launched; };
 static struct CUfunc_st functions[] = {
-#define NAMES(n) {"gb_copy_" #n, gb_copy_##n}, {"gb_copy_far_" #n, gb_copy_far_##n}, {"gb_fill_" #n, gb_fill_##n}, {"gb_transpose_" #n, gb_transpose_##n},
+#define NAMES(n) {"gb_copy_" #n, gb_copy_##n, 0}, {"gb_copy_far_" #n, gb_copy_far_##n, 0}, {"gb_fill_" #n, gb_fill_##n, 0}, {"gb_transpose_" #n, gb_transpose_##n, 0},
     NAMES(1) NAMES(2) NAMES(4) NAMES(8) NAMES(16)
 };
+
+EXPORT int64_t fake_launched(const char *name) {
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i].name, name) == 0) return functions[i].launched;
+    return -1;
+}
+
 struct CUmod_st { fake_context *context; char *text; };
+
+static char *last_text;
+EXPORT const char *fake_module(void) { return last_text; }   /* the PTX that was loaded last */
 
 EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image) {
     BEGIN(cuModuleLoadData)
     NEED_CONTEXT(context)
     if (strncmp(image, ".version", 8) != 0) END(218);   /* CUDA_ERROR_INVALID_PTX */
     *module = malloc(sizeof **module);
-    **module = (struct CUmod_st){context, strdup(image)};
+    **module = (struct CUmod_st){context, last_text = strdup(image)};
     END(CUDA_SUCCESS);
 }
 
@@ -75,6 +85,7 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned gr
     if (!s) END(400);
     if (!grid_x || grid_x > 0x7fffffff || grid_y != 1 || grid_z != 1 || !block_x || block_x * block_y * block_z > 1024 || shared || extra)
         END(CUDA_ERROR_INVALID_VALUE);
+    function->launched++;
     fake_work *w = fake_new_work(s, launch);
     w->kernel = (void (*)(void))function;
     w->parameters = malloc(sizeof(gb_kernel_job));

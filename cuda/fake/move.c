@@ -71,7 +71,7 @@ EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdevice
 EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream) {
     BEGIN(cuMemcpy2DAsync_v2)
     int to_host = c->dstMemoryType == MEMORY_HOST, from_host = c->srcMemoryType == MEMORY_HOST;
-    if ((c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes)) || c->srcXInBytes || c->srcY || c->dstXInBytes || c->dstY)
+    if (c->dstPitch > 0x7fffffff || c->srcPitch > 0x7fffffff || (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes)) || c->srcXInBytes || c->srcY || c->dstXInBytes || c->dstY)
         END(CUDA_ERROR_INVALID_VALUE);
     return submit_copy(to_host ? (CUdeviceptr)(uintptr_t)c->dstHost : c->dstDevice, c->dstPitch, to_host,
                        from_host ? (CUdeviceptr)(uintptr_t)c->srcHost : c->srcDevice, c->srcPitch, from_host, c->WidthInBytes, c->Height, stream);

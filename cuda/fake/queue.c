@@ -78,12 +78,12 @@ static void run(fake_work *w) {
 }
 
 /* One piece of work, of this stream if any of its may run; the number that ran. */
-static int step(fake_stream *only, fake_stream *rather) {
+static int step(fake_stream *only, fake_stream *rather, fake_context *there) {
     fake_work *w, *any = NULL;
     for (w = queue; w; w = w->next) {
         if ((only && w->stream != only) || !may_run(w)) continue;
         if (!any) any = w;
-        if (w->stream == rather) break;
+        if (w->stream == rather || w->stream->context == there) break;   /* what somebody waits for; no more than it takes */
     }
     if (!w) w = any;
     if (w) run(w);
@@ -97,7 +97,7 @@ static int is_waiting(fake_stream *stream, fake_context *context) {
 }
 
 void fake_drain(fake_stream *stream, fake_context *context) {
-    while (is_waiting(stream, context) && step(NULL, stream)) {}
+    while (is_waiting(stream, context) && step(NULL, stream, context)) {}
 }
 
 int fake_submit(fake_work *w) {
@@ -112,7 +112,7 @@ int fake_submit(fake_work *w) {
 EXPORT int64_t fake_pump(uint64_t stream, int64_t most) {   /* ~0: of any stream */
     int64_t n = 0;
     fake_lock();
-    while (n < most && step(stream == ~(uint64_t)0 ? NULL : (fake_stream *)(uintptr_t)stream, NULL)) n++;
+    while (n < most && step(stream == ~(uint64_t)0 ? NULL : (fake_stream *)(uintptr_t)stream, NULL, NULL)) n++;
     fake_unlock();
     return n;
 }
@@ -123,6 +123,15 @@ EXPORT int64_t fake_queued(void) {
     for (fake_work *w = queue; w; w = w->next) n++;
     fake_unlock();
     return n;
+}
+
+/* A stream of another library's in the primary context of GPU 0: it waits for nobody. */
+EXPORT uint64_t fake_foreign_stream(void) {
+    static fake_stream *foreign;
+    fake_lock();
+    if (!foreign) foreign = new_stream(fake_primary(0), 0, 0);
+    fake_unlock();
+    return (uint64_t)(uintptr_t)foreign;
 }
 
 static int pumping, microseconds;

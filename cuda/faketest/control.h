@@ -22,6 +22,9 @@
     X(int64_t, queued, (void), ()) \
     X(int64_t, pump, (uint64_t stream, int64_t most), (stream, most)) \
     X(int64_t, balance, (void), ()) \
+    X(uint64_t, foreign_stream, (void), ()) \
+    X(int64_t, launched, (const char *name), (name)) \
+    X(const char *, module, (void), ()) \
     X(int64_t, blocks, (void), ()) \
     X(int64_t, open_events, (void), ()) \
     X(int64_t, open_streams, (void), ()) \

@@ -85,6 +85,24 @@ func Init() error {
 	return nil
 }
 
+// ForeignStream is a stream that package cuda did not make; Reset does not end it.
+func ForeignStream() uintptr { return uintptr(C.fake_foreign_stream()) }
+
+// Module is the text that was loaded last.
+func Module() string { return C.GoString(C.fake_module()) }
+
+// Launched is how often a kernel was launched.
+func Launched(kernel string) int64 {
+	return withName(kernel, func(c *C.char) int64 { return int64(C.fake_launched(c)) })
+}
+
+// OnThread calls f on one thread of the system, which has a default stream of its own.
+func OnThread(f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	f()
+}
+
 // Pump runs work of a stream, or of Any, at most so many pieces.
 func Pump(stream uintptr, most int64) int64 {
 	return int64(C.fake_pump(C.uint64_t(stream), C.int64_t(most)))
