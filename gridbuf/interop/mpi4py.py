@@ -15,7 +15,8 @@ Examples
 """
 
 import functools
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -39,8 +40,8 @@ LARGE = 2**30  # counts above go through a second loop: MPI 3 counts with ints
 class FieldDatatype(MPI.Datatype):
     """A datatype that is freed with its last reference, as is any made from it; MPI lets what has begun finish."""
 
-    def __del__(self, MPI: Any = MPI) -> None:  # bound here: at the end of Python this file's names go before its objects
-        if self != MPI.DATATYPE_NULL and not MPI.Is_finalized():
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:  # bound here: names go before objects do
+        if not ending() and self != MPI.DATATYPE_NULL and not MPI.Is_finalized():
             self.Free()
 
 
