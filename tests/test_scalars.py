@@ -22,5 +22,5 @@ def test_an_element_of_an_array() -> None:
 
 @pytest.mark.parametrize("convert", [float, int, complex])
 def test_more_than_one_element_is_no_number(convert: Callable[[object], object]) -> None:
-    with pytest.raises(TypeError, match="only 0-dimensional arrays|only length-1 arrays"):
+    with pytest.raises(TypeError, match=r"only 0-dimensional arrays|only length-1 arrays"):
         convert(gb.Field.zeros(3))

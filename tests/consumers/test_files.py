@@ -111,5 +111,5 @@ def test_netcdf_keeps_the_dtype(netcdf: Any, dtype: str) -> None:
 def test_what_lies_in_a_file_is_not_memory(zarr: Any, netcdf: Any) -> None:
     netcdf.createDimension("K", 3)
     for stored in (zarr.array(values()), netcdf.createVariable("t", "f8", ("K",))):
-        with pytest.raises(TypeError, match="hands out a new copy each time it is read; gridbuf.from_array"):
+        with pytest.raises(TypeError, match=r"hands out a new copy each time it is read; gridbuf\.from_array"):
             gb.Field(stored)
