@@ -40,6 +40,8 @@ FILES = {
     "DaCe": "dace",
     "nanobind": "nanobind",
     "pybind11": "pybind11",
+    "Cython": "cython",
+    "Fortran": "fortran",
 }
 
 
