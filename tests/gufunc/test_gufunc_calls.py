@@ -241,6 +241,22 @@ def test_read_only_outputs_and_wrong_shapes_are_refused():
         add(x)
 
 
+def test_a_casting_rule_holds_for_the_byte_order_too():
+    swapped = np.arange(3, dtype=np.dtype("f8").newbyteorder())
+    assert add(swapped, 1.0, casting="equiv").tolist() == [1, 2, 3]
+    with pytest.raises(gufunc.SignatureError, match="cast"):
+        add(swapped, 1.0, casting="no")
+    with pytest.raises(ValueError, match="casting"):
+        add(swapped, 1.0, casting="maybe")
+
+
+def test_too_many_dimensions_and_elements():
+    with pytest.raises(ValueError, match="dimension"):
+        add(np.ones((1,) * 40), 1.0)
+    with pytest.raises((MemoryError, ValueError)):
+        add(np.broadcast_to(np.float64(1), (2**42, 2**10)), 1.0)
+
+
 def test_inputs_stay_untouched():
     x = rng.normal(size=(200, 300))
     before = x.copy()

@@ -2,6 +2,8 @@
 
 import ctypes
 import ctypes.util
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -117,6 +119,20 @@ def test_the_generator_is_asked_once_for_each_set_of_types():
             g(1.0)
 
 
+def test_threads_share_the_generators_kernel():
+    libm, asked = ctypes.CDLL(ctypes.util.find_library("m")), []
+
+    def generate(types, layouts):
+        asked.append(types)
+        time.sleep(0.05)
+        return gufunc.scalar(libm.cbrt, "d->d")
+
+    cbrt, x = gufunc.GUFunc("()->()", generator=generate), np.full(4, 8.0)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(r.tolist() == [2, 2, 2, 2] for r in pool.map(cbrt, [x] * 8))
+    assert asked == ["d"]
+
+
 @LOOP
 def fill(args, dims, steps, data):
     """(m),(n)->(k): outputs 0, 1, 2, ..."""
@@ -180,7 +196,7 @@ def test_a_bad_call_shows_the_signature():
 
 
 def test_what_cannot_be_a_source_is_refused():
-    for wrong in (0, -1):
+    for wrong in (0, -1, 2**64):
         with pytest.raises(ValueError, match="address"):
             gufunc.numpy_loop(wrong, "d->d")
     for wrong in ("f", None, 1.5, len):
