@@ -227,24 +227,20 @@ def test_scipys_ufuncs():
     np.testing.assert_array_equal(gufunc.adopt(special.jv)(0.5, x), special.jv(0.5, x))
 
 
-def test_numbas_ufuncs_cfuncs_and_generators():
-    numba = pytest.importorskip("numba")
-
-    @numba.vectorize(["f8(f8,f8)"])
-    def mean(a, b):
-        return (a + b) / 2
-
-    assert gufunc.adopt(mean)([1.0, 2.0], 4.0).tolist() == [2.5, 3]
-
-    @numba.guvectorize(["(f8[:], f8[:])"], "(n)->()")
-    def total(x, out):
-        out[0] = x.sum()
-
-    assert gufunc.adopt(total)(np.arange(6.0).reshape(2, 3)).tolist() == [3, 12]
-
-    def generate(types, layouts):
-        kind = {"d": numba.float64, "f": numba.float32}[types[0]]
-        return gufunc.scalar(numba.cfunc(kind(kind))(lambda x: 2 * x), f"{types}->{types[0]}")
-
-    twice = gufunc.GUFunc("()->()", generator=generate)
-    assert twice(np.ones(2, "f")).dtype == np.float32 and twice(np.arange(3.0)).tolist() == [0, 2, 4]
+def test_a_capsule_and_a_cffi_function():
+    new, sin = ctypes.pythonapi.PyCapsule_New, ctypes.CDLL(ctypes.util.find_library("m")).sin
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    sources = [new(ctypes.cast(sin, ctypes.c_void_p), b"double (double)", None)]
+    try:
+        import cffi
+    except ImportError:
+        pass
+    else:
+        ffi = cffi.FFI()
+        ffi.cdef("double sin(double);")
+        library = ffi.dlopen(ctypes.util.find_library("m"))
+        sources += [library.sin, ffi.addressof(library, "sin")]
+    x = np.linspace(0, 3, 1000)
+    for source in sources:
+        g = gufunc.GUFunc("()->()", [gufunc.scalar(source, "d->d", owner=sin)])
+        np.testing.assert_allclose(g(x), np.sin(x), rtol=1e-15)

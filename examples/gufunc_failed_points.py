@@ -1,6 +1,6 @@
 """Where the Brunt-Vaisala frequency of a real atmosphere does not exist: docs/failed_points.png.
 
-    python bench/failed_points.py [--output docs/failed_points.png]
+    python examples/gufunc_failed_points.py [--output docs/failed_points.png]
 
 N = sqrt(g/theta * dtheta/dz) fails where the air is unstable. The field is the Met Office's potential temperature from
 iris-sample-data; matplotlib and netCDF4 are needed besides.
@@ -43,6 +43,8 @@ def draw(output: Path) -> None:
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained", width_ratios=[1.15, 1, 0.8])
     image = left.imshow(np.ma.array(n[LEVEL], mask=failed[LEVEL]), origin="lower", cmap="viridis")
     figure.colorbar(image, ax=left, label="N in 1/s")
+    for axes in (left, middle):
+        axes.set_xlabel("grid point")
     left.set_title(f"results, level {LEVEL} (blank: failed)")
     middle.imshow(failed[LEVEL], origin="lower", cmap="Reds", vmin=0, vmax=1.2)
     middle.set_title(f"failed: {failed[LEVEL].sum()} of {failed[LEVEL].size}")
