@@ -267,7 +267,7 @@ class GUFunc(_core.GUFunc):
             dtype = DTYPES[number]
             if o.weak:
                 o.array = weak(o.given, dtype)
-            elif o.array is not None and o.number != number:
+            elif o.array is not None and (o.number != number or casting == "no"):  # "no" refuses the other byte order
                 to_kernel = i < self.nin
                 source, target = (o.array.dtype, dtype) if to_kernel else (dtype, o.array.dtype)
                 if not np.can_cast(source, target, casting):  # type: ignore[arg-type]

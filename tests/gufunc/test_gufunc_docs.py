@@ -51,4 +51,4 @@ def test_the_kernels_with_numba():
         assert cubes(np.arange(4, dtype=kind)).tolist() == [0, 1, 8, 27] and cubes(np.ones(2, kind)).dtype == kind
     assert sorted(cubes.types) == ["d->d", "f->f"]
     with pytest.raises(KeyError):  # what the generator raises comes through
-        cubes(np.ones(2, "i4"))
+        cubes(np.ones(2, "D"))
