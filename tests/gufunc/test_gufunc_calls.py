@@ -295,3 +295,10 @@ def test_inputs_stay_untouched():
     add(x, x.astype("f"))
     gufunc.inv(x[:, :9].reshape(200, 3, 3).copy())
     np.testing.assert_array_equal(x, before)
+
+
+def test_the_other_byte_order_is_a_cast_that_no_refuses():
+    swapped = np.arange(3.0).astype(">f8")
+    with pytest.raises(gufunc.SignatureError, match="casting='no'"):
+        add(swapped, swapped, casting="no")
+    assert add(swapped, swapped, casting="equiv").tolist() == [0, 2, 4]
