@@ -136,7 +136,7 @@ def test_what_no_kernel_takes():
 
 
 @pytest.mark.parametrize("dtype", ["f", "d"])
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 11])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 8, 11])
 class TestLinearAlgebra:
     def stack(self, n, dtype, count=37):
         return (rng.normal(size=(count, n, n)) + 3 * np.eye(n)).astype(dtype)
