@@ -143,6 +143,11 @@ def _seen(
 ) -> np.ndarray[Any, Any]:
     if not isinstance(address, int) or address <= 0:
         raise ValueError(f"address: {address!r} is no address; is the array allocated, and the pointer associated?")
+    spans = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)] if 0 not in shape else []
+    first = address + sum(span for span in spans if span < 0)
+    last = address + sum(span for span in spans if span > 0) + dtype.itemsize
+    if first <= 0 or last > 1 << 63 or max(shape, default=0) >= 1 << 63:
+        raise ValueError(f"address: with the shape {shape} and the strides {strides} it would be more memory than there can be")
     memory = _Memory(owner, data=(address, False), shape=shape, typestr=dtype.str, strides=strides)
     array = np.asarray(memory)
     if release is not None:
