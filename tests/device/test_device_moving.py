@@ -287,6 +287,22 @@ def test_streams_of_others_are_understood() -> None:
         assert gb.copy_async(f, gb.ones(3, memory="pinned"), stream=stream).wait() and f[1] == 1
 
 
+def test_many_threads_wait_for_one_copy(fake: Fake) -> None:
+    fake.run_every(200)
+    for _ in range(30):
+        f, host = gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned")
+        copy, called = gb.copy_async(f, host), threading.Event()
+        copy.add_done_callback(lambda _, called=called: called.set())  # type: ignore[misc]
+        threads = [threading.Thread(target=copy.wait) for _ in range(4)]
+        others = [gb.copy_async(gb.Field.empty((64, 64), device="gpu"), host) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert copy.done() and called.wait(10) and all(other.wait(30) for other in others)
+    fake.run_every(0)
+
+
 def test_ctrl_c_while_waiting(fake: Fake) -> None:
     import signal
 
