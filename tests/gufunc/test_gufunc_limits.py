@@ -1,6 +1,7 @@
 """Nothing leaks, nothing is too large, and what cannot be computed is refused."""
 
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -46,7 +47,8 @@ def test_ten_thousand_calls_keep_nothing():
     many_calls(10_000)
     gc.collect()
     assert gb.memory.stats()["live_buffers"] <= buffers + 1
-    assert resident() - before < 4 << 20
+    if "ASAN_OPTIONS" not in os.environ:  # the sanitizer keeps what was freed
+        assert resident() - before < 4 << 20
 
 
 def test_shapes_seen_once_do_not_pile_up():

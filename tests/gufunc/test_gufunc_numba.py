@@ -127,3 +127,45 @@ def test_a_kernel_for_each_type_on_demand():
     with pytest.raises(KeyError):
         twice(np.ones(2, complex))
     assert twice(np.ones(2, "i2")).dtype == np.float32  # a safe cast reaches float32
+
+
+def test_a_loop_of_numba():
+    types = numba.types
+    pointer = types.CPointer(types.intp)
+
+    @numba.cfunc(types.void(types.CPointer(types.CPointer(types.float64)), pointer, pointer, types.voidptr))
+    def largest(args, dims, steps, data):
+        for e in range(dims[0]):
+            row = numba.carray(args[0], (dims[0] * dims[1],))  # rows one after another
+            best = row[e * dims[1]]
+            for i in range(1, dims[1]):
+                best = max(best, row[e * dims[1] + i])
+            numba.carray(args[1], (dims[0],))[e] = best
+
+    x = np.random.default_rng(0).normal(size=(1000, 7))
+    f = gufunc.GUFunc("(n)->()", [gufunc.numpy_loop(largest, "d->d")], name="largest")
+    np.testing.assert_array_equal(f(x), x.max(1))
+
+
+def test_numbas_ufuncs_without_types_are_refused():
+    @numba.vectorize
+    def later(a):
+        return a + 1
+
+    with pytest.raises(gufunc.SignatureError, match="no compiled loops"):
+        gufunc.adopt(later)
+    later(np.ones(3))  # now it has one
+    assert gufunc.adopt(later)(np.arange(3.0)).tolist() == [1, 2, 3]
+
+
+def test_a_failure_in_numbas_loop_is_reported():
+    @numba.guvectorize(["(f8[:], f8[:])"], "(n)->()")
+    def geometric_mean(x, out):
+        total = 0.0
+        for v in x:
+            total += np.log(v)
+        out[0] = np.exp(total / len(x))
+
+    result, info = gufunc.adopt(geometric_mean)(np.array([[1.0, 4.0], [-1.0, 2.0], [9.0, 1.0]]), errors="return")
+    np.testing.assert_allclose(result[[0, 2]], [2, 3])
+    assert info.failed.tolist() == [False, True, False]
