@@ -57,7 +57,10 @@ def get_origin(obj: Any) -> tuple[int, ...] | None:
     (3, 1)
     """
     origin = getattr(obj, "__gt_origin__", None)
-    return None if origin is None else tuple(int(o) for o in origin)
+    try:
+        return None if origin is None else tuple(int(o) for o in origin)
+    except OverflowError as error:  # infinity
+        raise ValueError(f"obj: its __gt_origin__ is {origin!r}, which are not ints") from error
 
 
 def _transposition(obj: Any, dims: Iterable[Any] | None) -> tuple[int, ...] | None:
@@ -116,9 +119,15 @@ def as_cupy(obj: Any, dims: Iterable[Any] | None = None) -> Any:
         import cupy as cp
     except ImportError as error:
         raise ImportError("as_cupy needs cupy (pip install cupy-cuda13x), which is not installed") from error
-    if not isinstance(obj, cp.ndarray) and not hasattr(obj, "__cuda_array_interface__"):
+    if isinstance(obj, cp.ndarray):
+        array = obj
+    elif hasattr(type(obj), "__cupy_get_ndarray__"):
+        array = obj.__cupy_get_ndarray__()
+    elif hasattr(obj, "__cuda_array_interface__"):
+        array = cp.asarray(obj)
+    else:
         raise TypeError(f"obj: {type(obj).__name__} has no device memory (no __cuda_array_interface__); use as_numpy")
-    array, order = cp.asarray(obj), _transposition(obj, dims)
+    order = _transposition(obj, dims)
     return array if order is None else array.transpose(order)
 
 
