@@ -3,17 +3,19 @@
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gridbuf import _core
 
+if TYPE_CHECKING:  # modules that only copies on their way need
+    from concurrent.futures import ThreadPoolExecutor
+
 __all__ = ["Copy", "copy_async"]
 
 _STEP = 0.02  # seconds between two looks
-_workers: ThreadPoolExecutor | None = None
+_workers: "ThreadPoolExecutor | None" = None
 _lock = threading.Lock()
 
 
@@ -24,6 +26,8 @@ class Copy:
     """
 
     def __init__(self, dst: Any, src: Any) -> None:
+        from concurrent.futures import Future
+
         self._sides: tuple[Any, Any] | None = (dst, src)
         self._begun: Future[Any] = Future()
         self._callbacks: list[Callable[[Copy], object]] = []
@@ -108,8 +112,10 @@ def _at_once(array: Any, other: Any) -> bool:
     return array.dtype == other.dtype and _core.plan_of(array).memory is not None
 
 
-def _executor() -> ThreadPoolExecutor:
+def _executor() -> "ThreadPoolExecutor":
     global _workers
+    from concurrent.futures import ThreadPoolExecutor
+
     with _lock:
         if _workers is None:
             _workers = ThreadPoolExecutor(2, thread_name_prefix="gridbuf-copy")
