@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/gufunc"
 )
 
 // backendError marks an unknown backend, which Python raises as both a ValueError
@@ -36,6 +37,9 @@ func guard(e *C.gb_error, body func() error) (rc C.int) {
 	}
 	if errors.As(err, &backendError{}) {
 		kind = C.GB_BACKEND_ERROR
+	}
+	if setup := (*gufunc.SignatureError)(nil); errors.As(err, &setup) {
+		kind = C.GB_SIGNATURE_ERROR
 	}
 	report(e, kind, err.Error())
 	return -1

@@ -6,7 +6,8 @@
 #include "../alloc/plan.h"
 
 /* Which Python exception an error becomes. The first four are alloc.Kind. */
-enum { GB_VALUE_ERROR = 1, GB_TYPE_ERROR, GB_MEMORY_ERROR, GB_RUNTIME_ERROR, GB_BUFFER_ERROR, GB_BACKEND_ERROR, GB_PANIC };
+enum { GB_VALUE_ERROR = 1, GB_TYPE_ERROR, GB_MEMORY_ERROR, GB_RUNTIME_ERROR, GB_BUFFER_ERROR, GB_BACKEND_ERROR, GB_PANIC,
+       GB_SIGNATURE_ERROR };
 
 typedef struct gb_error {
     int32_t kind;

@@ -16,7 +16,7 @@ Examples
 """
 
 from gridbuf import field as _field
-from gridbuf import interface, interop, memory, storage
+from gridbuf import gufunc, interface, interop, memory, storage
 from gridbuf._core import (
     BackendError,
     Field,
@@ -43,6 +43,6 @@ _field.install()
 
 __all__ = [
     "BackendError", "Field", "HostField", "Plan", "as_cupy", "as_numpy", "backends", "copyto", "empty", "empty_like", "fill",
-    "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin", "interface", "interop", "memory",
-    "ones", "ones_like", "plan", "register_backend", "set_num_threads", "storage", "zeros", "zeros_like",
+    "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin", "gufunc", "interface", "interop",
+    "memory", "ones", "ones_like", "plan", "register_backend", "set_num_threads", "storage", "zeros", "zeros_like",
 ]  # fmt: skip

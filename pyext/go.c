@@ -23,10 +23,27 @@ int gb_go_start(void) {
     return 0;
 }
 
+static const char forked[] = "gridbuf: this needs the Go runtime, which a forked child does not have; requests already made "
+                             "before the fork go on working. Start processes with multiprocessing's 'spawn' or 'forkserver'.";
+
 int gb_refuse_go(void) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "gridbuf: this needs the Go runtime, which a forked child does not have; requests already made "
-                    "before the fork go on working. Start processes with multiprocessing's 'spawn' or 'forkserver'.");
+    PyErr_SetString(PyExc_RuntimeError, forked);
+    return -1;
+}
+
+int gb_forked_error(gb_error *e) {
+    e->kind = GB_RUNTIME_ERROR;
+    memcpy(e->message, forked, sizeof forked);
+    return -1;
+}
+
+/* gridbuf.gufunc.SignatureError lives in Python, which is loaded when somebody needs it. */
+static int raise_signature_error(const char *message) {
+    PyObject *module = PyImport_ImportModule("gridbuf.gufunc.errors");
+    PyObject *type = module ? PyObject_GetAttrString(module, "SignatureError") : NULL;
+    Py_XDECREF(module);
+    if (type) PyErr_SetString(type, message);
+    Py_XDECREF(type);
     return -1;
 }
 
@@ -38,6 +55,7 @@ int gb_raise(const gb_error *e) {
     case GB_MEMORY_ERROR: type = PyExc_MemoryError; break;
     case GB_BUFFER_ERROR: type = PyExc_BufferError; break;
     case GB_BACKEND_ERROR: type = gb_BackendError; break;
+    case GB_SIGNATURE_ERROR: return raise_signature_error(e->message);
     }
     PyErr_SetString(type, e->message);
     return -1;

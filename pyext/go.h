@@ -9,6 +9,7 @@ extern PyObject *gb_BackendError;   /* ValueError and RuntimeError */
 
 int gb_go_start(void);              /* once, at import */
 int gb_refuse_go(void);             /* raises: this is a forked child */
+int gb_forked_error(gb_error *e);    /* the same into *e; -1 */
 int gb_raise(const gb_error *e);    /* raises what Go reported; -1 */
 
 /* GB_ENTER_GO(&error, call): -1 with a Python error set, or 0. In a forked child
@@ -25,5 +26,9 @@ int gb_raise(const gb_error *e);    /* raises what Go reported; -1 */
         PyEval_RestoreThread(state_);                                                  \
         rc_ == 0 ? 0 : rc_ == -2 ? gb_refuse_go() : gb_raise(error);                   \
     })
+
+/* For a thread that does not hold the GIL, or may not raise: what went wrong is in *error only. */
+#define GB_ENTER_GO_DETACHED(error, call) \
+    (gb_forked ? gb_forked_error(error) : ((error)->kind = 0, (error)->message[0] = 0, (call) == 0 ? 0 : -1))
 
 #endif

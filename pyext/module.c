@@ -5,6 +5,7 @@
 #include "copying.h"
 #include "docs.h"
 #include "exchange.h"
+#include "gufunc.h"
 #include "memory.h"
 #include "wrap.h"
 
@@ -56,7 +57,8 @@ static int exec(PyObject *module) {
     gb_trace_init();
     if (gb_go_start() < 0 || gb_args_init() < 0 || gb_attribute_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
     if (gb_from_producer_init() < 0 || gb_import_dlpack_init() < 0) return -1;
-    return gb_dtype_init(module) < 0 || gb_plan_init(module) < 0 || gb_field_init(module) < 0 ? -1 : 0;
+    if (gb_dtype_init(module) < 0 || gb_plan_init(module) < 0) return -1;
+    return gb_field_init(module) < 0 || gb_gufunc_init(module) < 0 ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -58,7 +58,7 @@ def entries(files: Sources) -> list[str]:
     wrong = []
     for path, text in files.items():
         for match in re.finditer(r"\bgbridge_\w+", text if path.startswith("pyext/") else ""):
-            if not re.search(r"GB_ENTER_GO(?:_UNLOCKED)?\(\s*[&\w>.-]+\s*,\s*$", text[: match.start()]):
+            if not re.search(r"GB_ENTER_GO(?:_UNLOCKED|_DETACHED)?\(\s*[&\w>.-]+\s*,\s*$", text[: match.start()]):
                 wrong.append(f"{path}: {match[0]} is not called through GB_ENTER_GO")
     return wrong
 

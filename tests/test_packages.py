@@ -7,7 +7,7 @@ import pytest
 
 import gridbuf
 
-LATER = ["interface", "interop", "storage"]
+LATER = ["gufunc", "interface", "interop", "storage"]
 
 
 def fresh(code: str) -> str:

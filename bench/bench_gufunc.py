@@ -1,0 +1,155 @@
+"""gridbuf.gufunc against NumPy, SciPy and numba: whole calls, with out= unless the name says otherwise.
+
+The rows for SciPy and numba are there when those can be imported.
+"""
+
+import importlib.util
+
+from measure import Case
+
+SETUP = """
+import numpy as np
+from gridbuf import gufunc
+r = np.random.default_rng(0)
+"""
+
+
+def _case(
+    name: str, ours: str, peer: str, setup: str, target: float, rounds: int = 9, faster: bool = True, number: int = 1
+) -> Case:
+    return Case(name, ours, peer, SETUP + setup, target, faster=faster, rounds=rounds, number=number)
+
+
+MATRICES = """
+a = r.normal(size=(10**6, 3, 3)); o = np.empty_like(a)
+loop = np.linalg._umath_linalg.inv; adopted = gufunc.adopt(loop)
+"""
+ROWS = "x, y, o = r.normal(size=(10**6, 3)), r.normal(size=(10**6, 3)), np.empty(10**6)\n"
+BIG = "x, y, o = np.abs(r.normal(size=10**7)) + .1, np.abs(r.normal(size=10**7)) + .1, np.empty(10**7)\n"
+COLUMNS = """
+lower, main, upper, right = (r.random((256, 256, 80)) for _ in range(4)); main += 3; o = np.empty_like(right)
+"""
+NUMBA_DOT = """
+import numba
+@numba.guvectorize(["(f8[:], f8[:], f8[:])"], "(n),(n)->()", target={target!r}, nopython=True, fastmath=True)
+def peer(a, b, out):
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i] * b[i]
+    out[0] = s
+"""
+NUMBA_THOMAS = """
+import numba
+@numba.guvectorize(["(f8[:], f8[:], f8[:], f8[:], f8[:])"], "(k),(k),(k),(k)->(k)", target="parallel", nopython=True)
+def peer(a, b, c, d, x):
+    n = len(b)
+    cp = np.empty(n)
+    cp[0] = c[0] / b[0]; x[0] = d[0] / b[0]
+    for i in range(1, n):
+        m = 1.0 / (b[i] - a[i] * cp[i - 1])
+        cp[i] = c[i] * m
+        x[i] = (d[i] - a[i] * x[i - 1]) * m
+    for i in range(n - 2, -1, -1):
+        x[i] -= cp[i] * x[i + 1]
+"""
+# solve_banded takes one system at a time: 1/64 of the columns is enough to know its pace
+SCIPY_BANDED = """
+from scipy.linalg import solve_banded
+bands = np.zeros((32, 32, 3, 80))
+bands[:, :, 0, 1:] = upper[:32, :32, :-1]; bands[:, :, 1] = main[:32, :32]; bands[:, :, 2, :-1] = lower[:32, :32, 1:]
+small = [np.ascontiguousarray(v[:32, :32]) for v in (lower, main, upper, right)]
+so = np.empty((32, 32, 80))
+def peer():
+    for i in range(32):
+        for j in range(32):
+            so[i, j] = solve_banded((1, 1), bands[i, j], small[3][i, j], check_finite=False)
+"""
+
+
+def _elementwise(name: str, target: float) -> Case:
+    operands = "x, y" if name in ("power", "arctan2", "add") else "x"
+    return _case(
+        f"{name} of 1e7", f"f({operands}, out=o)", f"np.{name}({operands}, out=o)", BIG + f"f = gufunc.adopt(np.{name})\n", target
+    )
+
+
+CASES = [
+    _case("inv of 1e6 3x3 / np.linalg's", "gufunc.inv(a, out=o)", "loop(a, out=o)", MATRICES, 40, rounds=5),
+    _case("the same with its own loop adopted", "adopted(a, out=o)", "loop(a, out=o)", MATRICES, 0.9, rounds=5),
+    _case("row dot (1e6,3) / vecdot", "gufunc.dot(x, y, out=o)", "np.vecdot(x, y, out=o)", ROWS, 3),
+    *(_elementwise(name, 1.8) for name in ("sin",)),
+    *(_elementwise(name, 1.6) for name in ("power", "arctan2")),
+    *(_elementwise(name, 1.2) for name in ("exp", "log", "sqrt")),
+    _elementwise("add", 1.3),
+    _case("add of 1e7, allocating", "f(x, y)", "np.add(x, y)", BIG + "f = gufunc.adopt(np.add)\n", 1.6),
+    _case("sum of 1e7", "f.reduce(x)", "np.sum(x)", BIG + "f = gufunc.adopt(np.add)\n", 1.3, rounds=15),
+    _case(
+        "f4 inputs to f8 / a full-copy cast",
+        "f(x, y, out=o, dtype='d')",
+        "np.add(x.astype('d'), y.astype('d'), out=o)",
+        BIG + "f = gufunc.adopt(np.add); x, y = x.astype('f'), y.astype('f')\n",
+        2.5,
+    ),
+    _case(
+        "add of 1e6 with a random mask",
+        "f(x, y, out=o, where=m)",
+        "np.add(x, y, out=o, where=m)",
+        "x, y, o, m = r.random(10**6), r.random(10**6), np.empty(10**6), r.random(10**6) < .5; f = gufunc.adopt(np.add)\n",
+        5,
+        number=5,
+    ),
+    _case(
+        "overlapping add of 1e7",
+        "f(x[:-1], x[:-1], out=x[1:])",
+        "np.add(x[:-1], x[:-1], out=x[1:])",
+        BIG + "x[:] = 0; f = gufunc.adopt(np.add)\n",
+        1.5,
+    ),
+    _case(
+        "the error mask, nothing failing",
+        "f(x, out=o)",
+        "f(x, out=o, errors='ignore')",
+        BIG + "f = gufunc.adopt(np.sqrt)\n",
+        1.05,
+        faster=False,
+        rounds=25,
+    ),
+]
+if importlib.util.find_spec("scipy"):
+    CASES.append(
+        _case(
+            "tridiagonal of 32*32 / solve_banded in a loop",
+            "gufunc.tridiagonal(*small, out=so)",
+            "peer()",
+            COLUMNS + SCIPY_BANDED,
+            20,
+            rounds=5,
+        )
+    )
+if importlib.util.find_spec("numba"):
+    CASES += [
+        _case(
+            f"row dot / numba {target}", "gufunc.dot(x, y, out=o)", "peer(x, y, o)", ROWS + NUMBA_DOT.format(target=target), bound
+        )
+        for target, bound in (("cpu", 1.3), ("parallel", 1.5))
+    ]
+    CASES.append(
+        _case(
+            "tridiagonal (256,256,80) / numba parallel",
+            "gufunc.tridiagonal(lower, main, upper, right, out=o)",
+            "peer(lower, main, upper, right, o)",
+            COLUMNS + NUMBA_THOMAS,
+            1.2,
+        )
+    )
+
+
+def facts() -> list[tuple[str, float, float, str]]:
+    """One element against the bound of the issue, in microseconds."""
+    import statistics
+    import timeit
+
+    scope: dict[str, object] = {}
+    exec(SETUP + "f = gufunc.adopt(np.add); x, o = np.ones(1), np.empty(1)\n", scope)
+    one = statistics.median(timeit.repeat("f(x, x, out=o)", globals=scope, number=5000, repeat=9)) / 5000 * 1e6
+    return [("one element", one, 1.5, "us")]

@@ -1,0 +1,217 @@
+package bridge
+
+// #include "gufunc.h"
+import "C"
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"gridbuf/gufunc"
+	"gridbuf/gufunc/kernels"
+)
+
+// gufuncs numbers the gufuncs that Python holds.
+var gufuncs = struct {
+	sync.RWMutex
+	last int64
+	byID map[int64]*gufunc.GUFunc
+}{byID: map[int64]*gufunc.GUFunc{}}
+
+func gufuncOf(id int64) (*gufunc.GUFunc, error) {
+	gufuncs.RLock()
+	defer gufuncs.RUnlock()
+	g := gufuncs.byID[id]
+	if g == nil {
+		return nil, fmt.Errorf("gufunc: number %d is not known", id)
+	}
+	return g, nil
+}
+
+func newGUFunc(name, signature string, flags gufunc.Flags, info *C.gb_gufunc_info) error {
+	g, err := gufunc.New(name, signature, nil, flags)
+	if err != nil {
+		return err
+	}
+	return enlist(g, info)
+}
+
+func shippedGUFunc(name string, info *C.gb_gufunc_info) error {
+	g, err := kernels.New(name)
+	if err != nil {
+		return err
+	}
+	return enlist(g, info)
+}
+
+func dropGUFunc(id int64) error {
+	gufuncs.Lock()
+	delete(gufuncs.byID, id)
+	gufuncs.Unlock()
+	return nil
+}
+
+// enlist gives the gufunc a number and describes its signature.
+func enlist(g *gufunc.GUFunc, info *C.gb_gufunc_info) error {
+	s := g.Signature
+	info.nin, info.nout, info.ndims = C.int32_t(s.Inputs), C.int32_t(s.Outputs()), C.int32_t(len(s.Dims))
+	info.nkernels, info.flags = C.int32_t(g.Kernels()), C.int32_t(g.Flags)
+	var names strings.Builder
+	for i, d := range s.Dims {
+		names.WriteString(d.Name + "\n")
+		info.fixed[i] = C.int64_t(d.Size)
+		if d.Computed() {
+			info.computed[i] = 1
+		}
+		if d.Optional {
+			info.optional[i] = 1
+		}
+	}
+	for i, o := range s.Operands {
+		info.core_n[i] = C.int32_t(len(o.Dims))
+		for k, u := range o.Dims {
+			info.core[i][k] = C.int32_t(u.Dim)
+		}
+	}
+	if len(s.Uniforms) > len(info.uniform_types) {
+		return fmt.Errorf("signature: %d uniform parameters; at most %d are allowed", len(s.Uniforms), len(info.uniform_types))
+	}
+	info.nuniforms = C.int32_t(len(s.Uniforms))
+	for i, u := range s.Uniforms {
+		names.WriteString(u.Name + "\n")
+		info.uniform_types[i] = C.uint8_t(u.Type)
+	}
+	if err := writeText(text(&info.names[0], C.int64_t(len(info.names))), names.String()); err != nil {
+		return err
+	}
+	gufuncs.Lock()
+	defer gufuncs.Unlock()
+	gufuncs.last++
+	gufuncs.byID[gufuncs.last] = g
+	info.id = C.int64_t(gufuncs.last)
+	return nil
+}
+
+func addKernel(id int64, spec *C.gb_kernel_spec, number *C.int32_t) error {
+	g, err := gufuncOf(id)
+	if err != nil {
+		return err
+	}
+	k := gufunc.Kernel{
+		Form: gufunc.Form(spec.form), Function: uintptr(spec.function), Data: uintptr(spec.data),
+		Exclusive: spec.flags&C.GB_EXCLUSIVE != 0, OneWorker: spec.flags&C.GB_ONE_WORKER != 0, Pure: spec.flags&C.GB_PURE != 0,
+	}
+	for _, t := range spec.types[:spec.ntypes] {
+		k.Types = append(k.Types, gufunc.Type(t))
+	}
+	if spec.go_name != nil {
+		registered, err := gufunc.Lookup(C.GoString(spec.go_name))
+		if err != nil {
+			return err
+		}
+		k.Go = registered.Kernel
+	}
+	n, err := g.Add(k)
+	*number = C.int32_t(n)
+	return err
+}
+
+func kernelTypes(id int64, kernel int, types *C.uint8_t) error {
+	g, err := gufuncOf(id)
+	if err != nil {
+		return err
+	}
+	k, err := g.Kernel(kernel)
+	for i, t := range k.Types {
+		unsafe.Slice(types, len(k.Types))[i] = C.uint8_t(t)
+	}
+	return err
+}
+
+func selectKernel(id int64, types, weak *C.uint8_t, n int, number *C.int32_t) error {
+	g, err := gufuncOf(id)
+	if err != nil {
+		return err
+	}
+	args := make([]gufunc.TypeArg, n)
+	for i := range args {
+		args[i] = gufunc.TypeArg{Type: gufunc.Type(unsafe.Slice(types, n)[i]), Weak: gufunc.Weak(unsafe.Slice(weak, n)[i])}
+	}
+	k, err := g.SelectKernel(args)
+	*number = C.int32_t(k)
+	return err
+}
+
+func resolve(id int64, words []int64, call **C.gb_call) error {
+	g, err := gufuncOf(id)
+	if err != nil {
+		return err
+	}
+	request, err := gufunc.ParseWords(words)
+	if err != nil {
+		return err
+	}
+	c, err := g.Resolve(request)
+	if err != nil {
+		return err
+	}
+	*call = (*C.gb_call)(c.Release())
+	return nil
+}
+
+func help(id int64, job *C.gb_sweep, workers int) error {
+	j, err := jobOf(id, job)
+	if err != nil {
+		return err
+	}
+	j.Help(workers)
+	return nil
+}
+
+// work runs a kernel written in Go on the calling thread.
+func work(id int64, job *C.gb_sweep, deadline int64, more *C.int32_t) error {
+	j, err := jobOf(id, job)
+	if err != nil {
+		return err
+	}
+	left, err := j.Work(deadline)
+	if left {
+		*more = 1
+	}
+	return err
+}
+
+func jobOf(id int64, job *C.gb_sweep) (*gufunc.Job, error) {
+	g, err := gufuncOf(id)
+	if err != nil {
+		return nil, err
+	}
+	return g.JobAt(unsafe.Pointer(job))
+}
+
+func goNames(room []byte) error { return writeText(room, strings.Join(gufunc.RegisteredNames(), "\n")) }
+
+func goKernel(name string, signature, types []byte) error {
+	r, err := gufunc.Lookup(name)
+	if err != nil {
+		return err
+	}
+	if err := writeText(signature, r.Signature); err != nil {
+		return err
+	}
+	return writeText(types, r.Types)
+}
+
+func text(room *C.char, n C.int64_t) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(room)), n) }
+
+// writeText writes s and a closing zero; a text that is too long is cut only where it
+// is meant for reading (a panic), else refused.
+func writeText(room []byte, s string) error {
+	if len(s) >= len(room) {
+		return fmt.Errorf("a text of %d bytes needs %d, %d are there", len(s), len(s)+1, len(room))
+	}
+	room[copy(room, s)] = 0
+	return nil
+}

@@ -1,0 +1,43 @@
+/* gufunc.h: the calls that enter Go for gridbuf.gufunc, and what crosses with them. */
+#ifndef GRIDBUF_BRIDGE_GUFUNC_H
+#define GRIDBUF_BRIDGE_GUFUNC_H
+
+#include "../gufunc/call.h"
+#include "types.h"
+
+/* What a parsed signature says. Dimensions and uniforms are numbered; their names
+ * stand in names, each followed by a newline: first dimensions, then uniforms. */
+typedef struct gb_gufunc_info {
+    int64_t id;
+    int32_t nin, nout, ndims, nuniforms, nkernels, flags;
+    int32_t core_n[GB_MAXARGS];
+    int32_t core[GB_MAXARGS][GB_MAXCORE];
+    int64_t fixed[GB_MAXCORE];       /* size of an integer dimension, -1 */
+    uint8_t computed[GB_MAXCORE], optional[GB_MAXCORE];
+    uint8_t uniform_types[32];
+    char names[4096];
+} gb_gufunc_info;
+
+/* A kernel to register. types: element types, one per operand. */
+typedef struct gb_kernel_spec {
+    int32_t form, flags;             /* GB_EXCLUSIVE, GB_ONE_WORKER, GB_PURE */
+    uintptr_t function, data;
+    char *go_name;                      /* name of a Go kernel, or NULL */
+    uint8_t types[GB_MAXARGS];
+    int32_t ntypes;
+} gb_kernel_spec;
+
+int gbridge_gufunc_new(char *name, char *signature, int32_t flags, gb_gufunc_info *info, gb_error *e);
+int gbridge_gufunc_shipped(char *name, gb_gufunc_info *info, gb_error *e);
+int gbridge_gufunc_drop(int64_t id, gb_error *e);
+int gbridge_gufunc_add(int64_t id, gb_kernel_spec *spec, int32_t *number, gb_error *e);
+int gbridge_gufunc_types(int64_t id, int32_t kernel, uint8_t *types, gb_error *e);
+int gbridge_gufunc_select(int64_t id, uint8_t *types, uint8_t *weak, int32_t n, int32_t *number, gb_error *e);
+int gbridge_gufunc_resolve(int64_t id, int64_t *words, int64_t n, gb_call **call, gb_error *e);
+int gbridge_gufunc_help(int64_t id, gb_sweep *job, int32_t workers, gb_error *e);
+int gbridge_gufunc_work(int64_t id, gb_sweep *job, int64_t deadline, int32_t *more, gb_error *e);
+int gbridge_gufunc_go_names(char *names, int64_t room, gb_error *e);
+int gbridge_gufunc_go_kernel(char *name, char *signature, char *types, int64_t room, gb_error *e);
+int gbridge_gufunc_panic_text(char *text, int64_t room, gb_error *e);
+
+#endif

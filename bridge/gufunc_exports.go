@@ -1,0 +1,70 @@
+package bridge
+
+// #include "gufunc.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"gridbuf/gufunc"
+)
+
+//export gbridge_gufunc_new
+func gbridge_gufunc_new(name, signature *C.char, flags C.int32_t, info *C.gb_gufunc_info, e *C.gb_error) C.int {
+	return guard(e, func() error { return newGUFunc(C.GoString(name), C.GoString(signature), gufunc.Flags(flags), info) })
+}
+
+//export gbridge_gufunc_shipped
+func gbridge_gufunc_shipped(name *C.char, info *C.gb_gufunc_info, e *C.gb_error) C.int {
+	return guard(e, func() error { return shippedGUFunc(C.GoString(name), info) })
+}
+
+//export gbridge_gufunc_drop
+func gbridge_gufunc_drop(id C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return dropGUFunc(int64(id)) })
+}
+
+//export gbridge_gufunc_add
+func gbridge_gufunc_add(id C.int64_t, spec *C.gb_kernel_spec, number *C.int32_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return addKernel(int64(id), spec, number) })
+}
+
+//export gbridge_gufunc_types
+func gbridge_gufunc_types(id C.int64_t, kernel C.int32_t, types *C.uint8_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return kernelTypes(int64(id), int(kernel), types) })
+}
+
+//export gbridge_gufunc_select
+func gbridge_gufunc_select(id C.int64_t, types, weak *C.uint8_t, n C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return selectKernel(int64(id), types, weak, int(n), number) })
+}
+
+//export gbridge_gufunc_resolve
+func gbridge_gufunc_resolve(id C.int64_t, words *C.int64_t, n C.int64_t, call **C.gb_call, e *C.gb_error) C.int {
+	return guard(e, func() error { return resolve(int64(id), unsafe.Slice((*int64)(words), n), call) })
+}
+
+//export gbridge_gufunc_help
+func gbridge_gufunc_help(id C.int64_t, job *C.gb_sweep, workers C.int32_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return help(int64(id), job, int(workers)) })
+}
+
+//export gbridge_gufunc_work
+func gbridge_gufunc_work(id C.int64_t, job *C.gb_sweep, deadline C.int64_t, more *C.int32_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return work(int64(id), job, int64(deadline), more) })
+}
+
+//export gbridge_gufunc_go_names
+func gbridge_gufunc_go_names(names *C.char, room C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return goNames(text(names, room)) })
+}
+
+//export gbridge_gufunc_go_kernel
+func gbridge_gufunc_go_kernel(name, signature, types *C.char, room C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return goKernel(C.GoString(name), text(signature, room), text(types, room)) })
+}
+
+//export gbridge_gufunc_panic_text
+func gbridge_gufunc_panic_text(room *C.char, n C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return writeText(text(room, n), gufunc.LastPanic()) })
+}

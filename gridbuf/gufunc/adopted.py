@@ -1,0 +1,101 @@
+"""adopt: make a GUFunc of an existing ufunc object's loops."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.gufunc.call import FLAGS, GUFunc
+from gridbuf.gufunc.errors import SignatureError
+from gridbuf.gufunc.kernels import EXCLUSIVE, NUMPY_LOOP, ONE_WORKER, PURE, Kernel
+from gridbuf.gufunc.operands import Operand
+from gridbuf.gufunc.types import DTYPES, number_of, types_text
+
+_REORDERABLE = (np.maximum, np.minimum, np.fmax, np.fmin)  # they have no identity, and order does not matter
+_PYTHON = {1: int, 2: float, 3: complex}
+
+
+class Adopted(GUFunc):
+    """A GUFunc with the loops of a numpy.ufunc, which also decides on types."""
+
+    _ufunc: np.ufunc
+
+    def _find_kernel(self, inputs: list[Operand]) -> int:
+        types: list[Any] = [_PYTHON[o.weak] if o.weak else o.array.dtype for o in inputs]
+        return self._resolved(types, None)
+
+    def _asked_kernel(self, inputs: list[Operand], dtype: Any, signature: Any) -> int:
+        if dtype is not None:
+            if signature is not None:
+                raise SignatureError("dtype: it cannot be given together with signature")
+            signature = (None,) * self.nin + (np.dtype(dtype),) * self.nout
+        elif isinstance(signature, str):
+            signature = tuple(np.dtype(c) for c in signature.replace("->", ""))
+        types: list[Any] = [_PYTHON[o.weak] if o.weak else o.array.dtype for o in inputs]
+        return self._resolved(types, signature)
+
+    def _resolved(self, types: list[Any], signature: Any) -> int:
+        try:
+            asked = {} if signature is None else {"signature": signature}
+            resolved = self._ufunc.resolve_dtypes((*types, *([None] * self.nout)), casting="unsafe", **asked)
+        except TypeError as error:
+            raise SignatureError(f"{self.name}: {error}") from None
+        wanted = bytes(number_of(d) for d in resolved)
+        for n in range(self._describe()[3]):
+            if self._types(n) == wanted:
+                return n
+        chars = ", ".join(str(d) for d in resolved)
+        raise SignatureError(
+            f"{self.name}: NumPy would use a loop for ({chars}), which cannot be adopted; there are {', '.join(self.types)}"
+        )
+
+
+def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
+    """A GUFunc with the loops of an existing ufunc: NumPy's, SciPy's, numba's.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc, or numba's DUFunc or GUFunc
+        A ufunc or gufunc object whose loops are compiled.
+    flags : sequence of str
+        Which floating-point exceptions make an element fail.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridbuf import gufunc
+    >>> log = gufunc.adopt(np.log)
+    >>> log(np.array([1.0, 0.0]), errors="return")[1]
+    ErrorInfo(1 of 2 failed, first at (1,): division by zero)
+    """
+    inner = ufunc if isinstance(ufunc, np.ufunc) else getattr(ufunc, "ufunc", None)
+    if not isinstance(inner, np.ufunc):
+        raise TypeError(f"ufunc: expected a numpy.ufunc or numba's DUFunc or GUFunc, got {type(ufunc).__name__}")
+    name = inner.__name__
+    signature = inner.signature or ",".join(["()"] * inner.nin) + "->" + ",".join(["()"] * inner.nout)
+    g = Adopted(signature, name=name, doc=inner.__doc__, flags=flags, identity=inner.identity)
+    g._ufunc = inner
+    g._reorderable = inner.identity is not None or inner in _REORDERABLE
+    g._widens, g._adds = inner in (np.add, np.multiply), inner is np.add
+    foreign = inner is not ufunc
+    seen = set()
+    for raw, function, data in _core.gufunc_loops(inner):
+        numbers = bytes(_by_number(n) for n in raw)
+        if 0 in numbers or numbers in seen:
+            continue
+        seen.add(numbers)
+        how = PURE if inner.signature is None else ONE_WORKER
+        if foreign or (name == "power" and DTYPES[numbers[0]].kind in "iu"):
+            how = EXCLUSIVE  # such loops raise Python errors from inside
+        g.register(Kernel(NUMPY_LOOP, types_text(numbers, g.nin), function, data, flags=how, owner=(ufunc, inner)))
+    if not seen:
+        raise SignatureError(f"ufunc: {name} has no compiled loops for numbers; it calls Python")
+    return g
+
+
+def _by_number(number: int) -> int:
+    for dtype in np.sctypeDict.values():
+        if np.dtype(dtype).num == number:
+            return number_of(np.dtype(dtype))
+    return 0

@@ -1,0 +1,97 @@
+"""Kernels: where the compiled loops come from."""
+
+import ctypes
+import importlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from gridbuf import _core
+from gridbuf.gufunc.errors import SignatureError
+
+_CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
+NUMPY_LOOP, STATUS_LOOP, GO_LOOP = 1, 2, 3
+EXCLUSIVE, ONE_WORKER, PURE = 1, 2, 4
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A loop for one combination of types; made by the functions of this module."""
+
+    form: int
+    types: str
+    address: int = 0
+    data: int = 0
+    go_name: str | None = None
+    flags: int = 0
+    owner: Any = field(default=None, repr=False)
+
+
+def address_of(source: Any, arg: str = "source") -> int:
+    """The address of a compiled function: an int, a ctypes or cffi function, a PyCapsule or a numba cfunc."""
+    if isinstance(source, int) and not isinstance(source, bool):
+        address = source
+    elif isinstance(source, _CTYPES):
+        address = ctypes.cast(source, ctypes.c_void_p).value or 0
+    elif type(source).__name__ == "PyCapsule":
+        address = int(_core.gufunc_capsule(source))
+    elif isinstance(getattr(source, "address", None), int):
+        address = source.address  # numba's CFunc
+    elif type(source).__module__.partition(".")[0] == "_cffi_backend":
+        cffi = importlib.import_module("cffi")
+        address = int(cffi.FFI().cast("intptr_t", source))
+    else:
+        raise TypeError(
+            f"{arg}: expected an address (int), a ctypes or cffi function, a PyCapsule or a numba cfunc, got {type(source).__name__}"
+        )
+    if address <= 0:
+        raise ValueError(f"{arg}: the address of a compiled function is not {address}")
+    return address
+
+
+def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> Kernel:
+    """A loop as NumPy's: ``void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)``.
+
+    Parameters
+    ----------
+    source : int, ctypes or cffi function, PyCapsule or numba cfunc
+        The compiled function. It must not use Python's API and must be safe to run twice.
+    types : str
+        NumPy's type characters, such as ``"dd->d"``.
+    data : the same kinds as source, optional
+        What the loop gets as its last argument.
+    owner : object, optional
+        Kept alive as long as the kernel is (source itself always is).
+    """
+    return Kernel(
+        NUMPY_LOOP, types, address_of(source), 0 if data is None else address_of(data, "data"), owner=(source, data, owner)
+    )
+
+
+def status_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> Kernel:
+    """As `numpy_loop`, with one argument more, ``uint8_t *status`` (one byte per element, zero at first, NULL when not
+    wanted); it returns the number of failed elements as ``intptr_t``."""
+    return Kernel(
+        STATUS_LOOP, types, address_of(source), 0 if data is None else address_of(data, "data"), owner=(source, data, owner)
+    )
+
+
+def go(name: str) -> Kernel:
+    """A kernel that is written in Go and registered in the Go module; see `registered`."""
+    _, types = _core.gufunc_go_kernel(name)
+    return Kernel(GO_LOOP, types, go_name=name)
+
+
+def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
+    """A function of up to four numbers, all float32 or all float64, such as ``double f(double, double)``; types is ``"dd->d"``."""
+    inputs, _, outputs = types.partition("->")
+    if set(types) - set("->") not in ({"d"}, {"f"}) or len(outputs) != 1 or not 1 <= len(inputs) <= 4:
+        raise SignatureError(
+            f"types: {types!r} is no scalar function's; it has one to four inputs and one output, all 'd' or all 'f'"
+        )
+    loop = _core.gufunc_scalar_loop(len(inputs), outputs == "f")
+    return Kernel(NUMPY_LOOP, types, loop, address_of(source), owner=(source, owner))
+
+
+def registered() -> list[str]:
+    """The names of the kernels in Go."""
+    return str(_core.gufunc_go_names()).split("\n")

@@ -1,0 +1,51 @@
+"""Kernels of reductions that carry more than one number."""
+
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.gufunc.errors import SignatureError
+from gridbuf.gufunc.kernels import address_of
+from gridbuf.gufunc.types import parse_types
+
+
+class StateKernel:
+    """A reduction with a state.
+
+    Parameters
+    ----------
+    init : numpy scalar, 0-d or structured array
+        The state before the first element.
+    step, merge, final : int, ctypes or cffi function, PyCapsule or numba cfunc
+        ``void step(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data)``
+        takes n elements, the first of which has the index first;
+        ``void merge(void *state, void const *later, void *data)`` joins a later state;
+        ``int final(void const *state, char **outs, void *data)`` writes the results; non-zero: this output failed.
+    types : str
+        One input and one type per output, such as ``"d->l"``.
+    """
+
+    def __init__(self, init: Any, step: Any, merge: Any, final: Any, types: str) -> None:
+        self.init = np.asarray(init).tobytes()
+        if np.asarray(init).ndim or not self.init:
+            raise SignatureError("init: expected one value, a NumPy scalar or a 0-d array")
+        self.step, self.merge, self.final = address_of(step, "step"), address_of(merge, "merge"), address_of(final, "final")
+        self.types = types
+        self._owners = (step, merge, final)
+
+
+def shipped(name: str) -> list[StateKernel]:
+    """The state kernels that come with a shipped gufunc."""
+    return [
+        StateKernel(np.void(init), step, merge, final, types)
+        for own, types, init, step, merge, final in _core.gufunc_states()
+        if own == name
+    ]
+
+
+def check(kernel: StateKernel, nin: int, nout: int) -> None:
+    """SignatureError unless the types fit."""
+    if nin != 1:
+        raise SignatureError("kernels: a StateKernel reduces one input")
+    parse_types(kernel.types, 1, nout)

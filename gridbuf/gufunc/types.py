@@ -1,0 +1,47 @@
+"""Element types: the engine's numbers and NumPy's dtypes."""
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from gridbuf.gufunc.errors import SignatureError
+
+_CHARS = " ?bBhHiIlLefdgFDGMm"
+_NUMBERS = {np.dtype(c).num: number for number, c in enumerate(_CHARS) if number}
+_NUMBERS[np.dtype("q").num], _NUMBERS[np.dtype("Q").num] = _CHARS.index("l"), _CHARS.index("L")
+DTYPES: list[Any] = [None, *(np.dtype(c) for c in _CHARS[1:])]
+MOMENT = _CHARS.index("M")
+UNIFORM_FORMATS = {1: "?", 2: "b", 3: "B", 4: "h", 5: "H", 6: "i", 7: "I", 8: "q", 9: "Q", 11: "f", 12: "d"}
+
+
+def number_of(dtype: "np.dtype[Any]") -> int:
+    """The engine's number of a dtype; 0: no kernel can have it."""
+    number = _NUMBERS.get(dtype.num, 0)
+    return 0 if number >= MOMENT else number
+
+
+def parse_types(text: str, nin: int, nout: int) -> bytes:
+    """Read "dd->d"; the arrow may be left out."""
+    inputs, arrow, outputs = text.partition("->")
+    chars = inputs + outputs
+    if (arrow and len(inputs) != nin) or len(chars) != nin + nout:
+        raise SignatureError(f"types: {text!r} does not fit {nin} inputs and {nout} outputs")
+    numbers = []
+    for at, char in enumerate(chars):
+        number = 0
+        with contextlib.suppress(TypeError):
+            number = number_of(np.dtype(char))
+        if not number:
+            raise SignatureError(
+                f"types: {char!r} is no type of a kernel; allowed are NumPy's characters {_CHARS[1:-2]}qQ\n"
+                f"    {text}\n    {' ' * (at + (2 if arrow and at >= len(inputs) else 0))}^"
+            )
+        numbers.append(number)
+    return bytes(numbers)
+
+
+def types_text(types: bytes, nin: int) -> str:
+    """The reverse of parse_types."""
+    chars = "".join(_CHARS[t] for t in types)
+    return chars[:nin] + "->" + chars[nin:]

@@ -1,0 +1,169 @@
+/* block.c: a worker's way through a chunk: find the next stretch of elements, bring
+ * the operands into the form the kernel wants, hand the results over. */
+#include "call.h"
+#include "cast.h"
+#include "fpstate.h"
+
+#include <string.h>
+
+int64_t gb_packed_bytes(const gb_operand *o) { return o->core_items * o->kernel_item; }
+
+void gb_cursor_advance(const gb_call *call, gb_cursor *c, int64_t len) {
+    int d = call->ndim - 1;
+    c->index[d] += len;
+    for (int i = 0; i < call->nop; i++) c->ptr[i] += len * call->op[i].strides[d];
+    if (call->flags & GB_WHERE) c->ptr[call->nop] += len * call->where_strides[d];
+    while (d > 0 && c->index[d] == call->shape[d]) {
+        c->index[d] = 0;
+        c->index[d - 1]++;
+        for (int i = 0; i < call->nop; i++)
+            c->ptr[i] += call->op[i].strides[d - 1] - call->shape[d] * call->op[i].strides[d];
+        if (call->flags & GB_WHERE)
+            c->ptr[call->nop] += call->where_strides[d - 1] - call->shape[d] * call->where_strides[d];
+        d--;
+    }
+}
+
+/* Go to a linear index, and find how far the operands' memory stays the same. */
+static void seek(gb_block *b, int64_t at) {
+    const gb_sweep *job = b->job;
+    const gb_call *call = job->call;
+    int64_t rest = at;
+    for (int d = call->ndim - 1; d >= 0; d--) {
+        b->here.index[d] = d ? rest % call->shape[d] : rest;
+        rest /= call->shape[d];
+    }
+    b->limit = INT64_MAX;
+    int with_mask = call->flags & GB_WHERE ? 1 : 0;
+    for (int i = 0; i < call->nop + with_mask; i++) {
+        const gb_shadow *s = &job->shadow[i];
+        const int64_t *strides = i < call->nop ? call->op[i].strides : call->where_strides;
+        char *p = job->data[i];
+        if (s->base && at < s->from) {
+            b->limit = s->from < b->limit ? s->from : b->limit;
+        } else if (s->base && at < s->to) {
+            p = s->base;
+            b->limit = s->to < b->limit ? s->to : b->limit;
+        }
+        for (int d = 0; d < call->ndim; d++) p += b->here.index[d] * strides[d];
+        b->here.ptr[i] = p;
+    }
+}
+
+void gb_block_start(gb_block *b, gb_sweep *job, char *scratch) {
+    const gb_call *call = job->call;
+    b->job = job;
+    b->scratch = scratch;
+    b->status = (uint8_t *)scratch + call->status_at;
+    b->select = (uint8_t *)scratch + call->select_at;
+    b->picked = (int32_t *)(scratch + call->picked_at);
+    memcpy(b->dims + 1, call->core, (size_t)call->ncore * sizeof *b->dims);
+    intptr_t *core = b->steps + call->nop;
+    for (int i = 0; i < call->nop; i++) {
+        const gb_operand *o = &call->op[i];
+        int staged = job->staged >> i & 1;
+        b->steps[i] = staged ? gb_packed_bytes(o) : o->strides[call->ndim - 1];
+        for (int d = 0; d < o->core_ndim; d++) *core++ = staged ? o->packed[d] : o->core_strides[d];
+        if (staged) b->args[i] = scratch + o->at;
+    }
+}
+
+void gb_block_chunk(gb_block *b, int64_t chunk) {
+    const gb_call *call = b->job->call;
+    b->at = chunk * call->chunk;
+    b->end = b->at + call->chunk < call->n ? b->at + call->chunk : call->n;
+    seek(b, b->at);
+}
+
+void gb_stage_in(gb_block *b, int op, const char *from, int64_t first, int64_t len) {
+    const gb_call *call = b->job->call;
+    const gb_operand *o = &call->op[op];
+    gb_pack(b->scratch + o->at + first * gb_packed_bytes(o), o, from, o->strides[call->ndim - 1], len);
+}
+
+void gb_stage_out(gb_block *b, int op, char *to, int64_t first, int64_t len) {
+    const gb_call *call = b->job->call;
+    const gb_operand *o = &call->op[op];
+    gb_unpack(to, o->strides[call->ndim - 1], o, b->scratch + o->at + first * gb_packed_bytes(o), len);
+}
+
+static int64_t run_length(const gb_call *call, const gb_cursor *c, int64_t most) {
+    int d = call->ndim - 1;
+    int64_t run = call->shape[d] - c->index[d];
+    return run < most ? run : most;
+}
+
+/* Every staged input of the block, run by run. */
+static void stage_inputs(gb_block *b) {
+    const gb_call *call = b->job->call;
+    gb_cursor walk = b->here;
+    for (int64_t first = 0, run; first < b->len; first += run) {
+        run = run_length(call, &walk, b->len - first);
+        for (int i = 0; i < call->nin; i++)
+            if (b->job->shadow[i].fringe) gb_stage_fringed(b, i, walk.ptr[i], run);
+            else if (b->job->staged >> i & 1) gb_stage_in(b, i, walk.ptr[i], first, run);
+        if (first + run < b->len) gb_cursor_advance(call, &walk, run);
+    }
+}
+
+static void scatter_outputs(gb_block *b) {
+    const gb_call *call = b->job->call;
+    gb_cursor walk = b->here;
+    for (int64_t first = 0, run; first < b->len; first += run) {
+        run = run_length(call, &walk, b->len - first);
+        for (int i = call->nin; i < call->nop; i++)
+            if (b->job->staged >> i & 1) gb_stage_out(b, i, walk.ptr[i], first, run);
+        if (first + run < b->len) gb_cursor_advance(call, &walk, run);
+    }
+}
+
+int gb_block_next(gb_block *b) {
+    gb_sweep *job = b->job;
+    const gb_call *call = job->call;
+    for (;;) {
+        if (b->at == b->end) return 0;
+        if (b->at == b->limit) seek(b, b->at);
+        int64_t most = (b->end < b->limit ? b->end : b->limit) - b->at;
+        if (!(call->flags & GB_GATHER)) most = run_length(call, &b->here, most);
+        if (job->staged || call->flags & GB_WHERE || call->form != GB_NUMPY_LOOP) most = most < call->block ? most : call->block;
+        b->len = b->n = most;
+        b->mode = GB_ALL;
+        b->nfailed = 0;
+        b->cast_flags = 0;
+        if (call->flags & GB_WHERE) gb_select(b);
+        if (b->mode != GB_NONE) break;
+        gb_cursor_advance(call, &b->here, b->len);
+        b->at += b->len;
+    }
+    for (int i = 0; i < call->nop; i++)
+        if (!(job->staged >> i & 1)) b->args[i] = b->here.ptr[i];
+    if (job->staged) {
+        stage_inputs(b);
+        if (b->mode == GB_PICKED) gb_compress(b);
+        b->cast_flags = gb_raised(call);
+    }
+    b->dims[0] = b->n;
+    if (call->form != GB_NUMPY_LOOP) memset(b->status, 0, (size_t)b->n);
+    return 1;
+}
+
+void gb_block_call(gb_block *b) {
+    const gb_call *call = b->job->call;
+    char *args[GB_MAXARGS];   /* some loops advance them in place */
+    memcpy(args, b->args, (size_t)call->nop * sizeof *args);
+    if (call->form == GB_NUMPY_LOOP) ((gb_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
+    else b->nfailed = ((gb_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, b->status);
+}
+
+/* After the kernel: failures, results, and on to the next block. */
+void gb_block_done(gb_block *b) {
+    gb_sweep *job = b->job;
+    const gb_call *call = job->call;
+    if (b->nfailed || gb_raised(call)) gb_examine(b);
+    if (b->mode == GB_BLENDED) gb_scatter_blended(b);
+    else if (b->mode == GB_PICKED) gb_scatter_picked(b);
+    else if (job->staged >> call->nin) scatter_outputs(b);
+    if (call->flags & GB_CASTS_OUT && gb_raised(call)) gb_examine_outputs(b);
+    gb_cursor_advance(call, &b->here, b->len);
+    b->at += b->len;
+}

@@ -1,0 +1,172 @@
+/* call.h: a resolved call, frozen by Go, and what runs it.
+ *
+ * gb_call   everything about a call that does not depend on addresses: made once,
+ *           kept, shared by any number of runs;
+ * gb_sweep    one run of it over memory, shared by its workers, each of which takes
+ *           chunks until none is left;
+ * gb_block  a worker's place in a job: the next call of the kernel.
+ *
+ * Nothing here needs Go or Python.
+ */
+#ifndef GRIDBUF_GUFUNC_CALL_H
+#define GRIDBUF_GUFUNC_CALL_H
+
+#include "../alloc/plan.h"
+#include "types.h"
+
+#define GB_MAXARGS 16   /* MaxOperands */
+#define GB_MAXCORE 8    /* MaxCore */
+
+/* How a kernel is called: Form. */
+enum { GB_NUMPY_LOOP = 1, GB_STATUS_LOOP, GB_GO_LOOP };
+
+/* Flags of a call. */
+enum { GB_EXCLUSIVE = 1, GB_ONE_WORKER = 2, GB_PURE = 4, GB_WHERE = 8, GB_GATHER = 16, GB_X87 = 32, GB_CASTS_OUT = 64 };
+
+typedef struct gb_operand {
+    uint8_t from, to;                   /* types in memory and in the kernel */
+    uint8_t swapped;                    /* memory is in the other byte order */
+    uint8_t staged;                     /* goes through scratch memory in any case */
+    int32_t core_ndim;
+    int64_t item, kernel_item;          /* bytes */
+    int64_t core_items;
+    int64_t at;                         /* offset of its staging room in the scratch memory */
+    int64_t core_shape[GB_MAXCORE], core_strides[GB_MAXCORE], packed[GB_MAXCORE];
+    int64_t strides[GB_MAXDIMS];        /* along the loops, bytes */
+} gb_operand;
+
+typedef struct gb_call {
+    int32_t nin, nop, ndim, ncore;      /* ndim: of the loops, at least 1 */
+    int32_t form, flags, fp_mask;
+    int32_t outer_ndim;
+    void *function, *data;
+    int64_t kernel;                     /* its number in its GUFunc */
+    int64_t n, chunk, nchunks;          /* elements, elements a chunk */
+    int64_t block;                      /* elements staged at once */
+    int64_t scratch, status_at, select_at, picked_at;   /* bytes, and offsets in it */
+    int64_t core[GB_MAXCORE];           /* sizes of the distinct core dimensions */
+    int64_t shape[GB_MAXDIMS];          /* of the loops, outermost first */
+    int64_t where_strides[GB_MAXDIMS];
+    int64_t outer_shape[GB_MAXDIMS], code_strides[GB_MAXDIMS];   /* in the operands' order */
+    gb_plan *out[GB_MAXARGS];           /* plans of outputs to allocate; NULL: given */
+    int32_t out_ndim[GB_MAXARGS];       /* of every operand, core included */
+    double ns;                          /* nanoseconds an element, measured; 0 not yet */
+    gb_operand op[];
+} gb_call;
+
+gb_call *gb_call_new(int nop);
+void gb_call_free(gb_call *call);
+
+/* A copied part of an input: elements [from, to) are read from base + stride * index.
+ * Or only the fringes of its blocks (fringe.c): block holds the first or last |fringe|
+ * items of each, which other blocks overwrite. */
+typedef struct gb_shadow {
+    char *base;
+    void *block;
+    int64_t from, to, fringe;
+} gb_shadow;
+
+typedef struct gb_sweep {
+    const gb_call *call;
+    char *data[GB_MAXARGS + 1];         /* element 0 of every operand; after them where */
+    void *loop_data;
+    uint32_t staged;                    /* operands that are staged in this run */
+    int32_t ignore_errors;
+    int64_t nchunks;                    /* of the call, which a late helper may outlive */
+    int64_t next, done;                 /* chunks; atomic */
+    int32_t stop, holders, sleeping;    /* atomic */
+    int32_t no_memory;
+    uint8_t *codes;                     /* one per element in loop order; NULL while nothing failed; atomic */
+    int64_t nfailed, nselected;         /* atomic */
+    gb_shadow shadow[GB_MAXARGS + 1];
+} gb_sweep;
+
+/* Fill in a job; data has nop pointers, and one more for where. -1 with *why set
+ * ("memory", or what overlaps) when it cannot run. gb_sweep_clear undoes it. */
+int gb_sweep_init(gb_sweep *job, const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
+void gb_sweep_clear(gb_sweep *job);
+
+/* The same on the heap, for jobs that have helpers; it starts with one holder. */
+gb_sweep *gb_sweep_new(const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
+void gb_sweep_hold(gb_sweep *job);
+void gb_sweep_drop(gb_sweep *job);
+
+/* A holder keeps the job, not its call nor the operands: those are there as long as a
+ * chunk that was taken is not finished. */
+
+/* Take chunks and run them, at most limit of them or until the clock passes deadline
+ * (ns of CLOCK_MONOTONIC, 0 none). 1: there may be more, 0: no chunk is left. */
+int gb_sweep_work(gb_sweep *job, int64_t limit, int64_t deadline);
+
+/* Wait until every chunk that was taken is done, or the clock passes deadline. 0: all done. */
+int gb_sweep_wait(gb_sweep *job, int64_t deadline);
+void gb_sweep_stop(gb_sweep *job);          /* take no further chunks */
+int64_t gb_sweep_take(gb_sweep *job);       /* the next chunk, -1: none is left; gb_sweep_finished after it */
+void gb_sweep_finished(gb_sweep *job);
+int64_t gb_now(void);
+
+/* ---- one worker ---- */
+
+typedef struct gb_cursor {
+    int64_t index[GB_MAXDIMS];
+    char *ptr[GB_MAXARGS + 1];
+} gb_cursor;
+
+/* What a block's kernel call covers. */
+enum { GB_ALL, GB_NONE, GB_PICKED, GB_BLENDED };
+
+typedef struct gb_block {
+    gb_sweep *job;
+    char *scratch;
+    int64_t at, end, limit;             /* linear index; limit: where a shadow begins or ends */
+    int64_t len;                        /* elements of this block */
+    int64_t n;                          /* elements the kernel is called with */
+    int32_t mode, cast_flags;
+    int64_t nfailed;                    /* by status */
+    gb_cursor here;
+    uint8_t *status, *select;
+    int32_t *picked;
+    char *args[GB_MAXARGS];
+    intptr_t dims[1 + GB_MAXCORE];
+    intptr_t steps[GB_MAXARGS * (1 + GB_MAXCORE)];
+} gb_block;
+
+void gb_block_start(gb_block *b, gb_sweep *job, char *scratch);
+void gb_block_chunk(gb_block *b, int64_t chunk);
+int gb_block_next(gb_block *b);         /* 1: call the kernel, then gb_block_done; 0: the chunk is done */
+void gb_block_done(gb_block *b);
+void gb_block_call(gb_block *b);        /* the kernel, when it is C */
+
+/* ---- parts of it ---- */
+
+void gb_select(gb_block *b);                                    /* where.c: read the mask, choose the mode */
+void gb_compress(gb_block *b);                                  /* where.c: move picked inputs together */
+void gb_scatter_picked(gb_block *b);                            /* where.c */
+void gb_scatter_blended(gb_block *b);                           /* where.c */
+void gb_examine(gb_block *b);                                   /* examine.c: which elements raised flags */
+void gb_examine_outputs(gb_block *b);                           /* examine.c: which results did not fit their memory */
+void gb_record(gb_block *b, int64_t k, uint8_t code);           /* examine.c: kernel element k failed */
+int gb_raised(const gb_call *call);                             /* examine.c: flags that count */
+void gb_cursor_advance(const gb_call *call, gb_cursor *c, int64_t len);
+void gb_stage_in(gb_block *b, int op, const char *from, int64_t first, int64_t len);
+void gb_stage_out(gb_block *b, int op, char *to, int64_t first, int64_t len);
+int64_t gb_packed_bytes(const gb_operand *o);
+
+/* 1: some byte belongs to both views, 0: none does; when finding out would take too long, 1. */
+int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
+               const char *b, const int64_t *b_shape, const int64_t *b_strides, int b_ndim, int64_t b_item);
+/* 1: two elements of the view share a byte. */
+int gb_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int64_t item);
+/* scalar.c: the loop whose data is a function of 1 to 4 numbers; NULL for other counts. */
+gb_numpy_loop gb_scalar_loop(int inputs, int single);
+
+void *gb_take_room(int64_t bytes);      /* overlap.c: NULL: no memory; gb_release gives it back */
+
+/* fringe.c: 1 when every input that the output overlaps is protected by its fringes, 0
+ * when they need copies, -1 with *why set. */
+int gb_protect_fringes(gb_sweep *job, const char **why);
+void gb_stage_fringed(gb_block *b, int op, const char *from, int64_t len);
+
+int gb_protect_inputs(gb_sweep *job, const char **why);
+
+#endif

@@ -1,0 +1,129 @@
+package gufunc_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gridbuf/gufunc"
+)
+
+func TestInverseOfAStackWithASingularMatrix(t *testing.T) {
+	a := float64s(t, []int64{5, 3, 3})
+	for e := range 5 {
+		for i := range 3 {
+			items(a)[e*9+i*4] = float64(e + i + 1)
+		}
+	}
+	clear(items(a)[18:27])
+	r, err := kernel(t, "inv").Call([]gufunc.Array{a}, nil, gufunc.Options{})
+	require.NoError(t, err)
+	defer r.Free()
+	assert.True(t, r.SomeFailed())
+	assert.Equal(t, []uint8{0, 0, gufunc.CodeStatus, 0, 0}, r.Codes)
+	assert.Equal(t, []int64{5, 3, 3}, r.Outputs[0].Shape)
+	out := items(r.Outputs[0])
+	assert.True(t, math.IsNaN(out[18]))
+	assert.InDelta(t, 1.0/6, out[4*9+4], 1e-15)
+}
+
+func TestFlagsNameTheElements(t *testing.T) {
+	n := int64(300_000)
+	x := float64s(t, []int64{n})
+	for i := range items(x) {
+		items(x)[i] = float64(i)
+	}
+	items(x)[7], items(x)[200_001] = -1, -4
+	for _, workers := range []int{1, 2, 5} {
+		r, err := kernel(t, "sqrt").Call([]gufunc.Array{x}, nil, gufunc.Options{Workers: workers})
+		require.NoError(t, err)
+		assert.EqualValues(t, 2, r.Failed)
+		assert.EqualValues(t, n, r.Elements)
+		assert.Equal(t, uint8(gufunc.Invalid), r.Codes[7])
+		assert.Equal(t, uint8(gufunc.Invalid), r.Codes[200_001])
+		assert.Equal(t, 100.0, items(r.Outputs[0])[10_000])
+		r.Free()
+	}
+}
+
+func TestAllGoodHasNoCodes(t *testing.T) {
+	r, err := kernel(t, "sqrt").Call([]gufunc.Array{float64s(t, []int64{3}, 1, 4, 9)}, nil, gufunc.Options{})
+	require.NoError(t, err)
+	defer r.Free()
+	assert.True(t, r.AllGood())
+	assert.Nil(t, r.Codes)
+	assert.Equal(t, []float64{1, 2, 3}, items(r.Outputs[0]))
+}
+
+func TestAllFailed(t *testing.T) {
+	r, err := kernel(t, "divide").Call([]gufunc.Array{float64s(t, []int64{2}, 1, 0), float64s(t, []int64{1}, 0)}, nil, gufunc.Options{})
+	require.NoError(t, err)
+	defer r.Free()
+	assert.True(t, r.AllFailed())
+	assert.Equal(t, []uint8{uint8(gufunc.Divide), uint8(gufunc.Invalid)}, r.Codes)
+}
+
+func TestAPanicCostsOneElement(t *testing.T) {
+	registered, err := gufunc.Lookup("test.panic")
+	require.NoError(t, err)
+	types, err := gufunc.ParseTypes(registered.Types, 1, 1)
+	require.NoError(t, err)
+	g, err := gufunc.New(registered.Name, registered.Signature, []gufunc.Kernel{{Form: gufunc.GoLoop, Types: types, Go: registered.Kernel}}, 0)
+	require.NoError(t, err)
+	x := float64s(t, []int64{100_000})
+	for i := range items(x) {
+		items(x)[i] = float64(i)
+	}
+	items(x)[70_000] = -1
+	for _, workers := range []int{1, 3} {
+		r, err := g.Call([]gufunc.Array{x}, nil, gufunc.Options{Workers: workers})
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, r.Failed)
+		assert.Equal(t, gufunc.CodePanic, r.Codes[70_000])
+		assert.Equal(t, 2.0*99_999, items(r.Outputs[0])[99_999])
+		assert.Contains(t, gufunc.LastPanic(), "negative")
+		r.Free()
+	}
+}
+
+func TestOverlapMeansInputsCopiedFirst(t *testing.T) {
+	v := float64s(t, []int64{100_000})
+	for i := range items(v) {
+		items(v)[i] = float64(i + 1)
+	}
+	low, high := view(v, 0, []int64{99_999}, []int64{8}), view(v, 1, []int64{99_999}, []int64{8})
+	_, err := kernel(t, "divide").Call([]gufunc.Array{low, low, high}, nil, gufunc.Options{})
+	require.NoError(t, err)
+	want := make([]float64, 100_000)
+	for i := range want {
+		want[i] = 1
+	}
+	assert.Equal(t, want, items(v))
+	for i := range items(v) {
+		items(v)[i] = float64(i)
+	}
+	_, err = kernel(t, "sqrt").Call([]gufunc.Array{high, low}, nil, gufunc.Options{})
+	require.NoError(t, err)
+	for i, x := range items(v)[:99_999] {
+		require.Equal(t, math.Sqrt(float64(i+1)), x)
+	}
+}
+
+func TestInPlaceKeepsInputsForTheMask(t *testing.T) {
+	x := float64s(t, []int64{4}, 4, -4, 9, -9)
+	r, err := kernel(t, "sqrt").Call([]gufunc.Array{x, x}, nil, gufunc.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, []uint8{0, 1, 0, 1}, r.Codes)
+	assert.Equal(t, 3.0, items(x)[2])
+}
+
+func TestOutputsMayNotOverlap(t *testing.T) {
+	x, one := float64s(t, []int64{4}, 1, 2, 3, 4), float64s(t, []int64{4})
+	_, err := kernel(t, "sqrt").Call([]gufunc.Array{x, view(one, 0, []int64{4}, []int64{0})}, nil, gufunc.Options{})
+	assert.ErrorContains(t, err, "share memory")
+	rows := float64s(t, []int64{2, 3}, 1, 2, 3, 4, 5, 6)
+	_, err = kernel(t, "minmax").Call([]gufunc.Array{rows, view(one, 0, []int64{2}, []int64{8}), view(one, 1, []int64{2}, []int64{8})}, nil, gufunc.Options{})
+	assert.ErrorContains(t, err, "two outputs")
+}

@@ -1,0 +1,241 @@
+/* cast.c: conversions between element types, as C converts: what does not fit raises
+ * a floating-point flag. Loads and stores go through memcpy, so alignment is free. */
+#include "cast.h"
+
+#include <complex.h>
+#include <string.h>
+
+typedef _Float16 f16;
+typedef long double ld;
+
+static const uint8_t sizes[GT_TYPES] = {
+    [GT_BOOL] = 1, [GT_I8] = 1, [GT_U8] = 1, [GT_I16] = 2, [GT_U16] = 2, [GT_I32] = 4, [GT_U32] = 4, [GT_I64] = 8,
+    [GT_U64] = 8, [GT_F16] = 2, [GT_F32] = 4, [GT_F64] = 8, [GT_LONGDOUBLE] = sizeof(ld), [GT_C64] = 8, [GT_C128] = 16,
+    [GT_CLONGDOUBLE] = 2 * sizeof(ld), [GT_MOMENT] = 8, [GT_DURATION] = 8,
+};
+
+int64_t gb_kernel_type_size(int type) { return sizes[type]; }
+
+typedef void (*cast_loop)(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n);
+
+/* The first loop is for packed memory: the compiler makes vector code of it. */
+#define CAST(name, to_t, from_t, convert)                                                                         \
+    static void name(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n) {              \
+        from_t v;                                                                                                 \
+        to_t w;                                                                                                   \
+        if (dst_step == sizeof w && src_step == sizeof v) {                                                       \
+            for (int64_t i = 0; i < n; i++) {                                                                     \
+                memcpy(&v, src + i * (intptr_t)sizeof v, sizeof v);                                               \
+                w = convert(to_t, v);                                                                             \
+                memcpy(dst + i * (intptr_t)sizeof w, &w, sizeof w);                                               \
+            }                                                                                                     \
+            return;                                                                                               \
+        }                                                                                                         \
+        for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) {                                       \
+            memcpy(&v, src, sizeof v);                                                                            \
+            w = convert(to_t, v);                                                                                 \
+            memcpy(dst, &w, sizeof w);                                                                            \
+        }                                                                                                         \
+    }
+#define PLAIN(to_t, v) ((to_t)(v))
+#define TRUTH(to_t, v) ((to_t)((v) != 0))
+
+#define FROM_ALL(to, to_t, convert)                                                                               \
+    CAST(cast_##to##_u8, to_t, uint8_t, convert)                                                                  \
+    CAST(cast_##to##_i8, to_t, int8_t, convert)                                                                   \
+    CAST(cast_##to##_i16, to_t, int16_t, convert)                                                                 \
+    CAST(cast_##to##_u16, to_t, uint16_t, convert)                                                                \
+    CAST(cast_##to##_i32, to_t, int32_t, convert)                                                                 \
+    CAST(cast_##to##_u32, to_t, uint32_t, convert)                                                                \
+    CAST(cast_##to##_i64, to_t, int64_t, convert)                                                                 \
+    CAST(cast_##to##_u64, to_t, uint64_t, convert)                                                                \
+    CAST(cast_##to##_f16, to_t, f16, convert)                                                                     \
+    CAST(cast_##to##_f32, to_t, float, convert)                                                                   \
+    CAST(cast_##to##_f64, to_t, double, convert)                                                                  \
+    CAST(cast_##to##_ld, to_t, ld, convert)
+
+FROM_ALL(i64, int64_t, PLAIN)
+FROM_ALL(f32, float, PLAIN)
+FROM_ALL(f64, double, PLAIN)
+
+/* The types that kernels rarely have: without vector code. */
+#pragma GCC push_options
+#pragma GCC optimize("O2")
+FROM_ALL(bool, uint8_t, TRUTH)
+FROM_ALL(i8, int8_t, PLAIN)
+FROM_ALL(u8, uint8_t, PLAIN)
+FROM_ALL(i16, int16_t, PLAIN)
+FROM_ALL(u16, uint16_t, PLAIN)
+FROM_ALL(i32, int32_t, PLAIN)
+FROM_ALL(u32, uint32_t, PLAIN)
+FROM_ALL(u64, uint64_t, PLAIN)
+FROM_ALL(f16, f16, PLAIN)
+FROM_ALL(ld, ld, PLAIN)
+#pragma GCC pop_options
+
+/* Indexed by type; a bool in memory is a byte that is 0 or 1. */
+#define ROW(to)                                                                                                   \
+    {                                                                                                             \
+        [GT_BOOL] = cast_##to##_u8, [GT_I8] = cast_##to##_i8, [GT_U8] = cast_##to##_u8, [GT_I16] = cast_##to##_i16, \
+        [GT_U16] = cast_##to##_u16, [GT_I32] = cast_##to##_i32, [GT_U32] = cast_##to##_u32, [GT_I64] = cast_##to##_i64, \
+        [GT_U64] = cast_##to##_u64, [GT_F16] = cast_##to##_f16, [GT_F32] = cast_##to##_f32, [GT_F64] = cast_##to##_f64, \
+        [GT_LONGDOUBLE] = cast_##to##_ld                                                                          \
+    }
+static const cast_loop table[GT_LONGDOUBLE + 1][GT_LONGDOUBLE + 1] = {
+    [GT_BOOL] = ROW(bool), [GT_I8] = ROW(i8), [GT_U8] = ROW(u8), [GT_I16] = ROW(i16), [GT_U16] = ROW(u16),
+    [GT_I32] = ROW(i32), [GT_U32] = ROW(u32), [GT_I64] = ROW(i64), [GT_U64] = ROW(u64), [GT_F16] = ROW(f16),
+    [GT_F32] = ROW(f32), [GT_F64] = ROW(f64), [GT_LONGDOUBLE] = ROW(ld),
+};
+
+/* ---- moving without conversion ---- */
+
+#define MOVE(bytes)                                                                                               \
+    static void move_##bytes(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n) {      \
+        for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) memcpy(dst, src, bytes);                \
+    }
+MOVE(1)
+MOVE(2)
+MOVE(4)
+MOVE(8)
+MOVE(16)
+
+static void move(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t item, int64_t n) {
+    if (dst_step == item && src_step == item) {
+        memcpy(dst, src, (size_t)(item * n));
+        return;
+    }
+    switch (item) {
+    case 1: move_1(dst, dst_step, src, src_step, n); return;
+    case 2: move_2(dst, dst_step, src, src_step, n); return;
+    case 4: move_4(dst, dst_step, src, src_step, n); return;
+    case 8: move_8(dst, dst_step, src, src_step, n); return;
+    case 16: move_16(dst, dst_step, src, src_step, n); return;
+    }
+    for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) memcpy(dst, src, (size_t)item);
+}
+
+static int real_of(int type) {
+    return type == GT_C64 ? GT_F32 : type == GT_C128 ? GT_F64 : type == GT_CLONGDOUBLE ? GT_LONGDOUBLE
+         : type == GT_MOMENT || type == GT_DURATION ? GT_I64 : type;
+}
+static int is_complex(int type) { return type >= GT_C64 && type <= GT_CLONGDOUBLE; }
+
+/* A complex number is true when either part is. */
+static void complex_truth(char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
+    for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) {
+        uint8_t part[2];
+        gb_cast(GT_BOOL, (char *)part, 1, real_of(from), src, sizes[real_of(from)], 2);
+        *dst = (char)(part[0] | part[1]);
+    }
+}
+
+void gb_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
+    int to_real = real_of(to), from_real = real_of(from);
+    if (to == from || (to_real == from_real && !is_complex(to) && !is_complex(from))) {
+        move(dst, dst_step, src, src_step, sizes[to], n);
+        return;
+    }
+    if (to == GT_BOOL && is_complex(from)) {
+        complex_truth(dst, dst_step, from, src, src_step, n);
+        return;
+    }
+    if (to_real == from_real) move(dst, dst_step, src, src_step, sizes[to_real], n);
+    else table[to_real][from_real](dst, dst_step, src, src_step, n);
+    if (!is_complex(to)) return;   /* the imaginary part is dropped, as NumPy does */
+    dst += sizes[to_real];
+    if (is_complex(from)) {
+        gb_cast(to_real, dst, dst_step, from_real, src + sizes[from_real], src_step, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++, dst += dst_step) memset(dst, 0, sizes[to_real]);
+}
+
+/* ---- byte order ---- */
+
+static void swap_items(char *p, intptr_t step, int64_t item, int64_t n) {
+    for (int64_t i = 0; i < n; i++, p += step)
+        for (int64_t a = 0, z = item - 1; a < z; a++, z--) {
+            char t = p[a];
+            p[a] = p[z];
+            p[z] = t;
+        }
+}
+
+#define SWAP_ITEMS 256
+
+/* As gb_cast; the side that is in memory is in the other byte order. */
+static void cast_swapped(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n, int memory_is_src) {
+    _Alignas(16) char room[SWAP_ITEMS * 2 * sizeof(ld)];
+    int type = memory_is_src ? from : to;
+    int64_t item = sizes[type], part = sizes[real_of(type)], per = item / part;
+    while (n > 0) {
+        int64_t k = n < SWAP_ITEMS ? n : SWAP_ITEMS;
+        if (memory_is_src) {
+            move(room, item, src, src_step, item, k);
+            swap_items(room, part, part, k * per);
+            gb_cast(to, dst, dst_step, from, room, item, k);
+        } else {
+            gb_cast(to, room, item, from, src, src_step, k);
+            swap_items(room, part, part, k * per);
+            move(dst, dst_step, room, item, item, k);
+        }
+        dst += k * dst_step;
+        src += k * src_step;
+        n -= k;
+    }
+}
+
+/* ---- elements with a core ---- */
+
+typedef struct axis { int64_t n, memory, packed; } axis;
+
+/* The axes of len elements, neighbours that step alike on both sides joined. */
+static int axes_of(axis *a, const gb_operand *o, int64_t step, int64_t len) {
+    int n = 0;
+    a[n++] = (axis){len, step, o->core_items * o->kernel_item};
+    for (int d = 0; d < o->core_ndim; d++) {
+        axis next = {o->core_shape[d], o->core_strides[d], o->packed[d]};
+        if (next.n == 1) continue;
+        axis *last = &a[n - 1];
+        if (last->n == 1) *last = next;
+        else if (last->memory == next.n * next.memory && last->packed == next.n * next.packed)
+            *last = (axis){last->n * next.n, next.memory, next.packed};
+        else a[n++] = next;
+    }
+    return n;
+}
+
+/* The longest axis becomes the inner loop. */
+static void longest_last(axis *a, int n) {
+    int longest = n - 1;
+    for (int i = 0; i < n; i++)
+        if (a[i].n > a[longest].n) longest = i;
+    axis t = a[longest];
+    a[longest] = a[n - 1];
+    a[n - 1] = t;
+}
+
+static void transfer(char *memory, char *packed, const gb_operand *o, const axis *a, int n, int in) {
+    if (n > 1) {
+        for (int64_t i = 0; i < a->n; i++) transfer(memory + i * a->memory, packed + i * a->packed, o, a + 1, n - 1, in);
+        return;
+    }
+    if (in && o->swapped) cast_swapped(o->to, packed, a->packed, o->from, memory, a->memory, a->n, 1);
+    else if (in) gb_cast(o->to, packed, a->packed, o->from, memory, a->memory, a->n);
+    else if (o->swapped) cast_swapped(o->from, memory, a->memory, o->to, packed, a->packed, a->n, 0);
+    else gb_cast(o->from, memory, a->memory, o->to, packed, a->packed, a->n);
+}
+
+void gb_pack(char *packed, const gb_operand *o, const char *memory, int64_t step, int64_t len) {
+    axis a[GB_MAXCORE + 1];
+    int n = axes_of(a, o, step, len);
+    longest_last(a, n);
+    transfer((char *)memory, packed, o, a, n, 1);
+}
+
+void gb_unpack(char *memory, int64_t step, const gb_operand *o, const char *packed, int64_t len) {
+    axis a[GB_MAXCORE + 1];
+    int n = axes_of(a, o, step, len);
+    longest_last(a, n);
+    transfer(memory, (char *)packed, o, a, n, 0);
+}

@@ -1,0 +1,16 @@
+/* cast.h: moving elements between memory and a kernel's scratch, with conversion. */
+#ifndef GRIDBUF_GUFUNC_CAST_H
+#define GRIDBUF_GUFUNC_CAST_H
+
+#include "call.h"
+
+/* n items from src to dst, any steps and alignment; the regions do not overlap. */
+void gb_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n);
+int64_t gb_kernel_type_size(int type);
+
+/* len elements of an operand, core included, into packed kernel form, and back. step
+ * is the distance of elements in memory. */
+void gb_pack(char *packed, const gb_operand *o, const char *memory, int64_t step, int64_t len);
+void gb_unpack(char *memory, int64_t step, const gb_operand *o, const char *packed, int64_t len);
+
+#endif

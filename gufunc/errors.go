@@ -1,0 +1,31 @@
+package gufunc
+
+import (
+	"fmt"
+	"strings"
+)
+
+// SignatureError says that a gufunc or a call cannot be set up: a signature that
+// does not parse, operands that do not fit it, types without a kernel.
+type SignatureError struct {
+	Message   string
+	Signature string // empty: the error is not about one place in a signature
+	At        int    // byte offset into Signature, -1 for none
+}
+
+// Error is the message and, where there is a place to show, the signature with a
+// caret under it.
+func (e *SignatureError) Error() string {
+	if e.Signature == "" || e.At < 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%s\n    %s\n    %s^", e.Message, e.Signature, strings.Repeat(" ", min(e.At, len(e.Signature))))
+}
+
+func (s *Signature) errorAt(at int, format string, args ...any) error {
+	return &SignatureError{fmt.Sprintf(format, args...), s.Text, at}
+}
+
+func setupError(format string, args ...any) error {
+	return &SignatureError{fmt.Sprintf(format, args...), "", -1}
+}

@@ -1,0 +1,203 @@
+package gufunc
+
+// #include "call.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"gridbuf/alloc"
+)
+
+// freezer writes a resolved call into the C record.
+type freezer struct {
+	g *GUFunc
+	k *Kernel
+	r *Request
+	b *binding
+	l *outerLoops
+	c *C.gb_call
+	n *nest
+
+	specs []*alloc.Spec
+}
+
+func (f *freezer) freeze() error {
+	if f.l.n > maxElements {
+		return setupError("the outer shape %v has too many elements", f.l.shape)
+	}
+	for i := f.g.Signature.Inputs; i < len(f.r.Operands); i++ {
+		if f.r.Operands[i].Absent {
+			if err := f.output(i); err != nil {
+				return err
+			}
+		}
+	}
+	f.n = newNest(f.l, f.g.Signature.Inputs)
+	c := f.c
+	c.nin, c.nop = C.int32_t(f.g.Signature.Inputs), C.int32_t(len(f.r.Operands))
+	c.form, c.fp_mask = C.int32_t(f.k.Form), C.int32_t(f.g.Flags)
+	c.function, c.data = pointer(f.k.Function), pointer(f.k.Data)
+	c.kernel, c.n = C.int64_t(f.r.Kernel), C.int64_t(f.l.n)
+	f.kernelFlags()
+	f.loops()
+	for i := range f.r.Operands {
+		f.operand(i)
+	}
+	f.gather()
+	f.chunks()
+	return nil
+}
+
+// pointer is a C address as a pointer; never Go memory.
+func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
+
+// output plans an absent output and puts its strides into the request.
+func (f *freezer) output(i int) error {
+	t := f.r.Operands[i].Type
+	if t == NoType {
+		t = f.k.Types[i]
+	}
+	spec := f.b.outputSpec(f.r, f.l, i, t.Size())
+	if len(spec.Shape) > alloc.MaxDims {
+		return setupError("%s would have %d dimensions; at most %d are allowed", f.g.Signature.operandName(i), len(spec.Shape), alloc.MaxDims)
+	}
+	frozen := C.gb_plan_new(C.int(len(spec.Shape)))
+	if frozen == nil {
+		return &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a call"}
+	}
+	f.c.out[i], f.specs[i] = frozen, spec
+	if err := alloc.AnswerInto(unsafe.Pointer(frozen), spec); err != nil {
+		return err
+	}
+	C.gb_plan_finish(frozen)
+	strides := unsafe.Slice((*int64)(frozen.geometry.strides), len(spec.Shape))
+	outer := len(f.l.shape)
+	for d := range outer {
+		if f.l.shape[d] != 1 {
+			f.l.strides[i][d] = strides[d]
+		}
+	}
+	for k, u := range f.g.Signature.Operands[i].Dims {
+		if !f.b.gone[u.Dim] {
+			f.b.cores[i][k].stride = strides[outer]
+			outer++
+		}
+	}
+	f.r.Operands[i].Type = t
+	return nil
+}
+
+func (f *freezer) kernelFlags() {
+	set := func(on bool, flag C.int32_t) {
+		if on {
+			f.c.flags |= flag
+		}
+	}
+	x87 := false
+	for i, t := range f.k.Types {
+		for _, t := range []Type{t, f.r.Operands[i].Type} {
+			x87 = x87 || t == LongDouble || t == CLongDouble
+		}
+	}
+	set(f.k.Exclusive, C.GB_EXCLUSIVE)
+	set(f.k.OneWorker || f.k.Exclusive, C.GB_ONE_WORKER)
+	set(f.k.Pure && f.g.Signature.Scalar(), C.GB_PURE)
+	set(f.r.Where != nil, C.GB_WHERE)
+	set(x87, C.GB_X87)
+	if f.k.Form == GoLoop {
+		f.c.fp_mask = 0 // a goroutine may move between threads, and flags belong to threads
+	}
+}
+
+func (f *freezer) loops() {
+	c := f.c
+	c.ndim, c.outer_ndim = C.int32_t(len(f.n.shape)), C.int32_t(len(f.l.shape))
+	copy(unsafe.Slice((*int64)(&c.shape[0]), len(c.shape)), f.n.shape)
+	copy(unsafe.Slice((*int64)(&c.outer_shape[0]), len(c.outer_shape)), f.l.shape)
+	copy(unsafe.Slice((*int64)(&c.code_strides[0]), len(c.code_strides)), f.n.codes)
+	if f.r.Where != nil {
+		copy(unsafe.Slice((*int64)(&c.where_strides[0]), len(c.where_strides)), f.n.strides[len(f.r.Operands)])
+	}
+	c.ncore = C.int32_t(len(f.b.sizes))
+	copy(unsafe.Slice((*int64)(&c.core[0]), len(c.core)), f.b.sizes)
+}
+
+func (f *freezer) operand(i int) {
+	o, from := operandOf(f.c, i), &f.r.Operands[i]
+	to := f.k.Types[i]
+	o.from, o.to = C.uint8_t(from.Type), C.uint8_t(to)
+	o.item, o.kernel_item = C.int64_t(from.Type.Size()), C.int64_t(to.Size())
+	if from.Swapped && from.Type.Size() > 1 {
+		o.swapped = 1
+	}
+	casts := from.Type != to
+	if casts && i >= f.g.Signature.Inputs {
+		f.c.flags |= C.GB_CASTS_OUT
+	}
+	if casts || o.swapped != 0 || from.Misaligned {
+		o.staged = 1
+	}
+	core := f.b.cores[i]
+	o.core_ndim, o.core_items = C.int32_t(len(core)), 1
+	for d := len(core) - 1; d >= 0; d-- {
+		o.core_shape[d], o.core_strides[d] = C.int64_t(core[d].size), C.int64_t(core[d].stride)
+		o.packed[d] = o.core_items * o.kernel_item
+		o.core_items *= C.int64_t(core[d].size)
+	}
+	if f.c.flags&C.GB_WHERE != 0 && (f.c.flags&C.GB_PURE == 0 || i >= f.g.Signature.Inputs) {
+		o.staged = 1 // a mask picks elements from scratch memory, or blends results from there
+	}
+	copy(unsafe.Slice((*int64)(&o.strides[0]), len(o.strides)), f.n.strides[i])
+	f.c.out_ndim[i] = C.int32_t(len(f.l.shape) + len(core))
+}
+
+// gather decides whether blocks may span several inner loops, which needs every
+// operand in scratch memory.
+func (f *freezer) gather() {
+	c := f.c
+	inner := f.n.shape[len(f.n.shape)-1]
+	every, items := true, int64(1)
+	for i := range f.r.Operands {
+		o := operandOf(c, i)
+		every = every && o.staged != 0
+		items = max(items, int64(o.core_items))
+	}
+	if len(f.n.shape) > 1 && (every || inner < shortRun/items) {
+		c.flags |= C.GB_GATHER
+		for i := range f.r.Operands {
+			operandOf(c, i).staged = 1
+		}
+	}
+}
+
+// chunks cuts the elements up. It does not depend on the number of workers, so
+// neither do results and masks.
+func (f *freezer) chunks() {
+	c := f.c
+	traffic, packed, items := int64(1), int64(1), int64(1)
+	for i := range f.r.Operands {
+		o := operandOf(c, i)
+		traffic += int64(o.item * o.core_items)
+		packed += int64(o.kernel_item * o.core_items)
+		items = max(items, int64(o.core_items))
+	}
+	n := max(f.l.n, 1)
+	chunk := min(max(chunkBytes/traffic, chunkLeast/items, 1), chunkMost)
+	block := min(max(stageBytes/packed, 1), chunk, n)
+	c.chunk, c.block = C.int64_t(chunk), C.int64_t(block)
+	c.nchunks = (c.n + c.chunk - 1) / c.chunk
+	at := int64(0)
+	room := func(bytes int64) C.int64_t {
+		start := at
+		at += (bytes + 63) &^ 63
+		return C.int64_t(start)
+	}
+	for i := range f.r.Operands {
+		o := operandOf(c, i)
+		o.at = room(block * int64(o.kernel_item*o.core_items))
+	}
+	c.status_at, c.select_at = room(block), room(block)
+	c.picked_at = room(4 * (block + 1))
+	c.scratch = C.int64_t(at)
+}

@@ -1,0 +1,149 @@
+package gufunc
+
+// #include "call.h"
+import "C"
+
+import (
+	"sort"
+	"sync"
+	"unsafe"
+)
+
+// Form says how a kernel is called.
+type Form int32
+
+// The forms of kernels.
+const (
+	NumPyLoop  Form = iota + 1 // void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)
+	StatusLoop                 // intptr_t f(..., uint8_t *status): the same, and says which elements failed
+	GoLoop                     // a Go function
+)
+
+// Kernel is a loop for one combination of types. Function and Data are C addresses;
+// whoever registers a kernel keeps them valid.
+type Kernel struct {
+	Form     Form
+	Types    []Type // one per operand
+	Function uintptr
+	Data     uintptr
+	Go       GoKernel // of a GoLoop
+
+	// Exclusive marks a loop that must run on the calling thread alone (it may set a
+	// Python error); the extension then also keeps the GIL.
+	Exclusive bool
+	// OneWorker marks a loop that gains nothing from threads.
+	OneWorker bool
+	// Pure marks a loop that may run on elements nobody asked for, which makes a
+	// where-mask cheap: its only effects are its outputs and floating-point flags.
+	Pure bool
+}
+
+// GoKernel is a kernel written in Go, called with n elements. It returns the number
+// of elements it marked as failed in status. A panic marks the element it happened in.
+type GoKernel func(b Block) int
+
+// Block is what a Go kernel sees: n elements of every operand.
+type Block struct {
+	N      int
+	Dims   []int   // sizes of the distinct core dimensions
+	Status []uint8 // one per element, zero; non-zero marks it as failed
+	c      *C.gb_block
+}
+
+// At is the address of element i of an operand. The step to a neighbour along the
+// operand's core dimension d is Step(operand, d) bytes.
+func (b Block) At(operand, i int) unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(b.c.args[operand]), i*int(b.c.steps[operand]))
+}
+
+// Step is the distance in bytes between neighbours along a core dimension.
+func (b Block) Step(operand, d int) int {
+	at := int(b.c.job.call.nop)
+	for o := range operand {
+		at += int(operandOf(b.c.job.call, o).core_ndim)
+	}
+	return int(b.c.steps[at+d])
+}
+
+// Float64 is element i of an operand without core dimensions.
+func (b Block) Float64(operand, i int) *float64 { return (*float64)(b.At(operand, i)) }
+
+// Registered is a Go kernel by name, with what is needed to make a GUFunc of it.
+type Registered struct {
+	Name, Signature string
+	Types           string // NumPy's type characters, such as "d->d"
+	Kernel          GoKernel
+}
+
+var registered = struct {
+	sync.RWMutex
+	byName map[string]Registered
+}{byName: map[string]Registered{}}
+
+// Register makes a Go kernel known by name, also to Python (gridbuf.gufunc.go). A
+// module that is built with further kernels registers them in an init function.
+func Register(r Registered) {
+	registered.Lock()
+	registered.byName[r.Name] = r
+	registered.Unlock()
+}
+
+// Lookup finds a registered Go kernel.
+func Lookup(name string) (Registered, error) {
+	registered.RLock()
+	r, ok := registered.byName[name]
+	registered.RUnlock()
+	if !ok {
+		return r, setupError("name: no Go kernel %q is registered; there are %v", name, RegisteredNames())
+	}
+	return r, nil
+}
+
+// RegisteredNames lists the Go kernels, sorted.
+func RegisteredNames() []string {
+	registered.RLock()
+	defer registered.RUnlock()
+	names := make([]string, 0, len(registered.byName))
+	for name := range registered.byName {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// test.panic doubles its operand and panics at negative numbers; it shows that a
+// panic costs one element and not the process.
+func init() {
+	Register(Registered{"test.panic", "()->()", "d->d", func(b Block) int {
+		for i := range b.N {
+			x := *b.Float64(0, i)
+			if x < 0 {
+				panic("negative")
+			}
+			*b.Float64(1, i) = 2 * x
+		}
+		return 0
+	}})
+}
+
+// ParseTypes reads "dd->d" or "ddd".
+func ParseTypes(text string, inputs, outputs int) ([]Type, error) {
+	var types []Type
+	arrow := -1
+	for i := 0; i < len(text); i++ {
+		if text[i] == '-' && i+1 < len(text) && text[i+1] == '>' && arrow < 0 {
+			arrow = len(types)
+			i++
+			continue
+		}
+		t, ok := TypeOf(text[i])
+		if !ok {
+			return nil, &SignatureError{"types: no kernel can have this type; allowed are NumPy's characters ?bBhHiIlLqQefdgFDGMm", text, i}
+		}
+		types = append(types, t)
+	}
+	if len(types) != inputs+outputs || arrow >= 0 && arrow != inputs {
+		return nil, setupError("types: %q does not fit %d inputs and %d outputs", text, inputs, outputs)
+	}
+	return types, nil
+}

@@ -1,0 +1,11 @@
+/* f32_avx2_amd64.c: the loops of float32 for AVX2 and FMA. */
+#include "headers.h"
+#pragma GCC optimize("no-math-errno")
+#pragma GCC target("avx2,fma")
+#define ISA(name) gb_k_##name##_f32_avx2
+#define REAL float
+#define WORD int32_t
+#define LANE_BYTES 32
+#define SQRT __builtin_sqrtf
+#define FABS __builtin_fabsf
+#include "family_body.h"

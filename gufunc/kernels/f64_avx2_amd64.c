@@ -1,0 +1,11 @@
+/* f64_avx2_amd64.c: the loops of float64 for AVX2 and FMA. */
+#include "headers.h"
+#pragma GCC optimize("no-math-errno")
+#pragma GCC target("avx2,fma")
+#define ISA(name) gb_k_##name##_f64_avx2
+#define REAL double
+#define WORD int64_t
+#define LANE_BYTES 32
+#define SQRT __builtin_sqrt
+#define FABS __builtin_fabs
+#include "family_body.h"

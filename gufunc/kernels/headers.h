@@ -1,0 +1,12 @@
+/* headers.h: included before a file turns on its instruction set, so that inline
+ * functions of the system stay what they are. */
+#ifndef GRIDBUF_KERNELS_HEADERS_H
+#define GRIDBUF_KERNELS_HEADERS_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+
+#endif

@@ -1,0 +1,78 @@
+package kernels
+
+// #cgo CFLAGS: -std=gnu11 -O3 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-unused-function -Wno-psabi
+// #cgo LDFLAGS: -lm
+// #include "table.h"
+import "C"
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"gridbuf/gufunc"
+)
+
+// shape is what the loops of a name have in common.
+type shape struct {
+	signature string
+	flags     gufunc.Flags // kernels with a status find their failures themselves
+}
+
+var shapes = map[string]shape{
+	"inv":         {"(n,n)->(n,n)", 0},
+	"det":         {"(n,n)->()", 0},
+	"solve":       {"(n,n),(n)->(n)", 0},
+	"cholesky":    {"(n,n)->(n,n)", 0},
+	"tridiagonal": {"(k),(k),(k),(k)->(k)", 0},
+	"dot":         {"(n),(n)->()", gufunc.AllFlags},
+	"matvec":      {"(m,n),(n)->(m)", gufunc.AllFlags},
+	"sum":         {"(n)->()", gufunc.AllFlags},
+	"sqrt":        {"()->()", gufunc.AllFlags},
+	"divide":      {"(),()->()", gufunc.AllFlags},
+	"argmin":      {"(n)->()", 0},
+	"argmax":      {"(n)->()", 0},
+	"minmax":      {"(n)->(),()", 0},
+	"moments":     {"(n)->(),()", 0},
+}
+
+// Names lists the kernels, sorted.
+func Names() []string {
+	names := make([]string, 0, len(shapes))
+	for name := range shapes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// InstructionSet is what the loops in use were compiled for.
+func InstructionSet() string { return C.GoString(C.gb_shipped_set()) }
+
+// New makes the gufunc of a name, with its float32 and float64 kernels.
+func New(name string) (*gufunc.GUFunc, error) {
+	s, known := shapes[name]
+	if !known {
+		return nil, fmt.Errorf("no kernel %q; there are %v", name, Names())
+	}
+	g, err := gufunc.New(name, s.signature, nil, s.flags)
+	if err != nil {
+		return nil, err
+	}
+	var n C.int
+	first := C.gb_shipped_loops(&n)
+	for _, l := range unsafe.Slice(first, int(n)) {
+		if C.GoString(l.name) != name {
+			continue
+		}
+		types, err := gufunc.ParseTypes(C.GoString(l.types), g.Signature.Inputs, g.Signature.Outputs())
+		if err != nil {
+			return nil, err
+		}
+		k := gufunc.Kernel{Form: gufunc.Form(l.form), Types: types, Function: uintptr(l.loop), Pure: true}
+		if _, err := g.Add(k); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}

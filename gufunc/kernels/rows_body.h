@@ -1,0 +1,136 @@
+/* rows_body.h: products and statistics of rows. */
+
+#define PLAIN_ARGS char **args, intptr_t const *dims, intptr_t const *steps, void *data
+#define ITEM(p) (*(const REAL *)(p))
+
+/* A long packed row: four vectors of partial sums. */
+INLINE REAL packed_dot(const char *a, const char *b, intptr_t n) {
+    vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    intptr_t i = 0, size = sizeof(REAL), v = LANES;
+    for (; i + 4 * v <= n; i += 4 * v) {
+        s0 += load(a + i * size, size) * load(b + i * size, size);
+        s1 += load(a + (i + v) * size, size) * load(b + (i + v) * size, size);
+        s2 += load(a + (i + 2 * v) * size, size) * load(b + (i + 2 * v) * size, size);
+        s3 += load(a + (i + 3 * v) * size, size) * load(b + (i + 3 * v) * size, size);
+    }
+    s0 = (s0 + s1) + (s2 + s3);
+    REAL sum = 0;
+    for (int l = 0; l < LANES; l++) sum += s0[l];
+    for (; i < n; i++) sum += ITEM(a + i * size) * ITEM(b + i * size);
+    return sum;
+}
+
+INLINE REAL row_dot(const char *a, intptr_t a_step, const char *b, intptr_t b_step, intptr_t n) {
+    if (n >= 2 * LANES && a_step == sizeof(REAL) && b_step == sizeof(REAL)) return packed_dot(a, b, n);
+    REAL sum = 0;
+    for (intptr_t i = 0; i < n; i++) sum += ITEM(a + i * a_step) * ITEM(b + i * b_step);
+    return sum;
+}
+
+/* Short rows of a known length: no inner loop is left. */
+INLINE void short_dots(PLAIN_ARGS, intptr_t n) {
+    const char *a = args[0], *b = args[1];
+    char *out = args[2];
+    for (intptr_t e = 0; e < dims[0]; e++, a += steps[0], b += steps[1], out += steps[2]) {
+        REAL sum = 0;
+        for (intptr_t i = 0; i < n; i++) sum += ITEM(a + i * steps[3]) * ITEM(b + i * steps[4]);
+        *(REAL *)out = sum;
+    }
+}
+
+INLINE void packed_dots(PLAIN_ARGS, intptr_t n) {
+    const REAL *a = (const REAL *)args[0], *b = (const REAL *)args[1];
+    REAL *out = (REAL *)args[2];
+    for (intptr_t e = 0; e < dims[0]; e++) {
+        REAL sum = 0;
+        for (intptr_t i = 0; i < n; i++) sum += a[e * n + i] * b[e * n + i];
+        out[e] = sum;
+    }
+}
+
+void ISA(dot)(PLAIN_ARGS) {
+    intptr_t n = dims[1], row = n * (intptr_t)sizeof(REAL);
+    int packed = steps[0] == row && steps[1] == row && steps[2] == sizeof(REAL) && steps[3] == sizeof(REAL) && steps[4] == sizeof(REAL);
+    switch (n) {
+    case 2: packed ? packed_dots(args, dims, steps, data, 2) : short_dots(args, dims, steps, data, 2); return;
+    case 3: packed ? packed_dots(args, dims, steps, data, 3) : short_dots(args, dims, steps, data, 3); return;
+    case 4: packed ? packed_dots(args, dims, steps, data, 4) : short_dots(args, dims, steps, data, 4); return;
+    }
+    for (intptr_t e = 0; e < dims[0]; e++)
+        *(REAL *)(args[2] + e * steps[2]) = row_dot(args[0] + e * steps[0], steps[3], args[1] + e * steps[1], steps[4], n);
+}
+
+/* Sums of rows, as the reduction by adding has them: eight vectors of partial sums for a
+ * row along memory; rows across memory are summed side by side, from the first on. */
+INLINE REAL packed_sum(const char *x, intptr_t n) {
+    vec s[8] = {{0}};
+    intptr_t i = 0, size = sizeof(REAL), v = LANES;
+    for (; i + 8 * v <= n; i += 8 * v)
+        for (int k = 0; k < 8; k++) s[k] += load(x + (i + k * v) * size, size);
+    s[0] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+    REAL sum = 0;
+    for (int l = 0; l < LANES; l++) sum += s[0][l];
+    for (; i < n; i++) sum += ITEM(x + i * size);
+    return sum;
+}
+
+static void sums_side_by_side(PLAIN_ARGS) {
+    enum { WIDE = 512 };
+    REAL sum[WIDE];
+    for (intptr_t e = 0; e < dims[0]; e += WIDE) {
+        intptr_t n = dims[0] - e < WIDE ? dims[0] - e : WIDE;
+        memset(sum, 0, sizeof sum);
+        for (intptr_t i = 0; i < dims[1]; i++) {
+            const char *row = args[0] + e * steps[0] + i * steps[2];
+            if (steps[0] == sizeof(REAL)) for (intptr_t j = 0; j < n; j++) sum[j] += ((const REAL *)row)[j];
+            else for (intptr_t j = 0; j < n; j++) sum[j] += ITEM(row + j * steps[0]);
+        }
+        for (intptr_t j = 0; j < n; j++) *(REAL *)(args[1] + (e + j) * steps[1]) = sum[j];
+    }
+}
+
+void ISA(sum)(PLAIN_ARGS) {
+    intptr_t outer = steps[0] < 0 ? -steps[0] : steps[0], inner = steps[2] < 0 ? -steps[2] : steps[2];
+    if (outer && outer < inner) {
+        sums_side_by_side(args, dims, steps, data);
+        return;
+    }
+    for (intptr_t e = 0; e < dims[0]; e++) {
+        const char *x = args[0] + e * steps[0];
+        REAL sum = 0;
+        if (steps[2] == sizeof(REAL)) sum = packed_sum(x, dims[1]);
+        else for (intptr_t i = 0; i < dims[1]; i++) sum += ITEM(x + i * steps[2]);
+        *(REAL *)(args[1] + e * steps[1]) = sum;
+    }
+}
+
+void ISA(matvec)(PLAIN_ARGS) {   /* (m,n),(n)->(m) */
+    intptr_t m = dims[1], n = dims[2];
+    for (intptr_t e = 0; e < dims[0]; e++)
+        for (intptr_t i = 0; i < m; i++)
+            *(REAL *)(args[2] + e * steps[2] + i * steps[6]) =
+                row_dot(args[0] + e * steps[0] + i * steps[3], steps[4], args[1] + e * steps[1], steps[5], n);
+}
+
+/* ---- elementwise ---- */
+
+void ISA(sqrt)(PLAIN_ARGS) {
+    if (steps[0] == sizeof(REAL) && steps[1] == sizeof(REAL)) {
+        const REAL *x = (const REAL *)args[0];
+        REAL *y = (REAL *)args[1];
+        for (intptr_t e = 0; e < dims[0]; e++) y[e] = SQRT(x[e]);
+        return;
+    }
+    for (intptr_t e = 0; e < dims[0]; e++) *(REAL *)(args[1] + e * steps[1]) = SQRT(ITEM(args[0] + e * steps[0]));
+}
+
+void ISA(divide)(PLAIN_ARGS) {
+    if (steps[0] == sizeof(REAL) && steps[1] == sizeof(REAL) && steps[2] == sizeof(REAL)) {
+        const REAL *x = (const REAL *)args[0], *y = (const REAL *)args[1];
+        REAL *z = (REAL *)args[2];
+        for (intptr_t e = 0; e < dims[0]; e++) z[e] = x[e] / y[e];
+        return;
+    }
+    for (intptr_t e = 0; e < dims[0]; e++)
+        *(REAL *)(args[2] + e * steps[2]) = ITEM(args[0] + e * steps[0]) / ITEM(args[1] + e * steps[1]);
+}

@@ -1,0 +1,121 @@
+/* stats_body.h: extremes with their index, ranges, mean and variance: as reductions with
+ * a state, and as kernels over rows, which are the same with one state per row.
+ * A NaN is an extreme of its own: the first one wins, as in NumPy. */
+
+#define STEP(name, state_t)                                                                                       \
+    void TYPED(name##_step)(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data) { \
+        name##_scan((state_t *)state, first, n, args[0], steps[0]);                                               \
+    }
+#define ROWS(name, state_t, start, results)                                                                       \
+    intptr_t TYPED(name##_rows)(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) { \
+        intptr_t failed = 0;                                                                                      \
+        for (intptr_t e = 0; e < dims[0]; e++) {                                                                  \
+            state_t state = start;                                                                                \
+            char *outs[2] = {args[1] + e * steps[1], (results) > 1 ? args[2] + e * steps[2] : NULL};              \
+            name##_scan(&state, 0, dims[1], args[0] + e * steps[0], steps[1 + (results)]);                        \
+            if (!TYPED(name##_final)(&state, outs, data)) continue;                                               \
+            failed++;                                                                                             \
+            if (status) status[e] = 1;                                                                            \
+        }                                                                                                         \
+        return failed;                                                                                            \
+    }
+
+/* better: is v further out than the best so far? */
+#define EXTREME(name, better)                                                                                     \
+    static void name##_scan(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
+        REAL best = (REAL)s->value;                                                                               \
+        int64_t index = s->index;                                                                                 \
+        for (intptr_t i = 0; i < n && (index < 0 || best == best); i++) {                                         \
+            REAL v = ITEM(p + i * step);                                                                          \
+            if (index < 0 || v better best || v != v) best = v, index = first + i;                                \
+        }                                                                                                         \
+        s->value = best;                                                                                          \
+        s->index = index;                                                                                         \
+    }                                                                                                             \
+    void TYPED(name##_merge)(void *state, void const *later, void *data) {                                        \
+        gb_extreme *s = state;                                                                                    \
+        const gb_extreme *t = later;                                                                              \
+        if (t->index < 0 || (s->index >= 0 && s->value != s->value)) return;                                      \
+        if (s->index < 0 || t->value better s->value || t->value != t->value) *s = *t;                            \
+    }                                                                                                             \
+    int TYPED(name##_final)(void const *state, char **outs, void *data) {                                         \
+        *(int64_t *)outs[0] = ((const gb_extreme *)state)->index;                                                 \
+        return ((const gb_extreme *)state)->index < 0;                                                            \
+    }                                                                                                             \
+    STEP(name, gb_extreme)                                                                                        \
+    ROWS(name, gb_extreme, ((gb_extreme){0, -1}), 1)
+
+EXTREME(argmin, <)
+EXTREME(argmax, >)
+
+static void minmax_scan(gb_range *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {
+    if (n == 0) return;
+    REAL low = s->n ? (REAL)s->low : ITEM(p), high = s->n ? (REAL)s->high : ITEM(p);
+    int nan = 0;
+    for (intptr_t i = 0; i < n; i++) {
+        REAL v = ITEM(p + i * step);
+        low = v < low ? v : low;
+        high = v > high ? v : high;
+        nan |= v != v;
+    }
+    s->low = nan ? __builtin_nan("") : low;
+    s->high = nan ? __builtin_nan("") : high;
+    s->n += n;
+}
+void TYPED(minmax_merge)(void *state, void const *later, void *data) {
+    gb_range *s = state;
+    const gb_range *t = later;
+    if (!t->n) return;
+    if (!s->n) {
+        *s = *t;
+        return;
+    }
+    if (t->low < s->low || t->low != t->low) s->low = t->low;
+    if (t->high > s->high || t->high != t->high) s->high = t->high;
+    s->n += t->n;
+}
+int TYPED(minmax_final)(void const *state, char **outs, void *data) {
+    const gb_range *s = state;
+    *(REAL *)outs[0] = s->n ? (REAL)s->low : (REAL)__builtin_nan("");
+    *(REAL *)outs[1] = s->n ? (REAL)s->high : (REAL)__builtin_nan("");
+    return !s->n;
+}
+STEP(minmax, gb_range)
+ROWS(minmax, gb_range, ((gb_range){0, 0, 0}), 2)
+
+void TYPED(moments_merge)(void *state, void const *later, void *data) {
+    gb_moments *s = state;
+    const gb_moments *t = later;
+    if (t->n == 0) return;
+    double n = s->n + t->n, delta = t->mean - s->mean;
+    s->mean += delta * (t->n / n);
+    s->squares += t->squares + delta * delta * (s->n * t->n / n);
+    s->n = n;
+}
+/* Mean and squares of a stretch that stays in cache, then joined to what came before. */
+static void moments_scan(gb_moments *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {
+    enum { STRETCH = 1024, SUMS = 8 };
+    while (n > 0) {
+        intptr_t k = n < STRETCH ? n : STRETCH;
+        double sum[SUMS] = {0}, squares[SUMS] = {0};
+        for (intptr_t i = 0; i < k; i++) sum[i % SUMS] += ITEM(p + i * step);
+        for (int i = 1; i < SUMS; i++) sum[0] += sum[i];
+        gb_moments here = {(double)k, sum[0] / (double)k, 0};
+        for (intptr_t i = 0; i < k; i++) {
+            double d = ITEM(p + i * step) - here.mean;
+            squares[i % SUMS] += d * d;
+        }
+        for (int i = 0; i < SUMS; i++) here.squares += squares[i];
+        TYPED(moments_merge)(s, &here, NULL);
+        p += k * step;
+        n -= k;
+    }
+}
+int TYPED(moments_final)(void const *state, char **outs, void *data) {
+    const gb_moments *s = state;
+    *(REAL *)outs[0] = s->n ? (REAL)s->mean : (REAL)__builtin_nan("");
+    *(REAL *)outs[1] = s->n ? (REAL)(s->squares / s->n) : (REAL)__builtin_nan("");
+    return s->n == 0;
+}
+STEP(moments, gb_moments)
+ROWS(moments, gb_moments, ((gb_moments){0, 0, 0}), 2)

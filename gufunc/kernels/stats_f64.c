@@ -1,0 +1,6 @@
+/* stats_f64.c: row statistics of doubles. */
+#include "headers.h"
+#define TYPED(name) gb_k_##name##_f64
+#define REAL double
+#define ITEM(p) (*(const REAL *)(p))
+#include "stats_body.h"

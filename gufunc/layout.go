@@ -1,0 +1,110 @@
+package gufunc
+
+import (
+	"slices"
+	"sort"
+
+	"gridbuf/alloc"
+)
+
+// outputSpec asks for the memory of an absent output: outer dimensions in the order of
+// strides of the input that has most of them, the core as in the first input with the
+// same core, else innermost and C-ordered.
+func (b *binding) outputSpec(r *Request, l *outerLoops, i int, itemSize int64) *alloc.Spec {
+	var core []coreAt
+	var uses []Use
+	for k, c := range b.cores[i] {
+		if u := b.s.Operands[i].Dims[k]; !b.gone[u.Dim] {
+			core, uses = append(core, c), append(uses, u)
+		}
+	}
+	outer := len(l.shape)
+	spec := &alloc.Spec{Shape: slices.Clone(l.shape), ItemSize: itemSize, Layout: make([]int32, outer+len(core))}
+	spec.Preset, _ = alloc.PresetByNumber(0)
+	for _, c := range core {
+		spec.Shape = append(spec.Shape, c.size)
+	}
+	like := b.likeOf(r, l)
+	strides := make([]int64, len(spec.Shape))
+	if like >= 0 {
+		copy(strides, l.strides[like])
+		if slices.EqualFunc(b.s.Operands[like].Dims, b.s.Operands[i].Dims, func(x, y Use) bool { return x.Dim == y.Dim }) {
+			for k := range core {
+				strides[outer+k] = b.cores[like][k].stride
+			}
+		}
+	}
+	order := make([]int, len(strides))
+	for d := range order {
+		order[d] = d
+	}
+	sort.SliceStable(order, func(x, y int) bool { return slower(strides, spec.Shape, order[x], order[y]) })
+	for rank, d := range order {
+		spec.Layout[d] = int32(rank)
+	}
+	spec.Dims = b.outputDims(r, l, uses)
+	return spec
+}
+
+// slower orders by stride; a dimension without one keeps its place in C order.
+func slower(strides, shape []int64, x, y int) bool {
+	sx, sy := abs(strides[x]), abs(strides[y])
+	if sx == 0 || sy == 0 {
+		return false
+	}
+	return sx > sy
+}
+
+// likeOf is the input whose layout outputs take: the first with the most outer
+// dimensions that it does not broadcast along.
+func (b *binding) likeOf(r *Request, l *outerLoops) int {
+	like, most := -1, 0
+	for i := range b.s.Inputs {
+		count := 0
+		for _, s := range l.strides[i] {
+			if s != 0 {
+				count++
+			}
+		}
+		if count > most {
+			like, most = i, count
+		}
+	}
+	return like
+}
+
+// outputDims names the indices of an output: the outer names, then for its core the
+// names that the input has which bound it, where they are still free.
+func (b *binding) outputDims(r *Request, l *outerLoops, uses []Use) []alloc.Dim {
+	if l.dims == nil {
+		return nil
+	}
+	dims := slices.Clone(l.dims)
+	next := alloc.Dim(0)
+	for _, d := range dims {
+		next = max(next, d+1)
+	}
+	for _, u := range uses {
+		name := next
+		for i := range b.s.Inputs {
+			for k, v := range b.s.Operands[i].Dims {
+				if at := b.cores[i][k]; v.Dim == u.Dim && at.axis >= 0 && r.Operands[i].Dims != nil && name == next {
+					name = r.Operands[i].Dims[at.axis]
+				}
+			}
+		}
+		if slices.Contains(dims, name) {
+			name = next
+		}
+		dims = append(dims, name)
+		next = max(next, name+1)
+	}
+	return dims
+}
+
+func abs(v int64) int64 {
+	if v < 0 {
+		return -v
+	}
+	return v
+}

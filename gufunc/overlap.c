@@ -1,0 +1,233 @@
+/* overlap.c: do two views share memory, and what to do about inputs that outputs
+ * would overwrite.
+ *
+ * Whether views share a byte is the question for which whole numbers k_i within
+ * bounds sum(k_i * stride_i) hits a target; it is answered by a search that goes from
+ * the largest stride down and never leaves the range that the rest can reach.
+ */
+#include "call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct term { int64_t stride, low, high; } term;
+typedef struct sum { int n; term t[2 * (GB_MAXDIMS + GB_MAXCORE) + 2]; int64_t work; } sum;
+
+#define MOST_WORK 20000
+
+static void add_term(sum *s, int64_t stride, int64_t low, int64_t high) {
+    if (low == high || stride == 0) return;   /* low == high == 0 by construction */
+    if (stride < 0) {
+        int64_t t = low;
+        stride = -stride, low = -high, high = -t;
+    }
+    for (int i = 0; i < s->n; i++)
+        if (s->t[i].stride == stride) {
+            s->t[i].low += low;
+            s->t[i].high += high;
+            return;
+        }
+    int i = s->n++;
+    for (; i > 0 && s->t[i - 1].stride < stride; i--) s->t[i] = s->t[i - 1];
+    s->t[i] = (term){stride, low, high};
+}
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
+
+/* Can the terms from i on reach target? 1 yes, 0 no, -1 too much work to tell. */
+static int reach(sum *s, int i, int64_t target) {
+    if (i == s->n) return target == 0;
+    if (++s->work > MOST_WORK) return -1;
+    __int128 rest_low = 0, rest_high = 0;
+    for (int j = i + 1; j < s->n; j++) {
+        rest_low += (__int128)s->t[j].stride * s->t[j].low;
+        rest_high += (__int128)s->t[j].stride * s->t[j].high;
+    }
+    const term *t = &s->t[i];
+    if (i + 1 == s->n) {
+        if (target % t->stride) return 0;
+        int64_t k = target / t->stride;
+        return k >= t->low && k <= t->high;
+    }
+    __int128 low = (__int128)target - rest_high, high = (__int128)target - rest_low;
+    int64_t from = t->low, to = t->high;
+    if (low > (__int128)from * t->stride) from = -floor_div((int64_t)-low, t->stride);
+    if (high < (__int128)to * t->stride) to = floor_div((int64_t)high, t->stride);
+    for (int64_t k = from; k <= to; k++) {
+        int found = reach(s, i + 1, target - k * t->stride);
+        if (found) return found;
+    }
+    return 0;
+}
+
+/* The bytes a view spans: [*low, *high). 0: it is empty. */
+static int extent(const char *p, const int64_t *shape, const int64_t *strides, int ndim, int64_t item, intptr_t *low, intptr_t *high) {
+    *low = (intptr_t)p, *high = (intptr_t)p + item;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] == 0) return 0;
+        *(strides[d] < 0 ? low : high) += (shape[d] - 1) * strides[d];
+    }
+    return item > 0;
+}
+
+int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
+               const char *b, const int64_t *b_shape, const int64_t *b_strides, int b_ndim, int64_t b_item) {
+    intptr_t a_low, a_high, b_low, b_high;
+    if (!extent(a, a_shape, a_strides, a_ndim, a_item, &a_low, &a_high)) return 0;
+    if (!extent(b, b_shape, b_strides, b_ndim, b_item, &b_low, &b_high)) return 0;
+    if (a_high <= b_low || b_high <= a_low) return 0;
+    sum s = {0};
+    for (int d = 0; d < a_ndim; d++) add_term(&s, a_strides[d], 0, a_shape[d] - 1);
+    for (int d = 0; d < b_ndim; d++) add_term(&s, b_strides[d], 1 - b_shape[d], 0);
+    add_term(&s, 1, 1 - b_item, a_item - 1);
+    return reach(&s, 0, b - a) != 0;
+}
+
+int gb_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int64_t item) {
+    int order[GB_MAXDIMS + GB_MAXCORE], n = 0;
+    for (int d = 0; d < ndim; d++)
+        if (shape[d] == 0) return 0;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] == 1) continue;
+        if (strides[d] == 0) return 1;
+        int i = n++;
+        for (; i > 0 && llabs(strides[order[i - 1]]) > llabs(strides[d]); i--) order[i] = order[i - 1];
+        order[i] = d;
+    }
+    /* Most views nest: every stride is beyond all smaller ones together. */
+    int64_t reached = item;
+    int nested = 1;
+    for (int i = 0; i < n && nested; i++) {
+        nested = llabs(strides[order[i]]) >= reached;
+        reached += (shape[order[i]] - 1) * llabs(strides[order[i]]);
+    }
+    if (nested) return 0;
+    /* Two different elements share a byte when, in the first index in which they differ, the difference is positive. */
+    for (int first = 0; first < n; first++) {
+        sum s = {0};
+        int64_t stride = strides[order[first]];
+        add_term(&s, stride, 0, shape[order[first]] - 2);
+        for (int i = first + 1; i < n; i++) add_term(&s, strides[order[i]], 1 - shape[order[i]], shape[order[i]] - 1);
+        add_term(&s, 1, 1 - item, item - 1);
+        if (reach(&s, 0, -stride) != 0) return 1;
+    }
+    return 0;
+}
+
+/* ---- protecting inputs ---- */
+
+typedef struct view { int ndim; int64_t shape[GB_MAXDIMS + GB_MAXCORE], strides[GB_MAXDIMS + GB_MAXCORE]; } view;
+
+static view view_of(const gb_call *call, int i) {
+    const gb_operand *o = &call->op[i];
+    view v = {call->ndim + o->core_ndim, {0}, {0}};
+    for (int d = 0; d < call->ndim; d++) v.shape[d] = call->shape[d], v.strides[d] = o->strides[d];
+    for (int d = 0; d < o->core_ndim; d++) v.shape[call->ndim + d] = o->core_shape[d], v.strides[call->ndim + d] = o->core_strides[d];
+    return v;
+}
+
+static int same_view(const gb_sweep *job, int i, const view *a, int j, const view *b) {
+    const gb_operand *p = &job->call->op[i], *q = &job->call->op[j];
+    if (job->data[i] != job->data[j] || p->from != q->from || p->swapped != q->swapped || a->ndim != b->ndim) return 0;
+    for (int d = 0; d < a->ndim; d++)
+        if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->strides[d] != b->strides[d])) return 0;
+    return 1;
+}
+
+/* Copy the elements of a view; both sides have its strides. */
+static void copy_elements(char *to, const char *from, const view *v, int d, int64_t item) {
+    if (d == v->ndim) {
+        memcpy(to, from, (size_t)item);
+        return;
+    }
+    for (int64_t k = 0; k < v->shape[d]; k++) copy_elements(to + k * v->strides[d], from + k * v->strides[d], v, d + 1, item);
+}
+
+void *gb_take_room(int64_t bytes) {
+    gb_want want = {.span = bytes, .boundary = GB_BLOCK_ALIGN};
+    want.reserve = gb_reserve(want.span, want.boundary);
+    void *room;
+    int fresh, got;
+    while ((got = gb_take(&want, &room, &fresh)) == GB_NEED_SLAB)
+        if (gb_refill(want.reserve) < 0) break;
+    return got == GB_TAKEN ? room : NULL;
+}
+
+/* Copy the part of an input whose memory lies in [low, high): whole steps of the
+ * outermost loop, into room where every element has the place it has in memory. */
+static int shadow(gb_sweep *job, int i, view v, int64_t item, intptr_t low, intptr_t high, const char **why) {
+    const gb_call *call = job->call;
+    gb_shadow *s = &job->shadow[i];
+    intptr_t from, to;
+    extent(job->data[i], v.shape + 1, v.strides + 1, v.ndim - 1, item, &from, &to);
+    int64_t first = 0, last = call->shape[0] - 1, stride = v.strides[0];
+    if (stride > 0) {   /* the first step that ends above low, the last that starts below high */
+        if (to <= low) first = (low - to) / stride + 1;
+        if (from + last * stride >= high) last = (high - 1 - from) / stride;
+    } else if (stride < 0) {
+        if (from >= high) first = (from - high) / -stride + 1;
+        if (to + last * stride <= low) last = (to - low - 1) / -stride;
+    }
+    if (first > last) return 0;
+    int64_t inner = call->n / call->shape[0];
+    if (s->block) {   /* another output overlaps too: start again with both parts */
+        if (s->from / inner < first) first = s->from / inner;
+        if (s->to / inner - 1 > last) last = s->to / inner - 1;
+        gb_release(s->block);
+    }
+    intptr_t a = from + (stride < 0 ? last : first) * stride, z = to + (stride < 0 ? first : last) * stride;
+    s->block = gb_take_room(z - a);
+    if (!s->block) return *why = "memory", s->base = NULL, -1;
+    s->base = (char *)s->block + (job->data[i] - (char *)a);
+    s->from = first * inner;
+    s->to = (last + 1) * inner;
+    int64_t elements = (last - first + 1) * item;
+    for (int d = 1; d < v.ndim; d++) elements *= v.strides[d] ? v.shape[d] : 1;
+    if (elements < (z - a) / 4) {
+        v.shape[0] = last - first + 1;
+        copy_elements(s->base + first * stride, job->data[i] + first * stride, &v, 0, item);
+    } else {
+        memcpy(s->block, (const char *)a, (size_t)(z - a));
+    }
+    return 0;
+}
+
+int gb_protect_inputs(gb_sweep *job, const char **why) {
+    const gb_call *call = job->call;
+    int fringes = gb_protect_fringes(job, why);
+    if (fringes) return fringes < 0 ? -1 : 0;
+    for (int o = call->nin; o < call->nop; o++) {
+        view out = view_of(call, o);
+        intptr_t low, high;
+        int64_t item = call->op[o].item;
+        if (!extent(job->data[o], out.shape, out.strides, out.ndim, item, &low, &high)) continue;
+        if (gb_self_overlap(out.shape, out.strides, out.ndim, item)) return *why = "itself", -1;
+        for (int p = call->nin; p < o; p++) {
+            view other = view_of(call, p);
+            if (gb_views_overlap(job->data[o], out.shape, out.strides, out.ndim, item, job->data[p], other.shape, other.strides, other.ndim, call->op[p].item))
+                return *why = "outputs", -1;
+        }
+        for (int i = 0; i < call->nin; i++) {
+            intptr_t in_low, in_high;
+            view in = view_of(call, i);
+            if (!extent(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, &in_low, &in_high)) continue;
+            if (in_high <= low || high <= in_low) continue;
+            if (same_view(job, i, &in, o, &out)) {
+                /* In place: an element with a core is read while it is written, and a failed block is run twice. */
+                if (call->op[i].core_ndim || !job->ignore_errors) job->staged |= 1u << i;
+                continue;
+            }
+            if (!gb_views_overlap(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, job->data[o], out.shape, out.strides, out.ndim, item)) continue;
+            if (shadow(job, i, in, call->op[i].item, low, high, why) < 0) return -1;
+        }
+        if (call->flags & GB_WHERE) {
+            view mask = {call->ndim, {0}, {0}};
+            memcpy(mask.shape, call->shape, sizeof call->shape);
+            memcpy(mask.strides, call->where_strides, sizeof call->where_strides);
+            if (gb_views_overlap(job->data[call->nop], mask.shape, mask.strides, mask.ndim, 1, job->data[o], out.shape, out.strides, out.ndim, item) &&
+                shadow(job, call->nop, mask, 1, low, high, why) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}

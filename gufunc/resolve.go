@@ -1,0 +1,94 @@
+package gufunc
+
+// #cgo CFLAGS: -std=gnu11 -O2 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+// #cgo LDFLAGS: -lm
+// #include "call.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"gridbuf/alloc"
+)
+
+const longDoubleSize = C.GT_LONGDOUBLE_SIZE
+
+// Traffic of a chunk: enough to make its start cheap, little enough to stay in cache
+// and to come back soon.
+const (
+	chunkBytes  = 256 << 10
+	chunkLeast  = 4096
+	chunkMost   = 65536
+	stageBytes  = 96 << 10 // scratch memory for staged operands
+	shortRun    = 48       // inner loops shorter than this are gathered, so that the kernel gets long ones
+	maxElements = 1 << 62
+)
+
+// Call is a resolved call in C memory. Free it when no run uses it any more.
+type Call struct {
+	c     *C.gb_call
+	specs []*alloc.Spec // of absent outputs
+}
+
+// Resolve works a request out: sizes, outer shape, layout of the outputs, loops and
+// chunks.
+func (g *GUFunc) Resolve(r *Request) (*Call, error) {
+	k, err := g.Kernel(r.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	b, err := g.bind(r)
+	if err != nil {
+		return nil, err
+	}
+	l, err := b.broadcast(r)
+	if err != nil {
+		return nil, err
+	}
+	f := freezer{g: g, k: &k, r: r, b: b, l: l, specs: make([]*alloc.Spec, len(r.Operands)), c: C.gb_call_new(C.int(len(r.Operands)))}
+	if f.c == nil {
+		return nil, &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a call"}
+	}
+	if err := f.freeze(); err != nil {
+		C.gb_call_free(f.c)
+		return nil, err
+	}
+	return &Call{f.c, f.specs}, nil
+}
+
+// Free gives the record back.
+func (c *Call) Free() {
+	C.gb_call_free(c.c)
+	c.c = nil
+}
+
+// Release hands the record over to C, which calls gb_call_free.
+func (c *Call) Release() unsafe.Pointer {
+	p := unsafe.Pointer(c.c)
+	c.c = nil
+	return p
+}
+
+// Elements is how many elements the call has.
+func (c *Call) Elements() int64 { return int64(c.c.n) }
+
+// Chunks is how many pieces of work it is cut into.
+func (c *Call) Chunks() int64 { return int64(c.c.nchunks) }
+
+// OuterShape is the shape of the stack of elements.
+func (c *Call) OuterShape() []int64 {
+	return append([]int64{}, unsafe.Slice((*int64)(&c.c.outer_shape[0]), int(c.c.outer_ndim))...)
+}
+
+// OutputPlan is the plan of the memory that an absent output needs; nil for others.
+func (c *Call) OutputPlan(operand int) (*alloc.Plan, error) {
+	if c.specs[operand] == nil {
+		return nil, nil
+	}
+	return alloc.NewPlan(c.specs[operand])
+}
+
+func operandOf(c *C.gb_call, i int) *C.gb_operand {
+	first := unsafe.Pointer(uintptr(unsafe.Pointer(c)) + C.sizeof_gb_call)
+	return (*C.gb_operand)(unsafe.Add(first, i*C.sizeof_gb_operand))
+}

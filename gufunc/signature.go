@@ -1,0 +1,310 @@
+package gufunc
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Limits of a gufunc; the C side has arrays of these sizes (call.h).
+const (
+	MaxOperands = 16 // inputs and outputs together
+	MaxCore     = 8  // core dimensions of one operand, and distinct ones of a signature
+)
+
+// Signature is a parsed signature: NumPy's grammar with "?" (the dimension may be
+// missing), "|1" (size 1 broadcasts), integers, computed output dimensions such as
+// "(m),(n)->(m+n-1)", and uniform parameters after a semicolon: "(n)->();k:i64".
+type Signature struct {
+	Text     string
+	Operands []Core // inputs, then outputs
+	Inputs   int
+	Dims     []CoreDim // distinct core dimensions: names and integers in order of first use, then computed ones
+	Uniforms []Uniform
+}
+
+// Core is the core of one operand.
+type Core struct {
+	Dims []Use
+	At   int // of its opening parenthesis
+}
+
+// Use is one core dimension as an operand mentions it.
+type Use struct {
+	Dim       int  // index into Signature.Dims
+	Broadcast bool // "|1": size 1 stands for any size
+	At        int
+}
+
+// CoreDim is one distinct core dimension.
+type CoreDim struct {
+	Name     string // "n", "3", or the text of a computed dimension
+	Size     int64  // of an integer; else -1
+	Optional bool   // "?"
+	expr     *expr  // of a computed dimension; else nil
+	At       int    // of its first use
+}
+
+// Computed reports whether the size follows from other dimensions.
+func (d *CoreDim) Computed() bool { return d.expr != nil }
+
+// Uniform is a parameter that is the same for every element of a call.
+type Uniform struct {
+	Name string
+	Type Type
+	At   int
+}
+
+// Outputs is how many results there are.
+func (s *Signature) Outputs() int { return len(s.Operands) - s.Inputs }
+
+// Scalar reports whether no operand has a core dimension.
+func (s *Signature) Scalar() bool { return len(s.Dims) == 0 }
+
+func (s *Signature) String() string { return s.Text }
+
+// ParseSignature reads a signature. Its errors show the place.
+func ParseSignature(text string) (*Signature, error) {
+	p := parser{s: &Signature{Text: text}, text: text}
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	return p.s, nil
+}
+
+type parser struct {
+	s    *Signature
+	text string
+	at   int
+}
+
+func (p *parser) skip() {
+	for p.at < len(p.text) && strings.IndexByte(" \t\n\r", p.text[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+// next is the byte to come, 0 at the end.
+func (p *parser) next() byte {
+	p.skip()
+	if p.at == len(p.text) {
+		return 0
+	}
+	return p.text[p.at]
+}
+
+func (p *parser) accept(token string) bool {
+	p.skip()
+	if !strings.HasPrefix(p.text[p.at:], token) {
+		return false
+	}
+	p.at += len(token)
+	return true
+}
+
+func (p *parser) fail(format string, args ...any) error {
+	return p.s.errorAt(p.at, format, args...)
+}
+
+func (p *parser) parse() error {
+	if p.text == "" {
+		return &SignatureError{"signature: it is empty; write for example \"(n),(n)->()\"", " ", 0}
+	}
+	if !p.accept("->") {
+		if err := p.operands(false); err != nil {
+			return err
+		}
+		if !p.accept("->") {
+			return p.fail("signature: expected ',' or '->' after an operand")
+		}
+	}
+	p.s.Inputs = len(p.s.Operands)
+	if p.next() != '(' {
+		return p.fail("signature: expected an output, such as '()', after '->'")
+	}
+	if err := p.operands(true); err != nil {
+		return err
+	}
+	if p.accept(";") {
+		if err := p.uniforms(); err != nil {
+			return err
+		}
+	}
+	if p.next() != 0 {
+		return p.fail("signature: expected ',', ';' or the end after an operand")
+	}
+	return p.finish()
+}
+
+func (p *parser) operands(outputs bool) error {
+	for {
+		if p.next() != '(' {
+			return p.fail("signature: expected '(' at the start of an operand")
+		}
+		if len(p.s.Operands) == MaxOperands {
+			return p.fail("signature: more than %d operands; at most that many are allowed", MaxOperands)
+		}
+		if err := p.core(outputs); err != nil {
+			return err
+		}
+		if !p.accept(",") {
+			return nil
+		}
+	}
+}
+
+func (p *parser) core(output bool) error {
+	c := Core{At: p.at}
+	p.at++
+	for first := true; !p.accept(")"); first = false {
+		if !first && !p.accept(",") {
+			return p.fail("signature: expected ',' or ')' after a dimension")
+		}
+		p.skip()
+		use := Use{At: p.at}
+		if len(c.Dims) == MaxCore {
+			return p.fail("signature: more than %d core dimensions in an operand; at most that many are allowed", MaxCore)
+		}
+		if err := p.dim(&use, output); err != nil {
+			return err
+		}
+		c.Dims = append(c.Dims, use)
+	}
+	p.s.Operands = append(p.s.Operands, c)
+	return nil
+}
+
+// dim reads a name, an integer or, in an output, an expression; then "?" and "|1".
+func (p *parser) dim(use *Use, output bool) error {
+	e, err := p.sum()
+	if err != nil {
+		return err
+	}
+	d := CoreDim{Size: -1, At: use.At}
+	switch e.op {
+	case opName:
+		d.Name = e.name
+	case opNumber:
+		d.Name, d.Size = strconv.FormatInt(e.number, 10), e.number
+		if e.number < 1 {
+			return p.s.errorAt(use.At, "signature: a fixed size must be 1 or more, got %d", e.number)
+		}
+	default:
+		if !output {
+			return p.s.errorAt(use.At, "signature: a computed dimension is allowed in an output only")
+		}
+		d.Name, d.expr = e.String(), e
+	}
+	if p.next() == '?' {
+		if d.expr != nil {
+			return p.fail("signature: '?' belongs behind a name or an integer, not behind a computed dimension")
+		}
+		p.at++
+		d.Optional = true
+	}
+	if p.next() == '|' {
+		if !p.accept("|1") {
+			return p.fail("signature: only '|1' may follow a dimension")
+		}
+		if output {
+			return p.s.errorAt(p.at-2, "signature: '|1' is allowed in an input only; an output has the broadcast size")
+		}
+		use.Broadcast = true
+	}
+	use.Dim, err = p.intern(d)
+	return err
+}
+
+// intern finds the dimension among those seen or adds it. A name is optional
+// everywhere or nowhere, as in NumPy.
+func (p *parser) intern(d CoreDim) (int, error) {
+	for i := range p.s.Dims {
+		known := &p.s.Dims[i]
+		if known.Name != d.Name {
+			continue
+		}
+		if known.Optional != d.Optional {
+			return 0, p.s.errorAt(d.At, "signature: %s is written with '?' in one place and without in another", d.Name)
+		}
+		return i, nil
+	}
+	if len(p.s.Dims) == MaxCore {
+		return 0, p.s.errorAt(d.At, "signature: more than %d distinct core dimensions; at most that many are allowed", MaxCore)
+	}
+	p.s.Dims = append(p.s.Dims, d)
+	return len(p.s.Dims) - 1, nil
+}
+
+// finish moves computed dimensions behind the named ones and ties their names down.
+func (p *parser) finish() error {
+	s := p.s
+	var order []int
+	for _, computed := range []bool{false, true} {
+		for i := range s.Dims {
+			if s.Dims[i].Computed() == computed {
+				order = append(order, i)
+			}
+		}
+	}
+	dims, place := make([]CoreDim, len(order)), make([]int, len(order))
+	for to, from := range order {
+		dims[to], place[from] = s.Dims[from], to
+	}
+	s.Dims = dims
+	for _, c := range s.Operands {
+		for i := range c.Dims {
+			c.Dims[i].Dim = place[c.Dims[i].Dim]
+		}
+	}
+	for i := range s.Dims {
+		if d := &s.Dims[i]; d.Computed() {
+			if err := d.expr.bind(s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *parser) uniforms() error {
+	for {
+		p.skip()
+		u := Uniform{At: p.at, Name: p.word()}
+		if u.Name == "" {
+			return p.fail("signature: expected the name of a uniform parameter")
+		}
+		if !p.accept(":") {
+			return p.fail("signature: expected ':' and a type after the uniform parameter %s", u.Name)
+		}
+		p.skip()
+		at := p.at
+		t, ok := uniformTypes[p.word()]
+		if !ok {
+			return p.s.errorAt(at, "signature: unknown type of a uniform parameter; allowed are bool, i8 to i64, u8 to u64, f32 and f64")
+		}
+		u.Type = t
+		for _, v := range p.s.Uniforms {
+			if v.Name == u.Name {
+				return p.s.errorAt(u.At, "signature: the uniform parameter %s appears twice", u.Name)
+			}
+		}
+		p.s.Uniforms = append(p.s.Uniforms, u)
+		if !p.accept(",") {
+			return nil
+		}
+	}
+}
+
+// word reads an identifier; empty when there is none.
+func (p *parser) word() string {
+	p.skip()
+	start := p.at
+	for p.at < len(p.text) {
+		c := p.text[p.at]
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (p.at == start || c < '0' || c > '9') {
+			break
+		}
+		p.at++
+	}
+	return p.text[start:p.at]
+}

@@ -1,0 +1,105 @@
+/* where.c: calls with a mask. A pure kernel without core dimensions runs on every
+ * element and the results are blended in; any other sees selected elements only. */
+#include "call.h"
+#include "cast.h"
+
+#include <string.h>
+
+void gb_select(gb_block *b) {
+    const gb_call *call = b->job->call;
+    gb_cursor walk = b->here;
+    int d = call->ndim - 1;
+    for (int64_t first = 0, run; first < b->len; first += run) {
+        run = call->shape[d] - walk.index[d];
+        if (run > b->len - first) run = b->len - first;
+        gb_cast(GT_BOOL, (char *)b->select + first, 1, GT_U8, walk.ptr[call->nop], call->where_strides[d], run);
+        if (first + run < b->len) gb_cursor_advance(call, &walk, run);
+    }
+    int64_t count = 0;
+    for (int64_t k = 0; k < b->len; k++) count += b->select[k];
+    __atomic_fetch_add(&b->job->nselected, count, __ATOMIC_RELAXED);
+    if (count == b->len) return;
+    b->mode = !count ? GB_NONE : call->flags & GB_PURE ? GB_BLENDED : GB_PICKED;
+    if (b->mode != GB_PICKED) return;
+    b->n = 0;
+    for (int64_t k = 0; k < b->len; k++) {
+        b->picked[b->n] = (int32_t)k;
+        b->n += b->select[k];
+    }
+}
+
+void gb_compress(gb_block *b) {
+    const gb_call *call = b->job->call;
+    for (int i = 0; i < call->nin; i++) {
+        int64_t bytes = gb_packed_bytes(&call->op[i]);
+        char *base = b->scratch + call->op[i].at;
+        for (int64_t k = 0; k < b->n; k++)
+            if (b->picked[k] != k) memcpy(base + k * bytes, base + b->picked[k] * bytes, (size_t)bytes);
+    }
+}
+
+void gb_scatter_picked(gb_block *b) {
+    const gb_call *call = b->job->call;
+    gb_cursor walk = b->here;
+    int64_t at = 0;
+    for (int64_t k = 0; k < b->n; k++) {
+        while (at < b->picked[k]) {
+            int d = call->ndim - 1;
+            int64_t run = call->shape[d] - walk.index[d];
+            if (run > b->picked[k] - at) run = b->picked[k] - at;
+            gb_cursor_advance(call, &walk, run);
+            at += run;
+        }
+        for (int i = call->nin; i < call->nop; i++) gb_stage_out(b, i, walk.ptr[i], k, 1);
+    }
+}
+
+/* A bit select: written as a choice it becomes a branch for every element. */
+#define BLEND(type)                                                                                               \
+    static void blend_##type(char *out, intptr_t step, const char *in, const uint8_t *select, int64_t n) {       \
+        if (step == sizeof(type)) {                                                                               \
+            type *o = (type *)out;                                                                                \
+            const type *v = (const type *)in;                                                                     \
+            for (int64_t k = 0; k < n; k++) {                                                                     \
+                type m = (type)(0 - (type)select[k]);                                                             \
+                o[k] = (type)((o[k] & (type)~m) | (v[k] & m));                                                    \
+            }                                                                                                     \
+            return;                                                                                               \
+        }                                                                                                         \
+        for (int64_t k = 0; k < n; k++, out += step)                                                              \
+            if (select[k]) memcpy(out, in + k * (intptr_t)sizeof(type), sizeof(type));                            \
+    }
+BLEND(uint8_t)
+BLEND(uint16_t)
+BLEND(uint32_t)
+BLEND(uint64_t)
+
+static void blend(char *out, intptr_t step, const char *in, int64_t item, const uint8_t *select, int64_t n) {
+    int aligned = ((uintptr_t)out % (uintptr_t)item) == 0;
+    if (aligned && item == 1) blend_uint8_t(out, step, in, select, n);
+    else if (aligned && item == 2) blend_uint16_t(out, step, in, select, n);
+    else if (aligned && item == 4) blend_uint32_t(out, step, in, select, n);
+    else if (aligned && item == 8) blend_uint64_t(out, step, in, select, n);
+    else
+        for (int64_t k = 0; k < n; k++)
+            if (select[k]) memcpy(out + k * step, in + k * item, (size_t)item);
+}
+
+void gb_scatter_blended(gb_block *b) {
+    const gb_call *call = b->job->call;
+    int d = call->ndim - 1;
+    gb_cursor walk = b->here;
+    for (int64_t first = 0, run; first < b->len; first += run) {
+        run = call->shape[d] - walk.index[d];
+        if (run > b->len - first) run = b->len - first;
+        for (int i = call->nin; i < call->nop; i++) {
+            const gb_operand *o = &call->op[i];
+            if (o->from == o->to && !o->swapped)
+                blend(walk.ptr[i], o->strides[d], b->scratch + o->at + first * o->item, o->item, b->select + first, run);
+            else
+                for (int64_t k = 0; k < run; k++)
+                    if (b->select[first + k]) gb_stage_out(b, i, walk.ptr[i] + k * o->strides[d], first + k, 1);
+        }
+        if (first + run < b->len) gb_cursor_advance(call, &walk, run);
+    }
+}

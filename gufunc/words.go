@@ -1,0 +1,61 @@
+package gufunc
+
+import "gridbuf/alloc"
+
+// A request crosses the border as a list of 64-bit words, which is also the key under
+// which the extension keeps the answer:
+//
+//	kernel, operands | mask<<8 | sizes<<9, then per operand (and the mask)
+//	type | swapped<<8 | misaligned<<9 | absent<<10 | named<<11 | ndim<<16,
+//	shape, strides, names where there are any; then the known sizes.
+
+// reader takes words off the front; short is set when there are not enough.
+type reader struct {
+	words []int64
+	short bool
+}
+
+func (r *reader) take(n int64) []int64 {
+	if n < 0 || n > int64(len(r.words)) {
+		r.short = true
+		return make([]int64, max(min(n, alloc.MaxDims+MaxCore), 0))
+	}
+	taken := r.words[:n:n]
+	r.words = r.words[n:]
+	return taken
+}
+
+func (r *reader) operand() Operand {
+	head := r.take(1)[0]
+	o := Operand{Type: Type(head & 0xff), Swapped: head>>8&1 != 0, Misaligned: head>>9&1 != 0, Absent: head>>10&1 != 0}
+	ndim := head >> 16 & 0xff
+	o.Shape, o.Strides = r.take(ndim), r.take(ndim)
+	if head>>11&1 != 0 {
+		o.Dims = []alloc.Dim{}
+		for _, d := range r.take(ndim) {
+			o.Dims = append(o.Dims, alloc.Dim(d))
+		}
+	}
+	return o
+}
+
+// ParseWords reads a request from the extension.
+func ParseWords(words []int64) (*Request, error) {
+	r := reader{words: words}
+	head := r.take(2)
+	q := &Request{Kernel: int(head[0])}
+	for range head[1] & 0xff {
+		q.Operands = append(q.Operands, r.operand())
+	}
+	if head[1]>>8&1 != 0 {
+		mask := r.operand()
+		q.Where = &mask
+	}
+	if head[1]>>9&1 != 0 {
+		q.Sizes = r.take(int64(len(r.words)))
+	}
+	if r.short {
+		return nil, setupError("a request of %d words ends too early", len(words))
+	}
+	return q, nil
+}

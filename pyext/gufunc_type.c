@@ -1,0 +1,247 @@
+/* gufunc_type.c: the type gridbuf._core.GUFunc, which gridbuf.gufunc.GUFunc extends,
+ * and the module functions around it. */
+#include "../gufunc/fold.h"
+#include "../gufunc/kernels/table.h"
+#include "gufunc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TYPESETS 256
+
+static PyObject *allocate(PyTypeObject *type) {
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    gb_gufunc_object *g = (gb_gufunc_object *)alloc(type, 0);
+    if (g && !(g->entries = calloc(GB_ENTRIES, sizeof *g->entries))) {
+        Py_DECREF(g);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)g;
+}
+
+/* GUFunc(name, signature, flags); signature None: the shipped gufunc of that name. */
+static PyObject *gufunc_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    const char *name, *signature;
+    int flags;
+    if (!PyArg_ParseTuple(args, "szi:GUFunc", &name, &signature, &flags)) return NULL;
+    gb_gufunc_object *g = (gb_gufunc_object *)allocate(type);
+    if (!g) return NULL;
+    gb_error e;
+    int rc = signature ? GB_ENTER_GO(&e, gbridge_gufunc_new((char *)name, (char *)signature, flags, &g->info, &e))
+                       : GB_ENTER_GO(&e, gbridge_gufunc_shipped((char *)name, &g->info, &e));
+    if (rc < 0) Py_CLEAR(g);
+    return (PyObject *)g;
+}
+
+static void gufunc_dealloc(PyObject *self) {
+    gb_gufunc_object *g = (gb_gufunc_object *)self;
+    for (int i = 0; g->entries && i < GB_ENTRIES; i++)
+        if (g->entries[i]) gb_entry_drop(g->entries[i]);
+    free(g->entries);
+    free(g->typesets);
+    gb_error e;
+    if (g->info.id) (void)GB_ENTER_GO_DETACHED(&e, gbridge_gufunc_drop(g->info.id, &e));
+    GB_FREE_OBJECT(self);
+}
+
+/* _describe() -> (nin, nout, flags, kernels, names, fixed sizes, computed, optional, cores, types of uniforms) */
+static PyObject *describe(PyObject *self, PyObject *none) {
+    const gb_gufunc_info *info = &((gb_gufunc_object *)self)->info;
+    PyObject *dims = PyList_New(0), *cores = PyList_New(0), *uniforms = NULL, *result = NULL;
+    for (int i = 0; dims && i < info->ndims; i++) {
+        PyObject *d = Py_BuildValue("(LOO)", (long long)info->fixed[i], info->computed[i] ? Py_True : Py_False,
+                                    info->optional[i] ? Py_True : Py_False);
+        if (!d || PyList_Append(dims, d) < 0) Py_CLEAR(dims);
+        Py_XDECREF(d);
+    }
+    for (int i = 0; cores && i < info->nin + info->nout; i++) {
+        int64_t uses[GB_MAXCORE];
+        for (int k = 0; k < info->core_n[i]; k++) uses[k] = info->core[i][k];
+        PyObject *c = gb_ints_tuple(uses, info->core_n[i]);
+        if (!c || PyList_Append(cores, c) < 0) Py_CLEAR(cores);
+        Py_XDECREF(c);
+    }
+    uniforms = PyBytes_FromStringAndSize((const char *)info->uniform_types, info->nuniforms);
+    if (dims && cores && uniforms)
+        result = Py_BuildValue("(iiiisOOO)", info->nin, info->nout, info->flags, info->nkernels, info->names, dims, cores, uniforms);
+    Py_XDECREF(dims);
+    Py_XDECREF(cores);
+    Py_XDECREF(uniforms);
+    return result;
+}
+
+/* _add(form, function, data, name of a Go kernel or None, types, flags) -> number */
+static PyObject *add(PyObject *self, PyObject *args) {
+    gb_gufunc_object *g = (gb_gufunc_object *)self;
+    gb_kernel_spec spec = {0};
+    unsigned long long function, data;
+    const char *name, *types;
+    Py_ssize_t n;
+    if (!PyArg_ParseTuple(args, "iKKzy#i:_add", &spec.form, &function, &data, &name, &types, &n, &spec.flags)) return NULL;
+    if (n > GB_MAXARGS) {
+        PyErr_Format(PyExc_ValueError, "types: %zd operands; at most %d are allowed", n, GB_MAXARGS);
+        return NULL;
+    }
+    spec.function = (uintptr_t)function, spec.data = (uintptr_t)data, spec.go_name = (char *)name;
+    spec.ntypes = (int32_t)n;
+    memcpy(spec.types, types, (size_t)n);
+    int32_t number = 0;
+    gb_error e;
+    if (GB_ENTER_GO(&e, gbridge_gufunc_add(g->info.id, &spec, &number, &e)) < 0) return NULL;
+    g->info.nkernels = number + 1;
+    return PyLong_FromLong(number);
+}
+
+static PyObject *types_of_kernel(PyObject *self, PyObject *number) {
+    gb_gufunc_object *g = (gb_gufunc_object *)self;
+    uint8_t types[GB_MAXARGS];
+    long n = PyLong_AsLong(number);
+    gb_error e;
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    if (GB_ENTER_GO(&e, gbridge_gufunc_types(g->info.id, (int32_t)n, types, &e)) < 0) return NULL;
+    return PyBytes_FromStringAndSize((const char *)types, g->info.nin + g->info.nout);
+}
+
+/* _select(types, kinds of Python numbers) -> number */
+static PyObject *select_kernel(PyObject *self, PyObject *args) {
+    gb_gufunc_object *g = (gb_gufunc_object *)self;
+    const char *types, *weak;
+    Py_ssize_t n, m;
+    int32_t number = 0;
+    gb_error e;
+    if (!PyArg_ParseTuple(args, "y#y#:_select", &types, &n, &weak, &m)) return NULL;
+    if (n != m) {
+        PyErr_SetString(PyExc_ValueError, "_select: as many types as kinds are needed");
+        return NULL;
+    }
+    if (GB_ENTER_GO(&e, gbridge_gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, &number, &e)) < 0) return NULL;
+    return PyLong_FromLong(number);
+}
+
+/* _learn(key, kernel's types, kernel): calls of these types may stay in C. */
+static PyObject *learn(PyObject *self, PyObject *args) {
+    gb_gufunc_object *g = (gb_gufunc_object *)self;
+    const char *key, *types;
+    Py_ssize_t n, m;
+    gb_typeset set = {0};
+    if (!PyArg_ParseTuple(args, "y#y#i:_learn", &key, &n, &types, &m, &set.kernel)) return NULL;
+    if (n != g->info.nin || m != g->info.nin + g->info.nout) {
+        PyErr_SetString(PyExc_ValueError, "_learn: the types do not fit the operands");
+        return NULL;
+    }
+    memcpy(set.key, key, (size_t)n);
+    memcpy(set.types, types, (size_t)m);
+    for (int k = 0; k < g->ntypesets; k++)
+        if (memcmp(g->typesets[k].key, set.key, sizeof set.key) == 0) Py_RETURN_NONE;
+    if (g->ntypesets == MOST_TYPESETS) Py_RETURN_NONE;
+    gb_typeset *more = realloc(g->typesets, (size_t)(g->ntypesets + 1) * sizeof *more);
+    if (!more) return PyErr_NoMemory();
+    more[g->ntypesets++] = set;
+    g->typesets = more;
+    g->fast = 1;
+    Py_RETURN_NONE;
+}
+
+/* ---- functions of the module ---- */
+
+static PyObject *go_names(PyObject *self, PyObject *none) {
+    char names[16384];
+    gb_error e;
+    return GB_ENTER_GO(&e, gbridge_gufunc_go_names(names, sizeof names, &e)) < 0 ? NULL : PyUnicode_FromString(names);
+}
+
+static PyObject *go_kernel(PyObject *self, PyObject *name) {
+    char signature[1024], types[1024];
+    gb_error e;
+    PyObject *utf8 = PyUnicode_AsUTF8String(name), *result = NULL;
+    if (!utf8) return NULL;
+    if (GB_ENTER_GO(&e, gbridge_gufunc_go_kernel(PyBytes_AsString(utf8), signature, types, sizeof types, &e)) == 0)
+        result = Py_BuildValue("(ss)", signature, types);
+    Py_DECREF(utf8);
+    return result;
+}
+
+static PyObject *panic_text(PyObject *self, PyObject *none) {
+    char said[16384];
+    gb_error e;
+    return GB_ENTER_GO(&e, gbridge_gufunc_panic_text(said, sizeof said, &e)) < 0 ? NULL : PyUnicode_FromString(said);
+}
+
+static PyObject *scalar_loop(PyObject *self, PyObject *args) {
+    int inputs, single;
+    if (!PyArg_ParseTuple(args, "ip", &inputs, &single)) return NULL;
+    return PyLong_FromVoidPtr((void *)gb_scalar_loop(inputs, single));
+}
+
+/* The addresses of the loops of fold.c. */
+static PyObject *fold_loops(PyObject *self, PyObject *none) {
+    return Py_BuildValue("(NNNN)", PyLong_FromVoidPtr((void *)gb_fold_loop), PyLong_FromVoidPtr((void *)gb_fold_masked_loop),
+                         PyLong_FromVoidPtr((void *)gb_state_step_loop), PyLong_FromVoidPtr((void *)gb_state_merge_loop));
+}
+
+/* gufunc_shipped_loop(name, types) -> address */
+static PyObject *shipped_loop(PyObject *self, PyObject *args) {
+    const char *name, *types;
+    int n;
+    if (!PyArg_ParseTuple(args, "ss", &name, &types)) return NULL;
+    const gb_shipped *loops = gb_shipped_loops(&n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(loops[i].name, name) == 0 && strcmp(loops[i].types, types) == 0) return PyLong_FromVoidPtr(loops[i].loop);
+    return PyLong_FromLong(0);
+}
+
+/* The shipped reductions with a state: (name, types, initial state, step, merge, final). */
+static PyObject *shipped_states(PyObject *self, PyObject *none) {
+    int n;
+    const gb_shipped_state *s = gb_shipped_states(&n);
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < n; i++, s++) {
+        PyObject *row = Py_BuildValue("(ssy#NNN)", s->name, s->types, s->init, (Py_ssize_t)s->size, PyLong_FromVoidPtr(s->step),
+                                      PyLong_FromVoidPtr(s->merge), PyLong_FromVoidPtr(s->final));
+        if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static PyMethodDef functions[] = {
+    {"gufunc_loops", gb_ufunc_loops, METH_O, NULL},
+    {"gufunc_capsule", gb_capsule_address, METH_O, NULL},
+    {"gufunc_fold_loops", fold_loops, METH_NOARGS, NULL},
+    {"gufunc_shipped_loop", shipped_loop, METH_VARARGS, NULL},
+    {"gufunc_states", shipped_states, METH_NOARGS, NULL},
+    {"gufunc_scalar_loop", scalar_loop, METH_VARARGS, NULL},
+    {"gufunc_go_names", go_names, METH_NOARGS, NULL},
+    {"gufunc_go_kernel", go_kernel, METH_O, NULL},
+    {"gufunc_panic_text", panic_text, METH_NOARGS, NULL},
+    {NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"_describe", describe, METH_NOARGS, NULL},
+    {"_add", add, METH_VARARGS, NULL},
+    {"_types", types_of_kernel, METH_O, NULL},
+    {"_select", select_kernel, METH_VARARGS, NULL},
+    {"_learn", learn, METH_VARARGS, NULL},
+    {"_execute", gb_gufunc_execute, METH_VARARGS, NULL},
+    {NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, gufunc_new}, {Py_tp_dealloc, gufunc_dealloc}, {Py_tp_call, gb_gufunc_call}, {Py_tp_methods, methods}, {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "gridbuf._core.GUFunc",
+    .basicsize = sizeof(gb_gufunc_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = slots,
+};
+
+int gb_gufunc_init(PyObject *module) {
+    if (gb_gufunc_call_init() < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
+    PyObject *type = PyType_FromSpec(&spec);
+    int rc = type ? PyModule_AddObjectRef(module, "GUFunc", type) : -1;
+    Py_XDECREF(type);
+    return rc;
+}

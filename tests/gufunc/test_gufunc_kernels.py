@@ -1,0 +1,234 @@
+"""The four forms of kernels, signatures, uniform parameters, generators, computed dimensions."""
+
+import ctypes
+import ctypes.util
+
+import numpy as np
+import pytest
+
+from gridbuf import gufunc
+
+ARGS, DIMS = ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_ssize_t)
+ADDRESSES = ctypes.POINTER(ctypes.c_void_p)
+LOOP = ctypes.CFUNCTYPE(None, ADDRESSES, DIMS, DIMS, ctypes.c_void_p)
+STATUS = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ADDRESSES, DIMS, DIMS, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint8))
+
+
+def item(address, type_=ctypes.c_double):
+    return type_.from_address(address)
+
+
+def test_a_scalar_function_of_libm():
+    libm = ctypes.CDLL(ctypes.util.find_library("m"))
+    cbrt = gufunc.GUFunc("()->()", [gufunc.scalar(libm.cbrtf, "f->f"), gufunc.scalar(libm.cbrt, "d->d")], name="cbrt")
+    x = np.linspace(-5, 5, 100_001)
+    np.testing.assert_allclose(cbrt(x), np.cbrt(x), rtol=1e-15)
+    assert cbrt(x.astype("f")).dtype == np.float32 and cbrt.types == ["f->f", "d->d"]
+    fma = gufunc.GUFunc("(),(),()->()", [gufunc.scalar(libm.fma, "ddd->d")])
+    assert fma(2.0, [3.0, 4.0], 1.0).tolist() == [7, 9]
+
+
+def test_a_loop_in_ctypes():
+    @LOOP
+    def loop(args, dims, steps, data):
+        for e in range(dims[0]):
+            total = sum(item(args[0] + e * steps[0] + i * steps[2]).value for i in range(dims[1]))
+            item(args[1] + e * steps[1]).value = total
+
+    total = gufunc.GUFunc("(n)->()", [gufunc.numpy_loop(loop, "d->d")])
+    x = np.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_array_equal(total(x), x.sum(-1))
+    np.testing.assert_array_equal(total(x, axis=1), x.sum(1))
+
+
+def test_a_status_loop_says_what_failed():
+    @STATUS
+    def loop(args, dims, steps, data, status):
+        failed = 0
+        for e in range(dims[0]):
+            x = item(args[0] + e * steps[0]).value
+            item(args[1] + e * steps[1]).value = -x
+            if x > 2:
+                failed += 1
+                if status:
+                    status[e] = 1
+        return failed
+
+    negate = gufunc.GUFunc("()->()", [gufunc.status_loop(loop, "d->d")])
+    result, info = negate(np.arange(5.0), errors="return")
+    assert info.codes.tolist() == [0, 0, 0, 8, 8] and result.tolist() == [0, -1, -2, -3, -4]
+
+
+def test_uniform_parameters_arrive_as_a_c_struct():
+    class Uniforms(ctypes.Structure):
+        _fields_ = [("flag", ctypes.c_bool), ("k", ctypes.c_int64), ("f", ctypes.c_float), ("tol", ctypes.c_double)]
+
+    seen = []
+
+    @LOOP
+    def loop(args, dims, steps, data):
+        u = Uniforms.from_address(data)
+        seen.append((u.flag, u.k, u.f, u.tol))
+        for e in range(dims[0]):
+            item(args[1] + e * steps[1]).value = item(args[0] + e * steps[0]).value * u.k + u.tol
+
+    g = gufunc.GUFunc("()->() ; flag:bool, k:i64, f:f32, tol:f64", [gufunc.numpy_loop(loop, "d->d")])
+    assert g(np.arange(3.0), flag=True, k=-2, f=0.5, tol=1e-3).tolist() == [0.001, -1.999, -3.999]
+    assert seen[0] == (True, -2, 0.5, 1e-3)
+    good = {"flag": True, "k": 1, "f": 1.0, "tol": 1.0}
+    for name, wrong, error in [
+        ("k", 1.5, TypeError),
+        ("k", 2**63, OverflowError),
+        ("flag", 1, TypeError),
+        ("tol", "x", TypeError),
+        ("tol", [1.0], TypeError),
+    ]:
+        with pytest.raises(error, match=name):
+            g(1.0, **(good | {name: wrong}))
+    with pytest.raises(TypeError, match="tol"):
+        g(1.0, flag=True, k=1, f=1.0)
+    with pytest.raises(TypeError, match="nothing"):
+        g(1.0, **good, nothing=1)
+    with pytest.raises(gufunc.SignatureError, match="workers"):
+        gufunc.GUFunc("()->() ; workers:i64")
+
+
+def test_the_generator_is_asked_once_for_each_set_of_types():
+    libm, asked = ctypes.CDLL(ctypes.util.find_library("m")), []
+
+    def generate(types, layouts):
+        asked.append((types, layouts))
+        return gufunc.scalar(getattr(libm, "cbrt" + ("f" if types == "f" else "")), "f->f" if types == "f" else "d->d")
+
+    cbrt = gufunc.GUFunc("()->()", generator=generate)
+    for dtype in "fdfdf":
+        cbrt(np.ones(3, dtype))
+    cbrt(np.ones((3, 2), "d").T)
+    assert asked == [("f", ("C",)), ("d", ("C",))]
+    with pytest.raises(gufunc.SignatureError, match="generator"):
+        gufunc.GUFunc("()->()", generator=lambda types, layouts: None)(1.0)
+
+    def fails(types, layouts):
+        raise ZeroDivisionError("mine")
+
+    g = gufunc.GUFunc("()->()", generator=fails)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            g(1.0)
+
+
+@LOOP
+def fill(args, dims, steps, data):
+    """(m),(n)->(k): outputs 0, 1, 2, ..."""
+    for e in range(dims[0]):
+        for i in range(dims[3]):
+            item(args[2] + e * steps[2] + i * steps[5]).value = i
+
+
+def test_computed_dimensions():
+    g = gufunc.GUFunc("(m),(n)->(m+n-1)", [gufunc.numpy_loop(fill, "dd->d")])
+    assert g(np.ones(3), np.ones(4)).tolist() == [0, 1, 2, 3, 4, 5]
+    assert g(np.ones((2, 3)), np.ones(1)).shape == (2, 3)
+    with pytest.raises(gufunc.SignatureError):
+        g(np.ones(0), np.ones(0))
+
+
+def test_output_dims():
+    g = gufunc.GUFunc("(m),(n)->(k)", [gufunc.numpy_loop(fill, "dd->d")], output_dims=lambda d: d | {"k": d["m"] * d["n"]})
+    assert g(np.ones((5, 3)), np.ones(4)).shape == (5, 12)
+    with pytest.raises(gufunc.SignatureError, match="output_dims"):
+        gufunc.GUFunc("(m),(n)->(k)", [gufunc.numpy_loop(fill, "dd->d")], output_dims=lambda d: 3)(np.ones(2), np.ones(2))
+
+
+def test_an_output_may_bind_a_dimension():
+    g = gufunc.GUFunc("(m),(n)->(k)", [gufunc.numpy_loop(fill, "dd->d")])
+    assert g(np.ones(2), np.ones(3), out=np.zeros(7)).tolist() == [0, 1, 2, 3, 4, 5, 6]
+    with pytest.raises(gufunc.SignatureError, match="k"):
+        g(np.ones(2), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "",
+        "(n",
+        "(n)->",
+        "->",
+        "(n)(m)->()",
+        "(n),->()",
+        "(n)->() x",
+        "(n+1)->()",
+        "(n?|2)->()",
+        "(n)->(n|1)",
+        "(n)->() ; k",
+        "(0)->()",
+    ],
+)
+def test_a_bad_signature_shows_the_place(signature):
+    with pytest.raises(gufunc.SignatureError) as caught:
+        gufunc.GUFunc(signature)
+    assert str(caught.value).endswith("^")
+
+
+def test_a_bad_call_shows_the_signature():
+    with pytest.raises(gufunc.SignatureError, match=r"\(n,n\)->\(n,n\)\n +\^"):
+        gufunc.inv(np.zeros((3, 4)))
+    with pytest.raises(gufunc.SignatureError, match="no kernel"):
+        gufunc.inv(np.zeros((3, 3), complex))
+    with pytest.raises(gufunc.SignatureError, match="types"):
+        gufunc.GUFunc("()->()", [gufunc.go("test.panic"), gufunc.numpy_loop(1, "dd->d")])
+
+
+def test_what_cannot_be_a_source_is_refused():
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match="address"):
+            gufunc.numpy_loop(wrong, "d->d")
+    for wrong in ("f", None, 1.5, len):
+        with pytest.raises(TypeError, match="source"):
+            gufunc.numpy_loop(wrong, "d->d")
+    with pytest.raises(TypeError, match="ufunc"):
+        gufunc.adopt(len)
+    with pytest.raises(gufunc.SignatureError, match="calls Python"):
+        gufunc.adopt(np.frompyfunc(abs, 1, 1))
+    with pytest.raises(gufunc.SignatureError, match="no Go kernel"):
+        gufunc.go("nothing")
+
+
+def test_optional_and_broadcast_dimensions_as_matmul():
+    matmul, rng = gufunc.adopt(np.matmul), np.random.default_rng(0)
+    assert np.matmul.signature == "(n?,k),(k,m?)->(n?,m?)"
+    for a, b in [((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4))]:
+        x, y = rng.normal(size=a), rng.normal(size=b)
+        ours, theirs = matmul(x, y), np.matmul(x, y)
+        assert np.shape(ours) == np.shape(theirs)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_scipys_ufuncs():
+    special = pytest.importorskip("scipy.special")
+    x = np.linspace(0.1, 20, 100_000)
+    np.testing.assert_array_equal(gufunc.adopt(special.gammaln)(x), special.gammaln(x))
+    np.testing.assert_array_equal(gufunc.adopt(special.jv)(0.5, x), special.jv(0.5, x))
+
+
+def test_numbas_ufuncs_cfuncs_and_generators():
+    numba = pytest.importorskip("numba")
+
+    @numba.vectorize(["f8(f8,f8)"])
+    def mean(a, b):
+        return (a + b) / 2
+
+    assert gufunc.adopt(mean)([1.0, 2.0], 4.0).tolist() == [2.5, 3]
+
+    @numba.guvectorize(["(f8[:], f8[:])"], "(n)->()")
+    def total(x, out):
+        out[0] = x.sum()
+
+    assert gufunc.adopt(total)(np.arange(6.0).reshape(2, 3)).tolist() == [3, 12]
+
+    def generate(types, layouts):
+        kind = {"d": numba.float64, "f": numba.float32}[types[0]]
+        return gufunc.scalar(numba.cfunc(kind(kind))(lambda x: 2 * x), f"{types}->{types[0]}")
+
+    twice = gufunc.GUFunc("()->()", generator=generate)
+    assert twice(np.ones(2, "f")).dtype == np.float32 and twice(np.arange(3.0)).tolist() == [0, 2, 4]
