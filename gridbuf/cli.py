@@ -46,6 +46,9 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         "plan": subparsers.add_parser("plan", help="explain strides, padding, bytes and alignment of a request"),
         "demo": subparsers.add_parser("demo", help="gt4py stencils on real weather data: our arrays against others"),
     }
+    commands["doctor"].add_argument(
+        "--consumers", nargs="*", metavar="NAME", help="try out who takes our memory and whose we take, all or the ones named"
+    )
     commands["doctor"].set_defaults(run=_doctor)
     _add_plan_arguments(commands["plan"])
 
@@ -55,10 +58,19 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     return parser, commands
 
 
-def _doctor(arguments: argparse.Namespace) -> None:
-    from gridbuf import doctor
+def _doctor(arguments: argparse.Namespace) -> int:
+    if arguments.consumers is None:
+        from gridbuf import doctor
 
-    print(doctor.text())
+        print(doctor.text())
+        return 0
+    from gridbuf import consumers
+    from gridbuf.consumers.doctor import report
+
+    unknown = [name for name in arguments.consumers if name not in consumers.FILES]
+    if unknown:
+        raise UsageError(f"--consumers: {unknown[0]!r} is not among {', '.join(consumers.FILES)}")
+    return report(arguments.consumers or list(consumers.FILES))
 
 
 # ---- plan ----

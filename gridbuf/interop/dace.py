@@ -57,6 +57,11 @@ def descriptor(obj: _core.Field | _core.Plan) -> Any:
 def _check(field: _core.Field) -> None:
     if field.readonly:
         raise TypeError("field: it is read-only, and DaCe programs may write to any argument; pass field.copy()")
+    if not hasattr(field, "__array_interface__"):
+        raise TypeError(
+            f"field: DaCe reads memory through __array_interface__, which has no {field.dtype}; pass an array of its own "
+            "memory, as gridbuf.empty gives, or field.to(dtype='float32')"
+        )
     for i, stride in enumerate(field.strides):
         if stride < 0:
             back = ", ".join("::-1" if j == i else ":" for j in range(field.ndim))
@@ -68,7 +73,7 @@ def _check(field: _core.Field) -> None:
 
 def _typeclass(dtype: Any) -> Any:
     known = dace.dtypes.dtype_to_typeclass()
-    if not dtype.isnative or dtype.type not in known or dtype.kind == "V":
+    if not dtype.isnative or dtype.type not in known or dtype.names is not None:
         native = f"; pass field.to(dtype={dtype.newbyteorder('=').str!r})" if not dtype.isnative else ""
         raise TypeError(f"field: DaCe has no type for {dtype!r}{native}")
     return known[dtype.type]

@@ -202,7 +202,8 @@ def _views(field: _core.Field, chunks: Any, halo: Halo | None, finish: Callable[
 
     def view(block_info: Any = None) -> Any:
         where = block_info[None]["array-location"]
-        part = field[tuple(slice(a, b + low + high) for (a, b), (low, high) in zip(where, widths, strict=True))]
+        cut = tuple(slice(a, b + low + high) for (a, b), (low, high) in zip(where, widths, strict=True))
+        part = field[cut] if cut else field  # without indices, [()] reads the value
         if halo is not None:  # a part's halo is what it shares with its neighbours, not what is left of the Field's
             part = _core.Field(part, part.dims, halo=halo)
         return part if finish is None else finish(part)

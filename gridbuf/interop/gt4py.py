@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import gt4py.storage.cartesian.layout_registry as registry
+import numpy as np
 
 from gridbuf import _core
 from gridbuf.interface.origins import resolve_origins
@@ -204,8 +205,12 @@ def to_next(field: _core.Field, dims: Mapping[str, Any]) -> Any:
     >>> gbg.to_next(gb.Field.zeros(8, dims="I", halo=((2, 1),)), {"I": cells}).domain
     Domain(dims=(Dimension(value='Cells', kind=<DimensionKind.HORIZONTAL: 'horizontal'>),), ranges=(UnitRange(-2, 6),))
     """
+    from gt4py._core import definitions
     from gt4py.next import common
 
+    if not issubclass(field.dtype.type, definitions.SCALAR_TYPES):
+        known = ", ".join(np.dtype(t).name for t in definitions.SCALAR_TYPES if issubclass(t, np.generic))
+        raise ValueError(f"field: gt4py.next has no dtype for {field.dtype!r}; it knows bool, {known}")
     missing = [dim for dim in field.dims if dim not in dims]
     if missing:
         raise ValueError(f"dims: no gtx.Dimension for {missing[0]!r}; the field's dims are {field.dims}")

@@ -1,0 +1,56 @@
+"""The matrix: who takes gridbuf's memory and whose memory gridbuf takes, tried out cell by cell.
+
+A cell is a consumer, a direction, a layout and a dtype. Each consumer has a file here that says how memory passes
+and what it expects not to work and why; `run` tries a cell and proves it by address, by writing on both sides, and by
+letting either side go first. `python -m gridbuf doctor --consumers` and the tests run the same cells; the table in
+docs/exchange.md is made from the expectations, which the tests hold against what happens.
+
+Examples
+--------
+>>> from gridbuf import consumers
+>>> numpy = consumers.load("NumPy")
+>>> print(consumers.run(numpy, consumers.Cell("take", "padded")))
+yes
+>>> print(consumers.run(consumers.load("ctypes"), consumers.Cell("take", "padded")))
+no: underlying buffer is not C contiguous
+"""
+
+import importlib
+
+from gridbuf.consumers.cell import DIRECTIONS, DTYPES, LAYOUTS, Cell, cells
+from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Expected, Missing, Unprotected, Untried, outcome
+from gridbuf.consumers.engine import Result, run
+
+# Each name in the table, and the file here that is about it; a file is loaded when it is asked for.
+FILES = {
+    "NumPy": "numpy",
+    "NumPy DLPack": "numpy_dlpack",
+    "memoryview": "memoryview",
+    "ctypes": "ctypes",
+    "PyTorch": "torch",
+    "JAX": "jax",
+    "tvm-ffi": "tvm_ffi",
+    "CuPy": "cupy",
+    "Numba": "numba",
+    "mpi4py": "mpi4py",
+    "xarray": "xarray",
+    "dask.array": "dask",
+    "gt4py.cartesian": "gt4py_cartesian",
+    "gt4py.next": "gt4py_next",
+    "DaCe": "dace",
+}
+
+
+def load(name: str) -> Consumer:
+    """The consumer of that name; its package need not be there until a cell is run."""
+    if name not in FILES:
+        raise ValueError(f"name: {name!r} is not among {', '.join(FILES)}")
+    consumer: Consumer = importlib.import_module(f"gridbuf.consumers.{FILES[name]}").consumer()
+    consumer.name = name
+    return consumer
+
+
+__all__ = [
+    "DIRECTIONS", "DTYPES", "FILES", "LAYOUTS", "Absent", "Cannot", "Cell", "Consumer", "Expected", "Missing", "Result", "Unprotected", "Untried",
+    "cells", "load", "outcome", "run",
+]  # fmt: skip

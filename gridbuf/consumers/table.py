@@ -1,0 +1,111 @@
+"""The matrix as a table: of what is expected, for the documentation, or of what happened, for the doctor."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gridbuf import consumers
+from gridbuf.consumers.cell import DIRECTIONS, DTYPES, LAYOUTS, Cell, Direction
+from gridbuf.consumers.consumer import Absent, Expected, Untried
+
+SIGNS = {
+    "yes": "yes",
+    "no": "no",
+    "none": "–",
+    "unprotected": "yes",
+    "untried": "untried",
+    "skipped": "skipped",
+    "wrong": "WRONG",
+}
+HEADER = ("consumer", "", *LAYOUTS, "dtypes")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is expected of a cell, or what became of it; `note` says why, where there is something to say."""
+
+    name: str
+    cell: Cell
+    outcome: str
+    note: str = ""
+
+
+@dataclass
+class Table:
+    """Cells of text, and the notes that they refer to by number."""
+
+    rows: list[list[str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def reference(self, note: str) -> str:
+        """The number of a note, which is added where it is new."""
+        if not note:
+            return ""
+        if note not in self.notes:
+            self.notes.append(note)
+        return f" [{self.notes.index(note) + 1}]"
+
+
+def note(expected: Expected) -> str:
+    """Why it does not work, and what to do."""
+    if expected is None:
+        return ""
+    return expected.why if isinstance(expected, (Absent, Untried)) else f"{expected.why}; {expected.instead}"
+
+
+def expected() -> list[Answer]:
+    """What the consumers say of themselves; none of their packages is imported."""
+    found = []
+    for name in consumers.FILES:
+        consumer = consumers.load(name)
+        for direction in DIRECTIONS:
+            for cell in consumers.cells(direction):
+                says = consumer.expected(cell)
+                found.append(Answer(name, cell, consumers.outcome(says), note(says)))
+    return found
+
+
+def tabulate(answers: Iterable[Answer]) -> Table:
+    """A row for each consumer and direction."""
+    answers = list(answers)
+    of = {(a.name, a.cell): a for a in answers}
+    table = Table()
+    for name in dict.fromkeys(a.name for a in answers):
+        for direction in DIRECTIONS:
+            marks = [_mark(table, of[name, Cell(direction, layout)]) for layout in LAYOUTS]
+            table.rows.append([name, f"{direction}s", *marks, _dtypes(table, of, name, direction)])
+    return table
+
+
+def _mark(table: Table, answer: Answer) -> str:
+    return SIGNS[answer.outcome] + table.reference(answer.note if answer.outcome != "skipped" else "")
+
+
+def _dtypes(table: Table, of: dict[tuple[str, Cell], Answer], name: str, direction: Direction) -> str:
+    found = [of[name, Cell(direction, "C", dtype)] for dtype in DTYPES]
+    if all(answer.outcome == "skipped" for answer in found):
+        return "skipped"
+    without: dict[str, list[str]] = {}
+    for answer in found:
+        if answer.outcome != "yes":
+            without.setdefault(table.reference(answer.note), []).append(answer.cell.dtype)
+    if not without:
+        return f"all {len(DTYPES)}"
+    if all(answer.outcome != "yes" for answer in found):
+        return ("untried" if found[0].outcome == "untried" else "none") + "".join(without)
+    return "all but " + ", ".join(" ".join(dtypes) + reference for reference, dtypes in without.items())
+
+
+def markdown(table: Table) -> str:
+    """For docs/exchange.md."""
+    lines = ["| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER)]
+    lines += ["| " + " | ".join(row) + " |" for row in table.rows]
+    notes = [f"{i}. {note}." for i, note in enumerate(table.notes, 1)]
+    return "\n".join([*lines, "", *notes])
+
+
+def text(table: Table) -> str:
+    """For a terminal."""
+    lines = [list(HEADER), *table.rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
+    found = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return "\n".join([*found, "", *(f"[{i}] {note}" for i, note in enumerate(table.notes, 1))])
