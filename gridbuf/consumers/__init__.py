@@ -38,6 +38,7 @@ FILES = {
     "gt4py.cartesian": "gt4py_cartesian",
     "gt4py.next": "gt4py_next",
     "DaCe": "dace",
+    "nanobind": "nanobind",
 }
 
 
