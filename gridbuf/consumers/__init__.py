@@ -39,6 +39,8 @@ FILES = {
     "gt4py.next": "gt4py_next",
     "DaCe": "dace",
     "nanobind": "nanobind",
+    "pybind11": "pybind11",
+    "Cython": "cython",
 }
 
 

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
+
+from gridbuf.consumers.cell import LAYOUTS, Cell, numpy_dtype
 from gridbuf.consumers.consumer import Missing
 
 HERE = Path(__file__).parent
@@ -28,7 +31,7 @@ def folder() -> Path:
     return Path(_folder[0].name)
 
 
-def extension(name: str, sources: Sequence[Path], include: Sequence[str], options: Sequence[str] = ()) -> ModuleType:
+def extension(name: str, sources: Sequence[Path], include: Sequence[str], options: Sequence[str] = ("-std=c++17",)) -> ModuleType:
     """The module that a C or C++ compiler makes of the sources; Missing says what it lacks.
 
     Parameters
@@ -40,7 +43,7 @@ def extension(name: str, sources: Sequence[Path], include: Sequence[str], option
     include
         Folders of headers, beyond Python's.
     options
-        Beyond those that every extension needs.
+        The language and its version.
     """
     if name not in _built:
         compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
@@ -50,10 +53,19 @@ def extension(name: str, sources: Sequence[Path], include: Sequence[str], option
         if not (Path(headers) / "Python.h").exists():
             raise Missing("needs Python's headers (Debian: apt install python3-dev)")
         target = folder() / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-        flags = ["-shared", "-fPIC", "-std=c++17", "-O1", "-fvisibility=hidden", "-w", *options]
+        flags = ["-shared", "-fPIC", "-O1", "-fvisibility=hidden", "-w", *options]
         run([compiler, *flags, *(f"-I{path}" for path in (headers, *include)), *map(str, sources), "-o", str(target)])
         _built[name] = _loaded(name, target)
     return _built[name]
+
+
+def lie(cell: Cell) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
+    """How memory of an extension's own lies in a cell's layout: its bytes, where the first element is, shape and strides."""
+    layout = LAYOUTS[cell.layout]
+    base = np.empty(layout.base, numpy_dtype(cell.dtype))
+    view = base if layout.axes is None else base.transpose(layout.axes)
+    view = view if layout.slices is None else view[layout.slices]
+    return base.nbytes, view.ctypes.data - base.ctypes.data if view.size else 0, view.shape, view.strides
 
 
 def run(command: Sequence[str]) -> None:

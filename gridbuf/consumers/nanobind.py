@@ -2,14 +2,14 @@
 
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gridbuf import _core
 from gridbuf.consumers import _compiled
 from gridbuf.consumers.cell import LAYOUTS, Cell, numpy_dtype, values
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer
+from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
 
 _CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}  # of DLPack; V is bfloat16's kind
 _NAMES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
@@ -20,7 +20,7 @@ class Nanobind(Consumer):
 
     package, modules = "nanobind", ("nanobind",)
     takes, gives = "f(field) with f(nb::ndarray<>)", "gb.Field(array) of nb::ndarray<nb::array_api>"
-    refuses = {
+    refuses: ClassVar[Refusals] = {
         ("take", ">f8"): Cannot("native byte order only", "incompatible function arguments", "`field.to(dtype='f8')`"),
         ("give", ">f8"): Absent("native byte order only"),
     }
@@ -33,18 +33,14 @@ class Nanobind(Consumer):
         return self.module.hold(field)
 
     def make(self, cell: Cell) -> Any:
-        layout, dtype = LAYOUTS[cell.layout], numpy_dtype(cell.dtype)
-        pattern = np.empty(layout.base, dtype)  # for its strides only
-        view = pattern if layout.axes is None else pattern.transpose(layout.axes)
-        view = view if layout.slices is None else view[layout.slices]
-        start = view.ctypes.data - pattern.ctypes.data if view.size else 0
-        strides = [n // dtype.itemsize for n in view.strides]
-        request = (pattern.nbytes, start, view.shape, strides, _CODES[dtype.kind], 8 * dtype.itemsize)
-        made = self.module.make(*request)
+        dtype = numpy_dtype(cell.dtype)
+        nbytes, start, shape, strides = _compiled.lie(cell)
+        steps = [n // dtype.itemsize for n in strides]
+        made = self.module.make(nbytes, start, shape, steps, _CODES[dtype.kind], 8 * dtype.itemsize)
         held, wanted = self.module.hold(made), values(cell.layout, cell.dtype)
         for index in np.ndindex(wanted.shape):
             held.set(index, wanted[index].tobytes())
-        return self.module.constant(made) if layout.readonly else made
+        return self.module.constant(made) if LAYOUTS[cell.layout].readonly else made
 
     def _held(self, theirs: Any) -> Any:
         """What the extension sees of its own or of our memory."""
