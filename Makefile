@@ -26,7 +26,7 @@ demo: wheel
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]"
 	cd $(VENV) && bin/python -m gridbuf demo --output $(CURDIR)/demo-output $(ARGS)
 
-## make test    everything from clean: Go, Python on every interpreter found, types, lint
+## make test    everything from clean: Go, Python on every interpreter found, types, lint, every consumer (gigabytes)
 test: clean
 	PYTHON=$(PYTHON) tests/run.sh
 

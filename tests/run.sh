@@ -28,6 +28,21 @@ venv() { # venv NAME PYTHON PACKAGES...: make it once, with the wheel in it
     ".venvs/$name/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
+# What consumers need of Debian: an MPI for mpi4py, gfortran for the Fortran tests.
+debian() {
+    local missing=()
+    command -v mpirun >/dev/null || missing+=(libopenmpi-dev openmpi-bin)
+    command -v gfortran >/dev/null || missing+=(gfortran)
+    [ ${#missing[@]} = 0 ] && return
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        echo "installing ${missing[*]}"
+        if apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; then
+            return
+        fi
+    fi
+    echo "gridbuf: not here, and their tests are skipped: ${missing[*]}. As root this script installs them; else: sudo apt-get install ${missing[*]}"
+}
+
 say "Go: format, vet, tests with the race detector (no Python)"
 unformatted=$(gofmt -l $(git ls-files '*.go'))
 [ -z "$unformatted" ] || { echo "gofmt: $unformatted" >&2; exit 1; }
@@ -57,13 +72,16 @@ for line in "${found[@]}"; do
     (cd tests && "../.venvs/py$version/bin/python" -m pytest -q -p no:cacheprovider -rN)
 done
 
+say "The consumers: packages of several gigabytes, and what they need of the system"
+debian
+venv "py$full_version" "$full_python" "$wheel[test,lint,demo,consumers,consumers-heavy]"
+
 say "Types and lint"
-venv "py$full_version" "$full_python" "$wheel[test,lint,demo,consumers]"
 bin=$root/.venvs/py$full_version/bin
 "$bin/mypy"
 "$bin/ruff" check .
 "$bin/ruff" format --check .
 
-say "Python $full_version: the suite, with the consumers installed"
+say "Python $full_version: the suite, with every consumer installed; the end says which are not"
 cd tests
 exec "$bin/python" -m pytest -p no:cacheprovider

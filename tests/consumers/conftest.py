@@ -1,0 +1,15 @@
+"""The end of a run names the consumers that were skipped, and why."""
+
+from typing import Any
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    skipped = {}
+    for report in terminalreporter.stats.get("skipped", []):
+        if "test_matrix.py::" in report.nodeid:
+            name, _, reason = report.longrepr[2].removeprefix("Skipped: ").partition(": ")
+            skipped[name] = reason
+    if skipped:
+        terminalreporter.section("consumers skipped")
+        for name, reason in skipped.items():
+            terminalreporter.write_line(f"{name}: {reason}")
