@@ -91,6 +91,17 @@ def give_workspace(compiled: Any) -> dict[str, _core.Field]:
     -------
     dict
         The blocks by storage type, as Fields of bytes. The SDFG holds no reference: keep them while it runs.
+
+    Examples
+    --------
+    >>> import gridbuf.interop.dace as gbd
+    >>> class Compiled:  # what dace's `sdfg.compile()` gives, after `initialize`
+    ...     def get_workspace_sizes(self):
+    ...         return {dace.StorageType.CPU_Heap: 800}
+    ...     def set_workspace(self, storage, memory):
+    ...         self.memory = memory
+    >>> gbd.give_workspace(Compiled())["CPU_Heap"].nbytes
+    800
     """
     blocks = {}
     for storage, nbytes in compiled.get_workspace_sizes().items():

@@ -69,7 +69,16 @@ def from_dask(array: da.Array, dims: Any = None, *, origin: Any = None, halo: An
 
 
 def store(array: da.Array, field: _core.Field) -> None:
-    """Compute a dask array into a Field of the same shape; chunks are written in parallel."""
+    """Compute a dask array into a Field of the same shape; chunks are written in parallel.
+
+    Examples
+    --------
+    >>> import dask.array as da, gridbuf as gb, gridbuf.interop.dask as gbd
+    >>> f = gb.Field.zeros((6, 6), dims="IJ", halo=(1, 1))
+    >>> gbd.store(da.ones((4, 4), chunks=2), f.domain)
+    >>> float(f.numpy().sum())
+    16.0
+    """
     if array.shape != field.shape:
         raise ValueError(f"field: its shape is {field.shape}, the array's {array.shape}")
     da.store(array, field, lock=False)
@@ -138,6 +147,14 @@ def map_overlap(
     -------
     dask.array.Array
         Of the domain; `store(result, out.domain)` computes it into another Field.
+
+    Examples
+    --------
+    >>> import dask.array as da, gridbuf.interop.dask as gbd
+    >>> def difference(part):
+    ...     return part.numpy()[1:] - part.numpy()[:-1]
+    >>> gbd.map_overlap(difference, da.arange(6, chunks=3), dims="I", halo=((1, 0),), boundary=0).compute()
+    array([0, 1, 1, 1, 1, 1])
     """
     domains = [arg.domain.shape if isinstance(arg, _core.Field) else arg.shape for arg in args]
     names, sizes = _common(args, dims, chunks, domains)

@@ -144,12 +144,31 @@ def from_array(array: jax.Array, dims: Any = None, *, origin: Any = None, halo: 
 
 
 def compact(field: Any) -> _core.Field:
-    """A copy that JAX can share: the same order of strides, no padding, element 0 on a boundary of 64 bytes."""
+    """A copy that JAX can share: the same order of strides, no padding, element 0 on a boundary of 64 bytes.
+
+    Parameters
+    ----------
+    field
+        A Field, or what `gridbuf.Field` takes.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, gridbuf.interop.jax as gbj
+    >>> gbj.compact(gb.Field.zeros((4, 5), backend="gt:cpu_ifirst", padding=True)).strides
+    (8, 32)
+    """
     return as_field(field).to(padding=False, byte_alignment=ALIGNMENT, aligned_index=(0,) * as_field(field).ndim)
 
 
 def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
     """An uninitialised Field that JAX can share: `gridbuf.Field.empty` without padding, aligned at element 0.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : dtype_like, optional
+    **spec
+        The keywords of `gridbuf.Field.empty`; `padding` and alignment given here win, and may spoil the sharing.
 
     Examples
     --------

@@ -39,7 +39,7 @@ LARGE = 2**30  # counts above go through a second loop: MPI 3 counts with ints
 class FieldDatatype(MPI.Datatype):
     """A datatype that is freed with its last reference, as is any made from it; MPI lets what has begun finish."""
 
-    def __del__(self) -> None:
+    def __del__(self, MPI: Any = MPI) -> None:  # bound here: at the end of Python this file's names go before its objects
         if self != MPI.DATATYPE_NULL and not MPI.Is_finalized():
             self.Free()
 
@@ -92,7 +92,14 @@ def buffer(field: Any) -> list[Any]:
 
 
 def datatype(field: Any) -> MPI.Datatype:
-    """The datatype of `buffer(field)`: its elements in the order of the indices, from the lowest address on."""
+    """The datatype of `buffer(field)`: its elements in the order of the indices, from the lowest address on.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, gridbuf.interop.mpi4py as gbm
+    >>> gbm.datatype(gb.Field.zeros((4, 6), "float32")[:, ::2]).Get_size()
+    48
+    """
     return buffer(field)[2]
 
 
@@ -166,7 +173,15 @@ def halo(field: _core.Field, dim: str, side: Side) -> _core.Field:
 
 
 def edge(field: _core.Field, dim: str, side: Side) -> _core.Field:
-    """The own points that the neighbour on a side has as its halo: as many as the halo's on the other side."""
+    """The own points that the neighbour on a side has as its halo: as many as the halo's on the other side.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, gridbuf.interop.mpi4py as gbm
+    >>> f = gb.Field.from_array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], dims="I", halo=((2, 1),))
+    >>> gbm.edge(f, "I", "high").numpy(), gbm.edge(f, "I", "low").numpy()
+    (array([3., 4.]), array([2.]))
+    """
     i, low, high = _widths(field, dim, side)
     n = field.shape[i]
     if n < low + high + max(low, high):

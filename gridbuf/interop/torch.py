@@ -86,6 +86,8 @@ def from_tensor(tensor: torch.Tensor, dims: Any = None, *, origin: Any = None, h
         raise TypeError(f"tensor: expected a torch.Tensor, got {type(tensor).__name__}")
     if tensor.layout is not torch.strided:
         raise ValueError(f"tensor: its layout is {tensor.layout}; only strided memory can be shared: tensor.to_dense() copies")
+    if tensor.is_quantized:
+        raise ValueError(f"tensor: its {tensor.dtype} needs a scale that memory alone does not hold; tensor.dequantize() copies")
     if tensor.device.type == "meta":
         raise ValueError("tensor: it is on the device 'meta' and has no memory")
     return _core.Field(tensor, dims, origin=origin, halo=halo)
@@ -111,7 +113,14 @@ def empty(shape: Any, dtype: Any = torch.float64, **spec: Any) -> torch.Tensor:
 
 
 def zeros(shape: Any, dtype: Any = torch.float64, **spec: Any) -> torch.Tensor:
-    """As `empty`, filled with zeros."""
+    """As `empty`, filled with zeros.
+
+    Examples
+    --------
+    >>> import torch, gridbuf.interop.torch as gbt
+    >>> gbt.zeros(3, torch.int16).tolist()
+    [0, 0, 0]
+    """
     return to_tensor(_core.Field.zeros(shape, numpy_dtype(dtype), **spec))
 
 

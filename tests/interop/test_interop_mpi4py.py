@@ -146,6 +146,15 @@ def test_wrong_calls_are_named() -> None:
         gbm.exchange_halos(MPI.COMM_SELF.Create_cart([1]), field)
 
 
+def test_a_datatype_may_outlive_the_module() -> None:
+    code = (
+        "import numpy, gridbuf as gb, gridbuf.interop.mpi4py as gbm; "
+        "numpy.kept = gbm, gbm.buffer(gb.Field.zeros((4, 6))[:, ::2])"  # goes late when Python ends
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_two_processes(tmp_path: Path) -> None:
     mpirun = shutil.which("mpirun")
     if mpirun is None:
@@ -156,4 +165,4 @@ def test_two_processes(tmp_path: Path) -> None:
         command = [mpirun, "-n", "2", sys.executable, str(script)]
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_"))}
     done = subprocess.run(command, capture_output=True, text=True, env=clean, timeout=300, check=False)
-    assert done.returncode == 0 and "passed: 144 messages" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "passed: 191 messages" in done.stdout, done.stdout + done.stderr

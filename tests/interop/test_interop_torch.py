@@ -69,6 +69,7 @@ def test_a_field_over_a_tensor() -> None:
     assert field.numpy().ctypes.data == pointer and field[1, 1] == 14.0
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
 @pytest.mark.parametrize(
     ("make", "error", "says"),
     [
@@ -76,6 +77,7 @@ def test_a_field_over_a_tensor() -> None:
         (lambda: torch.zeros(3, dtype=torch.complex64).conj(), BufferError, r"resolve_conj\(\)"),
         (lambda: torch.zeros(3, dtype=torch.complex64).conj().imag, BufferError, r"resolve_neg\(\)"),
         (lambda: torch.eye(3).to_sparse(), ValueError, r"to_dense\(\)"),
+        (lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8), ValueError, r"dequantize\(\)"),
         (lambda: torch.zeros(3, device="meta"), ValueError, "no memory"),
     ],
 )
