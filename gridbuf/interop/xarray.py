@@ -20,10 +20,12 @@ import xarray as xr
 
 from gridbuf import _core
 from gridbuf.interface.reading import entries_of
-from gridbuf.names import as_numpy, get_dims, get_origin, index_order, is_name
+from gridbuf.names import as_numpy, canonical, get_dims, get_origin, index_order, is_name
 from gridbuf.storage import Storage
 
-ORIGIN, HALO = "gt_origin", "gt_halo"  # in attrs; origin in the order of __gt_origin__, halo in index order
+# In attrs: numbers in the order of __gt_origin__, which a transposition leaves as they are, flat, as netCDF stores them.
+# xarray keeps attrs through slices and reductions; the sizes tell that they are about another array.
+ORIGIN, HALO, SHAPE = "gt_origin", "gt_halo", "gt_shape"
 
 
 def _named(array: xr.DataArray) -> tuple[str, ...] | None:
@@ -87,19 +89,32 @@ def to_dataarray(
     if dims is None:
         raise ValueError(f"obj: {type(obj).__name__} does not name its indices; wrap it in a gridbuf.Field with dims")
     spelling = {axis: dim for dim, axis in (axes or {}).items()}
-    attrs: dict[str, Any] = {} if like is None else {k: v for k, v in like.attrs.items() if k not in (ORIGIN, HALO)}
+    attrs: dict[str, Any] = {} if like is None else {k: v for k, v in like.attrs.items() if k not in (ORIGIN, HALO, SHAPE)}
     origin = get_origin(obj)
     if origin is not None:
         attrs[ORIGIN] = origin
     halo = obj.halo if isinstance(obj, (_core.Field, Storage)) else None
     if halo is not None:
-        attrs[HALO] = halo
+        attrs[HALO] = tuple(n for dim in canonical(dims) for n in halo[dims.index(dim)])
+    if origin is not None or halo is not None:
+        attrs[SHAPE] = tuple(obj.shape[dims.index(dim)] for dim in canonical(dims))
     array = xr.DataArray(as_numpy(obj), dims=[spelling.get(d, d) for d in dims], attrs=attrs, name=name)
     if like is not None:
         array.name = like.name if name is None else name
         fitting = {key: c for key, c in like.coords.items() if all(array.sizes.get(d) == n for d, n in c.sizes.items())}
         array = array.assign_coords(fitting)
     return array if coords is None else array.assign_coords(coords)
+
+
+def _remembered(array: xr.DataArray, dims: tuple[str, ...]) -> tuple[Any, Any]:
+    """Origin and halo from attrs, where they are about this array."""
+    found = {key: np.atleast_1d(array.attrs[key]).tolist() for key in (ORIGIN, HALO, SHAPE) if key in array.attrs}
+    order = canonical(dims)
+    if found.get(SHAPE) != [array.shape[dims.index(dim)] for dim in order]:
+        return None, None
+    halo = found.get(HALO)
+    pairs = None if halo is None else tuple((halo[2 * order.index(dim)], halo[2 * order.index(dim) + 1]) for dim in dims)
+    return index_order(found[ORIGIN], dims) if ORIGIN in found else None, pairs
 
 
 def from_dataarray(
@@ -114,7 +129,8 @@ def from_dataarray(
     axes : mapping, optional
         The DataArray's dims to "I", "J", "K", "0", ...; needed where they are called otherwise.
     origin, halo : optional
-        As for Field, in index order; else what attrs hold (`to_dataarray` puts it there).
+        As for Field, in index order; else what attrs hold, where `to_dataarray` put it and the array still has the
+        sizes that it had then: of a part they say nothing.
 
     Returns
     -------
@@ -128,13 +144,16 @@ def from_dataarray(
     >>> gbx.from_dataarray(array, axes={"lon": "I", "lat": "J"}).dims
     ('J', 'I')
     """
+    if not isinstance(array, xr.DataArray):
+        raise TypeError(f"array: expected an xarray.DataArray, got {type(array).__name__}; gridbuf.Field wraps other memory")
+    unknown = [dim for dim in axes or () if dim not in array.dims]
+    if unknown:
+        raise ValueError(f"axes: {unknown[0]!r} is not among the array's dims {array.dims}")
     dims = tuple((axes or {}).get(dim, str(dim)) for dim in array.dims)
     if not all(map(is_name, dims)):
         raise ValueError(f"axes: the dims {dims} are not all I, J, K or numbers; say which is which, as in {{'lon': 'I'}}")
-    if origin is None and ORIGIN in array.attrs:
-        origin = index_order(tuple(np.atleast_1d(array.attrs[ORIGIN]).tolist()), dims)
-    if halo is None and HALO in array.attrs:
-        halo = tuple((int(low), int(high)) for low, high in array.attrs[HALO])
+    if origin is None and halo is None:
+        origin, halo = _remembered(array, dims)
     return _core.Field(as_numpy(array), dims, origin=origin, halo=halo)
 
 
