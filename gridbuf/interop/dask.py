@@ -63,6 +63,7 @@ def from_dask(array: da.Array, dims: Any = None, *, origin: Any = None, halo: An
     >>> gbd.from_dask(da.ones((4, 6), chunks=2), "IJ", backend="gt:cpu_ifirst").strides
     (8, 32)
     """
+    _check_array(array)
     field = _core.Field.empty(array.shape, array.dtype, dims=dims, origin=origin, halo=halo, **spec)
     store(array, field)
     return field
@@ -79,9 +80,21 @@ def store(array: da.Array, field: _core.Field) -> None:
     >>> float(f.numpy().sum())
     16.0
     """
+    _check_array(array)
     if array.shape != field.shape:
         raise ValueError(f"field: its shape is {field.shape}, the array's {array.shape}")
     da.store(array, field, lock=False)
+
+
+def _check_array(array: Any) -> None:
+    if not isinstance(array, da.Array):
+        raise TypeError(
+            f"array: expected a dask array, got {type(array).__name__}; gridbuf.Field.from_array copies values that are there"
+        )
+    if any(n != n for n in array.shape):
+        raise ValueError(
+            f"array: its shape is {array.shape}: dask does not know its sizes; call array.compute_chunk_sizes() first"
+        )
 
 
 def map_blocks(

@@ -77,10 +77,13 @@ def _relative(domain: Any, aligned_index: Sequence[Any] | None) -> tuple[int, ..
     if not aligned_index:
         return None
     wanted = {index.dim: int(index.value) for index in aligned_index}
+    for dim in wanted:
+        if dim not in domain.dims:
+            raise ValueError(f"aligned_index: {dim.value!r} is not among the domain's {[d.value for d in domain.dims]}")
     relative = []
     for dim, span in zip(domain.dims, domain.ranges, strict=True):
         index = wanted.get(dim, span.start)
-        if not span.start <= index < span.stop:
+        if dim in wanted and not span.start <= index < span.stop:
             raise ValueError(f"aligned_index: {index} is outside the domain's {span.start} to {span.stop - 1} along {dim.value}")
         relative.append(index - span.start)
     return tuple(relative)
@@ -208,6 +211,8 @@ def to_next(field: _core.Field, dims: Mapping[str, Any]) -> Any:
     from gt4py._core import definitions
     from gt4py.next import common
 
+    if not isinstance(field, _core.Field):
+        raise TypeError(f"field: expected a gridbuf.Field, got {type(field).__name__}; wrap it: gridbuf.Field(data, dims)")
     if not issubclass(field.dtype.type, definitions.SCALAR_TYPES):
         known = ", ".join(np.dtype(t).name for t in definitions.SCALAR_TYPES if issubclass(t, np.generic))
         raise ValueError(f"field: gt4py.next has no dtype for {field.dtype!r}; it knows bool, {known}")
@@ -237,6 +242,8 @@ def from_next(field: Any, dims: Mapping[Any, str]) -> _core.Field:
     >>> gbg.from_next(gtx.zeros({cells: (-2, 6)}), {cells: "I"}).origin
     (2,)
     """
+    if not hasattr(field, "domain") or not hasattr(field, "ndarray"):
+        raise TypeError(f"field: expected a field of gt4py.next, got {type(field).__name__}; gridbuf.Field wraps other memory")
     names = [dims.get(dim) for dim in field.domain.dims]
     if None in names:
         dim = field.domain.dims[names.index(None)]

@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from gridbuf import _core
 from gridbuf.interop._common import address, as_field, compact_strides, gap, index_name
@@ -177,7 +178,7 @@ def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
     >>> field.strides, gbj.why_not(field)
     ((4, 20), None)
     """
-    ndim = 1 if isinstance(shape, int) else len(shape)
+    ndim = np.size(shape) if np.ndim(shape) else 1
     own: dict[str, Any] = {"padding": False, "byte_alignment": ALIGNMENT, "aligned_index": (0,) * ndim}
     spec = own | spec
     return _core.Field.empty(shape, dtype, **spec)

@@ -28,10 +28,11 @@ from mpi4py.util import dtlib
 
 from gridbuf import _core
 from gridbuf.interop._common import address, as_field
-from gridbuf.names import canonical
+from gridbuf.names import canonical, is_name
 
 Side = Literal["low", "high"]
 SIDES: tuple[Side, Side] = ("low", "high")
+Message = tuple[Any, list[Any], int, int]  # Irecv or Isend, and its arguments
 Loop = tuple[int, int]  # a count and a stride in bytes
 LARGE = 2**30  # counts above go through a second loop: MPI 3 counts with ints
 
@@ -39,8 +40,9 @@ LARGE = 2**30  # counts above go through a second loop: MPI 3 counts with ints
 class FieldDatatype(MPI.Datatype):
     """A datatype that is freed with its last reference, as is any made from it; MPI lets what has begun finish."""
 
-    def __del__(self, MPI: Any = MPI) -> None:  # bound here: at the end of Python this file's names go before its objects
-        if self != MPI.DATATYPE_NULL and not MPI.Is_finalized():
+    # Bound here: at the end of Python the names in this file and in MPI go before the objects.
+    def __del__(self, null: Any = MPI.DATATYPE_NULL, finalized: Any = MPI.Is_finalized) -> None:
+        if self != null and not finalized():
             self.Free()
 
 
@@ -194,6 +196,10 @@ def edge(field: _core.Field, dim: str, side: Side) -> _core.Field:
 def _widths(field: _core.Field, dim: str, side: str) -> tuple[int, int, int]:
     if side not in SIDES:
         raise ValueError(f"side: {side!r} is neither 'low' nor 'high'")
+    if not isinstance(field, _core.Field):
+        raise TypeError(
+            f"field: expected a Field, got {type(field).__name__}; a halo is a Field's: gridbuf.Field(data, dims, halo=...)"
+        )
     if dim not in field.dims:
         raise ValueError(f"dim: {dim!r} is not among the field's {field.dims}")
     if field.halo is None:
@@ -229,22 +235,38 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
     """
     if not isinstance(comm, MPI.Cartcomm):
         raise TypeError(f"comm: expected a Cartesian communicator (comm.Create_cart), got {type(comm).__name__}")
+    if not all(map(is_name, dims)):
+        raise ValueError(f"dims: {tuple(dims)} are not all I, J, K or numbers")
     if len(dims) != comm.Get_dim():
         raise ValueError(f"dims: {tuple(dims)} names {len(dims)} indices, the communicator has {comm.Get_dim()} dimensions")
-    fields = tuple(field.transpose(canonical(field.dims)) for field in fields)
+    fields = tuple(_exchanged(i, field, dims) for i, field in enumerate(fields))
     for direction, dim in enumerate(dims):  # one after the other: the second carries the corners of the first
         below, above = comm.Shift(direction, 1)
-        requests = []
+        messages: list[Message] = []
         for tag, field in enumerate(fields):
-            if dim not in field.dims:
-                continue
-            requests += [
-                comm.Irecv(buffer(halo(field, dim, "low")), below, 2 * tag),
-                comm.Irecv(buffer(halo(field, dim, "high")), above, 2 * tag + 1),
-                comm.Isend(buffer(edge(field, dim, "high")), above, 2 * tag),
-                comm.Isend(buffer(edge(field, dim, "low")), below, 2 * tag + 1),
-            ]
-        MPI.Request.Waitall(requests)
+            if dim in field.dims:
+                messages += [
+                    (comm.Irecv, buffer(halo(field, dim, "low")), below, 2 * tag),
+                    (comm.Irecv, buffer(halo(field, dim, "high")), above, 2 * tag + 1),
+                    (comm.Isend, buffer(edge(field, dim, "high")), above, 2 * tag),
+                    (comm.Isend, buffer(edge(field, dim, "low")), below, 2 * tag + 1),
+                ]
+        # Nothing is under way until all of it is known to be right: memory must outlive its message.
+        MPI.Request.Waitall([start(memory, neighbour, tag) for start, memory, neighbour, tag in messages])
+
+
+def _exchanged(i: int, field: Any, dims: Sequence[str]) -> _core.Field:
+    """A Field whose halos can be filled, in the order of indices that all processes share."""
+    if not isinstance(field, _core.Field):
+        raise TypeError(
+            f"fields: argument {i} is a {type(field).__name__}; a halo is a Field's: gridbuf.Field(data, dims, halo=...)"
+        )
+    if field.readonly:
+        raise ValueError(f"fields: argument {i} is read-only, and its halo is to be written")
+    for dim in dims:
+        if dim in field.dims:
+            edge(field, dim, "low")  # says what is wrong with the halo
+    return field.transpose(canonical(field.dims))
 
 
 __all__ = ["FieldDatatype", "buffer", "datatype", "edge", "exchange_halos", "halo"]

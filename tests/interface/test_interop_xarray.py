@@ -86,3 +86,25 @@ def test_a_dataarray_becomes_a_storage_by_its_names() -> None:
     assert shared.axes == "KI" and np.shares_memory(shared.to_numpy(), array.values)
     copied = gs.storage(array, axes="IK", defaults="F")
     assert copied.strides == (8, 24) and copied[2, 1] == 5
+
+
+def test_origin_and_halo_go_with_their_dims_and_not_with_parts() -> None:
+    field = gb.Field.zeros((6, 8), dims="IJ", halo=((1, 1), (2, 3)))
+    array = gbx.to_dataarray(field)
+    turned = gbx.from_dataarray(array.transpose("J", "I"))
+    assert (turned.dims, turned.halo, turned.origin) == (("J", "I"), ((2, 3), (1, 1)), (2, 1))
+    assert gbx.from_dataarray(array + 1).halo == field.halo
+    for part in (array.isel(I=slice(2, None)), array.isel(I=0), array[:, 1:]):  # xarray keeps attrs
+        found = gbx.from_dataarray(part)
+        assert found.halo is None and found.origin is None
+    assert gbx.from_dataarray(array.isel(I=slice(2, None)), halo=((0, 1), (2, 3))).halo == ((0, 1), (2, 3))
+
+
+def test_origin_and_halo_survive_a_file(tmp_path: Any) -> None:
+    pytest.importorskip("netCDF4")
+    for dims, halo in (("JI", ((1, 0), (0, 2))), ("I", ((1, 2),))):
+        field = gb.Field.ones((4, 3)[: len(dims)], dims=dims, halo=halo)
+        gbx.to_dataarray(field, name="a").to_netcdf(tmp_path / f"{dims}.nc")
+        with xr.open_dataarray(tmp_path / f"{dims}.nc") as stored:
+            back = gbx.from_dataarray(stored.load())
+        assert (back.dims, back.halo, back.origin) == (field.dims, field.halo, field.origin)

@@ -1,0 +1,82 @@
+"""The bridges: calls that users get wrong are answered with the argument's name, and before anything is under way."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gridbuf as gb
+
+
+def readonly(n: int) -> gb.Field:
+    array = np.zeros(n)
+    array.flags.writeable = False
+    return gb.Field(array, "I", halo=(1,))
+
+
+@pytest.mark.parametrize(
+    ("fields", "dims", "error", "says"),
+    [
+        (lambda: [np.zeros(3)], "I", TypeError, "fields: argument 0 is a ndarray"),
+        (lambda: [gb.Field.zeros(5, dims="I", halo=(1,)), readonly(5)], "I", ValueError, "fields: argument 1 is read-only"),
+        (lambda: [gb.Field.zeros(5, dims="I", halo=(1,)), gb.Field.zeros(5, dims="I")], "I", ValueError, "it has no halo"),
+        (lambda: [gb.Field.zeros(5, dims="I", halo=(1,)), gb.Field.zeros(5, ">f8", dims="I", halo=(1,))], "I", ValueError, "would not swap"),
+        (lambda: [gb.Field.zeros(5, dims="I", halo=(1,))], ["X"], ValueError, r"dims: \('X',\) are not all I, J, K"),
+    ],
+)  # fmt: skip
+def test_halos_are_exchanged_only_when_all_fields_are_right(fields: Any, dims: Any, error: type[Exception], says: str) -> None:
+    gbm = pytest.importorskip("gridbuf.interop.mpi4py")
+    from mpi4py import MPI
+
+    ring = MPI.COMM_SELF.Create_cart([1], periods=[True])
+    given = fields()
+    with pytest.raises(error, match=says):
+        gbm.exchange_halos(ring, *given, dims=dims)
+    assert not ring.Iprobe()  # no message was left under way
+    with pytest.raises(TypeError, match="field: expected a Field, got ndarray"):
+        gbm.halo(np.zeros(3), "I", "low")
+
+
+def test_dask_arrays_of_unknown_size() -> None:
+    gbd = pytest.importorskip("gridbuf.interop.dask")
+    import dask.array as da
+
+    array = da.arange(10, chunks=5)
+    unknown = array[array > 3]
+    with pytest.raises(ValueError, match=r"array: its shape is \(nan,\).*compute_chunk_sizes\(\)"):
+        gbd.from_dask(unknown, "I")
+    assert gbd.from_dask(unknown.compute_chunk_sizes(), "I").numpy().tolist() == [4, 5, 6, 7, 8, 9]
+    for call in (gbd.from_dask, lambda a: gbd.store(a, gb.Field.zeros(3))):
+        with pytest.raises(TypeError, match="array: expected a dask array, got ndarray"):
+            call(np.zeros(3))
+
+
+def test_gt4py_next() -> None:
+    gbg = pytest.importorskip("gridbuf.interop.gt4py")
+    import gt4py.next as gtx
+    from gt4py.next import common
+
+    I, K = gtx.Dimension("I"), gtx.Dimension("K", gtx.DimensionKind.VERTICAL)
+    allocator = gbg.allocator()
+    empty = gtx.zeros({I: 0, K: 4}, allocator=allocator, aligned_index=[common.NamedIndex(K, 1)])
+    assert empty.ndarray.shape == (0, 4)
+    with pytest.raises(ValueError, match="aligned_index: 'I' is not among the domain's"):
+        gtx.zeros({K: 4}, allocator=allocator, aligned_index=[common.NamedIndex(I, 1)])
+    with pytest.raises(TypeError, match=r"field: expected a gridbuf\.Field, got ndarray"):
+        gbg.to_next(np.zeros(3), {"I": I})
+    with pytest.raises(TypeError, match=r"field: expected a field of gt4py\.next, got ndarray"):
+        gbg.from_next(np.zeros(3), {I: "I"})
+
+
+def test_xarray() -> None:
+    gbx = pytest.importorskip("gridbuf.interop.xarray")
+    array = gbx.to_dataarray(gb.Field.zeros((3, 4), dims="IJ"))
+    with pytest.raises(ValueError, match="axes: 'x' is not among the array's dims"):
+        gbx.from_dataarray(array, axes={"x": "I"})
+    with pytest.raises(TypeError, match=r"array: expected an xarray\.DataArray, got ndarray"):
+        gbx.from_dataarray(np.zeros(3))
+
+
+def test_jax_takes_any_int_for_a_shape() -> None:
+    gbj = pytest.importorskip("gridbuf.interop.jax")
+    assert gbj.empty(np.int64(5)).shape == (5,) and gbj.empty((), "int8").shape == () and gbj.empty([2, 3]).shape == (2, 3)
