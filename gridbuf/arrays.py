@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
+from gridbuf._wrap import check_mask
 from gridbuf.names import get_dims
 
 
@@ -19,6 +20,8 @@ def _source(data: Any, device_data: Any) -> Any:
         raise TypeError("data: from_array needs data or device_data")
     if hasattr(data, "__cuda_array_interface__") and hasattr(data, "get"):
         return data.get()  # cupy: an explicit copy to the host
+    if isinstance(data, np.ma.MaskedArray):
+        check_mask(data)
     return data if isinstance(data, _core.Field) else np.asarray(data)
 
 
