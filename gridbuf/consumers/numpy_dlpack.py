@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.consumer import Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import Cannot, Consumer, Missing, Refusals
 
 
 class FromDlpack(Consumer):
@@ -19,6 +19,11 @@ class FromDlpack(Consumer):
         ("take", ">f8"): Cannot("DLPack has native byte order only", "DLPack has no type for", "`np.asarray(field)`"),
         ("give", ">f8"): Cannot("DLPack has native byte order only", "native byte order", "`gb.Field(array)`"),
     }
+
+    def start(self) -> None:
+        super().start()
+        if np.lib.NumpyVersion(np.__version__) < "2.1.0":
+            raise Missing(f"NumPy {np.__version__} knows legacy capsules only, and makes read-only arrays of them; 2.1 is needed")
 
     def take(self, field: _core.Field) -> Any:
         return np.from_dlpack(field)

@@ -15,7 +15,8 @@ Examples
 """
 
 import functools
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -40,9 +41,8 @@ LARGE = 2**30  # counts above go through a second loop: MPI 3 counts with ints
 class FieldDatatype(MPI.Datatype):
     """A datatype that is freed with its last reference, as is any made from it; MPI lets what has begun finish."""
 
-    # Bound here: at the end of Python the names in this file and in MPI go before the objects.
-    def __del__(self, null: Any = MPI.DATATYPE_NULL, finalized: Any = MPI.Is_finalized) -> None:
-        if self != null and not finalized():
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:  # bound here: names go before objects do
+        if not ending() and self != MPI.DATATYPE_NULL and not MPI.Is_finalized():
             self.Free()
 
 

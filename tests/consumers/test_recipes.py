@@ -23,6 +23,7 @@ def test_every_consumer_has_a_recipe() -> None:
 
 @pytest.mark.parametrize("title", [title for title, text in SECTIONS.items() if ">>> " in text])
 def test_a_section_runs(title: str) -> None:
+    pytest.importorskip("numpy", minversion="2.0", reason="NumPy 1 prints its scalars otherwise")
     if title in consumers.FILES:
         try:
             consumers.load(title).start()
