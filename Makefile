@@ -4,8 +4,10 @@ PYTHON ?= $(or $(shell for p in python3.12 python3.13 "$$HOME"/.pyenv/versions/3
             do "$$p" -c 'import venv, ensurepip' 2>/dev/null && { echo "$$p"; break; }; done),python3)
 VENV   := .venv
 PY     := $(VENV)/bin/python
+# What `make test-gpu` compares with; say GPU_PACKAGES= for none.
+GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: demo test test-asan bench wheel go check clean help
+.PHONY: demo test test-gpu test-asan bench wheel go check clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -33,6 +35,12 @@ test: clean
 ## make test-asan   the suite under the address sanitizer, with NumPy alone
 test-asan:
 	tests/asan.sh $(ARGS)
+
+## make test-gpu    the device tests on this machine's GPU, with cupy, torch, jax and numba where they are installed
+test-gpu: wheel
+	$(PY) -m pip install --quiet --force-reinstall --no-deps dist/*.whl
+	$(PY) -m pip install --quiet numpy pytest hypothesis $(GPU_PACKAGES)
+	cd tests && GRIDBUF_DEVICE_TESTS=gpu $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider device $(ARGS)
 
 ## make bench   the figures of the README, as ratios, into bench/results/
 bench: wheel

@@ -212,6 +212,13 @@ void gb_release(void *data) {
     destroy(gone);
 }
 
+uint64_t gb_new_id(void) {
+    gb_lock(&heap.lock);
+    uint64_t id = ++heap.next_id;
+    gb_unlock(&heap.lock);
+    return id;
+}
+
 uint64_t gb_block_id(const void *data) { return gb_header_of(data)->id; }
 
 int64_t gb_block_bytes(const void *data) {

@@ -78,6 +78,7 @@ int gb_refill(int64_t reserve);
 
 void gb_share(void *data);      /* one more view keeps the block */
 void gb_release(void *data);    /* one fewer; the last one frees it */
+uint64_t gb_new_id(void);       /* for memory of another kind: numbers are never shared */
 uint64_t gb_block_id(const void *data);
 void gb_set_note(void *data, char *note);   /* takes over note, from malloc */
 int64_t gb_block_bytes(const void *data);   /* usable from data to the end */

@@ -66,6 +66,9 @@ func (p *Plan) answer(s *Spec) error {
 		return err
 	}
 	p.setOffset()
+	if p.Memory == Pinned { // it is laid out as the preset's device wants it, but lies on the host
+		p.Device, p.DeviceID = CPU, 0
+	}
 	return nil
 }
 

@@ -52,17 +52,13 @@ def peer(a, b, c, d, x):
     for i in range(n - 2, -1, -1):
         x[i] -= cp[i] * x[i + 1]
 """
-# solve_banded takes one system at a time: 1/64 of the columns is enough to know its pace
 SCIPY_BANDED = """
 from scipy.linalg import solve_banded
-bands = np.zeros((32, 32, 3, 80))
-bands[:, :, 0, 1:] = upper[:32, :32, :-1]; bands[:, :, 1] = main[:32, :32]; bands[:, :, 2, :-1] = lower[:32, :32, 1:]
-small = [np.ascontiguousarray(v[:32, :32]) for v in (lower, main, upper, right)]
-so = np.empty((32, 32, 80))
+bands = np.zeros((256, 256, 3, 80))
+bands[:, :, 0, 1:] = upper[..., :-1]; bands[:, :, 1] = main; bands[:, :, 2, :-1] = lower[..., 1:]
 def peer():
-    for i in range(32):
-        for j in range(32):
-            so[i, j] = solve_banded((1, 1), bands[i, j], small[3][i, j], check_finite=False)
+    for i, j in np.ndindex(256, 256):
+        o[i, j] = solve_banded((1, 1), bands[i, j], right[i, j], check_finite=False)
 """
 
 
@@ -84,7 +80,14 @@ CASES = [
     _case("add of 1e7, allocating", "f(x, y)", "np.add(x, y)", BIG + "f = gufunc.adopt(np.add)\n", 1.6),
     _case("sum of 1e7", "f.reduce(x)", "np.sum(x)", BIG + "f = gufunc.adopt(np.add)\n", 1.3, rounds=15),
     _case(
-        "f4 inputs to f8 / a full-copy cast",
+        "f4 inputs to an f8 dot (1e6,3) / vecdot",
+        "gufunc.dot(x, y, out=o, dtype='d')",
+        "np.vecdot(x, y, out=o, dtype='d')",
+        ROWS + "x, y = x.astype('f'), y.astype('f')\n",
+        2.5,
+    ),
+    _case(
+        "f4 inputs to an f8 add of 1e7 / astype first",
         "f(x, y, out=o, dtype='d')",
         "np.add(x.astype('d'), y.astype('d'), out=o)",
         BIG + "f = gufunc.adopt(np.add); x, y = x.astype('f'), y.astype('f')\n",
@@ -118,12 +121,12 @@ CASES = [
 if importlib.util.find_spec("scipy"):
     CASES.append(
         _case(
-            "tridiagonal of 32*32 / solve_banded in a loop",
-            "gufunc.tridiagonal(*small, out=so)",
+            "tridiagonal (256,256,80) / solve_banded in a loop",
+            "gufunc.tridiagonal(lower, main, upper, right, out=o)",
             "peer()",
             COLUMNS + SCIPY_BANDED,
             20,
-            rounds=5,
+            rounds=3,
         )
     )
 if importlib.util.find_spec("numba"):

@@ -6,5 +6,8 @@
 // that does the work. What it must not do is keep a pointer it was given.
 package bridge
 
-// The extension exports and reads DLPack tensors through the C side of this package.
-import _ "gridbuf/dlpack"
+// The extension calls the C side of these packages: DLPack tensors, and the CUDA driver.
+import (
+	_ "gridbuf/cuda"
+	_ "gridbuf/dlpack"
+)

@@ -15,12 +15,14 @@ Examples
 (122, 122, 80)
 """
 
+from gridbuf import cuda, gufunc, interface, interop, memory, storage
 from gridbuf import field as _field
-from gridbuf import gufunc, interface, interop, memory, storage
 from gridbuf._core import (
     BackendError,
+    DeviceField,
     Field,
     HostField,
+    ManagedField,
     Plan,
     backends,
     copyto,
@@ -36,13 +38,15 @@ from gridbuf._core import (
     zeros,
 )
 from gridbuf.arrays import empty_like, from_array, full_like, ones_like, zeros_like
+from gridbuf.moving import copy_async
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 
 __version__ = "0.1.0"
 _field.install()
 
 __all__ = [
-    "BackendError", "Field", "HostField", "Plan", "as_cupy", "as_numpy", "backends", "copyto", "empty", "empty_like", "fill",
-    "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads", "get_origin", "gufunc", "interface", "interop",
-    "memory", "ones", "ones_like", "plan", "register_backend", "set_num_threads", "storage", "zeros", "zeros_like",
+    "BackendError", "DeviceField", "Field", "HostField", "ManagedField", "Plan", "as_cupy", "as_numpy", "backends", "copy_async",
+    "copyto", "cuda", "empty", "empty_like", "fill", "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads",
+    "get_origin", "gufunc", "interface", "interop", "memory", "ones", "ones_like", "plan", "register_backend", "set_num_threads",
+    "storage", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -18,11 +18,20 @@ def _source(data: Any, device_data: Any) -> Any:
         data = device_data
     if data is None:
         raise TypeError("data: from_array needs data or device_data")
-    if hasattr(data, "__cuda_array_interface__") and hasattr(data, "get"):
-        return data.get()  # cupy: an explicit copy to the host
+    if isinstance(data, _core.Field):
+        return data
+    if on_device(data):
+        return _core.Field(data)
     if isinstance(data, np.ma.MaskedArray):
         check_mask(data)
-    return data if isinstance(data, _core.Field) else np.asarray(data)
+    return np.asarray(data)
+
+
+def on_device(data: Any) -> bool:
+    """Whether data is an array in the memory of a GPU; storages, which may be in two places, are asked by themselves."""
+    if not hasattr(type(data), "__cuda_array_interface__") or hasattr(type(data), "sync_state"):
+        return False
+    return isinstance(data if isinstance(data, _core.Field) else _core.Field(data), _core.DeviceField)
 
 
 def _base_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
@@ -106,9 +115,14 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
         dims = get_dims(data)
         if dims is not None:
             spec["dimensions"] = dims
-    if "backend" in spec or "layout" in spec:
+    if "backend" in spec:
         return spec
     plan = _core.plan_of(data)
+    stays = spec.get("device") is None and spec.get("memory") is None
+    if stays and (plan.device != "cpu" or plan.memory is not None):
+        spec |= {"device": plan.device, "memory": plan.memory}
+    if "layout" in spec:
+        return spec
     spec["layout"] = plan.layout
     if "padding" not in spec and plan.ndim:
         fastest = plan.layout.index(plan.ndim - 1)
@@ -117,7 +131,7 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     if isinstance(data, _core.Field):
         if "aligned_index" not in spec and "halo" not in spec:
             spec["aligned_index"] = plan.aligned_index
-        if data._own_plan is not None:  # a preset may ask for more than a power of two, and asks again by itself
+        if data._own_plan is not None and stays:  # a preset may ask for more than a power of two, and asks again by itself
             spec.setdefault("byte_alignment", plan.byte_alignment & -plan.byte_alignment)
     return spec
 

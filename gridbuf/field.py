@@ -77,7 +77,8 @@ def _deepcopy(self: _core.Field, memo: Any) -> _core.Field:
 def _reduce(self: _core.Field) -> tuple[Any, ...]:
     """Pickled as values and a request, so that the copy is laid out and aligned as the original."""
     spec = like_spec(self, {"halo": self.halo, "origin": self.origin, "aligned_index": self.plan.aligned_index})
-    return _rebuild, (np.ascontiguousarray(self.numpy()).reshape(self.shape), spec)
+    host = to(self, device="cpu") if isinstance(self, _core.DeviceField) else self
+    return _rebuild, (np.ascontiguousarray(host.numpy()).reshape(self.shape), spec)
 
 
 def _rebuild(values: Any, spec: dict[str, Any]) -> _core.Field:
@@ -88,11 +89,20 @@ def _rebuild(values: Any, spec: dict[str, Any]) -> _core.Field:
 
 def _gt_interface(self: _core.Field) -> dict[Any, dict[str, Any]]:
     """The buffer as `__gt_interface__` describes it (seed 002); dims only where they were given."""
-    interface = self.numpy().__array_interface__
+    entries: dict[Any, dict[str, Any]] = {}
+    if isinstance(self, _core.DeviceField | _core.ManagedField):
+        device = self.device if self.device != "cpu" else ("gpu", 0)
+        entries[device] = _entry(self, self.__cuda_array_interface__)
+    if not isinstance(self, _core.DeviceField):
+        entries[None] = _entry(self, self.numpy().__array_interface__)
+    return entries
+
+
+def _entry(self: _core.Field, interface: dict[str, Any]) -> dict[str, Any]:
     entry = {key: interface[key] for key in ("shape", "typestr", "data")} | {"strides": self.strides}
     if hasattr(self, "__gt_dims__"):
         entry["dims"] = self.__gt_dims__
-    return {None: entry}
+    return entry
 
 
 def _html(self: _core.Field) -> str:

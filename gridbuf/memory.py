@@ -1,5 +1,8 @@
 """Statistics and limits of the memory that gridbuf hands out, and who holds it.
 
+`device` and `memory` name a pool, as they do in `gridbuf.empty`: `device="gpu"` or `("gpu", n)`, `memory="pinned"` or
+`"managed"`; `device="cpu"` alone the host's heap.
+
 Examples
 --------
 >>> import gridbuf as gb
@@ -10,14 +13,103 @@ Examples
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from gridbuf import _core
 from gridbuf._core import memory_id as buffer_id
-from gridbuf._core import memory_set_limit as set_limit
-from gridbuf._core import memory_stats as stats
-from gridbuf._core import memory_trim as trim
 
 __all__ = ["LiveBuffer", "Report", "buffer_id", "report", "set_limit", "stats", "trim"]
+
+_KINDS = ("gpu", "pinned", "managed")  # as cuda.h numbers them
+
+
+def _pool(device: Any, memory: Any) -> tuple[int, int] | None:
+    """The kind and device of a pool of the driver's memory; None for the host's heap."""
+    number = 0
+    if isinstance(device, tuple) and len(device) == 2 and device[0] == "gpu" and isinstance(device[1], int) and device[1] >= 0:
+        device, number = device
+    if device not in (None, "cpu", "gpu"):
+        raise ValueError(f"device: {device!r} is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)")
+    if memory not in (None, "pinned", "managed"):
+        raise ValueError(f"memory: {memory!r} is not known; allowed are None, 'pinned' and 'managed'")
+    if memory == "pinned":
+        return 1, 0  # one pool for all devices
+    if memory == "managed":
+        return 2, number
+    return (0, number) if device == "gpu" else None
+
+
+def _pools() -> list[tuple[int, int]]:
+    """The driver's pools; none before the first use of a GPU."""
+    if not _core.cuda_started():
+        return []
+    count = _core.cuda_count()
+    return [(1, 0), *((kind, n) for n in range(count) for kind in (0, 2))]
+
+
+def stats(*, device: Any = None, memory: Any = None) -> dict[str, Any]:
+    """A pool's counters, all read at one moment.
+
+    Parameters
+    ----------
+    device, memory
+        Which pool; "cpu" is the host's heap. Without either: all of them together, with the limit and the bound of the heap.
+
+    Returns
+    -------
+    dict
+        live_bytes, cached_bytes, peak_bytes (bytes), live_buffers, allocations, hits and misses (counts; for a miss memory
+        had to be mapped); limit (bytes or None); cache_bound (bytes). The heap's have besides numpy_allocations: how many
+        NumPy made for itself (gridbuf.interop.numpy); and kinds: the first seven by kind of memory, with "pinned",
+        "gpu:0", "managed:0", ... once a GPU was used.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> a, s = gb.empty((10, 10)), gb.memory.stats()
+    >>> s["hits"] + s["misses"] == s["allocations"], s["kinds"]["host"]["live_bytes"] == s["live_bytes"]
+    (True, True)
+    """
+    pool = _pool(device, memory)
+    if pool is not None:
+        return _core.cuda_stats(*pool)
+    found = _core.memory_stats()
+    for kind, number in [] if device == "cpu" else _pools():
+        counters = _core.cuda_stats(kind, number)
+        name = _KINDS[kind] if kind == 1 else f"{_KINDS[kind]}:{number}"
+        found["kinds"][name] = {key: counters[key] for key in found["kinds"]["host"]}
+        for key in found["kinds"]["host"]:
+            found[key] += counters[key]
+    return found
+
+
+def set_limit(limit: int | None, /, *, device: Any = None, memory: Any = None) -> None:
+    """Bound live memory to that many bytes; None lifts the bound.
+
+    What only a view or a capsule still holds counts as live. Going over raises MemoryError. `device` and `memory` name the
+    pool; the host's heap unless given.
+    """
+    pool = _pool(device, memory)
+    if pool is None:
+        _core.memory_set_limit(limit)
+        return
+    if limit is not None and not hasattr(type(limit), "__index__"):
+        raise TypeError(f"limit: expected an int (bytes) or None, got {limit!r}")
+    if limit is not None and limit < 0:
+        raise ValueError(f"limit: {limit!r} bytes is not allowed; give 0 or more, or None for no limit")
+    _core.cuda_set_limit(*pool, -1 if limit is None else min(int(limit), (1 << 63) - 1))
+
+
+def trim(*, device: Any = None, memory: Any = None) -> int:
+    """Give cached memory back to the system; returns how many bytes that was.
+
+    All pools, or the one that `device` and `memory` name.
+    """
+    pool = _pool(device, memory)
+    if pool is not None:
+        return _core.cuda_trim(*pool)
+    freed = _core.memory_trim()
+    return freed if device == "cpu" else freed + sum(_core.cuda_trim(*each) for each in _pools())
 
 
 @dataclass(frozen=True)
@@ -38,6 +130,8 @@ class LiveBuffer:
         The Python line that made it, with GRIDBUF_TRACE=1; else None.
     plan
         Its shape, dtype and layout; None once nobody holds the plan any more.
+    pool
+        "host", "pinned", "gpu:0", "managed:0", ...
     """
 
     id: int
@@ -46,11 +140,13 @@ class LiveBuffer:
     address: int
     where: str | None
     plan: _core.Plan | None
+    pool: str = "host"
 
     def __str__(self) -> str:
         what = "" if self.plan is None else f"{''.join(self.plan.dims)} {self.plan.shape} {self.plan.dtype}"
         where = "" if self.where is None else f"  {self.where}"
-        return f"#{self.id:<8} {self.nbytes:>15,} bytes  {self.age:>6} s  {what}{where}"
+        pool = "" if self.pool == "host" else f"  {self.pool}"
+        return f"#{self.id:<8} {self.nbytes:>15,} bytes  {self.age:>6} s  {what}{pool}{where}"
 
 
 class Report(tuple[LiveBuffer, ...]):
@@ -61,7 +157,7 @@ class Report(tuple[LiveBuffer, ...]):
 
 
 def report(n: int = 10) -> Report:
-    """The largest live buffers, largest first.
+    """The largest live buffers of all pools, largest first.
 
     Parameters
     ----------
@@ -76,4 +172,11 @@ def report(n: int = 10) -> Report:
     >>> largest.plan.shape, largest.id == gb.memory.buffer_id(a)
     ((1000, 1000), True)
     """
-    return Report(LiveBuffer(*entry) for entry in _core.memory_live(n))
+    found = [LiveBuffer(*entry) for entry in _core.memory_live(n)]
+    if _core.cuda_started():
+        for number, nbytes, age, address, where, plan, kind, device in _core.cuda_live(n):
+            found.append(
+                LiveBuffer(number, nbytes, age, address, where, plan, "pinned" if kind == 1 else f"{_KINDS[kind]}:{device}")
+            )
+        found.sort(key=lambda buffer: -buffer.nbytes)
+    return Report(found[:n])

@@ -116,9 +116,15 @@ def as_cupy(obj: Any, dims: Iterable[Any] | None = None) -> Any:
         import cupy as cp
     except ImportError as error:
         raise ImportError("as_cupy needs cupy (pip install cupy-cuda13x), which is not installed") from error
-    if not isinstance(obj, cp.ndarray) and not hasattr(obj, "__cuda_array_interface__"):
+    if isinstance(obj, cp.ndarray):
+        array = obj
+    elif hasattr(type(obj), "__cupy_get_ndarray__"):
+        array = obj.__cupy_get_ndarray__()
+    elif hasattr(obj, "__cuda_array_interface__"):
+        array = cp.asarray(obj)
+    else:
         raise TypeError(f"obj: {type(obj).__name__} has no device memory (no __cuda_array_interface__); use as_numpy")
-    array, order = cp.asarray(obj), _transposition(obj, dims)
+    order = _transposition(obj, dims)
     return array if order is None else array.transpose(order)
 
 

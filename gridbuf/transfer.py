@@ -21,6 +21,14 @@ def _source(src: Any) -> np.ndarray[Any, Any]:
     return np.asarray(src)
 
 
+def _converted(values: Any, dtype: "np.dtype[Any]", casting: Any, progress: Progress) -> np.ndarray[Any, Any]:
+    """The values as a new array of the dtype, for memory that only whole items can be moved to."""
+    source = values.numpy() if isinstance(values, _core.Field) else np.asarray(values)
+    array = np.empty_like(source, dtype)
+    np.copyto(array, source, casting=casting)
+    return array
+
+
 def _copyto_any(dst: Any, src: Any, casting: Any, progress: Progress) -> None:
     """`gridbuf.copyto` for whatever the kernels did not take."""
     casting = casting or "same_kind"

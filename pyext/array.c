@@ -1,24 +1,10 @@
 /* array.c: gridbuf.empty and its kin: exactly np.ndarray, laid out by a plan. */
-#include "array.h"
-#include "copying.h"
+#include "device.h"
 #include "memory.h"
 
 #include <string.h>
 
-static int missing_device(const gb_plan *plan) {
-    if (plan->device == 2)
-        PyErr_SetString(PyExc_RuntimeError,
-                        "device: this request is for GPU memory, which this build of gridbuf cannot allocate yet; give "
-                        "device='cpu' for the same layout on the host, or ask gridbuf.plan for the layout alone");
-    else
-        PyErr_Format(PyExc_RuntimeError,
-                     "memory: '%s' memory needs a CUDA driver, which this build of gridbuf does not use yet; leave memory=None",
-                     plan->memory == 1 ? "pinned" : "managed");
-    return -1;
-}
-
 int gb_plan_allocate(const gb_plan *plan, int zero, void **data) {
-    if (plan->device == 2 || plan->memory != 0) return missing_device(plan);
     int fresh;
     if (gb_allocate(&plan->want, data, &fresh) < 0) return -1;
     if (!zero || fresh || gb_zero(*data, plan->want.span) == 0) return 0;
@@ -48,54 +34,61 @@ PyObject *gb_array_over(const gb_geometry *g, gb_dtype *dtype, void *data, int w
     return array;
 }
 
-static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero,
-                      PyObject **fill_value) {
+static PyObject *over_heap(gb_plan_object *plan, int zero) {
+    void *data;
+    if (gb_plan_allocate(plan->plan, zero, &data) < 0) return NULL;
+    return gb_array_over(&plan->plan->geometry, plan->dtype, data, 1, NULL);
+}
+
+static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero) {
     PyObject *slots[A_COUNT];
     gb_meta meta;
-    void *data;
     gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta, slots);
     if (!plan) return NULL;
-    PyObject *array = NULL;
-    if (gb_plan_allocate(plan->plan, zero, &data) == 0)
-        array = gb_array_over(&plan->plan->geometry, plan->dtype, data, 1, NULL);
+    PyObject *array = gb_plan_on_heap(plan->plan) ? over_heap(plan, zero) : gb_device_array(plan, zero, NULL);
     Py_DECREF((PyObject *)plan);
-    if (fill_value) *fill_value = slots[A_FILL_VALUE];
     return array;
 }
 
-static PyObject *filled(PyObject *array, PyObject *value) {
-    if (array && gb_assign(array, value) < 0) Py_CLEAR(array);
+/* value: what to fill it with, or NULL: the call's own fill_value. */
+static PyObject *make_filled(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject *value) {
+    PyObject *slots[A_COUNT];
+    gb_meta meta;
+    gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta, slots);
+    if (!plan) return NULL;
+    if (!value) value = slots[A_FILL_VALUE];   /* calls with one are not cached: slots are filled in */
+    PyObject *array = gb_plan_on_heap(plan->plan) ? over_heap(plan, 0) : gb_device_array(plan, 0, value);
+    if (array && gb_plan_on_heap(plan->plan) && gb_assign(array, value) < 0) Py_CLEAR(array);
+    Py_DECREF((PyObject *)plan);
     return array;
 }
 
 PyObject *gb_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_signature sig = {"empty", {A_SHAPE, A_DTYPE}, 2, 1, A_SPEC};
-    return make(&sig, args, nargs, kwnames, 0, NULL);
+    return make(&sig, args, nargs, kwnames, 0);
 }
 
 PyObject *gb_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_signature sig = {"zeros", {A_SHAPE, A_DTYPE}, 2, 1, A_SPEC};
-    return make(&sig, args, nargs, kwnames, 1, NULL);
+    return make(&sig, args, nargs, kwnames, 1);
 }
 
 PyObject *gb_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_signature sig = {"ones", {A_SHAPE, A_DTYPE}, 2, 1, A_SPEC};
     PyObject *one = PyLong_FromLong(1);
-    PyObject *array = one ? filled(make(&sig, args, nargs, kwnames, 0, NULL), one) : NULL;
+    PyObject *array = one ? make_filled(&sig, args, nargs, kwnames, one) : NULL;
     Py_XDECREF(one);
     return array;
 }
 
 PyObject *gb_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_signature sig = {"full", {A_SHAPE, A_FILL_VALUE, A_DTYPE}, 3, 2, A_SPEC | A_BIT(A_FILL_VALUE)};
-    PyObject *value;
-    PyObject *array = make(&sig, args, nargs, kwnames, 0, &value);
-    return filled(array, value);
+    return make_filled(&sig, args, nargs, kwnames, NULL);
 }
 
 /* For gridbuf.storage, whose alignment counts elements and moves rows and start alike. */
 PyObject *gb_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_signature sig = {"empty_elements", {A_SHAPE, A_DTYPE, A_LAYOUT, A_ALIGNED_INDEX}, 4, 1,
                                      A_SPEC | A_BIT(A_ALIGNMENT)};
-    return make(&sig, args, nargs, kwnames, 0, NULL);
+    return make(&sig, args, nargs, kwnames, 0);
 }

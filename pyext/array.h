@@ -4,7 +4,7 @@
 
 #include "plan.h"
 
-/* Host memory for a plan; refuses devices with what is missing. zero: all bytes 0. */
+/* Heap memory for a plan. zero: all bytes 0. */
 int gb_plan_allocate(const gb_plan *plan, int zero, void **data);
 
 /* An ndarray over base's memory, or with base NULL one that owns the block at data. */

@@ -3,6 +3,13 @@
 
 _Static_assert(sizeof(npy_intp) == sizeof(int64_t), "shapes and strides are handed over as they are");
 
+gb_memory gb_memory_of_field(const gb_field *f) {
+    return (gb_memory){
+        .view = {f->data, f->dtype->itemsize, GB_RAW, f->geometry.ndim, f->geometry.shape, f->geometry.strides},
+        .descr = f->dtype->descr, .readonly = f->readonly,
+    };
+}
+
 int gb_memory_of(PyObject *obj, gb_memory *m) {
     if (PyArray_Check(obj)) {
         PyArrayObject *a = (PyArrayObject *)obj;
@@ -12,11 +19,8 @@ int gb_memory_of(PyObject *obj, gb_memory *m) {
                             (int64_t *)PyArray_SHAPE(a), (int64_t *)PyArray_STRIDES(a)};
         return 1;
     }
-    if (!gb_is_field(obj)) return 0;
-    gb_field *f = (gb_field *)obj;
-    m->descr = f->dtype->descr;
-    m->readonly = f->readonly;
-    m->view = (gb_view){f->data, f->dtype->itemsize, GB_RAW, f->geometry.ndim, f->geometry.shape, f->geometry.strides};
+    if (!gb_is_field(obj) || gb_needs_driver(&((gb_field *)obj)->place)) return 0;
+    *m = gb_memory_of_field((gb_field *)obj);
     return 1;
 }
 

@@ -14,6 +14,7 @@ typedef struct gb_memory {
 
 /* copy_view.c. 0: obj is neither an ndarray nor a Field on the host. */
 int gb_memory_of(PyObject *obj, gb_memory *m);
+gb_memory gb_memory_of_field(const gb_field *f);   /* wherever it lies */
 int gb_descr_type(PyArray_Descr *descr);      /* a gb_type, or -1 */
 int gb_descr_movable(PyArray_Descr *descr);   /* its elements are plain bytes */
 
@@ -22,6 +23,8 @@ int gb_descr_movable(PyArray_Descr *descr);   /* its elements are plain bytes */
 int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress);
 
 /* copyto.c. 1: done; 0: not for these kernels; -1: an error is set. */
+int gb_convertible(gb_memory *dst, gb_memory *src, NPY_CASTING casting);      /* sets the types of both views */
+int gb_broadcast(gb_view *src, const gb_view *dst, int64_t *strides);         /* src with dst's shape; -1 with ValueError */
 int gb_copy_memory(gb_memory *dst, gb_memory *src, NPY_CASTING casting, PyObject *progress);
 PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 

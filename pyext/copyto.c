@@ -1,12 +1,12 @@
 /* copyto.c: gridbuf.copyto. What the kernels do not do (objects, strings of another length, ...) NumPy does. */
-#include "copying.h"
+#include "device.h"
 
 #include <string.h>
 
 static PyObject *shape_tuple(const gb_view *v) { return gb_ints_tuple(v->shape, v->ndim); }
 
 /* src's strides with dst's shape; a leading 1 too many is dropped, as NumPy does. */
-static int broadcast(gb_view *src, const gb_view *dst, int64_t *strides) {
+int gb_broadcast(gb_view *src, const gb_view *dst, int64_t *strides) {
     int extra = src->ndim - dst->ndim, fits = 1;
     for (int i = 0; i < extra; i++) fits = fits && src->shape[i] == 1;
     memset(strides, 0, dst->ndim * sizeof *strides);
@@ -29,7 +29,7 @@ static int broadcast(gb_view *src, const gb_view *dst, int64_t *strides) {
 }
 
 /* 1: the kernels convert; 0: NumPy has to. */
-static int convertible(gb_memory *dst, gb_memory *src, NPY_CASTING casting) {
+int gb_convertible(gb_memory *dst, gb_memory *src, NPY_CASTING casting) {
     if (src->descr == dst->descr || PyArray_EquivTypes(src->descr, dst->descr)) {
         if (casting == NPY_NO_CASTING && src->descr->byteorder != dst->descr->byteorder) return 0;
         return gb_descr_movable(dst->descr);
@@ -50,8 +50,8 @@ static int refuse_readonly(const gb_memory *dst) {
 int gb_copy_memory(gb_memory *dst, gb_memory *src, NPY_CASTING casting, PyObject *progress) {
     int64_t strides[GB_COPY_DIMS];
     if (refuse_readonly(dst) < 0) return -1;
-    if (!convertible(dst, src, casting)) return 0;
-    if (broadcast(&src->view, &dst->view, strides) < 0) return -1;
+    if (!gb_convertible(dst, src, casting)) return 0;
+    if (gb_broadcast(&src->view, &dst->view, strides) < 0) return -1;
     gb_copy copy;
     return gb_copy_finish(&copy, gb_copy_plan(&copy, &dst->view, &src->view), progress) < 0 ? -1 : 1;
 }
@@ -89,5 +89,7 @@ PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
         int rc = gb_copy_memory(&dst, &src, rule, progress);
         if (rc) return rc < 0 ? NULL : Py_NewRef(Py_None);
     }
+    int on_device = gb_may_be_cuda(args[0]) || gb_may_be_cuda(args[1]) ? gb_device_copyto(args[0], args[1], rule, progress) : 0;
+    if (on_device) return on_device < 0 ? NULL : Py_NewRef(Py_None);
     return any_copyto(args[0], args[1], casting, progress);
 }

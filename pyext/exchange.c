@@ -1,9 +1,27 @@
 /* exchange.c: the DLPack C exchange API (1.3): a static table behind the types, through
  * which a C consumer takes a Field without a Python call. */
+#include "device.h"
 #include "exchange.h"
 #include "memory.h"
 #include "../dlpack/check.h"
 #include "../dlpack/export.h"
+
+static void release_cuda(void *block) { gb_cuda_release(block); }
+
+static int allocate_cuda(const DLTensor *wanted, int64_t bytes, DLManagedTensorVersioned **out, void *ctx,
+                         void (*fail)(void *, const char *, const char *)) {
+    gb_cuda_want want = {.kind = GB_CUDA_DEVICE, .device = wanted->device.device_id, .span = bytes, .boundary = 256,
+                         .stream = gb_current_stream()};
+    gb_cuda_block *block;
+    gb_cuda_error e;
+    if (gb_cuda_take(&want, &block, &e) < 0)
+        return fail(ctx, e.status == GB_CUDA_NO_MEMORY || e.status == GB_CUDA_OVER_LIMIT ? "MemoryError" : "RuntimeError", e.text), -1;
+    gb_dltensor_desc d = {.data = (void *)(uintptr_t)block->data, .shape = wanted->shape, .device = wanted->device,
+                          .dtype = wanted->dtype, .ndim = wanted->ndim};
+    if ((*out = gb_dlpack_versioned(&d, block, release_cuda))) return 0;
+    gb_cuda_release(block);
+    return fail(ctx, "MemoryError", "gridbuf: no memory for the tensor's description"), -1;
+}
 
 /* A new tensor like the prototype, in C order. No Python and no Go: consumers call this
  * without the GIL. */
@@ -13,10 +31,12 @@ static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *c
     wanted.data = &wanted;
     wanted.strides = NULL;
     wanted.byte_offset = 0;
-    if (wanted.device.device_type != kDLCPU) return fail(ctx, "BufferError", "gridbuf allocates on the host here"), -1;
+    if (wanted.device.device_type != kDLCPU && wanted.device.device_type != kDLCUDA)
+        return fail(ctx, "BufferError", "gridbuf allocates here on the host and on CUDA devices"), -1;
     if (gb_dlpack_check(&wanted, why, sizeof why) < 0) return fail(ctx, "BufferError", why), -1;
     gb_want want = {.span = gb_dlpack_itemsize(wanted.dtype, 0), .boundary = GB_BLOCK_ALIGN};
     for (int i = 0; i < wanted.ndim; i++) want.span *= wanted.shape[i];
+    if (wanted.device.device_type == kDLCUDA) return allocate_cuda(&wanted, want.span, out, ctx, fail);
     want.reserve = gb_reserve(want.span, want.boundary);
     void *data;
     int fresh, taken;
@@ -34,9 +54,16 @@ static gb_field *as_field(void *obj) {
     return NULL;
 }
 
+/* Nothing is synchronised here, but the stream that current_work_stream names does wait for our own work elsewhere. */
+static int settled(gb_field *f) {
+    gb_cuda_error e;
+    gb_cuda_block *block = f->place.kind == GB_HEAP ? NULL : gb_field_block(f);
+    return block && gb_cuda_settle(block, gb_current_stream(), &e) < 0 ? gb_cuda_raise(&e) : 0;
+}
+
 static int from_object(void *obj, DLManagedTensorVersioned **out) {
     gb_field *f = as_field(obj);
-    *out = f ? gb_field_tensor(f, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) : NULL;
+    *out = f && settled(f) == 0 ? gb_field_tensor(f, gb_dl_device(f), f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) : NULL;
     return *out ? 0 : -1;
 }
 
@@ -44,25 +71,25 @@ static int from_object(void *obj, DLManagedTensorVersioned **out) {
  * read-only, so a read-only Field is not lent. */
 static int lend(void *obj, DLTensor *out) {
     gb_field *f = as_field(obj);
-    if (!f) return -1;
+    if (!f || settled(f) < 0) return -1;
     if (f->readonly) {
         PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be lent as a bare DLTensor");
         return -1;
     }
     *out = (DLTensor){
-        .data = f->geometry.size ? f->data : NULL, .device = {kDLCPU, 0}, .ndim = f->geometry.ndim,
+        .data = f->geometry.size ? f->data : NULL, .device = gb_dl_device(f), .ndim = f->geometry.ndim,
         .dtype = {f->dtype->dl_code, f->dtype->dl_bits, 1}, .shape = f->geometry.shape, .strides = f->geometry.steps,
     };
     return 0;
 }
 
 static int to_object(DLManagedTensorVersioned *tensor, void **out) {
-    *out = gb_from_tensor(gb_HostFieldType, tensor, 0);
+    *out = gb_from_tensor(gb_FieldType, tensor, 0);
     return *out ? 0 : -1;
 }
 
-static int no_stream(DLDeviceType type, int32_t id, void **out) {
-    *out = NULL;
+static int work_stream(DLDeviceType type, int32_t id, void **out) {
+    *out = type == kDLCPU ? NULL : (void *)(uintptr_t)gb_current_stream();
     return 0;
 }
 
@@ -72,7 +99,7 @@ static DLPackExchangeAPI table = {
     .managed_tensor_from_py_object_no_sync = from_object,
     .managed_tensor_to_py_object_no_sync = to_object,
     .dltensor_from_py_object_no_sync = lend,
-    .current_work_stream = no_stream,
+    .current_work_stream = work_stream,
 };
 
 int gb_exchange_init(void) {

@@ -1,13 +1,13 @@
 /* field.c: the Field types, their life and their attributes. */
 #include "docs.h"
-#include "field.h"
+#include "device.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
 
-PyTypeObject *gb_FieldType, *gb_HostFieldType;
+PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;
 
 static gb_field *of(PyObject *self) { return (gb_field *)self; }
 
@@ -16,20 +16,23 @@ static gb_field *of(PyObject *self) { return (gb_field *)self; }
 static int traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(of(self)->owner);
+    Py_VISIT(of(self)->cupy);
     return 0;
 }
 
 static int clear(PyObject *self) {
     Py_CLEAR(of(self)->owner);
+    Py_CLEAR(of(self)->cupy);
     return 0;
 }
 
-static void dealloc(PyObject *self) {
+void gb_field_dealloc(PyObject *self) {
     gb_field *f = of(self);
     PyObject_GC_UnTrack(self);
     if (f->weakrefs) PyObject_ClearWeakRefs(self);
     if (f->block) gb_release(f->block);
     Py_XDECREF(f->owner);
+    Py_XDECREF(f->cupy);
     Py_XDECREF((PyObject *)f->plan);
     Py_XDECREF((PyObject *)f->dtype);
     free(f->lists);
@@ -47,7 +50,7 @@ static PyObject *get_dtype(PyObject *self, void *_) { return Py_NewRef((PyObject
 static PyObject *get_ndim(PyObject *self, void *_) { return PyLong_FromLong(of(self)->geometry.ndim); }
 static PyObject *get_size(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->geometry.size); }
 static PyObject *get_nbytes(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->geometry.nbytes); }
-static PyObject *get_device(PyObject *self, void *_) { return PyUnicode_FromString("cpu"); }
+static PyObject *get_device(PyObject *self, void *_) { return gb_device_name(of(self)->place.gpu, of(self)->place.device); }
 static PyObject *get_readonly(PyObject *self, void *_) { return PyBool_FromLong(of(self)->readonly); }
 
 static PyObject *get_origin(PyObject *self, void *_) {
@@ -69,7 +72,7 @@ static PyObject *get_halo(PyObject *self, void *_) {
 /* A view's plan is worked out when somebody asks for it. */
 static PyObject *get_plan(PyObject *self, void *_) {
     gb_field *f = of(self);
-    if (!f->plan) f->plan = gb_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype);
+    if (!f->plan) f->plan = gb_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype, f->place);
     return Py_XNewRef((PyObject *)f->plan);
 }
 
@@ -128,10 +131,14 @@ static PyGetSetDef getset[] = {
 static PyObject *repr(PyObject *self) {
     PyObject *dims = get_dims(self, NULL), *empty = PyUnicode_FromString(""), *shape = get_shape(self, NULL);
     PyObject *strides = get_strides(self, NULL), *origin = get_origin(self, NULL), *halo = get_halo(self, NULL);
+    PyObject *device = get_device(self, NULL);
+    static const char *const kinds[] = {"", "", ", memory='pinned'", ", memory='managed'"};
     PyObject *names = dims && empty ? PyUnicode_Join(empty, dims) : NULL, *text = NULL;
-    if (names && shape && strides && origin && halo)
-        text = PyUnicode_FromFormat("Field(%U %R %S, strides=%R, origin=%R, halo=%R, device='cpu'%s)", names, shape,
-                                    of(self)->dtype->descr, strides, origin, halo, of(self)->readonly ? ", readonly" : "");
+    if (names && shape && strides && origin && halo && device)
+        text = PyUnicode_FromFormat("Field(%U %R %S, strides=%R, origin=%R, halo=%R, device=%R%s%s)", names, shape,
+                                    of(self)->dtype->descr, strides, origin, halo, device, kinds[of(self)->place.kind],
+                                    of(self)->readonly ? ", readonly" : "");
+    Py_XDECREF(device);
     Py_XDECREF(dims);
     Py_XDECREF(empty);
     Py_XDECREF(shape);
@@ -150,7 +157,10 @@ static Py_ssize_t length(PyObject *self) {
 
 /* As for an array: one element has a truth value, several have none. */
 static int truth(PyObject *self) {
-    PyObject *array = gb_field_numpy(self, NULL);
+    gb_field *f = of(self);
+    PyObject *host = f->place.kind == GB_ON_DEVICE && f->geometry.size == 1 ? gb_on_host(f) : Py_NewRef(self);
+    PyObject *array = host ? gb_field_numpy(host, NULL) : NULL;
+    Py_XDECREF(host);
     int yes = array ? PyObject_IsTrue(array) : -1;
     Py_XDECREF(array);
     return yes;
@@ -180,7 +190,7 @@ static PyMemberDef members[] = {
 static PyType_Slot field_slots[] = {
     {Py_tp_doc, DOC_FIELD},
     {Py_tp_new, gb_field_new},
-    {Py_tp_dealloc, dealloc},
+    {Py_tp_dealloc, gb_field_dealloc},
     {Py_tp_traverse, traverse},
     {Py_tp_clear, clear},
     {Py_tp_getset, getset},
@@ -214,7 +224,7 @@ static PyMethodDef host_methods[] = {
 };
 
 static PyType_Slot host_slots[] = {
-    {Py_tp_dealloc, dealloc},   /* without it, Python's own would be called first and find nothing to do */
+    {Py_tp_dealloc, gb_field_dealloc},   /* without it, Python's own would be called first and find nothing to do */
     {Py_tp_getset, host_getset},
     {Py_tp_methods, host_methods},
     {Py_bf_getbuffer, gb_field_getbuffer},
@@ -233,8 +243,7 @@ int gb_field_init(PyObject *module) {
     gb_FieldType = (PyTypeObject *)PyType_FromSpec(&field_spec);
     if (!gb_FieldType || gb_field_dlpack_init() < 0) return -1;
     gb_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_FieldType);
-    if (!gb_HostFieldType) return -1;
-    if (gb_exchange_init() < 0) return -1;
+    if (!gb_HostFieldType || gb_device_init(module) < 0 || gb_exchange_init() < 0) return -1;
     return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_FieldType) < 0 ||
                    PyModule_AddObjectRef(module, "HostField", (PyObject *)gb_HostFieldType) < 0 ? -1 : 0;
 }

@@ -16,11 +16,14 @@ typedef struct gb_field {
     PyObject *owner;         /* the Python object whose memory this is, or NULL */
     int64_t *origin, *halo;  /* index order, halo as low, high pairs; NULL when not given */
     uint8_t dims_given, readonly;
+    gb_place place;
+    PyObject *cupy;          /* the cupy array over it, once somebody asked, or NULL */
     PyObject *weakrefs;
 } gb_field;
 
-extern PyTypeObject *gb_FieldType, *gb_HostFieldType;
+extern PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;
 int gb_field_init(PyObject *module);
+void gb_field_dealloc(PyObject *self);
 #define gb_is_field(obj) PyObject_TypeCheck(obj, gb_FieldType)
 
 /* field_new.c */
@@ -54,7 +57,7 @@ PyObject *gb_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs
 /* field_dlpack.c */
 int gb_field_dlpack_init(void);
 int gb_field_exportable(const gb_field *f);   /* -1 with BufferError */
-DLManagedTensorVersioned *gb_field_tensor(gb_field *f, uint64_t flags);
+DLManagedTensorVersioned *gb_field_tensor(gb_field *f, DLDevice device, uint64_t flags);
 PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused);
 

@@ -1,6 +1,6 @@
 /* field_buffer.c: a Field as NumPy sees it: the buffer protocol (PEP 3118), the
  * array interface (version 3) and plain arrays over the same memory. */
-#include "field.h"
+#include "device.h"
 
 #include <string.h>
 
@@ -16,6 +16,7 @@ int gb_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     gb_field *f = of(self);
     const gb_geometry *g = &f->geometry;
     int c = g->flags & GB_C_CONTIGUOUS, fortran = g->flags & GB_F_CONTIGUOUS;
+    if (f->place.kind >= GB_ON_MANAGED && gb_host_may_look(f) < 0) return view->obj = NULL, -1;
     if (!f->dtype->format) return refuse(view, "this dtype has no buffer format (PEP 3118); use DLPack or field.numpy()");
     if ((flags & PyBUF_WRITABLE) && f->readonly) return refuse(view, "the Field is read-only");
     if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) return refuse(view, "the Field is not C-contiguous");
@@ -44,6 +45,7 @@ PyObject *gb_field_array_interface(PyObject *self, void *unused) {
         PyErr_Format(PyExc_AttributeError, "this Field has no __array_interface__: it cannot express %R", f->dtype->descr);
         return NULL;
     }
+    if (gb_host_may_look(f) < 0) return NULL;
     PyObject *shape = gb_ints_tuple(g->shape, g->ndim);
     PyObject *strides = g->flags & GB_C_CONTIGUOUS ? Py_NewRef(Py_None) : gb_ints_tuple(g->strides, g->ndim);
     if (!shape || !strides) {
@@ -59,6 +61,7 @@ PyObject *gb_field_array_interface(PyObject *self, void *unused) {
 
 PyObject *gb_field_numpy(PyObject *self, PyObject *unused) {
     gb_field *f = of(self);
+    if (gb_host_may_look(f) < 0) return NULL;
     return gb_array_over(&f->geometry, f->dtype, f->data, !f->readonly, self);
 }
 

@@ -1,6 +1,6 @@
 /* field_dlpack.c: a Field as a DLPack producer (DLPack 1.3). Host memory of any kind
  * is exported as kDLCPU; other device types are given only on request. */
-#include "field.h"
+#include "device.h"
 #include "memory.h"
 #include "../dlpack/export.h"
 
@@ -93,15 +93,25 @@ int gb_field_exportable(const gb_field *f) {
 
 /* Values a protocol does not allow are BufferErrors: a TypeError would make the consumer
  * believe in an older protocol and call again. */
-static int check_wishes(const gb_field *f, PyObject *const *w, int *versioned, int *copy) {
-    if (w[STREAM] != Py_None) {
+static int check_wishes(gb_field *f, PyObject *const *w, int *versioned, int *copy, DLDevice *device) {
+    int to_host = 0;
+    *device = (DLDevice){kDLCPU, 0};
+    if (f->place.kind != GB_HEAP) {
+        if (gb_device_wishes(f, w[STREAM], w[DL_DEVICE], device, &to_host) < 0) return -1;
+    } else if (w[STREAM] != Py_None) {
         PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", w[STREAM]);
+        return -1;
+    } else if (check_device(w[DL_DEVICE]) < 0) {
         return -1;
     }
     if (read_version(w[MAX_VERSION], versioned) < 0) return -1;
-    if (check_device(w[DL_DEVICE]) < 0) return -1;
     *copy = w[COPY] == Py_None ? 0 : PyObject_IsTrue(w[COPY]);
     if (*copy < 0) return -1;
+    if (to_host && w[COPY] == Py_False) {
+        PyErr_SetString(PyExc_BufferError, "copy: device memory on the host is a copy, and copy=False was given");
+        return -1;
+    }
+    if (to_host) *copy = 2;
     if (gb_field_exportable(f) < 0) return -1;
     if (f->readonly && !*copy && !*versioned) {
         PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be exported as a legacy DLPack tensor; the consumer must pass max_version=(1, 0)");
@@ -123,27 +133,35 @@ static void drop_legacy(PyObject *capsule) {
     if (m && m->deleter) m->deleter(m);
 }
 
-static void describe(const gb_field *f, uint64_t flags, gb_dltensor_desc *d) {
+static void describe(const gb_field *f, DLDevice device, uint64_t flags, gb_dltensor_desc *d) {
     const gb_geometry *g = &f->geometry;
     *d = (gb_dltensor_desc){
         .data = g->size ? f->data : NULL, .shape = g->shape, .strides = g->steps, .flags = flags,
-        .device = {kDLCPU, 0}, .dtype = {f->dtype->dl_code, f->dtype->dl_bits, 1}, .ndim = g->ndim,
+        .device = device, .dtype = {f->dtype->dl_code, f->dtype->dl_bits, 1}, .ndim = g->ndim,
     };
 }
 
 /* What an export keeps alive: the heap's block, which needs no Python, else the object
  * that owns the memory. */
+static void release_cuda(void *block) { gb_cuda_release(block); }
+
 static void *share(gb_field *f, gb_dlpack_release *release) {
+    gb_cuda_block *block = f->place.kind == GB_HEAP ? NULL : gb_field_block(f);
+    if (block) {
+        *release = release_cuda;
+        gb_cuda_share(block);
+        return block;
+    }
     *release = f->block ? gb_release : gb_drop;
     if (f->block) gb_share(f->block);
     else Py_INCREF(f->owner);
     return f->block ? f->block : (void *)f->owner;
 }
 
-DLManagedTensorVersioned *gb_field_tensor(gb_field *f, uint64_t flags) {
+DLManagedTensorVersioned *gb_field_tensor(gb_field *f, DLDevice device, uint64_t flags) {
     gb_dltensor_desc d;
     gb_dlpack_release release;
-    describe(f, flags, &d);
+    describe(f, device, flags, &d);
     void *owner = share(f, &release);
     DLManagedTensorVersioned *m = gb_dlpack_versioned(&d, owner, release);
     if (m) return m;
@@ -152,17 +170,17 @@ DLManagedTensorVersioned *gb_field_tensor(gb_field *f, uint64_t flags) {
     return NULL;
 }
 
-static PyObject *versioned_capsule(gb_field *f, uint64_t flags) {
-    DLManagedTensorVersioned *m = gb_field_tensor(f, flags);
+static PyObject *versioned_capsule(gb_field *f, DLDevice device, uint64_t flags) {
+    DLManagedTensorVersioned *m = gb_field_tensor(f, device, flags);
     PyObject *capsule = m ? PyCapsule_New(m, "dltensor_versioned", drop_versioned) : NULL;
     if (m && !capsule) m->deleter(m);
     return capsule;
 }
 
-static PyObject *legacy_capsule(gb_field *f) {
+static PyObject *legacy_capsule(gb_field *f, DLDevice device) {
     gb_dltensor_desc d;
     gb_dlpack_release release;
-    describe(f, 0, &d);
+    describe(f, device, 0, &d);
     void *owner = share(f, &release);
     DLManagedTensor *m = gb_dlpack_legacy(&d, owner, release);
     if (!m) {
@@ -174,20 +192,24 @@ static PyObject *legacy_capsule(gb_field *f) {
     return capsule;
 }
 
-static PyObject *export(gb_field *f, int versioned, uint64_t flags) {
-    return versioned ? versioned_capsule(f, flags) : legacy_capsule(f);
+static PyObject *export(gb_field *f, DLDevice device, int versioned, uint64_t flags) {
+    return versioned ? versioned_capsule(f, device, flags) : legacy_capsule(f, device);
 }
 
 PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     gb_field *f = (gb_field *)self;
     PyObject *w[WISHES];
     int versioned, copy;
-    if (read_wishes(args, nargs, kwnames, w) < 0 || check_wishes(f, w, &versioned, &copy) < 0) return NULL;
-    if (!copy) return export(f, versioned, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0);
-    PyObject *fresh = PyObject_CallMethod(self, "copy", NULL);
-    PyObject *capsule = fresh ? export((gb_field *)fresh, versioned, DLPACK_FLAG_BITMASK_IS_COPIED) : NULL;
+    DLDevice device;
+    if (read_wishes(args, nargs, kwnames, w) < 0 || check_wishes(f, w, &versioned, &copy, &device) < 0) return NULL;
+    if (!copy) return export(f, device, versioned, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0);
+    PyObject *fresh = copy == 2 ? gb_on_host(f) : PyObject_CallMethod(self, "copy", NULL);
+    PyObject *capsule = fresh ? export((gb_field *)fresh, device, versioned, DLPACK_FLAG_BITMASK_IS_COPIED) : NULL;
     Py_XDECREF(fresh);
     return capsule;
 }
 
-PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused) { return Py_BuildValue("(ii)", (int)kDLCPU, 0); }
+PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused) {
+    DLDevice device = gb_dl_device((gb_field *)self);
+    return Py_BuildValue("(ii)", (int)device.device_type, (int)device.device_id);
+}

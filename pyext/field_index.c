@@ -1,6 +1,6 @@
 /* field_index.c: views of a Field: slices, integers, the domain, transposition.
  * Views share memory and keep what the indices mean; they need no Go. */
-#include "copying.h"
+#include "device.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +121,24 @@ static int read_key(gb_field *f, PyObject *key, cut *cuts) {
     return 1;
 }
 
+/* One element comes to the host; what NumPy would select, cupy selects. */
+static PyObject *device_item(gb_field *f, const cut *cuts, PyObject *key) {
+    PyObject *array, *empty = NULL, *result = NULL;
+    if (cuts) {
+        PyObject *part = make_view(f, cuts), *host = part ? gb_on_host((gb_field *)part) : NULL;
+        array = host ? gb_field_numpy(host, NULL) : NULL;
+        key = empty = PyTuple_New(0);
+        Py_XDECREF(part);
+        Py_XDECREF(host);
+    } else {
+        array = gb_cupy_over(f);
+    }
+    if (array && key) result = PyObject_GetItem(array, key);
+    Py_XDECREF(array);
+    Py_XDECREF(empty);
+    return result;
+}
+
 PyObject *gb_field_subscript(PyObject *self, PyObject *key) {
     gb_field *f = (gb_field *)self;
     cut cuts[GB_MAXDIMS];
@@ -130,6 +148,7 @@ PyObject *gb_field_subscript(PyObject *self, PyObject *key) {
     for (int i = 0; i < f->geometry.ndim && view; i++) scalar = scalar && !cuts[i].keep;
     if (view && f->geometry.ndim == 0) scalar = PyTuple_Check(key) && PyTuple_Size(key) == 0;
     if (view && !scalar) return make_view(f, cuts);
+    if (f->place.kind == GB_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
     PyObject *array = gb_field_numpy(self, NULL);
     PyObject *result = array ? PyObject_GetItem(array, key) : NULL;
     Py_XDECREF(array);
@@ -140,6 +159,17 @@ PyObject *gb_field_item(PyObject *self, Py_ssize_t i) {
     PyObject *key = PyLong_FromSsize_t(i), *result = key ? gb_field_subscript(self, key) : NULL;
     Py_XDECREF(key);
     return result;
+}
+
+/* Values from anywhere into a part of a Field that a GPU reaches. */
+static int device_assign(PyObject *self, PyObject *key, PyObject *value) {
+    cut cuts[GB_MAXDIMS];
+    int view = read_key((gb_field *)self, key, cuts), rc = -1;
+    if (view < 0) return -1;
+    PyObject *part = view ? make_view((gb_field *)self, cuts) : gb_cupy_over((gb_field *)self);
+    if (part) rc = view ? gb_device_assign(part, value) : PyObject_SetItem(part, key, value);
+    Py_XDECREF(part);
+    return rc;
 }
 
 /* Values of an array or a Field into a part of this one, on all cores. 1: done; 0: NumPy has to; -1: an error. */
@@ -160,6 +190,7 @@ int gb_field_assign(PyObject *self, PyObject *key, PyObject *value) {
         PyErr_SetString(PyExc_TypeError, "elements of a Field cannot be deleted");
         return -1;
     }
+    if (gb_needs_driver(&((gb_field *)self)->place)) return device_assign(self, key, value);
     int copied = copy_into(self, key, value);
     if (copied) return copied < 0 ? -1 : 0;
     PyObject *array = gb_field_numpy(self, NULL);

@@ -1,5 +1,5 @@
 /* field_new.c: making Fields over fresh memory; field_wrap.c makes them over other memory. */
-#include "copying.h"
+#include "device.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +29,7 @@ int gb_field_share(gb_field *f, const gb_field *from) {
     f->dtype = (gb_dtype *)Py_NewRef((PyObject *)from->dtype);
     f->readonly = from->readonly;
     f->dims_given = from->dims_given;
+    f->place = from->place;
     f->geometry.itemsize = from->geometry.itemsize;
     return 0;
 }
@@ -55,6 +56,7 @@ int gb_field_set_meta(gb_field *f, const gb_meta *meta) {
 /* A Field over a new block for the plan. */
 static gb_field *over_plan(gb_plan_object *plan, int zero) {
     void *data;
+    if (!gb_plan_on_heap(plan->plan)) return gb_device_field(plan, zero);
     if (gb_plan_allocate(plan->plan, zero, &data) < 0) return NULL;
     gb_field *f = gb_field_alloc(gb_HostFieldType, -1);
     if (!f) {

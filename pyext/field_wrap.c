@@ -1,4 +1,5 @@
 /* field_wrap.c: Fields over memory that is there already, and gridbuf.Field itself. */
+#include "device.h"
 #include "exchange.h"
 #include "wrap.h"
 
@@ -23,7 +24,8 @@ static int plain(const gb_foreign *m) {
 
 PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *m) {
     if (!type) return array_over(m);
-    gb_field *f = plain(m) ? gb_field_alloc(type, m->ndim) : NULL;
+    type = gb_type_for(type, m->place);
+    gb_field *f = type && plain(m) ? gb_field_alloc(type, m->ndim) : NULL;
     if (!f) return NULL;
     if (!(f->dtype = gb_dtype_of(m->descr))) {
         Py_DECREF((PyObject *)f);
@@ -38,13 +40,15 @@ PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *m) {
     gb_geometry_finish(&f->geometry);
     f->data = m->data;
     f->readonly = m->readonly != 0;
+    f->place = m->place;
     f->owner = Py_NewRef(m->owner);
     return (PyObject *)f;
 }
 
 PyObject *gb_over_field(PyTypeObject *type, const gb_field *from) {
     int n = from->geometry.ndim;
-    gb_field *f = gb_field_alloc(type, n);
+    type = gb_type_for(type, from->place);
+    gb_field *f = type ? gb_field_alloc(type, n) : NULL;
     if (!f) return NULL;
     gb_geometry own = f->geometry;
     gb_field_share(f, from);
@@ -103,7 +107,6 @@ PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"data", "dims", "origin", "halo", "require", NULL};
     PyObject *data, *dims = NULL, *origin = NULL, *halo = NULL, *require = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOO:Field", names, &data, &dims, &origin, &halo, &require)) return NULL;
-    if (type == gb_FieldType) type = gb_HostFieldType;
     gb_field *f = (gb_field *)gb_wrap(type, data);
     if (f && (set_carried(f, data) < 0 || set_given(f, dims, origin, halo) < 0 || check_require(f, require) < 0)) Py_CLEAR(f);
     return (PyObject *)f;
@@ -116,7 +119,7 @@ PyObject *gb_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs
     if (gb_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
     int copy = slots[A_COPY] && slots[A_COPY] != Py_None ? PyObject_IsTrue(slots[A_COPY]) : -2;
     if (copy == -1) return NULL;
-    gb_field *f = (gb_field *)gb_wrap_tensor(gb_HostFieldType, slots[A_X], copy == 1 ? GB_OWN_COPY : copy == 0 ? GB_SHARE_ONLY : 0);
+    gb_field *f = (gb_field *)gb_wrap_tensor(gb_FieldType, slots[A_X], copy == 1 ? GB_OWN_COPY : copy == 0 ? GB_SHARE_ONLY : 0);
     if (f && set_given(f, slots[A_DIMS], slots[A_ORIGIN], slots[A_HALO]) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }

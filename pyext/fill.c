@@ -1,5 +1,5 @@
 /* fill.c: gridbuf.fill, and the values of ones, full and their like. */
-#include "copying.h"
+#include "device.h"
 
 #include <string.h>
 
@@ -38,6 +38,7 @@ static int is_one_value(PyObject *value) {
 int gb_assign(PyObject *target, PyObject *value) {
     gb_memory m;
     if (gb_memory_of(target, &m) && gb_descr_movable(m.descr) && is_one_value(value)) return gb_fill_memory(&m, value, NULL);
+    if (gb_is_field(target) && gb_needs_driver(&((gb_field *)target)->place)) return gb_device_assign(target, value);
     PyObject *array = gb_is_field(target) ? gb_field_numpy(target, NULL) : Py_NewRef(target);
     int rc = array ? PyArray_CopyObject((PyArrayObject *)array, value) : -1;
     Py_XDECREF(array);
@@ -64,6 +65,10 @@ PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
     if (progress && !PyCallable_Check(progress))
         return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
     gb_memory dst;
+    int on_device = gb_may_be_cuda(args[0]) ? gb_device_fill(args[0], args[1]) : 0;
+    if (on_device < 0) return NULL;
+    if (on_device && progress) return PyObject_CallFunction(progress, "d", 1.0);
+    if (on_device) Py_RETURN_NONE;
     if (!gb_memory_of(args[0], &dst) || !gb_descr_movable(dst.descr)) return any_fill(args[0], args[1], progress);
     if (dst.readonly) return PyErr_Format(PyExc_ValueError, "dst: it is read-only");
     return gb_fill_memory(&dst, args[1], progress) < 0 ? NULL : Py_NewRef(Py_None);

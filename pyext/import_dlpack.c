@@ -1,6 +1,7 @@
 /* import_dlpack.c: a Field or an ndarray over a tensor that another library hands us.
  * What comes in is checked before anything in it is believed. */
 #include "attribute.h"
+#include "device.h"
 #include "exchange.h"
 #include "wrap.h"
 #include "../dlpack/check.h"
@@ -73,7 +74,15 @@ static PyArray_Descr *descr_of(DLDataType dtype) {
 }
 
 static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObject *keeper) {
-    if (t->device.device_type == kDLCUDA) {
+    gb_place place = {0};
+    if (t->device.device_type == kDLCUDA) place = (gb_place){GB_ON_DEVICE, 1, (int16_t)t->device.device_id};
+    else if (t->device.device_type == kDLCUDAHost) place.kind = GB_ON_PINNED;
+    else if (t->device.device_type == kDLCUDAManaged) place.kind = GB_ON_MANAGED;
+    if (type == gb_HostFieldType && place.kind == GB_ON_MANAGED) place.kind = GB_HEAP;   /* as a producer on the host said */
+    if (type == gb_DeviceFieldType && place.kind != GB_ON_DEVICE)
+        return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on a GPU as its producer said",
+                            (int)t->device.device_type, (int)t->device.device_id);
+    if (place.kind == GB_ON_DEVICE && (!type || type == gb_HostFieldType)) {
         PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on the host", (int)t->device.device_type,
                      (int)t->device.device_id);
         return NULL;
@@ -85,7 +94,7 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
     static char nowhere[16];   /* an empty tensor may have no address; NumPy wants one */
     char *data = gb_dlpack_first(t);
     gb_foreign memory = {.descr = descr, .ndim = t->ndim, .shape = t->shape, .strides = strides,
-                        .data = data ? data : nowhere, .readonly = readonly, .owner = keeper};
+                        .data = data ? data : nowhere, .readonly = readonly, .owner = keeper, .place = place};
     PyObject *object = gb_over_memory(type, &memory);
     Py_DECREF((PyObject *)descr);
     return object;

@@ -3,6 +3,7 @@
  * A Field keeps what it wraps, so the managed tensor is taken: the borrowed one is valid
  * only until control goes back to Python, and cannot say that it is read-only. */
 #include "attribute.h"
+#include "device.h"
 #include "exchange.h"
 
 #define LONGEST_CHAIN 16   /* one entry for each major version that a producer still speaks */
@@ -70,6 +71,17 @@ static void give_back(DLManagedTensorVersioned *m) {
     PyErr_Restore(type, value, traceback);
 }
 
+/* The tensor comes without synchronisation: our stream waits for the one that the producer works on. */
+static int order(const DLPackExchangeAPI *api, const gb_place *place) {
+    void *stream = NULL;
+    if (place->kind != GB_ON_DEVICE || !api->current_work_stream) return 0;
+    if (api->current_work_stream(kDLCUDA, place->device, &stream) != 0) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "DLPack: current_work_stream of the producer failed");
+        return -1;
+    }
+    return gb_order_after(place->device, (gb_cuda_stream)(uintptr_t)stream, gb_current_stream());
+}
+
 PyObject *gb_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes) {
     DLManagedTensorVersioned *m = NULL;
     if (gb_check_values(obj) < 0) return NULL;
@@ -79,5 +91,6 @@ PyObject *gb_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchan
     }
     PyObject *object = PyErr_Occurred() ? NULL : gb_from_tensor(type, m, wishes);
     if (!object) give_back(m);
+    else if (gb_is_field(object) && order(api, &((gb_field *)object)->place) < 0) Py_CLEAR(object);
     return object;
 }

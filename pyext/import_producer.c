@@ -1,6 +1,7 @@
 /* import_producer.c: memory through obj.__dlpack__, of any age. */
 #define _GNU_SOURCE
 #include "attribute.h"
+#include "device.h"
 #include "exchange.h"
 
 #include <dlfcn.h>
@@ -9,7 +10,7 @@
 static PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
 
 /* The keywords of a sharing and of a copying call, and their values. */
-static PyObject *keywords[2], *version;
+static PyObject *keywords[4], *version;   /* index: 1 copying, 2 with a stream */
 
 int gb_from_producer_init(void) {
     vectorcall = (PyObject *(*)(PyObject *, PyObject *const *, size_t, PyObject *))dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
@@ -20,11 +21,16 @@ int gb_from_producer_init(void) {
     version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
     keywords[0] = Py_BuildValue("(s)", "max_version");
     keywords[1] = Py_BuildValue("(ss)", "max_version", "copy");
-    return version && keywords[0] && keywords[1] ? 0 : -1;
+    keywords[2] = Py_BuildValue("(ss)", "max_version", "stream");
+    keywords[3] = Py_BuildValue("(sss)", "max_version", "stream", "copy");
+    return version && keywords[0] && keywords[1] && keywords[2] && keywords[3] ? 0 : -1;
 }
 
-/* Where obj says that its memory is; an object that does not say is asked for its tensor. */
-static int check_device(PyObject *obj) {
+/* Where obj says that its memory is: narrows *type to what fits there, and *cuda to whether a stream must be said. An
+ * object that does not say is asked for its tensor. */
+static int check_device(PyObject *obj, PyTypeObject **type, int *cuda) {
+    int host_only = !*type || *type == gb_HostFieldType;
+    *cuda = 0;
     PyObject *method;
     int found = gb_optional(obj, gb_attr.dlpack_device, &method);
     if (found <= 0) return found;
@@ -37,9 +43,14 @@ static int check_device(PyObject *obj) {
     if (!ok) {
         PyErr_Clear();
         PyErr_Format(PyExc_BufferError, "DLPack: __dlpack_device__ of %R gave %R, not a pair of ints", Py_TYPE(obj), device);
+    } else if (pair[0] == kDLCUDA && !host_only) {
+        *cuda = 1;
+        if (*type == gb_FieldType) *type = gb_DeviceFieldType;
     } else if (pair[0] != kDLCPU && pair[0] != kDLCUDAHost && pair[0] != kDLROCMHost && pair[0] != kDLCUDAManaged) {
         PyErr_Format(PyExc_TypeError, "data: %R lies on DLPack device %R, and a host array is needed", Py_TYPE(obj), device);
         ok = 0;
+    } else if (pair[0] == kDLCPU && *type == gb_FieldType) {
+        *type = gb_HostFieldType;
     }
     Py_DECREF(device);
     return ok ? 0 : -1;
@@ -66,13 +77,18 @@ static int says_readonly(PyObject *obj) {
 }
 
 PyObject *gb_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes) {
-    if (check_device(obj) < 0 || (!PyArray_Check(obj) && gb_check_values(obj) < 0)) return NULL;
-    PyObject *values[] = {version, Py_True};
-    PyObject *capsule = vectorcall(method, values, 0, keywords[(wishes & GB_OWN_COPY) != 0]);
+    int cuda;
+    if (check_device(obj, &type, &cuda) < 0 || (!PyArray_Check(obj) && gb_check_values(obj) < 0)) return NULL;
+    int copying = (wishes & GB_OWN_COPY) != 0;
+    PyObject *stream = cuda ? PyLong_FromUnsignedLongLong(gb_current_stream() ? gb_current_stream() : 1) : Py_NewRef(Py_True);
+    if (!stream) return NULL;
+    PyObject *values[] = {version, stream, Py_True};   /* without a stream, what stands there is copy */
+    PyObject *capsule = vectorcall(method, values, 0, keywords[2 * cuda + copying]);
     if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {   /* from before max_version */
         PyErr_Clear();
-        capsule = PyObject_CallNoArgs(method);
+        capsule = cuda ? PyObject_CallFunctionObjArgs(method, stream, NULL) : PyObject_CallNoArgs(method);
     }
+    Py_DECREF(stream);
     if (!capsule) return NULL;
     int readonly = PyCapsule_IsValid(capsule, "dltensor") ? says_readonly(obj) : 0;
     PyObject *object = readonly < 0 ? NULL : gb_from_capsule(type, capsule, wishes, readonly);

@@ -34,11 +34,16 @@ gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype) {
     return self;
 }
 
-gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype *dtype) {
+gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype *dtype, gb_place place) {
     gb_error e;
     gb_plan *plan = gb_plan_new(geometry->ndim);
     if (!plan) return (gb_plan_object *)PyErr_NoMemory();
-    if (GB_ENTER_GO(&e, gbridge_describe(geometry, data, plan, &e)) == 0) return gb_plan_wrap(plan, dtype);
+    if (GB_ENTER_GO(&e, gbridge_describe(geometry, data, plan, &e)) == 0) {
+        plan->device = place.gpu ? 2 : 1;
+        plan->device_id = place.gpu ? place.device : 0;
+        plan->memory = place.kind == GB_ON_PINNED ? 1 : place.kind == GB_ON_MANAGED ? 2 : 0;
+        return gb_plan_wrap(plan, dtype);
+    }
     free(plan);
     return NULL;
 }
@@ -74,12 +79,11 @@ static PyObject *get_layout(PyObject *self, void *_) {
     return gb_ints_tuple(ranks, of(self)->geometry.ndim);
 }
 
-PyObject *gb_device_name(const gb_plan *plan) {
-    if (plan->device == 2) return Py_BuildValue("(si)", "gpu", (int)plan->device_id);
-    return PyUnicode_FromString("cpu");
+PyObject *gb_device_name(int gpu, int device) {
+    return gpu ? Py_BuildValue("(si)", "gpu", device) : PyUnicode_FromString("cpu");
 }
 
-static PyObject *get_device(PyObject *self, void *_) { return gb_device_name(of(self)); }
+static PyObject *get_device(PyObject *self, void *_) { return gb_device_name(of(self)->device == 2, (int)of(self)->device_id); }
 
 static PyObject *get_memory(PyObject *self, void *_) {
     static const char *const kinds[] = {NULL, "pinned", "managed"};

@@ -28,8 +28,17 @@ gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args,
                                  gb_meta *meta, PyObject **slots);
 void gb_forget_calls(void);
 
+/* Where memory is. */
+typedef struct gb_place {
+    uint8_t kind;     /* GB_HEAP is plain host memory, of whoever */
+    uint8_t gpu;      /* for managed memory: which side it was asked for on */
+    int16_t device;   /* the GPU's number */
+} gb_place;
+enum { GB_HEAP, GB_ON_DEVICE, GB_ON_PINNED, GB_ON_MANAGED };   /* from 1 on: GB_CUDA_* + 1 */
+#define gb_needs_driver(place) ((place)->kind == GB_ON_DEVICE || (place)->kind == GB_ON_MANAGED)
+
 /* Reads a plan back from a geometry at an address. New reference. */
-gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype *dtype);
+gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype *dtype, gb_place place);
 
 /* The plan with this serial number if it is still alive (borrowed), or NULL. */
 gb_plan_object *gb_plan_by_number(uint64_t number);
@@ -39,6 +48,6 @@ gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype);
 
 PyObject *gb_plan_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_plan_of(PyObject *self, PyObject *obj);
-PyObject *gb_device_name(const gb_plan *plan);
+PyObject *gb_device_name(int gpu, int device);
 
 #endif

@@ -1,5 +1,5 @@
 /* statistics.c: gridbuf.memory: counters, limits, and who holds what. */
-#include "field.h"
+#include "device.h"
 #include "memory.h"
 
 #include <stdlib.h>
@@ -73,6 +73,8 @@ static const void *block_of(PyObject *obj) {
 }
 
 PyObject *gb_memory_id(PyObject *self, PyObject *obj) {
+    gb_block_object *device = gb_block_behind(obj);
+    if (device) return PyLong_FromUnsignedLongLong(device->block->id);
     const void *block = block_of(obj);
     if (!block) Py_RETURN_NONE;
     return PyLong_FromUnsignedLongLong(gb_block_id(block));

@@ -1,7 +1,8 @@
 /* wrap.c: the ways into an object's memory, in the order in which they are tried. */
-#include "wrap.h"
 #include "attribute.h"
+#include "device.h"
 #include "exchange.h"
+#include "wrap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,11 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
     gb_foreign m = {.descr = PyArray_DESCR(array), .ndim = PyArray_NDIM(array), .shape = (int64_t *)PyArray_DIMS(array),
                    .strides = (int64_t *)PyArray_STRIDES(array), .data = PyArray_DATA(array),
                    .readonly = !PyArray_ISWRITEABLE(array), .owner = owner};
+    gb_block_object *block = PyArray_BASE(array) ? gb_block_behind((PyObject *)array) : NULL;
+    if (block) {
+        m.owner = (PyObject *)block;
+        m.place = gb_block_place(block->block, 0);
+    }
     return gb_over_memory(type, &m);
 }
 
@@ -125,7 +131,7 @@ static int is_device_memory(PyObject *obj) {
     int found = gb_optional(obj, gb_attr.cuda_array_interface, &interface);
     if (found <= 0) return found;
     Py_DECREF(interface);
-    PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; copy it to the host first", Py_TYPE(obj));
+    PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; gridbuf.Field(data).to(device='cpu') copies it", Py_TYPE(obj));
     return -1;
 }
 
@@ -162,6 +168,10 @@ PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
     for (size_t i = 0; object == Py_NotImplemented && i < sizeof ways / sizeof *ways; i++) {
         Py_DECREF(object);
         object = ways[i](type, obj);
+    }
+    if (object == Py_NotImplemented && type && type != gb_HostFieldType && gb_may_be_cuda(obj)) {
+        Py_DECREF(object);
+        object = gb_wrap_cuda(type, obj);
     }
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);

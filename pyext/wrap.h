@@ -12,6 +12,7 @@ typedef struct gb_foreign {
     char *data;
     int readonly;
     PyObject *owner;   /* what keeps the memory alive */
+    gb_place place;
 } gb_foreign;
 
 /* A Field of the type over the memory; with type NULL an ndarray. */

@@ -74,7 +74,7 @@ done
 
 say "The consumers: packages of several gigabytes, and what they need of the system"
 debian
-venv "py$full_version" "$full_python" "$wheel[test,lint,demo,consumers,consumers-heavy]"
+venv "py$full_version" "$full_python" "$wheel[test,lint,demo,consumers,consumers-heavy,consumers-compiled]"
 
 say "Types and lint"
 bin=$root/.venvs/py$full_version/bin

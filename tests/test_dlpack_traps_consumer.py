@@ -66,6 +66,8 @@ def test_a_device_that_is_not_the_capsule_s() -> None:
     elsewhere = Hostile()
     elsewhere.__dlpack_device__ = lambda: (2, 0)  # type: ignore[method-assign]
     with pytest.raises(TypeError, match="DLPack device"):
+        gb.as_numpy(elsewhere)
+    with pytest.raises(BufferError, match="not on a GPU"):
         gb.from_dlpack(elsewhere)
     with pytest.raises(BufferError, match="not on the host"):
         gb.from_dlpack(Hostile(device_type=2))  # says (1, 0)
@@ -166,6 +168,8 @@ def test_the_cuda_interface_is_asked_of_the_instance() -> None:
     values = np.arange(3.0)
     assert np.shares_memory(gb.Field(OnTheTypeOnly(values)), values)
     with pytest.raises(TypeError, match="device memory"):
+        gb.as_numpy(type("Device", (), {"__cuda_array_interface__": {}})())
+    with pytest.raises(ValueError, match="version"):
         gb.Field(type("Device", (), {"__cuda_array_interface__": {}})())
 
 

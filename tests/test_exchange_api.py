@@ -127,7 +127,7 @@ def test_consumers_can_allocate_here() -> None:
         rc, pointer, said = allocate(shape=shape)
         assert rc == 0
         delete(Versioned.from_address(pointer))
-    for changes in ({"device_type": 2}, {"lanes": 4}, {"bits": 7}, {"shape": (-1, 2)}, {"shape": (1 << 62, 8)}, {"ndim": 99}):
+    for changes in ({"device_type": 7}, {"lanes": 4}, {"bits": 7}, {"shape": (-1, 2)}, {"shape": (1 << 62, 8)}, {"ndim": 99}):
         rc, pointer, said = allocate(**changes)
         assert rc == -1 and pointer is None and [kind for kind, _ in said] == [b"BufferError"], changes
     rc, pointer, said = allocate(shape=(1 << 56, 8))
@@ -248,7 +248,7 @@ def test_what_is_no_exchange_api_is_a_buffer_error(api: Any, words: str, monkeyp
     "changes",
     [{"major": 2}, {"major": 0}, {"ndim": -1}, {"ndim": 33}, {"shape": (2, -3)}, {"shape": None}, {"data": None}, {"bits": 63},
      {"lanes": 2}, {"lanes": 0}, {"code": 77}, {"shape": (1 << 62, 1 << 62)}, {"strides": (1 << 62, 1)},
-     {"byte_offset": (1 << 64) - 8}, {"device_type": 2}, {"device_type": 99}, {"flags": 1 << 40}],
+     {"byte_offset": (1 << 64) - 8}, {"device_type": 4}, {"device_type": 99}, {"flags": 1 << 40}],
     ids=str,
 )  # fmt: skip
 def test_hostile_tensors_are_buffer_errors_and_deleted(changes: dict[str, Any]) -> None:

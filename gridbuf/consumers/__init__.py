@@ -40,8 +40,6 @@ FILES = {
     "DaCe": "dace",
     "nanobind": "nanobind",
     "pybind11": "pybind11",
-    "Cython": "cython",
-    "Fortran": "fortran",
 }
 
 

@@ -1,25 +1,24 @@
-"""nanobind: arguments and results of type `nb::ndarray`, in an extension that is compiled when it is tried."""
+"""nanobind: a small extension that takes `nb::ndarray` and gives arrays that C++ owns."""
 
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers import _compiled
-from gridbuf.consumers.cell import LAYOUTS, Cell, numpy_dtype, values
+from gridbuf.consumers.cell import Cell, numpy_dtype
+from gridbuf.consumers.compiled import PEERS, extension, memory_of
 from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
 
-_CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}  # of DLPack; V is bfloat16's kind
-_NAMES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}  # DLDataTypeCode; ml_dtypes' bfloat16 is a "V" for NumPy
+LETTERS = {code: letter for letter, code in CODES.items()}
 
 
 class Nanobind(Consumer):
-    """Any strides through DLPack; read-only memory goes to arguments that are annotated so."""
+    """`nb::ndarray<>` is DLPack: any strides; an argument without `nb::ro` refuses read-only memory."""
 
     package, modules = "nanobind", ("nanobind",)
-    takes, gives = "f(field) with f(nb::ndarray<>)", "gb.Field(array) of nb::ndarray<nb::array_api>"
+    takes, gives = "f(field) with `void f(nb::ndarray<nb::device::cpu>)`", "gb.Field(a returned nb::ndarray<nb::array_api>)"
     refuses: ClassVar[Refusals] = {
         ("take", ">f8"): Cannot("native byte order only", "incompatible function arguments", "`field.to(dtype='f8')`"),
         ("give", ">f8"): Absent("native byte order only"),
@@ -27,54 +26,52 @@ class Nanobind(Consumer):
 
     def start(self) -> None:
         super().start()
-        self.module = extension()
+        import nanobind
+
+        home = Path(nanobind.source_dir()).parent
+        sources = (str(PEERS / "nanobind_peer.cpp"), str(home / "src" / "nb_combined.cpp"))
+        includes = (f"-I{home / 'include'}", f"-I{home / 'ext' / 'robin_map' / 'include'}", "-fno-strict-aliasing", "-DNDEBUG")
+        self.peer = extension("nanobind_peer", sources, includes)
 
     def take(self, field: _core.Field) -> Any:
-        return self.module.hold(field)
+        return self.peer.ReadOnly(field) if field.readonly else self.peer.Writable(field)
 
     def make(self, cell: Cell) -> Any:
-        dtype = numpy_dtype(cell.dtype)
-        nbytes, start, shape, strides = _compiled.lie(cell)
-        steps = [n // dtype.itemsize for n in strides]
-        made = self.module.make(nbytes, start, shape, steps, _CODES[dtype.kind], 8 * dtype.itemsize)
-        held, wanted = self.module.hold(made), values(cell.layout, cell.dtype)
-        for index in np.ndindex(wanted.shape):
-            held.set(index, wanted[index].tobytes())
-        return self.module.constant(made) if LAYOUTS[cell.layout].readonly else made
+        memory, first, array = memory_of(cell)
+        if not array.dtype.isnative:
+            raise ValueError("DLPack has native byte order only")
+        make = self.peer.make if array.flags.writeable else self.peer.make_readonly
+        strides = [stride // array.itemsize for stride in array.strides]
+        return make(memory, first, CODES[array.dtype.kind], 8 * array.itemsize, list(array.shape), strides)
 
     def _held(self, theirs: Any) -> Any:
-        """What the extension sees of its own or of our memory."""
-        return self.module.hold(theirs) if type(theirs).__name__ == "nb_ndarray" else theirs
+        return theirs if isinstance(theirs, (self.peer.ReadOnly, self.peer.Writable)) else self.peer.ReadOnly(theirs)
 
     def address(self, theirs: Any) -> int:
         return int(self._held(theirs).address)
 
     def strides(self, theirs: Any) -> tuple[int, ...]:
-        return tuple(self._held(theirs).strides)
+        held = self._held(theirs)
+        return tuple(stride * (held.code[1] // 8) for stride in held.strides)
 
     def values(self, theirs: Any) -> np.ndarray[Any, Any]:
         held = self._held(theirs)
-        code, bits = held.dtype
-        dtype = numpy_dtype(_NAMES[code] + ("" if code == 6 else str(bits)))
-        found = np.empty(tuple(held.shape), dtype)
-        for index in np.ndindex(found.shape):
-            found[index] = np.frombuffer(held.element(index), dtype)[0]
-        return found
-
-    def readonly(self, theirs: Any) -> bool:
-        return not hasattr(self._held(theirs), "set")
+        code, bits = held.code
+        dtype = np.dtype(bool) if code == 6 else numpy_dtype("bfloat16") if code == 4 else np.dtype(f"{LETTERS[code]}{bits // 8}")
+        return np.frombuffer(held.values(), dtype).reshape(held.shape)
 
     def write(self, theirs: Any, index: tuple[int, ...], value: Any) -> None:
-        self._held(theirs).set(index, value.tobytes())
+        held = theirs if isinstance(theirs, (self.peer.ReadOnly, self.peer.Writable)) else self.peer.Writable(theirs)
+        held.write(list(index), value.tobytes())
 
-
-def extension() -> ModuleType:
-    """The compiled extension; nanobind's own sources are part of it."""
-    import nanobind
-
-    include = Path(nanobind.include_dir())
-    sources = [Path(nanobind.source_dir()) / "nb_combined.cpp", _compiled.source("nanobind.cpp")]
-    return _compiled.extension("gridbuf_nanobind", sources, [str(include), str(include.parent / "ext" / "robin_map" / "include")])
+    def readonly(self, theirs: Any) -> bool:
+        if isinstance(theirs, (self.peer.ReadOnly, self.peer.Writable)):
+            return isinstance(theirs, self.peer.ReadOnly)
+        try:
+            self.peer.Writable(theirs)
+        except TypeError:
+            return True
+        return False
 
 
 consumer = Nanobind

@@ -1,46 +1,46 @@
-"""pybind11: arguments of type `py::buffer`, and classes with the buffer protocol, in an extension compiled when it is tried."""
+"""pybind11: a small extension that takes `py::buffer` and gives memory of a C++ class."""
 
-from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers import _compiled
-from gridbuf.consumers.cell import LAYOUTS, Cell, numpy_dtype, values
+from gridbuf.consumers.cell import Cell
+from gridbuf.consumers.compiled import PEERS, extension, memory_of
 from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+
+FORMATS = {"Zf": "c8", "Zd": "c16"}  # those of PEP 3118 that NumPy's dtypes do not read
 
 
 class Pybind11(Consumer):
-    """Any strides and any format of the buffer protocol; `py::array_t` takes `field.numpy()`, or copies what does not fit."""
+    """`py::buffer` is the buffer protocol: any strides and formats, and `request(true)` refuses read-only memory."""
 
     package, modules = "pybind11", ("pybind11",)
-    takes, gives = "f(field) with f(py::buffer)", "gb.Field(object) of a class with py::buffer_protocol"
+    takes, gives = "f(field) with `void f(py::buffer)`", "gb.Field(an object with def_buffer)"
     refuses: ClassVar[Refusals] = {
-        ("take", "bfloat16"): Cannot("PEP 3118 has no bfloat16", "no buffer format", "`field.numpy().view('u2')`"),
+        ("take", "bfloat16"): Cannot("PEP 3118 has no bfloat16", "no buffer format", "DLPack, or `field.numpy()`"),
         ("give", "bfloat16"): Absent("PEP 3118 has no bfloat16"),
     }
 
     def start(self) -> None:
         super().start()
-        self.module = extension()
+        import pybind11
+
+        source = str(PEERS / "pybind11_peer.cpp")
+        self.peer = extension("pybind11_peer", (source,), (f"-I{pybind11.get_include()}",))
 
     def take(self, field: _core.Field) -> Any:
-        return self.module.hold(field)
+        return self.peer.Held(field, not field.readonly)
 
     def make(self, cell: Cell) -> Any:
-        dtype = numpy_dtype(cell.dtype)
-        nbytes, start, shape, strides = _compiled.lie(cell)
-        form = memoryview(np.empty((), dtype)).format
-        made = self.module.Memory(nbytes, start, dtype.itemsize, form, shape, strides, LAYOUTS[cell.layout].readonly)
-        wanted = values(cell.layout, cell.dtype)
-        for index in np.ndindex(wanted.shape):
-            made.fill(sum(i * n for i, n in zip(index, strides, strict=True)), np.asarray(wanted[index], dtype).tobytes())
-        return made
+        memory, first, array = memory_of(cell)
+        # NumPy's own word for a format, since pybind11 has no types but C++'s.
+        code = {"c8": "Zf", "c16": "Zd"}.get(array.dtype.str[1:], array.dtype.char)
+        code = array.dtype.byteorder.replace("=", "").replace("|", "") + code
+        return self.peer.Memory(memory, first, array.itemsize, code, array.shape, array.strides, not array.flags.writeable)
 
     def _held(self, theirs: Any) -> Any:
-        """What the extension sees of its own or of our memory."""
-        return theirs if isinstance(theirs, self.module.Held) else self.module.hold(theirs)
+        return theirs if isinstance(theirs, self.peer.Held) else self.peer.Held(theirs, False)
 
     def address(self, theirs: Any) -> int:
         return int(self._held(theirs).address)
@@ -50,24 +50,13 @@ class Pybind11(Consumer):
 
     def values(self, theirs: Any) -> np.ndarray[Any, Any]:
         held = self._held(theirs)
-        shape = tuple(held.shape)
-        elements = b"".join(held.element(index) for index in np.ndindex(shape))
-        dtype = {"Zf": "c8", "Zd": "c16"}.get(held.format, held.format)
-        return np.frombuffer(elements, np.dtype(dtype)).reshape(shape) if elements else np.empty(shape, dtype)
+        return np.frombuffer(held.values(), FORMATS.get(held.format, held.format)).reshape(held.shape)
+
+    def write(self, theirs: Any, index: tuple[int, ...], value: Any) -> None:
+        self._held(theirs).write(index, value.tobytes())
 
     def readonly(self, theirs: Any) -> bool:
         return bool(self._held(theirs).readonly)
-
-    def write(self, theirs: Any, index: tuple[int, ...], value: Any) -> None:
-        dtype = np.asarray(theirs).dtype if isinstance(theirs, self.module.Memory) else value.dtype
-        self._held(theirs).set(index, np.asarray(value, dtype).tobytes())
-
-
-def extension() -> ModuleType:
-    """The compiled extension."""
-    import pybind11
-
-    return _compiled.extension("gridbuf_pybind11", [_compiled.source("pybind11.cpp")], [pybind11.get_include()])
 
 
 consumer = Pybind11

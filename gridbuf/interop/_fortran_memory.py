@@ -1,208 +1,177 @@
-"""Fields over arrays that Fortran holds: f2py's arrays, addresses with a shape, and descriptors."""
+"""Fields over Fortran's memory; the bounds of the declaration become origin and halo."""
 
-import math
-import operator
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop import _fortran_cfi as cfi
-from gridbuf.interop import _fortran_checks as checks
-from gridbuf.interop import _fortran_kinds as kinds
-from gridbuf.interop._fortran_cfi import Descriptor
-from gridbuf.interop._fortran_checks import Domain
-from gridbuf.interop._fortran_kinds import dtype
+from gridbuf.interop._common import as_field
+from gridbuf.interop._fortran_checks import checked, gap, refuse
+from gridbuf.interop._fortran_descriptor import Descriptor, parsed
+from gridbuf.interop._fortran_kinds import dtype_of
+
+Bounds = Sequence[int | tuple[int, int] | None]
 
 
 def wrap(
-    array: Any, dims: Any = None, kind: Any = None, *, lower_bounds: Sequence[int] | None = None, domain: Domain | None = None,
-    contiguous: bool = True, require: Any = None,
-) -> _core.Field:  # fmt: skip
-    """A Field over an array of Fortran's that Python sees already: a module's variable or a result of f2py.
+    array: Any, dims: Any = None, *, kind: Any = None, lower: Sequence[int] | None = None, domain: Bounds | None = None
+) -> _core.Field:
+    """A Field over an array of Fortran's, as f2py gives it, checked to be in Fortran order without gaps.
 
     Parameters
     ----------
-    array
-        An ndarray or another buffer, in Fortran's order.
+    array : array
     dims : sequence of str, optional
     kind : str or dtype_like, optional
-        What its elements must be.
-    lower_bounds : sequence of int, optional
-        Of the declaration, which f2py does not tell: (-2, 1) for `a(-2:n+3, m)`. The point with the index 1 becomes
-        the origin.
+        What Fortran declares; checked where given.
+    lower : sequence of int, optional
+        The lower bounds of the declaration, which f2py does not tell; 1 unless given.
     domain : sequence, optional
-        The own points of each index: `n` for 1:n, a pair (first, last), or None for the whole index. What is beyond
-        them is the halo.
-    contiguous : bool, optional
-        False lets sections with gaps pass; the order is checked all the same.
-    require : dict, optional
-        As for `gridbuf.Field`: what a backend asks for beyond that.
-
-    Notes
-    -----
-    f2py's arrays over a module's allocatable do not know when it is deallocated, and neither does the Field.
+        For each index the bounds of the domain in Fortran's counting, (first, last), or `n` for (1, n), or None where
+        there is no halo. Without it the domain begins at 1, and where it ends is not known: the Field has an origin only.
 
     Examples
     --------
-    >>> import gridbuf.interop.fortran as gbf, numpy as np
-    >>> theirs = np.zeros((10, 5), order="F")  # real(8) :: a(-2:7, 0:4)
-    >>> field = gbf.wrap(theirs, "IK", "real(8)", lower_bounds=(-2, 0), domain=(4, (0, 4)))
-    >>> field.halo
+    >>> import numpy as np
+    >>> from gridbuf.interop import fortran
+    >>> a = np.zeros((10, 4), order="F")  # real(8) :: a(-2:7, 4), of which 1:4 is the domain
+    >>> fortran.wrap(a, "IK", kind="real(8)", lower=(-2, 1), domain=(4, None)).halo
     ((3, 3), (0, 0))
-    >>> try:
-    ...     gbf.wrap(theirs.T, "KI")
-    ... except ValueError as error:
-    ...     print(error)
-    array: K (index 0) has the stride 80, and Fortran needs 8 there: in Fortran the first index is the fastest, here it is \
-I (index 1); from fastest to slowest they are IK: declare them in that order and pass field.transpose('IK'), \
-or a copy: field.to(backend='F', padding=False)
     """
-    plain = checks.readable(array if dims is None else _core.Field(array, dims), "in")
-    kinds.check(plain, kind)
-    (checks.contiguous if contiguous else checks.fortran_order)(plain)
-    return _placed(array, dims, plain, lower_bounds, domain, require)
-
-
-class _Memory:
-    """Memory at an address, and whoever keeps it."""
-
-    def __init__(self, start: int, shape: tuple[int, ...], strides: tuple[int, ...], readonly: bool, owner: Any) -> None:
-        # Bytes: __array_interface__ names few dtypes, a view has any.
-        self.owner = owner
-        self.__array_interface__ = {
-            "shape": shape, "typestr": "|V1", "data": (start, readonly), "strides": strides, "version": 3,
-        }  # fmt: skip
+    field = checked(as_field(array, "array"), kind, writable=False, argument="array")
+    refuse(field, gap(field), "array")
+    if lower is not None and len(lower) != field.ndim:
+        raise ValueError(f"lower: {len(lower)} bounds for an array of {field.ndim} indices")
+    return _placed(field.numpy(), dims, lower, domain)
 
 
 def from_pointer(
-    pointer: Any, shape: Sequence[int], kind: Any, dims: Any = None, *, lower_bounds: Sequence[int] | None = None,
-    domain: Domain | None = None, owner: Any = None, readonly: bool = False, require: Any = None,
+    address: int, bounds: Bounds, kind: Any, dims: Any = None, *, leading: Sequence[int] | None = None,
+    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None,
 ) -> _core.Field:  # fmt: skip
-    """A Field over memory that Fortran gives the address of: `c_loc(a)` and `shape(a)`.
+    """A Field over memory of Fortran's, given by `c_loc(a)` and the bounds of its declaration.
 
     Parameters
     ----------
-    pointer : int or ctypes pointer
-        Of the first element of a contiguous array, a `target`.
-    shape : sequence of int
-        The extents in Fortran's order.
+    address : int
+        Where the element with the lowest indices lies.
+    bounds : sequence
+        For each index (lower, upper), both included, or `n` for (1, n).
     kind : str or dtype_like
-        As for `dtype`.
-    dims, lower_bounds, domain, require
+        What Fortran declares: "real(8)", "integer(c_int)", ...
+    dims, domain
         As for `wrap`.
+    leading : sequence of int, optional
+        The extents of every index but the last as declared, where they are larger than the bounds.
     owner : object, optional
-        Kept for as long as the memory is in reach. Let it deallocate when it goes (`weakref.finalize`).
-    readonly : bool, optional
-        Whether Python must not write.
+        Kept for as long as anything sees the memory. Without owner and release the memory must stay for good.
+    release : callable, optional
+        Called without arguments when nothing sees the memory any more.
 
     Examples
     --------
-    >>> import ctypes, gridbuf.interop.fortran as gbf
-    >>> memory = (ctypes.c_double * 40)()
-    >>> field = gbf.from_pointer(memory, (8, 5), "real(c_double)", "IK", lower_bounds=(-1, 1), domain=(4, 5), owner=memory)
-    >>> field.strides, field.halo, field.domain.shape
-    ((8, 64), ((2, 2), (0, 0)), (4, 5))
+    >>> import numpy as np
+    >>> from gridbuf.interop import fortran
+    >>> memory = np.arange(40.0)  # in real life: real(8), target :: a(0:9, 4)
+    >>> field = fortran.from_pointer(memory.ctypes.data, ((0, 9), 4), "real(8)", "IK", domain=((1, 8), None), owner=memory)
+    >>> field.halo, field[1, 2]
+    (((1, 1), (0, 0)), np.float64(21.0))
     """
-    found = dtype(kind)
-    kinds.declared(found)
-    extents = tuple(operator.index(n) for n in shape)
-    for i, n in enumerate(extents):
-        if n < 0:
-            raise ValueError(f"shape: index {i} has {n} elements")
-    strides, step = [], found.itemsize
-    for n in extents:
+    found = [_pair(b, "bounds", i) for i, b in enumerate(bounds)]
+    shape = tuple(max(0, upper - lower + 1) for lower, upper in found)
+    dtype = dtype_of(kind)
+    if leading is not None and (len(leading) != len(shape) - 1 or any(n < m for n, m in zip(leading, shape, strict=False))):
+        raise ValueError(f"leading: {tuple(leading)} are not the extents, or more, of every index but the last of {shape}")
+    strides, step = [], dtype.itemsize
+    for n in (*(shape[:-1] if leading is None else leading), 0)[: len(shape)]:
         strides.append(step)
-        step *= max(n, 1)
-    array = _view(cfi.pointer_value(pointer, "pointer"), extents, tuple(strides), found, owner, readonly)
-    if array is None:
-        raise ValueError("pointer: it is NULL: the array is not allocated, or the pointer not associated")
-    return _placed(array, dims, None, lower_bounds, domain, require)
+        step *= n
+    array = _seen(address, dtype, shape, tuple(strides), owner, release)
+    return _placed(array, dims, [lower for lower, _ in found], domain)
 
 
 def from_descriptor(
-    source: Any, dims: Any = None, kind: Any = None, *, lower_bounds: Sequence[int] | None = None, domain: Domain | None = None,
-    owner: Any = None, readonly: bool = False, require: Any = None,
+    descriptor: Descriptor | int, dims: Any = None, *, kind: Any = None, lower: Sequence[int] | None = None,
+    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None,
 ) -> _core.Field:  # fmt: skip
-    """A Field over the array that a CFI_cdesc_t of gfortran's describes.
+    """A Field over what a CFI_cdesc_t describes: a `receiver` that Fortran filled, or the address that it called back with.
 
     Parameters
     ----------
-    source : Descriptor, int or ctypes pointer
-        What `unset` made and Fortran set, or where a CFI_cdesc_t lies: the argument of a callback, say. It is read
-        during the call and not kept.
-    dims, kind, domain, owner, readonly, require
-        As for `wrap` and `from_pointer`.
-    lower_bounds : sequence of int, optional
-        Taken from a pointer's or an allocatable's descriptor unless given, when `domain` is given.
+    descriptor : Descriptor or int
+        The structure is read now and need not stay.
+    dims, kind, domain
+        As for `wrap`.
+    lower : sequence of int, optional
+        The lower bounds where the descriptor has none (assumed-shape arguments); those of pointers and allocatables are
+        in the descriptor.
+    owner, release
+        As for `from_pointer`.
 
     Examples
     --------
-    >>> import gridbuf as gb, gridbuf.interop.fortran as gbf
-    >>> ours = gb.Field.zeros((10, 5), dims="IK", halo=(3, 0))
-    >>> theirs = gbf.descriptor(ours, attribute="pointer")
-    >>> gbf.from_descriptor(theirs, "IK", domain=(4, None)).halo
-    ((3, 3), (0, 0))
+    >>> import gridbuf as gb
+    >>> from gridbuf.interop import fortran
+    >>> field = gb.Field.ones((4, 5), dims="IJ", padding=True)
+    >>> fortran.from_descriptor(fortran.descriptor(field), "IJ", owner=field).strides == field.strides
+    True
     """
-    cdesc = cfi.read(source)
-    found = _described(cdesc, kind)
-    rows = cdesc.dim[: cdesc.rank]
-    for i, row in enumerate(rows):
-        if row.extent < 0:
-            why = (
-                "of an assumed-size array (*), which Fortran does not know"
-                if row.extent == -1 and i == cdesc.rank - 1
-                else f"{row.extent}"
-            )
-            raise ValueError(f"descriptor: index {i} has the extent {why}; pass the address and the shape (from_pointer)")
-    shape, strides = tuple(row.extent for row in rows), tuple(row.sm for row in rows)
-    held = (owner, source.field) if isinstance(source, Descriptor) else owner
-    unset_yet = not cdesc.base_addr and cfi.ATTRIBUTES[cdesc.attribute] != "other"  # allocated arrays of size 0 have an address
-    array = None if unset_yet else _view(cdesc.base_addr or 0, shape, strides, found, held, readonly)
-    if array is None:
-        what = {"pointer": "its pointer is not associated", "allocatable": "its array is not allocated"}
-        raise ValueError(f"descriptor: {what.get(cfi.ATTRIBUTES[cdesc.attribute], 'its base address is NULL')}")
-    if lower_bounds is None and domain is not None and cfi.ATTRIBUTES[cdesc.attribute] != "other":
-        lower_bounds = tuple(row.lower_bound for row in rows)
-    return _placed(array, dims, None, lower_bounds, domain, require)
+    address, dtype, shape, strides, bounds = parsed(descriptor)
+    if lower is not None and len(lower) != len(shape):
+        raise ValueError(f"lower: {len(lower)} bounds for an array of {len(shape)} indices")
+    array = _seen(address, dtype, shape, strides, owner, release)
+    checked(_core.Field(array), kind, writable=False, argument="descriptor")
+    return _placed(array, dims, bounds if lower is None else lower, domain)
 
 
-def _described(cdesc: cfi.CfiDesc, kind: Any) -> np.dtype[Any]:
-    """The dtype of what a descriptor describes."""
-    name, size = cfi.TYPES.get(cdesc.type & 0xFF), cdesc.type >> 8
-    if cdesc.type == cfi.STRUCT and kind is not None:
-        found = dtype(kind)
-    elif name is None:
-        raise ValueError(f"descriptor: elements of CFI type {cdesc.type} have no dtype; give kind= for those of a bind(c) type")
-    else:
-        found = np.dtype(f"S{cdesc.elem_len}") if name == "character" and size == 1 else dtype(f"{name}({size})")
-    if found.itemsize != cdesc.elem_len:
-        raise ValueError(f"descriptor: its elements have {cdesc.elem_len} bytes, {kind or found} has {found.itemsize}")
-    if kind is not None and dtype(kind) != found:
-        raise ValueError(f"descriptor: its elements are {name}({size}) ({found}), and kind expects {kind} ({dtype(kind)})")
-    return found
+class _Memory:
+    """What the arrays over Fortran's memory have as their base."""
+
+    def __init__(self, owner: Any, **interface: Any) -> None:
+        self.owner, self.__array_interface__ = owner, {"version": 3, **interface}
 
 
-def _view(start: int, shape: tuple[int, ...], strides: tuple[int, ...], found: np.dtype[Any], owner: Any, readonly: bool) -> Any:
-    """The array at an address; None where that is NULL and there are elements."""
-    if math.prod(max(n, 1) for n in shape) * found.itemsize >= 2**63:
-        raise ValueError(f"shape: {shape} of {found} is beyond 64 bits")
-    if 0 in shape:
-        return np.empty(shape, found, order="F")
-    if not start:
-        return None
-    memory = np.asarray(_Memory(start, (*shape, found.itemsize), (*strides, 1), readonly, owner))
-    array = memory.view(found)[..., 0]
-    if not array.flags.aligned:
-        raise ValueError(f"pointer: {start:#x} with the strides {strides} is no place for elements of {found}")
+def _seen(
+    address: int,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    owner: Any,
+    release: Callable[[], Any] | None,
+) -> np.ndarray[Any, Any]:
+    if not isinstance(address, int) or address <= 0:
+        raise ValueError(f"address: {address!r} is no address; is the array allocated, and the pointer associated?")
+    memory = _Memory(owner, data=(address, False), shape=shape, typestr=dtype.str, strides=strides)
+    array = np.asarray(memory)
+    if release is not None:
+        weakref.finalize(memory, release).atexit = False
     return array
 
 
-def _placed(
-    array: Any, dims: Any, plain: _core.Field | None, lower: Sequence[int] | None, domain: Domain | None, require: Any
-) -> _core.Field:
-    """The Field with the origin and halo that the bounds say; origin and halo of the object itself where they say nothing."""
-    plain = _core.Field(array, dims) if plain is None else plain
-    origin, halo = checks.origin_and_halo(plain, lower, domain)
-    return _core.Field(array, dims, origin=origin, halo=halo, require=require)
+def _pair(bounds: Any, argument: str, i: int) -> tuple[int, int]:
+    if isinstance(bounds, (int, np.integer)):
+        return 1, int(bounds)
+    try:
+        lower, upper = bounds
+        return int(lower), int(upper)
+    except (TypeError, ValueError):
+        raise ValueError(f"{argument}: index {i} has {bounds!r}; expected (first, last), or n for (1, n)") from None
+
+
+def _placed(array: np.ndarray[Any, Any], dims: Any, lower: Sequence[int] | None, domain: Bounds | None) -> _core.Field:
+    """A Field whose origin, and halo where the domain is known, follow from the bounds."""
+    lower = (1,) * array.ndim if lower is None else lower
+    if domain is None:
+        origin = tuple(max(0, 1 - n) for n in lower)
+        return _core.Field(array, dims, origin=origin if any(origin) else None)
+    if len(domain) != array.ndim:
+        raise ValueError(f"domain: {len(domain)} entries for an array of {array.ndim} indices")
+    halo = []
+    for i, (inner, first, n) in enumerate(zip(domain, lower, array.shape, strict=True)):
+        begin, end = (first, first + n - 1) if inner is None else _pair(inner, "domain", i)
+        if begin < first or end > first + n - 1 or end < begin - 1:
+            raise ValueError(f"domain: index {i} has {begin}:{end}, which is not within the bounds {first}:{first + n - 1}")
+        halo.append((begin - first, first + n - 1 - end))
+    return _core.Field(array, dims, halo=tuple(halo))

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridbuf.storage._device import Request, dense
+from gridbuf import _core
+from gridbuf.storage._device import Request
 
-_MANAGED = 3  # cudaMemoryTypeManaged
+_DEVICE, _MANAGED_MEMORY = 0, 2  # kinds of gridbuf's memory
 
 
 class _Described:
@@ -16,6 +17,19 @@ class _Described:
     def __init__(self, interface: dict[str, Any], keep: Any) -> None:
         self.__array_interface__ = interface
         self.keep = keep
+
+
+class _OnDevice:
+    """Memory that may be managed, described as if it were on a device, for the driver to say what it is."""
+
+    def __init__(self, obj: Any) -> None:
+        found = getattr(obj, "__cuda_array_interface__", None) or obj.__array_interface__
+        self._interface = {**found, "strides": found.get("strides"), "version": 3}
+        self.keep = obj
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self._interface
 
 
 class CupyDevice:
@@ -30,42 +44,42 @@ class CupyDevice:
                 "device='cpu' gives the same layout on the host"
             ) from error
         try:
-            self._count = int(cupy.cuda.runtime.getDeviceCount())
-        except cupy.cuda.runtime.CUDARuntimeError as error:
-            raise RuntimeError(f"device: 'gpu' needs a GPU and its driver, and cupy finds none: {error}") from error
+            self._count = _core.cuda_count()
+        except RuntimeError as error:
+            raise RuntimeError(f"device: 'gpu' needs a GPU and its driver: {error}") from error
         self._cp = cupy
+        self._used: set[int] = set()
 
     def _check(self, device_id: int) -> None:
         if device_id >= self._count:
             raise RuntimeError(f"device: there is no GPU {device_id}; this machine has {self._count}")
 
-    def _over(self, memory: Any, request: Request) -> Any:
-        start = -memory.ptr % request.boundary + request.offset
-        return self._cp.ndarray(request.shape, request.dtype, memptr=memory + start, strides=request.strides)
+    def _over(self, kind: int, request: Request) -> tuple[Any, Any]:
+        """A device array over gridbuf's memory, and the object that owns it."""
+        self._check(request.device_id)
+        self._used.add(request.device_id)
+        owner, address = _core.cuda_block(kind, request.device_id, request.nbytes, request.boundary, request.offset)
+        span = max(request.nbytes, 1)
+        from gridbuf._cupy import array_over
+
+        return array_over(owner, address, 0, span, request.device_id, request.shape, request.dtype, request.strides), owner
 
     def empty(self, request: Request) -> Any:
-        self._check(request.device_id)
-        with self._cp.cuda.Device(request.device_id):
-            return self._over(self._cp.cuda.alloc(request.nbytes + request.boundary), request)
+        return self._over(_DEVICE, request)[0]
 
     def managed(self, request: Request) -> tuple[NDArray[Any], Any]:
-        self._check(request.device_id)
-        with self._cp.cuda.Device(request.device_id):
-            device = self._over(self._cp.cuda.malloc_managed(request.nbytes + request.boundary), request)
+        device = self._over(_MANAGED_MEMORY, request)[0]
         return self._host_view(device), device
 
     def share_managed(self, obj: Any) -> tuple[NDArray[Any], Any]:
-        interface = getattr(obj, "__cuda_array_interface__", None) or obj.__array_interface__
-        attributes = self._cp.cuda.runtime.pointerGetAttributes(interface["data"][0])
-        if attributes.type != _MANAGED:
+        try:
+            field = obj if isinstance(obj, _core.Field) else _core.Field(_OnDevice(obj))
+        except ValueError:  # not CUDA's at all
+            field = None
+        if not isinstance(field, _core.ManagedField):
             raise ValueError("data: managed='cuda' needs CUDA managed memory, and this is not; storage() copies into some")
-        if hasattr(obj, "__cuda_array_interface__"):
-            device = self._cp.asarray(obj)
-        else:
-            described = {**interface, "strides": interface.get("strides"), "version": 3}
-            holder = _Described({}, obj)
-            holder.__cuda_array_interface__ = described  # type: ignore[attr-defined]
-            device = self._cp.asarray(holder)
+        device = field.cupy()
+        self._used.add(self.device_id(device))
         return self._host_view(device), device
 
     def _host_view(self, device: Any) -> NDArray[Any]:
@@ -82,25 +96,21 @@ class CupyDevice:
         return self._cp.asarray(obj)
 
     def from_host(self, host: NDArray[Any]) -> Any:
-        return self._cp.asarray(host)
+        from gridbuf.arrays import from_array
+
+        return from_array(host, dtype=None, device="gpu")
 
     def to_host(self, device: Any) -> NDArray[Any]:
-        found: NDArray[Any] = self._cp.asnumpy(device)
+        found: NDArray[Any] = _core.Field(device).to(device="cpu").numpy()
         return found
 
     def upload(self, host: NDArray[Any], device: Any) -> None:
-        if host.strides == device.strides and dense(host):
-            self.synchronize()  # a kernel on another stream than the default may still read the old values
-            device.data.copy_from_host(host.ctypes.data, host.nbytes)
-        else:
-            device[...] = self._cp.asarray(host)
+        _core.cuda_synchronize(self.device_id(device))  # a kernel on another stream may still read the old values
+        _core.copyto(device, host)
 
     def download(self, device: Any, host: NDArray[Any]) -> None:
-        if host.strides == device.strides and dense(host):
-            self.synchronize()
-            device.data.copy_to_host(host.ctypes.data, host.nbytes)
-        else:
-            host[...] = self._cp.asnumpy(device)
+        _core.cuda_synchronize(self.device_id(device))
+        _core.copyto(host, device)
 
     def reduce(self, ufunc: Any, array: Any, **options: Any) -> None:
         cp = self._cp
@@ -117,7 +127,8 @@ class CupyDevice:
         known[ufunc](array, **given)
 
     def device_id(self, device: Any) -> int:
-        return int(device.device.id)
+        return int(device.data.device_id)
 
     def synchronize(self) -> None:
-        self._cp.cuda.get_current_stream().synchronize()
+        for number in self._used:
+            _core.cuda_synchronize(number)

@@ -91,13 +91,3 @@ def is_device_array(obj: Any) -> bool:
     """Whether a foreign object offers device memory. Storages are asked by their class instead."""
     # The instance, not the type: jax's CPU arrays have the attribute on the type only.
     return hasattr(obj, "__cuda_array_interface__")
-
-
-def dense(array: Any) -> bool:
-    """Whether the elements fill one stretch of memory without gaps."""
-    expected = array.dtype.itemsize
-    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
-        if size != 1 and stride != expected:
-            return False
-        expected *= size
-    return True

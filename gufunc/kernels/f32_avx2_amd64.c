@@ -8,4 +8,5 @@
 #define LANE_BYTES 32
 #define SQRT __builtin_sqrtf
 #define FABS __builtin_fabsf
+#define UNROLL 1
 #include "family_body.h"

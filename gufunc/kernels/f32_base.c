@@ -7,4 +7,5 @@
 #define LANE_BYTES 16
 #define SQRT __builtin_sqrtf
 #define FABS __builtin_fabsf
+#define UNROLL 0
 #include "family_body.h"

@@ -8,4 +8,5 @@
 #define LANE_BYTES 32
 #define SQRT __builtin_sqrt
 #define FABS __builtin_fabs
+#define UNROLL 1
 #include "family_body.h"

@@ -7,4 +7,5 @@
 #define LANE_BYTES 16
 #define SQRT __builtin_sqrt
 #define FABS __builtin_fabs
+#define UNROLL 0
 #include "family_body.h"

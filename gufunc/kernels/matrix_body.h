@@ -15,16 +15,8 @@ INLINE vec pivot(vec *a, vec *b, int k, int n, int b_cols) {
         vec size = magnitude(AT(a, i, k));
         mask better = (mask)(size > best);
         best = choose(better, size, best);
-        for (int j = k; j < n; j++) {
-            vec upper = AT(a, k, j), lower = AT(a, i, j);
-            AT(a, k, j) = choose(better, lower, upper);
-            AT(a, i, j) = choose(better, upper, lower);
-        }
-        for (int j = 0; j < b_cols; j++) {
-            vec upper = b[k * b_cols + j], lower = b[i * b_cols + j];
-            b[k * b_cols + j] = choose(better, lower, upper);
-            b[i * b_cols + j] = choose(better, upper, lower);
-        }
+        for (int j = k; j < n; j++) exchange(better, &AT(a, k, j), &AT(a, i, j));
+        for (int j = 0; j < b_cols; j++) exchange(better, b + k * b_cols + j, b + i * b_cols + j);
         sign = choose(better, -sign, sign);
     }
     return sign;
@@ -191,23 +183,20 @@ INLINE intptr_t solve_stack(STACK_ARGS, int n) {
     return failed;
 }
 
-/* One loop for each n up to 8; larger matrices one at a time, by the same code with n
- * not known to the compiler. For 7 and 8 the loops stay loops: unrolled they would be
- * as much code as all others, for a sixth of the time. */
-#define SEVEN_EIGHT(name)                                                                                       \
-    static __attribute__((noinline, optimize("O2"))) intptr_t name##_seven_eight(STACK_ARGS) {                  \
-        return dims[1] == 7 ? name##_stack(args, dims, steps, status, 7) : name##_stack(args, dims, steps, status, 8); \
+/* Written out for n up to 4 where UNROLL says so; up to 8 the loops stay loops, because unrolled
+ * they would be five times the code; larger matrices one at a time. */
+#define LOOPED(name)                                                                                            \
+    static __attribute__((noinline, optimize("O2"))) intptr_t name##_looped(STACK_ARGS) {                       \
+        return name##_stack(args, dims, steps, status, (int)dims[1]);                                           \
     }
-#define PER_SIZE(name)                                                                                            \
-    SEVEN_EIGHT(name)                                                                                           \
-    intptr_t ISA(name)(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) {   \
-        switch (dims[1]) {                                                                                        \
-        case 1: return name##_stack(args, dims, steps, status, 1);                                                \
-        case 2: return name##_stack(args, dims, steps, status, 2);                                                \
-        case 3: return name##_stack(args, dims, steps, status, 3);                                                \
-        case 4: return name##_stack(args, dims, steps, status, 4);                                                \
-        case 5: return name##_stack(args, dims, steps, status, 5);                                                \
-        case 6: return name##_stack(args, dims, steps, status, 6);                                                \
-        }                                                                                                         \
-        return dims[1] == 7 || dims[1] == 8 ? name##_seven_eight(args, dims, steps, status) : REFUSE(name)(args, dims, steps, status); \
+#define WHEN(name, n) \
+    if (UNROLL && dims[1] == n) return name##_stack(args, dims, steps, status, n)
+#define PER_SIZE(name)                                                                                          \
+    LOOPED(name)                                                                                                \
+    intptr_t ISA(name)(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) { \
+        WHEN(name, 1);                                                                                          \
+        WHEN(name, 2);                                                                                          \
+        WHEN(name, 3);                                                                                          \
+        WHEN(name, 4);                                                                                          \
+        return dims[1] <= 8 ? name##_looped(args, dims, steps, status) : REFUSE(name)(args, dims, steps, status); \
     }

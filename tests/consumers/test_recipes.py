@@ -29,8 +29,6 @@ def test_a_section_runs(title: str) -> None:
             consumers.load(title).start()
         except consumers.Missing as error:
             pytest.skip(f"{title}: {error}")
-    for package in re.findall(r"^>>> import (zarr|netCDF4)", SECTIONS[title], flags=re.MULTILINE):
-        pytest.importorskip(package)
     text = SECTIONS[title].replace("\\\n", "")  # long lines of output are broken for the reader
     examples = doctest.DocTestParser().get_doctest(text, {}, title, str(PAGE), 0)
     assert doctest.DocTestRunner().run(examples).failed == 0

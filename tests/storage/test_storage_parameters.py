@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fake_device import FakeDevice
 
+import gridbuf as gb
 import gridbuf.storage as gs
 from gridbuf.storage import _device
 
@@ -204,20 +205,15 @@ def test_without_cupy_the_error_says_what_is_missing(managed: str | None) -> Non
 
 
 def test_cupy_without_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    class CUDARuntimeError(RuntimeError):
-        pass
-
     def count() -> int:
-        raise CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
+        raise RuntimeError("there is no CUDA driver")
 
-    runtime = types.SimpleNamespace(getDeviceCount=count, CUDARuntimeError=CUDARuntimeError)
-    cupy = types.ModuleType("cupy")
-    cupy.cuda = types.SimpleNamespace(runtime=runtime)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "cupy", types.ModuleType("cupy"))
     monkeypatch.setattr(_device, "_current", None)
-    with pytest.raises(RuntimeError, match=r"device: 'gpu' needs a GPU and its driver, and cupy finds none: .*no CUDA-capable"):
+    monkeypatch.setattr(gb._core, "cuda_count", count)
+    with pytest.raises(RuntimeError, match=r"device: 'gpu' needs a GPU and its driver: there is no CUDA driver"):
         gs.empty((2, 2), device="gpu")
-    runtime.getDeviceCount = lambda: 2
+    monkeypatch.setattr(gb._core, "cuda_count", lambda: 2)
     with pytest.raises(RuntimeError, match="device: there is no GPU 5; this machine has 2"):
         gs.empty((2, 2), device=("gpu", 5))
 

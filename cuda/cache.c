@@ -1,0 +1,123 @@
+/* cache.c: free blocks, chunks that nobody uses, and giving them back. */
+#include "pool.h"
+
+#include <stdlib.h>
+
+/* Eight classes a doubling: at most an eighth is lost. Above 16 MiB whole large pages of
+ * the device, which the driver would take anyway. */
+int64_t gb_cu_round(int64_t need) {
+    if (need <= 8 * GB_CU_GRAIN) return (need + GB_CU_GRAIN - 1) & -(int64_t)GB_CU_GRAIN;
+    int log = 63 - __builtin_clzll((uint64_t)(need - 1));
+    int64_t step = (int64_t)1 << (log - 3 < 21 ? log - 3 : 21);
+    return (need + step - 1) & -step;
+}
+
+int gb_cu_bin(int64_t size) { return (int)(((uint64_t)size / GB_CU_GRAIN) * 0x9E3779B97F4A7C15u >> 57); }
+
+void gb_cu_bin_push(gb_cu_pool *pool, gb_cu_record *r) {
+    gb_cu_record **first = &pool->bins[gb_cu_bin(r->size)];
+    r->prev = NULL;
+    r->next = *first;
+    if (*first) (*first)->prev = r;
+    *first = r;
+}
+
+void gb_cu_bin_remove(gb_cu_pool *pool, gb_cu_record *r) {
+    if (r->prev) r->prev->next = r->next; else pool->bins[gb_cu_bin(r->size)] = r->next;
+    if (r->next) r->next->prev = r->prev;
+}
+
+void gb_cu_cache_push(gb_cu_pool *pool, gb_cu_chunk *c) {
+    c->newer = NULL;
+    c->older = pool->newest;
+    if (pool->newest) pool->newest->newer = c; else pool->oldest = c;
+    pool->newest = c;
+    pool->idle_bytes += c->bytes;
+}
+
+void gb_cu_cache_remove(gb_cu_pool *pool, gb_cu_chunk *c) {
+    if (c->newer) c->newer->older = c->older; else pool->newest = c->older;
+    if (c->older) c->older->newer = c->newer; else pool->oldest = c->newer;
+    pool->idle_bytes -= c->bytes;
+}
+
+gb_cu_chunk *gb_cu_detach(gb_cu_pool *pool, int64_t keep) {
+    gb_cu_chunk *gone = NULL;
+    while (pool->oldest && pool->idle_bytes > keep) {
+        gb_cu_chunk *c = pool->oldest;
+        gb_cu_cache_remove(pool, c);
+        for (int i = 0; i < c->count; i++) gb_cu_bin_remove(pool, &c->records[i]);
+        pool->held_bytes -= c->bytes;
+        c->older = gone;
+        gone = c;
+    }
+    return gone;
+}
+
+/* Work the driver's own free does not wait for. */
+static int is_quiet(gb_cu_chunk *c) {
+    if (!c->ordered && c->pool->kind != GB_CUDA_PINNED) return 1;
+    for (int i = 0; i < c->count; i++) {
+        gb_cu_record *r = &c->records[i];
+        if (!gb_cu_all_done(&r->pending)) return 0;
+        if (r->key != GB_CU_NOBODY && r->key != GB_CU_LEGACY && gb_cu_epoch(c->pool->device) <= r->epoch) return 0;
+    }
+    return 1;
+}
+
+int64_t gb_cu_destroy(gb_cu_chunk *gone) {
+    int64_t bytes = 0;
+    int waited = 0;
+    while (gone) {
+        gb_cu_chunk *next = gone->older;
+        if (!waited && !is_quiet(gone)) waited = 1, gb_cu_wait_device(gone->pool->device, NULL);
+        for (int i = 0; i < gone->count; i++)
+            for (gb_cuda_event *event; (event = gone->records[i].pending);) {
+                gone->records[i].pending = event->next;
+                gb_cuda_forget(event);
+            }
+        gb_cu_give_raw(gone->pool->kind, (gb_cu_raw){gone->base, gone->ordered});
+        bytes += gone->bytes;
+        free(gone);
+        gone = next;
+    }
+    return bytes;
+}
+
+int64_t gb_cuda_trim(int kind, int device, int64_t keep) {
+    gb_cu_pool *pool = gb_cu_pool_of(kind, device);
+    if (!pool || !gb_cuda_started()) return 0;
+    pthread_mutex_lock(&pool->lock);
+    gb_cu_chunk *gone = gb_cu_detach(pool, keep < 0 ? 0 : keep);
+    pthread_mutex_unlock(&pool->lock);
+    if (!gone) return 0;
+    int entered = gb_cu_enter_to_release(pool->device) != NULL;   /* if not, the driver is gone, and says so to each call */
+    int64_t bytes = gb_cu_destroy(gone);
+    if (entered) gb_cu_leave();
+    return bytes;
+}
+
+/* A stream of ours ends: what was freed on it, and what will be, waits for an event instead. */
+static void let_go(gb_cu_record *r, gb_cuda_stream stream) {
+    gb_cuda_event *event = gb_cu_record_event(r->block.device, stream, NULL);
+    r->key = event ? GB_CU_NOBODY : GB_CU_UNKNOWN;
+    if (!event) return;
+    event->next = r->pending;
+    r->pending = event;
+}
+
+void gb_cu_disown(int device, gb_cuda_stream stream) {
+    for (int kind = 0; kind < GB_CUDA_KINDS; kind++) {
+        gb_cu_pool *pool = gb_cu_pool_of(kind, device);
+        if (!pool || kind == GB_CUDA_PINNED) continue;
+        pthread_mutex_lock(&pool->lock);
+        for (int bin = 0; bin < GB_CU_BINS; bin++)
+            for (gb_cu_record *r = pool->bins[bin]; r; r = r->next)
+                if (r->key == stream) let_go(r, stream);
+        gb_cu_live_lock();
+        for (gb_cu_record *r = gb_cu_live_next(NULL); r; r = gb_cu_live_next(r))
+            if (r->chunk->pool == pool && r->key == stream) let_go(r, stream);
+        gb_cu_live_unlock();
+        pthread_mutex_unlock(&pool->lock);
+    }
+}

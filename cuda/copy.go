@@ -1,0 +1,90 @@
+package cuda
+
+// #include "cuda.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Direction says which side of a copy is where.
+type Direction int
+
+const (
+	Upload   Direction = iota // host to device
+	Download                  // device to host
+	Within                    // device to device
+)
+
+// Copy moves bytes, in the order of the stream. Host memory must not be Go's.
+func Copy(d Direction, dst, src uintptr, bytes int64, device int, s Stream) error {
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_copy(C.int(d), C.uint64_t(dst), C.uint64_t(src), C.int64_t(bytes), C.int(device), C.gb_cuda_stream(s), &e), &e)
+}
+
+// CopyRows moves rows of width bytes that lie a pitch apart.
+func CopyRows(d Direction, dst uintptr, dstPitch int64, src uintptr, srcPitch, width, rows int64, device int, s Stream) error {
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_copy_rows(C.int(d), C.uint64_t(dst), C.int64_t(dstPitch), C.uint64_t(src), C.int64_t(srcPitch),
+		C.int64_t(width), C.int64_t(rows), C.int(device), C.gb_cuda_stream(s), &e), &e)
+}
+
+// CopyPeer moves bytes from one GPU to another, on a stream of the destination's.
+func CopyPeer(dst uintptr, dstDevice int, src uintptr, srcDevice int, bytes int64, s Stream) error {
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_copy_peer(C.uint64_t(dst), C.int(dstDevice), C.uint64_t(src), C.int(srcDevice), C.int64_t(bytes),
+		C.gb_cuda_stream(s), &e), &e)
+}
+
+// Set writes count values of 1, 2 or 4 bytes.
+func Set(dst uintptr, width int, value uint32, count int64, device int, s Stream) error {
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_set(C.uint64_t(dst), C.int(width), C.uint32_t(value), C.int64_t(count), C.int(device), C.gb_cuda_stream(s), &e), &e)
+}
+
+// View is strided device memory; strides in bytes, of any sign.
+type View struct {
+	Data    uintptr
+	Strides []int64
+}
+
+func view(v View, shape []int64) (out C.gb_cuda_view, err error) {
+	if len(v.Strides) != len(shape) || len(shape) > C.GB_CUDA_AXES {
+		return out, &Error{Text: fmt.Sprintf("%d strides for %d axes, of which there may be %d", len(v.Strides), len(shape), C.GB_CUDA_AXES), status: C.GB_CUDA_ARGUMENT}
+	}
+	out.data = C.uint64_t(v.Data)
+	for i, s := range v.Strides {
+		out.strides[i] = C.int64_t(s)
+	}
+	return out, nil
+}
+
+// Relayout copies elements between any two layouts on one GPU.
+func Relayout(dst, src View, shape []int64, itemsize, device int, s Stream) error {
+	to, err := view(dst, shape)
+	if err != nil {
+		return err
+	}
+	from, err := view(src, shape)
+	if err != nil {
+		return err
+	}
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_relayout(&to, &from, extents(shape), C.int(len(shape)), C.int(itemsize), C.int(device), C.gb_cuda_stream(s), &e), &e)
+}
+
+// Fill sets every element to value, whose length is the element's size.
+func Fill(dst View, shape []int64, value []byte, device int, s Stream) error {
+	to, err := view(dst, shape)
+	if err != nil {
+		return err
+	}
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_fill(&to, extents(shape), C.int(len(shape)), unsafe.Pointer(unsafe.SliceData(value)), C.int(len(value)), C.int(device),
+		C.gb_cuda_stream(s), &e), &e)
+}
+
+func extents(shape []int64) *C.int64_t {
+	return (*C.int64_t)(unsafe.SliceData(append(shape[:len(shape):len(shape)], 0)))
+}

@@ -1,0 +1,144 @@
+/* cuda.h: device, pinned and managed memory through the CUDA driver, which is found at
+ * run time. Nothing else in gridbuf knows a cu* name.
+ *
+ * The first call that needs the driver opens libcuda.so.1 (or what GRIDBUF_LIBCUDA
+ * names), and each call acts in the PRIMARY context of its device, which cupy, torch and numba
+ * use too: push, act and pop happen in one C function. All of it is C, on any thread, with or
+ * without the GIL, and none of it enters Go or Python. A forked child is refused.
+ *
+ * Functions return 0, or -1 with the error filled in; those that cannot fail return
+ * nothing. Addresses are numbers: device memory is never looked at from here.
+ */
+#ifndef GRIDBUF_CUDA_H
+#define GRIDBUF_CUDA_H
+
+#include <stdint.h>
+
+/* What went wrong, apart from the driver's own code. */
+enum {
+    GB_CUDA_OK,
+    GB_CUDA_NO_DRIVER,     /* libcuda.so.1 cannot be opened */
+    GB_CUDA_OLD_DRIVER,    /* it lacks an entry point, or is older than GB_CUDA_MIN_VERSION */
+    GB_CUDA_NO_DEVICE,     /* the driver finds no GPU, or not the one asked for */
+    GB_CUDA_FORKED,        /* used after fork */
+    GB_CUDA_NO_MEMORY,     /* CUDA_ERROR_OUT_OF_MEMORY, after the cache was given back */
+    GB_CUDA_OVER_LIMIT,    /* gb_cuda_set_limit */
+    GB_CUDA_ARGUMENT,      /* the caller's mistake */
+    GB_CUDA_FAILED,        /* anything else the driver says; code and text are its own */
+};
+
+typedef struct gb_cuda_error {
+    int32_t status;
+    int32_t code;      /* the CUresult, or 0 */
+    char text[504];    /* a whole sentence: the driver's name and text of the error, and sizes */
+} gb_cuda_error;
+
+/* ---- the driver and its devices ---- */
+
+typedef uint64_t gb_cuda_stream;   /* a CUstream: 0 the legacy default, 1 legacy, 2 per thread, else a pointer */
+
+typedef struct gb_cuda_device_info {
+    char name[128];
+    int32_t driver_version;        /* 12040 is 12.4 */
+    int32_t compute_major, compute_minor;
+    int32_t memory_pools, managed_memory, concurrent_managed, integrated;
+    int64_t total_bytes, free_bytes;
+} gb_cuda_device_info;
+
+int gb_cuda_start(gb_cuda_error *e);                /* load and initialise; cheap when done before */
+int gb_cuda_started(void);                          /* asks nothing of the driver */
+int gb_cuda_count(int *count, gb_cuda_error *e);
+int gb_cuda_info(int device, gb_cuda_device_info *info, gb_cuda_error *e);
+int gb_cuda_synchronize(int device, gb_cuda_error *e);
+
+/* What lies at a foreign address: *kind GB_CUDA_* below, or -1 for memory that CUDA does not know. */
+int gb_cuda_what(uint64_t address, int *kind, int *device, gb_cuda_error *e);
+
+/* ---- memory ---- */
+
+enum { GB_CUDA_DEVICE, GB_CUDA_PINNED, GB_CUDA_MANAGED, GB_CUDA_KINDS };
+
+/* data == offset (mod boundary), span bytes from data on. */
+typedef struct gb_cuda_want {
+    int32_t kind, device;
+    int64_t span, boundary, offset;
+    gb_cuda_stream stream;   /* the stream that will use it first */
+    uint64_t plan;           /* the plan's serial number, or 0 */
+} gb_cuda_want;
+
+typedef struct gb_cuda_block {
+    uint64_t data;           /* element 0's address; pinned and managed memory: on both sides */
+    int64_t bytes;           /* usable from data on */
+    uint64_t id;             /* never used again, by no block of the host either */
+    int32_t kind, device;
+} gb_cuda_block;             /* the pool's own record follows it */
+
+int gb_cuda_take(const gb_cuda_want *want, gb_cuda_block **block, gb_cuda_error *e);
+void gb_cuda_share(gb_cuda_block *block);
+void gb_cuda_release(gb_cuda_block *block);         /* any thread, also while the process ends and in a forked child */
+gb_cuda_block *gb_cuda_find(uint64_t data);         /* the live block whose data this is, or NULL; not a share */
+
+typedef struct gb_cuda_stats {   /* as gb_heap_stats */
+    int64_t live_bytes, cached_bytes, peak_bytes, live_buffers;
+    int64_t allocations, hits, misses, limit, cache_bound;
+} gb_cuda_stats;
+
+/* One pool for each kind and device; pinned memory has one pool, of device 0. */
+void gb_cuda_get_stats(int kind, int device, gb_cuda_stats *out);
+void gb_cuda_set_limit(int kind, int device, int64_t bytes);         /* of live blocks; < 0 none */
+void gb_cuda_set_cache_bound(int kind, int device, int64_t bytes);
+int64_t gb_cuda_trim(int kind, int device, int64_t keep);            /* bytes given back */
+
+typedef struct gb_cuda_live {
+    gb_cuda_block block;
+    uint64_t plan;
+    int64_t age;   /* seconds */
+} gb_cuda_live;
+int64_t gb_cuda_live_blocks(gb_cuda_live *out, int64_t room);        /* the largest first */
+
+/* ---- moving bytes: asynchronous on the stream, unless said otherwise ---- */
+
+enum { GB_CUDA_UPLOAD, GB_CUDA_DOWNLOAD, GB_CUDA_WITHIN };           /* host to device, device to host, device to device */
+
+int gb_cuda_copy(int direction, uint64_t dst, uint64_t src, int64_t bytes, int device, gb_cuda_stream stream, gb_cuda_error *e);
+int gb_cuda_copy_rows(int direction, uint64_t dst, int64_t dst_pitch, uint64_t src, int64_t src_pitch,
+                      int64_t width, int64_t rows, int device, gb_cuda_stream stream, gb_cuda_error *e);
+int gb_cuda_copy_peer(uint64_t dst, int dst_device, uint64_t src, int src_device, int64_t bytes, gb_cuda_stream stream,
+                      gb_cuda_error *e);
+int gb_cuda_set(uint64_t dst, int width, uint32_t value, int64_t count, int device, gb_cuda_stream stream,
+                gb_cuda_error *e);                                   /* width 1, 2 or 4 bytes */
+
+/* Any strides to any strides within one device, by a kernel (relayout.c). Strides in bytes;
+ * itemsize 1, 2, 4, 8 or 16; ndim <= 8 after merging. src with all strides 0 is a fill. */
+#define GB_CUDA_AXES 8
+typedef struct gb_cuda_view {
+    uint64_t data;
+    int64_t strides[GB_CUDA_AXES];
+} gb_cuda_view;
+int gb_cuda_relayout(const gb_cuda_view *dst, const gb_cuda_view *src, const int64_t *shape, int ndim, int itemsize,
+                     int device, gb_cuda_stream stream, gb_cuda_error *e);
+
+/* Every element becomes *value, of 1, 2, 4, 8 or 16 bytes in host memory, which is read at once. */
+int gb_cuda_fill(const gb_cuda_view *dst, const int64_t *shape, int ndim, const void *value, int itemsize, int device,
+                 gb_cuda_stream stream, gb_cuda_error *e);
+
+/* ---- order ---- */
+
+/* An event on a stream, from a pool of them. */
+typedef struct gb_cuda_event gb_cuda_event;
+int gb_cuda_record(int device, gb_cuda_stream stream, gb_cuda_event **event, gb_cuda_error *e);
+int gb_cuda_query(gb_cuda_event *event, gb_cuda_error *e);           /* 1 done, 0 not yet, -1 */
+int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e);   /* 1 done, 0 time is up, -1 */
+int gb_cuda_order(gb_cuda_event *event, gb_cuda_stream then, gb_cuda_error *e);  /* `then` waits for it; the host does not */
+void gb_cuda_forget(gb_cuda_event *event);
+int gb_cuda_new_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e);    /* non-blocking */
+void gb_cuda_drop_stream(int device, gb_cuda_stream stream);
+
+/* Our own asynchronous work on a block. While it is pending the block is exported with its
+ * stream, and is not handed out again on another stream. */
+int gb_cuda_mark(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e);
+int gb_cuda_mark_on(gb_cuda_block *block, int device, gb_cuda_stream stream, gb_cuda_error *e);   /* another GPU's stream: pinned memory */
+int gb_cuda_pending(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error *e);   /* 1 with the stream, 0, -1 */
+int gb_cuda_settle(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e);     /* the stream waits for what is pending */
+
+#endif

@@ -1,0 +1,203 @@
+/* event.c: events, which are used again, and streams of our own. */
+#include "pool.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define NO_TIMING 2     /* CU_EVENT_DISABLE_TIMING */
+#define NON_BLOCKING 1  /* CU_STREAM_NON_BLOCKING */
+#define SPARES 256
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static gb_cuda_event *spare[GB_CUDA_MAX_DEVICES];
+static int spares[GB_CUDA_MAX_DEVICES];
+static struct own { struct own *next; gb_cu_key key; int device; } *own_streams;
+
+void gb_cu_events_lock(void) { pthread_mutex_lock(&lock); }
+void gb_cu_events_unlock(void) { pthread_mutex_unlock(&lock); }
+
+/* The per-thread default stream is another one in each thread; pthread_self() is used
+ * again when a thread has ended, this number is not. */
+static uint64_t thread_number(void) {
+    static uint64_t threads;
+    static __thread uint64_t mine;
+    if (!mine) mine = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+    return mine;
+}
+
+gb_cu_key gb_cu_key_of(gb_cuda_stream stream) {
+    if (stream <= 1) return GB_CU_LEGACY;
+    return stream == 2 ? (gb_cu_key)1 << 63 | thread_number() : stream;
+}
+
+static gb_cuda_event *take_event(int device, gb_cuda_error *e) {
+    pthread_mutex_lock(&lock);
+    gb_cuda_event *event = spare[device];
+    if (event) spare[device] = event->next, spares[device]--;
+    pthread_mutex_unlock(&lock);
+    if (event) return event;
+    event = calloc(1, sizeof *event);
+    if (!event) {
+        gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for an event");
+        return NULL;
+    }
+    event->device = device;
+    if (GB_CU(e, cuEventCreate, &event->handle, NO_TIMING) == 0) return event;
+    free(event);
+    return NULL;
+}
+
+void gb_cuda_forget(gb_cuda_event *event) {
+    if (!event) return;
+    if (gb_cu_in_child) {
+        free(event);
+        return;
+    }
+    int device = event->device;
+    pthread_mutex_lock(&lock);
+    int keep = spares[device] < SPARES;
+    if (keep) event->next = spare[device], spare[device] = event, spares[device]++;
+    pthread_mutex_unlock(&lock);
+    if (keep) return;
+    if (gb_cu_enter_to_release(device)) {
+        gb_cu.cuEventDestroy_v2(event->handle);   /* also while it is not done: the driver waits with that */
+        gb_cu_leave();
+    }
+    free(event);
+}
+
+gb_cuda_event *gb_cu_record_event(int device, gb_cuda_stream stream, gb_cuda_error *e) {
+    gb_cuda_event *event = take_event(device, e);
+    if (!event) return NULL;
+    if (GB_CU(e, cuEventRecord, event->handle, (CUstream)(uintptr_t)stream)) {
+        gb_cuda_forget(event);
+        return NULL;
+    }
+    event->next = NULL;
+    event->stream = stream;
+    event->key = gb_cu_key_of(stream);
+    event->done = 0;
+    return event;
+}
+
+/* A stream that is somebody else's may have been destroyed; the context has not. From
+ * CUDA 12.5 on it can be asked about all its streams. */
+gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device) {
+    gb_cuda_event *event = gb_cu.cuCtxRecordEvent ? take_event(device, NULL) : NULL;
+    if (!event) return NULL;
+    event->next = NULL;
+    event->stream = 0;
+    event->key = GB_CU_UNKNOWN;
+    event->done = 0;
+    if (gb_cu.cuCtxRecordEvent(d->context, event->handle) == CUDA_SUCCESS) return event;
+    gb_cuda_forget(event);
+    return NULL;
+}
+
+int gb_cu_query_event(gb_cuda_event *event, gb_cuda_error *e) {
+    if (__atomic_load_n(&event->done, __ATOMIC_ACQUIRE)) return 1;
+    CUresult code = gb_cu.cuEventQuery(event->handle);
+    if (code == CUDA_ERROR_NOT_READY) return 0;
+    if (gb_cu_says(e, code, "cuEventQuery")) return -1;
+    __atomic_store_n(&event->done, 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+int gb_cu_all_done(gb_cuda_event **events) {
+    gb_cuda_event **link = events;
+    while (*link) {
+        gb_cuda_event *event = *link;
+        if (gb_cu_query_event(event, NULL) == 1) {
+            *link = event->next;
+            gb_cuda_forget(event);
+        } else {
+            link = &event->next;
+        }
+    }
+    return *events == NULL;
+}
+
+int gb_cuda_record(int device, gb_cuda_stream stream, gb_cuda_event **event, gb_cuda_error *e) {
+    if (!gb_cu_enter(device, e)) return -1;
+    *event = gb_cu_record_event(device, stream, e);
+    gb_cu_leave();
+    return *event ? 0 : -1;
+}
+
+int gb_cuda_query(gb_cuda_event *event, gb_cuda_error *e) {
+    if (!gb_cu_in_child && __atomic_load_n(&event->done, __ATOMIC_ACQUIRE)) return 1;
+    if (!gb_cu_enter(event->device, e)) return -1;
+    int done = gb_cu_query_event(event, e);
+    gb_cu_leave();
+    return done;
+}
+
+static int64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Asks again and again, with pauses that grow to half a millisecond: cuEventSynchronize
+ * could not be left when the time is up. */
+int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e) {
+    int64_t start = now();
+    for (int64_t pause = 1000;; pause = pause < 500000 ? pause * 3 / 2 : 500000) {
+        int done = gb_cuda_query(event, e);
+        if (done) return done;
+        int64_t left = nanoseconds - (now() - start);
+        if (left <= 0) return 0;
+        int64_t sleep = pause < left ? pause : left;
+        nanosleep(&(struct timespec){.tv_nsec = sleep}, NULL);
+    }
+}
+
+int gb_cuda_order(gb_cuda_event *event, gb_cuda_stream then, gb_cuda_error *e) {
+    if (!gb_cu_enter(event->device, e)) return -1;
+    int bad = GB_CU(e, cuStreamWaitEvent, (CUstream)(uintptr_t)then, event->handle, 0);
+    gb_cu_leave();
+    return bad;
+}
+
+int gb_cuda_new_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e) {
+    struct own *own = malloc(sizeof *own);
+    if (!own) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for a stream");
+    CUstream made = NULL;
+    int bad = !gb_cu_enter(device, e);
+    if (!bad) {
+        bad = GB_CU(e, cuStreamCreate, &made, NON_BLOCKING);
+        gb_cu_leave();
+    }
+    if (bad) {
+        free(own);
+        return -1;
+    }
+    *stream = (gb_cuda_stream)(uintptr_t)made;
+    *own = (struct own){own_streams, *stream, device};
+    pthread_mutex_lock(&lock);
+    own->next = own_streams;
+    own_streams = own;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+int gb_cu_is_ours(int device, gb_cu_key key) {
+    pthread_mutex_lock(&lock);
+    struct own *s = own_streams;
+    while (s && !(s->key == key && s->device == device)) s = s->next;
+    pthread_mutex_unlock(&lock);
+    return s != NULL;
+}
+
+void gb_cuda_drop_stream(int device, gb_cuda_stream stream) {
+    pthread_mutex_lock(&lock);
+    struct own **link = &own_streams, *gone;
+    while ((gone = *link) && !(gone->key == stream && gone->device == device)) link = &gone->next;
+    if (gone) *link = gone->next;
+    pthread_mutex_unlock(&lock);
+    free(gone);
+    if (!gone || gb_cu_in_child || !gb_cu_enter_to_release(device)) return;
+    gb_cu_disown(device, stream);
+    gb_cu.cuStreamDestroy_v2((CUstream)(uintptr_t)stream);
+    gb_cu_leave();
+}

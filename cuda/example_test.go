@@ -1,0 +1,47 @@
+package cuda_test
+
+import (
+	"fmt"
+
+	"gridbuf/cuda"
+	"gridbuf/cuda/faketest"
+)
+
+// Upload a pinned buffer, asynchronously, and learn when it may be written again.
+func Example() {
+	stream, err := cuda.NewStream(0)
+	if err != nil {
+		fmt.Println(err) // "there is no CUDA driver on this machine: ..."
+		return
+	}
+	defer cuda.DropStream(0, stream)
+	host, _ := cuda.Take(cuda.Want{Kind: cuda.Pinned, Span: 1 << 20})
+	defer host.Release()
+	device, _ := cuda.Take(cuda.Want{Kind: cuda.DeviceMemory, Span: 1 << 20, Boundary: 256, Stream: stream})
+	defer device.Release()
+
+	copy(faketest.Host(host.Address(), 1<<20), "hello")
+	_ = cuda.Copy(cuda.Upload, device.Address(), host.Address(), 1<<20, 0, stream)
+	_ = host.Mark(stream) // its memory is not used again before the copy is done
+	event, _ := cuda.Record(0, stream)
+	defer event.Forget()
+	done, err := event.Wait(1e9)
+	fmt.Println(done, err)
+	fmt.Println(string(faketest.Look(device.Address(), 5)))
+	// Output:
+	// true <nil>
+	// hello
+}
+
+func ExampleRelayout() {
+	rows, columns := int64(2), int64(3)
+	a, _ := cuda.Take(cuda.Want{Span: 48})
+	defer a.Release()
+	b, _ := cuda.Take(cuda.Want{Span: 48})
+	defer b.Release()
+	copy(faketest.Look(a.Address(), 6), "abcdef")
+	c, f := []int64{columns, 1}, []int64{1, rows}
+	err := cuda.Relayout(cuda.View{Data: b.Address(), Strides: f}, cuda.View{Data: a.Address(), Strides: c}, []int64{rows, columns}, 1, 0, 0)
+	fmt.Println(string(faketest.Look(b.Address(), 6)), err)
+	// Output: adbecf <nil>
+}

@@ -1,0 +1,111 @@
+/* fake.h: a CUDA driver without a GPU, for tests. It exports the driver's entry points and,
+ * beside them, fake_* functions that tests steer it with (control.c has the list).
+ *
+ * Device memory is host memory whose address faults when it is dereferenced: what the
+ * "device" does goes through fake_at, which checks every access. Work is queued by stream
+ * and runs at once, or, with fake_hold, when it is pumped; every rule of order that CUDA
+ * has between streams, events and the legacy default stream is kept, no more. A wrong use
+ * of the API (a handle of another context, a free of an unknown address) is recorded as
+ * misuse, with a line on standard error, and answered with the driver's code for it.
+ */
+#ifndef GRIDBUF_FAKE_H
+#define GRIDBUF_FAKE_H
+
+#include "../driver.h"
+
+#include <pthread.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef struct CUctx_st {
+    int device, retained, destroyed;
+} fake_context;
+
+typedef struct fake_stream {
+    struct fake_stream *next;
+    fake_context *context;
+    int blocking, legacy, destroyed;
+} fake_stream;
+
+typedef struct CUevent_st {
+    struct CUevent_st *next;
+    fake_context *context;
+    uint64_t recorded, done;   /* the newest record, and the newest that the device has passed */
+    int destroyed;
+} fake_event;
+
+typedef enum { FAKE_DEVICE, FAKE_PINNED, FAKE_MANAGED } fake_kind;
+
+typedef struct fake_block {
+    struct fake_block *next;
+    CUdeviceptr address;
+    char *backing;     /* where the host may look */
+    size_t bytes, mapped;
+    fake_kind kind;
+    fake_context *context;
+    int ordered, freed;
+} fake_block;
+
+typedef struct fake_work {
+    struct fake_work *next;
+    fake_stream *stream;
+    void (*run)(struct fake_work *);
+    fake_event *event;      /* record: passed; wait: waited for */
+    uint64_t version;
+    int waits, after_all;
+    CUdeviceptr to, from;
+    size_t bytes, rows, to_pitch, from_pitch, count;
+    unsigned value;
+    int width;
+    char *staged;           /* a copy of pageable memory, freed with the work */
+    void (*kernel)(void);
+    void *parameters;
+    unsigned grid[3], block[3];
+} fake_work;
+
+/* control.c */
+typedef struct fake_settings {
+    int devices, version, pools, hold;
+    int64_t memory;
+} fake_settings;
+extern fake_settings fake;
+enum {
+#define INDEX(name, parameters) FAKE_##name,
+    GB_CUDA_ENTRIES(INDEX, INDEX)
+#undef INDEX
+    FAKE_ENTRIES
+};
+int fake_enter(int entry);   /* counts the call, takes the lock; the code it shall fail with, or 0 */
+int fake_leave(int code);    /* lets the lock go, gives code back */
+void fake_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Every entry point: BEGIN counts and injects; END answers. BEGIN_LATE is for those that
+ * report errors of earlier work: an injected one does not keep them from acting. */
+#define BEGIN(name)                             \
+    int injected_ = fake_enter(FAKE_##name);    \
+    if (injected_) return fake_leave(injected_);
+#define BEGIN_LATE(name) int injected_ = fake_enter(FAKE_##name);
+#define END_LATE(code) return fake_leave(injected_ ? injected_ : (code))
+#define END(code) return fake_leave(code)
+
+/* context.c */
+fake_context *fake_primary(int device);
+fake_context *fake_current(void);   /* of this thread, or NULL */
+#define NEED_CONTEXT(context)                                                   \
+    fake_context *context = fake_current();                                     \
+    if (!context) return fake_leave(CUDA_ERROR_INVALID_CONTEXT);                \
+    if (context->destroyed) return fake_leave(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+
+/* memory.c */
+fake_block *fake_find(CUdeviceptr address);   /* the block it lies in, or NULL */
+void *fake_at(CUdeviceptr address, size_t bytes, const char *who);   /* as the device sees it; aborts if there is no such memory */
+void fake_release(fake_block *block);
+size_t fake_in_use(int device);
+
+/* queue.c */
+fake_stream *fake_resolve(CUstream stream, fake_context *context);   /* NULL: misuse */
+fake_work *fake_new_work(fake_stream *stream, void (*run)(fake_work *));
+int fake_submit(fake_work *work);            /* 0 */
+void fake_drain(fake_stream *stream, fake_context *context);   /* one stream, or NULL and a context, or all */
+
+#endif

@@ -1,0 +1,96 @@
+/* kernels.c: modules, and launches of our own kernels: the source that was made into PTX,
+ * compiled for the host. The threads of a block take turns between two barriers. */
+#include "fake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { unsigned x, y, z; } three;
+static three threadIdx, blockIdx, blockDim, gridDim;
+
+typedef unsigned char gb_u1;
+typedef unsigned short gb_u2;
+typedef unsigned gb_u4;
+typedef unsigned long long gb_u8;
+typedef struct { unsigned long long x, y; } __attribute__((aligned(16))) gb_u16;
+
+static void *checked(unsigned long long address, size_t bytes) {
+    if (address % bytes) abort();   /* misaligned: the device would stop */
+    return fake_at(address, bytes, "a kernel");
+}
+#define KERNEL static void
+#define EACH_THREAD                                                       \
+    for (threadIdx.y = 0; threadIdx.y < blockDim.y; threadIdx.y++)        \
+        for (threadIdx.x = 0; threadIdx.x < blockDim.x; threadIdx.x++)
+#define BARRIER
+#define SHARED static
+#define AT(T, address) (*(T *)checked((address), sizeof(T)))
+#define ONE_BY_ONE
+#include "../kernels.h"
+
+struct CUfunc_st { const char *name; void (*kernel)(gb_kernel_job); int64_t launched; };
+static struct CUfunc_st functions[] = {
+#define NAMES(n) {"gb_copy_" #n, gb_copy_##n, 0}, {"gb_copy_far_" #n, gb_copy_far_##n, 0}, {"gb_fill_" #n, gb_fill_##n, 0}, {"gb_transpose_" #n, gb_transpose_##n, 0},
+    NAMES(1) NAMES(2) NAMES(4) NAMES(8) NAMES(16)
+};
+
+EXPORT int64_t fake_launched(const char *name) {
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i].name, name) == 0) return functions[i].launched;
+    return -1;
+}
+
+struct CUmod_st { fake_context *context; char *text; };
+
+static char *last_text;
+EXPORT const char *fake_module(void) { return last_text; }   /* the PTX that was loaded last */
+
+EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image) {
+    BEGIN(cuModuleLoadData)
+    NEED_CONTEXT(context)
+    if (strncmp(image, ".version", 8) != 0) END(218);   /* CUDA_ERROR_INVALID_PTX */
+    *module = malloc(sizeof **module);
+    **module = (struct CUmod_st){context, last_text = strdup(image)};
+    END(CUDA_SUCCESS);
+}
+
+EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+    BEGIN(cuModuleGetFunction)
+    NEED_CONTEXT(context)
+    if (module->context != context) {
+        fake_misuse("a module of another context");
+        END(400);
+    }
+    char entry[64] = ".entry ";
+    strncat(strncat(entry, name, 48), "(", 2);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i].name, name) == 0 && strstr(module->text, entry)) {
+            *function = &functions[i];
+            END(CUDA_SUCCESS);
+        }
+    END(CUDA_ERROR_NOT_FOUND);
+}
+
+static void launch(fake_work *w) {
+    blockDim = (three){w->block[0], w->block[1], w->block[2]};
+    gridDim = (three){w->grid[0], w->grid[1], w->grid[2]};
+    for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) ((struct CUfunc_st *)w->kernel)->kernel(*(gb_kernel_job *)w->parameters);
+}
+
+EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                               unsigned block_z, unsigned shared, CUstream stream, void **parameters, void **extra) {
+    BEGIN(cuLaunchKernel)
+    NEED_CONTEXT(context)
+    fake_stream *s = fake_resolve(stream, context);
+    if (!s) END(400);
+    if (!grid_x || grid_x > 0x7fffffff || grid_y != 1 || grid_z != 1 || !block_x || block_x * block_y * block_z > 1024 || shared || extra)
+        END(CUDA_ERROR_INVALID_VALUE);
+    function->launched++;
+    fake_work *w = fake_new_work(s, launch);
+    w->kernel = (void (*)(void))function;
+    w->parameters = malloc(sizeof(gb_kernel_job));
+    memcpy(w->parameters, parameters[0], sizeof(gb_kernel_job));
+    w->grid[0] = grid_x, w->grid[1] = w->grid[2] = 1;
+    w->block[0] = block_x, w->block[1] = block_y, w->block[2] = block_z;
+    END(fake_submit(w));
+}

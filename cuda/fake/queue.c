@@ -1,0 +1,261 @@
+/* queue.c: streams, events, and work that runs when it may. */
+#include "fake.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+void fake_lock(void);
+void fake_unlock(void);
+
+static fake_stream *streams;
+static fake_event *events;
+static fake_work *queue, **queue_end = &queue;
+static int64_t open_events, open_streams;
+static __thread char thread_mark;
+
+EXPORT int64_t fake_open_events(void) { return open_events; }
+EXPORT int64_t fake_open_streams(void) { return open_streams; }
+EXPORT void fake_hold(int hold) { fake.hold = hold; }
+
+static fake_stream *new_stream(fake_context *context, int blocking, int legacy) {
+    fake_stream *s = calloc(1, sizeof *s);
+    *s = (fake_stream){streams, context, blocking, legacy, 0};
+    return streams = s;
+}
+
+/* The default streams come into being when they are first named. */
+fake_stream *fake_resolve(CUstream handle, fake_context *context) {
+    static struct { fake_context *context; void *thread; fake_stream *stream; } defaults[1024];
+    uintptr_t number = (uintptr_t)handle;
+    if (number <= 2) {
+        void *thread = number == 2 ? &thread_mark : NULL;
+        for (int i = 0; i < 1024; i++) {
+            if (!defaults[i].stream) {
+                defaults[i].context = context;
+                defaults[i].thread = thread;
+                defaults[i].stream = new_stream(context, number == 2, number != 2);
+            }
+            if (defaults[i].context == context && defaults[i].thread == thread) return defaults[i].stream;
+        }
+        abort();
+    }
+    fake_stream *s = streams;
+    while (s && s != handle) s = s->next;
+    if (s && !s->destroyed && s->context == context) return s;
+    fake_misuse(!s ? "%p is no stream" : s->destroyed ? "stream %p was destroyed" : "stream %p belongs to another context", handle);
+    return NULL;
+}
+
+fake_work *fake_new_work(fake_stream *stream, void (*run)(fake_work *)) {
+    fake_work *w = calloc(1, sizeof *w);
+    w->stream = stream;
+    w->run = run;
+    return w;
+}
+
+static int keeps_back(const fake_work *first, const fake_work *later) {
+    const fake_stream *a = first->stream, *b = later->stream;
+    return a == b || (a->context == b->context && ((a->legacy && b->blocking) || (b->legacy && a->blocking)));
+}
+
+static int may_run(const fake_work *w) {
+    if (w->waits && w->event->done < w->version) return 0;
+    for (fake_work *q = queue; q != w; q = q->next)
+        if (w->after_all ? q->stream->context == w->stream->context : keeps_back(q, w)) return 0;
+    return 1;
+}
+
+static void run(fake_work *w) {
+    fake_work **link = &queue;
+    while (*link != w) link = &(*link)->next;
+    *link = w->next;
+    if (!*link) queue_end = link;
+    if (w->run) w->run(w);
+    else if (!w->waits && w->event->done < w->version) w->event->done = w->version;
+    free(w->staged);
+    free(w->parameters);
+    free(w);
+}
+
+/* One piece of work, of this stream if any of its may run; the number that ran. */
+static int step(fake_stream *only, fake_stream *rather, fake_context *there) {
+    fake_work *w, *any = NULL;
+    for (w = queue; w; w = w->next) {
+        if ((only && w->stream != only) || !may_run(w)) continue;
+        if (!any) any = w;
+        if (w->stream == rather || w->stream->context == there) break;   /* what somebody waits for; no more than it takes */
+    }
+    if (!w) w = any;
+    if (w) run(w);
+    return w != NULL;
+}
+
+static int is_waiting(fake_stream *stream, fake_context *context) {
+    for (fake_work *w = queue; w; w = w->next)
+        if (stream ? w->stream == stream : !context || w->stream->context == context) return 1;
+    return 0;
+}
+
+void fake_drain(fake_stream *stream, fake_context *context) {
+    while (is_waiting(stream, context) && step(NULL, stream, context)) {}
+}
+
+int fake_submit(fake_work *w) {
+    *queue_end = w;
+    queue_end = &w->next;
+    if (!fake.hold) fake_drain(NULL, NULL);
+    return 0;
+}
+
+/* ---- for tests ---- */
+
+EXPORT int64_t fake_pump(uint64_t stream, int64_t most) {   /* ~0: of any stream */
+    int64_t n = 0;
+    fake_lock();
+    while (n < most && step(stream == ~(uint64_t)0 ? NULL : (fake_stream *)(uintptr_t)stream, NULL, NULL)) n++;
+    fake_unlock();
+    return n;
+}
+
+EXPORT int64_t fake_queued(void) {
+    int64_t n = 0;
+    fake_lock();
+    for (fake_work *w = queue; w; w = w->next) n++;
+    fake_unlock();
+    return n;
+}
+
+/* A stream of another library's in the primary context of GPU 0: it waits for nobody. */
+EXPORT uint64_t fake_foreign_stream(void) {
+    static fake_stream *foreign;
+    fake_lock();
+    if (!foreign) foreign = new_stream(fake_primary(0), 0, 0);
+    fake_unlock();
+    return (uint64_t)(uintptr_t)foreign;
+}
+
+static int pumping, microseconds;
+static pthread_t pump;
+static void *pump_on(void *unused) {
+    while (__atomic_load_n(&pumping, __ATOMIC_ACQUIRE)) {
+        usleep((useconds_t)microseconds);
+        fake_pump(~(uint64_t)0, 1);
+    }
+    return unused;
+}
+
+/* A thread that does one piece of work every so often, as a device would; 0 ends it. */
+EXPORT void fake_run_every(int us) {
+    if (pumping) {
+        __atomic_store_n(&pumping, 0, __ATOMIC_RELEASE);
+        pthread_join(pump, NULL);
+        fake_pump(~(uint64_t)0, INT64_MAX);
+    }
+    fake.hold = us > 0;
+    microseconds = us;
+    pumping = us > 0;
+    if (pumping) pthread_create(&pump, NULL, pump_on, NULL);
+}
+
+/* ---- entry points ---- */
+
+EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+    BEGIN(cuStreamCreate)
+    NEED_CONTEXT(context)
+    *stream = new_stream(context, !(flags & 1), 0);
+    open_streams++;
+    END(CUDA_SUCCESS);
+}
+
+EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
+    BEGIN_LATE(cuStreamDestroy_v2)
+    NEED_CONTEXT(context)
+    fake_stream *s = (uintptr_t)stream > 2 ? fake_resolve(stream, context) : NULL;
+    if (!s) END(400);
+    s->destroyed = 1;   /* its work is still done */
+    open_streams--;
+    END_LATE(CUDA_SUCCESS);
+}
+
+EXPORT CUresult cuStreamSynchronize(CUstream stream) {
+    BEGIN(cuStreamSynchronize)
+    NEED_CONTEXT(context)
+    fake_stream *s = fake_resolve(stream, context);
+    if (!s) END(400);
+    fake_drain(s, NULL);
+    END(CUDA_SUCCESS);
+}
+
+static fake_event *resolve_event(CUevent event, fake_context *context, int anywhere) {
+    fake_event *v = events;
+    while (v && v != event) v = v->next;
+    if (v && !v->destroyed && (anywhere || v->context == context)) return v;
+    fake_misuse(!v ? "%p is no event" : v->destroyed ? "event %p was destroyed" : "event %p belongs to another context", (void *)event);
+    return NULL;
+}
+
+EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags) {
+    BEGIN(cuEventCreate)
+    NEED_CONTEXT(context)
+    fake_event *v = calloc(1, sizeof *v);
+    v->next = events;
+    v->context = context;
+    *event = events = v;
+    open_events++;
+    END(flags > 7 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+}
+
+EXPORT CUresult cuEventDestroy_v2(CUevent event) {
+    BEGIN_LATE(cuEventDestroy_v2)
+    NEED_CONTEXT(context)
+    fake_event *v = resolve_event(event, context, 1);
+    if (!v) END(400);
+    v->destroyed = 1;
+    open_events--;
+    END_LATE(CUDA_SUCCESS);
+}
+
+static CUresult enqueue_event(CUevent event, CUstream stream, int waits) {
+    NEED_CONTEXT(context)
+    fake_event *v = resolve_event(event, context, waits);
+    fake_stream *s = fake_resolve(stream, context);
+    if (!v || !s) END(400);
+    if (!waits) v->recorded++;
+    fake_work *w = fake_new_work(s, NULL);
+    w->event = v;
+    w->version = v->recorded;
+    w->waits = waits;
+    END(fake_submit(w));
+}
+
+EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
+    BEGIN(cuEventRecord)
+    return enqueue_event(event, stream, 0);
+}
+
+/* Done when everything that is queued now is: a piece of work that keeps nobody back. */
+EXPORT CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
+    BEGIN(cuCtxRecordEvent)
+    fake_event *v = resolve_event(event, context, 0);
+    if (!v) END(400);
+    v->recorded++;
+    fake_work *w = fake_new_work(new_stream(context, 0, 0), NULL);
+    w->event = v;
+    w->version = v->recorded;
+    w->after_all = 1;
+    END(fake_submit(w));
+}
+
+EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+    BEGIN(cuStreamWaitEvent)
+    (void)flags;
+    return enqueue_event(event, stream, 1);
+}
+
+EXPORT CUresult cuEventQuery(CUevent event) {
+    BEGIN(cuEventQuery)
+    NEED_CONTEXT(context)
+    fake_event *v = resolve_event(event, context, 1);
+    if (!v) END(400);
+    END(v->done >= v->recorded ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}

@@ -1,0 +1,144 @@
+package cuda
+
+// #include "cuda.h"
+import "C"
+
+// Kind is a kind of memory.
+type Kind int
+
+const (
+	DeviceMemory Kind = iota
+	Pinned            // of the host, for copies that do not stop at a staging buffer
+	Managed           // one address on both sides
+)
+
+// Want is a request: Span bytes from an address that is Offset modulo Boundary. A Boundary
+// of 0 is 256.
+type Want struct {
+	Kind                   Kind
+	Device                 int
+	Span, Boundary, Offset int64
+	Stream                 Stream // that uses it first
+	Plan                   uint64
+}
+
+// Block is memory from a pool.
+type Block struct{ c *C.gb_cuda_block }
+
+// Take gets a block. Whoever holds it last calls Release.
+func Take(w Want) (*Block, error) {
+	if w.Boundary == 0 {
+		w.Boundary = 256
+	}
+	var e C.gb_cuda_error
+	var b *C.gb_cuda_block
+	want := C.gb_cuda_want{
+		kind: C.int32_t(w.Kind), device: C.int32_t(w.Device), span: C.int64_t(w.Span), boundary: C.int64_t(w.Boundary),
+		offset: C.int64_t(w.Offset), stream: C.gb_cuda_stream(w.Stream), plan: C.uint64_t(w.Plan),
+	}
+	if err := check(C.gb_cuda_take(&want, &b, &e), &e); err != nil {
+		return nil, err
+	}
+	return &Block{b}, nil
+}
+
+// Address is element 0's; device memory must not be looked at through it.
+func (b *Block) Address() uintptr { return uintptr(b.c.data) }
+
+// Bytes is what may be used from Address on.
+func (b *Block) Bytes() int64 { return int64(b.c.bytes) }
+
+// ID is never used again.
+func (b *Block) ID() uint64 { return uint64(b.c.id) }
+
+// Share is one more Release before the block is free.
+func (b *Block) Share() { C.gb_cuda_share(b.c) }
+
+// Release lets the block go. It may be called from any goroutine and has no error.
+func (b *Block) Release() { C.gb_cuda_release(b.c) }
+
+// Find gives the block in use that begins at an address, or nil.
+func Find(address uintptr) *Block {
+	if b := C.gb_cuda_find(C.uint64_t(address)); b != nil {
+		return &Block{b}
+	}
+	return nil
+}
+
+// Mark says that the work now on the stream uses the block.
+func (b *Block) Mark(s Stream) error {
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_mark(b.c, C.gb_cuda_stream(s), &e), &e)
+}
+
+// MarkOn is Mark for a stream of another GPU; pinned memory is for all of them.
+func (b *Block) MarkOn(device int, s Stream) error {
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_mark_on(b.c, C.int(device), C.gb_cuda_stream(s), &e), &e)
+}
+
+// Pending gives the stream whose marked work is not done, if there is any.
+func (b *Block) Pending() (Stream, bool, error) {
+	var e C.gb_cuda_error
+	var s C.gb_cuda_stream
+	r := C.gb_cuda_pending(b.c, &s, &e)
+	return Stream(s), r == 1, check(r, &e)
+}
+
+// Settle makes the stream wait for what is pending.
+func (b *Block) Settle(s Stream) error {
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_settle(b.c, C.gb_cuda_stream(s), &e), &e)
+}
+
+// Stats counts what a pool did; Limit < 0 is none.
+type Stats struct {
+	LiveBytes, CachedBytes, PeakBytes, LiveBuffers int64
+	Allocations, Hits, Misses, Limit, CacheBound   int64
+}
+
+// PoolStats asks the pool of a kind and a GPU. Pinned memory has one pool.
+func PoolStats(k Kind, device int) Stats {
+	var s C.gb_cuda_stats
+	C.gb_cuda_get_stats(C.int(k), C.int(device), &s)
+	return Stats{
+		int64(s.live_bytes), int64(s.cached_bytes), int64(s.peak_bytes), int64(s.live_buffers),
+		int64(s.allocations), int64(s.hits), int64(s.misses), int64(s.limit), int64(s.cache_bound),
+	}
+}
+
+// SetLimit bounds the bytes in use; < 0 lifts it.
+func SetLimit(k Kind, device int, bytes int64) {
+	C.gb_cuda_set_limit(C.int(k), C.int(device), C.int64_t(bytes))
+}
+
+// SetCacheBound bounds what is kept of memory that nobody uses.
+func SetCacheBound(k Kind, device int, bytes int64) {
+	C.gb_cuda_set_cache_bound(C.int(k), C.int(device), C.int64_t(bytes))
+}
+
+// Trim gives memory that nobody uses back to the driver, down to keep bytes, and says how much.
+func Trim(k Kind, device int, keep int64) int64 {
+	return int64(C.gb_cuda_trim(C.int(k), C.int(device), C.int64_t(keep)))
+}
+
+// Live is a block in use, as [LiveBlocks] saw it.
+type Live struct {
+	Address  uintptr
+	Bytes    int64
+	ID, Plan uint64
+	Kind     Kind
+	Device   int
+}
+
+// LiveBlocks lists at most n blocks in use, the largest first.
+func LiveBlocks(n int) []Live {
+	found := make([]C.gb_cuda_live, n+1)
+	count := C.gb_cuda_live_blocks(&found[0], C.int64_t(n))
+	list := make([]Live, 0, n)
+	for _, l := range found[:count] {
+		b := l.block
+		list = append(list, Live{uintptr(b.data), int64(b.bytes), uint64(b.id), uint64(l.plan), Kind(b.kind), int(b.device)})
+	}
+	return list
+}

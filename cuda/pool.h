@@ -1,0 +1,133 @@
+/* pool.h: the inside of the pools, for the files that make them up.
+ *
+ * A chunk is one allocation by the driver: a single large block, or many blocks of one
+ * small size class. Each block has a record in host memory; device memory itself is never
+ * looked at. A free block waits in its pool's bin, under the key of the stream that used
+ * it: that stream gets it back at once, because whatever it does next comes after what it
+ * did before. Another one gets it only when the first is known to be through with it. A chunk
+ * with no block in use is cache, given back the least recently used first.
+ */
+#ifndef GRIDBUF_CUDA_POOL_H
+#define GRIDBUF_CUDA_POOL_H
+
+#include "driver.h"
+
+#include <pthread.h>
+
+#define GB_CU_GRAIN 512                     /* blocks are multiples of this */
+#define GB_CU_ALIGN 256                     /* what every raw allocation is aligned to */
+#define GB_CU_SMALL_MAX ((int64_t)64 << 10) /* largest block that shares a chunk */
+#define GB_CU_BINS 128
+
+typedef struct gb_cu_record gb_cu_record;
+typedef struct gb_cu_chunk gb_cu_chunk;
+typedef struct gb_cu_pool gb_cu_pool;
+
+/* Which stream, so that two that are not the same never compare equal. */
+typedef uint64_t gb_cu_key;
+#define GB_CU_LEGACY ((gb_cu_key)0)
+#define GB_CU_NOBODY (~(gb_cu_key)0)        /* nobody's work is pending: any stream may have it */
+#define GB_CU_UNKNOWN (~(gb_cu_key)0 - 1)   /* any streams, or one that is no more */
+gb_cu_key gb_cu_key_of(gb_cuda_stream stream);
+int gb_cu_is_ours(int device, gb_cu_key key);   /* a stream of gb_cuda_new_stream: it lives until it is dropped */
+
+/* Events: ours on a block (pending.c) hang on a list, newest first. */
+struct gb_cuda_event {
+    gb_cuda_event *next;
+    CUevent handle;
+    gb_cuda_stream stream;
+    gb_cu_key key;
+    int32_t device, done;
+};
+/* With the context current. */
+gb_cuda_event *gb_cu_record_event(int device, gb_cuda_stream stream, gb_cuda_error *e);
+gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device);   /* of all streams; NULL: the driver cannot */
+int gb_cu_query_event(gb_cuda_event *event, gb_cuda_error *e);
+int gb_cu_all_done(gb_cuda_event **events);   /* forgets those that are; whether none is left */
+
+struct gb_cu_record {
+    gb_cuda_block block;      /* first: it is what callers hold */
+    gb_cu_chunk *chunk;
+    uint64_t base;
+    int64_t size, span, born;
+    uint64_t plan;
+    gb_cuda_stream stream;
+    gb_cu_key key;
+    gb_cuda_event *pending;   /* asynchronous work that may still use it */
+    uint64_t epoch;           /* of the device, when it was freed */
+    gb_cu_record *next, *prev;   /* in its bin while free; in the table of live blocks while used */
+    int32_t shares;           /* atomic */
+    uint32_t live;
+};
+
+struct gb_cu_chunk {
+    gb_cu_pool *pool;
+    gb_cu_chunk *newer, *older;   /* in the cache, while no block is in use */
+    uint64_t base;
+    int64_t bytes, size;
+    int32_t count, used;
+    int32_t ordered;              /* came from cuMemAllocAsync */
+    gb_cu_record records[];
+};
+
+struct gb_cu_pool {
+    pthread_mutex_t lock;
+    int32_t kind, device;
+    int32_t ready;                /* the bound on its cache is known */
+    gb_cu_record *bins[GB_CU_BINS];
+    gb_cu_chunk *newest, *oldest;
+    int64_t idle_bytes, held_bytes;
+    int64_t asked_bytes;          /* the driver is being asked for; they count against the limit */
+    gb_cuda_stats stats;
+};
+
+gb_cu_pool *gb_cu_pool_of(int kind, int device);   /* NULL: there is no such kind or device */
+void gb_cu_lock_all(void);
+void gb_cu_unlock_all(void);
+
+/* any_stream: nobody says which streams will use it. */
+int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, gb_cuda_error *e);
+
+void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r);   /* lock; a free block is free no more */
+/* ---- chunk.c: its first block is in use, and counted; without the lock ---- */
+gb_cu_chunk *gb_cu_new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e);
+
+/* ---- source.c: raw allocations, with the context current ---- */
+typedef struct gb_cu_raw { uint64_t base; int32_t ordered; } gb_cu_raw;
+int gb_cu_get_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e);
+void gb_cu_give_raw(int kind, gb_cu_raw raw);
+
+/* ---- cache.c; the caller holds the pool's lock for those that say so ---- */
+void gb_cu_bin_push(gb_cu_pool *pool, gb_cu_record *r);      /* lock */
+void gb_cu_bin_remove(gb_cu_pool *pool, gb_cu_record *r);    /* lock */
+void gb_cu_cache_push(gb_cu_pool *pool, gb_cu_chunk *c);     /* lock */
+void gb_cu_cache_remove(gb_cu_pool *pool, gb_cu_chunk *c);   /* lock */
+gb_cu_chunk *gb_cu_detach(gb_cu_pool *pool, int64_t keep);   /* lock */
+int64_t gb_cu_destroy(gb_cu_chunk *gone);                    /* with the context current, or of no use any more */
+int gb_cu_bin(int64_t size);
+int64_t gb_cu_round(int64_t need);
+void gb_cu_disown(int device, gb_cuda_stream stream);   /* the stream goes: its free blocks get an event instead */
+
+/* Everything a device was asked to do before this epoch began is done. */
+uint64_t gb_cu_epoch(int device);
+uint64_t gb_cu_now_epoch(int device);   /* to be compared with a later gb_cu_epoch */
+int gb_cu_wait_device(int device, gb_cuda_error *e);   /* with the context current; a new epoch begins */
+
+/* ---- live.c ---- */
+int gb_cu_live_add(gb_cu_record *r);   /* -1: no host memory */
+void gb_cu_live_remove(gb_cu_record *r);
+gb_cu_record *gb_cu_live_next(gb_cu_record *r);   /* lock; NULL begins */
+void gb_cu_live_lock(void);
+void gb_cu_live_unlock(void);
+
+/* ---- debug.c, with GRIDBUF_DEBUG=1, the context current ---- */
+extern int gb_debugging;
+#define GB_CU_GUARD 512   /* at least so many bytes behind a block */
+int gb_cu_debug_taken(gb_cu_record *r, gb_cuda_error *e);
+void gb_cu_debug_released(gb_cu_record *r);
+
+/* ---- events and streams across fork ---- */
+void gb_cu_events_lock(void);
+void gb_cu_events_unlock(void);
+
+#endif

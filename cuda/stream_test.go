@@ -1,0 +1,278 @@
+package cuda_test
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gridbuf/cuda"
+	"gridbuf/cuda/faketest"
+)
+
+func newStream(t *testing.T) cuda.Stream {
+	t.Helper()
+	s, err := cuda.NewStream(0)
+	require.NoError(t, err)
+	t.Cleanup(func() { cuda.DropStream(0, s) })
+	return s
+}
+
+func TestBlockGoesToAnotherStreamOnlyWhenItsWorkIsDone(t *testing.T) {
+	clean(t)
+	a, b := newStream(t), newStream(t)
+	for _, first := range []cuda.Stream{0, a, cuda.Stream(faketest.ForeignStream())} {
+		faketest.Hold(1)
+		block := take(t, cuda.DeviceMemory, 1<<20, first)
+		address := block.Address()
+		require.NoError(t, cuda.Set(address, 1, 1, 1<<20, 0, first))
+		block.Release()
+
+		other := take(t, cuda.DeviceMemory, 1<<20, b)
+		assert.NotEqual(t, address, other.Address(), "its work is pending")
+		own := take(t, cuda.DeviceMemory, 1<<20, first)
+		if first != 0 && first != a { // a context's event has been recorded for it: it is nobody's by now
+			assert.NotEqual(t, address, own.Address())
+		}
+		own.Release()
+		other.Release()
+
+		faketest.Pump(faketest.Any, 1<<30)
+		faketest.Hold(0)
+		seen := map[uintptr]bool{}
+		var all []*cuda.Block
+		for range 3 {
+			block := take(t, cuda.DeviceMemory, 1<<20, b)
+			seen[block.Address()] = true
+			all = append(all, block)
+		}
+		assert.True(t, seen[address], "now it may go")
+		for _, block := range all {
+			block.Release()
+		}
+		cuda.Trim(cuda.DeviceMemory, 0, 0)
+	}
+}
+
+func TestOwnStreamGetsItsBlockBackAtOnce(t *testing.T) {
+	clean(t)
+	s := newStream(t)
+	faketest.Hold(1)
+	for range 3 {
+		block := take(t, cuda.DeviceMemory, 1<<20, s)
+		require.NoError(t, cuda.Set(block.Address(), 1, 1, 1<<20, 0, s))
+		require.NoError(t, block.Mark(s))
+		block.Release()
+	}
+	assert.EqualValues(t, 1, faketest.Count("cuMemAllocAsync"))
+}
+
+// The host writes pinned and managed memory without asking a stream.
+func TestPinnedAndManagedBlocksWaitForMarkedWork(t *testing.T) {
+	clean(t)
+	s := newStream(t)
+	for _, k := range []cuda.Kind{cuda.Pinned, cuda.Managed} {
+		faketest.Hold(1)
+		device := take(t, cuda.DeviceMemory, 1<<20, s)
+		block := take(t, k, 1<<20, s)
+		require.NoError(t, cuda.Copy(cuda.Upload, device.Address(), block.Address(), 1<<20, 0, s))
+		require.NoError(t, block.Mark(s))
+		address := block.Address()
+		block.Release()
+		again := take(t, k, 1<<20, s)
+		assert.NotEqual(t, address, again.Address())
+		again.Release()
+		assert.Positive(t, cuda.Trim(k, 0, 0), "trimming waits for the copy: the fake would stop at freed memory")
+		device.Release()
+		faketest.Pump(faketest.Any, 1<<30)
+	}
+}
+
+func TestLegacyStreamIsReusedByItselfAndPerThreadStreamIsNot(t *testing.T) {
+	clean(t)
+	faketest.Hold(1)
+	block := take(t, cuda.DeviceMemory, 1<<20, 0)
+	address := block.Address()
+	block.Release()
+	block = take(t, cuda.DeviceMemory, 1<<20, 1)
+	assert.Equal(t, address, block.Address(), "0 and 1 are the same stream")
+	block.Release()
+	done := make(chan uintptr)
+	faketest.OnThread(func() {
+		b := take(t, cuda.DeviceMemory, 3<<20, 2)
+		require.NoError(t, cuda.Set(b.Address(), 1, 1, 1<<20, 0, 2))
+		b.Release()
+		go faketest.OnThread(func() {
+			b := take(t, cuda.DeviceMemory, 3<<20, 2)
+			b.Release()
+			done <- b.Address()
+		})
+		assert.NotEqual(t, b.Address(), <-done)
+	})
+}
+
+func TestDroppedStreamLeavesItsBlocks(t *testing.T) {
+	clean(t)
+	dropStream(t)
+}
+
+func TestDroppedStreamWithAnOlderDriver(t *testing.T) {
+	if inChildWith(t, "-DcuCtxRecordEvent=absent") {
+		clean(t)
+		dropStream(t)
+	}
+}
+
+func dropStream(t *testing.T) {
+	t.Helper()
+	s, err := cuda.NewStream(0)
+	require.NoError(t, err)
+	faketest.Hold(1)
+	freed, held := take(t, cuda.DeviceMemory, 1<<20, s), take(t, cuda.DeviceMemory, 1<<20, s)
+	for _, b := range []*cuda.Block{freed, held} {
+		require.NoError(t, cuda.Set(b.Address(), 1, 1, 1<<20, 0, s))
+	}
+	freed.Release()
+	cuda.DropStream(0, s)
+	held.Release()
+	other := take(t, cuda.DeviceMemory, 1<<20, 0)
+	assert.NotContains(t, []uintptr{freed.Address(), held.Address()}, other.Address())
+	faketest.Pump(faketest.Any, 1<<30)
+	faketest.Hold(0)
+	last := take(t, cuda.DeviceMemory, 1<<20, newStream(t))
+	assert.Contains(t, []uintptr{freed.Address(), held.Address()}, last.Address())
+	other.Release()
+	last.Release()
+}
+
+func TestPendingAndSettle(t *testing.T) {
+	clean(t)
+	a, b := newStream(t), newStream(t)
+	block := take(t, cuda.DeviceMemory, 4096, a)
+	defer block.Release()
+	before := faketest.Count("")
+	_, pending, err := block.Pending()
+	require.NoError(t, err)
+	assert.False(t, pending)
+	assert.Equal(t, before, faketest.Count(""), "nothing is asked of the driver")
+
+	faketest.Hold(1)
+	require.NoError(t, cuda.Set(block.Address(), 1, 1, 4096, 0, a))
+	require.NoError(t, block.Mark(a))
+	s, pending, err := block.Pending()
+	require.NoError(t, err)
+	assert.True(t, pending)
+	assert.Equal(t, a, s)
+
+	// A second stream: one answer stands for both.
+	require.NoError(t, cuda.Set(block.Address()+2048, 1, 2, 100, 0, b))
+	require.NoError(t, block.Mark(b))
+	s, pending, err = block.Pending()
+	require.NoError(t, err)
+	assert.True(t, pending)
+	e, err := cuda.Record(0, s)
+	require.NoError(t, err)
+	faketest.Pump(uintptr(s), 1<<30)
+	done, err := e.Done()
+	require.NoError(t, err)
+	assert.False(t, done, "it waits for the other stream")
+	faketest.Pump(faketest.Any, 1<<30)
+	done, err = e.Done()
+	require.NoError(t, err)
+	assert.True(t, done)
+	e.Forget()
+	_, pending, err = block.Pending()
+	require.NoError(t, err)
+	assert.False(t, pending)
+
+	require.NoError(t, cuda.Set(block.Address(), 1, 1, 4096, 0, a))
+	require.NoError(t, block.Mark(a))
+	require.NoError(t, block.Settle(b))
+	require.NoError(t, cuda.Set(block.Address(), 1, 9, 4096, 0, b))
+	assert.Zero(t, faketest.Pump(uintptr(b), 100), "b waits")
+	faketest.Pump(faketest.Any, 1<<30)
+	assert.Equal(t, byte(9), faketest.Look(block.Address(), 1)[0])
+}
+
+func TestWaitComesBackWhenTimeIsUp(t *testing.T) {
+	clean(t)
+	faketest.Hold(1)
+	b := take(t, cuda.DeviceMemory, 4096, 0)
+	defer b.Release()
+	require.NoError(t, cuda.Set(b.Address(), 1, 1, 4096, 0, 0))
+	e, err := cuda.Record(0, 0)
+	require.NoError(t, err)
+	defer e.Forget()
+	done, err := e.Wait(3 * time.Millisecond)
+	require.NoError(t, err)
+	assert.False(t, done)
+	queries := faketest.Count("cuEventQuery")
+	assert.Less(t, queries, int64(60), "it sleeps between two questions")
+	faketest.RunEvery(100)
+	done, err = e.Wait(time.Minute)
+	faketest.RunEvery(0)
+	require.NoError(t, err)
+	assert.True(t, done)
+	calls := faketest.Count("")
+	done, err = e.Done()
+	require.NoError(t, err)
+	assert.True(t, done)
+	assert.Equal(t, calls, faketest.Count(""), "a done event is not asked about again")
+}
+
+// Threads take blocks on streams of theirs, write them asynchronously, read them back and
+// let them go while work is pending. Were a block given to another stream too early, its
+// bytes would be somebody else's.
+func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
+	clean(t)
+	streams := []cuda.Stream{0, 2, newStream(t), newStream(t), cuda.Stream(faketest.ForeignStream())}
+	faketest.RunEvery(20)
+	defer faketest.RunEvery(0)
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			faketest.OnThread(func() {
+				random := rand.New(rand.NewPCG(uint64(worker), 7))
+				for i := range 60 {
+					span := int64(1000) << (10 * (i % 2))
+					s := streams[random.IntN(len(streams))]
+					value := byte(worker*60 + i)
+					device, err := cuda.Take(cuda.Want{Span: span, Stream: s})
+					if !assert.NoError(t, err) {
+						return
+					}
+					host, err := cuda.Take(cuda.Want{Kind: cuda.Pinned, Span: span})
+					if !assert.NoError(t, err) {
+						return
+					}
+					assert.NoError(t, cuda.Set(device.Address(), 1, uint32(value), span, 0, s))
+					assert.NoError(t, cuda.Copy(cuda.Download, host.Address(), device.Address(), span, 0, s))
+					assert.NoError(t, host.Mark(s))
+					if i%3 == 0 {
+						assert.NoError(t, device.Mark(s))
+					}
+					device.Release()
+					if i%2 == 0 {
+						e, err := cuda.Record(0, s)
+						assert.NoError(t, err)
+						done, err := e.Wait(time.Minute)
+						assert.NoError(t, err)
+						assert.True(t, done)
+						e.Forget()
+						for _, v := range []int64{0, span / 2, span - 1} {
+							assert.Equal(t, value, faketest.Host(host.Address(), int(span))[v])
+						}
+					}
+					host.Release()
+					if i%20 == 19 {
+						cuda.Trim(cuda.DeviceMemory, 0, 1<<20)
+					}
+				}
+			})
+		})
+	}
+	group.Wait()
+}

@@ -1,0 +1,102 @@
+"""GPUs, and the stream that gridbuf's work on them goes to.
+
+Importing this module touches no driver. The first call that needs one opens libcuda.so.1, or the library that the
+environment variable GRIDBUF_LIBCUDA names.
+
+Examples
+--------
+>>> import gridbuf as gb
+>>> if gb.cuda.available():
+...     f = gb.Field.zeros((128, 128, 80), device="gpu", backend="gt:gpu")
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from gridbuf import _core
+
+__all__ = ["DeviceInfo", "available", "devices", "stream", "synchronize"]
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """What the driver says of a GPU; `free_bytes` at the moment of the call."""
+
+    number: int
+    name: str
+    driver_version: int
+    compute_capability: tuple[int, int]
+    memory_pools: bool
+    managed_memory: bool
+    concurrent_managed: bool
+    integrated: bool
+    total_bytes: int
+    free_bytes: int
+
+
+def available() -> bool:
+    """Whether there is a driver that works and a GPU."""
+    try:
+        _core.cuda_start()
+    except RuntimeError:
+        return False
+    return _core.cuda_count() > 0
+
+
+def devices() -> tuple[DeviceInfo, ...]:
+    """The GPUs of this machine.
+
+    Raises
+    ------
+    RuntimeError
+        When there is no driver, it is too old or finds no GPU, or when this is a forked child; the message says which.
+    """
+    return tuple(DeviceInfo(**entry) for entry in _core.cuda_devices())
+
+
+def synchronize(device: int = 0) -> None:
+    """Wait until a GPU has done all that it was given."""
+    _core.cuda_synchronize(device)
+
+
+def handle_of(obj: Any) -> int:
+    """The handle of a stream: an int, or an object of cupy, torch, numba or `__cuda_stream__`."""
+    protocol = getattr(obj, "__cuda_stream__", None)
+    if protocol is not None:
+        return int((protocol() if callable(protocol) else protocol)[1])
+    for name in ("ptr", "cuda_stream", "handle"):
+        found = getattr(obj, name, None)
+        if found is not None:
+            obj = getattr(found, "value", found)
+            break
+    if obj is None:
+        return 0
+    if isinstance(obj, bool) or not isinstance(obj, int) or not 0 <= obj < 1 << 64:
+        raise TypeError(f"stream: expected a handle (int) or a stream of cupy, torch or numba, got {obj!r}")
+    return obj
+
+
+@contextmanager
+def stream(handle: Any) -> Iterator[int]:
+    """Work of this thread inside the with block goes to a stream.
+
+    Parameters
+    ----------
+    handle
+        0 the legacy default stream, 1 the same, 2 the one per thread, or the handle of a stream of this process; or a
+        stream object of cupy, torch or numba, which is kept alive.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> with gb.cuda.stream(2):
+    ...     pass  # zeros, copies and exports are ordered behind stream 2
+    """
+    number = handle_of(handle)
+    before = _core.cuda_set_stream(number)
+    try:
+        yield number
+    finally:
+        _core.cuda_set_stream(before)

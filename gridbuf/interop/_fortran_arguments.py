@@ -1,0 +1,146 @@
+"""Fields as arguments of Fortran procedures: of f2py modules, with explicit shape, and with assumed shape."""
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gridbuf.interop._common import index_name
+from gridbuf.interop._fortran_checks import checked, copies, gap, leading, refuse
+from gridbuf.interop._fortran_descriptor import MAX_RANK, Descriptor, described, type_code
+from gridbuf.interop._fortran_kinds import dtype_of, has_type, is_logical
+
+
+@dataclass(frozen=True)
+class Explicit:
+    """The argument for an explicit-shape or assumed-size array: passed as its address, and holding its memory.
+
+    Attributes
+    ----------
+    array
+        The memory.
+    shape
+        The extents that are used.
+    leading
+        The extents to declare of every index but the last, gaps included.
+    lower
+        The lower bounds with which the domain begins at 1.
+    """
+
+    array: np.ndarray[Any, Any]
+    leading: tuple[int, ...]
+    lower: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def address(self) -> int:
+        """Where the first element lies; valid for as long as this object."""
+        return int(self.array.ctypes.data)
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.address)
+
+
+def to_f2py(field: Any, kind: Any = None, *, writable: bool = True) -> np.ndarray[Any, Any]:
+    """The ndarray for an argument of an f2py module, which f2py takes as it is instead of copying or refusing it.
+
+    Parameters
+    ----------
+    field : Field or array
+    kind : str or dtype_like, optional
+        What Fortran declares: "real(8)", "integer(c_int)", "logical(4)", ...; checked where given.
+    writable : bool, optional
+        False where the argument is `intent(in)`, which read-only memory may be passed to.
+
+    Raises
+    ------
+    ValueError
+        Where f2py would copy (`intent(in)`) or refuse (`intent(inout)`): another kind, or an index with another stride.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> from gridbuf.interop import fortran
+    >>> fortran.to_f2py(gb.Field.zeros((4, 5), backend="F"), "real(8)").flags.f_contiguous
+    True
+    """
+    field = checked(field, kind, writable)
+    refuse(field, gap(field))
+    return field.numpy()
+
+
+def explicit(field: Any, kind: Any = None, *, writable: bool = True) -> Explicit:
+    """The argument for an explicit-shape or assumed-size array of a `bind(C)` procedure, called through ctypes.
+
+    Parameters
+    ----------
+    field, kind, writable
+        As for `to_f2py`.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> from gridbuf.interop import fortran
+    >>> fortran.explicit(gb.Field.zeros((6, 5, 4), dims="IJK", backend="F", padding=8)).leading
+    (8, 5)
+    """
+    field = checked(field, kind, writable)
+    extents, wrong = leading(field)
+    refuse(field, wrong)
+    return Explicit(field.numpy(), extents, tuple(1 - n for n in field.origin or (0,) * field.ndim))
+
+
+def descriptor(field: Any, kind: Any = None, *, writable: bool = True) -> Descriptor:
+    """The CFI_cdesc_t for an assumed-shape array of a `bind(C)` procedure, called through ctypes; strides of any kind.
+
+    Parameters
+    ----------
+    field, kind, writable
+        As for `to_f2py`.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> from gridbuf.interop import fortran
+    >>> fortran.descriptor(gb.Field.zeros((6, 5))[::2, ::-1], "real(8)")
+    Descriptor(rank=2, type=2051, other, bounds=(0:2, 0:4))
+    """
+    field = checked(field, kind, writable)
+    for i, (n, stride) in enumerate(zip(field.shape, field.strides, strict=True)):
+        if field.size and n > 1 and (stride == 0 or stride % field.dtype.itemsize):
+            what = "repeats its elements" if stride == 0 else f"is no multiple of the {field.dtype.itemsize} bytes of an element"
+            raise ValueError(f"field: {index_name(field, i)} has the stride {stride}, which {what}; {copies(field)}")
+    if field.ndim > MAX_RANK:
+        raise ValueError(f"field: it has {field.ndim} indices, and Fortran's arrays have at most {MAX_RANK}")
+    return described(field.numpy(), is_logical(kind))
+
+
+def receiver(rank: int, kind: Any, attribute: str = "pointer") -> Descriptor:
+    """An empty CFI_cdesc_t for an argument that Fortran associates or allocates; `from_descriptor` reads it afterwards.
+
+    Parameters
+    ----------
+    rank : int
+    kind : str or dtype_like
+        What Fortran declares, as for `to_f2py`.
+    attribute : {"pointer", "allocatable"}, optional
+
+    Examples
+    --------
+    >>> from gridbuf.interop import fortran
+    >>> fortran.receiver(2, "real(8)")  # for `real(c_double), pointer, intent(out) :: a(:, :)`
+    Descriptor(rank=2, type=2051, pointer, bounds=(none yet))
+    """
+    if attribute not in ("pointer", "allocatable"):
+        raise ValueError(f"attribute: {attribute!r} is neither 'pointer' nor 'allocatable'")
+    if not 0 <= rank <= MAX_RANK:
+        raise ValueError(f"rank: {rank} is not among 0 to {MAX_RANK}")
+    dtype = dtype_of(kind)
+    if (why := has_type(dtype)) is not None:
+        raise ValueError(f"kind: {why}")
+    return Descriptor(rank, type_code(dtype, is_logical(kind)), dtype.itemsize, attribute)

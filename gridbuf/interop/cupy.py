@@ -1,0 +1,94 @@
+"""cupy takes its memory from gridbuf: one pool for both, with gridbuf's limits and statistics.
+
+Examples
+--------
+>>> from gridbuf.interop import cupy as gb_cupy
+>>> allocator = gb_cupy.allocator()  # doctest: +SKIP
+>>> cupy.cuda.set_allocator(allocator.malloc)  # doctest: +SKIP
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gridbuf import _core
+
+__all__ = ["allocator", "install", "memory", "pinned_allocator", "uninstall"]
+
+
+def allocator(*, managed: bool = False) -> Any:
+    """A `cupy.cuda.memory.CFunctionAllocator` over gridbuf's pool.
+
+    Parameters
+    ----------
+    managed
+        Managed memory instead of device memory.
+
+    Returns
+    -------
+    cupy.cuda.memory.CFunctionAllocator
+        Its `malloc` is for `cupy.cuda.set_allocator` or `cupy.cuda.using_allocator`. No memory is
+        `cupy.cuda.memory.OutOfMemoryError`. A block that cupy has freed is used again once the GPU is through with all that
+        it had been given: cupy does not say on which stream it used it.
+    """
+    import cupy
+
+    functions = _core.cuda_exports()
+    malloc = functions["cupy_malloc_managed" if managed else "cupy_malloc"]
+    return cupy.cuda.memory.CFunctionAllocator(0, malloc, functions["cupy_free"], _core)
+
+
+def pinned_allocator() -> Callable[[int], Any]:
+    """A function for `cupy.cuda.set_pinned_memory_allocator`: pinned memory from gridbuf's pool.
+
+    Examples
+    --------
+    >>> from gridbuf.interop.cupy import pinned_allocator
+    >>> cupy.cuda.set_pinned_memory_allocator(pinned_allocator())  # doctest: +SKIP
+    """
+    from cupy.cuda import pinned_memory
+
+    def allocate(nbytes: int) -> Any:
+        owner, address = _core.cuda_block(1, 0, nbytes, 512, 0)
+        return pinned_memory.PinnedMemoryPointer(_Pinned(owner, address, nbytes), 0)
+
+    return allocate
+
+
+class _Pinned:
+    """What cupy's PinnedMemoryPointer wants of its memory."""
+
+    def __init__(self, owner: Any, address: int, nbytes: int) -> None:
+        self.owner, self.ptr, self.size = owner, address, nbytes
+
+
+@contextmanager
+def memory(*, managed: bool = False) -> Iterator[None]:
+    """In the with block, this thread's cupy arrays are made of gridbuf's memory.
+
+    Examples
+    --------
+    >>> from gridbuf.interop import cupy as gb_cupy
+    >>> with gb_cupy.memory():  # doctest: +SKIP
+    ...     a = cupy.zeros((100, 100))
+    """
+    import cupy
+
+    with cupy.cuda.using_allocator(allocator(managed=managed).malloc):
+        yield
+
+
+def install() -> None:
+    """From now on all of cupy's device and pinned memory is gridbuf's; `uninstall` gives cupy's own pools back."""
+    import cupy
+
+    cupy.cuda.set_allocator(allocator().malloc)
+    cupy.cuda.set_pinned_memory_allocator(pinned_allocator())
+
+
+def uninstall() -> None:
+    """cupy's own pools again. Memory that is in use stays where it is."""
+    import cupy
+
+    cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)
+    cupy.cuda.set_pinned_memory_allocator(cupy.get_default_pinned_memory_pool().malloc)

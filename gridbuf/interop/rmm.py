@@ -1,0 +1,32 @@
+"""RMM takes its memory from gridbuf's pool.
+
+Examples
+--------
+>>> import rmm, gridbuf.interop.rmm  # doctest: +SKIP
+>>> rmm.mr.set_current_device_resource(gridbuf.interop.rmm.resource())  # doctest: +SKIP
+"""
+
+from typing import Any
+
+from gridbuf.interop import _pools
+
+__all__ = ["resource"]
+
+
+def resource(device: int = 0) -> Any:
+    """An `rmm.mr.CallbackMemoryResource` over gridbuf's pool of one GPU.
+
+    Parameters
+    ----------
+    device
+        The GPU's number. RMM has a resource for each.
+    """
+    import rmm
+
+    def allocate(nbytes: int, stream: Any = None) -> int:
+        return _pools.allocate(nbytes, device, stream)
+
+    def release(address: int, nbytes: int, stream: Any = None) -> None:
+        _pools.release(address, nbytes, device, stream)
+
+    return rmm.mr.CallbackMemoryResource(allocate, release)

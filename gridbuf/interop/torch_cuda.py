@@ -1,0 +1,40 @@
+"""PyTorch takes its CUDA memory from gridbuf's pool.
+
+Examples
+--------
+>>> import torch, gridbuf.interop.torch_cuda  # doctest: +SKIP
+>>> torch.cuda.memory.change_current_allocator(gridbuf.interop.torch_cuda.allocator())  # doctest: +SKIP
+"""
+
+from typing import Any
+
+from gridbuf import _core
+
+__all__ = ["allocator"]
+
+
+def allocator() -> Any:
+    """A `torch.cuda.memory.CUDAPluggableAllocator` over gridbuf's pool.
+
+    It goes by the addresses of gridbuf's functions, where PyTorch's own class wants the names of exported symbols: gridbuf
+    exports none. Tensors used on several streams are known through `record_stream`.
+
+    Raises
+    ------
+    RuntimeError
+        When this PyTorch is built without CUDA.
+    """
+    import torch
+
+    make: Any = getattr(torch._C, "_cuda_customAllocator", None)
+    if make is None:
+        raise RuntimeError("torch: this PyTorch is built without CUDA, so that it has no CUDA memory to allocate")
+    functions = _core.cuda_exports()
+
+    class Allocator(torch.cuda.memory.CUDAPluggableAllocator):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self._allocator = make(functions["torch_malloc"], functions["torch_free"])
+            if hasattr(self._allocator, "set_record_stream_fn"):
+                self._allocator.set_record_stream_fn(functions["torch_record_stream"])
+
+    return Allocator()

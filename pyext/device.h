@@ -1,0 +1,92 @@
+/* device.h: device, pinned and managed memory for Python objects, on top of cuda/. */
+#ifndef GRIDBUF_DEVICE_H
+#define GRIDBUF_DEVICE_H
+
+#include "../cuda/cuda.h"
+#include "copying.h"
+
+int gb_device_init(PyObject *module);
+int gb_device_block_init(PyObject *module), gb_device_functions_init(PyObject *module);
+int gb_device_copy_init(PyObject *module), gb_device_stats_init(PyObject *module);
+
+/* Raises what the driver's room reported; returns -1. */
+int gb_cuda_raise(const gb_cuda_error *e);
+
+/* A call into cuda/ that may take long, without the GIL: -1 with a Python error set, or what it returned. */
+#define GB_CUDA_UNLOCKED(error, call)                          \
+    __extension__({                                            \
+        int rc_;                                               \
+        PyThreadState *state_ = PyEval_SaveThread();           \
+        rc_ = (call);                                          \
+        PyEval_RestoreThread(state_);                          \
+        rc_ < 0 ? gb_cuda_raise(error) : rc_;                  \
+    })
+
+/* ---- device_block.c: the Python object that owns a block ---- */
+
+typedef struct gb_block_object {
+    PyObject_HEAD
+    gb_cuda_block *block;
+} gb_block_object;
+extern PyTypeObject *gb_BlockType;
+#define gb_is_block(obj) (Py_TYPE(obj) == gb_BlockType)
+
+/* The stream on which this thread's work goes (gridbuf.cuda.stream); 0 unless set. */
+gb_cuda_stream gb_current_stream(void);
+gb_cuda_stream gb_set_stream(gb_cuda_stream stream);   /* returns the one before */
+
+/* Blocks; on the stream. New references. */
+PyObject *gb_block_take(const gb_cuda_want *want);
+PyObject *gb_block_for(const gb_plan *plan, gb_cuda_stream stream);
+PyObject *gb_block_new(int kind, int device, int64_t bytes, gb_cuda_stream stream);
+gb_place gb_block_place(const gb_cuda_block *block, int gpu);
+
+/* The block that an object's memory lies in, or NULL: through the bases of arrays. Borrowed. */
+gb_block_object *gb_block_behind(PyObject *obj);
+static inline gb_cuda_block *gb_field_block(const gb_field *f) {
+    return f->owner && gb_is_block(f->owner) ? ((gb_block_object *)f->owner)->block : NULL;
+}
+
+/* What array.c and field_new.c ask for when a plan is not for the heap. */
+#define gb_plan_on_heap(plan) __builtin_expect((plan)->device != 2 && (plan)->memory == 0, 1)
+PyObject *gb_device_array(gb_plan_object *plan, int zero, PyObject *value);
+gb_field *gb_device_field(gb_plan_object *plan, int zero);
+
+/* ---- device_field.c ---- */
+
+/* The Field type over memory there, when `asked` was asked for; NULL with a TypeError. */
+PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place);
+
+/* Before the host looks at a Field's memory: refuses device memory, waits for managed memory. */
+int gb_host_may_look(gb_field *f);
+PyObject *gb_cupy_over(gb_field *f);   /* new reference */
+PyObject *gb_on_host(gb_field *f);     /* a Field of its own memory on the host with its values */
+
+/* ---- device_wrap.c ---- */
+
+/* A Field over an object with __cuda_array_interface__ on its type; NotImplemented for those that turn out not to have it. */
+PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj);
+int gb_may_be_cuda(PyObject *obj);   /* its type has the attribute; -1 with an error */
+
+/* Our current stream waits for what the producer did on its own. */
+int gb_order_after(int device, gb_cuda_stream producer, gb_cuda_stream consumer);
+
+/* ---- device_dlpack.c ---- */
+
+/* What a consumer asked of a Field that is not on the heap: 0, or -1 with BufferError. *copy_to_host: dl_device=(1, 0) of
+ * device memory. *device: what the tensor says. */
+int gb_device_wishes(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device, int *copy_to_host);
+DLDevice gb_dl_device(const gb_field *f);
+
+/* ---- device_copy.c, device_route.c, device_fill.c ---- */
+
+/* Copies and fills in which a GPU takes part. 1: done; 0: both sides are on the host; -1: an error. */
+int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress);
+int gb_device_fill(PyObject *dst, PyObject *value);
+int gb_device_assign(PyObject *dst, PyObject *value);   /* dst[...] = value: 0 or -1 */
+
+/* value: one element in the Field's dtype. Asynchronous on the stream; marks the block. */
+int gb_device_set(gb_field *dst, const void *value, gb_cuda_stream stream);
+int gb_device_zero(gb_cuda_block *block, int64_t bytes, gb_cuda_stream stream);
+
+#endif

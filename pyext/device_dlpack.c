@@ -1,0 +1,77 @@
+/* device_dlpack.c: what is different in DLPack for memory that the driver gave. Pinned memory is exported as kDLCPU,
+ * device memory as kDLCUDA, managed memory as what it was asked for; kDLCUDAHost and kDLCUDAManaged only on request. */
+#include "device.h"
+
+DLDevice gb_dl_device(const gb_field *f) {
+    return f->place.gpu ? (DLDevice){kDLCUDA, f->place.device} : (DLDevice){kDLCPU, 0};
+}
+
+/* The stream on which the consumer will read: 1 with it, 0 for "do not synchronise", -1 with BufferError: a TypeError
+ * would make the consumer believe in an older protocol. */
+static int read_stream(PyObject *obj, gb_cuda_stream *stream) {
+    *stream = 1;   /* None: the legacy default stream */
+    if (obj == Py_None) return 1;
+    int overflow = 0;
+    long long value = PyLong_Check(obj) && !PyBool_Check(obj) ? PyLong_AsLongLongAndOverflow(obj, &overflow) : 0;
+    *stream = (gb_cuda_stream)value;
+    if (!overflow && value > 0) return 1;
+    if (!overflow && value == -1) return 0;
+    PyErr_Format(PyExc_BufferError, "stream: %R is not allowed; give None or 1 (legacy default), 2 (per thread), -1 (no synchronisation) or "
+                                    "a stream's handle", obj);
+    return -1;
+}
+
+int gb_order_after(int device, gb_cuda_stream producer, gb_cuda_stream consumer) {
+    if ((producer ? producer : 1) == (consumer ? consumer : 1)) return 0;
+    gb_cuda_error e;
+    gb_cuda_event *event;
+    if (gb_cuda_record(device, producer, &event, &e) < 0) return gb_cuda_raise(&e);
+    int rc = gb_cuda_order(event, consumer, &e);
+    gb_cuda_forget(event);
+    return rc < 0 ? gb_cuda_raise(&e) : 0;
+}
+
+/* The consumer's stream waits for what this thread has under way, and for our own work on the block elsewhere. */
+static int order(gb_field *f, PyObject *stream_obj) {
+    gb_cuda_stream stream;
+    gb_cuda_error e;
+    int wanted = read_stream(stream_obj, &stream);
+    if (wanted <= 0) return wanted;
+    gb_cuda_block *block = gb_field_block(f);
+    if (block && gb_cuda_settle(block, stream, &e) < 0) return gb_cuda_raise(&e);
+    return gb_order_after(f->place.device, gb_current_stream(), stream);
+}
+
+static int unknown(PyObject *dl_device, const gb_field *f) {
+    static const char *const allowed[] = {"(1, 0)", "its own (2, n), and (1, 0), which is a copy", "(1, 0) and (3, 0)",
+                                          "(1, 0), its own (2, n) and (13, 0)"};
+    PyErr_Format(PyExc_BufferError, "dl_device: this Field cannot be exported to %R; allowed are %s", dl_device, allowed[f->place.kind]);
+    return -1;
+}
+
+static int host_stream(PyObject *stream) {
+    if (stream == Py_None) return 0;
+    PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", stream);
+    return -1;
+}
+
+int gb_device_wishes(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device, int *copy_to_host) {
+    *copy_to_host = 0;
+    *device = gb_dl_device(f);
+    if (dl_device != Py_None) {
+        int64_t type, id;
+        if (!PyTuple_Check(dl_device) || PyTuple_Size(dl_device) != 2) return unknown(dl_device, f);
+        if (gb_int64(PyTuple_GetItem(dl_device, 0), "dl_device", "a pair of ints", &type) < 0 ||
+            gb_int64(PyTuple_GetItem(dl_device, 1), "dl_device", "a pair of ints", &id) < 0)
+            return -1;
+        int managed = f->place.kind == GB_ON_MANAGED, on_device = f->place.kind == GB_ON_DEVICE;
+        int fits = (type == kDLCPU && id == 0) || (type == kDLCUDA && id == f->place.device && (managed || on_device)) ||
+                   (type == kDLCUDAHost && id == 0 && f->place.kind == GB_ON_PINNED) || (type == kDLCUDAManaged && id == 0 && managed);
+        if (!fits) return unknown(dl_device, f);
+        *device = (DLDevice){(DLDeviceType)type, (int32_t)id};
+        *copy_to_host = type == kDLCPU && on_device;
+    }
+    if (*copy_to_host) return 0;   /* it waits until the values are there */
+    if (device->device_type == kDLCUDA || device->device_type == kDLCUDAManaged) return order(f, stream);
+    return host_stream(stream) < 0 ? -1 : gb_host_may_look(f);
+}

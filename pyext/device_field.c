@@ -1,0 +1,179 @@
+/* device_field.c: the Field types in device and in managed memory. */
+#include "device.h"
+
+#include <stddef.h>
+
+static gb_field *of(PyObject *self) { return (gb_field *)self; }
+
+/* ---- which type ---- */
+
+PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place) {
+    PyTypeObject *fits = place.kind == GB_ON_DEVICE ? gb_DeviceFieldType : place.kind == GB_ON_MANAGED ? gb_ManagedFieldType : gb_HostFieldType;
+    if (asked == gb_FieldType || asked == fits) return fits;
+    if (asked != gb_HostFieldType && asked != gb_DeviceFieldType && asked != gb_ManagedFieldType) return asked;   /* somebody's subclass */
+    static const char *const kinds[] = {"host", "device", "pinned", "managed"};
+    PyErr_Format(PyExc_TypeError, "data: it is %s memory, and %R is for %s memory; gridbuf.Field takes it as it is, and its to(%s) copies it",
+                 kinds[place.kind], asked, asked == gb_HostFieldType ? "host" : asked == gb_DeviceFieldType ? "device" : "managed",
+                 asked == gb_HostFieldType ? "device='cpu'" : asked == gb_DeviceFieldType ? "device='gpu'" : "memory='managed'");
+    return NULL;
+}
+
+/* ---- who may look ---- */
+
+static int refuse_host(gb_field *f) {
+    PyErr_Format(PyExc_TypeError,
+                 "this Field lies on GPU %d, where the host cannot read it; field.to(device='cpu') is a copy on the host, "
+                 "field.cupy() a cupy array over the same memory", (int)f->place.device);
+    return -1;
+}
+
+int gb_host_may_look(gb_field *f) {
+    gb_cuda_error e;
+    if (f->place.kind == GB_ON_DEVICE) return refuse_host(f);
+    if (f->place.kind != GB_ON_MANAGED) return 0;
+    int rc;
+    Py_BEGIN_ALLOW_THREADS
+    rc = gb_cuda_synchronize(f->place.device, &e);
+    Py_END_ALLOW_THREADS
+    if (rc == 0 || e.status == GB_CUDA_NO_DRIVER || e.status == GB_CUDA_NO_DEVICE) return 0;   /* nobody to wait for */
+    return gb_cuda_raise(&e);
+}
+
+static PyObject *refuse_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    refuse_host(of(self));
+    return NULL;
+}
+
+/* ---- __cuda_array_interface__, version 3 ---- */
+
+static PyObject *get_interface(PyObject *self, void *_) {
+    gb_field *f = of(self);
+    const gb_geometry *g = &f->geometry;
+    gb_cuda_block *block = gb_field_block(f);
+    gb_cuda_stream stream = 0;
+    gb_cuda_error e;
+    if (!f->dtype->typestr)
+        return PyErr_Format(PyExc_AttributeError, "this Field has no __cuda_array_interface__: it cannot express %R", f->dtype->descr);
+    int pending = block ? gb_cuda_pending(block, &stream, &e) : 0;
+    if (pending < 0) return gb_cuda_raise(&e), NULL;
+    PyObject *shape = gb_ints_tuple(g->shape, g->ndim);
+    PyObject *strides = g->flags & GB_C_CONTIGUOUS ? Py_NewRef(Py_None) : gb_ints_tuple(g->strides, g->ndim);
+    if (!shape || !strides) {
+        Py_XDECREF(shape);
+        Py_XDECREF(strides);
+        return NULL;
+    }
+    PyObject *dict = Py_BuildValue("{s:N,s:O,s:(NN),s:N,s:i}", "shape", shape, "typestr", f->dtype->typestr, "data",
+                                   PyLong_FromVoidPtr(g->size ? f->data : NULL), PyBool_FromLong(f->readonly), "strides", strides,
+                                   "version", 3);
+    if (dict && f->dtype->fields && PyDict_SetItemString(dict, "descr", f->dtype->fields) < 0) Py_CLEAR(dict);
+    if (!dict || !pending) return dict;
+    PyObject *number = PyLong_FromUnsignedLongLong(stream ? stream : 1);   /* 0 is not allowed there */
+    if (!number || PyDict_SetItemString(dict, "stream", number) < 0) Py_CLEAR(dict);
+    Py_XDECREF(number);
+    return dict;
+}
+
+/* ---- cupy ---- */
+
+/* cupy does not ask: what is pending of ours, its current stream waits for. */
+static int settle_for_cupy(gb_field *f) {
+    gb_cuda_stream stream;
+    gb_cuda_error e;
+    gb_cuda_block *block = gb_field_block(f);
+    int pending = block ? gb_cuda_pending(block, &stream, &e) : 0;
+    if (pending <= 0) return pending < 0 ? gb_cuda_raise(&e) : 0;
+    PyObject *module = PyImport_ImportModule("gridbuf._cupy");
+    PyObject *number = module ? PyObject_CallMethod(module, "stream_of", "i", (int)f->place.device) : NULL;
+    int rc = number ? gb_cuda_settle(block, PyLong_AsUnsignedLongLong(number), &e) : -2;
+    Py_XDECREF(module);
+    Py_XDECREF(number);
+    return rc == -1 ? gb_cuda_raise(&e) : rc == -2 ? -1 : 0;
+}
+
+PyObject *gb_cupy_over(gb_field *f) {
+    static PyObject *function;
+    if (settle_for_cupy(f) < 0) return NULL;
+    if (f->cupy) return Py_NewRef(f->cupy);
+    if (!function) {
+        PyObject *module = PyImport_ImportModule("gridbuf._cupy");
+        function = module ? PyObject_GetAttrString(module, "array_over") : NULL;
+        Py_XDECREF(module);
+        if (!function) return NULL;
+    }
+    const gb_geometry *g = &f->geometry;
+    int64_t low = 0, high = g->size ? g->itemsize : 0;
+    for (int i = 0; i < g->ndim && g->size; i++) {
+        int64_t reach = (g->shape[i] - 1) * g->strides[i];
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    PyObject *shape = gb_ints_tuple(g->shape, g->ndim), *strides = gb_ints_tuple(g->strides, g->ndim);
+    if (shape && strides)
+        f->cupy = PyObject_CallFunction(function, "OKLLiOOO", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
+                                        (long long)high, (int)f->place.device, shape, f->dtype->descr, strides);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    return Py_XNewRef(f->cupy);
+}
+
+static PyObject *to_cupy(PyObject *self, PyObject *unused) { return gb_cupy_over(of(self)); }
+
+/* ---- the types ---- */
+
+#define FAST (METH_FASTCALL | METH_KEYWORDS)
+static PyGetSetDef device_getset[] = {
+    {"__cuda_array_interface__", get_interface, NULL, "The CUDA array interface, version 3; with a stream only while our own work is pending.", NULL},
+    {NULL},
+};
+
+static PyMethodDef device_methods[] = {
+    {"__array__", (PyCFunction)(void *)refuse_array, FAST, "Raises TypeError: NumPy cannot read device memory."},
+    {"__cupy_get_ndarray__", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time (cupy's protocol)."},
+    {"cupy", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time."},
+    {NULL},
+};
+
+static PyType_Slot device_slots[] = {
+    {Py_tp_dealloc, gb_field_dealloc},
+    {Py_tp_getset, device_getset},
+    {Py_tp_methods, device_methods},
+    {Py_tp_doc, "A Field in the memory of a GPU. Made by gridbuf.Field."},
+    {0, NULL},
+};
+
+static PyGetSetDef managed_getset[] = {
+    {"__cuda_array_interface__", get_interface, NULL, "The CUDA array interface, version 3; with a stream only while our own work is pending.", NULL},
+    {"__array_interface__", gb_field_array_interface, NULL, "NumPy's array interface, version 3; waits for the GPU.", NULL},
+    {NULL},
+};
+
+static PyMethodDef managed_methods[] = {
+    {"__array__", (PyCFunction)(void *)gb_field_array, FAST, "An np.ndarray over the same memory (NumPy's protocol); waits for the GPU."},
+    {"__cupy_get_ndarray__", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time (cupy's protocol)."},
+    {"cupy", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time."},
+    {NULL},
+};
+
+static PyType_Slot managed_slots[] = {
+    {Py_tp_dealloc, gb_field_dealloc},
+    {Py_tp_getset, managed_getset},
+    {Py_tp_methods, managed_methods},
+    {Py_bf_getbuffer, gb_field_getbuffer},
+    {Py_tp_doc, "A Field in managed memory, which host and GPU both reach. Made by gridbuf.Field."},
+    {0, NULL},
+};
+
+static PyType_Spec specs[] = {
+    {.name = "gridbuf.DeviceField", .basicsize = sizeof(gb_field), .flags = Py_TPFLAGS_DEFAULT, .slots = device_slots},
+    {.name = "gridbuf.ManagedField", .basicsize = sizeof(gb_field), .flags = Py_TPFLAGS_DEFAULT, .slots = managed_slots},
+};
+
+int gb_device_init(PyObject *module) {
+    gb_DeviceFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[0], (PyObject *)gb_FieldType);
+    gb_ManagedFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[1], (PyObject *)gb_FieldType);
+    if (!gb_DeviceFieldType || !gb_ManagedFieldType || gb_device_block_init(module) < 0 || gb_device_functions_init(module) < 0 || gb_device_copy_init(module) < 0 ||
+        gb_device_stats_init(module) < 0)
+        return -1;
+    return PyModule_AddObjectRef(module, "DeviceField", (PyObject *)gb_DeviceFieldType) < 0 ||
+                   PyModule_AddObjectRef(module, "ManagedField", (PyObject *)gb_ManagedFieldType) < 0 ? -1 : 0;
+}

@@ -1,0 +1,136 @@
+/* device_transit.c: copies on their way, and waiting for them so that Ctrl-C works. */
+#include "device_transit.h"
+
+#include <string.h>
+
+#define SLICE (20 * 1000 * 1000ll)   /* ns */
+
+static PyTypeObject *type;
+
+gb_transit *gb_transit_new(int device, gb_cuda_stream stream) {
+    gb_transit *t = (gb_transit *)PyType_GenericAlloc(type, 0);
+    if (t) t->device = device, t->stream = stream;
+    return t;
+}
+
+int gb_transit_hold(gb_transit *t, PyObject *object) {
+    if (object) t->held[t->n_held++] = object;
+    return object ? 0 : -1;
+}
+
+int gb_transit_end(gb_transit *t) {
+    gb_cuda_error e;
+    return gb_cuda_record(t->device, t->stream, &t->event, &e) < 0 ? gb_cuda_raise(&e) : 0;
+}
+
+int gb_event_wait(gb_cuda_event *event, int64_t nanoseconds) {
+    gb_cuda_error e;
+    for (;;) {
+        int64_t slice = nanoseconds < 0 || nanoseconds > SLICE ? SLICE : nanoseconds;
+        int done = GB_CUDA_UNLOCKED(&e, gb_cuda_wait(event, slice, &e));
+        if (done) return done;
+        if (PyErr_CheckSignals() < 0) return -1;
+        if (nanoseconds >= 0 && (nanoseconds -= slice) <= 0) return 0;
+    }
+}
+
+/* All of it has passed. */
+static void arrived(gb_transit *t) {
+    if (t->event) gb_cuda_forget(t->event);
+    t->event = NULL;
+    t->host_free = 1;
+    while (t->n_held > 0) {
+        PyObject *object = t->held[--t->n_held];
+        t->held[t->n_held] = NULL;
+        Py_DECREF(object);
+    }
+}
+
+static gb_cuda_block *block_of(PyObject *object) {
+    return gb_is_block(object) ? ((gb_block_object *)object)->block : gb_is_field(object) ? gb_field_block((gb_field *)object) : NULL;
+}
+
+int gb_transit_mark(gb_transit *t) {
+    gb_cuda_error e;
+    for (int i = 0; i < t->n_held; i++) {
+        gb_cuda_block *block = block_of(t->held[i]);
+        if (block && gb_cuda_mark(block, t->stream, &e) < 0) return gb_cuda_raise(&e);
+    }
+    return 0;
+}
+
+int gb_transit_leave(gb_transit *t) {
+    for (int i = 0; i < t->n_held; i++) {
+        gb_cuda_block *block = block_of(t->held[i]);
+        if (!block || block->kind == GB_CUDA_PINNED) return 0;
+    }
+    if (gb_transit_mark(t) < 0) return -1;
+    arrived(t);
+    return 1;
+}
+
+int gb_transit_wait(gb_transit *t, int64_t nanoseconds) {
+    int done = 1;
+    if (t->event) {
+        Py_INCREF((PyObject *)t);   /* another thread may let go of it meanwhile */
+        gb_cuda_event *event = t->event;
+        done = gb_event_wait(event, nanoseconds);
+        if (done == 1 && t->event == event) arrived(t);
+        Py_DECREF((PyObject *)t);
+    }
+    return done;
+}
+
+/* Whoever lets go of a copy on its way waits here: its memory is not to be used again before. */
+static void dealloc(PyObject *self) {
+    gb_transit *t = (gb_transit *)self;
+    PyObject *kind, *value, *traceback;
+    gb_cuda_error e;
+    PyErr_Fetch(&kind, &value, &traceback);
+    if (!t->event && t->n_held) gb_cuda_record(t->device, t->stream, &t->event, &e);   /* it failed half way */
+    if (t->event) {
+        PyThreadState *state = PyEval_SaveThread();
+        while (gb_cuda_wait(t->event, SLICE, &e) == 0) continue;
+        PyEval_RestoreThread(state);
+    }
+    arrived(t);
+    PyErr_Restore(kind, value, traceback);
+    GB_FREE_OBJECT(self);
+}
+
+/* wait(nanoseconds) -> bool; < 0: for ever, 0: ask. */
+static PyObject *wait(PyObject *self, PyObject *number) {
+    int64_t nanoseconds;
+    if (gb_int64(number, "nanoseconds", "an int", &nanoseconds) < 0) return NULL;
+    int done = gb_transit_wait((gb_transit *)self, nanoseconds);
+    return done < 0 ? NULL : PyBool_FromLong(done);
+}
+
+static PyObject *get_host_free(PyObject *self, void *unused) { return PyBool_FromLong(((gb_transit *)self)->host_free); }
+
+static PyMethodDef methods[] = {
+    {"wait", wait, METH_O, NULL},
+    {NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"host_free", get_host_free, NULL, NULL, NULL},
+    {NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {Py_tp_doc, "A copy on its way, with what it needs until it has arrived."},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "gridbuf._core._Transit",
+    .basicsize = sizeof(gb_transit),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};
+
+int gb_transit_init(PyObject *module) { return (type = (PyTypeObject *)PyType_FromSpec(&spec)) ? 0 : -1; }

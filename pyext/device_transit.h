@@ -1,0 +1,48 @@
+/* device_transit.h: a copy on its way: what it must keep until the GPU has done its part. */
+#ifndef GRIDBUF_DEVICE_TRANSIT_H
+#define GRIDBUF_DEVICE_TRANSIT_H
+
+#include "device_route.h"
+
+#define GB_HELD 12
+#define GB_DIRECT_CALLS 32   /* so many moves of the driver are worth their calls; then a kernel or the host lays out */
+
+typedef struct gb_transit {
+    PyObject_HEAD
+    gb_cuda_stream stream;
+    gb_cuda_event *event;     /* behind all of it on the stream; NULL before that, and once it has passed */
+    int device;
+    int host_free;            /* the host's side may be written again */
+    int n_held;
+    PyObject *held[GB_HELD];  /* both sides, staging, temporaries */
+} gb_transit;
+
+gb_transit *gb_transit_new(int device, gb_cuda_stream stream);
+int gb_transit_hold(gb_transit *t, PyObject *object);   /* steals; -1 when object is NULL */
+int gb_transit_end(gb_transit *t);                      /* nothing more follows: records the event */
+
+/* Our work on the blocks that it holds is pending from now on. */
+int gb_transit_mark(gb_transit *t);
+
+/* Lets go of it at once where the pools know what is pending on all memory that takes part: 1, 0 (wait for it), or -1. */
+int gb_transit_leave(gb_transit *t);
+
+/* Until everything has passed, or nanoseconds (< 0: for ever) are over: 1, 0, or -1 with an error, such as KeyboardInterrupt. */
+int gb_transit_wait(gb_transit *t, int64_t nanoseconds);
+int gb_event_wait(gb_cuda_event *event, int64_t nanoseconds);
+int gb_transit_init(PyObject *module);
+
+/* device_staging.c: between the host and the device's side of p (a), converted where the types differ. */
+typedef struct gb_leg {
+    int direction;            /* GB_CUDA_UPLOAD or GB_CUDA_DOWNLOAD */
+    const gb_pair *pair;      /* a: the device's side, b: the host's */
+    uint64_t device_data;
+    char *host_data;
+    int64_t device_item, host_item;
+    int device_type, host_type;   /* of transfer/; GB_RAW on both when nothing is converted */
+    int pinned;               /* the host's side can be moved as it is */
+    PyObject *progress;
+} gb_leg;
+int gb_leg_run(gb_transit *t, const gb_leg *leg);
+
+#endif
