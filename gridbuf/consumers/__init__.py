@@ -40,6 +40,7 @@ FILES = {
     "DaCe": "dace",
     "nanobind": "nanobind",
     "pybind11": "pybind11",
+    "Cython": "cython",
 }
 
 
