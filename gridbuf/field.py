@@ -105,6 +105,19 @@ def _entry(self: _core.Field, interface: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
+def _float(self: _core.Field) -> float:
+    """Of a Field without indices; Python itself would read the bytes of the buffer as text."""
+    return float(self.numpy())
+
+
+def _int(self: _core.Field) -> int:
+    return int(self.numpy())
+
+
+def _complex(self: _core.Field) -> complex:
+    return complex(self.numpy())
+
+
 def _html(self: _core.Field) -> str:
     """The layout, drawn for a notebook."""
     from gridbuf import explain
@@ -128,6 +141,7 @@ def install() -> None:
     """Give the C types their Python methods."""
     methods: dict[str, Any] = {
         "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html,
+        "__float__": _float, "__int__": _int, "__complex__": _complex,
         "__gt_interface__": property(_gt_interface),
     }  # fmt: skip
     for name, method in {"from_array": staticmethod(from_array), **methods}.items():

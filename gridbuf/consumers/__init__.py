@@ -41,6 +41,7 @@ FILES = {
     "nanobind": "nanobind",
     "pybind11": "pybind11",
     "Cython": "cython",
+    "Fortran": "fortran",
 }
 
 
