@@ -9,17 +9,18 @@ static gb_cu_record *lock_record(gb_cuda_block *block) {
 
 static void unlock_record(gb_cu_record *r) { pthread_mutex_unlock(&r->chunk->pool->lock); }
 
-/* One event for each stream is enough: the newest. */
+/* One event for each stream is enough: the newest. Whether any is pending is read without
+ * the lock: the list is never empty in between. */
 static void push(gb_cu_record *r, gb_cuda_event *event) {
-    for (gb_cuda_event **link = &r->pending; *link; link = &(*link)->next)
+    event->next = r->pending;
+    __atomic_store_n(&r->pending, event, __ATOMIC_RELEASE);
+    for (gb_cuda_event **link = &event->next; *link; link = &(*link)->next)
         if ((*link)->key == event->key && (*link)->device == event->device) {
             gb_cuda_event *older = *link;
             *link = older->next;
             gb_cuda_forget(older);
             break;
         }
-    event->next = r->pending;
-    r->pending = event;
 }
 
 int gb_cuda_mark_on(gb_cuda_block *block, int device, gb_cuda_stream stream, gb_cuda_error *e) {
@@ -53,12 +54,12 @@ static int join(gb_cu_record *r, gb_cuda_stream *stream, gb_cuda_error *e) {
     if (wait_for_all(r, *stream, e)) return -1;
     gb_cuda_event *event = gb_cu_record_event(r->block.device, *stream, e);
     if (!event) return -1;
-    while (r->pending) {
-        gb_cuda_event *older = r->pending;
-        r->pending = older->next;
+    gb_cuda_event *older = r->pending, *next;
+    __atomic_store_n(&r->pending, event, __ATOMIC_RELEASE);
+    for (; older; older = next) {
+        next = older->next;
         gb_cuda_forget(older);
     }
-    r->pending = event;
     return 1;
 }
 

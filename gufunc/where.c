@@ -5,6 +5,31 @@
 
 #include <string.h>
 
+#pragma GCC optimize("O3")   /* the loops over masks are vectors */
+
+/* How many of n bytes that are 0 or 1 are 1: eight sums in a word, added up before one overflows. */
+static int64_t ones(const uint8_t *select, int64_t n) {
+    int64_t count = 0, k = 0;
+    while (n - k >= 8) {
+        uint64_t sums = 0, word;
+        for (int64_t last = n - k > 255 * 8 ? k + 255 * 8 : n; last - k >= 8; k += 8) {
+            memcpy(&word, select + k, 8);
+            sums += word;
+        }
+        sums = (sums & 0x00ff00ff00ff00ff) + (sums >> 8 & 0x00ff00ff00ff00ff);
+        count += (int64_t)(sums * 0x0001000100010001 >> 48);
+    }
+    for (; k < n; k++) count += select[k];
+    return count;
+}
+
+static void read_mask(uint8_t *to, const uint8_t *from, int64_t step, int64_t n) {
+    if (step == 1)
+        for (int64_t k = 0; k < n; k++) to[k] = from[k] != 0;
+    else
+        for (int64_t k = 0; k < n; k++) to[k] = from[k * step] != 0;
+}
+
 void gb_select(gb_block *b) {
     const gb_call *call = b->job->call;
     gb_cursor walk = b->here;
@@ -12,11 +37,10 @@ void gb_select(gb_block *b) {
     for (int64_t first = 0, run; first < b->len; first += run) {
         run = call->shape[d] - walk.index[d];
         if (run > b->len - first) run = b->len - first;
-        gb_cast(GT_BOOL, (char *)b->select + first, 1, GT_U8, walk.ptr[call->nop], call->where_strides[d], run);
+        read_mask(b->select + first, (const uint8_t *)walk.ptr[call->nop], call->where_strides[d], run);
         if (first + run < b->len) gb_cursor_advance(call, &walk, run);
     }
-    int64_t count = 0;
-    for (int64_t k = 0; k < b->len; k++) count += b->select[k];
+    int64_t count = ones(b->select, b->len);
     __atomic_fetch_add(&b->job->nselected, count, __ATOMIC_RELAXED);
     if (count == b->len) return;
     b->mode = !count ? GB_NONE : call->flags & GB_PURE ? GB_BLENDED : GB_PICKED;

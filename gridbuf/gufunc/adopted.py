@@ -22,8 +22,7 @@ class Adopted(GUFunc):
     _ufunc: np.ufunc
 
     def _find_kernel(self, inputs: list[Operand]) -> int:
-        types: list[Any] = [_PYTHON[o.weak] if o.weak else o.array.dtype for o in inputs]
-        return self._resolved(types, None)
+        return self._resolved(_types(inputs), None)
 
     def _asked_kernel(self, inputs: list[Operand], dtype: Any, signature: Any) -> int:
         if dtype is not None:
@@ -32,8 +31,7 @@ class Adopted(GUFunc):
             signature = (None,) * self.nin + (np.dtype(dtype),) * self.nout
         elif isinstance(signature, str):
             signature = tuple(np.dtype(c) for c in signature.replace("->", ""))
-        types: list[Any] = [_PYTHON[o.weak] if o.weak else o.array.dtype for o in inputs]
-        return self._resolved(types, signature)
+        return self._resolved(_types(inputs), signature)
 
     def _resolved(self, types: list[Any], signature: Any) -> int:
         try:
@@ -49,6 +47,12 @@ class Adopted(GUFunc):
         raise SignatureError(
             f"{self.name}: NumPy would use a loop for ({chars}), which cannot be adopted; there are {', '.join(self.types)}"
         )
+
+
+def _types(inputs: list[Operand]) -> list[Any]:
+    """What NumPy is asked with. Python numbers alone are its default types: comparing two ints has a loop for objects."""
+    alone = all(o.weak for o in inputs)
+    return [_PYTHON[o.weak] if o.weak and not alone else o.array.dtype for o in inputs]
 
 
 def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:

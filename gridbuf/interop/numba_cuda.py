@@ -21,7 +21,7 @@ from gridbuf.interop import _pools
 __all__ = ["MemoryManager"]
 
 
-class MemoryManager(cuda.GetIpcHandleMixin, cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc]
+class MemoryManager(cuda.GetIpcHandleMixin, cuda.HostOnlyCUDAMemoryManager):
     """Device memory from gridbuf; what Numba pins stays Numba's own."""
 
     @property

@@ -31,7 +31,7 @@ def allocator() -> Any:
         raise RuntimeError("torch: this PyTorch is built without CUDA, so that it has no CUDA memory to allocate")
     functions = _core.cuda_exports()
 
-    class Allocator(torch.cuda.memory.CUDAPluggableAllocator):  # type: ignore[misc]
+    class Allocator(torch.cuda.memory.CUDAPluggableAllocator):
         def __init__(self) -> None:
             self._allocator = make(functions["torch_malloc"], functions["torch_free"])
             if hasattr(self._allocator, "set_record_stream_fn"):

@@ -1,6 +1,6 @@
 """Where the Brunt-Vaisala frequency of a real atmosphere does not exist: docs/failed_points.png.
 
-    python bench/failed_points.py [--output docs/failed_points.png]
+    python examples/gufunc_failed_points.py [--output docs/failed_points.png]
 
 N = sqrt(g/theta * dtheta/dz) fails where the air is unstable. The field is the Met Office's potential temperature from
 iris-sample-data; matplotlib and netCDF4 are needed besides.
