@@ -57,7 +57,10 @@ def get_origin(obj: Any) -> tuple[int, ...] | None:
     (3, 1)
     """
     origin = getattr(obj, "__gt_origin__", None)
-    return None if origin is None else tuple(int(o) for o in origin)
+    try:
+        return None if origin is None else tuple(int(o) for o in origin)
+    except OverflowError as error:  # infinity
+        raise ValueError(f"obj: its __gt_origin__ is {origin!r}, which are not ints") from error
 
 
 def _transposition(obj: Any, dims: Iterable[Any] | None) -> tuple[int, ...] | None:

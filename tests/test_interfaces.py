@@ -249,6 +249,7 @@ def test_junk_beside_sound_memory(dims: Any, origin: Any, halo: Any, require: An
             assert str(error)
 
 
+@example(dims=None, origin=[float("inf")], names=None)
 @given(dims=JUNK, origin=JUNK, names=JUNK)
 def test_junk_in_what_an_object_carries(dims: Any, origin: Any, names: Any) -> None:
     for extra in ({"__gt_dims__": dims}, {"__gt_dims__": ("I", "J"), "__gt_origin__": origin}, {"dims": names}):

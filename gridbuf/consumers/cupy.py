@@ -16,7 +16,7 @@ class Cupy(Consumer):
     package, modules = "cupy", ("cupy",)
     takes, gives = "cupy.asarray(field)", "gb.Field(array)"
     refuses: ClassVar[Refusals] = {
-        (direction, "*"): Untried("needs GPU memory, which gridbuf does not allocate yet") for direction in ("take", "give")
+        (direction, "*"): Untried("nobody has run these cells on a GPU yet") for direction in ("take", "give")
     }
 
     def start(self) -> None:
