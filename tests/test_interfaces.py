@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from dlpack_structs import Hostile, HostileLegacy, exchanging
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gridbuf as gb

@@ -20,7 +20,7 @@ KINDS = {
 }  # fmt: skip
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 NO_UNSIGNED = Cannot(
-    "no unsigned integers", "no unsigned integers such as", "the same bits: `gb.Field(field.numpy().view('i8'))`"
+    "no unsigned integers", "no unsigned integers such as", "the same bits, for uint32: `gb.Field(field.numpy().view('i4'))`"
 )
 
 

@@ -1,7 +1,6 @@
 """Fields over Fortran's memory; the bounds of the declaration become origin and halo."""
 
 import ctypes
-import math
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -149,8 +148,11 @@ def _seen(
     release: Callable[[], Any] | None,
     writable: bool,
 ) -> np.ndarray[Any, Any]:
-    if math.prod(max(n, 1) for n in shape) * dtype.itemsize >= 2**63:
-        raise ValueError(f"bounds: an array of the shape {shape} is beyond 64 bits")
+    spans = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)] if 0 not in shape else []
+    first = address + sum(span for span in spans if span < 0)
+    last = address + sum(span for span in spans if span > 0) + dtype.itemsize
+    if first <= 0 or last > 1 << 63 or max(shape, default=0) >= 1 << 63:
+        raise ValueError(f"address: with the shape {shape} and the strides {strides} it would be more memory than there can be")
     wrong = [i for i, (n, stride) in enumerate(zip(shape, strides, strict=True)) if n > 1 and stride % dtype.alignment]
     if 0 not in shape and (address % dtype.alignment or wrong):
         what = f"index {wrong[0]} has the stride {strides[wrong[0]]}" if wrong else f"{address:#x}"

@@ -45,7 +45,7 @@ def netcdf(tmp_path: Path) -> Any:
 def test_zarr_writes_and_reads_back(zarr: Any, tmp_path: Path, layout: str) -> None:
     field = fields()[layout]
     stored = zarr.create_array(tmp_path / "a.zarr", shape=field.shape, dtype=field.dtype, dimension_names=list(field.dims))
-    stored[...] = field
+    stored[...] = field.numpy()
     opened = zarr.open_array(tmp_path / "a.zarr", mode="r")
     back = gb.Field.from_array(opened, dims=opened.metadata.dimension_names, backend="F")
     assert back.dims == field.dims and back.numpy().flags.f_contiguous and np.array_equal(back, field.numpy())
@@ -55,12 +55,16 @@ def test_zarr_writes_and_reads_back(zarr: Any, tmp_path: Path, layout: str) -> N
 def test_zarr_keeps_the_dtype(zarr: Any, dtype: str) -> None:
     field = fields(dtype)["F"]
     stored = zarr.create_array({}, shape=field.shape, dtype=field.dtype)
-    stored[...] = field
+    stored[...] = field.numpy()
     back = gb.Field.from_array(stored, dtype=None, dims="IJK")
     assert back.dtype == dtype and np.array_equal(back, field.numpy())
 
 
-def test_zarr_makes_an_array_of_a_field(zarr: Any) -> None:
+def test_zarr_takes_a_field_itself(zarr: Any) -> None:
+    pytest.importorskip("zarr", minversion="3.4", reason="zarr 3.1 takes what has the methods of an ndarray only")
+    stored = zarr.create_array({}, shape=(4, 5, 6), dtype="f8")
+    stored[...] = fields()["padded"]
+    assert np.array_equal(stored[...], values())
     assert np.array_equal(zarr.array(fields()["padded"])[...], values())
 
 
@@ -68,7 +72,7 @@ def test_zarr_writes_and_reads_the_domain_only(zarr: Any) -> None:
     field = gb.Field.zeros((6, 7), dims="IJ", halo=(1, 1), padding=True)
     field.domain[...] = 3.0
     stored = zarr.create_array({}, shape=field.domain.shape, dtype=field.dtype)
-    stored[...] = field.domain
+    stored[...] = field.domain.numpy()
     target = gb.Field.full(field.shape, -1.0, dims="IJ", halo=(1, 1), backend="F")
     target.domain[...] = stored[...]
     assert (target.domain.numpy() == 3).all() and target.numpy().sum() == 3 * 20 - 22

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gridbuf as gb
 from gridbuf.interop import fortran
@@ -97,6 +99,36 @@ def test_other_arguments() -> None:
         fortran.receiver(1, "uint8")
 
 
+@pytest.mark.parametrize("bounds", [(2**62,), (2**70,), (2**40, 2**40), ((0, 2**63),), (0, 2**70)])
+def test_bounds_beyond_memory(bounds: Any) -> None:
+    with pytest.raises(ValueError, match=r"address: with the shape .* it would be more memory than there can be"):
+        fortran.from_pointer(4096, bounds, "real(8)")
+
+
+SLICES = st.builds(slice, st.integers(0, 3), st.integers(3, 7), st.integers(1, 3))
+
+
+@given(st.permutations(range(3)), st.sampled_from([False, True, 3]), st.tuples(SLICES, SLICES, SLICES))
+def test_leading_extents_say_where_each_element_lies(layout: Any, padding: Any, key: Any) -> None:
+    """What is taken lies where Fortran looks for it; what is refused, no leading extents describe."""
+    field = gb.Field.empty((6, 5, 7), layout=tuple(layout), padding=padding)[key]
+    try:
+        leading = fortran.explicit(field).leading
+    except ValueError as error:
+        assert re.search(r"[IJK] \(index \d\) has the stride", str(error))
+        found = [
+            (a, b) for a in range(field.shape[0], 60) for b in range(field.shape[1], 200) if _same(field, (8, 8 * a, 8 * a * b))
+        ]
+        assert not found
+    else:
+        assert leading[0] >= field.shape[0] and leading[1] >= field.shape[1]
+        assert _same(field, (8, 8 * leading[0], 8 * leading[0] * leading[1]))
+
+
+def _same(field: gb.Field, strides: tuple[int, ...]) -> bool:
+    return not field.size or all(n == 1 or a == b for n, a, b in zip(field.shape, field.strides, strides, strict=True))
+
+
 def test_a_declaration_with_larger_extents() -> None:
     memory = np.arange(8.0 * 4).reshape(4, 8).T
     field = fortran.from_pointer(memory.ctypes.data, ((0, 4), 3), "real(8)", "IJ", leading=(8,), owner=memory)
@@ -110,12 +142,13 @@ def test_a_declaration_with_larger_extents() -> None:
     ({"type": -1}, "its type -1 is no integer"),
     ({"elem_len": 4}, "its elements have 4 bytes, those of its type 2051 have 8"),
     ({"extent": -1}, "index 0 has the extent -1: an assumed-size array"),
+    ({"sm": 2**62}, "it would be more memory than there can be"),
     ({"base_addr": None}, "base_addr is NULL"),
 ])  # fmt: skip
 def test_a_wrong_descriptor_is_an_error(change: dict[str, Any], says: str) -> None:
     made = fortran.descriptor(np.zeros(4))
     for name, value in change.items():
-        setattr(made.structure.dim[0] if name == "extent" else made.structure, name, value)
+        setattr(made.structure.dim[0] if name in ("extent", "sm") else made.structure, name, value)
     with pytest.raises(ValueError, match=re.escape(says)):
         fortran.from_descriptor(made)
 

@@ -91,7 +91,7 @@ def test_pointers_of_ctypes_and_numbers_of_numpy() -> None:
         ("0x40", (3,), "real(8)", "'0x40' is no address"),
         (True, (3,), "real(8)", "True is no address"),
         (9, (3,), "real(8)", "address: 0x9, which is no place for elements of float64"),
-        (64, (2**62, 2**62), "real(8)", "beyond 64 bits"),
+        (64, (2**62, 2**62), "real(8)", "more memory than there can be"),
         (64, (3,), "u4", "kind: Fortran has no unsigned integers"),
     ],
 )
