@@ -4,6 +4,12 @@ The rows for SciPy and numba are there when those can be imported.
 """
 
 import importlib.util
+import statistics
+import threading
+import time
+import timeit
+from collections.abc import Callable
+from typing import Any
 
 from measure import Case
 
@@ -147,12 +153,37 @@ if importlib.util.find_spec("numba"):
     )
 
 
-def facts() -> list[tuple[str, float, float, str]]:
-    """One element against the bound of the issue, in microseconds."""
-    import statistics
-    import timeit
+def lost_pace() -> float:
+    """How much slower a thread counts in Python while a call with one worker runs, in percent: median of paired slices."""
+    scope: dict[str, Any] = {}
+    exec(SETUP + "f = gufunc.adopt(np.sin); x = r.random(10**6); o = np.empty_like(x)\n", scope)
+    f, x, o = scope["f"], scope["x"], scope["o"]
+    count, done = [0], threading.Event()
 
+    def counting() -> None:
+        while not done.is_set():
+            for _ in range(1000):
+                count[0] += 1
+
+    def pace(work: Callable[[], object]) -> float:
+        begin, first = time.perf_counter(), count[0]
+        while time.perf_counter() - begin < 0.1:
+            work()
+        return (count[0] - first) / (time.perf_counter() - begin)
+
+    thread = threading.Thread(target=counting)
+    thread.start()
+    try:
+        pairs = [(pace(lambda: f(x, out=o, workers=1)), pace(lambda: time.sleep(0.05))) for _ in range(15)]
+    finally:
+        done.set()
+        thread.join()
+    return 100 * (1 - statistics.median(busy / idle for busy, idle in pairs))
+
+
+def facts() -> list[tuple[str, float, float, str]]:
+    """What has no peer: a call with one element, and what a call leaves to other threads."""
     scope: dict[str, object] = {}
     exec(SETUP + "f = gufunc.adopt(np.add); x, o = np.ones(1), np.empty(1)\n", scope)
     one = statistics.median(timeit.repeat("f(x, x, out=o)", globals=scope, number=5000, repeat=9)) / 5000 * 1e6
-    return [("one element", one, 1.5, "us")]
+    return [("one element", one, 1.5, "us"), ("pace that a counting thread loses beside one worker", lost_pace(), 10, "%")]

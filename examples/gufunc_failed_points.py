@@ -43,6 +43,8 @@ def draw(output: Path) -> None:
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained", width_ratios=[1.15, 1, 0.8])
     image = left.imshow(np.ma.array(n[LEVEL], mask=failed[LEVEL]), origin="lower", cmap="viridis")
     figure.colorbar(image, ax=left, label="N in 1/s")
+    for axes in (left, middle):
+        axes.set_xlabel("grid point")
     left.set_title(f"results, level {LEVEL} (blank: failed)")
     middle.imshow(failed[LEVEL], origin="lower", cmap="Reds", vmin=0, vmax=1.2)
     middle.set_title(f"failed: {failed[LEVEL].sum()} of {failed[LEVEL].size}")

@@ -13,13 +13,14 @@ void gb_cursor_advance(const gb_call *call, gb_cursor *c, int64_t len) {
     c->index[d] += len;
     for (int i = 0; i < call->nop; i++) c->ptr[i] += len * call->op[i].strides[d];
     if (call->flags & GB_WHERE) c->ptr[call->nop] += len * call->where_strides[d];
-    while (d > 0 && c->index[d] == call->shape[d]) {
-        c->index[d] = 0;
-        c->index[d - 1]++;
+    while (d > 0 && c->index[d] >= call->shape[d]) {   /* a block may span several inner loops */
+        int64_t n = c->index[d] == call->shape[d] ? 1 : c->index[d] / call->shape[d];
+        c->index[d] -= n * call->shape[d];
+        c->index[d - 1] += n;
         for (int i = 0; i < call->nop; i++)
-            c->ptr[i] += call->op[i].strides[d - 1] - call->shape[d] * call->op[i].strides[d];
+            c->ptr[i] += n * (call->op[i].strides[d - 1] - call->shape[d] * call->op[i].strides[d]);
         if (call->flags & GB_WHERE)
-            c->ptr[call->nop] += call->where_strides[d - 1] - call->shape[d] * call->where_strides[d];
+            c->ptr[call->nop] += n * (call->where_strides[d - 1] - call->shape[d] * call->where_strides[d]);
         d--;
     }
 }

@@ -76,17 +76,18 @@ func (b *binding) nameOf(all []Operand, i int) string {
 }
 
 // names fills in l.dims when the call broadcasts by name: the union of all names in
-// GDP-3's order of axes (I, J, K, then data dimensions).
+// GDP-3's order of axes (I, J, K, then data dimensions). A mask may go without.
 func (b *binding) names(r *Request, l *outerLoops) {
-	dims := []alloc.Dim{}
-	for i, o := range r.Operands {
-		if o.Absent || b.outer[i] == 0 {
+	dims, all := []alloc.Dim{}, operandsWithMask(r)
+	for i, o := range all {
+		outer := b.outerOf(all, i)
+		if o.Absent || outer == 0 || (i == len(r.Operands) && o.Dims == nil) {
 			continue
 		}
 		if o.Dims == nil {
 			return
 		}
-		for _, d := range o.Dims[:b.outer[i]] {
+		for _, d := range o.Dims[:outer] {
 			if !slices.Contains(dims, d) {
 				dims = append(dims, d)
 			}

@@ -1,6 +1,7 @@
 package gufunc_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -126,4 +127,17 @@ func TestOutputsMayNotOverlap(t *testing.T) {
 	rows := float64s(t, []int64{2, 3}, 1, 2, 3, 4, 5, 6)
 	_, err = kernel(t, "minmax").Call([]gufunc.Array{rows, view(one, 0, []int64{2}, []int64{8}), view(one, 1, []int64{2}, []int64{8})}, nil, gufunc.Options{})
 	assert.ErrorContains(t, err, "two outputs")
+}
+
+// A kernel that is registered can be had by its name from everywhere, Python included.
+func ExampleRegister() {
+	gufunc.Register(gufunc.Registered{Name: "mine.double", Signature: "()->()", Types: "d->d", Kernel: func(b gufunc.Block) int {
+		for i := range b.N {
+			*b.Float64(1, i) = 2 * *b.Float64(0, i)
+		}
+		return 0 // how many elements it marked in b.Status
+	}})
+	found, err := gufunc.Lookup("mine.double")
+	fmt.Println(found.Signature, found.Types, err)
+	// Output: ()->() d->d <nil>
 }

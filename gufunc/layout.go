@@ -1,8 +1,8 @@
 package gufunc
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 
 	"gridbuf/alloc"
 )
@@ -34,25 +34,30 @@ func (b *binding) outputSpec(r *Request, l *outerLoops, i int, itemSize int64) *
 			}
 		}
 	}
-	order := make([]int, len(strides))
-	for d := range order {
-		order[d] = d
-	}
-	sort.SliceStable(order, func(x, y int) bool { return slower(strides, spec.Shape, order[x], order[y]) })
-	for rank, d := range order {
+	for rank, d := range bySlowness(strides) {
 		spec.Layout[d] = int32(rank)
 	}
 	spec.Dims = b.outputDims(r, l, uses)
 	return spec
 }
 
-// slower orders by stride; a dimension without one keeps its place in C order.
-func slower(strides, shape []int64, x, y int) bool {
-	sx, sy := abs(strides[x]), abs(strides[y])
-	if sx == 0 || sy == 0 {
-		return false
+// bySlowness is the order of dimensions from the largest stride to the smallest; those
+// without a stride keep their place.
+func bySlowness(strides []int64) []int {
+	var places []int
+	order := make([]int, len(strides))
+	for d, s := range strides {
+		order[d] = d
+		if s != 0 {
+			places = append(places, d)
+		}
 	}
-	return sx > sy
+	sorted := slices.Clone(places)
+	slices.SortStableFunc(sorted, func(x, y int) int { return cmp.Compare(abs(strides[y]), abs(strides[x])) })
+	for k, d := range places {
+		order[d] = sorted[k]
+	}
+	return order
 }
 
 // likeOf is the input whose layout outputs take: the first with the most outer

@@ -69,15 +69,17 @@ int gb_transit_leave(gb_transit *t) {
     return 1;
 }
 
+/* Several threads may wait. The event is given back by the last of them, for it may serve another copy at once. */
 int gb_transit_wait(gb_transit *t, int64_t nanoseconds) {
-    int done = 1;
-    if (t->event) {
-        Py_INCREF((PyObject *)t);   /* another thread may let go of it meanwhile */
-        gb_cuda_event *event = t->event;
-        done = gb_event_wait(event, nanoseconds);
-        if (done == 1 && t->event == event) arrived(t);
-        Py_DECREF((PyObject *)t);
-    }
+    if (!t->event || t->passed) return 1;
+    Py_INCREF((PyObject *)t);
+    t->waiting++;
+    int done = gb_event_wait(t->event, nanoseconds);
+    t->waiting--;
+    if (done == 1) t->passed = t->host_free = 1;
+    else if (done == 0) done = t->passed;
+    if (t->passed && !t->waiting) arrived(t);
+    Py_DECREF((PyObject *)t);
     return done;
 }
 

@@ -13,6 +13,7 @@ typedef struct gb_transit {
     gb_cuda_event *event;     /* behind all of it on the stream; NULL before that, and once it has passed */
     int device;
     int host_free;            /* the host's side may be written again */
+    int passed, waiting;      /* the event has; threads that look at it */
     int n_held;
     PyObject *held[GB_HELD];  /* both sides, staging, temporaries */
 } gb_transit;

@@ -26,9 +26,9 @@
     "    None: rows as the backend says; False: none; True: rows to the boundary; an int: rows to\n"           \
     "    that many items.\n"                                                                                  \
     "device : None, 'cpu', 'gpu' or ('gpu', n), optional\n"                                                   \
-    "    None: as the backend says.\n"                                                                        \
+    "    None: as the backend says. Arrays on a GPU are cupy's; Fields there need no cupy.\n"                       \
     "memory : None, 'pinned' or 'managed', optional\n"                                                        \
-    "    The kind of memory.\n"
+    "    The kind of memory; pinned memory lies on the host.\n"
 
 #define SPEC_RAISES                                                                                           \
     "Raises\n------\n"                                                                                        \

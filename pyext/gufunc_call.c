@@ -152,7 +152,8 @@ static int read_operand(gb_arg *a, PyObject *obj) {
     }
     a->given = array;
     if (gb_arg_array(a, (PyArrayObject *)array) < 0) {
-        PyErr_Format(PyExc_TypeError, "operand: no kernel takes %R", PyArray_DESCR((PyArrayObject *)array));
+        if (a->ndim > GB_MAXDIMS) PyErr_Format(PyExc_ValueError, "operand: %d dimensions; at most %d are allowed", a->ndim, GB_MAXDIMS);
+        else PyErr_Format(PyExc_TypeError, "operand: no kernel takes %R", PyArray_DESCR((PyArrayObject *)array));
         return -1;
     }
     if (!dims || dims == Py_None) return 0;

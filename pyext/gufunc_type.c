@@ -184,7 +184,7 @@ static PyObject *shipped_loop(PyObject *self, PyObject *args) {
     const char *name, *types;
     int n;
     if (!PyArg_ParseTuple(args, "ss", &name, &types)) return NULL;
-    const gb_shipped *loops = gb_shipped_loops(&n);
+    const gb_shipped *loops = gb_shipped_loops(0, &n);
     for (int i = 0; i < n; i++)
         if (strcmp(loops[i].name, name) == 0 && strcmp(loops[i].types, types) == 0) return PyLong_FromVoidPtr(loops[i].loop);
     return PyLong_FromLong(0);

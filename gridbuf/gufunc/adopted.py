@@ -37,7 +37,7 @@ class Adopted(GUFunc):
         try:
             asked = {} if signature is None else {"signature": signature}
             resolved = self._ufunc.resolve_dtypes((*types, *([None] * self.nout)), casting="unsafe", **asked)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise SignatureError(f"{self.name}: {error}") from None
         wanted = bytes(number_of(d) for d in resolved)
         for n in range(self._describe()[3]):

@@ -8,7 +8,8 @@ import numpy as np
 
 from gridbuf.gufunc.errors import SignatureError
 
-Finish = Callable[[Any], Any] | None
+Dims = tuple[str, ...] | None
+Finish = Callable[[Any, Dims], tuple[Any, Dims]] | None
 
 
 def _tuple(entry: Any) -> tuple[int, ...]:
@@ -47,7 +48,7 @@ def arrange(g: Any, inputs: list[Any], outputs: list[Any], axes: Any, axis: int 
     for o, entry, core in zip(outputs, entries[g.nin :], out_cores, strict=True):
         if not keepdims and len(entry) != len(core):
             raise SignatureError(f"axes: an output's entry has {len(entry)} axes, its core has {len(core)}")
-        finishers.append(_output(o, entry, keepdims))
+        finishers.append(_output(o, entry, keepdims, inputs[0].dims))
     return finishers
 
 
@@ -62,7 +63,7 @@ def _move(o: Any, entry: tuple[int, ...]) -> None:
     o.array = np.moveaxis(o.array, entry, last)
 
 
-def _output(o: Any, entry: tuple[int, ...], keepdims: bool) -> Finish:
+def _output(o: Any, entry: tuple[int, ...], keepdims: bool, names: Dims) -> Finish:
     last = tuple(range(-len(entry), 0))
     if o.array is not None:
         _move(o, entry)
@@ -74,9 +75,17 @@ def _output(o: Any, entry: tuple[int, ...], keepdims: bool) -> Finish:
     if not entry or (entry == last and not keepdims):
         return None
 
-    def finish(result: Any) -> Any:
+    def finish(result: Any, dims: Dims) -> tuple[Any, Dims]:
         if keepdims:
             result = np.asarray(result)[(..., *([None] * len(entry)))]
-        return np.moveaxis(result, last, entry)
+            dims = None if dims is None or names is None else (*dims, *names[-len(entry) :])
+        return np.moveaxis(result, last, entry), dims and _moved_names(dims, entry)
 
     return finish
+
+
+def _moved_names(names: tuple[str, ...], entry: tuple[int, ...]) -> tuple[str, ...]:
+    """What np.moveaxis from the last places to entry does to names."""
+    outer = len(names) - len(entry)
+    core, rest = {e % len(names): n for e, n in zip(entry, names[outer:], strict=True)}, iter(names[:outer])
+    return tuple(core[k] if k in core else next(rest) for k in range(len(names)))

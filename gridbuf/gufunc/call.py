@@ -1,20 +1,20 @@
 """The gufunc object: its kernels, and the way from arguments to the engine."""
 
 import operator
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.gufunc import axes as axes_of
 from gridbuf.gufunc.errors import ErrorInfo, PartialSuccess, SignatureError, TotalFailure
 from gridbuf.gufunc.futures import Future, start
 from gridbuf.gufunc.kernels import Kernel
-from gridbuf.gufunc.operands import Operand, read_input, read_output, weak, wrap
+from gridbuf.gufunc.operands import Operand, read_input, read_mask, read_output, weak, wrap
 from gridbuf.gufunc.reduction import MISSING, reduce
 from gridbuf.gufunc.states import StateKernel, check
 from gridbuf.gufunc.types import DTYPES, number_of, parse_types, types_text
@@ -23,6 +23,7 @@ from gridbuf.gufunc.uniforms import pack
 FLAGS = {"invalid": 1, "divide": 2, "overflow": 4}
 _KEYWORDS = {"out", "where", "axes", "axis", "keepdims", "casting", "dtype", "signature", "errors", "workers"}
 _ERRORS = ("raise", "return", "warn", "ignore")
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 _OPTIONS = _KEYWORDS - {"errors"}
 Generator = Callable[[str, tuple[str, ...]], Kernel]
 
@@ -95,6 +96,7 @@ class GUFunc(_core.GUFunc):
                 f"signature: {sorted(clash)[0]} is a keyword of every call; name the uniform parameter differently"
             )
         self._selected: dict[Any, int] = {}
+        self._lock = threading.RLock()
         self._states: list[StateKernel] = []
         self._reorderable, self._widens, self._adds = identity is not None, False, False
         for kernel in kernels:
@@ -189,14 +191,16 @@ class GUFunc(_core.GUFunc):
         """A call that is ready to run, and one that only checks whether it can."""
         self._check_errors(errors, kwargs.get("workers"))
         options = Options(**{k: kwargs.pop(k) for k in _OPTIONS.intersection(kwargs)})
+        if options.casting not in _CASTINGS:
+            raise ValueError(f"casting: {options.casting!r} is none of {_CASTINGS}")
         inputs, outputs = self._operands(args, options.out)
         arranged = axes_of.arrange(self, inputs, outputs, options.axes, options.axis, options.keepdims)
         kernel = self._kernel(inputs, options.dtype, options.signature, options.casting)
         types = self._types(kernel)
         self._convert(inputs, outputs, types, options.casting)
-        mask = None if options.where is True else self._mask(options.where)
-        packed = pack(self._uniform_names, self._uniform_types, kwargs) if self._uniform_names or kwargs else None
         named = all(i.dims is not None or i.array.ndim == 0 for i in inputs) and any(i.dims is not None for i in inputs)
+        mask = None if options.where is True else read_mask(options.where).handed(named)
+        packed = pack(self._uniform_names, self._uniform_types, kwargs) if self._uniform_names or kwargs else None
         operands = tuple(o.handed(named) for o in (*inputs, *outputs))
         sizes, ignore = self._sizes(inputs, outputs), errors == "ignore"
         if options.dtype is None and options.signature is None:
@@ -232,7 +236,9 @@ class GUFunc(_core.GUFunc):
             return self._asked_kernel(inputs, dtype, signature)
         key = tuple((o.number, o.weak) for o in inputs)
         if key not in self._selected:
-            self._selected[key] = self._find_kernel(inputs)
+            with self._lock:  # a generator is asked once, also by two threads
+                if key not in self._selected:
+                    self._selected[key] = self._find_kernel(inputs)
         return self._selected[key]
 
     def _find_kernel(self, inputs: list[Operand]) -> int:
@@ -267,19 +273,12 @@ class GUFunc(_core.GUFunc):
             dtype = DTYPES[number]
             if o.weak:
                 o.array = weak(o.given, dtype)
-            elif o.array is not None and o.number != number:
+            elif o.array is not None and o.array.dtype != dtype:
                 to_kernel = i < self.nin
                 source, target = (o.array.dtype, dtype) if to_kernel else (dtype, o.array.dtype)
                 if not np.can_cast(source, target, casting):  # type: ignore[arg-type]
                     what = f"input {i}" if to_kernel else f"output {i - self.nin}"
                     raise SignatureError(f"{self.name}: {what} cannot be cast from {source} to {target} with casting={casting!r}")
-
-    @staticmethod
-    def _mask(where: Any) -> NDArray[np.bool_]:
-        mask = np.asarray(where)
-        if mask.dtype != bool:
-            raise TypeError(f"where: expected bools, got {mask.dtype}")
-        return mask
 
     def _sizes(self, inputs: list[Operand], outputs: list[Operand]) -> tuple[int, ...] | None:
         if self._output_dims is None:

@@ -43,7 +43,7 @@ def address_of(source: Any, arg: str = "source") -> int:
         raise TypeError(
             f"{arg}: expected an address (int), a ctypes or cffi function, a PyCapsule or a numba cfunc, got {type(source).__name__}"
         )
-    if address <= 0:
+    if not 0 < address < 1 << 64:
         raise ValueError(f"{arg}: the address of a compiled function is not {address}")
     return address
 

@@ -51,6 +51,15 @@ def read_input(given: Any, i: int) -> Operand:
     return operand
 
 
+def read_mask(given: Any) -> Operand:
+    """The mask where=, broadcast by name when it has names."""
+    values = isinstance(given, (list, tuple, bool, np.generic))
+    operand = Operand(given, np.asarray(given) if values else host_array(given), _names(given))
+    if operand.array.dtype != bool:
+        raise TypeError(f"where: expected bools, got {operand.array.dtype}")
+    return operand
+
+
 def weak(value: Any, dtype: "np.dtype[Any]") -> "np.ndarray[Any, Any]":
     """A Python number in the type of a kernel; an int that does not fit is an OverflowError (NumPy 1 would wrap it)."""
     if dtype.kind in "iu" and isinstance(value, int) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
@@ -76,7 +85,7 @@ def wrap(result: Any, output: Operand, dims: tuple[str, ...] | None, finish: Any
     if output.given is not None:
         return output.given
     if finish is not None:
-        result = finish(result)
+        result, dims = finish(result, dims)
     if isinstance(result, np.ndarray) and dims is not None and result.ndim:
-        return _core.Field(result, dims=dims) if finish is None else result
+        return _core.Field(result, dims=dims)
     return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import NUMPY_LOOP, ONE_WORKER, STATUS_LOOP, Kernel
-from gridbuf.gufunc.operands import read_input, read_output
+from gridbuf.gufunc.operands import Operand, read_input, read_mask, read_output
 from gridbuf.gufunc.states import StateKernel
 from gridbuf.gufunc.types import DTYPES, number_of
 
@@ -182,11 +182,9 @@ def reduce(
     operand = read_input(array, 0)
     a = operand.array
     axes = tuple(range(a.ndim)) if axis is None else (axis,) if not isinstance(axis, tuple) else axis
-    axes = _normal(axes, a.ndim)
+    axes = () if a.ndim == 0 and axes in ((0,), (-1,)) else _normal(axes, a.ndim)
     kept = [d for d in range(a.ndim) if d not in axes]
-    mask = None if where is True else np.asarray(where)
-    if mask is not None and mask.dtype != bool:
-        raise TypeError(f"where: expected bools, got {mask.dtype}")
+    mask = None if where is True else _mask(read_mask(where), operand)
     moved = a.transpose(*kept, *axes)
     state = next((k for k in g._states if np.can_cast(a.dtype, np.dtype(k.types[0]), "safe")), None)
     ignore = errors == "ignore"
@@ -197,7 +195,7 @@ def reduce(
     else:
         result, codes = _fold(g, moved, len(kept), mask, axes, kept, a, dtype, initial, ordered, workers or 0, ignore)
         results = (result,)
-    finished = [_finish(r, a.ndim, axes, keepdims, o) for r, o in zip(results, _outs(g, out), strict=True)]
+    finished = [_finish(r, operand, axes, keepdims, o) for r, o in zip(results, _outs(g, out), strict=True)]
     selected = int(np.prod(moved.shape[: len(kept)], dtype=np.int64))
     failed = 0 if codes is None else int(np.count_nonzero(codes))
     return g._conclude(
@@ -219,11 +217,23 @@ def _outs(g: "GUFunc", out: Any) -> tuple[Any, ...]:
     return given
 
 
-def _finish(result: NDArray[Any], ndim: int, axes: tuple[int, ...], keepdims: bool, out: Any) -> Any:
+def _mask(mask: Operand, operand: Operand) -> NDArray[np.bool_]:
+    """The mask with its axes where the operand has them, by name when both have names."""
+    found: NDArray[np.bool_] = mask.array
+    if mask.dims is None or operand.dims is None:
+        return found
+    if unknown := set(mask.dims) - set(operand.dims):
+        raise SignatureError(f"where: its index {min(unknown)} is none of the operand's {operand.dims}")
+    found = found.transpose([mask.dims.index(n) for n in operand.dims if n in mask.dims])
+    return found[tuple(slice(None) if n in mask.dims else None for n in operand.dims)]
+
+
+def _finish(result: NDArray[Any], operand: Operand, axes: tuple[int, ...], keepdims: bool, out: Any) -> Any:
     if keepdims:
         result = np.expand_dims(result, axes)
     if out is None:
-        return result if result.ndim else result[()]
+        dims = operand.dims and tuple(n for d, n in enumerate(operand.dims) if keepdims or d not in axes)
+        return _core.Field(result, dims=dims) if dims else result if result.ndim else result[()]
     target = read_output(out).array
     if target.shape != result.shape:
         raise ValueError(f"out: its shape is {target.shape}, the result's {result.shape}")

@@ -50,7 +50,10 @@ func Names() []string {
 func InstructionSet() string { return C.GoString(C.gb_shipped_set()) }
 
 // New makes the gufunc of a name, with its float32 and float64 kernels.
-func New(name string) (*gufunc.GUFunc, error) {
+func New(name string) (*gufunc.GUFunc, error) { return newOf(name, false) }
+
+// newOf is New with the loops that suit the machine, or those for every machine.
+func newOf(name string, base bool) (*gufunc.GUFunc, error) {
 	s, known := shapes[name]
 	if !known {
 		return nil, fmt.Errorf("no kernel %q; there are %v", name, Names())
@@ -59,8 +62,11 @@ func New(name string) (*gufunc.GUFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	var n C.int
-	first := C.gb_shipped_loops(&n)
+	var n, plain C.int
+	if base {
+		plain = 1
+	}
+	first := C.gb_shipped_loops(plain, &n)
 	for _, l := range unsafe.Slice(first, int(n)) {
 		if C.GoString(l.name) != name {
 			continue

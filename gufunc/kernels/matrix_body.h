@@ -198,5 +198,5 @@ INLINE intptr_t solve_stack(STACK_ARGS, int n) {
         WHEN(name, 2);                                                                                          \
         WHEN(name, 3);                                                                                          \
         WHEN(name, 4);                                                                                          \
-        return dims[1] <= 8 ? name##_looped(args, dims, steps, status) : REFUSE(name)(args, dims, steps, status); \
+        return dims[1] && dims[1] <= 8 ? name##_looped(args, dims, steps, status) : REFUSE(name)(args, dims, steps, status); \
     }

@@ -66,9 +66,9 @@ static int has_avx2(void) {
 
 const char *gb_shipped_set(void) { return has_avx2() ? "avx2" : "base"; }
 
-const gb_shipped *gb_shipped_loops(int *n) {
+const gb_shipped *gb_shipped_loops(int base, int *n) {
 #ifdef __x86_64__
-    if (has_avx2()) {
+    if (!base && has_avx2()) {
         *n = (int)(sizeof loops_avx2 / sizeof *loops_avx2);
         return loops_avx2;
     }

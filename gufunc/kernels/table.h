@@ -16,7 +16,7 @@ typedef struct gb_shipped_state {
     void *step, *merge, *final;
 } gb_shipped_state;
 
-const gb_shipped *gb_shipped_loops(int *n);
+const gb_shipped *gb_shipped_loops(int base, int *n);   /* base: those for every machine */
 const gb_shipped_state *gb_shipped_states(int *n);
 const char *gb_shipped_set(void);   /* "base", "avx2", ... */
 

@@ -287,6 +287,22 @@ def test_streams_of_others_are_understood() -> None:
         assert gb.copy_async(f, gb.ones(3, memory="pinned"), stream=stream).wait() and f[1] == 1
 
 
+def test_many_threads_wait_for_one_copy(fake: Fake) -> None:
+    fake.run_every(200)
+    for _ in range(30):
+        f, host = gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned")
+        copy, called = gb.copy_async(f, host), threading.Event()
+        copy.add_done_callback(lambda _, called=called: called.set())  # type: ignore[misc]
+        threads = [threading.Thread(target=copy.wait) for _ in range(4)]
+        others = [gb.copy_async(gb.Field.empty((64, 64), device="gpu"), host) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert copy.done() and called.wait(10) and all(other.wait(30) for other in others)
+    fake.run_every(0)
+
+
 def test_ctrl_c_while_waiting(fake: Fake) -> None:
     import signal
 
@@ -319,3 +335,25 @@ def test_without_room_for_a_temporary_the_host_lays_out() -> None:
             assert np.array_equal(back, values)
     finally:
         gb.memory.set_limit(None, device="gpu")
+
+
+@pytest.mark.parametrize("offset", [1, 2, 4])
+def test_misaligned_memory(offset: int) -> None:
+    room = gb.Field.zeros(1000, "i1", device="gpu")
+
+    class Shifted:
+        """Items of 8 bytes, 9 bytes apart, anywhere."""
+
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            address = room.__cuda_array_interface__["data"][0] + offset
+            return {"shape": (10, 5), "typestr": "<f8", "data": (address, False), "strides": (90, 9), "version": 3}
+
+    values = np.arange(50.0).reshape(10, 5)
+    gb.copyto(Shifted(), values)
+    f = gb.Field.empty((10, 5), device="gpu", backend="F")
+    gb.copyto(f, Shifted())
+    assert np.array_equal(values_of(Shifted()), values) and np.array_equal(values_of(f), values)
+    gb.fill(Shifted(), 2.5)
+    gb.copyto(f, gb.Field(Shifted())[::-1])
+    assert (values_of(f) == 2.5).all() and f.copy()[3, 3] == 2.5

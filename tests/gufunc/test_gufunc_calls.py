@@ -1,5 +1,8 @@
 """Calls against NumPy's: types, shapes, strides, masks, overlaps, axes."""
 
+import ctypes
+import ctypes.util
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +15,8 @@ TYPES = "?bBhHiIlLefdFD"
 NAMES = ["add", "multiply", "subtract", "maximum", "arctan2", "less", "bitwise_xor", "hypot", "divide", "power", "floor_divide"]
 ADOPTED = {name: gufunc.adopt(getattr(np, name)) for name in NAMES}
 add = ADOPTED["add"]
+LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
+PLAIN = gufunc.GUFunc("(),()->()", [gufunc.scalar(LIBM.fmax, "dd->d")], name="fmax")
 
 
 # NumPy 1 looks at the values of scalars to find the result's type; gufuncs follow NumPy 2 everywhere.
@@ -88,6 +93,33 @@ def test_a_mask_leaves_elements_untouched(operands, data):
         np.add(*operands, out=theirs, where=mask)
     assert add(*operands, out=ours, where=mask, errors="ignore") is ours
     np.testing.assert_array_equal(ours, theirs)
+
+
+MANY = {
+    "transposed": lambda a: a.T,
+    "strided": lambda a: a[::2, ::3],
+    "reversed": lambda a: a[::-1, ::-1],
+    "thin": lambda a: a.reshape(-1, 3, 5)[:, :2].transpose(1, 0, 2),
+    "deep": lambda a: a.reshape(20, 6, 25, 4, 25)[:, ::2, :, 1:, ::-1],
+}
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kernel", ["pure", "plain"])
+@pytest.mark.parametrize("types", ["bbd", "dff", "ddd", "ffd", ">d<fd"])
+@pytest.mark.parametrize("view", MANY.values(), ids=MANY)
+def test_many_blocks_over_several_loops(view, types, kernel, masked):
+    a, b, out = (
+        (np.random.default_rng(k).normal(size=(500, 600)) * 50).astype(t)
+        for k, t in enumerate(types if len(types) == 3 else (">d", "<f", "d"))
+    )
+    a, b, out = view(a), np.ascontiguousarray(view(b)), view(out)
+    mask = np.random.default_rng(9).random(a.shape) < 0.4 if masked else True
+    fmax = ADOPTED["maximum"] if kernel == "pure" else PLAIN
+    with np.errstate(all="ignore"):
+        expected = np.where(mask, np.maximum(a, b, dtype="d"), out)
+        assert fmax(a, b, out=out, where=mask, signature="dd->d") is out
+    np.testing.assert_array_equal(out, expected.astype(out.dtype))
 
 
 @settings(deadline=None, max_examples=200)
@@ -241,9 +273,32 @@ def test_read_only_outputs_and_wrong_shapes_are_refused():
         add(x)
 
 
+def test_a_casting_rule_holds_for_the_byte_order_too():
+    swapped = np.arange(3, dtype=np.dtype("f8").newbyteorder())
+    assert add(swapped, 1.0, casting="equiv").tolist() == [1, 2, 3]
+    with pytest.raises(gufunc.SignatureError, match="cast"):
+        add(swapped, 1.0, casting="no")
+    with pytest.raises(ValueError, match="casting"):
+        add(swapped, 1.0, casting="maybe")
+
+
+def test_too_many_dimensions_and_elements():
+    with pytest.raises(ValueError, match="dimension"):
+        add(np.ones((1,) * 40), 1.0)
+    with pytest.raises((MemoryError, ValueError)):
+        add(np.broadcast_to(np.float64(1), (2**42, 2**10)), 1.0)
+
+
 def test_inputs_stay_untouched():
     x = rng.normal(size=(200, 300))
     before = x.copy()
     add(x, x.astype("f"))
     gufunc.inv(x[:, :9].reshape(200, 3, 3).copy())
     np.testing.assert_array_equal(x, before)
+
+
+def test_the_other_byte_order_is_a_cast_that_no_refuses():
+    swapped = np.arange(3.0).astype(">f8")
+    with pytest.raises(gufunc.SignatureError, match="casting='no'"):
+        add(swapped, swapped, casting="no")
+    assert add(swapped, swapped, casting="equiv").tolist() == [0, 2, 4]

@@ -1,6 +1,7 @@
-"""The kernels of docs/gufuncs.md in C and with numba are compiled and called."""
+"""The kernels of docs/gufuncs.md compile and do what the page says."""
 
-import ctypes
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -9,46 +10,48 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridbuf import gufunc
-
-PAGE = (Path(__file__).parents[2] / "docs" / "gufuncs.md").read_text()
-
-
-def blocks(language: str, word: str) -> list[str]:
-    """The page's code blocks that are not sessions, as they are."""
-    found = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    return [b for b in found if ">>>" not in b and word in b]
+ROOT = Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs" / "gufuncs.md"
 
 
-def test_the_kernel_in_c(tmp_path, monkeypatch):
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
+def block(section: str, language: str) -> str:
+    _, _, text = PAGE.read_text().partition(f"\n### {section}\n")
+    found = re.search(rf"```{language}\n(.*?)```", text.partition("\n### ")[0], re.DOTALL)
+    assert found, f"{PAGE.name}: no {language} in {section}"
+    return found[1]
+
+
+def run(section: str) -> dict[str, object]:
+    names: dict[str, object] = {}
+    exec(compile(block(section, "python"), f"{PAGE.name}, {section}", "exec"), names)
+    return names
+
+
+def test_the_kernel_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not shutil.which("cc"):
+        pytest.skip("needs a C compiler")
+    (tmp_path / "kernel.c").write_text(block("C", "c"))
+    subprocess.run(
+        ["cc", "-O3", "-Wall", "-Werror", "-shared", "-fPIC", "-o", "kernel.so", "kernel.c", "-lm"], cwd=tmp_path, check=True
+    )
     monkeypatch.chdir(tmp_path)
-    (source,) = blocks("c", "distance")
-    Path("kernel.c").write_text(source)
-    command = re.search(r"cc (-O3 .*?):", source)
-    subprocess.run([compiler, *command[1].split()], check=True, timeout=60)
-    scope = {"np": np, "gufunc": gufunc, "ctypes": ctypes}
-    (use,) = blocks("python", "kernel.so")
-    exec(use, scope)
-    good, bad = np.array([[0.0, 0.0], [3.0, 0.0]]), np.array([[0.0, 0.0], [1.0, np.inf]])
-    assert scope["distance"](good, np.array([3.0, 4.0])).tolist() == [5, 4]
-    _, info = scope["distance"](bad, np.array([3.0, 4.0]), errors="return")
-    assert info.failed.tolist() == [False, True] and info.codes.tolist() == [0, 8]
+    names = run("C")
+    assert names["result"].tolist() == [0, 5, np.inf] and names["info"].codes.tolist() == [0, 0, 8]  # type: ignore[attr-defined]
 
 
-def test_the_kernels_with_numba():
+def test_the_kernels_in_numba() -> None:
     pytest.importorskip("numba")
-    scope = {"gufunc": gufunc}
-    adopted, generated = blocks("python", "numba")
-    exec(adopted, scope)
-    assert scope["g"](np.arange(3.0), 2.0).tolist() == [1, 3, 5]
-    assert scope["totals"](np.ones((2, 3))).tolist() == [3, 3]
-    exec(generated, scope)
-    cubes = scope["cubes"]
-    for kind in "fd":
-        assert cubes(np.arange(4, dtype=kind)).tolist() == [0, 1, 8, 27] and cubes(np.ones(2, kind)).dtype == kind
-    assert sorted(cubes.types) == ["d->d", "f->f"]
-    with pytest.raises(KeyError):  # what the generator raises comes through
-        cubes(np.ones(2, "i4"))
+    names = run("numba")
+    assert names["info"].codes.tolist() == [0, 2] and names["norms"].tolist() == [5, 10]  # type: ignore[attr-defined]
+    softsign = names["softsign"]
+    assert softsign.types == ["f->f"] and softsign(np.float32([1, -3])).tolist() == [0.5, -0.75]  # type: ignore[operator,attr-defined]
+
+
+def test_the_kernel_in_go(tmp_path: Path) -> None:
+    if not shutil.which("go") or not (ROOT / "go.mod").exists():
+        pytest.skip("needs Go and gridbuf's sources")
+    (tmp_path / "mine.go").write_text(block("Go", "go"))
+    (tmp_path / "overlay.json").write_text(json.dumps({"Replace": {str(ROOT / "mine" / "mine.go"): str(tmp_path / "mine.go")}}))
+    command = ["go", "build", "-overlay", str(tmp_path / "overlay.json"), "./mine"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "CGO_ENABLED": "1"})
+    assert done.returncode == 0, done.stderr

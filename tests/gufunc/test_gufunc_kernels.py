@@ -2,6 +2,8 @@
 
 import ctypes
 import ctypes.util
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -117,6 +119,20 @@ def test_the_generator_is_asked_once_for_each_set_of_types():
             g(1.0)
 
 
+def test_threads_share_the_generators_kernel():
+    libm, asked = ctypes.CDLL(ctypes.util.find_library("m")), []
+
+    def generate(types, layouts):
+        asked.append(types)
+        time.sleep(0.05)
+        return gufunc.scalar(libm.cbrt, "d->d")
+
+    cbrt, x = gufunc.GUFunc("()->()", generator=generate), np.full(4, 8.0)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(r.tolist() == [2, 2, 2, 2] for r in pool.map(cbrt, [x] * 8))
+    assert asked == ["d"]
+
+
 @LOOP
 def fill(args, dims, steps, data):
     """(m),(n)->(k): outputs 0, 1, 2, ..."""
@@ -180,7 +196,7 @@ def test_a_bad_call_shows_the_signature():
 
 
 def test_what_cannot_be_a_source_is_refused():
-    for wrong in (0, -1):
+    for wrong in (0, -1, 2**64):
         with pytest.raises(ValueError, match="address"):
             gufunc.numpy_loop(wrong, "d->d")
     for wrong in ("f", None, 1.5, len):
@@ -211,24 +227,20 @@ def test_scipys_ufuncs():
     np.testing.assert_array_equal(gufunc.adopt(special.jv)(0.5, x), special.jv(0.5, x))
 
 
-def test_numbas_ufuncs_cfuncs_and_generators():
-    numba = pytest.importorskip("numba")
-
-    @numba.vectorize(["f8(f8,f8)"])
-    def mean(a, b):
-        return (a + b) / 2
-
-    assert gufunc.adopt(mean)([1.0, 2.0], 4.0).tolist() == [2.5, 3]
-
-    @numba.guvectorize(["(f8[:], f8[:])"], "(n)->()")
-    def total(x, out):
-        out[0] = x.sum()
-
-    assert gufunc.adopt(total)(np.arange(6.0).reshape(2, 3)).tolist() == [3, 12]
-
-    def generate(types, layouts):
-        kind = {"d": numba.float64, "f": numba.float32}[types[0]]
-        return gufunc.scalar(numba.cfunc(kind(kind))(lambda x: 2 * x), f"{types}->{types[0]}")
-
-    twice = gufunc.GUFunc("()->()", generator=generate)
-    assert twice(np.ones(2, "f")).dtype == np.float32 and twice(np.arange(3.0)).tolist() == [0, 2, 4]
+def test_a_capsule_and_a_cffi_function():
+    new, sin = ctypes.pythonapi.PyCapsule_New, ctypes.CDLL(ctypes.util.find_library("m")).sin
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    sources = [new(ctypes.cast(sin, ctypes.c_void_p), b"double (double)", None)]
+    try:
+        import cffi
+    except ImportError:
+        pass
+    else:
+        ffi = cffi.FFI()
+        ffi.cdef("double sin(double);")
+        library = ffi.dlopen(ctypes.util.find_library("m"))
+        sources += [library.sin, ffi.addressof(library, "sin")]
+    x = np.linspace(0, 3, 1000)
+    for source in sources:
+        g = gufunc.GUFunc("()->()", [gufunc.scalar(source, "d->d", owner=sin)])
+        np.testing.assert_allclose(g(x), np.sin(x), rtol=1e-15)

@@ -49,6 +49,42 @@ def test_an_output_with_names_is_matched_by_name():
     np.testing.assert_array_equal(out.numpy(), a.numpy().T + 1)
 
 
+def test_a_mask_with_names_is_matched_by_name():
+    f, mask = field((3, 4), ("I", "J")), gb.Field(rng.random((4, 3)) < 0.5, dims=("J", "I"))
+    before = f.numpy().copy()
+    add(f, 10.0, out=f, where=mask)
+    np.testing.assert_array_equal(f.numpy(), np.where(mask.numpy().T, before + 10, before))
+    rows = gb.Field(np.array([True, False, True]), dims=("I",))
+    for chosen, plain in ((mask, mask.numpy().T), (rows, rows.numpy()[:, None])):
+        total = add.reduce(f, axis=1, where=chosen)
+        np.testing.assert_allclose(total.numpy(), f.numpy().sum(1, where=plain), rtol=1e-14)
+    assert add(f, 1.0, where=gb.Field(np.ones(2, bool), dims=("K",)), errors="ignore").__gt_dims__ == ("I", "J", "K")
+    with pytest.raises(gufunc.SignatureError, match="where"):
+        add.reduce(f, where=gb.Field(np.ones(2, bool), dims=("K",)))
+
+
+def test_results_keep_their_names():
+    f = field((3, 4, 5), ("I", "J", "K"))
+    assert add.reduce(f, axis=1).__gt_dims__ == ("I", "K") and add.reduce(f, axis=(0, 2)).__gt_dims__ == ("J",)
+    assert add.reduce(f, keepdims=True).__gt_dims__ == ("I", "J", "K") and isinstance(add.reduce(f, axis=None), np.float64)
+    assert gufunc.dot(f, f, axis=1).__gt_dims__ == ("I", "K")
+    kept = gufunc.dot(f, f, axis=1, keepdims=True)
+    assert kept.__gt_dims__ == ("I", "J", "K") and kept.shape == (3, 1, 5)
+    main = gb.Field(f.numpy() + 9, dims=f.dims)
+    solved = gufunc.tridiagonal(f, main, f, f, axis=0)
+    assert solved.__gt_dims__ == ("I", "J", "K")
+    expected = gufunc.tridiagonal(*(np.moveaxis(v.numpy(), 0, 2) for v in (f, main, f, f)))
+    np.testing.assert_allclose(solved.numpy(), np.moveaxis(expected, 2, 0))
+
+
+def test_a_result_has_the_order_of_the_first_field():
+    a = gb.Field.zeros((6, 7, 8), dims=("I", "J", "K"), layout=(2, 1, 0))
+    assert np.argsort(add(a, 1.0).numpy().strides).tolist() == [0, 1, 2]
+    plane = gb.Field.zeros((6, 8), dims=("I", "K"), layout=(1, 0))
+    strides = add(plane, gb.Field.zeros((7,), dims=("J",))).numpy().strides
+    assert strides[0] < strides[1] < strides[2]
+
+
 def test_the_core_is_the_last_dimension():
     f = field((3, 4, 80), ("I", "J", "K"))
     np.testing.assert_allclose(np.asarray(gufunc.dot(f, f)), (f.numpy() ** 2).sum(-1))
@@ -100,7 +136,7 @@ def test_what_no_kernel_takes():
 
 
 @pytest.mark.parametrize("dtype", ["f", "d"])
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 11])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 8, 11])
 class TestLinearAlgebra:
     def stack(self, n, dtype, count=37):
         return (rng.normal(size=(count, n, n)) + 3 * np.eye(n)).astype(dtype)

@@ -1,0 +1,136 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gridbuf/alloc"
+	"gridbuf/gufunc"
+)
+
+func array[T float32 | float64](t *testing.T, kind gufunc.Type, shape ...int64) (gufunc.Array, []T) {
+	t.Helper()
+	var zero T
+	preset, err := alloc.PresetByNumber(0)
+	require.NoError(t, err)
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: int64(unsafe.Sizeof(zero)), Preset: preset, Padding: alloc.PadAsPreset})
+	require.NoError(t, err)
+	b, err := alloc.New(plan)
+	require.NoError(t, err)
+	t.Cleanup(b.Free)
+	n := int64(1)
+	for _, s := range shape {
+		n *= s
+	}
+	a := gufunc.ArrayOf(b, kind)
+	return a, unsafe.Slice((*T)(a.Data), n)
+}
+
+// Both sets of loops give inverses, for every size that has a loop of its own and
+// beyond; matrix by matrix the same bits wherever it stands in the stack.
+func testInverses[T float32 | float64](t *testing.T, kind gufunc.Type, base bool, tolerance float64) {
+	inv, err := newOf("inv", base)
+	require.NoError(t, err)
+	for n := int64(1); n <= 10; n++ {
+		const count = 21
+		a, in := array[T](t, kind, count, n, n)
+		size := int(n * n)
+		for i := range size {
+			in[i] = T(rand.New(rand.NewSource(n + int64(i))).NormFloat64())
+			if i%int(n+1) == 0 {
+				in[i] += 4
+			}
+		}
+		for e := 1; e < count; e++ {
+			copy(in[e*size:(e+1)*size], in[:size])
+		}
+		r, err := inv.Call([]gufunc.Array{a}, nil, gufunc.Options{})
+		require.NoError(t, err)
+		require.True(t, r.AllGood())
+		out := unsafe.Slice((*T)(r.Outputs[0].Data), count*size)
+		for e := 1; e < count; e++ {
+			require.Equal(t, out[:size], out[e*size:(e+1)*size], "n %d, matrix %d", n, e)
+		}
+		for i := range int(n) {
+			for j := range int(n) {
+				sum, unit := 0.0, 0.0
+				for k := range int(n) {
+					sum += float64(in[i*int(n)+k]) * float64(out[k*int(n)+j])
+				}
+				if i == j {
+					unit = 1
+				}
+				require.InDelta(t, unit, sum, tolerance, "n %d", n)
+			}
+		}
+		clear(in[size : 2*size])
+		r.Free()
+		r, err = inv.Call([]gufunc.Array{a}, nil, gufunc.Options{})
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, r.Failed)
+		assert.Equal(t, uint8(gufunc.CodeStatus), r.Codes[1])
+		assert.True(t, math.IsNaN(float64(unsafe.Slice((*T)(r.Outputs[0].Data), count*size)[size])))
+		r.Free()
+	}
+}
+
+func TestBothSetsOfLoopsInvert(t *testing.T) {
+	for _, base := range []bool{false, true} {
+		t.Run(fmt.Sprint("base ", base), func(t *testing.T) {
+			testInverses[float64](t, gufunc.Float64, base, 1e-12)
+			testInverses[float32](t, gufunc.Float32, base, 1e-4)
+		})
+	}
+}
+
+// Every loop of one set gives what that of the other gives, up to rounding.
+func TestTheSetsAgree(t *testing.T) {
+	operands := map[string]func(n int64) [][]int64{
+		"det":         func(n int64) [][]int64 { return [][]int64{{13, n, n}} },
+		"solve":       func(n int64) [][]int64 { return [][]int64{{13, n, n}, {13, n}} },
+		"cholesky":    func(n int64) [][]int64 { return [][]int64{{13, n, n}} },
+		"tridiagonal": func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}, {13, n}, {13, n}} },
+		"dot":         func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
+		"matvec":      func(n int64) [][]int64 { return [][]int64{{13, n, n}, {13, n}} },
+		"sum":         func(n int64) [][]int64 { return [][]int64{{13, n}} },
+		"sqrt":        func(n int64) [][]int64 { return [][]int64{{13, n}} },
+		"divide":      func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
+	}
+	for name, shapes := range operands {
+		for n := int64(1); n <= 9; n++ {
+			var inputs []gufunc.Array
+			for i, shape := range shapes(n) {
+				a, values := array[float64](t, gufunc.Float64, shape...)
+				source := rand.New(rand.NewSource(n))
+				for k := range values {
+					values[k] = 0.1 + source.Float64()/10
+					if len(shape) == 3 && k%int(n*n)%int(n+1) == 0 || name == "tridiagonal" && i == 1 {
+						values[k] += 3
+					}
+				}
+				inputs = append(inputs, a)
+			}
+			var results [2][]float64
+			for i, base := range []bool{false, true} {
+				g, err := newOf(name, base)
+				require.NoError(t, err)
+				r, err := g.Call(inputs, nil, gufunc.Options{})
+				require.NoError(t, err)
+				require.True(t, r.AllGood(), "%s %d", name, n)
+				items := int64(1)
+				for _, s := range r.Outputs[0].Shape {
+					items *= s
+				}
+				results[i] = append([]float64(nil), unsafe.Slice((*float64)(r.Outputs[0].Data), items)...)
+				r.Free()
+			}
+			assert.InDeltaSlice(t, results[0], results[1], 1e-11, "%s %d", name, n)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+"""What numba compiles: cfuncs in each form, ufuncs and gufuncs to adopt, a kernel for each type on demand."""
+
+import numpy as np
+import pytest
+
+from gridbuf import gufunc
+
+numba = pytest.importorskip("numba")
+types = numba.types
+LOOP = types.void(types.CPointer(types.intp), types.CPointer(types.intp), types.CPointer(types.intp), types.voidptr)
+
+
+@pytest.fixture(scope="module")
+def scale_loop():
+    """A NumPy loop: ()->() that adds 1."""
+
+    @numba.extending.intrinsic
+    def at(context, address):
+        def codegen(context, builder, signature, args):
+            return builder.inttoptr(args[0], context.get_value_type(types.CPointer(types.float64)))
+
+        return types.CPointer(types.float64)(types.intp), codegen
+
+    @numba.cfunc(LOOP)
+    def loop(args, dims, steps, data):
+        for e in range(dims[0]):
+            x = numba.carray(at(args[0] + e * steps[0]), 1)
+            y = numba.carray(at(args[1] + e * steps[1]), 1)
+            y[0] = x[0] + 1
+
+    return loop
+
+
+def test_a_cfunc_as_a_loop(scale_loop):
+    g = gufunc.GUFunc("()->()", [gufunc.numpy_loop(scale_loop, "d->d")])
+    x = np.arange(300_000.0)[::3]
+    np.testing.assert_array_equal(g(x), x + 1)
+    by_address = gufunc.GUFunc("()->()", [gufunc.numpy_loop(scale_loop.address, "d->d", owner=scale_loop)])
+    np.testing.assert_array_equal(by_address(x), x + 1)
+
+
+def test_a_cfunc_of_numbers_fails_where_its_flags_say():
+    @numba.cfunc("float64(float64, float64)", error_model="numpy")
+    def quotient(a, b):
+        return a / b
+
+    g = gufunc.GUFunc("(),()->()", [gufunc.scalar(quotient, "dd->d")])
+    x, y = np.arange(100_000.0), np.ones(100_000)
+    y[[0, 5, 70_000]] = 0
+    for workers in (1, 2):
+        result, info = g(x, y, errors="return", workers=workers)
+        assert info.codes[[0, 5, 70_000]].tolist() == [1, 2, 2] and info.nfailed == 3
+        assert np.array_equal(result[y != 0], x[y != 0])
+
+
+@numba.vectorize(["f4(f4,f4)", "f8(f8,f8)"])
+def mean(a, b):
+    return (a + b) / 2
+
+
+@numba.vectorize
+def lazily(a):
+    return a * 2
+
+
+@numba.guvectorize(["(f4[:], f4[:])", "(f8[:], f8[:])"], "(n)->()")
+def total(x, out):
+    out[0] = x.sum()
+
+
+def test_adopted_ufuncs():
+    g = gufunc.adopt(mean)
+    assert g.types == ["ff->f", "dd->d"] and g([1.0, 2.0], 4.0).tolist() == [2.5, 3]
+    assert g(np.float32([1, 2]), np.float32(3)).dtype == np.float32
+    x, mask = np.random.default_rng(0).normal(size=(200, 300)).T, np.arange(200) % 3 == 0
+    out = np.zeros((300, 200))
+    g(x, 1.0, where=mask, out=out)
+    np.testing.assert_array_equal(out, np.where(mask, (x + 1) / 2, 0))
+
+
+def test_a_ufunc_without_types_yet():
+    with pytest.raises(gufunc.SignatureError, match="no compiled loops"):
+        gufunc.adopt(lazily)
+    lazily(np.ones(2))
+    assert gufunc.adopt(lazily)(np.ones(2)).tolist() == [2, 2]
+
+
+def test_adopted_gufuncs():
+    g = gufunc.adopt(total)
+    a = np.random.default_rng(0).normal(size=(40, 50, 60))
+    np.testing.assert_allclose(g(a), a.sum(-1))
+    np.testing.assert_allclose(g(a, axis=0), a.sum(0))
+    assert g(a.astype("f")).dtype == np.float32
+    bad = np.zeros((3, 2))
+    bad[1] = np.inf, -np.inf
+    assert g(bad, errors="return")[1].failed.tolist() == [False, True, False]
+
+
+def test_a_loop_that_raises_a_python_error():
+    @numba.vectorize(["i8(i8,i8)"])
+    def divide(a, b):
+        return a // b
+
+    g = gufunc.adopt(divide)
+    assert g(np.array([7, 8]), 2).tolist() == [3, 4]
+    try:  # numba's own ufunc decides whether a zero divisor raises
+        expected = divide(np.array([7, 8]), np.array([2, 0]))
+    except ZeroDivisionError:
+        with pytest.raises(ZeroDivisionError):
+            g(np.array([7, 8]), np.array([2, 0]))
+    else:
+        assert g(np.array([7, 8]), np.array([2, 0]), errors="ignore").tolist() == expected.tolist()
+
+
+def test_a_kernel_for_each_type_on_demand():
+    asked = []
+
+    def generate(chars, layouts):
+        asked.append((chars, layouts))
+        kind = {"d": numba.float64, "f": numba.float32}[chars[0]]
+        return gufunc.scalar(numba.cfunc(kind(kind))(lambda x: 2 * x), f"{chars}->{chars[0]}")
+
+    twice = gufunc.GUFunc("()->()", generator=generate)
+    assert twice(np.ones(2, "f")).dtype == np.float32 and twice(np.arange(3.0)[::2]).tolist() == [0, 4]
+    assert twice(np.ones((3, 2), "f", order="F")).dtype == np.float32
+    assert asked == [("f", ("C",)), ("d", ("strided",))] and twice.types == ["f->f", "d->d"]
+    with pytest.raises(KeyError):
+        twice(np.ones(2, complex))
+    assert twice(np.ones(2, "i2")).dtype == np.float32  # a safe cast reaches float32
