@@ -23,6 +23,15 @@ def from_array_method(obj: Any) -> NDArray[Any]:
     return first
 
 
+def check_mask(obj: NDArray[Any]) -> None:
+    """A masked array without masked elements is as good as any other: netCDF4 reads such ones."""
+    if isinstance(obj, np.ma.MaskedArray) and (masked := int(np.ma.count_masked(obj))):
+        raise ValueError(
+            f"data: {masked} of its {obj.size} elements are masked, and what is below the mask would show: data.filled(value) "
+            "is a copy without it, data.data is the memory as it is"
+        )
+
+
 _EXTENDED = {
     (4, 16): "bfloat16", (7, 8): "float8_e3m4", (8, 8): "float8_e4m3", (9, 8): "float8_e4m3b11fnuz", (10, 8): "float8_e4m3fn",
     (11, 8): "float8_e4m3fnuz", (12, 8): "float8_e5m2", (13, 8): "float8_e5m2fnuz", (14, 8): "float8_e8m0fnu",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
+from gridbuf._wrap import check_mask
 from gridbuf.names import get_dims
 
 
@@ -21,6 +22,8 @@ def _source(data: Any, device_data: Any) -> Any:
         return data
     if on_device(data):
         return _core.Field(data)
+    if isinstance(data, np.ma.MaskedArray):
+        check_mask(data)
     return np.asarray(data)
 
 

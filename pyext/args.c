@@ -75,9 +75,10 @@ int gb_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out)
     return -1;
 }
 
-/* A list that can be read twice, or NULL with a TypeError. New reference. */
+/* A tuple, or NULL with a TypeError: a list could change while its entries are asked for their value. New reference. */
 static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expected) {
-    if (PyTuple_Check(obj) || PyList_Check(obj)) return Py_NewRef(obj);
+    if (PyTuple_Check(obj)) return Py_NewRef(obj);
+    if (PyList_Check(obj)) return PyList_AsTuple(obj);
     if (!PyUnicode_Check(obj) && !PyBytes_Check(obj)) {
         PyObject *tuple = PySequence_Tuple(obj);
         if (tuple || !PyErr_ExceptionMatches(PyExc_TypeError)) return tuple;
@@ -85,10 +86,6 @@ static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expecte
     }
     PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj);
     return NULL;
-}
-
-static PyObject *item(PyObject *sequence, Py_ssize_t i) {
-    return PyTuple_Check(sequence) ? PyTuple_GetItem(sequence, i) : PyList_GetItem(sequence, i);
 }
 
 static int too_many(const char *arg, Py_ssize_t n, int room) {
@@ -99,13 +96,13 @@ static int too_many(const char *arg, Py_ssize_t n, int room) {
 int gb_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
     PyObject *sequence = as_sequence(obj, arg, "a sequence of ints");
     if (!sequence) return -1;
-    Py_ssize_t n = PySequence_Size(sequence);
+    Py_ssize_t n = PyTuple_Size(sequence);
     if (n > room) {
         Py_DECREF(sequence);
         return too_many(arg, n, room);
     }
     for (Py_ssize_t i = 0; i < n; i++)
-        if (gb_int64(item(sequence, i), arg, "a sequence of ints", &out[i]) < 0) {
+        if (gb_int64(PyTuple_GetItem(sequence, i), arg, "a sequence of ints", &out[i]) < 0) {
             Py_DECREF(sequence);
             return -1;
         }
@@ -117,10 +114,10 @@ int gb_halo(PyObject *obj, int64_t *out, int room) {
     static const char expected[] = "a sequence with an int or a (low, high) pair for each index";
     PyObject *sequence = as_sequence(obj, "halo", expected);
     if (!sequence) return -1;
-    Py_ssize_t n = PySequence_Size(sequence);
+    Py_ssize_t n = PyTuple_Size(sequence);
     if (n > room) n = too_many("halo", n, room);
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *entry = item(sequence, i);
+        PyObject *entry = PyTuple_GetItem(sequence, i);
         if (PyIndex_Check(entry) && !PySequence_Check(entry)) {
             if (gb_int64(entry, "halo", expected, &out[2 * i]) < 0) n = -1;
             else out[2 * i + 1] = out[2 * i];
@@ -182,10 +179,10 @@ int gb_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
     }
     PyObject *sequence = as_sequence(obj, arg, "dimension names such as \"IJK\"");
     if (!sequence) return -1;
-    n = PySequence_Size(sequence);
+    n = PyTuple_Size(sequence);
     if (n > room) n = too_many(arg, n, room);
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *name = PyObject_Str(item(sequence, i));
+        PyObject *name = PyObject_Str(PyTuple_GetItem(sequence, i));
         Py_ssize_t len = 0;
         const char *s = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
         if (!s || (out[i] = dim_code(s, len)) == -4) n = bad_dim(arg, obj);

@@ -145,16 +145,18 @@ far:
     return -1;
 }
 
-PyObject *gb_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *dict) {
+PyObject *gb_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface) {
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     place p = {0};
-    if (!PyDict_Check(dict)) {
-        PyErr_Format(PyExc_TypeError, "data: __array_interface__ of %R is %R, not a dict", Py_TYPE(obj), dict);
+    if (!PyDict_Check(interface)) {
+        PyErr_Format(PyExc_TypeError, "data: __array_interface__ of %R is %R, not a dict", Py_TYPE(obj), interface);
         return NULL;
     }
+    PyObject *dict = PyDict_Copy(interface);   /* an __index__ in it may change the original */
+    if (!dict) return NULL;
     PyArray_Descr *descr = check_version(obj, dict) < 0 ? NULL : read_descr(obj, dict);
-    if (!descr) return NULL;
     PyObject *object = NULL;
+    if (!descr) goto done;
     int64_t itemsize = PyDataType_ELSIZE(descr);
     int n = read_layout(obj, dict, itemsize, shape, strides);
     if (n >= 0 && read_place(obj, dict, &p) == 0 && check_reach(obj, &p, n, shape, strides, itemsize) == 0) {
@@ -165,5 +167,7 @@ PyObject *gb_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *dict) {
     }
     Py_XDECREF(p.owner);
     Py_DECREF((PyObject *)descr);
+done:
+    Py_DECREF(dict);
     return object;
 }

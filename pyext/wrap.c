@@ -24,6 +24,22 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
     return gb_over_memory(type, &m);
 }
 
+/* A subclass of ndarray may have a mask, which no Field could keep: gridbuf._wrap finds out. */
+static PyObject *of_subclass(PyTypeObject *type, PyObject *obj) {
+    PyObject *mask;
+    int found = gb_optional(obj, gb_attr.mask, &mask);
+    if (found < 0) return NULL;
+    if (found) {
+        Py_DECREF(mask);
+        PyObject *module = PyImport_ImportModule("gridbuf._wrap");
+        PyObject *checked = module ? PyObject_CallMethod(module, "check_mask", "O", obj) : NULL;
+        Py_XDECREF(module);
+        if (!checked) return NULL;
+        Py_DECREF(checked);
+    }
+    return of_array(type, (PyArrayObject *)obj, obj);
+}
+
 /* What NumPy made of an object, which must be its memory and no copy or list of it. */
 static PyObject *of_numpys(PyTypeObject *type, PyObject *array, const void *data, int ndim) {
     if (!array || array == Py_NotImplemented) return array;
@@ -142,9 +158,11 @@ static PyObject *no_memory(PyObject *obj) {
 
 /* The first way that is there decides, also when it fails. */
 PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
-    if (PyArray_Check(obj)) return of_array(type, (PyArrayObject *)obj, obj);
+    if (PyArray_CheckExact(obj)) return of_array(type, (PyArrayObject *)obj, obj);
+    if (PyArray_Check(obj)) return of_subclass(type, obj);
     if (gb_is_field(obj)) return type ? gb_over_field(type, (gb_field *)obj) : gb_field_numpy(obj, NULL);
     if (is_value(obj)) return no_memory(obj);
+    if (PyCapsule_CheckExact(obj)) return gb_from_capsule(type, obj, GB_SHARE_ONLY, 0);   /* as nanobind returns arrays */
     PyObject *object = of_exchange(type, obj, GB_SHARE_ONLY);
     static PyObject *(*const ways[])(PyTypeObject *, PyObject *) = {of_buffer, of_struct, of_interface};
     for (size_t i = 0; object == Py_NotImplemented && i < sizeof ways / sizeof *ways; i++) {
@@ -170,6 +188,7 @@ PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
 PyObject *gb_host_array(PyObject *self, PyObject *obj) { return gb_wrap(NULL, obj); }
 
 PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
+    if (PyCapsule_CheckExact(obj)) return gb_from_capsule(type, obj, wishes, 0);
     PyObject *object = wishes & GB_OWN_COPY ? NEXT : of_exchange(type, obj, wishes);
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);

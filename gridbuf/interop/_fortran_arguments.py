@@ -1,13 +1,15 @@
 """Fields as arguments of Fortran procedures: of f2py modules, with explicit shape, and with assumed shape."""
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gridbuf import _core
 from gridbuf.interop._common import index_name
-from gridbuf.interop._fortran_checks import checked, copies, gap, leading, refuse
+from gridbuf.interop._fortran_checks import aligned, checked, copies, gap, leading, refuse
 from gridbuf.interop._fortran_descriptor import MAX_RANK, Descriptor, described, type_code
 from gridbuf.interop._fortran_kinds import dtype_of, has_type, is_logical
 
@@ -71,6 +73,7 @@ def to_f2py(field: Any, kind: Any = None, *, writable: bool = True) -> np.ndarra
     """
     field = checked(field, kind, writable)
     refuse(field, gap(field))
+    aligned(field)
     return field.numpy()
 
 
@@ -92,16 +95,28 @@ def explicit(field: Any, kind: Any = None, *, writable: bool = True) -> Explicit
     field = checked(field, kind, writable)
     extents, wrong = leading(field)
     refuse(field, wrong)
-    return Explicit(field.numpy(), extents, tuple(1 - n for n in field.origin or (0,) * field.ndim))
+    aligned(field)
+    return Explicit(field.numpy(), extents, _lower(field))
 
 
-def descriptor(field: Any, kind: Any = None, *, writable: bool = True) -> Descriptor:
+def _lower(field: _core.Field) -> tuple[int, ...]:
+    """The lower bounds with which the domain begins at 1."""
+    return tuple(1 - n for n in field.origin or (0,) * field.ndim)
+
+
+def descriptor(
+    field: Any, kind: Any = None, *, writable: bool = True, pointer: bool = False, lower: Sequence[int] | None = None
+) -> Descriptor:
     """The CFI_cdesc_t for an assumed-shape array of a `bind(C)` procedure, called through ctypes; strides of any kind.
 
     Parameters
     ----------
     field, kind, writable
         As for `to_f2py`.
+    pointer : bool, optional
+        True for an argument declared `pointer`, whose lower bounds are the caller's.
+    lower : sequence of int, optional
+        These lower bounds; by default those with which the domain begins at 1.
 
     Examples
     --------
@@ -117,7 +132,14 @@ def descriptor(field: Any, kind: Any = None, *, writable: bool = True) -> Descri
             raise ValueError(f"field: {index_name(field, i)} has the stride {stride}, which {what}; {copies(field)}")
     if field.ndim > MAX_RANK:
         raise ValueError(f"field: it has {field.ndim} indices, and Fortran's arrays have at most {MAX_RANK}")
-    return described(field.numpy(), is_logical(kind))
+    aligned(field)
+    if not pointer:
+        if lower is not None:
+            raise ValueError("lower: an argument that is no pointer has the bounds of its own declaration; pass pointer=True")
+        return described(field.numpy(), is_logical(kind))
+    if lower is not None and len(lower) != field.ndim:
+        raise ValueError(f"lower: {len(lower)} bounds for a field of {field.ndim} indices")
+    return described(field.numpy(), is_logical(kind), _lower(field) if lower is None else lower)
 
 
 def receiver(rank: int, kind: Any, attribute: str = "pointer") -> Descriptor:

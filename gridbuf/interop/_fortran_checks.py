@@ -63,11 +63,25 @@ def leading(field: _core.Field) -> tuple[tuple[int, ...], str | None]:
     return tuple(found), None
 
 
+def aligned(field: _core.Field) -> None:
+    """Compiled code takes elements to lie on multiples of their size."""
+    if field.size and not field.numpy().flags.aligned:
+        raise ValueError(
+            f"field: it begins at {field.numpy().ctypes.data:#x}, which is no place for {field.dtype}; {copies(field)}"
+        )
+
+
 def copies(field: _core.Field) -> str:
-    """The call that makes a proper copy, and the order of indices with which none is needed, if there is one."""
+    """What to do about strides: the call that makes a proper copy, and ways without one, as far as there are any."""
+    ways = ["pass a copy: field.to(backend='F')"]
     turned = field.transpose(field.dims[::-1])
-    other = "" if field.ndim < 2 or gap(turned) else f", or turn the indices round: field.transpose({field.dims[::-1]!r})"
-    return f"pass a copy: field.to(backend='F'){other}"
+    if field.ndim > 1 and gap(turned) is None:
+        ways.append(f"turn the indices round: field.transpose({field.dims[::-1]!r})")
+    if any(n > 1 and stride < 0 for n, stride in zip(field.shape, field.strides, strict=True)):
+        ways.append(f"turn it forwards: field[{', '.join('::-1' if stride < 0 else ':' for stride in field.strides)}]")
+    elif gap(field) is not None and leading(field)[1] is None:
+        ways.append("declare the gaps as leading extents: explicit(field)")
+    return ", or ".join(ways)
 
 
 def refuse(field: _core.Field, wrong: str | None, argument: str = "field") -> None:

@@ -1,6 +1,7 @@
 """gfortran's CFI_cdesc_t (version 9 and newer), written and read; other compilers lay theirs out otherwise."""
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -82,12 +83,14 @@ class Descriptor:
         return f"Descriptor(rank={found.rank}, type={found.type}, {attribute}, bounds=({dims}))"
 
 
-def described(array: np.ndarray[Any, Any], logical: bool) -> Descriptor:
-    """The descriptor of an array as an assumed-shape argument; its lower bounds are the procedure's."""
-    made = Descriptor(array.ndim, type_code(array.dtype, logical), array.itemsize, "other", array)
+def described(array: np.ndarray[Any, Any], logical: bool, lower: Sequence[int] | None = None) -> Descriptor:
+    """The descriptor of an array as an assumed-shape argument, whose bounds are the procedure's, or as a pointer with these."""
+    attribute = "other" if lower is None else "pointer"
+    made = Descriptor(array.ndim, type_code(array.dtype, logical), array.itemsize, attribute, array)
     made.structure.base_addr = array.ctypes.data
-    for dim, extent, stride in zip(made.structure.dim, array.shape, array.strides, strict=True):
-        dim.lower_bound, dim.extent, dim.sm = 0, extent, stride
+    lower = (0,) * array.ndim if lower is None else lower
+    for dim, bound, extent, stride in zip(made.structure.dim, lower, array.shape, array.strides, strict=True):
+        dim.lower_bound, dim.extent, dim.sm = bound, extent, stride
     return made
 
 

@@ -14,6 +14,7 @@ NAMED = {
     "c_long": np.dtype("long").itemsize, "c_long_long": 8, "c_size_t": np.dtype(np.intp).itemsize, "c_intptr_t": np.dtype(np.intp).itemsize,
     "c_int8_t": 1, "c_int16_t": 2, "c_int32_t": 4, "c_int64_t": 8,
 }  # fmt: skip
+DEFAULTS = {"integer": 4, "real": 4, "complex": 4, "logical": 4}  # without a kind, as compilers are by default
 SPELLINGS = {"double precision": "real(8)", "double complex": "complex(8)"}
 EXAMPLES = "'real(8)', 'real(real32)', 'integer(c_int)', 'logical(4)', 'complex(8)'"
 
@@ -62,6 +63,10 @@ def _parsed(kind: Any) -> tuple[str, int] | None:
         return None
     text = " ".join(kind.lower().split())
     text = SPELLINGS.get(text, text)
+    if text in DEFAULTS:
+        return text, DEFAULTS[text]
+    if (star := re.fullmatch(r"(\w+) ?\* ?(\d+)", text)) is not None and star[1] in NUMBERS:  # the bytes of both parts
+        return star[1], int(star[2]) // (2 if star[1] == "complex" else 1)
     match = re.fullmatch(r"(\w+) ?\( ?(?:kind ?= ?)?(\w+) ?\)", text)
     if match is None:
         return (_family(text), NAMED[text]) if text in NAMED and not hasattr(np, text) else None

@@ -1,5 +1,6 @@
 """Fields over Fortran's memory; the bounds of the declaration become origin and halo."""
 
+import ctypes
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from gridbuf import _core
 from gridbuf.interop._common import as_field
 from gridbuf.interop._fortran_checks import checked, gap, refuse
 from gridbuf.interop._fortran_descriptor import Descriptor, parsed
-from gridbuf.interop._fortran_kinds import dtype_of
+from gridbuf.interop._fortran_kinds import dtype_of, has_type
 
 Bounds = Sequence[int | tuple[int, int] | None]
 
@@ -48,14 +49,14 @@ def wrap(
 
 
 def from_pointer(
-    address: int, bounds: Bounds, kind: Any, dims: Any = None, *, leading: Sequence[int] | None = None,
-    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None,
+    address: Any, bounds: Bounds, kind: Any, dims: Any = None, *, leading: Sequence[int] | None = None,
+    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None, writable: bool = True,
 ) -> _core.Field:  # fmt: skip
     """A Field over memory of Fortran's, given by `c_loc(a)` and the bounds of its declaration.
 
     Parameters
     ----------
-    address : int
+    address : int or ctypes pointer
         Where the element with the lowest indices lies.
     bounds : sequence
         For each index (lower, upper), both included, or `n` for (1, n).
@@ -69,6 +70,8 @@ def from_pointer(
         Kept for as long as anything sees the memory. Without owner and release the memory must stay for good.
     release : callable, optional
         Called without arguments when nothing sees the memory any more.
+    writable : bool, optional
+        False for memory that Python must not write to.
 
     Examples
     --------
@@ -88,13 +91,15 @@ def from_pointer(
     for n in (*(shape[:-1] if leading is None else leading), 0)[: len(shape)]:
         strides.append(step)
         step *= n
-    array = _seen(address, dtype, shape, tuple(strides), owner, release)
+    if (why := has_type(dtype)) is not None:
+        raise ValueError(f"kind: {why}")
+    array = _seen(_address(address), dtype, shape, tuple(strides), owner, release, writable)
     return _placed(array, dims, [lower for lower, _ in found], domain)
 
 
 def from_descriptor(
     descriptor: Descriptor | int, dims: Any = None, *, kind: Any = None, lower: Sequence[int] | None = None,
-    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None,
+    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None, writable: bool = True,
 ) -> _core.Field:  # fmt: skip
     """A Field over what a CFI_cdesc_t describes: a `receiver` that Fortran filled, or the address that it called back with.
 
@@ -107,8 +112,8 @@ def from_descriptor(
     lower : sequence of int, optional
         The lower bounds where the descriptor has none (assumed-shape arguments); those of pointers and allocatables are
         in the descriptor.
-    owner, release
-        As for `from_pointer`.
+    owner, release, writable
+        As for `from_pointer`. Memory of a Field of ours is held by its descriptor, and by the result.
 
     Examples
     --------
@@ -121,7 +126,8 @@ def from_descriptor(
     address, dtype, shape, strides, bounds = parsed(descriptor)
     if lower is not None and len(lower) != len(shape):
         raise ValueError(f"lower: {len(lower)} bounds for an array of {len(shape)} indices")
-    array = _seen(address, dtype, shape, strides, owner, release)
+    held = (owner, descriptor.memory) if isinstance(descriptor, Descriptor) else owner
+    array = _seen(address, dtype, shape, strides, held, release, writable)
     checked(_core.Field(array), kind, writable=False, argument="descriptor")
     return _placed(array, dims, bounds if lower is None else lower, domain)
 
@@ -140,19 +146,35 @@ def _seen(
     strides: tuple[int, ...],
     owner: Any,
     release: Callable[[], Any] | None,
+    writable: bool,
 ) -> np.ndarray[Any, Any]:
-    if not isinstance(address, int) or address <= 0:
-        raise ValueError(f"address: {address!r} is no address; is the array allocated, and the pointer associated?")
     spans = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)] if 0 not in shape else []
     first = address + sum(span for span in spans if span < 0)
     last = address + sum(span for span in spans if span > 0) + dtype.itemsize
     if first <= 0 or last > 1 << 63 or max(shape, default=0) >= 1 << 63:
         raise ValueError(f"address: with the shape {shape} and the strides {strides} it would be more memory than there can be")
-    memory = _Memory(owner, data=(address, False), shape=shape, typestr=dtype.str, strides=strides)
+    wrong = [i for i, (n, stride) in enumerate(zip(shape, strides, strict=True)) if n > 1 and stride % dtype.alignment]
+    if 0 not in shape and (address % dtype.alignment or wrong):
+        what = f"index {wrong[0]} has the stride {strides[wrong[0]]}" if wrong else f"{address:#x}"
+        raise ValueError(f"address: {what}, which is no place for elements of {dtype}")
+    memory = _Memory(owner, data=(address, not writable), shape=shape, typestr=dtype.str, strides=strides)
     array = np.asarray(memory)
     if release is not None:
         weakref.finalize(memory, release).atexit = False
     return array
+
+
+def _address(given: Any) -> int:
+    """The address in an int or a pointer of ctypes."""
+    found = given
+    if not isinstance(given, (int, np.integer, str, bytes)):
+        try:
+            found = ctypes.cast(given, ctypes.c_void_p).value or 0
+        except (TypeError, ctypes.ArgumentError):
+            found = -1
+    if not isinstance(found, (int, np.integer)) or isinstance(found, bool) or found <= 0:
+        raise ValueError(f"address: {given!r} is no address; is the array allocated, and the pointer associated?")
+    return int(found)
 
 
 def _pair(bounds: Any, argument: str, i: int) -> tuple[int, int]:
@@ -169,7 +191,12 @@ def _placed(array: np.ndarray[Any, Any], dims: Any, lower: Sequence[int] | None,
     """A Field whose origin, and halo where the domain is known, follow from the bounds."""
     lower = (1,) * array.ndim if lower is None else lower
     if domain is None:
-        origin = tuple(max(0, 1 - n) for n in lower)
+        for i, (first, n) in enumerate(zip(lower, array.shape, strict=True)):
+            if not first <= 1 <= first + n:
+                raise ValueError(
+                    f"lower: index {i} is declared {first}:{first + n - 1}, without an element 1; say with domain= where the domain is"
+                )
+        origin = tuple(1 - n for n in lower)
         return _core.Field(array, dims, origin=origin if any(origin) else None)
     if len(domain) != array.ndim:
         raise ValueError(f"domain: {len(domain)} entries for an array of {array.ndim} indices")
