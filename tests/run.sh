@@ -72,6 +72,10 @@ for line in "${found[@]}"; do
     (cd tests && "../.venvs/py$version/bin/python" -m pytest -q -p no:cacheprovider -rN)
 done
 
+say "Python $full_version: device memory as cupy's own arrays, on the fake driver"
+venv cupy "$full_python" "$wheel[test]" cupy-cuda13x
+(cd tests && ../.venvs/cupy/bin/python -m pytest -q -p no:cacheprovider -rN test_device.py storage)
+
 say "The consumers: packages of several gigabytes, and what they need of the system"
 debian
 venv "py$full_version" "$full_python" "$wheel[test,lint,demo,consumers,consumers-heavy,consumers-compiled]"
