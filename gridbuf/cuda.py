@@ -12,16 +12,14 @@ Examples
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridbuf import _core
 
 __all__ = ["DeviceInfo", "available", "devices", "stream", "synchronize"]
 
 
-@dataclass(frozen=True)
-class DeviceInfo:
+class DeviceInfo(NamedTuple):
     """What the driver says of a GPU; `free_bytes` at the moment of the call."""
 
     number: int

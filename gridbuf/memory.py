@@ -12,8 +12,7 @@ Examples
 1
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridbuf import _core
 from gridbuf._core import memory_id as buffer_id
@@ -112,8 +111,7 @@ def trim(*, device: Any = None, memory: Any = None) -> int:
     return freed if device == "cpu" else freed + sum(_core.cuda_trim(*each) for each in _pools())
 
 
-@dataclass(frozen=True)
-class LiveBuffer:
+class LiveBuffer(NamedTuple):
     """A buffer that somebody still holds.
 
     Attributes

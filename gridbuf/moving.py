@@ -1,7 +1,7 @@
 """Copies between host and GPU that go on while the program does something else."""
 
-import threading
 import time
+from _thread import allocate_lock  # threading itself is loaded with the first callback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ __all__ = ["Copy", "copy_async"]
 
 _STEP = 0.02  # seconds between two looks
 _workers: "ThreadPoolExecutor | None" = None
-_lock = threading.Lock()
+_lock = allocate_lock()
 
 
 class Copy:
@@ -32,7 +32,7 @@ class Copy:
         self._begun: Future[Any] = Future()
         self._callbacks: list[Callable[[Copy], object]] = []
         self._watched = False
-        self._guard = threading.Lock()
+        self._guard = allocate_lock()
 
     def done(self) -> bool:
         """Whether the values are there, or the copy has failed."""
@@ -71,6 +71,8 @@ class Copy:
             start = waits and not self._watched
             self._watched = self._watched or waits
         if start:
+            import threading
+
             threading.Thread(target=self._watch, name="gridbuf-copy", daemon=True).start()
         if not waits:
             function(self)
@@ -89,6 +91,8 @@ class Copy:
             try:
                 function(self)
             except Exception:
+                import threading
+
                 threading.excepthook(threading.ExceptHookArgs((*_failure(), threading.current_thread())))
 
     def __repr__(self) -> str:
