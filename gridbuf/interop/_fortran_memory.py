@@ -79,8 +79,8 @@ def from_pointer(
     >>> from gridbuf.interop import fortran
     >>> memory = np.arange(40.0)  # in real life: real(8), target :: a(0:9, 4)
     >>> field = fortran.from_pointer(memory.ctypes.data, ((0, 9), 4), "real(8)", "IK", domain=((1, 8), None), owner=memory)
-    >>> field.halo, field[1, 2]
-    (((1, 1), (0, 0)), np.float64(21.0))
+    >>> field.halo, float(field[1, 2])
+    (((1, 1), (0, 0)), 21.0)
     """
     found = [_pair(b, "bounds", i) for i, b in enumerate(bounds)]
     shape = tuple(max(0, upper - lower + 1) for lower, upper in found)
