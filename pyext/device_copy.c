@@ -26,10 +26,9 @@ static int settle(gb_field *f, gb_cuda_stream stream) {
 static int host_settle(gb_field *f) {
     gb_cuda_error e;
     gb_cuda_stream stream;
-    gb_cuda_block *block = gb_field_block(f);
-    int pending = block ? gb_cuda_pending(block, &stream, &e) : 0;
-    if (pending <= 0) return pending < 0 ? gb_cuda_raise(&e) : 0;
-    return GB_CUDA_UNLOCKED(&e, gb_cuda_synchronize(block->device, &e)) < 0 ? -1 : 0;
+    int pending = gb_field_pending(f, &stream);
+    if (pending <= 0) return pending;
+    return GB_CUDA_UNLOCKED(&e, gb_cuda_synchronize(gb_field_block(f)->device, &e)) < 0 ? -1 : 0;
 }
 
 /* ---- within and between GPUs ---- */

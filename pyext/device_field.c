@@ -46,27 +46,20 @@ static PyObject *refuse_array(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 /* ---- __cuda_array_interface__, version 3 ---- */
 
+int gb_field_pending(gb_field *f, gb_cuda_stream *stream) {
+    gb_cuda_error e;
+    gb_cuda_block *block = gb_field_block(f);
+    int pending = block ? gb_cuda_pending(block, stream, &e) : 0;
+    return pending < 0 ? gb_cuda_raise(&e) : pending;
+}
+
 static PyObject *get_interface(PyObject *self, void *_) {
     gb_field *f = of(self);
-    const gb_geometry *g = &f->geometry;
-    gb_cuda_block *block = gb_field_block(f);
     gb_cuda_stream stream = 0;
-    gb_cuda_error e;
-    if (!f->dtype->typestr)
-        return PyErr_Format(PyExc_AttributeError, "this Field has no __cuda_array_interface__: it cannot express %R", f->dtype->descr);
-    int pending = block ? gb_cuda_pending(block, &stream, &e) : 0;
-    if (pending < 0) return gb_cuda_raise(&e), NULL;
-    PyObject *shape = gb_ints_tuple(g->shape, g->ndim);
-    PyObject *strides = g->flags & GB_C_CONTIGUOUS ? Py_NewRef(Py_None) : gb_ints_tuple(g->strides, g->ndim);
-    if (!shape || !strides) {
-        Py_XDECREF(shape);
-        Py_XDECREF(strides);
-        return NULL;
-    }
-    PyObject *dict = Py_BuildValue("{s:N,s:O,s:(NN),s:N,s:i}", "shape", shape, "typestr", f->dtype->typestr, "data",
-                                   PyLong_FromVoidPtr(g->size ? f->data : NULL), PyBool_FromLong(f->readonly), "strides", strides,
-                                   "version", 3);
-    if (dict && f->dtype->fields && PyDict_SetItemString(dict, "descr", f->dtype->fields) < 0) Py_CLEAR(dict);
+    if (gb_field_expressible(f, "__cuda_array_interface__") < 0) return NULL;
+    int pending = gb_field_pending(f, &stream);
+    if (pending < 0) return NULL;
+    PyObject *dict = gb_field_interface(f, f->geometry.size ? f->data : NULL);
     if (!dict || !pending) return dict;
     PyObject *number = PyLong_FromUnsignedLongLong(stream ? stream : 1);   /* 0 is not allowed there */
     if (!number || PyDict_SetItemString(dict, "stream", number) < 0) Py_CLEAR(dict);
@@ -80,12 +73,11 @@ static PyObject *get_interface(PyObject *self, void *_) {
 static int settle_for_cupy(gb_field *f) {
     gb_cuda_stream stream;
     gb_cuda_error e;
-    gb_cuda_block *block = gb_field_block(f);
-    int pending = block ? gb_cuda_pending(block, &stream, &e) : 0;
-    if (pending <= 0) return pending < 0 ? gb_cuda_raise(&e) : 0;
+    int pending = gb_field_pending(f, &stream);
+    if (pending <= 0) return pending;
     PyObject *module = PyImport_ImportModule("gridbuf._cupy");
     PyObject *number = module ? PyObject_CallMethod(module, "stream_of", "i", (int)f->place.device) : NULL;
-    int rc = number ? gb_cuda_settle(block, PyLong_AsUnsignedLongLong(number), &e) : -2;
+    int rc = number ? gb_cuda_settle(gb_field_block(f), PyLong_AsUnsignedLongLong(number), &e) : -2;
     Py_XDECREF(module);
     Py_XDECREF(number);
     return rc == -1 ? gb_cuda_raise(&e) : rc == -2 ? -1 : 0;

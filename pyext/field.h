@@ -50,6 +50,8 @@ PyObject *gb_field_transpose(PyObject *self, PyObject *dims);
 
 /* field_buffer.c */
 int gb_field_getbuffer(PyObject *self, Py_buffer *view, int flags);
+int gb_field_expressible(const gb_field *f, const char *interface);   /* -1 with AttributeError: its dtype has no typestr */
+PyObject *gb_field_interface(const gb_field *f, void *address);         /* the keys that both array interfaces share */
 PyObject *gb_field_array_interface(PyObject *self, void *unused);
 PyObject *gb_field_numpy(PyObject *self, PyObject *unused);
 PyObject *gb_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

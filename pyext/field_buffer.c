@@ -38,14 +38,14 @@ int gb_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     return 0;
 }
 
-PyObject *gb_field_array_interface(PyObject *self, void *unused) {
-    gb_field *f = of(self);
+int gb_field_expressible(const gb_field *f, const char *interface) {
+    if (f->dtype->typestr) return 0;
+    PyErr_Format(PyExc_AttributeError, "this Field has no %s: it cannot express %R", interface, f->dtype->descr);
+    return -1;
+}
+
+PyObject *gb_field_interface(const gb_field *f, void *address) {
     const gb_geometry *g = &f->geometry;
-    if (!f->dtype->typestr) {
-        PyErr_Format(PyExc_AttributeError, "this Field has no __array_interface__: it cannot express %R", f->dtype->descr);
-        return NULL;
-    }
-    if (gb_host_may_look(f) < 0) return NULL;
     PyObject *shape = gb_ints_tuple(g->shape, g->ndim);
     PyObject *strides = g->flags & GB_C_CONTIGUOUS ? Py_NewRef(Py_None) : gb_ints_tuple(g->strides, g->ndim);
     if (!shape || !strides) {
@@ -54,9 +54,15 @@ PyObject *gb_field_array_interface(PyObject *self, void *unused) {
         return NULL;
     }
     PyObject *dict = Py_BuildValue("{s:N,s:O,s:(NN),s:N,s:i}", "shape", shape, "typestr", f->dtype->typestr, "data",
-                                   PyLong_FromVoidPtr(f->data), PyBool_FromLong(f->readonly), "strides", strides, "version", 3);
+                                   PyLong_FromVoidPtr(address), PyBool_FromLong(f->readonly), "strides", strides, "version", 3);
     if (dict && f->dtype->fields && PyDict_SetItemString(dict, "descr", f->dtype->fields) < 0) Py_CLEAR(dict);
     return dict;
+}
+
+PyObject *gb_field_array_interface(PyObject *self, void *unused) {
+    gb_field *f = of(self);
+    if (gb_field_expressible(f, "__array_interface__") < 0 || gb_host_may_look(f) < 0) return NULL;
+    return gb_field_interface(f, f->data);
 }
 
 PyObject *gb_field_numpy(PyObject *self, PyObject *unused) {
