@@ -8,6 +8,14 @@ INLINE void load_matrix(vec *a, const char *p, intptr_t step, intptr_t rows, int
         for (int j = 0; j < n; j++) AT(a, i, j) = get(p + i * rows + j * cols, step, lanes);
 }
 
+#define NOT_A_NUMBER splat((REAL)__builtin_nan(""))
+
+/* Where a matrix failed, its results are no numbers. */
+INLINE void store_matrix(const vec *a, mask good, char *p, intptr_t step, intptr_t rows, intptr_t cols, int n, int lanes) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) put(p + i * rows + j * cols, step, choose(good, AT(a, i, j), NOT_A_NUMBER), lanes);
+}
+
 /* Bring the largest entry of column k, from row k down, to row k of a and of b. */
 INLINE vec pivot(vec *a, vec *b, int k, int n, int b_cols) {
     vec sign = splat(1), best = magnitude(AT(a, k, k));
@@ -115,7 +123,6 @@ INLINE mask factorize(vec *a, int n) {   /* Cholesky: the lower triangle, zeros 
 /* ---- whole stacks, n a constant ---- */
 
 #define STACK_ARGS char **args, intptr_t const *dims, intptr_t const *steps, uint8_t *status
-#define NOT_A_NUMBER splat((REAL)__builtin_nan(""))
 #define EACH_LANES(e, lanes) for (intptr_t e = 0, lanes; e < dims[0] && (lanes = dims[0] - e < LANES ? dims[0] - e : LANES); e += LANES)
 
 INLINE intptr_t inv_stack(STACK_ARGS, int n) {
@@ -124,9 +131,7 @@ INLINE intptr_t inv_stack(STACK_ARGS, int n) {
         vec a[n * n], x[n * n];
         load_matrix(a, args[0] + e * steps[0], steps[0], steps[2], steps[3], n, (int)lanes);
         mask good = invert(a, x, n);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++)
-                put(args[1] + e * steps[1] + i * steps[4] + j * steps[5], steps[1], choose(good, AT(x, i, j), NOT_A_NUMBER), (int)lanes);
+        store_matrix(x, good, args[1] + e * steps[1], steps[1], steps[4], steps[5], n, (int)lanes);
         failed += report(good, status ? status + e : NULL, (int)lanes);
     }
     return failed;
@@ -138,9 +143,7 @@ INLINE intptr_t cholesky_stack(STACK_ARGS, int n) {
         vec a[n * n];
         load_matrix(a, args[0] + e * steps[0], steps[0], steps[2], steps[3], n, (int)lanes);
         mask good = factorize(a, n);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++)
-                put(args[1] + e * steps[1] + i * steps[4] + j * steps[5], steps[1], choose(good, AT(a, i, j), NOT_A_NUMBER), (int)lanes);
+        store_matrix(a, good, args[1] + e * steps[1], steps[1], steps[4], steps[5], n, (int)lanes);
         failed += report(good, status ? status + e : NULL, (int)lanes);
     }
     return failed;
