@@ -1,7 +1,8 @@
 package alloc
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -108,12 +109,7 @@ func PresetByNumber(n int) (*Preset, error) {
 func Presets() []string {
 	registry.RLock()
 	defer registry.RUnlock()
-	names := make([]string, 0, len(registry.number))
-	for name := range registry.number {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
+	return slices.Sorted(maps.Keys(registry.number))
 }
 
 // layout fills out[i] with the rank of index i's stride, 0 = largest.
@@ -146,6 +142,6 @@ func (p *Preset) slowness(d Dim) int64 {
 
 func sortedLetters(s string) string {
 	letters := strings.Split(s, "")
-	sort.Strings(letters)
+	slices.Sort(letters)
 	return strings.Join(letters, "")
 }

@@ -4,7 +4,8 @@ package gufunc
 import "C"
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -103,12 +104,7 @@ func Lookup(name string) (Registered, error) {
 func RegisteredNames() []string {
 	registered.RLock()
 	defer registered.RUnlock()
-	names := make([]string, 0, len(registered.byName))
-	for name := range registered.byName {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
+	return slices.Sorted(maps.Keys(registered.byName))
 }
 
 // test.panic doubles its operand and panics at negative numbers; it shows that a
