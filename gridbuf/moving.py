@@ -90,10 +90,11 @@ class Copy:
         for function in callbacks:
             try:
                 function(self)
-            except Exception:
+            except Exception as error:
                 import threading
 
-                threading.excepthook(threading.ExceptHookArgs((*_failure(), threading.current_thread())))
+                told = (type(error), error, error.__traceback__, threading.current_thread())
+                threading.excepthook(threading.ExceptHookArgs(told))
 
     def __repr__(self) -> str:
         if not self.done():
@@ -101,15 +102,9 @@ class Copy:
         return "<gridbuf copy that failed>" if self._begun.exception() is not None else "<gridbuf copy that has arrived>"
 
 
-def _failure() -> tuple[Any, Any, Any]:
-    import sys
-
-    return sys.exc_info()
-
-
 def _at_once(array: Any, other: Any) -> bool:
     """Whether the host only has to hand the copy to the driver: its side is pinned, or there is none."""
-    if hasattr(type(array), "__cuda_array_interface__") and not isinstance(array, np.ndarray):
+    if _has_gpu(array):
         return True
     if not isinstance(array, (np.ndarray, _core.Field)):
         return False
