@@ -16,3 +16,6 @@
 // (0 = largest), the aligned index is the element that sits on the alignment
 // boundary, padding is what rows are rounded up to.
 package alloc
+
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+import "C"

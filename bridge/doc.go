@@ -6,6 +6,9 @@
 // that does the work. What it must not do is keep a pointer it was given.
 package bridge
 
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+import "C"
+
 // The extension calls the C side of these packages: DLPack tensors, and the CUDA driver.
 import (
 	_ "gridbuf/cuda"

@@ -19,3 +19,6 @@
 // directly, so that exporting costs no call into Go and works in a forked child.
 // Go calls the same functions.
 package dlpack
+
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+import "C"
