@@ -1,8 +1,9 @@
-"""Build gridbuf._core: one c-shared library that holds Go, C and the Python module."""
+"""Build gridbuf._core: the C of pyext/, linked with an archive that holds the Go runtime and the other rooms."""
 
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,19 +17,27 @@ from setuptools.command.build_ext import build_ext
 GO_NEEDED = (1, 26)
 # A free-threaded Python has no limited API: the same sources, with the whole API, in a wheel of its own.
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-LIMITED_API = "" if FREE_THREADED else "-DPy_LIMITED_API=0x030B0000"
-
+LIMITED_API = [] if FREE_THREADED else ["-DPy_LIMITED_API=0x030B0000"]
+GO_ROOMS = ["alloc", "arrayinterface", "bridge", "cuda", "cudaarrayinterface", "dlpack", "gufunc", "transfer"]
 
 # CGO_CFLAGS replaces what Go itself would say, "-O2 -g"; warnings, and what a room wants beyond this, stand in its #cgo lines.
-OPTIMISED = "-O2 -g"
+# The last two save 70 KB: nothing unwinds through our C, and the linker drops functions that nobody calls.
+OPTIMISED = ["-O2", "-g", "-fno-asynchronous-unwind-tables", "-ffunction-sections"]
+WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-cast-function-type"]
 
-
-def stamp() -> str:
-    """What the objects depend on that Go's build cache does not look at: headers of other rooms, of NumPy and of Python."""
-    known = hashlib.sha256(f"{numpy.__version__} {sys.version}".encode())
-    for header in sorted(path for path in Path().glob("*/**/*.h") if path.parts[0] not in {"build", "dist"} and path.parts[0][0] != "."):
-        known.update(f"{header}\0".encode() + header.read_bytes())
-    return known.hexdigest()[:12]
+NINJA = """\
+rule c
+  command = {cc} {cflags} -MD -MF $out.d -c $in -o $out
+  depfile = $out.d
+  deps = gcc
+rule go
+  command = export CGO_ENABLED=1 CGO_CFLAGS={cgo_cflags}; {go} list -export -deps -buildmode=c-archive -trimpath -buildvcs=false {tags} $
+    -f '{{{{if .Export}}}}packagefile {{{{.ImportPath}}}}={{{{.Export}}}}{{{{end}}}}' {main} > $out.packages && $
+    {go} tool compile -shared -trimpath "$$PWD" -p main -importcfg $out.packages -o $out.main {main}/*.go && $
+    {go} tool link -buildmode=c-archive -importcfg $out.packages {strip} -extld={cc} -o $out $out.main
+rule link
+  command = {cc} -shared {cflags} -o $out $in {ldflags}
+"""
 
 
 def find_go() -> str:
@@ -46,8 +55,23 @@ def find_go() -> str:
     return go
 
 
-class build_go(build_ext):
-    """Runs `go build -buildmode=c-shared`; extra tags and flags come from GRIDBUF_GO_TAGS and GRIDBUF_CFLAGS."""
+def stamp() -> str:
+    """What Go's build cache does not look at: it knows a package's own headers, not those of other rooms."""
+    headers = sorted(path for room in GO_ROOMS for path in Path(room).rglob("*.h"))
+    return hashlib.sha256(b"".join(f"{path}\0".encode() + path.read_bytes() for path in headers)).hexdigest()[:12]
+
+
+def escaped(path: object) -> str:
+    """A path as ninja reads it."""
+    return re.sub(r"([ :$])", r"$\1", str(path))
+
+
+class build_core(build_ext):
+    """Lets ninja compile, Go make the archive, and the compiler link.
+
+    GRIDBUF_CFLAGS goes to every compilation and to the link, GRIDBUF_GO_TAGS to Go; GRIDBUF_GO_MAIN
+    names a Go main package to take in the place of bridge/archive.
+    """
 
     def finalize_options(self) -> None:
         super().finalize_options()
@@ -55,33 +79,62 @@ class build_go(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         go = find_go()
+        import ninja
+
         target = Path(self.get_ext_fullpath(ext.name)).resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(self.build_temp).resolve()  # the header that Go writes must not join the package
+        work = Path(self.build_temp).resolve()
         work.mkdir(parents=True, exist_ok=True)
-        library = work / "_core.so"
-        exports = Path("pyext/exports.map").resolve()
+        rules = work / "build.ninja"
+        text = self.rules(go, work, target)
+        if not rules.exists() or rules.read_text() != text:
+            rules.write_text(text)
+        command = [Path(ninja.BIN_DIR) / "ninja", "-f", rules, "--quiet" if not self.verbose else "-v"]
+        subprocess.run(command, check=True)
+
+    def rules(self, go: str, work: Path, target: Path) -> str:
+        """The text of build.ninja. Paths are relative to the source tree, where ninja runs."""
+        extra = shlex.split(os.environ.get("GRIDBUF_CFLAGS", ""))
         # NumPy before Python: some systems keep an old numpy/ among Python's headers.
         includes = [numpy.get_include(), sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
-        flags = [
-            OPTIMISED,
-            *(f"-I{path}" for path in includes),
-            LIMITED_API,
-            # 70 KB: nothing unwinds through our C, and the linker drops functions that nobody calls.
-            "-fno-asynchronous-unwind-tables -ffunction-sections",
-            f"-DBUILD_STAMP={stamp()}",
-            os.environ.get("GRIDBUF_CFLAGS", ""),
+        cflags = ["-std=gnu11", "-fPIC", "-pthread", "-fvisibility=hidden", *OPTIMISED, *WARNINGS, *(f"-I{path}" for path in includes),
+                  *LIMITED_API, *extra]  # fmt: skip
+        strip = [] if self.for_checkout else ["-s"]  # a checkout keeps its symbols, a wheel is small
+        ldflags = [
+            "-lm",
+            "-ldl",
+            "-lpthread",
+            "-Wl,--gc-sections,--version-script=pyext/exports.map,-z,relro,-z,nodelete,-Bsymbolic",
+            *strip,
         ]
-        env = {**os.environ, "CGO_ENABLED": "1", "CGO_CFLAGS": " ".join(flags)}
-        strip = "" if self.for_checkout else "-s -w "  # a checkout keeps its symbols, a wheel is small
-        command = [go, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-tags", f"extension,{os.environ.get('GRIDBUF_GO_TAGS', '')}",
-                   f"-ldflags={strip}-extldflags=-Wl,--gc-sections,--version-script={exports}", "-o", str(library), "./pyext"]  # fmt: skip
-        subprocess.run(command, check=True, env=env)
-        shutil.copy2(library, target)
+        main = os.environ.get("GRIDBUF_GO_MAIN", "./bridge/archive")
+        rules = NINJA.format(
+            cc=os.environ.get("CC", "gcc"),
+            cflags=shlex.join(cflags),
+            ldflags=shlex.join(ldflags),
+            cgo_cflags=shlex.quote(shlex.join([*OPTIMISED, *extra, f"-DBUILD_STAMP={stamp()}"])),
+            go=go,
+            tags=shlex.join(["-tags", tags]) if (tags := os.environ.get("GRIDBUF_GO_TAGS", "")) else "",
+            main=main,
+            strip="-s -w" if strip else "",
+        )
+        objects = []
+        for source in sorted(Path("pyext").rglob("*.c")):
+            objects.append(escaped(work / source.with_suffix(".o")))
+            rules += f"build {objects[-1]}: c {escaped(source)}\n"
+        go_sources = [
+            path
+            for room in [*GO_ROOMS, main]
+            for path in sorted(Path(room).rglob("*"))
+            if path.suffix in {".go", ".c", ".h", ".ptx"}
+        ]
+        archive = escaped(work / "go.a")
+        rules += f"build {archive}: go | go.mod go.sum {' '.join(map(escaped, go_sources))}\n"
+        return rules + f"build {escaped(target)}: link {' '.join(objects)} {archive} | pyext/exports.map\n"
 
 
 setup(
     ext_modules=[Extension("gridbuf._core", sources=[], py_limited_api=not FREE_THREADED)],
-    cmdclass={"build_ext": build_go},
+    cmdclass={"build_ext": build_core},
     options={} if FREE_THREADED else {"bdist_wheel": {"py_limited_api": "cp311"}},
 )
