@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: demo test test-gpu test-asan bench wheel go check clean help
+.PHONY: dev build quick lint demo test test-gpu test-asan bench wheel clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -16,6 +16,26 @@ $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit("gridbuf: Python 3.11 or newer is needed, this is %d.%d; say make PYTHON=..." % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade pip
+
+## make dev     a checkout to work in: .venv with NumPy, the test tools and the extension built in place
+dev: $(PY)
+	$(PY) -m pip install --quiet ninja 'setuptools>=77' numpy
+	$(PY) -m pip install --quiet --no-build-isolation -e '.[test,lint]'
+
+## make build   build what an edit has touched, in place (a second or two)
+build:
+	$(PY) setup.py -q build_ext --inplace
+
+## make quick   Go's tests and Python's, without what is slow, in parallel
+quick: build
+	go test ./...
+	cd tests && $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider -m "not slow" -n auto --dist loadfile $(ARGS)
+
+## make lint    formats, vet, types
+lint:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
+	go vet ./...
+	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
 
 ## make wheel   build the wheel into dist/
 wheel: $(PY)

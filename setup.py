@@ -91,6 +91,9 @@ class build_core(build_ext):
             rules.write_text(text)
         command = [Path(ninja.BIN_DIR) / "ninja", "-f", rules, "--quiet" if not self.verbose else "-v"]
         subprocess.run(command, check=True)
+        if self.for_checkout:  # for clangd and other tools that want to know how a file is compiled
+            database = subprocess.run([*command[:3], "-t", "compdb", "c"], check=True, capture_output=True).stdout
+            Path("compile_commands.json").write_bytes(database)
 
     def rules(self, go: str, work: Path, target: Path) -> str:
         """The text of build.ninja. Paths are relative to the source tree, where ninja runs."""

@@ -5,9 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-
-class UsageError(Exception):
-    """What the user can put right: printed as one line, and the command exits with 2."""
+from gridbuf.errors import UsageError
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -99,7 +99,7 @@ def as_numpy(obj: Any, dims: Iterable[Any] | None = None) -> NDArray[Any]:
     >>> gb.as_numpy(gb.Field.empty((2, 3), dims="JI"), "IJ").shape
     (3, 2)
     """
-    from gridbuf._wrap import host_array
+    from gridbuf._core import host_array
 
     array, order = host_array(obj), _transposition(obj, dims)
     return array if order is None else array.transpose(order)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.storage._device import Request
+from gridbuf.storage.request import Request
 
 
 def bare(obj: Any) -> Any:

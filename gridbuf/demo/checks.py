@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gridbuf.cli import UsageError
 from gridbuf.doctor import cxx_command, cxx_compiler
+from gridbuf.errors import UsageError
 
 NEEDED = {
     "gt4py": "gt4py",

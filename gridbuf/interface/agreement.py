@@ -59,9 +59,9 @@ def _of_device(obj: Any) -> Iterator[tuple[str, Any]]:
 
 def check_agreement(obj: Any) -> None:
     """ValueError naming the two interfaces and what they disagree on."""
-    from gridbuf.storage import Storage
-
-    if isinstance(obj, Storage):  # one description in several words, and reading some of them transfers
+    if getattr(
+        type(obj), "_one_description", False
+    ):  # a storage's: the same in several words, and reading some of them transfers
         return
     for described in (_of_host(obj), _of_device(obj)):
         told = [(name, _seen(interface)) for name, interface in described if interface is not None]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
-from gridbuf.storage._device import Request
+from gridbuf.storage.request import Request
 
 _DEVICE, _MANAGED_MEMORY = 0, 2  # kinds of gridbuf's memory
 

@@ -8,22 +8,11 @@ hands out have `__cuda_array_interface__`, `__array_ufunc__` and NumPy's way of 
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
-
-class Request(NamedTuple):
-    """Memory to allocate: element 0 lies `offset` bytes behind a multiple of `boundary`."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    strides: tuple[int, ...]
-    offset: int
-    nbytes: int
-    boundary: int
-    device_id: int
+from gridbuf.storage.request import Request
 
 
 class Device(Protocol):

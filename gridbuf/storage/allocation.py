@@ -10,6 +10,7 @@ from gridbuf.storage.cpu import CPUStorage
 from gridbuf.storage.gpu import GPUStorage
 from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
 from gridbuf.storage.meta import Meta
+from gridbuf.storage.request import Request
 from gridbuf.storage.sync import Pair, SyncState
 
 
@@ -22,9 +23,9 @@ def class_of(device: int | None, managed: str | None) -> type[Storage]:
     return SoftwareManagedGPUStorage if managed == "gt4py" else CUDAManagedGPUStorage
 
 
-def _request(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> _device.Request:
+def _request(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> Request:
     strides, offset, nbytes = _memory.geometry(shape, dtype, meta)
-    return _device.Request(shape, dtype, strides, offset, nbytes, meta.alignment * dtype.itemsize, device)
+    return Request(shape, dtype, strides, offset, nbytes, meta.alignment * dtype.itemsize, device)
 
 
 def device_empty(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> Any:

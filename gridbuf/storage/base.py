@@ -37,6 +37,7 @@ class Storage(NDArrayOperatorsMixin):
     __array_priority__: ClassVar[int] = 10
     _has_host: ClassVar[bool] = False
     _has_device: ClassVar[bool] = False
+    _one_description: ClassVar[bool] = True  # all its interfaces are made from one
 
     _host: Any
     _dev: Any
