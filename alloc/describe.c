@@ -15,18 +15,16 @@ static void sort_by_stride(const gb_geometry *g, int *order) {
     }
 }
 
-/* Rows lie further apart than their elements reach: that is padding. */
-static void read_padding(gb_plan *p) {
-    const gb_geometry *g = &p->geometry;
+void gb_read_rows(const gb_geometry *g, int32_t *layout, int64_t *padded_shape) {
     int order[GB_MAXDIMS];
     sort_by_stride(g, order);
     for (int rank = 0; rank < g->ndim; rank++) {
         int i = order[rank], slower = rank ? order[rank - 1] : i;
-        p->layout[i] = rank;
-        p->padded_shape[i] = g->shape[i];
+        layout[i] = rank;
+        padded_shape[i] = g->shape[i];
         if (rank == 0 || g->strides[i] == 0) continue;
         int64_t per = magnitude(g->strides[slower]) / magnitude(g->strides[i]);
-        if (per > g->shape[i] && g->shape[slower] > 1) p->padded_shape[i] = per;
+        if (per > g->shape[i] && g->shape[slower] > 1) padded_shape[i] = per;
     }
 }
 
@@ -59,7 +57,7 @@ int gb_plan_read_back(const gb_geometry *from, uintptr_t data, gb_plan *p, gb_er
     memcpy(g->strides, from->strides, n * sizeof *g->strides);
     memcpy(g->dims, from->dims, n * sizeof *g->dims);
     g->itemsize = from->itemsize;
-    read_padding(p);
+    gb_read_rows(g, p->layout, p->padded_shape);
     p->want.boundary = data & 4095 ? (int64_t)(data & (0 - data)) : 4096;
     p->want.offset = 0;
     p->want.span = p->want.reserve = extent(g);

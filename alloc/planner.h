@@ -24,4 +24,8 @@ int gb_plan_answer(const gb_request *r, const gb_preset *preset, gb_plan *plan, 
 /* A plan read back from memory that exists: shape, strides, dims and itemsize of g, element 0 at data. */
 int gb_plan_read_back(const gb_geometry *g, uintptr_t data, gb_plan *plan, gb_error *e);
 
+/* From shape and strides alone: the rank of each index's stride, and the padding. Where rows
+ * lie further apart than their elements reach, that is padding. */
+void gb_read_rows(const gb_geometry *g, int32_t *layout, int64_t *padded_shape);
+
 #endif

@@ -1,9 +1,10 @@
-/* callcache.c: calls seen before, known by the very objects they were made with.
+/* callcache.c: calls seen before, known by the objects they were made with.
  *
- * A program that allocates in a loop passes the same shape tuple, dtype and names
- * every time. When all arguments are immutable and the same objects as last time,
- * they mean the same request, and nothing has to be read. Entries hold references,
- * so that an address cannot come back for something else.
+ * A program that allocates in a loop passes the same shape, dtype and names every time.
+ * When all arguments are immutable and the same objects as last time, they mean the same
+ * request, and nothing has to be read. A tuple may be new where its numbers are the same,
+ * as in empty((nx, ny, nz)), and so is always the tuple of keyword names of f(**spec).
+ * Entries hold references, so that an address cannot come back for something else.
  */
 #include "plan.h"
 
@@ -15,30 +16,67 @@
 
 typedef struct {
     const gb_signature *sig;
-    PyObject *kwnames, *args[MAX_ARGS];
+    PyObject *kwnames, *args[MAX_ARGS], *names[MAX_ARGS];   /* names: borrowed from kwnames */
     Py_ssize_t nargs, n;
     gb_plan_object *plan;
     gb_meta *meta;   /* NULL: nothing was said of dims, halo or origin */
 } call;
 static call calls[CALLS];
 
-static call *place(const gb_signature *sig, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-    uint64_t h = (uintptr_t)sig ^ (uintptr_t)kwnames;
-    for (Py_ssize_t i = 0; i < n; i++) h = (h ^ (uintptr_t)args[i]) * 0x9E3779B97F4A7C15u;
+/* What an entry of a tuple is known by: a number by its value, anything else by its address. */
+static uint64_t word(PyObject *entry) {
+    int overflow = 0;
+    if (!PyLong_CheckExact(entry)) return (uintptr_t)entry;
+    long long value = PyLong_AsLongLongAndOverflow(entry, &overflow);
+    return overflow ? (uintptr_t)entry : (uint64_t)value;
+}
+
+static int same_entry(PyObject *a, PyObject *b) {
+    return a == b || (PyLong_CheckExact(a) && PyLong_CheckExact(b) && word(a) == word(b));
+}
+
+static int same_entries(PyObject *a, PyObject *b) {
+    Py_ssize_t n = PyTuple_Size(a);
+    if (n != PyTuple_Size(b)) return 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!same_entry(PyTuple_GetItem(a, i), PyTuple_GetItem(b, i))) return 0;
+    return 1;
+}
+
+/* A tuple that only this call holds was made for it: its address says nothing. */
+static int is_new(PyObject *arg) { return PyTuple_CheckExact(arg) && Py_REFCNT(arg) == 1; }
+
+#define MIX(h, w) (((h) ^ (uint64_t)(w)) * 0x9E3779B97F4A7C15u)
+
+static call *place(const gb_signature *sig, PyObject *const *args, Py_ssize_t n) {
+    uint64_t h = (uintptr_t)sig;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (__builtin_expect(!is_new(args[i]), 1)) {
+            h = MIX(h, (uintptr_t)args[i]);
+            continue;
+        }
+        Py_ssize_t m = PyTuple_Size(args[i]);
+        for (Py_ssize_t k = 0; k < m; k++) h = MIX(h, word(PyTuple_GetItem(args[i], k)) + 1);
+        h ^= h >> 29;
+    }
     return &calls[h >> 56];
 }
 
 static int same(const call *c, const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames) {
-    if (c->sig != sig || c->kwnames != kwnames || c->nargs != nargs || c->n != n) return 0;
+    if (c->sig != sig || c->nargs != nargs || c->n != n) return 0;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (c->args[i] != args[i]) return 0;
+        if (c->args[i] != args[i] && !(is_new(args[i]) && PyTuple_CheckExact(c->args[i]) && same_entries(c->args[i], args[i]))) return 0;
+    if (c->kwnames != kwnames)
+        for (Py_ssize_t i = 0; i < n - nargs; i++)
+            if (c->names[i] != PyTuple_GetItem(kwnames, i)) return 0;
     return 1;
 }
 
+/* A type may be asked for its meaning by NumPy each time (a class with a dtype), unless nobody can
+ * change it; and the names of a structured dtype can be changed. */
 static int is_constant(PyObject *obj, int depth) {
-    if (obj == Py_None || PyLong_CheckExact(obj) || PyBool_Check(obj) || PyUnicode_CheckExact(obj) || PyType_Check(obj) ||
-        PyArray_DescrCheck(obj))
-        return 1;
+    if (obj == Py_None || PyLong_CheckExact(obj) || PyBool_Check(obj) || PyUnicode_CheckExact(obj)) return 1;
+    if (PyType_Check(obj) || PyArray_DescrCheck(obj)) return gb_dtype_constant(obj);
     if (!PyTuple_CheckExact(obj) || depth > 2) return 0;
     Py_ssize_t n = PyTuple_Size(obj);
     for (Py_ssize_t i = 0; i < n; i++)
@@ -69,17 +107,18 @@ static void remember(const gb_signature *sig, PyObject *const *args, Py_ssize_t 
         if (!(copy = malloc(sizeof *copy))) return;
         *copy = *meta;
     }
-    call *c = place(sig, args, n, kwnames);
+    call *c = place(sig, args, n);
     forget(c);
     *c = (call){.sig = sig, .kwnames = Py_XNewRef(kwnames), .nargs = nargs, .n = n, .meta = copy,
                 .plan = (gb_plan_object *)Py_NewRef((PyObject *)plan)};
     for (Py_ssize_t i = 0; i < n; i++) c->args[i] = Py_NewRef(args[i]);
+    for (Py_ssize_t i = 0; i < n - nargs; i++) c->names[i] = PyTuple_GetItem(kwnames, i);
 }
 
 gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                  gb_meta *meta, PyObject **slots) {
     Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0);
-    call *c = place(sig, args, n, kwnames);
+    call *c = place(sig, args, n);
     if (__builtin_expect(same(c, sig, args, nargs, n, kwnames), 1)) {
         if (c->meta) *meta = *c->meta;   /* a copy: what follows may run Python code and change the cache */
         else meta->has_dims = meta->has_halo = meta->has_origin = 0;
