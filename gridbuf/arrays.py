@@ -144,10 +144,6 @@ def _like(
     dtype: Any,
     spec: dict[str, Any],
 ) -> Any:
-    if not spec:
-        array = _quick(make, data, args, dtype)
-        if array is not None:
-            return array
     if not isinstance(data, _core.Field):
         source = np.asarray(data) if not hasattr(data, "shape") or not hasattr(data, "dtype") else data
         return make(tuple(source.shape), *args, source.dtype if dtype is None else dtype, **like_spec(source, spec))
@@ -157,17 +153,6 @@ def _like(
     if "halo" not in spec and "origin" not in spec:
         spec |= {"halo": data.halo, "origin": data.origin}
     return field_make(data.shape, *args, data.dtype if dtype is None else dtype, **spec)
-
-
-def _quick(make: Callable[..., Any], data: Any, args: tuple[Any, ...], dtype: Any) -> Any:
-    """Where nothing but the strides matters, or a Field's own plan; else None."""
-    values = (1,) if make is _core.ones else args
-    if not isinstance(data, _core.Field):
-        return _core.like(data, dtype, make is _core.zeros, *values)
-    twin = data._twin() if dtype is None else None
-    if twin is not None and make is not _core.empty:
-        twin[...] = values[0] if values else 0
-    return twin
 
 
 def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
@@ -190,19 +175,23 @@ def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     >>> gb.empty_like(a).strides == a.strides
     True
     """
-    return _like(_core.empty, _core.Field.empty, data, (), dtype, spec)
+    made = None if spec else _core.like(data, dtype, False)
+    return _like(_core.empty, _core.Field.empty, data, (), dtype, spec) if made is None else made
 
 
 def zeros_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """As `empty_like`, filled with zeros."""
-    return _like(_core.zeros, _core.Field.zeros, data, (), dtype, spec)
+    made = None if spec else _core.like(data, dtype, True)
+    return _like(_core.zeros, _core.Field.zeros, data, (), dtype, spec) if made is None else made
 
 
 def ones_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """As `empty_like`, filled with ones."""
-    return _like(_core.ones, _core.Field.ones, data, (), dtype, spec)
+    made = None if spec else _core.like(data, dtype, False, 1)
+    return _like(_core.ones, _core.Field.ones, data, (), dtype, spec) if made is None else made
 
 
 def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Any) -> Any:
     """As `empty_like`, filled with fill_value."""
-    return _like(_core.full, _core.Field.full, data, (fill_value,), dtype, spec)
+    made = None if spec else _core.like(data, dtype, False, fill_value)
+    return _like(_core.full, _core.Field.full, data, (fill_value,), dtype, spec) if made is None else made

@@ -1,6 +1,7 @@
-/* like.c: empty_like and its kin for plain arrays; gridbuf/arrays.py knows all the others. */
-#include "array.h"
+/* like.c: empty_like and its kin for plain arrays and for Fields that have a plan of their own;
+ * gridbuf/arrays.py knows all the others. */
 #include "copying.h"
+#include "field.h"
 
 #include <string.h>
 
@@ -18,27 +19,35 @@ static void request_like(PyArrayObject *array, gb_request *r) {
         if (r->layout[i] == n - 1) r->padding = padded[i] > g.shape[i] ? padded[i] : GB_PAD_NONE;
 }
 
-/* like(array, dtype or None, zero[, value]), or None: there is more to be asked than strides. */
-PyObject *gb_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     int64_t none[1];
     int brought = 0;
     gb_request r;
-    if (nargs < 3 || nargs > 4) return PyErr_Format(PyExc_TypeError, "like() takes 3 or 4 arguments, got %zd", nargs);
-    if (!PyArray_CheckExact(args[0]) || PyArray_NDIM((PyArrayObject *)args[0]) > GB_MAXDIMS) Py_RETURN_NONE;
-    PyArray_Descr *own = PyArray_DESCR((PyArrayObject *)args[0]);
-    if (PyDataType_FLAGCHK(own, NPY_ITEM_REFCOUNT)) Py_RETURN_NONE;
-    gb_dtype *dtype = gb_dtype_parse(args[1] == Py_None ? (PyObject *)own : args[1], none, 0, &brought);
+    PyArray_Descr *own = PyArray_DESCR(array);
+    if (PyArray_NDIM(array) > GB_MAXDIMS || PyDataType_FLAGCHK(own, NPY_ITEM_REFCOUNT)) Py_RETURN_NONE;
+    gb_dtype *dtype = gb_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
     if (!dtype) {
         if (brought == 0) return NULL;
         PyErr_Clear();   /* a sub-shape: more indices */
         Py_RETURN_NONE;
     }
-    request_like((PyArrayObject *)args[0], &r);   /* only now: asking for the dtype may have run Python code */
+    request_like(array, &r);   /* only now: asking for the dtype may have run Python code */
     r.itemsize = dtype->itemsize;
     gb_plan_object *plan = gb_plan_for(&r, dtype);
     Py_DECREF((PyObject *)dtype);
-    PyObject *array = plan ? gb_array_of(plan, args[2] == Py_True) : NULL;
+    PyObject *made = plan ? gb_array_of(plan, zero) : NULL;
     Py_XDECREF((PyObject *)plan);
-    if (array && nargs == 4 && gb_assign(array, args[3]) < 0) Py_CLEAR(array);
-    return array;
+    return made;
+}
+
+/* like(data, dtype or None, zero[, value]), or None where there is more to be asked than strides. */
+PyObject *gb_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs < 3 || nargs > 4) return PyErr_Format(PyExc_TypeError, "like() takes data, dtype, zero and value, got %zd arguments", nargs);
+    PyObject *made = NULL;
+    int zero = args[2] == Py_True;
+    if (PyArray_CheckExact(args[0])) made = like_array((PyArrayObject *)args[0], args[1], zero);
+    else if (gb_is_field(args[0]) && args[1] == Py_None) made = gb_field_like((gb_field *)args[0], zero);
+    else Py_RETURN_NONE;
+    if (nargs == 4 && made && made != Py_None && gb_assign(made, args[3]) < 0) Py_CLEAR(made);
+    return made;
 }

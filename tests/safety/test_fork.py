@@ -240,7 +240,7 @@ def test_a_preset_of_a_python_function_and_one_registered_in_the_child() -> None
         assert gb.empty(new_shape(), backend="fork_function").strides[0] == 8
         gb.register_backend("fork_child", layout="KIJ", alignment=4)
         assert gb.plan((3, 5, 7), backend="fork_child").padded_shape == (3, 8, 7) and "fork_child" in gb.backends()
-        with pytest.raises(ValueError, match='"fork_none" is not known; known are .*fork_child, fork_function'):
+        with pytest.raises(ValueError, match=r'"fork_none" is not known; known are .*fork_child, fork_function'):
             gb.empty((3,), backend="fork_none")
 
     assert child(body) == 0
@@ -304,7 +304,7 @@ def test_out_of_memory_in_a_child_is_an_error() -> None:
 
 def test_what_needs_go_says_so_and_names_the_remedy() -> None:
     def body() -> None:
-        with pytest.raises(RuntimeError, match="Go runtime.*forked child.*before the fork.*'spawn' or 'forkserver'"):
+        with pytest.raises(RuntimeError, match=r"Go runtime.*forked child.*before the fork.*'spawn' or 'forkserver'"):
             gufunc.adopt(np.hypot)
 
     assert child(body) == 0
