@@ -4,15 +4,11 @@
 
 #include <string.h>
 
-#define SMALL_FILL (256 << 10)
-
 int gb_plan_allocate(const gb_plan *plan, int zero, void **data) {
     int fresh;
     if (gb_allocate(&plan->want, data, &fresh) < 0) return -1;
     int64_t span = plan->want.span;
-    if (!zero || fresh) return 0;
-    if (span <= SMALL_FILL) return memset(*data, 0, (size_t)span), 0;   /* a fill of the library would only be planned longer */
-    if (gb_zero(*data, span) == 0 || gb_fill_zero(*data, span) == 0) return 0;
+    if (!zero || fresh || gb_zero(*data, span) == 0 || gb_fill_zero(*data, span) == 0) return 0;
     gb_release(*data);   /* Ctrl-C */
     return -1;
 }

@@ -32,7 +32,6 @@ int gb_field_room(gb_field *f, int want_origin, int want_halo);
 int gb_field_share(gb_field *f, const gb_field *from);        /* hold the same memory */
 int gb_field_copy_meta(gb_field *f, const gb_field *from);
 int gb_field_set_meta(gb_field *f, const gb_meta *meta);
-PyObject *gb_field_like(const gb_field *f, int zero);
 PyObject *gb_field_twin(PyObject *self, PyObject *unused);
 PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

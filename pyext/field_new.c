@@ -70,16 +70,15 @@ static gb_field *over_plan(gb_plan_object *plan, int zero) {
     return f;
 }
 
-/* A Field of the same plan, dims, origin and halo. A view has no plan of its own: None. */
-PyObject *gb_field_like(const gb_field *f, int zero) {
+/* Without Go: a forked child copies Fields too. A view has no plan of its own: None. */
+PyObject *gb_field_twin(PyObject *self, PyObject *unused) {
+    gb_field *f = (gb_field *)self;
     if (f->lists) Py_RETURN_NONE;
-    gb_field *twin = over_plan(f->plan, zero);
+    gb_field *twin = over_plan(f->plan, 0);
     if (twin) twin->dims_given = f->dims_given;
     if (twin && gb_field_copy_meta(twin, f) < 0) Py_CLEAR(twin);
     return (PyObject *)twin;
 }
-
-PyObject *gb_field_twin(PyObject *self, PyObject *unused) { return gb_field_like((gb_field *)self, 0); }
 
 static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero,
                       PyObject **fill_value) {

@@ -1,7 +1,7 @@
 /* like.c: empty_like and its kin for plain arrays and for Fields that have a plan of their own;
  * gridbuf/arrays.py knows all the others. */
 #include "copying.h"
-#include "field.h"
+#include "device.h"
 
 #include <string.h>
 
@@ -40,13 +40,24 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     return made;
 }
 
+/* The twin of a Field; its zeros are bytes, as zeros' are. */
+static PyObject *like_field(PyObject *data, int zero) {
+    if (zero && ((gb_field *)data)->place.kind != GB_HEAP) Py_RETURN_NONE;
+    PyObject *made = gb_field_twin(data, NULL);
+    if (!zero || !made || made == Py_None) return made;
+    int64_t span = ((gb_field *)data)->plan->plan->want.span;
+    char *memory = ((gb_field *)made)->data;
+    if (gb_zero(memory, span) < 0 && gb_fill_zero(memory, span) < 0) Py_CLEAR(made);
+    return made;
+}
+
 /* like(data, dtype or None, zero[, value]), or None where there is more to be asked than strides. */
 PyObject *gb_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs < 3 || nargs > 4) return PyErr_Format(PyExc_TypeError, "like() takes data, dtype, zero and value, got %zd arguments", nargs);
     PyObject *made = NULL;
     int zero = args[2] == Py_True;
     if (PyArray_CheckExact(args[0])) made = like_array((PyArrayObject *)args[0], args[1], zero);
-    else if (gb_is_field(args[0]) && args[1] == Py_None) made = gb_field_like((gb_field *)args[0], zero);
+    else if (gb_is_field(args[0]) && args[1] == Py_None) made = like_field(args[0], zero);
     else Py_RETURN_NONE;
     if (nargs == 4 && made && made != Py_None && gb_assign(made, args[3]) < 0) Py_CLEAR(made);
     return made;
