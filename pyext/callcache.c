@@ -23,16 +23,16 @@ typedef struct {
 } call;
 static call calls[CALLS];
 
-/* What an entry of a tuple is known by: a number by its value, anything else by its address. */
-static uint64_t word(PyObject *entry) {
-    int overflow = 0;
-    if (!PyLong_CheckExact(entry)) return (uintptr_t)entry;
-    long long value = PyLong_AsLongLongAndOverflow(entry, &overflow);
-    return overflow ? (uintptr_t)entry : (uint64_t)value;
+static int is_number(PyObject *entry, int64_t *value) {
+    int overflow = 1;
+    if (PyLong_CheckExact(entry)) *value = PyLong_AsLongLongAndOverflow(entry, &overflow);
+    return !overflow;
 }
 
+/* Numbers are the same by their value, anything else by its address. */
 static int same_entry(PyObject *a, PyObject *b) {
-    return a == b || (PyLong_CheckExact(a) && PyLong_CheckExact(b) && word(a) == word(b));
+    int64_t v, w;
+    return a == b || (is_number(a, &v) && is_number(b, &w) && v == w);
 }
 
 static int same_entries(PyObject *a, PyObject *b) {
@@ -48,15 +48,23 @@ static int is_new(PyObject *arg) { return PyTuple_CheckExact(arg) && Py_REFCNT(a
 
 #define MIX(h, w) (((h) ^ (uint64_t)(w)) * 0x9E3779B97F4A7C15u)
 
+/* Where a call is kept: by its objects, or, where some are new, with what these say instead. */
 static call *place(const gb_signature *sig, PyObject *const *args, Py_ssize_t n) {
     uint64_t h = (uintptr_t)sig;
+    for (Py_ssize_t i = 0; i < n; i++) h = MIX(h, (uintptr_t)args[i]);
+    return &calls[h >> 56];
+}
+
+static call *place_of_new(const gb_signature *sig, PyObject *const *args, Py_ssize_t n) {
+    uint64_t h = (uintptr_t)sig;
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (__builtin_expect(!is_new(args[i]), 1)) {
-            h = MIX(h, (uintptr_t)args[i]);
-            continue;
+        Py_ssize_t m = is_new(args[i]) ? PyTuple_Size(args[i]) : -1;
+        if (m < 0) h = MIX(h, (uintptr_t)args[i]);
+        for (Py_ssize_t k = 0; k < m; k++) {
+            PyObject *entry = PyTuple_GetItem(args[i], k);
+            int64_t value;
+            h = MIX(h, is_number(entry, &value) ? (uintptr_t)value + 1 : (uintptr_t)entry);
         }
-        Py_ssize_t m = PyTuple_Size(args[i]);
-        for (Py_ssize_t k = 0; k < m; k++) h = MIX(h, word(PyTuple_GetItem(args[i], k)) + 1);
         h ^= h >> 29;
     }
     return &calls[h >> 56];
@@ -84,49 +92,61 @@ static int is_constant(PyObject *obj, int depth) {
     return 1;
 }
 
-static void forget(call *c) {
+static void drop(call *old) {
+    free(old->meta);
+    Py_XDECREF(old->kwnames);
+    Py_XDECREF((PyObject *)old->plan);
+    for (Py_ssize_t i = 0; i < old->n; i++) Py_XDECREF(old->args[i]);
+}
+
+/* What is dropped may run Python code that allocates: the new entry is in its place before. */
+static void exchange(call *c, const call *new) {
     call old = *c;
-    memset(c, 0, sizeof *c);
-    free(old.meta);
-    Py_XDECREF(old.kwnames);
-    Py_XDECREF((PyObject *)old.plan);
-    for (Py_ssize_t i = 0; i < old.n; i++) Py_XDECREF(old.args[i]);
+    *c = *new;
+    drop(&old);
 }
 
 void gb_forget_calls(void) {
-    for (int i = 0; i < CALLS; i++) forget(&calls[i]);
+    static const call none;
+    for (int i = 0; i < CALLS; i++) exchange(&calls[i], &none);
 }
 
-static void remember(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
+static void remember(call *c, const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
                      gb_plan_object *plan, const gb_meta *meta) {
     if (n > MAX_ARGS) return;
     for (Py_ssize_t i = 0; i < n; i++)
         if (!is_constant(args[i], 0)) return;
-    gb_meta *copy = NULL;
+    call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n};
     if (meta->has_dims || meta->has_halo || meta->has_origin) {
-        if (!(copy = malloc(sizeof *copy))) return;
-        *copy = *meta;
+        if (!(new.meta = malloc(sizeof *new.meta))) return;
+        *new.meta = *meta;
     }
-    call *c = place(sig, args, n);
-    forget(c);
-    *c = (call){.sig = sig, .kwnames = Py_XNewRef(kwnames), .nargs = nargs, .n = n, .meta = copy,
-                .plan = (gb_plan_object *)Py_NewRef((PyObject *)plan)};
-    for (Py_ssize_t i = 0; i < n; i++) c->args[i] = Py_NewRef(args[i]);
-    for (Py_ssize_t i = 0; i < n - nargs; i++) c->names[i] = PyTuple_GetItem(kwnames, i);
+    Py_XINCREF(kwnames);
+    new.plan = (gb_plan_object *)Py_NewRef((PyObject *)plan);
+    for (Py_ssize_t i = 0; i < n; i++) new.args[i] = Py_NewRef(args[i]);
+    for (Py_ssize_t i = 0; i < n - nargs; i++) new.names[i] = PyTuple_GetItem(kwnames, i);
+    exchange(c, &new);
+}
+
+static gb_plan_object *known(const call *c, gb_meta *meta) {
+    if (c->meta) *meta = *c->meta;   /* a copy: what follows may run Python code and change the cache */
+    else meta->has_dims = meta->has_halo = meta->has_origin = 0;
+    return (gb_plan_object *)Py_NewRef((PyObject *)c->plan);
 }
 
 gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                  gb_meta *meta, PyObject **slots) {
-    Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0);
+    Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0), i = 0;
     call *c = place(sig, args, n);
-    if (__builtin_expect(same(c, sig, args, nargs, n, kwnames), 1)) {
-        if (c->meta) *meta = *c->meta;   /* a copy: what follows may run Python code and change the cache */
-        else meta->has_dims = meta->has_halo = meta->has_origin = 0;
-        return (gb_plan_object *)Py_NewRef((PyObject *)c->plan);
+    if (__builtin_expect(same(c, sig, args, nargs, n, kwnames), 1)) return known(c, meta);
+    while (i < n && !is_new(args[i])) i++;
+    if (i < n) {
+        c = place_of_new(sig, args, n);
+        if (same(c, sig, args, nargs, n, kwnames)) return known(c, meta);
     }
     int function_layout;
     if (gb_args(sig, args, nargs, kwnames, slots) < 0) return NULL;
     gb_plan_object *plan = gb_plan_from_slots(slots, meta, &function_layout);
-    if (plan && !slots[A_FILL_VALUE] && !function_layout) remember(sig, args, nargs, n, kwnames, plan, meta);
+    if (plan && !slots[A_FILL_VALUE] && !function_layout) remember(c, sig, args, nargs, n, kwnames, plan, meta);
     return plan;
 }
