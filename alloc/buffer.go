@@ -14,6 +14,9 @@ type Buffer struct {
 // New takes memory for a plan from the heap; its contents are undefined. Free
 // gives it back.
 func New(p *Plan) (*Buffer, error) {
+	if p == nil {
+		return nil, &Error{ValueError, "alloc.New: the plan is nil"}
+	}
 	if p.Device == GPU || p.Memory != Plain {
 		return nil, &Error{RuntimeError, "alloc.New: only plain host memory is served here"}
 	}

@@ -15,9 +15,9 @@ func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) 
 		return nil, valueErrorf("shape: %d dimensions; at most %d are allowed", n, MaxDims)
 	}
 	p := &Plan{
-		Shape: append([]int64(nil), shape...), Strides: append([]int64(nil), strides...),
+		Shape: append([]int64{}, shape...), Strides: append([]int64{}, strides...),
 		PaddedShape: make([]int64, n), AlignedIndex: make([]int64, n), Layout: make([]int32, n),
-		Dims: append([]Dim(nil), dims...), ItemSize: itemSize, Size: 1, Device: CPU,
+		Dims: append([]Dim{}, dims...), ItemSize: itemSize, Size: 1, Device: CPU,
 	}
 	if dims == nil {
 		p.Dims = DefaultDims(n)

@@ -22,6 +22,9 @@ func (d Dim) String() string {
 	if d.IsData() {
 		return strconv.Itoa(int(d))
 	}
+	if d < I {
+		return "Dim(" + strconv.Itoa(int(d)) + ")"
+	}
 	return "IJK"[d+3 : d+4]
 }
 

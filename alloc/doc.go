@@ -1,7 +1,7 @@
 // Package alloc lays out and allocates grid memory.
 //
 // A [Spec] says what is wanted: a shape, an item size, a backend preset, an
-// aligned index. [NewPlan] answers it without touching memory: strides, padding,
+// aligned index; the zero value of whatever else is the default. [NewPlan] answers it without touching memory: strides, padding,
 // offset and size, all of which [Plan] keeps for good. [New] takes a block for a
 // plan from the heap and returns a [Buffer].
 //
@@ -9,8 +9,9 @@
 //
 // Blocks are C memory, never the Go heap: running out of Go heap kills the
 // process, running out of C memory is an error. The heap that circulates blocks
-// is C (heap.c) so that freeing one needs no Go, from any thread and also in a
-// forked child; Go decides what to map and when (refill.go).
+// is C (heap.c) so that taking and freeing one needs no Go, from any thread and also
+// in a forked child. So is a second planner (planner.c), which Python asks: it gives
+// the answers of this one, and the tests hold them equal.
 //
 // Names follow the field: a layout gives the rank of every index's stride
 // (0 = largest), the aligned index is the element that sits on the alignment

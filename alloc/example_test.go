@@ -2,6 +2,7 @@ package alloc_test
 
 import (
 	"fmt"
+	"strings"
 
 	"gridbuf/alloc"
 )
@@ -9,19 +10,16 @@ import (
 // The layout that gt4py's gt:cpu_ifirst backend wants: I is contiguous, and the
 // first point inside the halo sits on a 64-byte boundary.
 func ExampleNewPlan() {
-	number, _ := alloc.PresetNumber("gt:cpu_ifirst")
-	preset, _ := alloc.PresetByNumber(number)
+	preset, _ := alloc.FindPreset("gt:cpu_ifirst")
 	plan, err := alloc.NewPlan(&alloc.Spec{
-		Shape: []int64{128, 128, 80}, ItemSize: 8, Preset: preset,
-		AlignedIndex: []int64{3, 3, 0}, Padding: alloc.PadAsPreset,
+		Shape: []int64{128, 128, 80}, ItemSize: 8, Preset: preset, AlignedIndex: []int64{3, 3, 0},
 	})
-	fmt.Println(plan.Strides, plan.Offset, plan.ByteAlignment, err)
-	// Output: [8 1024 131072] 40 64 <nil>
+	fmt.Println(plan, err)
+	// Output: Plan(IJK [128 128 80] of 8 bytes, strides=[8 1024 131072], aligned_index=[3 3 0], byte_alignment=64, 10493952 bytes reserved, cpu) <nil>
 }
 
 func ExampleNew() {
-	number, _ := alloc.PresetNumber("F")
-	preset, _ := alloc.PresetByNumber(number)
+	preset, _ := alloc.FindPreset("F")
 	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 4}, ItemSize: 4, Preset: preset})
 	buffer, err := alloc.New(plan)
 	if err != nil {
@@ -34,9 +32,17 @@ func ExampleNew() {
 	// Output: [4 16] 0 64
 }
 
+// Whatever is not said has its default: C order on the host, without padding.
+func ExampleSpec() {
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3}, ItemSize: 8})
+	fmt.Println(plan.Strides, plan.ByteAlignment, err)
+	// Output: [24 8] 64 <nil>
+}
+
 func ExampleRegister() {
 	alloc.Register(alloc.Preset{Name: "mine", Axes: "JIK", Alignment: 4})
-	_, err := alloc.PresetNumber("yours")
-	fmt.Println(err)
-	// Output: backend: "yours" is not known; known are C, F, cuda, dace:cpu, dace:cpu_KJI, dace:cpu_kfirst, dace:gpu, dace:gpu_IJK, debug, gt:cpu_ifirst, gt:cpu_kfirst, gt:gpu, gtcuda, gtmc, gtx86, mine, numpy
+	mine, _ := alloc.FindPreset("mine")
+	_, err := alloc.FindPreset("yours")
+	fmt.Println(mine.Axes, strings.Contains(err.Error(), `"yours" is not known; known are C, F, cuda,`))
+	// Output: JIK true
 }

@@ -17,24 +17,6 @@ func AnswerInto(frozen unsafe.Pointer, s *Spec) error {
 	return nil
 }
 
-// DescribeInto is Describe into a gb_plan.
-func DescribeInto(frozen unsafe.Pointer, shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) error {
-	d, err := Describe(shape, strides, dims, itemSize, addr)
-	if err != nil {
-		return err
-	}
-	f := (*C.gb_plan)(frozen)
-	p := over(f)
-	copy(p.Shape, d.Shape)
-	copy(p.Strides, d.Strides)
-	copy(p.PaddedShape, d.PaddedShape)
-	copy(p.Layout, d.Layout)
-	copy(p.Dims, d.Dims)
-	d.seal(f)
-	f.want.reserve = C.int64_t(d.AllocBytes)
-	return nil
-}
-
 // over is a plan whose lists are the record's.
 func over(f *C.gb_plan) Plan {
 	g := &f.geometry
@@ -46,10 +28,11 @@ func over(f *C.gb_plan) Plan {
 	}
 }
 
-// seal writes the numbers beside the lists; C derives the rest (gb_plan_finish).
+// seal writes the numbers beside the lists; C derives the geometry's rest (gb_plan_finish).
 func (p *Plan) seal(f *C.gb_plan) {
 	f.geometry.itemsize = C.int64_t(p.ItemSize)
-	f.want.span, f.want.boundary, f.want.offset = C.int64_t(p.Span), C.int64_t(p.ByteAlignment), C.int64_t(p.Offset)
+	f.want = p.want()
+	f.want.reserve = C.int64_t(reserved(p.Span, p.ByteAlignment))
 	f.device, f.device_id, f.memory = C.int32_t(p.Device), C.int32_t(p.DeviceID), C.int32_t(p.Memory)
 }
 

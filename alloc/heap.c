@@ -188,7 +188,8 @@ void gb_share(void *data) {
 void gb_release(void *data) {
     gb_header *h = gb_header_of(data);
     if (__builtin_expect(h->magic != GB_LIVE, 0)) abort();   /* freed twice, or not ours */
-    if (__atomic_sub_fetch(&h->shares, 1, __ATOMIC_ACQ_REL) > 0) return;
+    /* Who holds the only share need not count it down: nobody else can take one. */
+    if (__atomic_load_n(&h->shares, __ATOMIC_ACQUIRE) != 1 && __atomic_sub_fetch(&h->shares, 1, __ATOMIC_ACQ_REL) > 0) return;
     gb_slab *s = h->slab, *gone = NULL;
     free_block *f = (free_block *)h;
     gb_lock(&heap.lock);

@@ -1,10 +1,8 @@
 package alloc
 
 import (
-	"errors"
 	"sync"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,7 +10,7 @@ import (
 
 func plan(t *testing.T, n int64) *Plan {
 	t.Helper()
-	p, err := NewPlan(&Spec{Shape: []int64{n}, ItemSize: 1, Preset: preset(t, "C"), Padding: PadAsPreset})
+	p, err := NewPlan(&Spec{Shape: []int64{n}, ItemSize: 1})
 	require.NoError(t, err)
 	return p
 }
@@ -80,20 +78,16 @@ func TestLimit(t *testing.T) {
 	b.Free()
 }
 
-// empty is a source that has nothing left.
-type empty struct{}
-
-func (empty) Map(int64) (unsafe.Pointer, error) { return nil, errors.New("nothing left") }
-func (empty) Unmap(unsafe.Pointer, int64)       {}
-
 func TestOutOfMemoryIsAnErrorAndTrimsFirst(t *testing.T) {
 	b, err := New(plan(t, 1<<20))
 	require.NoError(t, err)
 	b.Free()
+	cached := Statistics().CachedBytes
 	var refusal *Error
-	require.ErrorAs(t, refillFrom(empty{}, 1<<20), &refusal)
+	require.ErrorAs(t, Refill(1<<60), &refusal)
 	assert.Equal(t, MemoryError, refusal.Kind)
-	assert.Contains(t, refusal.Message, "nothing left")
+	assert.Contains(t, refusal.Message, "cannot allocate 1152921504606846976 bytes: the system has none left (cannot allocate memory)")
+	assert.LessOrEqual(t, Statistics().CachedBytes, cached-1<<20)
 }
 
 func TestManyThreads(t *testing.T) {

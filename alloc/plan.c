@@ -60,7 +60,4 @@ gb_plan *gb_plan_new(int ndim) {
     return p;
 }
 
-void gb_plan_finish(gb_plan *p) {
-    gb_geometry_finish(&p->geometry);
-    if (p->want.reserve == 0) p->want.reserve = gb_reserve(p->want.span, p->want.boundary);
-}
+void gb_plan_finish(gb_plan *p) { gb_geometry_finish(&p->geometry); }

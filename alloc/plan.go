@@ -1,8 +1,11 @@
 package alloc
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Plan is the answer to a Spec: everything that can be known without memory.
@@ -30,6 +33,9 @@ type Plan struct {
 // settles it: rows are padded to the alignment, and the aligned element sits on
 // the boundary.
 func NewPlan(s *Spec) (*Plan, error) {
+	if s == nil {
+		return nil, valueErrorf("spec: it is nil; give the address of a Spec")
+	}
 	n := len(s.Shape)
 	ints := make([]int64, 4*n)
 	p := &Plan{
@@ -48,11 +54,24 @@ func (p *Plan) answer(s *Spec) error {
 	if len(s.Shape) > MaxDims {
 		return valueErrorf("shape: %d dimensions; at most %d are allowed", len(s.Shape), MaxDims)
 	}
-	copy(p.Shape, s.Shape)
-	p.ItemSize, p.Memory, p.Device, p.DeviceID = s.ItemSize, s.Memory, s.Preset.Device, s.DeviceID
-	if s.Device != AnyDevice {
-		p.Device = s.Device
+	if p := s.Preset; p != nil && p.Order == ByName && sortedLetters(p.Axes) != "IJK" {
+		return valueErrorf("layout: %q does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"", p.Axes)
 	}
+	if s.SubShape < 0 || s.SubShape > len(s.Shape) {
+		return valueErrorf("dtype: a sub-shape of %d indices in a shape of %d", s.SubShape, len(s.Shape))
+	}
+	if s.ItemSize < 0 {
+		return valueErrorf("dtype: items of %d bytes", s.ItemSize)
+	}
+	if s.Device < AnyDevice || s.Device > GPU {
+		return valueErrorf("device: %d is not known", int32(s.Device))
+	}
+	if s.Memory < Plain || s.Memory > Managed {
+		return valueErrorf("memory: %d is not known", int32(s.Memory))
+	}
+	copy(p.Shape, s.Shape)
+	p.ItemSize, p.Memory, p.DeviceID = s.ItemSize, s.Memory, s.DeviceID
+	p.Device = cmp.Or(s.Device, s.preset().Device, CPU)
 	if err := p.setDims(s); err != nil {
 		return err
 	}
@@ -98,7 +117,7 @@ func (p *Plan) setDims(s *Spec) error {
 // dtype puts those slowest, where the presets put data dimensions.
 func (p *Plan) setLayout(s *Spec) error {
 	if s.Layout == nil {
-		s.Preset.layout(p.Dims, p.Layout)
+		s.preset().layout(p.Dims, p.Layout)
 		return nil
 	}
 	given, slower := len(s.Layout), 0
@@ -169,10 +188,8 @@ func (p *Plan) setStrides(s *Spec) error {
 			return tooBig(s)
 		}
 	}
-	for _, n := range p.Shape {
-		if n == 0 {
-			p.Size = 0
-		}
+	if slices.Contains(p.Shape, 0) { // nothing is read or written, however far the strides reach
+		p.Size, p.Span = 0, 0
 	}
 	if p.Span > math.MaxInt64/2-2*maxBoundary {
 		return tooBig(s)
@@ -196,6 +213,9 @@ func (p *Plan) setBoundary(s *Spec) error {
 	}
 	if s.Alignment < 0 || s.Alignment > maxAlignment {
 		return valueErrorf("alignment: %d items is not in the allowed range 1 to %d", s.Alignment, int64(maxAlignment))
+	}
+	if s.Padding < PadToBoundary {
+		return valueErrorf("padding: %d items is not allowed; give a number of items or one of the named values", s.Padding)
 	}
 	if a := s.alignment(); a > 1 {
 		item := max(p.ItemSize, 1)
@@ -227,7 +247,27 @@ func (s *Spec) alignment() int64 {
 	if s.Alignment > 0 {
 		return s.Alignment
 	}
-	return s.Preset.Alignment
+	return s.preset().Alignment
+}
+
+func (s *Spec) preset() *Preset {
+	if s.Preset == nil {
+		return &standard
+	}
+	return s.Preset
+}
+
+// String is one line: dims, shape, item size, strides, what is aligned and how much is reserved.
+func (p *Plan) String() string {
+	device := p.Device.String()
+	if p.Device == GPU {
+		device = fmt.Sprintf("gpu %d", p.DeviceID)
+	}
+	if p.Memory != Plain {
+		device += ", " + p.Memory.String()
+	}
+	return fmt.Sprintf("Plan(%s %v of %d bytes, strides=%v, aligned_index=%v, byte_alignment=%d, %d bytes reserved, %s)",
+		DimsString(p.Dims), p.Shape, p.ItemSize, p.Strides, p.AlignedIndex, p.ByteAlignment, p.AllocBytes, device)
 }
 
 // setOffset places element 0 so that the aligned element is on the boundary.

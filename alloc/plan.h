@@ -41,10 +41,10 @@ void gb_geometry_place(gb_geometry *g, int ndim, void *memory);
 /* Fill in what follows from shape, strides and itemsize. */
 void gb_geometry_finish(gb_geometry *g);
 
-/* A plan with room for ndim indices, or NULL; Go writes the answer into it. */
+/* A plan with room for ndim indices, or NULL; a planner writes the answer into it. */
 gb_plan *gb_plan_new(int ndim);
 
-/* What follows from Go's answer: the geometry's rest, and what a block reserves. */
+/* What follows from the answer: the geometry's rest. */
 void gb_plan_finish(gb_plan *p);
 
 #endif

@@ -2,8 +2,11 @@ package alloc
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,10 +15,13 @@ import (
 
 func preset(t *testing.T, name string) *Preset {
 	t.Helper()
+	p, err := FindPreset(name)
+	require.NoError(t, err)
 	n, err := PresetNumber(name)
 	require.NoError(t, err)
-	p, err := PresetByNumber(n)
+	numbered, err := PresetByNumber(n)
 	require.NoError(t, err)
+	assert.Equal(t, p, numbered)
 	return p
 }
 
@@ -50,7 +56,8 @@ func TestPresetLayouts(t *testing.T) {
 			assert.Equal(t, want[i], fmt.Sprint(got), "%s %s", name, d)
 		}
 	}
-	assert.Len(t, Presets(), len(builtin))
+	assert.Subset(t, Presets(), slices.Collect(maps.Keys(table)))
+	assert.Len(t, table, 16)
 }
 
 func TestPresetsOrderByNameWhateverTheIndexOrder(t *testing.T) {
@@ -86,7 +93,7 @@ func TestAllocationRule(t *testing.T) {
 
 func TestPaddingAndAlignmentAreTwoSwitches(t *testing.T) {
 	base := Spec{Shape: []int64{5, 7}, ItemSize: 8, Preset: preset(t, "gtmc"), AlignedIndex: []int64{1, 2}}
-	for padding, want := range map[int64]int64{PadAsPreset: 8, 0: 5, 1: 5, 3: 6, PadToBoundary: 8} {
+	for padding, want := range map[int64]int64{PadAsPreset: 8, PadNone: 5, 3: 6, PadToBoundary: 8} {
 		s := base
 		s.Padding = padding
 		p, err := NewPlan(&s)
@@ -124,6 +131,15 @@ func TestRefusalsNameTheArgument(t *testing.T) {
 		"negative entry": {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, AlignedIndex: []int64{0, -1}},
 		"power of two":   {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, ByteAlignment: 48},
 		"items":          {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Alignment: -1},
+		"padding: -2":    {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Padding: -2},
+		"a sub-shape of": {Shape: []int64{1, 2}, ItemSize: 8, SubShape: 3},
+		"sub-shape of -": {Shape: []int64{1, 2}, ItemSize: 8, SubShape: -1},
+		"items of -8":    {Shape: []int64{1, 2}, ItemSize: -8},
+		"device: 3":      {Shape: []int64{1, 2}, ItemSize: 8, Device: 3},
+		"memory: -1":     {Shape: []int64{1, 2}, ItemSize: 8, Memory: -1},
+		"order the axes": {Shape: []int64{1, 2}, ItemSize: 8, Preset: &Preset{Axes: "IJJ"}},
+		"not the code":   {Shape: []int64{1, 2}, ItemSize: 8, Dims: []Dim{I, -4}},
+		"[I I Dim(-9)]":  {Shape: []int64{1, 2, 3}, ItemSize: 8, Dims: []Dim{I, I, -9}},
 	} {
 		_, err := NewPlan(&s)
 		assert.ErrorContains(t, err, want)
@@ -136,7 +152,7 @@ func TestRandomPlans(t *testing.T) {
 	names := Presets()
 	for range 3000 {
 		n := rng.Intn(5)
-		s := Spec{Device: CPU, ItemSize: int64(1 + rng.Intn(24)), Preset: preset(t, names[rng.Intn(len(names))]), Padding: int64(rng.Intn(8) - 2),
+		s := Spec{Device: CPU, ItemSize: int64(1 + rng.Intn(24)), Preset: preset(t, names[rng.Intn(len(names))]), Padding: int64(rng.Intn(8) - 1),
 			ByteAlignment: 1 << rng.Intn(14), Shape: make([]int64, n), AlignedIndex: make([]int64, n)}
 		for i := range n {
 			s.Shape[i], s.AlignedIndex[i] = int64(rng.Intn(6)), int64(rng.Intn(9))
@@ -157,7 +173,11 @@ func TestRandomPlans(t *testing.T) {
 			}
 		}
 		assert.Zero(t, at%p.ByteAlignment)
-		assert.LessOrEqual(t, end, p.Span)
+		if p.Size == 0 {
+			assert.Zero(t, p.Span)
+		} else {
+			assert.LessOrEqual(t, end, p.Span)
+		}
 		assert.Greater(t, p.AllocBytes, p.Span)
 		b, err := New(p)
 		require.NoError(t, err)
@@ -167,6 +187,78 @@ func TestRandomPlans(t *testing.T) {
 		}
 		b.Free()
 	}
+}
+
+// The zero value of everything but the shape and the items is the default.
+func TestZeroValues(t *testing.T) {
+	_, err := NewPlan(nil)
+	assert.ErrorContains(t, err, "spec")
+	_, err = New(nil)
+	assert.ErrorContains(t, err, "plan")
+	p, err := NewPlan(&Spec{})
+	require.NoError(t, err)
+	assert.Equal(t, "Plan( [] of 0 bytes, strides=[], aligned_index=[], byte_alignment=64, 192 bytes reserved, cpu)", p.String())
+	p, err = NewPlan(&Spec{Shape: []int64{3, 5}, ItemSize: 8})
+	require.NoError(t, err)
+	assert.Equal(t, []int64{40, 8}, p.Strides)
+	p, err = NewPlan(&Spec{Shape: []int64{3, 5}, ItemSize: 8, Preset: preset(t, "gt:gpu"), DeviceID: 1, Memory: Managed})
+	require.NoError(t, err)
+	assert.Equal(t, []int64{32, 5}, p.PaddedShape, "the rows are padded as the preset says")
+	assert.Contains(t, p.String(), "Plan(IJ [3 5] of 8 bytes, strides=[8 256]")
+	assert.Contains(t, p.String(), "gpu 1, managed)")
+	p, err = NewPlan(&Spec{Shape: []int64{3, 5}, ItemSize: 8, Preset: &Preset{Axes: "KJI"}})
+	require.NoError(t, err)
+	assert.Equal(t, []int64{8, 24}, p.Strides)
+	assert.Equal(t, CPU, p.Device)
+}
+
+func TestTexts(t *testing.T) {
+	assert.Equal(t, "Dim(-7)", Dim(-7).String())
+	assert.Equal(t, "Device(9)", Device(9).String())
+	assert.Equal(t, "Memory(-1) pinned", fmt.Sprint(Memory(-1), " ", Pinned))
+}
+
+func TestAnEmptyArrayReservesNothing(t *testing.T) {
+	for _, shape := range [][]int64{{0}, {0, 1e8}, {0, 1 << 45}, {1 << 59, 0}, {3, 0, 2}} {
+		p, err := NewPlan(&Spec{Shape: shape, ItemSize: 8})
+		require.NoError(t, err)
+		assert.Zero(t, p.Span)
+		assert.Zero(t, p.Size)
+		assert.LessOrEqual(t, p.AllocBytes, int64(256))
+	}
+	_, err := NewPlan(&Spec{Shape: []int64{0, 1 << 62}, ItemSize: 8})
+	assert.ErrorContains(t, err, "larger than any memory", "as NumPy: the strides do not fit")
+}
+
+func TestRegister(t *testing.T) {
+	n, err := Register(Preset{Name: "twice", Axes: "JIK", Alignment: 4})
+	require.NoError(t, err)
+	newer, err := Register(Preset{Name: "twice", Order: ByIndex, Alignment: 1})
+	require.NoError(t, err)
+	old, err := PresetByNumber(n)
+	require.NoError(t, err)
+	assert.Equal(t, &Preset{Name: "twice", Axes: "JIK", Alignment: 4}, old, "plans of the old number stay what they were")
+	found, err := PresetNumber("twice")
+	require.NoError(t, err)
+	assert.Equal(t, newer, found)
+	for want, p := range map[string]Preset{
+		"non-empty":           {Axes: "IJK", Alignment: 1},
+		"built-in":            {Name: "gt:gpu", Axes: "IJK", Alignment: 1},
+		"\"IJJ\" does not":    {Name: "x", Axes: "IJJ", Alignment: 1},
+		"\"\" does not":       {Name: "x", Alignment: 1},
+		"0 items":             {Name: "x", Axes: "IJK"},
+		"at most 255":         {Name: strings.Repeat("x", 256), Axes: "IJK", Alignment: 1},
+		"\"a\\nb\" has a":     {Name: "a\nb", Axes: "IJK", Alignment: 1},
+		"\"a\\x00\" has a":    {Name: "a\x00", Axes: "IJK", Alignment: 1},
+		"\"\\\"\\\\\\x1b\" h": {Name: "\"\\\x1b", Axes: "IJK", Alignment: 1},
+	} {
+		_, err := Register(p)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err = PresetByNumber(-1)
+	assert.ErrorContains(t, err, "number -1")
+	_, err = PresetByNumber(1 << 20)
+	assert.ErrorContains(t, err, "is not known")
 }
 
 func TestDescribe(t *testing.T) {

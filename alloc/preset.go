@@ -1,10 +1,13 @@
 package alloc
 
+// #include <stdlib.h>
+// #include "preset.h"
+import "C"
+
 import (
-	"maps"
 	"slices"
 	"strings"
-	"sync"
+	"unsafe"
 )
 
 // Order says how a preset turns dimensions into a layout.
@@ -18,115 +21,97 @@ const (
 	ByCaller // the layout comes with every request (a Python function computes it)
 )
 
-// Preset is what a backend wants of its arrays.
+// Preset is what a backend wants of its arrays. Those that have a name are kept in C
+// (preset.c), where a forked child reads them too.
 type Preset struct {
 	Name      string
 	Order     Order
 	Axes      string // for ByName: the cartesian axes, slowest first, such as "KJI"
-	Alignment int64  // items; 1 pads nothing
-	Device    Device
+	Alignment int64  // items; 0 and 1 pad nothing
+	Device    Device // AnyDevice: the host
 }
 
-// The presets that always exist: gt4py 1.2's registry, GDP-3's names, NumPy's orders.
-var builtin = []Preset{
-	{"C", ByIndex, "", 1, CPU},
-	{"F", ByIndexReversed, "", 1, CPU},
-	{"numpy", ByName, "IJK", 1, CPU},
-	{"debug", ByName, "IJK", 1, CPU},
-	{"gt:cpu_kfirst", ByName, "IJK", 1, CPU},
-	{"gt:cpu_ifirst", ByName, "KJI", 1, CPU},
-	{"gt:gpu", ByName, "KJI", 32, GPU},
-	{"dace:cpu", ByName, "KIJ", 1, CPU},
-	{"dace:cpu_kfirst", ByName, "IJK", 1, CPU},
-	{"dace:cpu_KJI", ByName, "KJI", 1, CPU},
-	{"dace:gpu", ByName, "KJI", 1, GPU},
-	{"dace:gpu_IJK", ByName, "IJK", 1, GPU},
-	{"gtx86", ByName, "IJK", 1, CPU},
-	{"gtmc", ByName, "JKI", 8, CPU},
-	{"gtcuda", ByName, "KJI", 32, GPU},
-	{"cuda", ByName, "KJI", 32, GPU},
-}
+// standard is what a request without a preset means: the built-in preset "C".
+var standard = Preset{Name: "C", Order: ByIndex, Alignment: 1, Device: CPU}
 
-// registry numbers presets for good: a name registered again gets a new number,
-// so that plans cached under the old number stay what they were.
-var registry = struct {
-	sync.RWMutex
-	presets []*Preset
-	number  map[string]int
-}{number: map[string]int{}}
-
-func init() {
-	for i := range builtin {
-		registry.number[builtin[i].Name] = i
-		registry.presets = append(registry.presets, &builtin[i])
-	}
+// FindPreset finds a preset by name; the error lists the known ones.
+func FindPreset(name string) (*Preset, error) {
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	return presetOf(C.gb_preset_named(text), name)
 }
 
 // Register adds a preset and returns its number. A built-in name cannot be taken.
 func Register(p Preset) (int, error) {
-	if p.Name == "" {
-		return 0, valueErrorf("name: a backend needs a non-empty name")
+	if strings.ContainsRune(p.Name, 0) {
+		return 0, valueErrorf("name: %q has a control character", p.Name)
 	}
-	if p.Order == ByName && sortedLetters(p.Axes) != "IJK" {
-		return 0, valueErrorf("layout: %q does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"", p.Axes)
+	name := C.CString(p.Name)
+	defer C.free(unsafe.Pointer(name))
+	c := C.gb_preset{order: C.int32_t(p.Order), device: C.int32_t(p.Device), alignment: C.int64_t(p.Alignment)}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&c.axes[0])), len(c.axes)-1), p.Axes)
+	var e C.gb_error
+	if C.gb_preset_register(name, &c, &e) != 0 {
+		return 0, &Error{Kind(e.kind), C.GoString(&e.message[0])}
 	}
-	if p.Alignment < 1 || p.Alignment > maxAlignment {
-		return 0, valueErrorf("alignment: %d items is not in the allowed range 1 to %d", p.Alignment, int64(maxAlignment))
-	}
-	registry.Lock()
-	defer registry.Unlock()
-	if n, known := registry.number[p.Name]; known && n < len(builtin) {
-		return 0, valueErrorf("name: %q is a built-in backend and cannot be replaced", p.Name)
-	}
-	registry.presets = append(registry.presets, &p)
-	registry.number[p.Name] = len(registry.presets) - 1
-	return len(registry.presets) - 1, nil
+	return int(c.number), nil
 }
 
-// PresetNumber finds a preset by name; the error lists the known ones.
+// PresetNumber finds the number of a preset by its name; the error lists the known ones.
 func PresetNumber(name string) (int, error) {
-	registry.RLock()
-	n, known := registry.number[name]
-	registry.RUnlock()
-	if !known {
-		return 0, valueErrorf("backend: %q is not known; known are %s", name, strings.Join(Presets(), ", "))
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	c := C.gb_preset_named(text)
+	if c == nil {
+		_, err := presetOf(nil, name)
+		return 0, err
 	}
-	return n, nil
+	return int(c.number), nil
 }
 
 // PresetByNumber returns the preset that Register or PresetNumber numbered; it
 // never changes.
 func PresetByNumber(n int) (*Preset, error) {
-	registry.RLock()
-	defer registry.RUnlock()
-	if n < 0 || n >= len(registry.presets) {
+	c := C.gb_preset_at(C.int32_t(n))
+	if c == nil || int(c.number) != n {
 		return nil, valueErrorf("backend: number %d is not known", n)
 	}
-	return registry.presets[n], nil
+	return presetOf(c, "")
+}
+
+func presetOf(c *C.gb_preset, name string) (*Preset, error) {
+	if c == nil {
+		return nil, valueErrorf("backend: %q is not known; known are %s", name, strings.Join(Presets(), ", "))
+	}
+	return &Preset{
+		Name: C.GoString(c.name), Order: Order(c.order), Axes: C.GoString(&c.axes[0]),
+		Alignment: int64(c.alignment), Device: Device(c.device),
+	}, nil
 }
 
 // Presets lists the names, sorted.
 func Presets() []string {
-	registry.RLock()
-	defer registry.RUnlock()
-	return slices.Sorted(maps.Keys(registry.number))
+	newline := [2]C.char{'\n', 0}
+	text := C.gb_preset_names(&newline[0])
+	defer C.free(unsafe.Pointer(text))
+	return strings.Split(C.GoString(text), "\n")
 }
 
 // layout fills out[i] with the rank of index i's stride, 0 = largest.
 func (p *Preset) layout(dims []Dim, out []int32) {
 	for i, d := range dims {
 		switch p.Order {
-		case ByIndex, ByCaller:
-			out[i] = int32(i)
 		case ByIndexReversed:
 			out[i] = int32(len(dims) - 1 - i)
-		default:
+		case ByName:
 			out[i] = 0
 			for _, e := range dims {
 				if p.slowness(e) < p.slowness(d) {
 					out[i]++
 				}
 			}
+		default:
+			out[i] = int32(i)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package alloc
 
+import "fmt"
+
 // Device is where memory lives.
 type Device int32
 
@@ -10,7 +12,12 @@ const (
 	GPU
 )
 
-func (d Device) String() string { return [...]string{"any", "cpu", "gpu"}[d] }
+func (d Device) String() string {
+	if d < AnyDevice || d > GPU {
+		return fmt.Sprintf("Device(%d)", int32(d))
+	}
+	return [...]string{"any", "cpu", "gpu"}[d]
+}
 
 // Memory is the kind of memory within a device.
 type Memory int32
@@ -22,24 +29,33 @@ const (
 	Managed
 )
 
+func (m Memory) String() string {
+	if m < Plain || m > Managed {
+		return fmt.Sprintf("Memory(%d)", int32(m))
+	}
+	return [...]string{"plain", "pinned", "managed"}[m]
+}
+
 // Values of Spec.Padding besides a number of items.
 const (
-	PadAsPreset   int64 = -1 // rows as the preset says
-	PadToBoundary int64 = -2 // rows to the effective byte alignment
+	PadAsPreset   int64 = 0  // rows as the preset says
+	PadNone       int64 = 1  // rows of their elements alone
+	PadToBoundary int64 = -1 // rows to the effective byte alignment
 )
 
-// Spec is a request for grid memory. The zero value of every field but Shape,
-// ItemSize and Padding means "as the preset says".
+// Spec is a request for grid memory. The zero value of every field but Shape and
+// ItemSize means the default: without a preset C order on the host, with one what
+// the preset says.
 type Spec struct {
 	Shape         []int64
 	SubShape      int // how many trailing indices came with a sub-shape dtype; the lists below leave them out
 	ItemSize      int64
-	Preset        *Preset
+	Preset        *Preset // nil: "C"; FindPreset gives one by its name
 	Dims          []Dim   // nil: DefaultDims
 	AlignedIndex  []int64 // nil: zeros
 	Layout        []int32 // nil: the preset's
 	ByteAlignment int64   // bytes, a power of two; 0: 64 on the host, 256 on a device
-	Padding       int64   // items that rows are rounded up to, PadAsPreset or PadToBoundary; 0 and 1 pad nothing
+	Padding       int64   // items that rows are rounded up to, or PadAsPreset, PadNone, PadToBoundary
 	Alignment     int64   // items; 0: the preset's. Unlike Padding it moves the boundary too (GDP-3's alignment)
 	Device        Device
 	DeviceID      int

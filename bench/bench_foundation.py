@@ -10,8 +10,38 @@ from measure import Case
 SETUP = "import numpy as np, gridbuf as gb"
 KEYWORDS = 'np.float64, backend="gt:cpu_ifirst", aligned_index=(1, 1, 0)'
 
+VARIABLES = "\nn, k = 10, 1\nshape, spec, plain = [10, 10, 10], dict(backend='gt:cpu_ifirst', aligned_index=(1, 1, 0)), dict(dtype=float, order='C')"
+
 CASES = [
-    Case("gb.empty / np.empty", f"gb.empty((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 1.0, 1.5),
+    Case("gb.empty / np.empty", f"gb.empty((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 0.65, 1.5),
+    Case(
+        "gb.empty(**spec) / np.empty(**spec)",
+        "gb.empty((10, 10, 10), np.float64, **spec)",
+        "np.empty((10, 10, 10), **plain)",
+        SETUP + VARIABLES,
+        0.8,
+    ),
+    Case(
+        "gb.empty((n, n, n)) / np.empty",
+        'gb.empty((n, n, n), np.float64, backend="gt:cpu_ifirst", aligned_index=(k, k, 0))',
+        "np.empty((n, n, n))",
+        SETUP + VARIABLES,
+        1.1,
+    ),
+    Case("gb.empty of a list / np.empty", "gb.empty(shape)", "np.empty(shape)", SETUP + VARIABLES, 1.2),
+    Case("gb.empty of an int / np.empty", "gb.empty(10)", "np.empty(10)", SETUP, 0.8),
+    Case('gb.empty(dtype="f4") / np.empty', 'gb.empty((10, 10), dtype="f4")', 'np.empty((10, 10), dtype="f4")', SETUP, 0.6),
+    Case("gb.zeros / np.zeros", "gb.zeros((10, 10, 10))", "np.zeros((10, 10, 10))", SETUP, 0.8),
+    Case("gb.ones / np.ones", "gb.ones((10, 10, 10))", "np.ones((10, 10, 10))", SETUP, 0.6),
+    Case("gb.full / np.full", "gb.full((10,), 3.0)", "np.full((10,), 3.0)", SETUP, 0.8),
+    Case("gb.empty_like / np.empty_like", "gb.empty_like(a)", "np.empty_like(a)", SETUP + "\na = np.zeros((10, 10, 10))", 0.9),
+    Case(
+        "gb.empty_like(Field) / np.empty_like",
+        "gb.empty_like(f)",
+        "np.empty_like(a)",
+        SETUP + '\na = np.zeros((10, 10, 10))\nf = gb.Field.zeros((10, 10, 10), dims="IJK", halo=(1, 1, 0))',
+        0.9,
+    ),
     Case(
         "gt4py.storage.empty / gb.empty",
         f"gb.empty((10, 10, 10), {KEYWORDS})",
@@ -27,17 +57,17 @@ CASES = [
         SETUP + ", itertools, random\n"
         "every = [(a, b, c) for a in range(1, 60) for b in range(1, 60) for c in range(1, 24)]\n"
         "random.Random(1).shuffle(every)\nshapes = iter(every)",
-        4.0,
+        2.0,
         rounds=15,
         number=1000,
     ),
-    Case("Field.empty / np.empty", f"gb.Field.empty((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 1.3, 1.5),
+    Case("Field.empty / np.empty", f"gb.Field.empty((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 0.95, 1.5),
     Case(
         "np.from_dlpack(Field) / (ndarray)",
         "np.from_dlpack(f)",
         "np.from_dlpack(a)",
         SETUP + '\na = np.zeros((10, 10, 10))\nf = gb.Field.zeros((10, 10, 10), dims="IJK")',
-        1.0,
+        0.85,
     ),
     Case(
         "np.asarray(Field) / (memoryview)",

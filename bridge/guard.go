@@ -7,15 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"unicode/utf8"
 	"unsafe"
 
 	"gridbuf/alloc"
 	"gridbuf/gufunc"
 )
-
-// backendError marks an unknown backend, which Python raises as both a ValueError
-// and a RuntimeError.
-type backendError struct{ error }
 
 // guard runs the body of an export. Nothing leaves it but a return code: an
 // unrecovered panic would end the process that loaded us.
@@ -35,9 +32,6 @@ func guard(e *C.gb_error, body func() error) (rc C.int) {
 	if errors.As(err, &known) {
 		kind = C.int32_t(known.Kind)
 	}
-	if errors.As(err, &backendError{}) {
-		kind = C.GB_BACKEND_ERROR
-	}
 	if setup := (*gufunc.SignatureError)(nil); errors.As(err, &setup) {
 		kind = C.GB_SIGNATURE_ERROR
 	}
@@ -50,5 +44,8 @@ func report(e *C.gb_error, kind C.int32_t, message string) {
 	e.kind = kind
 	room := unsafe.Slice((*byte)(unsafe.Pointer(&e.message[0])), len(e.message))
 	n := copy(room[:len(room)-1], message)
+	for n < len(message) && n > 0 && !utf8.RuneStart(message[n]) { // half a character is no text for Python
+		n--
+	}
 	room[n] = 0
 }

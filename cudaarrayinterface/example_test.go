@@ -26,7 +26,7 @@ func ExampleParse() {
 func ExampleDescribe() {
 	number, _ := alloc.PresetNumber("gt:gpu")
 	preset, _ := alloc.PresetByNumber(number)
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3, 2}, ItemSize: 8, Preset: preset, Padding: alloc.PadAsPreset})
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3, 2}, ItemSize: 8, Preset: preset})
 	float64s, _ := arrayinterface.ParseTypestr("<f8")
 	description, _ := cudaarrayinterface.DescribePlan(plan, float64s, 0x7f0000000000, cudaarrayinterface.NoStream)
 	dict, err := cudaarrayinterface.Describe(description)

@@ -175,19 +175,23 @@ def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     >>> gb.empty_like(a).strides == a.strides
     True
     """
-    return _like(_core.empty, _core.Field.empty, data, (), dtype, spec)
+    made = None if spec else _core.like(data, dtype, False)
+    return _like(_core.empty, _core.Field.empty, data, (), dtype, spec) if made is None else made
 
 
 def zeros_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """As `empty_like`, filled with zeros."""
-    return _like(_core.zeros, _core.Field.zeros, data, (), dtype, spec)
+    made = None if spec else _core.like(data, dtype, True)
+    return _like(_core.zeros, _core.Field.zeros, data, (), dtype, spec) if made is None else made
 
 
 def ones_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """As `empty_like`, filled with ones."""
-    return _like(_core.ones, _core.Field.ones, data, (), dtype, spec)
+    made = None if spec else _core.like(data, dtype, False, 1)
+    return _like(_core.ones, _core.Field.ones, data, (), dtype, spec) if made is None else made
 
 
 def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Any) -> Any:
     """As `empty_like`, filled with fill_value."""
-    return _like(_core.full, _core.Field.full, data, (fill_value,), dtype, spec)
+    made = None if spec else _core.like(data, dtype, False, fill_value)
+    return _like(_core.full, _core.Field.full, data, (fill_value,), dtype, spec) if made is None else made

@@ -16,7 +16,7 @@ func float64s(t testing.TB, shape []int64, values ...float64) gufunc.Array {
 	t.Helper()
 	preset, err := alloc.PresetByNumber(0)
 	require.NoError(t, err)
-	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: 8, Preset: preset, Padding: alloc.PadAsPreset})
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: 8, Preset: preset})
 	require.NoError(t, err)
 	b, err := alloc.New(plan)
 	require.NoError(t, err)

@@ -134,7 +134,7 @@ func ExampleGUFunc_Call() {
 		return 0
 	}})
 	preset, _ := alloc.PresetByNumber(0)
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: 8, Preset: preset, Padding: alloc.PadAsPreset})
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: 8, Preset: preset})
 	buffer, _ := alloc.New(plan)
 	defer buffer.Free()
 	x := gufunc.ArrayOf(buffer, gufunc.Float64)

@@ -1,7 +1,8 @@
-/* args.h: from the arguments of a call to a request for Go. */
+/* args.h: from the arguments of a call to a request for memory. */
 #ifndef GRIDBUF_ARGS_H
 #define GRIDBUF_ARGS_H
 
+#include "../alloc/planner.h"
 #include "dtype.h"
 #include "go.h"
 

@@ -7,8 +7,8 @@
 int gb_plan_allocate(const gb_plan *plan, int zero, void **data) {
     int fresh;
     if (gb_allocate(&plan->want, data, &fresh) < 0) return -1;
-    if (!zero || fresh || gb_zero(*data, plan->want.span) == 0) return 0;
-    if (gb_fill_zero(*data, plan->want.span) == 0) return 0;
+    int64_t span = plan->want.span;
+    if (!zero || fresh || gb_zero(*data, span) == 0 || gb_fill_zero(*data, span) == 0) return 0;
     gb_release(*data);   /* Ctrl-C */
     return -1;
 }
@@ -34,7 +34,7 @@ PyObject *gb_array_over(const gb_geometry *g, gb_dtype *dtype, void *data, int w
     return array;
 }
 
-static PyObject *over_heap(gb_plan_object *plan, int zero) {
+PyObject *gb_array_of(gb_plan_object *plan, int zero) {
     void *data;
     if (gb_plan_allocate(plan->plan, zero, &data) < 0) return NULL;
     return gb_array_over(&plan->plan->geometry, plan->dtype, data, 1, NULL);
@@ -45,7 +45,7 @@ static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t
     gb_meta meta;
     gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta, slots);
     if (!plan) return NULL;
-    PyObject *array = gb_plan_on_heap(plan->plan) ? over_heap(plan, zero) : gb_device_array(plan, zero, NULL);
+    PyObject *array = gb_plan_on_heap(plan->plan) ? gb_array_of(plan, zero) : gb_device_array(plan, zero, NULL);
     Py_DECREF((PyObject *)plan);
     return array;
 }
@@ -57,7 +57,7 @@ static PyObject *make_filled(const gb_signature *sig, PyObject *const *args, Py_
     gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta, slots);
     if (!plan) return NULL;
     if (!value) value = slots[A_FILL_VALUE];   /* calls with one are not cached: slots are filled in */
-    PyObject *array = gb_plan_on_heap(plan->plan) ? over_heap(plan, 0) : gb_device_array(plan, 0, value);
+    PyObject *array = gb_plan_on_heap(plan->plan) ? gb_array_of(plan, 0) : gb_device_array(plan, 0, value);
     if (array && gb_plan_on_heap(plan->plan) && gb_assign(array, value) < 0) Py_CLEAR(array);
     Py_DECREF((PyObject *)plan);
     return array;

@@ -1,6 +1,7 @@
 /* backends.c: backend names, and presets whose layout is a Python function. */
 #include "plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Names seen lately, by the address of the str; an entry holds a reference. */
@@ -19,18 +20,23 @@ static int look_up(PyObject *name, int32_t *number, int32_t *order) {
         PyErr_Format(PyExc_TypeError, "backend: expected a name (str), got %R", name);
         return -1;
     }
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &length);
     if (!text) return -1;
-    gb_preset preset = {0};
     gb_error e;
-    if (GB_ENTER_GO(&e, gbridge_backend((char *)text, &preset, &e)) < 0) return -1;
-    *number = preset.number;
-    *order = preset.order;
+    const gb_preset *preset = gb_preset_find(text, &e);
+    if (!preset) return gb_raise(&e);
+    if (strlen(text) != (size_t)length) {
+        PyErr_Format(gb_BackendError, "backend: %R is not known", name);
+        return -1;
+    }
+    *number = preset->number;
+    *order = preset->order;
     int i = slot(name);
     Py_XDECREF(memo[i].name);
     memo[i].name = Py_NewRef(name);
-    memo[i].number = preset.number;
-    memo[i].order = preset.order;
+    memo[i].number = *number;
+    memo[i].order = *order;
     return 0;
 }
 
@@ -103,7 +109,7 @@ PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) 
     if (PyCallable_Check(layout)) preset.order = 3;
     else if (read_axes(layout, &preset) < 0) return NULL;
     gb_error e;
-    if (GB_ENTER_GO(&e, gbridge_register((char *)name, &preset, &e)) < 0) return NULL;
+    if (gb_preset_register(name, &preset, &e) < 0) return gb_raise(&e), NULL;
     forget_all();
     gb_forget_calls();
     if (preset.order == 3) {
@@ -117,11 +123,11 @@ PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) 
 }
 
 PyObject *gb_backend_names(PyObject *self, PyObject *none) {
-    char names[1 << 14];
-    gb_error e;
-    if (GB_ENTER_GO(&e, gbridge_backends(names, sizeof names, &e)) < 0) return NULL;
+    char *names = gb_preset_names("\n");
+    if (!names) return PyErr_NoMemory();
     PyObject *text = PyUnicode_FromString(names), *list = text ? PyUnicode_Splitlines(text, 0) : NULL;
     PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    free(names);
     Py_XDECREF(text);
     Py_XDECREF(list);
     return tuple;

@@ -1,9 +1,10 @@
-/* callcache.c: calls seen before, known by the very objects they were made with.
+/* callcache.c: calls seen before, known by the objects they were made with.
  *
- * A program that allocates in a loop passes the same shape tuple, dtype and names
- * every time. When all arguments are immutable and the same objects as last time,
- * they mean the same request, and nothing has to be read. Entries hold references,
- * so that an address cannot come back for something else.
+ * A program that allocates in a loop passes the same shape, dtype and names every time.
+ * When all arguments are immutable and the same objects as last time, they mean the same
+ * request, and nothing has to be read. A tuple may be new where its numbers are the same,
+ * as in empty((nx, ny, nz)), and so is always the tuple of keyword names of f(**spec).
+ * Entries hold references, so that an address cannot come back for something else.
  */
 #include "plan.h"
 
@@ -15,30 +16,75 @@
 
 typedef struct {
     const gb_signature *sig;
-    PyObject *kwnames, *args[MAX_ARGS];
+    PyObject *kwnames, *args[MAX_ARGS], *names[MAX_ARGS];   /* names: borrowed from kwnames */
     Py_ssize_t nargs, n;
     gb_plan_object *plan;
     gb_meta *meta;   /* NULL: nothing was said of dims, halo or origin */
 } call;
 static call calls[CALLS];
 
-static call *place(const gb_signature *sig, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-    uint64_t h = (uintptr_t)sig ^ (uintptr_t)kwnames;
-    for (Py_ssize_t i = 0; i < n; i++) h = (h ^ (uintptr_t)args[i]) * 0x9E3779B97F4A7C15u;
+static int is_number(PyObject *entry, int64_t *value) {
+    int overflow = 1;
+    if (PyLong_CheckExact(entry)) *value = PyLong_AsLongLongAndOverflow(entry, &overflow);
+    return !overflow;
+}
+
+/* Numbers are the same by their value, anything else by its address. */
+static int same_entry(PyObject *a, PyObject *b) {
+    int64_t v, w;
+    return a == b || (is_number(a, &v) && is_number(b, &w) && v == w);
+}
+
+static int same_entries(PyObject *a, PyObject *b) {
+    Py_ssize_t n = PyTuple_Size(a);
+    if (n != PyTuple_Size(b)) return 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!same_entry(PyTuple_GetItem(a, i), PyTuple_GetItem(b, i))) return 0;
+    return 1;
+}
+
+/* A tuple that only this call holds was made for it: its address says nothing. */
+static int is_new(PyObject *arg) { return PyTuple_CheckExact(arg) && Py_REFCNT(arg) == 1; }
+
+#define MIX(h, w) (((h) ^ (uint64_t)(w)) * 0x9E3779B97F4A7C15u)
+
+/* Where a call is kept: by its objects, or, where some are new, with what these say instead. */
+static call *place(const gb_signature *sig, PyObject *const *args, Py_ssize_t n) {
+    uint64_t h = (uintptr_t)sig;
+    for (Py_ssize_t i = 0; i < n; i++) h = MIX(h, (uintptr_t)args[i]);
+    return &calls[h >> 56];
+}
+
+static call *place_of_new(const gb_signature *sig, PyObject *const *args, Py_ssize_t n) {
+    uint64_t h = (uintptr_t)sig;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_ssize_t m = is_new(args[i]) ? PyTuple_Size(args[i]) : -1;
+        if (m < 0) h = MIX(h, (uintptr_t)args[i]);
+        for (Py_ssize_t k = 0; k < m; k++) {
+            PyObject *entry = PyTuple_GetItem(args[i], k);
+            int64_t value;
+            h = MIX(h, is_number(entry, &value) ? (uintptr_t)value + 1 : (uintptr_t)entry);
+        }
+        h ^= h >> 29;
+    }
     return &calls[h >> 56];
 }
 
 static int same(const call *c, const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames) {
-    if (c->sig != sig || c->kwnames != kwnames || c->nargs != nargs || c->n != n) return 0;
+    if (c->sig != sig || c->nargs != nargs || c->n != n) return 0;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (c->args[i] != args[i]) return 0;
+        if (c->args[i] != args[i] && !(is_new(args[i]) && PyTuple_CheckExact(c->args[i]) && same_entries(c->args[i], args[i]))) return 0;
+    if (c->kwnames != kwnames)
+        for (Py_ssize_t i = 0; i < n - nargs; i++)
+            if (c->names[i] != PyTuple_GetItem(kwnames, i)) return 0;
     return 1;
 }
 
+/* A type may be asked for its meaning by NumPy each time (a class with a dtype), unless nobody can
+ * change it; and the names of a structured dtype can be changed. */
 static int is_constant(PyObject *obj, int depth) {
-    if (obj == Py_None || PyLong_CheckExact(obj) || PyBool_Check(obj) || PyUnicode_CheckExact(obj) || PyType_Check(obj) ||
-        PyArray_DescrCheck(obj))
-        return 1;
+    if (obj == Py_None || PyLong_CheckExact(obj) || PyBool_Check(obj) || PyUnicode_CheckExact(obj)) return 1;
+    if (PyType_Check(obj) || PyArray_DescrCheck(obj)) return gb_dtype_constant(obj);
     if (!PyTuple_CheckExact(obj) || depth > 2) return 0;
     Py_ssize_t n = PyTuple_Size(obj);
     for (Py_ssize_t i = 0; i < n; i++)
@@ -46,48 +92,61 @@ static int is_constant(PyObject *obj, int depth) {
     return 1;
 }
 
-static void forget(call *c) {
+static void drop(call *old) {
+    free(old->meta);
+    Py_XDECREF(old->kwnames);
+    Py_XDECREF((PyObject *)old->plan);
+    for (Py_ssize_t i = 0; i < old->n; i++) Py_XDECREF(old->args[i]);
+}
+
+/* What is dropped may run Python code that allocates: the new entry is in its place before. */
+static void exchange(call *c, const call *new) {
     call old = *c;
-    memset(c, 0, sizeof *c);
-    free(old.meta);
-    Py_XDECREF(old.kwnames);
-    Py_XDECREF((PyObject *)old.plan);
-    for (Py_ssize_t i = 0; i < old.n; i++) Py_XDECREF(old.args[i]);
+    *c = *new;
+    drop(&old);
 }
 
 void gb_forget_calls(void) {
-    for (int i = 0; i < CALLS; i++) forget(&calls[i]);
+    static const call none;
+    for (int i = 0; i < CALLS; i++) exchange(&calls[i], &none);
 }
 
-static void remember(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
+static void remember(call *c, const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
                      gb_plan_object *plan, const gb_meta *meta) {
     if (n > MAX_ARGS) return;
     for (Py_ssize_t i = 0; i < n; i++)
         if (!is_constant(args[i], 0)) return;
-    gb_meta *copy = NULL;
+    call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n};
     if (meta->has_dims || meta->has_halo || meta->has_origin) {
-        if (!(copy = malloc(sizeof *copy))) return;
-        *copy = *meta;
+        if (!(new.meta = malloc(sizeof *new.meta))) return;
+        *new.meta = *meta;
     }
-    call *c = place(sig, args, n, kwnames);
-    forget(c);
-    *c = (call){.sig = sig, .kwnames = Py_XNewRef(kwnames), .nargs = nargs, .n = n, .meta = copy,
-                .plan = (gb_plan_object *)Py_NewRef((PyObject *)plan)};
-    for (Py_ssize_t i = 0; i < n; i++) c->args[i] = Py_NewRef(args[i]);
+    Py_XINCREF(kwnames);
+    new.plan = (gb_plan_object *)Py_NewRef((PyObject *)plan);
+    for (Py_ssize_t i = 0; i < n; i++) new.args[i] = Py_NewRef(args[i]);
+    for (Py_ssize_t i = 0; i < n - nargs; i++) new.names[i] = PyTuple_GetItem(kwnames, i);
+    exchange(c, &new);
+}
+
+static gb_plan_object *known(const call *c, gb_meta *meta) {
+    if (c->meta) *meta = *c->meta;   /* a copy: what follows may run Python code and change the cache */
+    else meta->has_dims = meta->has_halo = meta->has_origin = 0;
+    return (gb_plan_object *)Py_NewRef((PyObject *)c->plan);
 }
 
 gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                  gb_meta *meta, PyObject **slots) {
-    Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0);
-    call *c = place(sig, args, n, kwnames);
-    if (__builtin_expect(same(c, sig, args, nargs, n, kwnames), 1)) {
-        if (c->meta) *meta = *c->meta;   /* a copy: what follows may run Python code and change the cache */
-        else meta->has_dims = meta->has_halo = meta->has_origin = 0;
-        return (gb_plan_object *)Py_NewRef((PyObject *)c->plan);
+    Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0), i = 0;
+    call *c = place(sig, args, n);
+    if (__builtin_expect(same(c, sig, args, nargs, n, kwnames), 1)) return known(c, meta);
+    while (i < n && !is_new(args[i])) i++;
+    if (i < n) {
+        c = place_of_new(sig, args, n);
+        if (same(c, sig, args, nargs, n, kwnames)) return known(c, meta);
     }
     int function_layout;
     if (gb_args(sig, args, nargs, kwnames, slots) < 0) return NULL;
     gb_plan_object *plan = gb_plan_from_slots(slots, meta, &function_layout);
-    if (plan && !slots[A_FILL_VALUE] && !function_layout) remember(sig, args, nargs, n, kwnames, plan, meta);
+    if (plan && !slots[A_FILL_VALUE] && !function_layout) remember(c, sig, args, nargs, n, kwnames, plan, meta);
     return plan;
 }

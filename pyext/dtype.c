@@ -26,8 +26,22 @@ static void remember(int table, PyObject *key, gb_dtype *record) {
     Py_XDECREF((PyObject *)old);
 }
 
+int gb_dtype_constant(PyObject *obj) {
+    if (PyArray_DescrCheck(obj)) return !PyDataType_HASFIELDS((PyArray_Descr *)obj);
+    return (PyType_GetFlags((PyTypeObject *)obj) & Py_TPFLAGS_IMMUTABLETYPE) != 0;
+}
+
+/* Fields that are structured themselves could be renamed without a trace in their owner. */
+static int is_flat(const gb_dtype *d) {
+    Py_ssize_t n = d->fields ? PyList_Size(d->fields) : -1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!PyUnicode_Check(PyTuple_GetItem(PyList_GetItem(d->fields, i), 1))) return 0;
+    return n >= 0;
+}
+
 static void dealloc(PyObject *self) {
     gb_dtype *d = (gb_dtype *)self;
+    Py_XDECREF(d->names);
     Py_XDECREF((PyObject *)d->descr);
     Py_XDECREF(d->typestr);
     Py_XDECREF(d->fields);
@@ -97,19 +111,21 @@ static int ask_dlpack(gb_dtype *d) {
 
 gb_dtype *gb_dtype_of(PyArray_Descr *descr) {
     int i = slot(descr);
-    if (__builtin_expect(memo[i].key == (PyObject *)descr, 1)) return (gb_dtype *)Py_NewRef((PyObject *)memo[i].record);
+    if (__builtin_expect(memo[i].key == (PyObject *)descr && memo[i].record->names == PyDataType_NAMES(descr), 1))
+        return (gb_dtype *)Py_NewRef((PyObject *)memo[i].record);
     gb_dtype *d = (gb_dtype *)PyType_GenericAlloc(record_type, 0);
     if (!d) return NULL;
     d->descr = (PyArray_Descr *)Py_NewRef((PyObject *)descr);
     d->itemsize = PyDataType_ELSIZE(descr);
     d->alignment = (uintptr_t)PyDataType_ALIGNMENT(descr);
     d->char_kind = (uint8_t)descr->kind;
+    d->names = Py_XNewRef(PyDataType_NAMES(descr));
     ask_format(d);
     if (ask_typestr(d) < 0 || ask_dlpack(d) < 0) {
         Py_DECREF((PyObject *)d);
         return NULL;
     }
-    remember(0, (PyObject *)descr, d);
+    if (!d->names || is_flat(d)) remember(0, (PyObject *)descr, d);
     return d;
 }
 
@@ -150,8 +166,7 @@ gb_dtype *gb_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n) {
     } else {
         descr = as_in_array(descr);
         record = descr ? gb_dtype_of(descr) : NULL;
-        /* Types and dtype objects keep their meaning; a list of fields could be changed. */
-        if (record && (PyType_Check(obj) || PyArray_DescrCheck(obj))) remember(1, obj, record);
+        if (record && (PyType_Check(obj) || PyArray_DescrCheck(obj)) && gb_dtype_constant(obj)) remember(1, obj, record);
     }
     Py_XDECREF((PyObject *)descr);
     return record;

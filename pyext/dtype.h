@@ -11,6 +11,7 @@ typedef struct gb_dtype {
     uintptr_t alignment;    /* that NumPy asks for; a power of two */
     PyObject *typestr;      /* '<f8', or NULL: no array interface */
     PyObject *fields;       /* dtype.descr of a structured dtype, or NULL */
+    PyObject *names;        /* of a structured dtype when it was asked: dtype.names can be set */
     char *format;           /* PEP 3118, or NULL: no buffer protocol */
     uint8_t dl_code, dl_bits, dl_ok, char_kind;
 } gb_dtype;
@@ -19,6 +20,9 @@ int gb_dtype_init(PyObject *module);
 
 /* The record of a dtype without sub-shape. New reference, or NULL with an error. */
 gb_dtype *gb_dtype_of(PyArray_Descr *descr);
+
+/* Whether a type or a dtype object means the same for ever. */
+int gb_dtype_constant(PyObject *obj);
 
 /* Anything np.dtype takes, as a record and the sub-shape it brings (at most room
  * entries; *n of them). Refuses dtypes that hold Python objects. */

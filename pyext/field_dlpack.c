@@ -25,6 +25,17 @@ static int find(PyObject *name) {
     return -1;
 }
 
+/* Consumers pass the same tuple of names every time: the one seen last is kept. */
+static struct { PyObject *kwnames; int8_t slots[WISHES]; int n; } seen;
+
+static void see(PyObject *kwnames, const int8_t *slots, int n) {
+    PyObject *before = seen.kwnames;
+    seen.kwnames = Py_NewRef(kwnames);
+    memcpy(seen.slots, slots, sizeof seen.slots);
+    seen.n = n;
+    Py_XDECREF(before);
+}
+
 static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **w) {
     Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (int i = 0; i < WISHES; i++) w[i] = Py_None;
@@ -33,6 +44,11 @@ static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwname
         return -1;
     }
     if (nargs == 1) w[STREAM] = args[0];   /* older consumers pass it so */
+    if (kwnames && kwnames == seen.kwnames) {
+        for (int i = 0; i < seen.n; i++) w[seen.slots[i]] = args[nargs + i];
+        return 0;
+    }
+    int8_t slots[WISHES];
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
         int slot = find(name);
@@ -41,7 +57,9 @@ static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwname
             return -1;
         }
         w[slot] = args[nargs + i];
+        slots[i] = (int8_t)slot;   /* no name comes twice */
     }
+    if (kwnames) see(kwnames, slots, (int)nkw);
     return 0;
 }
 

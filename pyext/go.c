@@ -23,8 +23,8 @@ int gb_go_start(void) {
     return 0;
 }
 
-static const char forked[] = "gridbuf: this needs the Go runtime, which a forked child does not have; requests already made "
-                             "before the fork go on working. Start processes with multiprocessing's 'spawn' or 'forkserver'.";
+static const char forked[] = "gridbuf: this needs the Go runtime, which a forked child does not have. Make the call once before the "
+                             "fork, or start processes with multiprocessing's 'spawn' or 'forkserver'.";
 
 int gb_refuse_go(void) {
     PyErr_SetString(PyExc_RuntimeError, forked);

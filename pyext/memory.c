@@ -1,6 +1,8 @@
 /* memory.c: taking blocks for Python objects. */
 #include "memory.h"
-#include "go.h"
+
+#include <errno.h>
+#include <string.h>
 
 static int over_limit(int64_t bytes) {
     gb_heap_stats s;
@@ -15,12 +17,12 @@ static int over_limit(int64_t bytes) {
 
 /* Not on the hot path: the heap has no block of this size. */
 static int refill(int64_t reserve) {
-    if (!gb_forked) {
-        gb_error e;
-        return GB_ENTER_GO(&e, gbridge_refill(reserve, &e));
-    }
     if (gb_refill(reserve) == 0) return 0;
-    PyErr_Format(PyExc_MemoryError, "cannot allocate %lld bytes: the system has none left", (long long)reserve);
+    const char *why = strerror(errno);
+    gb_heap_stats s;
+    gb_get_stats(&s);
+    PyErr_Format(PyExc_MemoryError, "cannot allocate %lld bytes: the system has none left (%s); %lld bytes are live in %lld buffers, %lld are cached",
+                 (long long)reserve, why, (long long)s.live_bytes, (long long)s.live_buffers, (long long)s.cached_bytes);
     return -1;
 }
 

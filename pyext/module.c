@@ -24,6 +24,7 @@ static PyMethodDef methods[] = {
     {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
     {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
     {"empty_elements", (PyCFunction)(void *)gb_empty_elements, FAST, NULL},
+    {"like", (PyCFunction)(void *)gb_like, METH_FASTCALL, NULL},
     {"copyto", (PyCFunction)(void *)gb_copyto, FAST, DOC_COPYTO},
     {"fill", (PyCFunction)(void *)gb_fill_py, FAST, DOC_FILL},
     {"get_num_threads", gb_get_num_threads, METH_NOARGS, DOC_GET_NUM_THREADS},

@@ -38,13 +38,14 @@ gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype
     gb_error e;
     gb_plan *plan = gb_plan_new(geometry->ndim);
     if (!plan) return (gb_plan_object *)PyErr_NoMemory();
-    if (GB_ENTER_GO(&e, gbridge_describe(geometry, data, plan, &e)) == 0) {
+    if (gb_plan_read_back(geometry, data, plan, &e) == 0) {
         plan->device = place.gpu ? 2 : 1;
         plan->device_id = place.gpu ? place.device : 0;
         plan->memory = place.kind == GB_ON_PINNED ? 1 : place.kind == GB_ON_MANAGED ? 2 : 0;
         return gb_plan_wrap(plan, dtype);
     }
     free(plan);
+    gb_raise(&e);
     return NULL;
 }
 

@@ -7,7 +7,7 @@
 typedef struct gb_plan_object {
     PyObject_HEAD
     struct gb_plan_object *next, *previous;   /* among all that are alive */
-    gb_plan *plan;      /* C memory, frozen by Go */
+    gb_plan *plan;      /* C memory, never changed */
     gb_dtype *dtype;
     PyObject *weakrefs;
 } gb_plan_object;
@@ -15,7 +15,7 @@ typedef struct gb_plan_object {
 extern PyTypeObject *gb_PlanType;
 int gb_plan_init(PyObject *module);
 
-/* The plan for a request: from the cache, else from Go. New reference. */
+/* The plan for a request: from the cache, else worked out. New reference. */
 gb_plan_object *gb_plan_for(gb_request *request, gb_dtype *dtype);
 
 /* From sorted arguments. *function_layout: a Python function chose the layout, so that

@@ -11,15 +11,16 @@ static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
 }
 
 static int read_padding(PyObject *obj, gb_request *r) {
-    if (!obj || obj == Py_None) r->padding = -1;
-    else if (obj == Py_True) r->padding = -2;
-    else if (obj == Py_False) r->padding = 0;
+    if (!obj || obj == Py_None) r->padding = GB_PAD_AS_PRESET;
+    else if (obj == Py_True) r->padding = GB_PAD_TO_BOUNDARY;
+    else if (obj == Py_False) r->padding = GB_PAD_NONE;
     else {
         if (gb_int64(obj, "padding", "None, a bool or an int (items)", &r->padding) < 0) return -1;
         if (r->padding < 0 || r->padding > 1 << 30) {
             PyErr_Format(PyExc_ValueError, "padding: %R items is not allowed; give 0 to 2**30, a bool or None", obj);
             return -1;
         }
+        if (r->padding == 0) r->padding = GB_PAD_NONE;
     }
     return 0;
 }

@@ -19,7 +19,7 @@ func array[T float32 | float64](t *testing.T, kind gufunc.Type, shape ...int64) 
 	var zero T
 	preset, err := alloc.PresetByNumber(0)
 	require.NoError(t, err)
-	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: int64(unsafe.Sizeof(zero)), Preset: preset, Padding: alloc.PadAsPreset})
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: int64(unsafe.Sizeof(zero)), Preset: preset})
 	require.NoError(t, err)
 	b, err := alloc.New(plan)
 	require.NoError(t, err)

@@ -1,53 +1,136 @@
-"""After fork the child goes on in C, never enters Go, and never hangs."""
+"""After fork the child goes on in C: it does what its parent could, never enters Go, and never hangs.
 
+GRIDBUF_FORKS says how many children the storms have.
+"""
+
+import concurrent.futures
+import hashlib
+import itertools
+import multiprocessing
 import os
+import pickle
+import random
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import gridbuf as gb
+from gridbuf import gufunc
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-KNOWN = (37, 11)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+]
+FORKS = int(os.environ.get("GRIDBUF_FORKS", "60"))
+BACKENDS = ("C", "F", "numpy", "gt:cpu_kfirst", "gt:cpu_ifirst", "dace:cpu", "gtmc")
+POINT = np.dtype([("x", "f8"), ("n", "i4")])
 
 
 def child(body: Callable[[], None]) -> int:
-    """Fork, run body in the child, and return its exit status; 14 is the alarm of one that hangs."""
+    """Fork, run body in the child, and return its exit status; -14 is the alarm of one that hangs."""
     pid = os.fork()
     if pid == 0:
-        signal.alarm(10)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(20)
         try:
             body()
-        except BaseException:
+        except BaseException as error:
+            os.write(2, f"child: {type(error).__name__}: {error}\n".encode())
             os._exit(1)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+def from_child(body: Callable[[], Any]) -> Any:
+    """What body returns in a forked child."""
+    read, write = os.pipe()
+
+    def send() -> None:
+        with os.fdopen(write, "wb") as pipe:
+            pickle.dump(body(), pipe)
+
+    with os.fdopen(read, "rb") as pipe:
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(120)
+            try:
+                send()
+            finally:
+                os._exit(0)
+        os.close(write)
+        text = pipe.read()
+    os.waitpid(pid, 0)
+    return pickle.loads(text)
+
+
+def new_shape() -> tuple[int, int, int]:
+    """One that no process has asked for."""
+    return (os.getpid() % 89 + 2, time.perf_counter_ns() % 97 + 3, 5)
+
+
+add = gufunc.adopt(np.add)
+ONE = np.ones(1000)
+
+
 def work() -> None:
-    f = gb.Field.zeros(KNOWN, dims="IJ", halo=(1, 1))
+    """What the parent did, and what nobody did before."""
+    shape = new_shape()
+    f = gb.Field.zeros(shape, dims="IJK", halo=(1, 1, 0))
     f[...] = 3.0
-    assert np.from_dlpack(f[1:, ::-1]).sum() == 3.0 * 36 * 11
-    assert f.copy()[2, 2] == 3.0 and f.domain.shape == (35, 9) and f.transpose("JI").shape == (11, 37)
-    gb.copyto(gb.Field.empty(KNOWN, dims="IJ", halo=(1, 1)), f)
+    assert np.from_dlpack(f[1:, ::-1]).sum() == 3.0 * (shape[0] - 1) * shape[1] * 5
+    assert f.copy()[1, 2, 3] == 3.0 and f.domain.shape == (shape[0] - 2, shape[1] - 2, 5)
+    assert f.transpose("KJI").plan.shape == shape[::-1] and gb.Field(np.ones(shape)[::2]).plan.strides[0] == shape[1] * 80
+    gb.copyto(gb.Field.empty(shape, dims="IJK", backend="gt:cpu_ifirst"), f)
     gb.fill(f, 1.0)
-    assert gb.zeros(KNOWN).sum() == 0.0 and memoryview(f).shape == KNOWN
-    with pytest.raises(RuntimeError, match="Go runtime"):
-        gb.plan((os.getpid(), 3, 1))
+    assert gb.zeros(shape, backend="gtmc").sum() == 0.0 and memoryview(f).shape == shape
+    assert gb.ones(shape[:2], np.float32).sum() == shape[0] * shape[1]
+    assert pickle.loads(pickle.dumps(f)).plan.strides == f.strides
+    assert gb.empty((3 << 20,), np.uint8).nbytes == 3 << 20  # a slab that the system gives to the child
+    assert add(ONE, ONE)[-1] == 2.0
+
+
+def spellings(shape: tuple[int, ...]) -> Iterator[Any]:
+    """Every way to ask for memory."""
+    values = np.arange(float(np.prod(shape))).reshape(shape)
+    for backend in BACKENDS:
+        yield gb.empty(shape, backend=backend, aligned_index=(1,) * len(shape))
+        yield gb.zeros(shape, "f4", backend=backend, padding=True)
+        yield gb.ones(list(shape), dtype=np.dtype("i2"), backend=backend, byte_alignment=512)
+        yield gb.full(shape, 7, np.complex128, backend=backend)
+        yield gb.from_array(values, backend=backend)
+        yield gb.Field.empty(shape, backend=backend, dims="KJI")
+        yield gb.Field.zeros(shape, POINT, backend=backend, halo=(1, (0, 1), 0))
+        yield gb.Field.ones(shape, np.dtype((np.float64, (2,))), backend=backend)
+        yield gb.Field.full(shape, 3, backend=backend, origin=(1, 1, 1))
+        yield gb.Field.from_array(values, backend=backend)
+        yield gb.plan(shape, backend=backend, layout=(1, 0, 2))
+    a, f = gb.empty(shape, backend="gtmc"), gb.Field.empty(shape, dims="IJK", halo=(1, 1, 1), backend="gt:cpu_ifirst")
+    for data in (a, a[1:, ::2], f, f[1:], f.domain, values.tolist()):
+        for make in (gb.empty_like, gb.zeros_like, gb.ones_like):
+            yield make(data)
+            yield make(data, dtype=np.int32)
+        yield gb.full_like(data, 2.0)
+    yield f.to(backend="dace:cpu", dims="KJI")
+    yield f.copy()
+    yield gb.Field(values.T, dims="KJI").plan
+    yield gb.Field(bytearray(8)).plan
+    yield gb.Plan.of(a[::-1])
+    yield gb.storage.empty(shape, np.float64)
+    yield gb.storage.zeros(shape, np.float32, alignment=4)
 
 
 @pytest.fixture(autouse=True)
-def plans_known_to_the_parent() -> None:
-    gb.Field.zeros(KNOWN, dims="IJ", halo=(1, 1))
-    gb.zeros(KNOWN)
+def a_gufunc_call_known_to_the_parent() -> None:
+    add(ONE, ONE)
 
 
 def test_from_an_idle_parent() -> None:
-    assert [child(work) for _ in range(150)] == [0] * 150
+    assert [child(work) for _ in range(FORKS)] == [0] * FORKS
 
 
 def test_a_grandchild_works_too() -> None:
@@ -57,30 +140,145 @@ def test_a_grandchild_works_too() -> None:
     assert [child(parent) for _ in range(20)] == [0] * 20
 
 
-@pytest.mark.parametrize("copying", [False, True], ids=["allocating", "copying"])
-def test_from_a_busy_parent(copying: bool) -> None:
+def test_every_spelling_of_every_backend() -> None:
+    def facts(shape: tuple[int, ...]) -> list[Any]:
+        return [(type(x).__name__, x.shape, x.strides) for x in spellings(shape)]
+
+    shape = (31, 7, 11)
+    assert from_child(lambda: facts(shape)) == facts(shape)
+
+
+@pytest.mark.parametrize("busy", ["allocating", "copying", "gufuncs", "all"])
+def test_from_a_busy_parent(busy: str) -> None:
     stop = threading.Event()
+    big, other, long, sums = np.ones((300, 300)), np.empty((300, 300), order="F"), np.ones(200_000), np.empty(200_000)
 
-    def busy(seed: int) -> None:
-        big, other = np.ones((300, 300)), np.empty((300, 300), order="F")
-        n = seed
-        while not stop.is_set():
-            n += 1
-            if copying:
-                gb.copyto(other, big)
-            else:
-                gb.empty((n % 300 + 1, 7), backend="gt:cpu_ifirst")
-                gb.zeros((n % 50 + 1, 5000))
+    def allocate(n: int) -> None:
+        gb.empty((n % 300 + 1, 7), backend="gt:cpu_ifirst")
+        gb.zeros((n % 50 + 1, 5000))
+        gb.Field.empty((n % 1000 + 1, n % 13 + 1), halo=(0, 0))
 
-    threads = [threading.Thread(target=busy, args=(i * 1000,)) for i in range(3)]
+    def copy(n: int) -> None:
+        gb.copyto(other, big)
+
+    def compute(n: int) -> None:
+        add(long, float(n), out=sums)
+        add(big, big)
+
+    bodies: dict[str, list[Callable[[int], None]]] = {"allocating": [allocate], "copying": [copy], "gufuncs": [compute]}
+    cycle = itertools.cycle(bodies.get(busy, [allocate, copy, compute]))
+
+    def keep(body: Callable[[int], None], seed: int) -> None:
+        for n in itertools.count(seed):
+            if stop.is_set():
+                return
+            body(n)
+
+    threads = [threading.Thread(target=keep, args=(next(cycle), i * 1000)) for i in range(3)]
     for t in threads:
         t.start()
     try:
-        assert [child(work) for _ in range(100)] == [0] * 100
+        assert [child(work) for _ in range(FORKS)] == [0] * FORKS
     finally:
         stop.set()
         for t in threads:
             t.join()
+
+
+# ---- requests as a Python program makes them, the same in a child ----
+
+
+def request(rng: random.Random) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    n = rng.choice([0, 1, 2, 3, 3, 3, 4, 5])
+    shape = tuple(rng.choice([0, 1, 2, 3, 5, 8, 13, 100, 1 << 40, -1, rng.randrange(1000)]) for _ in range(n))
+    dtype = rng.choice(["f8", np.float32, np.dtype("i2"), "c16", POINT, "V24", np.dtype(("f8", (2,)))])
+    spec: dict[str, Any] = {}
+    if rng.random() < 0.7:
+        spec["backend"] = rng.choice([*BACKENDS, "gt:gpu", "cuda", "gtcuda", "no such"])
+    if rng.random() < 0.4:
+        spec["dimensions"] = rng.choice(
+            ["IJK", "KJI", "IJ", "K", "JI0", "IJK01", tuple(rng.sample(["I", "J", "K", "0", "12"], min(n, 5)))]
+        )
+    if rng.random() < 0.3:
+        spec["aligned_index"] = tuple(rng.choice([0, 1, 2, 7, -1]) for _ in range(n))
+    if rng.random() < 0.2:
+        spec["layout"] = tuple(rng.sample(range(n), n))
+    if rng.random() < 0.3:
+        spec["padding"] = rng.choice([None, True, False, 0, 1, 3, 8, 1 << 29])
+    if rng.random() < 0.3:
+        spec["byte_alignment"] = rng.choice([1, 8, 64, 256, 4096, 48])
+    if rng.random() < 0.2:
+        spec["halo"] = tuple(rng.choice([0, 1, (1, 2)]) for _ in range(n))
+    if rng.random() < 0.1:
+        spec["device"] = rng.choice(["cpu", "gpu", ("gpu", 1)])
+    return (shape, dtype), spec
+
+
+def answers(seed: int, count: int) -> str:
+    """What planning count random requests says, errors included."""
+    rng, said = random.Random(seed), hashlib.sha256()
+    for _ in range(count):
+        args, spec = request(rng)
+        try:
+            p = gb.plan(*args, **spec)
+            text = repr((p, p.padded_shape, p.layout, p.offset, p.nbytes, p.memory, p.dtype))
+        except (ValueError, TypeError) as error:
+            text = f"{type(error).__name__}: {error}"
+        said.update(text.encode())
+    return said.hexdigest()
+
+
+def test_a_child_plans_as_its_parent() -> None:
+    batches = range(30)
+    assert from_child(lambda: [answers(seed, 1000) for seed in batches]) == [answers(seed, 1000) for seed in batches]
+
+
+def test_a_preset_of_a_python_function_and_one_registered_in_the_child() -> None:
+    gb.register_backend("fork_function", layout=lambda dims: tuple(range(len(dims)))[::-1])
+
+    def body() -> None:
+        assert gb.empty(new_shape(), backend="fork_function").strides[0] == 8
+        gb.register_backend("fork_child", layout="KIJ", alignment=4)
+        assert gb.plan((3, 5, 7), backend="fork_child").padded_shape == (3, 8, 7) and "fork_child" in gb.backends()
+        with pytest.raises(ValueError, match=r'"fork_none" is not known; known are .*fork_child, fork_function'):
+            gb.empty((3,), backend="fork_none")
+
+    assert child(body) == 0
+    assert "fork_child" not in gb.backends()
+
+
+# ---- what is sent to a child is a new object there ----
+
+
+def received(field: gb.Field, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    made = gb.Field.full((field.shape[0] + 1,), 2, dtype, backend="gt:cpu_ifirst")
+    return field, field.plan.strides, field.halo, made, gb.zeros((7, field.shape[0]), dtype).dtype.names
+
+
+def check_answer(answer: tuple[Any, ...], field: gb.Field) -> None:
+    back, strides, halo, made, names = answer
+    assert type(back) is type(field) and strides == field.strides and halo == field.halo and names == ("x", "n")
+    assert (back.numpy() == field.numpy()).all() and (made.numpy()["x"] == 2).all()
+
+
+FIELDS = [gb.Field.full((n, 4, 3), n, dims="IJK", halo=(1, 1, 0), backend="gt:cpu_ifirst") for n in range(3, 30)]
+
+
+def test_a_pool_is_sent_fields_and_dtypes() -> None:
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        # a worker that cannot read what it is sent dies and is replaced for ever: hence the limit
+        answers = pool.starmap_async(received, [(f, POINT) for f in FIELDS]).get(timeout=60)
+    for field, answer in zip(FIELDS, answers, strict=True):
+        check_answer(answer, field)
+
+
+def test_an_executor_is_sent_fields_and_dtypes() -> None:
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
+        for field, future in [(f, pool.submit(received, f, POINT)) for f in FIELDS]:
+            check_answer(future.result(timeout=60), field)
+
+
+# ---- memory of both ----
 
 
 def test_memory_from_before_the_fork_is_freed_in_the_child() -> None:
@@ -91,6 +289,23 @@ def test_memory_from_before_the_fork_is_freed_in_the_child() -> None:
         held.clear()
         assert gb.memory.stats()["live_buffers"] == before - 2
         gb.memory.trim()
+
+    assert child(body) == 0
+
+
+def test_out_of_memory_in_a_child_is_an_error() -> None:
+    def body() -> None:
+        with pytest.raises(MemoryError, match=r"cannot allocate \d+ bytes: the system has none left"):
+            gb.empty((1 << 45,))
+        assert gb.zeros(new_shape()).sum() == 0
+
+    assert child(body) == 0
+
+
+def test_what_needs_go_says_so_and_names_the_remedy() -> None:
+    def body() -> None:
+        with pytest.raises(RuntimeError, match=r"Go runtime.*forked child.*before the fork.*'spawn' or 'forkserver'"):
+            gufunc.adopt(np.hypot)
 
     assert child(body) == 0
 

@@ -1,0 +1,31 @@
+/* planner.h: the planner that Python and a forked child use. It gives the answers of Go's
+ * (plan.go, describe.go), to the byte and to the letter; planner_test.go holds them equal. */
+#ifndef GRIDBUF_PLANNER_H
+#define GRIDBUF_PLANNER_H
+
+#include "plan.h"
+#include "preset.h"
+
+/* alloc.Spec for C. A list whose length is -1 was not given. */
+typedef struct gb_request {
+    int32_t ndim, sub_ndim, backend, device, device_id, memory;
+    int32_t dims_len, aligned_len, layout_len, reserved;
+    int64_t itemsize, byte_alignment, padding, alignment;
+    int64_t shape[GB_MAXDIMS], aligned_index[GB_MAXDIMS];
+    int32_t dims[GB_MAXDIMS], layout[GB_MAXDIMS];
+} gb_request;
+
+/* Values of padding besides a number of items. */
+enum { GB_PAD_AS_PRESET = 0, GB_PAD_NONE = 1, GB_PAD_TO_BOUNDARY = -1 };
+
+/* The answer to a request, into a plan from gb_plan_new(r->ndim); 0, or -1 with the error. */
+int gb_plan_answer(const gb_request *r, const gb_preset *preset, gb_plan *plan, gb_error *e);
+
+/* A plan read back from memory that exists: shape, strides, dims and itemsize of g, element 0 at data. */
+int gb_plan_read_back(const gb_geometry *g, uintptr_t data, gb_plan *plan, gb_error *e);
+
+/* From shape and strides alone: the rank of each index's stride, and the padding. Where rows
+ * lie further apart than their elements reach, that is padding. */
+void gb_read_rows(const gb_geometry *g, int32_t *layout, int64_t *padded_shape);
+
+#endif

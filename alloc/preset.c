@@ -1,0 +1,143 @@
+/* preset.c: the presets that always exist, those that were registered, and their layouts.
+ *
+ * A name registered again gets a new number, so that plans cached under the old number
+ * stay what they were. The list only grows, and its head is exchanged atomically. */
+#include "preset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ALIGNMENT (1 << 24)
+#define MAX_NAME 255
+
+/* gt4py 1.2's registry, GDP-3's names, NumPy's orders. The first is what no name means. */
+static const gb_preset builtin[] = {
+    {.number = 0, .name = "C", .order = GB_BY_INDEX, .alignment = 1, .device = 1},
+    {.number = 1, .name = "F", .order = GB_BY_INDEX_REVERSED, .alignment = 1, .device = 1},
+    {.number = 2, .name = "numpy", .axes = "IJK", .alignment = 1, .device = 1},
+    {.number = 3, .name = "debug", .axes = "IJK", .alignment = 1, .device = 1},
+    {.number = 4, .name = "gt:cpu_kfirst", .axes = "IJK", .alignment = 1, .device = 1},
+    {.number = 5, .name = "gt:cpu_ifirst", .axes = "KJI", .alignment = 1, .device = 1},
+    {.number = 6, .name = "gt:gpu", .axes = "KJI", .alignment = 32, .device = 2},
+    {.number = 7, .name = "dace:cpu", .axes = "KIJ", .alignment = 1, .device = 1},
+    {.number = 8, .name = "dace:cpu_kfirst", .axes = "IJK", .alignment = 1, .device = 1},
+    {.number = 9, .name = "dace:cpu_KJI", .axes = "KJI", .alignment = 1, .device = 1},
+    {.number = 10, .name = "dace:gpu", .axes = "KJI", .alignment = 1, .device = 2},
+    {.number = 11, .name = "dace:gpu_IJK", .axes = "IJK", .alignment = 1, .device = 2},
+    {.number = 12, .name = "gtx86", .axes = "IJK", .alignment = 1, .device = 1},
+    {.number = 13, .name = "gtmc", .axes = "JKI", .alignment = 8, .device = 1},
+    {.number = 14, .name = "gtcuda", .axes = "KJI", .alignment = 32, .device = 2},
+    {.number = 15, .name = "cuda", .axes = "KJI", .alignment = 32, .device = 2},
+};
+#define BUILTIN ((int32_t)(sizeof builtin / sizeof *builtin))
+
+static gb_preset *newest;
+
+static gb_preset *head(void) { return __atomic_load_n(&newest, __ATOMIC_ACQUIRE); }
+
+const gb_preset *gb_preset_at(int32_t number) {
+    if (number >= 0 && number < BUILTIN) return &builtin[number];
+    const gb_preset *p = head();
+    while (p && p->number != number) p = p->before;
+    return p;
+}
+
+static int32_t builtin_number(const char *name) {
+    int32_t n = 0;
+    while (n < BUILTIN && strcmp(builtin[n].name, name) != 0) n++;
+    return n < BUILTIN ? n : -1;
+}
+
+const gb_preset *gb_preset_named(const char *name) {
+    int32_t n = builtin_number(name);
+    if (n >= 0) return &builtin[n];
+    const gb_preset *p = head();
+    while (p && strcmp(p->name, name) != 0) p = p->before;
+    return p;
+}
+
+const gb_preset *gb_preset_find(const char *name, gb_error *e) {
+    const gb_preset *p = gb_preset_named(name);
+    if (p) return p;
+    char quoted[300], *known = gb_preset_names(", ");
+    gb_refuse(e, GB_BACKEND_ERROR, "backend: %s is not known; known are %s", gb_quoted(quoted, sizeof quoted, name), known ? known : "");
+    free(known);
+    return NULL;
+}
+
+/* ---- registering ---- */
+
+static int orders_axes(const char *axes) {
+    return strlen(axes) == 3 && strchr(axes, 'I') && strchr(axes, 'J') && strchr(axes, 'K');
+}
+
+static int check_name(const char *name, gb_error *e) {
+    char quoted[300];
+    if (!*name) return gb_refuse(e, GB_VALUE_ERROR, "name: a backend needs a non-empty name");
+    if (strlen(name) > MAX_NAME)
+        return gb_refuse(e, GB_VALUE_ERROR, "name: %zu bytes; the name of a backend has at most %d", strlen(name), MAX_NAME);
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            return gb_refuse(e, GB_VALUE_ERROR, "name: %s has a control character", gb_quoted(quoted, sizeof quoted, name));
+    if (builtin_number(name) < 0) return 0;
+    return gb_refuse(e, GB_VALUE_ERROR, "name: %s is a built-in backend and cannot be replaced", gb_quoted(quoted, sizeof quoted, name));
+}
+
+int gb_preset_register(const char *name, gb_preset *p, gb_error *e) {
+    char quoted[64];
+    if (check_name(name, e) < 0) return -1;
+    if (p->order == GB_BY_NAME && !orders_axes(p->axes))
+        return gb_refuse(e, GB_VALUE_ERROR, "layout: %s does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"",
+                         gb_quoted(quoted, sizeof quoted, p->axes));
+    if (p->alignment < 1 || p->alignment > MAX_ALIGNMENT)
+        return gb_refuse(e, GB_VALUE_ERROR, "alignment: %lld items is not in the allowed range 1 to %d", (long long)p->alignment, MAX_ALIGNMENT);
+    gb_preset *own = malloc(sizeof *own + strlen(name) + 1);
+    if (!own) return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a backend");
+    *own = *p;
+    own->name = strcpy((char *)(own + 1), name);
+    own->before = head();
+    do own->number = own->before ? own->before->number + 1 : BUILTIN;
+    while (!__atomic_compare_exchange_n(&newest, &own->before, own, 0, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE));
+    p->number = own->number;
+    return 0;
+}
+
+/* ---- all names ---- */
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+char *gb_preset_names(const char *separator) {
+    const gb_preset *first = head();
+    size_t n = BUILTIN, bytes = 1, between = strlen(separator);
+    for (const gb_preset *p = first; p; p = p->before) n++;
+    const char **names = malloc(n * sizeof *names);
+    if (!names) return NULL;
+    n = 0;
+    for (int i = 0; i < BUILTIN; i++) names[n++] = builtin[i].name;
+    for (const gb_preset *p = first; p; p = p->before) names[n++] = p->name;
+    qsort(names, n, sizeof *names, by_text);
+    for (size_t i = 0; i < n; i++) bytes += strlen(names[i]) + between;
+    char *text = malloc(bytes), *at = text;
+    for (size_t i = 0; text && i < n; i++) {
+        if (i && strcmp(names[i], names[i - 1]) == 0) continue;
+        at = stpcpy(i ? stpcpy(at, separator) : at, names[i]);
+    }
+    free(names);
+    return text;
+}
+
+/* ---- layouts ---- */
+
+/* Data dimensions are the slowest, 0 before 1, then the cartesian axes as the preset names them. */
+static int64_t slowness(const gb_preset *p, int32_t dim) {
+    if (dim >= 0) return dim;
+    const char *at = strchr(p->axes, "IJK"[dim + 3]);
+    return ((int64_t)1 << 32) + (at ? at - p->axes : -1);
+}
+
+void gb_preset_layout(const gb_preset *p, const int32_t *dims, int n, int32_t *out) {
+    for (int i = 0; i < n; i++) {
+        out[i] = p->order == GB_BY_INDEX_REVERSED ? n - 1 - i : p->order == GB_BY_NAME ? 0 : i;
+        for (int k = 0; p->order == GB_BY_NAME && k < n; k++) out[i] += slowness(p, dims[k]) < slowness(p, dims[i]);
+    }
+}

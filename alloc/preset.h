@@ -1,0 +1,37 @@
+/* preset.h: what a backend wants of its arrays, by number and by name. The records are
+ * C memory that is never freed or changed, so that a forked child and every thread read
+ * them without a lock. */
+#ifndef GRIDBUF_PRESET_H
+#define GRIDBUF_PRESET_H
+
+#include "errors.h"
+
+/* alloc.Order: how dimensions become a layout. */
+enum { GB_BY_NAME, GB_BY_INDEX, GB_BY_INDEX_REVERSED, GB_BY_CALLER };
+
+/* alloc.Preset for C. */
+typedef struct gb_preset {
+    int32_t number, order, device, reserved;
+    int64_t alignment;         /* items; 1 pads nothing */
+    char axes[8];              /* for GB_BY_NAME: slowest first */
+    const char *name;
+    struct gb_preset *before;  /* the one registered before; NULL for the built-in ones */
+} gb_preset;
+
+/* The preset with this number or of this name, or NULL. A name registered again means the newest. */
+const gb_preset *gb_preset_at(int32_t number);
+const gb_preset *gb_preset_named(const char *name);
+
+/* The same, with the error that lists what is known. */
+const gb_preset *gb_preset_find(const char *name, gb_error *e);
+
+/* Adds a copy of p under the name and numbers p; 0, or -1 with the error. */
+int gb_preset_register(const char *name, gb_preset *p, gb_error *e);
+
+/* Every name once, sorted, with the separator between them; from malloc, or NULL. */
+char *gb_preset_names(const char *separator);
+
+/* out[i] is the rank of index i's stride, 0 = largest. */
+void gb_preset_layout(const gb_preset *p, const int32_t *dims, int n, int32_t *out);
+
+#endif
