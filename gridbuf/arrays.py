@@ -136,6 +136,16 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
+def of_class(lead: _core.Field, field: _core.Field) -> _core.Field:
+    """A result in the class of the Field that it comes from, with what somebody has set on that."""
+    cls = type(lead)
+    if cls in (_core.HostField, _core.DeviceField, _core.ManagedField):
+        return field
+    made = getattr(cls, "_gridbuf_class", cls)._around(field)
+    getattr(made, "__dict__", {}).update(getattr(lead, "__dict__", {}))
+    return made
+
+
 def _like(
     make: Callable[..., Any],
     field_make: Callable[..., Any],
@@ -152,7 +162,7 @@ def _like(
         spec.pop("dimensions", None)
     if "halo" not in spec and "origin" not in spec:
         spec |= {"halo": data.halo, "origin": data.origin}
-    return field_make(data.shape, *args, data.dtype if dtype is None else dtype, **spec)
+    return of_class(data, field_make(data.shape, *args, data.dtype if dtype is None else dtype, **spec))
 
 
 def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:

@@ -32,6 +32,7 @@ int gb_field_room(gb_field *f, int want_origin, int want_halo);
 int gb_field_share(gb_field *f, const gb_field *from);        /* hold the same memory */
 int gb_field_copy_meta(gb_field *f, const gb_field *from);
 int gb_field_set_meta(gb_field *f, const gb_meta *meta);
+gb_field *gb_field_like(const gb_field *lead, gb_dtype *dtype);   /* new host memory with its shape, layout, names, origin and halo */
 PyObject *gb_field_twin(PyObject *self, PyObject *unused);
 PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
@@ -46,7 +47,23 @@ PyObject *gb_field_subscript(PyObject *self, PyObject *key);
 int gb_field_assign(PyObject *self, PyObject *key, PyObject *value);
 PyObject *gb_field_item(PyObject *self, Py_ssize_t i);
 PyObject *gb_field_domain(PyObject *self, void *unused);
-PyObject *gb_field_transpose(PyObject *self, PyObject *dims);
+PyObject *gb_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+PyObject *gb_field_reversed(PyObject *self, void *unused);
+PyObject *gb_field_iter(PyObject *self);
+
+/* field_names.c: by name. */
+gb_field *gb_field_into(const gb_field *f, const gb_field *target, const char *arg);   /* f's indices where target has those names */
+int gb_names_count(PyObject *target, PyObject *values);   /* both say what their indices mean; -1 with an error */
+PyObject *gb_fitted(PyObject *target, PyObject *values, const char *arg);   /* values for target, by name where both have names */
+PyObject *gb_key_by_name(PyObject *self, PyObject *key);                    /* an advanced key without names */
+
+/* field_class.c: subclasses. */
+PyTypeObject *gb_placed_type(PyTypeObject *asked, PyTypeObject *fits);
+int gb_field_inherit(gb_field *f, const gb_field *from);
+PyObject *gb_field_as(PyTypeObject *type, gb_field *from);
+PyObject *gb_field_around(PyObject *type, PyObject *field);
+PyObject *gb_field_get_class(PyObject *self, void *unused);
+int gb_field_set_class(PyObject *self, PyObject *value, void *unused);
 
 /* field_buffer.c */
 int gb_field_getbuffer(PyObject *self, Py_buffer *view, int flags);
