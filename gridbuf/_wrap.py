@@ -39,8 +39,8 @@ def described(obj: Any, with_device: bool) -> Any:
 
     One that wants to be told of each write (`touch`) gives read-only memory: nobody could tell it.
     """
-    from gridbuf.interface.reading import entries_of, pick
     from gridbuf.interface.description import checked
+    from gridbuf.interface.reading import entries_of, pick
 
     entries = entries_of(obj) or {}
     entry, name = pick(entries, None), "__array_interface__"
@@ -48,7 +48,9 @@ def described(obj: Any, with_device: bool) -> Any:
         entry, name = pick(entries, "gpu"), "__cuda_array_interface__"
     if entry is None:
         there = ", ".join(map(repr, entries)) or "none"
-        raise TypeError(f"data: {type(obj).__name__} describes no memory on the host; its __gt_interface__ has the devices: {there}")
+        raise TypeError(
+            f"data: {type(obj).__name__} describes no memory on the host; its __gt_interface__ has the devices: {there}"
+        )
     found = checked(entry, obj)
     if found["acquire"] is not None:
         found["acquire"]()

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,6 +165,28 @@ def _like(
     return of_class(data, field_make(data.shape, *args, data.dtype if dtype is None else dtype, **spec))
 
 
+F = TypeVar("F", bound=_core.Field)
+T = TypeVar("T", bound=np.generic)
+
+
+class _Like(Protocol):
+    """What type checkers know: a Field comes of a Field, an array of the same dtype of an array."""
+
+    @overload
+    def __call__(self, data: F, dtype: Any = None, **spec: Any) -> F: ...
+    @overload
+    def __call__(self, data: NDArray[T], dtype: None = None, **spec: Any) -> NDArray[T]: ...
+    @overload
+    def __call__(self, data: Any, dtype: type[T] | np.dtype[T], **spec: Any) -> NDArray[T]: ...
+    @overload
+    def __call__(self, data: Any, dtype: Any = None, **spec: Any) -> NDArray[Any]: ...
+
+
+def _typed(function: Callable[..., Any]) -> _Like:
+    return function
+
+
+@_typed
 def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """New memory with the shape and dtype of data; its values are undefined.
 
@@ -188,11 +210,13 @@ def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     return _like(_core.empty, _core.Field.empty, data, (), dtype, spec)
 
 
+@_typed
 def zeros_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """As `empty_like`, filled with zeros."""
     return _like(_core.zeros, _core.Field.zeros, data, (), dtype, spec)
 
 
+@_typed
 def ones_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """As `empty_like`, filled with ones."""
     return _like(_core.ones, _core.Field.ones, data, (), dtype, spec)

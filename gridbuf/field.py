@@ -123,7 +123,7 @@ def _around(cls: Any, field: _core.Field) -> Any:
     return cls._around(field)
 
 
-def _init_subclass(cls: Any, **kwargs: Any) -> None:
+def _init_subclass(cls: Any, /, **kwargs: Any) -> None:
     """A subclass makes objects of its own: S.empty gives an S."""
     super(Field, cls).__init_subclass__(**kwargs)
     for name in ("empty", "zeros", "ones", "full", "from_array"):

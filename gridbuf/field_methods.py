@@ -78,7 +78,9 @@ def _flags(self: _core.Field) -> Any:
 
 def _without_names(name: str) -> Callable[..., NoReturn]:
     def method(self: _core.Field, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError(f"{name}: its result has no names for its indices, which a Field has; field.numpy().{name}(...) is an ndarray")
+        raise TypeError(
+            f"{name}: its result has no names for its indices, which a Field has; field.numpy().{name}(...) is an ndarray"
+        )
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"Raises TypeError: the indices of what `{name}` gives have no names."

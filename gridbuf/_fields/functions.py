@@ -29,6 +29,12 @@ def _is_device_array(cls: type) -> bool:
 
 # --- functions that know nothing of names
 
+# These do not ask where an element stands.
+_WHEREVER = {
+    np.shares_memory, np.may_share_memory, np.result_type, np.common_type, np.can_cast, np.savez, np.savez_compressed,
+    np.isin, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d,
+}  # fmt: skip
+
 
 def _fields_in(obj: Any) -> Iterator[_core.Field]:
     if isinstance(obj, Field):
@@ -45,7 +51,7 @@ def _on_arrays(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Fields as the arrays that they are: by position, which is by name only where all have the same names."""
     fields = list(_fields_in((args, kwargs)))
     named = {names for field in fields if (names := names_of(field)) is not None}
-    if len(named) > 1:
+    if len(named) > 1 and func not in _WHEREVER:
         first, second = sorted(map(str, named))[:2]
         raise ValueError(
             f"{func.__name__}: it goes by position, and the Fields' names {first} and {second} differ; "
@@ -90,7 +96,9 @@ def _where(condition: Any, *values: Any) -> Any:
     return result
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any) -> Any:
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any
+) -> Any:
     low = min if a_min is None or a_min is np._NoValue else a_min
     high = max if a_max is None or a_max is np._NoValue else a_max
     low, high = (None if bound is np._NoValue else bound for bound in (low, high))
@@ -146,7 +154,9 @@ def _transpose(a: Any, axes: Any = None) -> Any:
 def _like(make: Callable[..., Any]) -> Callable[..., Any]:
     """zeros_like and its kin: a Field again, unless the caller asks for what a Field is not."""
 
-    def function(a: Any, *args: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, **options: Any) -> Any:
+    def function(
+        a: Any, *args: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, **options: Any
+    ) -> Any:
         if shape is not None or order != "K" or options or not subok:
             plain = getattr(np, make.__name__)
             return plain(a.numpy(), *args, dtype=dtype, order=order, subok=subok, shape=shape, **options)
@@ -170,7 +180,9 @@ def _reducing(func: Any) -> Callable[..., Any]:
 def _accumulating(ufunc: Any) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         if axis is None and a.ndim != 1:
-            raise ValueError(f"axis: which index of {names_of(a) or a.ndim} to accumulate along? field.numpy() is flattened by NumPy")
+            raise ValueError(
+                f"axis: which index of {names_of(a) or a.ndim} to accumulate along? field.numpy() is flattened by NumPy"
+            )
         return ufunc.accumulate(a, axis=0 if axis is None else axis, dtype=dtype, out=out)
 
     return function

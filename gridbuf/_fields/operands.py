@@ -132,7 +132,9 @@ def key(field: _core.Field, given: Any) -> Any:
     names = None if isinstance(given, tuple) else names_of(given)
     if names is None:
         if isinstance(given, tuple) and any(names_of(part) is not None for part in given):
-            raise IndexError("key: an array with names can be the whole key only, not a part of one; part.numpy() goes by position")
+            raise IndexError(
+                "key: an array with names can be the whole key only, not a part of one; part.numpy() goes by position"
+            )
         return given
     mask, own = array(given, isinstance(field, DeviceField)), names_of(field)
     if own is None:

@@ -23,7 +23,9 @@ def positions(axis: Any, field: _core.Field, argument: str = "axis") -> tuple[in
         if isinstance(part, str):
             asked = (part,) if names is not None and part in names else tuple(part)
             if names is None or not asked or lacking(asked, names):
-                raise ValueError(f"{argument}: {part!r} names an index that the Field does not have; it has {names or 'no names'}")
+                raise ValueError(
+                    f"{argument}: {part!r} names an index that the Field does not have; it has {names or 'no names'}"
+                )
             entries.extend(names.index(name) for name in asked)
             continue
         try:
@@ -53,7 +55,9 @@ def _left(field: _core.Field, over: tuple[int, ...], keepdims: bool) -> Resoluti
 Reduction = Callable[..., Any]  # of an array, with axis, out, keepdims and what else NumPy has
 
 
-def over_axes(function: Reduction, dtype_of: Callable[[Any], Any], field: _core.Field, axis: Any, out: Any, keepdims: bool, **options: Any) -> Any:
+def over_axes(
+    function: Reduction, dtype_of: Callable[[Any], Any], field: _core.Field, axis: Any, out: Any, keepdims: bool, **options: Any
+) -> Any:
     """A reduction by NumPy into a Field, or a number where no index is left."""
     device = operands.on_gpu(field)
     if isinstance(out, tuple):
@@ -103,7 +107,9 @@ def reduce(
     return over_axes(function, lambda a: reduced_dtype(ufunc, a.dtype, dtype), source, axis, out, keepdims, **options)
 
 
-def by_function(function: Callable[..., Any], field: _core.Field, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Any:
+def by_function(
+    function: Callable[..., Any], field: _core.Field, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
+) -> Any:
     """np.mean, np.std and their like."""
     keep = keepdims is not np._NoValue and bool(keepdims)
     options = {name: value for name, value in options.items() if value is not np._NoValue}
@@ -141,7 +147,9 @@ def _along(method: Any, source: Any, extra: tuple[Any, ...], axis: Any, dtype: A
         method(source, *extra, axis, dtype, operands.array(out, operands.on_gpu(source), "out"))
         return out
     if operands.on_gpu(source):
-        raise TypeError(f"{method.__self__.__name__}.{method.__name__}: not on the GPU; field.to(device='cpu') is a copy on the host")
+        raise TypeError(
+            f"{method.__self__.__name__}.{method.__name__}: not on the GPU; field.to(device='cpu') is a copy on the host"
+        )
     at = positions(axis, source)
     if len(at) != 1:
         raise ValueError(f"axis: one index is accumulated along, not {axis!r}")
@@ -152,7 +160,11 @@ def _along(method: Any, source: Any, extra: tuple[Any, ...], axis: Any, dtype: A
         shape = tuple(size(n) if i == at[0] else n for i, n in enumerate(whole.shape))
         whole = whole._replace(halo=pairs, origin=firsts, shape=shape)
     array = source.numpy()
-    made = out if out is not None else new(source, whole, method(np.ones(1, array.dtype), *((np.zeros(1, int),) if extra else ()), dtype=dtype).dtype)
+    made = (
+        out
+        if out is not None
+        else new(source, whole, method(np.ones(1, array.dtype), *((np.zeros(1, int),) if extra else ()), dtype=dtype).dtype)
+    )
     target, names = operands.array(made, False, "out"), names_of(made)
     if names is not None and whole.names is not None:
         if sorted(names) != sorted(whole.names):

@@ -47,7 +47,12 @@ def new(lead: _core.Field, resolution: Resolution, dtype: "np.dtype[Any]") -> _c
         plan = lead._own_plan
         spec["byte_alignment"] = plan.byte_alignment & -plan.byte_alignment
         fastest = plan.layout.index(plan.ndim - 1) if plan.ndim else -1
-        if ndim and fastest >= 0 and plan.shape[fastest] < plan.padded_shape[fastest] and plan.shape[fastest] == resolution.shape[order[-1]]:
+        if (
+            ndim
+            and fastest >= 0
+            and plan.shape[fastest] < plan.padded_shape[fastest]
+            and plan.shape[fastest] == resolution.shape[order[-1]]
+        ):
             spec["padding"] = plan.padded_shape[fastest]
         spec["memory"] = plan.memory
     if isinstance(lead, _core.DeviceField):
