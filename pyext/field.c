@@ -40,8 +40,10 @@ void gb_field_dealloc(PyObject *self) {
         free(f->origin);
         free(f->halo);
     }
-    free(f->lists);
-    GB_FREE_OBJECT(self);
+    if (f->lists != f->room) free(f->lists);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_Del(self);
+    Py_DECREF((PyObject *)type);
 }
 
 /* ---- attributes ---- */

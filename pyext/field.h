@@ -5,13 +5,17 @@
 #include "../dlpack/dlpack.h"
 #include "array.h"
 
+/* Views are made often, and most have few indices: their lists, the origin and the halo need no allocation of their own. */
+#define GB_FIELD_INLINE 4
+#define GB_FIELD_ROOM ((28 * GB_FIELD_INLINE + 7) / 8 + 3 * GB_FIELD_INLINE)
+
 typedef struct gb_field {
     PyObject_HEAD
     gb_geometry geometry;    /* its lists are the plan's, or our own */
     char *data;              /* element 0 */
     gb_dtype *dtype;
     gb_plan_object *plan;    /* NULL until somebody asks, for views and wrapped memory */
-    void *lists;             /* our own lists, or NULL */
+    void *lists;             /* our own lists, in `room` where they fit, or NULL */
     void *block;             /* the heap block we share, or NULL */
     PyObject *owner;         /* the Python object whose memory this is, or NULL */
     int64_t *origin, *halo;  /* index order, halo as low, high pairs; NULL when not given */
@@ -19,6 +23,7 @@ typedef struct gb_field {
     gb_place place;
     PyObject *cupy;          /* the cupy array over it, once somebody asked, or NULL */
     PyObject *weakrefs;
+    int64_t room[GB_FIELD_ROOM];
 } gb_field;
 
 extern PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;

@@ -12,6 +12,10 @@ typedef struct { int64_t start, step, length; int keep; } cut;
 static int64_t selected_in(const cut *c, int64_t from, int64_t to) {
     if (c->length == 0 || from >= to) return 0;
     int64_t first = c->start, step = c->step;
+    if (step == 1) {   /* nearly always, and divisions cost as much as all the rest */
+        int64_t low = first > from ? first : from, high = first + c->length < to ? first + c->length : to;
+        return high > low ? high - low : 0;
+    }
     if (step < 0) {   /* read the slice the other way round */
         first = c->start + (c->length - 1) * step;
         step = -step;
@@ -26,8 +30,14 @@ static int64_t selected_in(const cut *c, int64_t from, int64_t to) {
 /* The lower halo of the view is what was selected of the old lower halo, the upper
  * likewise; a reversed slice swaps them. The origin moves as the lower halo does. */
 static void cut_meta(gb_field *view, int to, const gb_field *from, int at, const cut *c) {
+    if (!view->halo && !view->origin) return;
     int64_t n = from->geometry.shape[at];
     int64_t low = from->halo ? from->halo[2 * at] : 0, high = from->halo ? from->halo[2 * at + 1] : 0;
+    if (c->step == 1 && c->length == n) {   /* all of it */
+        if (view->halo) view->halo[2 * to] = low, view->halo[2 * to + 1] = high;
+        if (view->origin) view->origin[to] = from->origin[at];
+        return;
+    }
     int64_t in_low = selected_in(c, 0, low), in_high = selected_in(c, n - high, n);
     if (view->halo) {
         view->halo[2 * to] = c->step < 0 ? in_high : in_low;

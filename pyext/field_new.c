@@ -10,8 +10,8 @@ static size_t meta_at(int ndim) { return ((size_t)gb_geometry_bytes(ndim) + 7) &
 gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim) {
     gb_field *f = (gb_field *)PyType_GenericAlloc(type, 0);
     if (!f || own_ndim < 0) return f;
-    /* Behind the lists is room for the origin and the halo: views are made often, and one allocation does. */
-    f->lists = malloc(meta_at(own_ndim) + (3 * (size_t)own_ndim + 1) * sizeof(int64_t));
+    /* Behind the lists is room for the origin and the halo. */
+    f->lists = own_ndim <= GB_FIELD_INLINE ? f->room : malloc(meta_at(own_ndim) + (3 * (size_t)own_ndim + 1) * sizeof(int64_t));
     if (!f->lists) {
         Py_DECREF((PyObject *)f);
         return (gb_field *)PyErr_NoMemory();

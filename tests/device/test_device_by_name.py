@@ -22,7 +22,7 @@ def test_copies_and_assignment_go_by_name() -> None:
     assert np.array_equal(host.numpy(), values_of(target).T)
     gb.copy_async(target, gb.Field(A, "IJ")).wait()
     assert np.array_equal(values_of(target), A.T)
-    for copy in (gb.copyto, lambda dst, src: dst.__setitem__(..., src), gb.copy_async):
+    for copy in (gb.copyto, lambda dst, src: dst.__setitem__(..., src), lambda dst, src: gb.copy_async(dst, src).wait()):
         with pytest.raises(ValueError, match="lack 'K'"):
             copy(target, gb.Field(np.ones(4), "K"))
 
