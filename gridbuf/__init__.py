@@ -15,6 +15,14 @@ Examples
 (122, 122, 80)
 """
 
+from importlib.util import find_spec as _find_spec
+
+if _find_spec("gridbuf._core") is None:
+    raise ImportError(
+        f"gridbuf: {__path__[0]} is a source tree whose extension is not built; run `pip install -e .` in it, "
+        "or import from another folder what is installed"
+    )
+
 from gridbuf import cuda, gufunc, interface, interop, memory, storage
 from gridbuf import field as _field
 from gridbuf._core import (

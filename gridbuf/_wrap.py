@@ -1,6 +1,7 @@
 """What wrapping memory asks of Python: objects with `__array__` only, ml_dtypes, names and the check of disagreeing interfaces."""
 
 import os
+import weakref
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,50 @@ def from_array_method(obj: Any) -> NDArray[Any]:
             "gridbuf.from_array or Field.from_array makes one on purpose"
         )
     return first
+
+
+class _Held:
+    """Memory that an object described in `__gt_interface__`: acquired once, released when nothing refers to it any more."""
+
+    def __init__(self, obj: Any, name: str, interface: dict[str, Any], release: Any) -> None:
+        setattr(self, name, interface)
+        self.keep = obj
+        if release is not None:
+            weakref.finalize(self, release)
+
+
+def described(obj: Any, with_device: bool) -> Any:
+    """An object over the memory that obj describes only as a stencil asks for it (seeds 002 and 003).
+
+    One that wants to be told of each write (`touch`) gives read-only memory: nobody could tell it.
+    """
+    from gridbuf.interface.description import checked
+    from gridbuf.interface.reading import entries_of, pick
+
+    entries = entries_of(obj) or {}
+    entry, name = pick(entries, None), "__array_interface__"
+    if entry is None and with_device:
+        entry, name = pick(entries, "gpu"), "__cuda_array_interface__"
+    if entry is None:
+        there = ", ".join(map(repr, entries)) or "none"
+        raise TypeError(
+            f"data: {type(obj).__name__} describes no memory on the host; its __gt_interface__ has the devices: {there}"
+        )
+    found = checked(entry, obj)
+    if found["acquire"] is not None:
+        found["acquire"]()
+    interface = {key: found[key] for key in ("shape", "typestr", "strides")} | {"version": 3}
+    interface["data"] = (found["data"][0], found["data"][1] or found["touch"] is not None)
+    return type("Described", (_Held,), {name: None})(obj, name, interface, found["release"])
+
+
+def _described_dims(obj: Any) -> tuple[str, ...] | None:
+    from gridbuf.interface.reading import entries_of, pick
+
+    entries = entries_of(obj) or {}
+    entry = pick(entries, None) or pick(entries, "gpu") or {}
+    dims = entry.get("dims")
+    return None if dims is None else tuple(str(name) for name in dims)
 
 
 def check_mask(obj: NDArray[Any]) -> None:
@@ -56,6 +101,8 @@ def extended_dtype(code: int, bits: int) -> np.dtype[Any]:
 def carried(obj: Any, wrapped: Any) -> tuple[Any, Any]:
     """The dims and the origin (index order) that obj carries, for the Field over its memory; None where it does not say."""
     dims, origin = get_dims(obj), get_origin(obj)
+    if dims is None:
+        dims = _described_dims(obj)
     if dims is not None and len(dims) != wrapped.ndim:
         raise ValueError(f"data: its dims {dims} name {len(dims)} indices, its memory has {wrapped.ndim}")
     if origin is not None and dims is not None:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +136,16 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
+def of_class(lead: _core.Field, field: _core.Field) -> _core.Field:
+    """A result in the class of the Field that it comes from, with what somebody has set on that."""
+    cls = type(lead)
+    if cls in (_core.HostField, _core.DeviceField, _core.ManagedField):
+        return field
+    made = getattr(cls, "_gridbuf_class", cls)._around(field)
+    getattr(made, "__dict__", {}).update(getattr(lead, "__dict__", {}))
+    return made
+
+
 def _like(
     make: Callable[..., Any],
     field_make: Callable[..., Any],
@@ -152,9 +162,31 @@ def _like(
         spec.pop("dimensions", None)
     if "halo" not in spec and "origin" not in spec:
         spec |= {"halo": data.halo, "origin": data.origin}
-    return field_make(data.shape, *args, data.dtype if dtype is None else dtype, **spec)
+    return of_class(data, field_make(data.shape, *args, data.dtype if dtype is None else dtype, **spec))
 
 
+F = TypeVar("F", bound=_core.Field)
+T = TypeVar("T", bound=np.generic)
+
+
+class _Like(Protocol):
+    """What type checkers know: a Field comes of a Field, an array of the same dtype of an array."""
+
+    @overload
+    def __call__(self, data: F, dtype: Any = None, **spec: Any) -> F: ...
+    @overload
+    def __call__(self, data: NDArray[T], dtype: None = None, **spec: Any) -> NDArray[T]: ...
+    @overload
+    def __call__(self, data: Any, dtype: type[T] | np.dtype[T], **spec: Any) -> NDArray[T]: ...
+    @overload
+    def __call__(self, data: Any, dtype: Any = None, **spec: Any) -> NDArray[Any]: ...
+
+
+def _typed(function: Callable[..., Any]) -> _Like:
+    return function
+
+
+@_typed
 def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """New memory with the shape and dtype of data; its values are undefined.
 
@@ -179,12 +211,14 @@ def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     return _like(_core.empty, _core.Field.empty, data, (), dtype, spec) if made is None else made
 
 
+@_typed
 def zeros_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """As `empty_like`, filled with zeros."""
     made = None if spec else _core.like(data, dtype, True)
     return _like(_core.zeros, _core.Field.zeros, data, (), dtype, spec) if made is None else made
 
 
+@_typed
 def ones_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """As `empty_like`, filled with ones."""
     made = None if spec else _core.like(data, dtype, False, 1)

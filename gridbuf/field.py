@@ -1,12 +1,15 @@
 """The methods of Field and Plan that are better said in Python; `install` gives them to the C types."""
 
 from collections.abc import Sequence
+from copy import deepcopy
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.arrays import _base_shape, _copy_values, _prepare, like_spec
+from gridbuf.arrays import _base_shape, _copy_values, _prepare, like_spec, of_class
+from gridbuf.field_methods import METHODS
 
 Field = _core.Field
 
@@ -27,6 +30,8 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
     if isinstance(data, Field) and "halo" not in spec and "origin" not in spec:
         spec = {**spec, "halo": data.halo, "origin": data.origin}
     field = Field.empty(_base_shape(source.shape, dtype), dtype, **spec)
+    if isinstance(source, Field) and source.dims != field.dims:
+        source = Field(source, dims=field.dims)  # the index order is kept; other dims are new names for the same indices
     _copy_values(field, source)
     return field
 
@@ -58,7 +63,7 @@ def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None
         spec |= {"halo": source.halo, "origin": source.origin}
     field = Field.empty(source.shape, source.dtype if dtype is None else dtype, **like_spec(source, spec))
     _copy_values(field, source)
-    return field
+    return of_class(self, field)
 
 
 def copy(self: _core.Field) -> _core.Field:
@@ -71,20 +76,67 @@ def copy(self: _core.Field) -> _core.Field:
 
 
 def _deepcopy(self: _core.Field, memo: Any) -> _core.Field:
-    return copy(self)
+    twin = copy(self)
+    if attributes := getattr(self, "__dict__", None):
+        twin.__dict__.update(deepcopy(attributes, memo))
+    return twin
 
 
 def _reduce(self: _core.Field) -> tuple[Any, ...]:
     """Pickled as values and a request, so that the copy is laid out and aligned as the original."""
     spec = like_spec(self, {"halo": self.halo, "origin": self.origin, "aligned_index": self.plan.aligned_index})
     host = to(self, device="cpu") if isinstance(self, _core.DeviceField) else self
-    return _rebuild, (np.ascontiguousarray(host.numpy()).reshape(self.shape), spec)
+    values = np.ascontiguousarray(host.numpy()).reshape(self.shape)
+    if type(self) in _PLACES:
+        return _rebuild, (values, spec)
+    return _rebuild, (values, spec, type(self).__dict__.get(_PLACED_FROM, type(self))), getattr(self, "__dict__", None) or None
 
 
-def _rebuild(values: Any, spec: dict[str, Any]) -> _core.Field:
+def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field) -> _core.Field:
     field = Field.empty(values.shape, values.dtype, **spec)
     _copy_values(field, values)
-    return field
+    return field if cls is Field else _around(cls, field)
+
+
+# --- subclasses
+
+_PLACES = (_core.HostField, _core.DeviceField, _core.ManagedField)
+_PLACED_FROM, _PLACED = "_gridbuf_class", "_gridbuf_placed"
+
+
+def placed(cls: Any, place: Any) -> Any:
+    """The type of cls's objects whose memory lies where that of `place` does; Field's own are HostField and its siblings.
+
+    It has the interfaces of both, and is called like cls, which keeps it.
+    """
+    known: dict[Any, Any] | None = cls.__dict__.get(_PLACED)
+    if known is None:
+        known = {}
+        setattr(cls, _PLACED, known)
+    if place not in known:
+        names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+        known[place] = type(cls)(cls.__name__, (cls, place), {**names, "__slots__": (), _PLACED_FROM: cls})
+    return known[place]
+
+
+def _around(cls: Any, field: _core.Field) -> Any:
+    return cls._around(field)
+
+
+def _init_subclass(cls: Any, /, **kwargs: Any) -> None:
+    """A subclass makes objects of its own: S.empty gives an S."""
+    super(Field, cls).__init_subclass__(**kwargs)
+    for name in ("empty", "zeros", "ones", "full", "from_array"):
+        if _PLACED_FROM not in cls.__dict__ and getattr(cls, name) is getattr(Field, name):
+            setattr(cls, name, classmethod(_maker(getattr(Field, name))))
+
+
+def _maker(make: Any) -> Any:
+    @wraps(make)
+    def made(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        return _around(cls, make(*args, **kwargs))
+
+    return made
 
 
 def _gt_interface(self: _core.Field) -> dict[Any, dict[str, Any]]:
@@ -103,19 +155,6 @@ def _entry(self: _core.Field, interface: dict[str, Any]) -> dict[str, Any]:
     if hasattr(self, "__gt_dims__"):
         entry["dims"] = self.__gt_dims__
     return entry
-
-
-def _float(self: _core.Field) -> float:
-    """Of a Field without indices; Python itself would read the bytes of the buffer as text."""
-    return float(self.numpy())
-
-
-def _int(self: _core.Field) -> int:
-    return int(self.numpy())
-
-
-def _complex(self: _core.Field) -> complex:
-    return complex(self.numpy())
 
 
 def _html(self: _core.Field) -> str:
@@ -141,8 +180,8 @@ def install() -> None:
     """Give the C types their Python methods."""
     methods: dict[str, Any] = {
         "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html,
-        "__float__": _float, "__int__": _int, "__complex__": _complex,
-        "__gt_interface__": property(_gt_interface),
+        "__gt_interface__": property(_gt_interface), "__gt_data_interface__": property(_gt_interface),
+        "__init_subclass__": classmethod(_init_subclass), **METHODS,
     }  # fmt: skip
     for name, method in {"from_array": staticmethod(from_array), **methods}.items():
         setattr(Field, name, method)

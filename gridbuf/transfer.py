@@ -7,6 +7,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf._wrap import host_array
+from gridbuf.names import get_dims
 
 Progress = Callable[[float], object] | None
 
@@ -32,6 +33,9 @@ def _converted(values: Any, dtype: "np.dtype[Any]", casting: Any, progress: Prog
 def _copyto_any(dst: Any, src: Any, casting: Any, progress: Progress) -> None:
     """`gridbuf.copyto` for whatever the kernels did not take."""
     casting = casting or "same_kind"
+    if not isinstance(dst, (np.ndarray, _core.Field)) and get_dims(dst) is not None and get_dims(src) is not None:
+        _core.copyto(_core.Field(dst), src, casting=casting, progress=progress)  # both say what their indices mean
+        return
     target, scalar = host_array(dst), isinstance(src, (bool, int, float, complex, np.generic)) or np.ndim(src) == 0
     source = src if scalar else _source(src)
     if scalar and _plain(target.dtype):  # Python's numbers take dst's dtype, as NumPy's rules have it

@@ -75,6 +75,18 @@ static int keyword(PyObject *name, PyObject *value, PyObject **casting, PyObject
     return 0;
 }
 
+/* By position. */
+static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject *casting, PyObject *progress) {
+    gb_memory dst, src;
+    if (gb_memory_of(to, &dst) && gb_memory_of(from, &src)) {
+        int rc = gb_copy_memory(&dst, &src, rule, progress);
+        if (rc) return rc < 0 ? NULL : Py_NewRef(Py_None);
+    }
+    int on_device = gb_may_be_cuda(to) || gb_may_be_cuda(from) ? gb_device_copyto(to, from, rule, progress) : 0;
+    if (on_device) return on_device < 0 ? NULL : Py_NewRef(Py_None);
+    return any_copyto(to, from, casting, progress);
+}
+
 PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *casting = NULL, *progress = NULL;
     if (nargs != 2) return PyErr_Format(PyExc_TypeError, "copyto() takes dst and src, got %zd positional arguments", nargs);
@@ -84,12 +96,8 @@ PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
     if (casting && !PyArray_CastingConverter(casting, &rule)) return NULL;
     if (progress && !PyCallable_Check(progress))
         return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
-    gb_memory dst, src;
-    if (gb_memory_of(args[0], &dst) && gb_memory_of(args[1], &src)) {
-        int rc = gb_copy_memory(&dst, &src, rule, progress);
-        if (rc) return rc < 0 ? NULL : Py_NewRef(Py_None);
-    }
-    int on_device = gb_may_be_cuda(args[0]) || gb_may_be_cuda(args[1]) ? gb_device_copyto(args[0], args[1], rule, progress) : 0;
-    if (on_device) return on_device < 0 ? NULL : Py_NewRef(Py_None);
-    return any_copyto(args[0], args[1], casting, progress);
+    PyObject *values = gb_fitted(args[0], args[1], "src");
+    PyObject *done = values ? copied(args[0], values, rule, casting, progress) : NULL;
+    Py_XDECREF(values);
+    return done;
 }

@@ -242,7 +242,9 @@ static PyObject *copy_begin(PyObject *self, PyObject *args) {
     NPY_CASTING rule = NPY_SAME_KIND_CASTING;
     gb_transit *t = NULL;
     if (!PyArg_ParseTuple(args, "OOOK", &dst, &src, &casting, &stream) || !PyArray_CastingConverter(casting, &rule)) return NULL;
-    int rc = begin(dst, src, rule, stream, NULL, &t);
+    PyObject *values = gb_fitted(dst, src, "src");
+    int rc = values ? begin(dst, values, rule, stream, NULL, &t) : -1;
+    Py_XDECREF(values);
     if (rc == 0) PyErr_SetString(PyExc_TypeError, "copy_async: neither dst nor src is memory of a GPU; gridbuf.copyto copies on the host");
     if (rc > 0 && gb_transit_mark(t) == 0 && gb_transit_end(t) == 0) return (PyObject *)t;
     Py_XDECREF((PyObject *)t);

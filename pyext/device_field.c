@@ -10,11 +10,13 @@ static gb_field *of(PyObject *self) { return (gb_field *)self; }
 PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place) {
     PyTypeObject *fits = place.kind == GB_ON_DEVICE ? gb_DeviceFieldType : place.kind == GB_ON_MANAGED ? gb_ManagedFieldType : gb_HostFieldType;
     if (asked == gb_FieldType || asked == fits) return fits;
-    if (asked != gb_HostFieldType && asked != gb_DeviceFieldType && asked != gb_ManagedFieldType) return asked;   /* somebody's subclass */
+    int bound = PyType_IsSubtype(asked, gb_HostFieldType) || PyType_IsSubtype(asked, gb_DeviceFieldType) || PyType_IsSubtype(asked, gb_ManagedFieldType);
+    if (!bound || PyType_IsSubtype(asked, fits)) return gb_placed_type(asked, fits);   /* somebody's subclass */
     static const char *const kinds[] = {"host", "device", "pinned", "managed"};
+    int host = PyType_IsSubtype(asked, gb_HostFieldType), device = PyType_IsSubtype(asked, gb_DeviceFieldType);
     PyErr_Format(PyExc_TypeError, "data: it is %s memory, and %R is for %s memory; gridbuf.Field takes it as it is, and its to(%s) copies it",
-                 kinds[place.kind], asked, asked == gb_HostFieldType ? "host" : asked == gb_DeviceFieldType ? "device" : "managed",
-                 asked == gb_HostFieldType ? "device='cpu'" : asked == gb_DeviceFieldType ? "device='gpu'" : "memory='managed'");
+                 kinds[place.kind], asked, host ? "host" : device ? "device" : "managed",
+                 host ? "device='cpu'" : device ? "device='gpu'" : "memory='managed'");
     return NULL;
 }
 
@@ -156,8 +158,8 @@ static PyType_Slot managed_slots[] = {
 };
 
 static PyType_Spec specs[] = {
-    {.name = "gridbuf.DeviceField", .basicsize = sizeof(gb_field), .flags = Py_TPFLAGS_DEFAULT, .slots = device_slots},
-    {.name = "gridbuf.ManagedField", .basicsize = sizeof(gb_field), .flags = Py_TPFLAGS_DEFAULT, .slots = managed_slots},
+    {.name = "gridbuf.DeviceField", .basicsize = sizeof(gb_field), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = device_slots},
+    {.name = "gridbuf.ManagedField", .basicsize = sizeof(gb_field), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = managed_slots},
 };
 
 int gb_device_init(PyObject *module) {

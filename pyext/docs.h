@@ -178,11 +178,30 @@
     "full(shape, fill_value, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\n"         \
     "As `Field.empty`, filled with fill_value."
 
+#define DOC_FIELD_TRANSPOSE                                                                                   \
+    "transpose($self, /, *dims)\n--\n\n"                                                                      \
+    "The same memory with the indices in another order: names or numbers, in reverse without any.\n\n"       \
+    "Examples\n--------\n>>> import gridbuf as gb\n>>> f = gb.Field.zeros((2, 3, 4), dims='IJK')\n"           \
+    ">>> f.transpose('KJI').shape, f.transpose('K', 'J', 'I').shape, f.transpose(2, 0, 1).dims\n"             \
+    "((4, 3, 2), (4, 3, 2), ('K', 'I', 'J'))\n"
+
+#define DOC_FIELD_DLPACK                                                                                      \
+    "__dlpack__($self, /, stream=None, *, max_version=None, dl_device=None, copy=None)\n--\n\n"              \
+    "A DLPack capsule over the same memory (DLPack 1.3)."
+
+#define DOC_FIELD_ARRAY_UFUNC                                                                                 \
+    "__array_ufunc__($self, ufunc, method, /, *inputs, **kwargs)\n--\n\n"                                    \
+    "NumPy's protocol of ufuncs: operands meet along indices of the same name, and a Field comes back."
+#define DOC_FIELD_ARRAY_FUNCTION                                                                              \
+    "__array_function__($self, func, types, args, kwargs, /)\n--\n\n"                                        \
+    "NumPy's protocol of functions: by name where they reduce or join, else on plain arrays."
+
 #define DOC_COPYTO                                                                                            \
     "copyto(dst, src, *, casting='same_kind', progress=None)\n--\n\n"                                         \
     "Copy values from one buffer into another, whatever the strides, on all cores when that pays.\n\n"        \
     "Parameters\n----------\n"                                                                                \
-    "dst\n    A Field, an ndarray or anything with writable host memory. Indices are matched by position.\n"  \
+    "dst\n    A Field, an ndarray or anything with writable host memory. Indices are matched by name where\n" \
+    "    both sides have names, else by position; names that dst lacks are an error.\n"                       \
     "src\n    Values that broadcast to dst's shape. They may overlap dst: the result is as if they had been\n" \
     "    copied away first.\n"                                                                                \
     "casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}\n"                                              \

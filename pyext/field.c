@@ -1,6 +1,7 @@
 /* field.c: the Field types, their life and their attributes. */
 #include "docs.h"
 #include "device.h"
+#include "field_number.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -35,10 +36,14 @@ void gb_field_dealloc(PyObject *self) {
     Py_XDECREF(f->cupy);
     Py_XDECREF((PyObject *)f->plan);
     Py_XDECREF((PyObject *)f->dtype);
-    free(f->lists);
-    free(f->origin);
-    free(f->halo);
-    GB_FREE_OBJECT(self);
+    if (!f->lists) {   /* else the origin and the halo lie in the lists */
+        free(f->origin);
+        free(f->halo);
+    }
+    if (f->lists != f->room) free(f->lists);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_Del(self);
+    Py_DECREF((PyObject *)type);
 }
 
 /* ---- attributes ---- */
@@ -106,16 +111,25 @@ static PyObject *get_gt_origin(PyObject *self, void *_) {
     return gb_ints_tuple(sorted, n);
 }
 
+/* Another Field may share the memory, and a stencil may rely on what it was told. */
+static int not_settable(PyObject *self, PyObject *value, void *name) {
+    PyErr_Format(PyExc_AttributeError, "%s: it cannot be set; gridbuf.Field(f, %s=...) is a Field over the same memory with another",
+                 (const char *)name, (const char *)name);
+    return -1;
+}
+
 static PyGetSetDef getset[] = {
+    {"__class__", gb_field_get_class, gb_field_set_class, "The type, which says where the memory lies.", NULL},
     {"shape", get_shape, NULL, "Elements along each index (tuple of int).", NULL},
     {"dtype", get_dtype, NULL, "The element type (np.dtype).", NULL},
     {"strides", get_strides, NULL, "Bytes from one element to the next along each index (tuple of int).", NULL},
     {"ndim", get_ndim, NULL, "How many indices (int).", NULL},
     {"size", get_size, NULL, "How many elements (int).", NULL},
     {"nbytes", get_nbytes, NULL, "Bytes of the elements alone (int).", NULL},
-    {"dims", get_dims, NULL, "The name of each index (tuple of str), the default names when none were given.", NULL},
-    {"origin", get_origin, NULL, "The first point of the domain, in index order (tuple of int), or None.", NULL},
-    {"halo", get_halo, NULL, "(low, high) elements around the domain, for each index, or None.", NULL},
+    {"dims", get_dims, not_settable, "The name of each index (tuple of str), the default names when none were given.", "dims"},
+    {"origin", get_origin, not_settable, "The first point of the domain, in index order (tuple of int), or None.", "origin"},
+    {"halo", get_halo, not_settable, "(low, high) elements around the domain, for each index, or None.", "halo"},
+    {"T", gb_field_reversed, NULL, "The same memory with the indices in reverse order.", NULL},
     {"device", get_device, NULL, "'cpu' or ('gpu', n).", NULL},
     {"readonly", get_readonly, NULL, "Whether the memory must not be written to (bool).", NULL},
     {"plan", get_plan, NULL, "The layout as a gridbuf.Plan.", NULL},
@@ -174,11 +188,14 @@ static PyMethodDef methods[] = {
     {"zeros", (PyCFunction)(void *)gb_field_zeros, FAST | METH_STATIC, DOC_FIELD_ZEROS},
     {"ones", (PyCFunction)(void *)gb_field_ones, FAST | METH_STATIC, DOC_FIELD_ONES},
     {"full", (PyCFunction)(void *)gb_field_full, FAST | METH_STATIC, DOC_FIELD_FULL},
-    {"numpy", gb_field_numpy, METH_NOARGS, "An np.ndarray over the same memory."},
+    {"numpy", gb_field_numpy, METH_NOARGS, "numpy($self, /)\n--\n\nAn np.ndarray over the same memory."},
+    {"_around", gb_field_around, METH_O | METH_CLASS, "A Field of this class over the memory of another."},
+    {"__array_ufunc__", (PyCFunction)(void *)gb_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_UFUNC},
+    {"__array_function__", (PyCFunction)(void *)gb_field_array_function, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_FUNCTION},
     {"_twin", gb_field_twin, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
-    {"transpose", gb_field_transpose, METH_O, "The same memory with the indices in the order of the given dims."},
-    {"__dlpack__", (PyCFunction)(void *)gb_field_dlpack, FAST, "A DLPack capsule over the same memory (DLPack 1.3)."},
-    {"__dlpack_device__", gb_field_dlpack_device, METH_NOARGS, "(device type, device id) as DLPack numbers them."},
+    {"transpose", (PyCFunction)(void *)gb_field_transpose, METH_FASTCALL, DOC_FIELD_TRANSPOSE},
+    {"__dlpack__", (PyCFunction)(void *)gb_field_dlpack, FAST, DOC_FIELD_DLPACK},
+    {"__dlpack_device__", gb_field_dlpack_device, METH_NOARGS, "__dlpack_device__($self, /)\n--\n\n(device type, device id) as DLPack numbers them."},
     {NULL},
 };
 
@@ -202,6 +219,8 @@ static PyType_Slot field_slots[] = {
     {Py_mp_length, length},
     {Py_sq_length, length},
     {Py_sq_item, gb_field_item},
+    {Py_tp_iter, gb_field_iter},
+    GB_FIELD_NUMBER_SLOTS,
     {Py_nb_bool, truth},
     {0, NULL},
 };
@@ -219,7 +238,8 @@ static PyGetSetDef host_getset[] = {
 };
 
 static PyMethodDef host_methods[] = {
-    {"__array__", (PyCFunction)(void *)gb_field_array, FAST, "An np.ndarray over the same memory (NumPy's protocol)."},
+    {"__array__", (PyCFunction)(void *)gb_field_array, FAST,
+     "__array__($self, /, dtype=None, *, copy=None)\n--\n\nAn np.ndarray over the same memory (NumPy's protocol)."},
     {NULL},
 };
 
@@ -235,13 +255,13 @@ static PyType_Slot host_slots[] = {
 static PyType_Spec host_spec = {
     .name = "gridbuf.HostField",
     .basicsize = sizeof(gb_field),
-    .flags = Py_TPFLAGS_DEFAULT,   /* garbage collection is inherited */
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,   /* garbage collection is inherited */
     .slots = host_slots,
 };
 
 int gb_field_init(PyObject *module) {
     gb_FieldType = (PyTypeObject *)PyType_FromSpec(&field_spec);
-    if (!gb_FieldType || gb_field_dlpack_init() < 0) return -1;
+    if (!gb_FieldType || gb_field_dlpack_init() < 0 || gb_field_number_init() < 0) return -1;
     gb_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_FieldType);
     if (!gb_HostFieldType || gb_device_init(module) < 0 || gb_exchange_init() < 0) return -1;
     return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_FieldType) < 0 ||

@@ -5,13 +5,17 @@
 #include "../dlpack/dlpack.h"
 #include "array.h"
 
+/* Views are made often, and most have few indices: their lists, the origin and the halo need no allocation of their own. */
+#define GB_FIELD_INLINE 4
+#define GB_FIELD_ROOM ((28 * GB_FIELD_INLINE + 7) / 8 + 3 * GB_FIELD_INLINE)
+
 typedef struct gb_field {
     PyObject_HEAD
     gb_geometry geometry;    /* its lists are the plan's, or our own */
     char *data;              /* element 0 */
     gb_dtype *dtype;
     gb_plan_object *plan;    /* NULL until somebody asks, for views and wrapped memory */
-    void *lists;             /* our own lists, or NULL */
+    void *lists;             /* our own lists, in `room` where they fit, or NULL */
     void *block;             /* the heap block we share, or NULL */
     PyObject *owner;         /* the Python object whose memory this is, or NULL */
     int64_t *origin, *halo;  /* index order, halo as low, high pairs; NULL when not given */
@@ -19,6 +23,7 @@ typedef struct gb_field {
     gb_place place;
     PyObject *cupy;          /* the cupy array over it, once somebody asked, or NULL */
     PyObject *weakrefs;
+    int64_t room[GB_FIELD_ROOM];
 } gb_field;
 
 extern PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;
@@ -32,6 +37,7 @@ int gb_field_room(gb_field *f, int want_origin, int want_halo);
 int gb_field_share(gb_field *f, const gb_field *from);        /* hold the same memory */
 int gb_field_copy_meta(gb_field *f, const gb_field *from);
 int gb_field_set_meta(gb_field *f, const gb_meta *meta);
+gb_field *gb_field_like(const gb_field *lead, gb_dtype *dtype);   /* new host memory with its shape, layout, names, origin and halo */
 PyObject *gb_field_twin(PyObject *self, PyObject *unused);
 PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
@@ -46,7 +52,23 @@ PyObject *gb_field_subscript(PyObject *self, PyObject *key);
 int gb_field_assign(PyObject *self, PyObject *key, PyObject *value);
 PyObject *gb_field_item(PyObject *self, Py_ssize_t i);
 PyObject *gb_field_domain(PyObject *self, void *unused);
-PyObject *gb_field_transpose(PyObject *self, PyObject *dims);
+PyObject *gb_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+PyObject *gb_field_reversed(PyObject *self, void *unused);
+PyObject *gb_field_iter(PyObject *self);
+
+/* field_names.c: by name. */
+gb_field *gb_field_into(const gb_field *f, const gb_field *target, const char *arg);   /* f's indices where target has those names */
+int gb_names_count(PyObject *target, PyObject *values);   /* both say what their indices mean; -1 with an error */
+PyObject *gb_fitted(PyObject *target, PyObject *values, const char *arg);   /* values for target, by name where both have names */
+PyObject *gb_key_by_name(PyObject *self, PyObject *key);                    /* an advanced key without names */
+
+/* field_class.c: subclasses. */
+PyTypeObject *gb_placed_type(PyTypeObject *asked, PyTypeObject *fits);
+int gb_field_inherit(gb_field *f, const gb_field *from);
+PyObject *gb_field_as(PyTypeObject *type, gb_field *from);
+PyObject *gb_field_around(PyObject *type, PyObject *field);
+PyObject *gb_field_get_class(PyObject *self, void *unused);
+int gb_field_set_class(PyObject *self, PyObject *value, void *unused);
 
 /* field_buffer.c */
 int gb_field_getbuffer(PyObject *self, Py_buffer *view, int flags);

@@ -1,4 +1,4 @@
-/* field_index.c: views of a Field: slices, integers, the domain, transposition.
+/* field_index.c: views of a Field: slices, integers, the domain; and assignment to them.
  * Views share memory and keep what the indices mean; they need no Go. */
 #include "device.h"
 
@@ -12,6 +12,10 @@ typedef struct { int64_t start, step, length; int keep; } cut;
 static int64_t selected_in(const cut *c, int64_t from, int64_t to) {
     if (c->length == 0 || from >= to) return 0;
     int64_t first = c->start, step = c->step;
+    if (step == 1) {   /* nearly always, and divisions cost as much as all the rest */
+        int64_t low = first > from ? first : from, high = first + c->length < to ? first + c->length : to;
+        return high > low ? high - low : 0;
+    }
     if (step < 0) {   /* read the slice the other way round */
         first = c->start + (c->length - 1) * step;
         step = -step;
@@ -26,8 +30,14 @@ static int64_t selected_in(const cut *c, int64_t from, int64_t to) {
 /* The lower halo of the view is what was selected of the old lower halo, the upper
  * likewise; a reversed slice swaps them. The origin moves as the lower halo does. */
 static void cut_meta(gb_field *view, int to, const gb_field *from, int at, const cut *c) {
+    if (!view->halo && !view->origin) return;
     int64_t n = from->geometry.shape[at];
     int64_t low = from->halo ? from->halo[2 * at] : 0, high = from->halo ? from->halo[2 * at + 1] : 0;
+    if (c->step == 1 && c->length == n) {   /* all of it */
+        if (view->halo) view->halo[2 * to] = low, view->halo[2 * to + 1] = high;
+        if (view->origin) view->origin[to] = from->origin[at];
+        return;
+    }
     int64_t in_low = selected_in(c, 0, low), in_high = selected_in(c, n - high, n);
     if (view->halo) {
         view->halo[2 * to] = c->step < 0 ? in_high : in_low;
@@ -57,6 +67,7 @@ static PyObject *make_view(gb_field *f, const cut *cuts) {
         to++;
     }
     gb_geometry_finish(&view->geometry);
+    if (gb_field_inherit(view, f) < 0) Py_CLEAR(view);
     return (PyObject *)view;
 }
 
@@ -149,9 +160,10 @@ PyObject *gb_field_subscript(PyObject *self, PyObject *key) {
     if (view && f->geometry.ndim == 0) scalar = PyTuple_Check(key) && PyTuple_Size(key) == 0;
     if (view && !scalar) return make_view(f, cuts);
     if (f->place.kind == GB_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
-    PyObject *array = gb_field_numpy(self, NULL);
-    PyObject *result = array ? PyObject_GetItem(array, key) : NULL;
+    PyObject *array = gb_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : gb_key_by_name(self, key);
+    PyObject *result = array && plain ? PyObject_GetItem(array, plain) : NULL;
     Py_XDECREF(array);
+    Py_XDECREF(plain);
     return result;
 }
 
@@ -167,7 +179,9 @@ static int device_assign(PyObject *self, PyObject *key, PyObject *value) {
     int view = read_key((gb_field *)self, key, cuts), rc = -1;
     if (view < 0) return -1;
     PyObject *part = view ? make_view((gb_field *)self, cuts) : gb_cupy_over((gb_field *)self);
-    if (part) rc = view ? gb_device_assign(part, value) : PyObject_SetItem(part, key, value);
+    PyObject *plain = part && !view ? gb_key_by_name(self, key) : NULL;
+    if (part && (view || plain)) rc = view ? gb_device_assign(part, value) : PyObject_SetItem(part, plain, value);
+    Py_XDECREF(plain);
     Py_XDECREF(part);
     return rc;
 }
@@ -185,18 +199,40 @@ static int copy_into(PyObject *self, PyObject *key, PyObject *value) {
     return rc;
 }
 
+static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
+    if (gb_needs_driver(&((gb_field *)self)->place)) return device_assign(self, key, value);
+    int copied = copy_into(self, key, value);
+    if (copied) return copied < 0 ? -1 : 0;
+    PyObject *array = gb_field_numpy(self, NULL), *plain = array ? gb_key_by_name(self, key) : NULL;
+    int rc = plain ? PyObject_SetItem(array, plain, value) : -1;
+    Py_XDECREF(array);
+    Py_XDECREF(plain);
+    return rc;
+}
+
+/* Values that say what their indices mean, into a Field that says so too. */
+static int named_assign(PyObject *self, PyObject *key, PyObject *value) {
+    cut cuts[GB_MAXDIMS];
+    int view = read_key((gb_field *)self, key, cuts), rc = -1;
+    if (view < 0) return -1;
+    PyObject *part = view ? make_view((gb_field *)self, cuts) : Py_NewRef(self), *fitted = part ? gb_fitted(part, value, "value") : NULL;
+    if (fitted && view == 0 && gb_is_field(fitted) && ((gb_field *)fitted)->dims_given)
+        PyErr_Format(PyExc_ValueError, "value: it has names, and what this key selects has none; value.numpy() goes by position");
+    else if (fitted)
+        rc = view ? positional_assign(part, Py_Ellipsis, fitted) : positional_assign(self, key, value);
+    Py_XDECREF(part);
+    Py_XDECREF(fitted);
+    return rc;
+}
+
 int gb_field_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "elements of a Field cannot be deleted");
         return -1;
     }
-    if (gb_needs_driver(&((gb_field *)self)->place)) return device_assign(self, key, value);
-    int copied = copy_into(self, key, value);
-    if (copied) return copied < 0 ? -1 : 0;
-    PyObject *array = gb_field_numpy(self, NULL);
-    int rc = array ? PyObject_SetItem(array, key, value) : -1;
-    Py_XDECREF(array);
-    return rc;
+    int named = gb_names_count(self, value);
+    if (named) return named < 0 ? -1 : named_assign(self, key, value);
+    return positional_assign(self, key, value);
 }
 
 PyObject *gb_field_domain(PyObject *self, void *unused) {
@@ -212,39 +248,8 @@ PyObject *gb_field_domain(PyObject *self, void *unused) {
     return (PyObject *)view;
 }
 
-PyObject *gb_field_transpose(PyObject *self, PyObject *dims) {
-    gb_field *f = (gb_field *)self;
-    int32_t codes[GB_MAXDIMS];
-    int n = gb_dims(dims, "dims", codes, GB_MAXDIMS), from[GB_MAXDIMS];
-    if (n < 0) return NULL;
-    int matched = n == f->geometry.ndim;
-    for (int i = 0; i < n && matched; i++) {
-        from[i] = -1;
-        for (int j = 0; j < n; j++)
-            if (f->geometry.dims[j] == codes[i]) from[i] = j;
-        matched = from[i] >= 0;
-    }
-    if (!matched) {
-        PyObject *own = gb_dims_tuple(f->geometry.dims, f->geometry.ndim);
-        if (own) PyErr_Format(PyExc_ValueError, "dims: %R is not a permutation of this Field's dims %R", dims, own);
-        Py_XDECREF(own);
-        return NULL;
-    }
-    gb_field *view = gb_field_alloc(Py_TYPE((PyObject *)f), n);
-    if (!view) return NULL;
-    gb_field_share(view, f);
-    view->data = f->data;
-    if (gb_field_room(view, f->origin != NULL, f->halo != NULL) < 0) {
-        Py_DECREF((PyObject *)view);
-        return NULL;
-    }
-    for (int i = 0; i < n; i++) {
-        view->geometry.shape[i] = f->geometry.shape[from[i]];
-        view->geometry.strides[i] = f->geometry.strides[from[i]];
-        view->geometry.dims[i] = codes[i];
-        if (f->origin) view->origin[i] = f->origin[from[i]];
-        if (f->halo) memcpy(&view->halo[2 * i], &f->halo[2 * from[i]], 2 * sizeof *f->halo);
-    }
-    gb_geometry_finish(&view->geometry);
-    return (PyObject *)view;
+PyObject *gb_field_iter(PyObject *self) {
+    if (((gb_field *)self)->geometry.ndim > 0) return PySeqIter_New(self);
+    PyErr_SetString(PyExc_TypeError, "iteration over a Field without indices");
+    return NULL;
 }

@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where the origin lies in a Field's own lists. */
+static size_t meta_at(int ndim) { return ((size_t)gb_geometry_bytes(ndim) + 7) & ~(size_t)7; }
+
 gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim) {
     gb_field *f = (gb_field *)PyType_GenericAlloc(type, 0);
     if (!f || own_ndim < 0) return f;
-    f->lists = malloc(gb_geometry_bytes(own_ndim) + 8);
+    /* Behind the lists is room for the origin and the halo. */
+    f->lists = own_ndim <= GB_FIELD_INLINE ? f->room : malloc(meta_at(own_ndim) + (3 * (size_t)own_ndim + 1) * sizeof(int64_t));
     if (!f->lists) {
         Py_DECREF((PyObject *)f);
         return (gb_field *)PyErr_NoMemory();
@@ -18,6 +22,12 @@ gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim) {
 
 int gb_field_room(gb_field *f, int want_origin, int want_halo) {
     size_t n = (size_t)f->geometry.ndim + 1;   /* never zero bytes */
+    if (f->lists) {
+        int64_t *room = (int64_t *)((char *)f->lists + meta_at(f->geometry.ndim));
+        if (want_origin && !f->origin) f->origin = memset(room, 0, (n - 1) * sizeof *room);
+        if (want_halo && !f->halo) f->halo = memset(room + n - 1, 0, 2 * (n - 1) * sizeof *room);
+        return 0;
+    }
     if (want_origin && !f->origin && !(f->origin = calloc(n, sizeof *f->origin))) return PyErr_NoMemory(), -1;
     if (want_halo && !f->halo && !(f->halo = calloc(2 * n, sizeof *f->halo))) return PyErr_NoMemory(), -1;
     return 0;
@@ -77,7 +87,62 @@ PyObject *gb_field_twin(PyObject *self, PyObject *unused) {
     gb_field *twin = over_plan(f->plan, 0);
     if (twin) twin->dims_given = f->dims_given;
     if (twin && gb_field_copy_meta(twin, f) < 0) Py_CLEAR(twin);
-    return (PyObject *)twin;
+    if (!twin || Py_TYPE((PyObject *)twin) == Py_TYPE(self)) return (PyObject *)twin;
+    gb_field *same = (gb_field *)gb_field_as(Py_TYPE(self), twin);   /* somebody's subclass */
+    Py_DECREF((PyObject *)twin);
+    if (same && gb_field_inherit(same, f) < 0) Py_CLEAR(same);
+    return (PyObject *)same;
+}
+
+/* The ranks of the strides, the largest first; of equal ones the first index's. */
+static void ranks_of(const gb_geometry *g, int32_t *ranks) {
+    for (int i = 0; i < g->ndim; i++) {
+        int64_t own = llabs(g->strides[i]);
+        ranks[i] = 0;
+        for (int j = 0; j < g->ndim; j++) {
+            int64_t other = llabs(g->strides[j]);
+            ranks[i] += other > own || (other == own && j < i);
+        }
+    }
+}
+
+/* What Field.empty would be asked for. A Field's own plan says how it is padded and aligned; a view's elements lie close. */
+static void like_request(const gb_field *lead, const gb_dtype *dtype, gb_request *r) {
+    const gb_geometry *g = &lead->geometry;
+    const gb_plan *p = lead->lists ? NULL : lead->plan->plan;
+    const int64_t *aligned = p ? p->aligned_index : lead->origin;
+    int n = g->ndim;
+    memset(r, 0, offsetof(gb_request, shape));
+    r->ndim = n;
+    r->itemsize = dtype->itemsize;
+    r->device = 1;
+    memcpy(r->shape, g->shape, (size_t)n * sizeof *r->shape);
+    r->dims_len = lead->dims_given ? n : -1;
+    if (lead->dims_given) memcpy(r->dims, g->dims, (size_t)n * sizeof *r->dims);
+    r->aligned_len = aligned ? n : -1;
+    if (aligned) memcpy(r->aligned_index, aligned, (size_t)n * sizeof *aligned);
+    r->layout_len = n;
+    if (p) memcpy(r->layout, p->layout, (size_t)n * sizeof *r->layout);
+    else ranks_of(g, r->layout);
+    r->byte_alignment = p ? p->want.boundary & -p->want.boundary : 0;
+    for (int i = 0; p && i < n; i++)
+        if (p->layout[i] == n - 1 && p->padded_shape[i] > g->shape[i]) r->padding = p->padded_shape[i];
+}
+
+gb_field *gb_field_like(const gb_field *lead, gb_dtype *dtype) {
+    gb_plan_object *plan;
+    if (!lead->lists && lead->dtype == dtype) {
+        plan = (gb_plan_object *)Py_NewRef((PyObject *)lead->plan);
+    } else {
+        gb_request request;
+        like_request(lead, dtype, &request);
+        if (!(plan = gb_plan_for(&request, dtype))) return NULL;
+    }
+    gb_field *f = over_plan(plan, 0);
+    Py_DECREF((PyObject *)plan);
+    if (f) f->dims_given = lead->dims_given;
+    if (f && gb_field_copy_meta(f, lead) < 0) Py_CLEAR(f);
+    return f;
 }
 
 static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero,

@@ -126,6 +126,24 @@ static PyObject *of_method(PyTypeObject *type, PyObject *obj) {
     return object;
 }
 
+/* Objects that say of their memory only what a stencil asks (seeds 002 and 003): gridbuf.interface reads it. */
+static PyObject *of_described(PyTypeObject *type, PyObject *obj) {
+    PyObject *const names[] = {gb_attr.gt_interface, gb_attr.gt_data_interface};
+    int found = 0;
+    for (int i = 0; i < 2 && !found; i++) {
+        PyObject *value;
+        found = gb_optional(obj, names[i], &value);
+        if (found > 0) Py_DECREF(value);
+    }
+    if (found <= 0) return found < 0 ? NULL : NEXT;
+    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
+    PyObject *inside = module ? PyObject_CallMethod(module, "described", "OO", obj, type ? Py_True : Py_False) : NULL;
+    PyObject *object = inside ? gb_wrap(type, inside) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(inside);
+    return object;
+}
+
 static int is_device_memory(PyObject *obj) {
     PyObject *interface;
     int found = gb_optional(obj, gb_attr.cuda_array_interface, &interface);
@@ -182,6 +200,9 @@ PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
     object = of_method(type, obj);
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
+    object = of_described(type, obj);
+    if (object != Py_NotImplemented) return object;
+    Py_DECREF(object);
     return no_memory(obj);
 }
 
@@ -206,10 +227,10 @@ PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
 
 /* Most objects carry nothing, and are not worth a call of Python. */
 int gb_carried(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **origin) {
-    PyObject *const names[] = {gb_attr.gt_dims, gb_attr.gt_origin, gb_attr.dims};
+    PyObject *const names[] = {gb_attr.gt_dims, gb_attr.gt_origin, gb_attr.dims, gb_attr.gt_interface, gb_attr.gt_data_interface};
     const char *debug = getenv("GRIDBUF_DEBUG");
     int found = debug && strcmp(debug, "1") == 0;
-    for (int i = 0; i < 3 && !found; i++) {
+    for (int i = 0; i < 5 && !found; i++) {
         PyObject *value;
         if ((found = gb_optional(obj, names[i], &value)) < 0) return -1;
         if (found) Py_DECREF(value);

@@ -4,6 +4,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from gridbuf import joining
+
 LETTERS = "IJK"
 _LEFT = "; a storage has at most the axes I, J and K"
 
@@ -79,8 +81,4 @@ def positions(axis: Any, axes: str) -> tuple[int, ...]:
 
 def union(*several: str) -> str:
     """The first that contains all the others, else all letters in the order I, J, K."""
-    every = set().union(*several)
-    for axes in several:
-        if every == set(axes):
-            return axes
-    return "".join(name for name in LETTERS if name in every)
+    return "".join(joining.union(several))

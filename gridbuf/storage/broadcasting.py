@@ -4,12 +4,11 @@ The answer depends on shapes and metadata only, not on values, so it is remember
 """
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from gridbuf.joining import Adapt, intersected, into, lacking, sizes
 from gridbuf.storage.axes import LETTERS, union
-from gridbuf.storage.halo import intersected
 from gridbuf.storage.meta import Meta, meta_of
 
 V = TypeVar("V")
@@ -17,10 +16,6 @@ V = TypeVar("V")
 # An operand as broadcasting sees it: None for a scalar, else the axes (None for an array
 # that has no names), the shape, and the Meta of a storage.
 Operand = tuple[str | None, tuple[int, ...], Meta | None] | None
-
-# How to bring an array into the common frame: a permutation of its indices and then an
-# index that adds the missing ones; None where nothing is to do.
-Adapt = tuple[tuple[int, ...] | None, tuple[Any, ...] | None] | None
 
 
 class Resolution(NamedTuple):
@@ -30,38 +25,6 @@ class Resolution(NamedTuple):
     out_adapts: tuple[Adapt, ...]  # one per given output
     shape: tuple[int, ...]  # of a new output
     meta: Meta | None  # of a new output; None where no input is a storage
-
-
-def adapted(array: Any, adapt: Adapt) -> Any:
-    """The array's view in the common frame."""
-    if adapt is None:
-        return array
-    order, index = adapt
-    if order is not None:
-        array = array.transpose(order)
-    return array if index is None else array[index]
-
-
-def into(axes: str, frame: str) -> Adapt:
-    """From indices `axes` to indices `frame`, of which `axes` are a part."""
-    if axes == frame:
-        return None
-    present = [name for name in frame if name in axes]
-    order = tuple(axes.index(name) for name in present)
-    index = tuple(slice(None) if name in axes else None for name in frame)
-    return None if order == tuple(range(len(axes))) else order, None if len(axes) == len(frame) else index
-
-
-def sizes(named: Sequence[tuple[str, tuple[int, ...]]], axes: str) -> tuple[int, ...]:
-    """The common size of each axis; a size of 1 counts as missing."""
-    found = []
-    for name in axes:
-        own = {shape[letters.index(name)] for letters, shape in named if name in letters}
-        larger = own - {1}
-        if len(larger) > 1:
-            raise ValueError(f"operands do not broadcast: sizes {sorted(larger)} along axis {name}")
-        found.append(larger.pop() if larger else 1)
-    return tuple(found)
 
 
 def name_array(shape: tuple[int, ...], base: tuple[str, tuple[int, ...]] | None, out: tuple[str, tuple[int, ...]] | None) -> str:
@@ -102,7 +65,7 @@ def resolve(inputs: tuple[Operand, ...], outputs: tuple[Operand, ...]) -> Resolu
     frame = axes
     if out is not None:
         frame = out[0]
-        missing = "".join(name for name in axes if name not in frame)
+        missing = "".join(lacking(axes, frame))
         if missing:
             raise ValueError(f"out: its axes {frame!r} lack {missing!r}; the result has {axes!r}")
         axes, shape = out  # a further output that has to be made is like the given one

@@ -29,22 +29,3 @@ def _pair(entry: Any) -> tuple[int, int]:
 
 def lower(halo: Halo) -> tuple[int, ...]:
     return tuple(low for low, _ in halo)
-
-
-def sliced(pair: tuple[int, int], size: int, key: slice) -> tuple[int, int]:
-    """How many of the selected points lay in the lower and in the upper halo; reversing swaps them."""
-    selected = range(*key.indices(size))
-    backwards = selected.step < 0
-    if backwards:
-        selected = selected[::-1]
-    low = len(range(selected.start, min(selected.stop, pair[0]), selected.step))
-    high = len(selected) - len(range(selected.start, min(selected.stop, size - pair[1]), selected.step))
-    return (high, low) if backwards else (low, high)
-
-
-def intersected(pairs: list[tuple[int, int]], size: int) -> tuple[int, int]:
-    """The halo around the points that lie in every domain; where there is none, a domain of size 0."""
-    low = max((pair[0] for pair in pairs), default=0)
-    high = max((pair[1] for pair in pairs), default=0)
-    low = min(low, size)
-    return low, min(high, size - low)

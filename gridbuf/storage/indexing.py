@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf.joining import adapted, into, is_scalar, lacking, sliced
 from gridbuf.storage import _device, operands
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import adapted, into, name_array
-from gridbuf.storage.halo import sliced
+from gridbuf.storage.broadcasting import name_array
 from gridbuf.storage.managed import SoftwareManagedGPUStorage
 from gridbuf.storage.meta import Meta
 from gridbuf.storage.sync import SyncState
@@ -103,7 +103,7 @@ def _key_on(part: Any, device: bool) -> Any:
 def setitem(storage: Storage, key: Any, value: Any) -> None:
     """Write values, broadcast by axis name; advanced keys as NumPy does."""
     device = _side(storage, value)
-    source = value if operands.is_scalar(value) else operands.fetch(value, operands.governing((storage, value)), device)
+    source = value if is_scalar(value) else operands.fetch(value, operands.governing((storage, value)), device)
     found = _basic(key, storage.ndim)
     target = operands.fetch(storage, storage, device, "storage")
     if found is None:
@@ -112,7 +112,7 @@ def setitem(storage: Storage, key: Any, value: Any) -> None:
         cuts, _ = found
         view = target[(*cuts, ...)]
         axes = "".join(name for name, cut in zip(storage.axes, cuts, strict=True) if isinstance(cut, slice))
-        view[...] = source if operands.is_scalar(source) else _named(source, value, axes, view.shape)
+        view[...] = source if is_scalar(source) else _named(source, value, axes, view.shape)
     storage._wrote(device)
 
 
@@ -122,7 +122,7 @@ def _named(source: Any, value: Any, axes: str, shape: tuple[int, ...]) -> Any:
     if described is None:
         return source
     own = described[0] if described[0] is not None else name_array(described[1], None, (axes, shape))
-    missing = "".join(name for name in own if name not in axes)
+    missing = "".join(lacking(own, axes))
     if missing:
         raise ValueError(f"value: its axes {own!r} do not fit into {axes!r}, which lack {missing!r}")
     return adapted(source, into(own, axes))
@@ -139,4 +139,4 @@ def _side(storage: Storage, value: Any) -> bool:
         return SyncState.SYNC_HOST_DIRTY not in states or SyncState.SYNC_DEVICE_DIRTY in states
     if isinstance(value, Storage):
         return value._has_device
-    return not operands.is_scalar(value) and _device.is_device_array(value)
+    return not is_scalar(value) and _device.is_device_array(value)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.joining import is_scalar, lacking
 from gridbuf.names import as_numpy, get_dims
 from gridbuf.storage import _device
 from gridbuf.storage.axes import LETTERS
@@ -13,18 +14,12 @@ from gridbuf.storage.broadcasting import Operand
 from gridbuf.storage.gpu import GPUStorage
 from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
 
-SCALARS = (bool, int, float, complex)
-
 
 def host_array(obj: Any) -> Any:
     """A foreign object's host array: of what has memory to share, else a new one."""
     if isinstance(obj, np.ndarray):
         return obj
     return as_numpy(obj) if isinstance(obj, _core.Field) else np.asarray(obj)
-
-
-def is_scalar(obj: Any) -> bool:
-    return isinstance(obj, (*SCALARS, np.generic)) or (isinstance(obj, np.ndarray) and obj.ndim == 0)
 
 
 def describe(obj: Any) -> Operand:
@@ -37,8 +32,11 @@ def describe(obj: Any) -> Operand:
     if len(array.shape) == 0:
         return None
     dims = get_dims(obj)
-    names = "".join(dims) if dims is not None and set(dims) <= set(LETTERS) and len(dims) == len(array.shape) else None
-    return names, tuple(array.shape), None
+    if dims is None:
+        return None, tuple(array.shape), None
+    if lacking(dims, LETTERS) or len(dims) != len(array.shape):
+        raise ValueError(f"operands do not broadcast: {type(obj).__name__} has the dims {dims}; storages have I, J and K only")
+    return "".join(dims), tuple(array.shape), None
 
 
 def governing(candidates: tuple[Any, ...]) -> Storage:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf.joining import adapted, into, lacking, reduced_dtype
 from gridbuf.storage import _device, operands
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import Bounded, adapted, into
+from gridbuf.storage.broadcasting import Bounded
 from gridbuf.storage.meta import Meta
 
 _DTYPES: Bounded[np.dtype[Any]] = Bounded(1024)
@@ -49,8 +50,7 @@ def reduce(
 def _where(where: Any, source: Storage, lead: Storage, device: bool) -> Any:
     array = operands.fetch(where, lead, device)
     if isinstance(where, Storage):
-        missing = [name for name in where.axes if name not in source.axes]
-        if missing:
+        if lacking(where.axes, source.axes):
             raise ValueError(f"where: its axes {where.axes!r} are not all among {source.axes!r}")
         array = adapted(array, into(where.axes, source.axes))
     return array
@@ -74,5 +74,5 @@ def _dtype(ufunc: Any, own: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
     key = ufunc, own, None if dtype is None else np.dtype(dtype)
     found = _DTYPES.get(key)
     if found is None:
-        found = _DTYPES[key] = ufunc.reduce(np.ones(1, own), dtype=dtype).dtype
+        found = _DTYPES[key] = reduced_dtype(ufunc, own, dtype)
     return found

@@ -4,15 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gridbuf.joining import SCALARS, WEAK_SCALARS, Adapt, adapted, is_scalar, result_dtypes
 from gridbuf.storage import _memory, broadcasting, operands
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import Adapt, Bounded, adapted
+from gridbuf.storage.broadcasting import Bounded
 from gridbuf.storage.cpu import CPUStorage
 from gridbuf.storage.meta import Meta
 
-_SCALARS = frozenset(operands.SCALARS)
-_WEAK_SCALARS = int(np.__version__.split(".")[0]) >= 2  # NumPy 1 looks at a scalar's value
+_SCALARS = frozenset(SCALARS)
 
 
 class _Prepared(NamedTuple):
@@ -82,9 +82,9 @@ def _prepare(
     adapts = resolution.adapts if any(resolution.adapts) else None
     new_result = None
     if out is None and resolution.meta is not None:
-        new_result = resolution.shape, _dtypes(ufunc, arrays, options)[0], resolution.meta
+        new_result = resolution.shape, result_dtypes(ufunc, arrays, options)[0], resolution.meta
     known = _Prepared(adapts, resolution.out_adapts[0], new_result)
-    if _WEAK_SCALARS or not any(map(operands.is_scalar, arrays)):
+    if WEAK_SCALARS or not any(map(is_scalar, arrays)):
         _PREPARED[key] = known
     return known
 
@@ -106,7 +106,7 @@ def _general(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...] | None, k
         kwargs["where"] = views.pop()
     results = list(outputs)
     if any(target is None for target in targets):
-        dtypes = _dtypes(ufunc, views, kwargs)
+        dtypes = result_dtypes(ufunc, views, kwargs)
         for i, target in enumerate(targets):
             if target is None:
                 results[i], targets[i] = _new_output(resolution, dtypes[i], lead, device)
@@ -123,16 +123,3 @@ def _new_output(resolution: broadcasting.Resolution, dtype: np.dtype[Any], lead:
         raise TypeError("out: a further output without a storage among the inputs has no parameters; give it too")
     made = new(type(lead), resolution.shape, dtype, resolution.meta, lead.device)
     return made, made._dev if device else made._host
-
-
-def _dtypes(ufunc: Any, views: list[Any], kwargs: dict[str, Any]) -> tuple[np.dtype[Any], ...]:
-    """The dtypes of the results: those that NumPy gives for no elements at all."""
-    options = {name: value for name, value in kwargs.items() if name != "where"}
-    made = ufunc(*map(_sample, views), **options)
-    return tuple(result.dtype for result in (made if ufunc.nout > 1 else (made,)))
-
-
-def _sample(view: Any) -> Any:
-    if type(view) in _SCALARS or (view.ndim == 0 and isinstance(view, (np.ndarray, np.generic)) and not _WEAK_SCALARS):
-        return view
-    return np.empty(0, view.dtype)

@@ -1,0 +1,230 @@
+"""NumPy's functions on Fields: by name where they reduce, join or broadcast, else on plain arrays, where the names allow it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf._fields import operands, reductions
+from gridbuf._fields.operands import Field, names_of
+from gridbuf._fields.resolving import Resolution, resolve
+from gridbuf._fields.results import lead_of, new
+from gridbuf.joining import adapted, into, lacking
+
+_umath = getattr(np, "_core", None) or np.core
+
+
+def call(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What `__array_function__` answers."""
+    if not all(issubclass(t, (Field, np.ndarray)) or _is_device_array(t) for t in types):
+        return NotImplemented
+    handler = HANDLERS.get(func)
+    return _on_arrays(func, args, kwargs) if handler is None else handler(*args, **kwargs)
+
+
+def _is_device_array(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == "cupy"
+
+
+# --- functions that know nothing of names
+
+# These do not ask where an element stands.
+_WHEREVER = {
+    np.shares_memory, np.may_share_memory, np.result_type, np.common_type, np.can_cast, np.savez, np.savez_compressed,
+    np.isin, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d,
+}  # fmt: skip
+
+
+def _fields_in(obj: Any) -> Iterator[_core.Field]:
+    if isinstance(obj, Field):
+        yield obj
+    elif isinstance(obj, (list, tuple)):
+        for part in obj:
+            yield from _fields_in(part)
+    elif isinstance(obj, dict):
+        for part in obj.values():
+            yield from _fields_in(part)
+
+
+def _on_arrays(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Fields as the arrays that they are: by position, which is by name only where all have the same names."""
+    fields = list(_fields_in((args, kwargs)))
+    named = {names for field in fields if (names := names_of(field)) is not None}
+    if len(named) > 1 and func not in _WHEREVER:
+        first, second = sorted(map(str, named))[:2]
+        raise ValueError(
+            f"{func.__name__}: it goes by position, and the Fields' names {first} and {second} differ; "
+            "field.transpose(...) brings them into one order, field.numpy() has none"
+        )
+    device, given = any(map(operands.on_gpu, fields)), {}
+
+    def bare(obj: Any) -> Any:
+        if isinstance(obj, Field):
+            array = operands.array(obj, device)
+            given[id(array)] = obj, array
+            return array
+        if isinstance(obj, (list, tuple)) and any(True for _ in _fields_in(obj)):
+            return type(obj)([bare(part) for part in obj])
+        return obj
+
+    result = func(*map(bare, args), **{name: bare(value) for name, value in kwargs.items()})
+    return given[id(result)][0] if id(result) in given and given[id(result)][1] is result else result
+
+
+# --- functions that go by name
+
+
+def _joined(*objects: Any) -> tuple[list[Any], Resolution, bool]:
+    """The arrays of operands in their common frame."""
+    device = any(map(operands.on_gpu, objects))
+    resolution = resolve(tuple(map(operands.describe, objects)), ())
+    return (
+        [adapted(a, adapt) for a, adapt in zip(operands.arrays(objects, device), resolution.adapts, strict=True)],
+        resolution,
+        device,
+    )
+
+
+def _where(condition: Any, *values: Any) -> Any:
+    if not values:
+        return _on_arrays(np.where, (condition,), {})
+    views, resolution, device = _joined(condition, *values)
+    chosen = np.where(*views)
+    result = new(lead_of((condition, *values), resolution.names), resolution, chosen.dtype)
+    operands.array(result, device)[...] = chosen
+    return result
+
+
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any
+) -> Any:
+    low = min if a_min is None or a_min is np._NoValue else a_min
+    high = max if a_max is None or a_max is np._NoValue else a_max
+    low, high = (None if bound is np._NoValue else bound for bound in (low, high))
+    if low is None and high is None:
+        return np.positive(a, out=out, **options)
+    if low is None or high is None:
+        return np.minimum(a, high, out=out, **options) if low is None else np.maximum(a, low, out=out, **options)
+    return _umath.umath.clip(a, low, high, out=out, **options)
+
+
+def _comparing(func: Any) -> Callable[..., Any]:
+    def function(a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            views, _, _ = _joined(a, b)
+        except ValueError:
+            if func is np.allclose:
+                raise
+            return False
+        return func(*views, *args, **kwargs)
+
+    return function
+
+
+def _isclose(a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
+    views, resolution, device = _joined(a, b)
+    found = np.isclose(*views, *args, **kwargs)
+    result = new(lead_of((a, b), resolution.names), resolution, np.dtype(bool))
+    operands.array(result, device)[...] = found
+    return result
+
+
+def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    if where is True and isinstance(dst, Field):
+        _core.copyto(dst, src, casting=casting)
+        return
+    device, names = operands.on_gpu(dst), names_of(dst)
+    parts = []
+    for argument, obj in (("src", src), ("where", where)):
+        part = operands.arrays((obj,), device, argument)[0]
+        own = names_of(obj)
+        if own is not None and names is not None:
+            if missing := lacking(own, names):
+                raise ValueError(f"{argument}: its dims {own} do not fit into {names}, which lack {', '.join(missing)}")
+            part = adapted(part, into(own, names))
+        parts.append(part)
+    np.copyto(operands.array(dst, device, "dst"), parts[0], casting=casting, where=parts[1])
+
+
+def _transpose(a: Any, axes: Any = None) -> Any:
+    return a.transpose(axes)
+
+
+def _like(make: Callable[..., Any]) -> Callable[..., Any]:
+    """zeros_like and its kin: a Field again, unless the caller asks for what a Field is not."""
+
+    def function(
+        a: Any, *args: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, **options: Any
+    ) -> Any:
+        if shape is not None or order != "K" or options or not subok:
+            plain = getattr(np, make.__name__)
+            return plain(a.numpy(), *args, dtype=dtype, order=order, subok=subok, shape=shape, **options)
+        return make(a, *args) if dtype is None else make(a, *args, dtype=dtype)
+
+    return function
+
+
+def _reducing(func: Any) -> Callable[..., Any]:
+    def function(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+        names = _POSITIONAL.get(func, ("out", "keepdims"))
+        kwargs.update(zip(names, args, strict=False))
+        if not isinstance(a, Field):
+            out = kwargs.pop("out")
+            return _on_arrays(func, (a, axis), {**kwargs, "out": out})
+        return reductions.by_function(func, a, axis, **kwargs)
+
+    return function
+
+
+def _accumulating(ufunc: Any) -> Callable[..., Any]:
+    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        if axis is None and a.ndim != 1:
+            raise ValueError(
+                f"axis: which index of {names_of(a) or a.ndim} to accumulate along? field.numpy() is flattened by NumPy"
+            )
+        return ufunc.accumulate(a, axis=0 if axis is None else axis, dtype=dtype, out=out)
+
+    return function
+
+
+def _argument(func: Any) -> Callable[..., Any]:
+    """argmax and argmin: the place of an element, counted in index order without an axis."""
+
+    def function(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        if axis is not None and len(reductions.positions(axis, a)) != 1:
+            raise ValueError(f"axis: {func.__name__} goes along one index, not {axis!r}")
+        return reductions.by_function(func, a, axis, out, keepdims)
+
+    return function
+
+
+_DTYPE_FIRST = ("dtype", "out", "keepdims", "initial", "where")
+_POSITIONAL: dict[Any, tuple[str, ...]] = {
+    np.sum: _DTYPE_FIRST, np.prod: _DTYPE_FIRST, np.mean: _DTYPE_FIRST, np.nansum: _DTYPE_FIRST, np.nanprod: _DTYPE_FIRST,
+    np.nanmean: _DTYPE_FIRST, np.std: ("dtype", "out", "ddof", "keepdims"), np.var: ("dtype", "out", "ddof", "keepdims"),
+    np.nanstd: ("dtype", "out", "ddof", "keepdims"), np.nanvar: ("dtype", "out", "ddof", "keepdims"),
+    np.median: ("out", "overwrite_input", "keepdims"),
+}  # fmt: skip
+
+
+def _handlers() -> dict[Any, Callable[..., Any]]:
+    from gridbuf import arrays
+
+    reducing = (
+        np.sum, np.prod, np.max, np.amax, np.min, np.amin, np.any, np.all, np.mean, np.std, np.var, np.median,
+        np.nansum, np.nanprod, np.nanmax, np.nanmin, np.nanmean, np.nanstd, np.nanvar,
+    )  # fmt: skip
+    return {
+        **{func: _reducing(func) for func in reducing},
+        **{func: _argument(func) for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin)},
+        **{func: _comparing(func) for func in (np.allclose, np.array_equal, np.array_equiv)},
+        np.cumsum: _accumulating(np.add), np.cumprod: _accumulating(np.multiply),
+        np.where: _where, np.clip: _clip, np.isclose: _isclose, np.copyto: _copyto, np.transpose: _transpose,
+        np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim,
+        np.zeros_like: _like(arrays.zeros_like), np.ones_like: _like(arrays.ones_like),
+        np.empty_like: _like(arrays.empty_like), np.full_like: _like(arrays.full_like),
+    }  # fmt: skip
+
+
+HANDLERS = _handlers()

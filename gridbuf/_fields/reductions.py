@@ -1,0 +1,190 @@
+"""Reductions of Fields, over indices given by name or by number, and the other methods of ufuncs."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf._fields import operands
+from gridbuf._fields.operands import Field, names_of
+from gridbuf._fields.resolving import Resolution
+from gridbuf._fields.results import new
+from gridbuf._fields.ufuncs import outer
+from gridbuf.joining import adapted, into, lacking, reduced_dtype
+
+
+def positions(axis: Any, field: _core.Field, argument: str = "axis") -> tuple[int, ...]:
+    """The indices that an `axis` argument means: numbers, names ("KI" is both), or a tuple of them."""
+    names, ndim = names_of(field), field.ndim
+    entries: list[int] = []
+    for part in axis if isinstance(axis, (tuple, list)) else (axis,):
+        if isinstance(part, str):
+            asked = (part,) if names is not None and part in names else tuple(part)
+            if names is None or not asked or lacking(asked, names):
+                raise ValueError(
+                    f"{argument}: {part!r} names an index that the Field does not have; it has {names or 'no names'}"
+                )
+            entries.extend(names.index(name) for name in asked)
+            continue
+        try:
+            index = part.__index__()
+        except AttributeError:
+            raise TypeError(f"{argument}: expected names or numbers of indices, got {part!r}") from None
+        if not -ndim <= index < ndim:
+            raise np.exceptions.AxisError(index, ndim, argument)
+        entries.append(index % ndim)
+    if len(set(entries)) != len(entries):
+        raise ValueError(f"{argument}: {axis!r} names an index twice")
+    return tuple(entries)
+
+
+def _left(field: _core.Field, over: tuple[int, ...], keepdims: bool) -> Resolution:
+    """What is left of a Field: the indices that stay keep their halo and their origin."""
+    kept = [i for i in range(field.ndim) if keepdims or i not in over]
+    names, halo, origin = names_of(field), field.halo, field.origin
+    return Resolution(
+        (), (), tuple(1 if i in over else field.shape[i] for i in kept),
+        None if names is None else tuple(names[i] for i in kept),
+        None if halo is None else tuple((0, 0) if i in over else halo[i] for i in kept),
+        None if origin is None else tuple(0 if i in over else origin[i] for i in kept),
+    )  # fmt: skip
+
+
+Reduction = Callable[..., Any]  # of an array, with axis, out, keepdims and what else NumPy has
+
+
+def over_axes(
+    function: Reduction, dtype_of: Callable[[Any], Any], field: _core.Field, axis: Any, out: Any, keepdims: bool, **options: Any
+) -> Any:
+    """A reduction by NumPy into a Field, or a number where no index is left."""
+    device = operands.on_gpu(field)
+    if isinstance(out, tuple):
+        (out,) = out
+    over = tuple(range(field.ndim)) if axis is None or field.ndim == 0 else positions(axis, field)
+    left = _left(field, over, keepdims)
+    source = operands.array(field, device)
+    if options.get("where", True) is not True:
+        options["where"] = _mask(options["where"], field, device)
+    given = None if axis is None else over[0] if len(over) == 1 else over
+    if out is None and not left.shape and not device:
+        return function(source, axis=given, keepdims=keepdims, **options)
+    result = new(field, left, dtype_of(source)) if out is None else out
+    target = operands.array(result, device, "out")
+    names = names_of(result)
+    if names is not None and left.names is not None:
+        if sorted(names) != sorted(left.names):
+            raise ValueError(f"out: its dims are {names}, the result has {left.names}")
+        target = adapted(target, into(names, left.names))
+    function(source, axis=given, out=target, keepdims=keepdims, **options)
+    return result if out is not None or left.shape else result.to(device="cpu").numpy()[()]
+
+
+def _mask(where: Any, field: _core.Field, device: bool) -> Any:
+    mask, names, own = operands.array(where, device, "where"), names_of(where), names_of(field)
+    if names is None or own is None:
+        return mask
+    if lacking(names, own):
+        raise ValueError(f"where: its dims {names} are not all among {own}")
+    return adapted(mask, into(names, own))
+
+
+def reduce(
+    ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+) -> Any:
+    """`ufunc.reduce`."""
+    if not isinstance(source, Field):  # the output is one
+        target = out[0] if isinstance(out, tuple) else out
+        ufunc.reduce(source, axis, dtype, operands.array(target, operands.on_gpu(source), "out"), keepdims, **options)
+        return target
+    if operands.on_gpu(source):
+        from gridbuf.storage import _device
+
+        function: Reduction = partial(_device.current().reduce, ufunc, **({} if dtype is None else {"dtype": dtype}))
+    else:
+        function = partial(ufunc.reduce, dtype=dtype)
+    return over_axes(function, lambda a: reduced_dtype(ufunc, a.dtype, dtype), source, axis, out, keepdims, **options)
+
+
+def by_function(
+    function: Callable[..., Any], field: _core.Field, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
+) -> Any:
+    """np.mean, np.std and their like."""
+    keep = keepdims is not np._NoValue and bool(keepdims)
+    options = {name: value for name, value in options.items() if value is not np._NoValue}
+    if function in UFUNC_OF:
+        return reduce(UFUNC_OF[function], field, axis, options.pop("dtype", None), out, keep, **options)
+
+    def dtype_of(source: Any) -> Any:
+        without = {name: value for name, value in options.items() if name != "where"}
+        return function(np.ones((1,), source.dtype), axis=0, **without).dtype
+
+    return over_axes(function, dtype_of, field, axis, out, keep, **options)
+
+
+UFUNC_OF: dict[Any, Any] = {
+    np.sum: np.add, np.prod: np.multiply, np.max: np.maximum, np.amax: np.maximum, np.min: np.minimum, np.amin: np.minimum,
+    np.any: np.logical_or, np.all: np.logical_and,
+}  # fmt: skip
+
+
+def accumulate(ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    """`ufunc.accumulate`: as many elements as before, so halo and origin stay."""
+    return _along(ufunc.accumulate, source, (), axis, dtype, out, lambda n: n)
+
+
+def reduceat(ufunc: Any, source: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    """`ufunc.reduceat`: the index along which it goes has no halo any more."""
+    where = np.asarray(indices)
+    return _along(ufunc.reduceat, source, (where,), axis, dtype, out, lambda n: where.size)
+
+
+def _along(method: Any, source: Any, extra: tuple[Any, ...], axis: Any, dtype: Any, out: Any, size: Callable[[int], int]) -> Any:
+    if isinstance(out, tuple):
+        (out,) = out
+    if not isinstance(source, Field):
+        method(source, *extra, axis, dtype, operands.array(out, operands.on_gpu(source), "out"))
+        return out
+    if operands.on_gpu(source):
+        raise TypeError(
+            f"{method.__self__.__name__}.{method.__name__}: not on the GPU; field.to(device='cpu') is a copy on the host"
+        )
+    at = positions(axis, source)
+    if len(at) != 1:
+        raise ValueError(f"axis: one index is accumulated along, not {axis!r}")
+    whole = _left(source, (), True)
+    if extra:
+        pairs = whole.halo and tuple((0, 0) if i == at[0] else p for i, p in enumerate(whole.halo))
+        firsts = whole.origin and tuple(0 if i == at[0] else o for i, o in enumerate(whole.origin))
+        shape = tuple(size(n) if i == at[0] else n for i, n in enumerate(whole.shape))
+        whole = whole._replace(halo=pairs, origin=firsts, shape=shape)
+    array = source.numpy()
+    made = (
+        out
+        if out is not None
+        else new(source, whole, method(np.ones(1, array.dtype), *((np.zeros(1, int),) if extra else ()), dtype=dtype).dtype)
+    )
+    target, names = operands.array(made, False, "out"), names_of(made)
+    if names is not None and whole.names is not None:
+        if sorted(names) != sorted(whole.names):
+            raise ValueError(f"out: its dims are {names}, the result has {whole.names}")
+        target = adapted(target, into(names, whole.names))
+    method(array, *extra, at[0], dtype, target)
+    return made
+
+
+def at(ufunc: Any, field: Any, indices: Any, *values: Any, **kwargs: Any) -> None:
+    """`ufunc.at`: what its key selects has no names."""
+    named = [obj for obj in (*(indices if isinstance(indices, tuple) else (indices,)), *values) if names_of(obj) is not None]
+    if named or (operands.on_gpu(field)):
+        raise TypeError(
+            f"{ufunc.__name__}.at: what the indices select has no names, and {'an operand has' if named else 'the Field is on a GPU'}; "
+            "field.numpy() goes by position on the host"
+        )
+    ufunc.at(operands.array(field, False), indices, *operands.arrays(values, False), **kwargs)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer, "at": at,
+}  # fmt: skip

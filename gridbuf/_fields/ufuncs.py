@@ -1,0 +1,82 @@
+"""ufuncs on Fields, in general: what C does not do by itself (pyext/field_number.c)."""
+
+from typing import Any
+
+from gridbuf import _core
+from gridbuf._fields import operands
+from gridbuf._fields.operands import Field, names_of
+from gridbuf._fields.resolving import resolve
+from gridbuf._fields.results import lead_of, new
+from gridbuf.arrays import of_class
+from gridbuf.joining import adapted, lacking, result_dtypes
+
+
+def call(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """What `__array_ufunc__` answers: a Field, or NotImplemented where another operand has to know."""
+    out = kwargs.get("out") or ()
+    out = out if isinstance(out, tuple) else (out,)
+    every = (*inputs, *out, *((kwargs["where"],) if "where" in kwargs else ()))
+    if method != "at" and not all(map(operands.takes, every)):
+        operands.refuse_names(ufunc, every)
+        return NotImplemented
+    if method != "__call__":
+        from gridbuf._fields import reductions
+
+        return reductions.METHODS[method](ufunc, *inputs, **kwargs)
+    kwargs.pop("out", None)
+    if ufunc.signature is not None:
+        return _generalized(ufunc, inputs, out, kwargs)
+    return _elementwise(ufunc, inputs, out, kwargs)
+
+
+def _elementwise(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    outputs = out or (None,) * ufunc.nout
+    if kwargs.get("where", True) is not True:
+        inputs = (*inputs, kwargs["where"])
+    device = any(map(operands.on_gpu, (*inputs, *outputs)))
+    resolution = resolve(tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs)))
+    views = [adapted(a, adapt) for a, adapt in zip(operands.arrays(inputs, device), resolution.adapts, strict=True)]
+    targets = operands.arrays(outputs, device, "out")
+    if len(views) > ufunc.nin:
+        kwargs["where"] = views.pop()
+    results = list(outputs)
+    if any(target is None for target in targets):
+        lead = lead_of((*inputs, *outputs), resolution.names)
+        dtypes = result_dtypes(ufunc, views, kwargs)
+        for i, target in enumerate(targets):
+            if target is None:
+                results[i] = new(lead, resolution, dtypes[i])
+                targets[i] = operands.array(results[i], device)
+    ufunc(*views, out=tuple(adapted(t, adapt) for t, adapt in zip(targets, resolution.out_adapts, strict=True)), **kwargs)
+    return results[0] if ufunc.nout == 1 else tuple(results)
+
+
+def _generalized(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Core dimensions go by position, so names would be guessed at; Fields without names are arrays."""
+    fields = [obj for obj in (*inputs, *out) if isinstance(obj, Field)]
+    if any(names_of(obj) is not None for obj in (*inputs, *out)):
+        raise TypeError(
+            f"{ufunc.__name__}: its core dimensions have no names, and a Field's indices have; field.numpy() goes by position, "
+            f"gridbuf.gufunc.adopt(numpy.{ufunc.__name__}) takes stacks by name"
+        )
+    device = any(map(operands.on_gpu, fields))
+    if out:
+        kwargs["out"] = tuple(operands.arrays(out, device, "out"))
+    results = ufunc(*operands.arrays(inputs, device), **kwargs)
+    if out:
+        return out[0] if ufunc.nout == 1 else out
+    wrapped = [of_class(fields[0], Field(r)) if getattr(r, "ndim", 0) else r for r in (results if ufunc.nout > 1 else (results,))]
+    return wrapped[0] if ufunc.nout == 1 else tuple(wrapped)
+
+
+def outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
+    """Names that differ already make an outer product of an ordinary call."""
+    names = names_of(a), names_of(b)
+    if names[0] is None or names[1] is None or len(lacking(names[1], names[0])) < len(names[1]):
+        raise TypeError(
+            f"{ufunc.__name__}.outer: by name it needs two Fields without a name in common, not {names[0]} and {names[1]}; "
+            "field.numpy() goes by position"
+        )
+    frame = (*names[0], *names[1])
+    joined: _core.Field = call(ufunc, "__call__", a, b, **kwargs)
+    return joined if "out" in kwargs else joined.transpose(frame)

@@ -1,0 +1,110 @@
+"""Joining by name: which indices, sizes and halos operands have together.
+
+The rules that storages and Fields share. Names come as a str of letters or as a tuple of names.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gridbuf.names import canonical
+
+Names = Sequence[str]
+Pair = tuple[int, int]
+
+# How to bring an array into the common frame: a permutation of its indices and then an
+# index that adds the missing ones; None where nothing is to do.
+Adapt = tuple[tuple[int, ...] | None, tuple[Any, ...] | None] | None
+
+SCALARS = (bool, int, float, complex)
+_SCALARS = frozenset(SCALARS)
+WEAK_SCALARS = int(np.__version__.split(".")[0]) >= 2  # NumPy 1 looks at a scalar's value
+
+
+def is_scalar(obj: Any) -> bool:
+    return isinstance(obj, (*SCALARS, np.generic)) or (isinstance(obj, np.ndarray) and obj.ndim == 0)
+
+
+def union(several: Iterable[Names]) -> Names:
+    """The first that contains all the others, else all names in the order I, J, K, 0, 1, ..."""
+    several = tuple(several)
+    every: set[str] = set().union(*several)
+    for names in several:
+        if every == set(names):
+            return names
+    return canonical(every)
+
+
+def into(names: Names, frame: Names) -> Adapt:
+    """From indices `names` to indices `frame`, of which `names` are a part."""
+    if names == frame:
+        return None
+    order = tuple(names.index(name) for name in frame if name in names)
+    index = tuple(slice(None) if name in names else None for name in frame)
+    return None if order == tuple(range(len(names))) else order, None if len(names) == len(frame) else index
+
+
+def adapted(array: Any, adapt: Adapt) -> Any:
+    """The array's view in the common frame."""
+    if adapt is None:
+        return array
+    order, index = adapt
+    if order is not None:
+        array = array.transpose(order)
+    return array if index is None else array[index]
+
+
+def lacking(names: Names, target: Names) -> Names:
+    """The names that the target does not have."""
+    return [name for name in names if name not in target]
+
+
+def sizes(named: Sequence[tuple[Names, tuple[int, ...]]], names: Names) -> tuple[int, ...]:
+    """The common size of each index; a size of 1 counts as missing."""
+    found = []
+    for name in names:
+        own = {shape[letters.index(name)] for letters, shape in named if name in letters}
+        larger = own - {1}
+        if len(larger) > 1:
+            raise ValueError(f"operands do not broadcast: sizes {sorted(larger)} along axis {name}")
+        found.append(larger.pop() if larger else 1)
+    return tuple(found)
+
+
+def sliced(pair: Pair, size: int, key: slice) -> Pair:
+    """How many of the selected points lay in the lower and in the upper halo; reversing swaps them."""
+    selected = range(*key.indices(size))
+    backwards = selected.step < 0
+    if backwards:
+        selected = selected[::-1]
+    low = len(range(selected.start, min(selected.stop, pair[0]), selected.step))
+    high = len(selected) - len(range(selected.start, min(selected.stop, size - pair[1]), selected.step))
+    return (high, low) if backwards else (low, high)
+
+
+def intersected(pairs: Sequence[Pair], size: int) -> Pair:
+    """The halo around the points that lie in every domain; where there is none, a domain of size 0."""
+    low = max((pair[0] for pair in pairs), default=0)
+    high = max((pair[1] for pair in pairs), default=0)
+    low = min(low, size)
+    return low, min(high, size - low)
+
+
+def result_dtypes(ufunc: Any, views: Sequence[Any], options: dict[str, Any]) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of a call's results: those that NumPy gives for no elements at all."""
+    options = {name: value for name, value in options.items() if name != "where"}
+    made = ufunc(*map(_sample, views), **options)
+    return tuple(result.dtype for result in (made if ufunc.nout > 1 else (made,)))
+
+
+def _sample(view: Any) -> Any:
+    if type(view) in _SCALARS or (view.ndim == 0 and isinstance(view, (np.ndarray, np.generic)) and not WEAK_SCALARS):
+        return view
+    return np.empty(0, view.dtype)
+
+
+def reduced_dtype(ufunc: Any, own: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
+    """The dtype that NumPy gives the reduction of one element."""
+    found: np.dtype[Any] = ufunc.reduce(np.ones(1, own), dtype=dtype).dtype
+    return found

@@ -1,0 +1,267 @@
+/* field_number.c: operators and ufuncs of Fields. What is done here is what needs no thought: host Fields of
+ * the same shape, names, halo and origin, and numbers. Everything else is gridbuf._fields' to join by name. */
+#include "device.h"
+#include "field_number.h"
+
+#include <string.h>
+
+#define NO_IMPORT_UFUNC
+#define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
+#include <numpy/ufuncobject.h>
+
+enum {
+    U_ADD, U_SUBTRACT, U_MULTIPLY, U_TRUE_DIVIDE, U_FLOOR_DIVIDE, U_REMAINDER, U_DIVMOD, U_POWER, U_MATMUL, U_LEFT_SHIFT, U_RIGHT_SHIFT,
+    U_BITWISE_AND, U_BITWISE_OR, U_BITWISE_XOR, U_NEGATIVE, U_POSITIVE, U_ABSOLUTE, U_INVERT,
+    U_LESS, U_LESS_EQUAL, U_EQUAL, U_NOT_EQUAL, U_GREATER, U_GREATER_EQUAL, UFUNCS   /* comparisons as Python numbers them */
+};
+static const char *const ufunc_names[UFUNCS] = {
+    "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "divmod", "power", "matmul", "left_shift", "right_shift",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "positive", "absolute", "invert",
+    "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
+static PyObject *ufuncs[UFUNCS], *word_out;
+static PyTypeObject *ufunc_type;
+static int weak_numbers;   /* NumPy 2: a Python number takes the array's dtype, whatever its value */
+
+int gb_field_number_init(void) {
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    for (int i = 0; numpy && i < UFUNCS; i++)
+        if (!(ufuncs[i] = PyObject_GetAttrString(numpy, ufunc_names[i]))) Py_CLEAR(numpy);
+    if (!numpy || !(word_out = PyUnicode_InternFromString("out"))) return -1;
+    ufunc_type = Py_TYPE(ufuncs[U_ADD]);
+    weak_numbers = PyArray_GetNDArrayCFeatureVersion() >= 0x12;
+    Py_DECREF(numpy);
+    return 0;
+}
+
+/* ---- which dtype a call gives, asked of NumPy once ---- */
+
+enum { NO_CODE = -1, A_BOOL = 64, AN_INT, A_FLOAT, A_COMPLEX };   /* below: an array's or a NumPy scalar's type number + 1 */
+
+static int code_of(PyArray_Descr *descr) {
+    int n = descr->type_num;
+    return PyArray_ISNBO(descr->byteorder) && ((n >= 0 && n <= NPY_CLONGDOUBLE) || n == NPY_HALF) ? n + 1 : NO_CODE;
+}
+
+static int code_of_number(PyObject *obj) {
+    if (!weak_numbers) return NO_CODE;
+    if (PyFloat_CheckExact(obj)) return A_FLOAT;
+    if (PyLong_CheckExact(obj)) return AN_INT;
+    if (PyBool_Check(obj)) return A_BOOL;
+    if (PyComplex_CheckExact(obj)) return A_COMPLEX;
+    if (!PyArray_IsScalar(obj, Generic)) return NO_CODE;
+    PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
+    int code = descr ? code_of(descr) : NO_CODE;
+    PyErr_Clear();
+    Py_XDECREF((PyObject *)descr);
+    return code;
+}
+
+#define ENTRIES 256
+static struct { PyObject *ufunc; int codes, result; } memo[ENTRIES];   /* result: a type number, or -1: not for here */
+
+static int slot(PyObject *ufunc, int codes) {
+    return (int)((((uintptr_t)ufunc >> 4) ^ (uintptr_t)codes * 0x9E3779B97F4A7C15u) % ENTRIES);
+}
+
+/* An operand without elements, as NumPy's choice of a loop sees it. */
+static PyObject *sample(PyObject *given, int code) {
+    npy_intp none = 0;
+    return code >= A_BOOL ? Py_NewRef(given) : PyArray_SimpleNew(1, &none, code - 1);
+}
+
+/* The type number of the result; -1: not for here; -2: an error. */
+static int ask(PyObject *ufunc, PyObject *const *in, const int *code, int n) {
+    PyUFuncObject *u = (PyUFuncObject *)ufunc;
+    if (u->nin != n || u->nout != 1 || u->core_enabled) return -1;
+    PyObject *a = sample(in[0], code[0]), *b = n > 1 ? sample(in[1], code[1]) : NULL;
+    PyObject *made = a && (b || n == 1) ? PyObject_CallFunctionObjArgs(ufunc, a, b, NULL) : NULL;
+    int result = !made ? -2 : PyArray_Check(made) ? code_of(PyArray_DESCR((PyArrayObject *)made)) - 1 : -1;
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    Py_XDECREF(made);
+    return result == NO_CODE - 1 && made ? -1 : result;
+}
+
+static int result_type(PyObject *ufunc, PyObject *const *in, const int *code, int n) {
+    int codes = code[0] | (n > 1 ? code[1] + 1 : 0) << 8, i = slot(ufunc, codes);
+    if (memo[i].ufunc == ufunc && memo[i].codes == codes) return memo[i].result;
+    int result = ask(ufunc, in, code, n);
+    if (result == -2) return -2;
+    PyObject *before = memo[i].ufunc;
+    memo[i].ufunc = Py_NewRef(ufunc);
+    memo[i].codes = codes;
+    memo[i].result = result;
+    Py_XDECREF(before);
+    return result;
+}
+
+/* ---- the quick way ---- */
+
+#define is_plain(obj) (Py_TYPE(obj) == gb_HostFieldType && ((gb_field *)(obj))->place.kind == GB_HEAP)
+
+static int same_indices(const gb_field *a, const gb_field *b) {
+    size_t n = (size_t)a->geometry.ndim;
+    return a->geometry.ndim == b->geometry.ndim && memcmp(a->geometry.shape, b->geometry.shape, n * sizeof *a->geometry.shape) == 0 &&
+           a->dims_given == b->dims_given && (!a->dims_given || memcmp(a->geometry.dims, b->geometry.dims, n * sizeof *a->geometry.dims) == 0);
+}
+
+static int same_list(const int64_t *a, const int64_t *b, size_t n) { return !a == !b && (!a || memcmp(a, b, n * sizeof *a) == 0); }
+
+static int alike(const gb_field *a, const gb_field *b) {
+    size_t n = (size_t)a->geometry.ndim;
+    return a == b || (same_indices(a, b) && same_list(a->origin, b->origin, n) && same_list(a->halo, b->halo, 2 * n));
+}
+
+static int has_shape(PyObject *array, const gb_field *f) {
+    PyArrayObject *a = (PyArrayObject *)array;
+    return PyArray_NDIM(a) == f->geometry.ndim && PyArray_NDIM(a) > 0 &&
+           memcmp(PyArray_DIMS(a), f->geometry.shape, (size_t)PyArray_NDIM(a) * sizeof(int64_t)) == 0;
+}
+
+/* How an operand beside the Field `lead` enters the question for the dtype; NO_CODE: not for here. */
+static int code_beside(PyObject *obj, const gb_field *lead) {
+    if (is_plain(obj)) return alike((gb_field *)obj, lead) ? code_of(((gb_field *)obj)->dtype->descr) : NO_CODE;
+    if (PyArray_CheckExact(obj)) return has_shape(obj, lead) ? code_of(PyArray_DESCR((PyArrayObject *)obj)) : NO_CODE;
+    return code_of_number(obj);
+}
+
+static int fits_as_out(PyObject *out, const gb_field *lead) {
+    if (PyArray_CheckExact(out)) return has_shape(out, lead);
+    return is_plain(out) && !((gb_field *)out)->readonly && same_indices((gb_field *)out, lead);
+}
+
+static PyObject *bare(PyObject *obj) { return gb_is_field(obj) ? gb_field_numpy(obj, NULL) : Py_NewRef(obj); }
+
+static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
+    PyObject *a = bare(in[0]), *b = n > 1 ? bare(in[1]) : NULL, *target = bare(out), *done = NULL;
+    if (a && target && (b || n == 1))
+        done = b ? PyObject_CallFunctionObjArgs(ufunc, a, b, target, NULL) : PyObject_CallFunctionObjArgs(ufunc, a, target, NULL);
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    Py_XDECREF(target);
+    Py_XDECREF(done);
+    return done ? Py_NewRef(out) : NULL;
+}
+
+/* NotImplemented: it needs thought. */
+static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObject *out) {
+    int code[2];
+    const gb_field *lead = n < 1 || n > 2 ? NULL : is_plain(in[0]) ? (gb_field *)in[0] : n == 2 && is_plain(in[1]) ? (gb_field *)in[1] : NULL;
+    if (!lead || Py_TYPE(ufunc) != ufunc_type || (out && !fits_as_out(out, lead))) Py_RETURN_NOTIMPLEMENTED;
+    for (int i = 0; i < n; i++)
+        if ((code[i] = code_beside(in[i], lead)) == NO_CODE) Py_RETURN_NOTIMPLEMENTED;
+    int type = result_type(ufunc, in, code, (int)n);
+    if (type == -2) return NULL;
+    if (type < 0) Py_RETURN_NOTIMPLEMENTED;
+    if (out) return run(ufunc, in, (int)n, out);
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    gb_dtype *dtype = descr ? gb_dtype_of(descr) : NULL;
+    PyObject *made = dtype ? (PyObject *)gb_field_like(lead, dtype) : NULL;
+    PyObject *result = made ? run(ufunc, in, (int)n, made) : NULL;
+    Py_XDECREF((PyObject *)descr);
+    Py_XDECREF((PyObject *)dtype);
+    Py_XDECREF(made);
+    return result;
+}
+
+/* ---- the general way ---- */
+
+static PyObject *function_of(const char *module_name, const char *name, PyObject **kept) {
+    if (*kept) return *kept;
+    PyObject *module = PyImport_ImportModule(module_name);
+    *kept = module ? PyObject_GetAttrString(module, name) : NULL;
+    Py_XDECREF(module);
+    return *kept;
+}
+
+PyObject *gb_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static PyObject *general;
+    Py_ssize_t n = PyTuple_Size(args), given = kwargs ? PyDict_Size(kwargs) : 0;
+    if (n < 3) return PyErr_Format(PyExc_TypeError, "__array_ufunc__(ufunc, method, *inputs, **kwargs): %zd arguments given", n);
+    PyObject *method = PyTuple_GetItem(args, 1), *out = NULL;
+    int simple = PyUnicode_Check(method) && PyUnicode_CompareWithASCIIString(method, "__call__") == 0 && n <= 4;
+    if (simple && given) {
+        PyObject *outs = PyDict_GetItemWithError(kwargs, word_out);
+        simple = given == 1 && outs && PyTuple_Check(outs) && PyTuple_Size(outs) == 1;
+        out = simple ? PyTuple_GetItem(outs, 0) : NULL;
+    }
+    if (simple) {
+        PyObject *in[2] = {PyTuple_GetItem(args, 2), n > 3 ? PyTuple_GetItem(args, 3) : NULL};
+        PyObject *result = quick(PyTuple_GetItem(args, 0), in, n - 2, out);
+        if (result != Py_NotImplemented) return result;
+        Py_DECREF(result);
+    }
+    PyObject *function = function_of("gridbuf._fields.ufuncs", "call", &general);
+    return function ? PyObject_Call(function, args, kwargs) : NULL;
+}
+
+PyObject *gb_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static PyObject *general;
+    PyObject *function = function_of("gridbuf._fields.functions", "call", &general);
+    return function ? PyObject_Call(function, args, kwargs) : NULL;
+}
+
+/* ---- operators ---- */
+
+static PyObject *unary(int which, PyObject *a) {
+    PyObject *result = quick(ufuncs[which], &a, 1, NULL);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+    return PyObject_CallFunctionObjArgs(ufuncs[which], a, NULL);
+}
+
+static PyObject *binary(int which, PyObject *a, PyObject *b) {
+    static PyObject *general;
+    PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, NULL);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+    PyObject *function = function_of("gridbuf._fields.operators", "binary", &general);
+    return function ? PyObject_CallFunctionObjArgs(function, ufuncs[which], a, b, NULL) : NULL;
+}
+
+static PyObject *in_place(int which, PyObject *a, PyObject *b) {
+    static PyObject *general;
+    PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, a);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+    PyObject *function = function_of("gridbuf._fields.operators", "in_place", &general);
+    return function ? PyObject_CallFunctionObjArgs(function, ufuncs[which], a, b, NULL) : NULL;
+}
+
+PyObject *gb_field_compare(PyObject *a, PyObject *b, int op) {
+    static const int of[] = {[Py_LT] = U_LESS, [Py_LE] = U_LESS_EQUAL, [Py_EQ] = U_EQUAL,
+                             [Py_NE] = U_NOT_EQUAL, [Py_GT] = U_GREATER, [Py_GE] = U_GREATER_EQUAL};
+    return binary(of[op], a, b);
+}
+
+#define UNARY(name, which) PyObject *gb_field_##name(PyObject *a) { return unary(which, a); }
+#define BINARY(name, which) PyObject *gb_field_##name(PyObject *a, PyObject *b) { return binary(which, a, b); }
+#define IN_PLACE(name, which) PyObject *gb_field_in_##name(PyObject *a, PyObject *b) { return in_place(which, a, b); }
+#define BOTH(name, which) BINARY(name, which) IN_PLACE(name, which)
+
+UNARY(negative, U_NEGATIVE)
+UNARY(positive, U_POSITIVE)
+UNARY(absolute, U_ABSOLUTE)
+UNARY(invert, U_INVERT)
+BINARY(divmod, U_DIVMOD)
+BOTH(add, U_ADD)
+BOTH(subtract, U_SUBTRACT)
+BOTH(multiply, U_MULTIPLY)
+BOTH(true_divide, U_TRUE_DIVIDE)
+BOTH(floor_divide, U_FLOOR_DIVIDE)
+BOTH(remainder, U_REMAINDER)
+BOTH(matmul, U_MATMUL)
+BOTH(left_shift, U_LEFT_SHIFT)
+BOTH(right_shift, U_RIGHT_SHIFT)
+BOTH(bitwise_and, U_BITWISE_AND)
+BOTH(bitwise_or, U_BITWISE_OR)
+BOTH(bitwise_xor, U_BITWISE_XOR)
+
+static int no_modulus(PyObject *modulus) {
+    if (modulus == Py_None) return 1;
+    PyErr_SetString(PyExc_TypeError, "pow() of a Field takes no third argument");
+    return 0;
+}
+
+PyObject *gb_field_power(PyObject *a, PyObject *b, PyObject *modulus) { return no_modulus(modulus) ? binary(U_POWER, a, b) : NULL; }
+PyObject *gb_field_in_power(PyObject *a, PyObject *b, PyObject *modulus) { return no_modulus(modulus) ? in_place(U_POWER, a, b) : NULL; }
