@@ -1,5 +1,6 @@
 """The methods of Field and Plan that are better said in Python; `install` gives them to the C types."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +43,9 @@ def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None
         The order of the indices of the result: a permutation of the Field's dims.
     **spec
         The keywords of `Field.empty`. Without `backend` or `layout` the order of strides,
-        the padding and the alignment stay; origin and halo stay unless given.
+        the padding and the alignment stay; origin and halo stay unless given. The values stay
+        on their GPU, or in pinned or managed memory, unless `device`, `memory` or a preset for
+        a machine is given; "C" and "F" are orders only.
 
     Examples
     --------
@@ -105,17 +108,27 @@ def _entry(self: _core.Field, interface: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
+def _value(self: _core.Field) -> np.ndarray[Any, Any]:
+    """For a number: one element on a GPU is fetched, as its truth value is."""
+    fetch = isinstance(self, _core.DeviceField) and self.size == 1
+    return (to(self, device="cpu") if fetch else self).numpy()
+
+
 def _float(self: _core.Field) -> float:
     """Of a Field without indices; Python itself would read the bytes of the buffer as text."""
-    return float(self.numpy())
+    return float(_value(self))
 
 
 def _int(self: _core.Field) -> int:
-    return int(self.numpy())
+    return int(_value(self))
 
 
 def _complex(self: _core.Field) -> complex:
-    return complex(self.numpy())
+    return complex(_value(self))
+
+
+def _index(self: _core.Field) -> int:
+    return operator.index(_value(self))
 
 
 def _html(self: _core.Field) -> str:
@@ -141,7 +154,7 @@ def install() -> None:
     """Give the C types their Python methods."""
     methods: dict[str, Any] = {
         "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html,
-        "__float__": _float, "__int__": _int, "__complex__": _complex,
+        "__float__": _float, "__int__": _int, "__complex__": _complex, "__index__": _index,
         "__gt_interface__": property(_gt_interface),
     }  # fmt: skip
     for name, method in {"from_array": staticmethod(from_array), **methods}.items():

@@ -89,7 +89,9 @@ PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
         int rc = gb_copy_memory(&dst, &src, rule, progress);
         if (rc) return rc < 0 ? NULL : Py_NewRef(Py_None);
     }
-    int on_device = gb_may_be_cuda(args[0]) || gb_may_be_cuda(args[1]) ? gb_device_copyto(args[0], args[1], rule, progress) : 0;
+    int on_device = gb_may_be_cuda(args[0]);
+    if (on_device == 0) on_device = gb_may_be_cuda(args[1]);
+    if (on_device > 0) on_device = gb_device_copyto(args[0], args[1], rule, progress);
     if (on_device) return on_device < 0 ? NULL : Py_NewRef(Py_None);
     return any_copyto(args[0], args[1], casting, progress);
 }
