@@ -80,7 +80,9 @@ gb_cu_device *gb_cu_enter(int device, gb_cuda_error *e) {
     return d;
 }
 
-int gb_cu_retained(int device) { return device < device_count && __atomic_load_n(&devices[device].context, __ATOMIC_ACQUIRE) != NULL; }
+gb_cu_device *gb_cu_retained(int device) {
+    return device < device_count && __atomic_load_n(&devices[device].context, __ATOMIC_ACQUIRE) ? &devices[device] : NULL;
+}
 
 gb_cu_device *gb_cu_enter_to_release(int device) {
     gb_cu_device *d = gb_cu_enter(device, NULL);

@@ -30,10 +30,11 @@ static int load(gb_cu_device *d, gb_cuda_error *e) {
     if (!ptx) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the text of the kernels");
     gb_unpack(ptx, kernels_ptx, kernels_ptx + sizeof kernels_ptx);
     gb_cuda_error said = {0};
-    int bad = GB_CU(&said, cuModuleLoadData, &d->kernels, ptx);
+    CUmodule loaded = NULL;
+    int bad = GB_CU(&said, cuModuleLoadData, &loaded, ptx);
     free(ptx);
+    if (!bad) __atomic_store_n(&d->kernels, loaded, __ATOMIC_RELEASE);
     if (!bad) return 0;
-    d->kernels = NULL;
     if (!takes_none(said.code)) {
         if (e) *e = said;
         return -1;
@@ -61,8 +62,9 @@ static CUfunction kernel(gb_cu_device *d, int way, int word, gb_cuda_error *e) {
 }
 
 int gb_cuda_kernels(int device, gb_cuda_error *e) {
-    gb_cu_device *d = gb_cu_enter(device, e);
-    if (!d) return -1;
+    gb_cu_device *d = gb_cu_retained(device);
+    if (d && __atomic_load_n(&d->kernels, __ATOMIC_ACQUIRE)) return 0;
+    if (!(d = gb_cu_enter(device, e))) return -1;
     pthread_mutex_lock(&loading);
     int bad = d->kernels ? 0 : load(d, e);
     pthread_mutex_unlock(&loading);

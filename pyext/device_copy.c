@@ -13,8 +13,6 @@ typedef struct sides {
     PyObject *progress;
 } sides;
 
-static int on_gpu(const gb_field *f) { return gb_needs_driver(&f->place); }
-
 /* What comes on the queue waits for our own work on the side that is under way elsewhere. */
 static int settle(gb_field *f, gb_cuda_queue on) {
     gb_cuda_error e;
@@ -130,7 +128,7 @@ static int by_kernel(gb_transit *t, gb_leg *l, const sides *s, const int64_t *ne
 }
 
 static int between(gb_transit *t, const sides *s) {
-    int up = on_gpu(s->dst);
+    int up = gb_on_gpu(s->dst);
     const gb_view *far = up ? &s->to.view : &s->from.view, *near = up ? &s->from.view : &s->to.view;
     const int64_t *far_strides = up ? s->to.view.strides : s->from_strides, *near_strides = up ? s->from_strides : s->to.view.strides;
     gb_field *gpu = up ? s->dst : s->src, *host = up ? s->src : s->dst;
@@ -189,10 +187,10 @@ static gb_transit *from_numpy(gb_field *dst, PyObject *values, NPY_CASTING casti
 static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
     sides s = {.dst = dst, .src = src, .to = gb_memory_of_field(dst), .from = gb_memory_of_field(src), .progress = progress};
     if (dst->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), NULL;
-    int both = on_gpu(dst) && on_gpu(src), empty = dst->geometry.nbytes == 0, repeated = src->geometry.size != dst->geometry.size;
+    int both = gb_on_gpu(dst) && gb_on_gpu(src), empty = dst->geometry.nbytes == 0, repeated = src->geometry.size != dst->geometry.size;
     int kernels = gb_convertible(&s.to, &s.from, casting);
     if (gb_broadcast(&s.from.view, &s.to.view, s.from_strides) < 0) return NULL;
-    if (!on_gpu(dst) && !empty && (!kernels || repeated)) return through_host(dst, src, casting, progress);
+    if (!gb_on_gpu(dst) && !empty && (!kernels || repeated)) return through_host(dst, src, casting, progress);
     if (both && !empty && (!kernels || s.to.view.type != s.from.view.type)) {
         PyObject *here = gb_on_host(src);
         gb_transit *t = here ? send(dst, (gb_field *)here, casting, progress) : NULL;
@@ -200,7 +198,7 @@ static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObj
         return t;
     }
     if (!kernels && !empty) return from_numpy(dst, (PyObject *)src, casting, progress);
-    gb_cuda_queue on = gb_queue_for((on_gpu(dst) ? dst : src)->place.device), from = both ? gb_queue_for(src->place.device) : on;
+    gb_cuda_queue on = gb_queue_for((gb_on_gpu(dst) ? dst : src)->place.device), from = both ? gb_queue_for(src->place.device) : on;
     gb_transit *t = gb_transit_new(on, from);
     if (!t || empty) return t;
     gb_transit_hold(t, Py_NewRef((PyObject *)dst), on);
@@ -209,8 +207,7 @@ static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObj
     return t;
 }
 
-/* A value or a list of them that is no memory. */
-static int is_values(PyObject *obj) {
+int gb_is_values(PyObject *obj) {
     PyObject *found;
     if (PyArray_Check(obj)) return !gb_descr_movable(PyArray_DESCR((PyArrayObject *)obj));
     int has = gb_is_field(obj) ? 1 : gb_may_be_cuda(obj);
@@ -220,11 +217,10 @@ static int is_values(PyObject *obj) {
     return has < 0 ? -1 : !has;
 }
 
-/* 1 with a transit; 0: no GPU takes part; -1. */
-static int begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyObject *progress, gb_transit **t) {
-    int values = is_values(src_obj);
+int gb_transit_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyObject *progress, gb_transit **t) {
+    int values = gb_is_values(src_obj);
     gb_field *dst = values < 0 ? NULL : (gb_field *)gb_wrap(gb_FieldType, dst_obj), *src = dst && !values ? (gb_field *)gb_wrap(gb_FieldType, src_obj) : NULL;
-    int rc = !dst || (!values && !src) ? -1 : on_gpu(dst) || (src && on_gpu(src));
+    int rc = !dst || (!values && !src) ? -1 : gb_on_gpu(dst) || (src && gb_on_gpu(src));
     if (rc > 0) {
         *t = values ? from_numpy(dst, src_obj, casting, progress) : send(dst, src, casting, progress);
         rc = *t ? 1 : -1;
@@ -236,7 +232,7 @@ static int begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyOb
 
 int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress) {
     gb_transit *t = NULL;
-    int rc = begin(dst, src, casting, progress, &t);
+    int rc = gb_transit_begin(dst, src, casting, progress, &t);
     if (rc <= 0) return rc;
     rc = gb_transit_leave(t);                /* between GPUs: nothing that anybody has to wait for */
     if (rc == 0) rc = gb_transit_end(t) == 0 && gb_transit_wait(t, -1) > 0 ? 1 : -1;
@@ -247,69 +243,6 @@ int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject
         Py_XDECREF(told);
     }
     return rc;
-}
-
-/* ---- gridbuf.copy_async ---- */
-
-/* Whether the caller only has to hand the copy to the driver: nothing is converted, and the host's side, if there is one, is pinned. */
-static int is_at_once(gb_field *dst, gb_field *src) {
-    gb_memory to = gb_memory_of_field(dst), from = gb_memory_of_field(src);
-    const gb_field *host = on_gpu(dst) ? src : dst;
-    if (on_gpu(dst) && on_gpu(src)) host = NULL;
-    if (host && host->place.kind != GB_ON_PINNED) return 0;
-    if (!PyArray_EquivTypes(to.descr, from.descr) || !gb_descr_movable(to.descr)) return 0;
-    return on_gpu(dst) || src->geometry.size == dst->geometry.size;
-}
-
-/* copy_sides(dst, src, stream) -> (dst, src, at_once): Fields over both, which src is not when it is values without memory.
- * Wrapping makes the stream wait for what a producer says is under way. */
-static PyObject *copy_sides(PyObject *self, PyObject *args) {
-    PyObject *dst_obj, *src_obj, *result = NULL;
-    unsigned long long stream;
-    gb_cuda_error e;
-    int owner = -1;
-    if (!PyArg_ParseTuple(args, "OOK", &dst_obj, &src_obj, &stream)) return NULL;
-    gb_thread_stream before = gb_use_stream(stream);
-    int values = is_values(src_obj), mine;
-    gb_field *dst = values < 0 ? NULL : (gb_field *)gb_wrap(gb_FieldType, dst_obj);
-    PyObject *src = !dst ? NULL : values ? Py_NewRef(src_obj) : gb_wrap(gb_FieldType, src_obj);
-    if (!dst || !src) goto out;
-    gb_field *from = values ? NULL : (gb_field *)src;
-    if (!on_gpu(dst) && !(from && on_gpu(from))) {
-        PyErr_SetString(PyExc_TypeError, "copy_async: neither dst nor src is memory of a GPU; gridbuf.copyto copies on the host");
-        goto out;
-    }
-    if (stream > 2 && gb_cuda_owner(stream, &owner, &e) < 0) {
-        gb_cuda_raise(&e);
-        goto out;
-    }
-    mine = owner < 0 || (on_gpu(dst) && dst->place.device == owner) || (from && on_gpu(from) && from->place.device == owner);
-    if (!mine) {
-        PyErr_Format(PyExc_ValueError, "stream: it is one of GPU %d, and the copy is the work of GPU %d", owner,
-                     (int)(on_gpu(dst) ? dst : from)->place.device);
-        goto out;
-    }
-    result = Py_BuildValue("(OON)", (PyObject *)dst, src, PyBool_FromLong(from && is_at_once(dst, from)));
-out:
-    gb_use_again(before);
-    Py_XDECREF((PyObject *)dst);
-    Py_XDECREF(src);
-    return result;
-}
-
-/* copy_begin(dst, src, casting, stream) -> a transit */
-static PyObject *copy_begin(PyObject *self, PyObject *args) {
-    PyObject *dst, *src, *casting;
-    unsigned long long stream;
-    NPY_CASTING rule = NPY_SAME_KIND_CASTING;
-    gb_transit *t = NULL;
-    if (!PyArg_ParseTuple(args, "OOOK", &dst, &src, &casting, &stream) || !PyArray_CastingConverter(casting, &rule)) return NULL;
-    gb_thread_stream before = gb_use_stream(stream);   /* also for what goes through the host, and other GPUs */
-    int rc = begin(dst, src, rule, NULL, &t);
-    gb_use_again(before);
-    if (rc > 0 && gb_transit_mark(t) == 0 && gb_transit_end(t) == 0) return (PyObject *)t;
-    Py_XDECREF((PyObject *)t);
-    return NULL;
 }
 
 /* ---- what the rest of the extension asks for ---- */
@@ -362,15 +295,7 @@ int gb_device_assign(PyObject *dst, PyObject *value) {
 
 int gb_device_fill(PyObject *dst, PyObject *value) {
     gb_field *f = (gb_field *)gb_wrap(gb_FieldType, dst);
-    int rc = !f ? -1 : !on_gpu(f) ? 0 : fill(f, value) == 0 ? 1 : -1;
+    int rc = !f ? -1 : !gb_on_gpu(f) ? 0 : fill(f, value) == 0 ? 1 : -1;
     Py_XDECREF((PyObject *)f);
     return rc;
 }
-
-static PyMethodDef functions[] = {
-    {"cuda_copy_begin", copy_begin, METH_VARARGS, NULL},
-    {"cuda_copy_sides", copy_sides, METH_VARARGS, NULL},
-    {NULL},
-};
-
-int gb_device_copy_init(PyObject *module) { return gb_transit_init(module) < 0 ? -1 : PyModule_AddFunctions(module, functions); }

@@ -54,11 +54,14 @@ static gb_cuda_block *block_of(PyObject *object) {
 
 int gb_transit_mark(gb_transit *t) {
     gb_cuda_error e;
-    for (int i = 0; i < t->n_held; i++) {
+    if (gb_cuda_enter(t->on.device, &e) < 0) return gb_cuda_raise(&e);
+    int bad = 0;
+    for (int i = 0; i < t->n_held && !bad; i++) {
         gb_cuda_block *block = block_of(t->held[i].object);
-        if (block && gb_cuda_mark(block, t->held[i].on, &e) < 0) return gb_cuda_raise(&e);
+        bad = block && gb_cuda_mark(block, t->held[i].on, &e) < 0;
     }
-    return 0;
+    gb_cuda_leave();
+    return bad ? gb_cuda_raise(&e) : 0;
 }
 
 int gb_transit_leave(gb_transit *t) {

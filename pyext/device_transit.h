@@ -17,6 +17,13 @@ typedef struct gb_transit {
     struct { PyObject *object; gb_cuda_queue on; } held[GB_HELD];   /* both sides, staging, temporaries, and who used them last */
 } gb_transit;
 
+static inline int gb_on_gpu(const gb_field *f) { return gb_needs_driver(&f->place); }
+
+/* device_copy.c: sends dst = src on its way. 1 with a transit; 0: no GPU takes part; -1. What has been sent when it fails has
+ * arrived before it returns. */
+int gb_transit_begin(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress, gb_transit **t);
+int gb_is_values(PyObject *obj);   /* a value or a list of them that is no memory; -1 with an error */
+
 gb_transit *gb_transit_new(gb_cuda_queue on, gb_cuda_queue from);
 int gb_transit_hold(gb_transit *t, PyObject *object, gb_cuda_queue on);   /* steals; -1 when object is NULL */
 int gb_transit_end(gb_transit *t);                      /* nothing more follows: records the event */

@@ -57,6 +57,7 @@ typedef struct fake_work {
     int waits, after_all;
     CUdeviceptr to, from;
     uint64_t number;        /* in the order of submission */
+    int earlier;            /* watch.c: done before the work that was submitted last */
     size_t bytes, rows, to_pitch, from_pitch, count;
     unsigned value;
     int width;

@@ -33,22 +33,26 @@ static void spans(const fake_work *w, span *writes, span *reads) {
 
 static int meet(span a, span b) { return a.from < b.to && b.from < a.to; }
 
-/* Whether `earlier` is done before `later` begins, whatever the devices do meanwhile. */
-static int is_ordered(fake_work *queue, const fake_work *later, const fake_work *earlier) {
-    if (fake_is_behind(later, earlier)) return 1;
-    for (const fake_work *between = queue; between != later; between = between->next)
-        if (between->number > earlier->number && fake_is_behind(later, between) && is_ordered(queue, between, earlier)) return 1;
-    return 0;
+/* Marks what is done before the fresh work begins, whatever the devices do meanwhile. */
+static void mark_earlier(fake_work *queue, fake_work *fresh) {
+    size_t n = 0, i = 0;
+    for (fake_work *q = queue; q; q = q->next) q->earlier = q == fresh, n++;
+    fake_work **all = malloc(n * sizeof *all);
+    for (fake_work *q = queue; q; q = q->next) all[i++] = q;
+    for (i = n; i-- > 0;)
+        for (size_t k = 0; all[i]->earlier && k < i; k++)
+            if (!all[k]->earlier && fake_is_behind(all[i], all[k])) all[k]->earlier = 1;
+    free(all);
 }
 
 void fake_look_for_races(fake_work *queue, fake_work *fresh) {
     span writes, reads, w, r;
     spans(fresh, &writes, &reads);
+    mark_earlier(queue, fresh);
     for (fake_work *q = queue; q != fresh; q = q->next) {
         spans(q, &w, &r);
-        if (!meet(writes, w) && !meet(writes, r) && !meet(reads, w)) continue;
-        if (!is_ordered(queue, fresh, q))
-            fake_misuse("work on stream %p of GPU %d and unfinished work on stream %p of GPU %d touch the same memory, in no order", (void *)fresh->stream,
-                        fresh->stream->context->device, (void *)q->stream, q->stream->context->device);
+        if (q->earlier || (!meet(writes, w) && !meet(writes, r) && !meet(reads, w))) continue;
+        fake_misuse("work on stream %p of GPU %d and unfinished work on stream %p of GPU %d touch the same memory, in no order", (void *)fresh->stream,
+                    fresh->stream->context->device, (void *)q->stream, q->stream->context->device);
     }
 }

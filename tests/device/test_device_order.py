@@ -199,12 +199,11 @@ def test_a_copy_for_dlpack_is_made_before_its_reader_reads(held: Fake, stream: A
     before = held.count("cuStreamWaitEvent")
     g = gb.from_dlpack(Exported(f.__dlpack__(stream=handle, max_version=(1, 0), copy=True)))
     target = gb.Field.zeros((10, 20), device="gpu", layout=(1, 0))
-    with gb.cuda.stream(handle):
-        gb.copyto(target, g)  # reads on the consumer's stream: a race if it were not behind the copy
+    copy = gb.copy_async(target, g, stream=handle)  # reads on the consumer's stream: a race if it were not behind the copy
     assert stream != "own" or held.count("cuStreamWaitEvent") > before
     held.pump()
     held.hold(False)
-    assert (values_of(target) == 6).all()
+    assert copy.done() and (values_of(target) == 6).all()
 
 
 class Exported:
