@@ -54,23 +54,37 @@ gb_cu_chunk *gb_cu_detach(gb_cu_pool *pool, int64_t keep) {
     return gone;
 }
 
-/* Work the driver's own free does not wait for. */
-static int is_quiet(gb_cu_chunk *c) {
-    if (!c->ordered && c->pool->kind != GB_CUDA_PINNED) return 1;
+/* The devices whose work the driver's own free does not wait for: cuMemFree waits for the memory's
+ * own device, stream-ordered and pinned memory for none. A bit for each. */
+static uint64_t busy(gb_cu_chunk *c) {
+    int own = c->pool->device, waits = !c->ordered && c->pool->kind != GB_CUDA_PINNED;
+    uint64_t devices = 0;
     for (int i = 0; i < c->count; i++) {
         gb_cu_record *r = &c->records[i];
-        if (!gb_cu_all_done(&r->pending)) return 0;
-        if (r->key != GB_CU_NOBODY && r->key != GB_CU_LEGACY && gb_cu_epoch(c->pool->device) <= r->epoch) return 0;
+        gb_cu_all_done(&r->pending);
+        for (gb_cuda_event *event = r->pending; event; event = event->next) devices |= (uint64_t)1 << event->on.device;
+        if (r->key == GB_CU_NOBODY || r->key == GB_CU_LEGACY) continue;
+        if (c->pool->kind != GB_CUDA_PINNED) devices |= (uint64_t)(gb_cu_epoch(own) <= r->epoch) << own;
+        else
+            for (int device = 0; device < GB_CUDA_MAX_DEVICES; device++)   /* nobody said which */
+                if (gb_cu_retained(device) && gb_cu_epoch(device) <= r->epoch) devices |= (uint64_t)1 << device;
     }
-    return 1;
+    return waits ? devices & ~((uint64_t)1 << own) : devices;
+}
+
+static void wait_for(uint64_t devices) {
+    for (int device = 0; devices >> device && device < GB_CUDA_MAX_DEVICES; device++) {
+        if (!(devices >> device & 1) || !gb_cu_enter(device, NULL)) continue;
+        gb_cu_wait_device(device, NULL);
+        gb_cu_leave();
+    }
 }
 
 int64_t gb_cu_destroy(gb_cu_chunk *gone) {
     int64_t bytes = 0;
-    int waited = 0;
     while (gone) {
         gb_cu_chunk *next = gone->older;
-        if (!waited && !is_quiet(gone)) waited = 1, gb_cu_wait_device(gone->pool->device, NULL);
+        wait_for(busy(gone));   /* the next ones find it done */
         for (int i = 0; i < gone->count; i++)
             for (gb_cuda_event *event; (event = gone->records[i].pending);) {
                 gone->records[i].pending = event->next;
@@ -99,7 +113,7 @@ int64_t gb_cuda_trim(int kind, int device, int64_t keep) {
 
 /* A stream of ours ends: what was freed on it, and what will be, waits for an event instead. */
 static void let_go(gb_cu_record *r, gb_cuda_stream stream) {
-    gb_cuda_event *event = gb_cu_record_event(r->block.device, stream, NULL);
+    gb_cuda_event *event = gb_cu_record_event((gb_cuda_queue){r->block.device, stream}, NULL);
     r->key = event ? GB_CU_NOBODY : GB_CU_UNKNOWN;
     if (!event) return;
     event->next = r->pending;

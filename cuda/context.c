@@ -10,6 +10,10 @@ static gb_cu_device devices[GB_CUDA_MAX_DEVICES];
 static int device_count = -1;
 static pthread_mutex_t retaining = PTHREAD_MUTEX_INITIALIZER;
 
+#define DEEPEST 16
+static __thread struct { int device, pushed; } entered[DEEPEST];
+static __thread int depth;
+
 int gb_cuda_count(int *count, gb_cuda_error *e) {
     if (gb_cuda_start(e)) return -1;
     if (device_count < 0) {
@@ -68,7 +72,16 @@ gb_cu_device *gb_cu_enter(int device, gb_cuda_error *e) {
         pthread_mutex_unlock(&retaining);
         if (bad) return NULL;
     }
-    return GB_CU(e, cuCtxPushCurrent_v2, d->context) ? NULL : d;
+    if (depth == DEEPEST) return gb_cu_fail(e, GB_CUDA_FAILED, "contexts are entered and never left"), NULL;
+    int push = !depth || entered[depth - 1].device != device;
+    if (push && GB_CU(e, cuCtxPushCurrent_v2, d->context)) return NULL;
+    entered[depth].device = device;
+    entered[depth++].pushed = push;
+    return d;
+}
+
+gb_cu_device *gb_cu_retained(int device) {
+    return device < device_count && __atomic_load_n(&devices[device].context, __ATOMIC_ACQUIRE) ? &devices[device] : NULL;
 }
 
 gb_cu_device *gb_cu_enter_to_release(int device) {
@@ -80,7 +93,26 @@ gb_cu_device *gb_cu_enter_to_release(int device) {
  * work says it again. */
 void gb_cu_leave(void) {
     CUcontext ours;
+    if (entered[--depth].pushed) gb_cu.cuCtxPopCurrent_v2(&ours);
+}
+
+int gb_cuda_enter(int device, gb_cuda_error *e) { return gb_cu_enter(device, e) ? 0 : -1; }
+void gb_cuda_leave(void) { gb_cu_leave(); }
+
+int gb_cuda_owner(gb_cuda_stream stream, int *device, gb_cuda_error *e) {
+    CUcontext context, ours;
+    int count;
+    *device = -1;
+    if (stream <= 2 || gb_cuda_count(&count, e)) return stream <= 2 ? 0 : -1;
+    if (count == 1) return *device = 0;
+    if (!gb_cu.cuStreamGetCtx) return 0;   /* an older driver: the first call that uses it says whether it fits */
+    if (GB_CU(e, cuStreamGetCtx, (CUstream)(uintptr_t)stream, &context)) return -1;
+    for (int i = 0; i < count; i++)
+        if (context == __atomic_load_n(&devices[i].context, __ATOMIC_ACQUIRE)) return *device = i, 0;
+    if (GB_CU(e, cuCtxPushCurrent_v2, context)) return -1;
+    int bad = GB_CU(e, cuCtxGetDevice, device);
     gb_cu.cuCtxPopCurrent_v2(&ours);
+    return bad;
 }
 
 int gb_cuda_info(int device, gb_cuda_device_info *info, gb_cuda_error *e) {

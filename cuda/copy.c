@@ -1,7 +1,7 @@
 /* copy.c: bytes from here to there, on a stream. */
 #include "driver.h"
 
-#define ON(stream) ((CUstream)(uintptr_t)(stream))
+#define ON(queue) ((CUstream)(uintptr_t)(queue).stream)
 
 static int check(int direction, int64_t bytes, gb_cuda_error *e) {
     if (direction < GB_CUDA_UPLOAD || direction > GB_CUDA_WITHIN) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "direction is %d, not 0, 1 or 2", direction);
@@ -9,31 +9,31 @@ static int check(int direction, int64_t bytes, gb_cuda_error *e) {
     return 0;
 }
 
-int gb_cuda_copy(int direction, uint64_t dst, uint64_t src, int64_t bytes, int device, gb_cuda_stream stream, gb_cuda_error *e) {
+int gb_cuda_copy(int direction, uint64_t dst, uint64_t src, int64_t bytes, gb_cuda_queue on, gb_cuda_error *e) {
     if (check(direction, bytes, e)) return -1;
     if (bytes == 0) return 0;
-    if (!gb_cu_enter(device, e)) return -1;
-    int bad = direction == GB_CUDA_UPLOAD     ? GB_CU(e, cuMemcpyHtoDAsync_v2, dst, (const void *)(uintptr_t)src, (size_t)bytes, ON(stream))
-              : direction == GB_CUDA_DOWNLOAD ? GB_CU(e, cuMemcpyDtoHAsync_v2, (void *)(uintptr_t)dst, src, (size_t)bytes, ON(stream))
-                                              : GB_CU(e, cuMemcpyDtoDAsync_v2, dst, src, (size_t)bytes, ON(stream));
+    if (!gb_cu_enter(on.device, e)) return -1;
+    int bad = direction == GB_CUDA_UPLOAD     ? GB_CU(e, cuMemcpyHtoDAsync_v2, dst, (const void *)(uintptr_t)src, (size_t)bytes, ON(on))
+              : direction == GB_CUDA_DOWNLOAD ? GB_CU(e, cuMemcpyDtoHAsync_v2, (void *)(uintptr_t)dst, src, (size_t)bytes, ON(on))
+                                              : GB_CU(e, cuMemcpyDtoDAsync_v2, dst, src, (size_t)bytes, ON(on));
     gb_cu_leave();
     return bad;
 }
 
 int gb_cuda_copy_rows(int direction, uint64_t dst, int64_t dst_pitch, uint64_t src, int64_t src_pitch, int64_t width, int64_t rows,
-                      int device, gb_cuda_stream stream, gb_cuda_error *e) {
+                      gb_cuda_queue on, gb_cuda_error *e) {
     if (check(direction, width, e)) return -1;
     if (rows < 0 || (rows > 1 && (dst_pitch < width || src_pitch < width)))
         return gb_cu_fail(e, GB_CUDA_ARGUMENT, "%lld rows of %lld bytes, %lld and %lld bytes apart", (long long)rows, (long long)width,
                           (long long)dst_pitch, (long long)src_pitch);
     if (width == 0 || rows == 0) return 0;
     if (rows == 1 || (dst_pitch == width && src_pitch == width))
-        return gb_cuda_copy(direction, dst, src, width * rows, device, stream, e);
+        return gb_cuda_copy(direction, dst, src, width * rows, on, e);
     if (direction == GB_CUDA_WITHIN) {   /* there cuMemcpy2D wants pitches of its own choice */
         gb_cuda_view to = {dst, {dst_pitch, 1}}, from = {src, {src_pitch, 1}};
-        return gb_cuda_relayout(&to, &from, (int64_t[]){rows, width}, 2, 1, device, stream, e);
+        return gb_cuda_relayout(&to, &from, (int64_t[]){rows, width}, 2, 1, on, e);
     }
-    if (!gb_cu_enter(device, e)) return -1;
+    if (!gb_cu_enter(on.device, e)) return -1;
     int up = direction == GB_CUDA_UPLOAD, bad = 0;
     int64_t most = dst_pitch > INT32_MAX || src_pitch > INT32_MAX ? 1 : rows;   /* the driver's limit: a row at a time then */
     for (int64_t row = 0; row < rows && !bad; row += most) {
@@ -43,34 +43,34 @@ int gb_cuda_copy_rows(int direction, uint64_t dst, int64_t dst_pitch, uint64_t s
                            .srcHost = up ? (const void *)(uintptr_t)from : NULL, .srcDevice = up ? 0 : from, .srcPitch = source_apart,
                            .dstHost = up ? NULL : (void *)(uintptr_t)to, .dstDevice = up ? to : 0, .dstPitch = apart,
                            .WidthInBytes = (size_t)width, .Height = (size_t)most};
-        bad = GB_CU(e, cuMemcpy2DAsync_v2, &c, ON(stream));
+        bad = GB_CU(e, cuMemcpy2DAsync_v2, &c, ON(on));
     }
     gb_cu_leave();
     return bad;
 }
 
 /* On the destination's device; the other one's context is retained first. */
-int gb_cuda_copy_peer(uint64_t dst, int dst_device, uint64_t src, int src_device, int64_t bytes, gb_cuda_stream stream, gb_cuda_error *e) {
+int gb_cuda_copy_peer(uint64_t dst, uint64_t src, int src_device, int64_t bytes, gb_cuda_queue on, gb_cuda_error *e) {
     if (check(GB_CUDA_WITHIN, bytes, e)) return -1;
     if (bytes == 0) return 0;
     gb_cu_device *from = gb_cu_enter(src_device, e);
     if (!from) return -1;
     gb_cu_leave();
-    gb_cu_device *to = gb_cu_enter(dst_device, e);
+    gb_cu_device *to = gb_cu_enter(on.device, e);
     if (!to) return -1;
-    int bad = GB_CU(e, cuMemcpyPeerAsync, dst, to->context, src, from->context, (size_t)bytes, ON(stream));
+    int bad = GB_CU(e, cuMemcpyPeerAsync, dst, to->context, src, from->context, (size_t)bytes, ON(on));
     gb_cu_leave();
     return bad;
 }
 
-int gb_cuda_set(uint64_t dst, int width, uint32_t value, int64_t count, int device, gb_cuda_stream stream, gb_cuda_error *e) {
+int gb_cuda_set(uint64_t dst, int width, uint32_t value, int64_t count, gb_cuda_queue on, gb_cuda_error *e) {
     if ((width != 1 && width != 2 && width != 4) || count < 0 || dst % (uint64_t)width)
         return gb_cu_fail(e, GB_CUDA_ARGUMENT, "cannot set %lld values of %d bytes at %#llx", (long long)count, width, (unsigned long long)dst);
     if (count == 0) return 0;
-    if (!gb_cu_enter(device, e)) return -1;
-    int bad = width == 1   ? GB_CU(e, cuMemsetD8Async, dst, (unsigned char)value, (size_t)count, ON(stream))
-              : width == 2 ? GB_CU(e, cuMemsetD16Async, dst, (unsigned short)value, (size_t)count, ON(stream))
-                           : GB_CU(e, cuMemsetD32Async, dst, value, (size_t)count, ON(stream));
+    if (!gb_cu_enter(on.device, e)) return -1;
+    int bad = width == 1   ? GB_CU(e, cuMemsetD8Async, dst, (unsigned char)value, (size_t)count, ON(on))
+              : width == 2 ? GB_CU(e, cuMemsetD16Async, dst, (unsigned short)value, (size_t)count, ON(on))
+                           : GB_CU(e, cuMemsetD32Async, dst, value, (size_t)count, ON(on));
     gb_cu_leave();
     return bad;
 }

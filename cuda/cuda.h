@@ -24,6 +24,7 @@ enum {
     GB_CUDA_NO_MEMORY,     /* CUDA_ERROR_OUT_OF_MEMORY, after the cache was given back */
     GB_CUDA_OVER_LIMIT,    /* gb_cuda_set_limit */
     GB_CUDA_ARGUMENT,      /* the caller's mistake */
+    GB_CUDA_NO_KERNELS,    /* the driver does not take our PTX */
     GB_CUDA_FAILED,        /* anything else the driver says; code and text are its own */
 };
 
@@ -36,6 +37,13 @@ typedef struct gb_cuda_error {
 /* ---- the driver and its devices ---- */
 
 typedef uint64_t gb_cuda_stream;   /* a CUstream: 0 the legacy default, 1 legacy, 2 per thread, else a pointer */
+
+/* Where work goes. A stream says nothing without its device: each has default streams of its
+ * own, and any other is good on the one it was made on. */
+typedef struct gb_cuda_queue {
+    int32_t device;
+    gb_cuda_stream stream;
+} gb_cuda_queue;
 
 typedef struct gb_cuda_device_info {
     char name[128];
@@ -50,6 +58,13 @@ int gb_cuda_started(void);                          /* asks nothing of the drive
 int gb_cuda_count(int *count, gb_cuda_error *e);
 int gb_cuda_info(int device, gb_cuda_device_info *info, gb_cuda_error *e);
 int gb_cuda_synchronize(int device, gb_cuda_error *e);
+
+/* Several calls in a row on a device, with no foreign code between: its context is pushed once. 0 or -1. */
+int gb_cuda_enter(int device, gb_cuda_error *e);
+void gb_cuda_leave(void);
+
+/* Whose stream it is: *device, or -1 for the default streams, which every device has. */
+int gb_cuda_owner(gb_cuda_stream stream, int *device, gb_cuda_error *e);
 
 /* What lies at a foreign address: *kind GB_CUDA_* below, or -1 for memory that CUDA does not know. */
 int gb_cuda_what(uint64_t address, int *kind, int *device, gb_cuda_error *e);
@@ -71,10 +86,12 @@ typedef struct gb_cuda_block {
     int64_t bytes;           /* usable from data on */
     uint64_t id;             /* never used again, by no block of the host either */
     int32_t kind, device;
+    int32_t shown;           /* others on a GPU know its address, and may use it without a word: gb_cuda_show */
 } gb_cuda_block;             /* the pool's own record follows it */
 
 int gb_cuda_take(const gb_cuda_want *want, gb_cuda_block **block, gb_cuda_error *e);
 void gb_cuda_share(gb_cuda_block *block);
+void gb_cuda_show(gb_cuda_block *block);
 void gb_cuda_release(gb_cuda_block *block);         /* any thread, also while the process ends and in a forked child */
 gb_cuda_block *gb_cuda_find(uint64_t data);         /* the live block whose data this is, or NULL; not a share */
 
@@ -100,13 +117,11 @@ int64_t gb_cuda_live_blocks(gb_cuda_live *out, int64_t room);        /* the larg
 
 enum { GB_CUDA_UPLOAD, GB_CUDA_DOWNLOAD, GB_CUDA_WITHIN };           /* host to device, device to host, device to device */
 
-int gb_cuda_copy(int direction, uint64_t dst, uint64_t src, int64_t bytes, int device, gb_cuda_stream stream, gb_cuda_error *e);
+int gb_cuda_copy(int direction, uint64_t dst, uint64_t src, int64_t bytes, gb_cuda_queue on, gb_cuda_error *e);
 int gb_cuda_copy_rows(int direction, uint64_t dst, int64_t dst_pitch, uint64_t src, int64_t src_pitch,
-                      int64_t width, int64_t rows, int device, gb_cuda_stream stream, gb_cuda_error *e);
-int gb_cuda_copy_peer(uint64_t dst, int dst_device, uint64_t src, int src_device, int64_t bytes, gb_cuda_stream stream,
-                      gb_cuda_error *e);
-int gb_cuda_set(uint64_t dst, int width, uint32_t value, int64_t count, int device, gb_cuda_stream stream,
-                gb_cuda_error *e);                                   /* width 1, 2 or 4 bytes */
+                      int64_t width, int64_t rows, gb_cuda_queue on, gb_cuda_error *e);
+int gb_cuda_copy_peer(uint64_t dst, uint64_t src, int src_device, int64_t bytes, gb_cuda_queue on, gb_cuda_error *e);   /* on dst's device */
+int gb_cuda_set(uint64_t dst, int width, uint32_t value, int64_t count, gb_cuda_queue on, gb_cuda_error *e);   /* width 1, 2 or 4 bytes */
 
 /* Any strides to any strides within one device, by a kernel (relayout.c). Strides in bytes;
  * itemsize 1, 2, 4, 8 or 16; ndim <= 8 after merging. src with all strides 0 is a fill. */
@@ -116,29 +131,34 @@ typedef struct gb_cuda_view {
     int64_t strides[GB_CUDA_AXES];
 } gb_cuda_view;
 int gb_cuda_relayout(const gb_cuda_view *dst, const gb_cuda_view *src, const int64_t *shape, int ndim, int itemsize,
-                     int device, gb_cuda_stream stream, gb_cuda_error *e);
+                     gb_cuda_queue on, gb_cuda_error *e);
+int gb_cuda_kernels(int device, gb_cuda_error *e);   /* 0, or -1 when the driver does not take them */
 
-/* Every element becomes *value, of 1, 2, 4, 8 or 16 bytes in host memory, which is read at once. */
-int gb_cuda_fill(const gb_cuda_view *dst, const int64_t *shape, int ndim, const void *value, int itemsize, int device,
-                 gb_cuda_stream stream, gb_cuda_error *e);
+/* Every element becomes *value, of 1, 2, 4, 8 or 16 bytes in host memory, which is read at once (fill.c). */
+int gb_cuda_fill(const gb_cuda_view *dst, const int64_t *shape, int ndim, const void *value, int itemsize, gb_cuda_queue on,
+                 gb_cuda_error *e);
+
+/* One element of any size, without a kernel. */
+int gb_cuda_put(uint64_t dst, const void *value, int64_t itemsize, gb_cuda_queue on, gb_cuda_error *e);
 
 /* ---- order ---- */
 
 /* An event on a stream, from a pool of them. */
 typedef struct gb_cuda_event gb_cuda_event;
-int gb_cuda_record(int device, gb_cuda_stream stream, gb_cuda_event **event, gb_cuda_error *e);
+int gb_cuda_record(gb_cuda_queue on, gb_cuda_event **event, gb_cuda_error *e);
 int gb_cuda_query(gb_cuda_event *event, gb_cuda_error *e);           /* 1 done, 0 not yet, -1 */
 int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e);   /* 1 done, 0 time is up, -1 */
-int gb_cuda_order(gb_cuda_event *event, gb_cuda_stream then, gb_cuda_error *e);  /* `then` waits for it; the host does not */
+int gb_cuda_order(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e);   /* `then` waits for it; the host does not */
+int gb_cuda_follow(gb_cuda_queue later, gb_cuda_queue earlier, gb_cuda_error *e);   /* `later` waits for all that is on `earlier` now */
 void gb_cuda_forget(gb_cuda_event *event);
 int gb_cuda_new_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e);    /* non-blocking */
 void gb_cuda_drop_stream(int device, gb_cuda_stream stream);
 
-/* Our own asynchronous work on a block. While it is pending the block is exported with its
- * stream, and is not handed out again on another stream. */
-int gb_cuda_mark(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e);
-int gb_cuda_mark_on(gb_cuda_block *block, int device, gb_cuda_stream stream, gb_cuda_error *e);   /* another GPU's stream: pinned memory */
-int gb_cuda_pending(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error *e);   /* 1 with the stream, 0, -1 */
-int gb_cuda_settle(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e);     /* the stream waits for what is pending */
+/* Our own asynchronous work on a block, on whichever device it is done. While it is pending the
+ * block is exported with its stream, and is not handed out again on another stream. */
+int gb_cuda_mark(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e);
+int gb_cuda_pending(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error *e);   /* 1 with a stream of the block's device, 0, -1 */
+int gb_cuda_settle(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e);          /* what comes on it waits for what is pending */
+int gb_cuda_finish(gb_cuda_block *block, gb_cuda_error *e);                            /* the host waits for what is pending */
 
 #endif

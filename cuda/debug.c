@@ -29,8 +29,10 @@ int gb_cu_debug_taken(gb_cu_record *r, gb_cuda_error *e) {
 }
 
 static void tell(gb_cu_record *r, int64_t at) {
-    fprintf(stderr, "gridbuf: write past the end of GPU %d buffer #%llu of %lld bytes, at byte %lld\n", r->block.device,
-            (unsigned long long)r->block.id, (long long)r->span, (long long)at);
+    char where[32] = "pinned";
+    if (r->block.kind != GB_CUDA_PINNED) snprintf(where, sizeof where, "GPU %d", r->block.device);
+    fprintf(stderr, "gridbuf: write past the end of %s buffer #%llu of %lld bytes, at byte %lld\n", where, (unsigned long long)r->block.id,
+            (long long)r->span, (long long)at);
 }
 
 /* The whole device is waited for: the write may come from any stream, and the one the

@@ -65,6 +65,7 @@ typedef struct CUDA_MEMCPY2D {
     X(cuCtxPushCurrent_v2, (CUcontext context))                                                  \
     X(cuCtxPopCurrent_v2, (CUcontext *context))                                                  \
     X(cuCtxSynchronize, (void))                                                                  \
+    X(cuCtxGetDevice, (CUdevice *device))                                                        \
     X(cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes))                                \
     X(cuMemAlloc_v2, (CUdeviceptr *address, size_t bytes))                                       \
     X(cuMemFree_v2, (CUdeviceptr address))                                                       \
@@ -95,6 +96,7 @@ typedef struct CUDA_MEMCPY2D {
                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters, void **extra)) \
     Y(cuMemAllocAsync, (CUdeviceptr *address, size_t bytes, CUstream stream))                    \
     Y(cuMemFreeAsync, (CUdeviceptr address, CUstream stream))                                    \
+    Y(cuStreamGetCtx, (CUstream stream, CUcontext *context))                                     \
     Y(cuCtxRecordEvent, (CUcontext context, CUevent event))
 
 typedef struct gb_cu_driver {
@@ -123,9 +125,11 @@ typedef struct gb_cu_device {
     CUfunction functions[4][5];
 } gb_cu_device;
 
-gb_cu_device *gb_cu_enter(int device, gb_cuda_error *e);   /* its context is current until gb_cu_leave; NULL on error */
+/* Its context is current until gb_cu_leave; NULL on error. Within another gb_cu_enter of the same device nothing is pushed. */
+gb_cu_device *gb_cu_enter(int device, gb_cuda_error *e);
 gb_cu_device *gb_cu_enter_to_release(int device);          /* for what nobody can try again: it tries twice */
 void gb_cu_leave(void);
+gb_cu_device *gb_cu_retained(int device);                  /* somebody has entered it before, or NULL; asks nothing of the driver */
 int gb_cu_no_device(int device, gb_cuda_error *e);         /* -1 */
 
 /* ---- fork.c ---- */

@@ -41,7 +41,7 @@ static gb_cuda_event *take_event(int device, gb_cuda_error *e) {
         gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for an event");
         return NULL;
     }
-    event->device = device;
+    event->on.device = device;
     if (GB_CU(e, cuEventCreate, &event->handle, NO_TIMING) == 0) return event;
     free(event);
     return NULL;
@@ -53,7 +53,7 @@ void gb_cuda_forget(gb_cuda_event *event) {
         free(event);
         return;
     }
-    int device = event->device;
+    int device = event->on.device;
     pthread_mutex_lock(&lock);
     int keep = spares[device] < SPARES;
     if (keep) event->next = spare[device], spare[device] = event, spares[device]++;
@@ -66,18 +66,26 @@ void gb_cuda_forget(gb_cuda_event *event) {
     free(event);
 }
 
-gb_cuda_event *gb_cu_record_event(int device, gb_cuda_stream stream, gb_cuda_error *e) {
-    gb_cuda_event *event = take_event(device, e);
+gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e) {
+    gb_cuda_event *event = take_event(on.device, e);
     if (!event) return NULL;
-    if (GB_CU(e, cuEventRecord, event->handle, (CUstream)(uintptr_t)stream)) {
+    if (GB_CU(e, cuEventRecord, event->handle, (CUstream)(uintptr_t)on.stream)) {
         gb_cuda_forget(event);
         return NULL;
     }
     event->next = NULL;
-    event->stream = stream;
-    event->key = gb_cu_key_of(stream);
+    event->on = on;
+    event->key = gb_cu_key_of(on.stream);
     event->done = 0;
     return event;
+}
+
+/* A stream is behind itself, and the legacy default stream and every thread's default one of the
+ * same device are behind each other. */
+int gb_cu_in_order(const gb_cuda_event *event, gb_cuda_queue on) {
+    if (event->on.device != on.device || event->key == GB_CU_UNKNOWN) return 0;
+    gb_cu_key key = gb_cu_key_of(on.stream);
+    return event->key == key || (event->key == GB_CU_LEGACY && on.stream == 2) || (key == GB_CU_LEGACY && event->on.stream == 2);
 }
 
 /* A stream that is somebody else's may have been destroyed; the context has not. From
@@ -86,7 +94,7 @@ gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device) {
     gb_cuda_event *event = gb_cu.cuCtxRecordEvent ? take_event(device, NULL) : NULL;
     if (!event) return NULL;
     event->next = NULL;
-    event->stream = 0;
+    event->on.stream = 0;
     event->key = GB_CU_UNKNOWN;
     event->done = 0;
     if (gb_cu.cuCtxRecordEvent(d->context, event->handle) == CUDA_SUCCESS) return event;
@@ -117,16 +125,16 @@ int gb_cu_all_done(gb_cuda_event **events) {
     return *events == NULL;
 }
 
-int gb_cuda_record(int device, gb_cuda_stream stream, gb_cuda_event **event, gb_cuda_error *e) {
-    if (!gb_cu_enter(device, e)) return -1;
-    *event = gb_cu_record_event(device, stream, e);
+int gb_cuda_record(gb_cuda_queue on, gb_cuda_event **event, gb_cuda_error *e) {
+    if (!gb_cu_enter(on.device, e)) return -1;
+    *event = gb_cu_record_event(on, e);
     gb_cu_leave();
     return *event ? 0 : -1;
 }
 
 int gb_cuda_query(gb_cuda_event *event, gb_cuda_error *e) {
     if (!gb_cu_in_child && __atomic_load_n(&event->done, __ATOMIC_ACQUIRE)) return 1;
-    if (!gb_cu_enter(event->device, e)) return -1;
+    if (!gb_cu_enter(event->on.device, e)) return -1;
     int done = gb_cu_query_event(event, e);
     gb_cu_leave();
     return done;
@@ -138,24 +146,48 @@ static int64_t now(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Asks again and again, with pauses that grow to half a millisecond: cuEventSynchronize
- * could not be left when the time is up. */
-int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e) {
-    int64_t start = now();
-    for (int64_t pause = 1000;; pause = pause < 500000 ? pause * 3 / 2 : 500000) {
-        int done = gb_cuda_query(event, e);
-        if (done) return done;
-        int64_t left = nanoseconds - (now() - start);
-        if (left <= 0) return 0;
-        int64_t sleep = pause < left ? pause : left;
-        nanosleep(&(struct timespec){.tv_nsec = sleep}, NULL);
-    }
+/* A copy that is nearly done is not worth a sleep, which takes a tenth of a millisecond however short it is
+ * meant to be: the first looks are a turn of the clock apart, with pauses that grow to some 50 us. */
+static void pause_awake(int look) {
+    for (int64_t until = now() + (200 << look / 2); now() < until;) __asm__ volatile("" ::: "memory");
 }
 
-int gb_cuda_order(gb_cuda_event *event, gb_cuda_stream then, gb_cuda_error *e) {
-    if (!gb_cu_enter(event->device, e)) return -1;
-    int bad = GB_CU(e, cuStreamWaitEvent, (CUstream)(uintptr_t)then, event->handle, 0);
+/* Asks again and again, in the end with sleeps that grow to half a millisecond: cuEventSynchronize
+ * could not be left when the time is up. */
+#define AWAKE 16   /* looks */
+int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e) {
+    if (!gb_cu_in_child && __atomic_load_n(&event->done, __ATOMIC_ACQUIRE)) return 1;
+    if (!gb_cu_enter(event->on.device, e)) return -1;
+    int64_t start = now(), pause = 20000;
+    int done;
+    for (int look = 0; !(done = gb_cu_query_event(event, e)); look++) {
+        int64_t left = nanoseconds - (now() - start);
+        if (left <= 0) break;
+        if (look < AWAKE) {
+            pause_awake(look);
+            continue;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = pause < left ? pause : left}, NULL);
+        pause = pause < 500000 ? pause * 3 / 2 : 500000;
+    }
     gb_cu_leave();
+    return done;
+}
+
+int gb_cuda_order(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e) {
+    if (gb_cu_in_order(event, then)) return 0;
+    if (!gb_cu_enter(then.device, e)) return -1;
+    int bad = GB_CU(e, cuStreamWaitEvent, (CUstream)(uintptr_t)then.stream, event->handle, 0);
+    gb_cu_leave();
+    return bad;
+}
+
+int gb_cuda_follow(gb_cuda_queue later, gb_cuda_queue earlier, gb_cuda_error *e) {
+    gb_cuda_event asked = {.on = earlier, .key = gb_cu_key_of(earlier.stream)}, *event;
+    if (gb_cu_in_order(&asked, later)) return 0;
+    if (gb_cuda_record(earlier, &event, e)) return -1;
+    int bad = gb_cuda_order(event, later, e);
+    gb_cuda_forget(event);
     return bad;
 }
 

@@ -22,7 +22,7 @@ func Example() {
 
 	copy(faketest.Host(host.Address(), 1<<20), "hello")
 	_ = cuda.Copy(cuda.Upload, device.Address(), host.Address(), 1<<20, 0, stream)
-	_ = host.Mark(stream) // its memory is not used again before the copy is done
+	_ = host.Mark(cuda.Queue{Stream: stream}) // its memory is not used again before the copy is done
 	event, _ := cuda.Record(0, stream)
 	defer event.Forget()
 	done, err := event.Wait(1e9)

@@ -55,12 +55,12 @@ func everything() error {
 	shape := []int64{20, 10}
 	for _, act := range []func() error{
 		func() error { return cuda.Copy(cuda.Upload, large.Address(), host.Address(), 1<<20, 0, s) },
-		func() error { return large.Mark(s) },
-		func() error { return large.Mark(0) },
+		func() error { return large.Mark(cuda.Queue{Stream: s}) },
+		func() error { return large.Mark(cuda.Queue{Stream: 0}) },
 		func() error {
 			return cuda.CopyRows(cuda.Download, host.Address(), 64, large.Address(), 128, 64, 9, 0, s)
 		},
-		func() error { return host.Mark(s) },
+		func() error { return host.Mark(cuda.Queue{Stream: s}) },
 		func() error { return cuda.Set(managed.Address(), 4, 1, 100, 0, s) },
 		func() error {
 			return cuda.Fill(cuda.View{small.Address(), []int64{8, 0 + 8*20}[:1]}, []int64{9}, []byte("12345678"), 0, s)
@@ -69,8 +69,8 @@ func everything() error {
 			return cuda.Relayout(cuda.View{large.Address(), []int64{8, 160}}, cuda.View{managed.Address(), []int64{80, 8}}, shape, 8, 0, s)
 		},
 		func() error { _, _, err := large.Pending(); return err },
-		func() error { return large.Settle(0) },
-		func() error { return event.Before(0) },
+		func() error { return large.Settle(cuda.Queue{Stream: 0}) },
+		func() error { return event.Before(cuda.Queue{Stream: 0}) },
 		func() error { _, err := event.Wait(0); return err },
 		func() error { _, _, _, err := cuda.What(large.Address()); return err },
 		func() error { return cuda.Synchronize(0) },
@@ -162,7 +162,7 @@ func TestContextIsGoneWhenTheProcessEnds(t *testing.T) {
 		require.NoError(t, err)
 		e, err := cuda.Record(0, s)
 		require.NoError(t, err)
-		require.NoError(t, a.Mark(s))
+		require.NoError(t, a.Mark(cuda.Queue{Stream: s}))
 		faketest.ShutDown(code)
 		a.Release()
 		b.Release()

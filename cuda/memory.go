@@ -65,19 +65,13 @@ func Find(address uintptr) *Block {
 	return nil
 }
 
-// Mark says that the work now on the stream uses the block.
-func (b *Block) Mark(s Stream) error {
+// Mark says that the work now on a queue, of whichever GPU, uses the block.
+func (b *Block) Mark(q Queue) error {
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_mark(b.c, C.gb_cuda_stream(s), &e), &e)
+	return check(C.gb_cuda_mark(b.c, q.c(), &e), &e)
 }
 
-// MarkOn is Mark for a stream of another GPU; pinned memory is for all of them.
-func (b *Block) MarkOn(device int, s Stream) error {
-	var e C.gb_cuda_error
-	return check(C.gb_cuda_mark_on(b.c, C.int(device), C.gb_cuda_stream(s), &e), &e)
-}
-
-// Pending gives the stream whose marked work is not done, if there is any.
+// Pending gives a stream of the block's own GPU behind which all marked work is done, if there is any that is not.
 func (b *Block) Pending() (Stream, bool, error) {
 	var e C.gb_cuda_error
 	var s C.gb_cuda_stream
@@ -85,10 +79,16 @@ func (b *Block) Pending() (Stream, bool, error) {
 	return Stream(s), r == 1, check(r, &e)
 }
 
-// Settle makes the stream wait for what is pending.
-func (b *Block) Settle(s Stream) error {
+// Settle makes what comes on the queue wait for what is pending.
+func (b *Block) Settle(q Queue) error {
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_settle(b.c, C.gb_cuda_stream(s), &e), &e)
+	return check(C.gb_cuda_settle(b.c, q.c(), &e), &e)
+}
+
+// Finish waits for what is pending, wherever it is done.
+func (b *Block) Finish() error {
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_finish(b.c, &e), &e)
 }
 
 // Stats counts what a pool did; Limit < 0 is none.

@@ -15,7 +15,7 @@ static void push(gb_cu_record *r, gb_cuda_event *event) {
     event->next = r->pending;
     __atomic_store_n(&r->pending, event, __ATOMIC_RELEASE);
     for (gb_cuda_event **link = &event->next; *link; link = &(*link)->next)
-        if ((*link)->key == event->key && (*link)->device == event->device) {
+        if ((*link)->key == event->key && (*link)->on.device == event->on.device) {
             gb_cuda_event *older = *link;
             *link = older->next;
             gb_cuda_forget(older);
@@ -23,9 +23,9 @@ static void push(gb_cu_record *r, gb_cuda_event *event) {
         }
 }
 
-int gb_cuda_mark_on(gb_cuda_block *block, int device, gb_cuda_stream stream, gb_cuda_error *e) {
-    if (!gb_cu_enter(device, e)) return -1;
-    gb_cuda_event *event = gb_cu_record_event(device, stream, e);
+int gb_cuda_mark(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e) {
+    if (!gb_cu_enter(on.device, e)) return -1;
+    gb_cuda_event *event = gb_cu_record_event(on, e);
     if (event) {
         gb_cu_record *r = lock_record(block);
         push(r, event);
@@ -35,24 +35,23 @@ int gb_cuda_mark_on(gb_cuda_block *block, int device, gb_cuda_stream stream, gb_
     return event ? 0 : -1;
 }
 
-int gb_cuda_mark(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e) { return gb_cuda_mark_on(block, block->device, stream, e); }
-
-static int wait_for_all(gb_cu_record *r, gb_cuda_stream stream, gb_cuda_error *e) {
-    gb_cu_key key = gb_cu_key_of(stream);
+/* With the context of the queue's device current; the events may be of any. */
+static int wait_for_all(gb_cu_record *r, gb_cuda_queue on, gb_cuda_error *e) {
     for (gb_cuda_event *event = r->pending; event; event = event->next)
-        if ((event->key != key || event->device != r->block.device) &&
-            GB_CU(e, cuStreamWaitEvent, (CUstream)(uintptr_t)stream, event->handle, 0)) return -1;
+        if (!gb_cu_in_order(event, on) && GB_CU(e, cuStreamWaitEvent, (CUstream)(uintptr_t)on.stream, event->handle, 0)) return -1;
     return 0;
 }
 
-/* With work on several streams the newest one is made to wait for the others, so that one
- * stream says it all. */
+/* With work on several streams the newest one of the block's own device is made to wait for the
+ * others, so that one stream says it all; the default stream where all the work is elsewhere. */
 static int join(gb_cu_record *r, gb_cuda_stream *stream, gb_cuda_error *e) {
-    int elsewhere = r->pending->device != r->block.device;   /* then the default stream here stands for all */
-    *stream = elsewhere ? 1 : r->pending->stream;
+    gb_cuda_queue on = r->pending->on;
+    int elsewhere = on.device != r->block.device;
+    if (elsewhere) on = (gb_cuda_queue){r->block.device, 1};
+    *stream = on.stream;
     if (!r->pending->next && !elsewhere) return 1;
-    if (wait_for_all(r, *stream, e)) return -1;
-    gb_cuda_event *event = gb_cu_record_event(r->block.device, *stream, e);
+    if (wait_for_all(r, on, e)) return -1;
+    gb_cuda_event *event = gb_cu_record_event(on, e);
     if (!event) return -1;
     gb_cuda_event *older = r->pending, *next;
     __atomic_store_n(&r->pending, event, __ATOMIC_RELEASE);
@@ -74,13 +73,40 @@ int gb_cuda_pending(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error 
     return answer;
 }
 
-int gb_cuda_settle(gb_cuda_block *block, gb_cuda_stream stream, gb_cuda_error *e) {
+int gb_cuda_settle(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e) {
     gb_cu_record *r = (gb_cu_record *)block;
     if (!__atomic_load_n(&r->pending, __ATOMIC_ACQUIRE)) return 0;
-    if (!gb_cu_enter(block->device, e)) return -1;
+    if (!gb_cu_enter(on.device, e)) return -1;
     lock_record(block);
-    int bad = gb_cu_all_done(&r->pending) ? 0 : wait_for_all(r, stream, e);
+    int bad = gb_cu_all_done(&r->pending) ? 0 : wait_for_all(r, on, e);
     unlock_record(r);
     gb_cu_leave();
     return bad;
+}
+
+/* The devices that have marked work on it which is not done. */
+static uint64_t busy(gb_cuda_block *block, int device, gb_cuda_error *e) {
+    gb_cu_record *r = (gb_cu_record *)block;
+    uint64_t devices = 0;
+    if (!gb_cu_enter(device, e)) return ~(uint64_t)0;
+    lock_record(block);
+    gb_cu_all_done(&r->pending);
+    for (gb_cuda_event *event = r->pending; event; event = event->next) devices |= (uint64_t)1 << event->on.device;
+    unlock_record(r);
+    gb_cu_leave();
+    return devices;
+}
+
+int gb_cuda_finish(gb_cuda_block *block, gb_cuda_error *e) {
+    gb_cu_record *r = (gb_cu_record *)block;
+    if (!__atomic_load_n(&r->pending, __ATOMIC_ACQUIRE)) return 0;
+    uint64_t devices = busy(block, block->device, e);
+    if (devices == ~(uint64_t)0) return -1;
+    for (int device = 0; devices >> device && device < GB_CUDA_MAX_DEVICES; device++)
+        if (devices >> device & 1 && gb_cuda_synchronize(device, e)) return -1;
+    return 0;
+}
+
+void gb_cuda_show(gb_cuda_block *block) {
+    if (!__atomic_load_n(&block->shown, __ATOMIC_RELAXED)) __atomic_store_n(&block->shown, 1, __ATOMIC_RELEASE);
 }

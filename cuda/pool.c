@@ -4,6 +4,7 @@
 
 #include "../alloc/heap.h"
 #include "../alloc/map.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 #define CANDIDATES 8   /* blocks of other streams that are asked about before a new one is made */
@@ -79,19 +80,38 @@ static int at_once(gb_cu_record *r, gb_cu_key key, int kind) {
     if (kind == GB_CUDA_PINNED) return !r->pending;
     if (kind == GB_CUDA_MANAGED && r->key != GB_CU_NOBODY) return 0;   /* the host writes without asking a stream */
     for (gb_cuda_event *event = r->pending; event; event = event->next)
-        if (event->key != key || key == GB_CU_UNKNOWN || kind == GB_CUDA_MANAGED) return 0;
+        if (event->key != key || event->on.device != r->block.device || key == GB_CU_UNKNOWN || kind == GB_CUDA_MANAGED) return 0;
     return 1;
 }
 
 /* With the context current. A stream that is somebody else's may have been destroyed since:
  * it is not touched, and its blocks wait for all streams. */
-static int is_free_now(gb_cu_record *r, gb_cu_device *d, int device) {
-    if (r->key != GB_CU_NOBODY && gb_cu_epoch(device) <= r->epoch) {
-        int known = r->key == GB_CU_LEGACY || gb_cu_is_ours(device, r->key);
-        gb_cuda_event *event = known ? gb_cu_record_event(device, r->stream, NULL) : gb_cu_record_all(d, device);
-        if (!event) return 0;
-        event->next = r->pending;
-        r->pending = event;
+static int ask_device(gb_cu_record *r, gb_cu_device *d, int device) {
+    if (gb_cu_epoch(device) > r->epoch) return 0;
+    int known = r->key == GB_CU_LEGACY || gb_cu_is_ours(device, r->key);
+    gb_cuda_event *event = known ? gb_cu_record_event((gb_cuda_queue){device, r->stream}, NULL) : gb_cu_record_all(d, device);
+    if (!event) return -1;
+    event->next = r->pending;
+    r->pending = event;
+    return 0;
+}
+
+/* Pinned memory serves all devices, and where nobody says which used it, all are asked. */
+static int ask_all(gb_cu_record *r) {
+    int rc = 0;
+    for (int device = 0; device < GB_CUDA_MAX_DEVICES && rc == 0; device++) {
+        if (!gb_cu_retained(device)) continue;
+        gb_cu_device *d = gb_cu_enter(device, NULL);
+        rc = d ? ask_device(r, d, device) : -1;
+        if (d) gb_cu_leave();
+    }
+    return rc;
+}
+
+static int is_free_now(gb_cu_record *r, gb_cu_device *d, gb_cu_pool *pool) {
+    if (r->key != GB_CU_NOBODY) {
+        int everywhere = pool->kind == GB_CUDA_PINNED && r->key == GB_CU_UNKNOWN;
+        if ((everywhere ? ask_all(r) : ask_device(r, d, pool->device)) < 0) return 0;
     }
     r->key = GB_CU_NOBODY;
     return gb_cu_all_done(&r->pending);
@@ -109,7 +129,7 @@ static gb_cu_record *find(gb_cu_pool *pool, int64_t size, gb_cu_key key) {
     if (!d) return NULL;
     gb_cu_record *found = NULL;
     for (r = first, others = 0; r && !found && others < CANDIDATES; r = r->next)
-        if (r->size == size && (others++, is_free_now(r, d, pool->device))) found = r;
+        if (r->size == size && (others++, is_free_now(r, d, pool))) found = r;
     gb_cu_leave();
     return found;
 }
@@ -138,9 +158,10 @@ static void put_back(gb_cu_pool *pool, gb_cu_record *r) {
 /* ---- take and release ---- */
 
 static int over_limit(gb_cu_pool *pool, int64_t size, int64_t live, int64_t limit, gb_cuda_error *e) {
-    char asked[32], held[32], allowed[32];
-    return gb_cu_fail(e, GB_CUDA_OVER_LIMIT, "%s would exceed the limit: %s are in use and %s are allowed on GPU %d", gb_cu_size(asked, size),
-                      gb_cu_size(held, live), gb_cu_size(allowed, limit), pool->device);
+    char asked[32], held[32], allowed[32], where[48] = "of pinned memory";
+    if (pool->kind != GB_CUDA_PINNED) snprintf(where, sizeof where, "%son GPU %d", pool->kind == GB_CUDA_MANAGED ? "of managed memory " : "", pool->device);
+    return gb_cu_fail(e, GB_CUDA_OVER_LIMIT, "%s would exceed the limit: %s are in use and %s are allowed %s", gb_cu_size(asked, size),
+                      gb_cu_size(held, live), gb_cu_size(allowed, limit), where);
 }
 
 static void undo(gb_cu_pool *pool, gb_cu_record *r, int64_t size) {
@@ -182,6 +203,7 @@ int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, 
     r->block.data = place(want, r->base);
     r->block.bytes = (int64_t)(r->base + (uint64_t)size - r->block.data);
     r->block.id = gb_new_id();
+    r->block.shown = any_stream;
     r->stream = want->kind == GB_CUDA_PINNED ? 0 : want->stream;
     r->key = key;
     r->span = want->span;
@@ -211,7 +233,7 @@ void gb_cuda_release(gb_cuda_block *block) {
     if (__builtin_expect(gb_debugging, 0)) gb_cu_debug_released(r);
     pthread_mutex_lock(&pool->lock);
     r->live = GB_FREED;
-    r->epoch = gb_cu_now_epoch(pool->device);
+    r->epoch = gb_cu_now_epoch();
     put_back(pool, r);
     int64_t bound = pool->stats.cache_bound;
     int full = pool->idle_bytes > bound;

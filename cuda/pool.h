@@ -35,13 +35,14 @@ int gb_cu_is_ours(int device, gb_cu_key key);   /* a stream of gb_cuda_new_strea
 struct gb_cuda_event {
     gb_cuda_event *next;
     CUevent handle;
-    gb_cuda_stream stream;
+    gb_cuda_queue on;
     gb_cu_key key;
-    int32_t device, done;
+    int32_t done;
 };
 /* With the context current. */
-gb_cuda_event *gb_cu_record_event(int device, gb_cuda_stream stream, gb_cuda_error *e);
+gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e);
 gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device);   /* of all streams; NULL: the driver cannot */
+int gb_cu_in_order(const gb_cuda_event *event, gb_cuda_queue on);   /* what comes on it is behind the event in any case */
 int gb_cu_query_event(gb_cuda_event *event, gb_cuda_error *e);
 int gb_cu_all_done(gb_cuda_event **events);   /* forgets those that are; whether none is left */
 
@@ -54,7 +55,7 @@ struct gb_cu_record {
     gb_cuda_stream stream;
     gb_cu_key key;
     gb_cuda_event *pending;   /* asynchronous work that may still use it */
-    uint64_t epoch;           /* of the device, when it was freed */
+    uint64_t epoch;           /* when it was freed */
     gb_cu_record *next, *prev;   /* in its bin while free; in the table of live blocks while used */
     int32_t shares;           /* atomic */
     uint32_t live;
@@ -108,9 +109,9 @@ int gb_cu_bin(int64_t size);
 int64_t gb_cu_round(int64_t need);
 void gb_cu_disown(int device, gb_cuda_stream stream);   /* the stream goes: its free blocks get an event instead */
 
-/* Everything a device was asked to do before this epoch began is done. */
+/* Everything that a device was asked to do before this epoch began is done. */
 uint64_t gb_cu_epoch(int device);
-uint64_t gb_cu_now_epoch(int device);   /* to be compared with a later gb_cu_epoch */
+uint64_t gb_cu_now_epoch(void);   /* to be compared with a later gb_cu_epoch, of any device */
 int gb_cu_wait_device(int device, gb_cuda_error *e);   /* with the context current; a new epoch begins */
 
 /* ---- live.c ---- */

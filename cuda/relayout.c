@@ -3,7 +3,7 @@
  * axis is moved in the largest words that divide everything. */
 #include "driver.h"
 
-#include "kernels.h"
+#include "relayout.h"
 #include "kernels_ptx.h"
 #include "unpack.h"
 #include <pthread.h>
@@ -11,21 +11,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPY, FAR, FILL, TRANSPOSE, WAYS };
 #define THREADS 256
 #define MOST_BLOCKS (1 << 20)
 #define ON(stream) ((CUstream)(uintptr_t)(stream))
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
+/* What a driver says that cannot compile our PTX, now or ever. */
+static int takes_none(int code) {
+    static const int codes[] = {200, 209, 218, 221, 222, 223};   /* invalid image, no binary, invalid PTX, no compiler, too new, switched off */
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i] == code) return 1;
+    return 0;
+}
+
 static int load(gb_cu_device *d, gb_cuda_error *e) {
     char *ptx = malloc(KERNELS_PTX_BYTES + 1);
     if (!ptx) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the text of the kernels");
     gb_unpack(ptx, kernels_ptx, kernels_ptx + sizeof kernels_ptx);
-    int bad = GB_CU(e, cuModuleLoadData, &d->kernels, ptx);
-    if (bad) d->kernels = NULL;
+    gb_cuda_error said = {0};
+    CUmodule loaded = NULL;
+    int bad = GB_CU(&said, cuModuleLoadData, &loaded, ptx);
     free(ptx);
-    return bad;
+    if (!bad) __atomic_store_n(&d->kernels, loaded, __ATOMIC_RELEASE);
+    if (!bad) return 0;
+    if (!takes_none(said.code)) {
+        if (e) *e = said;
+        return -1;
+    }
+    gb_cu_fail(e, GB_CUDA_NO_KERNELS, "gridbuf's kernels cannot be used: %.200s. They are PTX, which the driver compiles; one for a newer CUDA does. "
+               "What needs no kernel works: values laid out on the host in the GPU's order of strides, and copied", said.text);
+    if (e) e->code = said.code;
+    return -1;
 }
 
 /* The kernel, with the context current: PTX is compiled by the driver for the GPU at hand
@@ -44,12 +61,23 @@ static CUfunction kernel(gb_cu_device *d, int way, int word, gb_cuda_error *e) {
     return found;
 }
 
-static int launch(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda_stream stream, gb_cuda_error *e) {
+int gb_cuda_kernels(int device, gb_cuda_error *e) {
+    gb_cu_device *d = gb_cu_retained(device);
+    if (d && __atomic_load_n(&d->kernels, __ATOMIC_ACQUIRE)) return 0;
+    if (!(d = gb_cu_enter(device, e))) return -1;
+    pthread_mutex_lock(&loading);
+    int bad = d->kernels ? 0 : load(d, e);
+    pthread_mutex_unlock(&loading);
+    gb_cu_leave();
+    return bad;
+}
+
+int gb_cu_launch(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda_stream stream, gb_cuda_error *e) {
     CUfunction function = kernel(d, way, word, e);
     if (!function) return -1;
-    int64_t blocks = way == TRANSPOSE ? job->count : (job->count + THREADS - 1) / THREADS;
-    if (way != TRANSPOSE && blocks > MOST_BLOCKS) blocks = MOST_BLOCKS;
-    return GB_CU(e, cuLaunchKernel, function, (unsigned)blocks, 1, 1, way == TRANSPOSE ? GB_TILE : THREADS, way == TRANSPOSE ? GB_TILE_ROWS : 1,
+    int64_t blocks = way == GB_CU_TRANSPOSE ? job->count : (job->count + THREADS - 1) / THREADS;
+    if (way != GB_CU_TRANSPOSE && blocks > MOST_BLOCKS) blocks = MOST_BLOCKS;
+    return GB_CU(e, cuLaunchKernel, function, (unsigned)blocks, 1, 1, way == GB_CU_TRANSPOSE ? GB_TILE : THREADS, way == GB_CU_TRANSPOSE ? GB_TILE_ROWS : 1,
                  1, 0, ON(stream), (void *[]){job}, NULL);
 }
 
@@ -85,7 +113,7 @@ static void turn_and_sort(gb_kernel_job *j) {
 }
 
 /* The axes of a job: 1 nothing to move, 0, or -1. The first is the element's bytes. */
-static int prepare(gb_kernel_job *j, const gb_cuda_view *dst, const gb_cuda_view *src, const int64_t *shape, int ndim, int itemsize,
+int gb_cu_prepare(gb_kernel_job *j, const gb_cuda_view *dst, const gb_cuda_view *src, const int64_t *shape, int ndim, int itemsize,
                    gb_cuda_error *e) {
     memset(j, 0, sizeof *j);
     if (ndim < 0 || ndim > GB_CUDA_AXES || itemsize < 1)
@@ -112,7 +140,7 @@ static int prepare(gb_kernel_job *j, const gb_cuda_view *dst, const gb_cuda_view
 }
 
 /* The largest word that divides addresses and strides, and the fastest axis in it. */
-static int into_words(gb_kernel_job *j) {
+int gb_cu_into_words(gb_kernel_job *j) {
     uint64_t all = j->dst | j->src | (uint64_t)j->shape[0] | 16;
     for (int a = 1; a < j->ndim; a++) all |= (uint64_t)j->dst_strides[a] | (uint64_t)j->src_strides[a];
     int word = (int)(all & -all);
@@ -139,54 +167,17 @@ static int in_tiles(gb_kernel_job *j) {
     return 1;
 }
 
-int gb_cuda_relayout(const gb_cuda_view *dst, const gb_cuda_view *src, const int64_t *shape, int ndim, int itemsize, int device,
-                     gb_cuda_stream stream, gb_cuda_error *e) {
-    gb_kernel_job job;
-    int nothing = prepare(&job, dst, src, shape, ndim, itemsize, e);
-    if (nothing) return nothing < 0 ? -1 : 0;
-    if (job.ndim == 1) return gb_cuda_copy(GB_CUDA_WITHIN, job.dst, job.src, job.shape[0], device, stream, e);
-    gb_cu_device *d = gb_cu_enter(device, e);
-    if (!d) return -1;
-    int word = into_words(&job);
-    int way = in_tiles(&job) ? TRANSPOSE : job.count < 1 << 30 ? COPY : FAR;
-    int bad = launch(d, way, word, &job, stream, e);
-    gb_cu_leave();
-    return bad;
-}
-
-/* ---- fill ---- */
-
-static int fill_part(gb_cu_device *d, const gb_cuda_view *dst, const int64_t *shape, int ndim, int part, const char *value, gb_cuda_stream stream,
+int gb_cuda_relayout(const gb_cuda_view *dst, const gb_cuda_view *src, const int64_t *shape, int ndim, int itemsize, gb_cuda_queue on,
                      gb_cuda_error *e) {
     gb_kernel_job job;
-    char words[16];
-    int nothing = prepare(&job, dst, NULL, shape, ndim, part, e);
+    int nothing = gb_cu_prepare(&job, dst, src, shape, ndim, itemsize, e);
     if (nothing) return nothing < 0 ? -1 : 0;
-    for (int i = 0; i < 16; i++) words[i] = value[i % part];
-    memcpy(job.value, words, sizeof words);
-    if (job.ndim == 1 && memcmp(words, words + 4, 12) == 0 && (part > 1 ? job.dst % 4 == 0 && job.shape[0] % 4 == 0 : 1)) {
-        uint32_t pattern;
-        memcpy(&pattern, words, 4);
-        if (job.dst % 4 || job.shape[0] % 4) return GB_CU(e, cuMemsetD8Async, job.dst, (unsigned char)words[0], (size_t)job.shape[0], ON(stream));
-        return GB_CU(e, cuMemsetD32Async, job.dst, pattern, (size_t)job.shape[0] / 4, ON(stream));
-    }
-    int word = into_words(&job);
-    return launch(d, FILL, word, &job, stream, e);
-}
-
-/* A destination that is not aligned to its elements is filled part by part. */
-int gb_cuda_fill(const gb_cuda_view *dst, const int64_t *shape, int ndim, const void *value, int itemsize, int device, gb_cuda_stream stream,
-                 gb_cuda_error *e) {
-    if (itemsize < 1 || itemsize > 16 || (itemsize & (itemsize - 1)))
-        return gb_cu_fail(e, GB_CUDA_ARGUMENT, "elements of %d bytes cannot be filled: 1, 2, 4, 8 or 16", itemsize);
-    uint64_t all = dst->data | (uint64_t)itemsize;
-    for (int a = 0; a < ndim && a < GB_CUDA_AXES; a++) all |= shape[a] > 1 ? (uint64_t)dst->strides[a] : 0;
-    int part = (int)(all & -all), bad = 0;
-    gb_cu_device *d = gb_cu_enter(device, e);
+    if (job.ndim == 1) return gb_cuda_copy(GB_CUDA_WITHIN, job.dst, job.src, job.shape[0], on, e);
+    gb_cu_device *d = gb_cu_enter(on.device, e);
     if (!d) return -1;
-    gb_cuda_view view = *dst;
-    for (int at = 0; at < itemsize && !bad; at += part, view.data += (uint64_t)part)
-        bad = fill_part(d, &view, shape, ndim, part, (const char *)value + at, stream, e);
+    int word = gb_cu_into_words(&job);
+    int way = in_tiles(&job) ? GB_CU_TRANSPOSE : job.count < 1 << 30 ? GB_CU_COPY : GB_CU_FAR;
+    int bad = gb_cu_launch(d, way, word, &job, on.stream, e);
     gb_cu_leave();
     return bad;
 }

@@ -64,7 +64,7 @@ func TestOwnStreamGetsItsBlockBackAtOnce(t *testing.T) {
 	for range 3 {
 		block := take(t, cuda.DeviceMemory, 1<<20, s)
 		require.NoError(t, cuda.Set(block.Address(), 1, 1, 1<<20, 0, s))
-		require.NoError(t, block.Mark(s))
+		require.NoError(t, block.Mark(cuda.Queue{Stream: s}))
 		block.Release()
 	}
 	assert.EqualValues(t, 1, faketest.Count("cuMemAllocAsync"))
@@ -79,7 +79,7 @@ func TestPinnedAndManagedBlocksWaitForMarkedWork(t *testing.T) {
 		device := take(t, cuda.DeviceMemory, 1<<20, s)
 		block := take(t, k, 1<<20, s)
 		require.NoError(t, cuda.Copy(cuda.Upload, device.Address(), block.Address(), 1<<20, 0, s))
-		require.NoError(t, block.Mark(s))
+		require.NoError(t, block.Mark(cuda.Queue{Stream: s}))
 		address := block.Address()
 		block.Release()
 		again := take(t, k, 1<<20, s)
@@ -161,7 +161,7 @@ func TestPendingAndSettle(t *testing.T) {
 
 	faketest.Hold(1)
 	require.NoError(t, cuda.Set(block.Address(), 1, 1, 4096, 0, a))
-	require.NoError(t, block.Mark(a))
+	require.NoError(t, block.Mark(cuda.Queue{Stream: a}))
 	s, pending, err := block.Pending()
 	require.NoError(t, err)
 	assert.True(t, pending)
@@ -169,7 +169,7 @@ func TestPendingAndSettle(t *testing.T) {
 
 	// A second stream: one answer stands for both.
 	require.NoError(t, cuda.Set(block.Address()+2048, 1, 2, 100, 0, b))
-	require.NoError(t, block.Mark(b))
+	require.NoError(t, block.Mark(cuda.Queue{Stream: b}))
 	s, pending, err = block.Pending()
 	require.NoError(t, err)
 	assert.True(t, pending)
@@ -189,8 +189,8 @@ func TestPendingAndSettle(t *testing.T) {
 	assert.False(t, pending)
 
 	require.NoError(t, cuda.Set(block.Address(), 1, 1, 4096, 0, a))
-	require.NoError(t, block.Mark(a))
-	require.NoError(t, block.Settle(b))
+	require.NoError(t, block.Mark(cuda.Queue{Stream: a}))
+	require.NoError(t, block.Settle(cuda.Queue{Stream: b}))
 	require.NoError(t, cuda.Set(block.Address(), 1, 9, 4096, 0, b))
 	assert.Zero(t, faketest.Pump(uintptr(b), 100), "b waits")
 	faketest.Pump(faketest.Any, 1<<30)
@@ -250,9 +250,9 @@ func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
 					}
 					assert.NoError(t, cuda.Set(device.Address(), 1, uint32(value), span, 0, s))
 					assert.NoError(t, cuda.Copy(cuda.Download, host.Address(), device.Address(), span, 0, s))
-					assert.NoError(t, host.Mark(s))
+					assert.NoError(t, host.Mark(cuda.Queue{Stream: s}))
 					if i%3 == 0 {
-						assert.NoError(t, device.Mark(s))
+						assert.NoError(t, device.Mark(cuda.Queue{Stream: s}))
 					}
 					device.Release()
 					if i%2 == 0 {

@@ -23,10 +23,17 @@ def describe(obj: Any) -> Told | Any:
     return _of_interface(obj, interface)
 
 
+def block_of(obj: Any) -> Any:
+    """The block of ours that a cupy array or a view of one lies in; None for anything else."""
+    cupy = sys.modules.get("cupy")
+    owner = getattr(obj.data.mem, "_owner", None) if cupy is not None and isinstance(obj, cupy.ndarray) else None
+    return owner if type(owner) is _core._DeviceBlock else None
+
+
 def _of_cupy(array: Any) -> Told:
     """Without cupy's own interface, which copies nothing either but looks at more than is needed."""
-    owner = getattr(array.data.mem, "_owner", None)
-    ours = type(owner) is _core._DeviceBlock
+    owner = block_of(array)
+    ours = owner is not None
     device = int(array.data.device_id)
     address = int(array.data.ptr) if array.size else 0
     from gridbuf._cupy import stream_of

@@ -108,6 +108,9 @@ def _prepare(data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]) -> t
     return source, spec, resolved
 
 
+_ORDERS = ("C", "F")  # presets that name an order and no machine: the values stay where they are
+
+
 def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     """spec completed so that the result has data's order of strides, padding and alignment."""
     spec = dict(spec)
@@ -115,13 +118,13 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
         dims = get_dims(data)
         if dims is not None:
             spec["dimensions"] = dims
-    if "backend" in spec:
+    if "backend" in spec and spec["backend"] not in _ORDERS:
         return spec
     plan = _core.plan_of(data)
     stays = spec.get("device") is None and spec.get("memory") is None
     if stays and (plan.device != "cpu" or plan.memory is not None):
         spec |= {"device": plan.device, "memory": plan.memory}
-    if "layout" in spec:
+    if "layout" in spec or "backend" in spec:
         return spec
     spec["layout"] = plan.layout
     if "padding" not in spec and plan.ndim:

@@ -109,13 +109,16 @@ def huge_pages() -> str:
 
 def cuda_driver() -> str:
     """The CUDA driver's version and its devices, or why there is none; the only place that looks without being asked for a GPU."""
+    path = os.environ.get("GRIDBUF_LIBCUDA") or "libcuda.so.1"
     try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return "none: libcuda.so.1 is not found, so no NVIDIA driver is installed here"
+        driver = ctypes.CDLL(path)
+    except OSError as error:
+        if path == "libcuda.so.1":
+            return "none: libcuda.so.1 is not found, so no NVIDIA driver is installed here"
+        return f"none: GRIDBUF_LIBCUDA names {path}, which cannot be opened ({error})"
     number, count = ctypes.c_int(), ctypes.c_int()
     if error := driver.cuDriverGetVersion(ctypes.byref(number)):
-        return f"libcuda.so.1 is there but gives no version (error {error})"
+        return f"{path} is there but gives no version (error {error})"
     found = f"{number.value // 1000}.{number.value % 1000 // 10}"
     if error := driver.cuInit(0):
         return f"{found}, not usable: cuInit gives error {error}{' (no device)' if error == 100 else ''}"

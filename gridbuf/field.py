@@ -47,7 +47,9 @@ def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None
         The order of the indices of the result: a permutation of the Field's dims.
     **spec
         The keywords of `Field.empty`. Without `backend` or `layout` the order of strides,
-        the padding and the alignment stay; origin and halo stay unless given.
+        the padding and the alignment stay; origin and halo stay unless given. The values stay
+        on their GPU, or in pinned or managed memory, unless `device`, `memory` or a preset for
+        a machine is given; "C" and "F" are orders only.
 
     Examples
     --------

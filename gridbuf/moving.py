@@ -1,11 +1,10 @@
 """Copies between host and GPU that go on while the program does something else."""
 
+import os
 import time
-from _thread import allocate_lock  # threading itself is loaded with the first callback
+from _thread import allocate_lock, get_ident  # threading itself is loaded with the first callback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from gridbuf import _core
 
@@ -16,7 +15,50 @@ __all__ = ["Copy", "copy_async"]
 
 _STEP = 0.02  # seconds between two looks
 _workers: "ThreadPoolExecutor | None" = None
+_worker_threads: set[int] = set()
 _lock = allocate_lock()
+
+
+class _Begin:
+    """The beginning of a copy: what the driver has of it, or what went wrong; by a worker's thread, or done already.
+
+    A lock that the worker lets go of says that it is over: taking and releasing one runs no Python code, so a copy may
+    be let go of, and waited for, wherever the garbage collector happens to run.
+    """
+
+    def __init__(self, transit: "_core._Transit | None" = None) -> None:
+        self.transit, self.error = transit, None  # type: tuple[_core._Transit | None, BaseException | None]
+        self._running = allocate_lock()
+        self._process = os.getpid()
+        if transit is None:
+            self._running.acquire()
+
+    def run(self, *args: Any) -> None:
+        try:
+            self.transit = _core.cuda_copy_begin(*args)
+        except BaseException as error:
+            self.error = error
+        del args
+        self._running.release()
+
+    def is_over(self) -> bool:
+        return self.transit is not None or self.error is not None
+
+    def wait(self, timeout: float = -1) -> bool:
+        if self.is_over():
+            return True
+        if os.getpid() != self._process:
+            raise RuntimeError("copy: it was begun before the fork, by a thread that this process does not have")
+        over = self._running.acquire(timeout=timeout)
+        if over:
+            self._running.release()
+        return over
+
+    def result(self) -> "_core._Transit":
+        if self.error is not None:
+            raise self.error
+        assert self.transit is not None
+        return self.transit
 
 
 class Copy:
@@ -25,39 +67,39 @@ class Copy:
     Made by `gridbuf.copy_async`. Letting go of it before waits for the end.
     """
 
-    def __init__(self, dst: Any, src: Any) -> None:
-        from concurrent.futures import Future
-
+    def __init__(self, dst: Any, src: Any, begin: _Begin) -> None:
         self._sides: tuple[Any, Any] | None = (dst, src)
-        self._begun: Future[Any] = Future()
+        self._begin = begin
         self._callbacks: list[Callable[[Copy], object]] = []
         self._watched = False
         self._guard = allocate_lock()
 
+    def __del__(self) -> None:
+        # What has begun, its own finaliser waits for. A worker collects somebody else's garbage: it goes on working.
+        begin = getattr(self, "_begin", None)
+        if begin is not None and get_ident() not in _worker_threads and os.getpid() == begin._process:
+            begin.wait()
+
     def done(self) -> bool:
         """Whether the values are there, or the copy has failed."""
-        if not self._begun.done():
+        if not self._begin.is_over():
             return False
-        if self._begun.exception() is not None or self._begun.result().wait(0):
+        if self._begin.error is not None or self._begin.result().wait(0):
             self._sides = None
             return True
         return False
 
     def host_free(self) -> bool:
         """Whether the host's side may be written again: all of it has been read, though it may not have arrived."""
-        return self.done() or (self._begun.done() and bool(self._begun.result().host_free))
+        return self.done() or (self._begin.is_over() and bool(self._begin.result().host_free))
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end, at most timeout seconds; whether it has come. Raises what went wrong. Ctrl-C works."""
         end = None if timeout is None else time.monotonic() + timeout
-        try:
-            transit = self._begun.result(timeout)
-        except TimeoutError:
-            if self._begun.done():  # the copy's own
-                raise
+        if not self._begin.wait(-1 if timeout is None else max(0, timeout)):
             return False
         left = -1 if end is None else max(0, int((end - time.monotonic()) * 1e9))
-        arrived = bool(transit.wait(left))
+        arrived = bool(self._begin.result().wait(left))
         if arrived:
             self._sides = None
         return arrived
@@ -99,16 +141,7 @@ class Copy:
     def __repr__(self) -> str:
         if not self.done():
             return "<gridbuf copy on its way>"
-        return "<gridbuf copy that failed>" if self._begun.exception() is not None else "<gridbuf copy that has arrived>"
-
-
-def _at_once(array: Any, other: Any) -> bool:
-    """Whether the host only has to hand the copy to the driver: its side is pinned, or there is none."""
-    if _has_gpu(array):
-        return True
-    if not isinstance(array, (np.ndarray, _core.Field)):
-        return False
-    return array.dtype == other.dtype and _core.plan_of(array).memory is not None
+        return "<gridbuf copy that failed>" if self._begin.error is not None else "<gridbuf copy that has arrived>"
 
 
 def _executor() -> "ThreadPoolExecutor":
@@ -117,8 +150,18 @@ def _executor() -> "ThreadPoolExecutor":
 
     with _lock:
         if _workers is None:
-            _workers = ThreadPoolExecutor(2, thread_name_prefix="gridbuf-copy")
+            _workers = ThreadPoolExecutor(2, "gridbuf-copy", lambda: _worker_threads.add(get_ident()))
     return _workers
+
+
+def _in_child() -> None:
+    """A forked child has none of the threads."""
+    global _workers, _lock
+    _workers, _lock = None, allocate_lock()
+    _worker_threads.clear()
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_kind") -> Copy:
@@ -127,11 +170,11 @@ def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_k
     Parameters
     ----------
     dst, src
-        Fields or arrays of the same shape; at least one lies on a GPU. Values are laid out and converted as by
-        `gridbuf.copyto`.
+        Fields or arrays of the same shape; at least one lies on a GPU. src may also be a list or a number. Values are laid out
+        and converted as by `gridbuf.copyto`.
     stream : int or stream object, optional
         Where the copy is queued; the thread's stream (`gridbuf.cuda.stream`) unless given. It is queued behind what is there
-        already. What is queued on it later is behind the copy only once `host_free()` or, for a copy to the host, `done()`
+        already. Between two GPUs it is a stream of either; the other one's default stream is behind the copy, too. What is queued on it later is behind the copy only once `host_free()` or, for a copy to the host, `done()`
         is true: pageable memory and other dtypes take a thread of the host, which queues the parts one by one.
     casting
         As in `gridbuf.copyto`.
@@ -153,15 +196,11 @@ def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_k
     from gridbuf.cuda import handle_of
 
     handle = _core.cuda_get_stream() if stream is None else handle_of(stream)
-    copy = Copy(dst, src)
-    if _at_once(dst, src) and _at_once(src, dst):
-        copy._begun.set_result(_core.cuda_copy_begin(dst, src, casting, handle))
-        return copy
-    if not (_has_gpu(dst) or _has_gpu(src)):
-        raise TypeError("copy_async: neither dst nor src is memory of a GPU; gridbuf.copyto copies on the host")
-    copy._begun = _executor().submit(_core.cuda_copy_begin, dst, src, casting, handle)
+    to, values, at_once = _core.cuda_copy_sides(dst, src, handle)
+    if at_once:
+        return Copy(dst, src, _Begin(_core.cuda_copy_begin(to, values, casting, handle)))
+    begin = _Begin()
+    copy = Copy(dst, src, begin)
+    # A thread's default stream is another one in a worker; the legacy one is behind it and before it.
+    _executor().submit(begin.run, to, values, casting, 1 if handle == 2 else handle)
     return copy
-
-
-def _has_gpu(obj: Any) -> bool:
-    return hasattr(type(obj), "__cuda_array_interface__") and not isinstance(obj, np.ndarray)

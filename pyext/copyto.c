@@ -82,7 +82,9 @@ static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject
         int rc = gb_copy_memory(&dst, &src, rule, progress);
         if (rc) return rc < 0 ? NULL : Py_NewRef(Py_None);
     }
-    int on_device = gb_may_be_cuda(to) || gb_may_be_cuda(from) ? gb_device_copyto(to, from, rule, progress) : 0;
+    int on_device = gb_may_be_cuda(to);
+    if (on_device == 0) on_device = gb_may_be_cuda(from);
+    if (on_device > 0) on_device = gb_device_copyto(to, from, rule, progress);
     if (on_device) return on_device < 0 ? NULL : Py_NewRef(Py_None);
     return any_copyto(to, from, casting, progress);
 }

@@ -31,14 +31,24 @@ typedef struct gb_block_object {
 extern PyTypeObject *gb_BlockType;
 #define gb_is_block(obj) (Py_TYPE(obj) == gb_BlockType)
 
-/* The stream on which this thread's work goes (gridbuf.cuda.stream); 0 unless set. */
-gb_cuda_stream gb_current_stream(void);
-gb_cuda_stream gb_set_stream(gb_cuda_stream stream);   /* returns the one before */
+/* ---- device_stream.c: where this thread's work goes (gridbuf.cuda.stream) ---- */
 
-/* Blocks; on the stream. New references. */
+/* The stream that was set is that of one GPU, unless it is a default stream, which every GPU has. Work on another GPU
+ * goes to that one's default stream. */
+typedef struct gb_thread_stream {
+    gb_cuda_stream stream;
+    int device;               /* whose it is; GB_EVERY_GPU, or GB_NOT_ASKED yet */
+} gb_thread_stream;
+enum { GB_EVERY_GPU = -1, GB_NOT_ASKED = -2 };
+gb_cuda_queue gb_queue_for(int device);
+gb_cuda_stream gb_current_stream(void);                          /* as it was set */
+gb_thread_stream gb_use_stream(gb_cuda_stream stream);           /* returns the one before */
+void gb_use_again(gb_thread_stream before);
+
+/* Blocks; memory of a device on its queue. New references. */
 PyObject *gb_block_take(const gb_cuda_want *want);
-PyObject *gb_block_for(const gb_plan *plan, gb_cuda_stream stream);
-PyObject *gb_block_new(int kind, int device, int64_t bytes, gb_cuda_stream stream);
+PyObject *gb_block_for(const gb_plan *plan);
+PyObject *gb_block_new(int kind, int64_t bytes, gb_cuda_queue on);
 gb_place gb_block_place(const gb_cuda_block *block, int gpu);
 
 /* The block that an object's memory lies in, or NULL: through the bases of arrays. Borrowed. */
@@ -66,18 +76,22 @@ PyObject *gb_on_host(gb_field *f);     /* a Field of its own memory on the host 
 
 /* ---- device_wrap.c ---- */
 
-/* A Field over an object with __cuda_array_interface__ on its type; NotImplemented for those that turn out not to have it. */
+/* A Field over an object with __cuda_array_interface__; NotImplemented for those that turn out not to have it. */
 PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj);
-int gb_may_be_cuda(PyObject *obj);   /* its type has the attribute; -1 with an error */
+int gb_may_be_cuda(PyObject *obj);   /* its type or itself has the attribute; -1 with an error */
 
-/* Our current stream waits for what the producer did on its own. */
-int gb_order_after(int device, gb_cuda_stream producer, gb_cuda_stream consumer);
+/* The queue waits for what is on the other one now. */
+int gb_order_after(gb_cuda_queue later, gb_cuda_queue earlier);
 
 /* ---- device_dlpack.c ---- */
 
 /* What a consumer asked of a Field that is not on the heap: 0, or -1 with BufferError. *copy_to_host: dl_device=(1, 0) of
  * device memory. *device: what the tensor says. */
 int gb_device_wishes(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device, int *copy_to_host);
+
+/* The last thing before a Field is exported, when nothing more will be queued on it: the consumer's stream, or the host,
+ * comes after all that is pending. */
+int gb_device_ready(gb_field *f, DLDevice device, PyObject *stream);
 DLDevice gb_dl_device(const gb_field *f);
 
 /* ---- device_copy.c, device_route.c, device_fill.c ---- */
@@ -87,8 +101,8 @@ int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject
 int gb_device_fill(PyObject *dst, PyObject *value);
 int gb_device_assign(PyObject *dst, PyObject *value);   /* dst[...] = value: 0 or -1 */
 
-/* value: one element in the Field's dtype. Asynchronous on the stream; marks the block. */
-int gb_device_set(gb_field *dst, const void *value, gb_cuda_stream stream);
-int gb_device_zero(gb_cuda_block *block, int64_t bytes, gb_cuda_stream stream);
+/* value: one element in the Field's dtype. Asynchronous on the device's queue; marks the block. */
+int gb_device_set(gb_field *dst, const void *value);
+int gb_device_zero(gb_cuda_block *block, int64_t bytes);
 
 #endif

@@ -14,18 +14,6 @@ int gb_cuda_raise(const gb_cuda_error *e) {
     return -1;
 }
 
-/* ---- this thread's stream ---- */
-
-static __thread gb_cuda_stream current;
-
-gb_cuda_stream gb_current_stream(void) { return current; }
-
-gb_cuda_stream gb_set_stream(gb_cuda_stream stream) {
-    gb_cuda_stream before = current;
-    current = stream;
-    return before;
-}
-
 /* ---- the type ---- */
 
 static void dealloc(PyObject *self) {
@@ -55,14 +43,14 @@ static int kind_of(const gb_plan *plan) {
     return plan->memory == 1 ? GB_CUDA_PINNED : plan->memory == 2 ? GB_CUDA_MANAGED : GB_CUDA_DEVICE;
 }
 
-PyObject *gb_block_for(const gb_plan *plan, gb_cuda_stream stream) {
+PyObject *gb_block_for(const gb_plan *plan) {
     gb_cuda_want want = {.kind = kind_of(plan), .device = plan->device_id, .span = plan->want.span, .boundary = plan->want.boundary,
-                         .offset = plan->want.offset, .stream = stream, .plan = plan->want.plan};
+                         .offset = plan->want.offset, .stream = gb_queue_for(plan->device_id).stream, .plan = plan->want.plan};
     return gb_block_take(&want);
 }
 
-PyObject *gb_block_new(int kind, int device, int64_t bytes, gb_cuda_stream stream) {
-    gb_cuda_want want = {.kind = kind, .device = device, .span = bytes, .boundary = 256, .stream = stream};
+PyObject *gb_block_new(int kind, int64_t bytes, gb_cuda_queue on) {
+    gb_cuda_want want = {.kind = kind, .device = on.device, .span = bytes, .boundary = 256, .stream = on.stream};
     return gb_block_take(&want);
 }
 
@@ -94,15 +82,15 @@ static gb_field *over_block(gb_plan_object *plan, PyObject *owner) {
     return f;
 }
 
-static int zero_block(const gb_plan *plan, gb_cuda_block *block, gb_cuda_stream stream) {
+static int zero_block(const gb_plan *plan, gb_cuda_block *block) {
     if (block->kind == GB_CUDA_PINNED) return gb_fill_zero((void *)(uintptr_t)block->data, plan->want.span);
-    return gb_device_zero(block, plan->want.span, stream);
+    return gb_device_zero(block, plan->want.span);
 }
 
 gb_field *gb_device_field(gb_plan_object *plan, int zero) {
-    PyObject *owner = gb_block_for(plan->plan, current);
+    PyObject *owner = gb_block_for(plan->plan);
     gb_field *f = NULL;
-    if (owner && (!zero || zero_block(plan->plan, ((gb_block_object *)owner)->block, current) == 0)) f = over_block(plan, owner);
+    if (owner && (!zero || zero_block(plan->plan, ((gb_block_object *)owner)->block) == 0)) f = over_block(plan, owner);
     Py_XDECREF(owner);
     return f;
 }
@@ -110,9 +98,10 @@ gb_field *gb_device_field(gb_plan_object *plan, int zero) {
 /* cupy frees and uses again by its own current stream, so its arrays are made there, unless gridbuf was told a stream. */
 static int cupy_stream(int device, gb_cuda_stream *stream) {
     PyObject *module = PyImport_ImportModule("gridbuf._cupy");   /* says at once that cupy is missing */
-    PyObject *number = module && !current ? PyObject_CallMethod(module, "stream_of", "i", device) : NULL;
-    int rc = module && (current || number) ? 0 : -1;
-    *stream = number ? PyLong_AsUnsignedLongLong(number) : current;
+    gb_cuda_stream told = gb_current_stream();
+    PyObject *number = module && !told ? PyObject_CallMethod(module, "stream_of", "i", device) : NULL;
+    int rc = module && (told || number) ? 0 : -1;
+    *stream = number ? PyLong_AsUnsignedLongLong(number) : told;
     Py_XDECREF(module);
     Py_XDECREF(number);
     return rc;
@@ -121,11 +110,11 @@ static int cupy_stream(int device, gb_cuda_stream *stream) {
 static PyObject *cupy_array(gb_plan_object *plan, int zero, PyObject *value) {
     gb_cuda_stream stream;
     if (cupy_stream(plan->plan->device_id, &stream) < 0) return NULL;
-    gb_cuda_stream before = gb_set_stream(stream);
+    gb_thread_stream before = gb_use_stream(stream);
     gb_field *f = gb_device_field(plan, zero);
     if (f && value && gb_assign((PyObject *)f, value) < 0) Py_CLEAR(f);
     PyObject *array = f ? gb_cupy_over(f) : NULL;
-    gb_set_stream(before);
+    gb_use_again(before);
     Py_XDECREF((PyObject *)f);
     return array;
 }

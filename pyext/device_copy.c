@@ -13,22 +13,11 @@ typedef struct sides {
     PyObject *progress;
 } sides;
 
-static int on_gpu(const gb_field *f) { return gb_needs_driver(&f->place); }
-
-/* The stream waits for our own work on both sides that is under way elsewhere. */
-static int settle(gb_field *f, gb_cuda_stream stream) {
+/* What comes on the queue waits for our own work on the side that is under way elsewhere. */
+static int settle(gb_field *f, gb_cuda_queue on) {
     gb_cuda_error e;
     gb_cuda_block *block = gb_field_block(f);
-    return block && gb_cuda_settle(block, stream, &e) < 0 ? gb_cuda_raise(&e) : 0;
-}
-
-/* A pinned side that our own work has not left yet is not for the host's eyes. */
-static int host_settle(gb_field *f) {
-    gb_cuda_error e;
-    gb_cuda_stream stream;
-    int pending = gb_field_pending(f, &stream);
-    if (pending <= 0) return pending;
-    return GB_CUDA_UNLOCKED(&e, gb_cuda_synchronize(gb_field_block(f)->device, &e)) < 0 ? -1 : 0;
+    return block && gb_cuda_settle(block, on, &e) < 0 ? gb_cuda_raise(&e) : 0;
 }
 
 /* ---- within and between GPUs ---- */
@@ -43,9 +32,9 @@ static int overlapping(const sides *s, const gb_pair *p, int64_t item) {
 }
 
 /* A dense temporary in p's order, at *data. The transit holds it. */
-static int temporary(gb_transit *t, const gb_pair *p, int64_t item, int device, uint64_t *data) {
-    if (gb_transit_hold(t, gb_block_new(GB_CUDA_DEVICE, device, p->size * item, t->stream)) < 0) return -1;
-    *data = ((gb_block_object *)t->held[t->n_held - 1])->block->data;
+static int temporary(gb_transit *t, const gb_pair *p, int64_t item, gb_cuda_queue on, uint64_t *data) {
+    if (gb_transit_hold(t, gb_block_new(GB_CUDA_DEVICE, p->size * item, on), on) < 0) return -1;
+    *data = ((gb_block_object *)t->held[t->n_held - 1].object)->block->data;
     return 0;
 }
 
@@ -60,6 +49,13 @@ static gb_pair with_dense(const gb_pair *p, int64_t item, int keep_a) {
     return q;
 }
 
+/* Of a pair with one dense side: whether the other one is as dense. */
+static int is_dense(const gb_pair *q) {
+    for (int i = 0; i < q->ndim; i++)
+        if (q->axis[i].a != q->axis[i].b) return 0;
+    return 1;
+}
+
 static int repeats(const gb_pair *p) {
     for (int i = 0; i < p->ndim; i++)
         if (p->axis[i].b == 0) return 1;
@@ -72,22 +68,34 @@ static int within(gb_transit *t, const sides *s) {
     uint64_t dst = (uintptr_t)s->dst->data, src = (uintptr_t)s->src->data, middle;
     gb_pair_make(&p, s->to.view.ndim, s->to.view.shape, s->to.view.strides, s->from_strides);
     if (p.size == 0) return 0;
-    int other = s->dst->place.device != s->src->place.device;
-    if (!other && !overlapping(s, &p, item)) {
-        if (!repeats(&p) && gb_pair_calls(&p, item) <= 2) return gb_pair_move(&p, GB_CUDA_WITHIN, dst, src, item, t->device, t->stream);
-        return gb_pair_relayout(&p, dst, src, item, t->device, t->stream);
+    if (!overlapping(s, &p, item)) {
+        if (!repeats(&p) && gb_pair_calls(&p, item) <= 2) return gb_pair_move(&p, GB_CUDA_WITHIN, dst, src, item, t->on);
+        return gb_pair_relayout(&p, dst, src, item, t->on);
     }
     gb_pair into = with_dense(&p, item, 0), out = with_dense(&p, item, 1);
-    if (temporary(t, &p, item, s->src->place.device, &middle) < 0 || gb_pair_relayout(&into, middle, src, item, s->src->place.device, t->stream) < 0)
-        return -1;
-    if (other) {
-        gb_cuda_error e;
-        uint64_t there;
-        if (temporary(t, &p, item, t->device, &there) < 0) return -1;
-        if (GB_CUDA_UNLOCKED(&e, gb_cuda_copy_peer(there, t->device, middle, s->src->place.device, p.size * item, t->stream, &e)) < 0) return -1;
-        middle = there;
-    }
-    return gb_pair_relayout(&out, dst, middle, item, t->device, t->stream);
+    if (temporary(t, &p, item, t->on, &middle) < 0 || gb_pair_relayout(&into, middle, src, item, t->on) < 0) return -1;
+    return gb_pair_relayout(&out, dst, middle, item, t->on);
+}
+
+/* From one GPU to another: packed on the first, moved and laid out on the second. The second waits for the packing, and
+ * in the end the first for the second: whatever comes on either stream later, also another use of the temporaries, comes
+ * after the copy. */
+static int across(gb_transit *t, const sides *s) {
+    gb_pair p;
+    gb_cuda_error e;
+    int64_t item = s->to.view.itemsize;
+    uint64_t dst = (uintptr_t)s->dst->data, src = (uintptr_t)s->src->data, packed, arrived;
+    gb_pair_make(&p, s->to.view.ndim, s->to.view.shape, s->to.view.strides, s->from_strides);
+    if (p.size == 0) return 0;
+    gb_pair into = with_dense(&p, item, 0), out = with_dense(&p, item, 1);
+    int as_is = s->src->place.kind == GB_ON_DEVICE && is_dense(&into), in_place = s->dst->place.kind == GB_ON_DEVICE && is_dense(&out);
+    packed = src + (uint64_t)p.b_at;
+    arrived = dst + (uint64_t)p.a_at;
+    if (!as_is && (temporary(t, &p, item, t->from, &packed) < 0 || gb_pair_relayout(&into, packed, src, item, t->from) < 0)) return -1;
+    if ((!in_place && temporary(t, &p, item, t->on, &arrived) < 0) || gb_order_after(t->on, t->from) < 0) return -1;
+    if (GB_CUDA_UNLOCKED(&e, gb_cuda_copy_peer(arrived, packed, t->from.device, p.size * item, t->on, &e)) < 0) return -1;
+    if (!in_place && gb_pair_relayout(&out, dst, arrived, item, t->on) < 0) return -1;
+    return gb_order_after(t->from, t->on);
 }
 
 /* ---- between host and GPU ---- */
@@ -104,7 +112,7 @@ static int by_kernel(gb_transit *t, gb_leg *l, const sides *s, const int64_t *ne
         near[i] = h.axis[i].a;
         far[i] = h.axis[i].b;
     }
-    if (temporary(t, &h, item, t->device, &middle) < 0) return -1;
+    if (temporary(t, &h, item, t->on, &middle) < 0) return -1;
     gb_pair_make(&bus, h.ndim, shape, dense, near);
     bus.b_at += h.a_at;
     l->pair = &bus;
@@ -112,15 +120,15 @@ static int by_kernel(gb_transit *t, gb_leg *l, const sides *s, const int64_t *ne
     if (l->direction == GB_CUDA_DOWNLOAD) {
         gb_pair_make(&kernel, h.ndim, shape, dense, far);
         kernel.b_at += h.b_at;
-        return gb_pair_relayout(&kernel, middle, gpu, item, t->device, t->stream) < 0 ? -1 : gb_leg_run(t, l);
+        return gb_pair_relayout(&kernel, middle, gpu, item, t->on) < 0 ? -1 : gb_leg_run(t, l);
     }
     gb_pair_make(&kernel, h.ndim, shape, far, dense);
     kernel.a_at += h.b_at;
-    return gb_leg_run(t, l) < 0 ? -1 : gb_pair_relayout(&kernel, gpu, middle, item, t->device, t->stream);
+    return gb_leg_run(t, l) < 0 ? -1 : gb_pair_relayout(&kernel, gpu, middle, item, t->on);
 }
 
 static int between(gb_transit *t, const sides *s) {
-    int up = on_gpu(s->dst);
+    int up = gb_on_gpu(s->dst);
     const gb_view *far = up ? &s->to.view : &s->from.view, *near = up ? &s->from.view : &s->to.view;
     const int64_t *far_strides = up ? s->to.view.strides : s->from_strides, *near_strides = up ? s->from_strides : s->to.view.strides;
     gb_field *gpu = up ? s->dst : s->src, *host = up ? s->src : s->dst;
@@ -130,14 +138,16 @@ static int between(gb_transit *t, const sides *s) {
                 .pinned = host->place.kind == GB_ON_PINNED, .progress = s->progress};
     gb_pair_make(&p, s->to.view.ndim, s->to.view.shape, far_strides, near_strides);
     int converts = far->type != near->type || far->itemsize != near->itemsize, staged = converts || !l.pinned;
-    if (staged && host_settle(host) < 0) return -1;
+    if (staged && gb_host_settle(host) < 0) return -1;
     if (p.size == 0 || converts || gb_pair_calls(&p, l.device_item) <= GB_DIRECT_CALLS) return gb_leg_run(t, &l);
+    gb_cuda_error e;
+    if (gb_cuda_kernels(t->on.device, &e) < 0 && e.status == GB_CUDA_NO_KERNELS) return gb_leg_run(t, &l);
     if (by_kernel(t, &l, s, near_strides, far_strides) == 0) return 0;
     if (!PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
     PyErr_Clear();   /* no room on the GPU for a temporary: the host lays out */
     l.pair = &p;
     l.device_data = (uintptr_t)gpu->data;
-    return host_settle(host) < 0 ? -1 : gb_leg_run(t, &l);
+    return gb_host_settle(host) < 0 ? -1 : gb_leg_run(t, &l);
 }
 
 /* ---- one copy ---- */
@@ -152,67 +162,67 @@ static PyObject *of_module(const char *function, PyObject *x, PyObject *y, NPY_C
 
 /* A GPU's values for a host that wants them converted, or repeated: they come as they are first. */
 static gb_transit *through_host(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
-    PyObject *here = gb_on_host(src), *done = here ? of_module("_copyto_any", (PyObject *)dst, here, casting, progress) : NULL;
-    gb_transit *t = done ? gb_transit_new(src->place.device, 0) : NULL;
+    gb_cuda_queue from = gb_queue_for(src->place.device);
+    PyObject *here = gb_host_settle(dst) < 0 ? NULL : gb_on_host(src), *done = here ? of_module("_copyto_any", (PyObject *)dst, here, casting, progress) : NULL;
+    gb_transit *t = done ? gb_transit_new(from, from) : NULL;
     if (t) t->host_free = 1;
     Py_XDECREF(here);
     Py_XDECREF(done);
     return t;
 }
 
-static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, gb_cuda_stream stream, PyObject *progress);
+static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress);
 
 /* What the kernels do not convert NumPy does, on the host. */
-static gb_transit *from_numpy(gb_field *dst, PyObject *values, NPY_CASTING casting, gb_cuda_stream stream, PyObject *progress) {
+static gb_transit *from_numpy(gb_field *dst, PyObject *values, NPY_CASTING casting, PyObject *progress) {
     PyObject *array = of_module("_converted", values, (PyObject *)dst->dtype->descr, casting, NULL);
     gb_field *src = array ? (gb_field *)gb_wrap(gb_FieldType, array) : NULL;
-    gb_transit *t = src ? send(dst, src, NPY_UNSAFE_CASTING, stream, progress) : NULL;
+    gb_transit *t = src ? send(dst, src, NPY_UNSAFE_CASTING, progress) : NULL;
     Py_XDECREF(array);
     Py_XDECREF((PyObject *)src);
     return t;
 }
 
 /* Sends the values on their way. When it fails, what has been sent has arrived before it returns. */
-static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, gb_cuda_stream stream, PyObject *progress) {
+static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
     sides s = {.dst = dst, .src = src, .to = gb_memory_of_field(dst), .from = gb_memory_of_field(src), .progress = progress};
     if (dst->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), NULL;
-    int both = on_gpu(dst) && on_gpu(src), empty = dst->geometry.nbytes == 0, repeated = src->geometry.size != dst->geometry.size;
+    int both = gb_on_gpu(dst) && gb_on_gpu(src), empty = dst->geometry.nbytes == 0, repeated = src->geometry.size != dst->geometry.size;
     int kernels = gb_convertible(&s.to, &s.from, casting);
     if (gb_broadcast(&s.from.view, &s.to.view, s.from_strides) < 0) return NULL;
-    if (!on_gpu(dst) && !empty && (!kernels || repeated)) return through_host(dst, src, casting, progress);
+    if (!gb_on_gpu(dst) && !empty && (!kernels || repeated)) return through_host(dst, src, casting, progress);
     if (both && !empty && (!kernels || s.to.view.type != s.from.view.type)) {
         PyObject *here = gb_on_host(src);
-        gb_transit *t = here ? send(dst, (gb_field *)here, casting, stream, progress) : NULL;
+        gb_transit *t = here ? send(dst, (gb_field *)here, casting, progress) : NULL;
         Py_XDECREF(here);
         return t;
     }
-    if (!kernels && !empty) return from_numpy(dst, (PyObject *)src, casting, stream, progress);
-    gb_transit *t = gb_transit_new(on_gpu(dst) ? dst->place.device : src->place.device, stream);
+    if (!kernels && !empty) return from_numpy(dst, (PyObject *)src, casting, progress);
+    gb_cuda_queue on = gb_queue_for((gb_on_gpu(dst) ? dst : src)->place.device), from = both ? gb_queue_for(src->place.device) : on;
+    gb_transit *t = gb_transit_new(on, from);
     if (!t || empty) return t;
-    gb_transit_hold(t, Py_NewRef((PyObject *)dst));
-    gb_transit_hold(t, Py_NewRef((PyObject *)src));
-    if (settle(dst, stream) < 0 || settle(src, stream) < 0 || (both ? within(t, &s) : between(t, &s)) < 0) Py_CLEAR(t);
+    gb_transit_hold(t, Py_NewRef((PyObject *)dst), on);
+    gb_transit_hold(t, Py_NewRef((PyObject *)src), from);
+    if (settle(dst, on) < 0 || settle(src, from) < 0 || (!both ? between : on.device == from.device ? within : across)(t, &s) < 0) Py_CLEAR(t);
     return t;
 }
 
-/* A value or a list of them that is no memory. */
-static int is_values(PyObject *obj) {
+int gb_is_values(PyObject *obj) {
     PyObject *found;
     if (PyArray_Check(obj)) return !gb_descr_movable(PyArray_DESCR((PyArrayObject *)obj));
-    if (gb_is_field(obj) || gb_may_be_cuda(obj)) return 0;
-    int has = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.dlpack, &found);
+    int has = gb_is_field(obj) ? 1 : gb_may_be_cuda(obj);
+    if (has) return has < 0 ? -1 : 0;
+    has = gb_optional(obj, gb_attr.dlpack, &found);
     if (has > 0) Py_DECREF(found);
-    if (has < 0) PyErr_Clear();
-    return has <= 0;
+    return has < 0 ? -1 : !has;
 }
 
-/* 1 with a transit; 0: no GPU takes part; -1. */
-static int begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, gb_cuda_stream stream, PyObject *progress, gb_transit **t) {
-    int values = is_values(src_obj);
-    gb_field *dst = (gb_field *)gb_wrap(gb_FieldType, dst_obj), *src = dst && !values ? (gb_field *)gb_wrap(gb_FieldType, src_obj) : NULL;
-    int rc = !dst || (!values && !src) ? -1 : on_gpu(dst) || (src && on_gpu(src));
+int gb_transit_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyObject *progress, gb_transit **t) {
+    int values = gb_is_values(src_obj);
+    gb_field *dst = values < 0 ? NULL : (gb_field *)gb_wrap(gb_FieldType, dst_obj), *src = dst && !values ? (gb_field *)gb_wrap(gb_FieldType, src_obj) : NULL;
+    int rc = !dst || (!values && !src) ? -1 : gb_on_gpu(dst) || (src && gb_on_gpu(src));
     if (rc > 0) {
-        *t = values ? from_numpy(dst, src_obj, casting, stream, progress) : send(dst, src, casting, stream, progress);
+        *t = values ? from_numpy(dst, src_obj, casting, progress) : send(dst, src, casting, progress);
         rc = *t ? 1 : -1;
     }
     Py_XDECREF((PyObject *)dst);
@@ -222,7 +232,7 @@ static int begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, gb_c
 
 int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress) {
     gb_transit *t = NULL;
-    int rc = begin(dst, src, casting, gb_current_stream(), progress, &t);
+    int rc = gb_transit_begin(dst, src, casting, progress, &t);
     if (rc <= 0) return rc;
     rc = gb_transit_leave(t);                /* between GPUs: nothing that anybody has to wait for */
     if (rc == 0) rc = gb_transit_end(t) == 0 && gb_transit_wait(t, -1) > 0 ? 1 : -1;
@@ -233,22 +243,6 @@ int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject
         Py_XDECREF(told);
     }
     return rc;
-}
-
-/* copy_begin(dst, src, stream) -> a transit */
-static PyObject *copy_begin(PyObject *self, PyObject *args) {
-    PyObject *dst, *src, *casting;
-    unsigned long long stream;
-    NPY_CASTING rule = NPY_SAME_KIND_CASTING;
-    gb_transit *t = NULL;
-    if (!PyArg_ParseTuple(args, "OOOK", &dst, &src, &casting, &stream) || !PyArray_CastingConverter(casting, &rule)) return NULL;
-    PyObject *values = gb_fitted(dst, src, "src");
-    int rc = values ? begin(dst, values, rule, stream, NULL, &t) : -1;
-    Py_XDECREF(values);
-    if (rc == 0) PyErr_SetString(PyExc_TypeError, "copy_async: neither dst nor src is memory of a GPU; gridbuf.copyto copies on the host");
-    if (rc > 0 && gb_transit_mark(t) == 0 && gb_transit_end(t) == 0) return (PyObject *)t;
-    Py_XDECREF((PyObject *)t);
-    return NULL;
 }
 
 /* ---- what the rest of the extension asks for ---- */
@@ -289,7 +283,7 @@ static int fill(gb_field *f, PyObject *value) {
     if (f->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), -1;
     Py_INCREF((PyObject *)f->dtype->descr);
     PyObject *one = PyArray_NewFromDescr(&PyArray_Type, f->dtype->descr, 0, NULL, NULL, NULL, 0, NULL);
-    int rc = one && PyArray_CopyObject((PyArrayObject *)one, value) == 0 ? gb_device_set(f, PyArray_DATA((PyArrayObject *)one), gb_current_stream()) : -1;
+    int rc = one && PyArray_CopyObject((PyArrayObject *)one, value) == 0 ? gb_device_set(f, PyArray_DATA((PyArrayObject *)one)) : -1;
     Py_XDECREF(one);
     return rc;
 }
@@ -301,14 +295,7 @@ int gb_device_assign(PyObject *dst, PyObject *value) {
 
 int gb_device_fill(PyObject *dst, PyObject *value) {
     gb_field *f = (gb_field *)gb_wrap(gb_FieldType, dst);
-    int rc = !f ? -1 : !on_gpu(f) ? 0 : fill(f, value) == 0 ? 1 : -1;
+    int rc = !f ? -1 : !gb_on_gpu(f) ? 0 : fill(f, value) == 0 ? 1 : -1;
     Py_XDECREF((PyObject *)f);
     return rc;
 }
-
-static PyMethodDef functions[] = {
-    {"cuda_copy_begin", copy_begin, METH_VARARGS, NULL},
-    {NULL},
-};
-
-int gb_device_copy_init(PyObject *module) { return gb_transit_init(module) < 0 ? -1 : PyModule_AddFunctions(module, functions); }

@@ -21,25 +21,17 @@ static int read_stream(PyObject *obj, gb_cuda_stream *stream) {
     return -1;
 }
 
-int gb_order_after(int device, gb_cuda_stream producer, gb_cuda_stream consumer) {
-    if ((producer ? producer : 1) == (consumer ? consumer : 1)) return 0;
-    gb_cuda_error e;
-    gb_cuda_event *event;
-    if (gb_cuda_record(device, producer, &event, &e) < 0) return gb_cuda_raise(&e);
-    int rc = gb_cuda_order(event, consumer, &e);
-    gb_cuda_forget(event);
-    return rc < 0 ? gb_cuda_raise(&e) : 0;
-}
-
-/* The consumer's stream waits for what this thread has under way, and for our own work on the block elsewhere. */
+/* The consumer's stream waits for our own work on the block, and, once others may have been at it, for what this thread
+ * has under way. */
 static int order(gb_field *f, PyObject *stream_obj) {
-    gb_cuda_stream stream;
+    gb_cuda_queue on = {.device = f->place.device};
     gb_cuda_error e;
-    int wanted = read_stream(stream_obj, &stream);
-    if (wanted <= 0) return wanted;
     gb_cuda_block *block = gb_field_block(f);
-    if (block && gb_cuda_settle(block, stream, &e) < 0) return gb_cuda_raise(&e);
-    return gb_order_after(f->place.device, gb_current_stream(), stream);
+    int wanted = read_stream(stream_obj, &on.stream), seen = !block || block->shown;
+    if (block) gb_cuda_show(block);
+    if (wanted <= 0) return wanted;
+    if (block && gb_cuda_settle(block, on, &e) < 0) return gb_cuda_raise(&e);
+    return seen ? gb_order_after(on, gb_queue_for(on.device)) : 0;
 }
 
 static int unknown(PyObject *dl_device, const gb_field *f) {
@@ -48,6 +40,8 @@ static int unknown(PyObject *dl_device, const gb_field *f) {
     PyErr_Format(PyExc_BufferError, "dl_device: this Field cannot be exported to %R; allowed are %s", dl_device, allowed[f->place.kind]);
     return -1;
 }
+
+static int is_gpu(DLDevice device) { return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged; }
 
 static int host_stream(PyObject *stream) {
     if (stream == Py_None) return 0;
@@ -72,6 +66,8 @@ int gb_device_wishes(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevic
         *copy_to_host = type == kDLCPU && on_device;
     }
     if (*copy_to_host) return 0;   /* it waits until the values are there */
-    if (device->device_type == kDLCUDA || device->device_type == kDLCUDAManaged) return order(f, stream);
-    return host_stream(stream) < 0 ? -1 : gb_host_may_look(f);
+    gb_cuda_stream unused;
+    return is_gpu(*device) ? (read_stream(stream, &unused) < 0 ? -1 : 0) : host_stream(stream);
 }
+
+int gb_device_ready(gb_field *f, DLDevice device, PyObject *stream) { return is_gpu(device) ? order(f, stream) : gb_host_may_look(f); }

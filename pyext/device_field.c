@@ -33,9 +33,11 @@ int gb_host_may_look(gb_field *f) {
     gb_cuda_error e;
     if (f->place.kind == GB_ON_DEVICE) return refuse_host(f);
     if (f->place.kind != GB_ON_MANAGED) return 0;
+    gb_cuda_block *block = gb_field_block(f);
     int rc;
-    Py_BEGIN_ALLOW_THREADS
-    rc = gb_cuda_synchronize(f->place.device, &e);
+    Py_BEGIN_ALLOW_THREADS   /* what others do with memory that they have seen is known to the whole device only */
+    rc = block ? gb_cuda_finish(block, &e) : 0;
+    if (rc == 0 && (!block || block->shown)) rc = gb_cuda_synchronize(f->place.device, &e);
     Py_END_ALLOW_THREADS
     if (rc == 0 || e.status == GB_CUDA_NO_DRIVER || e.status == GB_CUDA_NO_DEVICE) return 0;   /* nobody to wait for */
     return gb_cuda_raise(&e);
@@ -55,12 +57,19 @@ int gb_field_pending(gb_field *f, gb_cuda_stream *stream) {
     return pending < 0 ? gb_cuda_raise(&e) : pending;
 }
 
+/* From now on others may work on it without our knowing. */
+static void show(gb_field *f) {
+    gb_cuda_block *block = gb_field_block(f);
+    if (block) gb_cuda_show(block);
+}
+
 static PyObject *get_interface(PyObject *self, void *_) {
     gb_field *f = of(self);
     gb_cuda_stream stream = 0;
     if (gb_field_expressible(f, "__cuda_array_interface__") < 0) return NULL;
     int pending = gb_field_pending(f, &stream);
     if (pending < 0) return NULL;
+    show(f);
     PyObject *dict = gb_field_interface(f, f->geometry.size ? f->data : NULL);
     if (!dict || !pending) return dict;
     PyObject *number = PyLong_FromUnsignedLongLong(stream ? stream : 1);   /* 0 is not allowed there */
@@ -79,7 +88,8 @@ static int settle_for_cupy(gb_field *f) {
     if (pending <= 0) return pending;
     PyObject *module = PyImport_ImportModule("gridbuf._cupy");
     PyObject *number = module ? PyObject_CallMethod(module, "stream_of", "i", (int)f->place.device) : NULL;
-    int rc = number ? gb_cuda_settle(gb_field_block(f), PyLong_AsUnsignedLongLong(number), &e) : -2;
+    gb_cuda_queue on = {f->place.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
+    int rc = number ? gb_cuda_settle(gb_field_block(f), on, &e) : -2;
     Py_XDECREF(module);
     Py_XDECREF(number);
     return rc == -1 ? gb_cuda_raise(&e) : rc == -2 ? -1 : 0;
@@ -88,6 +98,7 @@ static int settle_for_cupy(gb_field *f) {
 PyObject *gb_cupy_over(gb_field *f) {
     static PyObject *function;
     if (settle_for_cupy(f) < 0) return NULL;
+    show(f);
     if (f->cupy) return Py_NewRef(f->cupy);
     if (!function) {
         PyObject *module = PyImport_ImportModule("gridbuf._cupy");

@@ -40,13 +40,15 @@ static PyObject *count(PyObject *self, PyObject *none) {
 
 /* block(kind, device, span, boundary, offset) -> (owner, address) */
 static PyObject *block(PyObject *self, PyObject *args) {
-    gb_cuda_want want = {.stream = gb_current_stream()};
+    gb_cuda_want want = {0};
     long long span, boundary, offset;
     if (!PyArg_ParseTuple(args, "iiLLL", &want.kind, &want.device, &span, &boundary, &offset)) return NULL;
     want.span = span;
     want.boundary = boundary;
     want.offset = offset;
+    want.stream = gb_queue_for(want.device).stream;
     PyObject *owner = gb_block_take(&want);
+    if (owner) gb_cuda_show(((gb_block_object *)owner)->block);
     return owner ? Py_BuildValue("(NK)", owner, (unsigned long long)((gb_block_object *)owner)->block->data) : NULL;
 }
 
@@ -70,7 +72,7 @@ static PyObject *synchronize(PyObject *self, PyObject *number) {
 static PyObject *set_stream(PyObject *self, PyObject *handle) {
     unsigned long long value = PyLong_AsUnsignedLongLong(handle);
     if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
-    return PyLong_FromUnsignedLongLong(gb_set_stream(value));
+    return PyLong_FromUnsignedLongLong(gb_use_stream(value).stream);
 }
 
 static PyMethodDef functions[] = {

@@ -70,12 +70,12 @@ int64_t gb_pair_calls(const gb_pair *p, int64_t itemsize) {
     return calls;
 }
 
-static int move(const block *m, int direction, uint64_t a, uint64_t b, int device, gb_cuda_stream stream, gb_cuda_error *e) {
+static int move(const block *m, int direction, uint64_t a, uint64_t b, gb_cuda_queue on, gb_cuda_error *e) {
     int down = direction == GB_CUDA_DOWNLOAD;   /* a is always the device's side, or the target */
     uint64_t dst = down ? b : a, src = down ? a : b;
-    if (m->rows == 1) return gb_cuda_copy(direction, dst, src, m->width, device, stream, e);
+    if (m->rows == 1) return gb_cuda_copy(direction, dst, src, m->width, on, e);
     return gb_cuda_copy_rows(direction, dst, down ? m->b_pitch : m->a_pitch, src, down ? m->a_pitch : m->b_pitch, m->width, m->rows,
-                             device, stream, e);
+                             on, e);
 }
 
 /* Count through the first `axes` axes; 0 when it starts anew. */
@@ -91,7 +91,7 @@ static int step(const gb_pair *p, int axes, int64_t *index, uint64_t *a, uint64_
     return 0;
 }
 
-int gb_pair_move(const gb_pair *p, int direction, uint64_t a, uint64_t b, int64_t itemsize, int device, gb_cuda_stream stream) {
+int gb_pair_move(const gb_pair *p, int direction, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on) {
     int64_t index[GB_MAXDIMS] = {0};
     gb_cuda_error e;
     block m;
@@ -100,14 +100,14 @@ int gb_pair_move(const gb_pair *p, int direction, uint64_t a, uint64_t b, int64_
     a += (uint64_t)p->a_at;
     b += (uint64_t)p->b_at;
     do {
-        if (GB_CUDA_UNLOCKED(&e, move(&m, direction, a, b, device, stream, &e)) < 0) return -1;
+        if (GB_CUDA_UNLOCKED(&e, move(&m, direction, a, b, on, &e)) < 0) return -1;
     } while (step(p, left, index, &a, &b));
     return 0;
 }
 
 /* ---- the kernel ---- */
 
-int gb_pair_relayout(const gb_pair *p, uint64_t a, uint64_t b, int64_t itemsize, int device, gb_cuda_stream stream) {
+int gb_pair_kernel(const gb_pair *p, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on, gb_cuda_error *e) {
     if (p->size == 0) return 0;
     a += (uint64_t)p->a_at;
     b += (uint64_t)p->b_at;
@@ -125,11 +125,15 @@ int gb_pair_relayout(const gb_pair *p, uint64_t a, uint64_t b, int64_t itemsize,
         dst.strides[i] = q.axis[outer + i].a;
         src.strides[i] = q.axis[outer + i].b;
     }
-    gb_cuda_error e;
     do {
         dst.data = a;
         src.data = b;
-        if (GB_CUDA_UNLOCKED(&e, gb_cuda_relayout(&dst, &src, shape, n, (int)unit, device, stream, &e)) < 0) return -1;
+        if (gb_cuda_relayout(&dst, &src, shape, n, (int)unit, on, e) < 0) return -1;
     } while (step(&q, outer, index, &a, &b));
     return 0;
+}
+
+int gb_pair_relayout(const gb_pair *p, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on) {
+    gb_cuda_error e;
+    return GB_CUDA_UNLOCKED(&e, gb_pair_kernel(p, a, b, itemsize, on, &e)) < 0 ? -1 : 0;
 }

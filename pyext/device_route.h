@@ -20,9 +20,10 @@ void gb_pair_pack(const gb_pair *p, int64_t itemsize, int64_t *strides);
 
 /* Byte moves between the sides: how many calls of the driver that is, and they themselves. */
 int64_t gb_pair_calls(const gb_pair *p, int64_t itemsize);
-int gb_pair_move(const gb_pair *p, int direction, uint64_t a, uint64_t b, int64_t itemsize, int device, gb_cuda_stream stream);
+int gb_pair_move(const gb_pair *p, int direction, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on);
 
 /* a = b by the relayout kernel, on one device; b may repeat (strides of 0). */
-int gb_pair_relayout(const gb_pair *p, uint64_t a, uint64_t b, int64_t itemsize, int device, gb_cuda_stream stream);
+int gb_pair_relayout(const gb_pair *p, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on);
+int gb_pair_kernel(const gb_pair *p, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on, gb_cuda_error *e);   /* without Python */
 
 #endif

@@ -69,8 +69,8 @@ static int chunk(gb_transit *t, const gb_leg *leg, slot *s, int level, int64_t n
     gb_cuda_error e;
     gb_pair_make(&bus, axes, shape, far, near);
     if (leg->direction == GB_CUDA_UPLOAD && lay_out(leg, s) < 0) return -1;
-    if (gb_pair_move(&bus, leg->direction, device, (uint64_t)(uintptr_t)s->data, item, t->device, t->stream) < 0) return -1;
-    return gb_cuda_record(t->device, t->stream, &s->event, &e) < 0 ? gb_cuda_raise(&e) : 0;
+    if (gb_pair_move(&bus, leg->direction, device, (uint64_t)(uintptr_t)s->data, item, t->on) < 0) return -1;
+    return gb_cuda_record(t->on, &s->event, &e) < 0 ? gb_cuda_raise(&e) : 0;
 }
 
 static int tell(const gb_leg *leg, double done) {
@@ -114,8 +114,8 @@ static int staged(gb_transit *t, const gb_leg *leg) {
     if (rows * below >= wanted) r.count = 1;
     int rc = 0;
     for (int i = 0; i < r.count && rc == 0; i++) {
-        rc = gb_transit_hold(t, gb_block_new(GB_CUDA_PINNED, 0, rows * below, t->stream));
-        if (rc == 0) r.slots[i].data = (char *)(uintptr_t)((gb_block_object *)t->held[t->n_held - 1])->block->data;
+        rc = gb_transit_hold(t, gb_block_new(GB_CUDA_PINNED, rows * below, t->on), t->on);
+        if (rc == 0) r.slots[i].data = (char *)(uintptr_t)((gb_block_object *)t->held[t->n_held - 1].object)->block->data;
     }
     if (rc == 0) rc = chunks(t, leg, &r, level, rows);
     for (int i = 0; i < r.count && rc == 0; i++)
@@ -132,8 +132,7 @@ int gb_leg_run(gb_transit *t, const gb_leg *leg) {
     int64_t bytes = p->size * leg->device_item;
     if (p->size == 0) return 0;
     if (!same || gb_pair_calls(p, leg->device_item) > GB_DIRECT_CALLS || (!leg->pinned && bytes > SMALL)) return staged(t, leg);
-    t->host_free = !leg->pinned;   /* the driver copies pageable memory before it comes back */
-    if (gb_pair_move(p, leg->direction, leg->device_data, (uint64_t)(uintptr_t)leg->host_data, leg->device_item, t->device, t->stream) < 0)
+    if (gb_pair_move(p, leg->direction, leg->device_data, (uint64_t)(uintptr_t)leg->host_data, leg->device_item, t->on) < 0)
         return -1;
     return leg->progress ? tell(leg, 1.0) : 0;
 }

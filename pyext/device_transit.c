@@ -7,20 +7,22 @@
 
 static PyTypeObject *type;
 
-gb_transit *gb_transit_new(int device, gb_cuda_stream stream) {
+gb_transit *gb_transit_new(gb_cuda_queue on, gb_cuda_queue from) {
     gb_transit *t = (gb_transit *)PyType_GenericAlloc(type, 0);
-    if (t) t->device = device, t->stream = stream;
+    if (t) t->on = on, t->from = from;
     return t;
 }
 
-int gb_transit_hold(gb_transit *t, PyObject *object) {
-    if (object) t->held[t->n_held++] = object;
-    return object ? 0 : -1;
+int gb_transit_hold(gb_transit *t, PyObject *object, gb_cuda_queue on) {
+    if (!object) return -1;
+    t->held[t->n_held].object = object;
+    t->held[t->n_held++].on = on;
+    return 0;
 }
 
 int gb_transit_end(gb_transit *t) {
     gb_cuda_error e;
-    return gb_cuda_record(t->device, t->stream, &t->event, &e) < 0 ? gb_cuda_raise(&e) : 0;
+    return gb_cuda_record(t->on, &t->event, &e) < 0 ? gb_cuda_raise(&e) : 0;
 }
 
 int gb_event_wait(gb_cuda_event *event, int64_t nanoseconds) {
@@ -40,8 +42,8 @@ static void arrived(gb_transit *t) {
     t->event = NULL;
     t->host_free = 1;
     while (t->n_held > 0) {
-        PyObject *object = t->held[--t->n_held];
-        t->held[t->n_held] = NULL;
+        PyObject *object = t->held[--t->n_held].object;
+        t->held[t->n_held].object = NULL;
         Py_DECREF(object);
     }
 }
@@ -52,16 +54,19 @@ static gb_cuda_block *block_of(PyObject *object) {
 
 int gb_transit_mark(gb_transit *t) {
     gb_cuda_error e;
-    for (int i = 0; i < t->n_held; i++) {
-        gb_cuda_block *block = block_of(t->held[i]);
-        if (block && gb_cuda_mark(block, t->stream, &e) < 0) return gb_cuda_raise(&e);
+    if (gb_cuda_enter(t->on.device, &e) < 0) return gb_cuda_raise(&e);
+    int bad = 0;
+    for (int i = 0; i < t->n_held && !bad; i++) {
+        gb_cuda_block *block = block_of(t->held[i].object);
+        bad = block && gb_cuda_mark(block, t->held[i].on, &e) < 0;
     }
-    return 0;
+    gb_cuda_leave();
+    return bad ? gb_cuda_raise(&e) : 0;
 }
 
 int gb_transit_leave(gb_transit *t) {
     for (int i = 0; i < t->n_held; i++) {
-        gb_cuda_block *block = block_of(t->held[i]);
+        gb_cuda_block *block = block_of(t->held[i].object);
         if (!block || block->kind == GB_CUDA_PINNED) return 0;
     }
     if (gb_transit_mark(t) < 0) return -1;
@@ -83,18 +88,38 @@ int gb_transit_wait(gb_transit *t, int64_t nanoseconds) {
     return done;
 }
 
+int gb_host_settle(gb_field *f) {
+    gb_cuda_error e;
+    gb_cuda_block *block = gb_field_block(f);
+    return !block ? 0 : GB_CUDA_UNLOCKED(&e, gb_cuda_finish(block, &e)) < 0 ? -1 : 0;
+}
+
+static void wait_out(gb_cuda_event *event) {
+    gb_cuda_error e;
+    PyThreadState *state = PyEval_SaveThread();
+    while (gb_cuda_wait(event, SLICE, &e) == 0) continue;
+    PyEval_RestoreThread(state);
+}
+
+/* It failed half way: what was queued until then is waited for, on either GPU. */
+static void wait_for_both(gb_transit *t) {
+    gb_cuda_error e;
+    gb_cuda_queue both[] = {t->from, t->on};
+    for (int i = t->from.device == t->on.device; i < 2; i++) {
+        gb_cuda_event *event;
+        if (gb_cuda_record(both[i], &event, &e) < 0) continue;
+        wait_out(event);
+        gb_cuda_forget(event);
+    }
+}
+
 /* Whoever lets go of a copy on its way waits here: its memory is not to be used again before. */
 static void dealloc(PyObject *self) {
     gb_transit *t = (gb_transit *)self;
     PyObject *kind, *value, *traceback;
-    gb_cuda_error e;
     PyErr_Fetch(&kind, &value, &traceback);
-    if (!t->event && t->n_held) gb_cuda_record(t->device, t->stream, &t->event, &e);   /* it failed half way */
-    if (t->event) {
-        PyThreadState *state = PyEval_SaveThread();
-        while (gb_cuda_wait(t->event, SLICE, &e) == 0) continue;
-        PyEval_RestoreThread(state);
-    }
+    if (t->event) wait_out(t->event);
+    else if (t->n_held) wait_for_both(t);
     arrived(t);
     PyErr_Restore(kind, value, traceback);
     GB_FREE_OBJECT(self);

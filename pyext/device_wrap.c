@@ -3,15 +3,16 @@
 #include "device.h"
 #include "wrap.h"
 
-/* On the type: the instance would make cupy look at its stream. torch's and jax's arrays on the host have it there too. */
+/* On the type first: the instance would make cupy look at its stream. torch's and jax's arrays on the host have it there
+ * too. Some objects have it in their own dict, or make it up when asked. */
 int gb_may_be_cuda(PyObject *obj) {
     PyObject *found;
-    if (PyArray_Check(obj)) return 0;
+    if (PyArray_Check(obj) || PyType_Check(obj)) return 0;
     if (gb_is_field(obj)) return gb_needs_driver(&((gb_field *)obj)->place);
     int has = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.cuda_array_interface, &found);
+    if (has == 0) has = gb_optional(obj, gb_attr.cuda_array_interface, &found);
     if (has > 0) Py_DECREF(found);
-    if (has < 0) PyErr_Clear();
-    return has > 0;
+    return has;
 }
 
 static int find_place(PyObject *owner, uintptr_t data, int said, int trusted, gb_place *place) {
@@ -52,7 +53,7 @@ PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj) {
                          &has_stream, &stream) &&
         (n = gb_ints(sizes, "shape", shape, GB_MAXDIMS)) >= 0 && gb_ints(steps, "strides", strides, GB_MAXDIMS) == n &&
         find_place(owner, (uintptr_t)address, device, trusted, &m.place) == 0 &&
-        (!has_stream || gb_order_after(m.place.device, stream, gb_current_stream()) == 0)) {
+        (!has_stream || gb_order_after(gb_queue_for(m.place.device), (gb_cuda_queue){m.place.device, stream}) == 0)) {
         m.descr = descr;
         m.ndim = n;
         m.shape = shape;

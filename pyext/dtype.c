@@ -49,6 +49,16 @@ static void dealloc(PyObject *self) {
     GB_FREE_OBJECT(self);
 }
 
+/* Whether NumPy reads a buffer of its own as what it was: padding without a name ("5x", which is
+ * what V5 becomes) comes back as a structure without fields. */
+static int comes_back(PyObject *sample) {
+    PyObject *view = PyMemoryView_FromObject(sample), *array = view ? PyArray_FromAny(view, NULL, 0, 0, 0, NULL) : NULL;
+    int same = array && PyArray_EquivTypes(PyArray_DESCR((PyArrayObject *)array), PyArray_DESCR((PyArrayObject *)sample));
+    Py_XDECREF(view);
+    Py_XDECREF(array);
+    return same;
+}
+
 /* NumPy's own buffer format for the dtype; none is not an error. Two items, because a
  * structured dtype is native only where the items after the first are aligned, too. */
 static void ask_format(gb_dtype *d) {
@@ -57,7 +67,7 @@ static void ask_format(gb_dtype *d) {
     PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, d->descr, 1, &two, NULL, NULL, 0, NULL);
     Py_buffer view;
     if (sample && PyObject_GetBuffer(sample, &view, PyBUF_FULL_RO) == 0) {
-        if (view.format) d->format = strdup(view.format);
+        if (view.format && (d->descr->type_num != NPY_VOID || comes_back(sample))) d->format = strdup(view.format);
         PyBuffer_Release(&view);
     }
     PyErr_Clear();   /* ValueError: the dtype has no buffer format, such as datetime64 */

@@ -11,13 +11,14 @@ static void release_cuda(void *block) { gb_cuda_release(block); }
 static int allocate_cuda(const DLTensor *wanted, int64_t bytes, DLManagedTensorVersioned **out, void *ctx,
                          void (*fail)(void *, const char *, const char *)) {
     gb_cuda_want want = {.kind = GB_CUDA_DEVICE, .device = wanted->device.device_id, .span = bytes, .boundary = 256,
-                         .stream = gb_current_stream()};
+                         .stream = gb_queue_for(wanted->device.device_id).stream};
     gb_cuda_block *block;
     gb_cuda_error e;
     if (gb_cuda_take(&want, &block, &e) < 0)
         return fail(ctx, e.status == GB_CUDA_NO_MEMORY || e.status == GB_CUDA_OVER_LIMIT ? "MemoryError" : "RuntimeError", e.text), -1;
     gb_dltensor_desc d = {.data = (void *)(uintptr_t)block->data, .shape = wanted->shape, .device = wanted->device,
                           .dtype = wanted->dtype, .ndim = wanted->ndim};
+    gb_cuda_show(block);
     if ((*out = gb_dlpack_versioned(&d, block, release_cuda))) return 0;
     gb_cuda_release(block);
     return fail(ctx, "MemoryError", "gridbuf: no memory for the tensor's description"), -1;
@@ -54,11 +55,14 @@ static gb_field *as_field(void *obj) {
     return NULL;
 }
 
-/* Nothing is synchronised here, but the stream that current_work_stream names does wait for our own work elsewhere. */
+/* Nothing is synchronised here, but the stream that current_work_stream names does wait for our own work elsewhere. A
+ * consumer on the host has no stream: what it is shown of managed memory is waited for. */
 static int settled(gb_field *f) {
     gb_cuda_error e;
     gb_cuda_block *block = f->place.kind == GB_HEAP ? NULL : gb_field_block(f);
-    return block && gb_cuda_settle(block, gb_current_stream(), &e) < 0 ? gb_cuda_raise(&e) : 0;
+    if (!f->place.gpu) return f->place.kind == GB_HEAP ? 0 : gb_host_may_look(f);
+    if (block) gb_cuda_show(block);
+    return block && gb_cuda_settle(block, gb_queue_for(f->place.device), &e) < 0 ? gb_cuda_raise(&e) : 0;
 }
 
 static int from_object(void *obj, DLManagedTensorVersioned **out) {
@@ -89,7 +93,7 @@ static int to_object(DLManagedTensorVersioned *tensor, void **out) {
 }
 
 static int work_stream(DLDeviceType type, int32_t id, void **out) {
-    *out = type == kDLCPU ? NULL : (void *)(uintptr_t)gb_current_stream();
+    *out = type == kDLCPU ? NULL : (void *)(uintptr_t)gb_queue_for(id).stream;
     return 0;
 }
 

@@ -61,7 +61,10 @@ PyObject *gb_field_interface(const gb_field *f, void *address) {
 
 PyObject *gb_field_array_interface(PyObject *self, void *unused) {
     gb_field *f = of(self);
-    if (gb_field_expressible(f, "__array_interface__") < 0 || gb_host_may_look(f) < 0) return NULL;
+    if (gb_field_expressible(f, "__array_interface__") < 0) return NULL;
+    if (PyDataType_HASFIELDS(f->dtype->descr) && !f->dtype->format)   /* fields that lie elsewhere than a list of them says: __array__ is exact */
+        return PyErr_Format(PyExc_AttributeError, "this Field has no __array_interface__: NumPy would read %R as another dtype", f->dtype->descr);
+    if (gb_host_may_look(f) < 0) return NULL;
     return gb_field_interface(f, f->data);
 }
 

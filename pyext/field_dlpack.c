@@ -210,7 +210,9 @@ static PyObject *legacy_capsule(gb_field *f, DLDevice device) {
     return capsule;
 }
 
-static PyObject *export(gb_field *f, DLDevice device, int versioned, uint64_t flags) {
+/* Whoever reads it comes after what is queued on it: a copy made for the export is, too. */
+static PyObject *export(gb_field *f, DLDevice device, int versioned, uint64_t flags, PyObject *stream) {
+    if (f->place.kind != GB_HEAP && gb_device_ready(f, device, stream) < 0) return NULL;
     return versioned ? versioned_capsule(f, device, flags) : legacy_capsule(f, device);
 }
 
@@ -220,9 +222,9 @@ PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t narg
     int versioned, copy;
     DLDevice device;
     if (read_wishes(args, nargs, kwnames, w) < 0 || check_wishes(f, w, &versioned, &copy, &device) < 0) return NULL;
-    if (!copy) return export(f, device, versioned, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0);
+    if (!copy) return export(f, device, versioned, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0, w[STREAM]);
     PyObject *fresh = copy == 2 ? gb_on_host(f) : PyObject_CallMethod(self, "copy", NULL);
-    PyObject *capsule = fresh ? export((gb_field *)fresh, device, versioned, DLPACK_FLAG_BITMASK_IS_COPIED) : NULL;
+    PyObject *capsule = fresh ? export((gb_field *)fresh, device, versioned, DLPACK_FLAG_BITMASK_IS_COPIED, w[STREAM]) : NULL;
     Py_XDECREF(fresh);
     return capsule;
 }

@@ -68,7 +68,8 @@ PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
     if (progress && !PyCallable_Check(progress))
         return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
     gb_memory dst;
-    int on_device = gb_may_be_cuda(args[0]) ? gb_device_fill(args[0], args[1]) : 0;
+    int on_device = gb_may_be_cuda(args[0]);
+    if (on_device > 0) on_device = gb_device_fill(args[0], args[1]);
     if (on_device < 0) return NULL;
     if (on_device && progress) return PyObject_CallFunction(progress, "d", 1.0);
     if (on_device) Py_RETURN_NONE;

@@ -73,11 +73,50 @@ static PyArray_Descr *descr_of(DLDataType dtype) {
     return extended_descr(dtype);
 }
 
+/* The number of a GPU that is there; a machine without a driver has none. */
+static int check_gpu(DLDevice device) {
+    gb_cuda_error e;
+    int count = 0;
+    if (GB_CUDA_UNLOCKED(&e, gb_cuda_count(&count, &e)) < 0) {
+        PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and %s", (int)device.device_type, (int)device.device_id, e.text);
+        return -1;
+    }
+    if (device.device_id >= 0 && device.device_id < count) return 0;
+    PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and this process sees %d GPUs, numbered from 0",
+                 (int)device.device_type, (int)device.device_id, count);
+    return -1;
+}
+
+/* DLPack does not say which GPU managed memory belongs to: the driver does. */
+static int managed_place(const DLTensor *t, gb_place *place) {
+    gb_cuda_error e;
+    int kind = -1, device = 0;
+    void *data = gb_dlpack_first(t);
+    place->kind = GB_ON_MANAGED;
+    if (!data) return 0;   /* no elements, nowhere */
+    if (GB_CUDA_UNLOCKED(&e, gb_cuda_what((uintptr_t)data, &kind, &device, &e)) < 0) return -1;
+    if (kind == GB_CUDA_MANAGED) return place->device = (int16_t)device, 0;
+    PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and its address %p is not managed memory",
+                 (int)t->device.device_type, (int)t->device.device_id, data);
+    return -1;
+}
+
+static int find_place(PyTypeObject *type, const DLTensor *t, gb_place *place) {
+    int where = t->device.device_type, on_host = !type || type == gb_HostFieldType;
+    *place = (gb_place){0};
+    if (where == kDLCUDAHost) place->kind = GB_ON_PINNED;
+    if (where == kDLCUDAManaged) return on_host ? (place->kind = GB_ON_MANAGED, 0) : managed_place(t, place);
+    if (where != kDLCUDA) return 0;
+    *place = (gb_place){GB_ON_DEVICE, 1, 0};
+    if (on_host) return 0;   /* refused for that */
+    if (check_gpu(t->device) < 0) return -1;
+    place->device = (int16_t)t->device.device_id;
+    return 0;
+}
+
 static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObject *keeper) {
-    gb_place place = {0};
-    if (t->device.device_type == kDLCUDA) place = (gb_place){GB_ON_DEVICE, 1, (int16_t)t->device.device_id};
-    else if (t->device.device_type == kDLCUDAHost) place.kind = GB_ON_PINNED;
-    else if (t->device.device_type == kDLCUDAManaged) place.kind = GB_ON_MANAGED;
+    gb_place place;
+    if (find_place(type, t, &place) < 0) return NULL;
     if (type == gb_HostFieldType && place.kind == GB_ON_MANAGED) place.kind = GB_HEAP;   /* as a producer on the host said */
     if (type == gb_DeviceFieldType && place.kind != GB_ON_DEVICE)
         return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on a GPU as its producer said",

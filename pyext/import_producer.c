@@ -26,11 +26,11 @@ int gb_from_producer_init(void) {
     return version && keywords[0] && keywords[1] && keywords[2] && keywords[3] ? 0 : -1;
 }
 
-/* Where obj says that its memory is: narrows *type to what fits there, and *cuda to whether a stream must be said. An
+/* Where obj says that its memory is: narrows *type to what fits there; *gpu is the one whose stream must be said, or -1. An
  * object that does not say is asked for its tensor. */
-static int check_device(PyObject *obj, PyTypeObject **type, int *cuda) {
+static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
     int host_only = !*type || *type == gb_HostFieldType;
-    *cuda = 0;
+    *gpu = -1;
     PyObject *method;
     int found = gb_optional(obj, gb_attr.dlpack_device, &method);
     if (found <= 0) return found;
@@ -44,7 +44,7 @@ static int check_device(PyObject *obj, PyTypeObject **type, int *cuda) {
         PyErr_Clear();
         PyErr_Format(PyExc_BufferError, "DLPack: __dlpack_device__ of %R gave %R, not a pair of ints", Py_TYPE(obj), device);
     } else if (pair[0] == kDLCUDA && !host_only) {
-        *cuda = 1;
+        *gpu = pair[1] >= 0 && pair[1] <= INT16_MAX ? (int)pair[1] : 0;   /* the tensor's own number is checked */
         if (*type == gb_FieldType) *type = gb_DeviceFieldType;
     } else if (pair[0] != kDLCPU && pair[0] != kDLCUDAHost && pair[0] != kDLROCMHost && pair[0] != kDLCUDAManaged) {
         PyErr_Format(PyExc_TypeError, "data: %R lies on DLPack device %R, and a host array is needed", Py_TYPE(obj), device);
@@ -77,10 +77,12 @@ static int says_readonly(PyObject *obj) {
 }
 
 PyObject *gb_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes) {
-    int cuda;
-    if (check_device(obj, &type, &cuda) < 0 || (!PyArray_Check(obj) && gb_check_values(obj) < 0)) return NULL;
+    int gpu;
+    if (check_device(obj, &type, &gpu) < 0 || (!PyArray_Check(obj) && gb_check_values(obj) < 0)) return NULL;
     int copying = (wishes & GB_OWN_COPY) != 0;
-    PyObject *stream = cuda ? PyLong_FromUnsignedLongLong(gb_current_stream() ? gb_current_stream() : 1) : Py_NewRef(Py_True);
+    int cuda = gpu >= 0;
+    gb_cuda_stream ours = cuda ? gb_queue_for(gpu).stream : 0;
+    PyObject *stream = cuda ? PyLong_FromUnsignedLongLong(ours ? ours : 1) : Py_NewRef(Py_True);
     if (!stream) return NULL;
     PyObject *values[] = {version, stream, Py_True};   /* without a stream, what stands there is copy */
     PyObject *capsule = vectorcall(method, values, 0, keywords[2 * cuda + copying]);

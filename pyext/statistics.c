@@ -72,9 +72,23 @@ static const void *block_of(PyObject *obj) {
     return NULL;
 }
 
+/* Of cupy's arrays only Python knows what they lie in. */
+static PyObject *block_of_foreign(PyObject *obj) {
+    PyObject *module = PyImport_ImportModule("gridbuf._cuda_array");
+    PyObject *block = module ? PyObject_CallMethod(module, "block_of", "O", obj) : NULL;
+    Py_XDECREF(module);
+    return block;
+}
+
 PyObject *gb_memory_id(PyObject *self, PyObject *obj) {
     gb_block_object *device = gb_block_behind(obj);
     if (device) return PyLong_FromUnsignedLongLong(device->block->id);
+    int cuda = gb_is_field(obj) ? 0 : gb_may_be_cuda(obj);
+    PyObject *owner = cuda > 0 ? block_of_foreign(obj) : NULL;
+    if (cuda < 0 || (cuda && !owner)) return NULL;
+    PyObject *found = owner && gb_is_block(owner) ? PyLong_FromUnsignedLongLong(((gb_block_object *)owner)->block->id) : NULL;
+    Py_XDECREF(owner);
+    if (found || PyErr_Occurred()) return found;
     const void *block = block_of(obj);
     if (!block) Py_RETURN_NONE;
     return PyLong_FromUnsignedLongLong(gb_block_id(block));

@@ -187,9 +187,10 @@ PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
         Py_DECREF(object);
         object = ways[i](type, obj);
     }
-    if (object == Py_NotImplemented && type && type != gb_HostFieldType && gb_may_be_cuda(obj)) {
+    int cuda = object == Py_NotImplemented && type && type != gb_HostFieldType ? gb_may_be_cuda(obj) : 0;
+    if (cuda) {
         Py_DECREF(object);
-        object = gb_wrap_cuda(type, obj);
+        object = cuda < 0 ? NULL : gb_wrap_cuda(type, obj);
     }
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);

@@ -51,6 +51,7 @@ static const struct { CUresult code; const char *name, *text; } errors[] = {
     {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -155,6 +156,13 @@ EXPORT CUresult cuCtxSynchronize(void) {
     BEGIN(cuCtxSynchronize)
     NEED_CONTEXT(context)
     fake_drain(NULL, context);
+    END(CUDA_SUCCESS);
+}
+
+EXPORT CUresult cuCtxGetDevice(CUdevice *device) {
+    BEGIN(cuCtxGetDevice)
+    NEED_CONTEXT(context)
+    *device = context->device;
     END(CUDA_SUCCESS);
 }
 

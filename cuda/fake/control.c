@@ -1,4 +1,4 @@
-/* control.c: how tests steer the fake driver. FAKE_CUDA="devices=2,memory=1048576,version=12040,pools=0,hold=1,init=100"
+/* control.c: how tests steer the fake driver. FAKE_CUDA="devices=2,memory=1048576,version=12040,pools=0,hold=1,init=100,refuse=222"
  * sets it up before cuInit; fake_reset() brings that back. */
 #include "fake.h"
 
@@ -58,20 +58,26 @@ EXPORT int64_t fake_count(const char *name) {
     return entry < 0 ? __atomic_load_n(&calls, __ATOMIC_RELAXED) : __atomic_load_n(&counts[entry], __ATOMIC_RELAXED);
 }
 EXPORT int64_t fake_misuses(void) { return misuses; }
+EXPORT void fake_clear_misuses(void) { misuses = 0; }
 EXPORT const char *fake_last_misuse(void) { return last_misuse; }
 EXPORT void fake_shut_down(int code) { gone = code; }   /* what a process that ends sees; 0: back again */
 EXPORT void fake_set_memory(int64_t bytes) { fake.memory = bytes; }
 EXPORT void fake_set_pools(int pools) { fake.pools = pools; }
+EXPORT void fake_slow(int device) { fake.slow = device; }            /* -1: none */
+EXPORT void fake_watch(int watch) { fake.watch = watch; }
+EXPORT void fake_late(int late) { fake.late = late; }
+EXPORT void fake_awaited(int questions) { fake.awaited = questions; }
 
 EXPORT void fake_reset(void) {
     const char *text = getenv("FAKE_CUDA");
     int64_t value;
-    fake = (fake_settings){.devices = 1, .version = 12040, .pools = 1, .memory = (int64_t)8 << 30};
+    fake = (fake_settings){.devices = 1, .version = 12040, .pools = 1, .slow = -1, .memory = (int64_t)8 << 30};
     if (number(text, "devices=", &value)) fake.devices = (int)value;
     if (number(text, "version=", &value)) fake.version = (int)value;
     if (number(text, "pools=", &value)) fake.pools = (int)value;
     if (number(text, "hold=", &value)) fake.hold = (int)value;
     if (number(text, "memory=", &value)) fake.memory = value;
+    if (number(text, "refuse=", &value)) fake.refuse = (int)value;
     fake_no_failures();
     if (number(text, "init=", &value)) fake_fail("cuInit", 1, (int)value, 1);
     memset(counts, 0, sizeof counts);

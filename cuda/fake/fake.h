@@ -4,7 +4,9 @@
  * Device memory is host memory whose address faults when it is dereferenced: what the
  * "device" does goes through fake_at, which checks every access. Work is queued by stream
  * and runs at once, or, with fake_hold, when it is pumped; every rule of order that CUDA
- * has between streams, events and the legacy default stream is kept, no more. A wrong use
+ * has between streams, events and the legacy default stream of each device is kept, no more.
+ * A device can be slow (fake_slow: its work comes last), and with fake_watch work that touches
+ * what unfinished work on another stream touches, in no order with it, is misuse (watch.c). A wrong use
  * of the API (a handle of another context, a free of an unknown address) is recorded as
  * misuse, with a line on standard error, and answered with the driver's code for it.
  */
@@ -54,6 +56,8 @@ typedef struct fake_work {
     uint64_t version;
     int waits, after_all;
     CUdeviceptr to, from;
+    uint64_t number;        /* in the order of submission */
+    int earlier;            /* watch.c: done before the work that was submitted last */
     size_t bytes, rows, to_pitch, from_pitch, count;
     unsigned value;
     int width;
@@ -66,6 +70,11 @@ typedef struct fake_work {
 /* control.c */
 typedef struct fake_settings {
     int devices, version, pools, hold;
+    int slow;            /* a device, or -1 */
+    int watch;           /* races are misuse */
+    int late;            /* pageable memory is read when its copy runs, not before */
+    int refuse;          /* the code that modules are refused with, or 0 */
+    int awaited;         /* so many questions after an event until all work is done; 0: held work stays */
     int64_t memory;
 } fake_settings;
 extern fake_settings fake;
@@ -77,6 +86,8 @@ enum {
 };
 int fake_enter(int entry);   /* counts the call, takes the lock; the code it shall fail with, or 0 */
 int fake_leave(int code);    /* lets the lock go, gives code back */
+void fake_lock(void);        /* for what is no entry point */
+void fake_unlock(void);
 void fake_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Every entry point: BEGIN counts and injects; END answers. BEGIN_LATE is for those that
@@ -107,5 +118,9 @@ fake_stream *fake_resolve(CUstream stream, fake_context *context);   /* NULL: mi
 fake_work *fake_new_work(fake_stream *stream, void (*run)(fake_work *));
 int fake_submit(fake_work *work);            /* 0 */
 void fake_drain(fake_stream *stream, fake_context *context);   /* one stream, or NULL and a context, or all */
+int fake_is_behind(const fake_work *later, const fake_work *earlier);   /* directly: both are queued */
+
+/* watch.c */
+void fake_look_for_races(fake_work *queue, fake_work *fresh);   /* fresh is the last of the queue */
 
 #endif

@@ -48,6 +48,7 @@ EXPORT const char *fake_module(void) { return last_text; }   /* the PTX that was
 EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image) {
     BEGIN(cuModuleLoadData)
     NEED_CONTEXT(context)
+    if (fake.refuse) END(fake.refuse);
     if (strncmp(image, ".version", 8) != 0) END(218);   /* CUDA_ERROR_INVALID_PTX */
     *module = malloc(sizeof **module);
     **module = (struct CUmod_st){context, last_text = strdup(image)};
@@ -88,6 +89,7 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned gr
     function->launched++;
     fake_work *w = fake_new_work(s, launch);
     w->kernel = (void (*)(void))function;
+    w->bytes = (size_t)atoi(strrchr(function->name, '_') + 1);   /* of a word */
     w->parameters = malloc(sizeof(gb_kernel_job));
     memcpy(w->parameters, parameters[0], sizeof(gb_kernel_job));
     w->grid[0] = grid_x, w->grid[1] = w->grid[2] = 1;

@@ -34,7 +34,7 @@ static CUresult submit_copy(CUdeviceptr to, size_t to_pitch, int to_host, CUdevi
     }
     fake_work *w = fake_new_work(s, copy_rows);
     w->to = to, w->to_pitch = to_pitch, w->from = from, w->from_pitch = from_pitch, w->bytes = bytes, w->rows = rows;
-    if (from_host && !fake_find(from)) {
+    if (from_host && !fake_find(from) && !fake.late) {
         w->staged = malloc(bytes * rows);
         for (size_t row = 0; row < rows; row++) memcpy(w->staged + row * bytes, (char *)(uintptr_t)from + row * from_pitch, bytes);
     }
@@ -90,6 +90,15 @@ static CUresult submit_set(CUdeviceptr to, int width, unsigned value, size_t cou
     fake_work *w = fake_new_work(s, set);
     w->to = to, w->width = width, w->value = value, w->count = count;
     END(fake_submit(w));
+}
+
+/* Another library's kernel, on a stream of its own. */
+EXPORT void fake_foreign_set(uint64_t to, int value, size_t count, uint64_t stream) {
+    fake_lock();
+    fake_work *w = fake_new_work((fake_stream *)(uintptr_t)stream, set);
+    w->to = to, w->width = 1, w->value = (unsigned)value, w->count = count;
+    fake_submit(w);
+    fake_unlock();
 }
 
 EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {

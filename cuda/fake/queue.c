@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-void fake_lock(void);
-void fake_unlock(void);
-
 static fake_stream *streams;
 static fake_event *events;
 static fake_work *queue, **queue_end = &queue;
@@ -58,6 +55,12 @@ static int keeps_back(const fake_work *first, const fake_work *later) {
     return a == b || (a->context == b->context && ((a->legacy && b->blocking) || (b->legacy && a->blocking)));
 }
 
+int fake_is_behind(const fake_work *later, const fake_work *earlier) {
+    if (earlier->number >= later->number) return 0;
+    if (later->after_all ? earlier->stream->context == later->stream->context : keeps_back(earlier, later)) return 1;
+    return later->waits && !earlier->waits && earlier->event == later->event && earlier->version >= later->version;
+}
+
 static int may_run(const fake_work *w) {
     if (w->waits && w->event->done < w->version) return 0;
     for (fake_work *q = queue; q != w; q = q->next)
@@ -77,12 +80,14 @@ static void run(fake_work *w) {
     free(w);
 }
 
+static int is_slow(const fake_work *w) { return w->stream->context->device == fake.slow; }
+
 /* One piece of work, of this stream if any of its may run; the number that ran. */
 static int step(fake_stream *only, fake_stream *rather, fake_context *there) {
     fake_work *w, *any = NULL;
     for (w = queue; w; w = w->next) {
         if ((only && w->stream != only) || !may_run(w)) continue;
-        if (!any) any = w;
+        if (!any || (is_slow(any) && !is_slow(w))) any = w;
         if (w->stream == rather || w->stream->context == there) break;   /* what somebody waits for; no more than it takes */
     }
     if (!w) w = any;
@@ -101,8 +106,11 @@ void fake_drain(fake_stream *stream, fake_context *context) {
 }
 
 int fake_submit(fake_work *w) {
+    static uint64_t submitted;
+    w->number = ++submitted;
     *queue_end = w;
     queue_end = &w->next;
+    if (fake.watch) fake_look_for_races(queue, w);
     if (!fake.hold) fake_drain(NULL, NULL);
     return 0;
 }
@@ -132,6 +140,15 @@ EXPORT uint64_t fake_foreign_stream(void) {
     if (!foreign) foreign = new_stream(fake_primary(0), 0, 0);
     fake_unlock();
     return (uint64_t)(uintptr_t)foreign;
+}
+
+/* A stream of another library's on any GPU; it is never destroyed. */
+EXPORT uint64_t fake_stream_on(int device, int blocking) {
+    fake_lock();
+    fake_primary(device)->device = device;
+    fake_stream *s = new_stream(fake_primary(device), blocking, 0);
+    fake_unlock();
+    return (uint64_t)(uintptr_t)s;
 }
 
 static int pumping, microseconds;
@@ -175,6 +192,18 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
     s->destroyed = 1;   /* its work is still done */
     open_streams--;
     END_LATE(CUDA_SUCCESS);
+}
+
+EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) {
+    BEGIN(cuStreamGetCtx)
+    fake_stream *s = streams;
+    while (s && s != (fake_stream *)stream) s = s->next;
+    if (!s || s->destroyed) {
+        fake_misuse("%p is no stream", (void *)stream);
+        END(400);
+    }
+    *context = s->context;
+    END(CUDA_SUCCESS);
 }
 
 EXPORT CUresult cuStreamSynchronize(CUstream stream) {
@@ -257,5 +286,6 @@ EXPORT CUresult cuEventQuery(CUevent event) {
     NEED_CONTEXT(context)
     fake_event *v = resolve_event(event, context, 1);
     if (!v) END(400);
+    if (fake.awaited && v->done < v->recorded && --fake.awaited == 0) fake_drain(NULL, NULL);
     END(v->done >= v->recorded ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }

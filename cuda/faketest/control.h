@@ -16,6 +16,11 @@
     X(void, destroy_context, (int device, int destroyed), (device, destroyed)) \
     X(void, set_memory, (int64_t bytes), (bytes)) \
     X(void, set_pools, (int pools), (pools)) \
+    X(void, slow, (int device), (device)) \
+    X(void, watch, (int watch), (watch)) \
+    X(void, awaited, (int questions), (questions)) \
+    X(uint64_t, stream_on, (int device, int blocking), (device, blocking)) \
+    X(void, clear_misuses, (void), ()) \
     X(void, reset, (void), ()) \
     X(void, hold, (int hold), (hold)) \
     X(void, run_every, (int microseconds), (microseconds)) \

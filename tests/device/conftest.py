@@ -23,8 +23,12 @@ def fake() -> Iterator[Fake]:
     yield _fake
     _fake.run_every(0)
     _fake.hold(False)
+    _fake.slow(-1)
+    _fake.late(False)
+    _fake.awaited(0)
     _fake.no_failures()
     _fake.pump()
+    _fake.watch(False)
 
 
 @pytest.fixture(autouse=True)

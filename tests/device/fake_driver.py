@@ -18,6 +18,11 @@ class Fake:
         self._library.fake_pump.argtypes = [ctypes.c_uint64, ctypes.c_int64]
         self._library.fake_fail.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_int, ctypes.c_int]
         self._library.fake_last_misuse.restype = ctypes.c_char_p
+        self._library.fake_stream_on.restype = ctypes.c_uint64
+        self._library.fake_look.restype = ctypes.c_void_p
+        self._library.fake_look.argtypes = [ctypes.c_uint64, ctypes.c_size_t]
+        self._library.fake_foreign_set.argtypes = [ctypes.c_uint64, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64]
+        self._library.fake_clear_misuses.restype = None
 
     def count(self, name: str = "") -> int:
         """Calls of an entry point so far; of all without a name."""
@@ -43,6 +48,41 @@ class Fake:
     def run_every(self, microseconds: int) -> None:
         """Held work is done by a thread, one piece at a time; 0 stops it."""
         self._library.fake_run_every(microseconds)
+
+    def stream(self, device: int = 0, blocking: bool = False) -> int:
+        """A stream of another library's on a GPU."""
+        return int(self._library.fake_stream_on(device, int(blocking)))
+
+    def slow(self, device: int) -> None:
+        """Held work of that GPU is done after all that the others can do; -1: none is slow."""
+        self._library.fake_slow(device)
+
+    def watch(self, on: bool) -> None:
+        """Work that nothing puts in order with unfinished work on the same memory is misuse."""
+        self._library.fake_watch(int(on))
+
+    def late(self, on: bool) -> None:
+        """Pageable memory is read when its copy is done, not when it is queued."""
+        self._library.fake_late(int(on))
+
+    def awaited(self, questions: int) -> None:
+        """All held work is done at the nth question after an event that has not passed."""
+        self._library.fake_awaited(questions)
+
+    def set_bytes(self, address: int, value: int, count: int, stream: int) -> None:
+        """Another library's kernel on its stream: count bytes of one value."""
+        self._library.fake_foreign_set(address, value, count, stream)
+
+    def look(self, address: int, dtype: str, count: int = 1) -> np.ndarray:
+        """Device memory as it is now."""
+        nbytes = np.dtype(dtype).itemsize * count
+        return np.frombuffer(ctypes.string_at(self._library.fake_look(address, nbytes), nbytes), dtype)
+
+    def expect_misuse(self) -> str | None:
+        """What was used wrongly, which is forgotten."""
+        found = self.misuses()
+        self._library.fake_clear_misuses()
+        return found
 
     def blocks(self) -> int:
         return int(self._library.fake_blocks())

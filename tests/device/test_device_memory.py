@@ -66,6 +66,17 @@ def test_limits(pool: dict[str, Any]) -> None:
     gb.Field.empty(400_000, **pool)
 
 
+def test_a_limit_says_of_which_memory() -> None:
+    for pool, where in (({"device": "gpu"}, "allowed on GPU 0"), ({"memory": "pinned"}, "allowed of pinned memory"),
+                        ({"memory": "managed"}, "allowed of managed memory on GPU 0")):  # fmt: skip
+        gb.memory.set_limit(1000, **pool)
+        try:
+            with pytest.raises(MemoryError, match=where):
+                gb.Field.empty(100_000, **pool)
+        finally:
+            gb.memory.set_limit(None, **pool)
+
+
 def test_wrong_pools_and_limits() -> None:
     for wrong in ({"device": "tpu"}, {"memory": "fast"}, {"device": ("gpu", -1)}, {"device": ("gpu",)}):
         for call in (gb.memory.stats, gb.memory.trim, lambda **p: gb.memory.set_limit(5, **p)):

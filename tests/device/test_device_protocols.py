@@ -2,6 +2,8 @@
 
 import ctypes
 import gc
+import operator
+import types
 from typing import Any
 
 import numpy as np
@@ -138,18 +140,21 @@ def test_dlpack_streams(fake: Fake) -> None:
     for stream in (0, -2, "x", 1.5, True, 1 << 70):
         with pytest.raises(BufferError, match="stream"):
             f.__dlpack__(stream=stream)
-    for stream in (None, 1, 2, -1):
+    handle = fake.stream(0)
+    for stream, waits in ((None, 0), (1, 0), (2, 0), (-1, 0), (handle, 1)):
         before = fake.count("cuStreamWaitEvent")
         f.__dlpack__(stream=stream)
-        # nothing of ours is pending; a thread on another stream than ours waits for ours
-        assert fake.count("cuStreamWaitEvent") - before == (1 if stream == 2 else 0)
+        # nothing of ours is pending, but others have seen it, and may be at it on this thread's stream, which the default
+        # streams are in order with by themselves
+        assert fake.count("cuStreamWaitEvent") - before == waits, stream
     fake.hold(True)
     gb.fill(f, 1.0)
-    for stream, waits in ((None, 0), (1, 0), (-1, 0), (2, 1)):
+    for stream, waits in ((None, 0), (1, 0), (2, 0), (-1, 0), (handle, 1)):
         before = fake.count("cuStreamWaitEvent")
         f.__dlpack__(stream=stream)
         assert (fake.count("cuStreamWaitEvent") > before) == bool(waits), stream
-    with gb.cuda.stream(2):
+    with gb.cuda.stream(handle):
+        gb.fill(f, 2.0)
         before = fake.count("cuStreamWaitEvent")
         f.__dlpack__()
         assert fake.count("cuStreamWaitEvent") > before
@@ -234,7 +239,9 @@ def test_a_stream_in_an_interface_is_waited_for(fake: Fake) -> None:
     gb.Field(Described(f))
     gb.Field(Described(f, stream=1))
     assert fake.count("cuStreamWaitEvent") == before
-    gb.Field(Described(f, stream=2))
+    gb.Field(Described(f, stream=2))  # in order with the legacy one by itself
+    assert fake.count("cuStreamWaitEvent") == before
+    gb.Field(Described(f, stream=fake.stream(0)))
     assert fake.count("cuStreamWaitEvent") == before + 1
 
 
@@ -305,8 +312,148 @@ def test_views_remember_what_they_are() -> None:
     assert bool(gb.Field.ones((1,), device="gpu")) and not bool(gb.Field.zeros((1, 1), device="gpu"))
     with pytest.raises((TypeError, ValueError)):
         bool(f)
+    for number, value in ((float, 2.0), (int, 2), (complex, 2 + 0j), (operator.index, 2)):
+        one = gb.Field.full((), 2, "i8" if number in (int, operator.index) else "f8", device="gpu")
+        assert number(one) == value == number(one.to(device="cpu"))
+        with pytest.raises(TypeError, match="device='cpu'"):
+            number(f)
     with pytest.raises(IndexError):
         f[5]
     with pytest.raises(TypeError, match="None"):
         f[None]
     assert [x.shape for x in f] == [(4, 5)] * 3
+
+
+class Meta(type):
+    """A type whose attributes fail when they are asked for."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name == "__cuda_array_interface__":
+            raise KeyError("from the metaclass")
+        raise AttributeError(name)
+
+
+class Strange(metaclass=Meta):
+    pass
+
+
+class StrangeItself:
+    def __getattr__(self, name: str) -> Any:
+        if name == "__cuda_array_interface__":
+            raise KeyError("from the object")
+        raise AttributeError(name)
+
+
+def test_the_interface_is_found_wherever_it_is() -> None:
+    f = gb.Field.from_array(np.arange(20.0).reshape(4, 5), device="gpu")
+    instance = types.SimpleNamespace(__cuda_array_interface__=interface(f))
+
+    class MadeUp:
+        def __getattr__(self, name: str) -> Any:
+            if name == "__cuda_array_interface__":
+                return interface(f)
+            raise AttributeError(name)
+
+    for obj in (instance, MadeUp()):
+        g = gb.Field(obj)
+        assert type(g) is gb.DeviceField and interface(g)["data"] == interface(f)["data"]
+        a = np.zeros((4, 5))
+        gb.copyto(a, obj)
+        assert a[3, 4] == 19
+        gb.fill(obj, 1)
+        gb.copyto(obj, a)
+        assert f[3, 4] == 19
+
+
+@pytest.mark.parametrize("obj", [Strange(), StrangeItself()], ids=["metaclass", "object"])
+def test_what_an_attribute_raises_is_not_lost(obj: Any) -> None:
+    f = gb.Field.zeros(3, device="gpu")
+    for act in (lambda: gb.Field(obj), lambda: gb.copyto(f, obj), lambda: gb.copyto(np.zeros(3), obj), lambda: gb.copy_async(f, obj),
+                lambda: gb.fill(obj, 1), lambda: gb.copyto(obj, f)):  # fmt: skip
+        with pytest.raises(KeyError, match="from the"):
+            act()
+
+
+class Tensor:
+    """A DLPack producer that says what it likes of where its tensor lies."""
+
+    def __init__(self, field: gb.Field, device: tuple[int, int]) -> None:
+        self.field, self.device = field, device
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, **wishes: Any) -> Any:
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        capsule = self.field.__dlpack__(max_version=(1, 0))
+        at = get(capsule, b"dltensor_versioned") + 32
+        (ctypes.c_int32 * 2).from_address(at + 8)[:] = self.device
+        return capsule
+
+
+def test_managed_memory_belongs_to_the_gpu_that_the_driver_names() -> None:
+    for n in range(2):
+        f = gb.Field.zeros((4, 5), memory="managed", device=("gpu", n))
+        g = gb.Field(Tensor(f, (13, 0)))
+        assert type(g) is gb.ManagedField
+        gb.fill(g, 3.0)  # on that GPU: the fake driver looks
+        assert (f.numpy() == 3).all()
+        other = gb.Field.empty((4, 5), device=("gpu", 1 - n))
+        gb.copyto(other, g)
+        assert (values_of(other) == 3).all()
+    with pytest.raises(BufferError, match="not managed memory"):
+        gb.Field(Tensor(gb.Field.zeros(3, device="gpu"), (13, 0)))
+
+
+@pytest.mark.parametrize("number", [2, 64, 65536, 65537, (1 << 31) - 1, -1, -(1 << 31)])
+def test_a_gpu_that_is_not_there(number: int) -> None:
+    f = gb.Field.zeros(3, device="gpu")
+    for take in (gb.Field, gb.from_dlpack):
+        with pytest.raises(BufferError, match=r"numbered from 0|count from 0"):
+            take(Tensor(f, (2, number)))
+
+
+def test_the_exchange_api_waits_for_managed_memory_that_the_host_reads(fake: Fake) -> None:
+    f = settled(memory="managed")
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = get(type(f).__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+    entries = (ctypes.c_void_p * 5).from_address(table + 16)
+    export = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))(entries[1])
+    lend = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(entries[3])
+    for value in (1.0, 2.0):
+        fake.hold(True)
+        gb.fill(f, value)
+        if value == 1:
+            out = ctypes.c_void_p()
+            assert export(f, ctypes.byref(out)) == 0 and out.value
+            data = ctypes.c_uint64.from_address(out.value + 32).value
+            deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.c_void_p.from_address(out.value + 16).value)
+        else:
+            room = ctypes.create_string_buffer(64)
+            assert lend(f, ctypes.addressof(room)) == 0
+            data = ctypes.c_uint64.from_buffer(room).value
+        assert (np.ctypeslib.as_array((ctypes.c_double * 20).from_address(data)) == value).all()
+        fake.hold(False)
+    deleter(out.value)
+
+
+def test_an_order_is_no_machine() -> None:
+    f = gb.Field.from_array(np.arange(20.0).reshape(4, 5), device=("gpu", 1), dims="KJ", halo=(1, 1))
+    g = f.to(backend="F")
+    assert type(g) is gb.DeviceField and g.device == ("gpu", 1) and g.strides == (8, 32) and g.halo == f.halo
+    assert g.to(backend="C").strides == (40, 8) and np.array_equal(values_of(g), values_of(f))
+    assert f.to(backend="F", device="cpu").device == "cpu" == f.to(backend="gt:cpu_ifirst").device
+    assert gb.Field.zeros(3, memory="managed").to(backend="F").plan.memory == "managed"
+    assert gb.zeros_like(f, backend="F").device == ("gpu", 1)
+    assert gb.Field.zeros(3).to(backend="F").device == "cpu"
+
+
+@pytest.mark.parametrize("dtype", ["V5", "V1", [("a", "f4"), ("b", "V3")], [("a", "V5")], {"names": ["x", "y"], "formats": ["i4", "i2"], "offsets": [0, 1]}, {"names": ["x"], "formats": ["i2"], "offsets": [3], "itemsize": 8},
+                                   [("a", "i1"), ("b", "f8")], "S3", "c16"], ids=str)  # fmt: skip
+def test_numpy_sees_the_dtype_that_the_field_has(dtype: Any) -> None:
+    for spec in ({}, {"memory": "pinned"}, {"memory": "managed"}):
+        f = gb.Field.zeros((3, 2), dtype, **spec)
+        a = np.asarray(f)
+        assert a.dtype == f.dtype == np.dtype(dtype) and np.shares_memory(a, f.numpy()) and a.shape == (3, 2)
