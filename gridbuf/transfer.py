@@ -32,8 +32,9 @@ def _converted(values: Any, dtype: "np.dtype[Any]", casting: Any, progress: Prog
 def _copyto_any(dst: Any, src: Any, casting: Any, progress: Progress) -> None:
     """`gridbuf.copyto` for whatever the kernels did not take."""
     casting = casting or "same_kind"
-    target, scalar = host_array(dst), isinstance(src, (bool, int, float, complex, np.generic)) or np.ndim(src) == 0
-    source = src if scalar else _source(src)
+    target = host_array(dst)
+    source = src if isinstance(src, (bool, int, float, complex, np.generic)) else _source(src)
+    scalar = np.ndim(source) == 0  # of what has been read: to NumPy an object that has DLPack alone is one of Python's
     if scalar and _plain(target.dtype):  # Python's numbers take dst's dtype, as NumPy's rules have it
         value = np.empty((), target.dtype)
         np.copyto(value, source, casting=casting)
