@@ -16,7 +16,7 @@ def _plain(dtype: np.dtype[Any]) -> bool:
 
 
 def _source(src: Any) -> np.ndarray[Any, Any]:
-    if isinstance(src, np.ndarray) or hasattr(src, "__gt_origin__") or hasattr(src, "__dlpack__"):
+    if isinstance(src, np.ndarray) or any(hasattr(src, way) for way in ("__gt_origin__", "__dlpack__", "__dlpack_c_exchange_api__")):
         return host_array(src)
     return np.asarray(src)
 

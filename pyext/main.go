@@ -7,7 +7,7 @@
 // The build tag keeps it out of `go test ./...`, which needs no Python.
 package main
 
-// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-cast-function-type
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter
 import "C"
 
 import _ "gridbuf/bridge"

@@ -5,7 +5,9 @@ import faulthandler
 import importlib
 import json
 import mmap
+import os
 import struct
+import sys
 import time
 import traceback
 import warnings
@@ -61,7 +63,8 @@ def run(given: argparse.Namespace) -> int:
             fuzzer.check({key: value for key, value in case.items() if key != "found"})
         except BaseException:
             traceback.print_exc()
-            return 1
+            sys.stderr.flush()
+            os._exit(1)  # not by way of destructors, which would run over the failed case's objects in any order
         done += 1
     MARK.pack_into(mark, 0, DRAWN, -1, done)
     if finish := getattr(fuzzer, "finish", None):

@@ -55,10 +55,13 @@ def draw(rng: random.Random) -> dict[str, Any]:
     name = rng.choice(rng.choice([BINARY, BINARY, UNARY, TWO, CORE]))
     inputs, loop, outputs = draw_shapes(rng, name)
     first = rng.choice(TYPES + SWAPPED)
+    wild = name not in CORE and rng.random() < 0.3
+    if name in ("power", "float_power") and inputs[1] != inputs[0]:
+        wild = False  # NumPy takes powers to one exponent by other functions, whose infinities differ
     types = [first if rng.random() < 0.7 else rng.choice(TYPES + SWAPPED) for _ in inputs]
     if name == "ldexp":
         types = [rng.choice("efdg"), "i"]
-    case: dict[str, Any] = {"ufunc": name, "data": rng.randrange(1 << 30), "wild": rng.random() < 0.3, "workers": rng.choice([None, 1, 2, 3])}
+    case: dict[str, Any] = {"ufunc": name, "data": rng.randrange(1 << 30), "wild": wild, "workers": rng.choice([None, 1, 2, 3])}
     views = [draw_view(rng, shape, type_, False) for shape, type_ in zip(inputs, types, strict=True)]
     case["out"] = rng.choice(["none", "none", "give", "give", "overlap"])
     found = result_types(name, types)
@@ -70,7 +73,9 @@ def draw(rng: random.Random) -> dict[str, Any]:
             outs.append(draw_view(rng, shape, type_, True))
     # NumPy up to 2.5: isfinite, isnan and signbit write wrong results into outputs that are not contiguous, and adopted
     # loops are the same code.
-    if name in ("isfinite", "isnan", "isinf", "signbit") and case["out"] != "none":
+    flags = name in ("isfinite", "isnan", "isinf", "signbit")
+    # NumPy up to 2.5.5: vecmat of complex numbers writes its results side by side, whatever the output's strides: beyond its end.
+    if flags or (name == "vecmat" and outs and outs[0]["dtype"] in ("c8", "c16", "G")):
         case["out"], outs = "none", []
     if case["out"] == "overlap" and (len(outs) > 1 or any(outs[0]["dtype"] != t for t in types)):
         case["out"] = "give"
