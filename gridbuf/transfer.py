@@ -16,7 +16,7 @@ def _plain(dtype: np.dtype[Any]) -> bool:
 
 
 def _source(src: Any) -> np.ndarray[Any, Any]:
-    if isinstance(src, np.ndarray) or any(hasattr(src, way) for way in ("__gt_origin__", "__dlpack__", "__dlpack_c_exchange_api__")):
+    if isinstance(src, np.ndarray) or hasattr(src, "__gt_origin__") or hasattr(src, "__dlpack__"):
         return host_array(src)
     return np.asarray(src)
 
@@ -32,9 +32,8 @@ def _converted(values: Any, dtype: "np.dtype[Any]", casting: Any, progress: Prog
 def _copyto_any(dst: Any, src: Any, casting: Any, progress: Progress) -> None:
     """`gridbuf.copyto` for whatever the kernels did not take."""
     casting = casting or "same_kind"
-    target = host_array(dst)
-    source = src if isinstance(src, (bool, int, float, complex, np.generic)) else _source(src)
-    scalar = np.ndim(source) == 0  # of what has been read: to NumPy an object that has DLPack alone is one of Python's
+    target, scalar = host_array(dst), isinstance(src, (bool, int, float, complex, np.generic)) or np.ndim(src) == 0
+    source = src if scalar else _source(src)
     if scalar and _plain(target.dtype):  # Python's numbers take dst's dtype, as NumPy's rules have it
         value = np.empty((), target.dtype)
         np.copyto(value, source, casting=casting)

@@ -39,8 +39,6 @@ static void dealloc(PyObject *self) {
  * structured dtype is native only where the items after the first are aligned, too. */
 static void ask_format(gb_dtype *d) {
     npy_intp two = 2;
-    /* bytes without fields: "7x" is padding to whoever reads it, and NumPy would make elements of nothing */
-    if (d->descr->kind == 'V' && !PyDataType_HASFIELDS(d->descr)) return;
     Py_INCREF((PyObject *)d->descr);
     PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, d->descr, 1, &two, NULL, NULL, 0, NULL);
     Py_buffer view;
