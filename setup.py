@@ -26,7 +26,9 @@ OPTIMISED = "-O2 -g"
 def stamp() -> str:
     """What the objects depend on that Go's build cache does not look at: headers of other rooms, of NumPy and of Python."""
     known = hashlib.sha256(f"{numpy.__version__} {sys.version}".encode())
-    for header in sorted(path for path in Path().glob("*/**/*.h") if path.parts[0] not in {"build", "dist"} and path.parts[0][0] != "."):
+    for header in sorted(
+        path for path in Path().glob("*/**/*.h") if path.parts[0] not in {"build", "dist"} and path.parts[0][0] != "."
+    ):
         known.update(f"{header}\0".encode() + header.read_bytes())
     return known.hexdigest()[:12]
 

@@ -109,7 +109,9 @@ def test_flags_of_the_environment_come_last(checkout: Checkout) -> None:
     assert flags[-2:] == ["-O0", "-Werror"]
 
 
-@pytest.mark.parametrize("header", ["alloc/heap.h", "cuda/driver.h", "gufunc/kernels/table.h", "transfer/transfer.h", "pyext/object.h"])
+@pytest.mark.parametrize(
+    "header", ["alloc/heap.h", "cuda/driver.h", "gufunc/kernels/table.h", "transfer/transfer.h", "pyext/object.h"]
+)
 def test_an_edited_header_of_any_room_builds_everything_anew(checkout: Checkout, header: str) -> None:
     path = checkout.root / header
     if not path.exists():

@@ -15,7 +15,9 @@ Sources = dict[str, str]
 
 def without_comments(text: str) -> str:
     """C or Go source without comments, except cgo's preambles and //export, which are code."""
-    text = re.sub(r"(?:^//.*\n)+(?=import \"C\")", lambda m: re.sub(r"^// ?", "", m[0], flags=re.MULTILINE), text, flags=re.MULTILINE)
+    text = re.sub(
+        r"(?:^//.*\n)+(?=import \"C\")", lambda m: re.sub(r"^// ?", "", m[0], flags=re.MULTILINE), text, flags=re.MULTILINE
+    )
     text = re.sub(r"/\*((?:(?!\*/).)*)\*/\n(?=import \"C\")", r"\1", text, flags=re.DOTALL)
     text = re.sub(r"^// ?(?=#include|export)|^//(?=export )", "//", text, flags=re.MULTILINE)
     return re.sub(r"/\*.*?\*/|(?<![:\"])//(?!#include|export )[^\n]*", "", text, flags=re.DOTALL)

@@ -14,7 +14,7 @@ import argparse
 import sys
 import time
 
-from cases import HERE, NAMES
+from cases import NAMES
 
 
 def arguments() -> argparse.Namespace:

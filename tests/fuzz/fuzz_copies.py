@@ -21,7 +21,11 @@ def may_overlap(to: Any, of: Any) -> bool:
     wrongly, and what only NumPy converts (strings, dates, structured) goes there."""
     if to == of:
         return True
-    return all(isinstance(d, str) and d in PLAIN + SWAPPED for d in (to, of)) and dtype_of(of).kind in "iu" and dtype_of(to).kind != "b"
+    return (
+        all(isinstance(d, str) and d in PLAIN + SWAPPED for d in (to, of))
+        and dtype_of(of).kind in "iu"
+        and dtype_of(to).kind != "b"
+    )
 
 
 def draw(rng: random.Random) -> dict[str, Any]:

@@ -151,7 +151,9 @@ def check_import(case: dict[str, Any]) -> None:
     if made.deleted != wanted:
         gc.collect()
     # through the exchange API a refusal happens after or before the tensor was asked for
-    assert made.deleted == wanted or (refused and case["way"] == "exchange" and made.deleted == 0 and not safe), f"released {made.deleted} times"
+    assert made.deleted == wanted or (refused and case["way"] == "exchange" and made.deleted == 0 and not safe), (
+        f"released {made.deleted} times"
+    )
     Hostile.alive.clear()
 
 
@@ -164,7 +166,9 @@ def check_export(case: dict[str, Any]) -> None:
     if case["readonly"]:
         a.flags.writeable = False
     field = gb.Field(a)
-    keywords = {key: tuple(case[name]) for key, name in (("max_version", "version"), ("dl_device", "device")) if case[name] is not None}
+    keywords = {
+        key: tuple(case[name]) for key, name in (("max_version", "version"), ("dl_device", "device")) if case[name] is not None
+    }
     if case["copy"] is not None:
         keywords["copy"] = case["copy"]
     try:
@@ -194,7 +198,11 @@ def check_export(case: dict[str, Any]) -> None:
                 size = math.prod(shape)
                 if size:
                     low = sum(min(s * (n - 1), 0) for s, n in zip(strides or (), shape, strict=False))
-                    high = sum(max(s * (n - 1), 0) for s, n in zip(strides or (), shape, strict=False)) if strides else (size - 1) * dtype.itemsize
+                    high = (
+                        sum(max(s * (n - 1), 0) for s, n in zip(strides or (), shape, strict=False))
+                        if strides
+                        else (size - 1) * dtype.itemsize
+                    )
                     raw = (ctypes.c_char * (high - low + dtype.itemsize)).from_address(t.data + t.byte_offset + low)
                     seen = np.ndarray(shape, dtype, raw, -low, strides)
                     expected = array(np.zeros(case["nbytes"], np.uint8), view)

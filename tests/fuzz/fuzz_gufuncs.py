@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 import numpy as np
-from views import array, draw_shape, draw_view, dtype_of, meaning, place, values
+from views import array, draw_shape, draw_view, meaning, place, values
 
 from gridbuf import gufunc
 
@@ -15,7 +15,25 @@ UNARY = ["negative", "absolute", "sqrt", "square", "exp", "sin", "rint", "sign",
          "isfinite", "isnan", "signbit", "floor", "positive", "spacing", "cbrt"]  # fmt: skip
 TWO = ["divmod", "modf", "frexp"]
 CORE = ["matmul", "vecdot", "matvec", "vecmat"]
-REDUCE = ["add", "multiply", "maximum", "minimum", "fmax", "logical_and", "logical_or", "bitwise_and", "bitwise_or", "bitwise_xor", "hypot", "gcd", "subtract", "logaddexp"]
+ROUNDED = ["exp", "sin", "cbrt", "arctan2", "hypot", "power", "float_power", *CORE, "multiply", "divide", "square", "reciprocal",
+           "absolute", "sqrt"]  # fmt: skip
+STEEP = ["power", "left_shift", "right_shift", "lcm", "multiply", "float_power", "ldexp"]
+REDUCE = [
+    "add",
+    "multiply",
+    "maximum",
+    "minimum",
+    "fmax",
+    "logical_and",
+    "logical_or",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "hypot",
+    "gcd",
+    "subtract",
+    "logaddexp",
+]
 TYPES = list("?bBhHiIqQefdgFDG")
 SWAPPED = [">h", ">i", ">q", ">f", ">d", ">D"]
 adopted: dict[str, Any] = {}
@@ -32,7 +50,7 @@ def draw_shapes(rng: random.Random, name: str) -> tuple[list[list[int]], list[in
     loop = draw_shape(rng, 3, 600 if name in CORE else 4000)
     if rng.random() < 0.1 and name not in CORE:
         loop = [rng.choice([5000, 20000, 70000])]  # several chunks
-    nin = 1 if name in UNARY + ["modf", "frexp"] else 2
+    nin = 1 if name in [*UNARY, "modf", "frexp"] else 2
     cores: list[list[int]] = [[] for _ in range(nin)]
     out: list[int] = []
     if name in CORE:
@@ -125,10 +143,11 @@ def draw_reduce(rng: random.Random) -> dict[str, Any]:
 
 def result_types(name: str, types: list[str]) -> list[str] | None:
     try:
-        return [d.str.lstrip("<|=") if d.char not in "gG" else d.char for d in getattr(np, name).resolve_dtypes(
-            (*[np.dtype(t).newbyteorder("=") for t in types], *[None] * getattr(np, name).nout))[len(types) :]]  # fmt: skip
-    except TypeError:
+        ufunc = getattr(np, name)
+        found = ufunc.resolve_dtypes((*[np.dtype(t).newbyteorder("=") for t in types], *[None] * ufunc.nout))
+    except (TypeError, AttributeError):  # there is none; or an older NumPy
         return None
+    return [d.str.lstrip("<|=") if d.char not in "gG" else d.char for d in found[len(types) :]]
 
 
 def close(got: Any, wanted: Any, exact: bool) -> bool:
@@ -150,6 +169,22 @@ def raised(function: Any) -> tuple[Any, bool]:
         return None, True
 
 
+def operand(rng: np.random.Generator, name: str, a: Any, wild: bool) -> Any:
+    """Values whose results every type holds."""
+    found = values(rng, a.dtype, a.shape, wild and a.dtype.kind == "f")
+    return found % (6 if name in STEEP else 100) if a.dtype.kind in "iu" else found
+
+
+def touched(case: dict[str, Any], memory: Any, expected: Any) -> bool:
+    """Whether anything beside the outputs was written; bytes of long doubles that mean nothing do not count."""
+    if np.array_equal(memory, expected):
+        return False
+    views = case["outputs"]
+    return not any(v["dtype"] in "gG" for v in views) or (
+        len(views) == 1 and meaning(memory, views[0]) != meaning(expected, views[0])
+    )
+
+
 def check(case: dict[str, Any]) -> None:
     if "reduce" in case:
         check_reduce(case)
@@ -162,8 +197,7 @@ def check(case: dict[str, Any]) -> None:
     memory = np.zeros(case["nbytes"], np.uint8)
     for view in case["inputs"]:
         a = array(memory, view)
-        small = name in ("power", "left_shift", "right_shift", "lcm", "multiply", "float_power", "ldexp") and a.dtype.kind in "iu"
-        a[...] = values(rng, a.dtype, a.shape, case["wild"] and a.dtype.kind == "f") % (6 if small else 100 if a.dtype.kind != "b" else 2) if a.dtype.kind in "iu" else values(rng, a.dtype, a.shape, case["wild"] and a.dtype.kind == "f")
+        a[...] = operand(rng, name, a, case["wild"])
     keywords: dict[str, Any] = {key: case[key] for key in ("casting", "dtype") if key in case}
     mask = None
     if "where" in case:
@@ -182,17 +216,19 @@ def check(case: dict[str, Any]) -> None:
         if len({getattr(a, "ndim", 0) for a in inputs}) > 1 or name in CORE:
             inputs = [np.asarray(a) for a in inputs]
     wanted, refused = raised(lambda: ufunc(*plain, **keywords, **({"out": tuple(wanted_outs)} if outs else {})))
-    got, did = raised(lambda: g(*inputs, **keywords, errors="ignore", workers=case["workers"], **({"out": tuple(outs)} if outs else {})))
+    got, did = raised(
+        lambda: g(*inputs, **keywords, errors="ignore", workers=case["workers"], **({"out": tuple(outs)} if outs else {}))
+    )
     assert did == refused, f"{'refused' if did else 'done'}, which NumPy {'refuses' if refused else 'does'}"
     if refused:
         return
-    exact = name not in ("exp", "sin", "cbrt", "arctan2", "hypot", "power", "float_power", "matmul", "vecdot", "matvec", "vecmat", "multiply", "divide", "square", "reciprocal", "absolute", "sqrt") or np.asarray(wanted[0] if isinstance(wanted, tuple) else wanted).dtype.kind in "iub"
+    first = np.asarray(wanted[0] if isinstance(wanted, tuple) else wanted)
+    exact = name not in ROUNDED or first.dtype.kind in "iub"
     if outs:
-        for mine, other, view in zip(outs, wanted_outs, case["outputs"], strict=True):
+        for mine, other in zip(outs, wanted_outs, strict=True):
             assert close(mine, other, exact), f"{mine} instead of {other}"
             mine[...] = other
-        if case["out"] == "give":  # and nothing beside it was touched
-            assert np.array_equal(memory, expected) or meaning(memory, case["outputs"][0]) == meaning(expected, case["outputs"][0]) or any(v["dtype"] in "gG" for v in case["outputs"]), "written beside the output"
+        assert case["out"] != "give" or not touched(case, memory, expected), "written beside the output"
         return
     if mask is not None:  # what is not selected has no value
         return
@@ -212,11 +248,13 @@ def check_reduce(case: dict[str, Any]) -> None:
     axis = tuple(case["axis"]) if isinstance(case["axis"], list) else case["axis"]
     keywords: dict[str, Any] = {"axis": axis, **{key: case[key] for key in ("keepdims", "initial", "dtype") if key in case}}
     if "where" in case:
-        keywords["where"] = {"all": np.ones(a.shape, bool), "none": np.zeros(a.shape, bool), "some": rng.random(a.shape) < 0.5}[case["where"]]
+        keywords["where"] = {"all": np.ones(a.shape, bool), "none": np.zeros(a.shape, bool), "some": rng.random(a.shape) < 0.5}[
+            case["where"]
+        ]
     plain = np.ascontiguousarray(a).astype(a.dtype.newbyteorder("=")).reshape(a.shape)
-    if plain.dtype.char == "e" and "dtype" not in case and name in ("add", "multiply", "hypot", "logaddexp"):
-        return  # half precision in another order is another number
     wanted, refused = raised(lambda: ufunc.reduce(plain, **keywords))
+    if not refused and np.asarray(wanted).dtype == "e" and name in ("add", "multiply", "hypot", "logaddexp", "subtract"):
+        return  # half precision in another order is another number
     more = {"ordered": True} if "ordered" in case else {}
     out = None
     if "out" in case and not refused:
@@ -238,4 +276,8 @@ def reduced(got: Any, wanted: Any, exact: bool) -> bool:
     got, wanted = np.asarray(got), np.asarray(wanted)
     eps = float(np.finfo(wanted.dtype).eps)
     with np.errstate(all="ignore"):
-        return got.dtype == wanted.dtype and got.shape == wanted.shape and bool(np.allclose(got, wanted, rtol=max(eps * 5000, 1e-15), atol=1e-3 if eps > 1e-8 else 1e-9, equal_nan=True))
+        return (
+            got.dtype == wanted.dtype
+            and got.shape == wanted.shape
+            and bool(np.allclose(got, wanted, rtol=max(eps * 5000, 1e-15), atol=1e-3 if eps > 1e-8 else 1e-9, equal_nan=True))
+        )

@@ -16,7 +16,26 @@ from gridbuf import gufunc
 negative = gufunc.adopt(np.negative)
 MEMORY = np.frombuffer(bytes(range(256)) * 16, np.uint8).copy()
 DOORS = ["Field", "as_numpy", "host_array", "copyto", "from_array", "storage", "gufunc"]
-TYPESTRS = ["<f8", "<f4", "<i4", "|i1", "|u1", ">f8", "<u2", "|b1", "<c16", "<f2", "|S3", "<U2", "|V8", "|V16", "<M8[s]", "<m8[us]", "=f8", "|f8"]
+TYPESTRS = [
+    "<f8",
+    "<f4",
+    "<i4",
+    "|i1",
+    "|u1",
+    ">f8",
+    "<u2",
+    "|b1",
+    "<c16",
+    "<f2",
+    "|S3",
+    "<U2",
+    "|V8",
+    "|V16",
+    "<M8[s]",
+    "<m8[us]",
+    "=f8",
+    "|f8",
+]
 ODD = ["|O", "|O8", "<f3", "f8", "<f", "", "<", "<M8", "<M8[s/0]", "<M8[0s]", "<m8[2]", "<M8[s]x", "<V0", "|S0", "|t4", "<f8,<f8", "O", "f8,O",
        "|b2", "<i99999999999999999999", "<f8 ", "<é8", "<?", "|V9223372036854775807", "<M8[-1s]", "<M8[s/3]", "<M8[9999999999s]", "(2,)<f8", "<f08", "<g16", "<c7"]  # fmt: skip
 DESCRS: list[Any] = [
@@ -36,10 +55,17 @@ def draw(rng: random.Random) -> dict[str, Any]:
     ndim = rng.randrange(4)
     case["shape"] = [rng.choice([0, 1, 2, 3, 5]) if rng.random() < 0.95 else rng.choice(NUMBERS) for _ in range(ndim)]
     if rng.random() < 0.4:
-        case["strides"] = [rng.choice([0, 1, 4, 8, 16, 24, -8]) if rng.random() < 0.95 else rng.choice(NUMBERS) for _ in range(ndim + (rng.random() < 0.03))]
+        case["strides"] = [
+            rng.choice([0, 1, 4, 8, 16, 24, -8]) if rng.random() < 0.95 else rng.choice(NUMBERS)
+            for _ in range(ndim + (rng.random() < 0.03))
+        ]
     if rng.random() < 0.4 and case["typestr"].startswith("|V"):
         case["descr"] = rng.choice(DESCRS)
-    case["data"] = rng.choice(["pointer", "buffer", "bytearray", "bytes", "none", "readonly"]) if rng.random() < 0.95 else rng.choice(["odd", "null", "str"])
+    case["data"] = (
+        rng.choice(["pointer", "buffer", "bytearray", "bytes", "none", "readonly"])
+        if rng.random() < 0.95
+        else rng.choice(["odd", "null", "str"])
+    )
     if rng.random() < 0.2:
         case["offset"] = rng.choice([0, 8, 64, *NUMBERS])
     case["version"] = 3 if rng.random() < 0.95 else rng.choice([2, "3", 3.0, None, 2**70])
@@ -149,11 +175,16 @@ def source(case: dict[str, Any]) -> Any:
         try:
             if np.dtype(case["typestr"]).hasobject:  # of those who own the objects NumPy takes them, too
                 return memoryview(b"AAAAAAAA")
-            return memoryview(np.zeros(tuple(n if isinstance(n, int) and 0 <= n < 9 else 1 for n in case["shape"]), case["typestr"]))
+            return memoryview(
+                np.zeros(tuple(n if isinstance(n, int) and 0 <= n < 9 else 1 for n in case["shape"]), case["typestr"])
+            )
         except Exception:
             return memoryview(b"AAAAAAAA")
     nd = max(min(case["nd"], 64), 0) + 1
-    keep = [(ctypes.c_ssize_t * nd)(*(n if isinstance(n, int) and abs(n) < 2**63 else 1 for n in (values or [])[:nd])) for values in (case["shape"], case.get("strides"))]
+    keep = [
+        (ctypes.c_ssize_t * nd)(*(n if isinstance(n, int) and abs(n) < 2**63 else 1 for n in (values or [])[:nd]))
+        for values in (case["shape"], case.get("strides"))
+    ]
     struct = Interface(case["two"], case["nd"], case["kind"].encode(), case["itemsize"], case["flags"],
                        None if case["null"] else ctypes.addressof(keep[0]), ctypes.addressof(keep[1]) if "strides" in case else None,
                        MEMORY.ctypes.data + 1024)  # fmt: skip
@@ -204,7 +235,9 @@ def check(case: dict[str, Any]) -> None:
     except (TypeError, ValueError, BufferError, AttributeError, OverflowError, NotImplementedError) as error:
         assert not isinstance(error, UnicodeError) or not case["typestr"].isascii()
         # NumPy, which reads for some doors, loses some of them itself
-        assert Mischief.raised in (None, "ValueError") or case["door"] in ("copyto", "from_array", "gufunc"), f"{Mischief.raised} became {error!r}"
+        assert Mischief.raised in (None, "ValueError") or case["door"] in ("copyto", "from_array", "gufunc"), (
+            f"{Mischief.raised} became {error!r}"
+        )
         return
     except SyntaxError:  # NumPy's, of a typestr that it parses as Python; what reads strictly does not ask it
         assert case["door"] in ("copyto", "from_array", "storage", "gufunc")
@@ -214,7 +247,15 @@ def check(case: dict[str, Any]) -> None:
         for item in got.reshape(-1):
             assert item is not None and type(item).__module__ in ("builtins", "numpy", "datetime")
         return
-    array = got if isinstance(got, np.ndarray) else got.to_numpy() if hasattr(got, "to_numpy") else got.numpy() if isinstance(got, gb.Field) else np.asarray(got)
+    array = (
+        got
+        if isinstance(got, np.ndarray)
+        else got.to_numpy()
+        if hasattr(got, "to_numpy")
+        else got.numpy()
+        if isinstance(got, gb.Field)
+        else np.asarray(got)
+    )
     assert not objects(array.dtype), f"objects over foreign bytes: {array.dtype}"
     assert all(n >= 0 for n in array.shape)
     if case["way"] == "dict" and case["door"] in ("Field", "as_numpy", "host_array") and "mutation" not in case:
@@ -228,7 +269,9 @@ def check(case: dict[str, Any]) -> None:
 def inside(array: np.ndarray[Any, Any], case: dict[str, Any]) -> bool:
     """Whether all of it is the memory that was described, so that reading it is no fault of the description."""
     low, high = (sum(f(s * (n - 1), 0) for s, n in zip(array.strides, array.shape, strict=True)) for f in (min, max))
-    return not array.size or (case["data"] not in ("null", "str", "odd") and low >= -1024 and high < 2048 and case.get("offset") in (None, 0))
+    return not array.size or (
+        case["data"] not in ("null", "str", "odd") and low >= -1024 and high < 2048 and case.get("offset") in (None, 0)
+    )
 
 
 def within(array: np.ndarray[Any, Any], case: dict[str, Any]) -> None:
@@ -239,5 +282,7 @@ def within(array: np.ndarray[Any, Any], case: dict[str, Any]) -> None:
     low, high = (sum(f(s * (n - 1), 0) for s, n in zip(array.strides, array.shape, strict=True)) for f in (min, max))
     offset = case.get("offset") or 0
     if case["data"] == "buffer":
-        assert array.__array_interface__["data"][0] == MEMORY.ctypes.data + 1024 + offset if array.dtype.kind not in "mM" else True
+        assert (
+            array.__array_interface__["data"][0] == MEMORY.ctypes.data + 1024 + offset if array.dtype.kind not in "mM" else True
+        )
     assert offset + low >= 0 and offset + high + array.itemsize <= room, "outside the buffer"

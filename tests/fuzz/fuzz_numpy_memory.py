@@ -20,7 +20,7 @@ STEPS = ["new", "new", "objects", "strings", "resize", "grow", "fromiter", "sort
 
 def draw(rng: random.Random) -> dict[str, Any]:
     return {
-        "threads": [[[rng.choice(STEPS), rng.choice([0, 1, 2, 7, 64, 100, 1000, 5000, 20000]), rng.randrange(100)] for _ in range(rng.randrange(3, 25))]
+        "threads": [[[rng.choice(STEPS), rng.choice([0, 1, 2, 7, 7, 64, 64, 100, 300, 1000, 5000]), rng.randrange(100)] for _ in range(rng.randrange(3, 25))]
                     for _ in range(rng.choice([1, 1, 1, 3]))],
         "switch": rng.random() < 0.3,
     }  # fmt: skip
@@ -58,6 +58,8 @@ class Held:
 
     def add(self, a: Any, values: list[Any]) -> None:
         self.arrays.append((a, values))
+        if len(values) > 20000 or len(self.arrays) > 12:
+            self.arrays.pop(0)
 
     def look(self) -> None:
         for a, values in self.arrays:
@@ -137,7 +139,12 @@ def step(held: Held, what: str, n: int, pick: int) -> None:
     elif what == "frombuffer":
         held.add(np.frombuffer(bytes([pick]) * n, "u1") if n else np.zeros(0, "u1"), [pick] * n)
     elif what == "iter":
-        with np.nditer([np.arange(n), None], ["external_loop", "buffered", "zerosize_ok"], [["readonly"], ["writeonly", "allocate"]], ["f8", "f8"]) as it:
+        with np.nditer(
+            [np.arange(n), None],
+            ["external_loop", "buffered", "zerosize_ok"],
+            [["readonly"], ["writeonly", "allocate"]],
+            ["f8", "f8"],
+        ) as it:
             for x, y in it:
                 y[...] = x
             held.add(it.operands[1], [float(i) for i in range(n)])

@@ -19,10 +19,18 @@ DTYPES = ["?", "b", "h", "i", "q", "e", "f", "d", "g", "F", "D", "G", ">d", "V7"
 
 def draw(rng: random.Random) -> dict[str, Any]:
     ndim = rng.choice([0, 1, 2, 3, 3, 3, 4, 5])
-    shape = [rng.choice([0, 1, 2, 3, 5, 7, 8, 9, 16, 31, 32, 33, 64, 100]) if rng.random() < 0.9 else rng.randrange(200) for _ in range(ndim)]
+    shape = [
+        rng.choice([0, 1, 2, 3, 5, 7, 8, 9, 16, 31, 32, 33, 64, 100]) if rng.random() < 0.9 else rng.randrange(200)
+        for _ in range(ndim)
+    ]
     while math.prod(max(n, 1) for n in shape) > 20000:
         shape[rng.randrange(ndim)] = 2
-    case: dict[str, Any] = {"shape": shape, "dtype": rng.choice(DTYPES), "backend": rng.choice(list(PRESETS)), "ones": rng.random() < 0.5}
+    case: dict[str, Any] = {
+        "shape": shape,
+        "dtype": rng.choice(DTYPES),
+        "backend": rng.choice(list(PRESETS)),
+        "ones": rng.random() < 0.5,
+    }
     if rng.random() < 0.6:
         axes = ["I", "J", "K", "0", "1", "2", "3"]
         case["dimensions"] = rng.sample(axes, ndim)

@@ -233,6 +233,7 @@ def observed(scene: Scene, way: str, dst: Any) -> None:
             sys.settrace(None)
         return
     if way == "weakref":
+
         class Held(np.ndarray):
             pass
 

@@ -141,7 +141,11 @@ def check(case: dict[str, Any]) -> None:
     a[...] = values(rng, a.dtype, a.shape)
     halo, origin = case["halo"], case["origin"]
     field = gb.Field(a, dims=case["dims"], halo=halo and [tuple(h) for h in halo], origin=origin)
-    words = None if halo is None else [["low"] * low + [""] * (n - low - high) + ["high"] * high for (low, high), n in zip(halo, a.shape, strict=True)]
+    words = (
+        None
+        if halo is None
+        else [["low"] * low + [""] * (n - low - high) + ["high"] * high for (low, high), n in zip(halo, a.shape, strict=True)]
+    )
     if origin is None and halo is not None:
         origin = [low for low, _ in halo]
     before = None if origin is None else [[i < o for i in range(n)] for o, n in zip(origin, a.shape, strict=True)]
@@ -170,7 +174,9 @@ def check(case: dict[str, Any]) -> None:
             model = model.transposed(order)
             field = field.transpose([model.dims[d] for d in range(field.ndim)])
         elif what == "domain":
-            inner = tuple(slice(low, n - high) for (low, high), n in zip(model.halo or [(0, 0)] * field.ndim, field.shape, strict=True))
+            inner = tuple(
+                slice(low, n - high) for (low, high), n in zip(model.halo or [(0, 0)] * field.ndim, field.shape, strict=True)
+            )
             model = model.cut(inner)
             field = field.domain
             model.before = [[] for _ in field.shape]  # the domain begins at its first point

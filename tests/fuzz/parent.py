@@ -21,7 +21,11 @@ def attempt(name: str, options: list[str]) -> tuple[int, str, tuple[int, int, in
         file.write(MARK.pack(DRAWN, -1, 0))
         file.flush()
         done = subprocess.run(
-            [*COMMAND, name, "--mark", file.name, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+            [*COMMAND, name, "--mark", file.name, *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
         )
         where, number, cases = MARK.unpack(Path(file.name).read_bytes()[: MARK.size])
     return done.returncode, done.stdout, (where, number, cases)
@@ -56,7 +60,9 @@ def report(name: str, seed: int, status: int, said: str, where: int, number: int
 
 def run(name: str, given: argparse.Namespace) -> int:
     """Run one fuzzer: how often it failed."""
-    only = [f"--{word}={getattr(given, word)}" for word in ("case", "corpus", "json", "without") if getattr(given, word) is not None]
+    only = [
+        f"--{word}={getattr(given, word)}" for word in ("case", "corpus", "json", "without") if getattr(given, word) is not None
+    ]
     failures = total = after = 0
     seed, end = given.seed, time.monotonic() + given.seconds
     while True:
