@@ -42,7 +42,7 @@ SECONDS := 60
 BUILD ?= plain
 fuzz:
 	tests/sanitize.sh $(BUILD) fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(FUZZERS) $(ARGS)
-	tests/sanitize.sh $(BUILD) heap $(ARGS)
+	tests/sanitize.sh $(BUILD) heap
 
 ## make go      the Go rooms: vet and test, with every warning of the C compiler
 go:
