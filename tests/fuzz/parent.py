@@ -27,8 +27,8 @@ def attempt(name: str, options: list[str]) -> tuple[int, str, tuple[int, int, in
             text=True,
             errors="replace",
         )
-        where, number, cases = MARK.unpack(Path(file.name).read_bytes()[: MARK.size])
-    return done.returncode, done.stdout, (where, number, cases)
+        where, number, finished = MARK.unpack(Path(file.name).read_bytes()[: MARK.size])
+    return done.returncode, done.stdout, (where, number, finished)
 
 
 def repeating(name: str, seed: int, number: int) -> str:
