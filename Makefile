@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build quick lint demo test test-gpu test-asan bench wheel clean help
+.PHONY: dev build quick lint demo test test-gpu sanitize fuzz bench wheel go clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -52,9 +52,22 @@ demo: wheel
 test: clean
 	PYTHON=$(PYTHON) tests/run.sh
 
-## make test-asan   the suite under the address sanitizer, with NumPy alone
-test-asan:
-	tests/asan.sh $(ARGS)
+## make sanitize    the suite under a sanitizer, with NumPy alone: KIND=address or undefined; KIND=thread is the heap on threads
+KIND ?= address
+sanitize:
+	tests/sanitize.sh $(KIND) $(if $(filter thread,$(KIND)),heap) $(ARGS)
+
+## make fuzz        every fuzzer: SECONDS=60 each, FUZZERS="copies dlpack" for some, SEED=3, BUILD=plain, address or undefined
+SECONDS := 60
+BUILD ?= plain
+fuzz:
+	tests/sanitize.sh $(BUILD) fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(FUZZERS) $(ARGS)
+	tests/sanitize.sh $(BUILD) heap
+
+## make go      the Go rooms: vet and test, with every warning of the C compiler
+go:
+	CGO_CFLAGS="$$(tests/go_flags.sh) -Wall -Wextra -Wno-unused-parameter" go vet ./...
+	CGO_CFLAGS="$$(tests/go_flags.sh)" go test ./...
 
 ## make test-gpu    the device tests on this machine's GPU, with cupy, torch, jax and numba where they are installed
 test-gpu: wheel

@@ -23,7 +23,7 @@ GO_ROOMS = ["alloc", "arrayinterface", "bridge", "cuda", "cudaarrayinterface", "
 # CGO_CFLAGS replaces what Go itself would say, "-O2 -g"; warnings, and what a room wants beyond this, stand in its #cgo lines.
 # The last two save 70 KB: nothing unwinds through our C, and the linker drops functions that nobody calls.
 OPTIMISED = ["-O2", "-g", "-fno-asynchronous-unwind-tables", "-ffunction-sections"]
-WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-cast-function-type"]
+WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
 
 NINJA = """\
 rule c

@@ -18,5 +18,5 @@
 // boundary, padding is what rows are rounded up to.
 package alloc
 
-// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra
 import "C"

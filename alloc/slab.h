@@ -52,7 +52,7 @@ static inline gb_header **gb_pointer_below(const void *data) {
 
 static inline gb_header *gb_header_of(const void *data) { return *gb_pointer_below(data); }
 
-/* Built with the address sanitizer (tests/asan.sh), the bytes of a block that nobody may
+/* Built with the address sanitizer (tests/sanitize.sh), the bytes of a block that nobody may
  * touch are known to it: a kernel that reads or writes them is stopped at once. */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>

@@ -6,7 +6,7 @@
 // that does the work. What it must not do is keep a pointer it was given.
 package bridge
 
-// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra
 import "C"
 
 // The extension calls the C side of these packages: DLPack tensors, and the CUDA driver.

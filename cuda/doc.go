@@ -21,7 +21,7 @@
 // Package cuda/faketest builds a driver of our own (cuda/fake) for the tests.
 package cuda
 
-// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter
 // #cgo LDFLAGS: -ldl -lpthread
 // #include "cuda.h"
 import "C"

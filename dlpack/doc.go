@@ -20,5 +20,5 @@
 // Go calls the same functions.
 package dlpack
 
-// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra
 import "C"

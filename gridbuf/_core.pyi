@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType
-from typing import Any, ClassVar, Literal, NoReturn, Self, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import Any, ClassVar, Literal, NoReturn, Self, TypeAlias, TypedDict, TypeVar, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -160,6 +160,7 @@ class GUFunc:
         /,
     ) -> tuple[tuple[Any, ...], tuple[tuple[str, ...] | None, ...], NDArray[Any] | None, int, int]: ...
 
+@final
 class Plan:
     @staticmethod
     def of(array_or_field: Any, /) -> Plan: ...
@@ -368,12 +369,14 @@ class Field:
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def _repr_html_(self) -> str: ...
 
+@final
 class HostField(Field):
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
     def __array__(self, dtype: DTypeLike | None = ..., *, copy: bool | None = ...) -> NDArray[Any]: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
+@final
 class DeviceField(Field):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
@@ -381,6 +384,7 @@ class DeviceField(Field):
     def __cupy_get_ndarray__(self) -> Any: ...
     def cupy(self) -> Any: ...
 
+@final
 class ManagedField(Field):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
@@ -391,6 +395,7 @@ class ManagedField(Field):
     def __cupy_get_ndarray__(self) -> Any: ...
     def cupy(self) -> Any: ...
 
+@final
 class _DeviceBlock: ...
 
 class _Transit:

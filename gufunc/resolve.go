@@ -1,6 +1,6 @@
 package gufunc
 
-// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter
 // #cgo LDFLAGS: -lm
 // #include "call.h"
 import "C"

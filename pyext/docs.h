@@ -74,7 +74,7 @@
     ">>> p.strides, p.offset, p.byte_alignment\n((8, 256, 3072), 240, 256)\n"
 
 #define DOC_PLAN_OF                                                                                           \
-    "of(array_or_field)\n--\n\n"                                                                              \
+    "of(array_or_field, /)\n--\n\n"                                                                              \
     "The plan read back from memory that exists.\n\n"                                                         \
     "A Field made by gridbuf answers with the plan it was made from. For other memory\n"                      \
     "aligned_index is zeros, byte_alignment the largest power of two up to 4096 that divides\n"                \

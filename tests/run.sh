@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `make test` runs: Go, then one wheel on every Python there is, then types and
-# lint, then the whole suite with the consumers installed. The last lines are pytest's.
+# What `make test` runs: Go, then one wheel on every Python there is, then the fuzzers, types
+# and lint, then the whole suite with the consumers installed. The last lines are pytest's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -43,11 +43,24 @@ debian() {
     echo "gridbuf: not here, and their tests are skipped: ${missing[*]}. As root this script installs them; else: sudo apt-get install ${missing[*]}"
 }
 
+# The compiler's warnings are errors here: in Go's packages, in the wheel and in the fake driver.
+export GRIDBUF_CFLAGS="${GRIDBUF_CFLAGS:-} -Werror"
+
 say "Go: format, vet, tests with the race detector (no Python)"
 unformatted=$(gofmt -l $(git ls-files '*.go'))
 [ -z "$unformatted" ] || { echo "gofmt: $unformatted" >&2; exit 1; }
+CGO_CFLAGS="$(tests/go_flags.sh) -Werror"
+export CGO_CFLAGS
 go vet ./...
 go test -race ./...
+unset CGO_CFLAGS
+
+say "The heap on many threads, under the compiler's thread sanitizer"
+if [ -e "$("${CC:-cc}" -print-file-name=libtsan.so)" ]; then
+    tests/sanitize.sh thread heap
+else
+    echo "gridbuf: the compiler has no thread sanitizer; left out"
+fi
 
 say "The wheel, from the source distribution"
 venv build "$base" build
@@ -80,9 +93,13 @@ say "The consumers: packages of several gigabytes, and what they need of the sys
 debian
 venv "py$full_version" "$full_python" "$wheel[test,lint,demo,consumers,consumers-heavy,consumers-compiled]"
 
-say "Types and lint"
 bin=$root/.venvs/py$full_version/bin
+say "Python $full_version: every fuzzer for ${FUZZ_SECONDS:-5} seconds"
+"$bin/python" tests/fuzz --seconds "${FUZZ_SECONDS:-5}"
+
+say "Types and lint"
 "$bin/mypy"
+(cd tests && "$bin/python" -m mypy.stubtest gridbuf._core --allowlist stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases --concise)
 "$bin/ruff" check .
 "$bin/ruff" format --check .
 

@@ -1,9 +1,11 @@
-"""Building says in one line what is missing."""
+"""Building says in one line what is missing; what it hands to the compiler, and when that changes."""
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,10 +28,14 @@ def build(path: Path) -> str:
     return lines[0]
 
 
+def script(folder: Path, name: str, lines: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{lines}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
 def command(folder: Path, name: str, prints: str) -> None:
-    script = folder / name
-    script.write_text(f"#!/bin/sh\necho {prints}\n")
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    script(folder, name, f"echo {prints}")
 
 
 def test_without_go(tmp_path: Path) -> None:
@@ -45,3 +51,145 @@ def test_with_a_go_that_is_too_old(tmp_path: Path) -> None:
 def test_without_a_c_compiler(tmp_path: Path) -> None:
     command(tmp_path, "go", "go1.26.8")
     assert "needs a C compiler" in build(tmp_path)
+
+
+# It notes what it is asked for, and makes what is asked for without looking.
+GO = """
+if [ "$1" = env ]; then echo go1.26.8; exit; fi
+echo "$CGO_CFLAGS" >"$0.flags"
+echo "$@" >>"$0.arguments"
+while [ $# -gt 0 ] && [ "$1" != -o ]; do shift; done
+[ $# = 0 ] || : >"$2"
+"""
+CC = """
+echo "$@" >>"$0.arguments"
+while [ "$1" != -o ]; do shift; done
+: >"$2"
+"""
+
+
+class Checkout:
+    """What setup.py and the stamps look at, without the rest, and a go and a compiler that note what they are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.bin = folder / "gridbuf", folder / "bin"
+        self.bin.mkdir()
+        script(self.bin, "go", GO)
+        script(self.bin, "cc", CC)
+        for path in [*ROOT.glob("*/**/*.h"), ROOT / "pyext" / "module.c"]:
+            relative = path.relative_to(ROOT)
+            if relative.parts[0] not in {"build", "dist"} and relative.parts[0][0] != ".":
+                (self.root / relative).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, self.root / relative)
+        (self.root / "gridbuf").mkdir()
+        (self.root / "gridbuf" / "__init__.py").touch()
+        (self.root / "tests").mkdir(exist_ok=True)
+        for name in (
+            "setup.py",
+            "pyproject.toml",
+            "README.md",
+            "LICENSE",
+            "go.mod",
+            "go.sum",
+            "pyext/exports.map",
+            "tests/go_flags.sh",
+        ):
+            shutil.copy(ROOT / name, self.root / name)
+
+    def build(self, *options: str, **environment: str) -> None:
+        """Everything anew: bin/go.flags, bin/go.arguments and bin/cc.arguments say how."""
+        for kept in (*self.bin.glob("*.flags"), *self.bin.glob("*.arguments")):
+            kept.unlink()
+        shutil.rmtree(self.root / "build", ignore_errors=True)
+        path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
+        subprocess.run(
+            [sys.executable, "setup.py", "-q", "build_ext", *options],
+            cwd=self.root, env={**os.environ, "GRIDBUF_CFLAGS": "", "CC": "cc", "PATH": path, **environment}, check=True, capture_output=True,
+        )  # fmt: skip
+
+    def go_flags(self, *options: str, **environment: str) -> list[str]:
+        """CGO_CFLAGS of a build."""
+        self.build(*options, **environment)
+        return (self.bin / "go.flags").read_text().split()
+
+    def test_flags(self) -> list[str]:
+        done = subprocess.run(["sh", "tests/go_flags.sh"], cwd=self.root, check=True, capture_output=True, text=True)
+        return done.stdout.split()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+def test_c_is_optimised(checkout: Checkout) -> None:
+    for flags in (
+        checkout.go_flags(),
+        (checkout.bin / "cc.arguments").read_text().splitlines()[0].split(),
+        checkout.test_flags(),
+    ):
+        assert [flag for flag in flags if flag.startswith("-O")] == ["-O2"]
+
+
+def test_the_c_of_the_extension_is_compiled_with_warnings(checkout: Checkout) -> None:
+    checkout.build()
+    compiled = (checkout.bin / "cc.arguments").read_text().splitlines()[0].split()
+    assert "pyext/module.c" in compiled and {"-Wall", "-Wextra", "-DPy_LIMITED_API=0x030B0000"} <= set(compiled)
+
+
+def test_flags_of_the_environment_come_last(checkout: Checkout) -> None:
+    flags = checkout.go_flags(GRIDBUF_CFLAGS="-O0 -Werror")
+    assert flags[-3:-1] == ["-O0", "-Werror"] and flags[-1].startswith("-DBUILD_STAMP=")
+    assert "-O0 -Werror -MD" in (checkout.bin / "cc.arguments").read_text().splitlines()[0]
+
+
+@pytest.mark.parametrize("header", ["alloc/heap.h", "cuda/driver.h", "gufunc/kernels/table.h", "transfer/transfer.h"])
+def test_an_edited_header_builds_every_go_room_anew(checkout: Checkout, header: str) -> None:
+    path = checkout.root / header
+    before, tests = checkout.go_flags(), checkout.test_flags()
+    assert checkout.go_flags() == before and checkout.test_flags() == tests
+    path.write_text(path.read_text() + "enum { ONE_MORE };\n")
+    assert checkout.go_flags() != before and checkout.test_flags() != tests
+
+
+def test_a_new_header_builds_every_go_room_anew(checkout: Checkout) -> None:
+    before, tests = checkout.go_flags(), checkout.test_flags()
+    (checkout.root / "alloc" / "other.h").write_text("#define OTHER 1\n")
+    assert checkout.go_flags() != before and checkout.test_flags() != tests
+
+
+def test_an_edited_header_of_any_room_compiles_what_includes_it(tmp_path: Path) -> None:
+    """Nobody lists who includes what: the compiler says, and ninja keeps it. Here with the real ones."""
+    ninja = pytest.importorskip("ninja")
+    (tmp_path / "room").mkdir()
+    header, source = tmp_path / "room" / "number.h", tmp_path / "a.c"
+    header.write_text("enum { NUMBER = 1 };\n")
+    source.write_text('#include "room/number.h"\nint number(void) { return NUMBER; }\n')
+    rule = (ROOT / "setup.py").read_text().partition('NINJA = """\\\n')[2].partition("rule go")[0]
+    (tmp_path / "build.ninja").write_text(rule.format(cc="cc", cflags="-O2") + "build a.o: c a.c\n")
+
+    def build() -> str:
+        return subprocess.run([Path(ninja.BIN_DIR) / "ninja"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    assert "no work to do" not in build() and "no work to do" in build()
+    header.write_text("enum { NUMBER = 2 };\n")
+    os.utime(header, ns=(time.time_ns(), (tmp_path / "a.o").stat().st_mtime_ns + 1_000_000))
+    assert "no work to do" not in build()
+
+
+def test_a_wheel_is_stripped_and_a_checkout_is_not(checkout: Checkout) -> None:
+    def linked() -> tuple[bool, bool]:
+        go, c = (checkout.bin / "go.arguments").read_text().splitlines(), (checkout.bin / "cc.arguments").read_text().splitlines()
+        return "-s -w" in go[-1], c[-1].split()[-1] == "-s"
+
+    checkout.build()
+    assert linked() == (True, True)
+    checkout.build("--inplace")
+    assert linked() == (False, False)
+
+
+def test_nothing_is_found_that_a_tool_left(checkout: Checkout) -> None:
+    before, tests = checkout.go_flags(), checkout.test_flags()
+    (checkout.root / ".venv" / "include").mkdir(parents=True)
+    (checkout.root / ".venv" / "include" / "tool.h").write_text("")
+    assert checkout.go_flags() == before and checkout.test_flags() == tests

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -215,11 +216,19 @@ def test_assigning_to_a_part_of_a_field_is_a_copy(threads: int) -> None:
         field[1:3] = src
 
 
+def sizes() -> Iterator[int]:
+    """Bytes of copies that take longer and longer, up to what takes long on any machine."""
+    return (1 << bits for bits in range(22, 33))
+
+
 def test_progress_rises_to_one(threads: int) -> None:
-    src, seen = np.zeros((256, 256, 400)), []
-    gb.copyto(np.empty(src.shape, order="F"), src, progress=seen.append)
-    assert seen == sorted(seen)
-    assert seen[-1] == 1.0
+    for nbytes in sizes():  # progress is told when a slice of time is over: the copy is as large as that takes
+        seen: list[float] = []
+        gb.copyto(np.empty((nbytes // 64, 64), "u1", order="F"), np.zeros((nbytes // 64, 64), "u1"), progress=seen.append)
+        assert seen == sorted(seen)
+        assert seen[-1] == 1.0
+        if len(seen) > 1:
+            break
     assert len(seen) > 1
     small: list[float] = []
     gb.copyto(np.empty(3), np.zeros(3), progress=small.append)
@@ -235,33 +244,40 @@ def test_an_exception_from_progress_ends_the_copy() -> None:
         gb.copyto(np.empty(10), np.zeros(10), progress=stop)
 
 
-def repeat_until(stop: threading.Event, work: Callable[[], object]) -> None:
-    while not stop.is_set():
-        work()
-
-
 def test_other_threads_run_meanwhile() -> None:
-    src = np.zeros((200, 200, 200))
-    dst, stop = np.empty(src.shape, order="F"), threading.Event()
-    copier = threading.Thread(target=repeat_until, args=(stop, lambda: gb.copyto(dst, src)))
-    copier.start()
-    moments = [time.monotonic() for _ in range(200) if not time.sleep(0.001)]
-    stop.set()
-    copier.join()
-    gaps = np.diff(moments)
-    assert np.median(gaps) < 0.015  # a held GIL would make every gap a whole copy or a switch interval of them
+    """Another thread sees a copy half done, although the interpreter would never take the GIL away."""
+    interval = sys.getswitchinterval()
+    try:
+        for nbytes in sizes():
+            src, dst = np.ones(nbytes, "u1"), np.zeros(nbytes, "u1")
+            copier = threading.Thread(target=gb.copyto, args=(dst, src))
+            sys.setswitchinterval(1000)
+            copier.start()
+            seen = False
+            while copier.is_alive() and not seen:
+                time.sleep(0)  # whoever wants the GIL has it, and keeps it until giving it away
+                last = dst[-1]  # looked at first
+                seen = bool(dst[0] and not last) or bool(last and not dst[0])
+            sys.setswitchinterval(interval)
+            copier.join()
+            if seen:
+                break
+        assert seen
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_ctrl_c_ends_a_long_copy() -> None:
-    src = np.zeros((1 << 27,), "u1")
-    target = np.empty((1 << 27,), "u1")
+    src, dst, started = np.zeros(1 << 24, "u1"), np.empty(1 << 24, "u1"), threading.Event()
 
-    def press(done: float) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+    def press() -> None:
+        started.wait()
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        for _ in range(100):
-            gb.copyto(target, src, progress=press)
+        threading.Thread(target=press).start()
+        while True:
+            gb.copyto(dst, src, progress=lambda done: started.set())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

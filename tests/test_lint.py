@@ -15,6 +15,10 @@ Sources = dict[str, str]
 
 def without_comments(text: str) -> str:
     """C or Go source without comments, except cgo's preambles and //export, which are code."""
+    text = re.sub(
+        r"(?:^//.*\n)+(?=import \"C\")", lambda m: re.sub(r"^// ?", "", m[0], flags=re.MULTILINE), text, flags=re.MULTILINE
+    )
+    text = re.sub(r"/\*((?:(?!\*/).)*)\*/\n(?=import \"C\")", r"\1", text, flags=re.DOTALL)
     text = re.sub(r"^// ?(?=#include|export)|^//(?=export )", "//", text, flags=re.MULTILINE)
     return re.sub(r"/\*.*?\*/|(?<![:\"])//(?!#include|export )[^\n]*", "", text, flags=re.DOTALL)
 
@@ -93,7 +97,26 @@ def goroutines(files: Sources) -> list[str]:
     return wrong
 
 
-RULES = [exports, python_header, entries, signals, goroutines]
+def compiled(files: Sources) -> list[str]:
+    """Go packages with C in them have it warned about, and optimised as setup.py says, or more."""
+    rooms: dict[str, list[str]] = {}
+    for path in files:
+        rooms.setdefault(path.rpartition("/")[0], []).append(path)
+    wrong = []
+    for paths in rooms.values():
+        code = [path for path in paths if path.endswith(".go")]
+        bare = {path: re.sub(r"^\s*#.*", "", files[path].partition('import "C"')[0], flags=re.MULTILINE) for path in code}
+        own = any('import "C"' in files[path] and "{" in bare[path] for path in code)
+        if not code or not (own or any(path.endswith(".c") for path in paths)):
+            continue
+        lines = re.findall(r"^#cgo\s+(?:[^:\n]* )?CFLAGS:(.*)", "\n".join(files[path] for path in code), flags=re.MULTILINE)
+        flags = " ".join(lines).split()
+        wrong += [f"{code[0]}: #cgo CFLAGS lacks {flag}" for flag in ("-Wall", "-Wextra") if flag not in flags]
+        wrong += [f"{code[0]}: {flag} is no more than the -O2 of all rooms" for flag in flags if re.fullmatch("-O[^3]?", flag)]
+    return wrong
+
+
+RULES = [exports, python_header, entries, signals, goroutines, compiled]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -104,6 +127,7 @@ def test_the_sources_keep(rule: Callable[[Sources], list[str]]) -> None:
 
 
 GUARDED = "//export gbridge_x\nfunc gbridge_x(e *C.gb_error) C.int {\n\treturn guard(e, func() error { return nil })\n}\n"
+PREAMBLE = 'package alloc\n\n// #cgo CFLAGS: -Wall -Wextra\n// static int one(void) { return 1; }\nimport "C"\n\nfunc f() int { return int(C.one()) }\n'
 WRONG = [
     (exports, "alloc/a.go", GUARDED),
     (exports, "bridge/a.go", GUARDED + "\n//export gbridge_y\nfunc gbridge_y() C.int { return 0 }\n"),
@@ -129,8 +153,17 @@ WRONG = [
     (goroutines, "alloc/a.go", "func f() {\n\tgo elsewhere()\n}\n"),
     (goroutines, "alloc/a.go", "func f() {\n\tgroup.Go(func() {\n\t\twork()\n\t})\n}\n"),
     (goroutines, "alloc/a.go", "func f() {\n\ttime.AfterFunc(time.Second, work)\n}\n\nfunc work() { n++ }\n"),
+    (compiled, "alloc/a.go", PREAMBLE.replace("-Wall ", "")),
+    (compiled, "alloc/a.go", PREAMBLE.replace(" -Wextra", "")),
+    (compiled, "alloc/a.go", PREAMBLE.replace("-Wall", "-O2 -Wall")),
+    (compiled, "alloc/a.go", PREAMBLE.replace("-Wall", "-O -Wall")),
+    (compiled, "alloc/a.go", PREAMBLE.replace("-Wall", "-Os -Wall").replace("CFLAGS", "linux,amd64 CFLAGS")),
 ]
 RIGHT = [
+    (compiled, "alloc/a.go", PREAMBLE),
+    (compiled, "alloc/a.go", PREAMBLE.replace("-Wall", "-O3 -Wall")),
+    (compiled, "alloc/a.go", 'package alloc\n\n// #include "a.h"\nimport "C"\n\nfunc f() {}\n'),
+    (compiled, "alloc/a.c", "int f(void) { return 1; }"),
     (exports, "bridge/a.go", GUARDED + GUARDED.replace("{\n\treturn", "{ return").replace("_x", "_y")),
     (python_header, "pyext/a.h", "#include <Python.h>\n"),
     (python_header, "alloc/a.c", "/* #include <Python.h> is what this file must not do */\n"),
@@ -159,3 +192,10 @@ def test_a_violation_is_found(rule: Callable[[Sources], list[str]], path: str, t
 @pytest.mark.parametrize(("rule", "path", "text"), RIGHT)
 def test_what_is_right_is_left_alone(rule: Callable[[Sources], list[str]], path: str, text: str) -> None:
     assert rule({path: without_comments(text)}) == []
+
+
+def test_the_flags_of_c_files_stand_in_their_package() -> None:
+    files = {"alloc/heap.c": "int f(void) { return 1; }", "alloc/doc.go": 'package alloc\n\n#cgo LDFLAGS: -lm\nimport "C"\n'}
+    assert compiled(files) == ["alloc/doc.go: #cgo CFLAGS lacks -Wall", "alloc/doc.go: #cgo CFLAGS lacks -Wextra"]
+    files["alloc/flags.go"] = 'package alloc\n\n#cgo CFLAGS: -Wall\n#cgo CFLAGS: -Wextra -O3\nimport "C"\n'
+    assert compiled(files) == []

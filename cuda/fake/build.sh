@@ -1,7 +1,7 @@
 #!/bin/sh
-# Build the fake driver: build.sh OUTPUT.so [compiler flags, such as -fsanitize=address or -DcuMemAllocAsync=absent_cuMemAllocAsync]
+# GRIDBUF_CFLAGS, as for the extension, and then the arguments. Build the fake driver: build.sh OUTPUT.so [compiler flags, such as -fsanitize=address or -DcuMemAllocAsync=absent_cuMemAllocAsync]
 set -e
 here=$(dirname "$0")
 out=$1
 shift
-"${CC:-cc}" -std=gnu11 -O1 -g -shared -fPIC -fvisibility=hidden -Wall -Wextra -Wno-missing-field-initializers "$@" -o "$out" "$here"/*.c -lpthread
+"${CC:-cc}" -std=gnu11 -O1 -g -shared -fPIC -fvisibility=hidden -Wall -Wextra $GRIDBUF_CFLAGS "$@" -o "$out" "$here"/*.c -lpthread

@@ -1,6 +1,6 @@
 package kernels
 
-// #cgo CFLAGS: -std=gnu11 -O3 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-unused-function -Wno-psabi
+// #cgo CFLAGS: -std=gnu11 -O3 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter
 // #cgo LDFLAGS: -lm
 // #include "table.h"
 import "C"

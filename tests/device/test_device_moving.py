@@ -307,18 +307,30 @@ def test_ctrl_c_while_waiting(fake: Fake) -> None:
     import signal
 
     f, host = gb.Field.zeros((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned")
-    for wait in (lambda: gb.copy_async(f, host).wait(), lambda: gb.copyto(f, host)):
-        fake.hold(True)
-        timers = [threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]), threading.Timer(0.4, fake.pump)]
-        for timer in timers:
-            timer.start()
-        start = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
-            wait()
-        assert time.monotonic() - start < 30
-        for timer in timers:
-            timer.join()
-        fake.hold(False)
+    main, seen = threading.main_thread().ident or 0, threading.Event()
+
+    def interrupt(number: int, frame: object) -> None:
+        seen.set()
+        raise KeyboardInterrupt
+
+    def press() -> None:
+        signal.pthread_kill(main, signal.SIGINT)
+        seen.wait()
+        fake.pump()  # a copy that has begun is waited for
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        for wait in (lambda: gb.copy_async(f, host).wait(), lambda: gb.copyto(f, host)):
+            fake.hold(True)
+            seen.clear()
+            presser = threading.Thread(target=press)
+            with pytest.raises(KeyboardInterrupt):
+                presser.start()
+                wait()
+            presser.join()
+            fake.hold(False)
+    finally:
+        signal.signal(signal.SIGINT, before)
     gb.copyto(f, host)
     assert (values_of(f) == 1).all()
 

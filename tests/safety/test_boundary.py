@@ -95,7 +95,7 @@ def test_signals_still_reach_python() -> None:
         "import gridbuf as gb, os, signal, threading\n"
         "gb.empty((3, 3))\n"
         "try:\n"
-        "    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "    threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()\n"
         "    while True: gb.zeros((100, 100))\n"
         "except KeyboardInterrupt: print('interrupted')"
     )

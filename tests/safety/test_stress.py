@@ -51,7 +51,7 @@ class Canary:
 def churn(seed: int, until: float, handed_on: list["Canary"], failures: list[BaseException], counts: list[int]) -> None:
     rng, held, fields, n = random.Random(seed), list[Canary](), list[object](), 0
     try:
-        while time.monotonic() < until and not failures:
+        while (not n or time.monotonic() < until) and not failures:
             held.append(Canary(rng, fields))
             n += 1
             if len(held) > 60:

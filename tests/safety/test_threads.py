@@ -5,10 +5,10 @@ import gc
 import subprocess
 import sys
 import threading
-import time
 import weakref
 
 import numpy as np
+from eventually import eventually
 
 import gridbuf as gb
 
@@ -78,11 +78,7 @@ def test_an_owner_dropped_on_a_thread_without_the_gil_goes_soon_after() -> None:
     gc.collect()
     assert gone() is not None
     delete_on_a_foreign_thread(tensor, deleter)
-    for _ in range(100):
-        if gone() is None:
-            break
-        time.sleep(0.001)
-    assert gone() is None
+    assert eventually(lambda: gone() is None)
 
 
 def test_a_deleter_with_the_gil_releases_the_owner_at_once() -> None:
@@ -97,12 +93,14 @@ def test_a_deleter_with_the_gil_releases_the_owner_at_once() -> None:
 
 EXIT = """
 import threading, gridbuf as gb, numpy as np
+busy = threading.Barrier(5)
 def forever(n):
     while True:
         f = gb.Field.zeros((n % 100 + 1, 5)); np.from_dlpack(f[1:]); gb.plan((n, 2)); n += 1
+        if n % 1000 == 20: busy.wait()
 for s in range(4):
     threading.Thread(target=forever, args=(s * 1000,), daemon=True).start()
-import time; time.sleep(0.2)
+busy.wait()
 kept = gb.Field.zeros((10, 10)).__dlpack__(max_version=(1, 0))
 """
 
