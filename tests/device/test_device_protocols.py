@@ -72,7 +72,7 @@ def test_the_stream_is_there_only_while_our_own_work_is_pending(fake: Fake) -> N
 
 def test_numpy_is_refused_with_a_remedy() -> None:
     f = settled(device="gpu")
-    for look in (np.asarray, gb.as_numpy, lambda x: x.numpy(), lambda x: x.__array__(), gb.HostField, lambda x: np.add(x, 1)):
+    for look in (np.asarray, gb.as_numpy, lambda x: x.numpy(), lambda x: x.__array__(), gb.HostField):
         with pytest.raises(TypeError, match=r"to\(device='cpu'\)"):
             look(f)
     with pytest.raises(TypeError, match="bytes-like"):
