@@ -15,13 +15,17 @@ Examples
 (122, 122, 80)
 """
 
-from importlib.util import find_spec as _find_spec
+try:
+    from gridbuf import _core as _core
+except ImportError:
+    from importlib.util import find_spec
 
-if _find_spec("gridbuf._core") is None:
+    if find_spec("gridbuf._core") is not None:
+        raise
     raise ImportError(
         f"gridbuf: {__path__[0]} is a source tree whose extension is not built; run `pip install -e .` in it, "
         "or import from another folder what is installed"
-    )
+    ) from None
 
 from gridbuf import cuda, gufunc, interface, interop, memory, storage
 from gridbuf import field as _field

@@ -190,8 +190,6 @@ static PyMethodDef methods[] = {
     {"full", (PyCFunction)(void *)gb_field_full, FAST | METH_STATIC, DOC_FIELD_FULL},
     {"numpy", gb_field_numpy, METH_NOARGS, "numpy($self, /)\n--\n\nAn np.ndarray over the same memory."},
     {"_around", gb_field_around, METH_O | METH_CLASS, "A Field of this class over the memory of another."},
-    {"__array_ufunc__", (PyCFunction)(void *)gb_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_UFUNC},
-    {"__array_function__", (PyCFunction)(void *)gb_field_array_function, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_FUNCTION},
     {"_twin", gb_field_twin, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
     {"transpose", (PyCFunction)(void *)gb_field_transpose, METH_FASTCALL, DOC_FIELD_TRANSPOSE},
     {"__dlpack__", (PyCFunction)(void *)gb_field_dlpack, FAST, DOC_FIELD_DLPACK},
@@ -261,7 +259,7 @@ static PyType_Spec host_spec = {
 
 int gb_field_init(PyObject *module) {
     gb_FieldType = (PyTypeObject *)PyType_FromSpec(&field_spec);
-    if (!gb_FieldType || gb_field_dlpack_init() < 0 || gb_field_number_init() < 0) return -1;
+    if (!gb_FieldType || gb_field_dlpack_init() < 0 || gb_field_number_init() < 0 || gb_field_protocols_init() < 0) return -1;
     gb_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_FieldType);
     if (!gb_HostFieldType || gb_device_init(module) < 0 || gb_exchange_init() < 0) return -1;
     return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_FieldType) < 0 ||

@@ -5,6 +5,7 @@
 #include "field.h"
 
 int gb_field_number_init(void);
+int gb_field_protocols_init(void);   /* field_protocols.c */
 PyObject *gb_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *gb_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *gb_field_compare(PyObject *a, PyObject *b, int op);

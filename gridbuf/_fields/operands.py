@@ -94,7 +94,13 @@ def array(obj: Any, device: bool, argument: str = "operand") -> Any:
     """An object's array on that side."""
     if device:
         if isinstance(obj, _core.DeviceField | _core.ManagedField):
-            return obj.cupy()
+            try:
+                return obj.cupy()
+            except ImportError as error:
+                raise ImportError(
+                    f"{argument}: Fields on a GPU are computed with by cupy, which is not installed (pip install cupy-cuda13x, or the "
+                    "one for your CUDA); field.to(device='cpu') is a copy on the host"
+                ) from error
         if on_gpu(obj):
             from gridbuf.names import as_cupy
 

@@ -4,32 +4,31 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf._fields.operands import Field, takes
+from gridbuf._fields.operands import Field, refuse_names, takes
 
 
-def _defers(other: Any) -> bool:
-    """Whether the other operand's own operator comes first, as for an ndarray."""
-    if takes(other):
-        return False
-    if getattr(type(other), "__array_ufunc__", False) is None:
-        return True
-    return isinstance(other, np.ndarray) or not hasattr(type(other), "__array_ufunc__")
+def _has_operators(other: Any) -> bool:
+    """Whether an object is an array of another kind, whose own operator comes first."""
+    return isinstance(other, np.ndarray) or hasattr(type(other), "__array_ufunc__")
 
 
 def binary(ufunc: Any, a: Any, b: Any) -> Any:
     other = b if isinstance(a, Field) else a
-    if other is None or _defers(other):
-        compares = ufunc in (np.equal, np.not_equal) and not hasattr(type(other), "__array_ufunc__")
-        if compares:  # else Python would compare identities, and answer False
+    if other is not None and takes(other):
+        return ufunc(a, b)
+    if not _has_operators(other):
+        if ufunc in (np.equal, np.not_equal):  # else Python would compare identities, and answer False
             raise TypeError(
                 f"{ufunc.__name__}: a Field is compared with numbers and arrays, element by element, not with "
                 f"{type(other).__name__}; `is` compares identities"
             )
-        return NotImplemented
-    return ufunc(a, b)
+    elif getattr(type(other), "__array_ufunc__", None) is not None:
+        refuse_names(ufunc, (a, b))
+    return NotImplemented
 
 
 def in_place(ufunc: Any, a: Any, b: Any) -> Any:
-    if b is None or _defers(b):
+    """Into the memory of a, whatever b is: nothing else may take its place."""
+    if b is None or not (takes(b) or _has_operators(b)):
         return NotImplemented
     return ufunc(a, b, out=(a,))

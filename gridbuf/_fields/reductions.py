@@ -98,13 +98,15 @@ def reduce(
         target = out[0] if isinstance(out, tuple) else out
         ufunc.reduce(source, axis, dtype, operands.array(target, operands.on_gpu(source), "out"), keepdims, **options)
         return target
-    if operands.on_gpu(source):
-        from gridbuf.storage import _device
-
-        function: Reduction = partial(_device.current().reduce, ufunc, **({} if dtype is None else {"dtype": dtype}))
-    else:
-        function = partial(ufunc.reduce, dtype=dtype)
+    given = {} if dtype is None else {"dtype": dtype}
+    function: Reduction = partial(_on_gpu, ufunc, **given) if operands.on_gpu(source) else partial(ufunc.reduce, **given)
     return over_axes(function, lambda a: reduced_dtype(ufunc, a.dtype, dtype), source, axis, out, keepdims, **options)
+
+
+def _on_gpu(ufunc: Any, array: Any, **options: Any) -> None:
+    from gridbuf.storage import _device
+
+    _device.current().reduce(ufunc, array, **options)
 
 
 def by_function(
@@ -117,8 +119,8 @@ def by_function(
         return reduce(UFUNC_OF[function], field, axis, options.pop("dtype", None), out, keep, **options)
 
     def dtype_of(source: Any) -> Any:
-        without = {name: value for name, value in options.items() if name != "where"}
-        return function(np.ones((1,), source.dtype), axis=0, **without).dtype
+        only = {name: value for name, value in options.items() if name == "dtype"}
+        return function(np.ones(1, source.dtype), axis=0, **only).dtype
 
     return over_axes(function, dtype_of, field, axis, out, keep, **options)
 

@@ -223,6 +223,42 @@ def test_other_libraries_arrays_go_by_position_where_the_names_allow_it() -> Non
             call(field(A, "JI"), array)
 
 
+def test_other_libraries_see_an_array_to_read_and_not_one_to_keep() -> None:
+    """xarray keeps what shows NumPy's protocols, and would compute by our names where it has its own."""
+    f = field(A, "IJ")
+    for name in ("__array_ufunc__", "__array_function__"):
+        assert callable(getattr(gb.Field, name)) and not hasattr(f, name)
+    xarray = pytest.importorskip("xarray")
+    by_xarray = xarray.DataArray(f, dims=("x", "y")) + xarray.DataArray(field(A, "JI"), dims=("x", "y"))
+    assert type(by_xarray.data) is np.ndarray and np.array_equal(by_xarray, A + A)
+    assert np.shares_memory(xarray.DataArray(f).data, f.numpy())
+    dask = pytest.importorskip("dask.array")
+    for lazy in (f + dask.from_array(A), dask.from_array(A) + f):
+        assert isinstance(lazy, dask.Array) and np.array_equal(lazy.compute(), A + A)
+
+
+def test_in_place_nothing_else_takes_the_place_of_a_field() -> None:
+    f = before = field(A, "IJ")
+    f += gs.storage(A, axes="JI")
+    assert f is before and np.array_equal(f.numpy(), A + A.T)
+    for other in (np.ma.masked_array(A, A > 4), "a", None, object()):
+        with pytest.raises(TypeError):
+            f += other
+    assert f is before
+
+
+def test_subclasses_that_override_the_protocol() -> None:
+    class Counted(gb.Field):
+        calls = 0
+
+        def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:
+            type(self).calls += 1
+            return super().__array_ufunc__(*args, **kwargs)
+
+    result = np.add(Counted(A.copy(), "IJ"), 1)
+    assert np.array_equal(result.numpy(), A + 1) and type(result).calls == 1 and hasattr(result, "__array_ufunc__")
+
+
 def test_objects_with_memory_are_arrays_and_others_defer() -> None:
     f = field(A, "IJ")
     assert np.array_equal((f + memoryview(A)).numpy(), A + A) and np.array_equal((f + A.tolist()).numpy(), A + A)

@@ -1,0 +1,61 @@
+/* field_protocols.c: NumPy's protocols on the Field type, and not on Fields. NumPy asks the type. Other libraries ask
+ * the object, and take one that has them for an array to keep as it is: xarray would compute by our names where it
+ * has its own. They see what they can read, as before. A class that overrides a protocol shows it. */
+#include "docs.h"
+#include "field_number.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *name, *method;
+} hidden;
+
+static PyTypeObject *hidden_type;
+
+static void dealloc(PyObject *self) {
+    Py_XDECREF(((hidden *)self)->name);
+    Py_XDECREF(((hidden *)self)->method);
+    GB_FREE_OBJECT(self);
+}
+
+static PyObject *get(PyObject *self, PyObject *obj, PyObject *type) {
+    hidden *h = (hidden *)self;
+    if (!obj || obj == Py_None) return Py_NewRef(h->method);
+    PyObject *theirs = PyObject_GetAttr((PyObject *)Py_TYPE(obj), h->name);
+    if (!theirs) return NULL;
+    PyObject *bound = theirs == h->method ? NULL : PyObject_CallMethod(h->method, "__get__", "OO", obj, (PyObject *)Py_TYPE(obj));
+    if (theirs == h->method) PyErr_Format(PyExc_AttributeError, "%R is for NumPy, which asks the type of a Field", h->name);
+    Py_DECREF(theirs);
+    return bound;
+}
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_descr_get, get},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "gridbuf._core._OfTheType",
+    .basicsize = sizeof(hidden),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};
+
+static PyMethodDef methods[] = {
+    {"__array_ufunc__", (PyCFunction)(void *)gb_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_UFUNC},
+    {"__array_function__", (PyCFunction)(void *)gb_field_array_function, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_FUNCTION},
+};
+
+int gb_field_protocols_init(void) {
+    if (!(hidden_type = (PyTypeObject *)PyType_FromSpec(&spec))) return -1;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        hidden *h = (hidden *)PyType_GenericAlloc(hidden_type, 0);
+        if (!h) return -1;
+        h->name = PyUnicode_InternFromString(methods[i].ml_name);
+        h->method = PyDescr_NewMethod(gb_FieldType, &methods[i]);
+        int rc = h->name && h->method ? PyObject_SetAttr((PyObject *)gb_FieldType, h->name, (PyObject *)h) : -1;
+        Py_DECREF((PyObject *)h);
+        if (rc < 0) return -1;
+    }
+    return 0;
+}
