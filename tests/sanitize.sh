@@ -61,6 +61,7 @@ export ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0
 export UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONPATH=$work
 [ "$kind" != address ] || export PYTHONMALLOC=malloc
+cd tests # and not where Python would find the source tree's own gridbuf
 # libstdc++ beside it: the sanitizer looks for its throw as it starts, and other extensions bring C++ later.
 [ -z "$library" ] || preload="$sanitizer $("${CC:-cc}" -print-file-name=libstdc++.so.6)"
 checked() { LD_PRELOAD="${preload:-}" "$PYTHON" "$@"; }
@@ -82,11 +83,10 @@ fi
 
 if [ $what = fuzz ]; then # the first report ends the process, which the driver takes for a failure of the case
     export UBSAN_OPTIONS=$UBSAN_OPTIONS:halt_on_error=1
-    checked tests/fuzz "$@"
+    checked fuzz "$@"
     exit
 fi
 
-cd tests
 export ASAN_OPTIONS=$ASAN_OPTIONS:log_path=$work/report UBSAN_OPTIONS=$UBSAN_OPTIONS:log_path=$work/report
 [ $# -gt 0 ] || set -- .
 status=0

@@ -22,6 +22,8 @@ from dlpack_structs import FAIL, Hostile, HostileLegacy, Legacy, Tensor, Version
 
 CODES = {"?": (6, 8), "b": (0, 8), "h": (0, 16), "i": (0, 32), "q": (0, 64), "B": (1, 8), "H": (1, 16), "I": (1, 32), "Q": (1, 64),
          "e": (2, 16), "f": (2, 32), "d": (2, 64), "F": (5, 64), "D": (5, 128)}  # fmt: skip
+# A capsule keeps the address of its name.
+USED = {name: b"used_" + name for name in (b"dltensor", b"dltensor_versioned")}
 EDGES = [2**63 - 1, 2**63 - 64, 2**63 - 192, 2**63 - 193, 2**62, 2**62 + 1, 2**61, 2**60, 2**48, 2**32, 2**31]
 # What no reader may take: the field and its values.
 WRONG: list[tuple[str, list[int]]] = [
@@ -189,7 +191,7 @@ def check_export(case: dict[str, Any]) -> None:
             assert tensor.major == 1 and bool(tensor.flags & 2) == (case["copy"] is True)
             assert bool(tensor.flags & 1) == (case["readonly"] and case["copy"] is not True)
         if case["consume"]:
-            ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"used_" + label)
+            ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), USED[label])
             del field, a, memory
             if t.data and view["nbytes"]:
                 strides = tuple(t.strides[i] * t.bits // 8 for i in range(t.ndim)) if t.strides else None

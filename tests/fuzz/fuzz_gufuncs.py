@@ -17,6 +17,7 @@ TWO = ["divmod", "modf", "frexp"]
 CORE = ["matmul", "vecdot", "matvec", "vecmat"]
 ROUNDED = ["exp", "sin", "cbrt", "arctan2", "hypot", "power", "float_power", *CORE, "multiply", "divide", "square", "reciprocal",
            "absolute", "sqrt"]  # fmt: skip
+FLAGGED = ["add", "subtract", "multiply", "divide", "sqrt", "square", "exp", "reciprocal", "power", "hypot"]
 STEEP = ["power", "left_shift", "right_shift", "lcm", "multiply", "float_power", "ldexp"]
 REDUCE = [
     "add",
@@ -230,10 +231,31 @@ def check(case: dict[str, Any]) -> None:
             mine[...] = other
         assert case["out"] != "give" or not touched(case, memory, expected), "written beside the output"
         return
+    if name in FLAGGED and not keywords and "number" not in case:
+        check_flags(g, inputs, first, case["workers"])
     if mask is not None:  # what is not selected has no value
         return
     for mine, other in zip(*(r if isinstance(r, tuple) else (r,) for r in (got, wanted)), strict=True):
         assert close(mine, other, exact), f"{mine} instead of {other}"
+
+
+def check_flags(g: Any, inputs: list[Any], result: Any, workers: int | None) -> None:
+    """An element fails where finite numbers give none, in whatever way its loop says so; and only there."""
+    arrays = [np.asarray(a) for a in inputs]
+    if any(a.dtype != result.dtype or a.dtype.kind != "f" for a in arrays) or not result.size:
+        return
+    _, info = g(*arrays, errors="return", workers=workers)
+    sound = (
+        np.logical_and.reduce(np.broadcast_arrays(*[np.isfinite(a) for a in arrays]))
+        if len(arrays) > 1
+        else np.isfinite(arrays[0])
+    )
+    finite = np.array([np.isfinite(x) for x in result.flat], bool).reshape(result.shape)
+    failed = np.broadcast_to(info.failed, result.shape)
+    assert failed[sound & ~finite].all(), (
+        f"{[a[sound & ~finite & ~failed][:3] for a in np.broadcast_arrays(*arrays)]} did not fail"
+    )
+    assert not failed[sound & finite].any(), f"{[a[sound & finite & failed][:3] for a in np.broadcast_arrays(*arrays)]} failed"
 
 
 def check_reduce(case: dict[str, Any]) -> None:

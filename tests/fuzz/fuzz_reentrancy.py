@@ -11,10 +11,14 @@ import weakref
 from typing import Any
 
 import numpy as np
+from cases import HERE
 from numpy.lib.stride_tricks import as_strided
 
 import gridbuf as gb
 from gridbuf import gufunc
+
+sys.path.append(str(HERE.parent))
+from dlpack_structs import Hostile
 
 ONE = np.zeros(1)
 add = gufunc.adopt(np.add)
@@ -22,7 +26,7 @@ MISCHIEF = ["reshape", "dtype", "strides", "resize", "setitem", "drop", "gc", "a
             "threads", "export", "mutate list", "limit"]  # fmt: skip
 WAYS = ["index in key", "index in assign", "float in fill", "float in full", "str in backend", "del in backend", "progress", "gc callback",
         "weakref", "trace", "array method", "dlpack method", "interface property", "layout", "index in shape", "index in halo", "bool in padding",
-        "output_dims", "where method", "generator", "dtype attribute"]  # fmt: skip
+        "output_dims", "where method", "generator", "dtype attribute", "dtype of a class", "register", "copy method", "capsule twice"]  # fmt: skip
 
 
 def draw(rng: random.Random) -> dict[str, Any]:
@@ -196,6 +200,81 @@ def run(scene: Scene, way: str) -> None:
                 return np.dtype("f4")
 
         assert gb.empty((3,), Typed()).dtype == "f4"
+
+    elif way == "dtype of a class":
+
+        class Kind:
+            dtype = np.dtype("f8")
+
+        gb.empty((3,), Kind)
+        scene.turn()
+        Kind.dtype = np.dtype("f4")
+        assert gb.empty((3,), Kind).dtype == np.empty(3, Kind).dtype, "a class is asked for its dtype each time"
+    elif way == "register":
+        registering(scene)
+    elif way == "copy method":
+
+        class Sub(gb.Field):
+            def copy(self) -> Any:
+                scene.turn()
+                return 42
+
+        Sub(np.ones(3)).__dlpack__(copy=True)
+    elif way == "capsule twice":
+        twice(scene)
+
+
+def registering(scene: Scene) -> None:
+    """Names that are let go of while a backend is registered, and allocate with it."""
+    wrong: list[BaseException] = []
+    name = f"fuzz late {scene.number % 7}"
+
+    class Name(str):
+        deaths = 0
+
+        def __del__(self) -> None:
+            self.deaths += 1
+            try:
+                assert self.deaths == 1, "an object died twice"
+                gb.empty((3, 3, 3), backend=name)
+            except (SystemError, AssertionError) as error:
+                wrong.append(error)
+            except Exception:
+                scene.junk.append(1)
+
+    for known in ("C", "F", "numpy"):
+        gb.empty((3,), backend=Name(known))
+    gb.register_backend(name, layout=lambda dims: (scene.turn(), tuple(range(len(dims))))[1])
+    for i in range(40):
+        gb.empty((3,), backend="".join(["fu", f"zz{i % 3}"]))
+    if wrong:
+        raise wrong[0]
+
+
+def twice(scene: Scene) -> None:
+    """A capsule that is taken again while it is being taken."""
+    made = Hostile(code=4, bits=16, shape=(2, 3), strides=(3, 1))
+    capsule = made.__dlpack__()
+    taken: list[Any] = []
+
+    def again(frame: Any, event: str, arg: Any) -> None:
+        if scene.turns < 3:
+            scene.turns += 1
+            with contextlib.suppress(Exception):
+                taken.append(gb.from_dlpack(capsule))
+
+    sys.settrace(again)
+    try:
+        taken.append(gb.from_dlpack(capsule))
+    except (BufferError, ValueError, TypeError):
+        pass  # it was taken in between, or ml_dtypes is not here
+    finally:
+        sys.settrace(None)
+    assert len(taken) <= 1, "two Fields of one capsule"
+    fields = len(taken)
+    taken.clear()
+    assert made.deleted == fields, f"released {made.deleted} times for {fields} Fields"
+    Hostile.alive.clear()
 
 
 def asked(scene: Scene, way: str) -> Any:
