@@ -87,7 +87,14 @@ def test_any_source_and_target() -> None:
     values = np.arange(12.0).reshape(3, 4)
     f, other = gb.Field.empty((3, 4), device="gpu"), gb.Field.from_array(values, device="gpu")
     simple = types.SimpleNamespace(__cuda_array_interface__=other.__cuda_array_interface__, keep=other)
-    for source in (values.tolist(), WithInterface(other), simple, OnTheHost(values), memoryview(values), gb.Field.from_array(values)):
+    for source in (
+        values.tolist(),
+        WithInterface(other),
+        simple,
+        OnTheHost(values),
+        memoryview(values),
+        gb.Field.from_array(values),
+    ):
         gb.fill(f, 0)
         assert gb.copy_async(f, source).wait(60) and np.array_equal(values_of(f), values), source
     assert gb.copy_async(f, 5).wait(60) and (values_of(f) == 5).all()

@@ -3,6 +3,7 @@ overwritten. The fake driver holds the work back, lets one GPU be slow, and find
 
 import gc
 import threading
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,7 +37,12 @@ def filled(value: float, shape: tuple[int, ...] = (10, 20), **spec: Any) -> gb.F
     return gb.Field.full(shape, value, **spec)
 
 
-LAYOUTS: list[tuple[dict[str, Any], dict[str, Any]]] = [({}, {}), ({}, {"backend": "F"}), ({"layout": (1, 0)}, {}), ({"padding": 32}, {"padding": 48})]
+LAYOUTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({}, {}),
+    ({}, {"backend": "F"}),
+    ({"layout": (1, 0)}, {}),
+    ({"padding": 32}, {"padding": 48}),
+]
 
 
 @HELD
@@ -47,7 +53,9 @@ def test_between_gpus_every_step_waits_for_the_one_before(held: Fake, slow: int,
     g = gb.Field.zeros((10, 20), device=("gpu", 1), **layouts[1])
     held.pump()
     held.slow(slow)
-    handle = {None: 0, 2: 2, "of the target": held.stream(1), "of the source": held.stream(0), "blocking": held.stream(1, True)}[stream]
+    handle = {None: 0, 2: 2, "of the target": held.stream(1), "of the source": held.stream(0), "blocking": held.stream(1, True)}[
+        stream
+    ]
     with gb.cuda.stream(handle):
         gb.copyto(g, f)
         gb.fill(f, 4.0)  # behind the copy, whichever GPU is slow
@@ -115,7 +123,9 @@ def test_copy_async_on_any_gpu_and_stream(fake: Fake, device: int, how: str, dow
     assert np.array_equal(host if down else values_of(f), values if down else values + 1)
 
 
-@pytest.mark.parametrize("way", ["to another dtype", "repeated, to the host", "swapped, to the host", "between GPUs, another dtype"])
+@pytest.mark.parametrize(
+    "way", ["to another dtype", "repeated, to the host", "swapped, to the host", "between GPUs, another dtype"]
+)
 def test_the_stream_is_honoured_on_the_way_through_the_host(fake: Fake, way: str) -> None:
     shape = (10, 20)
     f = gb.Field.zeros((20,) if "repeated" in way else shape, "i1", device="gpu")
@@ -221,11 +231,10 @@ def test_the_producers_stream_is_waited_for_on_the_copys_own(held: Fake) -> None
     theirs, ours = held.stream(0), held.stream(0)
     held.set_bytes(address, 9, 100, theirs)
 
-    class Theirs:
-        __cuda_array_interface__ = {"shape": (100,), "typestr": "|i1", "data": (address, False), "version": 3, "stream": theirs}
+    told = {"shape": (100,), "typestr": "|i1", "data": (address, False), "version": 3, "stream": theirs}
 
     p = gb.zeros(100, "i1", memory="pinned")
-    copy = gb.copy_async(p, Theirs(), stream=ours)
+    copy = gb.copy_async(p, types.SimpleNamespace(__cuda_array_interface__=told), stream=ours)
     held.pump(ours)
     assert not copy.done()
     held.pump()

@@ -50,5 +50,7 @@ def test_without_kernels(code: int) -> None:
     done = subprocess.run([sys.executable, "-c", CODE], env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
-    assert len(lines) == 2 and all("PTX" in line and f"({code})" in line and "laid out on the host" in line for line in lines), lines
+    assert len(lines) == 2 and all("PTX" in line and f"({code})" in line and "laid out on the host" in line for line in lines), (
+        lines
+    )
     assert "fake CUDA driver" not in done.stderr
