@@ -1,6 +1,7 @@
 """Several GPUs and streams: whatever is queued where, a copy comes after what it reads was written, and before it is
 overwritten. The fake driver holds the work back, lets one GPU be slow, and finds work that nothing puts in order."""
 
+import ctypes
 import gc
 import threading
 import types
@@ -183,13 +184,12 @@ def test_a_stream_costs_no_call_where_there_is_one_gpu_and_one_where_there_are_s
     assert fake.count("cuStreamGetCtx") == before + 1
 
 
-def test_pinned_memory_of_cupy_waits_for_every_gpu(held: Fake) -> None:
-    import ctypes
-
+@pytest.mark.parametrize("kind", ["pinned", "managed"])
+def test_memory_of_all_gpus_that_cupy_used_waits_for_every_one(held: Fake, kind: str) -> None:
     exports = gb._core.cuda_exports()
-    take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)(exports["cupy_malloc_pinned"])
+    take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)(exports[f"cupy_malloc_{kind}"])
     free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)(exports["cupy_free"])
-    gb.memory.trim(memory="pinned")
+    gb.memory.trim(memory=kind)
     p = take(None, 1 << 20, 0)
     assert p
     gb.Field.empty(3, device=("gpu", 1))
