@@ -64,10 +64,9 @@ static uint64_t busy(gb_cu_chunk *c) {
         gb_cu_all_done(&r->pending);
         for (gb_cuda_event *event = r->pending; event; event = event->next) devices |= (uint64_t)1 << event->on.device;
         if (r->key == GB_CU_NOBODY || r->key == GB_CU_LEGACY) continue;
-        if (c->pool->kind != GB_CUDA_PINNED) devices |= (uint64_t)(gb_cu_epoch(own) <= r->epoch) << own;
-        else
-            for (int device = 0; device < GB_CUDA_MAX_DEVICES; device++)   /* nobody said which */
-                if (gb_cu_retained(device) && gb_cu_epoch(device) <= r->epoch) devices |= (uint64_t)1 << device;
+        int anywhere = gb_cu_anywhere(r);
+        for (int device = anywhere ? 0 : own; device < (anywhere ? GB_CUDA_MAX_DEVICES : own + 1); device++)
+            if (gb_cu_retained(device) && gb_cu_epoch(device) <= r->epoch) devices |= (uint64_t)1 << device;
     }
     return waits ? devices & ~((uint64_t)1 << own) : devices;
 }

@@ -96,7 +96,9 @@ static int ask_device(gb_cu_record *r, gb_cu_device *d, int device) {
     return 0;
 }
 
-/* Pinned memory serves all devices, and where nobody says which used it, all are asked. */
+/* Pinned and managed memory serve all devices, and where nobody says which used it, all are asked. */
+int gb_cu_anywhere(const gb_cu_record *r) { return r->key == GB_CU_UNKNOWN && r->block.kind != GB_CUDA_DEVICE; }
+
 static int ask_all(gb_cu_record *r) {
     int rc = 0;
     for (int device = 0; device < GB_CUDA_MAX_DEVICES && rc == 0; device++) {
@@ -110,8 +112,7 @@ static int ask_all(gb_cu_record *r) {
 
 static int is_free_now(gb_cu_record *r, gb_cu_device *d, gb_cu_pool *pool) {
     if (r->key != GB_CU_NOBODY) {
-        int everywhere = pool->kind == GB_CUDA_PINNED && r->key == GB_CU_UNKNOWN;
-        if ((everywhere ? ask_all(r) : ask_device(r, d, pool->device)) < 0) return 0;
+        if ((gb_cu_anywhere(r) ? ask_all(r) : ask_device(r, d, pool->device)) < 0) return 0;
     }
     r->key = GB_CU_NOBODY;
     return gb_cu_all_done(&r->pending);

@@ -82,6 +82,7 @@ struct gb_cu_pool {
     gb_cuda_stats stats;
 };
 
+int gb_cu_anywhere(const gb_cu_record *r);       /* memory of all devices, and nobody says which used it */
 gb_cu_pool *gb_cu_pool_of(int kind, int device);   /* NULL: there is no such kind or device */
 void gb_cu_lock_all(void);
 void gb_cu_unlock_all(void);

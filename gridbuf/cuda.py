@@ -84,7 +84,8 @@ def stream(handle: Any) -> Iterator[int]:
     ----------
     handle
         0 the legacy default stream, 1 the same, 2 the one per thread, or the handle of a stream of this process; or a
-        stream object of cupy, torch or numba, which is kept alive.
+        stream object of cupy, torch or numba, which is kept alive. Every GPU has default streams; any other stream belongs
+        to one, and work on another GPU goes to that one's default stream.
 
     Examples
     --------

@@ -112,10 +112,10 @@ def cuda_driver() -> str:
     path = os.environ.get("GRIDBUF_LIBCUDA") or "libcuda.so.1"
     try:
         driver = ctypes.CDLL(path)
-    except OSError as error:
+    except OSError as missing:
         if path == "libcuda.so.1":
             return "none: libcuda.so.1 is not found, so no NVIDIA driver is installed here"
-        return f"none: GRIDBUF_LIBCUDA names {path}, which cannot be opened ({error})"
+        return f"none: GRIDBUF_LIBCUDA names {path}, which cannot be opened ({missing})"
     number, count = ctypes.c_int(), ctypes.c_int()
     if error := driver.cuDriverGetVersion(ctypes.byref(number)):
         return f"{path} is there but gives no version (error {error})"

@@ -25,7 +25,13 @@ _KINDS = ("gpu", "pinned", "managed")  # as cuda.h numbers them
 def _pool(device: Any, memory: Any) -> tuple[int, int] | None:
     """The kind and device of a pool of the driver's memory; None for the host's heap."""
     number = 0
-    if isinstance(device, tuple) and len(device) == 2 and device[0] == "gpu" and isinstance(device[1], int) and device[1] >= 0:
+    if (
+        isinstance(device, tuple)
+        and len(device) == 2
+        and device[0] == "gpu"
+        and isinstance(device[1], int)
+        and 0 <= device[1] < 1 << 15
+    ):
         device, number = device
     if device not in (None, "cpu", "gpu"):
         raise ValueError(f"device: {device!r} is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)")

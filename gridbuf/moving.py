@@ -67,6 +67,8 @@ class Copy:
     Made by `gridbuf.copy_async`. Letting go of it before waits for the end.
     """
 
+    _workers = _worker_threads
+
     def __init__(self, dst: Any, src: Any, begin: _Begin) -> None:
         self._sides: tuple[Any, Any] | None = (dst, src)
         self._begin = begin
@@ -74,10 +76,11 @@ class Copy:
         self._watched = False
         self._guard = allocate_lock()
 
-    def __del__(self) -> None:
-        # What has begun, its own finaliser waits for. A worker collects somebody else's garbage: it goes on working.
+    def __del__(self, _here: Callable[[], int] = get_ident, _process: Callable[[], int] = os.getpid) -> None:
+        # What has begun, its own finaliser waits for. A worker collects somebody else's garbage: it goes on working. The
+        # functions are at hand also when the module's names are gone, as the process ends.
         begin = getattr(self, "_begin", None)
-        if begin is not None and get_ident() not in _worker_threads and os.getpid() == begin._process:
+        if begin is not None and not begin.is_over() and _here() not in self._workers and _process() == begin._process:
             begin.wait()
 
     def done(self) -> bool:

@@ -66,6 +66,7 @@ static PyObject *synchronize(PyObject *self, PyObject *number) {
     gb_cuda_error e;
     int64_t device;
     if (gb_int64(number, "device", "an int", &device) < 0) return NULL;
+    if (device < 0 || device > INT32_MAX) return PyErr_Format(PyExc_RuntimeError, "there is no GPU %R; they are numbered from 0", number);
     return GB_CUDA_UNLOCKED(&e, gb_cuda_synchronize((int)device, &e)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 

@@ -44,6 +44,18 @@ def test_importing_and_using_the_host_touches_no_driver(tmp_path: Path) -> None:
     assert broken.returncode == -6, "the trap is what it is meant to be"
 
 
+def test_doctor_looks_at_the_driver_that_gridbuf_uses(tmp_path: Path) -> None:
+    if not FAKE.exists():
+        pytest.skip("needs the source tree")
+    library = tmp_path / "libfakecuda.so"
+    subprocess.run(["sh", str(FAKE), str(library)], check=True)
+    code = "from gridbuf import doctor; print(doctor.cuda_driver())"
+    for path, words in ((str(library), "12.4, 3 devices"), ("/nowhere/libcuda.so", "GRIDBUF_LIBCUDA names /nowhere/libcuda.so")):
+        env = os.environ | {"GRIDBUF_LIBCUDA": path, "FAKE_CUDA": "devices=3"}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        assert words in done.stdout
+
+
 @pytest.mark.parametrize(
     ("setting", "words"),
     [({"GRIDBUF_LIBCUDA": "/nowhere/libcuda.so.1"}, "driver"), ({"FAKE_CUDA": "version=9000"}, "old"), ({"FAKE_CUDA": "devices=0"}, "GPU"),

@@ -146,6 +146,7 @@ EXPORT uint64_t fake_foreign_stream(void) {
 EXPORT uint64_t fake_stream_on(int device, int blocking) {
     fake_lock();
     fake_primary(device)->device = device;
+    fake_primary(device)->retained++;   /* by whoever made the stream */
     fake_stream *s = new_stream(fake_primary(device), blocking, 0);
     fake_unlock();
     return (uint64_t)(uintptr_t)s;

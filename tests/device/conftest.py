@@ -39,7 +39,7 @@ def sound() -> Iterator[None]:
     yield
     gc.collect()
     if _fake is not None:
-        assert _fake.misuses() is None, _fake.misuses()
+        assert (wrong := _fake.expect_misuse()) is None, wrong
     if gb._core.cuda_started():
         for pool in ({"device": "gpu"}, {"memory": "pinned"}, {"memory": "managed"}):
             assert gb.memory.stats(**pool)["live_buffers"] == 0, pool

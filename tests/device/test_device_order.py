@@ -1,8 +1,10 @@
 """Several GPUs and streams: whatever is queued where, a copy comes after what it reads was written, and before it is
 overwritten. The fake driver holds the work back, lets one GPU be slow, and finds work that nothing puts in order."""
 
+import ctypes
 import gc
 import threading
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,7 +38,12 @@ def filled(value: float, shape: tuple[int, ...] = (10, 20), **spec: Any) -> gb.F
     return gb.Field.full(shape, value, **spec)
 
 
-LAYOUTS: list[tuple[dict[str, Any], dict[str, Any]]] = [({}, {}), ({}, {"backend": "F"}), ({"layout": (1, 0)}, {}), ({"padding": 32}, {"padding": 48})]
+LAYOUTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({}, {}),
+    ({}, {"backend": "F"}),
+    ({"layout": (1, 0)}, {}),
+    ({"padding": 32}, {"padding": 48}),
+]
 
 
 @HELD
@@ -47,7 +54,9 @@ def test_between_gpus_every_step_waits_for_the_one_before(held: Fake, slow: int,
     g = gb.Field.zeros((10, 20), device=("gpu", 1), **layouts[1])
     held.pump()
     held.slow(slow)
-    handle = {None: 0, 2: 2, "of the target": held.stream(1), "of the source": held.stream(0), "blocking": held.stream(1, True)}[stream]
+    handle = {None: 0, 2: 2, "of the target": held.stream(1), "of the source": held.stream(0), "blocking": held.stream(1, True)}[
+        stream
+    ]
     with gb.cuda.stream(handle):
         gb.copyto(g, f)
         gb.fill(f, 4.0)  # behind the copy, whichever GPU is slow
@@ -115,7 +124,9 @@ def test_copy_async_on_any_gpu_and_stream(fake: Fake, device: int, how: str, dow
     assert np.array_equal(host if down else values_of(f), values if down else values + 1)
 
 
-@pytest.mark.parametrize("way", ["to another dtype", "repeated, to the host", "swapped, to the host", "between GPUs, another dtype"])
+@pytest.mark.parametrize(
+    "way", ["to another dtype", "repeated, to the host", "swapped, to the host", "between GPUs, another dtype"]
+)
 def test_the_stream_is_honoured_on_the_way_through_the_host(fake: Fake, way: str) -> None:
     shape = (10, 20)
     f = gb.Field.zeros((20,) if "repeated" in way else shape, "i1", device="gpu")
@@ -173,13 +184,12 @@ def test_a_stream_costs_no_call_where_there_is_one_gpu_and_one_where_there_are_s
     assert fake.count("cuStreamGetCtx") == before + 1
 
 
-def test_pinned_memory_of_cupy_waits_for_every_gpu(held: Fake) -> None:
-    import ctypes
-
+@pytest.mark.parametrize("kind", ["pinned", "managed"])
+def test_memory_of_all_gpus_that_cupy_used_waits_for_every_one(held: Fake, kind: str) -> None:
     exports = gb._core.cuda_exports()
-    take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)(exports["cupy_malloc_pinned"])
+    take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)(exports[f"cupy_malloc_{kind}"])
     free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)(exports["cupy_free"])
-    gb.memory.trim(memory="pinned")
+    gb.memory.trim(memory=kind)
     p = take(None, 1 << 20, 0)
     assert p
     gb.Field.empty(3, device=("gpu", 1))
@@ -221,11 +231,10 @@ def test_the_producers_stream_is_waited_for_on_the_copys_own(held: Fake) -> None
     theirs, ours = held.stream(0), held.stream(0)
     held.set_bytes(address, 9, 100, theirs)
 
-    class Theirs:
-        __cuda_array_interface__ = {"shape": (100,), "typestr": "|i1", "data": (address, False), "version": 3, "stream": theirs}
+    told = {"shape": (100,), "typestr": "|i1", "data": (address, False), "version": 3, "stream": theirs}
 
     p = gb.zeros(100, "i1", memory="pinned")
-    copy = gb.copy_async(p, Theirs(), stream=ours)
+    copy = gb.copy_async(p, types.SimpleNamespace(__cuda_array_interface__=told), stream=ours)
     held.pump(ours)
     assert not copy.done()
     held.pump()
