@@ -1,4 +1,4 @@
-/* block.c: a worker's way through a chunk: find the next stretch of elements, bring
+/* block.c: a worker's way through a piece: find the next stretch of elements, bring
  * the operands into the form the kernel wants, hand the results over. */
 #include "call.h"
 #include "cast.h"
@@ -69,10 +69,9 @@ void gb_block_start(gb_block *b, gb_sweep *job, char *scratch) {
     }
 }
 
-void gb_block_chunk(gb_block *b, int64_t chunk) {
-    const gb_call *call = b->job->call;
-    b->at = chunk * call->chunk;
-    b->end = b->at + call->chunk < call->n ? b->at + call->chunk : call->n;
+void gb_block_piece(gb_block *b, const gb_piece *p) {
+    b->at = p->at;
+    b->end = p->end;
     seek(b, b->at);
 }
 
