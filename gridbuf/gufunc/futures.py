@@ -1,6 +1,5 @@
 """Futures: calls that run while the caller goes on."""
 
-import asyncio
 import concurrent.futures
 import os
 import threading
@@ -20,21 +19,23 @@ class Future(concurrent.futures.Future[Any]):
     """
 
     def __await__(self) -> Generator[Any, None, Any]:
+        import asyncio
+
         return asyncio.wrap_future(self).__await__()
 
 
 def _work(future: Future, run: Callable[[], Any]) -> None:
-    if not future.set_running_or_notify_cancel():
-        _pending.pop(id(future), None)
-        return
     try:
-        result = run()
-    except BaseException as error:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            result = run()
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+    finally:
         _pending.pop(id(future), None)
-        future.set_exception(error)
-    else:
-        _pending.pop(id(future), None)
-        future.set_result(result)
 
 
 def start(run: Callable[[], Any]) -> Future:
