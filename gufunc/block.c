@@ -54,6 +54,7 @@ static void seek(gb_block *b, int64_t at) {
 void gb_block_start(gb_block *b, gb_sweep *job, char *scratch) {
     const gb_call *call = job->call;
     b->job = job;
+    b->at = -1;
     b->scratch = scratch;
     b->status = (uint8_t *)scratch + call->status_at;
     b->select = (uint8_t *)scratch + call->select_at;
@@ -70,9 +71,9 @@ void gb_block_start(gb_block *b, gb_sweep *job, char *scratch) {
 }
 
 void gb_block_piece(gb_block *b, const gb_piece *p) {
+    if (p->at != b->at || p->at == 0) seek(b, p->at);   /* often it goes on where the last one ended */
     b->at = p->at;
     b->end = p->end;
-    seek(b, b->at);
 }
 
 void gb_stage_in(gb_block *b, int op, const char *from, int64_t first, int64_t len) {

@@ -55,7 +55,7 @@ typedef struct gb_call {
     int64_t outer_shape[GB_MAXDIMS], code_strides[GB_MAXDIMS];   /* in the operands' order */
     gb_plan *out[GB_MAXARGS];           /* plans of outputs to allocate; NULL: given */
     int32_t out_ndim[GB_MAXARGS];       /* of every operand, core included */
-    int64_t last_ns;                    /* what the last run took, where that was looked at; 0 not yet; atomic */
+    int64_t brief;                      /* runs in a row, up to the last one, that took no time worth speaking of; atomic */
     gb_operand op[];
 } gb_call;
 
@@ -80,7 +80,7 @@ typedef struct gb_sweep {
     int64_t n, chunk;                   /* of the call, which a late helper may outlive */
     int64_t next, done;                 /* elements; atomic */
     int64_t origin;                     /* elements from here on count as quick ones; atomic */
-    int64_t pace, longest;              /* ns of 1024 elements, of late, and of the longest piece; atomic */
+    int64_t pace, longest, ended;       /* ns: of 1024 elements, of late; of the longest piece; when the last one ended; atomic */
     int32_t measured, in_place;
     int32_t stop, holders, sleeping;    /* atomic */
     int32_t attached;                   /* threads that may still bring a Python error; atomic */
@@ -108,10 +108,10 @@ int gb_sweep_take(gb_sweep *job, gb_piece *p);              /* 0: none is left; 
 /* began: when the piece was begun (0: nobody asked); the time now. */
 int64_t gb_sweep_finished(gb_sweep *job, const gb_piece *p, int64_t began);
 
-/* Take pieces and run them, until the clock (ns of CLOCK_MONOTONIC) passes deadline or one
+/* Take pieces and run them, from now until the clock (ns of CLOCK_MONOTONIC) passes deadline or one
  * piece took longer than GB_LONG_SPELL; without a deadline (0) all that are left. 1: there
  * may be more, 0: none is left. */
-int gb_sweep_work(gb_sweep *job, int64_t deadline);
+int gb_sweep_work(gb_sweep *job, int64_t now, int64_t deadline);
 #define GB_LONG_SPELL 5000000ll
 void gb_sweep_help(gb_sweep *job);          /* the same on a thread that is lent, all that are left */
 

@@ -93,7 +93,7 @@ static void leave(worker *w) {
 }
 
 /* The pieces from p on. */
-static int pieces(gb_sweep *job, gb_piece p, int64_t deadline) {
+static int pieces(gb_sweep *job, gb_piece p, int64_t now, int64_t deadline) {
     worker w;
     if (enter(&w, job) < 0) {
         __atomic_store_n(&job->no_memory, 1, __ATOMIC_RELAXED);
@@ -101,7 +101,7 @@ static int pieces(gb_sweep *job, gb_piece p, int64_t deadline) {
         gb_sweep_finished(job, &p, 0);
         return 0;
     }
-    int64_t began = job->measured || deadline ? gb_now() : 0;
+    int64_t began = now;
     int more;
     do {
         gb_block_piece(&w.block, &p);
@@ -109,7 +109,7 @@ static int pieces(gb_sweep *job, gb_piece p, int64_t deadline) {
             gb_block_call(&w.block);
             gb_block_done(&w.block);
         }
-        int64_t now = gb_sweep_finished(job, &p, began);
+        now = gb_sweep_finished(job, &p, began);
         if (deadline && (now >= deadline || now - began > GB_LONG_SPELL)) {
             more = __atomic_load_n(&job->next, __ATOMIC_SEQ_CST) < job->n;
             break;
@@ -121,22 +121,23 @@ static int pieces(gb_sweep *job, gb_piece p, int64_t deadline) {
 }
 
 /* Without a piece in hand the call may be gone: nothing but the job is touched then. */
-int gb_sweep_work(gb_sweep *job, int64_t deadline) {
+int gb_sweep_work(gb_sweep *job, int64_t now, int64_t deadline) {
     gb_piece p;
-    return gb_sweep_take(job, &p) ? pieces(job, p, deadline) : 0;
+    return gb_sweep_take(job, &p) ? pieces(job, p, now, deadline) : 0;
 }
 
 void gb_sweep_help(gb_sweep *job) {
     gb_piece p;
     if (!gb_sweep_take(job, &p)) return;
+    int64_t now = job->measured ? gb_now() : 0;
     if (!(job->call->flags & GB_RAISES) || !gb_attach) {
-        pieces(job, p, 0);
+        pieces(job, p, now, 0);
         return;
     }
     /* Counted before the piece is finished: nobody believes the job done before this thread has handed over its error. */
     __atomic_add_fetch(&job->attached, 1, __ATOMIC_SEQ_CST);
     void *thread = gb_attach();
-    pieces(job, p, 0);
+    pieces(job, p, now, 0);
     gb_detach(job, thread);
     __atomic_sub_fetch(&job->attached, 1, __ATOMIC_SEQ_CST);
     gb_sweep_notice(job);

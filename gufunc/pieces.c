@@ -2,10 +2,11 @@
  *
  * Workers take pieces from one counter. A kernel whose elements take a bounded time is
  * cut into chunks of so many bytes. Any other is measured: nothing is known of an element
- * that has not run, so a piece has at most one part in CAUTION of the elements that were
- * quick before it, and one that took longer than LONG makes the following ones shorter.
- * Whatever an element takes, a piece is then little more than LONG or a single element,
- * and of elements that turn slow after n quick ones at most n / CAUTION are in one hand.
+ * that has not run, so pieces begin with one, and have at most FEW elements, or one part
+ * in CAUTION of those that were quick before; one that took longer than LONG makes the
+ * following ones shorter. A piece then takes little more than LONG or one element takes,
+ * and where elements turn slow after n quick ones, at most FEW or n / CAUTION of them are
+ * in one hand.
  *
  * While nothing is slow, where the cuts are depends on nothing but the number of elements;
  * from GRAIN elements on they are at multiples of it, so that vector loops of a kernel
@@ -22,7 +23,7 @@
 #include <unistd.h>
 #endif
 
-enum { CAUTION = 40, GRAIN = 64 };
+enum { FEW = 8, CAUTION = 40, GRAIN = 64 };
 #define LONG 1000000ll   /* ns */
 
 int64_t gb_now(void) {
@@ -37,14 +38,25 @@ static void store(int64_t *p, int64_t v) { __atomic_store_n(p, v, __ATOMIC_RELAX
 static int64_t cut(const gb_sweep *job, int64_t at) {
     int64_t end = at - at % job->chunk + job->chunk;
     if (job->measured) {
-        int64_t quick = at - load(&job->origin), careful = at + (quick > 0 ? quick / CAUTION : 0) + 1;
+        int64_t quick = at - load(&job->origin), few = quick < FEW ? quick : FEW, careful = quick / CAUTION;
+        if (careful < few) careful = few;
+        careful = at + (careful > 0 ? careful : 1);
         if (careful - at >= GRAIN) careful &= -(int64_t)GRAIN;
         if (careful < end) end = careful;
     }
     return end < job->n ? end : job->n;
 }
 
+/* Without helpers nobody else touches the counters. */
+static int alone(const gb_sweep *job) { return __atomic_load_n(&job->holders, __ATOMIC_ACQUIRE) == 1; }
+
 int gb_sweep_take(gb_sweep *job, gb_piece *p) {
+    if (alone(job)) {
+        p->at = job->next;
+        if (p->at >= job->n) return 0;
+        job->next = p->end = cut(job, p->at);
+        return 1;
+    }
     p->at = __atomic_load_n(&job->next, __ATOMIC_SEQ_CST);
     do {
         if (p->at >= job->n) return 0;
@@ -53,14 +65,15 @@ int gb_sweep_take(gb_sweep *job, gb_piece *p) {
     return 1;
 }
 
-/* What a piece that took ns teaches about those to come. */
-static void learn(gb_sweep *job, const gb_piece *p, int64_t ns) {
-    int64_t len = p->end - p->at;
+/* What a piece teaches about those to come. */
+static void learn(gb_sweep *job, const gb_piece *p, int64_t began, int64_t now) {
+    int64_t len = p->end - p->at, ns = now - began;
+    store(&job->ended, now);
     store(&job->pace, ns * 1024 / len);
     if (ns > load(&job->longest)) store(&job->longest, ns);
     if (!job->measured || ns <= LONG) return;
     int64_t next = (int64_t)((double)len * LONG / (double)ns);
-    store(&job->origin, load(&job->next) - next * CAUTION);
+    store(&job->origin, load(&job->next) - (next > FEW ? next * CAUTION : next));
 }
 
 static int busy(const gb_sweep *job) {
@@ -71,7 +84,11 @@ int64_t gb_sweep_finished(gb_sweep *job, const gb_piece *p, int64_t began) {
     int64_t now = 0;
     if (began) {
         now = gb_now();
-        learn(job, p, now - began);
+        learn(job, p, began, now);
+    }
+    if (alone(job)) {
+        job->done += p->end - p->at;
+        return now;
     }
     __atomic_add_fetch(&job->done, p->end - p->at, __ATOMIC_SEQ_CST);
     gb_sweep_notice(job);

@@ -145,7 +145,7 @@ func (j *Job) Work(deadline int64) (more bool, err error) { return j.take(deadli
 // take runs pieces on this thread; without a deadline (0) all that are left.
 func (j *Job) take(deadline int64) (more bool, err error) {
 	if j.kernel == nil {
-		return C.gb_sweep_work(j.job, C.int64_t(deadline)) != 0, nil
+		return C.gb_sweep_work(j.job, C.gb_now(), C.int64_t(deadline)) != 0, nil
 	}
 	var p C.gb_piece
 	if C.gb_sweep_take(j.job, &p) == 0 { // the call may be gone: nothing but the job is touched

@@ -10,10 +10,14 @@
 #include <string.h>
 
 #define GLANCE 50000ll          /* ns of work before anything else is thought of: the GIL, helpers */
-#define BRIEF 10000ll           /* a call that took less is done with the GIL when it comes again */
+#define BRIEF 10000ll           /* a call that took less may be done with the GIL when it comes again */
 #define SPELL 20000000ll        /* ns between looks at signals */
 #define FAN_OUT 100000ll        /* ns of work that must be left to wake other threads */
-enum { FEW = 2048, FEWEST = 256 };   /* items that may be done with the GIL; that surely may when elements are quick */
+enum {
+    FEW = 2048,         /* items that may be done with the GIL */
+    FEWEST = 256,       /* items that surely may, when no element can take long */
+    TRUSTED = 16,       /* brief runs after which one more is believed to be, when elements can */
+};
 
 typedef struct run {
     gb_sweep *job;
@@ -24,8 +28,9 @@ typedef struct run {
 } run;
 
 /* A spell of work without the GIL. 1: there may be more, 0: nothing is left, -1 error. */
-static int spell(run *r, int64_t deadline) {
-    if (r->job->call->form != GB_GO_LOOP) return gb_sweep_work(r->job, deadline);
+static int spell(run *r, int64_t now, int64_t length) {
+    int64_t deadline = now + length;
+    if (r->job->call->form != GB_GO_LOOP) return gb_sweep_work(r->job, now, deadline);
     int32_t more = 0;
     return GB_ENTER_GO_DETACHED(&r->e, gbridge_gufunc_work(r->id, r->job, deadline, &more, &r->e)) < 0 ? -1 : more;
 }
@@ -71,12 +76,12 @@ static int look(run *r, int *more) {
 }
 
 /* Without the GIL, but for the looks. */
-static int detached(run *r) {
+static int detached(run *r, int64_t now) {
     PyThreadState *thread = PyEval_SaveThread();
-    int64_t now = gb_now(), looked = now;
+    int64_t looked = now;
     int more = 1, rc = 0;
     while (rc == 0) {
-        if (more == 1 && !r->handed_over) more = spell(r, now + (r->shared || r->workers < 2 ? SPELL : GLANCE));
+        if (more == 1 && !r->handed_over) more = spell(r, now, r->shared || r->workers < 2 ? SPELL : GLANCE);
         else if (gb_sweep_wait(r->job, now + SPELL) == 0) break;
         if (more < 0 || (more == 1 && share(r) < 0)) {
             settle(r->job);
@@ -97,7 +102,8 @@ static int detached(run *r) {
 /* The loop may need the GIL: this thread, and with it, but others get it in between. */
 static int exclusive(gb_sweep *job) {
     for (int more = 1; more;) {
-        more = gb_sweep_work(job, gb_now() + GB_LONG_SPELL);
+        int64_t now = gb_now();
+        more = gb_sweep_work(job, now, now + GB_LONG_SPELL);
         if (PyErr_Occurred() || PyErr_CheckSignals() < 0) return -1;
         if (more) {
             Py_BEGIN_ALLOW_THREADS
@@ -118,8 +124,7 @@ static int brief(const gb_sweep *job) {
     }
     if (call->n > FEW / items) return 0;
     if (!job->measured && call->form == GB_NUMPY_LOOP && call->n <= FEWEST / items) return 2;
-    int64_t last = __atomic_load_n(&call->last_ns, __ATOMIC_RELAXED);
-    return last && last < BRIEF;
+    return __atomic_load_n(&call->brief, __ATOMIC_RELAXED) >= (job->measured ? TRUSTED : 1);
 }
 
 /* What a loop raised, here or on a helper's thread. */
@@ -137,13 +142,14 @@ int gb_run(gb_sweep *job, int64_t id, int workers) {
     if (call->flags & GB_EXCLUSIVE) return exclusive(job);
     int held = brief(job);
     if (held == 2) {   /* not worth a look at the clock */
-        gb_sweep_work(job, 0);
+        gb_sweep_work(job, 0, 0);
         return raised(job, 0);
     }
     int64_t began = gb_now();
     run r = {.job = job, .id = id, .workers = workers};
-    int rc = held && !gb_sweep_work(job, job->measured ? began + GLANCE : 0) ? 0 : detached(&r);
-    __atomic_store_n((int64_t *)&call->last_ns, gb_now() - began, __ATOMIC_RELAXED);
+    int rc = held && !gb_sweep_work(job, began, job->measured ? began + GLANCE : 0) ? 0 : detached(&r, began);
+    int64_t before = __atomic_load_n(&call->brief, __ATOMIC_RELAXED);
+    __atomic_store_n((int64_t *)&call->brief, job->ended - began < BRIEF ? before + 1 : 0, __ATOMIC_RELAXED);
     return raised(job, rc);
 }
 
