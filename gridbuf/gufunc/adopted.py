@@ -82,7 +82,7 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
     g._ufunc = inner
     g._reorderable = inner.identity is not None or inner in _REORDERABLE
     g._widens, g._adds = inner in (np.add, np.multiply), inner is np.add
-    foreign = inner is not ufunc
+    foreign, numpys = inner is not ufunc, getattr(np, name, None) is ufunc
     seen = set()
     for raw, function, data in _core.gufunc_loops(inner):
         numbers = bytes(_by_number(n) for n in raw)
@@ -90,7 +90,7 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
             continue
         seen.add(numbers)
         how = PURE if inner.signature is None else ONE_WORKER
-        if getattr(np, name, None) is not inner:
+        if not numpys:
             how |= MEASURED  # what an element of it takes is not known
         if foreign:
             how = MEASURED | RAISES  # numba's loops take the GIL where they raise, as NumPy expects of any loop

@@ -61,10 +61,12 @@ def _after_fork() -> None:
     _forked = True
     for future in _pending.values():
         future._condition = threading.Condition()
-        future._waiters, future._done_callbacks = [], []
+        vars(future).update(_waiters=[], _done_callbacks=[])
         if not future.done():
             future._state = "RUNNING"
-            future.set_exception(RuntimeError("submit: this process was forked before the call was done; its threads are the parent's"))
+            future.set_exception(
+                RuntimeError("submit: this process was forked before the call was done; its threads are the parent's")
+            )
     _pending.clear()
 
 

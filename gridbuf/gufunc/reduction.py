@@ -143,7 +143,9 @@ def _states(kernel: StateKernel, a: NDArray[Any], nout: int, flags: int, workers
             parts.append(states)
             codes.append(np.zeros(states.shape[:-1], np.uint8) if bad is None else bad)
     states = np.concatenate(parts, axis=-2) if parts else np.zeros((*a.shape[:-1], 0, size), np.uint8)
-    merger = _engine(f"(b,{size})->" + ",".join(["()"] * nout), bytes([number_of(np.dtype("B"))]) + outs, loops[3], flags, MEASURED)
+    merger = _engine(
+        f"(b,{size})->" + ",".join(["()"] * nout), bytes([number_of(np.dtype("B"))]) + outs, loops[3], flags, MEASURED
+    )
     results, more = _run(merger, (states, *[None] * nout), data, workers, ignore)
     bad = np.concatenate(codes, axis=-1) if parts else None
     return results, _join(bad if bad is not None and bad.any() else None, more)

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import ctypes
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from gridbuf import gufunc
+from gridbuf.gufunc.kernels import EXCLUSIVE, MEASURED, NUMPY_LOOP, Kernel, address_of
 
 FORMS = ["numpy", "status", "scalar"]
 
@@ -83,8 +85,6 @@ def test_one_worker_is_one_worker(kernels):
             inside.release()
         return 2 * v
 
-    import ctypes
-
     source = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(element)
     g = gufunc.GUFunc("()->()", [gufunc.scalar(source, "d->d")])
     np.testing.assert_array_equal(g(x, workers=1), 2 * x)
@@ -118,8 +118,6 @@ def test_ctrl_c_stops_a_call_soon(g, kernels, workers, before):
 
 
 def test_ctrl_c_stops_a_loop_that_holds_the_gil(kernels):
-    from gridbuf.gufunc.kernels import EXCLUSIVE, MEASURED, NUMPY_LOOP, Kernel, address_of
-
     kernels.reset()
     kernel = Kernel(NUMPY_LOOP, "d->d", address_of(kernels.numpy_form), flags=EXCLUSIVE | MEASURED, owner=kernels)
     g = gufunc.GUFunc("()->()", [kernel])
@@ -263,11 +261,11 @@ print(len(found), *set(found))
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_copies_fills_and_reductions_go_on_in_a_child_forked_by_a_handler(library):
     code = """
-x, out = np.arange(4e6).reshape(2000, 2000), np.empty((2000, 2000))
+x, out = np.arange(1e6).reshape(1000, 1000), np.empty((1000, 1000))
 def timed(call, right):
     found = []
-    for i in range(20):
-        signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.001 * i)
+    for i in range(12):
+        signal.setitimer(signal.ITIMER_REAL, 0.0005 + 0.0005 * i)
         found += forked_in(call, right)
         signal.setitimer(signal.ITIMER_REAL, 0)
     return found
@@ -288,7 +286,7 @@ def fills():
 def sums():
     return [add.reduce(x, axis=None) for _ in range(10)][-1]
 found = timed(copies, lambda r: np.array_equal(r, x.T)) + timed(fills, lambda r: (r == 2).all())
-found += timed(sums, lambda r: np.isclose(r, total)) + timed(lambda: exp(x / 4e6, out=out), lambda r: np.allclose(r, np.exp(x / 4e6)))
+found += timed(sums, lambda r: np.isclose(r, total)) + timed(lambda: exp(x / 1e6, out=out), lambda r: np.allclose(r, np.exp(x / 1e6)))
 print(*set(found))
 """
     assert set(run(code, library)) <= {"0", "7"}
