@@ -74,9 +74,9 @@ int gb_threads(void);                                               /* of transf
 gb_entry *gb_entry_for(gb_invocation *v);                           /* owned; NULL with an error */
 void gb_entry_drop(gb_entry *entry);
 
-/* gufunc_run.c: allocate, run, fill in what came of it. -1 with an error set. */
+/* gufunc_invoke.c: allocate, run, fill in what came of it. -1 with an error set. */
 int gb_invoke(gb_invocation *v);
-int gb_run(gb_sweep *job, int64_t id, int workers);
+int gb_run(gb_sweep *job, int64_t id, int workers);                 /* gufunc_run.c */
 
 /* gufunc_call.c */
 int gb_gufunc_call_init(void);

@@ -8,7 +8,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.gufunc.call import FLAGS, GUFunc
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.kernels import EXCLUSIVE, NUMPY_LOOP, ONE_WORKER, PURE, Kernel
+from gridbuf.gufunc.kernels import MEASURED, NUMPY_LOOP, ONE_WORKER, PURE, RAISES, Kernel
 from gridbuf.gufunc.operands import Operand
 from gridbuf.gufunc.types import DTYPES, number_of, types_text
 
@@ -82,7 +82,7 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
     g._ufunc = inner
     g._reorderable = inner.identity is not None or inner in _REORDERABLE
     g._widens, g._adds = inner in (np.add, np.multiply), inner is np.add
-    foreign = inner is not ufunc
+    foreign, numpys = inner is not ufunc, getattr(np, name, None) is ufunc
     seen = set()
     for raw, function, data in _core.gufunc_loops(inner):
         numbers = bytes(_by_number(n) for n in raw)
@@ -90,8 +90,12 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
             continue
         seen.add(numbers)
         how = PURE if inner.signature is None else ONE_WORKER
-        if foreign or (name == "power" and DTYPES[numbers[0]].kind in "iu"):
-            how = EXCLUSIVE  # such loops raise Python errors from inside
+        if not numpys:
+            how |= MEASURED  # what an element of it takes is not known
+        if foreign:
+            how = MEASURED | RAISES  # numba's loops take the GIL where they raise, as NumPy expects of any loop
+        elif name == "power" and DTYPES[numbers[0]].kind in "iu":
+            how = RAISES
         g.register(Kernel(NUMPY_LOOP, types_text(numbers, g.nin), function, data, flags=how, owner=(ufunc, inner)))
     if not seen:
         raise SignatureError(f"ufunc: {name} has no compiled loops for numbers; it calls Python")

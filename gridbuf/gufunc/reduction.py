@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.kernels import NUMPY_LOOP, ONE_WORKER, STATUS_LOOP, Kernel
+from gridbuf.gufunc.kernels import EXCLUSIVE, MEASURED, NUMPY_LOOP, ONE_WORKER, RAISES, STATUS_LOOP, Kernel
 from gridbuf.gufunc.operands import Operand, read_input, read_mask, read_output
 from gridbuf.gufunc.states import StateKernel
 from gridbuf.gufunc.types import DTYPES, number_of
@@ -30,12 +30,12 @@ _engines: dict[Any, Any] = {}
 _Parts = tuple[tuple[NDArray[Any], ...], Any]  # results, and codes or None
 
 
-def _engine(signature: str, types: bytes, loop: int, flags: int, one_worker: bool, form: int = STATUS_LOOP) -> Any:
+def _engine(signature: str, types: bytes, loop: int, flags: int, how: int = 0, form: int = STATUS_LOOP) -> Any:
     """A gufunc of the engine for one loop of fold.c."""
-    key = (signature, types, loop, flags, one_worker)
+    key = (signature, types, loop, flags, how)
     if key not in _engines:
         engine = _core.GUFunc("reduce", signature, flags)
-        engine._add(form, loop, 0, None, types, ONE_WORKER if one_worker else 0)
+        engine._add(form, loop, 0, None, types, how)
         _engines[key] = engine
     return _engines[key]
 
@@ -68,7 +68,7 @@ class _Fold:
         self.kernel, self.number, self.ordered, self.workers, self.ignore = kernel, number, ordered, workers, ignore
         self.flags, self.identity = g._describe()[2], g.identity
         self.dtype = DTYPES[number]
-        self.one_worker = bool(kernel.flags & 3)
+        self.how = kernel.flags & (EXCLUSIVE | ONE_WORKER | RAISES | MEASURED)  # a fold is what its kernel is
         char = self.dtype.char
         self.sum_loop = _core.gufunc_shipped_loop("sum", f"{char}->{char}") if g._adds and not ordered else 0
 
@@ -86,12 +86,12 @@ class _Fold:
         loops = _core.gufunc_fold_loops()
         t = bytes([self.number])
         if mask is None and start is MISSING and self.sum_loop:
-            engine = _engine("(n)->()", t + t, self.sum_loop, self.flags, False, NUMPY_LOOP)
+            engine = _engine("(n)->()", t + t, self.sum_loop, self.flags, 0, NUMPY_LOOP)
             return _run(engine, (a, None), None, self.workers, self.ignore)
         if mask is None:
-            engine = _engine("(n)->()", t + t, loops[0], self.flags, self.one_worker)
+            engine = _engine("(n)->()", t + t, loops[0], self.flags, self.how)
             return _run(engine, (a, None), self.data(start), self.workers, self.ignore)
-        engine = _engine("(n),(n)->()", t + b"\1" + t, loops[1], self.flags, self.one_worker)
+        engine = _engine("(n),(n)->()", t + b"\1" + t, loops[1], self.flags, self.how)
         return _run(engine, (a, mask, None), self.data(start), self.workers, self.ignore)
 
     def along_last(self, a: NDArray[Any], mask: Any, start: Any) -> tuple[NDArray[Any], Any]:
@@ -132,7 +132,7 @@ def _states(kernel: StateKernel, a: NDArray[Any], nout: int, flags: int, workers
     source = bytes([number_of(np.dtype(kernel.types[0]))])
     outs = bytes(number_of(np.dtype(c)) for c in kernel.types.partition("->")[2])
     stepper = _engine(
-        f"(n),()->({size})", source + bytes([number_of(np.dtype("l")), number_of(np.dtype("B"))]), loops[2], flags, False
+        f"(n),()->({size})", source + bytes([number_of(np.dtype("l")), number_of(np.dtype("B"))]), loops[2], flags, MEASURED
     )
     n = a.shape[-1]
     whole = n // BLOCK * BLOCK
@@ -143,7 +143,9 @@ def _states(kernel: StateKernel, a: NDArray[Any], nout: int, flags: int, workers
             parts.append(states)
             codes.append(np.zeros(states.shape[:-1], np.uint8) if bad is None else bad)
     states = np.concatenate(parts, axis=-2) if parts else np.zeros((*a.shape[:-1], 0, size), np.uint8)
-    merger = _engine(f"(b,{size})->" + ",".join(["()"] * nout), bytes([number_of(np.dtype("B"))]) + outs, loops[3], flags, False)
+    merger = _engine(
+        f"(b,{size})->" + ",".join(["()"] * nout), bytes([number_of(np.dtype("B"))]) + outs, loops[3], flags, MEASURED
+    )
     results, more = _run(merger, (states, *[None] * nout), data, workers, ignore)
     bad = np.concatenate(codes, axis=-1) if parts else None
     return results, _join(bad if bad is not None and bad.any() else None, more)

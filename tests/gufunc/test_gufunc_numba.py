@@ -1,5 +1,8 @@
 """What numba compiles: cfuncs in each form, ufuncs and gufuncs to adopt, a kernel for each type on demand."""
 
+import ctypes
+import threading
+
 import numpy as np
 import pytest
 
@@ -169,3 +172,83 @@ def test_a_failure_in_numbas_loop_is_reported():
     result, info = gufunc.adopt(geometric_mean)(np.array([[1.0, 4.0], [-1.0, 2.0], [9.0, 1.0]]), errors="return")
     np.testing.assert_allclose(result[[0, 2]], [2, 3])
     assert info.failed.tolist() == [False, True, False]
+
+
+@pytest.fixture
+def slow(kernels):
+    """A vectorized function that does what element() of slow_kernels.c does."""
+    kernels.reset()
+    element = kernels.element
+    element.argtypes, element.restype = [ctypes.c_double], ctypes.c_double
+    return gufunc.adopt(numba.vectorize(["f8(f8)"])(lambda x: element(x)))
+
+
+def test_a_vectorized_function_runs_on_all_cores(slow):
+    x = np.concatenate([np.full(5, 10.0), np.full(20, -1.0)])  # the last ones wait until two threads are there
+    np.testing.assert_array_equal(slow(x, workers=2), 2 * x)
+
+
+def test_a_vectorized_function_runs_without_the_gil(slow, kernels):
+    threading.Timer(0.01, kernels.set_flag).start()
+    np.testing.assert_array_equal(slow(np.full(3, -2.0)), -4)
+
+
+@numba.vectorize(["f8(f8)"])
+def plus_one(x):
+    if x < 0:
+        raise ValueError("it is negative")
+    return x + 1
+
+
+@pytest.mark.parametrize("n", [1, 3, 100, 3000, 2_000_000])
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_an_error_comes_through_from_any_element_and_any_thread(n, workers):
+    g = gufunc.adopt(plus_one)
+    for at in {0, n // 3, n // 2, n - 1}:
+        x = np.ones(n)
+        x[at] = -1
+        with pytest.raises(ValueError, match="it is negative"):
+            g(x, workers=workers)
+        with pytest.raises(ValueError, match="it is negative"):
+            g.submit(x, workers=workers).result()
+        np.testing.assert_array_equal(g(np.ones(n), workers=workers), 2)
+
+
+def test_every_thread_may_raise():
+    g = gufunc.adopt(plus_one)
+    x = np.full(300_000, 1.0)
+    x[::100] = -1
+    for _ in range(10):
+        with pytest.raises(ValueError, match="it is negative"):
+            g(x, workers=4)
+    assert g(np.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_an_error_in_a_reduction():
+    @numba.vectorize(["f8(f8,f8)"])
+    def add(a, b):
+        if b == 7:
+            raise ValueError("seven")
+        return a + b
+
+    g = gufunc.adopt(add)
+    x = np.ones((50, 40_000))
+    np.testing.assert_array_equal(g.reduce(x, axis=1), 40_000)
+    x[30, 30_000] = 7
+    for workers in (1, 2):
+        for axis in (0, 1):
+            with pytest.raises(ValueError, match="seven"):
+                g.reduce(x, axis=axis, workers=workers)
+
+
+@pytest.mark.parametrize("n", [2, 5000, 1_000_000])
+def test_numpys_integer_power_raises_from_any_thread(n):
+    power = gufunc.adopt(np.power)
+    x, exponents = np.full(n, 3), np.full(n, 2)
+    np.testing.assert_array_equal(power(x, exponents, workers=2), 9)
+    for at in (0, n // 2, n - 1):
+        exponents[:] = 2
+        exponents[at] = -1
+        for workers in (1, 2):
+            with pytest.raises(ValueError, match="negative integer powers"):
+                power(x, exponents, workers=workers)
