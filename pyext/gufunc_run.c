@@ -1,7 +1,6 @@
 /* gufunc_run.c: running a resolved call. Small ones on the spot; larger ones without
  * the GIL, with helpers from Go once the first chunk has shown that they are worth
  * their start; signals are looked at every 50 ms. */
-#include "array.h"
 #include "gufunc.h"
 
 #include <stdlib.h>
@@ -78,23 +77,6 @@ int gb_run(gb_sweep *job, int64_t id, int workers) {
     return more < 0 ? gb_raise(&e) : 0;
 }
 
-/* ---- outputs ---- */
-
-static int allocate(gb_invocation *v, int i) {
-    const gb_call *call = v->entry->call;
-    gb_arg *a = &v->arg[i];
-    void *data;
-    PyArray_Descr *descr = PyArray_DescrFromType(gb_npy_type(call->op[i].from));
-    gb_dtype *dtype = descr ? gb_dtype_of(descr) : NULL;
-    Py_XDECREF((PyObject *)descr);
-    if (!dtype) return -1;
-    if (gb_plan_allocate(call->out[i], 0, &data) == 0)
-        a->keep = gb_array_over(&call->out[i]->geometry, dtype, data, 1, NULL);
-    Py_DECREF((PyObject *)dtype);
-    a->data = data;
-    return a->keep ? 0 : -1;
-}
-
 static int refuse(const char *why) {
     if (strcmp(why, "memory") == 0)
         PyErr_SetString(PyExc_MemoryError, "no memory left to copy the inputs that the outputs overlap");
@@ -140,7 +122,7 @@ int gb_invoke(gb_invocation *v) {
     const gb_call *call = v->entry->call;
     char *data[GB_MAXARGS + 1];
     for (int i = 0; i < v->nop + v->has_where; i++) {
-        if (v->arg[i].absent && allocate(v, i) < 0) return -1;
+        if (v->arg[i].absent && gb_output_allocate(v, i) < 0) return -1;
         data[i] = v->arg[i].data;
     }
     const char *why = NULL;
