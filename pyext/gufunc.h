@@ -38,7 +38,7 @@ typedef struct gb_entry {
 } gb_entry;
 
 #define GB_SETS 64    /* of entries, each the last GB_WAYS that fell into it, latest first */
-#define GB_WAYS 4
+#define GB_WAYS 8
 
 typedef struct gb_gufunc_object {
     PyObject_HEAD

@@ -63,10 +63,21 @@ static int64_t add_sizes(gb_invocation *v, int64_t *words, int64_t n) {
     return known < 0 ? -1 : n + known;
 }
 
+static gb_entry *refuse_fork(gb_invocation *v) {
+    PyObject *name = PyObject_GetAttrString((PyObject *)v->gufunc, "name");
+    if (name)
+        PyErr_Format(PyExc_RuntimeError, "%S: a call with these shapes and types was not made before the fork, and a new one needs the "
+                     "Go runtime, which a forked child does not have; make it once in the parent, or start processes with "
+                     "multiprocessing's 'spawn' or 'forkserver'", name);
+    Py_XDECREF(name);
+    return NULL;
+}
+
 static gb_entry *resolve(gb_invocation *v, int64_t *words, int64_t n, uint64_t hash) {
     gb_error error;
     gb_call *call = NULL;
     int64_t asked = n, flags = words[1];
+    if (gb_forked) return refuse_fork(v);
     if (v->asks_sizes && (asked = add_sizes(v, words, n)) < 0) return NULL;
     if (GB_ENTER_GO(&error, gbridge_gufunc_resolve(v->gufunc->info.id, words, asked, &call, &error)) < 0) return NULL;
     words[1] = flags;

@@ -75,7 +75,9 @@ class GUFunc(_core.GUFunc):
         if not isinstance(name, str):
             raise TypeError(f"name: expected a str, got {name!r}")
         if isinstance(flags, str) or (unknown := [f for f in flags if f not in FLAGS]):
-            raise ValueError(f"flags: {flags if isinstance(flags, str) else unknown} is none of {list(FLAGS)}; give a list of them")
+            raise ValueError(
+                f"flags: {flags if isinstance(flags, str) else unknown} is none of {list(FLAGS)}; give a list of them"
+            )
         return super().__new__(cls, name, signature, sum(FLAGS[f] for f in set(flags)))
 
     def __init__(
@@ -100,9 +102,7 @@ class GUFunc(_core.GUFunc):
         words = names.split("\n")[:-1]
         self._dim_names, self._uniform_names = words[: len(self._dims)], words[len(self._dims) :]
         if clash := KEYWORDS.keys() & set(self._uniform_names):
-            raise SignatureError(
-                f"signature: {min(clash)} is a keyword of every call; name the uniform parameter differently"
-            )
+            raise SignatureError(f"signature: {min(clash)} is a keyword of every call; name the uniform parameter differently")
         self.__name__, self.__doc__ = name, f"{name}{self._call_text()}\n\n{doc or ''}".rstrip()
         self._selected: dict[Any, int] = {}
         self._generated: set[int] = set()
@@ -213,9 +213,7 @@ class GUFunc(_core.GUFunc):
         from inspect import Parameter, Signature
 
         kinds = {True: Parameter.POSITIONAL_ONLY, False: Parameter.KEYWORD_ONLY}
-        return Signature(
-            [Parameter(n, kinds[p], default=Parameter.empty if d is ... else d) for n, d, p in self._parameters()]
-        )
+        return Signature([Parameter(n, kinds[p], default=Parameter.empty if d is ... else d) for n, d, p in self._parameters()])
 
     def __copy__(self) -> "GUFunc":
         return self
@@ -328,7 +326,8 @@ class GUFunc(_core.GUFunc):
         wanted = self._wanted(dtype, signature)
         fitting = [n for n in self._registered() if all(w in (0, t) for w, t in zip(wanted, self._types(n), strict=True))]
         for n in fitting:
-            if all(np.can_cast(o.array.dtype, DTYPES[t], casting) for o, t in zip(inputs, self._types(n), strict=False) if not o.weak):  # type: ignore[arg-type]
+            strong = [(o.array.dtype, DTYPES[t]) for o, t in zip(inputs, self._types(n), strict=False) if not o.weak]
+            if all(np.can_cast(source, target, casting) for source, target in strong):  # type: ignore[arg-type]
                 return n
         if fitting:
             return fitting[0]  # whose casts are refused, by name
