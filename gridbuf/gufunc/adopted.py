@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.gufunc.call import FLAGS, GUFunc, OutputDims
+from gridbuf.gufunc.call import FLAGS, GUFunc
+from gridbuf.gufunc.choosing import OutputDims
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import EXCLUSIVE, NUMPY_LOOP, ONE_WORKER, PURE, Kernel
 from gridbuf.gufunc.operands import Operand
