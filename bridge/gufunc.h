@@ -18,7 +18,7 @@ typedef struct gb_gufunc_info {
     char names[4096];
 } gb_gufunc_info;
 
-enum { GB_GENERATED = 8 };   /* of gb_kernel_spec alone: gufunc.Kernel.Generated */
+enum { GB_GENERATED = 1 << 16 };   /* of gb_kernel_spec: gufunc.Kernel.Generated; beyond the flags that calls have as well */
 
 /* A kernel to register. types: element types, one per operand. */
 typedef struct gb_kernel_spec {

@@ -11,13 +11,13 @@ typedef struct gb_arg {
     uint8_t type, swapped, misaligned, absent;
     uint8_t weak;                   /* a Python number: gufunc.Weak */
     int32_t ndim, ndims;            /* ndims: how many of dims are given, -1 none */
-    int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
-    int32_t dims[GB_MAXDIMS];
     char *data;
     PyObject *keep;                 /* holds the memory; owned */
     PyObject *given;                /* what the caller passed; borrowed */
     const gb_field *field;          /* keep, where that is a Field */
     _Alignas(16) char number[16];   /* the value of a Python number, once the kernel is known */
+    int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
+    int32_t dims[GB_MAXDIMS];
 } gb_arg;
 
 /* What decides on a kernel, and the kernel found for it before. */

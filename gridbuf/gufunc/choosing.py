@@ -171,9 +171,9 @@ def _number(dtype: Any, argument: str) -> int:
 
 
 def _kind_of(operand: Operand, target: "np.dtype[Any]") -> "np.dtype[Any]":
-    """An input's dtype for the question whether it may be cast; a Python number has that of its kind, if it needs one."""
+    """An input's dtype for the question whether it may be cast; a Python number adapts to types of its kind and above."""
     if not operand.weak:
         found: np.dtype[Any] = operand.array.dtype
         return found
-    rank = {"b": 1, "i": 1, "u": 1, "f": 2, "c": 3}[target.kind]
-    return target if operand.weak <= rank else np.dtype("dD"[operand.weak - 2])
+    rank = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}[target.kind]
+    return target if operand.weak <= rank else np.dtype("ldD"[operand.weak - 1])

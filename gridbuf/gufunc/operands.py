@@ -81,7 +81,7 @@ def weak(value: Any, dtype: "np.dtype[Any]") -> "np.ndarray[Any, Any]":
     """A Python number in the type of a kernel; an int that does not fit is an OverflowError (NumPy 1 would wrap it)."""
     if dtype.kind in "iu" and isinstance(value, int) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
         raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
-    return np.asarray(value, dtype)
+    return np.asarray(value).astype(dtype) if isinstance(value, complex) else np.asarray(value, dtype)
 
 
 def read_output(given: Any) -> Operand:

@@ -67,3 +67,7 @@ def test_a_python_float_is_no_int() -> None:
         with pytest.raises(gufunc.SignatureError, match="input 1 cannot be cast from float64 to int8"):
             add(np.ones(2, "b"), 1.5, dtype="b", casting=casting)
     assert add(np.ones(2, "b"), 1.5, dtype="b", casting="unsafe").tolist() == [2, 2]
+    with pytest.raises(gufunc.SignatureError, match="input 1 cannot be cast from int64 to bool"):
+        gufunc.adopt(np.bitwise_and)(np.ones(2, bool), 1, dtype="?")
+    with pytest.warns(np.exceptions.ComplexWarning if hasattr(np, "exceptions") else Warning):
+        assert add(np.ones(2), 2j, dtype="d", casting="unsafe").tolist() == [1, 1]
