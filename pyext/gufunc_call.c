@@ -105,7 +105,7 @@ static int read_call(gb_invocation *v, PyObject *args, PyObject *kwargs) {
     gb_keywords k;
     Py_ssize_t nargs = PyTuple_Size(args);
     if (gb_read_keywords(g, kwargs, &k) < 0) return -1;
-    if (nargs < g->info.nin || nargs > v->nop) return wrong_count(v, "%U: %zd operands given; %S takes %d inputs and up to %d outputs", nargs, 0);
+    if (nargs < g->info.nin || nargs > v->nop) return wrong_count(v, "%S: %zd operands given; %S takes %d inputs and up to %d outputs", nargs, 0);
     if ((v->errors = gb_read_errors(k.errors)) < 0 || gb_read_workers(k.workers, &v->workers) < 0) return -1;
     v->ignore_errors = v->errors == GB_IGNORE;
     for (int i = 0; i < g->info.nin; i++)
