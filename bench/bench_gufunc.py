@@ -75,7 +75,27 @@ def _elementwise(name: str, target: float) -> Case:
     )
 
 
+SMALL = """
+import gridbuf as gb
+x, y, o, m, s = r.random(3), r.random(3), np.empty(3), np.array([True, False, True]), r.random((3, 3))
+F, G, O = (gb.Field(a, dims="I") for a in (x, y, o))
+full, column = gb.Field.ones((3, 2, 2), dims="IJK", halo=(1, 0, 0)), gb.Field.ones((2,), dims="K")
+f, dot = gufunc.adopt(np.add), gufunc.dot
+"""
+
+
+def _small(call: str, target: float) -> Case:
+    return _case(f"3 elements, {call} / np.add", call, "np.add(x, y)", SMALL, target, faster=False, number=2000)
+
+
 CASES = [
+    *(_small(f"f(x, y{more})", 2) for more in ("", ", o", ", out=o")),
+    *(_small(f"f(x, y, {k})", 4) for k in ("errors='return'", "where=m", "dtype='d'", "workers=1", "casting='safe'", "out=(o,)")),
+    *(_small(call, 4) for call in ("f(x, y, signature='dd->d')", "dot(s, s, axis=0)", "dot(s, s, keepdims=True)")),
+    *(
+        _small(call, 6)
+        for call in ("f(F, G)", "f(F, G, out=O)", "f(F, 1.0)", "f(full, column)", "f(F, G, workers=1, errors='return')")
+    ),
     _case("inv of 1e6 3x3 / np.linalg's", "gufunc.inv(a, out=o)", "loop(a, out=o)", MATRICES, 40, rounds=5),
     _case("the same with its own loop adopted", "adopted(a, out=o)", "loop(a, out=o)", MATRICES, 0.9, rounds=5),
     _case("row dot (1e6,3) / vecdot", "gufunc.dot(x, y, out=o)", "np.vecdot(x, y, out=o)", ROWS, 3),

@@ -76,12 +76,15 @@ func enlist(g *gufunc.GUFunc, info *C.gb_gufunc_info) error {
 		}
 	}
 	if len(s.Uniforms) > len(info.uniform_types) {
-		return fmt.Errorf("signature: %d uniform parameters; at most %d are allowed", len(s.Uniforms), len(info.uniform_types))
+		return &gufunc.SignatureError{Message: fmt.Sprintf("signature: %d uniform parameters; at most %d are allowed", len(s.Uniforms), len(info.uniform_types))}
 	}
 	info.nuniforms = C.int32_t(len(s.Uniforms))
 	for i, u := range s.Uniforms {
 		names.WriteString(u.Name + "\n")
 		info.uniform_types[i] = C.uint8_t(u.Type)
+	}
+	if names.Len() >= len(info.names) {
+		return &gufunc.SignatureError{Message: fmt.Sprintf("signature: its names have %d bytes together; at most %d are allowed", names.Len(), len(info.names)-1)}
 	}
 	if err := writeText(text(&info.names[0], C.int64_t(len(info.names))), names.String()); err != nil {
 		return err
@@ -103,6 +106,7 @@ func addKernel(id int64, spec *C.gb_kernel_spec, number *C.int32_t) error {
 		Form: gufunc.Form(spec.form), Function: uintptr(spec.function), Data: uintptr(spec.data),
 		Exclusive: spec.flags&C.GB_EXCLUSIVE != 0, OneWorker: spec.flags&C.GB_ONE_WORKER != 0, Pure: spec.flags&C.GB_PURE != 0,
 		Bounded: spec.flags&C.GB_MEASURED == 0, Raises: spec.flags&C.GB_RAISES != 0,
+		Generated: spec.flags&C.GB_GENERATED != 0,
 	}
 	for _, t := range spec.types[:spec.ntypes] {
 		k.Types = append(k.Types, gufunc.Type(t))

@@ -18,9 +18,11 @@ typedef struct gb_gufunc_info {
     char names[4096];
 } gb_gufunc_info;
 
+enum { GB_GENERATED = 1 << 16 };   /* of gb_kernel_spec: gufunc.Kernel.Generated; beyond the flags that calls have as well */
+
 /* A kernel to register. types: element types, one per operand. */
 typedef struct gb_kernel_spec {
-    int32_t form, flags;             /* GB_EXCLUSIVE, GB_ONE_WORKER, GB_PURE */
+    int32_t form, flags;             /* GB_EXCLUSIVE, GB_ONE_WORKER, GB_PURE, GB_GENERATED */
     uintptr_t function, data;
     char *go_name;                      /* name of a Go kernel, or NULL */
     uint8_t types[GB_MAXARGS];

@@ -173,5 +173,8 @@ func (s *Signature) operandName(i int) string {
 	if i < s.Inputs {
 		return "input " + itoa(i)
 	}
-	return "output " + itoa(i-s.Inputs)
+	if s.Outputs() == 1 {
+		return "out"
+	}
+	return "out[" + itoa(i-s.Inputs) + "]"
 }

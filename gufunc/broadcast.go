@@ -24,6 +24,9 @@ func (b *binding) broadcast(r *Request) (*outerLoops, error) {
 	l := &outerLoops{}
 	all := operandsWithMask(r)
 	b.names(r, l)
+	if err := b.checkNames(r, l, all); err != nil {
+		return nil, err
+	}
 	rank := len(l.dims)
 	if l.dims == nil {
 		for i, o := range all {
@@ -44,8 +47,8 @@ func (b *binding) broadcast(r *Request) (*outerLoops, error) {
 				continue
 			}
 			if l.shape[d] != 1 && l.shape[d] != o.Shape[axis] {
-				return nil, setupError("operands do not broadcast: %s has size %d where another has %d (outer dimension %s)\n    %s",
-					b.nameOf(all, i), o.Shape[axis], l.shape[d], l.dimName(d), shapesText(b, all))
+				return nil, setupError("operands do not broadcast: %s has size %d where another has %d (outer dimension %s)\n    %s\n    %s",
+					b.nameOf(all, i), o.Shape[axis], l.shape[d], l.dimName(d), b.s, shapesText(b, all))
 			}
 			l.shape[d] = o.Shape[axis]
 		}
@@ -76,12 +79,14 @@ func (b *binding) nameOf(all []Operand, i int) string {
 }
 
 // names fills in l.dims when the call broadcasts by name: the union of all names in
-// GDP-3's order of axes (I, J, K, then data dimensions). A mask may go without.
+// GDP-3's order of axes (I, J, K, then data dimensions). A mask and outputs may go
+// without; their indices are then those of the result, from the right.
 func (b *binding) names(r *Request, l *outerLoops) {
-	dims, all := []alloc.Dim{}, operandsWithMask(r)
-	for i, o := range all {
-		outer := b.outerOf(all, i)
-		if o.Absent || outer == 0 || (i == len(r.Operands) && o.Dims == nil) {
+	dims, named := []alloc.Dim{}, false
+	for i, o := range operandsWithMask(r) {
+		outer := b.outerOf(operandsWithMask(r), i)
+		named = named || i < b.s.Inputs && o.Dims != nil
+		if o.Absent || o.Dims == nil && (outer == 0 || i >= b.s.Inputs) {
 			continue
 		}
 		if o.Dims == nil {
@@ -93,10 +98,34 @@ func (b *binding) names(r *Request, l *outerLoops) {
 			}
 		}
 	}
-	if len(dims) > 0 {
+	if named {
 		slices.Sort(dims)
 		l.dims = dims
 	}
+}
+
+// checkNames refuses an output without a dimension that the result has, and indices
+// without a name beyond those of the result.
+func (b *binding) checkNames(r *Request, l *outerLoops, all []Operand) error {
+	if l.dims == nil {
+		return nil
+	}
+	for i, o := range all {
+		output := i >= b.s.Inputs && i < len(r.Operands)
+		if o.Absent || i < b.s.Inputs {
+			continue
+		}
+		outer := b.outerOf(all, i)
+		if o.Dims == nil && outer > len(l.dims) {
+			return setupError("%s has %d outer dimensions without names; the result has %v", b.nameOf(all, i), outer, l.dims)
+		}
+		for _, d := range l.dims {
+			if output && o.Dims != nil && !slices.Contains(o.Dims[:outer], d) {
+				return setupError("%s: its dimensions %v lack %v; the result has %v", b.nameOf(all, i), o.Dims[:outer], d, l.dims)
+			}
+		}
+	}
+	return nil
 }
 
 // axes says which axis of the operand runs along each outer dimension; -1 none.
@@ -130,7 +159,7 @@ func (b *binding) stridesOf(l *outerLoops, all []Operand, axes [][]int, operands
 		for d, axis := range axes[i] {
 			output := i >= b.s.Inputs && i < operands && !o.Absent
 			if output && (axis < 0 && l.shape[d] != 1 || axis >= 0 && o.Shape[axis] != l.shape[d]) {
-				return setupError("%s cannot be broadcast: the outer shape is %v\n    %s", b.s.operandName(i), l.shape, shapesText(b, all))
+				return setupError("%s cannot be broadcast: the outer shape is %v\n    %s\n    %s", b.s.operandName(i), l.shape, b.s, shapesText(b, all))
 			}
 			if axis >= 0 && o.Shape[axis] != 1 {
 				strides[d] = o.Strides[axis]

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gridbuf/alloc"
 	"gridbuf/gufunc"
 )
 
@@ -140,4 +141,46 @@ func ExampleRegister() {
 	found, err := gufunc.Lookup("mine.double")
 	fmt.Println(found.Signature, found.Types, err)
 	// Output: ()->() d->d <nil>
+}
+
+func TestAGeneratedKernelServesNobodyElse(t *testing.T) {
+	g, err := gufunc.New("g", "()->()", nil, gufunc.AllFlags)
+	require.NoError(t, err)
+	nothing := func(gufunc.Block) int { return 0 }
+	types := []gufunc.Type{gufunc.Float64, gufunc.Float64}
+	_, err = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: types, Go: nothing, Generated: true})
+	require.NoError(t, err)
+	_, err = g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float32}})
+	assert.ErrorContains(t, err, "no kernel takes (float32)")
+	_, err = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: types, Go: nothing})
+	require.NoError(t, err)
+	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float64}})
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+}
+
+func TestAnOutputNeedsEveryNameOfTheResult(t *testing.T) {
+	named := func(shape []int64, dims ...alloc.Dim) gufunc.Operand {
+		strides := make([]int64, len(shape))
+		for d, step := len(shape)-1, int64(8); d >= 0; d-- {
+			strides[d] = step
+			step *= shape[d]
+		}
+		return gufunc.Operand{Type: gufunc.Float64, Shape: shape, Strides: strides, Dims: dims}
+	}
+	g := kernel(t, "divide")
+	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float64}, {Type: gufunc.Float64}})
+	require.NoError(t, err)
+	plane, column := named([]int64{3, 4}, alloc.I, alloc.J), named([]int64{1}, alloc.K)
+	resolve := func(out gufunc.Operand) error {
+		c, err := g.Resolve(&gufunc.Request{Kernel: n, Operands: []gufunc.Operand{plane, column, out}})
+		if err == nil {
+			c.Free()
+		}
+		return err
+	}
+	assert.ErrorContains(t, resolve(named([]int64{3, 4}, alloc.I, alloc.J)), "out: its dimensions [I J] lack K; the result has [I J K]")
+	assert.ErrorContains(t, resolve(named([]int64{2, 3, 4, 1})), "without names")
+	assert.NoError(t, resolve(named([]int64{1, 3, 4}, alloc.K, alloc.I, alloc.J)))
+	assert.NoError(t, resolve(named([]int64{3, 4, 1})))
 }

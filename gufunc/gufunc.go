@@ -100,7 +100,7 @@ func (g *GUFunc) SelectKernel(inputs []TypeArg) (int, error) {
 		return rank(to.kind()) >= int(a.Weak) && to.kind() != 'M' && to.kind() != 'm'
 	}
 	for n, k := range g.kernels.list() {
-		ok := true
+		ok := !k.Generated
 		for i, a := range inputs {
 			ok = ok && fits(a, k.Types[i])
 		}

@@ -42,6 +42,9 @@ type Kernel struct {
 	// Pure marks a loop that may run on elements nobody asked for, which makes a
 	// where-mask cheap: its only effects are its outputs and floating-point flags.
 	Pure bool
+	// Generated marks a kernel that a generator made for the types it was asked for:
+	// SelectKernel never takes it for others.
+	Generated bool
 }
 
 // GoKernel is a kernel written in Go, called with n elements. It returns the number

@@ -37,7 +37,7 @@ func (b *binding) outputSpec(r *Request, l *outerLoops, i int, itemSize int64) *
 	for rank, d := range bySlowness(strides) {
 		spec.Layout[d] = int32(rank)
 	}
-	spec.Dims = b.outputDims(r, l, uses)
+	spec.Dims = b.outputDims(r, l, i, uses)
 	return spec
 }
 
@@ -78,9 +78,10 @@ func (b *binding) likeOf(r *Request, l *outerLoops) int {
 	return like
 }
 
-// outputDims names the indices of an output: the outer names, then for its core the
-// names that the input has which bound it, where they are still free.
-func (b *binding) outputDims(r *Request, l *outerLoops, uses []Use) []alloc.Dim {
+// outputDims names the indices of an output: the outer names, then for its core those of
+// the first input with the same core, else the names that the input has which bound it,
+// where they are still free.
+func (b *binding) outputDims(r *Request, l *outerLoops, i int, uses []Use) []alloc.Dim {
 	if l.dims == nil {
 		return nil
 	}
@@ -89,14 +90,13 @@ func (b *binding) outputDims(r *Request, l *outerLoops, uses []Use) []alloc.Dim 
 	for _, d := range dims {
 		next = max(next, d+1)
 	}
-	for _, u := range uses {
+	like := b.sameCore(r, i)
+	for k, u := range uses {
 		name := next
-		for i := range b.s.Inputs {
-			for k, v := range b.s.Operands[i].Dims {
-				if at := b.cores[i][k]; v.Dim == u.Dim && at.axis >= 0 && r.Operands[i].Dims != nil && name == next {
-					name = r.Operands[i].Dims[at.axis]
-				}
-			}
+		if like >= 0 {
+			name = r.Operands[like].Dims[b.outer[like]+k]
+		} else {
+			name = b.boundBy(r, u, next)
 		}
 		if slices.Contains(dims, name) {
 			name = next
@@ -105,6 +105,29 @@ func (b *binding) outputDims(r *Request, l *outerLoops, uses []Use) []alloc.Dim 
 		next = max(next, name+1)
 	}
 	return dims
+}
+
+// sameCore is the first input with names whose core is that of operand i; -1: none.
+func (b *binding) sameCore(r *Request, i int) int {
+	for like := range b.s.Inputs {
+		equal := slices.EqualFunc(b.s.Operands[like].Dims, b.s.Operands[i].Dims, func(x, y Use) bool { return x.Dim == y.Dim })
+		if equal && r.Operands[like].Dims != nil {
+			return like
+		}
+	}
+	return -1
+}
+
+// boundBy is the name that the first input has for a core dimension.
+func (b *binding) boundBy(r *Request, u Use, otherwise alloc.Dim) alloc.Dim {
+	for i := range b.s.Inputs {
+		for k, v := range b.s.Operands[i].Dims {
+			if at := b.cores[i][k]; v.Dim == u.Dim && at.axis >= 0 && r.Operands[i].Dims != nil {
+				return r.Operands[i].Dims[at.axis]
+			}
+		}
+	}
+	return otherwise
 }
 
 func abs(v int64) int64 {

@@ -118,12 +118,12 @@ int gb_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int6
 
 typedef struct view { int ndim; int64_t shape[GB_MAXDIMS + GB_MAXCORE], strides[GB_MAXDIMS + GB_MAXCORE]; } view;
 
-static view view_of(const gb_call *call, int i) {
+/* What lies beyond ndim is left as it is: clearing it cost more than a small call's kernel. */
+static void view_of(view *v, const gb_call *call, int i) {
     const gb_operand *o = &call->op[i];
-    view v = {call->ndim + o->core_ndim, {0}, {0}};
-    for (int d = 0; d < call->ndim; d++) v.shape[d] = call->shape[d], v.strides[d] = o->strides[d];
-    for (int d = 0; d < o->core_ndim; d++) v.shape[call->ndim + d] = o->core_shape[d], v.strides[call->ndim + d] = o->core_strides[d];
-    return v;
+    v->ndim = call->ndim + o->core_ndim;
+    for (int d = 0; d < call->ndim; d++) v->shape[d] = call->shape[d], v->strides[d] = o->strides[d];
+    for (int d = 0; d < o->core_ndim; d++) v->shape[call->ndim + d] = o->core_shape[d], v->strides[call->ndim + d] = o->core_strides[d];
 }
 
 static int same_view(const gb_sweep *job, int i, const view *a, int j, const view *b) {
@@ -155,12 +155,12 @@ void *gb_take_room(int64_t bytes) {
 
 /* Copy the part of an input whose memory lies in [low, high): whole steps of the
  * outermost loop, into room where every element has the place it has in memory. */
-static int shadow(gb_sweep *job, int i, view v, int64_t item, intptr_t low, intptr_t high, const char **why) {
+static int shadow(gb_sweep *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, const char **why) {
     const gb_call *call = job->call;
     gb_shadow *s = &job->shadow[i];
     intptr_t from, to;
-    extent(job->data[i], v.shape + 1, v.strides + 1, v.ndim - 1, item, &from, &to);
-    int64_t first = 0, last = call->shape[0] - 1, stride = v.strides[0];
+    extent(job->data[i], v->shape + 1, v->strides + 1, v->ndim - 1, item, &from, &to);
+    int64_t first = 0, last = call->shape[0] - 1, stride = v->strides[0];
     if (stride > 0) {   /* the first step that ends above low, the last that starts below high */
         if (to <= low) first = (low - to) / stride + 1;
         if (from + last * stride >= high) last = (high - 1 - from) / stride;
@@ -182,10 +182,10 @@ static int shadow(gb_sweep *job, int i, view v, int64_t item, intptr_t low, intp
     s->from = first * inner;
     s->to = (last + 1) * inner;
     int64_t elements = (last - first + 1) * item;
-    for (int d = 1; d < v.ndim; d++) elements *= v.strides[d] ? v.shape[d] : 1;
+    for (int d = 1; d < v->ndim; d++) elements *= v->strides[d] ? v->shape[d] : 1;
     if (elements < (z - a) / 4) {
-        v.shape[0] = last - first + 1;
-        copy_elements(s->base + first * stride, job->data[i] + first * stride, &v, 0, item);
+        v->shape[0] = last - first + 1;
+        copy_elements(s->base + first * stride, job->data[i] + first * stride, v, 0, item);
     } else {
         memcpy(s->block, (const char *)a, (size_t)(z - a));
     }
@@ -197,19 +197,21 @@ int gb_protect_inputs(gb_sweep *job, const char **why) {
     int fringes = gb_protect_fringes(job, why);
     if (fringes) return fringes < 0 ? -1 : 0;
     for (int o = call->nin; o < call->nop; o++) {
-        view out = view_of(call, o);
+        view out, in;
+        view_of(&out, call, o);
         intptr_t low, high;
         int64_t item = call->op[o].item;
         if (!extent(job->data[o], out.shape, out.strides, out.ndim, item, &low, &high)) continue;
         if (gb_self_overlap(out.shape, out.strides, out.ndim, item)) return *why = "itself", -1;
         for (int p = call->nin; p < o; p++) {
-            view other = view_of(call, p);
+            view other;
+            view_of(&other, call, p);
             if (gb_views_overlap(job->data[o], out.shape, out.strides, out.ndim, item, job->data[p], other.shape, other.strides, other.ndim, call->op[p].item))
                 return *why = "outputs", -1;
         }
         for (int i = 0; i < call->nin; i++) {
             intptr_t in_low, in_high;
-            view in = view_of(call, i);
+            view_of(&in, call, i);
             if (!extent(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, &in_low, &in_high)) continue;
             if (in_high <= low || high <= in_low) continue;
             if (same_view(job, i, &in, o, &out)) {
@@ -219,14 +221,14 @@ int gb_protect_inputs(gb_sweep *job, const char **why) {
                 continue;
             }
             if (!gb_views_overlap(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, job->data[o], out.shape, out.strides, out.ndim, item)) continue;
-            if (shadow(job, i, in, call->op[i].item, low, high, why) < 0) return -1;
+            if (shadow(job, i, &in, call->op[i].item, low, high, why) < 0) return -1;
         }
         if (call->flags & GB_WHERE) {
             view mask = {call->ndim, {0}, {0}};
             memcpy(mask.shape, call->shape, sizeof call->shape);
             memcpy(mask.strides, call->where_strides, sizeof call->where_strides);
             if (gb_views_overlap(job->data[call->nop], mask.shape, mask.strides, mask.ndim, 1, job->data[o], out.shape, out.strides, out.ndim, item) &&
-                shadow(job, call->nop, mask, 1, low, high, why) < 0)
+                shadow(job, call->nop, &mask, 1, low, high, why) < 0)
                 return -1;
         }
     }

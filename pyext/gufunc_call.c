@@ -1,188 +1,228 @@
-/* gufunc_call.c: calling a gufunc. A call of arrays and numbers whose types were seen
- * before stays in C; everything else goes through Python's _call, which ends in
- * execute below. */
+/* gufunc_call.c: calling a gufunc. Arguments are read, a kernel and a resolved call are
+ * found under what they mean, the kernel runs. Python and Go come in only for what was
+ * not seen before. */
 #include "gufunc.h"
 
+#include <stdarg.h>
 #include <string.h>
 
-static PyObject *name_call, *name_failed, *name_out;
+static PyObject *name_failed;
 
 int gb_gufunc_call_init(void) {
-    name_call = PyUnicode_InternFromString("_call");
     name_failed = PyUnicode_InternFromString("_failed");
-    name_out = PyUnicode_InternFromString("out");
-    return name_call && name_failed && name_out ? 0 : -1;
+    return name_failed && gb_keywords_init() == 0 ? 0 : -1;
 }
 
-/* 1: read, 0: not an operand for the short way. */
-static int read_input(gb_arg *a, PyObject *obj) {
-    a->given = obj;
-    if (PyArray_CheckExact(obj)) return gb_arg_array(a, (PyArrayObject *)obj) == 0 && a->type < GT_MOMENT;
-    if (PyFloat_CheckExact(obj) || PyLong_CheckExact(obj)) {
-        a->weak = PyLong_CheckExact(obj) ? 1 : 2;
-        a->ndims = -1;
-        return 1;
-    }
-    if (!PyArray_CheckScalar(obj)) return 0;
-    PyObject *array = PyArray_FromScalar(obj, NULL);
-    if (!array) return PyErr_Clear(), 0;
-    int ok = gb_arg_array(a, (PyArrayObject *)array) == 0 && a->type < GT_MOMENT;
-    Py_DECREF(array);
-    return ok;
+PyObject *gb_python_name(const char *module, const char *name, PyObject **memo) {
+    if (*memo) return *memo;
+    PyObject *imported = PyImport_ImportModule(module);
+    PyObject *found = imported ? PyObject_GetAttrString(imported, name) : NULL;
+    Py_XDECREF(imported);
+    if (found && *memo) Py_DECREF(found);   /* the import asked too */
+    else if (found) *memo = found;
+    return *memo;
 }
 
-static int read_output(gb_arg *a, PyObject *obj) {
-    if (obj == Py_None) return a->absent = 1;
-    a->given = obj;
-    return PyArray_CheckExact(obj) && gb_arg_array(a, (PyArrayObject *)obj) == 0 && PyArray_ISWRITEABLE((PyArrayObject *)obj);
+int gb_setup_error(const char *format, ...) {
+    static PyObject *memo;
+    va_list args;
+    va_start(args, format);
+    PyObject *type = gb_python_name("gridbuf.gufunc.errors", "SignatureError", &memo);
+    PyObject *text = type ? PyUnicode_FromFormatV(format, args) : NULL;
+    va_end(args);
+    if (text) PyErr_SetObject(type, text);
+    Py_XDECREF(text);
+    return -1;
 }
 
-static const gb_typeset *typeset_of(const gb_gufunc_object *g, const gb_invocation *v) {
-    uint8_t key[GB_MAXARGS];
-    for (int i = 0; i < g->info.nin; i++) key[i] = v->arg[i].weak ? 0x80 | v->arg[i].weak : v->arg[i].type;
-    for (int k = 0; k < g->ntypesets; k++)
-        if (memcmp(g->typesets[k].key, key, (size_t)g->info.nin) == 0) return &g->typesets[k];
-    return NULL;
-}
-
-/* 1: v is ready to run, 0: take the long way. */
-static int read_fast(gb_gufunc_object *g, PyObject *args, PyObject *kwargs, gb_invocation *v) {
-    int nin = g->info.nin, nargs = (int)PyTuple_Size(args);
-    if (!g->fast || nargs < nin || nargs > v->nop) return 0;
-    PyObject *out = NULL;
-    if (kwargs && PyDict_Size(kwargs)) {
-        if (PyDict_Size(kwargs) != 1 || nargs != nin) return 0;
-        out = PyDict_GetItemWithError(kwargs, name_out);
-        if (!out) return PyErr_Clear(), 0;
-    }
-    for (int i = 0; i < nin; i++)
-        if (!read_input(&v->arg[i], PyTuple_GetItem(args, i))) return 0;
-    for (int i = nin; i < v->nop; i++) {
-        PyObject *given = i < nargs ? PyTuple_GetItem(args, i) : Py_None;
-        if (out && !PyTuple_Check(out)) given = v->nop - nin == 1 ? out : NULL;
-        else if (out) given = PyTuple_Size(out) == v->nop - nin ? PyTuple_GetItem(out, i - nin) : NULL;
-        if (!given || !read_output(&v->arg[i], given)) return 0;
-    }
-    const gb_typeset *types = typeset_of(g, v);
-    if (!types) return 0;
-    for (int i = 0; i < nin; i++)
-        if (v->arg[i].weak && !gb_arg_number(&v->arg[i], types->types[i])) return PyErr_Clear(), 0;
-    for (int i = nin; i < v->nop; i++)
-        if (!v->arg[i].absent && v->arg[i].type != types->types[i]) return 0;
-    v->kernel = types->kernel;
-    return 1;
-}
-
-/* What a call returns: the outputs as given, fresh 0-d ones as scalars. */
-static PyObject *output(gb_invocation *v, int i) {
-    gb_arg *a = &v->arg[i];
-    if (!a->absent) return Py_NewRef(a->given);
-    PyObject *array = a->keep;
-    a->keep = NULL;
-    return PyArray_NDIM((PyArrayObject *)array) ? array : PyArray_Return((PyArrayObject *)array);
-}
-
-static PyObject *outputs(gb_invocation *v, int always_tuple) {
-    int nin = v->gufunc->info.nin, nout = v->gufunc->info.nout;
-    if (nout == 1 && !always_tuple) return output(v, nin);
-    PyObject *tuple = PyTuple_New(nout);
-    for (int i = 0; tuple && i < nout; i++) {
-        PyObject *o = output(v, nin + i);
-        if (!o || PyTuple_SetItem(tuple, i, o) < 0) Py_CLEAR(tuple);
-    }
-    return tuple;
+void gb_invocation_clear(gb_invocation *v) {
+    for (int i = 0; i < v->nop + v->has_where; i++) Py_CLEAR(v->arg[i].keep);
+    Py_CLEAR(v->codes);
+    Py_CLEAR(v->packed);
+    if (v->entry) gb_entry_drop(v->entry);
+    v->entry = NULL;
 }
 
 static void start(gb_invocation *v, gb_gufunc_object *g) {
     /* Only what is read before it is written: the whole record is large. */
     v->gufunc = g;
     v->nop = g->info.nin + g->info.nout;
-    v->has_where = v->nsizes = v->workers = v->ignore_errors = 0;
+    v->has_where = v->nsizes = v->workers = v->ignore_errors = v->errors = v->named = 0;
+    v->asks_sizes = g->asks_sizes;
     v->uniforms = NULL;
-    v->codes = NULL;
+    v->packed = v->codes = NULL;
     v->entry = NULL;
     for (int i = 0; i <= v->nop; i++) {
         gb_arg *a = &v->arg[i];
         a->keep = a->given = NULL;
+        a->field = NULL;
         a->type = a->swapped = a->misaligned = a->absent = a->weak = 0;
         a->ndim = 0;
         a->ndims = -1;
+        if (i < GB_MAXARGS) v->place[i].n = 0;
     }
 }
 
-PyObject *gb_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs) {
-    gb_gufunc_object *g = (gb_gufunc_object *)self;
-    gb_invocation v;
-    start(&v, g);
-    PyObject *result = NULL;
-    if (!read_fast(g, args, kwargs, &v)) {
-        gb_invocation_clear(&v);
-        PyObject *method = PyObject_GetAttr(self, name_call);
-        if (!method) return NULL;
-        result = PyObject_Call(method, args, kwargs);
-        Py_DECREF(method);
-        return result;
+/* ---- reading ---- */
+
+static int wrong_count(gb_invocation *v, const char *format, Py_ssize_t n, int nout) {
+    PyObject *signature = PyObject_GetAttrString((PyObject *)v->gufunc, "signature");
+    PyObject *name = signature ? PyObject_GetAttrString((PyObject *)v->gufunc, "name") : NULL;
+    if (name && nout) gb_setup_error(format, n, signature, nout);
+    else if (name) gb_setup_error(format, name, n, signature, v->gufunc->info.nin, v->gufunc->info.nout);
+    Py_XDECREF(signature);
+    Py_XDECREF(name);
+    return -1;
+}
+
+static int read_outputs(gb_invocation *v, PyObject *args, PyObject *out) {
+    int nin = v->gufunc->info.nin, nout = v->gufunc->info.nout, nargs = (int)PyTuple_Size(args);
+    if (out && nargs > nin) return gb_setup_error("out: outputs are given both by position and as out=");
+    Py_ssize_t given = !out ? 0 : PyTuple_Check(out) ? PyTuple_Size(out) : 1;
+    if (out && PyTuple_Check(out) && given != nout) return wrong_count(v, "out: %zd arrays given, %S has %d outputs", given, nout);
+    for (int i = 0; i < nout; i++) {
+        PyObject *each = nin + i < nargs ? PyTuple_GetItem(args, nin + i) : i >= given ? Py_None : PyTuple_Check(out) ? PyTuple_GetItem(out, i) : out;
+        if (gb_read_output(&v->arg[nin + i], each, i, nout > 1) < 0) return -1;
     }
-    if (gb_invoke(&v) == 0) {
-        result = outputs(&v, 0);
-        if (result && v.codes) {
-            PyObject *plain = result, *method = PyObject_GetAttr(self, name_failed);
-            result = method ? PyObject_CallFunction(method, "OOLL", plain, v.codes, (long long)v.nfailed, (long long)v.nselected) : NULL;
-            Py_XDECREF(method);
-            Py_DECREF(plain);
+    return 0;
+}
+
+/* By name when every input has names or needs none. */
+static void settle_names(gb_invocation *v) {
+    int every = 1, some = 0;
+    for (int i = 0; i < v->gufunc->info.nin; i++) {
+        const gb_arg *a = &v->arg[i];
+        every &= a->ndims >= 0 || a->ndim == 0;
+        some |= a->ndims >= 0;
+    }
+    v->named = every && some;
+    if (!v->named)
+        for (int i = 0; i < v->nop + v->has_where; i++) v->arg[i].ndims = -1;
+}
+
+static int read_call(gb_invocation *v, PyObject *args, PyObject *kwargs) {
+    gb_gufunc_object *g = v->gufunc;
+    gb_keywords k;
+    Py_ssize_t nargs = PyTuple_Size(args);
+    if (gb_read_keywords(g, kwargs, &k) < 0) return -1;
+    if (nargs < g->info.nin || nargs > v->nop) return wrong_count(v, "%S: %zd operands given; %S takes %d inputs and up to %d outputs", nargs, 0);
+    if ((v->errors = gb_read_errors(k.errors)) < 0 || gb_read_workers(k.workers, &v->workers) < 0) return -1;
+    v->ignore_errors = v->errors == GB_IGNORE;
+    for (int i = 0; i < g->info.nin; i++)
+        if (gb_read_input(&v->arg[i], PyTuple_GetItem(args, i), i) < 0) return -1;
+    if (read_outputs(v, args, k.out) < 0) return -1;
+    if (k.where && k.where != Py_True) {
+        v->has_where = 1;
+        if (gb_read_mask(&v->arg[v->nop], k.where) < 0) return -1;
+    }
+    if (gb_choose(v, &k) < 0 || gb_arrange(v, &k) < 0) return -1;
+    settle_names(v);
+    return gb_read_uniforms(v, &k);
+}
+
+/* ---- the outcome ---- */
+
+static PyObject *codes_of(const gb_invocation *v) {
+    if (v->codes) return Py_NewRef(v->codes);
+    const gb_call *call = v->entry->call;
+    return PyArray_ZEROS(call->outer_ndim, (npy_intp *)call->outer_shape, NPY_UINT8, 0);
+}
+
+static PyObject *with_info(const gb_invocation *v, PyObject *result) {
+    static PyObject *memo;
+    PyObject *type = gb_python_name("gridbuf.gufunc.errors", "ErrorInfo", &memo), *codes = codes_of(v), *info = NULL;
+    if (type && codes) info = PyObject_CallFunction(type, "OLL", codes, (long long)v->nfailed, (long long)v->nselected);
+    Py_XDECREF(codes);
+    return info ? Py_BuildValue("(ON)", result, info) : NULL;
+}
+
+static PyObject *outcome(gb_invocation *v) {
+    PyObject *plain = gb_results(v, 0), *result = NULL;
+    if (!plain || (!v->codes && v->errors != GB_RETURN)) return plain;
+    if (v->errors == GB_RETURN) {
+        result = with_info(v, plain);
+    } else {
+        PyObject *method = PyObject_GetAttr((PyObject *)v->gufunc, name_failed);
+        if (method)
+            result = PyObject_CallFunction(method, "OOLLi", plain, v->codes, (long long)v->nfailed, (long long)v->nselected, v->errors == GB_WARN);
+        Py_XDECREF(method);
+    }
+    Py_DECREF(plain);
+    return result;
+}
+
+PyObject *gb_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    gb_invocation v;
+    start(&v, (gb_gufunc_object *)self);
+    PyObject *result = read_call(&v, args, kwargs) == 0 && gb_invoke(&v) == 0 ? outcome(&v) : NULL;
+    gb_invocation_clear(&v);
+    return result;
+}
+
+/* _check(args, kwargs): raises what is wrong with a call, without running it. */
+PyObject *gb_gufunc_check(PyObject *self, PyObject *pair) {
+    PyObject *args, *kwargs;
+    gb_invocation v;
+    if (!PyArg_ParseTuple(pair, "O!O!:_check", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return NULL;
+    start(&v, (gb_gufunc_object *)self);
+    int ok = read_call(&v, args, kwargs) == 0 && (v.entry = gb_entry_for(&v));
+    gb_invocation_clear(&v);
+    if (!ok) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* _resolve(args, kwargs) -> (kernel, its types, outer shape, elements, chunks, elements a chunk, core sizes,
+ * shape, strides and dims of each new output), what the call would do. */
+PyObject *gb_gufunc_resolve(PyObject *self, PyObject *pair) {
+    PyObject *args, *kwargs, *result = NULL;
+    gb_invocation v;
+    if (!PyArg_ParseTuple(pair, "O!O!:_resolve", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return NULL;
+    start(&v, (gb_gufunc_object *)self);
+    if (read_call(&v, args, kwargs) == 0 && (v.entry = gb_entry_for(&v))) {
+        const gb_call *call = v.entry->call;
+        PyObject *outs = PyTuple_New(v.nop - call->nin);
+        for (int i = call->nin; outs && i < v.nop; i++) {
+            PyObject *out = gb_output_describe(&v, i);
+            if (!out || PyTuple_SetItem(outs, i - call->nin, out) < 0) Py_CLEAR(outs);
         }
+        if (outs)
+            result = Py_BuildValue("(iy#NLLLNN)", v.kernel, (char *)v.types, (Py_ssize_t)v.nop,
+                                   gb_ints_tuple(call->outer_shape, call->outer_ndim), (long long)call->n, (long long)call->nchunks,
+                                   (long long)call->chunk, gb_ints_tuple(call->core, call->ncore), outs);
     }
     gb_invocation_clear(&v);
     return result;
 }
 
-/* ---- the end of the long way ---- */
+/* ---- for reductions: a kernel and operands that are ready ---- */
 
-/* An operand: None (an output to allocate), an ndarray, or (ndarray, names). */
+/* An operand: None (an output to allocate) or an ndarray. */
 static int read_operand(gb_arg *a, PyObject *obj) {
-    PyObject *array = obj, *dims = NULL;
     if (obj == Py_None) {
         a->absent = 1;
         return 0;
     }
-    if (PyTuple_Check(obj) && !PyArg_ParseTuple(obj, "OO", &array, &dims)) return -1;
-    if (!PyArray_Check(array)) {
-        PyErr_Format(PyExc_TypeError, "operand: expected an ndarray, got %R", array);
+    if (!PyArray_Check(obj)) {
+        PyErr_Format(PyExc_TypeError, "operand: expected an ndarray, got %R", obj);
         return -1;
     }
-    a->given = array;
-    if (gb_arg_array(a, (PyArrayObject *)array) < 0) {
-        if (a->ndim > GB_MAXDIMS) PyErr_Format(PyExc_ValueError, "operand: %d dimensions; at most %d are allowed", a->ndim, GB_MAXDIMS);
-        else PyErr_Format(PyExc_TypeError, "operand: no kernel takes %R", PyArray_DESCR((PyArrayObject *)array));
-        return -1;
-    }
-    if (!dims || dims == Py_None) return 0;
-    a->ndims = gb_dims(dims, "dims", a->dims, GB_MAXDIMS);
-    if (a->ndims >= 0 && a->ndims != a->ndim) {
-        PyErr_Format(PyExc_ValueError, "dims: %R names %d indices, the operand has %d", dims, a->ndims, a->ndim);
-        return -1;
-    }
-    return a->ndims < 0 ? -1 : 0;
+    a->given = obj;
+    gb_arg_array(a, (PyArrayObject *)obj);
+    if (a->ndim > GB_MAXDIMS) PyErr_Format(PyExc_ValueError, "operand: %d dimensions; at most %d are allowed", a->ndim, GB_MAXDIMS);
+    else if (!a->type) PyErr_Format(PyExc_TypeError, "operand: no kernel takes %R", PyArray_DESCR((PyArrayObject *)obj));
+    else return 0;
+    return -1;
 }
 
-static PyObject *dims_of_output(const gb_call *call, int i, int named) {
-    if (!named || !call->out[i]) Py_RETURN_NONE;
-    return gb_dims_tuple(call->out[i]->geometry.dims, call->out[i]->geometry.ndim);
-}
-
-static PyObject *all_dims(gb_invocation *v) {
-    int nin = v->gufunc->info.nin, named = 0;
-    for (int i = 0; i < nin; i++) named |= v->arg[i].ndims > 0;
-    PyObject *tuple = PyTuple_New(v->nop - nin);
-    for (int i = nin; tuple && i < v->nop; i++) {
-        PyObject *dims = dims_of_output(v->entry->call, i, named);
-        if (!dims || PyTuple_SetItem(tuple, i - nin, dims) < 0) Py_CLEAR(tuple);
-    }
+static PyObject *nothing_named(int n) {
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; tuple && i < n; i++)
+        if (PyTuple_SetItem(tuple, i, Py_NewRef(Py_None)) < 0) Py_CLEAR(tuple);
     return tuple;
 }
 
 /* execute(kernel, operands, where, sizes, uniforms, workers, ignore_errors, check)
- * -> (outputs, their dims, codes or None, failed, selected); with check it only finds
+ * -> (outputs, None for each, codes or None, failed, selected); with check it only finds
  * out whether the call can be set up, and returns None. */
 PyObject *gb_gufunc_execute(PyObject *self, PyObject *args) {
     gb_gufunc_object *g = (gb_gufunc_object *)self;
@@ -192,6 +232,7 @@ PyObject *gb_gufunc_execute(PyObject *self, PyObject *args) {
     Py_ssize_t nuniforms;
     int check;
     start(&v, g);
+    v.asks_sizes = 0;
     if (!PyArg_ParseTuple(args, "iO!OOz#iip:_execute", &v.kernel, &PyTuple_Type, &operands, &where, &sizes, &uniforms,
                           &nuniforms, &v.workers, &v.ignore_errors, &check))
         return NULL;
@@ -209,7 +250,7 @@ PyObject *gb_gufunc_execute(PyObject *self, PyObject *args) {
         v.entry = gb_entry_for(&v);
         if (v.entry) result = Py_NewRef(Py_None);
     } else if (ok && gb_invoke(&v) == 0) {
-        PyObject *outs = outputs(&v, 1), *dims = all_dims(&v);
+        PyObject *outs = gb_results(&v, 1), *dims = nothing_named(v.nop - g->info.nin);
         if (outs && dims)
             result = Py_BuildValue("(OOOLL)", outs, dims, v.codes ? v.codes : Py_None, (long long)v.nfailed, (long long)v.nselected);
         Py_XDECREF(outs);

@@ -1,24 +1,8 @@
 /* gufunc_invoke.c: a call that is read: its outputs allocated, run, and what came of it. */
-#include "array.h"
 #include "gufunc.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int allocate(gb_invocation *v, int i) {
-    const gb_call *call = v->entry->call;
-    gb_arg *a = &v->arg[i];
-    void *data;
-    PyArray_Descr *descr = PyArray_DescrFromType(gb_npy_type(call->op[i].from));
-    gb_dtype *dtype = descr ? gb_dtype_of(descr) : NULL;
-    Py_XDECREF((PyObject *)descr);
-    if (!dtype) return -1;
-    if (gb_plan_allocate(call->out[i], 0, &data) == 0)
-        a->keep = gb_array_over(&call->out[i]->geometry, dtype, data, 1, NULL);
-    Py_DECREF((PyObject *)dtype);
-    a->data = data;
-    return a->keep ? 0 : -1;
-}
 
 static int refuse(const char *why) {
     if (strcmp(why, "memory") == 0)
@@ -65,7 +49,7 @@ int gb_invoke(gb_invocation *v) {
     const gb_call *call = v->entry->call;
     char *data[GB_MAXARGS + 1];
     for (int i = 0; i < v->nop + v->has_where; i++) {
-        if (v->arg[i].absent && allocate(v, i) < 0) return -1;
+        if (v->arg[i].absent && gb_output_allocate(v, i) < 0) return -1;
         data[i] = v->arg[i].data;
     }
     const char *why = NULL;

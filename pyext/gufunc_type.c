@@ -7,16 +7,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_TYPESETS 256
-
 static PyObject *allocate(PyTypeObject *type) {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     gb_gufunc_object *g = (gb_gufunc_object *)alloc(type, 0);
-    if (g && !(g->entries = calloc(GB_ENTRIES, sizeof *g->entries))) {
+    if (g && !(g->entries = calloc(GB_SETS * GB_WAYS, sizeof *g->entries))) {
         Py_DECREF(g);
         return PyErr_NoMemory();
     }
     return (PyObject *)g;
+}
+
+/* The types of kernels from number first on, kept here: a forked child asks too. */
+static int fetch_types(gb_gufunc_object *g, int first) {
+    uint8_t(*types)[GB_MAXARGS] = realloc(g->kernel_types, (size_t)(g->info.nkernels + 1) * sizeof *types);
+    if (!types) return PyErr_NoMemory(), -1;
+    g->kernel_types = types;
+    gb_error e;
+    for (int n = first; n < g->info.nkernels; n++) {
+        memset(types[n], 0, sizeof *types);
+        if (GB_ENTER_GO(&e, gbridge_gufunc_types(g->info.id, n, types[n], &e)) < 0) return -1;
+    }
+    return 0;
+}
+
+/* The names of uniform parameters stand behind those of the dimensions, one a line. */
+static PyObject *names_of_uniforms(const gb_gufunc_info *info) {
+    const char *at = info->names;
+    for (int i = 0; i < info->ndims; i++) at = strchr(at, '\n') + 1;
+    PyObject *names = PyTuple_New(info->nuniforms);
+    for (int i = 0; names && i < info->nuniforms; i++) {
+        const char *end = strchr(at, '\n');
+        PyObject *name = PyUnicode_FromStringAndSize(at, end - at);
+        if (!name || PyTuple_SetItem(names, i, name) < 0) Py_CLEAR(names);
+        at = end + 1;
+    }
+    return names;
 }
 
 /* GUFunc(name, signature, flags); signature None: the shipped gufunc of that name. */
@@ -29,16 +54,18 @@ static PyObject *gufunc_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     gb_error e;
     int rc = signature ? GB_ENTER_GO(&e, gbridge_gufunc_new((char *)name, (char *)signature, flags, &g->info, &e))
                        : GB_ENTER_GO(&e, gbridge_gufunc_shipped((char *)name, &g->info, &e));
-    if (rc < 0) Py_CLEAR(g);
+    if (rc < 0 || fetch_types(g, 0) < 0 || !(g->uniform_names = names_of_uniforms(&g->info))) Py_CLEAR(g);
     return (PyObject *)g;
 }
 
 static void gufunc_dealloc(PyObject *self) {
     gb_gufunc_object *g = (gb_gufunc_object *)self;
-    for (int i = 0; g->entries && i < GB_ENTRIES; i++)
+    for (int i = 0; g->entries && i < GB_SETS * GB_WAYS; i++)
         if (g->entries[i]) gb_entry_drop(g->entries[i]);
     free(g->entries);
-    free(g->typesets);
+    free(g->kernel_types);
+    gb_forget_choices(g);
+    Py_XDECREF(g->uniform_names);
     gb_error e;
     if (g->info.id) (void)GB_ENTER_GO_DETACHED(&e, gbridge_gufunc_drop(g->info.id, &e));
     GB_FREE_OBJECT(self);
@@ -89,17 +116,17 @@ static PyObject *add(PyObject *self, PyObject *args) {
     gb_error e;
     if (GB_ENTER_GO(&e, gbridge_gufunc_add(g->info.id, &spec, &number, &e)) < 0) return NULL;
     g->info.nkernels = number + 1;
-    return PyLong_FromLong(number);
+    gb_forget_choices(g);   /* what was chosen before may be served by this one now */
+    return fetch_types(g, number) < 0 ? NULL : PyLong_FromLong(number);
 }
 
 static PyObject *types_of_kernel(PyObject *self, PyObject *number) {
     gb_gufunc_object *g = (gb_gufunc_object *)self;
-    uint8_t types[GB_MAXARGS];
     long n = PyLong_AsLong(number);
-    gb_error e;
     if (n == -1 && PyErr_Occurred()) return NULL;
-    if (GB_ENTER_GO(&e, gbridge_gufunc_types(g->info.id, (int32_t)n, types, &e)) < 0) return NULL;
-    return PyBytes_FromStringAndSize((const char *)types, g->info.nin + g->info.nout);
+    if (n >= 0 && n < g->info.nkernels) return PyBytes_FromStringAndSize((const char *)g->kernel_types[n], g->info.nin + g->info.nout);
+    PyErr_Format(PyExc_ValueError, "kernel: number %ld of %d", n, g->info.nkernels);
+    return NULL;
 }
 
 /* _select(types, kinds of Python numbers) -> number */
@@ -118,27 +145,9 @@ static PyObject *select_kernel(PyObject *self, PyObject *args) {
     return PyLong_FromLong(number);
 }
 
-/* _learn(key, kernel's types, kernel): calls of these types may stay in C. */
-static PyObject *learn(PyObject *self, PyObject *args) {
-    gb_gufunc_object *g = (gb_gufunc_object *)self;
-    const char *key, *types;
-    Py_ssize_t n, m;
-    gb_typeset set = {0};
-    if (!PyArg_ParseTuple(args, "y#y#i:_learn", &key, &n, &types, &m, &set.kernel)) return NULL;
-    if (n != g->info.nin || m != g->info.nin + g->info.nout) {
-        PyErr_SetString(PyExc_ValueError, "_learn: the types do not fit the operands");
-        return NULL;
-    }
-    memcpy(set.key, key, (size_t)n);
-    memcpy(set.types, types, (size_t)m);
-    for (int k = 0; k < g->ntypesets; k++)
-        if (memcmp(g->typesets[k].key, set.key, sizeof set.key) == 0) Py_RETURN_NONE;
-    if (g->ntypesets == MOST_TYPESETS) Py_RETURN_NONE;
-    gb_typeset *more = realloc(g->typesets, (size_t)(g->ntypesets + 1) * sizeof *more);
-    if (!more) return PyErr_NoMemory();
-    more[g->ntypesets++] = set;
-    g->typesets = more;
-    g->fast = 1;
+/* _ask_sizes(): core sizes of new calls come from the method _sizes. */
+static PyObject *ask_sizes(PyObject *self, PyObject *none) {
+    ((gb_gufunc_object *)self)->asks_sizes = 1;
     Py_RETURN_NONE;
 }
 
@@ -222,7 +231,9 @@ static PyMethodDef methods[] = {
     {"_add", add, METH_VARARGS, NULL},
     {"_types", types_of_kernel, METH_O, NULL},
     {"_select", select_kernel, METH_VARARGS, NULL},
-    {"_learn", learn, METH_VARARGS, NULL},
+    {"_ask_sizes", ask_sizes, METH_NOARGS, NULL},
+    {"_check", gb_gufunc_check, METH_VARARGS, NULL},
+    {"_resolve", gb_gufunc_resolve, METH_VARARGS, NULL},
     {"_execute", gb_gufunc_execute, METH_VARARGS, NULL},
     {NULL},
 };

@@ -7,31 +7,44 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.gufunc.call import FLAGS, GUFunc
+from gridbuf.gufunc.choosing import OutputDims
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import MEASURED, NUMPY_LOOP, ONE_WORKER, PURE, RAISES, Kernel
 from gridbuf.gufunc.operands import Operand
 from gridbuf.gufunc.types import DTYPES, number_of, types_text
 
 _REORDERABLE = (np.maximum, np.minimum, np.fmax, np.fmin)  # they have no identity, and order does not matter
+_COMPARING = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 _PYTHON = {1: int, 2: float, 3: complex}
+_BEYOND = 2.0**65  # beyond every integer type, and a float64
 
 
 class Adopted(GUFunc):
     """A GUFunc with the loops of a numpy.ufunc, which also decides on types."""
 
     _ufunc: np.ufunc
+    _made_of: tuple[Any, ...]
 
-    def _find_kernel(self, inputs: list[Operand]) -> int:
+    def __reduce__(self) -> Any:
+        return _adopt_again, self._made_of
+
+    def _choose(self, inputs: tuple[Any, ...], outs: tuple[Any, ...], dtype: Any, signature: Any, casting: str) -> int:
+        try:
+            return super()._choose(inputs, outs, dtype, signature, casting)
+        except SignatureError:
+            if casting not in ("no", "equiv", "safe", "same_kind") or not _is_logical(self._ufunc):
+                raise
+        # NumPy reads the inputs of these as true or false, whatever the casting rule says.
+        kernel = super()._choose(inputs, (None,) * self.nout, dtype, signature, "unsafe")
+        self._check_casts([], outs, self._types(kernel), casting)
+        return kernel
+
+    def _find_kernel(self, inputs: list[Operand], casting: str) -> int:
         return self._resolved(_types(inputs), None)
 
-    def _asked_kernel(self, inputs: list[Operand], dtype: Any, signature: Any) -> int:
-        if dtype is not None:
-            if signature is not None:
-                raise SignatureError("dtype: it cannot be given together with signature")
-            signature = (None,) * self.nin + (np.dtype(dtype),) * self.nout
-        elif isinstance(signature, str):
-            signature = tuple(np.dtype(c) for c in signature.replace("->", ""))
-        return self._resolved(_types(inputs), signature)
+    def _asked_kernel(self, inputs: list[Operand], dtype: Any, signature: Any, casting: str) -> int:
+        wanted = self._wanted(dtype, signature)
+        return self._resolved(_types(inputs), tuple(DTYPES[w] if w else None for w in wanted))
 
     def _resolved(self, types: list[Any], signature: Any) -> int:
         try:
@@ -48,14 +61,53 @@ class Adopted(GUFunc):
             f"{self.name}: NumPy would use a loop for ({chars}), which cannot be adopted; there are {', '.join(self.types)}"
         )
 
+    def _numbers(self, values: tuple[Any, ...], types: bytes) -> tuple[Any, ...]:
+        """An int beyond the type that it is compared with is less, or greater, than all there is."""
+        if self._ufunc in _COMPARING and all(v is None or type(v) is int for v in values):
+            low, high = values[0], values[1]
+            if low is not None and high is not None:
+                return (low > high) - (low < high), 0
+            if any(_beyond(v, DTYPES[t]) for v, t in zip(values, types, strict=True)):
+                return tuple(None if v is None else _BEYOND if v > 0 else -_BEYOND for v in values)
+        return super()._numbers(values, types)
+
+    def _sizes(self, shapes: tuple[Any, ...], kernel: int) -> tuple[int, ...]:
+        """Sizes that no operand tells and NumPy works out by itself: it is asked with a stack of no elements."""
+        given = super()._sizes(shapes, kernel)
+        if given or any(len(shape) < len(core) for shape, core in zip(shapes[: self.nin], self._cores, strict=False)):
+            return given
+        known = self._known(shapes)
+        if all(known[self._dim_names[k]] is not None for core in self._cores for k in core):
+            return ()
+        inputs = [
+            np.empty((0, *shape[len(shape) - len(core) :]), DTYPES[t])
+            for shape, core, t in zip(shapes[: self.nin], self._cores, self._types(kernel), strict=False)
+        ]
+        try:
+            made = self._ufunc(*inputs)
+        except (TypeError, ValueError) as error:
+            raise SignatureError(f"{self.name}: {error}") from None
+        for out, core in zip(made if self.nout > 1 else (made,), self._cores[self.nin :], strict=True):
+            known.update({self._dim_names[k]: size for k, size in zip(core, out.shape[1:], strict=True)})
+        return tuple(-1 if known[n] is None else known[n] for n in self._dim_names)  # type: ignore[misc]
+
+
+def _beyond(value: Any, dtype: "np.dtype[Any]") -> bool:
+    return value is not None and dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+
+
+def _is_logical(ufunc: np.ufunc) -> bool:
+    return ufunc in (np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
+
 
 def _types(inputs: list[Operand]) -> list[Any]:
     """What NumPy is asked with. Python numbers alone are its default types: comparing two ints has a loop for objects."""
-    alone = all(o.weak for o in inputs)
-    return [_PYTHON[o.weak] if o.weak and not alone else o.array.dtype for o in inputs]
+    if all(o.weak for o in inputs):
+        return [np.dtype(_PYTHON[o.weak]) for o in inputs]
+    return [_PYTHON[o.weak] if o.weak else o.array.dtype for o in inputs]
 
 
-def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
+def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: OutputDims | None = None) -> GUFunc:
     """A GUFunc with the loops of an existing ufunc: NumPy's, SciPy's, numba's.
 
     Parameters
@@ -64,6 +116,9 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
         A ufunc or gufunc object whose loops are compiled.
     flags : sequence of str
         Which floating-point exceptions make an element fail.
+    output_dims : callable, optional
+        As for `GUFunc`, for sizes that no input has. Sizes that NumPy works out by itself, as for an SVD, are asked
+        of NumPy.
 
     Examples
     --------
@@ -78,10 +133,13 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
         raise TypeError(f"ufunc: expected a numpy.ufunc or numba's DUFunc or GUFunc, got {type(ufunc).__name__}")
     name = inner.__name__
     signature = inner.signature or ",".join(["()"] * inner.nin) + "->" + ",".join(["()"] * inner.nout)
-    g = Adopted(signature, name=name, doc=inner.__doc__, flags=flags, identity=inner.identity)
-    g._ufunc = inner
+    g = Adopted(signature, name=name, doc=inner.__doc__, output_dims=output_dims, flags=flags, identity=inner.identity)
+    g._ufunc, g._made_of = inner, (ufunc, tuple(flags), output_dims)
     g._reorderable = inner.identity is not None or inner in _REORDERABLE
     g._widens, g._adds = inner in (np.add, np.multiply), inner is np.add
+    inputs = {k for core in g._cores[: g.nin] for k in core}
+    if any(k not in inputs and g._dims[k][0] < 0 and not g._dims[k][1] for core in g._cores[g.nin :] for k in core):
+        g._ask_sizes()
     foreign, numpys = inner is not ufunc, getattr(np, name, None) is ufunc
     seen = set()
     for raw, function, data in _core.gufunc_loops(inner):
@@ -100,6 +158,10 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
     if not seen:
         raise SignatureError(f"ufunc: {name} has no compiled loops for numbers; it calls Python")
     return g
+
+
+def _adopt_again(ufunc: Any, flags: tuple[str, ...], output_dims: OutputDims | None) -> GUFunc:
+    return adopt(ufunc, flags=flags, output_dims=output_dims)
 
 
 def _by_number(number: int) -> int:

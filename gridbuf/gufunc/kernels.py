@@ -10,7 +10,7 @@ from gridbuf.gufunc.errors import SignatureError
 
 _CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
 NUMPY_LOOP, STATUS_LOOP, GO_LOOP = 1, 2, 3
-EXCLUSIVE, ONE_WORKER, PURE, MEASURED, RAISES = 1, 2, 4, 8, 16
+EXCLUSIVE, ONE_WORKER, PURE, MEASURED, RAISES, GENERATED = 1, 2, 4, 8, 16, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,11 @@ class Kernel:
 
 
 def address_of(source: Any, arg: str = "source") -> int:
-    """The address of a compiled function: an int, a ctypes or cffi function, a PyCapsule or a numba cfunc."""
+    """The address of a compiled function: an int, a ctypes or cffi function, a PyCapsule, a numba cfunc or a LowLevelCallable."""
+    if type(source).__name__ == "LowLevelCallable" and isinstance(source, tuple):
+        if source.user_data is not None:  # type: ignore[attr-defined]
+            raise ValueError(f"{arg}: the user_data of a LowLevelCallable belongs to SciPy's callbacks; give data= instead")
+        source = source.function  # type: ignore[attr-defined]
     if isinstance(source, int) and not isinstance(source, bool):
         address = source
     elif isinstance(source, _CTYPES):
@@ -40,8 +44,12 @@ def address_of(source: Any, arg: str = "source") -> int:
         cffi = importlib.import_module("cffi")
         address = int(cffi.FFI().cast("intptr_t", source))
     else:
+        jitted = hasattr(source, "py_func") and type(source).__module__.startswith("numba.")
         raise TypeError(
-            f"{arg}: expected an address (int), a ctypes or cffi function, a PyCapsule or a numba cfunc, got {type(source).__name__}"
+            f"{arg}: a function of numba's njit has no address that C can call; compile it with numba.cfunc and give that"
+            if jitted
+            else f"{arg}: expected an address (int), a ctypes or cffi function, a PyCapsule, a numba cfunc or a LowLevelCallable, "
+            f"got {type(source).__name__}"
         )
     if not 0 < address < 1 << 64:
         raise ValueError(f"{arg}: the address of a compiled function is not {address}")

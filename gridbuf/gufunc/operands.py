@@ -1,5 +1,8 @@
-"""Operands: anything that exports memory, Python numbers, and what goes back."""
+"""Operands: anything that exports memory, Python numbers, lists; and what they are called."""
 
+import contextlib
+import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from gridbuf.gufunc.types import number_of
 from gridbuf.names import get_dims
 
 _WEAK = {int: 1, float: 2, complex: 3}
+_VALUES = (list, tuple, bool, np.generic)
 
 
 class Operand:
@@ -29,23 +33,37 @@ class Operand:
         flags = self.array.flags
         return "C" if flags.c_contiguous else "F" if flags.f_contiguous else "strided"
 
-    def handed(self, named: bool) -> Any:
-        """What _execute takes."""
-        return (self.array, self.dims) if named and self.dims is not None else self.array
+
+def _array(given: Any, what: str) -> "np.ndarray[Any, Any]":
+    """The memory of an operand, or for an input the values of what has none, as NumPy reads them."""
+    if isinstance(given, _VALUES) and what[:3] != "out":
+        return np.asarray(given)
+    try:
+        return host_array(given)
+    except (TypeError, ValueError, BufferError) as error:
+        if what[:3] != "out" and isinstance(given, (numbers.Number, Sequence)):
+            with contextlib.suppress(TypeError, ValueError):
+                return np.asarray(given)
+        text = str(error)
+        raise type(error)(f"{what}: {text.removeprefix('data: ')}") from None
 
 
-def _names(given: Any) -> tuple[str, ...] | None:
-    dims = getattr(given, "__gt_dims__", None)
-    return None if dims is None else get_dims(given)
+def normal(given: Any, what: str) -> Any:
+    """An operand as an ndarray, or as a Field when it has names; `what` is its name for errors."""
+    array, names = _array(given, what), get_dims(given)
+    if names is None or len(names) != array.ndim:
+        return array
+    halo, origin = getattr(given, "halo", None), getattr(given, "origin", None)
+    halo, origin = (x if isinstance(x, tuple) and len(x) == array.ndim else None for x in (halo, origin))
+    return _core.Field(array, dims=names, halo=halo, origin=origin)
 
 
 def read_input(given: Any, i: int) -> Operand:
     """An input: an ndarray, a Field, a Python number, or anything with memory; lists are copied."""
     if type(given) in _WEAK:
         return Operand(given, np.asarray(given), None, _WEAK[type(given)])
-    values = isinstance(given, (list, tuple, bool, np.generic))
-    array = np.asarray(given) if values else host_array(given)
-    operand = Operand(given, array, _names(given))
+    array = _array(given, f"input {i}")
+    operand = Operand(given, array, get_dims(given))
     if not operand.number:
         raise SignatureError(f"input {i}: no kernel takes elements of type {array.dtype}")
     return operand
@@ -53,8 +71,7 @@ def read_input(given: Any, i: int) -> Operand:
 
 def read_mask(given: Any) -> Operand:
     """The mask where=, broadcast by name when it has names."""
-    values = isinstance(given, (list, tuple, bool, np.generic))
-    operand = Operand(given, np.asarray(given) if values else host_array(given), _names(given))
+    operand = Operand(given, _array(given, "where"), get_dims(given))
     if operand.array.dtype != bool:
         raise TypeError(f"where: expected bools, got {operand.array.dtype}")
     return operand
@@ -64,28 +81,22 @@ def weak(value: Any, dtype: "np.dtype[Any]") -> "np.ndarray[Any, Any]":
     """A Python number in the type of a kernel; an int that does not fit is an OverflowError (NumPy 1 would wrap it)."""
     if dtype.kind in "iu" and isinstance(value, int) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
         raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
-    return np.asarray(value, dtype)
+    return np.asarray(value).astype(dtype) if isinstance(value, complex) else np.asarray(value, dtype)
 
 
 def read_output(given: Any) -> Operand:
     """An output: memory that may be written, or None."""
     if given is None:
         return Operand(None, None, None)
-    array = host_array(given)
+    array = _array(given, "out")
     if not array.flags.writeable:
         raise ValueError("out: it is read-only")
-    operand = Operand(given, array, _names(given))
+    operand = Operand(given, array, get_dims(given))
     if not operand.number:
         raise SignatureError(f"out: no kernel gives elements of type {array.dtype}")
     return operand
 
 
-def wrap(result: Any, output: Operand, dims: tuple[str, ...] | None, finish: Any) -> Any:
-    """A result as the caller sees it: what was given, a Field when names are known, a scalar for 0-d."""
-    if output.given is not None:
-        return output.given
-    if finish is not None:
-        result, dims = finish(result, dims)
-    if isinstance(result, np.ndarray) and dims is not None and result.ndim:
-        return _core.Field(result, dims=dims)
-    return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
+def captured(args: tuple[Any, ...], nin: int) -> tuple[Any, ...]:
+    """The operands of a call that runs later: lists are read now, memory is shared."""
+    return tuple(np.asarray(a) if i < nin and isinstance(a, (list, tuple)) else a for i, a in enumerate(args))

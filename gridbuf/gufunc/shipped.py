@@ -30,6 +30,15 @@ class Shipped(GUFunc):
     def __new__(cls, signature: str, *args: Any, name: str = "", **kwargs: Any) -> "Shipped":
         return _core.GUFunc.__new__(cls, name, None, 0)
 
+    def __reduce__(self) -> Any:
+        return _by_name, (self.name,)
+
+
+def _by_name(name: str) -> Any:
+    from gridbuf import gufunc
+
+    return getattr(gufunc, name)
+
 
 def make(name: str) -> GUFunc:
     """The shipped gufunc of a name."""

@@ -1,0 +1,179 @@
+"""What the C side asks for, once for each new kind of call: the kernel, numbers in its types, core sizes."""
+
+import operator
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.gufunc.errors import SignatureError
+from gridbuf.gufunc.kernels import GENERATED, Kernel
+from gridbuf.gufunc.keywords import refuse
+from gridbuf.gufunc.operands import Operand, read_input, weak
+from gridbuf.gufunc.types import DTYPES, number_of, parse_types
+from gridbuf.gufunc.uniforms import pack
+
+Generator = Callable[[str, tuple[str, ...]], Kernel]
+OutputDims = Callable[[dict[str, int | None]], dict[str, int]]
+
+
+class Choosing(_core.GUFunc):
+    """The part of a GUFunc that finds things out."""
+
+    name: str
+    nin: int
+    nout: int
+    nargs: int
+    types: Any
+    _register: Callable[[Kernel, int], int]
+    _generator: Generator | None
+    _output_dims: OutputDims | None
+    _dim_names: list[str]
+    _dims: list[tuple[int, bool, bool]]
+    _cores: list[tuple[int, ...]]
+    _uniform_names: list[str]
+    _uniform_types: bytes
+    _selected: dict[Any, int]  # kernels by the types of the inputs
+    _generated: set[int]
+    _lock: threading.RLock
+
+    def _refuse(self, keyword: str) -> None:
+        refuse(self.name, self._uniform_names, keyword)
+
+    def _pack(self, given: dict[str, Any]) -> bytes:
+        return pack(self._uniform_names, self._uniform_types, given)
+
+    def _choose(self, inputs: tuple[Any, ...], outs: tuple[Any, ...], dtype: Any, signature: Any, casting: str) -> int:
+        """The number of the kernel for these inputs, arrays or Python numbers."""
+        operands = [read_input(x, i) for i, x in enumerate(inputs)]
+        kernel = self._kernel(operands, dtype, signature, casting)
+        self._check_casts(operands, outs, self._types(kernel), casting)
+        return kernel
+
+    def _kernel(self, inputs: list[Operand], dtype: Any, signature: Any, casting: str) -> int:
+        if dtype is not None or signature is not None:
+            return self._asked_kernel(inputs, dtype, signature, casting)
+        key = tuple((o.number, o.weak) for o in inputs)
+        if key not in self._selected:
+            with self._lock:  # a generator is asked once, also by two threads
+                if key not in self._selected:
+                    self._selected[key] = self._find_kernel(inputs, casting)
+        return self._selected[key]
+
+    def _find_kernel(self, inputs: list[Operand], casting: str) -> int:
+        try:
+            return int(self._select(bytes(o.number for o in inputs), bytes(o.weak for o in inputs)))
+        except SignatureError:
+            if self._generator is None:
+                raise
+        return self._generate("".join(DTYPES[o.number].char for o in inputs), inputs)
+
+    def _generate(self, types: str, inputs: list[Operand]) -> int:
+        """A kernel for these types and no others."""
+        assert self._generator is not None
+        kernel = self._generator(types, tuple(o.layout for o in inputs))
+        if not isinstance(kernel, Kernel):
+            raise SignatureError(f"generator: it returned {type(kernel).__name__} for the types {types!r}, a kernel is needed")
+        takes = parse_types(kernel.types, self.nin, self.nout)[: self.nin]
+        if not all(np.can_cast(np.dtype(c), DTYPES[t], "safe") for c, t in zip(types, takes, strict=True)):
+            raise SignatureError(f"generator: asked for the types {types!r}, it returned a kernel for {kernel.types!r}")
+        number = self._register(kernel, GENERATED)
+        self._generated.add(number)
+        return number
+
+    def _asked_kernel(self, inputs: list[Operand], dtype: Any, signature: Any, casting: str) -> int:
+        wanted = self._wanted(dtype, signature)
+        fitting = [n for n in self._registered() if all(w in (0, t) for w, t in zip(wanted, self._types(n), strict=True))]
+        for n in fitting:
+            strong = [(o.array.dtype, DTYPES[t]) for o, t in zip(inputs, self._types(n), strict=False) if not o.weak]
+            if all(np.can_cast(source, target, casting) for source, target in strong):  # type: ignore[arg-type]
+                return n
+        if fitting:
+            return fitting[0]  # whose casts are refused, by name
+        if self._generator is not None:
+            types = "".join(DTYPES[w or o.number].char for o, w in zip(inputs, wanted, strict=False))
+            key = ("asked", types)
+            with self._lock:
+                if key not in self._selected:
+                    self._selected[key] = self._generate(types, inputs)
+            found = self._selected[key]
+            if all(w in (0, t) for w, t in zip(wanted, self._types(found), strict=True)):
+                return found
+        raise SignatureError(f"{self.name}: no kernel has the types asked for; its kernels are {', '.join(self.types)}")
+
+    def _registered(self) -> list[int]:
+        """The kernels that serve whatever they can, which generated ones do not."""
+        return [n for n in range(self._describe()[3]) if n not in self._generated]
+
+    def _wanted(self, dtype: Any, signature: Any) -> list[int]:
+        """The type of each operand that dtype= or signature= asks for; 0: any."""
+        if dtype is not None and signature is not None:
+            raise SignatureError("dtype: it cannot be given together with signature")
+        if dtype is not None:
+            return [0] * self.nin + [_number(dtype, "dtype")] * self.nout
+        parts = list(signature.replace("->", "")) if isinstance(signature, str) else signature
+        if not isinstance(parts, (list, tuple)) or len(parts) != self.nargs:
+            raise SignatureError(f"signature: {signature!r} does not fit {self.nin} inputs and {self.nout} outputs")
+        return [0 if p is None else _number(p, "signature") for p in parts]
+
+    def _check_casts(self, inputs: list[Operand], outs: tuple[Any, ...], types: bytes, casting: str) -> None:
+        for i, (o, number) in enumerate(zip(inputs, types, strict=False)):
+            self._check_cast(f"input {i}", _kind_of(o, DTYPES[number]), DTYPES[number], casting)
+        for i, (out, number) in enumerate(zip(outs, types[self.nin :], strict=True)):
+            if out is not None:
+                self._check_cast("out" if self.nout == 1 else f"out[{i}]", DTYPES[number], out.dtype, casting)
+
+    def _check_cast(self, what: str, source: Any, target: Any, casting: str) -> None:
+        if not np.can_cast(source, target, casting):  # type: ignore[arg-type]
+            raise SignatureError(f"{self.name}: {what} cannot be cast from {source} to {target} with casting={casting!r}")
+
+    def _numbers(self, values: tuple[Any, ...], types: bytes) -> tuple[Any, ...]:
+        """Python numbers in the types of the kernel, or other numbers with which to look for a kernel again."""
+        return tuple(None if v is None else weak(v, DTYPES[t]) for v, t in zip(values, types, strict=True))
+
+    def _sizes(self, shapes: tuple[Any, ...], kernel: int) -> tuple[int, ...]:
+        """The sizes of the core dimensions, -1 where the operands tell."""
+        known = self._known(shapes)
+        if self._output_dims is None:
+            return ()
+        filled = self._output_dims(dict(known))
+        if not isinstance(filled, dict) or set(filled) != set(known):
+            raise SignatureError(f"output_dims: expected a dict with sizes of {list(known)}, got {filled!r}")
+        try:
+            return tuple(operator.index(filled[n]) if filled[n] is not None else -1 for n in known)
+        except TypeError:
+            raise SignatureError(f"output_dims: expected ints as sizes, got {filled!r}") from None
+
+    def _known(self, shapes: tuple[Any, ...]) -> dict[str, int | None]:
+        """What the signature and the operands say of core sizes."""
+        known: dict[str, int | None] = {
+            n: (d[0] if d[0] >= 0 else None) for n, d in zip(self._dim_names, self._dims, strict=True)
+        }
+        for shape, core in zip(shapes, self._cores, strict=True):
+            if shape is not None and core and len(shape) >= len(core):
+                for k, size in zip(core, shape[-len(core) :], strict=True):
+                    known[self._dim_names[k]] = size
+        return known
+
+
+def _number(dtype: Any, argument: str) -> int:
+    """The engine's number of a dtype that the caller asked for."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        raise SignatureError(f"{argument}: {dtype!r} is no dtype") from None
+    number = number_of(found)
+    if not number:
+        raise SignatureError(f"{argument}: no kernel has the type {found}")
+    return number
+
+
+def _kind_of(operand: Operand, target: "np.dtype[Any]") -> "np.dtype[Any]":
+    """An input's dtype for the question whether it may be cast; a Python number adapts to types of its kind and above."""
+    if not operand.weak:
+        found: np.dtype[Any] = operand.array.dtype
+        return found
+    rank = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}[target.kind]
+    return target if operand.weak <= rank else np.dtype("ldD"[operand.weak - 1])
