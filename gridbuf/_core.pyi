@@ -373,8 +373,8 @@ class Field:
     def __array_interface__(self) -> dict[str, Any]: ...
     def __dlpack__(
         self,
-        *,
         stream: int | None = ...,
+        *,
         max_version: tuple[int, int] | None = ...,
         dl_device: tuple[int, int] | None = ...,
         copy: bool | None = ...,

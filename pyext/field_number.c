@@ -133,12 +133,16 @@ static int fits_as_out(PyObject *out, const gb_field *lead) {
 static PyObject *bare(PyObject *obj) { return gb_is_field(obj) ? gb_field_numpy(obj, NULL) : Py_NewRef(obj); }
 
 static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
-    PyObject *a = bare(in[0]), *b = n > 1 ? bare(in[1]) : NULL, *target = bare(out), *done = NULL;
-    if (a && target && (b || n == 1))
-        done = b ? PyObject_CallFunctionObjArgs(ufunc, a, b, target, NULL) : PyObject_CallFunctionObjArgs(ufunc, a, target, NULL);
-    Py_XDECREF(a);
-    Py_XDECREF(b);
+    PyObject *args = PyTuple_New(n), *target = bare(out), *options = PyDict_New(), *done = NULL;
+    int ready = args && target && options && PyDict_SetItem(options, word_out, target) == 0;
+    for (int i = 0; i < n && ready; i++) {
+        PyObject *array = bare(in[i]);
+        ready = array && PyTuple_SetItem(args, i, array) == 0;
+    }
+    if (ready) done = PyObject_Call(ufunc, args, options);   /* as a keyword: NumPy frowns on a third argument of maximum */
+    Py_XDECREF(args);
     Py_XDECREF(target);
+    Py_XDECREF(options);
     Py_XDECREF(done);
     return done ? Py_NewRef(out) : NULL;
 }
