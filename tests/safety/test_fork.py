@@ -16,10 +16,10 @@ KNOWN = (37, 11)
 
 
 def child(body: Callable[[], None]) -> int:
-    """Fork, run body in the child, and return its exit status; 14 is the alarm of one that hangs, on any machine."""
+    """Fork, run body in the child, and return its exit status; 14 is the alarm of one that hangs."""
     pid = os.fork()
     if pid == 0:
-        signal.alarm(300)
+        signal.alarm(10)
         try:
             body()
         except BaseException:
