@@ -20,6 +20,7 @@ def fake() -> Iterator[Fake]:
     """The fake driver, with nothing left to fail and nothing held afterwards."""
     if _fake is None:
         pytest.skip("this test steers the fake driver")
+    _fake.watch(True)
     yield _fake
     _fake.run_every(0)
     _fake.hold(False)
