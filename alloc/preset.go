@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Order says how a preset turns dimensions into a layout.
@@ -64,8 +66,8 @@ func init() {
 
 // Register adds a preset and returns its number. A built-in name cannot be taken.
 func Register(p Preset) (int, error) {
-	if p.Name == "" {
-		return 0, valueErrorf("name: a backend needs a non-empty name")
+	if err := checkName(p.Name); err != nil {
+		return 0, err
 	}
 	if p.Order == ByName && sortedLetters(p.Axes) != "IJK" {
 		return 0, valueErrorf("layout: %q does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"", p.Axes)
@@ -81,6 +83,22 @@ func Register(p Preset) (int, error) {
 	registry.presets = append(registry.presets, &p)
 	registry.number[p.Name] = len(registry.presets) - 1
 	return len(registry.presets) - 1, nil
+}
+
+// A name is shown in errors and lists, one a line.
+const longestName = 200
+
+func checkName(name string) error {
+	if name == "" {
+		return valueErrorf("name: a backend needs a non-empty name")
+	}
+	if len(name) > longestName {
+		return valueErrorf("name: %d bytes are too long for a backend's name; at most %d are allowed", len(name), longestName)
+	}
+	if i := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 || !utf8.ValidString(name) {
+		return valueErrorf("name: %q has a character that cannot be printed", name)
+	}
+	return nil
 }
 
 // PresetNumber finds a preset by name; the error lists the known ones.

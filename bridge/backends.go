@@ -4,7 +4,6 @@ package bridge
 import "C"
 
 import (
-	"fmt"
 	"strings"
 	"unsafe"
 
@@ -25,13 +24,14 @@ func backend(name string, out *C.gb_preset) error {
 	return nil
 }
 
-// backends writes the names with a newline between them and a closing zero.
-func backends(room []byte) error {
+// backends writes the names with a newline between them and a closing zero, if there
+// is room for all that; needed says how much that is.
+func backends(room []byte, needed *C.int64_t) error {
 	all := strings.Join(alloc.Presets(), "\n")
-	if len(all) >= len(room) {
-		return fmt.Errorf("the list of backends needs %d bytes, %d are there", len(all)+1, len(room))
+	*needed = C.int64_t(len(all) + 1)
+	if len(all) < len(room) {
+		room[copy(room, all)] = 0
 	}
-	room[copy(room, all)] = 0
 	return nil
 }
 

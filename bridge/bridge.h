@@ -11,7 +11,7 @@ int gbridge_plan(gb_request *request, gb_plan *plan, gb_error *e);
 int gbridge_describe(gb_geometry *geometry, uintptr_t data, gb_plan *plan, gb_error *e);
 int gbridge_refill(int64_t reserve, gb_error *e);
 int gbridge_backend(char *name, gb_preset *preset, gb_error *e);
-int gbridge_backends(char *names, int64_t room, gb_error *e);
+int gbridge_backends(char *names, int64_t room, int64_t *needed, gb_error *e);
 int gbridge_register(char *name, gb_preset *preset, gb_error *e);
 int gbridge_copy(void *copy, int64_t nanoseconds, gb_error *e);   /* a gb_copy, from where it is */
 #ifdef GRIDBUF_PANIC

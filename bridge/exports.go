@@ -37,8 +37,8 @@ func gbridge_backend(name *C.char, out *C.gb_preset, e *C.gb_error) C.int {
 }
 
 //export gbridge_backends
-func gbridge_backends(names *C.char, room C.int64_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return backends(unsafe.Slice((*byte)(unsafe.Pointer(names)), room)) })
+func gbridge_backends(names *C.char, room C.int64_t, needed *C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return backends(unsafe.Slice((*byte)(unsafe.Pointer(names)), room), needed) })
 }
 
 //export gbridge_register

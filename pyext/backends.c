@@ -1,9 +1,12 @@
 /* backends.c: backend names, and presets whose layout is a Python function. */
+#include "pending.h"
 #include "plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* Names seen lately, by the address of the str; an entry holds a reference. */
+/* Names seen lately, by the address of the str; an entry holds a reference. Exact str only: a subclass's destructor could
+ * come back here while an entry is being replaced. */
 #define MEMO 16
 static struct { PyObject *name; int32_t number, order; } memo[MEMO];
 static PyObject *functions;   /* preset number -> function(dims) -> layout */
@@ -26,11 +29,13 @@ static int look_up(PyObject *name, int32_t *number, int32_t *order) {
     if (GB_ENTER_GO(&e, gbridge_backend((char *)text, &preset, &e)) < 0) return -1;
     *number = preset.number;
     *order = preset.order;
+    if (!PyUnicode_CheckExact(name)) return 0;
     int i = slot(name);
-    Py_XDECREF(memo[i].name);
+    PyObject *before = memo[i].name;
     memo[i].name = Py_NewRef(name);
     memo[i].number = preset.number;
     memo[i].order = preset.order;
+    Py_XDECREF(before);
     return 0;
 }
 
@@ -40,8 +45,10 @@ static int call_function(gb_request *r) {
     int n = r->ndim - r->sub_ndim;
     for (int i = 0; i < n; i++) dims[i] = r->dims_len >= 0 ? r->dims[i] : i - 3;
     PyObject *number = PyLong_FromLong(r->backend), *names = gb_dims_tuple(dims, n), *layout = NULL;
-    PyObject *function = number ? PyDict_GetItemWithError(functions, number) : NULL;
+    PyObject *function = number && functions ? Py_XNewRef(PyDict_GetItemWithError(functions, number)) : NULL;
     if (function && names) layout = PyObject_CallFunctionObjArgs(function, names, NULL);
+    else if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "backend: its layout is a function, and registering it failed");
+    Py_XDECREF(function);
     int64_t ranks[GB_MAXDIMS];
     r->layout_len = layout ? gb_ints(layout, "layout", ranks, GB_MAXDIMS) : -1;
     for (int i = 0; i < r->layout_len; i++) r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
@@ -81,48 +88,68 @@ static int read_axes(PyObject *layout, gb_preset *preset) {
     return 0;
 }
 
+static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, gb_preset *preset) {
+    if (alignment && gb_int64(alignment, "alignment", "an int (items)", &preset->alignment) < 0) return -1;
+    int gpu = device && PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "gpu") == 0;
+    if (device && !gpu && !(PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0)) {
+        PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device);
+        return -1;
+    }
+    preset->device = gpu ? 2 : 1;
+    if (!PyCallable_Check(layout)) return read_axes(layout, preset);
+    preset->order = 3;
+    return 0;
+}
+
+/* A layout's function is known before anybody can ask for the backend: what is forgotten may run Python code. */
+static int add(PyObject *name, PyObject *layout, gb_preset *preset) {
+    gb_error e;
+    Py_ssize_t bytes;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &bytes);
+    if (!text) return -1;
+    if ((size_t)bytes != strlen(text)) return PyErr_Format(PyExc_ValueError, "name: %R has a null character", name), -1;
+    if (!functions && !(functions = PyDict_New())) return -1;
+    if (GB_ENTER_GO(&e, gbridge_register((char *)text, preset, &e)) < 0) return -1;
+    PyObject *number = preset->order == 3 ? PyLong_FromLong(preset->number) : NULL;
+    int rc = preset->order != 3 ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
+    Py_XDECREF(number);
+    forget_all();
+    gb_forget_calls();
+    return rc;
+}
+
 PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"name", "layout", "alignment", "device", NULL};
-    const char *name;
-    PyObject *layout, *alignment = NULL, *device = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$OOO:register_backend", names, &name, &layout, &alignment, &device)) return NULL;
+    PyObject *name, *layout = NULL, *alignment = NULL, *device = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOO:register_backend", names, &name, &layout, &alignment, &device)) return NULL;
     if (!layout) {
         PyErr_SetString(PyExc_TypeError, "register_backend() is missing the required argument 'layout'");
         return NULL;
     }
+    PyObject *held[] = {name, layout, alignment, device};   /* kwargs may be somebody's dict */
+    for (int i = 0; i < 4; i++) Py_XINCREF(held[i]);
     gb_preset preset = {.alignment = 1, .device = 1};
-    if (alignment && gb_int64(alignment, "alignment", "an int (items)", &preset.alignment) < 0) return NULL;
-    if (device) {
-        const char *text = PyUnicode_Check(device) ? PyUnicode_AsUTF8AndSize(device, NULL) : "";
-        if (text && strcmp(text, "gpu") == 0) preset.device = 2;
-        else if (!text || strcmp(text, "cpu") != 0) {
-            if (text) PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device);
-            return NULL;
-        }
-    }
-    if (PyCallable_Check(layout)) preset.order = 3;
-    else if (read_axes(layout, &preset) < 0) return NULL;
-    gb_error e;
-    if (GB_ENTER_GO(&e, gbridge_register((char *)name, &preset, &e)) < 0) return NULL;
-    forget_all();
-    gb_forget_calls();
-    if (preset.order == 3) {
-        PyObject *number = PyLong_FromLong(preset.number);
-        if (!functions) functions = PyDict_New();
-        int rc = number && functions ? PyDict_SetItem(functions, number, layout) : -1;
-        Py_XDECREF(number);
-        if (rc < 0) return NULL;
-    }
-    Py_RETURN_NONE;
+    int rc = read_preset(layout, alignment, device, &preset) < 0 || add(name, layout, &preset) < 0 ? -1 : 0;
+    for (int i = 0; i < 4; i++) gb_let_go(held[i]);
+    return rc < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 PyObject *gb_backend_names(PyObject *self, PyObject *none) {
-    char names[1 << 14];
     gb_error e;
-    if (GB_ENTER_GO(&e, gbridge_backends(names, sizeof names, &e)) < 0) return NULL;
-    PyObject *text = PyUnicode_FromString(names), *list = text ? PyUnicode_Splitlines(text, 0) : NULL;
-    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    int64_t room = 0;
+    char *names = NULL, *more;
+    do {   /* the first time it only says how much room is needed */
+        int64_t given = room;
+        if (given && !(more = realloc(names, (size_t)given))) return free(names), PyErr_NoMemory();
+        names = given ? more : names;
+        if (GB_ENTER_GO(&e, gbridge_backends(names, given, &room, &e)) < 0) return free(names), NULL;
+        if (room <= given) break;
+    } while (1);
+    PyObject *text = PyUnicode_FromString(names), *newline = PyUnicode_FromString("\n");
+    PyObject *list = text && newline ? PyUnicode_Split(text, newline, -1) : NULL, *tuple = list ? PyList_AsTuple(list) : NULL;
+    free(names);
     Py_XDECREF(text);
+    Py_XDECREF(newline);
     Py_XDECREF(list);
     return tuple;
 }
