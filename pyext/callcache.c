@@ -46,9 +46,10 @@ static int is_constant(PyObject *obj, int depth) {
     return 1;
 }
 
-static void forget(call *c) {
+/* The destructors of what goes may come back here: the entry is what it will be before they run. */
+static void replace(call *c, call with) {
     call old = *c;
-    memset(c, 0, sizeof *c);
+    *c = with;
     free(old.meta);
     Py_XDECREF(old.kwnames);
     Py_XDECREF((PyObject *)old.plan);
@@ -56,7 +57,7 @@ static void forget(call *c) {
 }
 
 void gb_forget_calls(void) {
-    for (int i = 0; i < CALLS; i++) forget(&calls[i]);
+    for (int i = 0; i < CALLS; i++) replace(&calls[i], (call){0});
 }
 
 static void remember(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
@@ -69,11 +70,10 @@ static void remember(const gb_signature *sig, PyObject *const *args, Py_ssize_t 
         if (!(copy = malloc(sizeof *copy))) return;
         *copy = *meta;
     }
-    call *c = place(sig, args, n, kwnames);
-    forget(c);
-    *c = (call){.sig = sig, .kwnames = Py_XNewRef(kwnames), .nargs = nargs, .n = n, .meta = copy,
-                .plan = (gb_plan_object *)Py_NewRef((PyObject *)plan)};
-    for (Py_ssize_t i = 0; i < n; i++) c->args[i] = Py_NewRef(args[i]);
+    call c = {.sig = sig, .kwnames = Py_XNewRef(kwnames), .nargs = nargs, .n = n, .meta = copy,
+              .plan = (gb_plan_object *)Py_NewRef((PyObject *)plan)};
+    for (Py_ssize_t i = 0; i < n; i++) c.args[i] = Py_NewRef(args[i]);
+    replace(place(sig, args, n, kwnames), c);
 }
 
 gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
