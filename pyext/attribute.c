@@ -26,7 +26,8 @@ int gb_attribute_init(void) {
         {&gb_attr.array, "__array__"}, {&gb_attr.gt_dims, "__gt_dims__"}, {&gb_attr.dims, "dims"},
         {&gb_attr.gt_origin, "__gt_origin__"}, {&gb_attr.readonly, "readonly"}, {&gb_attr.flags, "flags"},
         {&gb_attr.writeable, "writeable"}, {&gb_attr.is_conj, "is_conj"}, {&gb_attr.is_neg, "is_neg"},
-        {&gb_attr.requires_grad, "requires_grad"}, {&gb_attr.mask, "mask"}};
+        {&gb_attr.requires_grad, "requires_grad"}, {&gb_attr.mask, "mask"}, {&gb_attr.gt_axis_name, "__gt_axis_name__"},
+        {&gb_attr.value, "value"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!(*all[i].place = PyUnicode_InternFromString(all[i].name))) return -1;
     lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "PyObject_GetOptionalAttr");

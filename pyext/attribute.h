@@ -10,7 +10,7 @@ int gb_optional(PyObject *obj, PyObject *name, PyObject **value);
 /* The names that are asked for, interned. */
 extern struct gb_attribute_names {
     PyObject *exchange_api, *dlpack, *dlpack_device, *array_struct, *array_interface, *cuda_array_interface, *array;
-    PyObject *gt_dims, *dims, *gt_origin, *readonly, *flags, *writeable, *is_conj, *is_neg, *requires_grad, *mask;
+    PyObject *gt_dims, *dims, *gt_origin, *readonly, *flags, *writeable, *is_conj, *is_neg, *requires_grad, *mask, *gt_axis_name, *value;
 } gb_attr;
 int gb_attribute_init(void);
 

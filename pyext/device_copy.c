@@ -177,7 +177,9 @@ static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, gb_cu
     sides s = {.dst = dst, .src = src, .to = gb_memory_of_field(dst), .from = gb_memory_of_field(src), .progress = progress};
     if (dst->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), NULL;
     int both = on_gpu(dst) && on_gpu(src), empty = dst->geometry.nbytes == 0, repeated = src->geometry.size != dst->geometry.size;
-    int kernels = gb_convertible(&s.to, &s.from, casting);
+    int types[2], kernels = gb_convertible(s.to.descr, s.from.descr, s.from.view.ndim, casting, types);
+    s.to.view.type = types[0];
+    s.from.view.type = types[1];
     if (gb_broadcast(&s.from.view, &s.to.view, s.from_strides) < 0) return NULL;
     if (!on_gpu(dst) && !empty && (!kernels || repeated)) return through_host(dst, src, casting, progress);
     if (both && !empty && (!kernels || s.to.view.type != s.from.view.type)) {
@@ -199,16 +201,18 @@ static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, gb_cu
 static int is_values(PyObject *obj) {
     PyObject *found;
     if (PyArray_Check(obj)) return !gb_descr_movable(PyArray_DESCR((PyArrayObject *)obj));
-    if (gb_is_field(obj) || gb_may_be_cuda(obj)) return 0;
-    int has = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.dlpack, &found);
+    if (gb_is_field(obj)) return 0;
+    int has = gb_may_be_cuda(obj);
+    if (has) return has < 0 ? -1 : 0;
+    has = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.dlpack, &found);
     if (has > 0) Py_DECREF(found);
-    if (has < 0) PyErr_Clear();
-    return has <= 0;
+    return has < 0 ? -1 : !has;
 }
 
 /* 1 with a transit; 0: no GPU takes part; -1. */
 static int begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, gb_cuda_stream stream, PyObject *progress, gb_transit **t) {
     int values = is_values(src_obj);
+    if (values < 0) return -1;
     gb_field *dst = (gb_field *)gb_wrap(gb_FieldType, dst_obj), *src = dst && !values ? (gb_field *)gb_wrap(gb_FieldType, src_obj) : NULL;
     int rc = !dst || (!values && !src) ? -1 : on_gpu(dst) || (src && on_gpu(src));
     if (rc > 0) {

@@ -11,7 +11,7 @@ typedef struct gb_arg {
     uint8_t type, swapped, misaligned, absent;
     uint8_t weak;                   /* a Python number: gufunc.Weak */
     int32_t ndim, ndims;            /* ndims: how many of dims are given, -1 none */
-    const npy_intp *shape, *strides;
+    npy_intp shape[GB_MAXDIMS], strides[GB_MAXDIMS];   /* copied: the array may get another shape while the others are read */
     int32_t dims[GB_MAXDIMS];
     char *data;
     PyObject *keep;                 /* holds the memory; owned */

@@ -36,8 +36,9 @@ int gb_arg_array(gb_arg *a, PyArrayObject *array) {
     a->absent = a->weak = 0;
     a->ndim = PyArray_NDIM(array);
     a->ndims = -1;
-    a->shape = PyArray_DIMS(array);
-    a->strides = PyArray_STRIDES(array);
+    size_t kept = (size_t)(a->ndim < GB_MAXDIMS ? a->ndim : GB_MAXDIMS);   /* more are refused */
+    memcpy(a->shape, PyArray_DIMS(array), kept * sizeof *a->shape);
+    memcpy(a->strides, PyArray_STRIDES(array), kept * sizeof *a->strides);
     a->data = PyArray_BYTES(array);
     a->keep = Py_NewRef((PyObject *)array);
     return a->type && a->ndim <= GB_MAXDIMS ? 0 : -1;
