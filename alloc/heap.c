@@ -12,6 +12,7 @@ gb_heap gb_the_heap = {.stats = {.limit = -1}};
 
 int64_t gb_reserve(int64_t span, int64_t boundary) {
     int64_t slack = boundary <= GB_BLOCK_ALIGN && (boundary & (boundary - 1)) == 0 ? GB_BLOCK_ALIGN : boundary;
+    if (span > GB_LARGEST || slack > GB_LARGEST) return INT64_MAX & ~(int64_t)4095;   /* which no system can map */
     int64_t need = LEAD + slack + (span > 0 ? span : 1) + (gb_debugging ? TRAILER : 0);
     if (need <= GB_SMALL_MAX) return gb_small_bytes(gb_small_bin(need));
     return (need + STAGGER + 4095) & ~(int64_t)4095;
@@ -100,7 +101,7 @@ static char *place(const gb_want *w, char *block, int64_t stagger) {
 int gb_take(const gb_want *want, void **data, int *fresh) {
     int64_t reserve = want->reserve;
     gb_lock(&heap.lock);
-    if (__builtin_expect(heap.stats.limit >= 0, 0) && heap.stats.live_bytes + reserve > heap.stats.limit) {
+    if (__builtin_expect(heap.stats.limit >= 0, 0) && reserve > heap.stats.limit - heap.stats.live_bytes) {
         gb_unlock(&heap.lock);
         return GB_OVER_LIMIT;
     }

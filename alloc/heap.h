@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #define GB_BLOCK_ALIGN 64          /* every block starts at a multiple of this */
+#define GB_LARGEST (INT64_MAX / 4)  /* bytes; nobody has more, and what is added to them still fits */
 #define GB_SMALL_MAX (64 << 10)    /* largest block that shares a slab */
 
 typedef struct gb_slab gb_slab;

@@ -18,6 +18,7 @@ static void *map_plain(int64_t bytes) {
 
 void *gb_map(int64_t bytes) {
     if (bytes < 2 * HUGE) return map_plain(bytes);
+    if (bytes > INT64_MAX - HUGE) return NULL;
     char *p = map_plain(bytes + HUGE);
     if (!p) return NULL;
     char *start = (char *)(((uintptr_t)p + HUGE - 1) & ~(uintptr_t)(HUGE - 1));

@@ -247,7 +247,7 @@ func TestRegister(t *testing.T) {
 		"\"IJJ\" does not":    {Name: "x", Axes: "IJJ", Alignment: 1},
 		"\"\" does not":       {Name: "x", Alignment: 1},
 		"0 items":             {Name: "x", Axes: "IJK"},
-		"at most 255":         {Name: strings.Repeat("x", 256), Axes: "IJK", Alignment: 1},
+		"at most 200":         {Name: strings.Repeat("x", 201), Axes: "IJK", Alignment: 1},
 		"\"a\\nb\" has a":     {Name: "a\nb", Axes: "IJK", Alignment: 1},
 		"\"a\\x00\" has a":    {Name: "a\x00", Axes: "IJK", Alignment: 1},
 		"\"\\\"\\\\\\x1b\" h": {Name: "\"\\\x1b", Axes: "IJK", Alignment: 1},

@@ -148,16 +148,3 @@ func TestBothReadMemoryBackAlike(t *testing.T) {
 		require.Equal(t, want, got, "%v %v %d %x", shape, strides, item, addr)
 	}
 }
-
-func TestBothFindPresetsByName(t *testing.T) {
-	for _, name := range append(alloc.Presets(), "", "no", "\"\\\a\n\x01\x7f", "größer") {
-		want, err := alloc.PresetNumber(name)
-		got, other := plantest.FindPreset(name)
-		if err == nil {
-			require.NoError(t, other)
-			require.Equal(t, want, got)
-		} else {
-			require.EqualError(t, other, err.Error())
-		}
-	}
-}

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MAX_ALIGNMENT (1 << 24)
-#define MAX_NAME 255
+#define MAX_NAME 200
 
 /* gt4py 1.2's registry, GDP-3's names, NumPy's orders. The first is what no name means. */
 static const gb_preset builtin[] = {
@@ -56,29 +56,26 @@ const gb_preset *gb_preset_named(const char *name) {
     return p;
 }
 
-const gb_preset *gb_preset_find(const char *name, gb_error *e) {
-    const gb_preset *p = gb_preset_named(name);
-    if (p) return p;
-    char quoted[300], *known = gb_preset_names(", ");
-    gb_refuse(e, GB_BACKEND_ERROR, "backend: %s is not known; known are %s", gb_quoted(quoted, sizeof quoted, name), known ? known : "");
-    free(known);
-    return NULL;
-}
-
 /* ---- registering ---- */
 
 static int orders_axes(const char *axes) {
     return strlen(axes) == 3 && strchr(axes, 'I') && strchr(axes, 'J') && strchr(axes, 'K');
 }
 
+/* A control character, C0, C1 or DEL, or one of Unicode's ends of line, in UTF-8. */
+static int is_control(const unsigned char *c) {
+    return *c < ' ' || *c == 0x7f || (c[0] == 0xC2 && c[1] < 0xA0) || (c[0] == 0xE2 && c[1] == 0x80 && (c[2] == 0xA8 || c[2] == 0xA9));
+}
+
+/* A name is shown in errors and lists, one a line. */
 static int check_name(const char *name, gb_error *e) {
-    char quoted[300];
+    char quoted[4 * MAX_NAME + 16];
     if (!*name) return gb_refuse(e, GB_VALUE_ERROR, "name: a backend needs a non-empty name");
     if (strlen(name) > MAX_NAME)
-        return gb_refuse(e, GB_VALUE_ERROR, "name: %zu bytes; the name of a backend has at most %d", strlen(name), MAX_NAME);
+        return gb_refuse(e, GB_VALUE_ERROR, "name: %zu bytes are too long for a backend's name; at most %d are allowed", strlen(name), MAX_NAME);
     for (const char *c = name; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            return gb_refuse(e, GB_VALUE_ERROR, "name: %s has a control character", gb_quoted(quoted, sizeof quoted, name));
+        if (is_control((const unsigned char *)c))
+            return gb_refuse(e, GB_VALUE_ERROR, "name: %s has a character that cannot be printed", gb_quoted(quoted, sizeof quoted, name));
     if (builtin_number(name) < 0) return 0;
     return gb_refuse(e, GB_VALUE_ERROR, "name: %s is a built-in backend and cannot be replaced", gb_quoted(quoted, sizeof quoted, name));
 }

@@ -7,6 +7,8 @@ import "C"
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -43,8 +45,8 @@ func FindPreset(name string) (*Preset, error) {
 
 // Register adds a preset and returns its number. A built-in name cannot be taken.
 func Register(p Preset) (int, error) {
-	if strings.ContainsRune(p.Name, 0) {
-		return 0, valueErrorf("name: %q has a control character", p.Name)
+	if err := checkName(p.Name); err != nil {
+		return 0, err
 	}
 	name := C.CString(p.Name)
 	defer C.free(unsafe.Pointer(name))
@@ -55,6 +57,22 @@ func Register(p Preset) (int, error) {
 		return 0, &Error{Kind(e.kind), C.GoString(&e.message[0])}
 	}
 	return int(c.number), nil
+}
+
+// A name is shown in errors and lists, one a line.
+const longestName = 200
+
+func checkName(name string) error {
+	if name == "" {
+		return valueErrorf("name: a backend needs a non-empty name")
+	}
+	if len(name) > longestName {
+		return valueErrorf("name: %d bytes are too long for a backend's name; at most %d are allowed", len(name), longestName)
+	}
+	if i := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 || !utf8.ValidString(name) {
+		return valueErrorf("name: %q has a character that cannot be printed", name)
+	}
+	return nil
 }
 
 // PresetNumber finds the number of a preset by its name; the error lists the known ones.

@@ -22,9 +22,6 @@ typedef struct gb_preset {
 const gb_preset *gb_preset_at(int32_t number);
 const gb_preset *gb_preset_named(const char *name);
 
-/* The same, with the error that lists what is known. */
-const gb_preset *gb_preset_find(const char *name, gb_error *e);
-
 /* Adds a copy of p under the name and numbers p; 0, or -1 with the error. */
 int gb_preset_register(const char *name, gb_preset *p, gb_error *e);
 

@@ -55,6 +55,7 @@ def _ints(obj: Any, key: str, value: Any) -> tuple[int, ...]:
 def _of_interface(obj: Any, d: Any) -> Told:
     if not isinstance(d, dict):
         raise TypeError(f"data: __cuda_array_interface__ of {type(obj).__name__} is {d!r}, not a dict")
+    d = dict(d)  # what is asked for its value may change the original
     if d.get("version") not in (0, 1, 2, 3):
         raise _wrong(obj, "version", "0 to 3", d.get("version"))
     if d.get("mask") is not None:
@@ -86,19 +87,11 @@ def _of_interface(obj: Any, d: Any) -> Told:
 
 
 def _dtype(obj: Any, d: dict[str, Any]) -> "np.dtype[Any]":
-    typestr, fields = d.get("typestr"), d.get("descr")
-    try:
-        if not isinstance(typestr, str) or typestr[:1] not in "<>|=":
-            raise TypeError
-        dtype: np.dtype[Any] = np.dtype(typestr)
-        if dtype.kind == "V" and fields and any(field[0] for field in fields):
-            named: np.dtype[Any] = np.dtype(fields)
-            dtype = named if named.itemsize == dtype.itemsize else dtype
-    except (TypeError, ValueError, IndexError):
-        raise _wrong(obj, "typestr", "a str such as '<f8'", typestr) from None
-    if dtype.hasobject:
-        raise _wrong(obj, "typestr", "plain memory", typestr)
-    return dtype
+    found = _core.read_typestr(d.get("typestr"), d.get("descr"))
+    if isinstance(found, str):
+        fields = "a list of fields of plain memory that together have the size in typestr"
+        raise _wrong(obj, found, "a str such as '<f8'" if found == "typestr" else fields, d.get(found))
+    return found
 
 
 def _address(obj: Any, d: dict[str, Any], empty: bool) -> tuple[int, bool]:

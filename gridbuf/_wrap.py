@@ -2,6 +2,8 @@
 
 import os
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,26 @@ from gridbuf.names import get_dims, get_origin, index_order
 host_array = _core.host_array
 
 
+def values(obj: Any) -> NDArray[Any]:
+    """np.asarray for values to copy: an array interface is checked before NumPy believes it."""
+    return np.asarray(_core.values(obj))
+
+
+@contextmanager
+def naming(argument: str) -> Iterator[None]:
+    """Errors name the argument; wrapping calls it data, NumPy does not name it."""
+    try:
+        yield
+    except (TypeError, ValueError, BufferError, OverflowError) as error:
+        if type(error) in (TypeError, ValueError, BufferError, OverflowError):  # others say more than a text
+            error.args = (f"{argument}: {str(error).removeprefix('data: ')}",)
+        raise
+
+
 def from_array_method(obj: Any) -> NDArray[Any]:
     """xarray and others: __array__ may copy, so the memory is looked at twice."""
     first, second = np.asarray(obj), np.asarray(obj)
-    if first.dtype == object or (first.size and not np.shares_memory(first, second)):
+    if first.dtype.hasobject or (first.size and not np.shares_memory(first, second)):
         raise TypeError(
             f"data: {type(obj).__name__} hands out a new copy each time it is read; "
             "gridbuf.from_array or Field.from_array makes one on purpose"

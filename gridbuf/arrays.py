@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
-from gridbuf._wrap import check_mask
+from gridbuf._wrap import check_mask, values
 from gridbuf.names import get_dims
 
 
@@ -24,7 +24,7 @@ def _source(data: Any, device_data: Any) -> Any:
         return _core.Field(data)
     if isinstance(data, np.ma.MaskedArray):
         check_mask(data)
-    return np.asarray(data)
+    return values(data)
 
 
 def on_device(data: Any) -> bool:

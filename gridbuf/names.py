@@ -1,15 +1,53 @@
 """What an object says of its indices, and the arrays behind it (seed 001's utilities)."""
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from numpy.typing import NDArray
 
+MOST = 32  # indices
+
 
 def is_name(entry: object) -> bool:
     """Whether an entry is "I", "J", "K" or a data dimension: "0", "1", ..."""
-    name = str(entry)
-    return name in ("I", "J", "K") or (name.isdecimal() and str(int(name)) == name)
+    name = _name(entry)
+    return name in ("I", "J", "K") or (name.isdecimal() and len(name) < 10 and str(int(name)) == name)
+
+
+def _own_name(obj: Any) -> str | None:
+    """What an axis says it is called: gtscript.I, a Dimension of gt4py.next, an Enum's member."""
+    if not isinstance(obj, str | int | Sequence):
+        for attribute in ("__gt_axis_name__", "value"):
+            name = getattr(obj, attribute, None)
+            if isinstance(name, str):
+                return name
+    return None
+
+
+def _name(entry: Any) -> str:
+    own = _own_name(entry)
+    return str(entry) if own is None else own
+
+
+def _names(given: Any, what: str) -> tuple[str, ...]:
+    """Names of indices in any spelling: "IJ", a sequence, one axis, gtscript.Field[...]."""
+    own = _own_name(given)
+    entries = (own,) if own is not None else given
+    axes = None if isinstance(given, str | Sequence) else getattr(given, "axes", None)
+    if own is None and isinstance(axes, Sequence):  # gtscript.Field[axes, dtype]; its data dimensions count from 0
+        entries = (*axes, *range(len(getattr(given, "data_dims", ()))))
+    try:
+        names = tuple(_name(entry) for entry in islice(entries, MOST + 1))
+    except TypeError as error:
+        raise TypeError(f"{what} is {given!r}, which does not name indices") from error
+    if len(names) > MOST:
+        raise ValueError(f"{what} names more than {MOST} indices")
+    if not all(map(is_name, names)):
+        raise ValueError(f"{what} {names} has an unknown name; allowed are 'I', 'J', 'K' and '0', '1', '2', ...")
+    if len(set(names)) != len(names):
+        raise ValueError(f"{what} {names} names an index twice")
+    return names
 
 
 def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ...] | None:
@@ -20,13 +58,20 @@ def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ..
     obj
         Any object.
     annotation
-        What to answer when the object itself does not say.
+        What to answer when the object itself does not say: names, gt4py's axes, or a
+        gtscript.Field[...].
 
     Returns
     -------
     tuple of str, or None
         `__gt_dims__`; else `dims` when every entry is a valid name (seed 003's older
         spelling, which also reads xarray); else `annotation`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        When `__gt_dims__` or the annotation does not name indices: 'I', 'J', 'K' and
+        '0', '1', ..., each at most once.
 
     Examples
     --------
@@ -42,9 +87,9 @@ def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ..
         is_field = hasattr(type(obj), "__gt_dims__")  # a Field without names of its own
         if not is_field and isinstance(older, str | Sequence) and len(older) > 0 and all(is_name(d) for d in older):
             dims = older
-    if dims is None:
-        dims = annotation
-    return None if dims is None else tuple(str(d) for d in dims)
+    if dims is not None:
+        return _names(dims, "obj: its __gt_dims__")
+    return None if annotation is None else _names(annotation, "annotation:")
 
 
 def get_origin(obj: Any) -> tuple[int, ...] | None:
@@ -67,7 +112,7 @@ def _transposition(obj: Any, dims: Iterable[Any] | None) -> tuple[int, ...] | No
     """How to permute obj's indices into the order of dims; None for as it is."""
     if dims is None:
         return None
-    own, wanted = get_dims(obj), tuple(str(d) for d in dims)
+    own, wanted = get_dims(obj), _names(dims, "dims:")
     if own is None:
         return None
     if sorted(own) != sorted(wanted):

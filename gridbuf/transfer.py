@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import host_array
+from gridbuf._wrap import host_array, naming, values
 from gridbuf.names import get_dims
 
 Progress = Callable[[float], object] | None
@@ -19,12 +19,20 @@ def _plain(dtype: np.dtype[Any]) -> bool:
 def _source(src: Any) -> np.ndarray[Any, Any]:
     if isinstance(src, np.ndarray) or hasattr(src, "__gt_origin__") or hasattr(src, "__dlpack__"):
         return host_array(src)
-    return np.asarray(src)
+    return values(src)
 
 
-def _converted(values: Any, dtype: "np.dtype[Any]", casting: Any, progress: Progress) -> np.ndarray[Any, Any]:
+def _target(dst: Any) -> np.ndarray[Any, Any]:
+    with naming("dst"):
+        target = host_array(dst)
+    if not target.flags.writeable:
+        raise ValueError("dst: it is read-only")
+    return target
+
+
+def _converted(source: Any, dtype: "np.dtype[Any]", casting: Any, progress: Progress) -> np.ndarray[Any, Any]:
     """The values as a new array of the dtype, for memory that only whole items can be moved to."""
-    source = values.numpy() if isinstance(values, _core.Field) else np.asarray(values)
+    source = values(source)
     array = np.empty_like(source, dtype)
     np.copyto(array, source, casting=casting)
     return array
@@ -36,26 +44,31 @@ def _copyto_any(dst: Any, src: Any, casting: Any, progress: Progress) -> None:
     if not isinstance(dst, (np.ndarray, _core.Field)) and get_dims(dst) is not None and get_dims(src) is not None:
         _core.copyto(_core.Field(dst), src, casting=casting, progress=progress)  # both say what their indices mean
         return
-    target, scalar = host_array(dst), isinstance(src, (bool, int, float, complex, np.generic)) or np.ndim(src) == 0
-    source = src if scalar else _source(src)
+    target, number = _target(dst), isinstance(src, (bool, int, float, complex, np.generic))
+    with naming("src"):
+        source = src if number else _source(src)
+    scalar = number or source.ndim == 0
     if scalar and _plain(target.dtype):  # Python's numbers take dst's dtype, as NumPy's rules have it
         value = np.empty((), target.dtype)
-        np.copyto(value, source, casting=casting)
+        with naming("src"):
+            np.copyto(value, source, casting=casting)
         _core.fill(target, value, progress=progress)
     elif not scalar and (target is not dst or source is not src):
         _core.copyto(target, source, casting=casting, progress=progress)
     else:
-        np.copyto(target, source, casting=casting)
+        with naming("src"):
+            np.copyto(target, source, casting=casting)
         if progress is not None:
             progress(1.0)
 
 
 def _fill_any(dst: Any, value: Any, progress: Progress) -> None:
     """`gridbuf.fill` for whatever the kernels did not take."""
-    target = host_array(dst)
+    target = _target(dst)
     if target is not dst and _plain(target.dtype):
         _core.fill(target, value, progress=progress)
         return
-    target[...] = value
+    with naming("value"):
+        target[...] = _core.values(value)
     if progress is not None:
         progress(1.0)

@@ -1,5 +1,7 @@
 /* args.c: sorting a call's arguments, and reading lists of numbers and dimensions. */
 #include "args.h"
+#include "attribute.h"
+#include "pending.h"
 
 #include <string.h>
 
@@ -75,12 +77,25 @@ int gb_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out)
     return -1;
 }
 
+/* The entries of what can be iterated over, at most one more than there is room for: it may never end. */
+static PyObject *first_entries(PyObject *obj, int room) {
+    PyObject *iterator = PyObject_GetIter(obj), *list = iterator ? PyList_New(0) : NULL, *entry;
+    while (list && PyList_Size(list) <= room && (entry = PyIter_Next(iterator))) {
+        if (PyList_Append(list, entry) < 0) Py_CLEAR(list);
+        Py_DECREF(entry);
+    }
+    PyObject *tuple = list && !PyErr_Occurred() ? PyList_AsTuple(list) : NULL;
+    gb_let_go(iterator);
+    gb_let_go(list);
+    return tuple;
+}
+
 /* A tuple, or NULL with a TypeError: a list could change while its entries are asked for their value. New reference. */
-static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expected) {
+static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expected, int room) {
     if (PyTuple_Check(obj)) return Py_NewRef(obj);
     if (PyList_Check(obj)) return PyList_AsTuple(obj);
     if (!PyUnicode_Check(obj) && !PyBytes_Check(obj)) {
-        PyObject *tuple = PySequence_Tuple(obj);
+        PyObject *tuple = first_entries(obj, room);
         if (tuple || !PyErr_ExceptionMatches(PyExc_TypeError)) return tuple;
         PyErr_Clear();
     }
@@ -94,7 +109,7 @@ static int too_many(const char *arg, Py_ssize_t n, int room) {
 }
 
 int gb_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
-    PyObject *sequence = as_sequence(obj, arg, "a sequence of ints");
+    PyObject *sequence = as_sequence(obj, arg, "a sequence of ints", room);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);
     if (n > room) {
@@ -112,7 +127,7 @@ int gb_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
 
 int gb_halo(PyObject *obj, int64_t *out, int room) {
     static const char expected[] = "a sequence with an int or a (low, high) pair for each index";
-    PyObject *sequence = as_sequence(obj, "halo", expected);
+    PyObject *sequence = as_sequence(obj, "halo", expected, room);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);
     if (n > room) n = too_many("halo", n, room);
@@ -167,22 +182,48 @@ static int repeated(const char *arg, PyObject *obj, const int32_t *dims, int n) 
     return n;
 }
 
-int gb_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
-    Py_ssize_t n;
-    if (PyUnicode_Check(obj)) {
-        const char *s = PyUnicode_AsUTF8AndSize(obj, &n);
-        if (!s) return -1;
-        if (n > room) return too_many(arg, n, room);
-        for (Py_ssize_t i = 0; i < n; i++)
-            if ((out[i] = dim_code(s + i, 1)) == -4) return bad_dim(arg, obj);
-        return repeated(arg, obj, out, (int)n);
+/* The name that an axis of gt4py says it has: gtscript.I, a Dimension of gt4py.next, an Enum's member. 1 with a new
+ * reference to a str, 0, -1. */
+static int own_name(PyObject *obj, PyObject **name) {
+    PyObject *const attributes[] = {gb_attr.gt_axis_name, gb_attr.value};
+    if (PyUnicode_Check(obj) || PyTuple_Check(obj) || PyList_Check(obj) || PyLong_Check(obj)) return 0;
+    for (int i = 0; i < 2; i++) {
+        int found = gb_optional(obj, attributes[i], name);
+        if (found < 0 || (found && PyUnicode_Check(*name))) return found;
+        if (found) Py_CLEAR(*name);
     }
-    PyObject *sequence = as_sequence(obj, arg, "dimension names such as \"IJK\"");
+    return 0;
+}
+
+static PyObject *name_of(PyObject *entry) {
+    PyObject *name;
+    int found = own_name(entry, &name);
+    return found < 0 ? NULL : found ? name : PyObject_Str(entry);
+}
+
+/* Names in one str, a letter each. */
+static int read_letters(PyObject *obj, const char *arg, int32_t *out, int room) {
+    Py_ssize_t n;
+    const char *s = PyUnicode_AsUTF8AndSize(obj, &n);
+    if (!s) return -1;
+    if (n > room) return too_many(arg, n, room);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if ((out[i] = dim_code(s + i, 1)) == -4) return bad_dim(arg, obj);
+    return repeated(arg, obj, out, (int)n);
+}
+
+int gb_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
+    PyObject *alone;
+    if (PyUnicode_Check(obj)) return read_letters(obj, arg, out, room);
+    int single = own_name(obj, &alone);
+    if (single < 0) return -1;
+    PyObject *sequence = single ? PyTuple_Pack(1, alone) : as_sequence(obj, arg, "dimension names such as \"IJK\"", room);
+    if (single) Py_DECREF(alone);
     if (!sequence) return -1;
-    n = PyTuple_Size(sequence);
+    Py_ssize_t n = PyTuple_Size(sequence);
     if (n > room) n = too_many(arg, n, room);
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *name = PyObject_Str(PyTuple_GetItem(sequence, i));
+        PyObject *name = name_of(PyTuple_GetItem(sequence, i));
         Py_ssize_t len = 0;
         const char *s = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
         if (!s || (out[i] = dim_code(s, len)) == -4) n = bad_dim(arg, obj);

@@ -26,8 +26,9 @@ int gb_attribute_init(void) {
         {&gb_attr.array, "__array__"}, {&gb_attr.gt_dims, "__gt_dims__"}, {&gb_attr.dims, "dims"},
         {&gb_attr.gt_origin, "__gt_origin__"}, {&gb_attr.readonly, "readonly"}, {&gb_attr.flags, "flags"},
         {&gb_attr.writeable, "writeable"}, {&gb_attr.is_conj, "is_conj"}, {&gb_attr.is_neg, "is_neg"},
-        {&gb_attr.requires_grad, "requires_grad"}, {&gb_attr.mask, "mask"},
-        {&gb_attr.dict, "__dict__"}, {&gb_attr.gt_interface, "__gt_interface__"}, {&gb_attr.gt_data_interface, "__gt_data_interface__"}};
+        {&gb_attr.requires_grad, "requires_grad"}, {&gb_attr.mask, "mask"}, {&gb_attr.gt_axis_name, "__gt_axis_name__"},
+        {&gb_attr.value, "value"}, {&gb_attr.dict, "__dict__"}, {&gb_attr.gt_interface, "__gt_interface__"},
+        {&gb_attr.gt_data_interface, "__gt_data_interface__"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!(*all[i].place = PyUnicode_InternFromString(all[i].name))) return -1;
     lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "PyObject_GetOptionalAttr");

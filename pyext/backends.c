@@ -1,10 +1,12 @@
 /* backends.c: backend names, and presets whose layout is a Python function. */
+#include "pending.h"
 #include "plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Names seen lately, by the address of the str; an entry holds a reference. */
+/* Names seen lately, by the address of the str; an entry holds a reference. Exact str only: a subclass's destructor could
+ * come back here while an entry is being replaced. */
 #define MEMO 16
 static struct { PyObject *name; int32_t number, order; } memo[MEMO];
 static PyObject *functions;   /* preset number -> function(dims) -> layout */
@@ -15,6 +17,16 @@ static void forget_all(void) {
     for (int i = 0; i < MEMO; i++) Py_CLEAR(memo[i].name);
 }
 
+static int unknown(PyObject *name, const char *text, Py_ssize_t length) {
+    char quoted[300], *known = gb_preset_names(", ");
+    if (!known) return PyErr_NoMemory(), -1;
+    if (strlen(text) == (size_t)length)
+        PyErr_Format(gb_BackendError, "backend: %s is not known; known are %s", gb_quoted(quoted, sizeof quoted, text), known);
+    else PyErr_Format(gb_BackendError, "backend: %R is not known; known are %s", name, known);   /* with a null character */
+    free(known);
+    return -1;
+}
+
 static int look_up(PyObject *name, int32_t *number, int32_t *order) {
     if (!PyUnicode_Check(name)) {
         PyErr_Format(PyExc_TypeError, "backend: expected a name (str), got %R", name);
@@ -23,20 +35,17 @@ static int look_up(PyObject *name, int32_t *number, int32_t *order) {
     Py_ssize_t length;
     const char *text = PyUnicode_AsUTF8AndSize(name, &length);
     if (!text) return -1;
-    gb_error e;
-    const gb_preset *preset = gb_preset_find(text, &e);
-    if (!preset) return gb_raise(&e);
-    if (strlen(text) != (size_t)length) {
-        PyErr_Format(gb_BackendError, "backend: %R is not known", name);
-        return -1;
-    }
+    const gb_preset *preset = strlen(text) == (size_t)length ? gb_preset_named(text) : NULL;
+    if (!preset) return unknown(name, text, length);
     *number = preset->number;
     *order = preset->order;
+    if (!PyUnicode_CheckExact(name)) return 0;
     int i = slot(name);
-    Py_XDECREF(memo[i].name);
+    PyObject *before = memo[i].name;
     memo[i].name = Py_NewRef(name);
     memo[i].number = *number;
     memo[i].order = *order;
+    Py_XDECREF(before);
     return 0;
 }
 
@@ -46,8 +55,10 @@ static int call_function(gb_request *r) {
     int n = r->ndim - r->sub_ndim;
     for (int i = 0; i < n; i++) dims[i] = r->dims_len >= 0 ? r->dims[i] : i - 3;
     PyObject *number = PyLong_FromLong(r->backend), *names = gb_dims_tuple(dims, n), *layout = NULL;
-    PyObject *function = number ? PyDict_GetItemWithError(functions, number) : NULL;
+    PyObject *function = number && functions ? Py_XNewRef(PyDict_GetItemWithError(functions, number)) : NULL;
     if (function && names) layout = PyObject_CallFunctionObjArgs(function, names, NULL);
+    else if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "backend: its layout is a function, and registering it failed");
+    Py_XDECREF(function);
     int64_t ranks[GB_MAXDIMS];
     r->layout_len = layout ? gb_ints(layout, "layout", ranks, GB_MAXDIMS) : -1;
     for (int i = 0; i < r->layout_len; i++) r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
@@ -87,48 +98,60 @@ static int read_axes(PyObject *layout, gb_preset *preset) {
     return 0;
 }
 
+static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, gb_preset *preset) {
+    if (alignment && gb_int64(alignment, "alignment", "an int (items)", &preset->alignment) < 0) return -1;
+    int gpu = device && PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "gpu") == 0;
+    if (device && !gpu && !(PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0)) {
+        PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device);
+        return -1;
+    }
+    preset->device = gpu ? 2 : 1;
+    if (!PyCallable_Check(layout)) return read_axes(layout, preset);
+    preset->order = 3;
+    return 0;
+}
+
+/* A layout's function is known before anybody can ask for the backend: what is forgotten may run Python code. */
+static int add(PyObject *name, PyObject *layout, gb_preset *preset) {
+    gb_error e;
+    Py_ssize_t bytes;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &bytes);
+    if (!text) return -1;
+    if ((size_t)bytes != strlen(text)) return PyErr_Format(PyExc_ValueError, "name: %R has a null character", name), -1;
+    if (!functions && !(functions = PyDict_New())) return -1;
+    if (gb_preset_register(text, preset, &e) < 0) return gb_raise(&e);
+    PyObject *number = preset->order == 3 ? PyLong_FromLong(preset->number) : NULL;
+    int rc = preset->order != 3 ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
+    Py_XDECREF(number);
+    forget_all();
+    gb_forget_calls();
+    return rc;
+}
+
 PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"name", "layout", "alignment", "device", NULL};
-    const char *name;
-    PyObject *layout, *alignment = NULL, *device = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$OOO:register_backend", names, &name, &layout, &alignment, &device)) return NULL;
+    PyObject *name, *layout = NULL, *alignment = NULL, *device = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOO:register_backend", names, &name, &layout, &alignment, &device)) return NULL;
     if (!layout) {
         PyErr_SetString(PyExc_TypeError, "register_backend() is missing the required argument 'layout'");
         return NULL;
     }
+    PyObject *held[] = {name, layout, alignment, device};   /* kwargs may be somebody's dict */
+    for (int i = 0; i < 4; i++) Py_XINCREF(held[i]);
     gb_preset preset = {.alignment = 1, .device = 1};
-    if (alignment && gb_int64(alignment, "alignment", "an int (items)", &preset.alignment) < 0) return NULL;
-    if (device) {
-        const char *text = PyUnicode_Check(device) ? PyUnicode_AsUTF8AndSize(device, NULL) : "";
-        if (text && strcmp(text, "gpu") == 0) preset.device = 2;
-        else if (!text || strcmp(text, "cpu") != 0) {
-            if (text) PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device);
-            return NULL;
-        }
-    }
-    if (PyCallable_Check(layout)) preset.order = 3;
-    else if (read_axes(layout, &preset) < 0) return NULL;
-    gb_error e;
-    if (gb_preset_register(name, &preset, &e) < 0) return gb_raise(&e), NULL;
-    forget_all();
-    gb_forget_calls();
-    if (preset.order == 3) {
-        PyObject *number = PyLong_FromLong(preset.number);
-        if (!functions) functions = PyDict_New();
-        int rc = number && functions ? PyDict_SetItem(functions, number, layout) : -1;
-        Py_XDECREF(number);
-        if (rc < 0) return NULL;
-    }
-    Py_RETURN_NONE;
+    int rc = read_preset(layout, alignment, device, &preset) < 0 || add(name, layout, &preset) < 0 ? -1 : 0;
+    for (int i = 0; i < 4; i++) gb_let_go(held[i]);
+    return rc < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 PyObject *gb_backend_names(PyObject *self, PyObject *none) {
     char *names = gb_preset_names("\n");
     if (!names) return PyErr_NoMemory();
-    PyObject *text = PyUnicode_FromString(names), *list = text ? PyUnicode_Splitlines(text, 0) : NULL;
-    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    PyObject *text = PyUnicode_FromString(names), *newline = PyUnicode_FromString("\n");
+    PyObject *list = text && newline ? PyUnicode_Split(text, newline, -1) : NULL, *tuple = list ? PyList_AsTuple(list) : NULL;
     free(names);
     Py_XDECREF(text);
+    Py_XDECREF(newline);
     Py_XDECREF(list);
     return tuple;
 }

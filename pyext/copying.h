@@ -5,10 +5,11 @@
 #include "../transfer/transfer.h"
 #include "field.h"
 
-/* An array's or a Field's memory as transfer/ sees it. */
+/* An array's or a Field's memory as transfer/ sees it. All of it is borrowed, and of an array only until Python code
+ * runs again, which may give it another shape or dtype: look again after that (architecture.md, what must always hold). */
 typedef struct gb_memory {
     gb_view view;
-    PyArray_Descr *descr;   /* borrowed */
+    PyArray_Descr *descr;
     int readonly;
 } gb_memory;
 
@@ -23,15 +24,14 @@ int gb_descr_movable(PyArray_Descr *descr);   /* its elements are plain bytes */
 int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress);
 
 /* copyto.c. 1: done; 0: not for these kernels; -1: an error is set. */
-int gb_convertible(gb_memory *dst, gb_memory *src, NPY_CASTING casting);      /* sets the types of both views */
+int gb_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING casting, int *types);   /* types of both views */
 int gb_broadcast(gb_view *src, const gb_view *dst, int64_t *strides);         /* src with dst's shape; -1 with ValueError */
-int gb_copy_memory(gb_memory *dst, gb_memory *src, NPY_CASTING casting, PyObject *progress);
+int gb_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress);   /* arrays or Fields */
 PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* fill.c */
-int gb_fill_memory(gb_memory *dst, PyObject *value, PyObject *progress);
 int gb_fill_zero(void *data, int64_t bytes);
-int gb_assign(PyObject *target, PyObject *value);   /* target[...] = value, for an array or Field that nobody else has */
+int gb_assign(PyObject *target, PyObject *value);   /* target[...] = fill_value, for an array or Field that nobody else has */
 PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* copy_run.c */

@@ -28,18 +28,20 @@ int gb_broadcast(gb_view *src, const gb_view *dst, int64_t *strides) {
     return 0;
 }
 
-/* 1: the kernels convert; 0: NumPy has to. */
-int gb_convertible(gb_memory *dst, gb_memory *src, NPY_CASTING casting) {
-    if (src->descr == dst->descr || PyArray_EquivTypes(src->descr, dst->descr)) {
-        if (casting == NPY_NO_CASTING && src->descr->byteorder != dst->descr->byteorder) return 0;
-        return gb_descr_movable(dst->descr);
+/* 1: the kernels convert; 0: NumPy has to. ndim is the source's. The caller holds both dtypes: comparing them can run
+ * Python code (a title's __eq__). */
+int gb_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING casting, int *types) {
+    types[0] = types[1] = GB_RAW;
+    if (from == to || PyArray_EquivTypes(from, to)) {
+        if (casting == NPY_NO_CASTING && from->byteorder != to->byteorder) return 0;
+        return gb_descr_movable(to);
     }
-    dst->view.type = gb_descr_type(dst->descr);
-    src->view.type = gb_descr_type(src->descr);
-    if (dst->view.type < 0 || src->view.type < 0) return 0;
-    if (src->view.type >= GB_C64 && dst->view.type < GB_C64) return 0;   /* NumPy warns of the lost part */
-    if (src->view.ndim == 0) return 0;                                   /* NumPy 1 looks at a single value */
-    return PyArray_CanCastTypeTo(src->descr, dst->descr, casting);
+    types[0] = gb_descr_type(to);
+    types[1] = gb_descr_type(from);
+    if (types[0] < 0 || types[1] < 0) return 0;
+    if (types[1] >= GB_C64 && types[0] < GB_C64) return 0;   /* NumPy warns of the lost part */
+    if (ndim == 0) return 0;                                 /* NumPy 1 looks at a single value */
+    return PyArray_CanCastTypeTo(from, to, casting);
 }
 
 static int refuse_readonly(const gb_memory *dst) {
@@ -47,13 +49,31 @@ static int refuse_readonly(const gb_memory *dst) {
     return -dst->readonly;
 }
 
-int gb_copy_memory(gb_memory *dst, gb_memory *src, NPY_CASTING casting, PyObject *progress) {
+/* Both sides, and whether the kernels convert between them; they are looked at once more after that was found out. */
+static int look(PyObject *dst, PyObject *src, NPY_CASTING casting, gb_memory *to, gb_memory *from) {
+    if (!gb_memory_of(dst, to) || !gb_memory_of(src, from)) return 0;
+    if (refuse_readonly(to) < 0) return -1;
+    PyArray_Descr *wanted = (PyArray_Descr *)Py_NewRef((PyObject *)to->descr), *given = (PyArray_Descr *)Py_NewRef((PyObject *)from->descr);
+    int types[2], kernels = gb_convertible(wanted, given, from->view.ndim, casting, types);
+    gb_memory_of(dst, to);
+    gb_memory_of(src, from);
+    int same = to->descr == wanted && from->descr == given && !to->readonly;
+    Py_DECREF((PyObject *)wanted);   /* where they are the same, not the last reference */
+    Py_DECREF((PyObject *)given);
+    if (!same) return PyErr_SetString(PyExc_RuntimeError, "dst, src: they changed while their dtypes were compared"), -1;
+    to->view.type = types[0];
+    from->view.type = types[1];
+    return kernels;
+}
+
+int gb_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress) {
     int64_t strides[GB_COPY_DIMS];
-    if (refuse_readonly(dst) < 0) return -1;
-    if (!gb_convertible(dst, src, casting)) return 0;
-    if (gb_broadcast(&src->view, &dst->view, strides) < 0) return -1;
+    gb_memory to, from;
+    int kernels = look(dst, src, casting, &to, &from);
+    if (kernels <= 0) return kernels;
+    if (gb_broadcast(&from.view, &to.view, strides) < 0) return -1;
     gb_copy copy;
-    return gb_copy_finish(&copy, gb_copy_plan(&copy, &dst->view, &src->view), progress) < 0 ? -1 : 1;
+    return gb_copy_finish(&copy, gb_copy_plan(&copy, &to.view, &from.view), progress) < 0 ? -1 : 1;
 }
 
 /* Python's part: arguments of every other kind. */
@@ -77,11 +97,8 @@ static int keyword(PyObject *name, PyObject *value, PyObject **casting, PyObject
 
 /* By position. */
 static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject *casting, PyObject *progress) {
-    gb_memory dst, src;
-    if (gb_memory_of(to, &dst) && gb_memory_of(from, &src)) {
-        int rc = gb_copy_memory(&dst, &src, rule, progress);
-        if (rc) return rc < 0 ? NULL : Py_NewRef(Py_None);
-    }
+    int done = gb_copy_objects(to, from, rule, progress);
+    if (done) return done < 0 ? NULL : Py_NewRef(Py_None);
     int on_device = gb_may_be_cuda(to);
     if (on_device == 0) on_device = gb_may_be_cuda(from);
     if (on_device > 0) on_device = gb_device_copyto(to, from, rule, progress);

@@ -188,7 +188,9 @@ static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObj
     sides s = {.dst = dst, .src = src, .to = gb_memory_of_field(dst), .from = gb_memory_of_field(src), .progress = progress};
     if (dst->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), NULL;
     int both = gb_on_gpu(dst) && gb_on_gpu(src), empty = dst->geometry.nbytes == 0, repeated = src->geometry.size != dst->geometry.size;
-    int kernels = gb_convertible(&s.to, &s.from, casting);
+    int types[2], kernels = gb_convertible(s.to.descr, s.from.descr, s.from.view.ndim, casting, types);
+    s.to.view.type = types[0];
+    s.from.view.type = types[1];
     if (gb_broadcast(&s.from.view, &s.to.view, s.from_strides) < 0) return NULL;
     if (!gb_on_gpu(dst) && !empty && (!kernels || repeated)) return through_host(dst, src, casting, progress);
     if (both && !empty && (!kernels || s.to.view.type != s.from.view.type)) {
@@ -210,9 +212,10 @@ static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObj
 int gb_is_values(PyObject *obj) {
     PyObject *found;
     if (PyArray_Check(obj)) return !gb_descr_movable(PyArray_DESCR((PyArrayObject *)obj));
-    int has = gb_is_field(obj) ? 1 : gb_may_be_cuda(obj);
+    if (gb_is_field(obj)) return 0;
+    int has = gb_may_be_cuda(obj);
     if (has) return has < 0 ? -1 : 0;
-    has = gb_optional(obj, gb_attr.dlpack, &found);
+    has = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.dlpack, &found);
     if (has > 0) Py_DECREF(found);
     return has < 0 ? -1 : !has;
 }

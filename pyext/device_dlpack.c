@@ -54,10 +54,11 @@ int gb_device_wishes(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevic
     *device = gb_dl_device(f);
     if (dl_device != Py_None) {
         int64_t type, id;
+        int64_t pair[2];
         if (!PyTuple_Check(dl_device) || PyTuple_Size(dl_device) != 2) return unknown(dl_device, f);
-        if (gb_int64(PyTuple_GetItem(dl_device, 0), "dl_device", "a pair of ints", &type) < 0 ||
-            gb_int64(PyTuple_GetItem(dl_device, 1), "dl_device", "a pair of ints", &id) < 0)
-            return -1;
+        if (gb_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
+        type = pair[0];
+        id = pair[1];
         int managed = f->place.kind == GB_ON_MANAGED, on_device = f->place.kind == GB_ON_DEVICE;
         int fits = (type == kDLCPU && id == 0) || (type == kDLCUDA && id == f->place.device && (managed || on_device)) ||
                    (type == kDLCUDAHost && id == 0 && f->place.kind == GB_ON_PINNED) || (type == kDLCUDAManaged && id == 0 && managed);

@@ -66,6 +66,7 @@ static void show(gb_field *f) {
 static PyObject *get_interface(PyObject *self, void *_) {
     gb_field *f = of(self);
     gb_cuda_stream stream = 0;
+    if (!gb_needs_driver(&f->place)) return PyErr_Format(PyExc_AttributeError, "this Field lies on the host and has no __cuda_array_interface__");
     if (gb_field_expressible(f, "__cuda_array_interface__") < 0) return NULL;
     int pending = gb_field_pending(f, &stream);
     if (pending < 0) return NULL;
@@ -169,8 +170,8 @@ static PyType_Slot managed_slots[] = {
 };
 
 static PyType_Spec specs[] = {
-    {.name = "gridbuf.DeviceField", .basicsize = sizeof(gb_field), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = device_slots},
-    {.name = "gridbuf.ManagedField", .basicsize = sizeof(gb_field), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = managed_slots},
+    {.name = "gridbuf.DeviceField", .basicsize = GB_FIELD_SIZE(2), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = device_slots},
+    {.name = "gridbuf.ManagedField", .basicsize = GB_FIELD_SIZE(3), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = managed_slots},
 };
 
 int gb_device_init(PyObject *module) {

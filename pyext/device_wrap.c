@@ -33,6 +33,11 @@ static int find_place(PyObject *owner, uintptr_t data, int said, int trusted, gb
     return 0;
 }
 
+static int same_length(int n, int nstrides) {
+    if (n != nstrides) PyErr_Format(PyExc_ValueError, "data: %d strides for a shape of %d indices", nstrides, n);
+    return n == nstrides;
+}
+
 PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj) {
     static PyObject *function;
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
@@ -47,11 +52,12 @@ PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj) {
     PyObject *owner, *sizes, *steps;
     PyArray_Descr *descr;
     unsigned long long address, stream;
-    int device, readonly, has_stream, trusted, n = -1;
+    int device, readonly, has_stream, trusted, n = -1, nstrides;
     gb_foreign m = {0};
     if (PyArg_ParseTuple(told, "OKOOO!ipppK", &owner, &address, &sizes, &steps, &PyArrayDescr_Type, &descr, &device, &readonly, &trusted,
                          &has_stream, &stream) &&
-        (n = gb_ints(sizes, "shape", shape, GB_MAXDIMS)) >= 0 && gb_ints(steps, "strides", strides, GB_MAXDIMS) == n &&
+        (n = gb_ints(sizes, "shape", shape, GB_MAXDIMS)) >= 0 && (nstrides = gb_ints(steps, "strides", strides, GB_MAXDIMS)) >= 0 &&
+        same_length(n, nstrides) &&
         find_place(owner, (uintptr_t)address, device, trusted, &m.place) == 0 &&
         (!has_stream || gb_order_after(gb_queue_for(m.place.device), (gb_cuda_queue){m.place.device, stream}) == 0)) {
         m.descr = descr;

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "memory.h"
+#include "pending.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -16,7 +17,38 @@ typedef struct waiting {
 } waiting;
 
 static waiting *list;
-static int (*have_gil)(void);   /* PyGILState_Check is outside the limited API: looked up by name */
+
+/* Whose turn it is to run Python, on this thread (3.12 on) or at all: outside the limited API, looked up by name. Not
+ * PyGILState_Check, which says yes to every thread once a sub-interpreter was made. */
+static PyThreadState *(*running)(void);
+
+static int have_gil(void) {
+    PyThreadState *own = PyGILState_GetThisThreadState();   /* NULL: a thread that Python never saw */
+    return own && running && running() == own;
+}
+
+/* What owns what owns what ...: a chain that is released by recursion would use up the stack. So deep it may go; the rest
+ * is released one after the other when the first one is done. */
+#define DEEPEST 32
+static __thread int depth;
+static __thread waiting *deep;
+
+void gb_drop_owner(PyObject *owner) {
+    waiting *w = depth < DEEPEST ? NULL : malloc(sizeof *w);
+    if (w) {
+        *w = (waiting){deep, owner};
+        deep = w;
+        return;
+    }
+    depth++;
+    gb_let_go(owner);
+    while (depth == 1 && (w = deep)) {
+        deep = w->next;
+        gb_let_go(w->object);
+        free(w);
+    }
+    depth--;
+}
 
 static int drain_pending(void *unused) {
     gb_drain();
@@ -25,8 +57,8 @@ static int drain_pending(void *unused) {
 
 void gb_drop(void *object) {
     if (!object || !Py_IsInitialized()) return;   /* Python is gone: its objects are too */
-    if (have_gil && have_gil()) {
-        Py_DECREF((PyObject *)object);
+    if (have_gil()) {
+        gb_drop_owner(object);
         return;
     }
     waiting *w = malloc(sizeof *w);
@@ -42,13 +74,14 @@ void gb_drain(void) {
     waiting *w = __atomic_exchange_n(&list, NULL, __ATOMIC_ACQUIRE);
     while (w) {
         waiting *next = w->next;
-        Py_DECREF(w->object);
+        gb_drop_owner(w->object);
         free(w);
         w = next;
     }
 }
 
 int gb_drop_init(void) {
-    have_gil = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Check");
+    running = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked");   /* its name from 3.13 on */
+    if (!running) running = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet");
     return 0;
 }

@@ -1,6 +1,7 @@
 /* dtype.c: dtype records. NumPy is asked how it would export the dtype, so that an
  * exporter of ours can never disagree with NumPy's. */
 #include "dtype.h"
+#include "pending.h"
 #include "../dlpack/dlpack.h"
 
 #include <stdlib.h>
@@ -61,7 +62,7 @@ static int comes_back(PyObject *sample) {
 
 /* NumPy's own buffer format for the dtype; none is not an error. Two items, because a
  * structured dtype is native only where the items after the first are aligned, too. */
-static void ask_format(gb_dtype *d) {
+static int ask_format(gb_dtype *d) {
     npy_intp two = 2;
     Py_INCREF((PyObject *)d->descr);
     PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, d->descr, 1, &two, NULL, NULL, 0, NULL);
@@ -70,8 +71,9 @@ static void ask_format(gb_dtype *d) {
         if (view.format && (d->descr->type_num != NPY_VOID || comes_back(sample))) d->format = strdup(view.format);
         PyBuffer_Release(&view);
     }
-    PyErr_Clear();   /* ValueError: the dtype has no buffer format, such as datetime64 */
+    int failed = PyErr_Occurred() && !gb_forgive();   /* ValueError: the dtype has no buffer format, such as datetime64 */
     Py_XDECREF(sample);
+    return failed ? -1 : 0;
 }
 
 /* dtype.str, and for ml_dtypes' types none: it would say '<V2'. */
@@ -81,7 +83,7 @@ static int ask_typestr(gb_dtype *d) {
     if (!d->typestr) return -1;
     if (PyDataType_HASFIELDS(d->descr)) {
         d->fields = PyObject_GetAttrString((PyObject *)d->descr, "descr");
-        if (!d->fields) PyErr_Clear();   /* overlapping fields have no descr */
+        if (!d->fields && !gb_forgive()) return -1;   /* overlapping fields have no descr */
     }
     return 0;
 }
@@ -130,8 +132,7 @@ gb_dtype *gb_dtype_of(PyArray_Descr *descr) {
     d->alignment = (uintptr_t)PyDataType_ALIGNMENT(descr);
     d->char_kind = (uint8_t)descr->kind;
     d->names = Py_XNewRef(PyDataType_NAMES(descr));
-    ask_format(d);
-    if (ask_typestr(d) < 0 || ask_dlpack(d) < 0) {
+    if (ask_format(d) < 0 || ask_typestr(d) < 0 || ask_dlpack(d) < 0) {
         Py_DECREF((PyObject *)d);
         return NULL;
     }
@@ -167,7 +168,7 @@ gb_dtype *gb_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n) {
     *n = 0;
     if (__builtin_expect(memo[i].key == obj, 1)) return (gb_dtype *)Py_NewRef((PyObject *)memo[i].record);
     PyArray_Descr *descr;
-    if (!PyArray_DescrConverter(obj, &descr)) return NULL;
+    if (!PyArray_DescrConverter(obj, &descr)) return gb_blame("dtype", 1), NULL;
     gb_dtype *record = NULL;
     if (PyDataType_FLAGCHK(descr, NPY_ITEM_REFCOUNT) || PyDataType_FLAGCHK(descr, NPY_ITEM_HASOBJECT)) {
         PyErr_Format(PyExc_TypeError, "dtype: %R holds Python objects; gridbuf allocates plain memory only", descr);

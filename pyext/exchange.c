@@ -36,7 +36,8 @@ static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *c
         return fail(ctx, "BufferError", "gridbuf allocates here on the host and on CUDA devices"), -1;
     if (gb_dlpack_check(&wanted, why, sizeof why) < 0) return fail(ctx, "BufferError", why), -1;
     gb_want want = {.span = gb_dlpack_itemsize(wanted.dtype, 0), .boundary = GB_BLOCK_ALIGN};
-    for (int i = 0; i < wanted.ndim; i++) want.span *= wanted.shape[i];
+    for (int i = 0; i < wanted.ndim; i++) want.span *= wanted.shape[i];   /* fits: checked above */
+    if (want.span > GB_LARGEST) return fail(ctx, "MemoryError", "gridbuf: no machine has that much memory"), -1;
     if (wanted.device.device_type == kDLCUDA) return allocate_cuda(&wanted, want.span, out, ctx, fail);
     want.reserve = gb_reserve(want.span, want.boundary);
     void *data;

@@ -24,8 +24,9 @@ int gb_exchange_find(PyObject *obj, const DLPackExchangeAPI **api);
 /* Refuses objects whose values are not what lies in their memory. */
 int gb_check_values(PyObject *obj);
 
-/* The object's copy(), in place of the object. */
-PyObject *gb_copied(PyObject *object);
+/* A Field of its own memory with a Field's values: new reference; or in place of the Field. */
+PyObject *gb_copy_of(PyObject *field);
+PyObject *gb_copied(PyObject *field);
 
 /* from_dlpack(x, dims=None, *, origin=None, halo=None, copy=None) */
 PyObject *gb_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

@@ -2,6 +2,7 @@
 #include "docs.h"
 #include "device.h"
 #include "field_number.h"
+#include "memory.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,9 +22,16 @@ static int traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
+/* Without its owner a Field has no memory, and so no elements either. A block of ours is in no cycle, and stays. */
 static int clear(PyObject *self) {
-    Py_CLEAR(of(self)->owner);
-    Py_CLEAR(of(self)->cupy);
+    gb_field *f = of(self);
+    if (f->owner && f->lists && !gb_is_block(f->owner)) {
+        f->data = NULL;
+        f->geometry.size = f->geometry.nbytes = 0;
+        for (int i = 0; i < f->geometry.ndim; i++) f->geometry.shape[i] = 0;
+        Py_CLEAR(f->owner);
+    }
+    Py_CLEAR(f->cupy);
     return 0;
 }
 
@@ -32,7 +40,7 @@ void gb_field_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
     if (f->weakrefs) PyObject_ClearWeakRefs(self);
     if (f->block) gb_release(f->block);
-    Py_XDECREF(f->owner);
+    if (f->owner) gb_drop_owner(f->owner);
     Py_XDECREF(f->cupy);
     Py_XDECREF((PyObject *)f->plan);
     Py_XDECREF((PyObject *)f->dtype);
@@ -252,7 +260,7 @@ static PyType_Slot host_slots[] = {
 
 static PyType_Spec host_spec = {
     .name = "gridbuf.HostField",
-    .basicsize = sizeof(gb_field),
+    .basicsize = GB_FIELD_SIZE(1),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,   /* garbage collection is inherited */
     .slots = host_slots,
 };

@@ -26,6 +26,9 @@ typedef struct gb_field {
     int64_t room[GB_FIELD_ROOM];
 } gb_field;
 
+/* The types differ in size, so that assigning to __class__ cannot turn a Field in one kind of memory into another's. */
+#define GB_FIELD_SIZE(kind) ((int)(sizeof(gb_field) + (kind) * sizeof(void *)))
+
 extern PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;
 int gb_field_init(PyObject *module);
 void gb_field_dealloc(PyObject *self);
@@ -84,6 +87,7 @@ int gb_field_exportable(const gb_field *f);   /* -1 with BufferError */
 DLManagedTensorVersioned *gb_field_tensor(gb_field *f, DLDevice device, uint64_t flags);
 PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused);
+int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair);   /* a pair of ints that a consumer passed */
 
 /* exchange.c: the C exchange API on the types. */
 int gb_exchange_init(void);

@@ -1,7 +1,9 @@
 /* field_dlpack.c: a Field as a DLPack producer (DLPack 1.3). Host memory of any kind
  * is exported as kDLCPU; other device types are given only on request. */
 #include "device.h"
+#include "exchange.h"
 #include "memory.h"
+#include "pending.h"
 #include "../dlpack/export.h"
 
 #include <string.h>
@@ -63,13 +65,23 @@ static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwname
     return 0;
 }
 
-/* A pair of ints that a consumer passed; what is no such pair is a TypeError. */
-static int read_pair(PyObject *obj, const char *arg, int64_t *pair) {
-    if (PyTuple_Check(obj) && PyTuple_Size(obj) == 2)
-        return gb_int64(PyTuple_GetItem(obj, 0), arg, "a pair of ints", &pair[0]) < 0 ||
-                       gb_int64(PyTuple_GetItem(obj, 1), arg, "a pair of ints", &pair[1]) < 0 ? -1 : 0;
-    PyErr_Format(PyExc_TypeError, "%s: expected a pair of ints, got %R", arg, obj);
-    return -1;
+/* A pair of ints that a consumer passed: what is no such pair is a TypeError, numbers that nothing has are a BufferError. */
+int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair) {
+    if (!PyTuple_Check(obj) || PyTuple_Size(obj) != 2) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a pair of ints, got %R", arg, obj);
+        return -1;
+    }
+    for (int i = 0; i < 2; i++)
+        if (gb_int64(PyTuple_GetItem(obj, i), arg, "a pair of ints", &pair[i]) < 0) {
+            if (PyErr_ExceptionMatches(PyExc_ValueError) && gb_forgive())
+                PyErr_Format(PyExc_BufferError, "%s: %R is no pair that DLPack has", arg, obj);
+            return -1;
+        }
+    return 0;
+}
+
+static int is_constant(PyObject *pair) {
+    return PyTuple_CheckExact(pair) && PyLong_CheckExact(PyTuple_GetItem(pair, 0)) && PyLong_CheckExact(PyTuple_GetItem(pair, 1));
 }
 
 /* Consumers pass the same tuple every time: the one seen last is kept. */
@@ -78,9 +90,9 @@ static int read_version(PyObject *max_version, int *versioned) {
     int64_t version[2];
     *versioned = max_version == last;
     if (*versioned || max_version == Py_None) return 0;
-    if (read_pair(max_version, "max_version", version) < 0) return -1;
+    if (gb_dlpack_pair(max_version, "max_version", version) < 0) return -1;
     *versioned = version[0] >= 1;
-    if (*versioned && PyTuple_CheckExact(max_version)) {
+    if (*versioned && is_constant(max_version)) {
         PyObject *before = last;
         last = Py_NewRef(max_version);
         Py_XDECREF(before);
@@ -91,7 +103,7 @@ static int read_version(PyObject *max_version, int *versioned) {
 static int check_device(PyObject *dl_device) {
     int64_t pair[2];
     if (dl_device == Py_None) return 0;
-    if (read_pair(dl_device, "dl_device", pair) < 0) return -1;
+    if (gb_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
     if (pair[0] == kDLCPU && pair[1] == 0) return 0;
     PyErr_Format(PyExc_BufferError, "dl_device: this Field lies on the host, (%d, 0); it cannot be exported to %R", (int)kDLCPU, dl_device);
     return -1;
@@ -172,7 +184,7 @@ static void *share(gb_field *f, gb_dlpack_release *release) {
     }
     *release = f->block ? gb_release : gb_drop;
     if (f->block) gb_share(f->block);
-    else Py_INCREF(f->owner);
+    else Py_XINCREF(f->owner);   /* NULL: garbage that a collection has cleared, without elements */
     return f->block ? f->block : (void *)f->owner;
 }
 
@@ -223,8 +235,9 @@ PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t narg
     DLDevice device;
     if (read_wishes(args, nargs, kwnames, w) < 0 || check_wishes(f, w, &versioned, &copy, &device) < 0) return NULL;
     if (!copy) return export(f, device, versioned, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0, w[STREAM]);
-    PyObject *fresh = copy == 2 ? gb_on_host(f) : PyObject_CallMethod(self, "copy", NULL);
-    PyObject *capsule = fresh ? export((gb_field *)fresh, device, versioned, DLPACK_FLAG_BITMASK_IS_COPIED, w[STREAM]) : NULL;
+    PyObject *fresh = copy == 2 ? gb_on_host(f) : gb_copy_of(self);
+    int ok = fresh && gb_field_exportable((gb_field *)fresh) == 0;
+    PyObject *capsule = ok ? export((gb_field *)fresh, device, versioned, DLPACK_FLAG_BITMASK_IS_COPIED, w[STREAM]) : NULL;
     Py_XDECREF(fresh);
     return capsule;
 }

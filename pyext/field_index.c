@@ -1,6 +1,7 @@
 /* field_index.c: views of a Field: slices, integers, the domain; and assignment to them.
  * Views share memory and keep what the indices mean; they need no Go. */
 #include "device.h"
+#include "wrap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,13 @@ static int read_key(gb_field *f, PyObject *key, cut *cuts) {
     return 1;
 }
 
+static int has_ellipsis(PyObject *key) {
+    if (!PyTuple_Check(key)) return key == Py_Ellipsis;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(key); i++)
+        if (PyTuple_GetItem(key, i) == Py_Ellipsis) return 1;
+    return 0;
+}
+
 /* One element comes to the host; what NumPy would select, cupy selects. */
 static PyObject *device_item(gb_field *f, const cut *cuts, PyObject *key) {
     PyObject *array, *empty = NULL, *result = NULL;
@@ -155,9 +163,8 @@ PyObject *gb_field_subscript(PyObject *self, PyObject *key) {
     cut cuts[GB_MAXDIMS];
     int view = read_key(f, key, cuts);
     if (view < 0) return NULL;
-    int scalar = view && f->geometry.ndim > 0;
+    int scalar = view && !has_ellipsis(key);   /* with one it is a view without indices, as NumPy has it */
     for (int i = 0; i < f->geometry.ndim && view; i++) scalar = scalar && !cuts[i].keep;
-    if (view && f->geometry.ndim == 0) scalar = PyTuple_Check(key) && PyTuple_Size(key) == 0;
     if (view && !scalar) return make_view(f, cuts);
     if (f->place.kind == GB_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
     PyObject *array = gb_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : gb_key_by_name(self, key);
@@ -188,13 +195,13 @@ static int device_assign(PyObject *self, PyObject *key, PyObject *value) {
 
 /* Values of an array or a Field into a part of this one, on all cores. 1: done; 0: NumPy has to; -1: an error. */
 static int copy_into(PyObject *self, PyObject *key, PyObject *value) {
-    gb_memory dst, src;
+    gb_memory src;
     cut cuts[GB_MAXDIMS];
     if (!gb_memory_of(value, &src) || src.view.ndim == 0) return 0;
-    int view = read_key((gb_field *)self, key, cuts);
+    int view = read_key((gb_field *)self, key, cuts);   /* an __index__ may change value's shape */
     if (view <= 0) return view;
     PyObject *part = make_view((gb_field *)self, cuts);
-    int rc = part && gb_memory_of(part, &dst) ? gb_copy_memory(&dst, &src, NPY_UNSAFE_CASTING, NULL) : -1;
+    int rc = part ? gb_copy_objects(part, value, NPY_UNSAFE_CASTING, NULL) : -1;
     Py_XDECREF(part);
     return rc;
 }
@@ -204,9 +211,11 @@ static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
     int copied = copy_into(self, key, value);
     if (copied) return copied < 0 ? -1 : 0;
     PyObject *array = gb_field_numpy(self, NULL), *plain = array ? gb_key_by_name(self, key) : NULL;
-    int rc = plain ? PyObject_SetItem(array, plain, value) : -1;
+    PyObject *checked = plain ? gb_values(value) : NULL;
+    int rc = checked ? PyObject_SetItem(array, plain, checked) : -1;
     Py_XDECREF(array);
     Py_XDECREF(plain);
+    Py_XDECREF(checked);
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* field_wrap.c: Fields over memory that is there already, and gridbuf.Field itself. */
 #include "device.h"
 #include "exchange.h"
+#include "pending.h"
 #include "wrap.h"
 
 #include <string.h>
@@ -18,14 +19,15 @@ static int plain(const gb_foreign *m) {
         return 0;
     }
     if (!PyDataType_FLAGCHK(m->descr, NPY_ITEM_REFCOUNT) && !PyDataType_FLAGCHK(m->descr, NPY_ITEM_HASOBJECT)) return 1;
-    PyErr_Format(PyExc_TypeError, "data: its dtype %R holds Python objects; a Field is plain memory", m->descr);
+    PyErr_Format(PyExc_TypeError, "data: its dtype %R holds Python objects; only plain memory can be shared", m->descr);
     return 0;
 }
 
 PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *m) {
+    if (!plain(m)) return NULL;
     if (!type) return array_over(m);
     type = gb_type_for(type, m->place);
-    gb_field *f = type && plain(m) ? gb_field_alloc(type, m->ndim) : NULL;
+    gb_field *f = type ? gb_field_alloc(type, m->ndim) : NULL;
     if (!f) return NULL;
     if (!(f->dtype = gb_dtype_of(m->descr))) {
         Py_DECREF((PyObject *)f);
@@ -41,7 +43,8 @@ PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *m) {
     f->data = m->data;
     f->readonly = m->readonly != 0;
     f->place = m->place;
-    f->owner = Py_NewRef(m->owner);
+    f->owner = Py_XNewRef(m->owner);
+    if ((f->block = m->block)) gb_share(f->block);
     return (PyObject *)f;
 }
 
@@ -107,8 +110,11 @@ PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"data", "dims", "origin", "halo", "require", NULL};
     PyObject *data, *dims = NULL, *origin = NULL, *halo = NULL, *require = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOO:Field", names, &data, &dims, &origin, &halo, &require)) return NULL;
+    PyObject *given[] = {dims, origin, halo, require};   /* kwargs may be somebody's dict, which what follows can empty */
+    for (int i = 0; i < 4; i++) Py_XINCREF(given[i]);
     gb_field *f = (gb_field *)gb_wrap(type, data);
     if (f && (set_carried(f, data) < 0 || set_given(f, dims, origin, halo) < 0 || check_require(f, require) < 0)) Py_CLEAR(f);
+    for (int i = 0; i < 4; i++) gb_let_go(given[i]);
     return (PyObject *)f;
 }
 
@@ -120,6 +126,7 @@ PyObject *gb_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs
     int copy = slots[A_COPY] && slots[A_COPY] != Py_None ? PyObject_IsTrue(slots[A_COPY]) : -2;
     if (copy == -1) return NULL;
     gb_field *f = (gb_field *)gb_wrap_tensor(gb_FieldType, slots[A_X], copy == 1 ? GB_OWN_COPY : copy == 0 ? GB_SHARE_ONLY : 0);
+    if (!f) gb_blame("x", 0);
     if (f && set_given(f, slots[A_DIMS], slots[A_ORIGIN], slots[A_HALO]) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }

@@ -1,24 +1,41 @@
 /* fill.c: gridbuf.fill, and the values of ones, full and their like. */
 #include "device.h"
+#include "pending.h"
+#include "wrap.h"
 
 #include <string.h>
 
-/* One element of dst's dtype with the value, converted as by assignment. */
-static PyArrayObject *element(PyArray_Descr *descr, PyObject *value) {
-    Py_INCREF((PyObject *)descr);
-    PyObject *one = PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL);
-    if (one && PyArray_CopyObject((PyArrayObject *)one, value) < 0) Py_CLEAR(one);
+/* One element of the dtype with the value, converted as by assignment: the value's own code may run. */
+static PyArrayObject *element(PyArray_Descr *descr, PyObject *value, const char *argument) {
+    PyObject *one = NULL, *checked = gb_values(value);
+    if (checked) one = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 0, NULL, NULL, NULL, 0, NULL);
+    if (one && PyArray_CopyObject((PyArrayObject *)one, checked) < 0) Py_CLEAR(one);
+    Py_XDECREF(checked);
+    if (!one) gb_blame(argument, 1);
     return (PyArrayObject *)one;
 }
 
-int gb_fill_memory(gb_memory *dst, PyObject *value, PyObject *progress) {
-    PyArrayObject *one = element(dst->descr, value);
-    if (!one) return -1;
+static int refuse_readonly(const gb_memory *m) {
+    if (m->readonly) PyErr_SetString(PyExc_ValueError, "dst: it is read-only");
+    return -m->readonly;
+}
+
+/* 1: done; 0: not for these kernels; -1: an error. The value is converted before dst's memory is looked at. */
+static int fill(PyObject *dst, PyObject *value, const char *argument, PyObject *progress) {
+    gb_memory m;
+    if (!gb_memory_of(dst, &m) || !gb_descr_movable(m.descr)) return 0;
+    if (refuse_readonly(&m) < 0) return -1;
+    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)m.descr);
+    PyArrayObject *one = element(descr, value, argument);
+    int rc = -1;
     gb_copy copy;
-    int planned = gb_fill_plan(&copy, &dst->view, PyArray_DATA(one), GB_RAW, dst->view.itemsize);
-    int rc = gb_copy_finish(&copy, planned, progress);
-    Py_DECREF((PyObject *)one);
-    return rc;
+    if (one && gb_memory_of(dst, &m) && refuse_readonly(&m) == 0) {
+        if (m.descr != descr) PyErr_SetString(PyExc_RuntimeError, "dst: its dtype changed while the value was converted");
+        else rc = gb_copy_finish(&copy, gb_fill_plan(&copy, &m.view, PyArray_DATA(one), GB_RAW, m.view.itemsize), progress);
+    }
+    Py_XDECREF((PyObject *)one);
+    Py_DECREF((PyObject *)descr);
+    return rc < 0 ? -1 : 1;
 }
 
 #define SMALL_FILL (256 << 10)   /* planning a fill of fewer bytes takes longer than the fill */
@@ -39,12 +56,15 @@ static int is_one_value(PyObject *value) {
 }
 
 int gb_assign(PyObject *target, PyObject *value) {
-    gb_memory m;
-    if (gb_memory_of(target, &m) && gb_descr_movable(m.descr) && is_one_value(value)) return gb_fill_memory(&m, value, NULL);
+    int filled = is_one_value(value) ? fill(target, value, "fill_value", NULL) : 0;
+    if (filled) return filled < 0 ? -1 : 0;
     if (gb_is_field(target) && gb_needs_driver(&((gb_field *)target)->place)) return gb_device_assign(target, value);
     PyObject *array = gb_is_field(target) ? gb_field_numpy(target, NULL) : Py_NewRef(target);
-    int rc = array ? PyArray_CopyObject((PyArrayObject *)array, value) : -1;
+    PyObject *checked = array ? gb_values(value) : NULL;
+    int rc = checked ? PyArray_CopyObject((PyArrayObject *)array, checked) : -1;
+    if (rc < 0) gb_blame("fill_value", 1);
     Py_XDECREF(array);
+    Py_XDECREF(checked);
     return rc;
 }
 
@@ -67,13 +87,12 @@ PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
     }
     if (progress && !PyCallable_Check(progress))
         return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
-    gb_memory dst;
     int on_device = gb_may_be_cuda(args[0]);
     if (on_device > 0) on_device = gb_device_fill(args[0], args[1]);
-    if (on_device < 0) return NULL;
+    if (on_device < 0) return gb_blame("dst", 0), NULL;
     if (on_device && progress) return PyObject_CallFunction(progress, "d", 1.0);
     if (on_device) Py_RETURN_NONE;
-    if (!gb_memory_of(args[0], &dst) || !gb_descr_movable(dst.descr)) return any_fill(args[0], args[1], progress);
-    if (dst.readonly) return PyErr_Format(PyExc_ValueError, "dst: it is read-only");
-    return gb_fill_memory(&dst, args[1], progress) < 0 ? NULL : Py_NewRef(Py_None);
+    int filled = fill(args[0], args[1], "value", progress);
+    if (filled == 0) return any_fill(args[0], args[1], progress);
+    return filled < 0 ? NULL : Py_NewRef(Py_None);
 }

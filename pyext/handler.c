@@ -19,7 +19,7 @@ PyObject *gb_handler;
 int64_t gb_numpy_allocations;
 
 static void *take_bytes(size_t bytes, int *fresh) {
-    if (bytes > INT64_MAX / 4) return NULL;
+    if (bytes > GB_LARGEST) return NULL;
     gb_want want = { .span = (int64_t)bytes, .boundary = GB_BLOCK_ALIGN };
     want.reserve = gb_reserve(want.span, want.boundary);
     void *data;
@@ -52,7 +52,7 @@ static void handler_free(void *ctx, void *data, size_t bytes) {
 
 static void *handler_realloc(void *ctx, void *data, size_t bytes) {
     if (!data) return handler_malloc(ctx, bytes);
-    if (bytes <= INT64_MAX / 4 && gb_fits(data, (int64_t)bytes)) return data;
+    if (bytes <= GB_LARGEST && gb_fits(data, (int64_t)bytes)) return data;
     void *moved = handler_malloc(ctx, bytes);
     if (!moved) return NULL;
     size_t had = (size_t)gb_block_bytes(data);

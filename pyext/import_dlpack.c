@@ -3,8 +3,11 @@
 #include "attribute.h"
 #include "device.h"
 #include "exchange.h"
+#include "pending.h"
 #include "wrap.h"
 #include "../dlpack/check.h"
+
+#include <string.h>
 
 /* The owner of what is made over a consumed tensor. release is NULL until the tensor is ours. */
 typedef struct keeper {
@@ -139,16 +142,45 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
     return object;
 }
 
-/* The tensor moves into a keeper of ours; its capsule, if it came in one, is renamed as
- * consumed. Until both have worked nothing is taken over. */
-static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, const DLTensor *t, int readonly, const char *used,
+/* What a checked tensor says, of our own: Python code that runs afterwards may change the producer's. */
+typedef struct description {
+    DLTensor t;
+    int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
+} description;
+
+static void describe(description *d, const DLTensor *t) {
+    d->t = *t;
+    if (t->ndim) memcpy(d->shape, t->shape, (size_t)t->ndim * sizeof *d->shape);
+    if (t->ndim && t->strides) memcpy(d->strides, t->strides, (size_t)t->ndim * sizeof *d->strides);
+    d->t.shape = d->shape;
+    d->t.strides = t->strides ? d->strides : NULL;
+}
+
+/* The names of a capsule before and after somebody has taken the tensor out of it. */
+typedef struct names { const char *fresh, *used; } names;
+
+static void rename_back(PyObject *capsule, const char *fresh) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    (void)PyCapsule_SetName(capsule, fresh);
+    PyErr_Restore(type, value, traceback);
+}
+
+/* The tensor moves into a keeper of ours. Its capsule, if it came in one, is renamed as consumed before any Python code
+ * can run, which might consume it again; until all has worked nothing is taken over. */
+static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, const DLTensor *t, int readonly, names n,
                          void (*release)(void *)) {
+    description own;
+    describe(&own, t);
     keeper *k = (keeper *)PyType_GenericAlloc(keeper_type, 0);
     if (!k) return NULL;
     k->tensor = tensor;
-    PyObject *object = over(type, t, readonly, (PyObject *)k);
-    if (object && (!capsule || PyCapsule_SetName(capsule, used) == 0)) k->release = release;
-    else Py_CLEAR(object);
+    PyObject *object = NULL;
+    if (!capsule || PyCapsule_SetName(capsule, n.used) == 0) {
+        object = over(type, &own.t, readonly, (PyObject *)k);
+        if (object) k->release = release;
+        else if (capsule) rename_back(capsule, n.fresh);
+    }
     Py_DECREF((PyObject *)k);
     return object;
 }
@@ -165,23 +197,33 @@ static int check_versioned(const DLManagedTensorVersioned *m, int wishes) {
     return -1;
 }
 
+/* Not the object's method: a subclass's copy may be anything. */
+PyObject *gb_copy_of(PyObject *field) {
+    PyObject *module = PyImport_ImportModule("gridbuf.field"), *copy = module ? PyObject_CallMethod(module, "copy", "O", field) : NULL;
+    Py_XDECREF(module);
+    if (copy && !gb_is_field(copy)) {
+        PyErr_Format(PyExc_TypeError, "copy: expected gridbuf.field.copy to make a Field, got %R", copy);
+        Py_CLEAR(copy);
+    }
+    return copy;
+}
+
 PyObject *gb_copied(PyObject *object) {
-    PyObject *copy = PyObject_CallMethod(object, "copy", NULL);
-    Py_DECREF(object);
+    PyObject *copy = gb_copy_of(object);
+    gb_let_go(object);
     return copy;
 }
 
 static PyObject *versioned(PyTypeObject *type, PyObject *capsule, DLManagedTensorVersioned *m, int wishes) {
     if (check_versioned(m, wishes) < 0) return NULL;
-    int readonly = (m->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
-    PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, "used_dltensor_versioned", free_versioned);
-    if (!object || !(wishes & GB_OWN_COPY)) return object;
-    return m->flags & DLPACK_FLAG_BITMASK_IS_COPIED && !readonly ? object : gb_copied(object);
+    int readonly = (m->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0, fresh = (m->flags & DLPACK_FLAG_BITMASK_IS_COPIED) && !readonly;
+    PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, (names){"dltensor_versioned", "used_dltensor_versioned"}, free_versioned);
+    return object && wishes & GB_OWN_COPY && !fresh ? gb_copied(object) : object;
 }
 
 PyObject *gb_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int wishes) {
     if (check_versioned(m, wishes) < 0) return NULL;
-    return consume(type, NULL, m, &m->dl_tensor, m->flags & DLPACK_FLAG_BITMASK_READ_ONLY, NULL, free_versioned);
+    return consume(type, NULL, m, &m->dl_tensor, m->flags & DLPACK_FLAG_BITMASK_READ_ONLY, (names){NULL, NULL}, free_versioned);
 }
 
 PyObject *gb_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int readonly) {
@@ -197,7 +239,7 @@ PyObject *gb_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int
         PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
         return NULL;
     }
-    PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, "used_dltensor", free_legacy);
+    PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, (names){"dltensor", "used_dltensor"}, free_legacy);
     return object && wishes & GB_OWN_COPY ? gb_copied(object) : object;   /* a legacy tensor cannot say that it is a copy */
 }
 

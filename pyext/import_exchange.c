@@ -5,6 +5,7 @@
 #include "attribute.h"
 #include "device.h"
 #include "exchange.h"
+#include "pending.h"
 
 #define LONGEST_CHAIN 16   /* one entry for each major version that a producer still speaks */
 
@@ -34,7 +35,7 @@ int gb_exchange_find(PyObject *obj, const DLPackExchangeAPI **api) {
     else if (PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
         found = choose(obj, PyCapsule_GetPointer(capsule, "dlpack_exchange_api"), api);
     else found = refuse(obj, "not a capsule 'dlpack_exchange_api'");
-    Py_DECREF(capsule);
+    gb_let_go(capsule);
     return found;
 }
 
@@ -84,7 +85,7 @@ static int order(const DLPackExchangeAPI *api, const gb_place *place) {
 
 PyObject *gb_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes) {
     DLManagedTensorVersioned *m = NULL;
-    if (gb_check_values(obj) < 0) return NULL;
+    if (gb_check_values(obj) < 0) return NULL;   /* the table lives as long as the process, whatever this runs */
     if (api->managed_tensor_from_py_object_no_sync(obj, &m) != 0) {
         if (!PyErr_Occurred()) refuse(obj, "it failed and did not say why");
         return NULL;

@@ -3,6 +3,7 @@
 #include "attribute.h"
 #include "device.h"
 #include "exchange.h"
+#include "pending.h"
 
 #include <dlfcn.h>
 
@@ -41,8 +42,8 @@ static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
     int ok = PyTuple_Check(device) && PyTuple_Size(device) == 2 && gb_int64(PyTuple_GetItem(device, 0), "device", "int", &pair[0]) == 0 &&
              gb_int64(PyTuple_GetItem(device, 1), "device", "int", &pair[1]) == 0;
     if (!ok) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_BufferError, "DLPack: __dlpack_device__ of %R gave %R, not a pair of ints", Py_TYPE(obj), device);
+        if (!PyErr_Occurred() || gb_forgive())
+            PyErr_Format(PyExc_BufferError, "DLPack: __dlpack_device__ of %R gave %R, not a pair of ints", Py_TYPE(obj), device);
     } else if (pair[0] == kDLCUDA && !host_only) {
         *gpu = pair[1] >= 0 && pair[1] <= INT16_MAX ? (int)pair[1] : 0;   /* the tensor's own number is checked */
         if (*type == gb_FieldType) *type = gb_DeviceFieldType;
@@ -52,7 +53,7 @@ static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
     } else if (pair[0] == kDLCPU && *type == gb_FieldType) {
         *type = gb_HostFieldType;
     }
-    Py_DECREF(device);
+    gb_let_go(device);
     return ok ? 0 : -1;
 }
 
@@ -94,6 +95,6 @@ PyObject *gb_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, 
     if (!capsule) return NULL;
     int readonly = PyCapsule_IsValid(capsule, "dltensor") ? says_readonly(obj) : 0;
     PyObject *object = readonly < 0 ? NULL : gb_from_capsule(type, capsule, wishes, readonly);
-    Py_DECREF(capsule);
+    gb_let_go(capsule);
     return object;
 }

@@ -17,6 +17,7 @@ PyObject *gb_set_numpy_handler(PyObject *self, PyObject *handler);
 /* Drop a reference from any thread, with or without the GIL, also after Python is
  * gone. Without the GIL the object waits on a list that gb_drain empties. */
 void gb_drop(void *object);
+void gb_drop_owner(PyObject *owner);   /* with the GIL; however long the chain of owners behind it is */
 void gb_drain(void);
 int gb_drop_init(void);
 

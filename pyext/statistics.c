@@ -14,12 +14,13 @@ void gb_trace(void *data, uint64_t plan_number) {
     PyFrameObject *frame = PyEval_GetFrame();   /* borrowed */
     PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
     PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
-    PyObject *plan = gb_debugging && plan_number ? (PyObject *)gb_plan_by_number(plan_number) : NULL;   /* borrowed */
+    PyObject *plan = gb_debugging && plan_number ? Py_XNewRef((PyObject *)gb_plan_by_number(plan_number)) : NULL;
     PyObject *what = plan ? PyObject_Repr(plan) : NULL;
     PyObject *text = name ? PyUnicode_FromFormat(what ? "%U:%d\n%U" : "%U:%d", name, PyFrame_GetLineNumber(frame), what) : NULL;
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     if (utf8) gb_set_note(data, strdup(utf8));
     Py_XDECREF(text);
+    Py_XDECREF(plan);
     Py_XDECREF(what);
     Py_XDECREF(name);
     Py_XDECREF(code);

@@ -2,6 +2,7 @@
 #include "attribute.h"
 #include "device.h"
 #include "exchange.h"
+#include "pending.h"
 #include "wrap.h"
 
 #include <stdlib.h>
@@ -10,18 +11,41 @@
 /* NotImplemented, as a new reference: this way is not there, the next one is tried. */
 #define NEXT Py_NewRef(Py_NotImplemented)
 
+/* The Field whose memory an array shows, or NULL. Borrowed. */
+static gb_field *field_behind(PyArrayObject *array) {
+    PyObject *base = (PyObject *)array;
+    while (base && PyArray_Check(base) && !PyArray_CHKFLAGS((PyArrayObject *)base, NPY_ARRAY_OWNDATA)) base = PyArray_BASE((PyArrayObject *)base);
+    return base && gb_is_field(base) ? (gb_field *)base : NULL;
+}
+
+/* What the memory of an array is held by: of a Field's, what the Field itself holds, so that Fields over arrays over
+ * Fields do not become a chain. Owned, but for the block. */
+static void find_owner(PyArrayObject *array, PyObject *otherwise, gb_foreign *m) {
+    gb_block_object *device = PyArray_BASE(array) ? gb_block_behind((PyObject *)array) : NULL;
+    gb_field *field = device ? NULL : field_behind(array);
+    if (device) m->place = gb_block_place(device->block, 0);
+    m->owner = device ? (PyObject *)device : field ? field->owner : otherwise;
+    m->block = field ? field->block : NULL;
+    if (!m->owner && !m->block) m->owner = otherwise;
+    Py_XINCREF(m->owner);
+}
+
 static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *owner) {
     if (!type && PyArray_CheckExact(array)) return Py_NewRef((PyObject *)array);
     if (!type) return PyArray_View(array, NULL, &PyArray_Type);
-    gb_foreign m = {.descr = PyArray_DESCR(array), .ndim = PyArray_NDIM(array), .shape = (int64_t *)PyArray_DIMS(array),
-                   .strides = (int64_t *)PyArray_STRIDES(array), .data = PyArray_DATA(array),
-                   .readonly = !PyArray_ISWRITEABLE(array), .owner = owner};
-    gb_block_object *block = PyArray_BASE(array) ? gb_block_behind((PyObject *)array) : NULL;
-    if (block) {
-        m.owner = (PyObject *)block;
-        m.place = gb_block_place(block->block, 0);
-    }
-    return gb_over_memory(type, &m);
+    int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
+    int n = PyArray_NDIM(array), kept = n < GB_MAXDIMS ? n : GB_MAXDIMS;   /* more are refused */
+    memcpy(shape, PyArray_DIMS(array), (size_t)kept * sizeof *shape);
+    memcpy(strides, PyArray_STRIDES(array), (size_t)kept * sizeof *strides);
+    gb_foreign m = {.descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array)), .ndim = n, .shape = shape,
+                    .strides = strides, .data = PyArray_DATA(array), .readonly = !PyArray_ISWRITEABLE(array)};
+    find_owner(array, owner, &m);
+    if (m.block) gb_share(m.block);
+    PyObject *object = gb_over_memory(type, &m);
+    if (m.block) gb_release(m.block);
+    gb_let_go(m.owner);
+    Py_DECREF((PyObject *)m.descr);
+    return object;
 }
 
 /* A subclass of ndarray may have a mask, which no Field could keep: gridbuf._wrap finds out. */
@@ -44,7 +68,7 @@ static PyObject *of_subclass(PyTypeObject *type, PyObject *obj) {
 static PyObject *of_numpys(PyTypeObject *type, PyObject *array, const void *data, int ndim) {
     if (!array || array == Py_NotImplemented) return array;
     PyArrayObject *a = (PyArrayObject *)array;
-    int shared = PyArray_Check(array) && PyArray_TYPE(a) != NPY_OBJECT && PyArray_NDIM(a) == ndim && PyArray_DATA(a) == data;
+    int shared = PyArray_Check(array) && !PyDataType_REFCHK(PyArray_DESCR(a)) && PyArray_NDIM(a) == ndim && PyArray_DATA(a) == data;
     PyObject *object = shared ? of_array(type, a, array) : NEXT;
     Py_DECREF(array);
     return object;
@@ -56,23 +80,18 @@ static PyObject *of_buffer(PyTypeObject *type, PyObject *obj) {
     if (!PyObject_CheckBuffer(obj)) return NEXT;
     PyObject *view = PyMemoryView_FromObject(obj);
     if (!view || PyObject_GetBuffer(view, &b, PyBUF_FULL_RO) < 0) {
-        Py_XDECREF(view);
-        if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_ValueError))
-            return NULL;
-        PyErr_Clear();
-        return NEXT;
+        gb_let_go(view);
+        return gb_forgive() ? NEXT : NULL;
     }
     int indirect = 0;
     for (int i = 0; b.suboffsets && i < b.ndim; i++) indirect |= b.suboffsets[i] >= 0;
     PyObject *array = indirect ? NEXT : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
-    if (!array && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError)) {
-        PyErr_Clear();   /* a format that NumPy cannot read; no_memory says so if there is no other way */
-        array = NEXT;
-    }
+    if (!array && PyErr_ExceptionMatches(PyExc_NotImplementedError)) PyErr_SetNone(PyExc_TypeError);   /* NumPy's own word */
+    if (!array && gb_forgive()) array = NEXT;   /* a format that NumPy cannot read; no_memory says so if there is no other way */
     const void *data = b.buf;
     int ndim = b.ndim;
     PyBuffer_Release(&b);
-    Py_DECREF(view);
+    gb_let_go(view);
     return of_numpys(type, array, data, ndim);
 }
 
@@ -80,10 +99,8 @@ static PyObject *of_struct(PyTypeObject *type, PyObject *obj) {
     PyObject *capsule;
     int found = gb_optional(obj, gb_attr.array_struct, &capsule);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyArrayInterface *s = PyCapsule_IsValid(capsule, NULL) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
-    PyObject *object = NEXT;
-    if (s && s->two == 2) object = of_numpys(type, PyArray_FromStructInterface(obj), s->data, s->nd);
-    Py_DECREF(capsule);
+    PyObject *object = gb_wrap_struct(type, obj, capsule);
+    gb_let_go(capsule);
     return object;
 }
 
@@ -92,7 +109,7 @@ static PyObject *of_interface(PyTypeObject *type, PyObject *obj) {
     int found = gb_optional(obj, gb_attr.array_interface, &interface);
     if (found <= 0) return found < 0 ? NULL : NEXT;
     PyObject *object = gb_wrap_interface(type, obj, interface);
-    Py_DECREF(interface);
+    gb_let_go(interface);
     return object;
 }
 
@@ -108,7 +125,7 @@ static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int wishes) {
     int found = gb_optional(obj, gb_attr.dlpack, &method);
     if (found <= 0) return found < 0 ? NULL : NEXT;
     PyObject *object = gb_from_producer(type, obj, method, wishes);
-    Py_DECREF(method);
+    gb_let_go(method);
     return object;
 }
 
@@ -166,8 +183,7 @@ static PyObject *no_memory(PyObject *obj) {
     if (format) PyErr_Format(PyExc_TypeError, "data: the buffer of %R has the format %R, which NumPy cannot read as plain memory", Py_TYPE(obj), format);
     Py_XDECREF(view);
     Py_XDECREF(format);
-    if (format) return NULL;
-    PyErr_Clear();
+    if (format || (PyErr_Occurred() && !gb_forgive())) return NULL;
     PyErr_Format(PyExc_TypeError,
                  "data: %R has no memory to share (no buffer, array interface or DLPack); "
                  "gridbuf.from_array or Field.from_array makes a copy", Py_TYPE(obj));
@@ -209,6 +225,24 @@ PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
 
 PyObject *gb_host_array(PyObject *self, PyObject *obj) { return gb_wrap(NULL, obj); }
 
+/* The doors that NumPy goes through without a look. 1 or 0; -1 with an error. */
+static int numpy_would_believe(PyObject *obj) {
+    PyObject *const names[] = {gb_attr.array_struct, gb_attr.array_interface}, *value;
+    int found = PyObject_CheckBuffer(obj);
+    for (int i = 0; i < 2 && !found; i++)
+        if ((found = gb_optional(obj, names[i], &value)) > 0) Py_DECREF(value);
+    return found;
+}
+
+PyObject *gb_values(PyObject *obj) {
+    if (PyArray_Check(obj) || is_value(obj)) return Py_NewRef(obj);
+    if (gb_is_field(obj)) return ((gb_field *)obj)->place.kind == GB_ON_DEVICE ? Py_NewRef(obj) : gb_field_numpy(obj, NULL);
+    int believed = numpy_would_believe(obj);
+    return believed < 0 ? NULL : believed ? gb_wrap(NULL, obj) : Py_NewRef(obj);
+}
+
+PyObject *gb_values_py(PyObject *self, PyObject *obj) { return gb_values(obj); }
+
 PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
     if (PyCapsule_CheckExact(obj)) return gb_from_capsule(type, obj, wishes, 0);
     PyObject *object = wishes & GB_OWN_COPY ? NEXT : of_exchange(type, obj, wishes);
@@ -222,7 +256,7 @@ PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
     }
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
-    PyErr_Format(PyExc_TypeError, "x: %R has no __dlpack__; gridbuf.Field takes other kinds of memory", Py_TYPE(obj));
+    PyErr_Format(PyExc_TypeError, "data: %R has no __dlpack__; gridbuf.Field takes other kinds of memory", Py_TYPE(obj));
     return NULL;
 }
 

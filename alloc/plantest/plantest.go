@@ -52,18 +52,6 @@ func Describe(shape, strides []int64, dims []alloc.Dim, itemSize int64, addr uin
 	return answered(n, func(p *C.gb_plan, e *C.gb_error) C.int { return C.gb_plan_read_back(g, C.uintptr_t(addr), p, e) })
 }
 
-// FindPreset is what C says of a name.
-func FindPreset(name string) (int, error) {
-	text := C.CString(name)
-	defer C.free(unsafe.Pointer(text))
-	var e C.gb_error
-	p := C.gb_preset_find(text, &e)
-	if p == nil {
-		return 0, &alloc.Error{Kind: alloc.ValueError, Message: C.GoString(&e.message[0])}
-	}
-	return int(p.number), nil
-}
-
 func answered(n int, ask func(*C.gb_plan, *C.gb_error) C.int) (*alloc.Plan, error) {
 	var e C.gb_error
 	c := C.gb_plan_new(C.int(n))

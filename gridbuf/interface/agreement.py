@@ -21,7 +21,9 @@ class _Seen(NamedTuple):
 
 def _seen(interface: Any) -> _Seen:
     shape = tuple(int(size) for size in interface["shape"])
-    dtype = np.dtype(interface["typestr"])
+    dtype = _core.read_typestr(interface["typestr"], None)
+    if isinstance(dtype, str):
+        raise ValueError(f"data: typestr {interface['typestr']!r} does not describe plain memory as '<f8' does")
     strides = interface.get("strides")
     if strides is None:
         strides = contiguous(shape, dtype.itemsize)

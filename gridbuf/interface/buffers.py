@@ -28,7 +28,7 @@ def array_over(obj: Any, description: Description, on_device: bool) -> Any:
         return host_array(obj)  # knows dtypes that a typestr cannot say
     if 0 in description["shape"]:
         return np.empty(description["shape"], description["typestr"])
-    return np.asarray(_Described("__array_interface__", interface, obj))
+    return host_array(_Described("__array_interface__", interface, obj))
 
 
 def copied(array: Any, on_device: bool, wanted_device: bool, dtype: np.dtype[Any]) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf import _core
 from gridbuf.names import get_dims, is_name
 
 CALLABLES = ("acquire", "touch", "release")
@@ -52,10 +53,10 @@ def _ints(values: Any, key: str) -> tuple[int, ...]:
 def _dtype(typestr: Any) -> np.dtype[Any]:
     if not isinstance(typestr, str):
         raise TypeError(f"__gt_interface__: 'typestr' is {typestr!r}, expected a str such as '<f8'")
-    try:
-        return np.dtype(typestr)
-    except TypeError:
-        raise ValueError(f"__gt_interface__: 'typestr' {typestr!r} is not one that NumPy knows") from None
+    found = _core.read_typestr(typestr, None)
+    if isinstance(found, str):
+        raise ValueError(f"__gt_interface__: 'typestr' {typestr!r} is not one that NumPy knows as plain memory, such as '<f8'")
+    return found
 
 
 def _data(data: Any, shape: tuple[int, ...]) -> tuple[int, bool]:

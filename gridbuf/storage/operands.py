@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
+from gridbuf._wrap import values
 from gridbuf.joining import is_scalar, lacking
 from gridbuf.names import as_numpy, get_dims
 from gridbuf.storage import _device
@@ -19,7 +20,7 @@ def host_array(obj: Any) -> Any:
     """A foreign object's host array: of what has memory to share, else a new one."""
     if isinstance(obj, np.ndarray):
         return obj
-    return as_numpy(obj) if isinstance(obj, _core.Field) else np.asarray(obj)
+    return as_numpy(obj) if isinstance(obj, _core.Field) else values(obj)
 
 
 def describe(obj: Any) -> Operand:

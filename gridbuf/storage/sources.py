@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gridbuf import _core
+from gridbuf._wrap import values
 from gridbuf.names import as_numpy, get_dims
 from gridbuf.storage import _device, layout
 from gridbuf.storage.axes import LETTERS, default_axes
@@ -62,7 +61,7 @@ class Source:
             self.device = _device.current().asarray(obj)
             self.known = known_of_array(obj, self.device, _device.current().device_id(self.device))
         else:
-            self.host = np.asarray(obj) if copying else as_numpy(obj)
+            self.host = values(obj) if copying else as_numpy(obj)
             self.known = known_of_array(obj, self.host)
 
     def values(self, on_device: bool) -> Any:

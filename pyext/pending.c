@@ -1,0 +1,44 @@
+/* pending.c: see pending.h. */
+#include "pending.h"
+
+#include <string.h>
+
+int gb_forgive(void) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError) &&
+        !PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_OverflowError))
+        return 0;
+    PyErr_Clear();
+    return 1;
+}
+
+/* Only of types whose message is their one argument: others say more than a text. */
+static int is_plain(PyObject *value) {
+    PyObject *type = (PyObject *)Py_TYPE(value);
+    return type == PyExc_TypeError || type == PyExc_ValueError || type == PyExc_BufferError || type == PyExc_OverflowError;
+}
+
+void gb_blame(const char *argument, int always) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *said = value && is_plain(value) ? PyObject_Str(value) : NULL;
+    const char *text = said ? PyUnicode_AsUTF8AndSize(said, NULL) : NULL;
+    int renamed = text && strncmp(text, "data: ", 6) == 0;
+    if (renamed || (text && always)) {
+        text += renamed ? 6 : 0;
+        PyObject *args = Py_BuildValue("(N)", PyUnicode_FromFormat("%s: %s", argument, text));
+        if (args) (void)PyObject_SetAttrString(value, "args", args);
+        Py_XDECREF(args);
+    }
+    Py_XDECREF(said);
+    PyErr_Restore(type, value, traceback);
+}
+
+void gb_let_go(PyObject *obj) {
+    PyObject *type, *value, *traceback;
+    if (!obj) return;
+    PyErr_Fetch(&type, &value, &traceback);
+    Py_DECREF(obj);
+    if (PyErr_Occurred()) PyErr_WriteUnraisable(NULL);   /* the destructor's own */
+    PyErr_Restore(type, value, traceback);
+}

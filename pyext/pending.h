@@ -1,0 +1,18 @@
+/* pending.h: the exception on its way: what of it may be swallowed, and keeping it while somebody else's code runs. */
+#ifndef GRIDBUF_PENDING_H
+#define GRIDBUF_PENDING_H
+
+#include "common.h"
+
+/* 1: the pending exception said that a description is wrong, and is gone: another way may be tried, or a better error
+ * raised. 0: it said something else (Ctrl-C, no memory, ...), and stays. */
+int gb_forgive(void);
+
+/* Puts the argument's name before the message of the pending exception, in place of the "data" that wrapping says;
+ * with always, also before a message that says nothing of the kind. */
+void gb_blame(const char *argument, int always);
+
+/* Drops a reference to somebody else's object, whose destructor may clear the pending exception. obj may be NULL. */
+void gb_let_go(PyObject *obj);
+
+#endif

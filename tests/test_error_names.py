@@ -1,0 +1,101 @@
+"""Invariant 11: errors begin with the word that the user wrote or sees."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gridbuf as gb
+
+A = np.zeros((2, 3))
+LOCKED = np.zeros(3)
+LOCKED.flags.writeable = False
+
+CASES: list[tuple[str, Callable[[], Any]]] = [
+    ("dtype", lambda: gb.empty((2,), "foo")),
+    ("dtype", lambda: gb.empty((2,), 5)),
+    ("dtype", lambda: gb.Field.zeros((2,), [("a",)])),
+    ("dtype", lambda: gb.empty((2,), object)),
+    ("fill_value", lambda: gb.full((2,), 1 + 2j)),
+    ("fill_value", lambda: gb.full((2,), "x")),
+    ("fill_value", lambda: gb.full((2,), [1, 2, 3])),
+    ("fill_value", lambda: gb.full((2,), 300, "u1")),
+    ("fill_value", lambda: gb.Field.full((2,), 1 + 2j)),
+    ("fill_value", lambda: gb.full_like(A, 1 + 2j)),
+    ("value", lambda: gb.fill(A, 1 + 2j)),
+    ("value", lambda: gb.fill(A, [1, 2])),
+    ("value", lambda: gb.fill(A, object())),
+    ("dst", lambda: gb.fill([1, 2], 1)),
+    ("dst", lambda: gb.fill(LOCKED, 1)),
+    ("dst", lambda: gb.fill(b"abc", 1)),
+    ("dst", lambda: gb.fill(memoryview(b"abc"), 1)),
+    ("dst", lambda: gb.copyto([1, 2], A)),
+    ("dst", lambda: gb.copyto(None, A)),
+    ("dst", lambda: gb.copyto(LOCKED, 1)),
+    ("dst", lambda: gb.copyto(memoryview(b"abc"), 1)),
+    ("src", lambda: gb.copyto(A, 1j)),
+    ("src", lambda: gb.copyto(A, "abc")),
+    ("src", lambda: gb.copyto(A, np.zeros(7))),
+    ("src", lambda: gb.copyto(A, object())),
+    ("src", lambda: gb.copyto(A, np.zeros((2, 3), complex))),
+    ("src", lambda: gb.copyto(np.zeros(3, "i4"), 1.5)),
+    ("progress", lambda: gb.copyto(A, A, progress=3)),  # type: ignore[arg-type]
+    ("x", lambda: gb.from_dlpack(5)),
+    ("data", lambda: gb.Field(5)),
+    ("shape", lambda: gb.empty("a")),
+    ("halo", lambda: gb.empty((3,), halo="a")),
+    ("name", lambda: gb.register_backend("a\nb", layout="IJK")),
+]
+
+
+@pytest.mark.parametrize(("word", "call"), CASES)
+def test_errors_name_the_argument(word: str, call: Callable[[], Any]) -> None:
+    with pytest.raises((TypeError, ValueError, OverflowError, BufferError), match=rf"^{word}: "):
+        call()
+
+
+def test_an_error_keeps_its_type_and_where_it_was_raised() -> None:
+    class Mine(ValueError):
+        pass
+
+    class Value:
+        def __float__(self) -> float:
+            raise Mine("as it was")
+
+    with pytest.raises(Mine, match=r"^as it was$"):
+        gb.fill(A, Value())
+
+
+def test_versions_that_nothing_has_are_errors_of_the_protocol() -> None:
+    """A ValueError is none that consumers expect, a TypeError makes them call again as before DLPack 1.0."""
+    field = gb.Field.zeros((3,))
+    for keywords in (
+        {"max_version": (1 << 70, 0)},
+        {"max_version": (1, 1 << 70)},
+        {"dl_device": (1 << 70, 0)},
+        {"dl_device": (1, -(1 << 70))},
+    ):
+        with pytest.raises(BufferError, match=next(iter(keywords))):
+            field.__dlpack__(**keywords)
+
+
+def test_one_element_by_numbers_and_as_a_view() -> None:
+    """As an ndarray: numbers alone select the value, with an Ellipsis it is a view."""
+    for shape in ((), (3,), (2, 3)):
+        field, numbers = gb.Field.zeros(shape), (0,) * len(shape)
+        assert isinstance(field[numbers], np.float64)
+        for key in ((*numbers, ...), (..., *numbers)):
+            view = field[key]
+            assert isinstance(view, gb.Field) and view.shape == ()
+            view[...] = 5.0
+            assert field[numbers] == 5.0
+
+
+@pytest.mark.parametrize("dtype", ["V7", "S3", "U2", "M8[s]", [("a", "i4"), ("b", "S3")]])
+def test_copies_of_a_field_without_indices(dtype: Any) -> None:
+    source = np.zeros((), dtype)
+    source.view(np.dtype((np.void, source.itemsize)))[()] = b"A" * source.itemsize
+    target = np.zeros(3, dtype)
+    gb.copyto(target, gb.Field(source))
+    assert target.tobytes() == 3 * source.tobytes()
