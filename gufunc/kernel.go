@@ -37,6 +37,9 @@ type Kernel struct {
 	// Pure marks a loop that may run on elements nobody asked for, which makes a
 	// where-mask cheap: its only effects are its outputs and floating-point flags.
 	Pure bool
+	// Folds marks a loop that folds a whole row when its output is its first input with a
+	// step of 0, as NumPy's own loops do in reductions.
+	Folds bool
 }
 
 // GoKernel is a kernel written in Go, called with n elements. It returns the number

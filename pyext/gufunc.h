@@ -36,6 +36,8 @@ typedef struct gb_entry {
 
 #define GB_ENTRIES 256
 
+typedef struct gb_reducers gb_reducers;
+
 typedef struct gb_gufunc_object {
     PyObject_HEAD
     gb_gufunc_info info;
@@ -43,6 +45,7 @@ typedef struct gb_gufunc_object {
     int32_t ntypesets;
     uint8_t fast;                   /* calls without keywords may skip Python */
     gb_entry **entries;
+    gb_reducers *reducers;          /* what was learnt about reductions; NULL: nothing yet */
 } gb_gufunc_object;
 
 /* One call, read. */

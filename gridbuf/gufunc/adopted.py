@@ -8,7 +8,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.gufunc.call import FLAGS, GUFunc
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.kernels import EXCLUSIVE, NUMPY_LOOP, ONE_WORKER, PURE, Kernel
+from gridbuf.gufunc.kernels import EXCLUSIVE, FOLDS, NUMPY_LOOP, ONE_WORKER, PURE, Kernel
 from gridbuf.gufunc.operands import Operand
 from gridbuf.gufunc.types import DTYPES, number_of, types_text
 
@@ -48,6 +48,27 @@ class Adopted(GUFunc):
             f"{self.name}: NumPy would use a loop for ({chars}), which cannot be adopted; there are {', '.join(self.types)}"
         )
 
+    def _folded_type(self, array: int, dtype: int, out: int) -> int:
+        """NumPy decides: small whole numbers are added in wider ones, and a given out counts."""
+        own, asked = DTYPES[array], DTYPES[dtype]
+        if not dtype and not out and self._ufunc in (np.add, np.multiply) and own.kind in "biu" and own.itemsize < 8:
+            asked = np.dtype("L" if own.kind == "u" else "l")
+        signature = {} if asked is None else {"signature": (asked, None, None)}
+        try:
+            types = self._ufunc.resolve_dtypes((DTYPES[out], own, None), casting="unsafe", reduction=True, **signature)
+        except (TypeError, ValueError) as error:
+            raise SignatureError(f"{self.name}: {error}") from None
+        numbers = {number_of(t) for t in types}
+        if len(numbers) > 1 or 0 in numbers:
+            raise SignatureError(f"{self.name}: NumPy would reduce with a loop for {types}, which cannot be adopted")
+        return numbers.pop()
+
+    def _identity_of(self, dtype: "np.dtype[Any]") -> bytes | None:
+        """NumPy's own for this type: what a reduction of nothing gives."""
+        if self.identity is None:
+            return None
+        return np.asarray(self._ufunc.reduce(np.empty(0, dtype), dtype=dtype)).tobytes()
+
 
 def _types(inputs: list[Operand]) -> list[Any]:
     """What NumPy is asked with. Python numbers alone are its default types: comparing two ints has a loop for objects."""
@@ -81,7 +102,6 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
     g = Adopted(signature, name=name, doc=inner.__doc__, flags=flags, identity=inner.identity)
     g._ufunc = inner
     g._reorderable = inner.identity is not None or inner in _REORDERABLE
-    g._widens, g._adds = inner in (np.add, np.multiply), inner is np.add
     foreign = inner is not ufunc
     seen = set()
     for raw, function, data in _core.gufunc_loops(inner):
@@ -92,6 +112,8 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
         how = PURE if inner.signature is None else ONE_WORKER
         if foreign or (name == "power" and DTYPES[numbers[0]].kind in "iu"):
             how = EXCLUSIVE  # such loops raise Python errors from inside
+        if inner is getattr(np, name, None):
+            how |= FOLDS  # NumPy's own: quick, and made to be called as NumPy's reductions call them
         g.register(Kernel(NUMPY_LOOP, types_text(numbers, g.nin), function, data, flags=how, owner=(ufunc, inner)))
     if not seen:
         raise SignatureError(f"ufunc: {name} has no compiled loops for numbers; it calls Python")
