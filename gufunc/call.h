@@ -21,7 +21,7 @@
 enum { GB_NUMPY_LOOP = 1, GB_STATUS_LOOP, GB_GO_LOOP };
 
 /* Flags of a call. */
-enum { GB_EXCLUSIVE = 1, GB_ONE_WORKER = 2, GB_PURE = 4, GB_WHERE = 8, GB_GATHER = 16, GB_X87 = 32, GB_CASTS_OUT = 64, GB_FOLDS = 128 };
+enum { GB_EXCLUSIVE = 1, GB_ONE_WORKER = 2, GB_PURE = 4, GB_WHERE = 8, GB_GATHER = 16, GB_X87 = 32, GB_CASTS_OUT = 64, GB_FOLDS = 256 };
 
 typedef struct gb_operand {
     uint8_t from, to;                   /* types in memory and in the kernel */

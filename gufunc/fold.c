@@ -45,7 +45,7 @@ static void call(gb_folder *w, const char *a, intptr_t a_step, const char *b, in
             memset(w->status, 0, (size_t)k);
             if (((gb_status_loop)r->loop)(args, dims, steps, r->data, w->status))
                 for (int64_t i = 0; i < k; i++)
-                    if (w->status[i]) w->bad[first == ONE_OUTPUT ? 0 : first + at + i] = GB_STATUS;
+                    if (w->status[i]) w->any_bad = w->bad[first == ONE_OUTPUT ? 0 : first + at + i] = GB_STATUS;
         }
         w->ns = (double)(gb_now() - begin) / (double)k;
         if (w->ns > 1000 && gb_folder_stopped(w, INT64_MAX)) return;
@@ -74,8 +74,14 @@ static void count(gb_folder *w, int64_t n) {
     }
 }
 
+/* Twice as much with each copy. */
 static void fill(char *to, const char *value, int64_t item, int64_t n) {
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * item, value, (size_t)item);
+    if (n < 1) return;
+    memcpy(to, value, (size_t)item);
+    for (int64_t have = 1, more; have < n; have += more) {
+        more = have < n - have ? have : n - have;
+        memcpy(to + have * item, to, (size_t)(more * item));
+    }
 }
 
 /* One more value for each of n outputs. */

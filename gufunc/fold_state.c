@@ -15,17 +15,17 @@ static void step(gb_folder *w, int64_t i, int64_t first, int64_t n, const char *
 static void across(gb_folder *w, gb_walk *at, int64_t n, int64_t from, int64_t to) {
     const gb_reduction *r = w->r;
     int d = r->nfold - 1;
-    int64_t rows = r->piece, item = r->in.kernel_item;
+    int64_t rows = r->piece, item = r->in.kernel_item, column = GB_R_COLUMN(rows * item);
     intptr_t beside = r->nkept ? r->in.strides[r->nkept - 1] : 0;
     for (int64_t f = from, run; f < to; f += run) {
         run = r->fold_shape[d] - at->index[d] < to - f ? r->fold_shape[d] - at->index[d] : to - f;
         if (run > rows) run = rows;
         for (int64_t i = 0; i < run; i++) {
             const char *x = at->in + i * r->fold_in[d];
-            if (r->in.swapped) for (int64_t c = 0; c < n; c++) gb_pack(w->stage + (c * rows + i) * item, &r->in, x + c * beside, beside, 1);
-            else gb_cast(r->in.to, w->stage + i * item, rows * item, r->in.from, x, beside, n);
+            if (r->in.swapped) for (int64_t c = 0; c < n; c++) gb_pack(w->stage + c * column + i * item, &r->in, x + c * beside, beside, 1);
+            else gb_cast(r->in.to, w->stage + i * item, column, r->in.from, x, beside, n);
         }
-        for (int64_t c = 0; c < n; c++) step(w, c, f, run, w->stage + c * rows * item, item);
+        for (int64_t c = 0; c < n; c++) step(w, c, f, run, w->stage + c * column, item);
         if (gb_folder_stopped(w, run * n)) return;
         if (f + run < to) gb_walk_on(r, at, run);
     }

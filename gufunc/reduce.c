@@ -37,6 +37,8 @@ int gb_folder_init(gb_folder *w, gb_reducing *run, char *room) {
     w->status = (uint8_t *)room + r->status_at;
     w->bad = w->status + (r->width > r->lanes ? r->width : r->lanes);
     memset(w->count, 0, sizeof w->count);
+    memset(w->bad, 0, (size_t)r->width);
+    w->any_bad = 0;
     w->since = 0;
     w->ns = 0;
     return 0;
@@ -46,7 +48,7 @@ int gb_folder_stopped(gb_folder *w, int64_t n) {
     if (n < LOOK && (w->since += n) < LOOK) return 0;
     w->since = 0;
     gb_reducing *run = w->run;
-    if (__atomic_load_n(&run->stopped, __ATOMIC_RELAXED)) return 1;
+    if (__atomic_load_n(&run->stopped, __ATOMIC_RELAXED) || (run->job && __atomic_load_n(&run->job->stop, __ATOMIC_RELAXED))) return 1;
     if (!run->poll || !pthread_equal(run->owner, pthread_self()) || !run->poll(run->with)) return 0;
     __atomic_store_n(&run->stopped, 1, __ATOMIC_RELAXED);
     return 1;
@@ -138,7 +140,7 @@ static void emit(gb_folder *w, const char *acc, char **out, int64_t n) {
     char *outs[GB_MAXARGS];
     for (int64_t i = 0; i < n; i++) {
         for (int o = 0; o < r->nout; o++) outs[o] = values[o];
-        if (r->state.final(acc + i * r->item, outs, r->state.data)) w->bad[i] = GB_STATUS;
+        if (r->state.final(acc + i * r->item, outs, r->state.data)) w->any_bad = w->bad[i] = GB_STATUS;
         for (int o = 0; o < r->nout; o++)
             gb_unpack(out[o] + (r->nkept ? i * r->out[o].strides[r->nkept - 1] : 0), 0, &r->out[o], values[o], 1);
     }
@@ -169,7 +171,8 @@ static char *join(gb_folder *w, int64_t k, int64_t n) {
 /* With out NULL only the flags count. */
 static void work(gb_folder *w, const stretch *s, const char *in, const char *where, char **out) {
     const gb_reduction *r = w->r;
-    memset(w->bad, 0, (size_t)s->n);
+    if (w->any_bad) memset(w->bad, 0, (size_t)s->n);
+    w->any_bad = 0;
     char *acc = s->joins ? join(w, s->k, s->n)
               : r->flags & GB_R_STATE ? gb_fold_states(w, in, s->n, s->from, s->to)
               : gb_fold(w, in, where, s->n, s->from, s->to, s->block == 0);
@@ -206,11 +209,11 @@ static void stretches(gb_folder *w, int64_t k, int64_t end, stretch s) {
         work(w, &s, in, where, out);
         int raised = gb_raised(r->call);
         if (raised && s.n > 1 && !w->run->ignore_errors) {
-            for (int64_t i = 0; i < s.n; i++) record(w->run, k + i, w->bad[i]);
+            for (int64_t i = 0; w->any_bad && i < s.n; i++) record(w->run, k + i, w->bad[i]);
             each(w, &s, in, where);
             continue;
         }
-        for (int64_t i = 0; i < s.n; i++)
+        for (int64_t i = 0; (raised || w->any_bad) && i < s.n; i++)
             if (raised | w->bad[i]) record(w->run, k + i, raised | w->bad[i]);
         if (raised) clear(r);
     }
@@ -253,6 +256,7 @@ int gb_reduce_begin(gb_reducing *run) {
     run->parts = NULL;
     run->no_memory = run->stopped = 0;
     run->owner = pthread_self();
+    run->job = NULL;
     if (r->blocks > 1 && !(run->parts = aligned_alloc(64, (size_t)((r->blocks * r->kept_n * r->item + 63) & ~63ll)))) return -1;
     return 0;
 }

@@ -33,6 +33,9 @@ enum {
  * keeps rounding errors as small as pairwise sums have them. */
 enum { GB_R_LEVELS = 4, GB_R_CASCADE = 128 };
 
+/* The distance of turned columns: not a power of two, which would put them into the same cache sets. */
+#define GB_R_COLUMN(bytes) ((((bytes) + 63) & ~63ll) + 64)
+
 /* The functions of a reduction with a state; its initial value is size bytes at init. */
 typedef struct gb_state_kernel {
     void (*step)(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data);
@@ -79,6 +82,7 @@ typedef struct gb_reducing {
     char *parts;                        /* blocks x outputs */
     uint8_t *codes;                     /* one per output in loop order; NULL while nothing failed; atomic */
     int32_t no_memory, stopped;         /* atomic */
+    gb_sweep *job;                      /* whose workers run it; NULL: this thread alone */
     pthread_t owner;
     int (*poll)(void *with);            /* asked by the owner's thread now and then; not 0: stop. May be NULL */
     void *with;
@@ -100,7 +104,8 @@ typedef struct gb_folder {
     const gb_reduction *r;
     char *acc[GB_R_LEVELS], *spare, *stage, *raw, *lanes[2];
     int64_t count[GB_R_LEVELS];         /* what went into each accumulator; 0: nothing is there */
-    uint8_t *status, *bad;              /* per output of the run at hand */
+    uint8_t *status, *bad;              /* bad: per output of the run at hand, where any_bad is set */
+    uint8_t any_bad;
     int64_t since;                      /* elements since the last look at the clock */
     double ns;                          /* an element, of kernels that may be slow */
 } gb_folder;

@@ -176,7 +176,7 @@ func (p *reducePlanner) sizes() {
 	room((p.levels() + 1) * width * item)
 	switch {
 	case c.flags&C.GB_R_STATE != 0 && (staged || across):
-		c.stage_at = room(width * piece * kernelItem)
+		c.stage_at = room(width * ((piece*kernelItem+63)&^63 + 64)) // GB_R_COLUMN
 	case staged || masked:
 		c.stage_at = room(max(width, piece) * kernelItem)
 	}

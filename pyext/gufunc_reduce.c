@@ -46,6 +46,7 @@ static int run_tasks(gb_reduce_args *q, gb_reducing *run) {
     char *counter[2] = {NULL, NULL};
     gb_sweep *job = gb_sweep_new(r->call, counter, run, 1, &why);
     if (!job) return PyErr_NoMemory(), -1;
+    run->job = job;
     int rc = gb_run(job, q->gufunc->info.id, q->workers > 0 ? q->workers : gb_threads());
     if (job->no_memory) run->no_memory = 1;
     gb_sweep_drop(job);
@@ -70,7 +71,7 @@ static int run_all(gb_reduce_args *q, gb_reducing *run) {
 
 /* The first value of every output; -1 with an error. */
 static int start(const gb_reduce_args *q, gb_reducing *run) {
-    const gb_choice *c = q->choice;
+    const gb_folding *c = q->choice;
     if (c->has_identity) memcpy(run->identity, c->identity, sizeof run->identity);
     run->has_start = c->has_identity && !q->initial;
     if (run->has_start) memcpy(run->start, c->identity, sizeof run->start);
@@ -171,7 +172,7 @@ static PyObject *run(gb_reduce_args *q, const gb_reduction *r, gb_reducing *run)
     run->r = r;
     run->in = q->view.data + r->in_offset;
     run->where = q->where ? q->mask.data + r->where_offset : NULL;
-    run->ignore_errors = q->errors == GB_IGNORE;
+    run->ignore_errors = q->errors == GB_REDUCE_IGNORE;
     run->poll = NULL;
     if (check_start(q, run) < 0) return NULL;
     if (r->nout > 2 && !(more = malloc((size_t)r->nout * GB_MAX_ITEM))) return PyErr_NoMemory();
@@ -202,7 +203,7 @@ static PyObject *reduce(gb_reduce_args *q) {
         PyErr_Format(PyExc_TypeError, "array: no kernel folds elements of its type");
         return NULL;
     }
-    if (!(q->choice = gb_choose(q, first.type, out)) || start(q, &work) < 0) return NULL;
+    if (!(q->choice = gb_folding_for(q, first.type, out)) || start(q, &work) < 0) return NULL;
     if (gb_read_views(q) < 0) return NULL;
     if (q->choice->sequential && !q->ordered && q->ngone > 1 && !q->choice->state) {
         PyErr_SetString(PyExc_ValueError, "axis: the operation is not reorderable, so at most one axis may be given");

@@ -7,12 +7,12 @@
 #include "gufunc.h"
 
 /* What a reduction asks Python for once: which kernel folds these types. The first five are the key. */
-typedef struct gb_choice {
+typedef struct gb_folding {
     uint8_t array, dtype, out, ordered, extras;     /* types, 0: not given; extras: where or initial is */
     uint8_t state, sequential, has_identity, type;  /* type: of an accumulator */
     int32_t kernel;
     char identity[GB_MAX_ITEM];
-} gb_choice;
+} gb_folding;
 
 /* A planned reduction, found again by its words. */
 typedef struct gb_planned {
@@ -42,12 +42,12 @@ typedef struct gb_reduce_args {
     uint8_t dtype;
     int keepdims, ordered, workers, errors;
     /* worked out from them */
-    const gb_choice *choice;
+    const gb_folding *choice;
     gb_view view, mask, result[GB_MAXARGS];
     int gone[GB_MAXDIMS], ngone;
 } gb_reduce_args;
 
-enum { GB_RAISE, GB_RETURN, GB_WARN, GB_IGNORE };
+enum { GB_REDUCE_RAISE, GB_REDUCE_RETURN, GB_REDUCE_WARN, GB_REDUCE_IGNORE };
 
 /* gufunc_reduce_args.c */
 int gb_reduce_args_init(void);
@@ -57,7 +57,7 @@ void gb_reduce_args_clear(gb_reduce_args *q);
 int gb_view_of(gb_view *v, PyObject *obj);                          /* 0: neither an ndarray nor a Field in host memory */
 
 /* gufunc_reduce_cache.c */
-const gb_choice *gb_choose(gb_reduce_args *q, uint8_t array, uint8_t out);
+const gb_folding *gb_folding_for(gb_reduce_args *q, uint8_t array, uint8_t out);
 gb_planned *gb_planned_for(gb_reduce_args *q);                      /* owned; NULL with an error */
 void gb_planned_drop(gb_planned *p);
 void gb_reducers_free(gb_gufunc_object *g);

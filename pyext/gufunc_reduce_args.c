@@ -265,6 +265,10 @@ static int read_view(gb_view *v, PyObject *obj, const char *what) {
 /* No Python code runs from here on. */
 int gb_read_views(gb_reduce_args *q) {
     if (read_view(&q->view, q->array, "array") < 0 || (q->where && read_view(&q->mask, q->where, "where") < 0)) return -1;
+    if (q->where && q->mask.type != GT_BOOL) {
+        PyErr_SetString(PyExc_TypeError, "where: expected bools");
+        return -1;
+    }
     for (int i = 0; i < q->gufunc->info.nout; i++) {
         if (!q->out[i]) q->result[i] = (gb_view){.absent = 1};
         else if (read_view(&q->result[i], q->out[i], "out") < 0) return -1;
@@ -273,7 +277,7 @@ int gb_read_views(gb_reduce_args *q) {
             return -1;
         }
     }
-    const gb_choice *c = q->choice;
+    const gb_folding *c = q->choice;
     if (c && (q->view.type != c->array || (!c->state && q->out[0] && q->result[0].type != c->out))) {
         PyErr_SetString(PyExc_RuntimeError, "array: its dtype changed while the arguments were read");
         return -1;

@@ -11,7 +11,7 @@
 
 struct gb_reducers {
     int nchoices;
-    gb_choice *choices[MOST_CHOICES];
+    gb_folding *choices[MOST_CHOICES];
     gb_planned *entries[ENTRIES];
 };
 
@@ -33,7 +33,7 @@ void gb_reducers_free(gb_gufunc_object *g) {
 
 /* gridbuf.gufunc.reduction.choose(g, array, dtype, out, ordered, extras)
  * -> (kernel, has a state, sequential, type, identity or None) */
-static int ask(gb_reduce_args *q, gb_choice *c) {
+static int ask(gb_reduce_args *q, gb_folding *c) {
     PyObject *module = PyImport_ImportModule("gridbuf.gufunc.reduction");
     PyObject *found = module ? PyObject_CallMethod(module, "choose", "Oiiiii", (PyObject *)q->gufunc, c->array, c->dtype, c->out,
                                                    c->ordered, c->extras)
@@ -56,20 +56,20 @@ static int ask(gb_reduce_args *q, gb_choice *c) {
     return ok ? 0 : -1;
 }
 
-const gb_choice *gb_choose(gb_reduce_args *q, uint8_t array, uint8_t out) {
-    gb_choice key = {.array = array, .dtype = q->dtype, .out = out, .ordered = (uint8_t)q->ordered,
+const gb_folding *gb_folding_for(gb_reduce_args *q, uint8_t array, uint8_t out) {
+    gb_folding key = {.array = array, .dtype = q->dtype, .out = out, .ordered = (uint8_t)q->ordered,
                      .extras = q->where || q->initial};
     gb_reducers *all = reducers_of(q->gufunc);
     if (!all) return NULL;
     for (int i = 0; i < all->nchoices; i++)
-        if (memcmp(all->choices[i], &key, offsetof(gb_choice, state)) == 0) return all->choices[i];
+        if (memcmp(all->choices[i], &key, offsetof(gb_folding, state)) == 0) return all->choices[i];
     if (ask(q, &key) < 0) return NULL;
     if (all->nchoices == MOST_CHOICES) {
         PyErr_SetString(PyExc_RuntimeError, "reduce: too many combinations of types");
         return NULL;
     }
-    gb_choice *kept = malloc(sizeof *kept);
-    if (!kept) return (gb_choice *)PyErr_NoMemory();
+    gb_folding *kept = malloc(sizeof *kept);
+    if (!kept) return (gb_folding *)PyErr_NoMemory();
     *kept = key;
     return all->choices[all->nchoices++] = kept;
 }
@@ -85,7 +85,7 @@ static int64_t *put_view(int64_t *w, const gb_view *v) {
 }
 
 static int64_t put_words(int64_t *words, const gb_reduce_args *q) {
-    const gb_choice *c = q->choice;
+    const gb_folding *c = q->choice;
     int64_t *w = words, nout = q->gufunc->info.nout;
     *w++ = c->kernel | (int64_t)c->state << 32;
     *w++ = (q->keepdims ? 1 : 0) | c->sequential << 1 | (q->ordered ? 4 : 0) | c->has_identity << 3 | (q->where ? 1 << 8 : 0) |

@@ -87,7 +87,7 @@ static PyObject *codes_array(const gb_reduction *r, gb_reducing *run) {
 /* Takes result. */
 PyObject *gb_reduce_outcome(gb_reduce_args *q, const gb_reduction *r, PyObject *result, gb_reducing *run) {
     int64_t failed = gb_reduce_failed(run);
-    if (!failed && q->errors != GB_RETURN) return result;
+    if (!failed && q->errors != GB_REDUCE_RETURN) return result;
     static const char *const words[] = {"raise", "return", "warn", "ignore"};
     PyObject *codes = failed ? codes_array(r, run) : Py_NewRef(Py_None), *shape = gb_ints_tuple(r->out_shape, r->out_ndim);
     PyObject *module = codes && shape ? PyImport_ImportModule("gridbuf.gufunc.reduction") : NULL;

@@ -10,7 +10,7 @@ from gridbuf.gufunc.errors import SignatureError
 
 _CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
 NUMPY_LOOP, STATUS_LOOP, GO_LOOP = 1, 2, 3
-EXCLUSIVE, ONE_WORKER, PURE, FOLDS = 1, 2, 4, 128
+EXCLUSIVE, ONE_WORKER, PURE, FOLDS = 1, 2, 4, 256
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridbuf import _core
+from gridbuf._wrap import host_array
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.operands import read_input, read_mask, read_output
 from gridbuf.gufunc.types import DTYPES, number_of
+from gridbuf.names import get_dims
 
 if TYPE_CHECKING:
     from gridbuf.gufunc.call import GUFunc
@@ -17,9 +18,13 @@ Choice = tuple[int, bool, bool, int, bytes | None]  # kernel, has a state, seque
 
 
 def operand(kind: str, given: Any) -> Any:
-    """An ndarray or a Field over what was given as array, where or out."""
-    found = {"array": lambda g: read_input(g, 0), "where": read_mask, "out": read_output}[kind](given)
-    return found.array if found.dims is None else _core.Field(found.array, dims=found.dims)
+    """An ndarray or a Field over what was given as array, where or out; lists and numbers are copied."""
+    values = kind != "out" and isinstance(given, (list, tuple, bool, int, float, complex, np.generic))
+    try:
+        array = np.asarray(given) if values else host_array(given)
+    except TypeError as error:
+        raise TypeError(f"{kind}: {str(error).removeprefix('data: ')}") from None
+    return array if getattr(given, "__gt_dims__", None) is None else _core.Field(array, dims=get_dims(given))
 
 
 def choose(g: "GUFunc", array: int, dtype: int, out: int, ordered: bool, extras: bool) -> Choice:

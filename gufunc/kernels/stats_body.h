@@ -2,6 +2,25 @@
  * a state, and as kernels over rows, which are the same with one state per row.
  * A NaN is an extreme of its own: the first one wins, as in NumPy. */
 
+/* Several registers at once, so that one need not wait for the last. */
+typedef REAL stats_vec __attribute__((vector_size(128)));
+typedef WORD stats_mask __attribute__((vector_size(128)));
+enum { STATS_LANES = 128 / sizeof(REAL) };
+static inline stats_vec stats_splat(REAL v) { return v - (stats_vec){0}; }
+static inline stats_vec stats_load(const char *p) {
+    stats_vec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+static inline stats_vec stats_choose(stats_mask m, stats_vec a, stats_vec b) {
+    return (stats_vec)(((stats_mask)a & m) | ((stats_mask)b & ~m));
+}
+static inline int stats_any(stats_mask m) {
+    WORD any = 0;
+    for (int l = 0; l < STATS_LANES; l++) any |= m[l];
+    return any != 0;
+}
+
 #define STEP(name, state_t)                                                                                       \
     void TYPED(name##_step)(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data) { \
         name##_scan((state_t *)state, first, n, args[0], steps[0]);                                               \
@@ -20,9 +39,11 @@
         return failed;                                                                                            \
     }
 
-/* better: is v further out than the best so far? */
+/* better: is v further out than the best so far? Packed stretches are looked at in vectors first, for whether
+ * there is anything better in them at all. */
+enum { STRETCH_OF_EXTREMES = 512 };
 #define EXTREME(name, better)                                                                                     \
-    static void name##_scan(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
+    static void name##_each(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
         REAL best = (REAL)s->value;                                                                               \
         int64_t index = s->index;                                                                                 \
         for (intptr_t i = 0; i < n && (index < 0 || best == best); i++) {                                         \
@@ -31,6 +52,23 @@
         }                                                                                                         \
         s->value = best;                                                                                          \
         s->index = index;                                                                                         \
+    }                                                                                                             \
+    static void name##_scan(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
+        intptr_t i = 0;                                                                                           \
+        if (step == sizeof(REAL) && n >= STATS_LANES) {                                                           \
+            if (s->index < 0) name##_each(s, first, i = 1, p, step);                                              \
+            for (intptr_t k; n - i >= STATS_LANES && s->value == s->value; i += k) {                              \
+                k = n - i < STRETCH_OF_EXTREMES ? (n - i) / STATS_LANES * STATS_LANES : STRETCH_OF_EXTREMES;      \
+                stats_vec best = stats_splat((REAL)s->value);                                                     \
+                stats_mask found = {0};                                                                           \
+                for (intptr_t j = 0; j < k; j += STATS_LANES) {                                                   \
+                    stats_vec v = stats_load(p + (i + j) * (intptr_t)sizeof(REAL));                               \
+                    found |= (v better best) | (v != v);                                                          \
+                }                                                                                                 \
+                if (stats_any(found)) name##_each(s, first + i, k, p + i * step, step);                           \
+            }                                                                                                     \
+        }                                                                                                         \
+        if (s->index < 0 || s->value == s->value) name##_each(s, first + i, n - i, p + i * step, step);           \
     }                                                                                                             \
     void TYPED(name##_merge)(void *state, void const *later, void *data) {                                        \
         gb_extreme *s = state;                                                                                    \
@@ -51,8 +89,24 @@ EXTREME(argmax, >)
 static void minmax_scan(gb_range *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {
     if (n == 0) return;
     REAL low = s->n ? (REAL)s->low : ITEM(p), high = s->n ? (REAL)s->high : ITEM(p);
-    int nan = 0;
-    for (intptr_t i = 0; i < n; i++) {
+    intptr_t i = 0;
+    int nan = low != low;
+    if (step == sizeof(REAL) && n >= STATS_LANES) {
+        stats_vec lows = stats_splat(low), highs = stats_splat(high);
+        stats_mask bad = {0};
+        for (; n - i >= STATS_LANES; i += STATS_LANES) {
+            stats_vec v = stats_load(p + i * (intptr_t)sizeof(REAL));
+            lows = stats_choose(v < lows, v, lows);
+            highs = stats_choose(v > highs, v, highs);
+            bad |= v != v;
+        }
+        nan |= stats_any(bad);
+        for (int l = 0; l < STATS_LANES; l++) {
+            low = lows[l] < low ? lows[l] : low;
+            high = highs[l] > high ? highs[l] : high;
+        }
+    }
+    for (; i < n; i++) {
         REAL v = ITEM(p + i * step);
         low = v < low ? v : low;
         high = v > high ? v : high;
