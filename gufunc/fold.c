@@ -94,12 +94,33 @@ void gb_absorb(gb_folder *w, const char *x, intptr_t step, int64_t n) {
 
 /* ---- side by side ---- */
 
+/* Without branches, which a mask would send the wrong way half of the time. */
+#define FOR_ITEM(item, DO)                                                                                        \
+    switch (item) {                                                                                               \
+    case 1: DO(1) break;                                                                                          \
+    case 2: DO(2) break;                                                                                          \
+    case 4: DO(4) break;                                                                                          \
+    case 8: DO(8) break;                                                                                          \
+    default: DO((size_t)(item)) break;                                                                            \
+    }
+
 /* Chosen items of a stretch, together, as they are in memory. */
 static int64_t pick(char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, int64_t item, int64_t n) {
     int64_t k = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (mask[i * mask_step]) memcpy(to + k++ * item, x + i * step, (size_t)item);
+#define PICK(bytes)                                                                                               \
+    for (int64_t i = 0; i < n; i++) {                                                                             \
+        memcpy(to + k * (int64_t)bytes, x + i * step, bytes);                                                     \
+        k += mask[i * mask_step] != 0;                                                                            \
+    }
+    FOR_ITEM(item, PICK)
     return k;
+}
+
+/* The items of a stretch, and a value where the mask leaves one out. */
+static void blend(char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, const char *value, int64_t item, int64_t n) {
+#define BLEND(bytes)                                                                                              \
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * (int64_t)bytes, mask[i * mask_step] ? x + i * step : value, bytes);
+    FOR_ITEM(item, BLEND)
 }
 
 /* Items in kernel form; what the mask leaves out is neither read nor converted. */
@@ -119,19 +140,25 @@ static int64_t picked(gb_folder *w, char *to, const char *x, intptr_t step, cons
 static void masked_row(gb_folder *w, const char *x, const char *mask, int64_t n) {
     const gb_reduction *r = w->r;
     intptr_t step = r->in.strides[r->nkept - 1], mask_step = r->kept_where[r->nkept - 1];
-    int64_t item = r->item, k = picked(w, w->stage, x, step, mask, mask_step, n);
-    if (k == 0) return;
+    int64_t item = r->item;
     if (r->flags & GB_R_IDENTITY) {
         if (!w->count[0]) {
             fill(w->acc[0], w->run->identity, item, n);
             w->count[0] = 1;
         }
-        for (int64_t i = n; i-- > 0;)   /* from the end: the chosen ones move apart */
-            if (mask[i * mask_step]) memmove(w->stage + i * item, w->stage + --k * item, (size_t)item);
-            else memcpy(w->stage + i * item, w->run->identity, (size_t)item);
+        if (r->in.from == r->in.to && !r->in.swapped) {
+            blend(w->stage, x, step, mask, mask_step, w->run->identity, item, n);
+        } else {
+            int64_t k = picked(w, w->stage, x, step, mask, mask_step, n);
+            for (int64_t i = n; i-- > 0;)   /* from the end: the chosen ones move apart */
+                if (mask[i * mask_step]) memmove(w->stage + i * item, w->stage + --k * item, (size_t)item);
+                else memcpy(w->stage + i * item, w->run->identity, (size_t)item);
+        }
         gb_absorb(w, w->stage, item, n);
         return;
     }
+    int64_t k = picked(w, w->stage, x, step, mask, mask_step, n);
+    if (k == 0) return;
     k = 0;
     for (int64_t i = 0, run; i < n; i += run) {
         for (run = 0; i + run < n && mask[(i + run) * mask_step]; run++) {}

@@ -20,7 +20,7 @@ const (
 	statesBeside = 32    // states side by side
 	stateRows    = 128   // elements of each that are turned at once
 	stagedPiece  = 2048  // elements
-	longPiece    = 16384 // elements of a row that one call of the loop folds
+	longPiece    = 65536 // elements of a row that one call of the loop folds
 	laneBytes    = 4096
 )
 

@@ -173,17 +173,6 @@ static PyObject *scalar_loop(PyObject *self, PyObject *args) {
     return PyLong_FromVoidPtr((void *)gb_scalar_loop(inputs, single));
 }
 
-/* gufunc_shipped_loop(name, types) -> address */
-static PyObject *shipped_loop(PyObject *self, PyObject *args) {
-    const char *name, *types;
-    int n;
-    if (!PyArg_ParseTuple(args, "ss", &name, &types)) return NULL;
-    const gb_shipped *loops = gb_shipped_loops(0, &n);
-    for (int i = 0; i < n; i++)
-        if (strcmp(loops[i].name, name) == 0 && strcmp(loops[i].types, types) == 0) return PyLong_FromVoidPtr(loops[i].loop);
-    return PyLong_FromLong(0);
-}
-
 /* The shipped reductions with a state: (name, types, initial state, step, merge, final). */
 static PyObject *shipped_states(PyObject *self, PyObject *none) {
     int n;
@@ -201,7 +190,6 @@ static PyObject *shipped_states(PyObject *self, PyObject *none) {
 static PyMethodDef functions[] = {
     {"gufunc_loops", gb_ufunc_loops, METH_O, NULL},
     {"gufunc_capsule", gb_capsule_address, METH_O, NULL},
-    {"gufunc_shipped_loop", shipped_loop, METH_VARARGS, NULL},
     {"gufunc_states", shipped_states, METH_NOARGS, NULL},
     {"gufunc_scalar_loop", scalar_loop, METH_VARARGS, NULL},
     {"gufunc_go_names", go_names, METH_NOARGS, NULL},

@@ -97,7 +97,7 @@ class GUFunc(_core.GUFunc):
             )
         self._selected: dict[Any, int] = {}
         self._lock = threading.RLock()
-        self._states: list[StateKernel] = []
+        self._states: list[tuple[int, StateKernel]] = []  # with their numbers
         self._reorderable = identity is not None
         for kernel in kernels:
             self.register(kernel)
@@ -109,7 +109,7 @@ class GUFunc(_core.GUFunc):
             number = self._add_state(
                 kernel.step, kernel.merge, kernel.final, kernel.init, parse_types(kernel.types, self.nin, self.nout), kernel.any_order
             )
-            self._states.append(kernel)
+            self._states.append((int(number), kernel))
             return int(number)
         if not isinstance(kernel, Kernel):
             raise SignatureError(f"kernels: expected what numpy_loop, status_loop or go returns, got {type(kernel).__name__}")

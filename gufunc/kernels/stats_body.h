@@ -2,10 +2,10 @@
  * a state, and as kernels over rows, which are the same with one state per row.
  * A NaN is an extreme of its own: the first one wins, as in NumPy. */
 
-/* Several registers at once, so that one need not wait for the last. */
-typedef REAL stats_vec __attribute__((vector_size(128)));
-typedef WORD stats_mask __attribute__((vector_size(128)));
-enum { STATS_LANES = 128 / sizeof(REAL) };
+/* VECTOR bytes is what the machine takes at once; four of them go side by side, so that one need not wait for the last. */
+typedef REAL stats_vec __attribute__((vector_size(VECTOR)));
+typedef WORD stats_mask __attribute__((vector_size(VECTOR)));
+enum { STATS_LANES = VECTOR / sizeof(REAL), STATS_STEP = 4 * STATS_LANES };
 static inline stats_vec stats_splat(REAL v) { return v - (stats_vec){0}; }
 static inline stats_vec stats_load(const char *p) {
     stats_vec v;
@@ -55,17 +55,18 @@ enum { STRETCH_OF_EXTREMES = 512 };
     }                                                                                                             \
     static void name##_scan(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
         intptr_t i = 0;                                                                                           \
-        if (step == sizeof(REAL) && n >= STATS_LANES) {                                                           \
+        if (step == sizeof(REAL) && n >= STATS_STEP) {                                                            \
             if (s->index < 0) name##_each(s, first, i = 1, p, step);                                              \
-            for (intptr_t k; n - i >= STATS_LANES && s->value == s->value; i += k) {                              \
-                k = n - i < STRETCH_OF_EXTREMES ? (n - i) / STATS_LANES * STATS_LANES : STRETCH_OF_EXTREMES;      \
+            for (intptr_t k; n - i >= STATS_STEP && s->value == s->value; i += k) {                               \
+                k = n - i < STRETCH_OF_EXTREMES ? (n - i) / STATS_STEP * STATS_STEP : STRETCH_OF_EXTREMES;        \
                 stats_vec best = stats_splat((REAL)s->value);                                                     \
-                stats_mask found = {0};                                                                           \
-                for (intptr_t j = 0; j < k; j += STATS_LANES) {                                                   \
-                    stats_vec v = stats_load(p + (i + j) * (intptr_t)sizeof(REAL));                               \
-                    found |= (v better best) | (v != v);                                                          \
-                }                                                                                                 \
-                if (stats_any(found)) name##_each(s, first + i, k, p + i * step, step);                           \
+                stats_mask found[4] = {{0}};                                                                      \
+                for (intptr_t j = 0; j < k; j += STATS_STEP)                                                      \
+                    for (int u = 0; u < 4; u++) {                                                                 \
+                        stats_vec v = stats_load(p + (i + j + u * STATS_LANES) * (intptr_t)sizeof(REAL));         \
+                        found[u] |= (v better best) | (v != v);                                                   \
+                    }                                                                                             \
+                if (stats_any((found[0] | found[1]) | (found[2] | found[3]))) name##_each(s, first + i, k, p + i * step, step);                           \
             }                                                                                                     \
         }                                                                                                         \
         if (s->index < 0 || s->value == s->value) name##_each(s, first + i, n - i, p + i * step, step);           \
@@ -91,20 +92,23 @@ static void minmax_scan(gb_range *s, intptr_t first, intptr_t n, const char *p, 
     REAL low = s->n ? (REAL)s->low : ITEM(p), high = s->n ? (REAL)s->high : ITEM(p);
     intptr_t i = 0;
     int nan = low != low;
-    if (step == sizeof(REAL) && n >= STATS_LANES) {
-        stats_vec lows = stats_splat(low), highs = stats_splat(high);
-        stats_mask bad = {0};
-        for (; n - i >= STATS_LANES; i += STATS_LANES) {
-            stats_vec v = stats_load(p + i * (intptr_t)sizeof(REAL));
-            lows = stats_choose(v < lows, v, lows);
-            highs = stats_choose(v > highs, v, highs);
-            bad |= v != v;
-        }
-        nan |= stats_any(bad);
-        for (int l = 0; l < STATS_LANES; l++) {
-            low = lows[l] < low ? lows[l] : low;
-            high = highs[l] > high ? highs[l] : high;
-        }
+    if (step == sizeof(REAL) && n >= STATS_STEP) {
+        stats_vec lows[4], highs[4];
+        stats_mask bad[4] = {{0}};
+        for (int u = 0; u < 4; u++) lows[u] = stats_splat(low), highs[u] = stats_splat(high);
+        for (; n - i >= STATS_STEP; i += STATS_STEP)
+            for (int u = 0; u < 4; u++) {
+                stats_vec v = stats_load(p + (i + u * STATS_LANES) * (intptr_t)sizeof(REAL));
+                lows[u] = stats_choose(v < lows[u], v, lows[u]);
+                highs[u] = stats_choose(v > highs[u], v, highs[u]);
+                bad[u] |= v != v;
+            }
+        nan |= stats_any((bad[0] | bad[1]) | (bad[2] | bad[3]));
+        for (int u = 0; u < 4; u++)
+            for (int l = 0; l < STATS_LANES; l++) {
+                low = lows[u][l] < low ? lows[u][l] : low;
+                high = highs[u][l] > high ? highs[u][l] : high;
+            }
     }
     for (; i < n; i++) {
         REAL v = ITEM(p + i * step);

@@ -4,5 +4,6 @@
 #define TYPED(name) gb_k_##name##_f32_avx2
 #define REAL float
 #define WORD int32_t
+#define VECTOR 32
 #define ITEM(p) (*(const REAL *)(p))
 #include "stats_body.h"

@@ -3,5 +3,6 @@
 #define TYPED(name) gb_k_##name##_f64_base
 #define REAL double
 #define WORD int64_t
+#define VECTOR 16
 #define ITEM(p) (*(const REAL *)(p))
 #include "stats_body.h"

@@ -21,7 +21,8 @@ enum { NUMPY_LOOP = 1, STATUS_LOOP };
     STATUS(gb_k_solve_f64_##set) STATUS(gb_k_solve_f32_##set) STATUS(gb_k_cholesky_f64_##set)                     \
     STATUS(gb_k_cholesky_f32_##set) STATUS(gb_k_tridiagonal_f64_##set) STATUS(gb_k_tridiagonal_f32_##set)         \
     LOOP(gb_k_dot_f64_##set) LOOP(gb_k_dot_f32_##set) LOOP(gb_k_matvec_f64_##set) LOOP(gb_k_matvec_f32_##set)     \
-    LOOP(gb_k_sum_f64_##set) LOOP(gb_k_sum_f32_##set)                                                                 \
+    LOOP(gb_k_add_f64_##set) LOOP(gb_k_add_f32_##set) LOOP(gb_k_maximum_f64_##set) LOOP(gb_k_maximum_f32_##set)   \
+    LOOP(gb_k_minimum_f64_##set) LOOP(gb_k_minimum_f32_##set)                                                     \
     LOOP(gb_k_sqrt_f64_##set) LOOP(gb_k_sqrt_f32_##set) LOOP(gb_k_divide_f64_##set) LOOP(gb_k_divide_f32_##set)
 
 #define ROWS_OF(set)                                                                                              \
@@ -35,7 +36,9 @@ enum { NUMPY_LOOP = 1, STATUS_LOOP };
         {"tridiagonal", "dddd->d", STATUS_LOOP, gb_k_tridiagonal_f64_##set},                                      \
         {"dot", "ff->f", NUMPY_LOOP, gb_k_dot_f32_##set}, {"dot", "dd->d", NUMPY_LOOP, gb_k_dot_f64_##set},       \
         {"matvec", "ff->f", NUMPY_LOOP, gb_k_matvec_f32_##set}, {"matvec", "dd->d", NUMPY_LOOP, gb_k_matvec_f64_##set}, \
-        {"sum", "f->f", NUMPY_LOOP, gb_k_sum_f32_##set}, {"sum", "d->d", NUMPY_LOOP, gb_k_sum_f64_##set},         \
+        {"add", "ff->f", NUMPY_LOOP, gb_k_add_f32_##set}, {"add", "dd->d", NUMPY_LOOP, gb_k_add_f64_##set},       \
+        {"maximum", "ff->f", NUMPY_LOOP, gb_k_maximum_f32_##set}, {"maximum", "dd->d", NUMPY_LOOP, gb_k_maximum_f64_##set}, \
+        {"minimum", "ff->f", NUMPY_LOOP, gb_k_minimum_f32_##set}, {"minimum", "dd->d", NUMPY_LOOP, gb_k_minimum_f64_##set}, \
         {"sqrt", "f->f", NUMPY_LOOP, gb_k_sqrt_f32_##set}, {"sqrt", "d->d", NUMPY_LOOP, gb_k_sqrt_f64_##set},     \
         {"divide", "ff->f", NUMPY_LOOP, gb_k_divide_f32_##set}, {"divide", "dd->d", NUMPY_LOOP, gb_k_divide_f64_##set}, \
         {"argmin", "f->l", STATUS_LOOP, gb_k_argmin_rows_f32_##set}, {"argmin", "d->l", STATUS_LOOP, gb_k_argmin_rows_f64_##set}, \
