@@ -87,9 +87,10 @@ static int read_axes(gb_reduce_args *q, PyObject *axis) {
 }
 
 static int refuse_axis(const gb_reduce_args *q, int i, const char *why) {
-    PyObject *name = q->by_name[i] ? gb_dims_tuple(&(int32_t){(int32_t)q->axes[i]}, 1) : PyLong_FromLongLong(q->axes[i]);
-    if (name) PyErr_Format(PyExc_ValueError, "axis: %S %s", name, why);
-    Py_XDECREF(name);
+    PyObject *names = q->by_name[i] ? gb_dims_tuple(&(int32_t){(int32_t)q->axes[i]}, 1) : NULL;
+    if (names) PyErr_Format(PyExc_ValueError, "axis: %U %s", PyTuple_GetItem(names, 0), why);
+    else if (!q->by_name[i]) PyErr_Format(PyExc_ValueError, "axis: %lld %s", (long long)q->axes[i], why);
+    Py_XDECREF(names);
     return -1;
 }
 
