@@ -1,4 +1,4 @@
-/* block.c: a worker's way through a chunk: find the next stretch of elements, bring
+/* block.c: a worker's way through a piece: find the next stretch of elements, bring
  * the operands into the form the kernel wants, hand the results over. */
 #include "call.h"
 #include "cast.h"
@@ -54,6 +54,7 @@ static void seek(gb_block *b, int64_t at) {
 void gb_block_start(gb_block *b, gb_sweep *job, char *scratch) {
     const gb_call *call = job->call;
     b->job = job;
+    b->at = -1;
     b->scratch = scratch;
     b->status = (uint8_t *)scratch + call->status_at;
     b->select = (uint8_t *)scratch + call->select_at;
@@ -69,11 +70,10 @@ void gb_block_start(gb_block *b, gb_sweep *job, char *scratch) {
     }
 }
 
-void gb_block_chunk(gb_block *b, int64_t chunk) {
-    const gb_call *call = b->job->call;
-    b->at = chunk * call->chunk;
-    b->end = b->at + call->chunk < call->n ? b->at + call->chunk : call->n;
-    seek(b, b->at);
+void gb_block_piece(gb_block *b, const gb_piece *p) {
+    if (p->at != b->at || p->at == 0) seek(b, p->at);   /* often it goes on where the last one ended */
+    b->at = p->at;
+    b->end = p->end;
 }
 
 void gb_stage_in(gb_block *b, int op, const char *from, int64_t first, int64_t len) {

@@ -2,8 +2,8 @@
  *
  * gb_call   everything about a call that does not depend on addresses: made once,
  *           kept, shared by any number of runs;
- * gb_sweep    one run of it over memory, shared by its workers, each of which takes
- *           chunks until none is left;
+ * gb_sweep  one run of it over memory, shared by its workers, each of which takes
+ *           pieces until none is left;
  * gb_block  a worker's place in a job: the next call of the kernel.
  *
  * Nothing here needs Go or Python.
@@ -20,8 +20,14 @@
 /* How a kernel is called: Form. */
 enum { GB_NUMPY_LOOP = 1, GB_STATUS_LOOP, GB_GO_LOOP };
 
-/* Flags of a call. */
-enum { GB_EXCLUSIVE = 1, GB_ONE_WORKER = 2, GB_PURE = 4, GB_WHERE = 8, GB_GATHER = 16, GB_X87 = 32, GB_CASTS_OUT = 64, GB_FOLDS = 256 };
+/* Flags of a call; those up to GB_RAISES are its kernel's, and Python has the same numbers. */
+enum {
+    GB_EXCLUSIVE = 1, GB_ONE_WORKER = 2, GB_PURE = 4,
+    GB_MEASURED = 8,        /* an element may take any time: pieces are cut by measured time */
+    GB_RAISES = 16,         /* the loop may set a Python error */
+    GB_WHERE = 32, GB_GATHER = 64, GB_CASTS_OUT = 128,
+    GB_FOLDS = 256,         /* of a kernel too: it folds a row when its output is its first input (reduce.h) */
+};
 
 typedef struct gb_operand {
     uint8_t from, to;                   /* types in memory and in the kernel */
@@ -50,7 +56,7 @@ typedef struct gb_call {
     int64_t outer_shape[GB_MAXDIMS], code_strides[GB_MAXDIMS];   /* in the operands' order */
     gb_plan *out[GB_MAXARGS];           /* plans of outputs to allocate; NULL: given */
     int32_t out_ndim[GB_MAXARGS];       /* of every operand, core included */
-    double ns;                          /* nanoseconds an element, measured; 0 not yet */
+    int64_t brief;                      /* runs in a row, up to the last one, that took no time worth speaking of; atomic */
     gb_operand op[];
 } gb_call;
 
@@ -72,10 +78,15 @@ typedef struct gb_sweep {
     void *loop_data;
     uint32_t staged;                    /* operands that are staged in this run */
     int32_t ignore_errors;
-    int64_t nchunks;                    /* of the call, which a late helper may outlive */
-    int64_t next, done;                 /* chunks; atomic */
+    int64_t n, chunk;                   /* of the call, which a late helper may outlive */
+    int64_t next, done;                 /* elements; atomic */
+    int64_t origin;                     /* elements from here on count as quick ones; atomic */
+    int64_t pace, longest, ended;       /* ns: of 1024 elements, of late; of the longest piece; when the last one ended; atomic */
+    int32_t measured, in_place;
     int32_t stop, holders, sleeping;    /* atomic */
+    int32_t attached;                   /* threads that may still bring a Python error; atomic */
     int32_t no_memory;
+    void *error;                        /* such an error; the extension's */
     uint8_t *codes;                     /* one per element in loop order; NULL while nothing failed; atomic */
     int64_t nfailed, nselected;         /* atomic */
     gb_shadow shadow[GB_MAXARGS + 1];
@@ -92,17 +103,30 @@ void gb_sweep_hold(gb_sweep *job);
 void gb_sweep_drop(gb_sweep *job);
 
 /* A holder keeps the job, not its call nor the operands: those are there as long as a
- * chunk that was taken is not finished. */
+ * piece that was taken is not finished. */
+typedef struct gb_piece { int64_t at, end; } gb_piece;
+int gb_sweep_take(gb_sweep *job, gb_piece *p);              /* 0: none is left; gb_sweep_finished after it */
+/* began: when the piece was begun (0: nobody asked); the time now. */
+int64_t gb_sweep_finished(gb_sweep *job, const gb_piece *p, int64_t began);
 
-/* Take chunks and run them, at most limit of them or until the clock passes deadline
- * (ns of CLOCK_MONOTONIC, 0 none). 1: there may be more, 0: no chunk is left. */
-int gb_sweep_work(gb_sweep *job, int64_t limit, int64_t deadline);
+/* Take pieces and run them, from now until the clock (ns of CLOCK_MONOTONIC) passes deadline or one
+ * piece took longer than GB_LONG_SPELL; without a deadline (0) all that are left. 1: there
+ * may be more, 0: none is left. */
+int gb_sweep_work(gb_sweep *job, int64_t now, int64_t deadline);
+#define GB_LONG_SPELL 5000000ll
+void gb_sweep_help(gb_sweep *job);          /* the same on a thread that is lent, all that are left */
 
-/* Wait until every chunk that was taken is done, or the clock passes deadline. 0: all done. */
+/* Wait until everything is done, or the clock passes deadline. 0: all done. */
 int gb_sweep_wait(gb_sweep *job, int64_t deadline);
-void gb_sweep_stop(gb_sweep *job);          /* take no further chunks */
-int64_t gb_sweep_take(gb_sweep *job);       /* the next chunk, -1: none is left; gb_sweep_finished after it */
-void gb_sweep_finished(gb_sweep *job);
+void gb_sweep_notice(gb_sweep *job);        /* wakes who waits, when all is done */
+void gb_sweep_stop(gb_sweep *job);          /* take no further pieces */
+int64_t gb_sweep_left(const gb_sweep *job); /* ns of work that nobody has taken, by what was measured */
+int gb_sweep_alone(gb_sweep *job);          /* in a forked child, whose only thread this is; -1: it cannot be finished here */
+
+/* Set by the extension: makes the calling thread one that Python knows, and ends that;
+ * a Python error that is pending then goes into job->error. */
+extern void *(*gb_attach)(void);
+extern void (*gb_detach)(gb_sweep *job, void *thread);
 int64_t gb_now(void);
 
 /* ---- one worker ---- */
@@ -132,8 +156,8 @@ typedef struct gb_block {
 } gb_block;
 
 void gb_block_start(gb_block *b, gb_sweep *job, char *scratch);
-void gb_block_chunk(gb_block *b, int64_t chunk);
-int gb_block_next(gb_block *b);         /* 1: call the kernel, then gb_block_done; 0: the chunk is done */
+void gb_block_piece(gb_block *b, const gb_piece *p);
+int gb_block_next(gb_block *b);         /* 1: call the kernel, then gb_block_done; 0: the piece is done */
 void gb_block_done(gb_block *b);
 void gb_block_call(gb_block *b);        /* the kernel, when it is C */
 

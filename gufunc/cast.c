@@ -1,11 +1,8 @@
-/* cast.c: conversions between element types, as C converts: what does not fit raises
- * a floating-point flag. Loads and stores go through memcpy, so alignment is free. */
+/* cast.c: elements between memory and a kernel's scratch: converted, swapped, packed. */
 #include "cast.h"
 
-#include <complex.h>
 #include <string.h>
 
-typedef _Float16 f16;
 typedef long double ld;
 
 static const uint8_t sizes[GT_TYPES] = {
@@ -16,76 +13,20 @@ static const uint8_t sizes[GT_TYPES] = {
 
 int64_t gb_kernel_type_size(int type) { return sizes[type]; }
 
-typedef void (*cast_loop)(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n);
+/* The loops of cast_body.h that suit the machine: [to][from]. AVX2 has no conversion from
+ * int64, and what a compiler makes up for it is slower than one by one. */
+static cast_loop table[GT_LONGDOUBLE + 1][GT_LONGDOUBLE + 1];
 
-/* The first loop is for packed memory: the compiler makes vector code of it. */
-#define CAST(name, to_t, from_t, convert)                                                                         \
-    static void name(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n) {              \
-        from_t v;                                                                                                 \
-        to_t w;                                                                                                   \
-        if (dst_step == sizeof w && src_step == sizeof v) {                                                       \
-            for (int64_t i = 0; i < n; i++) {                                                                     \
-                memcpy(&v, src + i * (intptr_t)sizeof v, sizeof v);                                               \
-                w = convert(to_t, v);                                                                             \
-                memcpy(dst + i * (intptr_t)sizeof w, &w, sizeof w);                                               \
-            }                                                                                                     \
-            return;                                                                                               \
-        }                                                                                                         \
-        for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) {                                       \
-            memcpy(&v, src, sizeof v);                                                                            \
-            w = convert(to_t, v);                                                                                 \
-            memcpy(dst, &w, sizeof w);                                                                            \
-        }                                                                                                         \
-    }
-#define PLAIN(to_t, v) ((to_t)(v))
-#define TRUTH(to_t, v) ((to_t)((v) != 0))
-
-#define FROM_ALL(to, to_t, convert)                                                                               \
-    CAST(cast_##to##_u8, to_t, uint8_t, convert)                                                                  \
-    CAST(cast_##to##_i8, to_t, int8_t, convert)                                                                   \
-    CAST(cast_##to##_i16, to_t, int16_t, convert)                                                                 \
-    CAST(cast_##to##_u16, to_t, uint16_t, convert)                                                                \
-    CAST(cast_##to##_i32, to_t, int32_t, convert)                                                                 \
-    CAST(cast_##to##_u32, to_t, uint32_t, convert)                                                                \
-    CAST(cast_##to##_i64, to_t, int64_t, convert)                                                                 \
-    CAST(cast_##to##_u64, to_t, uint64_t, convert)                                                                \
-    CAST(cast_##to##_f16, to_t, f16, convert)                                                                     \
-    CAST(cast_##to##_f32, to_t, float, convert)                                                                   \
-    CAST(cast_##to##_f64, to_t, double, convert)                                                                  \
-    CAST(cast_##to##_ld, to_t, ld, convert)
-
-FROM_ALL(i64, int64_t, PLAIN)
-FROM_ALL(f32, float, PLAIN)
-FROM_ALL(f64, double, PLAIN)
-
-/* The types that kernels rarely have: without vector code. */
-#pragma GCC push_options
-#pragma GCC optimize("O2")
-FROM_ALL(bool, uint8_t, TRUTH)
-FROM_ALL(i8, int8_t, PLAIN)
-FROM_ALL(u8, uint8_t, PLAIN)
-FROM_ALL(i16, int16_t, PLAIN)
-FROM_ALL(u16, uint16_t, PLAIN)
-FROM_ALL(i32, int32_t, PLAIN)
-FROM_ALL(u32, uint32_t, PLAIN)
-FROM_ALL(u64, uint64_t, PLAIN)
-FROM_ALL(f16, f16, PLAIN)
-FROM_ALL(ld, ld, PLAIN)
-#pragma GCC pop_options
-
-/* Indexed by type; a bool in memory is a byte that is 0 or 1. */
-#define ROW(to)                                                                                                   \
-    {                                                                                                             \
-        [GT_BOOL] = cast_##to##_u8, [GT_I8] = cast_##to##_i8, [GT_U8] = cast_##to##_u8, [GT_I16] = cast_##to##_i16, \
-        [GT_U16] = cast_##to##_u16, [GT_I32] = cast_##to##_i32, [GT_U32] = cast_##to##_u32, [GT_I64] = cast_##to##_i64, \
-        [GT_U64] = cast_##to##_u64, [GT_F16] = cast_##to##_f16, [GT_F32] = cast_##to##_f32, [GT_F64] = cast_##to##_f64, \
-        [GT_LONGDOUBLE] = cast_##to##_ld                                                                          \
-    }
-static const cast_loop table[GT_LONGDOUBLE + 1][GT_LONGDOUBLE + 1] = {
-    [GT_BOOL] = ROW(bool), [GT_I8] = ROW(i8), [GT_U8] = ROW(u8), [GT_I16] = ROW(i16), [GT_U16] = ROW(u16),
-    [GT_I32] = ROW(i32), [GT_U32] = ROW(u32), [GT_I64] = ROW(i64), [GT_U64] = ROW(u64), [GT_F16] = ROW(f16),
-    [GT_F32] = ROW(f32), [GT_F64] = ROW(f64), [GT_LONGDOUBLE] = ROW(ld),
-};
+__attribute__((constructor)) static void choose(void) {
+    memcpy(table, gb_casts_base, sizeof table);
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) return;
+    for (int to = 0; to <= GT_LONGDOUBLE; to++)
+        for (int from = 0; from <= GT_LONGDOUBLE; from++)
+            if (gb_casts_avx2[to][from] && from != GT_I64) table[to][from] = gb_casts_avx2[to][from];
+#endif
+}
 
 /* ---- moving without conversion ---- */
 

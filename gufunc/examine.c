@@ -30,14 +30,7 @@ void gb_record(gb_block *b, int64_t k, uint8_t code) {
     *c |= code;
 }
 
-static void clear(const gb_call *call) {
-    gb_fp_clear();
-    if (call->flags & GB_X87) gb_x87_clear();
-}
-
-int gb_raised(const gb_call *call) {
-    return (gb_fp_flags() | (call->flags & GB_X87 ? gb_x87_flags() : 0)) & call->fp_mask;
-}
+int gb_raised(const gb_call *call) { return gb_fp_flags() & call->fp_mask; }
 
 /* Convert one element of the inputs again: its flags belong to the element. */
 static void cast_again(gb_block *b, const gb_cursor *walk, int64_t offset, int64_t k) {
@@ -65,7 +58,7 @@ static void run_each(gb_block *b) {
         if (wanted) {
             int64_t at = b->mode == GB_PICKED ? k : e;
             uint8_t status = 0;
-            clear(call);
+            gb_fp_clear();
             if (b->cast_flags) cast_again(b, &walk, 0, at);
             run_one(b, at, &status);
             int code = gb_raised(call) | (status ? GB_STATUS : 0);
@@ -88,7 +81,7 @@ void gb_examine(gb_block *b) {
                 if (b->status[k] && (b->mode != GB_BLENDED || b->select[k])) gb_record(b, k, b->status[k] == GB_PANICKED && call->form == GB_GO_LOOP ? GB_PANICKED : GB_STATUS);
         }
     }
-    clear(call);
+    gb_fp_clear();
 }
 
 /* Converting results back to memory raised a flag: convert them one by one. */
@@ -99,7 +92,7 @@ void gb_examine_outputs(gb_block *b) {
     for (int64_t e = 0; e < b->len && !b->job->ignore_errors; e++) {
         if (b->mode == GB_ALL || b->select[e]) {
             int64_t at = b->mode == GB_PICKED ? k : e;
-            clear(call);
+            gb_fp_clear();
             for (int i = call->nin; i < call->nop; i++)
                 if (b->job->staged >> i & 1) gb_stage_out(b, i, walk.ptr[i], at, 1);
             int code = gb_raised(call);
@@ -108,5 +101,5 @@ void gb_examine_outputs(gb_block *b) {
         }
         if (e + 1 < b->len) gb_cursor_advance(call, &walk, 1);
     }
-    clear(call);
+    gb_fp_clear();
 }

@@ -94,17 +94,12 @@ func (f *freezer) kernelFlags() {
 			f.c.flags |= flag
 		}
 	}
-	x87 := false
-	for i, t := range f.k.Types {
-		for _, t := range []Type{t, f.r.Operands[i].Type} {
-			x87 = x87 || t == LongDouble || t == CLongDouble
-		}
-	}
 	set(f.k.Exclusive, C.GB_EXCLUSIVE)
 	set(f.k.OneWorker || f.k.Exclusive, C.GB_ONE_WORKER)
 	set(f.k.Pure && f.g.Signature.Scalar(), C.GB_PURE)
 	set(f.r.Where != nil, C.GB_WHERE)
-	set(x87, C.GB_X87)
+	set(!f.k.Bounded, C.GB_MEASURED)
+	set(f.k.Raises, C.GB_RAISES)
 	if f.k.Form == GoLoop {
 		f.c.fp_mask = 0 // a goroutine may move between threads, and flags belong to threads
 	}
@@ -171,8 +166,8 @@ func (f *freezer) gather() {
 	}
 }
 
-// chunks cuts the elements up. It does not depend on the number of workers, so
-// neither do results and masks.
+// chunks says how many elements are taken at most at once. Neither that nor where they
+// are cut (pieces.c) depends on the number of workers.
 func (f *freezer) chunks() {
 	c := f.c
 	traffic, packed, items := int64(1), int64(1), int64(1)

@@ -1,7 +1,8 @@
 /* fringe.c: inputs and an output that are neighbouring views of the same memory, as in
  * f(v[:-1], out=v[1:]). Blocks are read into scratch memory before they are written, so
  * only what other blocks overwrite needs a copy beforehand: the fringe of each block,
- * as wide as the views are apart.
+ * as wide as the views are apart. This is for kernels that are cut into chunks; where
+ * others are cut is not known beforehand.
  */
 #include "call.h"
 #include "cast.h"
@@ -57,7 +58,7 @@ int gb_protect_fringes(gb_sweep *job, const char **why) {
     int64_t fringe[GB_MAXARGS];
     uint32_t near = 0;
     int apart = 0;
-    if (call->ndim != 1 || call->nop != o + 1 || call->op[o].core_ndim || llabs(call->op[o].strides[0]) < call->op[o].item) return 0;
+    if (job->measured || call->ndim != 1 || call->nop != o + 1 || call->op[o].core_ndim || llabs(call->op[o].strides[0]) < call->op[o].item) return 0;
     if (call->flags & GB_WHERE && meets(job, call->nin + 1, 1, call->where_strides[0], o)) return 0;
     for (int i = 0; i < call->nin; i++) {
         if (call->op[i].core_ndim) return 0;
@@ -70,6 +71,7 @@ int gb_protect_fringes(gb_sweep *job, const char **why) {
     for (int i = 0; i < call->nin; i++) {
         if (!(near >> i & 1)) continue;
         job->staged |= 1u << i;
+        job->in_place = 1;
         if (fringe[i] && save(job, i, fringe[i]) < 0) return *why = "memory", -1;
     }
     return 1;

@@ -44,8 +44,8 @@ func newGoWorker(j *Job) (*goWorker, error) {
 
 func (w *goWorker) free() { C.free(unsafe.Pointer(w.b)) }
 
-func (w *goWorker) chunk(chunk int64) {
-	C.gb_block_chunk(w.b, C.int64_t(chunk))
+func (w *goWorker) piece(p *C.gb_piece) {
+	C.gb_block_piece(w.b, p)
 	for C.gb_block_next(w.b) != 0 {
 		w.call()
 		C.gb_block_done(w.b)

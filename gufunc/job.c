@@ -1,17 +1,9 @@
-/* job.c: one run of a call: workers take chunks from a counter until none is left. */
+/* job.c: one run of a call, and a worker's share of it. */
 #include "call.h"
 #include "fpstate.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 gb_call *gb_call_new(int nop) { return calloc(1, sizeof(gb_call) + (size_t)nop * sizeof(gb_operand)); }
 
@@ -21,16 +13,12 @@ void gb_call_free(gb_call *call) {
     free(call);
 }
 
-int64_t gb_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 int gb_sweep_init(gb_sweep *job, const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
     memset(job, 0, sizeof *job);
     job->call = call;
-    job->nchunks = call->nchunks;
+    job->n = call->n;
+    job->chunk = call->chunk;
+    job->measured = (call->flags & GB_MEASURED) != 0;
     job->holders = 1;
     job->ignore_errors = ignore_errors;
     job->loop_data = uniforms ? uniforms : call->data;
@@ -64,68 +52,28 @@ void gb_sweep_drop(gb_sweep *job) {
     free(job);
 }
 
-/* ---- waiting for the last chunks ---- */
-
-static void sleep_while(int32_t *word, int32_t value, int64_t ns) {
-#ifdef __linux__
-    struct timespec t = {ns / 1000000000, ns % 1000000000};
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
-#else
-    struct timespec t = {0, ns < 100000 ? ns : 100000};
-    nanosleep(&t, NULL);
-#endif
-}
-
-static void wake(int32_t *word) {
-#ifdef __linux__
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-#endif
-}
-
-static int64_t taken(const gb_sweep *job) {
-    int64_t next = __atomic_load_n(&job->next, __ATOMIC_SEQ_CST);
-    return next < job->nchunks ? next : job->nchunks;
-}
-
-/* A stopped job has next at nchunks and counts what was never taken as done. */
-void gb_sweep_stop(gb_sweep *job) {
-    int64_t all = job->nchunks;
-    __atomic_store_n(&job->stop, 1, __ATOMIC_RELAXED);
-    int64_t next = __atomic_exchange_n(&job->next, all, __ATOMIC_SEQ_CST);
-    if (next < all) __atomic_fetch_add(&job->done, all - next, __ATOMIC_SEQ_CST);
-}
-
-int gb_sweep_wait(gb_sweep *job, int64_t deadline) {
-    for (int spins = 0; __atomic_load_n(&job->done, __ATOMIC_ACQUIRE) < taken(job); spins++) {
-        if (spins < 200) {
-            sched_yield();
-            continue;
-        }
-        int64_t rest = deadline ? deadline - gb_now() : 50000000;
-        if (rest <= 0) return 1;
-        __atomic_store_n(&job->sleeping, 1, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&job->done, __ATOMIC_SEQ_CST) < taken(job)) sleep_while(&job->sleeping, 1, rest);
-    }
+/* Pieces that others had taken are begun again, and with them everything, for nobody
+ * knows which they were; inputs that have been written over since are gone. */
+int gb_sweep_alone(gb_sweep *job) {
+    job->attached = 0;
+    if (job->done == job->next) return 0;
+    if (job->in_place) return -1;
+    free(job->codes);
+    job->codes = NULL;
+    job->next = job->done = job->nfailed = 0;
+    job->nselected = job->call->flags & GB_WHERE ? 0 : job->n;
     return 0;
 }
 
-int64_t gb_sweep_take(gb_sweep *job) {
-    int64_t chunk = __atomic_fetch_add(&job->next, 1, __ATOMIC_SEQ_CST);
-    return chunk < job->nchunks ? chunk : -1;
-}
-
-void gb_sweep_finished(gb_sweep *job) {
-    int64_t done = __atomic_add_fetch(&job->done, 1, __ATOMIC_SEQ_CST);
-    if (done >= taken(job) && __atomic_exchange_n(&job->sleeping, 0, __ATOMIC_SEQ_CST)) wake(&job->sleeping);
-}
+/* Set by the extension: makes the calling thread one that Python knows, and ends that. */
+void *(*gb_attach)(void);
+void (*gb_detach)(gb_sweep *job, void *thread);
 
 /* One worker's room and floating-point environment. */
 typedef struct worker {
     gb_block block;
     char *scratch;
     gb_fp saved;
-    fenv_t x87;
-    int with_x87;
     _Alignas(64) char small[1024];
 } worker;
 
@@ -134,11 +82,6 @@ static int enter(worker *w, gb_sweep *job) {
     int needs_room = job->staged || call->flags & GB_WHERE || call->form != GB_NUMPY_LOOP;
     w->scratch = w->small;
     if (needs_room && call->scratch > (int64_t)sizeof w->small && !(w->scratch = aligned_alloc(64, (size_t)call->scratch))) return -1;
-    w->with_x87 = call->flags & GB_X87;
-    if (w->with_x87) {
-        fegetenv(&w->x87);
-        gb_x87_clear();
-    }
     gb_fp_enter(&w->saved);
     gb_block_start(&w->block, job, w->scratch);
     return 0;
@@ -146,30 +89,56 @@ static int enter(worker *w, gb_sweep *job) {
 
 static void leave(worker *w) {
     gb_fp_leave(&w->saved);
-    if (w->with_x87) fesetenv(&w->x87);
     if (w->scratch != w->small) free(w->scratch);
 }
 
-/* Without a chunk in hand the call may be gone: nothing but the job is touched then. */
-int gb_sweep_work(gb_sweep *job, int64_t limit, int64_t deadline) {
+/* The pieces from p on. */
+static int pieces(gb_sweep *job, gb_piece p, int64_t now, int64_t deadline) {
     worker w;
-    int64_t chunk = gb_sweep_take(job);
-    if (chunk < 0) return 0;
     if (enter(&w, job) < 0) {
         __atomic_store_n(&job->no_memory, 1, __ATOMIC_RELAXED);
         gb_sweep_stop(job);
-        gb_sweep_finished(job);
+        gb_sweep_finished(job, &p, 0);
         return 0;
     }
-    for (int64_t left = limit; chunk >= 0; chunk = gb_sweep_take(job)) {
-        gb_block_chunk(&w.block, chunk);
+    int64_t began = now;
+    int more;
+    do {
+        gb_block_piece(&w.block, &p);
         while (gb_block_next(&w.block)) {
             gb_block_call(&w.block);
             gb_block_done(&w.block);
         }
-        gb_sweep_finished(job);
-        if (--left == 0 || (deadline && gb_now() >= deadline)) break;
-    }
+        now = gb_sweep_finished(job, &p, began);
+        if (deadline && (now >= deadline || now - began > GB_LONG_SPELL)) {
+            more = __atomic_load_n(&job->next, __ATOMIC_SEQ_CST) < job->n;
+            break;
+        }
+        began = now;
+    } while ((more = gb_sweep_take(job, &p)));
     leave(&w);
-    return chunk >= 0;
+    return more;
+}
+
+/* Without a piece in hand the call may be gone: nothing but the job is touched then. */
+int gb_sweep_work(gb_sweep *job, int64_t now, int64_t deadline) {
+    gb_piece p;
+    return gb_sweep_take(job, &p) ? pieces(job, p, now, deadline) : 0;
+}
+
+void gb_sweep_help(gb_sweep *job) {
+    gb_piece p;
+    if (!gb_sweep_take(job, &p)) return;
+    int64_t now = job->measured ? gb_now() : 0;
+    if (!(job->call->flags & GB_RAISES) || !gb_attach) {
+        pieces(job, p, now, 0);
+        return;
+    }
+    /* Counted before the piece is finished: nobody believes the job done before this thread has handed over its error. */
+    __atomic_add_fetch(&job->attached, 1, __ATOMIC_SEQ_CST);
+    void *thread = gb_attach();
+    pieces(job, p, now, 0);
+    gb_detach(job, thread);
+    __atomic_sub_fetch(&job->attached, 1, __ATOMIC_SEQ_CST);
+    gb_sweep_notice(job);
 }

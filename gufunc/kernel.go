@@ -32,6 +32,11 @@ type Kernel struct {
 	// Exclusive marks a loop that must run on the calling thread alone (it may set a
 	// Python error); the extension then also keeps the GIL.
 	Exclusive bool
+	// Raises marks a loop that takes the GIL itself where it sets a Python error.
+	Raises bool
+	// Bounded marks a loop no element of which can take long: it is cut into chunks of so
+	// many bytes, where others are measured as they go.
+	Bounded bool
 	// OneWorker marks a loop that gains nothing from threads.
 	OneWorker bool
 	// Pure marks a loop that may run on elements nobody asked for, which makes a

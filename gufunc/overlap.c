@@ -213,6 +213,7 @@ int gb_protect_inputs(gb_sweep *job, const char **why) {
             if (!extent(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, &in_low, &in_high)) continue;
             if (in_high <= low || high <= in_low) continue;
             if (same_view(job, i, &in, o, &out)) {
+                job->in_place = 1;
                 /* In place: an element with a core is read while it is written, and a failed block is run twice. */
                 if (call->op[i].core_ndim || !job->ignore_errors) job->staged |= 1u << i;
                 continue;

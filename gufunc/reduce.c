@@ -101,11 +101,6 @@ static int64_t place(const gb_reducing *run, int64_t k, const char **in, const c
 
 /* ---- failures ---- */
 
-static void clear(const gb_reduction *r) {
-    gb_fp_clear();
-    if (r->call->flags & GB_X87) gb_x87_clear();
-}
-
 static void record(gb_reducing *run, int64_t k, int code) {
     uint8_t *codes = __atomic_load_n(&run->codes, __ATOMIC_ACQUIRE);
     if (!code || run->ignore_errors) return;
@@ -190,11 +185,11 @@ static void each(gb_folder *w, const stretch *s, const char *in, const char *whe
         stretch one = *s;
         one.k += i;
         one.n = 1;
-        clear(r);
+        gb_fp_clear();
         work(w, &one, in + i * r->in.strides[r->nkept - 1], where ? where + i * r->kept_where[r->nkept - 1] : NULL, NULL);
         record(w->run, one.k, gb_raised(r->call) | w->bad[0]);
     }
-    clear(r);
+    gb_fp_clear();
 }
 
 static void stretches(gb_folder *w, int64_t k, int64_t end, stretch s) {
@@ -215,7 +210,7 @@ static void stretches(gb_folder *w, int64_t k, int64_t end, stretch s) {
         }
         for (int64_t i = 0; (raised || w->any_bad) && i < s.n; i++)
             if (raised | w->bad[i]) record(w->run, k + i, raised | w->bad[i]);
-        if (raised) clear(r);
+        if (raised) gb_fp_clear();
     }
 }
 
@@ -261,42 +256,24 @@ int gb_reduce_begin(gb_reducing *run) {
     return 0;
 }
 
-typedef struct environment {
-    gb_fp saved;
-    fenv_t x87;
-} environment;
-
-static void enter(const gb_reduction *r, environment *e) {
-    if (r->call->flags & GB_X87) {
-        fegetenv(&e->x87);
-        gb_x87_clear();
-    }
-    gb_fp_enter(&e->saved);
-}
-
-static void leave(const gb_reduction *r, const environment *e) {
-    gb_fp_leave(&e->saved);
-    if (r->call->flags & GB_X87) fesetenv(&e->x87);
-}
-
 void gb_reduce_here(gb_reducing *run) {
     const gb_reduction *r = run->r;
-    environment e;
-    enter(r, &e);
+    gb_fp saved;
+    gb_fp_enter(&saved);
     WITH_FOLDER(run, w)
         for (int64_t i = 0; i < r->tiles * r->blocks; i++) task(&w, i);
     END_FOLDER
-    leave(r, &e);
+    gb_fp_leave(&saved);
 }
 
 void gb_reduce_end(gb_reducing *run) {
     const gb_reduction *r = run->r;
     if (r->blocks > 1 && !run->stopped && !run->no_memory) {
-        environment e;
-        enter(r, &e);
+        gb_fp saved;
+        gb_fp_enter(&saved);
         WITH_FOLDER(run, w) stretches(&w, 0, r->kept_n, (stretch){.joins = 1});
         END_FOLDER
-        leave(r, &e);
+        gb_fp_leave(&saved);
     }
     free(run->parts);
     run->parts = NULL;

@@ -237,19 +237,15 @@ func (p *reducePlanner) engineCall() {
 	c.function = C.gb_reduce_tasks_address()
 	c.n, c.chunk, c.block = p.c.tiles*p.c.blocks, 1, 1
 	c.nchunks, c.shape[0] = c.n, c.n
-	if !p.q.State {
-		if k.Exclusive {
-			c.flags |= C.GB_EXCLUSIVE
-		}
-		if k.Exclusive || k.OneWorker {
-			c.flags |= C.GB_ONE_WORKER
+	set := func(on bool, flag C.int32_t) {
+		if on {
+			c.flags |= flag
 		}
 	}
-	for _, t := range append([]Type{p.from, p.to, p.q.Outs[0].Type}, p.results...) {
-		if t == LongDouble || t == CLongDouble {
-			c.flags |= C.GB_X87
-		}
-	}
+	set(k.Exclusive, C.GB_EXCLUSIVE)
+	set(k.OneWorker || k.Exclusive, C.GB_ONE_WORKER)
+	set(k.Raises, C.GB_RAISES)
+	set(!k.Bounded, C.GB_MEASURED)
 	o := operandOf(c, 0)
 	o.from, o.to, o.item, o.kernel_item, o.core_items = C.GT_U8, C.GT_U8, 1, 1, 1
 	o.strides[0] = 1

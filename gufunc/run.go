@@ -82,6 +82,9 @@ func (g *GUFunc) Run(c *Call, data []unsafe.Pointer, o Options) (*Outcome, error
 // Drop gives the job back; its outcome stays valid.
 func (j *Job) Drop() { C.gb_sweep_drop(j.job) }
 
+// glance is how long this thread works before it looks whether others should help.
+const glance = 50 * time.Microsecond
+
 func (j *Job) work(workers int) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -89,23 +92,23 @@ func (j *Job) work(workers int) error {
 	if j.call.flags&C.GB_ONE_WORKER != 0 {
 		workers = 1
 	}
-	if workers > 1 && j.call.nchunks > 1 {
-		begin := time.Now()
-		if more, err := j.take(1); err != nil || !more {
-			return err
+	var failure error
+	for alone, more := workers > 1, true; more && failure == nil; {
+		deadline := int64(0)
+		if alone {
+			deadline = int64(C.gb_now()) + glance.Nanoseconds()
 		}
-		if left := time.Since(begin) * time.Duration(j.call.nchunks-1); left > fanOut {
-			j.Help(int(min(int64(workers-1), int64(j.call.nchunks)-1)))
+		more, failure = j.take(deadline)
+		if left := time.Duration(C.gb_sweep_left(j.job)); more && alone && left > fanOut {
+			j.Help(min(workers-1, int(left/glance)))
+			alone = false
 		}
-	}
-	if _, err := j.take(1 << 62); err != nil {
-		return err
 	}
 	C.gb_sweep_wait(j.job, 0)
-	return nil
+	return failure
 }
 
-// Help starts n goroutines that take chunks until none is left.
+// Help starts n goroutines that take pieces until none is left.
 func (j *Job) Help(n int) {
 	for range n {
 		C.gb_sweep_hold(j.job)
@@ -117,7 +120,11 @@ func (j *Job) Help(n int) {
 				}
 				C.gb_sweep_drop(helper.job)
 			}()
-			_, _ = helper.take(1 << 62)
+			if helper.kernel == nil {
+				C.gb_sweep_help(helper.job)
+				return
+			}
+			_, _ = helper.take(0)
 		}()
 	}
 }
@@ -131,37 +138,35 @@ func (g *GUFunc) JobAt(job unsafe.Pointer) (*Job, error) {
 	return j, err
 }
 
-// Work runs chunks on the calling thread until the monotonic clock (nanoseconds)
-// passes deadline; false when no chunk is left.
-func (j *Job) Work(deadline int64) (more bool, err error) {
-	for more = true; more && err == nil && int64(C.gb_now()) < deadline; {
-		more, err = j.take(1)
-	}
-	return more, err
-}
+// Work runs pieces on the calling thread until the monotonic clock (nanoseconds)
+// passes deadline or a piece has taken long; false when none is left.
+func (j *Job) Work(deadline int64) (more bool, err error) { return j.take(deadline) }
 
-// take runs chunks on this thread.
-func (j *Job) take(limit int64) (more bool, err error) {
+// take runs pieces on this thread; without a deadline (0) all that are left.
+func (j *Job) take(deadline int64) (more bool, err error) {
 	if j.kernel == nil {
-		return C.gb_sweep_work(j.job, C.int64_t(limit), 0) != 0, nil
+		return C.gb_sweep_work(j.job, C.gb_now(), C.int64_t(deadline)) != 0, nil
 	}
-	chunk := int64(C.gb_sweep_take(j.job))
-	if chunk < 0 { // the call may be gone: nothing but the job is touched
+	var p C.gb_piece
+	if C.gb_sweep_take(j.job, &p) == 0 { // the call may be gone: nothing but the job is touched
 		return false, nil
 	}
 	w, err := newGoWorker(j)
 	if err != nil {
 		C.gb_sweep_stop(j.job)
-		C.gb_sweep_finished(j.job)
+		C.gb_sweep_finished(j.job, &p, 0)
 		return false, err
 	}
 	defer w.free()
-	for ; chunk >= 0; chunk = int64(C.gb_sweep_take(j.job)) {
-		w.chunk(chunk)
-		C.gb_sweep_finished(j.job)
-		if limit--; limit == 0 {
+	for began := C.gb_now(); ; {
+		w.piece(&p)
+		now := C.gb_sweep_finished(j.job, &p, began)
+		if deadline != 0 && (int64(now) >= deadline || now-began > C.GB_LONG_SPELL) {
 			return true, nil
 		}
+		if C.gb_sweep_take(j.job, &p) == 0 {
+			return false, nil
+		}
+		began = now
 	}
-	return false, nil
 }

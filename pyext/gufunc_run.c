@@ -1,81 +1,156 @@
-/* gufunc_run.c: running a resolved call. Small ones on the spot; larger ones without
- * the GIL, with helpers from Go once the first chunk has shown that they are worth
- * their start; signals are looked at every 50 ms. */
+/* gufunc_run.c: running a resolved call. What is known to be short is done on the spot;
+ * everything else without the GIL, with helpers from Go once it has shown that they are
+ * worth their start, and with looks at signals between pieces. Where pieces turn out to
+ * be long, because elements are, helpers do all of it and this thread only waits: it
+ * then answers signals at any time. */
 #include "array.h"
 #include "gufunc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SPELL 50000000ll        /* ns between looks at signals */
+#define GLANCE 50000ll          /* ns of work before anything else is thought of: the GIL, helpers */
+#define BRIEF 10000ll           /* a call that took less may be done with the GIL when it comes again */
+#define SPELL 20000000ll        /* ns between looks at signals */
 #define FAN_OUT 100000ll        /* ns of work that must be left to wake other threads */
-#define FEW 2048                /* items that are done before the GIL is given away and back */
+enum {
+    FEW = 2048,         /* items that may be done with the GIL */
+    FEWEST = 256,       /* items that surely may, when no element can take long */
+    TRUSTED = 16,       /* brief runs after which one more is believed to be, when elements can */
+};
 
-/* A spell of work without the GIL. 1: there may be more, 0: no chunk left, -1 error. */
-static int spell(gb_sweep *job, int64_t id, int64_t limit, int64_t deadline, gb_error *e) {
-    if (job->call->form != GB_GO_LOOP) return gb_sweep_work(job, limit, deadline);
+typedef struct run {
+    gb_sweep *job;
+    int64_t id;
+    int workers;
+    int shared, handed_over;    /* helpers are awake; they do all of it */
+    gb_error e;
+} run;
+
+/* A spell of work without the GIL. 1: there may be more, 0: nothing is left, -1 error. */
+static int spell(run *r, int64_t now, int64_t length) {
+    int64_t deadline = now + length;
+    if (r->job->call->form != GB_GO_LOOP) return gb_sweep_work(r->job, now, deadline);
     int32_t more = 0;
-    if (limit == 1) deadline = gb_now() + 1;
-    return GB_ENTER_GO_DETACHED(e, gbridge_gufunc_work(id, job, deadline, &more, e)) < 0 ? -1 : more;
+    return GB_ENTER_GO_DETACHED(&r->e, gbridge_gufunc_work(r->id, r->job, deadline, &more, &r->e)) < 0 ? -1 : more;
 }
 
-static int parallel(gb_sweep *job, int64_t id, int workers, gb_error *e) {
-    const gb_call *call = job->call;
-    if (workers < 2 || call->nchunks < 2 || gb_forked || call->flags & GB_ONE_WORKER) return 1;
-    int64_t begin = gb_now();
-    int more = spell(job, id, 1, 0, e);
-    if (more == 1 && (gb_now() - begin) * (call->nchunks - 1) > FAN_OUT) {
-        int64_t helpers = call->nchunks - 1 < workers - 1 ? call->nchunks - 1 : workers - 1;
-        if (GB_ENTER_GO_DETACHED(e, gbridge_gufunc_help(id, job, (int32_t)helpers, e)) < 0) return -1;
+/* Wake others if what is left is worth it, by the latest measure. */
+static int share(run *r) {
+    int64_t left = gb_sweep_left(r->job), helpers = 0;
+    if (gb_forked || left <= 0) return 0;
+    if (!r->shared && left > FAN_OUT && r->workers > 1 && !(r->job->call->flags & GB_ONE_WORKER)) {
+        r->shared = 1;
+        helpers = left / GLANCE < r->workers - 1 ? left / GLANCE : r->workers - 1;
     }
-    return more;
+    if (!r->handed_over && r->job->longest > GB_LONG_SPELL) {
+        r->handed_over = 1;
+        helpers++;
+    }
+    return helpers ? GB_ENTER_GO_DETACHED(&r->e, gbridge_gufunc_help(r->id, r->job, (int32_t)helpers, &r->e)) : 0;
 }
 
-static int interrupted(gb_sweep *job) {
-    if (PyErr_CheckSignals() == 0) return 0;
-    PyThreadState *thread = PyEval_SaveThread();
+static void settle(gb_sweep *job) {
     gb_sweep_stop(job);
     while (gb_sweep_wait(job, 0)) {}
-    PyEval_RestoreThread(thread);
+}
+
+/* With the GIL. A handler may fork: in the child there are no helpers, and what they
+ * had in hand nobody will finish. 0: go on; -1: an error is set, and nobody works on. */
+static int look(run *r, int *more) {
+    int before = gb_forked, rc = PyErr_CheckSignals();
+    if (before || !gb_forked) {
+        if (rc == 0) return 0;
+        PyThreadState *thread = PyEval_SaveThread();
+        settle(r->job);
+        PyEval_RestoreThread(thread);
+        return -1;
+    }
+    r->handed_over = 0;
+    *more = 1;
+    if (rc < 0) return -1;
+    if (gb_sweep_alone(r->job) == 0) return 0;
+    PyErr_SetString(PyExc_RuntimeError, "gridbuf: this process was forked while threads of its parent worked on this call, and its inputs "
+                                        "are partly written over; call it again in the parent, or fork when it is done");
     return -1;
+}
+
+/* Without the GIL, but for the looks. */
+static int detached(run *r, int64_t now) {
+    PyThreadState *thread = PyEval_SaveThread();
+    int64_t looked = now;
+    int more = 1, rc = 0;
+    while (rc == 0) {
+        if (more == 1 && !r->handed_over) more = spell(r, now, r->shared || r->workers < 2 ? SPELL : GLANCE);
+        else if (gb_sweep_wait(r->job, now + SPELL) == 0) break;
+        if (more < 0 || (more == 1 && share(r) < 0)) {
+            settle(r->job);
+            PyEval_RestoreThread(thread);
+            return gb_raise(&r->e);
+        }
+        now = gb_now();
+        if (now - looked < GB_LONG_SPELL) continue;
+        PyEval_RestoreThread(thread);
+        rc = look(r, &more);
+        thread = PyEval_SaveThread();
+        now = looked = gb_now();
+    }
+    PyEval_RestoreThread(thread);
+    return rc;
+}
+
+/* The loop may need the GIL: this thread, and with it, but others get it in between. */
+static int exclusive(gb_sweep *job) {
+    for (int more = 1; more;) {
+        int64_t now = gb_now();
+        more = gb_sweep_work(job, now, now + GB_LONG_SPELL);
+        if (PyErr_Occurred() || PyErr_CheckSignals() < 0) return -1;
+        if (more) {
+            Py_BEGIN_ALLOW_THREADS
+            Py_END_ALLOW_THREADS
+        }
+    }
+    return 0;
+}
+
+/* Giving the GIL away costs little alone and up to 5 ms among busy threads. */
+static int brief(const gb_sweep *job) {
+    const gb_call *call = job->call;
+    if (call->form == GB_GO_LOOP) return 0;
+    int64_t items = 1;
+    for (int i = 0; i < call->nop; i++) {
+        int64_t weight = call->op[i].to == GT_LONGDOUBLE || call->op[i].to == GT_CLONGDOUBLE ? 8 : 1;
+        if (call->op[i].core_items * weight > items) items = call->op[i].core_items * weight;
+    }
+    if (call->n > FEW / items) return 0;
+    if (!job->measured && call->form == GB_NUMPY_LOOP && call->n <= FEWEST / items) return 2;
+    return __atomic_load_n(&call->brief, __ATOMIC_RELAXED) >= (job->measured ? TRUSTED : 1);
+}
+
+/* What a loop raised, here or on a helper's thread. */
+static int raised(gb_sweep *job, int rc) {
+    PyObject *error = job->error;
+    job->error = NULL;
+    if (error && rc == 0 && !PyErr_Occurred()) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    return rc < 0 || (job->call->flags & GB_RAISES && PyErr_Occurred()) ? -1 : 0;
 }
 
 int gb_run(gb_sweep *job, int64_t id, int workers) {
     const gb_call *call = job->call;
-    gb_error e = {0};
     if (call->form == GB_GO_LOOP && gb_forked) return gb_refuse_go();
-    if (call->flags & GB_EXCLUSIVE) {   /* it may set a Python error: this thread, and with the GIL */
-        while (gb_sweep_work(job, INT64_MAX, gb_now() + SPELL))
-            if (PyErr_Occurred() || PyErr_CheckSignals() < 0) break;
-        return PyErr_Occurred() ? -1 : 0;
+    if (call->flags & GB_EXCLUSIVE) return exclusive(job);
+    int held = brief(job);
+    if (held == 2) {   /* not worth a look at the clock */
+        gb_sweep_work(job, 0, 0);
+        return raised(job, 0);
     }
-    int64_t items = 1;
-    for (int i = 0; i < call->nop; i++)
-        if (call->op[i].core_items > items) items = call->op[i].core_items;
-    if (call->n <= FEW / items && call->form == GB_NUMPY_LOOP) {
-        gb_sweep_work(job, INT64_MAX, 0);
-        return 0;
-    }
-    PyThreadState *thread = PyEval_SaveThread();
-    int more = parallel(job, id, workers, &e);
-    while (more == 1) {
-        more = spell(job, id, INT64_MAX, gb_now() + SPELL, &e);
-        if (more != 1) break;
-        PyEval_RestoreThread(thread);
-        if (interrupted(job) < 0) return -1;
-        thread = PyEval_SaveThread();
-    }
-    while (more == 0 && gb_sweep_wait(job, gb_now() + SPELL)) {
-        PyEval_RestoreThread(thread);
-        if (interrupted(job) < 0) return -1;
-        thread = PyEval_SaveThread();
-    }
-    if (more < 0) {
-        gb_sweep_stop(job);
-        while (gb_sweep_wait(job, 0)) {}
-    }
-    PyEval_RestoreThread(thread);
-    return more < 0 ? gb_raise(&e) : 0;
+    int64_t began = gb_now();
+    run r = {.job = job, .id = id, .workers = workers};
+    int rc = held && !gb_sweep_work(job, began, job->measured ? began + GLANCE : 0) ? 0 : detached(&r, began);
+    int64_t before = __atomic_load_n(&call->brief, __ATOMIC_RELAXED);
+    __atomic_store_n((int64_t *)&call->brief, job->ended - began < BRIEF ? before + 1 : 0, __ATOMIC_RELAXED);
+    return raised(job, rc);
 }
 
 /* ---- outputs ---- */
@@ -145,7 +220,7 @@ int gb_invoke(gb_invocation *v) {
     }
     const char *why = NULL;
     int rc;
-    if (call->nchunks <= 1) {   /* nobody will help: the job needs no heap */
+    if (call->nchunks <= 1 && !(call->flags & GB_MEASURED)) {   /* nobody will help: the job needs no heap */
         gb_sweep job;
         if (gb_sweep_init(&job, call, data, v->uniforms, v->ignore_errors, &why) < 0) return refuse(why);
         rc = gb_run(&job, v->gufunc->info.id, 1);

@@ -8,7 +8,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.gufunc.call import FLAGS, GUFunc
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.kernels import EXCLUSIVE, FOLDS, NUMPY_LOOP, ONE_WORKER, PURE, Kernel
+from gridbuf.gufunc.kernels import FOLDS, MEASURED, NUMPY_LOOP, ONE_WORKER, PURE, RAISES, Kernel
 from gridbuf.gufunc.operands import Operand
 from gridbuf.gufunc.types import DTYPES, number_of, types_text
 
@@ -110,10 +110,12 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS)) -> GUFunc:
             continue
         seen.add(numbers)
         how = PURE if inner.signature is None else ONE_WORKER
-        if foreign or (name == "power" and DTYPES[numbers[0]].kind in "iu"):
-            how = EXCLUSIVE  # such loops raise Python errors from inside
-        if inner is getattr(np, name, None):
-            how |= FOLDS  # NumPy's own: quick, and made to be called as NumPy's reductions call them
+        # NumPy's own are quick, and made to be called as NumPy's reductions call them; of others nothing is known.
+        how |= FOLDS if getattr(np, name, None) is inner else MEASURED
+        if foreign:
+            how = MEASURED | RAISES  # numba's loops take the GIL where they raise, as NumPy expects of any loop
+        elif name == "power" and DTYPES[numbers[0]].kind in "iu":
+            how = RAISES | FOLDS
         g.register(Kernel(NUMPY_LOOP, types_text(numbers, g.nin), function, data, flags=how, owner=(ufunc, inner)))
     if not seen:
         raise SignatureError(f"ufunc: {name} has no compiled loops for numbers; it calls Python")

@@ -3,46 +3,69 @@
 import concurrent.futures
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 _pool: concurrent.futures.ThreadPoolExecutor | None = None
 _lock = threading.Lock()
-_process = os.getpid()
+_pending: dict[int, "Future"] = {}
 
 
-class Future:
-    """The result of a call that was submitted. It cannot be cancelled."""
+class Future(concurrent.futures.Future[Any]):
+    """The result of a call that was submitted: a `concurrent.futures.Future`, which can be awaited as well.
 
-    def __init__(self, inner: "concurrent.futures.Future[Any]") -> None:
-        self._inner = inner
+    It can be cancelled as long as its call has not begun. In a forked child a call that
+    was not done when the process was forked raises RuntimeError, for its threads are not there.
+    """
 
-    def result(self, timeout: float | None = None) -> Any:
-        """Wait, and return or raise what the call does; TimeoutError after timeout seconds."""
-        return self._inner.result(timeout)
+    def __await__(self) -> Generator[Any, None, Any]:
+        import asyncio
 
-    def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Wait, and return what the call raises, or None."""
-        return self._inner.exception(timeout)
+        return asyncio.wrap_future(self).__await__()
 
-    def done(self) -> bool:
-        """Whether the call has ended."""
-        return self._inner.done()
 
-    def add_done_callback(self, callback: Callable[["Future"], object]) -> None:
-        """Have callback(future) called once the call has ended, on a Python thread."""
-        self._inner.add_done_callback(lambda _: callback(self))
-
-    def __repr__(self) -> str:
-        return f"<Future {'done' if self.done() else 'running'}>"
+def _work(future: Future, run: Callable[[], Any]) -> None:
+    try:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            result = run()
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+    finally:
+        _pending.pop(id(future), None)
 
 
 def start(run: Callable[[], Any]) -> Future:
     """Run on a thread of the pool."""
     global _pool
-    if os.getpid() != _process:
+    if _forked:
         raise RuntimeError("submit: a forked child has no threads to run this; call the gufunc, or start processes with 'spawn'")
     with _lock:
         if _pool is None:
             _pool = concurrent.futures.ThreadPoolExecutor(2, "gridbuf-gufunc")
-    return Future(_pool.submit(run))
+    future = Future()
+    _pending[id(future)] = future
+    _pool.submit(_work, future, run)
+    return future
+
+
+_forked = False
+
+
+def _after_fork() -> None:
+    """Nobody will finish what is pending: its locks may be held, and its callbacks are the parent's."""
+    global _forked
+    _forked = True
+    for future in _pending.values():
+        future._condition = threading.Condition()
+        future._waiters, future._done_callbacks = [], []
+        if not future.done():
+            future._state = "RUNNING"
+            future.set_exception(RuntimeError("submit: this process was forked before the call was done; its threads are the parent's"))
+    _pending.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -10,7 +10,7 @@ from gridbuf.gufunc.errors import SignatureError
 
 _CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
 NUMPY_LOOP, STATUS_LOOP, GO_LOOP = 1, 2, 3
-EXCLUSIVE, ONE_WORKER, PURE, FOLDS = 1, 2, 4, 256
+EXCLUSIVE, ONE_WORKER, PURE, MEASURED, RAISES, FOLDS = 1, 2, 4, 8, 16, 256
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,12 @@ def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> 
         Kept alive as long as the kernel is (source itself always is).
     """
     return Kernel(
-        NUMPY_LOOP, types, address_of(source), 0 if data is None else address_of(data, "data"), owner=(source, data, owner)
+        NUMPY_LOOP,
+        types,
+        address_of(source),
+        0 if data is None else address_of(data, "data"),
+        flags=MEASURED,
+        owner=(source, data, owner),
     )
 
 
@@ -71,14 +76,19 @@ def status_loop(source: Any, types: str, data: Any = None, owner: Any = None) ->
     """As `numpy_loop`, with one argument more, ``uint8_t *status`` (one byte per element, zero at first, NULL when not
     wanted); it returns the number of failed elements as ``intptr_t``."""
     return Kernel(
-        STATUS_LOOP, types, address_of(source), 0 if data is None else address_of(data, "data"), owner=(source, data, owner)
+        STATUS_LOOP,
+        types,
+        address_of(source),
+        0 if data is None else address_of(data, "data"),
+        flags=MEASURED,
+        owner=(source, data, owner),
     )
 
 
 def go(name: str) -> Kernel:
     """A kernel that is written in Go and registered in the Go module; see `registered`."""
     _, types = _core.gufunc_go_kernel(name)
-    return Kernel(GO_LOOP, types, go_name=name)
+    return Kernel(GO_LOOP, types, go_name=name, flags=MEASURED)
 
 
 def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
@@ -89,7 +99,7 @@ def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
             f"types: {types!r} is no scalar function's; it has one to four inputs and one output, all 'd' or all 'f'"
         )
     loop = _core.gufunc_scalar_loop(len(inputs), outputs == "f")
-    return Kernel(NUMPY_LOOP, types, loop, address_of(source), owner=(source, owner))
+    return Kernel(NUMPY_LOOP, types, loop, address_of(source), flags=MEASURED, owner=(source, owner))
 
 
 def registered() -> list[str]:

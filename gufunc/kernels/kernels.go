@@ -80,7 +80,7 @@ func newOf(name string, base bool) (*gufunc.GUFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		k := gufunc.Kernel{Form: gufunc.Form(l.form), Types: types, Function: uintptr(l.loop), Pure: true, Folds: folding[name]}
+		k := gufunc.Kernel{Form: gufunc.Form(l.form), Types: types, Function: uintptr(l.loop), Pure: true, Bounded: true, Folds: folding[name]}
 		if _, err := g.Add(k); err != nil {
 			return nil, err
 		}
