@@ -107,7 +107,12 @@ class GUFunc(_core.GUFunc):
         if isinstance(kernel, StateKernel):
             check(kernel, self.nin, self.nout)
             number = self._add_state(
-                kernel.step, kernel.merge, kernel.final, kernel.init, parse_types(kernel.types, self.nin, self.nout), kernel.any_order
+                kernel.step,
+                kernel.merge,
+                kernel.final,
+                kernel.init,
+                parse_types(kernel.types, self.nin, self.nout),
+                kernel.any_order,
             )
             self._states.append((int(number), kernel))
             return int(number)

@@ -83,9 +83,7 @@ def start(initial: Any, number: int) -> bytes:
     return cell.tobytes()
 
 
-def conclude(
-    g: "GUFunc", result: Any, codes: Any, failed: int, selected: int, errors: str, shape: tuple[int, ...]
-) -> Any:
+def conclude(g: "GUFunc", result: Any, codes: Any, failed: int, selected: int, errors: str, shape: tuple[int, ...]) -> Any:
     """What a reduction with failed outputs, or one with errors="return", ends in."""
     if errors == "warn":
         outcome = g._conclude(result, codes, failed, selected, "return", shape)[1]

@@ -73,7 +73,7 @@ def test_the_type_of_out_counts_as_numpys():
 
 
 def test_states_say_what_they_take():
-    with pytest.raises(gufunc.SignatureError, match="takes|type f and d"):
+    with pytest.raises(gufunc.SignatureError, match="type f and d"):
         gufunc.moments.reduce(np.ones(3, np.longdouble))
     for keywords in ({"where": np.ones(3, bool)}, {"initial": 1}, {"dtype": "d"}):
         with pytest.raises(gufunc.SignatureError, match="StateKernel"):
@@ -87,7 +87,15 @@ def test_states_say_what_they_take():
 
 @pytest.mark.parametrize(
     ("axis", "says"),
-    [(2, "dimensions"), (-3, "dimensions"), ((0, 0), "twice"), ((0, -2), "twice"), ("I", "name"), (("I",), "name"), ("X", "unknown")],
+    [
+        (2, "dimensions"),
+        (-3, "dimensions"),
+        ((0, 0), "twice"),
+        ((0, -2), "twice"),
+        ("I", "name"),
+        (("I",), "name"),
+        ("X", "unknown"),
+    ],
 )
 def test_axes_that_are_not_there(axis, says):
     with pytest.raises(ValueError, match=f"axis: .*{says}"):
@@ -269,7 +277,11 @@ def test_a_repeated_reduction_runs_no_python(monkeypatch):
     from gridbuf.gufunc import reduction
 
     a = np.ones((3, 5), np.float32)
-    calls = [lambda: add.reduce(a), lambda: add.reduce(a, axis=(0, 1), keepdims=True), lambda: add.reduce(gb.Field(a, dims="IJ"), "J")]
+    calls = [
+        lambda: add.reduce(a),
+        lambda: add.reduce(a, axis=(0, 1), keepdims=True),
+        lambda: add.reduce(gb.Field(a, dims="IJ"), "J"),
+    ]
     for call in calls:
         call()
     for name in ("choose", "operand", "start", "conclude"):

@@ -67,7 +67,9 @@ def _outcome(function, *args, **kwargs):
 @given(
     st.sampled_from(NAMES),
     st.sampled_from(DTYPES),
-    st.lists(st.one_of(st.integers(0, 5), st.sampled_from([17, 40])), min_size=1, max_size=4).filter(lambda s: np.prod(s) < 30_000),
+    st.lists(st.one_of(st.integers(0, 5), st.sampled_from([17, 40])), min_size=1, max_size=4).filter(
+        lambda s: np.prod(s) < 30_000
+    ),
     st.data(),
 )
 def test_reductions_are_numpys(name, dtype, shape, data):
@@ -90,7 +92,9 @@ def test_reductions_are_numpys(name, dtype, shape, data):
     assert found.dtype == expected.dtype and np.shape(found) == np.shape(expected)
     if np.asarray(expected).dtype.kind in "fc":
         # whole numbers are exact; a step that rounds does so in our order
-        tolerance = 64 * np.finfo(found.dtype).eps if name in ROUNDS or kwargs.get("initial") == 1.5 else 4 * np.finfo(found.dtype).eps
+        tolerance = (
+            64 * np.finfo(found.dtype).eps if name in ROUNDS or kwargs.get("initial") == 1.5 else 4 * np.finfo(found.dtype).eps
+        )
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
     else:
         np.testing.assert_array_equal(found, expected)
