@@ -39,8 +39,8 @@ static inline int stats_any(stats_mask m) {
         return failed;                                                                                            \
     }
 
-/* better: is v further out than the best so far? Packed stretches are looked at in vectors first, for whether
- * there is anything better in them at all. */
+/* better: is v further out than the best so far? The extreme of a packed stretch is found in vectors, then
+ * where it is. */
 enum { STRETCH_OF_EXTREMES = 512 };
 #define EXTREME(name, better)                                                                                     \
     static void name##_each(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
@@ -58,15 +58,28 @@ enum { STRETCH_OF_EXTREMES = 512 };
         if (step == sizeof(REAL) && n >= STATS_STEP) {                                                            \
             if (s->index < 0) name##_each(s, first, i = 1, p, step);                                              \
             for (intptr_t k; n - i >= STATS_STEP && s->value == s->value; i += k) {                               \
+                const char *here = p + i * step;                                                                  \
                 k = n - i < STRETCH_OF_EXTREMES ? (n - i) / STATS_STEP * STATS_STEP : STRETCH_OF_EXTREMES;        \
-                stats_vec best = stats_splat((REAL)s->value);                                                     \
-                stats_mask found[4] = {{0}};                                                                      \
+                stats_vec top[4];                                                                                 \
+                stats_mask nan[4] = {{0}};                                                                        \
+                for (int u = 0; u < 4; u++) top[u] = stats_splat((REAL)s->value);                                 \
                 for (intptr_t j = 0; j < k; j += STATS_STEP)                                                      \
                     for (int u = 0; u < 4; u++) {                                                                 \
-                        stats_vec v = stats_load(p + (i + j + u * STATS_LANES) * (intptr_t)sizeof(REAL));         \
-                        found[u] |= (v better best) | (v != v);                                                   \
+                        stats_vec v = stats_load(here + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL));          \
+                        top[u] = stats_choose(v better top[u], v, top[u]);                                        \
+                        nan[u] |= v != v;                                                                         \
                     }                                                                                             \
-                if (stats_any((found[0] | found[1]) | (found[2] | found[3]))) name##_each(s, first + i, k, p + i * step, step);                           \
+                REAL best = (REAL)s->value;                                                                       \
+                for (int u = 0; u < 4; u++)                                                                       \
+                    for (int l = 0; l < STATS_LANES; l++) best = top[u][l] better best ? top[u][l] : best;        \
+                if (stats_any((nan[0] | nan[1]) | (nan[2] | nan[3]))) {                                           \
+                    name##_each(s, first + i, k, here, step);                                                     \
+                } else if (best better (REAL)s->value) {                                                          \
+                    intptr_t j = 0;                                                                               \
+                    while (ITEM(here + j * step) != best) j++;                                                    \
+                    s->value = best;                                                                              \
+                    s->index = first + i + j;                                                                     \
+                }                                                                                                 \
             }                                                                                                     \
         }                                                                                                         \
         if (s->index < 0 || s->value == s->value) name##_each(s, first + i, n - i, p + i * step, step);           \
