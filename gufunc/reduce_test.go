@@ -82,3 +82,22 @@ func TestReductionsThatCannotBe(t *testing.T) {
 	_, err = kernel(t, "inv").Reduce(x, gufunc.ReduceOptions{})
 	assert.Error(t, err)
 }
+
+func TestWhereAnExtremeIs(t *testing.T) {
+	for n := range int64(1200) {
+		x := float64s(t, []int64{n + 1})
+		for i := range items(x) {
+			items(x)[i] = math.Floor(50 * math.Sin(float64(i*i+int(n))))
+		}
+		want := 0
+		for i, v := range items(x) {
+			if v > items(x)[want] {
+				want = i
+			}
+		}
+		r, err := kernel(t, "argmax").Reduce(x, gufunc.ReduceOptions{})
+		require.NoError(t, err)
+		assert.Equal(t, int64(want), *(*int64)(r.Outputs[0].Data), "%d elements", n+1)
+		r.Free()
+	}
+}

@@ -76,6 +76,12 @@ enum { STRETCH_OF_EXTREMES = 512 };
                     name##_each(s, first + i, k, here, step);                                                     \
                 } else if (best better (REAL)s->value) {                                                          \
                     intptr_t j = 0;                                                                               \
+                    stats_vec wanted = stats_splat(best);                                                         \
+                    for (; j < k; j += STATS_STEP) {                                                              \
+                        stats_mask is = {0};                                                                      \
+                        for (int u = 0; u < 4; u++) is |= stats_load(here + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL)) == wanted; \
+                        if (stats_any(is)) break;                                                                 \
+                    }                                                                                             \
                     while (ITEM(here + j * step) != best) j++;                                                    \
                     s->value = best;                                                                              \
                     s->index = first + i + j;                                                                     \
