@@ -105,7 +105,7 @@ func addKernel(id int64, spec *C.gb_kernel_spec, number *C.int32_t) error {
 	k := gufunc.Kernel{
 		Form: gufunc.Form(spec.form), Function: uintptr(spec.function), Data: uintptr(spec.data),
 		Exclusive: spec.flags&C.GB_EXCLUSIVE != 0, OneWorker: spec.flags&C.GB_ONE_WORKER != 0, Pure: spec.flags&C.GB_PURE != 0,
-		Bounded: spec.flags&C.GB_MEASURED == 0, Raises: spec.flags&C.GB_RAISES != 0,
+		Bounded: spec.flags&C.GB_MEASURED == 0, Raises: spec.flags&C.GB_RAISES != 0, Folds: spec.flags&C.GB_FOLDS != 0,
 		Generated: spec.flags&C.GB_GENERATED != 0,
 	}
 	for _, t := range spec.types[:spec.ntypes] {

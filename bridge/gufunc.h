@@ -3,6 +3,7 @@
 #define GRIDBUF_BRIDGE_GUFUNC_H
 
 #include "../gufunc/call.h"
+#include "../gufunc/reduce.h"
 #include "types.h"
 
 /* What a parsed signature says. Dimensions and uniforms are numbered; their names
@@ -22,7 +23,7 @@ enum { GB_GENERATED = 1 << 16 };   /* of gb_kernel_spec: gufunc.Kernel.Generated
 
 /* A kernel to register. types: element types, one per operand. */
 typedef struct gb_kernel_spec {
-    int32_t form, flags;             /* GB_EXCLUSIVE, GB_ONE_WORKER, GB_PURE, GB_GENERATED */
+    int32_t form, flags;             /* GB_EXCLUSIVE, GB_ONE_WORKER, GB_PURE, GB_FOLDS, GB_GENERATED */
     uintptr_t function, data;
     char *go_name;                      /* name of a Go kernel, or NULL */
     uint8_t types[GB_MAXARGS];
@@ -36,6 +37,8 @@ int gbridge_gufunc_add(int64_t id, gb_kernel_spec *spec, int32_t *number, gb_err
 int gbridge_gufunc_types(int64_t id, int32_t kernel, uint8_t *types, gb_error *e);
 int gbridge_gufunc_select(int64_t id, uint8_t *types, uint8_t *weak, int32_t n, int32_t *number, gb_error *e);
 int gbridge_gufunc_resolve(int64_t id, int64_t *words, int64_t n, gb_call **call, gb_error *e);
+int gbridge_gufunc_add_state(int64_t id, gb_state_kernel *k, uint8_t *types, int32_t ntypes, int32_t any_order, int32_t *number, gb_error *e);
+int gbridge_gufunc_reduce(int64_t id, int64_t *words, int64_t n, gb_reduction **r, gb_error *e);
 int gbridge_gufunc_help(int64_t id, gb_sweep *job, int32_t workers, gb_error *e);
 int gbridge_gufunc_work(int64_t id, gb_sweep *job, int64_t deadline, int32_t *more, gb_error *e);
 int gbridge_gufunc_go_names(char *names, int64_t room, gb_error *e);

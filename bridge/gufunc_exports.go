@@ -44,6 +44,16 @@ func gbridge_gufunc_resolve(id C.int64_t, words *C.int64_t, n C.int64_t, call **
 	return guard(e, func() error { return resolve(int64(id), unsafe.Slice((*int64)(words), n), call) })
 }
 
+//export gbridge_gufunc_add_state
+func gbridge_gufunc_add_state(id C.int64_t, k *C.gb_state_kernel, types *C.uint8_t, n, anyOrder C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return addState(int64(id), k, unsafe.Slice((*uint8)(types), n), anyOrder != 0, number) })
+}
+
+//export gbridge_gufunc_reduce
+func gbridge_gufunc_reduce(id C.int64_t, words *C.int64_t, n C.int64_t, r **C.gb_reduction, e *C.gb_error) C.int {
+	return guard(e, func() error { return planReduction(int64(id), unsafe.Slice((*int64)(words), n), r) })
+}
+
 //export gbridge_gufunc_help
 func gbridge_gufunc_help(id C.int64_t, job *C.gb_sweep, workers C.int32_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return help(int64(id), job, int(workers)) })

@@ -26,6 +26,7 @@ enum {
     GB_MEASURED = 8,        /* an element may take any time: pieces are cut by measured time */
     GB_RAISES = 16,         /* the loop may set a Python error */
     GB_WHERE = 32, GB_GATHER = 64, GB_CASTS_OUT = 128,
+    GB_FOLDS = 256,         /* of a kernel too: it folds a row when its output is its first input (reduce.h) */
 };
 
 typedef struct gb_operand {

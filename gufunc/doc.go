@@ -13,6 +13,9 @@
 //   - [Outcome] tells all good, some failed and all failed apart, with a code for
 //     every element.
 //
+// [GUFunc.Reduce] folds an array along axes, by the same stages: planned in Go, frozen
+// into a [Reduction], run in C (reduce.h).
+//
 // The loops run in C (block.c, job.c). They need neither Go nor Python, so the
 // extension runs small calls, and calls in a forked child, without entering Go; Go
 // adds the parsing, the resolution and the workers.

@@ -1,175 +1,284 @@
-/* fold.c: reductions as kernels. gb_fold is a status loop for (n)->() that folds rows
- * with a two-input loop; with a mask it is (n),(n)->(). The accumulator is never input
- * and output of one call: there are two, which take turns.
+/* fold.c: folding with a two-input loop.
  *
- * What is added to what depends on the shape and strides alone: a row that lies along
- * memory is folded into LANES lanes, which are then folded in halves; rows that lie
- * across memory are folded side by side; an ordered fold goes from left to right. It
- * does not depend on how many rows a call has, for failed rows are run again alone.
+ * A row that lies along memory is folded by the loop itself where that is NumPy's own
+ * (its output is also its first input, as in NumPy's reductions), else in lanes which are
+ * then folded in halves. Outputs that are neighbours are folded side by side. What was
+ * folded so many times goes on into the accumulator of the next level.
+ *
+ * What meets what depends on the shape and the strides alone, never on the number of
+ * outputs of a run: those of a failed run are folded again one by one.
  */
-#include "fold.h"
+#include "cast.h"
+#include "fpstate.h"
+#include "reduce.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 512 };
+#define SLOW_CALL 10e6      /* ns: calls of a slow kernel are cut so that they take about this long */
 
-typedef struct folder {
-    const gb_fold *f;
-    int64_t item;
-    uint8_t *status, failed;
-    char *here, *there, *room;   /* the two accumulators, and picked inputs */
-} folder;
-
-/* out = f(a, b), n of them. */
-static void combine(folder *w, const char *a, intptr_t a_step, const char *b, intptr_t b_step, char *out, intptr_t out_step, intptr_t n, uint8_t *status) {
-    char *args[3] = {(char *)a, (char *)b, out};
-    intptr_t dims[1] = {n}, steps[3] = {a_step, b_step, out_step};
-    if (w->f->form == GB_NUMPY_LOOP) {
-        ((gb_numpy_loop)w->f->loop)(args, dims, steps, w->f->data);
-        return;
-    }
-    memset(w->status, 0, (size_t)n);
-    if (!((gb_status_loop)w->f->loop)(args, dims, steps, w->f->data, w->status)) return;
-    for (intptr_t i = 0; i < n; i++) {
-        w->failed |= w->status[i];
-        if (status) status[i] |= w->status[i];
-    }
+static void swap(char **a, char **b) {
+    char *t = *a;
+    *a = *b;
+    *b = t;
 }
 
-static void turn(folder *w) {
-    char *t = w->here;
-    w->here = w->there;
-    w->there = t;
-}
+enum { ONE_OUTPUT = -1 };
 
-/* n of the row's elements; where the mask leaves one out, the identity stands in. */
-static const char *piece(folder *w, const char *x, intptr_t *step, const char *mask, intptr_t mask_step, int64_t n) {
-    if (!mask) return x;
-    for (int64_t i = 0; i < n; i++) memcpy(w->room + i * w->item, mask[i * mask_step] ? x + i * *step : w->f->identity, (size_t)w->item);
-    *step = w->item;
-    return w->room;
-}
-
-/* A row into one value at w->here. */
-static void fold_row(folder *w, const char *x, intptr_t x_step, const char *mask, intptr_t mask_step, int64_t n) {
-    int64_t lanes = 1;
-    while (lanes < LANES && lanes * 8 <= n) lanes *= 2;
-    for (int64_t i = 0; i < n; i += lanes) {
-        int64_t k = n - i < lanes ? n - i : lanes;
-        intptr_t step = x_step;
-        const char *from = piece(w, x + i * x_step, &step, mask ? mask + i * mask_step : NULL, mask_step, k);
-        if (i == 0) {
-            for (int64_t j = 0; j < k; j++) memcpy(w->here + j * w->item, from + j * step, (size_t)w->item);
+/* out = f(a, b), n of them; a kernel of somebody else's in calls of bounded time. They belong
+ * to the outputs from the first on, or all to one. */
+static void call(gb_folder *w, const char *a, intptr_t a_step, const char *b, intptr_t b_step, char *out, intptr_t out_step, int64_t n, int64_t first) {
+    const gb_reduction *r = w->r;
+    intptr_t steps[3] = {a_step, b_step, out_step};
+    for (int64_t at = 0, k; at < n; at += k) {
+        k = n - at;
+        if (!(r->flags & GB_R_IN_PLACE) && w->ns * (double)k > SLOW_CALL) k = w->ns < SLOW_CALL ? (int64_t)(SLOW_CALL / w->ns) : 1;
+        char *args[3] = {(char *)a + at * a_step, (char *)b + at * b_step, out + at * out_step};
+        intptr_t dims[1] = {k};
+        if (r->flags & GB_R_IN_PLACE) {
+            ((gb_numpy_loop)r->loop)(args, dims, steps, r->data);
             continue;
         }
-        combine(w, w->here, w->item, from, step, w->there, w->item, k, NULL);
-        if (k < lanes) memcpy(w->there + k * w->item, w->here + k * w->item, (size_t)((lanes - k) * w->item));
-        turn(w);
+        int64_t begin = gb_now();
+        if (r->form == GB_NUMPY_LOOP) {
+            ((gb_numpy_loop)r->loop)(args, dims, steps, r->data);
+        } else {
+            memset(w->status, 0, (size_t)k);
+            if (((gb_status_loop)r->loop)(args, dims, steps, r->data, w->status))
+                for (int64_t i = 0; i < k; i++)
+                    if (w->status[i]) w->any_bad = w->bad[first == ONE_OUTPUT ? 0 : first + at + i] = GB_STATUS;
+        }
+        w->ns = (double)(gb_now() - begin) / (double)k;
+        if (w->ns > 1000 && gb_folder_stopped(w, INT64_MAX)) return;
+    }
+}
+
+/* *into = f(*into, x), n outputs. */
+void gb_combine(gb_folder *w, char **into, const char *x, intptr_t step, int64_t n) {
+    int64_t item = w->r->item;
+    if (w->r->flags & GB_R_IN_PLACE) {
+        call(w, *into, item, x, step, *into, item, n, 0);
+        return;
+    }
+    call(w, *into, item, x, step, w->spare, item, n, 0);
+    swap(into, &w->spare);
+}
+
+/* The lowest accumulator took something: when it is full, it goes up. */
+static void count(gb_folder *w, int64_t n) {
+    w->count[0]++;
+    for (int l = 0; l + 1 < w->r->levels && w->count[l] == GB_R_CASCADE; l++) {
+        if (w->count[l + 1]) gb_combine(w, &w->acc[l + 1], w->acc[l], w->r->item, n);
+        else swap(&w->acc[l], &w->acc[l + 1]);
+        w->count[l + 1]++;
+        w->count[l] = 0;
+    }
+}
+
+/* Twice as much with each copy. */
+static void fill(char *to, const char *value, int64_t item, int64_t n) {
+    if (n < 1) return;
+    memcpy(to, value, (size_t)item);
+    for (int64_t have = 1, more; have < n; have += more) {
+        more = have < n - have ? have : n - have;
+        memcpy(to + have * item, to, (size_t)(more * item));
+    }
+}
+
+/* One more value for each of n outputs. */
+void gb_absorb(gb_folder *w, const char *x, intptr_t step, int64_t n) {
+    if (w->count[0]) gb_combine(w, &w->acc[0], x, step, n);
+    else if (step == w->r->item) memcpy(w->acc[0], x, (size_t)(n * step));
+    else for (int64_t i = 0; i < n; i++) memcpy(w->acc[0] + i * w->r->item, x + i * step, (size_t)w->r->item);
+    count(w, n);
+}
+
+/* ---- side by side ---- */
+
+/* Without branches, which a mask would send the wrong way half of the time. */
+#define FOR_ITEM(item, DO)                                                                                        \
+    switch (item) {                                                                                               \
+    case 1: DO(1) break;                                                                                          \
+    case 2: DO(2) break;                                                                                          \
+    case 4: DO(4) break;                                                                                          \
+    case 8: DO(8) break;                                                                                          \
+    default: DO((size_t)(item)) break;                                                                            \
+    }
+
+/* Chosen items of a stretch, together, as they are in memory. */
+static int64_t pick(char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, int64_t item, int64_t n) {
+    int64_t k = 0;
+#define PICK(bytes)                                                                                               \
+    for (int64_t i = 0; i < n; i++) {                                                                             \
+        memcpy(to + k * (int64_t)bytes, x + i * step, bytes);                                                     \
+        k += mask[i * mask_step] != 0;                                                                            \
+    }
+    FOR_ITEM(item, PICK)
+    return k;
+}
+
+/* The items of a stretch, and a value where the mask leaves one out. */
+static void blend(char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, const char *value, int64_t item, int64_t n) {
+#define BLEND(bytes)                                                                                              \
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * (int64_t)bytes, mask[i * mask_step] ? x + i * step : value, bytes);
+    FOR_ITEM(item, BLEND)
+}
+
+/* Items in kernel form; what the mask leaves out is neither read nor converted. */
+static int64_t picked(gb_folder *w, char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, int64_t n) {
+    const gb_operand *in = &w->r->in;
+    if (!mask) {
+        gb_pack(to, in, x, step, n);
+        return n;
+    }
+    if (in->from == in->to && !in->swapped) return pick(to, x, step, mask, mask_step, in->item, n);
+    int64_t k = pick(w->raw, x, step, mask, mask_step, in->item, n);
+    if (k) gb_pack(to, in, w->raw, in->item, k);
+    return k;
+}
+
+/* A masked row of outputs; without an identity only the chosen ones are touched. */
+static void masked_row(gb_folder *w, const char *x, const char *mask, int64_t n) {
+    const gb_reduction *r = w->r;
+    intptr_t step = r->in.strides[r->nkept - 1], mask_step = r->kept_where[r->nkept - 1];
+    int64_t item = r->item;
+    if (r->flags & GB_R_IDENTITY) {
+        if (!w->count[0]) {
+            fill(w->acc[0], w->run->identity, item, n);
+            w->count[0] = 1;
+        }
+        if (r->in.from == r->in.to && !r->in.swapped) {
+            blend(w->stage, x, step, mask, mask_step, w->run->identity, item, n);
+        } else {
+            int64_t k = picked(w, w->stage, x, step, mask, mask_step, n);
+            for (int64_t i = n; i-- > 0;)   /* from the end: the chosen ones move apart */
+                if (mask[i * mask_step]) memmove(w->stage + i * item, w->stage + --k * item, (size_t)item);
+                else memcpy(w->stage + i * item, w->run->identity, (size_t)item);
+        }
+        gb_absorb(w, w->stage, item, n);
+        return;
+    }
+    int64_t k = picked(w, w->stage, x, step, mask, mask_step, n);
+    if (k == 0) return;
+    k = 0;
+    for (int64_t i = 0, run; i < n; i += run) {
+        for (run = 0; i + run < n && mask[(i + run) * mask_step]; run++) {}
+        if (run == 0) {
+            run = 1;
+            continue;
+        }
+        char *acc = w->acc[0] + i * item;
+        call(w, acc, item, w->stage + k * item, item, r->flags & GB_R_IN_PLACE ? acc : w->spare, item, run, i);
+        if (!(r->flags & GB_R_IN_PLACE)) memcpy(acc, w->spare, (size_t)(run * item));
+        k += run;
+    }
+}
+
+static void across(gb_folder *w, gb_walk *at, int64_t n, int64_t from, int64_t to) {
+    const gb_reduction *r = w->r;
+    intptr_t step = r->nkept ? r->in.strides[r->nkept - 1] : 0;
+    int d = r->nfold - 1;
+    for (int64_t f = from, run; f < to; f += run) {
+        run = r->fold_shape[d] - at->index[d] < to - f ? r->fold_shape[d] - at->index[d] : to - f;
+        for (int64_t i = 0; i < run; i++) {
+            const char *x = at->in + i * r->fold_in[d];
+            if (r->flags & GB_R_MASKED) {
+                masked_row(w, x, at->where + i * r->fold_where[d], n);
+            } else if (!w->count[0]) {
+                gb_pack(w->acc[0], &r->in, x, step, n);
+                count(w, n);
+            } else if (r->flags & GB_R_STAGED) {
+                gb_pack(w->stage, &r->in, x, step, n);
+                gb_absorb(w, w->stage, r->item, n);
+            } else {
+                gb_absorb(w, x, step, n);
+            }
+            if (gb_folder_stopped(w, n)) return;
+        }
+        if (f + run < to) gb_walk_on(r, at, run);
+    }
+}
+
+/* ---- along a row ---- */
+
+/* A row of a kernel that must not write to its inputs: in lanes, then in halves. */
+static const char *fold_lanes(gb_folder *w, const char *x, intptr_t step, int64_t n) {
+    const gb_reduction *r = w->r;
+    int64_t lanes = 1, item = r->item;
+    while (lanes < r->lanes && lanes * 8 <= n) lanes *= 2;
+    char *here = w->lanes[0], *there = w->lanes[1];
+    for (int64_t j = 0; j < lanes; j++) memcpy(here + j * item, x + j * step, (size_t)item);
+    for (int64_t i = lanes; i < n; i += lanes) {
+        int64_t k = n - i < lanes ? n - i : lanes;
+        call(w, here, item, x + i * step, step, there, item, k, ONE_OUTPUT);
+        if (k < lanes) memcpy(there + k * item, here + k * item, (size_t)((lanes - k) * item));
+        swap(&here, &there);
     }
     for (; lanes > 1; lanes /= 2) {
-        combine(w, w->here, w->item, w->here + lanes / 2 * w->item, w->item, w->there, w->item, lanes / 2, NULL);
-        turn(w);
+        call(w, here, item, here + lanes / 2 * item, item, there, item, lanes / 2, ONE_OUTPUT);
+        swap(&here, &there);
     }
+    return here;
 }
 
-/* From left to right. */
-static void fold_ordered(folder *w, const char *x, intptr_t step, const char *mask, intptr_t mask_step, int64_t n) {
-    int64_t i = 0;
-    if (w->f->has_start) memcpy(w->here, w->f->start, (size_t)w->item);
-    else memcpy(w->here, x + i++ * step, (size_t)w->item);
-    for (; i < n; i++) {
-        if (mask && !mask[i * mask_step]) continue;
-        combine(w, w->here, w->item, x + i * step, step, w->there, w->item, 1, NULL);
-        turn(w);
-    }
-}
-
-/* Several rows at once, left to right each; the first value is that of every row. */
-static intptr_t fold_side_by_side(folder *w, char **args, const intptr_t *steps, int64_t rows, int64_t n, uint8_t *status) {
-    for (int64_t r = 0; r < rows; r++)
-        memcpy(w->here + r * w->item, w->f->has_start ? w->f->start : args[0] + r * steps[0], (size_t)w->item);
-    for (int64_t i = !w->f->has_start; i < n; i++) {
-        combine(w, w->here, w->item, args[0] + i * steps[2], steps[0], w->there, w->item, rows, status);
-        turn(w);
-    }
-    intptr_t failed = 0;
-    for (int64_t r = 0; r < rows; r++) {
-        memcpy(args[1] + r * steps[1], w->here + r * w->item, (size_t)w->item);
-        failed += status[r] != 0;
-    }
-    return failed;
-}
-
-static intptr_t fold_rows(folder *w, char **args, const intptr_t *dims, const intptr_t *steps, int masked, uint8_t *status) {
-    const intptr_t *core = steps + 2 + masked;
-    intptr_t failed = 0;
-    for (intptr_t e = 0; e < dims[0]; e++) {
-        const char *mask = masked ? args[1] + e * steps[1] : NULL;
-        w->failed = 0;
-        if (w->f->ordered || w->f->has_start) fold_ordered(w, args[0] + e * steps[0], core[0], mask, masked ? core[1] : 0, dims[1]);
-        else fold_row(w, args[0] + e * steps[0], core[0], mask, masked ? core[1] : 0, dims[1]);
-        memcpy(args[1 + masked] + e * steps[1 + masked], w->here, (size_t)w->item);
-        failed += w->failed != 0;
-        status[e] = w->failed;
-    }
-    return failed;
-}
-
-static intptr_t start(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status, int masked) {
-    const gb_fold *f = data;
-    const intptr_t *core = steps + 2 + masked;
-    _Alignas(64) char memory[3 * LANES * 16];
-    uint8_t own[LANES];
-    folder w = {f, f->item, own, 0, memory, memory + LANES * f->item, memory + 2 * LANES * f->item};
-    intptr_t outer = steps[0] < 0 ? -steps[0] : steps[0], inner = core[0] < 0 ? -core[0] : core[0];
-    if (masked || outer == 0 || outer >= inner) return fold_rows(&w, args, dims, steps, masked, status);
-    intptr_t failed = 0;
-    for (intptr_t e = 0; e < dims[0]; e += LANES) {
-        char *here[2] = {args[0] + e * steps[0], args[1] + e * steps[1]};
-        failed += fold_side_by_side(&w, here, steps, dims[0] - e < LANES ? dims[0] - e : LANES, dims[1], status + e);
-    }
-    return failed;
-}
-
-intptr_t gb_fold_loop(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) {
-    return start(args, dims, steps, data, status, 0);
-}
-intptr_t gb_fold_masked_loop(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) {
-    return start(args, dims, steps, data, status, 1);
-}
-
-/* ---- with a state ---- */
-
-/* (n),(),()->(s): the state of n elements, the first of which has the index in the second input. */
-intptr_t gb_state_step_loop(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) {
-    const gb_state_kernel *k = data;
-    for (intptr_t e = 0; e < dims[0]; e++) {
-        char *state = args[2] + e * steps[2], *from = args[0] + e * steps[0];
-        memcpy(state, (const char *)data + sizeof *k, (size_t)k->size);
-        k->step(state, *(const int64_t *)(args[1] + e * steps[1]), dims[1], &from, &steps[3], k->data);
-    }
-    return 0;
-}
-
-/* (b,s)->() or (b,s)->(),(): join the states in their order and finish. */
-intptr_t gb_state_merge_loop(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) {
-    const gb_state_kernel *k = data;
-    intptr_t failed = 0;
-    char *state = aligned_alloc(64, (size_t)((k->size + 63) / 64 * 64));
-    const intptr_t *core = steps + 1 + k->outputs;
-    for (intptr_t e = 0; e < dims[0]; e++) {
-        char *outs[GB_MAXARGS], *from = args[0] + e * steps[0];
-        for (int o = 0; o < k->outputs; o++) outs[o] = args[1 + o] + e * steps[1 + o];
-        int bad = !state;
-        if (state) {
-            memcpy(state, dims[1] ? from : (const char *)data + sizeof *k, (size_t)k->size);
-            for (intptr_t i = 1; i < dims[1]; i++) k->merge(state, from + i * core[0], k->data);
-            bad = k->final(state, outs, k->data) != 0;
+static void fold_row(gb_folder *w, const char *x, intptr_t step, int64_t n) {
+    const gb_reduction *r = w->r;
+    if (n == 0) return;
+    if (r->flags & GB_R_IN_PLACE) {
+        if (!w->count[0]) {
+            memcpy(w->acc[0], x, (size_t)r->item);
+            x += step;
+            n--;
         }
-        failed += bad;
-        status[e] = (uint8_t)bad;
+        if (n) call(w, w->acc[0], 0, x, step, w->acc[0], 0, n, ONE_OUTPUT);
+        count(w, 1);
+    } else if (r->flags & GB_R_SEQUENTIAL) {
+        for (int64_t i = 0; i < n; i++) gb_absorb(w, x + i * step, step == r->item ? step : 0, 1);
+    } else {
+        gb_absorb(w, n == 1 ? x : fold_lanes(w, x, step, n), r->item, 1);
     }
-    free(state);
-    return failed;
+}
+
+static void along(gb_folder *w, gb_walk *at, int64_t from, int64_t to) {
+    const gb_reduction *r = w->r;
+    int d = r->nfold - 1, staged = r->flags & (GB_R_STAGED | GB_R_MASKED);
+    intptr_t step = r->fold_in[d], mask_step = r->fold_where[d];
+    int64_t filled = 0;
+    for (int64_t f = from, run; f < to; f += run) {
+        run = r->fold_shape[d] - at->index[d] < to - f ? r->fold_shape[d] - at->index[d] : to - f;
+        if (run > r->piece - filled) run = r->piece - filled;
+        if (!staged) {
+            fold_row(w, at->in, step, run);
+        } else {
+            filled += picked(w, w->stage + filled * r->item, at->in, step, r->flags & GB_R_MASKED ? at->where : NULL, mask_step, run);
+            if (filled == r->piece || f + run == to) {
+                fold_row(w, w->stage, r->item, filled);
+                filled = 0;
+            }
+        }
+        if (gb_folder_stopped(w, run)) return;
+        if (f + run < to) gb_walk_on(r, at, run);
+    }
+}
+
+/* ---- both ---- */
+
+char *gb_fold(gb_folder *w, const char *in, const char *where, int64_t n, int64_t from, int64_t to, int first) {
+    const gb_reduction *r = w->r;
+    gb_walk at;
+    memset(w->count, 0, sizeof w->count);
+    if (first && w->run->has_start) {
+        fill(w->acc[0], w->run->start, r->item, n);
+        w->count[0] = 1;
+    }
+    if (from < to) {
+        gb_walk_fold(r, &at, in, where, from);
+        if (r->flags & GB_R_ACROSS) across(w, &at, n, from, to);
+        else along(w, &at, from, to);
+    }
+    int top = GB_R_LEVELS - 1;
+    while (top > 0 && !w->count[top]) top--;
+    if (!w->count[top]) fill(w->acc[0], w->run->identity, r->item, n);   /* a block in which the mask chose nothing */
+    for (int l = top - 1; l >= 0; l--)
+        if (w->count[l]) gb_combine(w, &w->acc[top], w->acc[l], r->item, n);
+    return w->acc[top];
 }

@@ -26,6 +26,7 @@ type GUFunc struct {
 	Signature *Signature
 	Flags     Flags
 	kernels   kernelList
+	states    stateList
 }
 
 // New checks a gufunc. Kernels can be added later, so none are needed.

@@ -45,6 +45,9 @@ type Kernel struct {
 	// Generated marks a kernel that a generator made for the types it was asked for:
 	// SelectKernel never takes it for others.
 	Generated bool
+	// Folds marks a loop that folds a whole row when its output is its first input with a
+	// step of 0, as NumPy's own loops do in reductions.
+	Folds bool
 }
 
 // GoKernel is a kernel written in Go, called with n elements. It returns the number

@@ -40,6 +40,8 @@ typedef struct gb_entry {
 #define GB_SETS 64    /* of entries, each the last GB_WAYS that fell into it, latest first */
 #define GB_WAYS 8
 
+typedef struct gb_reducers gb_reducers;
+
 typedef struct gb_gufunc_object {
     PyObject_HEAD
     gb_gufunc_info info;
@@ -49,6 +51,7 @@ typedef struct gb_gufunc_object {
     int asks_sizes;                 /* core sizes of a call may have to be asked for (_sizes) */
     PyObject *uniform_names;        /* tuple of str */
     gb_entry **entries;
+    gb_reducers *reducers;          /* what was learnt about reductions; NULL: nothing yet */
 } gb_gufunc_object;
 
 enum { GB_RAISE, GB_RETURN, GB_WARN, GB_IGNORE };

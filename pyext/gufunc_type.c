@@ -1,8 +1,7 @@
 /* gufunc_type.c: the type gridbuf._core.GUFunc, which gridbuf.gufunc.GUFunc extends,
  * and the module functions around it. */
-#include "../gufunc/fold.h"
 #include "../gufunc/kernels/table.h"
-#include "gufunc.h"
+#include "gufunc_reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +65,7 @@ static void gufunc_dealloc(PyObject *self) {
     free(g->kernel_types);
     gb_forget_choices(g);
     Py_XDECREF(g->uniform_names);
+    gb_reducers_free(g);
     gb_error e;
     if (g->info.id) (void)GB_ENTER_GO_DETACHED(&e, gbridge_gufunc_drop(g->info.id, &e));
     GB_FREE_OBJECT(self);
@@ -182,23 +182,6 @@ static PyObject *scalar_loop(PyObject *self, PyObject *args) {
     return PyLong_FromVoidPtr((void *)gb_scalar_loop(inputs, single));
 }
 
-/* The addresses of the loops of fold.c. */
-static PyObject *fold_loops(PyObject *self, PyObject *none) {
-    return Py_BuildValue("(NNNN)", PyLong_FromVoidPtr((void *)gb_fold_loop), PyLong_FromVoidPtr((void *)gb_fold_masked_loop),
-                         PyLong_FromVoidPtr((void *)gb_state_step_loop), PyLong_FromVoidPtr((void *)gb_state_merge_loop));
-}
-
-/* gufunc_shipped_loop(name, types) -> address */
-static PyObject *shipped_loop(PyObject *self, PyObject *args) {
-    const char *name, *types;
-    int n;
-    if (!PyArg_ParseTuple(args, "ss", &name, &types)) return NULL;
-    const gb_shipped *loops = gb_shipped_loops(0, &n);
-    for (int i = 0; i < n; i++)
-        if (strcmp(loops[i].name, name) == 0 && strcmp(loops[i].types, types) == 0) return PyLong_FromVoidPtr(loops[i].loop);
-    return PyLong_FromLong(0);
-}
-
 /* The shipped reductions with a state: (name, types, initial state, step, merge, final). */
 static PyObject *shipped_states(PyObject *self, PyObject *none) {
     int n;
@@ -216,8 +199,6 @@ static PyObject *shipped_states(PyObject *self, PyObject *none) {
 static PyMethodDef functions[] = {
     {"gufunc_loops", gb_ufunc_loops, METH_O, NULL},
     {"gufunc_capsule", gb_capsule_address, METH_O, NULL},
-    {"gufunc_fold_loops", fold_loops, METH_NOARGS, NULL},
-    {"gufunc_shipped_loop", shipped_loop, METH_VARARGS, NULL},
     {"gufunc_states", shipped_states, METH_NOARGS, NULL},
     {"gufunc_scalar_loop", scalar_loop, METH_VARARGS, NULL},
     {"gufunc_go_names", go_names, METH_NOARGS, NULL},
@@ -225,6 +206,20 @@ static PyMethodDef functions[] = {
     {"gufunc_panic_text", panic_text, METH_NOARGS, NULL},
     {NULL},
 };
+
+PyDoc_STRVAR(reduce_doc,
+"reduce($self, array, axis=0, *, dtype=None, out=None, keepdims=False,\n"
+"       initial=Ellipsis, where=True, ordered=False, errors='raise', workers=None)\n--\n\n"
+"Fold an array along axes, as NumPy's ufuncs do.\n\n"
+"axis takes ints, names of a Field's indices (\"I\", \"IJ\"), a tuple of them, or None for all. A\n"
+"Field gives a Field with the dims, origin and halo that stay. The result does not depend on\n"
+"`workers`. A kernel without an identity, or ``ordered=True``, is folded from left to right. An\n"
+"output fails when something that went into it did.\n\n"
+"Examples\n--------\n"
+">>> import numpy as np\n"
+">>> from gridbuf import gufunc\n"
+">>> gufunc.adopt(np.add).reduce(np.ones((3, 4)), axis=1)\n"
+"array([4., 4., 4.])");
 
 static PyMethodDef methods[] = {
     {"_describe", describe, METH_NOARGS, NULL},
@@ -234,6 +229,8 @@ static PyMethodDef methods[] = {
     {"_ask_sizes", ask_sizes, METH_NOARGS, NULL},
     {"_check", gb_gufunc_check, METH_VARARGS, NULL},
     {"_resolve", gb_gufunc_resolve, METH_VARARGS, NULL},
+    {"_add_state", gb_gufunc_add_state, METH_VARARGS, NULL},
+    {"reduce", (PyCFunction)(void (*)(void))gb_gufunc_reduce, METH_FASTCALL | METH_KEYWORDS, reduce_doc},
     {"_execute", gb_gufunc_execute, METH_VARARGS, NULL},
     {NULL},
 };
@@ -250,7 +247,7 @@ static PyType_Spec spec = {
 };
 
 int gb_gufunc_init(PyObject *module) {
-    if (gb_gufunc_call_init() < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
+    if (gb_gufunc_call_init() < 0 || gb_reduce_args_init() < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
     PyObject *type = PyType_FromSpec(&spec);
     int rc = type ? PyModule_AddObjectRef(module, "GUFunc", type) : -1;
     Py_XDECREF(type);

@@ -9,7 +9,7 @@ from gridbuf import _core
 from gridbuf.gufunc.call import FLAGS, GUFunc
 from gridbuf.gufunc.choosing import OutputDims
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.kernels import MEASURED, NUMPY_LOOP, ONE_WORKER, PURE, RAISES, Kernel
+from gridbuf.gufunc.kernels import FOLDS, MEASURED, NUMPY_LOOP, ONE_WORKER, PURE, RAISES, Kernel
 from gridbuf.gufunc.operands import Operand
 from gridbuf.gufunc.types import DTYPES, number_of, types_text
 
@@ -91,6 +91,28 @@ class Adopted(GUFunc):
             known.update({self._dim_names[k]: size for k, size in zip(core, out.shape[1:], strict=True)})
         return tuple(-1 if known[n] is None else known[n] for n in self._dim_names)  # type: ignore[misc]
 
+    def _folded_type(self, array: int, dtype: int, out: int) -> int:
+        """NumPy decides: small whole numbers are added in wider ones, and a given out counts."""
+        own, asked = DTYPES[array], DTYPES[dtype]
+        if not dtype and not out and self._ufunc in (np.add, np.multiply) and own.kind in "biu" and own.itemsize < 8:
+            asked = np.dtype("L" if own.kind == "u" else "l")
+        signature = {} if asked is None else {"signature": (asked, None, None)}
+        try:
+            types = self._ufunc.resolve_dtypes((DTYPES[out], own, None), casting="unsafe", reduction=True, **signature)
+        except (TypeError, ValueError) as error:
+            raise SignatureError(f"{self.name}: {error}") from None
+        numbers = {number_of(t) for t in types}
+        if len(numbers) > 1 or 0 in numbers:
+            raise SignatureError(f"{self.name}: NumPy would reduce with a loop for {types}, which cannot be adopted")
+        return numbers.pop()
+
+    def _identity_of(self, dtype: "np.dtype[Any]") -> bytes | None:
+        """NumPy's own for this type: what a reduction of nothing gives."""
+        if self.identity is None:
+            return None
+        return np.asarray(self._ufunc.reduce(np.empty(0, dtype), dtype=dtype)).tobytes()
+
+
 
 def _beyond(value: Any, dtype: "np.dtype[Any]") -> bool:
     return value is not None and dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
@@ -136,7 +158,6 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: Outpu
     g = Adopted(signature, name=name, doc=inner.__doc__, output_dims=output_dims, flags=flags, identity=inner.identity)
     g._ufunc, g._made_of = inner, (ufunc, tuple(flags), output_dims)
     g._reorderable = inner.identity is not None or inner in _REORDERABLE
-    g._widens, g._adds = inner in (np.add, np.multiply), inner is np.add
     inputs = {k for core in g._cores[: g.nin] for k in core}
     if any(k not in inputs and g._dims[k][0] < 0 and not g._dims[k][1] for core in g._cores[g.nin :] for k in core):
         g._ask_sizes()
@@ -148,12 +169,12 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: Outpu
             continue
         seen.add(numbers)
         how = PURE if inner.signature is None else ONE_WORKER
-        if not numpys:
-            how |= MEASURED  # what an element of it takes is not known
+        # NumPy's own are quick, and made to be called as NumPy's reductions call them; of others nothing is known.
+        how |= FOLDS if numpys else MEASURED
         if foreign:
             how = MEASURED | RAISES  # numba's loops take the GIL where they raise, as NumPy expects of any loop
         elif name == "power" and DTYPES[numbers[0]].kind in "iu":
-            how = RAISES
+            how = RAISES | FOLDS
         g.register(Kernel(NUMPY_LOOP, types_text(numbers, g.nin), function, data, flags=how, owner=(ufunc, inner)))
     if not seen:
         raise SignatureError(f"ufunc: {name} has no compiled loops for numbers; it calls Python")

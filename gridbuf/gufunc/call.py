@@ -14,7 +14,7 @@ from gridbuf.gufunc.futures import Future, start
 from gridbuf.gufunc.kernels import Kernel
 from gridbuf.gufunc.keywords import KEYWORDS, call_text, signature_of
 from gridbuf.gufunc.operands import captured
-from gridbuf.gufunc.reduction import MISSING, reduce
+from gridbuf.gufunc.reduction import identity_bytes
 from gridbuf.gufunc.resolution import Resolution, describe
 from gridbuf.gufunc.states import StateKernel, check
 from gridbuf.gufunc.types import parse_types, types_text
@@ -98,8 +98,8 @@ class GUFunc(Choosing):
             raise SignatureError(f"signature: {min(clash)} is a keyword of every call; name the uniform parameter differently")
         self.__name__, self.__doc__ = name, f"{name}{call_text(self.nin, self._uniform_names)}\n\n{doc or ''}".rstrip()
         self._selected, self._generated, self._lock = {}, set(), threading.RLock()
-        self._states: list[StateKernel] = []
-        self._reorderable, self._widens, self._adds = identity is not None, False, False
+        self._states: list[tuple[int, StateKernel]] = []  # with their numbers
+        self._reorderable = identity is not None
         if output_dims is not None:
             self._ask_sizes()
         if isinstance(kernels, (Kernel, StateKernel)):
@@ -115,8 +115,16 @@ class GUFunc(Choosing):
         """Add a kernel; returns its number (a StateKernel's counts apart)."""
         if isinstance(kernel, StateKernel):
             check(kernel, self.nin, self.nout)
-            self._states.append(kernel)
-            return len(self._states) - 1
+            number = self._add_state(
+                kernel.step,
+                kernel.merge,
+                kernel.final,
+                kernel.init,
+                parse_types(kernel.types, self.nin, self.nout),
+                kernel.any_order,
+            )
+            self._states.append((int(number), kernel))
+            return int(number)
         if not isinstance(kernel, Kernel):
             raise SignatureError(
                 f"kernels: expected what numpy_loop, status_loop, scalar or go returns, got {type(kernel).__name__}"
@@ -130,39 +138,15 @@ class GUFunc(Choosing):
         self._owners.append(kernel)
         return int(number)
 
-    @property
-    def _reduced(self) -> int:
-        return self.nout
+    def _folded_type(self, array: int, dtype: int, out: int) -> int:
+        """The type in which a reduction of elements of a type is done."""
+        if dtype or out:
+            return dtype or out
+        kernel = int(self._select(bytes([array, array]), bytes(2)))
+        return int(self._types(kernel)[2])
 
-    def reduce(
-        self,
-        array: Any,
-        axis: int | tuple[int, ...] | None = 0,
-        *,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = MISSING,
-        where: Any = True,
-        ordered: bool = False,
-        errors: str = "raise",
-        workers: int | None = None,
-    ) -> Any:
-        """Fold an array along axes, as NumPy's ufuncs do.
-
-        The result does not depend on `workers`. A kernel without an identity, or
-        ``ordered=True``, is folded from left to right. An output fails when something that
-        went into it did.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from gridbuf import gufunc
-        >>> gufunc.adopt(np.add).reduce(np.ones((3, 4)), axis=1)
-        array([4., 4., 4.])
-        """
-        self._check_errors(errors, workers)
-        return reduce(self, array, axis, dtype, out, keepdims, initial, where, ordered, errors, workers)
+    def _identity_of(self, dtype: "np.dtype[Any]") -> bytes | None:
+        return identity_bytes(self.identity, dtype)
 
     @staticmethod
     def _check_errors(errors: str, workers: int | None) -> None:

@@ -10,7 +10,7 @@ from gridbuf.gufunc.errors import SignatureError
 
 _CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
 NUMPY_LOOP, STATUS_LOOP, GO_LOOP = 1, 2, 3
-EXCLUSIVE, ONE_WORKER, PURE, MEASURED, RAISES, GENERATED = 1, 2, 4, 8, 16, 1 << 16
+EXCLUSIVE, ONE_WORKER, PURE, MEASURED, RAISES, FOLDS, GENERATED = 1, 2, 4, 8, 16, 256, 1 << 16
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import address_of
 from gridbuf.gufunc.types import parse_types
 
+_ANY_ORDER = ("minmax", "moments")  # of the shipped ones
+
 
 class StateKernel:
     """A reduction with a state.
@@ -24,21 +26,23 @@ class StateKernel:
         ``int final(void const *state, char **outs, void *data)`` writes the results; non-zero: this output failed.
     types : str
         One input and one type per output, such as ``"d->l"``.
+    any_order : bool
+        The index of an element does not count, so that elements may come as they lie in memory.
     """
 
-    def __init__(self, init: Any, step: Any, merge: Any, final: Any, types: str) -> None:
+    def __init__(self, init: Any, step: Any, merge: Any, final: Any, types: str, any_order: bool = False) -> None:
         self.init = np.asarray(init).tobytes()
         if np.asarray(init).ndim or not self.init:
             raise SignatureError("init: expected one value, a NumPy scalar or a 0-d array")
         self.step, self.merge, self.final = address_of(step, "step"), address_of(merge, "merge"), address_of(final, "final")
-        self.types = types
+        self.types, self.any_order = types, any_order
         self._owners = (step, merge, final)
 
 
 def shipped(name: str) -> list[StateKernel]:
     """The state kernels that come with a shipped gufunc."""
     return [
-        StateKernel(np.void(init), step, merge, final, types)
+        StateKernel(np.void(init), step, merge, final, types, any_order=name in _ANY_ORDER)
         for own, types, init, step, merge, final in _core.gufunc_states()
         if own == name
     ]

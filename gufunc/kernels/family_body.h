@@ -9,3 +9,4 @@ PER_SIZE(solve)
 PER_SIZE(cholesky)
 #include "tridiagonal_body.h"
 #include "rows_body.h"
+#include "fold_body.h"

@@ -27,7 +27,9 @@ var shapes = map[string]shape{
 	"tridiagonal": {"(k),(k),(k),(k)->(k)", 0},
 	"dot":         {"(n),(n)->()", gufunc.AllFlags},
 	"matvec":      {"(m,n),(n)->(m)", gufunc.AllFlags},
-	"sum":         {"(n)->()", gufunc.AllFlags},
+	"add":         {"(),()->()", gufunc.AllFlags},
+	"maximum":     {"(),()->()", gufunc.AllFlags},
+	"minimum":     {"(),()->()", gufunc.AllFlags},
 	"sqrt":        {"()->()", gufunc.AllFlags},
 	"divide":      {"(),()->()", gufunc.AllFlags},
 	"argmin":      {"(n)->()", 0},
@@ -35,6 +37,9 @@ var shapes = map[string]shape{
 	"minmax":      {"(n)->(),()", 0},
 	"moments":     {"(n)->(),()", 0},
 }
+
+// folding are the loops that fold a row where their output is their first input.
+var folding = map[string]bool{"add": true, "maximum": true, "minimum": true}
 
 // Names lists the kernels, sorted.
 func Names() []string {
@@ -75,10 +80,34 @@ func newOf(name string, base bool) (*gufunc.GUFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		k := gufunc.Kernel{Form: gufunc.Form(l.form), Types: types, Function: uintptr(l.loop), Pure: true, Bounded: true}
+		k := gufunc.Kernel{Form: gufunc.Form(l.form), Types: types, Function: uintptr(l.loop), Pure: true, Bounded: true, Folds: folding[name]}
 		if _, err := g.Add(k); err != nil {
 			return nil, err
 		}
 	}
-	return g, nil
+	return g, addStates(g, name)
+}
+
+// anyOrder are the reductions with a state to which the index of an element does not matter.
+var anyOrder = map[string]bool{"minmax": true, "moments": true}
+
+// addStates adds the reductions with a state of a name.
+func addStates(g *gufunc.GUFunc, name string) error {
+	var n C.int
+	first := C.gb_shipped_states(&n)
+	for _, s := range unsafe.Slice(first, int(n)) {
+		if C.GoString(s.name) != name {
+			continue
+		}
+		types, err := gufunc.ParseTypes(C.GoString(s.types), g.Signature.Inputs, g.Signature.Outputs())
+		if err != nil {
+			return err
+		}
+		k := gufunc.StateKernel{Step: uintptr(s.step), Merge: uintptr(s.merge), Final: uintptr(s.final),
+			Init: C.GoBytes(s.init, C.int(s.size)), Types: types, AnyOrder: anyOrder[name]}
+		if _, err := g.AddState(k); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -60,50 +60,6 @@ void ISA(dot)(PLAIN_ARGS) {
         *(REAL *)(args[2] + e * steps[2]) = row_dot(args[0] + e * steps[0], steps[3], args[1] + e * steps[1], steps[4], n);
 }
 
-/* Sums of rows, as the reduction by adding has them: eight vectors of partial sums for a
- * row along memory; rows across memory are summed side by side, from the first on. */
-INLINE REAL packed_sum(const char *x, intptr_t n) {
-    vec s[8] = {{0}};
-    intptr_t i = 0, size = sizeof(REAL), v = LANES;
-    for (; i + 8 * v <= n; i += 8 * v)
-        for (int k = 0; k < 8; k++) s[k] += load(x + (i + k * v) * size, size);
-    s[0] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-    REAL sum = 0;
-    for (int l = 0; l < LANES; l++) sum += s[0][l];
-    for (; i < n; i++) sum += ITEM(x + i * size);
-    return sum;
-}
-
-static void sums_side_by_side(PLAIN_ARGS) {
-    enum { WIDE = 512 };
-    REAL sum[WIDE];
-    for (intptr_t e = 0; e < dims[0]; e += WIDE) {
-        intptr_t n = dims[0] - e < WIDE ? dims[0] - e : WIDE;
-        memset(sum, 0, sizeof sum);
-        for (intptr_t i = 0; i < dims[1]; i++) {
-            const char *row = args[0] + e * steps[0] + i * steps[2];
-            if (steps[0] == sizeof(REAL)) for (intptr_t j = 0; j < n; j++) sum[j] += ((const REAL *)row)[j];
-            else for (intptr_t j = 0; j < n; j++) sum[j] += ITEM(row + j * steps[0]);
-        }
-        for (intptr_t j = 0; j < n; j++) *(REAL *)(args[1] + (e + j) * steps[1]) = sum[j];
-    }
-}
-
-void ISA(sum)(PLAIN_ARGS) {
-    intptr_t outer = steps[0] < 0 ? -steps[0] : steps[0], inner = steps[2] < 0 ? -steps[2] : steps[2];
-    if (outer && outer < inner) {
-        sums_side_by_side(args, dims, steps, data);
-        return;
-    }
-    for (intptr_t e = 0; e < dims[0]; e++) {
-        const char *x = args[0] + e * steps[0];
-        REAL sum = 0;
-        if (steps[2] == sizeof(REAL)) sum = packed_sum(x, dims[1]);
-        else for (intptr_t i = 0; i < dims[1]; i++) sum += ITEM(x + i * steps[2]);
-        *(REAL *)(args[1] + e * steps[1]) = sum;
-    }
-}
-
 void ISA(matvec)(PLAIN_ARGS) {   /* (m,n),(n)->(m) */
     intptr_t m = dims[1], n = dims[2];
     for (intptr_t e = 0; e < dims[0]; e++)

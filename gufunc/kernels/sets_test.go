@@ -98,7 +98,9 @@ func TestTheSetsAgree(t *testing.T) {
 		"tridiagonal": func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}, {13, n}, {13, n}} },
 		"dot":         func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
 		"matvec":      func(n int64) [][]int64 { return [][]int64{{13, n, n}, {13, n}} },
-		"sum":         func(n int64) [][]int64 { return [][]int64{{13, n}} },
+		"add":         func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
+		"maximum":     func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
+		"minimum":     func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
 		"sqrt":        func(n int64) [][]int64 { return [][]int64{{13, n}} },
 		"divide":      func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
 	}

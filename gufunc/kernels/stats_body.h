@@ -2,6 +2,25 @@
  * a state, and as kernels over rows, which are the same with one state per row.
  * A NaN is an extreme of its own: the first one wins, as in NumPy. */
 
+/* VECTOR bytes is what the machine takes at once; four of them go side by side, so that one need not wait for the last. */
+typedef REAL stats_vec __attribute__((vector_size(VECTOR)));
+typedef WORD stats_mask __attribute__((vector_size(VECTOR)));
+enum { STATS_LANES = VECTOR / sizeof(REAL), STATS_STEP = 4 * STATS_LANES };
+static inline stats_vec stats_splat(REAL v) { return v - (stats_vec){0}; }
+static inline stats_vec stats_load(const char *p) {
+    stats_vec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+static inline stats_vec stats_choose(stats_mask m, stats_vec a, stats_vec b) {
+    return (stats_vec)(((stats_mask)a & m) | ((stats_mask)b & ~m));
+}
+static inline int stats_any(stats_mask m) {
+    WORD any = 0;
+    for (int l = 0; l < STATS_LANES; l++) any |= m[l];
+    return any != 0;
+}
+
 #define STEP(name, state_t)                                                                                       \
     void TYPED(name##_step)(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data) { \
         name##_scan((state_t *)state, first, n, args[0], steps[0]);                                               \
@@ -20,9 +39,11 @@
         return failed;                                                                                            \
     }
 
-/* better: is v further out than the best so far? */
+/* better: is v further out than the best so far? The extreme of a packed stretch is found in vectors, then
+ * where it is. */
+enum { STRETCH_OF_EXTREMES = 512 };
 #define EXTREME(name, better)                                                                                     \
-    static void name##_scan(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
+    static void name##_each(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
         REAL best = (REAL)s->value;                                                                               \
         int64_t index = s->index;                                                                                 \
         for (intptr_t i = 0; i < n && (index < 0 || best == best); i++) {                                         \
@@ -31,6 +52,43 @@
         }                                                                                                         \
         s->value = best;                                                                                          \
         s->index = index;                                                                                         \
+    }                                                                                                             \
+    static void name##_scan(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
+        intptr_t i = 0;                                                                                           \
+        if (step == sizeof(REAL) && n >= STATS_STEP) {                                                            \
+            if (s->index < 0) name##_each(s, first, i = 1, p, step);                                              \
+            for (intptr_t k; n - i >= STATS_STEP && s->value == s->value; i += k) {                               \
+                const char *here = p + i * step;                                                                  \
+                k = n - i < STRETCH_OF_EXTREMES ? (n - i) / STATS_STEP * STATS_STEP : STRETCH_OF_EXTREMES;        \
+                stats_vec top[4];                                                                                 \
+                stats_mask nan[4] = {{0}};                                                                        \
+                for (int u = 0; u < 4; u++) top[u] = stats_splat((REAL)s->value);                                 \
+                for (intptr_t j = 0; j < k; j += STATS_STEP)                                                      \
+                    for (int u = 0; u < 4; u++) {                                                                 \
+                        stats_vec v = stats_load(here + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL));          \
+                        top[u] = stats_choose(v better top[u], v, top[u]);                                        \
+                        nan[u] |= v != v;                                                                         \
+                    }                                                                                             \
+                REAL best = (REAL)s->value;                                                                       \
+                for (int u = 0; u < 4; u++)                                                                       \
+                    for (int l = 0; l < STATS_LANES; l++) best = top[u][l] better best ? top[u][l] : best;        \
+                if (stats_any((nan[0] | nan[1]) | (nan[2] | nan[3]))) {                                           \
+                    name##_each(s, first + i, k, here, step);                                                     \
+                } else if (best better (REAL)s->value) {                                                          \
+                    intptr_t j = 0;                                                                               \
+                    stats_vec wanted = stats_splat(best);                                                         \
+                    for (; j < k; j += STATS_STEP) {                                                              \
+                        stats_mask is = {0};                                                                      \
+                        for (int u = 0; u < 4; u++) is |= stats_load(here + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL)) == wanted; \
+                        if (stats_any(is)) break;                                                                 \
+                    }                                                                                             \
+                    while (ITEM(here + j * step) != best) j++;                                                    \
+                    s->value = best;                                                                              \
+                    s->index = first + i + j;                                                                     \
+                }                                                                                                 \
+            }                                                                                                     \
+        }                                                                                                         \
+        if (s->index < 0 || s->value == s->value) name##_each(s, first + i, n - i, p + i * step, step);           \
     }                                                                                                             \
     void TYPED(name##_merge)(void *state, void const *later, void *data) {                                        \
         gb_extreme *s = state;                                                                                    \
@@ -51,8 +109,27 @@ EXTREME(argmax, >)
 static void minmax_scan(gb_range *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {
     if (n == 0) return;
     REAL low = s->n ? (REAL)s->low : ITEM(p), high = s->n ? (REAL)s->high : ITEM(p);
-    int nan = 0;
-    for (intptr_t i = 0; i < n; i++) {
+    intptr_t i = 0;
+    int nan = low != low;
+    if (step == sizeof(REAL) && n >= STATS_STEP) {
+        stats_vec lows[4], highs[4];
+        stats_mask bad[4] = {{0}};
+        for (int u = 0; u < 4; u++) lows[u] = stats_splat(low), highs[u] = stats_splat(high);
+        for (; n - i >= STATS_STEP; i += STATS_STEP)
+            for (int u = 0; u < 4; u++) {
+                stats_vec v = stats_load(p + (i + u * STATS_LANES) * (intptr_t)sizeof(REAL));
+                lows[u] = stats_choose(v < lows[u], v, lows[u]);
+                highs[u] = stats_choose(v > highs[u], v, highs[u]);
+                bad[u] |= v != v;
+            }
+        nan |= stats_any((bad[0] | bad[1]) | (bad[2] | bad[3]));
+        for (int u = 0; u < 4; u++)
+            for (int l = 0; l < STATS_LANES; l++) {
+                low = lows[u][l] < low ? lows[u][l] : low;
+                high = highs[u][l] > high ? highs[u][l] : high;
+            }
+    }
+    for (; i < n; i++) {
         REAL v = ITEM(p + i * step);
         low = v < low ? v : low;
         high = v > high ? v : high;

@@ -1,0 +1,44 @@
+package bridge
+
+// #include "gufunc.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"gridbuf/gufunc"
+)
+
+func addState(id int64, k *C.gb_state_kernel, types []uint8, anyOrder bool, number *C.int32_t) error {
+	g, err := gufuncOf(id)
+	if err != nil {
+		return err
+	}
+	state := gufunc.StateKernel{
+		Step: uintptr(unsafe.Pointer(k.step)), Merge: uintptr(unsafe.Pointer(k.merge)), Final: uintptr(unsafe.Pointer(k.final)),
+		Data: uintptr(k.data), Init: C.GoBytes(k.init, C.int(k.size)), AnyOrder: anyOrder,
+	}
+	for _, t := range types {
+		state.Types = append(state.Types, gufunc.Type(t))
+	}
+	n, err := g.AddState(state)
+	*number = C.int32_t(n)
+	return err
+}
+
+func planReduction(id int64, words []int64, r **C.gb_reduction) error {
+	g, err := gufuncOf(id)
+	if err != nil {
+		return err
+	}
+	request, err := gufunc.ParseReduceWords(words)
+	if err != nil {
+		return err
+	}
+	planned, err := g.PlanReduction(request)
+	if err != nil {
+		return err
+	}
+	*r = (*C.gb_reduction)(planned.Release())
+	return nil
+}

@@ -1,0 +1,280 @@
+/* reduce.c: the tasks of a reduction: which outputs and which block, what becomes of the
+ * results, and which of them failed. */
+#include "reduce.h"
+#include "cast.h"
+#include "fpstate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK 1000000        /* elements between looks at the clock */
+
+gb_reduction *gb_reduction_new(int nout) { return calloc(1, sizeof(gb_reduction) + (size_t)nout * sizeof(gb_operand)); }
+
+void gb_reduction_free(gb_reduction *r) {
+    if (!r) return;
+    for (int i = 0; i < GB_MAXARGS; i++) free(r->plan[i]);
+    free((void *)r->state.init);
+    gb_call_free(r->call);
+    free(r);
+}
+
+/* ---- a worker ---- */
+
+int gb_folder_init(gb_folder *w, gb_reducing *run, char *room) {
+    const gb_reduction *r = run->r;
+    /* The one place where sizes of elements meet scratch memory. */
+    if (r->item < 1 || (!(r->flags & GB_R_STATE) && r->item > GB_MAX_ITEM)) return -1;
+    w->run = run;
+    w->r = r;
+    for (int l = 0; l < r->levels; l++) w->acc[l] = room + l * r->width * r->item;
+    for (int l = r->levels; l < GB_R_LEVELS; l++) w->acc[l] = NULL;
+    w->spare = room + r->levels * r->width * r->item;
+    w->stage = room + r->stage_at;
+    w->raw = room + r->raw_at;
+    w->lanes[0] = room + r->lanes_at;
+    w->lanes[1] = w->lanes[0] + r->lanes * r->item;
+    w->status = (uint8_t *)room + r->status_at;
+    w->bad = w->status + (r->width > r->lanes ? r->width : r->lanes);
+    memset(w->count, 0, sizeof w->count);
+    memset(w->bad, 0, (size_t)r->width);
+    w->any_bad = 0;
+    w->since = 0;
+    w->ns = 0;
+    return 0;
+}
+
+int gb_folder_stopped(gb_folder *w, int64_t n) {
+    if (n < LOOK && (w->since += n) < LOOK) return 0;
+    w->since = 0;
+    gb_reducing *run = w->run;
+    if (__atomic_load_n(&run->stopped, __ATOMIC_RELAXED) || (run->job && __atomic_load_n(&run->job->stop, __ATOMIC_RELAXED))) return 1;
+    if (!run->poll || !pthread_equal(run->owner, pthread_self()) || !run->poll(run->with)) return 0;
+    __atomic_store_n(&run->stopped, 1, __ATOMIC_RELAXED);
+    return 1;
+}
+
+/* ---- places ---- */
+
+void gb_walk_fold(const gb_reduction *r, gb_walk *at, const char *in, const char *where, int64_t linear) {
+    for (int d = r->nfold - 1; d >= 0; d--) {
+        int64_t i = d ? linear % r->fold_shape[d] : linear;
+        linear /= r->fold_shape[d];
+        at->index[d] = i;
+        in += i * r->fold_in[d];
+        if (where) where += i * r->fold_where[d];
+    }
+    at->in = in;
+    at->where = where;
+}
+
+void gb_walk_on(const gb_reduction *r, gb_walk *at, int64_t n) {
+    int d = r->nfold - 1;
+    at->index[d] += n;
+    at->in += n * r->fold_in[d];
+    if (at->where) at->where += n * r->fold_where[d];
+    for (; d > 0 && at->index[d] == r->fold_shape[d]; d--) {
+        at->index[d] = 0;
+        at->index[d - 1]++;
+        at->in += r->fold_in[d - 1] - r->fold_shape[d] * r->fold_in[d];
+        if (at->where) at->where += r->fold_where[d - 1] - r->fold_shape[d] * r->fold_where[d];
+    }
+}
+
+/* The memory of output k, and how many follow it in the innermost kept loop. */
+static int64_t place(const gb_reducing *run, int64_t k, const char **in, const char **where, char **out) {
+    const gb_reduction *r = run->r;
+    int64_t left = 1;
+    *in = run->in;
+    *where = run->where;
+    for (int o = 0; o < r->nout; o++) out[o] = run->out[o];
+    for (int d = r->nkept - 1; d >= 0; d--) {
+        int64_t i = d ? k % r->kept_shape[d] : k;
+        if (d == r->nkept - 1) left = r->kept_shape[d] - i;
+        k /= r->kept_shape[d];
+        *in += i * r->in.strides[d];
+        if (run->where) *where += i * r->kept_where[d];
+        for (int o = 0; o < r->nout; o++) out[o] += i * r->out[o].strides[d];
+    }
+    return left;
+}
+
+/* ---- failures ---- */
+
+static void record(gb_reducing *run, int64_t k, int code) {
+    uint8_t *codes = __atomic_load_n(&run->codes, __ATOMIC_ACQUIRE);
+    if (!code || run->ignore_errors) return;
+    if (!codes) {
+        uint8_t *fresh = calloc((size_t)run->r->kept_n, 1);
+        if (!fresh) {
+            __atomic_store_n(&run->no_memory, 1, __ATOMIC_RELAXED);
+            return;
+        }
+        if (__atomic_compare_exchange_n(&run->codes, &codes, fresh, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) codes = fresh;
+        else free(fresh);
+    }
+    __atomic_fetch_or(&codes[k], (uint8_t)code, __ATOMIC_RELAXED);
+}
+
+int64_t gb_reduce_failed(const gb_reducing *run) {
+    int64_t n = 0;
+    for (int64_t k = 0; run->codes && k < run->r->kept_n; k++) n += run->codes[k] != 0;
+    return n;
+}
+
+/* ---- results ---- */
+
+/* Write n results into their memory; of states, what they come to. */
+static void emit(gb_folder *w, const char *acc, char **out, int64_t n) {
+    const gb_reduction *r = w->r;
+    if (!(r->flags & GB_R_STATE)) {
+        gb_unpack(out[0], r->nkept ? r->out[0].strides[r->nkept - 1] : 0, &r->out[0], acc, n);
+        return;
+    }
+    _Alignas(32) char values[GB_MAXARGS][GB_MAX_ITEM];
+    char *outs[GB_MAXARGS];
+    for (int64_t i = 0; i < n; i++) {
+        for (int o = 0; o < r->nout; o++) outs[o] = values[o];
+        if (r->state.final(acc + i * r->item, outs, r->state.data)) w->any_bad = w->bad[i] = GB_STATUS;
+        for (int o = 0; o < r->nout; o++)
+            gb_unpack(out[o] + (r->nkept ? i * r->out[o].strides[r->nkept - 1] : 0), 0, &r->out[o], values[o], 1);
+    }
+}
+
+/* Outputs [k, k + n), a stretch of the innermost kept loop. */
+typedef struct stretch {
+    int64_t k, n, from, to, block;
+    int joins;              /* the parts are joined, not made */
+} stretch;
+
+static char *part_of(const gb_reducing *run, int64_t block, int64_t k) {
+    return run->parts + (block * run->r->kept_n + k) * run->r->item;
+}
+
+static char *join(gb_folder *w, int64_t k, int64_t n) {
+    const gb_reduction *r = w->r;
+    memcpy(w->acc[0], part_of(w->run, 0, k), (size_t)(n * r->item));
+    w->count[0] = 1;
+    for (int64_t b = 1; b < r->blocks; b++) {
+        const char *part = part_of(w->run, b, k);
+        if (r->flags & GB_R_STATE) for (int64_t i = 0; i < n; i++) r->state.merge(w->acc[0] + i * r->item, part + i * r->item, r->state.data);
+        else gb_combine(w, &w->acc[0], part, r->item, n);
+    }
+    return w->acc[0];
+}
+
+/* With out NULL only the flags count. */
+static void work(gb_folder *w, const stretch *s, const char *in, const char *where, char **out) {
+    const gb_reduction *r = w->r;
+    if (w->any_bad) memset(w->bad, 0, (size_t)s->n);
+    w->any_bad = 0;
+    char *acc = s->joins ? join(w, s->k, s->n)
+              : r->flags & GB_R_STATE ? gb_fold_states(w, in, s->n, s->from, s->to)
+              : gb_fold(w, in, where, s->n, s->from, s->to, s->block == 0);
+    _Alignas(32) char nowhere[GB_MAXARGS][GB_MAX_ITEM];
+    char *nowheres[GB_MAXARGS];
+    for (int o = 0; o < r->nout; o++) nowheres[o] = nowhere[o];
+    if (s->joins || r->blocks == 1) emit(w, acc, out ? out : nowheres, s->n);
+    else if (out) memcpy(part_of(w->run, s->block, s->k), acc, (size_t)(s->n * r->item));
+}
+
+/* A flag was raised in a stretch of several outputs: each one again, alone. */
+static void each(gb_folder *w, const stretch *s, const char *in, const char *where) {
+    const gb_reduction *r = w->r;
+    for (int64_t i = 0; i < s->n; i++) {
+        stretch one = *s;
+        one.k += i;
+        one.n = 1;
+        gb_fp_clear();
+        work(w, &one, in + i * r->in.strides[r->nkept - 1], where ? where + i * r->kept_where[r->nkept - 1] : NULL, NULL);
+        record(w->run, one.k, gb_raised(r->call) | w->bad[0]);
+    }
+    gb_fp_clear();
+}
+
+static void stretches(gb_folder *w, int64_t k, int64_t end, stretch s) {
+    const gb_reduction *r = w->r;
+    char *out[GB_MAXARGS];
+    const char *in, *where;
+    for (; k < end && !__atomic_load_n(&w->run->stopped, __ATOMIC_RELAXED); k += s.n) {
+        s.n = place(w->run, k, &in, &where, out);
+        if (s.n > end - k) s.n = end - k;
+        if (s.n > r->width) s.n = r->width;
+        s.k = k;
+        work(w, &s, in, where, out);
+        int raised = gb_raised(r->call);
+        if (raised && s.n > 1 && !w->run->ignore_errors) {
+            for (int64_t i = 0; w->any_bad && i < s.n; i++) record(w->run, k + i, w->bad[i]);
+            each(w, &s, in, where);
+            continue;
+        }
+        for (int64_t i = 0; (raised || w->any_bad) && i < s.n; i++)
+            if (raised | w->bad[i]) record(w->run, k + i, raised | w->bad[i]);
+        if (raised) gb_fp_clear();
+    }
+}
+
+static void task(gb_folder *w, int64_t number) {
+    const gb_reduction *r = w->r;
+    stretch s = {.block = number % r->blocks};
+    int64_t k = number / r->blocks * r->tile;
+    s.from = s.block * r->block;
+    s.to = s.from + r->block < r->fold_n ? s.from + r->block : r->fold_n;
+    stretches(w, k, k + r->tile < r->kept_n ? k + r->tile : r->kept_n, s);
+}
+
+/* ---- a run ---- */
+
+/* Scratch memory of a worker: on the stack where it is little. */
+#define WITH_FOLDER(run, w)                                                                                       \
+    _Alignas(64) char small_[6144];                                                                               \
+    char *room_ = (run)->r->scratch <= (int64_t)sizeof small_ ? small_ : aligned_alloc(64, (size_t)(run)->r->scratch); \
+    gb_folder w;                                                                                                  \
+    if (!room_ || gb_folder_init(&w, run, room_) < 0) __atomic_store_n(&(run)->no_memory, 1, __ATOMIC_RELAXED); \
+    else
+#define END_FOLDER                                                                                                \
+    if (room_ != small_) free(room_);
+
+intptr_t gb_reduce_tasks(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) {
+    gb_reducing *run = data;
+    WITH_FOLDER(run, w)
+        for (intptr_t e = 0; e < dims[0]; e++) task(&w, (int64_t)((intptr_t)args[0] + e * steps[0]));
+    END_FOLDER
+    return 0;
+}
+
+void *gb_reduce_tasks_address(void) { return (void *)gb_reduce_tasks; }
+
+int gb_reduce_begin(gb_reducing *run) {
+    const gb_reduction *r = run->r;
+    run->codes = NULL;
+    run->parts = NULL;
+    run->no_memory = run->stopped = 0;
+    run->owner = pthread_self();
+    run->job = NULL;
+    if (r->blocks > 1 && !(run->parts = aligned_alloc(64, (size_t)((r->blocks * r->kept_n * r->item + 63) & ~63ll)))) return -1;
+    return 0;
+}
+
+void gb_reduce_here(gb_reducing *run) {
+    const gb_reduction *r = run->r;
+    gb_fp saved;
+    gb_fp_enter(&saved);
+    WITH_FOLDER(run, w)
+        for (int64_t i = 0; i < r->tiles * r->blocks; i++) task(&w, i);
+    END_FOLDER
+    gb_fp_leave(&saved);
+}
+
+void gb_reduce_end(gb_reducing *run) {
+    const gb_reduction *r = run->r;
+    if (r->blocks > 1 && !run->stopped && !run->no_memory) {
+        gb_fp saved;
+        gb_fp_enter(&saved);
+        WITH_FOLDER(run, w) stretches(&w, 0, r->kept_n, (stretch){.joins = 1});
+        END_FOLDER
+        gb_fp_leave(&saved);
+    }
+    free(run->parts);
+    run->parts = NULL;
+}

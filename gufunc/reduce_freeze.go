@@ -1,0 +1,258 @@
+package gufunc
+
+// #include <stdlib.h>
+// #include "reduce.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"gridbuf/alloc"
+)
+
+// How a reduction is cut up. Nothing here depends on the number of workers, so neither do
+// the results.
+const (
+	taskElements = 1 << 16 // elements that are worth a task
+	manyTasks    = 32      // so many tiles of outputs need no blocks
+	mostTasks    = 64
+	widest       = 8192  // bytes of accumulators side by side
+	statesBeside = 32    // states side by side
+	stateRows    = 128   // elements of each that are turned at once
+	stagedPiece  = 2048  // elements
+	longPiece    = 65536 // elements of a row that one call of the loop folds
+	laneBytes    = 4096
+)
+
+func (p *reducePlanner) freeze() error {
+	c, q := p.c, p.q
+	in, where := p.arrange()
+	c.in_offset, c.where_offset = C.int64_t(in), C.int64_t(where)
+	c.nkept, c.nfold, c.nout = C.int32_t(len(p.kept)), C.int32_t(len(p.fold)), C.int32_t(len(q.Outs))
+	c.kept_n, c.fold_n = C.int64_t(elements(p.kept)), C.int64_t(elements(p.fold))
+	if int64(c.kept_n) > maxElements || int64(c.fold_n) > maxElements {
+		return setupError("array: too many elements to reduce")
+	}
+	p.operands()
+	if err := p.plans(); err != nil {
+		return err
+	}
+	if err := p.function(); err != nil {
+		return err
+	}
+	p.sizes()
+	p.tasks()
+	p.engineCall()
+	return nil
+}
+
+func (p *reducePlanner) operands() {
+	c, q := p.c, p.q
+	for d, l := range p.kept {
+		c.kept_shape[d], c.kept_where[d], c.in.strides[d] = C.int64_t(l.n), C.int64_t(l.where), C.int64_t(l.in)
+	}
+	for d, l := range p.fold {
+		c.fold_shape[d], c.fold_where[d], c.fold_in[d] = C.int64_t(l.n), C.int64_t(l.where), C.int64_t(l.in)
+	}
+	describe(&c.in, &q.Array, p.to)
+	for i := range q.Outs {
+		o := resultOf(c, i)
+		describe(o, &q.Outs[i], p.results[i])
+		for d, l := range p.kept {
+			o.strides[d] = C.int64_t(l.outs[i])
+		}
+	}
+	// Codes lie in the order of the kept loops.
+	steps, step := make([]int64, len(p.shape)), int64(1)
+	for d := len(p.kept) - 1; d >= 0; d-- {
+		p.codeSteps(steps, p.kept[d], step)
+		step *= p.kept[d].n
+	}
+	c.out_ndim = C.int32_t(len(p.shape))
+	for d := range p.shape {
+		c.out_shape[d], c.code_strides[d] = C.int64_t(p.shape[d]), C.int64_t(steps[d])
+	}
+}
+
+// codeSteps gives the axes that were joined into a loop their steps in the codes.
+func (p *reducePlanner) codeSteps(steps []int64, l loop, step int64) {
+	for i := len(l.axes) - 1; i >= 0; i-- {
+		steps[l.axes[i]] = step
+		step *= p.shape[l.axes[i]]
+	}
+}
+
+func describe(o *C.gb_operand, from *Operand, to Type) {
+	o.from, o.to, o.core_items = C.uint8_t(from.Type), C.uint8_t(to), 1
+	o.item, o.kernel_item = C.int64_t(from.Type.Size()), C.int64_t(to.Size())
+	if from.Swapped && from.Type.Size() > 1 {
+		o.swapped = 1
+	}
+	if o.from != o.to || o.swapped != 0 || from.Misaligned {
+		o.staged = 1
+	}
+}
+
+func (p *reducePlanner) plans() error {
+	for i, spec := range p.specs {
+		if spec == nil || len(spec.Shape) == 0 {
+			continue
+		}
+		frozen := C.gb_plan_new(C.int(len(spec.Shape)))
+		if frozen == nil {
+			return &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a reduction"}
+		}
+		p.c.plan[i] = frozen
+		if err := alloc.AnswerInto(unsafe.Pointer(frozen), spec); err != nil {
+			return err
+		}
+		C.gb_plan_finish(frozen)
+	}
+	return nil
+}
+
+func (p *reducePlanner) function() error {
+	c, q := p.c, p.q
+	set := func(on bool, flag C.int32_t) {
+		if on {
+			c.flags |= flag
+		}
+	}
+	set(p.across(), C.GB_R_ACROSS)
+	set(q.Sequential, C.GB_R_SEQUENTIAL)
+	set(q.Where != nil, C.GB_R_MASKED)
+	set(q.Identity, C.GB_R_IDENTITY)
+	inner := p.fold[len(p.fold)-1].n
+	set(c.in.staged != 0 || c.flags&C.GB_R_ACROSS == 0 && len(p.fold) > 1 && inner < shortRun, C.GB_R_STAGED)
+	if !q.State {
+		set(p.kernel.Folds && !q.OneByOne, C.GB_R_IN_PLACE)
+		c.form, c.loop, c.data = C.int32_t(p.kernel.Form), pointer(p.kernel.Function), pointer(p.kernel.Data)
+		c.item = C.int64_t(p.to.Size())
+		return nil
+	}
+	set(true, C.GB_R_STATE)
+	s, size := &c.state, len(p.state.Init)
+	*(*unsafe.Pointer)(unsafe.Pointer(&s.step)) = pointer(p.state.Step)
+	*(*unsafe.Pointer)(unsafe.Pointer(&s.merge)) = pointer(p.state.Merge)
+	*(*unsafe.Pointer)(unsafe.Pointer(&s.final)) = pointer(p.state.Final)
+	s.data, s.size = pointer(p.state.Data), C.int64_t(size)
+	s.init = C.CBytes(p.state.Init)
+	c.item = C.int64_t((size + 63) &^ 63)
+	return nil
+}
+
+// sizes works out what a worker holds at once.
+func (p *reducePlanner) sizes() {
+	c := p.c
+	across := c.flags&C.GB_R_ACROSS != 0
+	inner := int64(1)
+	if across {
+		inner = p.kept[len(p.kept)-1].n
+	}
+	width, piece, lanes := int64(1), int64(longPiece), int64(1)
+	switch {
+	case across && c.flags&C.GB_R_STATE != 0:
+		width, piece = min(inner, statesBeside), stateRows
+	case across:
+		width, piece = min(inner, widest/int64(c.item)), 1
+	case c.flags&(C.GB_R_STAGED|C.GB_R_MASKED) != 0:
+		piece = stagedPiece
+	}
+	piece = max(min(piece, int64(c.fold_n)), 1)
+	if c.flags&(C.GB_R_IN_PLACE|C.GB_R_SEQUENTIAL|C.GB_R_STATE) == 0 && !across {
+		for lanes*int64(c.item) < laneBytes && lanes < 512 && lanes*8 <= int64(c.fold_n) {
+			lanes *= 2
+		}
+	}
+	c.width, c.piece, c.lanes = C.int64_t(width), C.int64_t(piece), C.int64_t(lanes)
+	at := int64(0)
+	room := func(bytes int64) C.int64_t {
+		start := at
+		at += (bytes + 63) &^ 63
+		return C.int64_t(start)
+	}
+	item, staged, masked := int64(c.item), c.flags&C.GB_R_STAGED != 0, c.flags&C.GB_R_MASKED != 0
+	kernelItem := int64(c.in.kernel_item)
+	room((p.levels() + 1) * width * item)
+	switch {
+	case c.flags&C.GB_R_STATE != 0 && (staged || across):
+		c.stage_at = room(width * ((piece*kernelItem+63)&^63 + 64)) // GB_R_COLUMN
+	case staged || masked:
+		c.stage_at = room(max(width, piece) * kernelItem)
+	}
+	if masked && (c.in.from != c.in.to || c.in.swapped != 0) {
+		c.raw_at = room(max(width, piece) * int64(c.in.item))
+	}
+	if lanes > 1 {
+		c.lanes_at = room(2 * lanes * item)
+	}
+	c.status_at = room(2 * max(width, lanes))
+	c.scratch = C.int64_t(at)
+}
+
+// levels is how many accumulators one above the other there are. The order counts: only one.
+func (p *reducePlanner) levels() int64 {
+	c := p.c
+	calls := int64(c.fold_n)
+	if c.flags&C.GB_R_ACROSS == 0 {
+		calls = calls / min(int64(c.piece), max(p.fold[len(p.fold)-1].n, 1))
+	}
+	levels := int64(1)
+	for ; p.divisible() && calls > C.GB_R_CASCADE && levels < C.GB_R_LEVELS; calls /= C.GB_R_CASCADE {
+		levels++
+	}
+	if c.flags&C.GB_R_STATE != 0 {
+		levels = 1
+	}
+	c.levels = C.int32_t(levels)
+	return levels
+}
+
+// divisible reports whether what is folded may be cut: its parts can be joined.
+func (p *reducePlanner) divisible() bool {
+	masked := p.c.flags&C.GB_R_MASKED != 0
+	return p.q.State || !p.q.Sequential && (!masked || p.q.Identity)
+}
+
+func (p *reducePlanner) tasks() {
+	c := p.c
+	kept, fold, width := int64(c.kept_n), int64(c.fold_n), int64(c.width)
+	tile := max(width, taskElements/max(fold, 1), 1)
+	tiles := (kept + tile - 1) / tile
+	block, blocks := max(fold, 1), int64(1)
+	if tiles > 0 && tiles < manyTasks && p.divisible() {
+		beside := min(width, kept)
+		block = max((fold+mostTasks/tiles-1)/(mostTasks/tiles), taskElements/beside, 1)
+		block = (block + 63) &^ 63
+		blocks = max((fold+block-1)/block, 1)
+	}
+	c.tile, c.tiles, c.block, c.blocks = C.int64_t(tile), C.int64_t(tiles), C.int64_t(block), C.int64_t(blocks)
+}
+
+// engineCall makes the tasks the elements of a call, whose one operand counts them.
+func (p *reducePlanner) engineCall() {
+	c, k := p.c.call, &p.kernel
+	c.nin, c.nop, c.ndim = 1, 1, 1
+	c.form, c.fp_mask = C.GB_STATUS_LOOP, C.int32_t(p.g.Flags)
+	c.function = C.gb_reduce_tasks_address()
+	c.n, c.chunk, c.block = p.c.tiles*p.c.blocks, 1, 1
+	c.nchunks, c.shape[0] = c.n, c.n
+	set := func(on bool, flag C.int32_t) {
+		if on {
+			c.flags |= flag
+		}
+	}
+	set(k.Exclusive, C.GB_EXCLUSIVE)
+	set(k.OneWorker || k.Exclusive, C.GB_ONE_WORKER)
+	set(k.Raises, C.GB_RAISES)
+	set(!k.Bounded, C.GB_MEASURED)
+	o := operandOf(c, 0)
+	o.from, o.to, o.item, o.kernel_item, o.core_items = C.GT_U8, C.GT_U8, 1, 1, 1
+	o.strides[0] = 1
+	c.scratch, c.status_at, c.select_at, c.picked_at = 256, 64, 128, 192
+}
+
+func resultOf(r *C.gb_reduction, i int) *C.gb_operand {
+	first := unsafe.Add(unsafe.Pointer(r), C.sizeof_gb_reduction)
+	return (*C.gb_operand)(unsafe.Add(first, i*C.sizeof_gb_operand))
+}

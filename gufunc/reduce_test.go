@@ -1,0 +1,103 @@
+package gufunc_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gridbuf/alloc"
+	"gridbuf/gufunc"
+	"gridbuf/gufunc/kernels"
+)
+
+// The mean and the variance of each column, in one pass; then the sum of everything.
+func ExampleGUFunc_Reduce() {
+	preset, _ := alloc.PresetByNumber(0)
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{2, 3}, ItemSize: 8, Preset: preset, Padding: alloc.PadAsPreset})
+	buffer, _ := alloc.New(plan)
+	defer buffer.Free()
+	x := gufunc.ArrayOf(buffer, gufunc.Float64)
+	copy(items(x), []float64{1, 2, 3, 5, 2, 7})
+
+	moments, _ := kernels.New("moments")
+	columns, _ := moments.Reduce(x, gufunc.ReduceOptions{Axes: []int{0}})
+	defer columns.Free()
+	fmt.Println(items(columns.Outputs[0]), items(columns.Outputs[1]))
+
+	add, _ := kernels.New("add")
+	zero := new(float64)
+	total, _ := add.Reduce(x, gufunc.ReduceOptions{Identity: unsafe.Pointer(zero)})
+	defer total.Free()
+	fmt.Println(items(total.Outputs[0]))
+	// Output:
+	// [3 2 5] [4 0 4]
+	// [20]
+}
+
+func TestReductionsDoNotDependOnTheWorkers(t *testing.T) {
+	add, zero := kernel(t, "add"), new(float64)
+	for _, shape := range [][]int64{{300_000}, {5, 70_001}, {70_001, 5}, {100, 2000}, {20, 300, 30}} {
+		x := float64s(t, shape)
+		for i := range items(x) {
+			items(x)[i] = math.Sin(float64(i))
+		}
+		for axis := -1; axis < len(shape); axis++ {
+			o := gufunc.ReduceOptions{Identity: unsafe.Pointer(zero)}
+			if axis >= 0 {
+				o.Axes = []int{axis}
+			}
+			var first []float64
+			for _, o.Workers = range []int{1, 2, 5} {
+				r, err := add.Reduce(x, o)
+				require.NoError(t, err)
+				if first == nil {
+					first = append(first, items(r.Outputs[0])...)
+				}
+				assert.Equal(t, first, items(r.Outputs[0]), "%v, axis %d, %d workers", shape, axis, o.Workers)
+				r.Free()
+			}
+		}
+	}
+}
+
+func TestAFailedReductionSaysWhich(t *testing.T) {
+	x := float64s(t, []int64{3, 4}, 1, 1, 1, 1, math.Inf(1), math.Inf(-1), 1, 1, 1, 1, 1, 1)
+	r, err := kernel(t, "add").Reduce(x, gufunc.ReduceOptions{Axes: []int{1}})
+	require.NoError(t, err)
+	defer r.Free()
+	assert.Equal(t, []uint8{0, 1, 0}, r.Codes)
+	assert.True(t, r.SomeFailed())
+}
+
+func TestReductionsThatCannotBe(t *testing.T) {
+	x := float64s(t, []int64{3, 0})
+	_, err := kernel(t, "maximum").Reduce(x, gufunc.ReduceOptions{Axes: []int{1}})
+	assert.ErrorContains(t, err, "nothing to reduce")
+	_, err = kernel(t, "add").Reduce(x, gufunc.ReduceOptions{Axes: []int{2}})
+	assert.ErrorContains(t, err, "axes")
+	_, err = kernel(t, "inv").Reduce(x, gufunc.ReduceOptions{})
+	assert.Error(t, err)
+}
+
+func TestWhereAnExtremeIs(t *testing.T) {
+	for n := range int64(1200) {
+		x := float64s(t, []int64{n + 1})
+		for i := range items(x) {
+			items(x)[i] = math.Floor(50 * math.Sin(float64(i*i+int(n))))
+		}
+		want := 0
+		for i, v := range items(x) {
+			if v > items(x)[want] {
+				want = i
+			}
+		}
+		r, err := kernel(t, "argmax").Reduce(x, gufunc.ReduceOptions{})
+		require.NoError(t, err)
+		assert.Equal(t, int64(want), *(*int64)(r.Outputs[0].Data), "%d elements", n+1)
+		r.Free()
+	}
+}
