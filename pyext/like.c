@@ -24,6 +24,7 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     int brought = 0;
     gb_request r;
     PyArray_Descr *own = PyArray_DESCR(array);
+    if (PyArray_BASE(array) && gb_block_behind((PyObject *)array)) Py_RETURN_NONE;   /* pinned or managed, and to stay so */
     if (PyArray_NDIM(array) > GB_MAXDIMS || PyDataType_FLAGCHK(own, NPY_ITEM_REFCOUNT)) Py_RETURN_NONE;
     if (PyArray_BASE(array) && gb_block_behind((PyObject *)array)) Py_RETURN_NONE;   /* pinned or managed memory */
     gb_dtype *dtype = gb_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
