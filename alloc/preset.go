@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func Register(p Preset) (int, error) {
 }
 
 // A name is shown in errors and lists, one a line.
-const longestName = 200
+const longestName = 255
 
 func checkName(name string) error {
 	if name == "" {
@@ -107,9 +108,22 @@ func PresetNumber(name string) (int, error) {
 	n, known := registry.number[name]
 	registry.RUnlock()
 	if !known {
-		return 0, valueErrorf("backend: %q is not known; known are %s", name, strings.Join(Presets(), ", "))
+		return 0, valueErrorf("backend: %q is not known; known are %s", name, listed(Presets()))
 	}
 	return n, nil
+}
+
+// listed writes as many of the names as an error has room for.
+func listed(names []string) string {
+	const room = 500 // bytes
+	text := names[0]
+	for i, name := range names[1:] {
+		if len(text)+len(name) > room {
+			return fmt.Sprintf("%s and %d more (gridbuf.backends())", text, len(names)-1-i)
+		}
+		text += ", " + name
+	}
+	return text
 }
 
 // PresetByNumber returns the preset that Register or PresetNumber numbered; it
