@@ -34,6 +34,10 @@ static __thread int depth;
 static __thread waiting *deep;
 
 void gb_drop_owner(PyObject *owner) {
+    if (Py_REFCNT(owner) > 1) {   /* nothing is released */
+        Py_DECREF(owner);
+        return;
+    }
     waiting *w = depth < DEEPEST ? NULL : malloc(sizeof *w);
     if (w) {
         *w = (waiting){deep, owner};
