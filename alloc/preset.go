@@ -5,6 +5,7 @@ package alloc
 import "C"
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -87,6 +88,19 @@ func PresetNumber(name string) (int, error) {
 	return int(c.number), nil
 }
 
+// listed writes as many of the names as an error has room for.
+func listed(names []string) string {
+	const room = 500 // bytes
+	text := names[0]
+	for i, name := range names[1:] {
+		if len(text)+len(name) > room {
+			return fmt.Sprintf("%s and %d more (gridbuf.backends())", text, len(names)-1-i)
+		}
+		text += ", " + name
+	}
+	return text
+}
+
 // PresetByNumber returns the preset that Register or PresetNumber numbered; it
 // never changes.
 func PresetByNumber(n int) (*Preset, error) {
@@ -99,7 +113,7 @@ func PresetByNumber(n int) (*Preset, error) {
 
 func presetOf(c *C.gb_preset, name string) (*Preset, error) {
 	if c == nil {
-		return nil, valueErrorf("backend: %q is not known; known are %s", name, strings.Join(Presets(), ", "))
+		return nil, valueErrorf("backend: %q is not known; known are %s", name, listed(Presets()))
 	}
 	return &Preset{
 		Name: C.GoString(c.name), Order: Order(c.order), Axes: C.GoString(&c.axes[0]),

@@ -11,7 +11,7 @@ MOST = 32  # indices
 
 def is_name(entry: object) -> bool:
     """Whether an entry is "I", "J", "K" or a data dimension: "0", "1", ..."""
-    name = _name(entry)
+    name = name_of(entry)
     return name in ("I", "J", "K") or (name.isdecimal() and len(name) < 10 and str(int(name)) == name)
 
 
@@ -25,12 +25,12 @@ def _own_name(obj: Any) -> str | None:
     return None
 
 
-def _name(entry: Any) -> str:
+def name_of(entry: Any) -> str:
     own = _own_name(entry)
     return str(entry) if own is None else own
 
 
-def _names(given: Any, what: str) -> tuple[str, ...]:
+def read_names(given: Any, what: str) -> tuple[str, ...]:
     """Names of indices in any spelling: "IJ", a sequence, one axis, gtscript.Field[...]."""
     own = _own_name(given)
     entries = (own,) if own is not None else given
@@ -38,7 +38,7 @@ def _names(given: Any, what: str) -> tuple[str, ...]:
     if own is None and isinstance(axes, Sequence):  # gtscript.Field[axes, dtype]; its data dimensions count from 0
         entries = (*axes, *range(len(getattr(given, "data_dims", ()))))
     try:
-        names = tuple(_name(entry) for entry in islice(entries, MOST + 1))
+        names = tuple(name_of(entry) for entry in islice(entries, MOST + 1))
     except TypeError as error:
         raise TypeError(f"{what} is {given!r}, which does not name indices") from error
     if len(names) > MOST:
@@ -88,8 +88,8 @@ def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ..
         if not is_field and isinstance(older, str | Sequence) and len(older) > 0 and all(is_name(d) for d in older):
             dims = older
     if dims is not None:
-        return _names(dims, "obj: its __gt_dims__")
-    return None if annotation is None else _names(annotation, "annotation:")
+        return read_names(dims, "obj: its __gt_dims__")
+    return None if annotation is None else read_names(annotation, "annotation:")
 
 
 def get_origin(obj: Any) -> tuple[int, ...] | None:
@@ -103,7 +103,7 @@ def get_origin(obj: Any) -> tuple[int, ...] | None:
     """
     origin = getattr(obj, "__gt_origin__", None)
     try:
-        return None if origin is None else tuple(int(o) for o in origin)
+        return None if origin is None else tuple(int(o) for o in islice(origin, MOST + 1))
     except OverflowError as error:  # infinity
         raise ValueError(f"obj: its __gt_origin__ is {origin!r}, which are not ints") from error
 
@@ -112,7 +112,7 @@ def _transposition(obj: Any, dims: Iterable[Any] | None) -> tuple[int, ...] | No
     """How to permute obj's indices into the order of dims; None for as it is."""
     if dims is None:
         return None
-    own, wanted = get_dims(obj), _names(dims, "dims:")
+    own, wanted = get_dims(obj), read_names(dims, "dims:")
     if own is None:
         return None
     if sorted(own) != sorted(wanted):

@@ -34,6 +34,10 @@ static __thread int depth;
 static __thread waiting *deep;
 
 void gb_drop_owner(PyObject *owner) {
+    if (Py_REFCNT(owner) > 1) {   /* nothing is released */
+        Py_DECREF(owner);
+        return;
+    }
     waiting *w = depth < DEEPEST ? NULL : malloc(sizeof *w);
     if (w) {
         *w = (waiting){deep, owner};
@@ -55,6 +59,13 @@ static int drain_pending(void *unused) {
     return 0;
 }
 
+static void push(waiting *w, PyObject *object) {
+    w->object = object;
+    w->next = __atomic_load_n(&list, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&list, &w->next, w, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+    Py_AddPendingCall(drain_pending, NULL);   /* when its queue is full, the next gb_drain does it */
+}
+
 void gb_drop(void *object) {
     if (!object || !Py_IsInitialized()) return;   /* Python is gone: its objects are too */
     if (have_gil()) {
@@ -63,10 +74,12 @@ void gb_drop(void *object) {
     }
     waiting *w = malloc(sizeof *w);
     if (!w) return;   /* leaking one object is the only safe thing left */
-    w->object = object;
-    w->next = __atomic_load_n(&list, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&list, &w->next, w, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
-    Py_AddPendingCall(drain_pending, NULL);   /* when its queue is full, the next gb_drain does it */
+    push(w, object);
+}
+
+void gb_drop_later(PyObject *object) {
+    waiting *w = malloc(sizeof *w);
+    if (w) push(w, Py_NewRef(object));
 }
 
 void gb_drain(void) {

@@ -152,10 +152,11 @@ static int read_place(told *t, PyObject *data, PyObject *offset) {
 
 /* None counts as not there. */
 static int read_entries(PyObject *dict, PyObject **entries) {
+    static PyObject *interned[ENTRIES];
     for (int i = 0; i < ENTRIES; i++) {
-        PyObject *key = PyUnicode_InternFromString(keys[i]), *value = key ? PyDict_GetItemWithError(dict, key) : NULL;
+        if (!interned[i] && !(interned[i] = PyUnicode_InternFromString(keys[i]))) return -1;
+        PyObject *value = PyDict_GetItemWithError(dict, interned[i]);
         entries[i] = value && value != Py_None ? Py_NewRef(value) : NULL;
-        Py_XDECREF(key);
         if (!value && PyErr_Occurred()) return -1;
     }
     return 0;

@@ -19,6 +19,10 @@ PyObject *gb_set_numpy_handler(PyObject *self, PyObject *handler);
 void gb_drop(void *object);
 void gb_drop_owner(PyObject *owner);   /* with the GIL; however long the chain of owners behind it is */
 void gb_drain(void);
+
+/* Keeps an argument for a while longer than the call that fails: the caller drops it while the exception is pending, which
+ * its destructor might clear. */
+void gb_drop_later(PyObject *object);
 int gb_drop_init(void);
 
 /* With GRIDBUF_TRACE=1 every block remembers the Python line that asked for it. */

@@ -34,9 +34,8 @@ void gb_blame(const char *argument, int always) {
     PyErr_Restore(type, value, traceback);
 }
 
-void gb_let_go(PyObject *obj) {
+void gb_let_go_last(PyObject *obj) {
     PyObject *type, *value, *traceback;
-    if (!obj) return;
     PyErr_Fetch(&type, &value, &traceback);
     Py_DECREF(obj);
     if (PyErr_Occurred()) PyErr_WriteUnraisable(NULL);   /* the destructor's own */

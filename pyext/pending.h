@@ -13,6 +13,10 @@ int gb_forgive(void);
 void gb_blame(const char *argument, int always);
 
 /* Drops a reference to somebody else's object, whose destructor may clear the pending exception. obj may be NULL. */
-void gb_let_go(PyObject *obj);
+void gb_let_go_last(PyObject *obj);
+static inline void gb_let_go(PyObject *obj) {
+    if (obj && Py_REFCNT(obj) == 1) gb_let_go_last(obj);
+    else Py_XDECREF(obj);
+}
 
 #endif

@@ -2,6 +2,7 @@
 #include "attribute.h"
 #include "device.h"
 #include "exchange.h"
+#include "memory.h"
 #include "pending.h"
 #include "wrap.h"
 
@@ -190,13 +191,20 @@ static PyObject *no_memory(PyObject *obj) {
     return NULL;
 }
 
+/* A capsule itself, as nanobind returns arrays. */
+static PyObject *of_capsule(PyTypeObject *type, PyObject *capsule, int wishes) {
+    PyObject *object = gb_from_capsule(type, capsule, wishes, 0);
+    if (!object) gb_drop_later(capsule);
+    return object;
+}
+
 /* The first way that is there decides, also when it fails. */
 PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
     if (PyArray_CheckExact(obj)) return of_array(type, (PyArrayObject *)obj, obj);
     if (PyArray_Check(obj)) return of_subclass(type, obj);
     if (gb_is_field(obj)) return type ? gb_over_field(type, (gb_field *)obj) : gb_field_numpy(obj, NULL);
     if (is_value(obj)) return no_memory(obj);
-    if (PyCapsule_CheckExact(obj)) return gb_from_capsule(type, obj, GB_SHARE_ONLY, 0);   /* as nanobind returns arrays */
+    if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, GB_SHARE_ONLY);
     PyObject *object = of_exchange(type, obj, GB_SHARE_ONLY);
     static PyObject *(*const ways[])(PyTypeObject *, PyObject *) = {of_buffer, of_struct, of_interface};
     for (size_t i = 0; object == Py_NotImplemented && i < sizeof ways / sizeof *ways; i++) {
@@ -244,7 +252,7 @@ PyObject *gb_values(PyObject *obj) {
 PyObject *gb_values_py(PyObject *self, PyObject *obj) { return gb_values(obj); }
 
 PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
-    if (PyCapsule_CheckExact(obj)) return gb_from_capsule(type, obj, wishes, 0);
+    if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, wishes);
     PyObject *object = wishes & GB_OWN_COPY ? NEXT : of_exchange(type, obj, wishes);
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);

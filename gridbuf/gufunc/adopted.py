@@ -113,7 +113,6 @@ class Adopted(GUFunc):
         return np.asarray(self._ufunc.reduce(np.empty(0, dtype), dtype=dtype)).tobytes()
 
 
-
 def _beyond(value: Any, dtype: "np.dtype[Any]") -> bool:
     return value is not None and dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
 

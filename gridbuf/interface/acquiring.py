@@ -11,7 +11,7 @@ from gridbuf.interface.buffers import array_over, copied, copy_back
 from gridbuf.interface.description import Description
 from gridbuf.interface.layouts import warn_of_layout
 from gridbuf.interface.reading import check_device, find
-from gridbuf.names import canonical
+from gridbuf.names import canonical, read_names
 
 POLICIES = ("raise", "copy")
 
@@ -29,7 +29,7 @@ class _Use:
         self.reasons: list[str] = []
         self.on_device, self.entry = self._buffer(device, policy)
         own = self.entry["dims"]
-        self.dims, self.order = self._order(own, None if dims is None else tuple(str(d) for d in dims))
+        self.dims, self.order = self._order(own, None if dims is None else read_names(dims, f"{name}: dims"))
         self.dtype = self._check_dtype(dtype, policy)
         if output and self.entry["data"][1]:
             raise ValueError(f"{name}: its memory is read-only and cannot be an output")

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.names import get_dims, is_name
+from gridbuf.names import MOST, get_dims, is_name, name_of
 
 CALLABLES = ("acquire", "touch", "release")
 
@@ -72,7 +73,7 @@ def _dims(dims: Any, obj: Any, ndim: int) -> tuple[str, ...] | None:
         dims = get_dims(obj)
     if dims is None:
         return None
-    names = tuple(str(name) for name in dims)
+    names = tuple(name_of(name) for name in islice(dims, MOST + 1))
     if len(names) != ndim or len(set(names)) != ndim or not all(map(is_name, names)):
         raise ValueError(f"__gt_interface__: 'dims' {names} must name each of {ndim} indices once, with I, J, K or a number")
     return names
