@@ -1,7 +1,7 @@
 // Package faketest builds the fake CUDA driver of cuda/fake and steers it from tests.
 package faketest
 
-// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter
 // #cgo LDFLAGS: -ldl
 // #include "control.h"
 // #include <stdlib.h>
