@@ -121,6 +121,7 @@ class build_core(build_ext):
             main=main,
             strip="-s -w" if strip else "",
         )
+        rules = f"builddir = {escaped(work)}\n" + rules  # what ninja keeps lies beside the objects
         objects = []
         for source in sorted(Path("pyext").rglob("*.c")):
             objects.append(escaped(work / source.with_suffix(".o")))
