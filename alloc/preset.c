@@ -4,6 +4,7 @@
  * stay what they were. The list only grows, and its head is exchanged atomically. */
 #include "preset.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +104,7 @@ int gb_preset_register(const char *name, gb_preset *p, gb_error *e) {
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
-char *gb_preset_names(const char *separator) {
+char *gb_preset_names(const char *separator, size_t room) {
     const gb_preset *first = head();
     size_t n = BUILTIN, bytes = 1, between = strlen(separator);
     for (const gb_preset *p = first; p; p = p->before) n++;
@@ -113,10 +114,16 @@ char *gb_preset_names(const char *separator) {
     for (int i = 0; i < BUILTIN; i++) names[n++] = builtin[i].name;
     for (const gb_preset *p = first; p; p = p->before) names[n++] = p->name;
     qsort(names, n, sizeof *names, by_text);
-    for (size_t i = 0; i < n; i++) bytes += strlen(names[i]) + between;
-    char *text = malloc(bytes), *at = text;
-    for (size_t i = 0; text && i < n; i++) {
-        if (i && strcmp(names[i], names[i - 1]) == 0) continue;
+    size_t known = 0;   /* each name once: what was registered again is there twice */
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || strcmp(names[i], names[known - 1]) != 0) names[known++] = names[i];
+    for (size_t i = 0; i < known; i++) bytes += strlen(names[i]) + between;
+    char *text = malloc(bytes + sizeof " and 18446744073709551615 more (gridbuf.backends())"), *at = text;
+    for (size_t i = 0; text && i < known; i++) {
+        if (i && room && (size_t)(at - text) + strlen(names[i]) > room) {
+            sprintf(at, " and %zu more (gridbuf.backends())", known - i);
+            break;
+        }
         at = stpcpy(i ? stpcpy(at, separator) : at, names[i]);
     }
     free(names);

@@ -5,7 +5,6 @@ package alloc
 import "C"
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -88,19 +87,6 @@ func PresetNumber(name string) (int, error) {
 	return int(c.number), nil
 }
 
-// listed writes as many of the names as an error has room for.
-func listed(names []string) string {
-	const room = 500 // bytes
-	text := names[0]
-	for i, name := range names[1:] {
-		if len(text)+len(name) > room {
-			return fmt.Sprintf("%s and %d more (gridbuf.backends())", text, len(names)-1-i)
-		}
-		text += ", " + name
-	}
-	return text
-}
-
 // PresetByNumber returns the preset that Register or PresetNumber numbered; it
 // never changes.
 func PresetByNumber(n int) (*Preset, error) {
@@ -113,7 +99,7 @@ func PresetByNumber(n int) (*Preset, error) {
 
 func presetOf(c *C.gb_preset, name string) (*Preset, error) {
 	if c == nil {
-		return nil, valueErrorf("backend: %q is not known; known are %s", name, listed(Presets()))
+		return nil, valueErrorf("backend: %q is not known; known are %s", name, presetNames(", ", 500))
 	}
 	return &Preset{
 		Name: C.GoString(c.name), Order: Order(c.order), Axes: C.GoString(&c.axes[0]),
@@ -122,11 +108,14 @@ func presetOf(c *C.gb_preset, name string) (*Preset, error) {
 }
 
 // Presets lists the names, sorted.
-func Presets() []string {
-	newline := [2]C.char{'\n', 0}
-	text := C.gb_preset_names(&newline[0])
+func Presets() []string { return strings.Split(presetNames("\n", 0), "\n") }
+
+func presetNames(separator string, room int) string {
+	between := C.CString(separator)
+	defer C.free(unsafe.Pointer(between))
+	text := C.gb_preset_names(between, C.size_t(room))
 	defer C.free(unsafe.Pointer(text))
-	return strings.Split(C.GoString(text), "\n")
+	return C.GoString(text)
 }
 
 // layout fills out[i] with the rank of index i's stride, 0 = largest.

@@ -6,6 +6,8 @@
 
 #include "errors.h"
 
+#include <stddef.h>
+
 /* alloc.Order: how dimensions become a layout. */
 enum { GB_BY_NAME, GB_BY_INDEX, GB_BY_INDEX_REVERSED, GB_BY_CALLER };
 
@@ -25,8 +27,9 @@ const gb_preset *gb_preset_named(const char *name);
 /* Adds a copy of p under the name and numbers p; 0, or -1 with the error. */
 int gb_preset_register(const char *name, gb_preset *p, gb_error *e);
 
-/* Every name once, sorted, with the separator between them; from malloc, or NULL. */
-char *gb_preset_names(const char *separator);
+/* Every name once, sorted, with the separator between them; from malloc, or NULL. With room (bytes, 0: any)
+ * names beyond it are only counted, in the words of an error. */
+char *gb_preset_names(const char *separator, size_t room);
 
 /* out[i] is the rank of index i's stride, 0 = largest. */
 void gb_preset_layout(const gb_preset *p, const int32_t *dims, int n, int32_t *out);

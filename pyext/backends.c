@@ -18,7 +18,7 @@ static void forget_all(void) {
 }
 
 static int unknown(PyObject *name, const char *text, Py_ssize_t length) {
-    char quoted[300], *known = gb_preset_names(", ");
+    char quoted[300], *known = gb_preset_names(", ", 500);
     if (!known) return PyErr_NoMemory(), -1;
     if (strlen(text) == (size_t)length)
         PyErr_Format(gb_BackendError, "backend: %s is not known; known are %s", gb_quoted(quoted, sizeof quoted, text), known);
@@ -145,7 +145,7 @@ PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) 
 }
 
 PyObject *gb_backend_names(PyObject *self, PyObject *none) {
-    char *names = gb_preset_names("\n");
+    char *names = gb_preset_names("\n", 0);
     if (!names) return PyErr_NoMemory();
     PyObject *text = PyUnicode_FromString(names), *newline = PyUnicode_FromString("\n");
     PyObject *list = text && newline ? PyUnicode_Split(text, newline, -1) : NULL, *tuple = list ? PyList_AsTuple(list) : NULL;
