@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build quick lint demo test test-gpu sanitize fuzz bench wheel go clean help
+.PHONY: dev build quick lint demo test test-gpu sanitize fuzz bench wheel go clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -48,7 +48,7 @@ demo: wheel
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]"
 	cd $(VENV) && bin/python -m gridbuf demo --output $(CURDIR)/demo-output $(ARGS)
 
-## make test    everything from clean: Go, Python on every interpreter found, types, lint, every consumer (gigabytes)
+## make test    everything: Go, Python on every interpreter found, types, lint, every consumer (gigabytes)
 test: clean
 	PYTHON=$(PYTHON) tests/run.sh
 
@@ -81,5 +81,9 @@ bench: wheel
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]" rich
 	$(PY) bench/run.py $(ARGS)
 
+## make clean   what was built; make distclean also the environments that make demo, dev and test keep
 clean:
-	rm -rf build dist .venvs *.egg-info gridbuf/_core*.so gridbuf/_core*.h
+	rm -rf build dist *.egg-info gridbuf/_core*.so compile_commands.json
+
+distclean: clean
+	rm -rf .venv .venvs

@@ -24,7 +24,11 @@ interpreters() {
 venv() { # venv NAME PYTHON PACKAGES...: make it once, with the wheel in it
     local name=$1 python=$2
     shift 2
-    [ -x ".venvs/$name/bin/python" ] || "$python" -m venv ".venvs/$name"
+    if [ -x ".venvs/$name/bin/python" ]; then # kept from another run, with another wheel of the same version
+        ".venvs/$name/bin/python" -m pip uninstall --quiet --yes gridbuf
+    else
+        "$python" -m venv ".venvs/$name"
+    fi
     ".venvs/$name/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
@@ -77,17 +81,19 @@ done
 [ -n "$full" ] || full="default $base"
 read -r full_version full_python <<<"$full"
 
+suite() { (cd tests && "../.venvs/$1/bin/python" -m pytest -p no:cacheprovider -n auto --dist loadfile "${@:2}"); }
+
 for line in "${found[@]}"; do
     read -r version python <<<"$line"
     [ "$version" = "$full_version" ] && continue
     say "Python $version: the suite, with NumPy alone"
     venv "py$version" "$python" "$wheel[test]"
-    (cd tests && "../.venvs/py$version/bin/python" -m pytest -q -p no:cacheprovider -rN)
+    suite "py$version" -q -rN
 done
 
 say "Python $full_version: device memory as cupy's own arrays, on the fake driver"
 venv cupy "$full_python" "$wheel[test]" cupy-cuda13x
-(cd tests && ../.venvs/cupy/bin/python -m pytest -q -p no:cacheprovider -rN test_device.py storage)
+suite cupy -q -rN test_device.py storage
 
 say "The consumers: packages of several gigabytes, and what they need of the system"
 debian
@@ -104,5 +110,4 @@ say "Types and lint"
 "$bin/ruff" format --check .
 
 say "Python $full_version: the suite, with every consumer installed; the end says which are not"
-cd tests
-exec "$bin/python" -m pytest -p no:cacheprovider
+suite "py$full_version" -q
