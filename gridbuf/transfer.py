@@ -16,6 +16,11 @@ def _plain(dtype: np.dtype[Any]) -> bool:
     return not dtype.hasobject and dtype.itemsize > 0
 
 
+def apart(target: np.ndarray[Any, Any], source: Any) -> Any:
+    """The source, copied where NumPy (up to 2.5) might read of it what it has already overwritten."""
+    return source.copy() if isinstance(source, np.ndarray) and np.may_share_memory(target, source) else source
+
+
 def _source(src: Any) -> np.ndarray[Any, Any]:
     if isinstance(src, np.ndarray) or hasattr(src, "__gt_origin__") or hasattr(src, "__dlpack__"):
         return host_array(src)
@@ -57,7 +62,7 @@ def _copyto_any(dst: Any, src: Any, casting: Any, progress: Progress) -> None:
         _core.copyto(target, source, casting=casting, progress=progress)
     else:
         with naming("src"):
-            np.copyto(target, source, casting=casting)
+            np.copyto(target, apart(target, source), casting=casting)
         if progress is not None:
             progress(1.0)
 
@@ -69,6 +74,6 @@ def _fill_any(dst: Any, value: Any, progress: Progress) -> None:
         _core.fill(target, value, progress=progress)
         return
     with naming("value"):
-        target[...] = _core.values(value)
+        target[...] = apart(target, _core.values(value))
     if progress is not None:
         progress(1.0)

@@ -51,3 +51,30 @@ int gb_descr_movable(PyArray_Descr *descr) {
     int n = descr->type_num;
     return n >= 0 && n < END_OF_LEGACY && PyDataType_ELSIZE(descr) > 0 && !PyDataType_REFCHK(descr);
 }
+
+/* The bytes from the lowest element of an array to the end of its highest. */
+static void extent(PyArrayObject *a, uintptr_t *low, uintptr_t *end) {
+    *low = (uintptr_t)PyArray_BYTES(a);
+    *end = *low + (uintptr_t)PyArray_ITEMSIZE(a);
+    for (int i = 0; i < PyArray_NDIM(a); i++) {
+        npy_intp reach = (PyArray_DIM(a, i) - 1) * PyArray_STRIDE(a, i);
+        if (PyArray_DIM(a, i) == 0) *end = *low;
+        if (reach < 0) *low += (uintptr_t)reach;
+        else *end += (uintptr_t)reach;
+    }
+}
+
+/* NumPy up to 2.5 looks for overlaps by half: not where the source is one element or has items of another size. */
+PyObject *gb_apart(PyArrayObject *target, PyObject *value) {
+    uintptr_t to, to_end, from, from_end;
+    int memory = PyArray_Check(value) || (PyObject_CheckBuffer(value) && !PyBytes_Check(value) && !PyArray_IsScalar(value, Generic));
+    PyObject *source = memory ? PyArray_FROM_O(value) : NULL;
+    if (!memory) return Py_NewRef(value);
+    if (!source) return NULL;
+    extent(target, &to, &to_end);
+    extent((PyArrayObject *)source, &from, &from_end);
+    if (to >= from_end || from >= to_end) return source;
+    PyObject *copy = PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER);
+    Py_DECREF(source);
+    return copy;
+}

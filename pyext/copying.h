@@ -18,6 +18,7 @@ int gb_memory_of(PyObject *obj, gb_memory *m);
 gb_memory gb_memory_of_field(const gb_field *f);   /* wherever it lies */
 int gb_descr_type(PyArray_Descr *descr);      /* a gb_type, or -1 */
 int gb_descr_movable(PyArray_Descr *descr);   /* its elements are plain bytes */
+PyObject *gb_apart(PyArrayObject *target, PyObject *value);   /* value, copied where NumPy would read what it has overwritten */
 
 /* copy_run.c: run a planned copy to its end, in slices without the GIL: signals are
  * seen, and progress (or NULL) is called, between them. The copy is done afterwards. */

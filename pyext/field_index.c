@@ -211,11 +211,12 @@ static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
     int copied = copy_into(self, key, value);
     if (copied) return copied < 0 ? -1 : 0;
     PyObject *array = gb_field_numpy(self, NULL), *plain = array ? gb_key_by_name(self, key) : NULL;
-    PyObject *checked = plain ? gb_values(value) : NULL;
-    int rc = checked ? PyObject_SetItem(array, plain, checked) : -1;
+    PyObject *checked = plain ? gb_values(value) : NULL, *apart = checked ? gb_apart((PyArrayObject *)array, checked) : NULL;
+    int rc = apart ? PyObject_SetItem(array, plain, apart) : -1;
     Py_XDECREF(array);
     Py_XDECREF(plain);
     Py_XDECREF(checked);
+    Py_XDECREF(apart);
     return rc;
 }
 

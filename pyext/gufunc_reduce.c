@@ -206,7 +206,7 @@ static PyObject *reduce(gb_reduce_args *q) {
     if (!(q->choice = gb_folding_for(q, first.type, out)) || start(q, &work) < 0) return NULL;
     if (gb_read_views(q) < 0) return NULL;
     if (q->choice->sequential && !q->ordered && q->ngone > 1 && !q->choice->state) {
-        PyErr_SetString(PyExc_ValueError, "axis: the operation is not reorderable, so at most one axis may be given");
+        PyErr_SetString(PyExc_ValueError, "axis: the operation is not reorderable, so at most one axis may be given, or ordered=True");
         return NULL;
     }
     PyObject *array = Py_NewRef(q->array), *where = Py_XNewRef(q->where), *result = NULL;

@@ -79,6 +79,39 @@ def test_overlap_means_copied_away_first(data: st.DataObject) -> None:
     assert np.array_equal(dst, expected)
 
 
+def by_assignment(dst: np.ndarray, src: np.ndarray) -> None:
+    gb.Field(dst)[...] = src
+
+
+def by_field(dst: np.ndarray, src: np.ndarray) -> None:
+    gb.Field(dst)[...] = gb.Field(src)
+
+
+def by_buffer(dst: np.ndarray, src: np.ndarray) -> None:
+    gb.Field(dst)[...] = memoryview(src)
+
+
+def by_function(dst: np.ndarray, src: np.ndarray) -> None:
+    np.copyto(gb.Field(dst), src, where=np.ones(dst.shape, bool), casting="unsafe")
+
+
+@pytest.mark.parametrize("door", [gb.copyto, by_assignment, by_field, by_buffer, by_function])
+@pytest.mark.parametrize(
+    "to, of, at, shape",
+    [("f4", ">i2", 0, 217), ("f8", ">i4", 0, 217), ("U2", "S2", 0, 99), ("S4", "S2", 3, 99), ("V16", "V16", 3, ()), ("S3", "S3", 1, ())],
+)  # fmt: skip
+def test_what_numpy_converts_is_copied_away_first_too(door: Any, to: str, of: str, at: int, shape: Any) -> None:
+    """NumPy up to 2.5 reads overwritten values where items have another size, or the source is one element."""
+    memory = (np.arange(8192) * 7 % 90 + 32).astype(np.uint8)
+    dst = np.ndarray((shape or 9,), to, memory, 0)
+    src = np.ndarray(shape, of, memory, at)
+    if door is by_buffer and src.dtype.kind in "UV":
+        pytest.skip("NumPy reads other items of such a buffer")
+    expected = np.array(np.broadcast_to(src.copy(), dst.shape)).astype(to)
+    door(dst, src)
+    assert np.array_equal(dst, expected)
+
+
 @pytest.mark.parametrize("shift", [-3, -1, 1, 3])
 def test_overlapping_shifts_of_large_arrays(shift: int, threads: int) -> None:
     memory = values((1 << 20,), "f8")

@@ -11,6 +11,7 @@ from gridbuf._fields.operands import Field, names_of
 from gridbuf._fields.resolving import Resolution, resolve
 from gridbuf._fields.results import lead_of, new
 from gridbuf.joining import adapted, into, lacking
+from gridbuf.transfer import apart
 
 _umath = getattr(np, "_core", None) or np.core
 
@@ -144,7 +145,8 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
                 raise ValueError(f"{argument}: its dims {own} do not fit into {names}, which lack {', '.join(missing)}")
             part = adapted(part, into(own, names))
         parts.append(part)
-    np.copyto(operands.array(dst, device, "dst"), parts[0], casting=casting, where=parts[1])
+    target = operands.array(dst, device, "dst")
+    np.copyto(target, apart(target, parts[0]), casting=casting, where=parts[1])
 
 
 def _transpose(a: Any, axes: Any = None) -> Any:

@@ -17,8 +17,7 @@ def draw_dtype(rng: random.Random) -> Any:
 
 
 def may_overlap(to: Any, of: Any) -> bool:
-    """Whether bytes of one are values of the other. NumPy up to 2.5 copies overlapping views of different item sizes
-    wrongly, and what only NumPy converts (strings, dates, structured) goes there."""
+    """Whether bytes of one are values of the other."""
     if to == of:
         return True
     return (
@@ -31,6 +30,8 @@ def may_overlap(to: Any, of: Any) -> bool:
 def draw(rng: random.Random) -> dict[str, Any]:
     to = draw_dtype(rng)
     of = to if rng.random() < 0.5 else draw_dtype(rng)
+    if of in ("g", "G") and str(to).startswith("V"):
+        of = "d"  # bytes of a long double that mean nothing
     shape = draw_shape(rng)
     source = [1 if rng.random() < 0.1 else n for n in shape][rng.choice([0, 0, 0, 0, min(1, len(shape))]) :]
     if rng.random() < 0.05:

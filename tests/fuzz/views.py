@@ -73,6 +73,16 @@ def array(memory: NDArray[np.uint8], view: View) -> NDArray[Any]:
     return np.ndarray(tuple(view["shape"]), dtype_of(view["dtype"]), memory, view["offset"], tuple(view["strides"]))
 
 
+def alone(view: View, a: NDArray[Any] | None = None) -> bool:
+    """Whether no two elements have a byte in common."""
+    shape, strides = (view["shape"], view["strides"]) if a is None else (a.shape, a.strides)
+    places = np.zeros(1, np.int64)
+    for n, stride in zip(shape, strides, strict=True):
+        places = np.add.outer(places, np.arange(n) * stride).reshape(-1)
+    places.sort()
+    return bool((np.diff(places) >= dtype_of(view["dtype"]).itemsize).all())
+
+
 def values(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], wild: bool = False) -> NDArray[Any]:
     """Values that every number type holds, so that no cast is undefined; wild ones, if asked, where the type has them."""
     made = np.empty(shape, dtype)

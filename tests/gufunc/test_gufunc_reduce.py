@@ -97,6 +97,20 @@ def test_ordered_goes_from_left_to_right():
     assert add.reduce(a, ordered=True) == expected
 
 
+@pytest.mark.parametrize("axis", [None, (0, 1), (2, 0), (1, 2)])
+def test_an_order_that_is_asked_for_may_go_over_several_axes(axis):
+    """As if the axes that go were one, in the order of the array: NumPy has no way to ask for that, and refuses."""
+    a = np.random.default_rng(8).normal(size=(4, 5, 6)).transpose(1, 2, 0)
+    gone = sorted(range(3) if axis is None else axis)
+    stay = [d for d in range(3) if d not in gone]
+    flat = np.ascontiguousarray(a.transpose(*stay, *gone)).reshape(*[a.shape[d] for d in stay], -1)
+    subtract = ADOPTED["subtract"]
+    for more in ({}, {"initial": 3.0}):
+        assert np.array_equal(subtract.reduce(a, axis, ordered=True, **more), np.subtract.reduce(flat, -1, **more))
+    with pytest.raises(ValueError, match="ordered=True"):
+        subtract.reduce(a, axis)
+
+
 def test_small_integers_widen_as_numpys():
     a = np.full(1000, 100, np.int8)
     assert add.reduce(a) == 100_000 and add.reduce(a).dtype == np.add.reduce(a).dtype
