@@ -276,8 +276,41 @@ static PyObject *unknown_to_numpy(PyObject *obj) {
     return of_described(NULL, obj);
 }
 
+static int is_list(PyObject *obj) { return PyList_Check(obj) || PyTuple_Check(obj); }
+
+/* NumPy reads lists item by item: one that describes memory is checked as if it had come alone. */
+static PyObject *item_values(PyObject *item) {
+    if (PyArray_Check(item) || (is_value(item) && !is_list(item))) return Py_NewRef(item);
+    int believed = is_list(item) || gb_is_field(item) ? 1 : numpy_would_believe(item);
+    return believed < 0 ? NULL : believed ? gb_values(item) : Py_NewRef(item);
+}
+
+/* The list itself where nothing in it had to be replaced. */
+static PyObject *list_values(PyObject *list) {
+    PyObject *items = PySequence_Tuple(list), *made = NULL;   /* looking at an item may change the list */
+    if (!items) return NULL;
+    if (Py_EnterRecursiveCall(" while the values in a list are read")) return Py_DECREF(items), NULL;
+    Py_ssize_t n = PyTuple_Size(items);
+    int failed = 0;
+    for (Py_ssize_t i = 0; i < n && !failed; i++) {
+        PyObject *item = PyTuple_GetItem(items, i), *value = item_values(item);
+        if (value && value != item && !made) made = PySequence_List(items);
+        if (value && value != item && made) failed = PyList_SetItem(made, i, value) < 0;
+        else Py_XDECREF(value);
+        failed |= !value || (value != item && !made);
+    }
+    Py_LeaveRecursiveCall();
+    gb_let_go(items);
+    if (failed) return gb_let_go(made), NULL;
+    if (!made || PyList_Check(list)) return made ? made : Py_NewRef(list);
+    PyObject *tuple = PyList_AsTuple(made);   /* as an index, a tuple is no list */
+    Py_DECREF(made);
+    return tuple;
+}
+
 /* Whatever can be wrapped is read as memory, here alone: copies are as good as what they are of. */
 PyObject *gb_values(PyObject *obj) {
+    if (is_list(obj)) return list_values(obj);
     if (PyArray_Check(obj) || is_value(obj)) return Py_NewRef(obj);
     if (gb_is_field(obj)) return ((gb_field *)obj)->place.kind == GB_ON_DEVICE ? Py_NewRef(obj) : gb_field_numpy(obj, NULL);
     int believed = PyCapsule_CheckExact(obj) ? 1 : numpy_would_believe(obj);
