@@ -20,6 +20,16 @@ def values(obj: Any) -> NDArray[Any]:
     return np.asarray(_core.values(obj))
 
 
+CAPSULE = type(vars(_core.Field)["__dlpack_c_exchange_api__"])
+
+
+def shaped(obj: Any) -> Any:
+    """An operand that is asked for its shape first and for its values later, so that it must be there twice."""
+    if type(obj) is CAPSULE:
+        raise TypeError("operand: a DLPack capsule is read once only; gridbuf.Field(capsule) takes its memory")
+    return obj if hasattr(obj, "shape") else values(obj)
+
+
 @contextmanager
 def naming(argument: str) -> Iterator[None]:
     """Errors name the argument; wrapping calls it data, NumPy does not name it."""

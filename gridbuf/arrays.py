@@ -158,7 +158,7 @@ def _like(
     spec: dict[str, Any],
 ) -> Any:
     if not isinstance(data, _core.Field):
-        source = np.asarray(data) if not hasattr(data, "shape") or not hasattr(data, "dtype") else data
+        source = values(data) if not hasattr(data, "shape") or not hasattr(data, "dtype") else data
         return make(tuple(source.shape), *args, source.dtype if dtype is None else dtype, **like_spec(source, spec))
     spec = like_spec(data, spec)
     if not hasattr(data, "__gt_dims__") and spec.get("dimensions") is None:

@@ -22,9 +22,7 @@ def apart(target: np.ndarray[Any, Any], source: Any) -> Any:
 
 
 def _source(src: Any) -> np.ndarray[Any, Any]:
-    if isinstance(src, np.ndarray) or hasattr(src, "__gt_origin__") or hasattr(src, "__dlpack__"):
-        return host_array(src)
-    return values(src)
+    return host_array(src) if isinstance(src, np.ndarray) else values(src)  # what is masked would show
 
 
 def _target(dst: Any) -> np.ndarray[Any, Any]:

@@ -71,7 +71,7 @@ static int ask_format(gb_dtype *d) {
         if (view.format && (d->descr->type_num != NPY_VOID || comes_back(sample))) d->format = strdup(view.format);
         PyBuffer_Release(&view);
     }
-    int failed = PyErr_Occurred() && !gb_forgive();   /* ValueError: the dtype has no buffer format, such as datetime64 */
+    int failed = PyErr_Occurred() && !gb_forgive_numpy();   /* the dtype has no buffer format, such as datetime64, or none that NumPy reads */
     Py_XDECREF(sample);
     return failed ? -1 : 0;
 }

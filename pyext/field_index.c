@@ -1,6 +1,7 @@
 /* field_index.c: views of a Field: slices, integers, the domain; and assignment to them.
  * Views share memory and keep what the indices mean; they need no Go. */
 #include "device.h"
+#include "pending.h"
 #include "wrap.h"
 
 #include <stdlib.h>
@@ -158,6 +159,14 @@ static PyObject *device_item(gb_field *f, const cut *cuts, PyObject *key) {
     return result;
 }
 
+/* A key that NumPy understands; what describes memory in it is checked before. */
+static PyObject *key_of_arrays(PyObject *self, PyObject *key) {
+    PyObject *plain = gb_key_by_name(self, key), *checked = plain ? gb_values(plain) : NULL;
+    Py_XDECREF(plain);
+    if (!checked) gb_blame("key", 0);
+    return checked;
+}
+
 PyObject *gb_field_subscript(PyObject *self, PyObject *key) {
     gb_field *f = (gb_field *)self;
     cut cuts[GB_MAXDIMS];
@@ -167,7 +176,7 @@ PyObject *gb_field_subscript(PyObject *self, PyObject *key) {
     for (int i = 0; i < f->geometry.ndim && view; i++) scalar = scalar && !cuts[i].keep;
     if (view && !scalar) return make_view(f, cuts);
     if (f->place.kind == GB_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
-    PyObject *array = gb_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : gb_key_by_name(self, key);
+    PyObject *array = gb_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : key_of_arrays(self, key);
     PyObject *result = array && plain ? PyObject_GetItem(array, plain) : NULL;
     Py_XDECREF(array);
     Py_XDECREF(plain);
@@ -210,8 +219,9 @@ static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (gb_needs_driver(&((gb_field *)self)->place)) return device_assign(self, key, value);
     int copied = copy_into(self, key, value);
     if (copied) return copied < 0 ? -1 : 0;
-    PyObject *array = gb_field_numpy(self, NULL), *plain = array ? gb_key_by_name(self, key) : NULL;
+    PyObject *array = gb_field_numpy(self, NULL), *plain = array ? key_of_arrays(self, key) : NULL;
     PyObject *checked = plain ? gb_values(value) : NULL, *apart = checked ? gb_apart((PyArrayObject *)array, checked) : NULL;
+    if (plain && !checked) gb_blame("value", 0);
     int rc = apart ? PyObject_SetItem(array, plain, apart) : -1;
     Py_XDECREF(array);
     Py_XDECREF(plain);

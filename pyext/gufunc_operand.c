@@ -1,6 +1,8 @@
 /* gufunc_operand.c: operands of a call: arrays, Fields, Python numbers, and whatever
  * gridbuf.gufunc.operands makes an array or a Field of. */
 #include "gufunc.h"
+#include "pending.h"
+#include "wrap.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,8 +117,9 @@ int gb_read_input(gb_arg *a, PyObject *obj, int i) {
     }
     PyOS_snprintf(what, sizeof what, "input %d", i);
     if (!a->keep && (PyArray_CheckScalar(obj) || PyList_CheckExact(obj) || PyTuple_CheckExact(obj))) {
-        PyObject *array = PyArray_FromAny(obj, NULL, 0, 0, 0, NULL);
-        if (!array) return -1;
+        PyObject *values = gb_values(obj), *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
+        Py_XDECREF(values);
+        if (!array) return gb_blame(what, 0), -1;
         gb_arg_array(a, (PyArrayObject *)array);
         Py_DECREF(array);
     } else if (!a->keep && read_other(a, obj, what) < 0) {

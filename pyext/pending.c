@@ -11,6 +11,13 @@ int gb_forgive(void) {
     return 1;
 }
 
+int gb_forgive_numpy(void) {
+    PyObject *type = PyErr_Occurred();
+    if (type != PyExc_RuntimeError && type != PyExc_NotImplementedError) return gb_forgive();   /* RecursionError is none of them */
+    PyErr_Clear();
+    return 1;
+}
+
 /* Only of types whose message is their one argument: others say more than a text. */
 static int is_plain(PyObject *value) {
     PyObject *type = (PyObject *)Py_TYPE(value);

@@ -8,6 +8,9 @@
  * raised. 0: it said something else (Ctrl-C, no memory, ...), and stays. */
 int gb_forgive(void);
 
+/* The same for what NumPy raised: of a buffer that it cannot read it says RuntimeError or NotImplementedError. */
+int gb_forgive_numpy(void);
+
 /* Puts the argument's name before the message of the pending exception, in place of the "data" that wrapping says;
  * with always, also before a message that says nothing of the kind. */
 void gb_blame(const char *argument, int always);

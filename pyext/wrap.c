@@ -65,9 +65,25 @@ static PyObject *of_subclass(PyTypeObject *type, PyObject *obj) {
     return of_array(type, (PyArrayObject *)obj, obj);
 }
 
+/* Padding without a name ("8x", which is what V8 becomes) comes back as a structure without fields, whose items nobody can
+ * read: bytes of no meaning are what it was. Takes the reference. */
+static PyObject *meaningful(PyObject *array) {
+    PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)array);
+    Py_ssize_t size = PyDataType_ELSIZE(descr);
+    if (descr->type_num != NPY_VOID || size == 0) return array;
+    PyObject *names = PyObject_GetAttrString((PyObject *)descr, "names"), *bytes = array;
+    if (!names) bytes = NULL;
+    else if (PyTuple_Check(names) && PyTuple_Size(names) == 0)
+        bytes = PyObject_CallMethod(array, "view", "N", PyUnicode_FromFormat("V%zd", size));
+    Py_XDECREF(names);
+    if (bytes != array) Py_DECREF(array);
+    return bytes;
+}
+
 /* What NumPy made of an object, which must be its memory and no copy or list of it. */
 static PyObject *of_numpys(PyTypeObject *type, PyObject *array, const void *data, int ndim) {
     if (!array || array == Py_NotImplemented) return array;
+    if (PyArray_Check(array) && !(array = meaningful(array))) return NULL;
     PyArrayObject *a = (PyArrayObject *)array;
     int shared = PyArray_Check(array) && !PyDataType_REFCHK(PyArray_DESCR(a)) && PyArray_NDIM(a) == ndim && PyArray_DATA(a) == data;
     PyObject *object = shared ? of_array(type, a, array) : NEXT;
@@ -87,8 +103,7 @@ static PyObject *of_buffer(PyTypeObject *type, PyObject *obj) {
     int indirect = 0;
     for (int i = 0; b.suboffsets && i < b.ndim; i++) indirect |= b.suboffsets[i] >= 0;
     PyObject *array = indirect ? NEXT : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
-    if (!array && PyErr_ExceptionMatches(PyExc_NotImplementedError)) PyErr_SetNone(PyExc_TypeError);   /* NumPy's own word */
-    if (!array && gb_forgive()) array = NEXT;   /* a format that NumPy cannot read; no_memory says so if there is no other way */
+    if (!array && gb_forgive_numpy()) array = NEXT;   /* a format that NumPy cannot read; no_memory says so if there is no other way */
     const void *data = b.buf;
     int ndim = b.ndim;
     PyBuffer_Release(&b);
@@ -199,13 +214,13 @@ static PyObject *of_capsule(PyTypeObject *type, PyObject *capsule, int wishes) {
 }
 
 /* The first way that is there decides, also when it fails. */
-PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
+static PyObject *wrap(PyTypeObject *type, PyObject *obj, int wishes) {
     if (PyArray_CheckExact(obj)) return of_array(type, (PyArrayObject *)obj, obj);
     if (PyArray_Check(obj)) return of_subclass(type, obj);
     if (gb_is_field(obj)) return type ? gb_over_field(type, (gb_field *)obj) : gb_field_numpy(obj, NULL);
     if (is_value(obj)) return no_memory(obj);
-    if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, GB_SHARE_ONLY);
-    PyObject *object = of_exchange(type, obj, GB_SHARE_ONLY);
+    if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, wishes);
+    PyObject *object = of_exchange(type, obj, wishes);
     static PyObject *(*const ways[])(PyTypeObject *, PyObject *) = {of_buffer, of_struct, of_interface};
     for (size_t i = 0; object == Py_NotImplemented && i < sizeof ways / sizeof *ways; i++) {
         Py_DECREF(object);
@@ -218,7 +233,7 @@ PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
     }
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
-    object = of_producer(type, obj, GB_SHARE_ONLY);
+    object = of_producer(type, obj, wishes);
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
     if (is_device_memory(obj) < 0) return NULL;
@@ -231,6 +246,8 @@ PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) {
     return no_memory(obj);
 }
 
+PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) { return wrap(type, obj, GB_SHARE_ONLY); }
+
 PyObject *gb_host_array(PyObject *self, PyObject *obj) { return gb_wrap(NULL, obj); }
 
 /* The doors that NumPy goes through without a look. 1 or 0; -1 with an error. */
@@ -242,11 +259,66 @@ static int numpy_would_believe(PyObject *obj) {
     return found;
 }
 
+/* Memory that NumPy does not know of. A producer that refuses may still have made values for NumPy (__array__). */
+static PyObject *unknown_to_numpy(PyObject *obj) {
+    PyObject *method, *object;
+    int numpys = gb_optional(obj, gb_attr.array, &method);
+    if (numpys < 0) return NULL;
+    if (numpys) Py_DECREF(method);
+    object = of_exchange(NULL, obj, 0);
+    if (object == Py_NotImplemented) {
+        Py_DECREF(object);
+        object = of_producer(NULL, obj, 0);
+    }
+    if (!object && numpys && gb_forgive()) return NEXT;
+    if (object != Py_NotImplemented || numpys) return object;
+    Py_DECREF(object);
+    return of_described(NULL, obj);
+}
+
+static int is_list(PyObject *obj) { return PyList_Check(obj) || PyTuple_Check(obj); }
+
+/* NumPy reads lists item by item: one that describes memory is checked as if it had come alone. */
+static PyObject *item_values(PyObject *item) {
+    if (PyArray_Check(item) || (is_value(item) && !is_list(item))) return Py_NewRef(item);
+    int believed = is_list(item) || gb_is_field(item) ? 1 : numpy_would_believe(item);
+    return believed < 0 ? NULL : believed ? gb_values(item) : Py_NewRef(item);
+}
+
+/* The list itself where nothing in it had to be replaced. */
+static PyObject *list_values(PyObject *list) {
+    PyObject *items = PySequence_Tuple(list), *made = NULL;   /* looking at an item may change the list */
+    if (!items) return NULL;
+    if (Py_EnterRecursiveCall(" while the values in a list are read")) return Py_DECREF(items), NULL;
+    Py_ssize_t n = PyTuple_Size(items);
+    int failed = 0;
+    for (Py_ssize_t i = 0; i < n && !failed; i++) {
+        PyObject *item = PyTuple_GetItem(items, i), *value = item_values(item);
+        if (value && value != item && !made) made = PySequence_List(items);
+        if (value && value != item && made) failed = PyList_SetItem(made, i, value) < 0;
+        else Py_XDECREF(value);
+        failed |= !value || (value != item && !made);
+    }
+    Py_LeaveRecursiveCall();
+    gb_let_go(items);
+    if (failed) return gb_let_go(made), NULL;
+    if (!made || PyList_Check(list)) return made ? made : Py_NewRef(list);
+    PyObject *tuple = PyList_AsTuple(made);   /* as an index, a tuple is no list */
+    Py_DECREF(made);
+    return tuple;
+}
+
+/* Whatever can be wrapped is read as memory, here alone: copies are as good as what they are of. */
 PyObject *gb_values(PyObject *obj) {
+    if (is_list(obj)) return list_values(obj);
     if (PyArray_Check(obj) || is_value(obj)) return Py_NewRef(obj);
     if (gb_is_field(obj)) return ((gb_field *)obj)->place.kind == GB_ON_DEVICE ? Py_NewRef(obj) : gb_field_numpy(obj, NULL);
-    int believed = numpy_would_believe(obj);
-    return believed < 0 ? NULL : believed ? gb_wrap(NULL, obj) : Py_NewRef(obj);
+    int believed = PyCapsule_CheckExact(obj) ? 1 : numpy_would_believe(obj);
+    if (believed) return believed < 0 ? NULL : wrap(NULL, obj, 0);
+    PyObject *object = unknown_to_numpy(obj);
+    if (object != Py_NotImplemented) return object;
+    Py_DECREF(object);
+    return Py_NewRef(obj);
 }
 
 PyObject *gb_values_py(PyObject *self, PyObject *obj) { return gb_values(obj); }

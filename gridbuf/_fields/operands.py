@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridbuf import _core
+from gridbuf import _core, _wrap
 from gridbuf._wrap import host_array
 from gridbuf.joining import Pair, adapted, into, is_scalar, lacking
 from gridbuf.names import get_dims, is_name
@@ -30,7 +30,7 @@ def describe(obj: Any) -> Operand | None:
         return None
     if isinstance(obj, Field):
         return Operand(names_of(obj), obj.shape, obj.halo, obj.origin)
-    array = obj if hasattr(obj, "shape") else np.asarray(obj)
+    array = _wrap.shaped(obj)
     return Operand(names_of(obj), tuple(array.shape), None, None) if array.shape else None
 
 
@@ -52,8 +52,10 @@ def takes(obj: Any) -> bool:
         return True
     if hasattr(type(obj), "__array_ufunc__") or isinstance(obj, (str, bytes)):
         return False
+    if type(obj) is _wrap.CAPSULE:  # can be read once only, and Field(capsule) does
+        return False
     try:
-        host_array(obj)
+        host_array(_core.values(obj))
     except TypeError:
         return False
     return True
@@ -111,7 +113,10 @@ def array(obj: Any, device: bool, argument: str = "operand") -> Any:
         )
     if isinstance(obj, Field):
         return obj.numpy()
-    return obj if isinstance(obj, np.ndarray) else np.asarray(obj) if isinstance(obj, (list, tuple)) else host_array(obj)
+    if isinstance(obj, np.ndarray) or argument in ("out", "dst"):
+        return obj if isinstance(obj, np.ndarray) else host_array(obj)
+    with _wrap.naming(argument):
+        return _wrap.values(obj) if isinstance(obj, (list, tuple)) else host_array(_core.values(obj))
 
 
 def named(values: Any) -> Any:
@@ -122,7 +127,7 @@ def named(values: Any) -> Any:
     try:
         return Field(values)
     except TypeError:  # it makes its values when it is asked for them
-        return Field(np.asarray(values), dims=dims)
+        return Field(_wrap.values(values), dims=dims)
 
 
 def get_interface_dims(values: Any) -> tuple[str, ...] | None:

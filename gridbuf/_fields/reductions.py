@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf import _core
+from gridbuf import _core, _wrap
 from gridbuf._fields import operands
 from gridbuf._fields.operands import Field, names_of
 from gridbuf._fields.resolving import Resolution
@@ -138,7 +138,7 @@ def accumulate(ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: A
 
 def reduceat(ufunc: Any, source: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """`ufunc.reduceat`: the index along which it goes has no halo any more."""
-    where = np.asarray(indices)
+    where = _wrap.values(indices)
     return _along(ufunc.reduceat, source, (where,), axis, dtype, out, lambda n: where.size)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import host_array
+from gridbuf._wrap import host_array, values
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.types import number_of
 from gridbuf.names import get_dims
@@ -36,12 +36,11 @@ class Operand:
 
 def _array(given: Any, what: str) -> "np.ndarray[Any, Any]":
     """The memory of an operand, or for an input the values of what has none, as NumPy reads them."""
-    if isinstance(given, _VALUES) and what[:3] != "out":
-        return np.asarray(given)
+    reading = what[:3] != "out"
     try:
-        return host_array(given)
+        return values(given) if reading and isinstance(given, _VALUES) else host_array(_core.values(given) if reading else given)
     except (TypeError, ValueError, BufferError) as error:
-        if what[:3] != "out" and isinstance(given, (numbers.Number, Sequence)):
+        if reading and not isinstance(given, _VALUES) and isinstance(given, (numbers.Number, Sequence)):
             with contextlib.suppress(TypeError, ValueError):
                 return np.asarray(given)
         text = str(error)
@@ -99,4 +98,4 @@ def read_output(given: Any) -> Operand:
 
 def captured(args: tuple[Any, ...], nin: int) -> tuple[Any, ...]:
     """The operands of a call that runs later: lists are read now, memory is shared."""
-    return tuple(np.asarray(a) if i < nin and isinstance(a, (list, tuple)) else a for i, a in enumerate(args))
+    return tuple(values(a) if i < nin and isinstance(a, (list, tuple)) else a for i, a in enumerate(args))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import host_array
+from gridbuf._wrap import host_array, naming, values
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.types import DTYPES, number_of
 from gridbuf.names import get_dims
@@ -19,11 +19,13 @@ Choice = tuple[int, bool, bool, int, bytes | None]  # kernel, has a state, seque
 
 def operand(kind: str, given: Any) -> Any:
     """An ndarray or a Field over what was given as array, where or out; lists and numbers are copied."""
-    values = kind != "out" and isinstance(given, (list, tuple, bool, int, float, complex, np.generic))
-    try:
-        array = np.asarray(given) if values else host_array(given)
-    except TypeError as error:
-        raise TypeError(f"{kind}: {str(error).removeprefix('data: ')}") from None
+    with naming(kind):
+        if kind == "out":
+            array = host_array(given)
+        elif isinstance(given, (list, tuple, bool, int, float, complex, np.generic)):
+            array = values(given)
+        else:
+            array = host_array(_core.values(given))
     return array if getattr(given, "__gt_dims__", None) is None else _core.Field(array, dims=get_dims(given))
 
 
@@ -71,6 +73,8 @@ def identity_bytes(value: Any, dtype: "np.dtype[Any]") -> bytes | None:
 def start(initial: Any, number: int) -> bytes:
     """What initial= is in the type of the reduction, by NumPy's rules."""
     dtype = DTYPES[number]
+    with naming("initial"):
+        initial = _core.values(initial)
     if isinstance(initial, (str, bytes)) or np.ndim(initial):
         raise TypeError(f"initial: expected one number, got {initial!r}")
     if dtype.kind != "c" and np.iscomplexobj(initial):

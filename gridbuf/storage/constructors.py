@@ -4,6 +4,8 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from gridbuf import _core
+from gridbuf._wrap import naming
 from gridbuf.storage.allocation import class_of, new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.parameters import Parameters, resolve
@@ -36,6 +38,8 @@ def allocate(parameters: Parameters) -> Storage:
 
 def _filled(storage: Storage, value: Any) -> Storage:
     """Both sides filled, so that a software-managed storage stays clean."""
+    with naming("fill_value"):
+        value = _core.values(value)
     for buffer in (storage._host, storage._dev if storage._pair is not None or storage._host is None else None):
         if buffer is not None:
             buffer[...] = value

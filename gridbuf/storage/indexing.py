@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf._wrap import naming, values
 from gridbuf.joining import adapted, into, is_scalar, lacking, sliced
 from gridbuf.storage import _device, operands
 from gridbuf.storage.base import Storage
@@ -96,7 +97,8 @@ def _key_on(part: Any, device: bool) -> Any:
         return part
     if _device.is_device_array(part):
         return part if device else _device.current().to_host(part)
-    array = np.asarray(part)
+    with naming("key"):
+        array = values(part)
     return _device.current().from_host(array) if device else array
 
 

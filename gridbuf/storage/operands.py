@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import values
+from gridbuf._wrap import shaped, values
 from gridbuf.joining import is_scalar, lacking
 from gridbuf.names import as_numpy, get_dims
 from gridbuf.storage import _device
@@ -29,7 +29,7 @@ def describe(obj: Any) -> Operand:
         return None
     if isinstance(obj, Storage):
         return obj._meta.axes, obj.shape, obj._meta
-    array = obj if hasattr(obj, "shape") else np.asarray(obj)
+    array = shaped(obj)
     if len(array.shape) == 0:
         return None
     dims = get_dims(obj)

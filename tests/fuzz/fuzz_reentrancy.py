@@ -368,7 +368,9 @@ def check(case: dict[str, Any]) -> None:
             other.join()
             sys.setswitchinterval(old)
     if done and case["way"] == "float in fill" and not {"dtype", "strides", "resize"} & set(case["what"]):
-        assert (watch == 1).all(), "not all was filled"
+        one = np.zeros((), watch.dtype)
+        one[()] = 1
+        assert (watch == one).all(), "not all was filled"
     del watch
     scene.junk.clear()
     scene.array = scene.foreign = scene.field = scene.filled = None  # a layout and a memo of names may keep the scene itself
