@@ -7,7 +7,12 @@ SMALL = (
     'f, g = gb.Field.zeros(3, dims="I", halo=(1,)), gb.Field.ones(3, dims="I", halo=(1,))\n'
     "a, b = np.zeros(3), np.ones(3)"
 )
-GRID = 'import numpy as np, gridbuf as gb\nf, a = gb.Field.zeros((4, 5, 6), dims="IJK"), np.zeros((4, 5, 6))'
+VIEWS = (
+    "import numpy as np, gridbuf as gb\n"
+    'one, line = gb.Field.zeros(10, dims="I"), np.zeros(10)\n'
+    'f, a = gb.Field.zeros((10, 10, 10), dims="IJK"), np.zeros((10, 10, 10))\n'
+    'h = gb.Field.zeros((10, 10, 10), dims="IJK", halo=(1, 1, 0))'
+)
 NAMED = (
     'import numpy as np, gridbuf as gb\nf, k = gb.Field.zeros((64, 64, 80), dims="IJK"), gb.Field.zeros(80, dims="K")\n'
     "a, b = f.numpy(), k.numpy()"
@@ -18,6 +23,9 @@ CASES = [
     Case("Field + Field / np.add", "f + g", "np.add(a, b)", SMALL, 6.0),
     Case("np.add(Field, Field) / np.add", "np.add(f, g)", "np.add(a, b)", SMALL, 6.0),
     Case("np.add(Field, Field, out=Field) / np.add", "np.add(f, g, out=f)", "np.add(a, b, out=a)", SMALL, 6.0),
-    Case("field[1:] / an ndarray's", "f[1:]", "a[1:]", GRID, 1.1),
+    Case("field[1:] / an ndarray's, one index", "one[1:]", "line[1:]", VIEWS, 1.1),
+    Case("field[1:] / an ndarray's, three", "f[1:]", "a[1:]", VIEWS, 1.1),
+    Case("field[1:] / an ndarray's, three and a halo", "h[1:]", "a[1:]", VIEWS, 1.1),
+    Case("field[1:, 2:5] / an ndarray's, a halo", "h[1:, 2:5]", "a[1:, 2:5]", VIEWS, 1.3),
     Case("IJK + K / the arrays", "f + k", "a + b", NAMED, 1.5),
 ]

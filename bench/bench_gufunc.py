@@ -44,6 +44,14 @@ def peer(a, b, out):
         s += a[i] * b[i]
     out[0] = s
 """
+NUMBA_VECTORIZE = """
+import math, numba
+def formula(x):
+    return math.sin(x) / (1.0 + x * x)
+x, o = r.random(10**6), np.empty(10**6)
+adopted = gufunc.adopt(numba.vectorize(["f8(f8)"], nopython=True)(formula))
+scalar = gufunc.GUFunc("()->()", [gufunc.scalar(numba.cfunc("f8(f8)", error_model="numpy")(formula), "d->d")])
+"""
 NUMBA_THOMAS = """
 import numba
 @numba.guvectorize(["(f8[:], f8[:], f8[:], f8[:], f8[:])"], "(k),(k),(k),(k)->(k)", target="parallel", nopython=True)
@@ -91,7 +99,10 @@ def _small(call: str, target: float) -> Case:
 CASES = [
     *(_small(f"f(x, y{more})", 2) for more in ("", ", o", ", out=o")),
     *(_small(f"f(x, y, {k})", 4) for k in ("errors='return'", "where=m", "dtype='d'", "workers=1", "casting='safe'", "out=(o,)")),
-    *(_small(call, 4) for call in ("f(x, y, signature='dd->d')", "dot(s, s, axis=0)", "dot(s, s, keepdims=True)")),
+    *(
+        _small(call, 4)
+        for call in ("f(x, y, signature='dd->d')", "dot(s, s, axis=0)", "dot(s, s, axes=[0, 0, ()])", "dot(s, s, keepdims=True)")
+    ),
     *(
         _small(call, 6)
         for call in ("f(F, G)", "f(F, G, out=O)", "f(F, 1.0)", "f(full, column)", "f(F, G, workers=1, errors='return')")
@@ -112,12 +123,16 @@ CASES = [
         ROWS + "x, y = x.astype('f'), y.astype('f')\n",
         2.5,
     ),
-    _case(
-        "f4 inputs to an f8 add of 1e7 / astype first",
-        "f(x, y, out=o, dtype='d')",
-        "np.add(x.astype('d'), y.astype('d'), out=o)",
-        BIG + "f = gufunc.adopt(np.add); x, y = x.astype('f'), y.astype('f')\n",
-        2.5,
+    *(
+        _case(
+            f"f4 inputs to an f8 add of 1e{digits} / astype first",
+            "f(x, y, out=o, dtype='d')",
+            "np.add(x.astype('d'), y.astype('d'), out=o)",
+            f"n = 10**{digits}; x, y, o = r.random(n, 'f'), r.random(n, 'f'), np.empty(n); f = gufunc.adopt(np.add)\n",
+            2.5,
+            number=10 ** (7 - digits),
+        )
+        for digits in (4, 5, 6, 7)
     ),
     _case(
         "add of 1e6 with a random mask",
@@ -161,6 +176,17 @@ if importlib.util.find_spec("numba"):
             f"row dot / numba {target}", "gufunc.dot(x, y, out=o)", "peer(x, y, o)", ROWS + NUMBA_DOT.format(target=target), bound
         )
         for target, bound in (("cpu", 1.3), ("parallel", 1.5))
+    ]
+    CASES += [
+        _case(
+            f"numba.vectorize adopted / its cfunc, {words}",
+            f"adopted(x, out=o, workers={workers})",
+            f"scalar(x, out=o, workers={workers})",
+            NUMBA_VECTORIZE,
+            1.1,
+            faster=False,
+        )
+        for words, workers in (("one worker", 1), ("all workers", None))
     ]
     CASES.append(
         _case(

@@ -51,11 +51,12 @@ static void fill(DLTensor *t, const gb_dltensor_desc *d, int64_t *lists) {
     t->strides = lists + n;
     t->byte_offset = 0; /* older consumers never look at it */
     if (n == 0) return; /* the lists stay valid pointers, which is what some consumers expect */
-    memcpy(t->shape, d->shape, n * sizeof *lists);
-    if (d->strides) memcpy(t->strides, d->strides, n * sizeof *lists);
-    else c_order(t->strides, d->shape, d->ndim);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {   /* few: a call of memcpy costs more */
+        t->shape[i] = d->shape[i];
+        if (d->strides) t->strides[i] = d->strides[i];
         if (d->shape[i] == 0) t->data = NULL; /* the standard's word for no elements */
+    }
+    if (!d->strides) c_order(t->strides, d->shape, d->ndim);
 }
 
 DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dltensor_desc *d, void *owner, gb_dlpack_release release) {

@@ -49,9 +49,7 @@ void gb_field_dealloc(PyObject *self) {
         free(f->halo);
     }
     if (f->lists != f->room) free(f->lists);
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_Del(self);
-    Py_DECREF((PyObject *)type);
+    gb_field_free(f);
 }
 
 /* ---- attributes ---- */

@@ -36,6 +36,7 @@ void gb_field_dealloc(PyObject *self);
 
 /* field_new.c */
 gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim);   /* own_ndim >= 0: room for lists of its own */
+void gb_field_free(gb_field *f);                              /* the object itself, when all it held is released */
 int gb_field_room(gb_field *f, int want_origin, int want_halo);
 int gb_field_share(gb_field *f, const gb_field *from);        /* hold the same memory */
 int gb_field_copy_meta(gb_field *f, const gb_field *from);

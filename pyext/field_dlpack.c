@@ -39,7 +39,6 @@ static void see(PyObject *kwnames, const int8_t *slots, int n) {
 }
 
 static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **w) {
-    Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (int i = 0; i < WISHES; i++) w[i] = Py_None;
     if (nargs > 1) {
         PyErr_Format(PyExc_TypeError, "__dlpack__() takes at most 1 positional argument, the stream (%zd given)", nargs);
@@ -51,6 +50,7 @@ static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwname
         return 0;
     }
     int8_t slots[WISHES];
+    Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
         int slot = find(name);
@@ -150,15 +150,21 @@ static int check_wishes(gb_field *f, PyObject *const *w, int *versioned, int *co
     return 0;
 }
 
-/* A capsule that nobody consumed still owns its tensor; a consumed one was renamed. */
+/* A capsule that nobody consumed still owns its tensor; a consumed one was renamed, and the names differ in their first
+ * letters: "used_". */
+static int is_consumed(PyObject *capsule, const char *name) {
+    const char *now = PyCapsule_GetName(capsule);
+    return !now || now[0] != name[0] || strcmp(now, name) != 0;
+}
+
 static void drop_versioned(PyObject *capsule) {
-    if (!PyCapsule_IsValid(capsule, "dltensor_versioned")) return;
+    if (is_consumed(capsule, "dltensor_versioned")) return;
     DLManagedTensorVersioned *m = PyCapsule_GetPointer(capsule, "dltensor_versioned");
     if (m && m->deleter) m->deleter(m);
 }
 
 static void drop_legacy(PyObject *capsule) {
-    if (!PyCapsule_IsValid(capsule, "dltensor")) return;
+    if (is_consumed(capsule, "dltensor")) return;
     DLManagedTensor *m = PyCapsule_GetPointer(capsule, "dltensor");
     if (m && m->deleter) m->deleter(m);
 }

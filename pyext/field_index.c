@@ -99,13 +99,24 @@ static int is_basic(PyObject *key) {
     return PyIndex_Check(key) && !PyBool_Check(key) && !PyArray_Check(key) && !gb_is_field(key);
 }
 
+/* The rest of a key: all of these indices. Returns the first after them. */
+static int whole(const gb_geometry *g, int axis, int to, cut *cuts) {
+    for (; axis < to; axis++) cuts[axis] = (cut){0, 1, g->shape[axis], 1};
+    return axis;
+}
+
 /* 1: a view (cuts filled in), 0: NumPy's business (lists, masks, arrays), -1: refused. */
 static int read_key(gb_field *f, PyObject *key, cut *cuts) {
     const gb_geometry *g = &f->geometry;
-    Py_ssize_t n = PyTuple_Check(key) ? PyTuple_Size(key) : 1, named = 0, ellipses = 0;
-    int basic = 1;
+    if (PySlice_Check(key) && g->ndim > 0) {   /* the commonest key, and all that follows is for others */
+        if (cut_by(key, g, 0, &cuts[0]) < 0) return -1;
+        whole(g, 1, g->ndim, cuts);
+        return 1;
+    }
+    int tuple = PyTuple_Check(key), basic = 1, axis = 0;
+    Py_ssize_t n = tuple ? PyTuple_Size(key) : 1, named = 0, ellipses = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *part = PyTuple_Check(key) ? PyTuple_GetItem(key, i) : key;
+        PyObject *part = tuple ? PyTuple_GetItem(key, i) : key;
         if (part == Py_None) {
             PyErr_SetString(PyExc_TypeError, "index: None adds an index without a dimension, which a Field cannot hold; use field.numpy()[...]");
             return -1;
@@ -120,17 +131,16 @@ static int read_key(gb_field *f, PyObject *key, cut *cuts) {
                      named, g->ndim);
         return -1;
     }
-    int axis = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *part = PyTuple_Check(key) ? PyTuple_GetItem(key, i) : key;
+        PyObject *part = tuple ? PyTuple_GetItem(key, i) : key;
         if (part == Py_Ellipsis)
-            for (Py_ssize_t k = named; k < g->ndim; k++, axis++) cuts[axis] = (cut){0, 1, g->shape[axis], 1};
+            axis = whole(g, axis, axis + g->ndim - (int)named, cuts);
         else if (cut_by(part, g, axis, &cuts[axis]) < 0)
             return -1;
         else
             axis++;
     }
-    for (; axis < g->ndim; axis++) cuts[axis] = (cut){0, 1, g->shape[axis], 1};
+    whole(g, axis, g->ndim, cuts);
     return 1;
 }
 
@@ -172,9 +182,9 @@ PyObject *gb_field_subscript(PyObject *self, PyObject *key) {
     cut cuts[GB_MAXDIMS];
     int view = read_key(f, key, cuts);
     if (view < 0) return NULL;
-    int scalar = view && !has_ellipsis(key);   /* with one it is a view without indices, as NumPy has it */
-    for (int i = 0; i < f->geometry.ndim && view; i++) scalar = scalar && !cuts[i].keep;
-    if (view && !scalar) return make_view(f, cuts);
+    int scalar = view;
+    for (int i = 0; i < f->geometry.ndim && scalar; i++) scalar = !cuts[i].keep;
+    if (view && (!scalar || has_ellipsis(key))) return make_view(f, cuts);   /* with one it is a view without indices, as NumPy has it */
     if (f->place.kind == GB_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
     PyObject *array = gb_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : key_of_arrays(self, key);
     PyObject *result = array && plain ? PyObject_GetItem(array, plain) : NULL;

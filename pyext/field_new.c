@@ -1,14 +1,41 @@
 /* field_new.c: making Fields over fresh memory; field_wrap.c makes them over other memory. */
 #include "device.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Where the origin lies in a Field's own lists. */
 static size_t meta_at(int ndim) { return ((size_t)gb_geometry_bytes(ndim) + 7) & ~(size_t)7; }
 
+/* Views come and go: the memory of a few waits for the next, which saves an allocator and most of the zeros. Plain host
+ * Fields only, which are of one size. Not under a sanitizer, which would take the use of a dead Field for that of a new one. */
+#ifdef __SANITIZE_ADDRESS__
+#define SPARES 0
+#else
+#define SPARES 16
+#endif
+static gb_field *spares[SPARES + 1];
+static int n_spares;
+
+static gb_field *fresh(PyTypeObject *type) {
+    if (type != gb_HostFieldType || n_spares == 0) return (gb_field *)PyType_GenericAlloc(type, 0);
+    gb_field *f = spares[--n_spares];
+    memset(&f->geometry, 0, offsetof(gb_field, room) - offsetof(gb_field, geometry));
+    PyObject_Init((PyObject *)f, type);
+    PyObject_GC_Track((PyObject *)f);
+    return f;
+}
+
+void gb_field_free(gb_field *f) {
+    PyTypeObject *type = Py_TYPE((PyObject *)f);
+    if (type == gb_HostFieldType && n_spares < SPARES) spares[n_spares++] = f;
+    else PyObject_GC_Del(f);
+    Py_DECREF((PyObject *)type);
+}
+
 gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim) {
-    gb_field *f = (gb_field *)PyType_GenericAlloc(type, 0);
+    gb_field *f = fresh(type);
     if (!f || own_ndim < 0) return f;
     /* Behind the lists is room for the origin and the halo. */
     f->lists = own_ndim <= GB_FIELD_INLINE ? f->room : malloc(meta_at(own_ndim) + (3 * (size_t)own_ndim + 1) * sizeof(int64_t));
