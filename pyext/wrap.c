@@ -36,8 +36,10 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
     if (!type) return PyArray_View(array, NULL, &PyArray_Type);
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     int n = PyArray_NDIM(array), kept = n < GB_MAXDIMS ? n : GB_MAXDIMS;   /* more are refused */
-    memcpy(shape, PyArray_DIMS(array), (size_t)kept * sizeof *shape);
-    memcpy(strides, PyArray_STRIDES(array), (size_t)kept * sizeof *strides);
+    for (int i = 0; i < kept; i++) {   /* without dimensions NumPy has NULL, which memcpy must not be given */
+        shape[i] = PyArray_DIM(array, i);
+        strides[i] = PyArray_STRIDE(array, i);
+    }
     gb_foreign m = {.descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array)), .ndim = n, .shape = shape,
                     .strides = strides, .data = PyArray_DATA(array), .readonly = !PyArray_ISWRITEABLE(array)};
     find_owner(array, owner, &m);

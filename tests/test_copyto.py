@@ -103,8 +103,8 @@ def by_function(dst: np.ndarray, src: np.ndarray) -> None:
 def test_what_numpy_converts_is_copied_away_first_too(door: Any, to: str, of: str, at: int, shape: Any) -> None:
     """NumPy up to 2.5 reads overwritten values where items have another size, or the source is one element."""
     memory = (np.arange(8192) * 7 % 90 + 32).astype(np.uint8)
-    dst = np.ndarray((shape or 9,), to, memory, 0)
-    src = np.ndarray(shape, of, memory, at)
+    dst = np.ndarray((shape or 9,), to, memory, 5)
+    src = np.ndarray(shape, of, memory, 5 + at)
     if door is by_buffer and src.dtype.kind in "UV":
         pytest.skip("NumPy reads other items of such a buffer")
     expected = np.array(np.broadcast_to(src.copy(), dst.shape)).astype(to)

@@ -99,9 +99,9 @@ def test_ordered_goes_from_left_to_right():
 
 @pytest.mark.parametrize("axis", [None, (0, 1), (2, 0), (1, 2)])
 def test_an_order_that_is_asked_for_may_go_over_several_axes(axis):
-    """As if the axes that go were one, in the order of the array: NumPy has no way to ask for that, and refuses."""
+    """As if the axes that go were one, in the order in which they are given: NumPy has no way to ask for that, and refuses."""
     a = np.random.default_rng(8).normal(size=(4, 5, 6)).transpose(1, 2, 0)
-    gone = sorted(range(3) if axis is None else axis)
+    gone = list(range(3) if axis is None else axis)
     stay = [d for d in range(3) if d not in gone]
     flat = np.ascontiguousarray(a.transpose(*stay, *gone)).reshape(*[a.shape[d] for d in stay], -1)
     subtract = ADOPTED["subtract"]
