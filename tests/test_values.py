@@ -149,6 +149,13 @@ def test_values_that_a_refused_producer_makes_for_numpy_are_taken() -> None:
         gb.from_array(Sharded())
 
 
+def test_an_initial_that_is_no_number_is_not_shown() -> None:
+    no_text = np.full(2, 0x41414141, "u4").view("U1")
+    for initial in (no_text, no_text[0:1].reshape(()), memoryview(b"AA")):
+        with pytest.raises(TypeError, match=r"^initial: expected one number, got an array of shape"):
+            add.reduce(np.ones(3), initial=initial)
+
+
 def lying(shape: tuple[int, ...], typestr: str) -> Any:
     """An object whose elements are not in its buffer."""
     offset = {} if shape else {"offset": 2**62}
