@@ -36,8 +36,7 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
     if (!type) return PyArray_View(array, NULL, &PyArray_Type);
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     int n = PyArray_NDIM(array), kept = n < GB_MAXDIMS ? n : GB_MAXDIMS;   /* more are refused */
-    memcpy(shape, PyArray_DIMS(array), (size_t)kept * sizeof *shape);
-    memcpy(strides, PyArray_STRIDES(array), (size_t)kept * sizeof *strides);
+    for (int i = 0; i < kept; i++) shape[i] = PyArray_DIMS(array)[i], strides[i] = PyArray_STRIDES(array)[i];   /* of none: NULL */
     gb_foreign m = {.descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array)), .ndim = n, .shape = shape,
                     .strides = strides, .data = PyArray_DATA(array), .readonly = !PyArray_ISWRITEABLE(array)};
     find_owner(array, owner, &m);
@@ -293,7 +292,9 @@ static PyObject *list_values(PyObject *list) {
     Py_ssize_t n = PyTuple_Size(items);
     int failed = 0;
     for (Py_ssize_t i = 0; i < n && !failed; i++) {
-        PyObject *item = PyTuple_GetItem(items, i), *value = item_values(item);
+        PyObject *item = PyTuple_GetItem(items, i), *value;
+        if (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) continue;
+        value = item_values(item);
         if (value && value != item && !made) made = PySequence_List(items);
         if (value && value != item && made) failed = PyList_SetItem(made, i, value) < 0;
         else Py_XDECREF(value);
