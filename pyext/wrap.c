@@ -295,7 +295,9 @@ static PyObject *list_values(PyObject *list) {
     Py_ssize_t n = PyTuple_Size(items);
     int failed = 0;
     for (Py_ssize_t i = 0; i < n && !failed; i++) {
-        PyObject *item = PyTuple_GetItem(items, i), *value = item_values(item);
+        PyObject *item = PyTuple_GetItem(items, i), *value;
+        if (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) continue;
+        value = item_values(item);
         if (value && value != item && !made) made = PySequence_List(items);
         if (value && value != item && made) failed = PyList_SetItem(made, i, value) < 0;
         else Py_XDECREF(value);

@@ -62,6 +62,7 @@ def test_owned_and_borrowed_tensors_say_the_same(view: Any) -> None:
 
 
 def test_an_owned_tensor_outlives_the_field() -> None:
+    gc.collect()
     live = gb.memory.stats()["live_buffers"]
     f = gb.Field.full((3,), 7.0)
     m = take(f)

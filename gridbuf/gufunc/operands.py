@@ -37,10 +37,12 @@ class Operand:
 def _array(given: Any, what: str) -> "np.ndarray[Any, Any]":
     """The memory of an operand, or for an input the values of what has none, as NumPy reads them."""
     reading = what[:3] != "out"
+    read = None
     try:
-        return values(given) if reading and isinstance(given, _VALUES) else host_array(_core.values(given) if reading else given)
+        read = _core.values(given) if reading else given
+        return np.asarray(read) if reading and isinstance(given, _VALUES) else host_array(read)
     except (TypeError, ValueError, BufferError) as error:
-        if reading and not isinstance(given, _VALUES) and isinstance(given, (numbers.Number, Sequence)):
+        if reading and read is given and not isinstance(given, _VALUES) and isinstance(given, (numbers.Number, Sequence)):
             with contextlib.suppress(TypeError, ValueError):
                 return np.asarray(given)
         text = str(error)

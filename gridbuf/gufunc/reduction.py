@@ -75,6 +75,8 @@ def start(initial: Any, number: int) -> bytes:
     dtype = DTYPES[number]
     with naming("initial"):
         initial = _core.values(initial)
+    if isinstance(initial, np.ndarray) and (initial.ndim or initial.dtype.kind in "SUV"):  # not shown: foreign text may be none
+        raise TypeError(f"initial: expected one number, got an array of shape {initial.shape} and dtype {initial.dtype}")
     if isinstance(initial, (str, bytes)) or np.ndim(initial):
         raise TypeError(f"initial: expected one number, got {initial!r}")
     if dtype.kind != "c" and np.iscomplexobj(initial):
