@@ -51,7 +51,7 @@ static inline int stats_any(stats_mask m) { return STATS_ANY(m); }
 
 /* better: is v further out than the best so far? further: which of two vectors' is. The extreme of a packed stretch is found in vectors, then
  * where it is. */
-enum { STRETCH_OF_EXTREMES = 512 };
+enum { STRETCH_OF_EXTREMES = 256 };
 #define EXTREME(name, better, further)                                                                               \
     static void name##_each(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
         REAL best = (REAL)s->value;                                                                               \
@@ -66,6 +66,7 @@ enum { STRETCH_OF_EXTREMES = 512 };
     static void name##_scan(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
         intptr_t i = 0;                                                                                           \
         if (step == sizeof(REAL) && n >= STATS_STEP) {                                                            \
+            const char *found = NULL;                                                                             \
             if (s->index < 0) name##_each(s, first, i = 1, p, step);                                              \
             for (intptr_t k; n - i >= STATS_STEP && s->value == s->value; i += k) {                               \
                 const char *here = p + i * step;                                                                  \
@@ -85,21 +86,23 @@ enum { STRETCH_OF_EXTREMES = 512 };
                 REAL best = (REAL)s->value;                                                                       \
                 for (int u = 1; u < 4; u++) top[0] = further(top[u], top[0]);                                     \
                 for (int l = 0; l < STATS_LANES; l++) best = top[0][l] better best ? top[0][l] : best;            \
-                if (stats_any(nan[0] | nan[1])) {                                                                  \
+                if (stats_any(nan[0] | nan[1])) {                                                                 \
                     name##_each(s, first + i, k, here, step);                                                     \
+                    found = NULL;                                                                                 \
                 } else if (best better (REAL)s->value) {                                                          \
-                    intptr_t j = 0;                                                                               \
-                    stats_vec wanted = stats_splat(best);                                                         \
-                    for (; j < k; j += STATS_STEP) {                                                              \
-                        stats_mask is = {0};                                                                      \
-                        for (int u = 0; u < 4; u++) is |= stats_load(here + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL)) == wanted; \
-                        if (stats_any(is)) break;                                                                 \
-                    }                                                                                             \
-                    while (!stats_any(stats_load(here + j * step) == wanted)) j += STATS_LANES;                   \
-                    while (ITEM(here + j * step) != best) j++;                                                    \
                     s->value = best;                                                                              \
-                    s->index = first + i + j;                                                                     \
+                    found = here;                                                                                 \
+                    s->index = first + i;                                                                         \
                 }                                                                                                 \
+            }                                                                                                     \
+            if (found) {   /* looked for once, in the last stretch with a new best */                  \
+                intptr_t j = 0;                                                                                   \
+                stats_vec wanted = stats_splat((REAL)s->value);                                                   \
+                for (stats_mask is = {0}; !stats_any(is); j += STATS_STEP)                                        \
+                    for (int u = 0; u < 4; u++) is |= stats_load(found + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL)) == wanted;\
+                for (j -= STATS_STEP; !stats_any(stats_load(found + j * step) == wanted);) j += STATS_LANES;      \
+                while (ITEM(found + j * step) != (REAL)s->value) j++;                                             \
+                s->index += j;                                                                                    \
             }                                                                                                     \
         }                                                                                                         \
         if (s->index < 0 || s->value == s->value) name##_each(s, first + i, n - i, p + i * step, step);           \
