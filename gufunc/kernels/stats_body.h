@@ -15,11 +15,21 @@ static inline stats_vec stats_load(const char *p) {
 static inline stats_vec stats_choose(stats_mask m, stats_vec a, stats_vec b) {
     return (stats_vec)(((stats_mask)a & m) | ((stats_mask)b & ~m));
 }
+
+/* What the instruction set may say in one word: the further of two, top where v is a NaN; where one of two is a NaN; and
+ * whether a mask has anything. */
+#ifndef STATS_MAX
+#define STATS_MAX(v, top) stats_choose((v) > (top), v, top)
+#define STATS_MIN(v, top) stats_choose((v) < (top), v, top)
+#define STATS_NAN(v, w) (((v) != (v)) | ((w) != (w)))
 static inline int stats_any(stats_mask m) {
     WORD any = 0;
     for (int l = 0; l < STATS_LANES; l++) any |= m[l];
     return any != 0;
 }
+#else
+static inline int stats_any(stats_mask m) { return STATS_ANY(m); }
+#endif
 
 #define STEP(name, state_t)                                                                                       \
     void TYPED(name##_step)(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data) { \
@@ -39,10 +49,10 @@ static inline int stats_any(stats_mask m) {
         return failed;                                                                                            \
     }
 
-/* better: is v further out than the best so far? The extreme of a packed stretch is found in vectors, then
+/* better: is v further out than the best so far? further: which of two vectors' is. The extreme of a packed stretch is found in vectors, then
  * where it is. */
-enum { STRETCH_OF_EXTREMES = 512 };
-#define EXTREME(name, better)                                                                                     \
+enum { STRETCH_OF_EXTREMES = 256 };
+#define EXTREME(name, better, further)                                                                               \
     static void name##_each(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
         REAL best = (REAL)s->value;                                                                               \
         int64_t index = s->index;                                                                                 \
@@ -56,36 +66,43 @@ enum { STRETCH_OF_EXTREMES = 512 };
     static void name##_scan(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
         intptr_t i = 0;                                                                                           \
         if (step == sizeof(REAL) && n >= STATS_STEP) {                                                            \
+            const char *found = NULL;                                                                             \
             if (s->index < 0) name##_each(s, first, i = 1, p, step);                                              \
             for (intptr_t k; n - i >= STATS_STEP && s->value == s->value; i += k) {                               \
                 const char *here = p + i * step;                                                                  \
                 k = n - i < STRETCH_OF_EXTREMES ? (n - i) / STATS_STEP * STATS_STEP : STRETCH_OF_EXTREMES;        \
                 stats_vec top[4];                                                                                 \
-                stats_mask nan[4] = {{0}};                                                                        \
+                stats_mask nan[2] = {{0}};                                                                        \
                 for (int u = 0; u < 4; u++) top[u] = stats_splat((REAL)s->value);                                 \
-                for (intptr_t j = 0; j < k; j += STATS_STEP)                                                      \
+                for (intptr_t j = 0; j < k; j += STATS_STEP) {                                                    \
+                    stats_vec v[4];                                                                               \
                     for (int u = 0; u < 4; u++) {                                                                 \
-                        stats_vec v = stats_load(here + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL));          \
-                        top[u] = stats_choose(v better top[u], v, top[u]);                                        \
-                        nan[u] |= v != v;                                                                         \
+                        v[u] = stats_load(here + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL));                 \
+                        top[u] = further(v[u], top[u]);                                                           \
                     }                                                                                             \
-                REAL best = (REAL)s->value;                                                                       \
-                for (int u = 0; u < 4; u++)                                                                       \
-                    for (int l = 0; l < STATS_LANES; l++) best = top[u][l] better best ? top[u][l] : best;        \
-                if (stats_any((nan[0] | nan[1]) | (nan[2] | nan[3]))) {                                           \
-                    name##_each(s, first + i, k, here, step);                                                     \
-                } else if (best better (REAL)s->value) {                                                          \
-                    intptr_t j = 0;                                                                               \
-                    stats_vec wanted = stats_splat(best);                                                         \
-                    for (; j < k; j += STATS_STEP) {                                                              \
-                        stats_mask is = {0};                                                                      \
-                        for (int u = 0; u < 4; u++) is |= stats_load(here + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL)) == wanted; \
-                        if (stats_any(is)) break;                                                                 \
-                    }                                                                                             \
-                    while (ITEM(here + j * step) != best) j++;                                                    \
-                    s->value = best;                                                                              \
-                    s->index = first + i + j;                                                                     \
+                    nan[0] |= STATS_NAN(v[0], v[1]);                                                              \
+                    nan[1] |= STATS_NAN(v[2], v[3]);                                                              \
                 }                                                                                                 \
+                REAL best = (REAL)s->value;                                                                       \
+                for (int u = 1; u < 4; u++) top[0] = further(top[u], top[0]);                                     \
+                for (int l = 0; l < STATS_LANES; l++) best = top[0][l] better best ? top[0][l] : best;            \
+                if (stats_any(nan[0] | nan[1])) {                                                                 \
+                    name##_each(s, first + i, k, here, step);                                                     \
+                    found = NULL;                                                                                 \
+                } else if (best better (REAL)s->value) {                                                          \
+                    s->value = best;                                                                              \
+                    found = here;                                                                                 \
+                    s->index = first + i;                                                                         \
+                }                                                                                                 \
+            }                                                                                                     \
+            if (found) {   /* looked for once, in the last stretch with a new best */                  \
+                intptr_t j = 0;                                                                                   \
+                stats_vec wanted = stats_splat((REAL)s->value);                                                   \
+                for (stats_mask is = {0}; !stats_any(is); j += STATS_STEP)                                        \
+                    for (int u = 0; u < 4; u++) is |= stats_load(found + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL)) == wanted;\
+                for (j -= STATS_STEP; !stats_any(stats_load(found + j * step) == wanted);) j += STATS_LANES;      \
+                while (ITEM(found + j * step) != (REAL)s->value) j++;                                             \
+                s->index += j;                                                                                    \
             }                                                                                                     \
         }                                                                                                         \
         if (s->index < 0 || s->value == s->value) name##_each(s, first + i, n - i, p + i * step, step);           \
@@ -103,8 +120,8 @@ enum { STRETCH_OF_EXTREMES = 512 };
     STEP(name, gb_extreme)                                                                                        \
     ROWS(name, gb_extreme, ((gb_extreme){0, -1}), 1)
 
-EXTREME(argmin, <)
-EXTREME(argmax, >)
+EXTREME(argmin, <, STATS_MIN)
+EXTREME(argmax, >, STATS_MAX)
 
 static void minmax_scan(gb_range *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {
     if (n == 0) return;
@@ -113,16 +130,19 @@ static void minmax_scan(gb_range *s, intptr_t first, intptr_t n, const char *p, 
     int nan = low != low;
     if (step == sizeof(REAL) && n >= STATS_STEP) {
         stats_vec lows[4], highs[4];
-        stats_mask bad[4] = {{0}};
+        stats_mask bad[2] = {{0}};
         for (int u = 0; u < 4; u++) lows[u] = stats_splat(low), highs[u] = stats_splat(high);
-        for (; n - i >= STATS_STEP; i += STATS_STEP)
+        for (; n - i >= STATS_STEP; i += STATS_STEP) {
+            stats_vec v[4];
             for (int u = 0; u < 4; u++) {
-                stats_vec v = stats_load(p + (i + u * STATS_LANES) * (intptr_t)sizeof(REAL));
-                lows[u] = stats_choose(v < lows[u], v, lows[u]);
-                highs[u] = stats_choose(v > highs[u], v, highs[u]);
-                bad[u] |= v != v;
+                v[u] = stats_load(p + (i + u * STATS_LANES) * (intptr_t)sizeof(REAL));
+                lows[u] = STATS_MIN(v[u], lows[u]);
+                highs[u] = STATS_MAX(v[u], highs[u]);
             }
-        nan |= stats_any((bad[0] | bad[1]) | (bad[2] | bad[3]));
+            bad[0] |= STATS_NAN(v[0], v[1]);
+            bad[1] |= STATS_NAN(v[2], v[3]);
+        }
+        nan |= stats_any(bad[0] | bad[1]);
         for (int u = 0; u < 4; u++)
             for (int l = 0; l < STATS_LANES; l++) {
                 low = lows[u][l] < low ? lows[u][l] : low;

@@ -6,4 +6,9 @@
 #define WORD int64_t
 #define VECTOR 32
 #define ITEM(p) (*(const REAL *)(p))
+#include <immintrin.h>
+#define STATS_MAX(v, top) ((stats_vec)_mm256_max_pd(v, top))
+#define STATS_MIN(v, top) ((stats_vec)_mm256_min_pd(v, top))
+#define STATS_NAN(v, w) ((stats_mask)_mm256_cmp_pd(v, w, _CMP_UNORD_Q))
+#define STATS_ANY(m) (!_mm256_testz_si256((__m256i)(m), (__m256i)(m)))
 #include "stats_body.h"
