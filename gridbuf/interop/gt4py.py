@@ -141,7 +141,8 @@ def register_presets() -> tuple[str, ...]:
     """
     names = tuple(name for name in _core.backends() if name not in registry.REGISTRY)
     for name in names:
-        probe = _core.plan((1,), "int8", backend=name, byte_alignment=1)
+        # With a layout: a preset's own may be a function, which is asked when somebody allocates.
+        probe = _core.plan((1,), "int8", backend=name, layout=(0,), byte_alignment=1)
 
         def layout_map(dimensions: Sequence[str], name: str = name) -> tuple[int, ...]:
             return _core.plan((2,) * len(dimensions), backend=name, dimensions=dimensions).layout
