@@ -58,13 +58,13 @@ static int keeps_back(const fake_work *first, const fake_work *later) {
 int fake_is_behind(const fake_work *later, const fake_work *earlier) {
     if (earlier->number >= later->number) return 0;
     if (later->after_all ? earlier->stream->context == later->stream->context : keeps_back(earlier, later)) return 1;
-    return later->waits && !earlier->waits && earlier->event == later->event && earlier->version >= later->version;
+    return later->waits && !earlier->waits && earlier->event == later->event && earlier->version == later->version;
 }
 
+/* What waits for an event waits for the recording that it met: a later one, on another stream, may be done before. */
 static int may_run(const fake_work *w) {
-    if (w->waits && w->event->done < w->version) return 0;
     for (fake_work *q = queue; q != w; q = q->next)
-        if (w->after_all ? q->stream->context == w->stream->context : keeps_back(q, w)) return 0;
+        if (fake_is_behind(w, q)) return 0;
     return 1;
 }
 

@@ -73,6 +73,19 @@ class Fake:
         """Another library's kernel on its stream: count bytes of one value."""
         self._library.fake_foreign_set(address, value, count, stream)
 
+    def order_again(self, event: ctypes.c_void_p | None, earlier: int, later: int) -> ctypes.c_void_p:
+        """`later` waits for what is on `earlier` now, by an event of the driver's, made or recorded again, on GPU 0."""
+        context = ctypes.c_void_p()
+        self._library.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+        self._library.cuCtxPushCurrent_v2(context)
+        if event is None:
+            event = ctypes.c_void_p()
+            assert self._library.cuEventCreate(ctypes.byref(event), 2) == 0
+        assert self._library.cuEventRecord(event, ctypes.c_void_p(earlier)) == 0
+        assert self._library.cuStreamWaitEvent(ctypes.c_void_p(later), event, 0) == 0
+        self._library.cuCtxPopCurrent_v2(ctypes.byref(context))
+        return event
+
     def look(self, address: int, dtype: str, count: int = 1) -> np.ndarray:
         """Device memory as it is now."""
         nbytes = np.dtype(dtype).itemsize * count

@@ -251,6 +251,22 @@ def test_managed_memory_of_another_gpu(held: Fake, slow: int) -> None:
     assert (f.numpy() == 2).all(), "the host waits for the GPU that writes"
 
 
+def test_a_wait_is_for_the_recording_that_it_met(held: Fake) -> None:
+    f = gb.Field.zeros(100, "i1", device="gpu")
+    held.pump()
+    address = f.__cuda_array_interface__["data"][0]
+    first, second, third, fourth = (held.stream(0) for _ in range(4))
+    held.set_bytes(address, 9, 100, first)
+    event = held.order_again(None, first, second)
+    held.order_again(event, third, fourth)
+    copy = gb.copy_async(gb.zeros(100, "i1", memory="pinned"), f, stream=second)
+    held.pump(third)
+    held.pump(second)
+    assert not copy.done(), "the event was recorded again, on a stream that is faster"
+    held.pump()
+    assert copy.done()
+
+
 def test_threads_with_default_streams_of_their_own(fake: Fake) -> None:
     fake.run_every(20)
     wrong: list[str] = []
