@@ -76,14 +76,17 @@ static PyArray_Descr *descr_of(DLDataType dtype) {
     return extended_descr(dtype);
 }
 
+/* The driver cannot say what the tensor claims. */
+static int not_known(DLDevice device, const gb_cuda_error *e) {
+    PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and %s", (int)device.device_type, (int)device.device_id, e->text);
+    return -1;
+}
+
 /* The number of a GPU that is there; a machine without a driver has none. */
 static int check_gpu(DLDevice device) {
     gb_cuda_error e;
     int count = 0;
-    if (GB_CUDA_UNLOCKED(&e, gb_cuda_count(&count, &e)) < 0) {
-        PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and %s", (int)device.device_type, (int)device.device_id, e.text);
-        return -1;
-    }
+    if (GB_CUDA_UNLOCKED(&e, gb_cuda_count(&count, &e)) < 0) return not_known(device, &e);
     if (device.device_id >= 0 && device.device_id < count) return 0;
     PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and this process sees %d GPUs, numbered from 0",
                  (int)device.device_type, (int)device.device_id, count);
@@ -97,7 +100,7 @@ static int managed_place(const DLTensor *t, gb_place *place) {
     void *data = gb_dlpack_first(t);
     place->kind = GB_ON_MANAGED;
     if (!data) return 0;   /* no elements, nowhere */
-    if (GB_CUDA_UNLOCKED(&e, gb_cuda_what((uintptr_t)data, &kind, &device, &e)) < 0) return -1;
+    if (GB_CUDA_UNLOCKED(&e, gb_cuda_what((uintptr_t)data, &kind, &device, &e)) < 0) return not_known(t->device, &e);
     if (kind == GB_CUDA_MANAGED) return place->device = (int16_t)device, 0;
     PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and its address %p is not managed memory",
                  (int)t->device.device_type, (int)t->device.device_id, data);

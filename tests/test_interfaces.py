@@ -275,6 +275,8 @@ FIELDS = {
 
 
 @settings(max_examples=300)
+@example(changes={"device_type": 2})
+@example(changes={"device_type": 13})
 @given(changes=st.fixed_dictionaries({}, optional=FIELDS))
 def test_junk_in_tensors(changes: dict[str, Any]) -> None:
     kind, _ = exchanging()
