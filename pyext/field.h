@@ -31,16 +31,17 @@ typedef struct gb_field {
 
 extern PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;
 int gb_field_init(PyObject *module);
-void gb_field_dealloc(PyObject *self);
 #define gb_is_field(obj) PyObject_TypeCheck(obj, gb_FieldType)
 
-/* field_new.c */
+/* field_core.c */
+void gb_field_dealloc(PyObject *self);
 gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim);   /* own_ndim >= 0: room for lists of its own */
-void gb_field_free(gb_field *f);                              /* the object itself, when all it held is released */
 int gb_field_room(gb_field *f, int want_origin, int want_halo);
 int gb_field_share(gb_field *f, const gb_field *from);        /* hold the same memory */
 int gb_field_copy_meta(gb_field *f, const gb_field *from);
 int gb_field_set_meta(gb_field *f, const gb_meta *meta);
+
+/* field_new.c */
 gb_field *gb_field_like(const gb_field *lead, gb_dtype *dtype);   /* new host memory with its shape, layout, names, origin and halo */
 PyObject *gb_field_twin(PyObject *self, PyObject *unused);
 PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
