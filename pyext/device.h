@@ -64,11 +64,6 @@ gb_field *gb_device_field(gb_plan_object *plan, int zero);
 
 /* ---- device_field.c ---- */
 
-/* The Field type over memory there, when `asked` was asked for; NULL with a TypeError. */
-PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place);
-
-/* Before the host looks at a Field's memory: refuses device memory, waits for managed memory. */
-int gb_host_may_look(gb_field *f);
 /* Our own work on a Field's memory that is under way: 1 with its stream, 0, -1 with an error. */
 int gb_field_pending(gb_field *f, gb_cuda_stream *stream);
 PyObject *gb_cupy_over(gb_field *f);   /* new reference */

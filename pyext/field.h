@@ -67,8 +67,13 @@ int gb_names_count(PyObject *target, PyObject *values);   /* both say what their
 PyObject *gb_fitted(PyObject *target, PyObject *values, const char *arg);   /* values for target, by name where both have names */
 PyObject *gb_key_by_name(PyObject *self, PyObject *key);                    /* an advanced key without names */
 
+/* field_type.c: the Field type over memory there, when `asked` was asked for; NULL with a TypeError. */
+PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place);
+
+/* host_access.c: before the host looks at a Field's memory: refuses device memory, waits for managed memory; -1 with an error. */
+int gb_host_may_look(gb_field *f);
+
 /* field_class.c: subclasses. */
-PyTypeObject *gb_placed_type(PyTypeObject *asked, PyTypeObject *fits);
 int gb_field_inherit(gb_field *f, const gb_field *from);
 PyObject *gb_field_as(PyTypeObject *type, gb_field *from);
 PyObject *gb_field_around(PyObject *type, PyObject *field);
