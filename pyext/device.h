@@ -9,7 +9,7 @@ int gb_device_init(PyObject *module);
 int gb_device_block_init(PyObject *module), gb_device_functions_init(PyObject *module);
 int gb_device_copy_init(PyObject *module), gb_device_stats_init(PyObject *module);
 
-/* Raises what the driver's room reported; returns -1. */
+/* device_error.c: raises what the driver's room reported; returns -1. */
 int gb_cuda_raise(const gb_cuda_error *e);
 
 /* A call into cuda/ that may take long, without the GIL: -1 with a Python error set, or what it returned. */
@@ -57,7 +57,7 @@ static inline gb_cuda_block *gb_field_block(const gb_field *f) {
     return f->owner && gb_is_block(f->owner) ? ((gb_block_object *)f->owner)->block : NULL;
 }
 
-/* What array.c and field_new.c ask for when a plan is not for the heap. */
+/* device_new.c: what is asked for when a plan is not for the heap. */
 #define gb_plan_on_heap(plan) __builtin_expect((plan)->device != 2 && (plan)->memory == 0, 1)
 PyObject *gb_device_array(gb_plan_object *plan, int zero, PyObject *value);
 gb_field *gb_device_field(gb_plan_object *plan, int zero);
