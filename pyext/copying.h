@@ -23,6 +23,7 @@ PyObject *gb_apart(PyArrayObject *target, PyObject *value);   /* value, copied w
 /* copy_run.c: run a planned copy to its end, in slices without the GIL: signals are
  * seen, and progress (or NULL) is called, between them. The copy is done afterwards. */
 int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress);
+int gb_fill_zero(void *data, int64_t bytes);
 
 /* copyto.c. 1: done; 0: not for these kernels; -1: an error is set. */
 int gb_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING casting, int *types);   /* types of both views */
@@ -31,7 +32,6 @@ int gb_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject 
 PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* fill.c */
-int gb_fill_zero(void *data, int64_t bytes);
 int gb_assign(PyObject *target, PyObject *value);   /* target[...] = fill_value, for an array or Field that nobody else has */
 PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 

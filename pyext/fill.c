@@ -38,18 +38,6 @@ static int fill(PyObject *dst, PyObject *value, const char *argument, PyObject *
     return rc < 0 ? -1 : 1;
 }
 
-#define SMALL_FILL (256 << 10)   /* planning a fill of fewer bytes takes longer than the fill */
-
-int gb_fill_zero(void *data, int64_t bytes) {
-    if (bytes <= SMALL_FILL) return memset(data, 0, (size_t)bytes), 0;
-    static const uint64_t zero;
-    int64_t n = bytes / 8, stride = 8;
-    gb_view words = {data, 8, GB_RAW, 1, &n, &stride};
-    gb_copy copy;
-    memset((char *)data + 8 * n, 0, (size_t)(bytes - 8 * n));
-    return gb_copy_finish(&copy, gb_fill_plan(&copy, &words, &zero, GB_RAW, 8), NULL);
-}
-
 static int is_one_value(PyObject *value) {
     return PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value) || PyArray_IsScalar(value, Generic) ||
            (PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) == 0);
