@@ -88,6 +88,7 @@ int gb_device_wishes(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevic
  * comes after all that is pending. */
 int gb_device_ready(gb_field *f, DLDevice device, PyObject *stream);
 DLDevice gb_dl_device(const gb_field *f);
+int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair);   /* a pair of ints that a consumer passed */
 
 /* ---- device_copy.c, device_route.c, device_fill.c ---- */
 

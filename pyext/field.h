@@ -94,7 +94,6 @@ int gb_field_exportable(const gb_field *f);   /* -1 with BufferError */
 DLManagedTensorVersioned *gb_field_tensor(gb_field *f, DLDevice device, uint64_t flags);
 PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused);
-int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair);   /* a pair of ints that a consumer passed */
 
 /* exchange.c: the C exchange API on the types. */
 int gb_exchange_init(void);
