@@ -50,9 +50,10 @@ int gb_read_request(PyObject **slots, gb_request *request, gb_dtype **dtype, gb_
 /* Origin and halo of memory that has a shape already. */
 int gb_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim, gb_meta *meta);
 
-PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs);
+/* backends.c */
 PyObject *gb_backend_names(PyObject *self, PyObject *none);
 /* The preset's number, and for one with a function the layout written into r. */
 int gb_read_backend(PyObject *obj, gb_request *r);
+int gb_add_backend(PyObject *name, PyObject *layout, gb_preset *preset);   /* layout: the function, where its order is one */
 
 #endif

@@ -5,46 +5,8 @@
 
 static gb_field *of(PyObject *self) { return (gb_field *)self; }
 
-/* ---- which type ---- */
-
-PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place) {
-    PyTypeObject *fits = place.kind == GB_ON_DEVICE ? gb_DeviceFieldType : place.kind == GB_ON_MANAGED ? gb_ManagedFieldType : gb_HostFieldType;
-    if (asked == gb_FieldType || asked == fits) return fits;
-    int bound = PyType_IsSubtype(asked, gb_HostFieldType) || PyType_IsSubtype(asked, gb_DeviceFieldType) || PyType_IsSubtype(asked, gb_ManagedFieldType);
-    if (!bound || PyType_IsSubtype(asked, fits)) return gb_placed_type(asked, fits);   /* somebody's subclass */
-    static const char *const kinds[] = {"host", "device", "pinned", "managed"};
-    int host = PyType_IsSubtype(asked, gb_HostFieldType), device = PyType_IsSubtype(asked, gb_DeviceFieldType);
-    PyErr_Format(PyExc_TypeError, "data: it is %s memory, and %R is for %s memory; gridbuf.Field takes it as it is, and its to(%s) copies it",
-                 kinds[place.kind], asked, host ? "host" : device ? "device" : "managed",
-                 host ? "device='cpu'" : device ? "device='gpu'" : "memory='managed'");
-    return NULL;
-}
-
-/* ---- who may look ---- */
-
-static int refuse_host(gb_field *f) {
-    PyErr_Format(PyExc_TypeError,
-                 "this Field lies on GPU %d, where the host cannot read it; field.to(device='cpu') is a copy on the host, "
-                 "field.cupy() a cupy array over the same memory", (int)f->place.device);
-    return -1;
-}
-
-int gb_host_may_look(gb_field *f) {
-    gb_cuda_error e;
-    if (f->place.kind == GB_ON_DEVICE) return refuse_host(f);
-    if (f->place.kind != GB_ON_MANAGED) return 0;
-    gb_cuda_block *block = gb_field_block(f);
-    int rc;
-    Py_BEGIN_ALLOW_THREADS   /* what others do with memory that they have seen is known to the whole device only */
-    rc = block ? gb_cuda_finish(block, &e) : 0;
-    if (rc == 0 && (!block || block->shown)) rc = gb_cuda_synchronize(f->place.device, &e);
-    Py_END_ALLOW_THREADS
-    if (rc == 0 || e.status == GB_CUDA_NO_DRIVER || e.status == GB_CUDA_NO_DEVICE) return 0;   /* nobody to wait for */
-    return gb_cuda_raise(&e);
-}
-
 static PyObject *refuse_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    refuse_host(of(self));
+    gb_host_may_look(of(self));   /* it never may */
     return NULL;
 }
 

@@ -27,6 +27,7 @@ gb_plan_object *gb_plan_from_slots(PyObject **slots, gb_meta *meta, int *functio
 gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                  gb_meta *meta, PyObject **slots);
 void gb_forget_calls(void);
+PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs);   /* register.c */
 
 /* Where memory is. */
 typedef struct gb_place {
@@ -46,7 +47,6 @@ gb_plan_object *gb_plan_by_number(uint64_t number);
 /* Takes ownership of plan. */
 gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype);
 
-PyObject *gb_plan_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_plan_of(PyObject *self, PyObject *obj);
 PyObject *gb_device_name(int gpu, int device);
 
