@@ -1,4 +1,5 @@
 /* device_block.c: blocks of the driver's pools as Python objects, and arrays and Fields over them. */
+#include "../cuda/strided.h"
 #include "device.h"
 #include "memory.h"
 
@@ -49,11 +50,6 @@ PyObject *gb_block_for(const gb_plan *plan) {
     return gb_block_take(&want);
 }
 
-PyObject *gb_block_new(int kind, int64_t bytes, gb_cuda_queue on) {
-    gb_cuda_want want = {.kind = kind, .device = on.device, .span = bytes, .boundary = 256, .stream = on.stream};
-    return gb_block_take(&want);
-}
-
 gb_place gb_block_place(const gb_cuda_block *block, int gpu) {
     int pinned = block->kind == GB_CUDA_PINNED;
     return (gb_place){.kind = (uint8_t)(block->kind + 1), .gpu = !pinned && gpu, .device = pinned ? 0 : (int16_t)block->device};
@@ -84,7 +80,8 @@ static gb_field *over_block(gb_plan_object *plan, PyObject *owner) {
 
 static int zero_block(const gb_plan *plan, gb_cuda_block *block) {
     if (block->kind == GB_CUDA_PINNED) return gb_fill_zero((void *)(uintptr_t)block->data, plan->want.span);
-    return gb_device_zero(block, plan->want.span);
+    gb_cuda_error e;
+    return gb_cuda_zero(block, plan->want.span, gb_queue_for(block->device), &e) < 0 ? gb_cuda_raise(&e) : 0;
 }
 
 gb_field *gb_device_field(gb_plan_object *plan, int zero) {

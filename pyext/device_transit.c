@@ -1,8 +1,6 @@
 /* device_transit.c: copies on their way, and waiting for them so that Ctrl-C works. */
 #include "device_transit.h"
 
-#include <string.h>
-
 #define SLICE (20 * 1000 * 1000ll)   /* ns */
 
 static PyTypeObject *type;
@@ -13,11 +11,12 @@ gb_transit *gb_transit_new(gb_cuda_queue on, gb_cuda_queue from) {
     return t;
 }
 
-int gb_transit_hold(gb_transit *t, PyObject *object, gb_cuda_queue on) {
-    if (!object) return -1;
-    t->held[t->n_held].object = object;
-    t->held[t->n_held++].on = on;
-    return 0;
+void gb_transit_hold(gb_transit *t, gb_field *f, gb_cuda_queue on) {
+    t->held[t->n_held++] = (struct held){Py_NewRef((PyObject *)f), gb_field_block(f), on};
+}
+
+void gb_transit_hold_blocks(gb_transit *t, const gb_cuda_job *job) {
+    for (int i = 0; i < job->n_blocks; i++) t->held[t->n_held++] = (struct held){NULL, job->blocks[i], job->used_on[i]};
 }
 
 int gb_transit_end(gb_transit *t) {
@@ -25,7 +24,7 @@ int gb_transit_end(gb_transit *t) {
     return gb_cuda_record(t->on, &t->event, &e) < 0 ? gb_cuda_raise(&e) : 0;
 }
 
-int gb_event_wait(gb_cuda_event *event, int64_t nanoseconds) {
+static int wait_for(gb_cuda_event *event, int64_t nanoseconds) {
     gb_cuda_error e;
     for (;;) {
         int64_t slice = nanoseconds < 0 || nanoseconds > SLICE ? SLICE : nanoseconds;
@@ -42,14 +41,10 @@ static void arrived(gb_transit *t) {
     t->event = NULL;
     t->host_free = 1;
     while (t->n_held > 0) {
-        PyObject *object = t->held[--t->n_held].object;
-        t->held[t->n_held].object = NULL;
-        Py_DECREF(object);
+        struct held h = t->held[--t->n_held];
+        if (h.object) Py_DECREF(h.object);
+        else gb_cuda_release(h.block);
     }
-}
-
-static gb_cuda_block *block_of(PyObject *object) {
-    return gb_is_block(object) ? ((gb_block_object *)object)->block : gb_is_field(object) ? gb_field_block((gb_field *)object) : NULL;
 }
 
 int gb_transit_mark(gb_transit *t) {
@@ -57,7 +52,7 @@ int gb_transit_mark(gb_transit *t) {
     if (gb_cuda_enter(t->on.device, &e) < 0) return gb_cuda_raise(&e);
     int bad = 0;
     for (int i = 0; i < t->n_held && !bad; i++) {
-        gb_cuda_block *block = block_of(t->held[i].object);
+        gb_cuda_block *block = t->held[i].block;
         bad = block && gb_cuda_mark(block, t->held[i].on, &e) < 0;
     }
     gb_cuda_leave();
@@ -66,7 +61,7 @@ int gb_transit_mark(gb_transit *t) {
 
 int gb_transit_leave(gb_transit *t) {
     for (int i = 0; i < t->n_held; i++) {
-        gb_cuda_block *block = block_of(t->held[i].object);
+        gb_cuda_block *block = t->held[i].block;
         if (!block || block->kind == GB_CUDA_PINNED) return 0;
     }
     if (gb_transit_mark(t) < 0) return -1;
@@ -79,7 +74,7 @@ int gb_transit_wait(gb_transit *t, int64_t nanoseconds) {
     if (!t->event || t->passed) return 1;
     Py_INCREF((PyObject *)t);
     t->waiting++;
-    int done = gb_event_wait(t->event, nanoseconds);
+    int done = wait_for(t->event, nanoseconds);
     t->waiting--;
     if (done == 1) t->passed = t->host_free = 1;
     else if (done == 0) done = t->passed;
