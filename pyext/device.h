@@ -48,6 +48,7 @@ void gb_use_again(gb_thread_stream before);
 /* Blocks; memory of a device on its queue. New references. */
 PyObject *gb_block_take(const gb_cuda_want *want);
 PyObject *gb_block_for(const gb_plan *plan);
+int gb_device_zero(gb_cuda_block *block, int64_t bytes);   /* asynchronously */
 gb_place gb_block_place(const gb_cuda_block *block, int gpu);
 
 /* The block that an object's memory lies in, or NULL: through the bases of arrays. Borrowed. */

@@ -61,6 +61,11 @@ gb_block_object *gb_block_behind(PyObject *obj) {
     return obj && gb_is_block(obj) ? (gb_block_object *)obj : NULL;
 }
 
+int gb_device_zero(gb_cuda_block *block, int64_t bytes) {
+    gb_cuda_error e;
+    return gb_cuda_zero(block, bytes, gb_queue_for(block->device), &e) < 0 ? gb_cuda_raise(&e) : 0;
+}
+
 /* ---- over a new block ---- */
 
 static gb_field *over_block(gb_plan_object *plan, PyObject *owner) {
@@ -80,8 +85,7 @@ static gb_field *over_block(gb_plan_object *plan, PyObject *owner) {
 
 static int zero_block(const gb_plan *plan, gb_cuda_block *block) {
     if (block->kind == GB_CUDA_PINNED) return gb_fill_zero((void *)(uintptr_t)block->data, plan->want.span);
-    gb_cuda_error e;
-    return gb_cuda_zero(block, plan->want.span, gb_queue_for(block->device), &e) < 0 ? gb_cuda_raise(&e) : 0;
+    return gb_device_zero(block, plan->want.span);
 }
 
 gb_field *gb_device_field(gb_plan_object *plan, int zero) {

@@ -1,4 +1,4 @@
-/* device_transit.h: a copy on its way: what it must keep until the GPU has done its part. */
+/* device_async.h: a copy on its way: what it must keep until the GPU has done its part. */
 #ifndef GRIDBUF_DEVICE_TRANSIT_H
 #define GRIDBUF_DEVICE_TRANSIT_H
 
