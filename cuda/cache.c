@@ -41,6 +41,20 @@ void gb_cu_cache_remove(gb_cu_pool *pool, gb_cu_chunk *c) {
     pool->idle_bytes -= c->bytes;
 }
 
+void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r) {
+    gb_cu_bin_remove(pool, r);
+    if (r->chunk->used++ == 0) gb_cu_cache_remove(pool, r->chunk);
+    for (gb_cuda_event *event; (event = r->pending);) {   /* on the same stream: nothing to wait for */
+        r->pending = event->next;
+        gb_cuda_forget(event);
+    }
+    gb_cuda_stats *s = &pool->stats;
+    s->allocations++;
+    s->live_buffers++;
+    s->live_bytes += r->size;
+    if (s->live_bytes > s->peak_bytes) s->peak_bytes = s->live_bytes;
+}
+
 gb_cu_chunk *gb_cu_detach(gb_cu_pool *pool, int64_t keep) {
     gb_cu_chunk *gone = NULL;
     while (pool->oldest && pool->idle_bytes > keep) {
@@ -100,37 +114,12 @@ int64_t gb_cu_destroy(gb_cu_chunk *gone) {
 int64_t gb_cuda_trim(int kind, int device, int64_t keep) {
     gb_cu_pool *pool = gb_cu_pool_of(kind, device);
     if (!pool || !gb_cuda_started()) return 0;
-    pthread_mutex_lock(&pool->lock);
+    pthread_mutex_lock(pool->lock);
     gb_cu_chunk *gone = gb_cu_detach(pool, keep < 0 ? 0 : keep);
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(pool->lock);
     if (!gone) return 0;
     int entered = gb_cu_enter_to_release(pool->device) != NULL;   /* if not, the driver is gone, and says so to each call */
     int64_t bytes = gb_cu_destroy(gone);
     if (entered) gb_cu_leave();
     return bytes;
-}
-
-/* A stream of ours ends: what was freed on it, and what will be, waits for an event instead. */
-static void let_go(gb_cu_record *r, gb_cuda_stream stream) {
-    gb_cuda_event *event = gb_cu_record_event((gb_cuda_queue){r->block.device, stream}, NULL);
-    r->key = event ? GB_CU_NOBODY : GB_CU_UNKNOWN;
-    if (!event) return;
-    event->next = r->pending;
-    r->pending = event;
-}
-
-void gb_cu_disown(int device, gb_cuda_stream stream) {
-    for (int kind = 0; kind < GB_CUDA_KINDS; kind++) {
-        gb_cu_pool *pool = gb_cu_pool_of(kind, device);
-        if (!pool || kind == GB_CUDA_PINNED) continue;
-        pthread_mutex_lock(&pool->lock);
-        for (int bin = 0; bin < GB_CU_BINS; bin++)
-            for (gb_cu_record *r = pool->bins[bin]; r; r = r->next)
-                if (r->key == stream) let_go(r, stream);
-        gb_cu_live_lock();
-        for (gb_cu_record *r = gb_cu_live_next(NULL); r; r = gb_cu_live_next(r))
-            if (r->chunk->pool == pool && r->key == stream) let_go(r, stream);
-        gb_cu_live_unlock();
-        pthread_mutex_unlock(&pool->lock);
-    }
 }

@@ -25,6 +25,7 @@ enum {
     GB_CUDA_OVER_LIMIT,    /* gb_cuda_set_limit */
     GB_CUDA_ARGUMENT,      /* the caller's mistake */
     GB_CUDA_NO_KERNELS,    /* the driver does not take our PTX */
+    GB_CUDA_STOPPED,       /* the caller's own function ended a copy (strided.h) */
     GB_CUDA_FAILED,        /* anything else the driver says; code and text are its own */
 };
 

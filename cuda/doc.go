@@ -26,4 +26,7 @@ package cuda
 // #include "cuda.h"
 import "C"
 
-import _ "gridbuf/alloc" // numbers of blocks, the clock and the debug setting are its
+import (
+	_ "gridbuf/alloc"    // numbers of blocks, the clock and the debug setting are its
+	_ "gridbuf/transfer" // lays out on the host what a GPU is sent in other strides, or in another type
+)

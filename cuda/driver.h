@@ -114,6 +114,7 @@ char *gb_cu_size(char room[32], int64_t bytes);                      /* "1.5 GiB
 
 /* Call an entry point; 0 or -1 with what the driver said. */
 #define GB_CU(e, name, ...) gb_cu_says((e), gb_cu.name(__VA_ARGS__), #name)
+#define GB_CU_STREAM(queue) ((CUstream)(uintptr_t)(queue).stream)
 
 /* ---- context.c ---- */
 typedef struct gb_cu_device {
@@ -131,6 +132,9 @@ gb_cu_device *gb_cu_enter_to_release(int device);          /* for what nobody ca
 void gb_cu_leave(void);
 gb_cu_device *gb_cu_retained(int device);                  /* somebody has entered it before, or NULL; asks nothing of the driver */
 int gb_cu_no_device(int device, gb_cuda_error *e);         /* -1 */
+
+/* ---- copy.c ---- */
+int gb_cu_check_copy(int direction, int64_t bytes, gb_cuda_error *e);
 
 /* ---- fork.c ---- */
 extern int gb_cu_in_child;   /* the driver was in use before the fork */

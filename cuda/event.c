@@ -1,20 +1,14 @@
-/* event.c: events, which are used again, and streams of our own. */
+/* event.c: events, which are used again. */
 #include "pool.h"
 
 #include <stdlib.h>
 #include <time.h>
 
-#define NO_TIMING 2     /* CU_EVENT_DISABLE_TIMING */
-#define NON_BLOCKING 1  /* CU_STREAM_NON_BLOCKING */
+#define NO_TIMING 2   /* CU_EVENT_DISABLE_TIMING */
 #define SPARES 256
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static gb_cuda_event *spare[GB_CUDA_MAX_DEVICES];
 static int spares[GB_CUDA_MAX_DEVICES];
-static struct own { struct own *next; gb_cu_key key; int device; } *own_streams;
-
-void gb_cu_events_lock(void) { pthread_mutex_lock(&lock); }
-void gb_cu_events_unlock(void) { pthread_mutex_unlock(&lock); }
 
 /* The per-thread default stream is another one in each thread; pthread_self() is used
  * again when a thread has ended, this number is not. */
@@ -31,10 +25,10 @@ gb_cu_key gb_cu_key_of(gb_cuda_stream stream) {
 }
 
 static gb_cuda_event *take_event(int device, gb_cuda_error *e) {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&gb_cu_events_lock);
     gb_cuda_event *event = spare[device];
     if (event) spare[device] = event->next, spares[device]--;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&gb_cu_events_lock);
     if (event) return event;
     event = calloc(1, sizeof *event);
     if (!event) {
@@ -54,10 +48,10 @@ void gb_cuda_forget(gb_cuda_event *event) {
         return;
     }
     int device = event->on.device;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&gb_cu_events_lock);
     int keep = spares[device] < SPARES;
     if (keep) event->next = spare[device], spare[device] = event, spares[device]++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&gb_cu_events_lock);
     if (keep) return;
     if (gb_cu_enter_to_release(device)) {
         gb_cu.cuEventDestroy_v2(event->handle);   /* also while it is not done: the driver waits with that */
@@ -69,7 +63,7 @@ void gb_cuda_forget(gb_cuda_event *event) {
 gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e) {
     gb_cuda_event *event = take_event(on.device, e);
     if (!event) return NULL;
-    if (GB_CU(e, cuEventRecord, event->handle, (CUstream)(uintptr_t)on.stream)) {
+    if (GB_CU(e, cuEventRecord, event->handle, GB_CU_STREAM(on))) {
         gb_cuda_forget(event);
         return NULL;
     }
@@ -177,7 +171,7 @@ int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e) {
 int gb_cuda_order(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e) {
     if (gb_cu_in_order(event, then)) return 0;
     if (!gb_cu_enter(then.device, e)) return -1;
-    int bad = GB_CU(e, cuStreamWaitEvent, (CUstream)(uintptr_t)then.stream, event->handle, 0);
+    int bad = GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(then), event->handle, 0);
     gb_cu_leave();
     return bad;
 }
@@ -189,47 +183,4 @@ int gb_cuda_follow(gb_cuda_queue later, gb_cuda_queue earlier, gb_cuda_error *e)
     int bad = gb_cuda_order(event, later, e);
     gb_cuda_forget(event);
     return bad;
-}
-
-int gb_cuda_new_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e) {
-    struct own *own = malloc(sizeof *own);
-    if (!own) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for a stream");
-    CUstream made = NULL;
-    int bad = !gb_cu_enter(device, e);
-    if (!bad) {
-        bad = GB_CU(e, cuStreamCreate, &made, NON_BLOCKING);
-        gb_cu_leave();
-    }
-    if (bad) {
-        free(own);
-        return -1;
-    }
-    *stream = (gb_cuda_stream)(uintptr_t)made;
-    *own = (struct own){own_streams, *stream, device};
-    pthread_mutex_lock(&lock);
-    own->next = own_streams;
-    own_streams = own;
-    pthread_mutex_unlock(&lock);
-    return 0;
-}
-
-int gb_cu_is_ours(int device, gb_cu_key key) {
-    pthread_mutex_lock(&lock);
-    struct own *s = own_streams;
-    while (s && !(s->key == key && s->device == device)) s = s->next;
-    pthread_mutex_unlock(&lock);
-    return s != NULL;
-}
-
-void gb_cuda_drop_stream(int device, gb_cuda_stream stream) {
-    pthread_mutex_lock(&lock);
-    struct own **link = &own_streams, *gone;
-    while ((gone = *link) && !(gone->key == stream && gone->device == device)) link = &gone->next;
-    if (gone) *link = gone->next;
-    pthread_mutex_unlock(&lock);
-    free(gone);
-    if (!gone || gb_cu_in_child || !gb_cu_enter_to_release(device)) return;
-    gb_cu_disown(device, stream);
-    gb_cu.cuStreamDestroy_v2((CUstream)(uintptr_t)stream);
-    gb_cu_leave();
 }

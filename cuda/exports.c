@@ -31,7 +31,7 @@ void gb_cuda_torch_free(void *data, ssize_t bytes, int device, void *stream) { r
 void gb_cuda_torch_record_stream(void *data, void *stream) {
     gb_cu_record *r = (gb_cu_record *)gb_cuda_find((uint64_t)(uintptr_t)data);
     if (!r || gb_cu_key_of((gb_cuda_stream)(uintptr_t)stream) == r->key) return;
-    pthread_mutex_lock(&r->chunk->pool->lock);
+    pthread_mutex_lock(r->chunk->pool->lock);
     r->key = GB_CU_UNKNOWN;
-    pthread_mutex_unlock(&r->chunk->pool->lock);
+    pthread_mutex_unlock(r->chunk->pool->lock);
 }

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#define ON(queue) ((CUstream)(uintptr_t)(queue).stream)
 #define MOST_ROWS 1024   /* that are worth copies of their own */
 
 /* The widest unit of 4 bytes or less that divides what the driver is given. */
@@ -13,9 +12,9 @@ static int unit(uint64_t all) { return all & 1 ? 1 : all & 2 ? 2 : 4; }
 static int set(uint64_t dst, const char *value, int width, size_t count, gb_cuda_queue on, gb_cuda_error *e) {
     uint32_t word = 0;
     memcpy(&word, value, (size_t)width);
-    if (width == 1) return GB_CU(e, cuMemsetD8Async, dst, (unsigned char)word, count, ON(on));
-    if (width == 2) return GB_CU(e, cuMemsetD16Async, dst, (unsigned short)word, count, ON(on));
-    return GB_CU(e, cuMemsetD32Async, dst, word, count, ON(on));
+    if (width == 1) return GB_CU(e, cuMemsetD8Async, dst, (unsigned char)word, count, GB_CU_STREAM(on));
+    if (width == 2) return GB_CU(e, cuMemsetD16Async, dst, (unsigned short)word, count, GB_CU_STREAM(on));
+    return GB_CU(e, cuMemsetD32Async, dst, word, count, GB_CU_STREAM(on));
 }
 
 /* With the context current: runs of equal words in one call each. */
@@ -41,7 +40,7 @@ static int row(uint64_t dst, int64_t bytes, const char *value, int64_t itemsize,
     int bad = put(dst, value, itemsize, on, e);
     for (int64_t have = itemsize, more; have < bytes && !bad; have += more) {
         more = have < bytes - have ? have : bytes - have;
-        bad = GB_CU(e, cuMemcpyDtoDAsync_v2, dst + (uint64_t)have, dst, (size_t)more, ON(on));
+        bad = GB_CU(e, cuMemcpyDtoDAsync_v2, dst + (uint64_t)have, dst, (size_t)more, GB_CU_STREAM(on));
     }
     return bad;
 }
@@ -59,7 +58,7 @@ static int by_copies(const gb_kernel_job *job, const char *value, int64_t itemsi
             index[axis] = 0;
         }
         if (axis == job->ndim) return 0;
-        bad = GB_CU(e, cuMemcpyDtoDAsync_v2, at, job->dst, (size_t)job->shape[0], ON(on));
+        bad = GB_CU(e, cuMemcpyDtoDAsync_v2, at, job->dst, (size_t)job->shape[0], GB_CU_STREAM(on));
     }
     return bad;
 }

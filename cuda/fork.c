@@ -3,8 +3,6 @@
  * never used the driver may use it. */
 #include "pool.h"
 
-#include <pthread.h>
-
 int gb_cu_in_child;
 
 int gb_cu_after_fork(gb_cuda_error *e) {

@@ -5,12 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static gb_cu_record **table;
 static size_t slots, used;   /* slots: a power of two */
-
-void gb_cu_live_lock(void) { pthread_mutex_lock(&lock); }
-void gb_cu_live_unlock(void) { pthread_mutex_unlock(&lock); }
 
 static size_t slot_of(uint64_t data, size_t of) { return (size_t)(data * 0x9E3779B97F4A7C15u >> 32) & (of - 1); }
 
@@ -32,7 +28,7 @@ static int grow(void) {
 }
 
 int gb_cu_live_add(gb_cu_record *r) {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&gb_cu_live_lock);
     int bad = used >= slots && grow();
     if (!bad) {
         gb_cu_record **to = &table[slot_of(r->block.data, slots)];
@@ -40,17 +36,17 @@ int gb_cu_live_add(gb_cu_record *r) {
         *to = r;
         used++;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&gb_cu_live_lock);
     return bad ? -1 : 0;
 }
 
 void gb_cu_live_remove(gb_cu_record *r) {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&gb_cu_live_lock);
     gb_cu_record **link = &table[slot_of(r->block.data, slots)];
     while (*link != r) link = &(*link)->next;
     *link = r->next;
     used--;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&gb_cu_live_lock);
 }
 
 gb_cu_record *gb_cu_live_next(gb_cu_record *r) {
@@ -64,10 +60,10 @@ gb_cu_record *gb_cu_live_next(gb_cu_record *r) {
 }
 
 gb_cuda_block *gb_cuda_find(uint64_t data) {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&gb_cu_live_lock);
     gb_cu_record *r = slots ? table[slot_of(data, slots)] : NULL;
     while (r && r->block.data != data) r = r->next;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&gb_cu_live_lock);
     return r ? &r->block : NULL;
 }
 
@@ -84,8 +80,8 @@ static int64_t insert(gb_cuda_live *out, int64_t n, int64_t room, const gb_cu_re
 int64_t gb_cuda_live_blocks(gb_cuda_live *out, int64_t room) {
     int64_t n = 0;
     if (room <= 0) return 0;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&gb_cu_live_lock);
     for (gb_cu_record *r = gb_cu_live_next(NULL); r; r = gb_cu_live_next(r)) n = insert(out, n, room, r);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&gb_cu_live_lock);
     return n;
 }

@@ -10,48 +10,6 @@
 #define CANDIDATES 8   /* blocks of other streams that are asked about before a new one is made */
 #define HUGE_SPAN ((int64_t)1 << 60)
 
-static gb_cu_pool *pools[GB_CUDA_KINDS][GB_CUDA_MAX_DEVICES];
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-
-gb_cu_pool *gb_cu_pool_of(int kind, int device) {
-    if (kind < 0 || kind >= GB_CUDA_KINDS) return NULL;
-    if (kind == GB_CUDA_PINNED) device = 0;
-    if (device < 0 || device >= GB_CUDA_MAX_DEVICES) return NULL;
-    gb_cu_pool *pool = __atomic_load_n(&pools[kind][device], __ATOMIC_ACQUIRE);
-    if (pool || gb_cu_in_child) return pool;
-    pthread_mutex_lock(&making);
-    pool = pools[kind][device];
-    if (!pool && (pool = calloc(1, sizeof *pool))) {
-        pthread_mutex_init(&pool->lock, NULL);
-        pool->kind = kind;
-        pool->device = device;
-        pool->stats.limit = -1;
-        __atomic_store_n(&pools[kind][device], pool, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&making);
-    return pool;
-}
-
-static void each_pool(int (*act)(pthread_mutex_t *)) {
-    for (int kind = 0; kind < GB_CUDA_KINDS; kind++)
-        for (int i = 0; i < GB_CUDA_MAX_DEVICES; i++)
-            if (pools[kind][i]) act(&pools[kind][i]->lock);
-}
-
-void gb_cu_lock_all(void) {
-    pthread_mutex_lock(&making);
-    each_pool(pthread_mutex_lock);
-    gb_cu_live_lock();
-    gb_cu_events_lock();
-}
-
-void gb_cu_unlock_all(void) {
-    gb_cu_events_unlock();
-    gb_cu_live_unlock();
-    each_pool(pthread_mutex_unlock);
-    pthread_mutex_unlock(&making);
-}
-
 static int check(const gb_cuda_want *w, gb_cuda_error *e) {
     if (w->kind < 0 || w->kind >= GB_CUDA_KINDS) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "kind is %d, not device, pinned or managed", w->kind);
     if (w->span < 0 || w->boundary < 1 || w->offset < 0 || w->offset >= w->boundary)
@@ -96,9 +54,6 @@ static int ask_device(gb_cu_record *r, gb_cu_device *d, int device) {
     return 0;
 }
 
-/* Pinned and managed memory serve all devices, and where nobody says which used it, all are asked. */
-int gb_cu_anywhere(const gb_cu_record *r) { return r->key == GB_CU_UNKNOWN && r->block.kind != GB_CUDA_DEVICE; }
-
 static int ask_all(gb_cu_record *r) {
     int rc = 0;
     for (int device = 0; device < GB_CUDA_MAX_DEVICES && rc == 0; device++) {
@@ -135,20 +90,6 @@ static gb_cu_record *find(gb_cu_pool *pool, int64_t size, gb_cu_key key) {
     return found;
 }
 
-void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r) {
-    gb_cu_bin_remove(pool, r);
-    if (r->chunk->used++ == 0) gb_cu_cache_remove(pool, r->chunk);
-    for (gb_cuda_event *event; (event = r->pending);) {   /* on the same stream: nothing to wait for */
-        r->pending = event->next;
-        gb_cuda_forget(event);
-    }
-    gb_cuda_stats *s = &pool->stats;
-    s->allocations++;
-    s->live_buffers++;
-    s->live_bytes += r->size;
-    if (s->live_bytes > s->peak_bytes) s->peak_bytes = s->live_bytes;
-}
-
 static void put_back(gb_cu_pool *pool, gb_cu_record *r) {
     gb_cu_bin_push(pool, r);
     if (--r->chunk->used == 0) gb_cu_cache_push(pool, r->chunk);
@@ -166,10 +107,10 @@ static int over_limit(gb_cu_pool *pool, int64_t size, int64_t live, int64_t limi
 }
 
 static void undo(gb_cu_pool *pool, gb_cu_record *r, int64_t size) {
-    pthread_mutex_lock(&pool->lock);
+    pthread_mutex_lock(pool->lock);
     if (r) pool->stats.allocations--, put_back(pool, r);
     else pool->asked_bytes -= size;
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(pool->lock);
 }
 
 int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, gb_cuda_error *e) {
@@ -183,16 +124,16 @@ int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, 
     int64_t size = reserve(want);
     gb_cu_key key = any_stream ? GB_CU_UNKNOWN : want->kind == GB_CUDA_PINNED ? GB_CU_LEGACY : gb_cu_key_of(want->stream);
 
-    pthread_mutex_lock(&pool->lock);
+    pthread_mutex_lock(pool->lock);
     int64_t live = pool->stats.live_bytes + pool->asked_bytes, limit = pool->stats.limit;
     if (__builtin_expect(limit >= 0 && live + size > limit, 0)) {
-        pthread_mutex_unlock(&pool->lock);
+        pthread_mutex_unlock(pool->lock);
         return over_limit(pool, size, live, limit, e);
     }
     gb_cu_record *r = find(pool, size, key);
     if (r) gb_cu_use(pool, r);
     else pool->asked_bytes += size;
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(pool->lock);
     if (!r) {
         gb_cu_chunk *c = gb_cu_new_chunk(pool, size, key, want->stream, e);
         if (!c) {
@@ -232,12 +173,12 @@ void gb_cuda_release(gb_cuda_block *block) {
     gb_cu_pool *pool = r->chunk->pool;
     gb_cu_live_remove(r);
     if (__builtin_expect(gb_debugging, 0)) gb_cu_debug_released(r);
-    pthread_mutex_lock(&pool->lock);
+    pthread_mutex_lock(pool->lock);
     r->live = GB_FREED;
     r->epoch = gb_cu_now_epoch();
     put_back(pool, r);
     int64_t bound = pool->stats.cache_bound;
     int full = pool->idle_bytes > bound;
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(pool->lock);
     if (full) gb_cuda_trim(pool->kind, pool->device, bound);
 }

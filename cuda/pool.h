@@ -61,6 +61,9 @@ struct gb_cu_record {
     uint32_t live;
 };
 
+/* Pinned and managed memory serve all devices, and where nobody says which used it, all are asked. */
+static inline int gb_cu_anywhere(const gb_cu_record *r) { return r->key == GB_CU_UNKNOWN && r->block.kind != GB_CUDA_DEVICE; }
+
 struct gb_cu_chunk {
     gb_cu_pool *pool;
     gb_cu_chunk *newer, *older;   /* in the cache, while no block is in use */
@@ -72,7 +75,7 @@ struct gb_cu_chunk {
 };
 
 struct gb_cu_pool {
-    pthread_mutex_t lock;
+    pthread_mutex_t *lock;
     int32_t kind, device;
     int32_t ready;                /* the bound on its cache is known */
     gb_cu_record *bins[GB_CU_BINS];
@@ -82,15 +85,18 @@ struct gb_cu_pool {
     gb_cuda_stats stats;
 };
 
-int gb_cu_anywhere(const gb_cu_record *r);       /* memory of all devices, and nobody says which used it */
 gb_cu_pool *gb_cu_pool_of(int kind, int device);   /* NULL: there is no such kind or device */
+
+/* ---- locks.c: in this order ---- */
+extern pthread_mutex_t gb_cu_making;   /* of pools */
+extern pthread_mutex_t gb_cu_pool_locks[GB_CUDA_KINDS][GB_CUDA_MAX_DEVICES];
+extern pthread_mutex_t gb_cu_live_lock, gb_cu_streams_lock, gb_cu_events_lock;
 void gb_cu_lock_all(void);
 void gb_cu_unlock_all(void);
 
 /* any_stream: nobody says which streams will use it. */
 int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, gb_cuda_error *e);
 
-void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r);   /* lock; a free block is free no more */
 /* ---- chunk.c: its first block is in use, and counted; without the lock ---- */
 gb_cu_chunk *gb_cu_new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e);
 
@@ -100,6 +106,7 @@ int gb_cu_get_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cuda
 void gb_cu_give_raw(int kind, gb_cu_raw raw);
 
 /* ---- cache.c; the caller holds the pool's lock for those that say so ---- */
+void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r);           /* lock; a free block is free no more */
 void gb_cu_bin_push(gb_cu_pool *pool, gb_cu_record *r);      /* lock */
 void gb_cu_bin_remove(gb_cu_pool *pool, gb_cu_record *r);    /* lock */
 void gb_cu_cache_push(gb_cu_pool *pool, gb_cu_chunk *c);     /* lock */
@@ -108,7 +115,6 @@ gb_cu_chunk *gb_cu_detach(gb_cu_pool *pool, int64_t keep);   /* lock */
 int64_t gb_cu_destroy(gb_cu_chunk *gone);                    /* with the context current, or of no use any more */
 int gb_cu_bin(int64_t size);
 int64_t gb_cu_round(int64_t need);
-void gb_cu_disown(int device, gb_cuda_stream stream);   /* the stream goes: its free blocks get an event instead */
 
 /* Everything that a device was asked to do before this epoch began is done. */
 uint64_t gb_cu_epoch(int device);
@@ -119,17 +125,11 @@ int gb_cu_wait_device(int device, gb_cuda_error *e);   /* with the context curre
 int gb_cu_live_add(gb_cu_record *r);   /* -1: no host memory */
 void gb_cu_live_remove(gb_cu_record *r);
 gb_cu_record *gb_cu_live_next(gb_cu_record *r);   /* lock; NULL begins */
-void gb_cu_live_lock(void);
-void gb_cu_live_unlock(void);
 
 /* ---- debug.c, with GRIDBUF_DEBUG=1, the context current ---- */
 extern int gb_debugging;
 #define GB_CU_GUARD 512   /* at least so many bytes behind a block */
 int gb_cu_debug_taken(gb_cu_record *r, gb_cuda_error *e);
 void gb_cu_debug_released(gb_cu_record *r);
-
-/* ---- events and streams across fork ---- */
-void gb_cu_events_lock(void);
-void gb_cu_events_unlock(void);
 
 #endif

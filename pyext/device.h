@@ -48,7 +48,7 @@ void gb_use_again(gb_thread_stream before);
 /* Blocks; memory of a device on its queue. New references. */
 PyObject *gb_block_take(const gb_cuda_want *want);
 PyObject *gb_block_for(const gb_plan *plan);
-PyObject *gb_block_new(int kind, int64_t bytes, gb_cuda_queue on);
+int gb_device_zero(gb_cuda_block *block, int64_t bytes);   /* asynchronously */
 gb_place gb_block_place(const gb_cuda_block *block, int gpu);
 
 /* The block that an object's memory lies in, or NULL: through the bases of arrays. Borrowed. */
@@ -90,15 +90,11 @@ int gb_device_ready(gb_field *f, DLDevice device, PyObject *stream);
 DLDevice gb_dl_device(const gb_field *f);
 int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair);   /* a pair of ints that a consumer passed */
 
-/* ---- device_copy.c, device_route.c, device_fill.c ---- */
+/* ---- device_copy.c ---- */
 
 /* Copies and fills in which a GPU takes part. 1: done; 0: both sides are on the host; -1: an error. */
 int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress);
 int gb_device_fill(PyObject *dst, PyObject *value);
 int gb_device_assign(PyObject *dst, PyObject *value);   /* dst[...] = value: 0 or -1 */
-
-/* value: one element in the Field's dtype. Asynchronous on the device's queue; marks the block. */
-int gb_device_set(gb_field *dst, const void *value);
-int gb_device_zero(gb_cuda_block *block, int64_t bytes);
 
 #endif

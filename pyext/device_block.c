@@ -1,4 +1,5 @@
 /* device_block.c: blocks of the driver's pools as Python objects. */
+#include "../cuda/strided.h"
 #include "device.h"
 #include "memory.h"
 
@@ -41,11 +42,6 @@ PyObject *gb_block_for(const gb_plan *plan) {
     return gb_block_take(&want);
 }
 
-PyObject *gb_block_new(int kind, int64_t bytes, gb_cuda_queue on) {
-    gb_cuda_want want = {.kind = kind, .device = on.device, .span = bytes, .boundary = 256, .stream = on.stream};
-    return gb_block_take(&want);
-}
-
 gb_place gb_block_place(const gb_cuda_block *block, int gpu) {
     int pinned = block->kind == GB_CUDA_PINNED;
     return (gb_place){.kind = (uint8_t)(block->kind + 1), .gpu = !pinned && gpu, .device = pinned ? 0 : (int16_t)block->device};
@@ -55,6 +51,11 @@ gb_block_object *gb_block_behind(PyObject *obj) {
     while (obj && PyArray_Check(obj)) obj = PyArray_BASE((PyArrayObject *)obj);
     if (obj && gb_is_field(obj)) obj = ((gb_field *)obj)->owner;
     return obj && gb_is_block(obj) ? (gb_block_object *)obj : NULL;
+}
+
+int gb_device_zero(gb_cuda_block *block, int64_t bytes) {
+    gb_cuda_error e;
+    return gb_cuda_zero(block, bytes, gb_queue_for(block->device), &e) < 0 ? gb_cuda_raise(&e) : 0;
 }
 
 /* ---- the type, to Python ---- */

@@ -3,11 +3,11 @@
 
 static gb_cu_record *lock_record(gb_cuda_block *block) {
     gb_cu_record *r = (gb_cu_record *)block;
-    pthread_mutex_lock(&r->chunk->pool->lock);
+    pthread_mutex_lock(r->chunk->pool->lock);
     return r;
 }
 
-static void unlock_record(gb_cu_record *r) { pthread_mutex_unlock(&r->chunk->pool->lock); }
+static void unlock_record(gb_cu_record *r) { pthread_mutex_unlock(r->chunk->pool->lock); }
 
 /* One event for each stream is enough: the newest. Whether any is pending is read without
  * the lock: the list is never empty in between. */
@@ -38,7 +38,7 @@ int gb_cuda_mark(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e) {
 /* With the context of the queue's device current; the events may be of any. */
 static int wait_for_all(gb_cu_record *r, gb_cuda_queue on, gb_cuda_error *e) {
     for (gb_cuda_event *event = r->pending; event; event = event->next)
-        if (!gb_cu_in_order(event, on) && GB_CU(e, cuStreamWaitEvent, (CUstream)(uintptr_t)on.stream, event->handle, 0)) return -1;
+        if (!gb_cu_in_order(event, on) && GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(on), event->handle, 0)) return -1;
     return 0;
 }
 

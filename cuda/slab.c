@@ -87,7 +87,7 @@ gb_cu_chunk *gb_cu_new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_c
         r->block.kind = pool->kind;
         r->block.device = pool->device;
     }
-    pthread_mutex_lock(&pool->lock);
+    pthread_mutex_lock(pool->lock);
     if (!pool->ready) {
         pool->ready = 1;
         pool->stats.cache_bound = pool->kind == GB_CUDA_PINNED ? gb_physical_memory() / 16 : d->total_bytes / 8;
@@ -98,6 +98,6 @@ gb_cu_chunk *gb_cu_new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_c
     gb_cu_cache_push(pool, c);
     for (int i = count - 1; i >= 0; i--) gb_cu_bin_push(pool, &c->records[i]);
     gb_cu_use(pool, &c->records[0]);
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(pool->lock);
     return c;
 }

@@ -1,11 +1,11 @@
-/* device_transit.h: a copy on its way: what it must keep until the GPU has done its part. */
+/* device_async.h: a copy on its way: what it must keep until the GPU has done its part. */
 #ifndef GRIDBUF_DEVICE_TRANSIT_H
 #define GRIDBUF_DEVICE_TRANSIT_H
 
-#include "device_route.h"
+#include "../cuda/strided.h"
+#include "device.h"
 
-#define GB_HELD 12
-#define GB_DIRECT_CALLS 32   /* so many moves of the driver are worth their calls; then a kernel or the host lays out */
+#define GB_HELD (2 + GB_CUDA_TEMPORARIES)
 
 typedef struct gb_transit {
     PyObject_HEAD
@@ -14,7 +14,7 @@ typedef struct gb_transit {
     int host_free;            /* the host's side may be written again */
     int passed, waiting;      /* the event has; threads that look at it */
     int n_held;
-    struct { PyObject *object; gb_cuda_queue on; } held[GB_HELD];   /* both sides, staging, temporaries, and who used them last */
+    struct held { PyObject *object; gb_cuda_block *block; gb_cuda_queue on; } held[GB_HELD];   /* Fields, or temporaries' blocks; who used them last */
 } gb_transit;
 
 static inline int gb_on_gpu(const gb_field *f) { return gb_needs_driver(&f->place); }
@@ -25,7 +25,8 @@ int gb_transit_begin(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject
 int gb_is_values(PyObject *obj);   /* a value or a list of them that is no memory; -1 with an error */
 
 gb_transit *gb_transit_new(gb_cuda_queue on, gb_cuda_queue from);
-int gb_transit_hold(gb_transit *t, PyObject *object, gb_cuda_queue on);   /* steals; -1 when object is NULL */
+void gb_transit_hold(gb_transit *t, gb_field *f, gb_cuda_queue on);
+void gb_transit_hold_blocks(gb_transit *t, const gb_cuda_job *job);   /* steals them */
 int gb_transit_end(gb_transit *t);                      /* nothing more follows: records the event */
 
 /* Our work on the blocks that it holds is pending from now on, where it was done. */
@@ -36,21 +37,7 @@ int gb_transit_leave(gb_transit *t);
 
 /* Until everything has passed, or nanoseconds (< 0: for ever) are over: 1, 0, or -1 with an error, such as KeyboardInterrupt. */
 int gb_transit_wait(gb_transit *t, int64_t nanoseconds);
-int gb_event_wait(gb_cuda_event *event, int64_t nanoseconds);
 int gb_host_settle(gb_field *f);   /* the host waits for our own work on a side that it is about to touch */
 int gb_transit_init(PyObject *module);
-
-/* device_staging.c: between the host and the device's side of p (a), converted where the types differ. */
-typedef struct gb_leg {
-    int direction;            /* GB_CUDA_UPLOAD or GB_CUDA_DOWNLOAD */
-    const gb_pair *pair;      /* a: the device's side, b: the host's */
-    uint64_t device_data;
-    char *host_data;
-    int64_t device_item, host_item;
-    int device_type, host_type;   /* of transfer/; GB_RAW on both when nothing is converted */
-    int pinned;               /* the host's side can be moved as it is */
-    PyObject *progress;
-} gb_leg;
-int gb_leg_run(gb_transit *t, const gb_leg *leg);
 
 #endif
