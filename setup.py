@@ -1,6 +1,7 @@
-"""Build gridbuf._core: the C of pyext/, linked with an archive that holds the Go runtime and the other rooms."""
+"""Build gridbuf._core: the C of all rooms, linked with an archive that holds the Go runtime and the rooms' Go."""
 
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -27,16 +28,16 @@ WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
 
 NINJA = """\
 rule c
-  command = {cc} {cflags} -MD -MF $out.d -c $in -o $out
+  command = {cc} $cflags -MD -MF $out.d -c $in -o $out
   depfile = $out.d
   deps = gcc
 rule go
-  command = export CGO_ENABLED=1 CGO_CFLAGS={cgo_cflags}; {go} list -export -deps -buildmode=c-archive -trimpath -buildvcs=false {tags} $
+  command = export CGO_ENABLED=1 CGO_CFLAGS={cgo_cflags}; {go} list -export -deps -buildmode=c-archive -trimpath -buildvcs=false -overlay {overlay} {tags} $
     -f '{{{{if .Export}}}}packagefile {{{{.ImportPath}}}}={{{{.Export}}}}{{{{end}}}}' {main} > $out.packages && $
     {go} tool compile -shared -trimpath "$$PWD" -p main -importcfg $out.packages -o $out.main {main}/*.go && $
     {go} tool link -buildmode=c-archive -importcfg $out.packages {strip} -extld={cc} -o $out $out.main
 rule link
-  command = {cc} -shared {cflags} -o $out $in {ldflags}
+  command = {cc} -shared $cflags -o $out $in {ldflags}
 """
 
 
@@ -59,6 +60,17 @@ def stamp() -> str:
     """What Go's build cache does not look at: it knows a package's own headers, not those of other rooms."""
     headers = sorted(path for room in GO_ROOMS for path in Path(room).rglob("*.h"))
     return hashlib.sha256(b"".join(f"{path}\0".encode() + path.read_bytes() for path in headers)).hexdigest()[:12]
+
+
+def c_of_rooms(go: str, main: str, tags: list[str]) -> dict[Path, list[str]]:
+    """The C of the archive's packages, with what their #cgo lines say; not that of other modules, nor what needs cgo's own header.
+
+    Go would compile all C of a package again, one file after the other, whenever one of its files or imports changed.
+    """
+    line = '{{if and .Module .Module.Main}}{{range .CFiles}}{{$.Dir}}/{{.}}|{{join $.CgoCFLAGS " "}}\n{{end}}{{end}}'
+    told = subprocess.run([go, "list", "-deps", *tags, "-f", line, main], capture_output=True, text=True, check=True).stdout
+    found = (row.split("|") for row in told.split("\n") if row)
+    return {Path(path): flags.split() for path, flags in found if "_cgo_export.h" not in Path(path).read_text()}
 
 
 def escaped(path: object) -> str:
@@ -89,6 +101,10 @@ class build_core(build_ext):
         text = self.rules(go, work, target)
         if not rules.exists() or rules.read_text() != text:
             rules.write_text(text)
+        hidden = work / "overlay.json"  # Go does not see the C that ninja compiles
+        overlay = json.dumps({"Replace": dict.fromkeys(map(str, self.c_files), "")}, indent=1)
+        if not hidden.exists() or hidden.read_text() != overlay:
+            hidden.write_text(overlay)
         command = [Path(ninja.BIN_DIR) / "ninja", "-f", rules, "--quiet" if not self.verbose else "-v"]
         subprocess.run(command, check=True)
         if self.for_checkout:  # for clangd and other tools that want to know how a file is compiled
@@ -111,29 +127,37 @@ class build_core(build_ext):
             *strip,
         ]
         main = os.environ.get("GRIDBUF_GO_MAIN", "./bridge/archive")
+        tags = ["-tags", tags] if (tags := os.environ.get("GRIDBUF_GO_TAGS", "")) else []
+        self.c_files = c_of_rooms(go, main, tags)
         rules = NINJA.format(
             cc=os.environ.get("CC", "gcc"),
-            cflags=shlex.join(cflags),
             ldflags=shlex.join(ldflags),
             cgo_cflags=shlex.quote(shlex.join([*OPTIMISED, *extra, f"-DBUILD_STAMP={stamp()}"])),
             go=go,
-            tags=shlex.join(["-tags", tags]) if (tags := os.environ.get("GRIDBUF_GO_TAGS", "")) else "",
+            tags=shlex.join(tags),
+            overlay=shlex.quote(str(work / "overlay.json")),
             main=main,
             strip="-s -w" if strip else "",
         )
-        rules = f"builddir = {escaped(work)}\n" + rules  # what ninja keeps lies beside the objects
+        # What ninja keeps lies beside the objects.
+        rules = f"builddir = {escaped(work)}\ncflags = {shlex.join(cflags)}\n" + rules
         objects = []
         for source in sorted(Path("pyext").rglob("*.c")):
             objects.append(escaped(work / source.with_suffix(".o")))
             rules += f"build {objects[-1]}: c {escaped(source)}\n"
+        for path, flags in self.c_files.items():
+            source = path.relative_to(Path.cwd())
+            objects.append(escaped(work / source.with_suffix(".o")))
+            room = shlex.join(["-fPIC", "-pthread", *OPTIMISED, *extra, *flags])
+            rules += f"build {objects[-1]}: c {escaped(source)}\n  cflags = {room}\n"
         go_sources = [
             path
             for room in [*GO_ROOMS, main]
             for path in sorted(Path(room).rglob("*"))
-            if path.suffix in {".go", ".c", ".h", ".ptx"}
+            if path.suffix in {".go", ".c", ".h", ".ptx"} and path.resolve() not in self.c_files
         ]
         archive = escaped(work / "go.a")
-        rules += f"build {archive}: go | go.mod go.sum {' '.join(map(escaped, go_sources))}\n"
+        rules += f"build {archive}: go | go.mod go.sum {escaped(work / 'overlay.json')} {' '.join(map(escaped, go_sources))}\n"
         return rules + f"build {escaped(target)}: link {' '.join(objects)} {archive} | pyext/exports.map\n"
 
 

@@ -175,18 +175,6 @@ class GUFunc:
         tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...] | None] | None, ...],
     ]: ...
     def _add_state(self, step: int, merge: int, final: int, init: bytes, types: bytes, any_order: bool, /) -> int: ...
-    def _execute(
-        self,
-        kernel: int,
-        operands: tuple[Any, ...],
-        where: Any,
-        sizes: tuple[int, ...] | None,
-        uniforms: bytes | None,
-        workers: int,
-        ignore_errors: bool,
-        check: bool,
-        /,
-    ) -> tuple[tuple[Any, ...], tuple[tuple[str, ...] | None, ...], NDArray[Any] | None, int, int]: ...
 
 @final
 class Plan:

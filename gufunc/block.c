@@ -6,25 +6,6 @@
 
 #include <string.h>
 
-int64_t gb_packed_bytes(const gb_operand *o) { return o->core_items * o->kernel_item; }
-
-void gb_cursor_advance(const gb_call *call, gb_cursor *c, int64_t len) {
-    int d = call->ndim - 1;
-    c->index[d] += len;
-    for (int i = 0; i < call->nop; i++) c->ptr[i] += len * call->op[i].strides[d];
-    if (call->flags & GB_WHERE) c->ptr[call->nop] += len * call->where_strides[d];
-    while (d > 0 && c->index[d] >= call->shape[d]) {   /* a block may span several inner loops */
-        int64_t n = c->index[d] == call->shape[d] ? 1 : c->index[d] / call->shape[d];
-        c->index[d] -= n * call->shape[d];
-        c->index[d - 1] += n;
-        for (int i = 0; i < call->nop; i++)
-            c->ptr[i] += n * (call->op[i].strides[d - 1] - call->shape[d] * call->op[i].strides[d]);
-        if (call->flags & GB_WHERE)
-            c->ptr[call->nop] += n * (call->where_strides[d - 1] - call->shape[d] * call->where_strides[d]);
-        d--;
-    }
-}
-
 /* Go to a linear index, and find how far the operands' memory stays the same. */
 static void seek(gb_block *b, int64_t at) {
     const gb_sweep *job = b->job;
@@ -74,18 +55,6 @@ void gb_block_piece(gb_block *b, const gb_piece *p) {
     if (p->at != b->at || p->at == 0) seek(b, p->at);   /* often it goes on where the last one ended */
     b->at = p->at;
     b->end = p->end;
-}
-
-void gb_stage_in(gb_block *b, int op, const char *from, int64_t first, int64_t len) {
-    const gb_call *call = b->job->call;
-    const gb_operand *o = &call->op[op];
-    gb_pack(b->scratch + o->at + first * gb_packed_bytes(o), o, from, o->strides[call->ndim - 1], len);
-}
-
-void gb_stage_out(gb_block *b, int op, char *to, int64_t first, int64_t len) {
-    const gb_call *call = b->job->call;
-    const gb_operand *o = &call->op[op];
-    gb_unpack(to, o->strides[call->ndim - 1], o, b->scratch + o->at + first * gb_packed_bytes(o), len);
 }
 
 static int64_t run_length(const gb_call *call, const gb_cursor *c, int64_t most) {

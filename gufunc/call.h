@@ -161,6 +161,13 @@ int gb_block_next(gb_block *b);         /* 1: call the kernel, then gb_block_don
 void gb_block_done(gb_block *b);
 void gb_block_call(gb_block *b);        /* the kernel, when it is C */
 
+/* stage.c: what the parts below stand on. */
+void gb_cursor_advance(const gb_call *call, gb_cursor *c, int64_t len);
+int64_t gb_packed_bytes(const gb_operand *o);
+void gb_stage_in(gb_block *b, int op, const char *from, int64_t first, int64_t len);
+void gb_stage_out(gb_block *b, int op, char *to, int64_t first, int64_t len);
+void *gb_take_room(int64_t bytes);      /* NULL: no memory; gb_release gives it back */
+
 /* ---- parts of it ---- */
 
 void gb_select(gb_block *b);                                    /* where.c: read the mask, choose the mode */
@@ -171,10 +178,6 @@ void gb_examine(gb_block *b);                                   /* examine.c: wh
 void gb_examine_outputs(gb_block *b);                           /* examine.c: which results did not fit their memory */
 void gb_record(gb_block *b, int64_t k, uint8_t code);           /* examine.c: kernel element k failed */
 int gb_raised(const gb_call *call);                             /* examine.c: flags that count */
-void gb_cursor_advance(const gb_call *call, gb_cursor *c, int64_t len);
-void gb_stage_in(gb_block *b, int op, const char *from, int64_t first, int64_t len);
-void gb_stage_out(gb_block *b, int op, char *to, int64_t first, int64_t len);
-int64_t gb_packed_bytes(const gb_operand *o);
 
 /* 1: some byte belongs to both views, 0: none does; when finding out would take too long, 1. */
 int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
@@ -183,8 +186,6 @@ int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_str
 int gb_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int64_t item);
 /* scalar.c: the loop whose data is a function of 1 to 4 numbers; NULL for other counts. */
 gb_numpy_loop gb_scalar_loop(int inputs, int single);
-
-void *gb_take_room(int64_t bytes);      /* overlap.c: NULL: no memory; gb_release gives it back */
 
 /* fringe.c: 1 when every input that the output overlaps is protected by its fringes, 0
  * when they need copies, -1 with *why set. */

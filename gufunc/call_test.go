@@ -68,11 +68,17 @@ func TestAllFailed(t *testing.T) {
 }
 
 func TestAPanicCostsOneElement(t *testing.T) {
-	registered, err := gufunc.Lookup("test.panic")
-	require.NoError(t, err)
-	types, err := gufunc.ParseTypes(registered.Types, 1, 1)
-	require.NoError(t, err)
-	g, err := gufunc.New(registered.Name, registered.Signature, []gufunc.Kernel{{Form: gufunc.GoLoop, Types: types, Go: registered.Kernel}}, 0)
+	types := []gufunc.Type{gufunc.Float64, gufunc.Float64}
+	g, err := gufunc.New("double", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop, Types: types, Go: func(b gufunc.Block) int {
+		for i := range b.N {
+			x := *b.Float64(0, i)
+			if x < 0 {
+				panic("negative")
+			}
+			*b.Float64(1, i) = 2 * x
+		}
+		return 0
+	}}}, 0)
 	require.NoError(t, err)
 	x := float64s(t, []int64{100_000})
 	for i := range items(x) {

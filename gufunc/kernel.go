@@ -106,7 +106,7 @@ func Lookup(name string) (Registered, error) {
 	r, ok := registered.byName[name]
 	registered.RUnlock()
 	if !ok {
-		return r, setupError("name: no Go kernel %q is registered; there are %v", name, RegisteredNames())
+		return r, setupError("name: no Go kernel %q is registered; there are %v; a main package of your own adds some (docs/gufuncs.md)", name, RegisteredNames())
 	}
 	return r, nil
 }
@@ -116,21 +116,6 @@ func RegisteredNames() []string {
 	registered.RLock()
 	defer registered.RUnlock()
 	return slices.Sorted(maps.Keys(registered.byName))
-}
-
-// test.panic doubles its operand and panics at negative numbers; it shows that a
-// panic costs one element and not the process.
-func init() {
-	Register(Registered{"test.panic", "()->()", "d->d", func(b Block) int {
-		for i := range b.N {
-			x := *b.Float64(0, i)
-			if x < 0 {
-				panic("negative")
-			}
-			*b.Float64(1, i) = 2 * x
-		}
-		return 0
-	}})
 }
 
 // ParseTypes reads "dd->d" or "ddd".

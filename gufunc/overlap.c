@@ -143,16 +143,6 @@ static void copy_elements(char *to, const char *from, const view *v, int d, int6
     for (int64_t k = 0; k < v->shape[d]; k++) copy_elements(to + k * v->strides[d], from + k * v->strides[d], v, d + 1, item);
 }
 
-void *gb_take_room(int64_t bytes) {
-    gb_want want = {.span = bytes, .boundary = GB_BLOCK_ALIGN};
-    want.reserve = gb_reserve(want.span, want.boundary);
-    void *room;
-    int fresh, got;
-    while ((got = gb_take(&want, &room, &fresh)) == GB_NEED_SLAB)
-        if (gb_refill(want.reserve) < 0) break;
-    return got == GB_TAKEN ? room : NULL;
-}
-
 /* Copy the part of an input whose memory lies in [low, high): whole steps of the
  * outermost loop, into room where every element has the place it has in memory. */
 static int shadow(gb_sweep *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, const char **why) {

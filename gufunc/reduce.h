@@ -110,16 +110,9 @@ typedef struct gb_folder {
     double ns;                          /* an element, of kernels that may be slow */
 } gb_folder;
 
+/* folder.c */
 int gb_folder_init(gb_folder *w, gb_reducing *run, char *room);
 int gb_folder_stopped(gb_folder *w, int64_t n);                     /* n more elements are done */
-
-/* fold.c: n outputs from the k-th on, over the elements [from, to) of what is folded. */
-char *gb_fold(gb_folder *w, const char *in, const char *where, int64_t n, int64_t from, int64_t to, int first);
-void gb_absorb(gb_folder *w, const char *x, intptr_t step, int64_t n);
-void gb_combine(gb_folder *w, char **into, const char *x, intptr_t step, int64_t n);
-
-/* fold_state.c: the same with a state. */
-char *gb_fold_states(gb_folder *w, const char *in, int64_t n, int64_t from, int64_t to);
 
 /* A place in nested loops. */
 typedef struct gb_walk {
@@ -129,5 +122,13 @@ typedef struct gb_walk {
 
 void gb_walk_fold(const gb_reduction *r, gb_walk *at, const char *in, const char *where, int64_t linear);
 void gb_walk_on(const gb_reduction *r, gb_walk *at, int64_t n);    /* n: at most to the end of the innermost loop */
+
+/* fold.c: n outputs from the k-th on, over the elements [from, to) of what is folded. */
+char *gb_fold(gb_folder *w, const char *in, const char *where, int64_t n, int64_t from, int64_t to, int first);
+void gb_absorb(gb_folder *w, const char *x, intptr_t step, int64_t n);
+void gb_combine(gb_folder *w, char **into, const char *x, intptr_t step, int64_t n);
+
+/* fold_state.c: the same with a state. */
+char *gb_fold_states(gb_folder *w, const char *in, int64_t n, int64_t from, int64_t to);
 
 #endif

@@ -29,12 +29,13 @@ typedef struct gb_choice {
     int32_t kernel;
 } gb_choice;
 
-/* A resolved call, found again by its words. */
+/* A planned call or reduction, found again by the encoded request. */
 typedef struct gb_entry {
-    gb_call *call;
+    union { void *plan; gb_call *call; struct gb_reduction *reduction; };
+    void (*free_plan)(void *);
     uint64_t hash;
     int64_t refs, n;
-    int64_t words[];
+    int64_t encoding[];
 } gb_entry;
 
 #define GB_SETS 64    /* of entries, each the last GB_WAYS that fell into it, latest first */
@@ -68,10 +69,8 @@ typedef struct gb_placing {
 typedef struct gb_invocation {
     gb_gufunc_object *gufunc;
     gb_arg arg[GB_MAXARGS + 1];     /* operands; after them the mask */
-    int nop, has_where, nsizes, kernel, workers, ignore_errors, errors;
+    int nop, has_where, kernel, workers, ignore_errors, errors;
     int named;                      /* every input has names: outputs are Fields */
-    int asks_sizes;                 /* core sizes come from Python where the call is new */
-    int64_t sizes[GB_MAXCORE];
     uint8_t types[GB_MAXARGS];      /* of the kernel */
     gb_placing place[GB_MAXARGS];
     void *uniforms;
@@ -90,6 +89,8 @@ typedef struct gb_keywords {
 } gb_keywords;
 
 int gb_gufunc_init(PyObject *module);
+
+/* gufunc_errors.c */
 int gb_setup_error(const char *format, ...);                        /* raises SignatureError; -1 */
 PyObject *gb_python_name(const char *module, const char *name, PyObject **memo);   /* borrowed */
 
@@ -122,16 +123,26 @@ int gb_arrange(gb_invocation *v, const gb_keywords *k);
 /* gufunc_output.c */
 int gb_output_allocate(gb_invocation *v, int i);
 PyObject *gb_output_describe(const gb_invocation *v, int i);   /* (shape, strides, dims or None), None for a given one */
-PyObject *gb_results(gb_invocation *v, int always_tuple);
+PyObject *gb_results(gb_invocation *v);
 
 /* gufunc_halo.c: halo and origin of a result from those of the inputs. */
 int gb_join_halos(gb_field *result, const gb_invocation *v);
 
 int gb_threads(void);                                               /* of transfer/, whose header has types of its own */
 
+/* gufunc_entries.c. An encoded request (gufunc/encoding.go reads it) is at most GB_MOST_WORDS long. */
+#define GB_MOST_WORDS ((GB_MAXARGS + 2) * (1 + 3 * GB_MAXDIMS) + 2 + GB_MAXDIMS)
+#define GB_HEAD(type, swapped, misaligned, absent) ((type) | (swapped) << 8 | (misaligned) << 9 | (absent) << 10)
+#define GB_HEAD_NAMED (1 << 11)
+int64_t *gb_encode_operand(int64_t *to, int64_t head, int ndim, const int64_t *shape, const int64_t *strides, const int32_t *dims);   /* dims NULL: no names */
+gb_entry *gb_entries_find(gb_entry **entries, const int64_t *encoding, int64_t n, uint64_t *hash);   /* owned; NULL: it is new */
+gb_entry *gb_entries_keep(gb_entry **entries, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
+                          void (*free_plan)(void *));               /* takes the plan; owned; NULL with an error */
+void gb_entry_drop(gb_entry *entry);
+void gb_entries_clear(gb_entry **entries);
+
 /* gufunc_cache.c */
 gb_entry *gb_entry_for(gb_invocation *v);                           /* owned; NULL with an error */
-void gb_entry_drop(gb_entry *entry);
 
 /* gufunc_invoke.c: allocate, run, fill in what came of it. -1 with an error set. */
 int gb_invoke(gb_invocation *v);
@@ -143,7 +154,6 @@ void gb_invocation_clear(gb_invocation *v);
 PyObject *gb_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *gb_gufunc_check(PyObject *self, PyObject *args);
 PyObject *gb_gufunc_resolve(PyObject *self, PyObject *args);
-PyObject *gb_gufunc_execute(PyObject *self, PyObject *args);
 
 /* gufunc_adopt.c */
 PyObject *gb_ufunc_loops(PyObject *self, PyObject *ufunc);

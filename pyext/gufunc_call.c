@@ -3,7 +3,6 @@
  * not seen before. */
 #include "gufunc.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 static PyObject *name_failed;
@@ -11,28 +10,6 @@ static PyObject *name_failed;
 int gb_gufunc_call_init(void) {
     name_failed = PyUnicode_InternFromString("_failed");
     return name_failed && gb_keywords_init() == 0 ? 0 : -1;
-}
-
-PyObject *gb_python_name(const char *module, const char *name, PyObject **memo) {
-    if (*memo) return *memo;
-    PyObject *imported = PyImport_ImportModule(module);
-    PyObject *found = imported ? PyObject_GetAttrString(imported, name) : NULL;
-    Py_XDECREF(imported);
-    if (found && *memo) Py_DECREF(found);   /* the import asked too */
-    else if (found) *memo = found;
-    return *memo;
-}
-
-int gb_setup_error(const char *format, ...) {
-    static PyObject *memo;
-    va_list args;
-    va_start(args, format);
-    PyObject *type = gb_python_name("gridbuf.gufunc.errors", "SignatureError", &memo);
-    PyObject *text = type ? PyUnicode_FromFormatV(format, args) : NULL;
-    va_end(args);
-    if (text) PyErr_SetObject(type, text);
-    Py_XDECREF(text);
-    return -1;
 }
 
 void gb_invocation_clear(gb_invocation *v) {
@@ -47,8 +24,7 @@ static void start(gb_invocation *v, gb_gufunc_object *g) {
     /* Only what is read before it is written: the whole record is large. */
     v->gufunc = g;
     v->nop = g->info.nin + g->info.nout;
-    v->has_where = v->nsizes = v->workers = v->ignore_errors = v->errors = v->named = 0;
-    v->asks_sizes = g->asks_sizes;
+    v->has_where = v->workers = v->ignore_errors = v->errors = v->named = 0;
     v->uniforms = NULL;
     v->packed = v->codes = NULL;
     v->entry = NULL;
@@ -137,7 +113,7 @@ static PyObject *with_info(const gb_invocation *v, PyObject *result) {
 }
 
 static PyObject *outcome(gb_invocation *v) {
-    PyObject *plain = gb_results(v, 0), *result = NULL;
+    PyObject *plain = gb_results(v), *result = NULL;
     if (!plain || (!v->codes && v->errors != GB_RETURN)) return plain;
     if (v->errors == GB_RETURN) {
         result = with_info(v, plain);
@@ -189,72 +165,6 @@ PyObject *gb_gufunc_resolve(PyObject *self, PyObject *pair) {
             result = Py_BuildValue("(iy#NLLLNN)", v.kernel, (char *)v.types, (Py_ssize_t)v.nop,
                                    gb_ints_tuple(call->outer_shape, call->outer_ndim), (long long)call->n, (long long)call->nchunks,
                                    (long long)call->chunk, gb_ints_tuple(call->core, call->ncore), outs);
-    }
-    gb_invocation_clear(&v);
-    return result;
-}
-
-/* ---- for reductions: a kernel and operands that are ready ---- */
-
-/* An operand: None (an output to allocate) or an ndarray. */
-static int read_operand(gb_arg *a, PyObject *obj) {
-    if (obj == Py_None) {
-        a->absent = 1;
-        return 0;
-    }
-    if (!PyArray_Check(obj)) {
-        PyErr_Format(PyExc_TypeError, "operand: expected an ndarray, got %R", obj);
-        return -1;
-    }
-    a->given = obj;
-    gb_arg_array(a, (PyArrayObject *)obj);
-    if (a->ndim > GB_MAXDIMS) PyErr_Format(PyExc_ValueError, "operand: %d dimensions; at most %d are allowed", a->ndim, GB_MAXDIMS);
-    else if (!a->type) PyErr_Format(PyExc_TypeError, "operand: no kernel takes %R", PyArray_DESCR((PyArrayObject *)obj));
-    else return 0;
-    return -1;
-}
-
-static PyObject *nothing_named(int n) {
-    PyObject *tuple = PyTuple_New(n);
-    for (int i = 0; tuple && i < n; i++)
-        if (PyTuple_SetItem(tuple, i, Py_NewRef(Py_None)) < 0) Py_CLEAR(tuple);
-    return tuple;
-}
-
-/* execute(kernel, operands, where, sizes, uniforms, workers, ignore_errors, check)
- * -> (outputs, None for each, codes or None, failed, selected); with check it only finds
- * out whether the call can be set up, and returns None. */
-PyObject *gb_gufunc_execute(PyObject *self, PyObject *args) {
-    gb_gufunc_object *g = (gb_gufunc_object *)self;
-    gb_invocation v;
-    PyObject *operands, *where, *sizes, *result = NULL;
-    const char *uniforms = NULL;
-    Py_ssize_t nuniforms;
-    int check;
-    start(&v, g);
-    v.asks_sizes = 0;
-    if (!PyArg_ParseTuple(args, "iO!OOz#iip:_execute", &v.kernel, &PyTuple_Type, &operands, &where, &sizes, &uniforms,
-                          &nuniforms, &v.workers, &v.ignore_errors, &check))
-        return NULL;
-    if (PyTuple_Size(operands) != v.nop) {
-        PyErr_Format(PyExc_TypeError, "operands: %zd given, %d needed", PyTuple_Size(operands), v.nop);
-        return NULL;
-    }
-    v.uniforms = (void *)uniforms;
-    v.has_where = where != Py_None;
-    int ok = 1;
-    for (int i = 0; ok && i < v.nop; i++) ok = read_operand(&v.arg[i], PyTuple_GetItem(operands, i)) == 0;
-    if (ok && v.has_where) ok = read_operand(&v.arg[v.nop], where) == 0;
-    if (ok && sizes != Py_None) ok = (v.nsizes = gb_ints(sizes, "sizes", v.sizes, GB_MAXCORE)) >= 0;
-    if (ok && check) {
-        v.entry = gb_entry_for(&v);
-        if (v.entry) result = Py_NewRef(Py_None);
-    } else if (ok && gb_invoke(&v) == 0) {
-        PyObject *outs = gb_results(&v, 1), *dims = nothing_named(v.nop - g->info.nin);
-        if (outs && dims)
-            result = Py_BuildValue("(OOOLL)", outs, dims, v.codes ? v.codes : Py_None, (long long)v.nfailed, (long long)v.nselected);
-        Py_XDECREF(outs);
-        Py_XDECREF(dims);
     }
     gb_invocation_clear(&v);
     return result;

@@ -116,9 +116,9 @@ static PyObject *result(gb_invocation *v, int i) {
     return PyArray_CheckExact(made) && !PyArray_NDIM((PyArrayObject *)made) ? PyArray_Return((PyArrayObject *)made) : made;
 }
 
-PyObject *gb_results(gb_invocation *v, int always_tuple) {
+PyObject *gb_results(gb_invocation *v) {
     int nin = v->gufunc->info.nin, nout = v->gufunc->info.nout;
-    if (nout == 1 && !always_tuple) return result(v, nin);
+    if (nout == 1) return result(v, nin);
     PyObject *tuple = PyTuple_New(nout);
     for (int i = 0; tuple && i < nout; i++) {
         PyObject *o = result(v, nin + i);

@@ -211,11 +211,11 @@ static PyObject *reduce(gb_reduce_args *q) {
     }
     PyObject *array = Py_NewRef(q->array), *where = Py_XNewRef(q->where), *result = NULL;
     if (protect(q, &array, &where) == 0) {
-        gb_planned *p = gb_planned_for(q);
+        gb_entry *p = gb_planned_for(q);
         work.codes = NULL;
         if (p) {
-            result = run(q, p->r, &work);
-            gb_planned_drop(p);
+            result = run(q, p->reduction, &work);
+            gb_entry_drop(p);
         }
     }
     Py_DECREF(array);

@@ -14,14 +14,6 @@ typedef struct gb_folding {
     char identity[GB_MAX_ITEM];
 } gb_folding;
 
-/* A planned reduction, found again by its words. */
-typedef struct gb_planned {
-    gb_reduction *r;
-    uint64_t hash;
-    int64_t refs, n;
-    int64_t words[];
-} gb_planned;
-
 /* An array or a Field, read; the pointers are valid until Python code runs. */
 typedef struct gb_view {
     uint8_t type, swapped, misaligned, absent;
@@ -58,8 +50,7 @@ int gb_view_of(gb_view *v, PyObject *obj);                          /* 0: neithe
 
 /* gufunc_reduce_cache.c */
 const gb_folding *gb_folding_for(gb_reduce_args *q, uint8_t array, uint8_t out);
-gb_planned *gb_planned_for(gb_reduce_args *q);                      /* owned; NULL with an error */
-void gb_planned_drop(gb_planned *p);
+gb_entry *gb_planned_for(gb_reduce_args *q);                      /* owned; NULL with an error */
 void gb_reducers_free(gb_gufunc_object *g);
 
 /* gufunc_reduce_result.c */

@@ -1,18 +1,16 @@
 /* gufunc_reduce_cache.c: which kernel folds which types, and planned reductions under the
- * words that ask for them: a reduction seen before enters neither Go nor Python code. */
+ * encoded request: a reduction seen before enters neither Go nor Python code. */
 #include "gufunc_reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_CHOICES 256
-#define ENTRIES 256
-#define MOST_WORDS (2 + GB_MAXDIMS + (GB_MAXARGS + 2) * (1 + 3 * GB_MAXDIMS))
 
 struct gb_reducers {
     int nchoices;
     gb_folding *choices[MOST_CHOICES];
-    gb_planned *entries[ENTRIES];
+    gb_entry *entries[GB_SETS * GB_WAYS];
 };
 
 static gb_reducers *reducers_of(gb_gufunc_object *g) {
@@ -24,8 +22,7 @@ void gb_reducers_free(gb_gufunc_object *g) {
     gb_reducers *all = g->reducers;
     if (!all) return;
     for (int i = 0; i < all->nchoices; i++) free(all->choices[i]);
-    for (int i = 0; i < ENTRIES; i++)
-        if (all->entries[i]) gb_planned_drop(all->entries[i]);
+    gb_entries_clear(all->entries);
     free(all);
 }
 
@@ -76,64 +73,34 @@ const gb_folding *gb_folding_for(gb_reduce_args *q, uint8_t array, uint8_t out) 
 
 /* ---- the plan ---- */
 
-static int64_t *put_view(int64_t *w, const gb_view *v) {
-    *w++ = v->type | v->swapped << 8 | v->misaligned << 9 | v->absent << 10 | v->named << 11 | (int64_t)v->ndim << 16;
-    for (int d = 0; d < v->ndim; d++) *w++ = v->shape[d];
-    for (int d = 0; d < v->ndim; d++) *w++ = v->strides[d];
-    for (int d = 0; v->named && d < v->ndim; d++) *w++ = v->dims[d];
-    return w;
+static int64_t *encode_view(int64_t *to, const gb_view *v) {
+    return gb_encode_operand(to, GB_HEAD(v->type, v->swapped, v->misaligned, v->absent), v->ndim, v->shape, v->strides, v->named ? v->dims : NULL);
 }
 
-static int64_t put_words(int64_t *words, const gb_reduce_args *q) {
+static int64_t encode(int64_t *words, const gb_reduce_args *q) {
     const gb_folding *c = q->choice;
     int64_t *w = words, nout = q->gufunc->info.nout;
     *w++ = c->kernel | (int64_t)c->state << 32;
     *w++ = (q->keepdims ? 1 : 0) | c->sequential << 1 | (q->ordered ? 4 : 0) | c->has_identity << 3 | (q->where ? 1 << 8 : 0) |
            nout << 16 | (int64_t)q->ngone << 24;
     for (int i = 0; i < q->ngone; i++) *w++ = q->gone[i];
-    w = put_view(w, &q->view);
-    if (q->where) w = put_view(w, &q->mask);
-    for (int i = 0; i < nout; i++) w = put_view(w, &q->result[i]);
+    w = encode_view(w, &q->view);
+    if (q->where) w = encode_view(w, &q->mask);
+    for (int i = 0; i < nout; i++) w = encode_view(w, &q->result[i]);
     return w - words;
 }
 
-static uint64_t hash_of(const int64_t *words, int64_t n) {
-    uint64_t h = (uint64_t)n;
-    for (int64_t i = 0; i < n; i++) {
-        h = (h ^ (uint64_t)words[i]) * 0x9E3779B97F4A7C15u;
-        h ^= h >> 29;
-    }
-    return h;
-}
+static void free_reduction(void *r) { gb_reduction_free(r); }
 
-void gb_planned_drop(gb_planned *p) {
-    if (--p->refs) return;
-    gb_reduction_free(p->r);
-    free(p);
-}
-
-gb_planned *gb_planned_for(gb_reduce_args *q) {
-    int64_t words[MOST_WORDS];
-    int64_t n = put_words(words, q);
-    uint64_t hash = hash_of(words, n);
+gb_entry *gb_planned_for(gb_reduce_args *q) {
+    int64_t words[GB_MOST_WORDS], n = encode(words, q);
+    uint64_t hash;
     gb_reducers *all = reducers_of(q->gufunc);
     if (!all) return NULL;
-    gb_planned **place = &all->entries[hash % ENTRIES], *p = *place;
-    if (p && p->hash == hash && p->n == n && memcmp(p->words, words, (size_t)n * sizeof *words) == 0) {
-        p->refs++;
-        return p;
-    }
+    gb_entry *e = gb_entries_find(all->entries, words, n, &hash);
+    if (e) return e;
     gb_error error;
     gb_reduction *r = NULL;
     if (GB_ENTER_GO(&error, gbridge_gufunc_reduce(q->gufunc->info.id, words, n, &r, &error)) < 0) return NULL;
-    p = malloc(sizeof *p + (size_t)n * sizeof *words);
-    if (!p) {
-        gb_reduction_free(r);
-        return (gb_planned *)PyErr_NoMemory();
-    }
-    *p = (gb_planned){.r = r, .hash = hash, .refs = 2, .n = n};
-    memcpy(p->words, words, (size_t)n * sizeof *words);
-    if (*place) gb_planned_drop(*place);
-    *place = p;
-    return p;
+    return gb_entries_keep(all->entries, words, n, hash, r, free_reduction);
 }

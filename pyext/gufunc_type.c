@@ -59,8 +59,7 @@ static PyObject *gufunc_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 
 static void gufunc_dealloc(PyObject *self) {
     gb_gufunc_object *g = (gb_gufunc_object *)self;
-    for (int i = 0; g->entries && i < GB_SETS * GB_WAYS; i++)
-        if (g->entries[i]) gb_entry_drop(g->entries[i]);
+    if (g->entries) gb_entries_clear(g->entries);
     free(g->entries);
     free(g->kernel_types);
     gb_forget_choices(g);
@@ -231,7 +230,6 @@ static PyMethodDef methods[] = {
     {"_resolve", gb_gufunc_resolve, METH_VARARGS, NULL},
     {"_add_state", gb_gufunc_add_state, METH_VARARGS, NULL},
     {"reduce", (PyCFunction)(void (*)(void))gb_gufunc_reduce, METH_FASTCALL | METH_KEYWORDS, reduce_doc},
-    {"_execute", gb_gufunc_execute, METH_VARARGS, NULL},
     {NULL},
 };
 

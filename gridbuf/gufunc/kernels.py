@@ -111,5 +111,5 @@ def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
 
 
 def registered() -> list[str]:
-    """The names of the kernels in Go."""
-    return str(_core.gufunc_go_names()).split("\n")
+    """The names of the kernels in Go; gridbuf itself has none."""
+    return str(_core.gufunc_go_names()).splitlines()

@@ -1,5 +1,6 @@
 """The gufuncs that come with gridbuf, made when they are first asked for."""
 
+from functools import cache
 from typing import Any
 
 from gridbuf import _core
@@ -31,17 +32,12 @@ class Shipped(GUFunc):
         return _core.GUFunc.__new__(cls, name, None, 0)
 
     def __reduce__(self) -> Any:
-        return _by_name, (self.name,)
+        return make, (self.name,)
 
 
-def _by_name(name: str) -> Any:
-    from gridbuf import gufunc
-
-    return getattr(gufunc, name)
-
-
+@cache
 def make(name: str) -> GUFunc:
-    """The shipped gufunc of a name."""
+    """The shipped gufunc of a name, the same one each time."""
     if name in ("log", "power"):
         import numpy as np
 

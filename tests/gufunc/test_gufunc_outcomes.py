@@ -117,13 +117,6 @@ def test_an_error_can_be_pickled():
     assert again.first == (2,) and again.nfailed == 1 and str(again) == str(caught.value)
 
 
-def test_a_panic_in_go_costs_one_element():
-    doubled = gufunc.GUFunc("()->()", [gufunc.go("test.panic")], name="doubled")
-    result, info = doubled(np.array([1.0, -2.0, 3.0]), errors="return")
-    assert info.codes.tolist() == [0, 0x80, 0] and result[[0, 2]].tolist() == [2, 6]
-    assert "test.panic" in gufunc.registered()
-
-
 def test_an_unknown_errors_is_refused():
     with pytest.raises(ValueError, match="errors"):
         gufunc.sqrt(1.0, errors="maybe")

@@ -172,14 +172,6 @@ def test_the_floating_point_state_is_untouched():
         libm.fesetround(0)
 
 
-def test_a_kernel_that_panics_does_not_take_the_process_down():
-    doubled = gufunc.GUFunc("()->()", [gufunc.go("test.panic")])
-    x = np.ones(200_000)
-    x[[5, 150_000]] = -1
-    result, info = doubled(x, errors="return")
-    assert [i.tolist() for i in info.indices] == [[5, 150_000]] and (result[~info.failed] == 2).all()
-
-
 def test_a_loop_that_raises_a_python_error_does():
     power = gufunc.adopt(np.power)
     with pytest.raises(ValueError, match="negative integer powers"):
@@ -202,7 +194,7 @@ def test_a_signal_handler_may_use_a_gufunc():
 
 def test_gufuncs_come_and_go():
     for i in range(300):
-        g = gufunc.GUFunc("()->()", [gufunc.go("test.panic")], name=f"g{i}")
-        assert g(float(i)) == 2 * i
+        g = gufunc.GUFunc("()->()", [gufunc.scalar(ctypes.CDLL(None).fabs, "d->d")], name=f"g{i}")
+        assert g(-float(i)) == i
         del g
     gc.collect()

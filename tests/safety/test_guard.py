@@ -1,4 +1,4 @@
-"""A panic in Go reaches Python as an exception, and the process goes on."""
+"""A panic in Go reaches Python as an exception, and the process goes on; here with an extension that has a Go main of its own."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import gridbuf
+from gridbuf import gufunc
 
 ROOT = Path(__file__).parent.parent.parent
 PANIC = """
@@ -25,32 +26,62 @@ assert gb.plan((3, 5, 7)).shape == (3, 5, 7)
 print(gb.zeros((4, 4)).sum())
 """
 
+KERNEL = """
+import numpy as np
+from gridbuf import gufunc
+assert gufunc.registered() == ["mine.double"]
+double = gufunc.GUFunc("()->()", [gufunc.go("mine.double")], name="double")
+result, info = double(np.array([1.0, -2.0, 3.0]), errors="return")
+assert info.codes.tolist() == [0, 0x80, 0] and result[[0, 2]].tolist() == [2, 6]
+x = np.ones(200_000)
+x[[5, 150_000]] = -1
+result, info = double(x, errors="return")
+assert [i.tolist() for i in info.indices] == [[5, 150_000]] and (result[~info.failed] == 2).all()
+for i in range(300):
+    assert gufunc.GUFunc("()->()", gufunc.go("mine.double"), name=f"g{i}")(float(i)) == 2 * i
+try:
+    gufunc.GUFunc("(),()->()", [gufunc.Kernel(3, "dd->d", go_name="mine.double")]).reduce(np.ones(3))
+except gufunc.SignatureError as error:
+    assert "C kernel" in str(error)
+print(double(-1.0, errors="return")[1])
+"""
+
 
 @pytest.fixture(scope="module")
-def panicking(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package whose extension has a Go function that always panics."""
+def own_main(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package whose extension has a Go main with a kernel, and a Go function that always panics."""
     pytest.importorskip("setuptools", minversion="77")
     if shutil.which("go") is None:
         pytest.skip("go is not installed")
     folder = tmp_path_factory.mktemp("panic")
-    env = {**os.environ, "GRIDBUF_GO_TAGS": "gridbuf_panic", "GRIDBUF_CFLAGS": "-DGRIDBUF_PANIC"}
+    chosen = {"GRIDBUF_GO_MAIN": "./tests/own_main", "GRIDBUF_GO_TAGS": "gridbuf_panic", "GRIDBUF_CFLAGS": "-DGRIDBUF_PANIC"}
     command = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", str(folder), "--build-temp", str(folder / "temp")]
-    subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True)
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **chosen}, check=True, capture_output=True)
     others = shutil.ignore_patterns("_core*", "__pycache__")
     shutil.copytree(Path(gridbuf.__file__).parent, folder / "gridbuf", dirs_exist_ok=True, ignore=others)
     return folder
 
 
-def test_a_panic_is_an_exception(panicking: Path) -> None:
+@pytest.mark.parametrize(
+    ("code", "says"), [(PANIC, "0.0"), (KERNEL, "ErrorInfo(1 of 1 failed, first at (): panic)")], ids=["bridge", "kernel"]
+)
+def test_a_panic_is_an_exception(own_main: Path, code: str, says: str) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", PANIC],
-        cwd=panicking,
-        env={**os.environ, "PYTHONPATH": str(panicking)},
+        [sys.executable, "-c", code],
+        cwd=own_main,
+        env={**os.environ, "PYTHONPATH": str(own_main)},
         capture_output=True,
         text=True,
     )
-    assert run.returncode == 0 and run.stdout.strip() == "0.0", run.stderr
+    assert run.returncode == 0 and run.stdout.strip() == says, run.stderr
 
 
-def test_the_product_has_no_such_function() -> None:
+def test_the_product_has_neither() -> None:
     assert not hasattr(gridbuf._core, "panic")
+    assert gufunc.registered() == []
+    with pytest.raises(gufunc.SignatureError, match="a main package of your own"):
+        gufunc.go("mine.double")
+
+
+def test_the_page_shows_the_main() -> None:
+    assert (ROOT / "tests" / "own_main" / "main.go").read_text() in (ROOT / "docs" / "gufuncs.md").read_text()
