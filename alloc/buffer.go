@@ -15,10 +15,10 @@ type Buffer struct {
 // gives it back.
 func New(p *Plan) (*Buffer, error) {
 	if p == nil {
-		return nil, &Error{ValueError, "alloc.New: the plan is nil"}
+		return nil, ErrInvalid.Errorf("alloc.New: the plan is nil")
 	}
 	if p.Device == GPU || p.Memory != Plain {
-		return nil, &Error{RuntimeError, "alloc.New: only plain host memory is served here"}
+		return nil, ErrUnavailable.Errorf("alloc.New: only plain host memory is served here")
 	}
 	want := p.want()
 	for {
@@ -28,7 +28,7 @@ func New(p *Plan) (*Buffer, error) {
 		case C.GB_TAKEN:
 			return &Buffer{p, data}, nil
 		case C.GB_OVER_LIMIT:
-			return nil, memoryErrorf("cannot allocate %d bytes: %s", p.AllocBytes, Statistics())
+			return nil, ErrNoMemory.Errorf("cannot allocate %d bytes: %s", p.AllocBytes, Statistics())
 		}
 		if err := Refill(p.AllocBytes); err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ import (
 func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) (*Plan, error) {
 	n := len(shape)
 	if n > MaxDims {
-		return nil, valueErrorf("shape: %d dimensions; at most %d are allowed", n, MaxDims)
+		return nil, ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", n, MaxDims)
 	}
 	p := &Plan{
 		Shape: append([]int64{}, shape...), Strides: append([]int64{}, strides...),
@@ -29,7 +29,7 @@ func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) 
 	for _, d := range shape {
 		var ok bool
 		if p.Size, ok = multiply(p.Size, d); !ok {
-			return nil, valueErrorf("shape: %v has more elements than 2^63", shape)
+			return nil, ErrInvalid.Errorf("shape: %v has more elements than 2^63", shape)
 		}
 	}
 	p.Bytes = p.Size * itemSize

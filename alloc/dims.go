@@ -48,7 +48,7 @@ func ParseDims(s string) ([]Dim, error) {
 	for _, t := range tokens {
 		d, ok := parseDim(strings.TrimSpace(t))
 		if !ok {
-			return nil, valueErrorf("dimensions: %q is not a dimension; allowed are I, J, K and 0, 1, 2, ...", t)
+			return nil, ErrInvalid.Errorf("dimensions: %q is not a dimension; allowed are I, J, K and 0, 1, 2, ...", t)
 		}
 		dims = append(dims, d)
 	}
@@ -66,11 +66,11 @@ func parseDim(t string) (Dim, bool) {
 func checkDims(dims []Dim) error {
 	for i, d := range dims {
 		if d < I {
-			return valueErrorf("dimensions: %d is not the code of a dimension", int32(d))
+			return ErrInvalid.Errorf("dimensions: %d is not the code of a dimension", int32(d))
 		}
 		for _, e := range dims[:i] {
 			if d == e {
-				return valueErrorf("dimensions: %s appears twice in %v; every dimension may appear once", d, dims)
+				return ErrInvalid.Errorf("dimensions: %s appears twice in %v; every dimension may appear once", d, dims)
 			}
 		}
 	}

@@ -1,19 +1,43 @@
 package alloc
 
+// #include "errors.h"
+import "C"
+
 import "fmt"
 
-// Kind says which family of error a caller should see.
-type Kind int
+// Kind is what an error is about, for errors.Is: every package of this module that refuses something
+// wraps one of them, errors.Is(err, alloc.ErrNoMemory) holds for host memory, pinned and device memory
+// and the scratch space of a copy alike.
+type Kind int32
 
-// The families; the extension maps each to a Python exception.
+// The kinds of errors. The extension makes a Python exception of each (pyext/go.c), by the same numbers.
 const (
-	ValueError Kind = iota + 1
-	TypeError
-	MemoryError
-	RuntimeError
+	ErrInvalid     Kind = C.GB_VALUE_ERROR   // an argument that is not allowed: the message names it, what came and what is allowed
+	ErrType        Kind = C.GB_TYPE_ERROR    // an argument of a type that is not taken
+	ErrNoMemory    Kind = C.GB_MEMORY_ERROR  // the system has none left, or a limit is reached
+	ErrUnavailable Kind = C.GB_RUNTIME_ERROR // what is asked for cannot be had here or now
 )
 
-// Error is a refusal that names the argument it is about.
+func (k Kind) Error() string {
+	switch k {
+	case ErrInvalid:
+		return "invalid argument"
+	case ErrType:
+		return "argument of the wrong type"
+	case ErrNoMemory:
+		return "no memory left"
+	case ErrUnavailable:
+		return "not available"
+	}
+	return fmt.Sprintf("error of kind %d", int32(k))
+}
+
+// Errorf makes an error of this kind.
+func (k Kind) Errorf(format string, args ...any) error {
+	return &Error{k, fmt.Sprintf(format, args...)}
+}
+
+// Error is a refusal that says what was wrong.
 type Error struct {
 	Kind    Kind
 	Message string
@@ -21,10 +45,5 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-func valueErrorf(format string, args ...any) error {
-	return &Error{ValueError, fmt.Sprintf(format, args...)}
-}
-
-func memoryErrorf(format string, args ...any) error {
-	return &Error{MemoryError, fmt.Sprintf(format, args...)}
-}
+// Unwrap gives the Kind, so that errors.Is(err, alloc.ErrInvalid) works.
+func (e *Error) Unwrap() error { return e.Kind }

@@ -71,7 +71,7 @@ func TestLimit(t *testing.T) {
 	_, err := New(plan(t, 2<<20))
 	var refusal *Error
 	require.ErrorAs(t, err, &refusal)
-	assert.Equal(t, MemoryError, refusal.Kind)
+	assert.Equal(t, ErrNoMemory, refusal.Kind)
 	assert.Contains(t, err.Error(), "limit")
 	b, err := New(plan(t, 1<<10))
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestOutOfMemoryIsAnErrorAndTrimsFirst(t *testing.T) {
 	cached := Statistics().CachedBytes
 	var refusal *Error
 	require.ErrorAs(t, Refill(1<<60), &refusal)
-	assert.Equal(t, MemoryError, refusal.Kind)
+	assert.Equal(t, ErrNoMemory, refusal.Kind)
 	assert.Contains(t, refusal.Message, "cannot allocate 1152921504606846976 bytes: the system has none left (cannot allocate memory)")
 	assert.LessOrEqual(t, Statistics().CachedBytes, cached-1<<20)
 }

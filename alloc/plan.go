@@ -34,7 +34,7 @@ type Plan struct {
 // the boundary.
 func NewPlan(s *Spec) (*Plan, error) {
 	if s == nil {
-		return nil, valueErrorf("spec: it is nil; give the address of a Spec")
+		return nil, ErrInvalid.Errorf("spec: it is nil; give the address of a Spec")
 	}
 	n := len(s.Shape)
 	ints := make([]int64, 4*n)
@@ -52,22 +52,22 @@ func NewPlan(s *Spec) (*Plan, error) {
 // answer fills in a plan whose lists have room; they may lie in C memory.
 func (p *Plan) answer(s *Spec) error {
 	if len(s.Shape) > MaxDims {
-		return valueErrorf("shape: %d dimensions; at most %d are allowed", len(s.Shape), MaxDims)
+		return ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", len(s.Shape), MaxDims)
 	}
 	if p := s.Preset; p != nil && p.Order == ByName && sortedLetters(p.Axes) != "IJK" {
-		return valueErrorf("layout: %q does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"", p.Axes)
+		return ErrInvalid.Errorf("layout: %q does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"", p.Axes)
 	}
 	if s.SubShape < 0 || s.SubShape > len(s.Shape) {
-		return valueErrorf("dtype: a sub-shape of %d indices in a shape of %d", s.SubShape, len(s.Shape))
+		return ErrInvalid.Errorf("dtype: a sub-shape of %d indices in a shape of %d", s.SubShape, len(s.Shape))
 	}
 	if s.ItemSize < 0 {
-		return valueErrorf("dtype: items of %d bytes", s.ItemSize)
+		return ErrInvalid.Errorf("dtype: items of %d bytes", s.ItemSize)
 	}
 	if s.Device < AnyDevice || s.Device > GPU {
-		return valueErrorf("device: %d is not known", int32(s.Device))
+		return ErrInvalid.Errorf("device: %d is not known", int32(s.Device))
 	}
 	if s.Memory < Plain || s.Memory > Managed {
-		return valueErrorf("memory: %d is not known", int32(s.Memory))
+		return ErrInvalid.Errorf("memory: %d is not known", int32(s.Memory))
 	}
 	copy(p.Shape, s.Shape)
 	p.ItemSize, p.Memory, p.DeviceID = s.ItemSize, s.Memory, s.DeviceID
@@ -100,7 +100,7 @@ func (p *Plan) setDims(s *Spec) error {
 			base[i] = I + Dim(i)
 		}
 	} else if len(s.Dims) != len(base) {
-		return valueErrorf("dimensions: %d given for a shape of %d indices %v; they must be as many", len(s.Dims), len(base), s.Shape[:len(base)])
+		return ErrInvalid.Errorf("dimensions: %d given for a shape of %d indices %v; they must be as many", len(s.Dims), len(base), s.Shape[:len(base)])
 	}
 	copy(base, s.Dims)
 	next := Dim(0)
@@ -124,12 +124,12 @@ func (p *Plan) setLayout(s *Spec) error {
 	if given == len(s.Shape)-s.SubShape {
 		slower = s.SubShape
 	} else if given != len(s.Shape) {
-		return valueErrorf("layout: %v has %d entries for %d indices; give one rank for each", s.Layout, given, len(s.Shape))
+		return ErrInvalid.Errorf("layout: %v has %d entries for %d indices; give one rank for each", s.Layout, given, len(s.Shape))
 	}
 	var seen uint64
 	for i, r := range s.Layout {
 		if r < 0 || int(r) >= given || seen&(1<<r) != 0 {
-			return valueErrorf("layout: %v is not a permutation of 0 to %d (0 = largest stride)", s.Layout, given-1)
+			return ErrInvalid.Errorf("layout: %v is not a permutation of 0 to %d (0 = largest stride)", s.Layout, given-1)
 		}
 		seen |= 1 << r
 		p.Layout[i] = r + int32(slower)
@@ -145,11 +145,11 @@ func (p *Plan) setAlignedIndex(s *Spec) error {
 		return nil
 	}
 	if n := len(s.Shape) - s.SubShape; len(s.AlignedIndex) != n {
-		return valueErrorf("aligned_index: %v has %d entries for %d indices; give one for each", s.AlignedIndex, len(s.AlignedIndex), n)
+		return ErrInvalid.Errorf("aligned_index: %v has %d entries for %d indices; give one for each", s.AlignedIndex, len(s.AlignedIndex), n)
 	}
 	for _, a := range s.AlignedIndex {
 		if a < 0 {
-			return valueErrorf("aligned_index: %v has a negative entry; entries count elements from 0", s.AlignedIndex)
+			return ErrInvalid.Errorf("aligned_index: %v has a negative entry; entries count elements from 0", s.AlignedIndex)
 		}
 	}
 	copy(p.AlignedIndex, s.AlignedIndex)
@@ -171,7 +171,7 @@ func (p *Plan) setStrides(s *Spec) error {
 		i := byRank[rank]
 		n := p.Shape[i]
 		if n < 0 {
-			return valueErrorf("shape: %v has a negative entry; sizes are 0 or more", s.Shape)
+			return ErrInvalid.Errorf("shape: %v has a negative entry; sizes are 0 or more", s.Shape)
 		}
 		p.PaddedShape[i] = n
 		if rank == len(p.Shape)-1 && row > 1 {
@@ -209,23 +209,23 @@ func (p *Plan) setBoundary(s *Spec) error {
 		}
 	}
 	if p.ByteAlignment < 1 || p.ByteAlignment&(p.ByteAlignment-1) != 0 || p.ByteAlignment > maxByteAlignment {
-		return valueErrorf("byte_alignment: %d is not allowed; give a power of two from 1 to %d (bytes)", s.ByteAlignment, int64(maxByteAlignment))
+		return ErrInvalid.Errorf("byte_alignment: %d is not allowed; give a power of two from 1 to %d (bytes)", s.ByteAlignment, int64(maxByteAlignment))
 	}
 	if s.Alignment < 0 || s.Alignment > maxAlignment {
-		return valueErrorf("alignment: %d items is not in the allowed range 1 to %d", s.Alignment, int64(maxAlignment))
+		return ErrInvalid.Errorf("alignment: %d items is not in the allowed range 1 to %d", s.Alignment, int64(maxAlignment))
 	}
 	if s.Padding < PadToBoundary {
-		return valueErrorf("padding: %d items is not allowed; give a number of items or one of the named values", s.Padding)
+		return ErrInvalid.Errorf("padding: %d items is not allowed; give a number of items or one of the named values", s.Padding)
 	}
 	if a := s.alignment(); a > 1 {
 		item := max(p.ItemSize, 1)
 		if item > maxBoundary/a {
-			return valueErrorf("dtype: an alignment of %d items of %d bytes is more than the largest boundary, %d bytes", a, item, int64(maxBoundary))
+			return ErrInvalid.Errorf("dtype: an alignment of %d items of %d bytes is more than the largest boundary, %d bytes", a, item, int64(maxBoundary))
 		}
 		unit := a * item
 		boundary, ok := multiply(unit/gcd(unit, p.ByteAlignment), p.ByteAlignment)
 		if !ok || boundary > maxBoundary {
-			return valueErrorf("byte_alignment: %d and an alignment of %d bytes meet only beyond the largest boundary, %d bytes", p.ByteAlignment, unit, int64(maxBoundary))
+			return ErrInvalid.Errorf("byte_alignment: %d and an alignment of %d bytes meet only beyond the largest boundary, %d bytes", p.ByteAlignment, unit, int64(maxBoundary))
 		}
 		p.ByteAlignment = boundary
 	}
@@ -282,7 +282,7 @@ func (p *Plan) setOffset() {
 }
 
 func tooBig(s *Spec) error {
-	return valueErrorf("shape: %v of %d-byte items is larger than any memory (2^63 bytes)", s.Shape, s.ItemSize)
+	return ErrInvalid.Errorf("shape: %v of %d-byte items is larger than any memory (2^63 bytes)", s.Shape, s.ItemSize)
 }
 
 func multiply(a, b int64) (int64, bool) {

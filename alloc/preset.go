@@ -64,13 +64,13 @@ const longestName = 200
 
 func checkName(name string) error {
 	if name == "" {
-		return valueErrorf("name: a backend needs a non-empty name")
+		return ErrInvalid.Errorf("name: a backend needs a non-empty name")
 	}
 	if len(name) > longestName {
-		return valueErrorf("name: %d bytes are too long for a backend's name; at most %d are allowed", len(name), longestName)
+		return ErrInvalid.Errorf("name: %d bytes are too long for a backend's name; at most %d are allowed", len(name), longestName)
 	}
 	if i := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 || !utf8.ValidString(name) {
-		return valueErrorf("name: %q has a character that cannot be printed", name)
+		return ErrInvalid.Errorf("name: %q has a character that cannot be printed", name)
 	}
 	return nil
 }
@@ -92,14 +92,14 @@ func PresetNumber(name string) (int, error) {
 func PresetByNumber(n int) (*Preset, error) {
 	c := C.gb_preset_at(C.int32_t(n))
 	if c == nil || int(c.number) != n {
-		return nil, valueErrorf("backend: number %d is not known", n)
+		return nil, ErrInvalid.Errorf("backend: number %d is not known", n)
 	}
 	return presetOf(c, "")
 }
 
 func presetOf(c *C.gb_preset, name string) (*Preset, error) {
 	if c == nil {
-		return nil, valueErrorf("backend: %q is not known; known are %s", name, presetNames(", ", 500))
+		return nil, ErrInvalid.Errorf("backend: %q is not known; known are %s", name, presetNames(", ", 500))
 	}
 	return &Preset{
 		Name: C.GoString(c.name), Order: Order(c.order), Axes: C.GoString(&c.axes[0]),

@@ -7,7 +7,7 @@ import "C"
 // system has none left, what the heap keeps in its cache goes back first.
 func Refill(reserve int64) error {
 	if rc, err := C.gb_refill(C.int64_t(reserve)); rc != 0 {
-		return memoryErrorf("cannot allocate %d bytes: the system has none left (%v); %s", reserve, err, Statistics())
+		return ErrNoMemory.Errorf("cannot allocate %d bytes: the system has none left (%v); %s", reserve, err, Statistics())
 	}
 	return nil
 }

@@ -27,15 +27,13 @@ func guard(e *C.gb_error, body func() error) (rc C.int) {
 	if err == nil {
 		return 0
 	}
-	kind := C.int32_t(C.GB_RUNTIME_ERROR)
-	var known *alloc.Error
-	if errors.As(err, &known) {
-		kind = C.int32_t(known.Kind)
-	}
+	kind := alloc.ErrUnavailable
+	errors.As(err, &kind)
+	number := C.int32_t(kind)
 	if setup := (*gufunc.SignatureError)(nil); errors.As(err, &setup) {
-		kind = C.GB_SIGNATURE_ERROR
+		number = C.GB_SIGNATURE_ERROR
 	}
-	report(e, kind, err.Error())
+	report(e, number, err.Error())
 	return -1
 }
 

@@ -3,17 +3,21 @@ package cuda
 // #include "cuda.h"
 import "C"
 
-import "errors"
+import (
+	"fmt"
 
-// What an [Error] is about; use errors.Is.
+	"gridbuf/alloc"
+)
+
+// What an [Error] is about; use errors.Is. Each is one of the kinds of alloc as well.
 var (
-	ErrNoDriver  = errors.New("cuda: no driver")
-	ErrOldDriver = errors.New("cuda: driver too old")
-	ErrNoDevice  = errors.New("cuda: no such device")
-	ErrForked    = errors.New("cuda: used after fork")
-	ErrNoMemory  = errors.New("cuda: out of memory")
-	ErrOverLimit = errors.New("cuda: over the limit")
-	ErrArgument  = errors.New("cuda: bad argument")
+	ErrNoDriver  = fmt.Errorf("cuda: no driver: %w", alloc.ErrUnavailable)
+	ErrOldDriver = fmt.Errorf("cuda: driver too old: %w", alloc.ErrUnavailable)
+	ErrNoDevice  = fmt.Errorf("cuda: no such device: %w", alloc.ErrUnavailable)
+	ErrForked    = fmt.Errorf("cuda: used after fork: %w", alloc.ErrUnavailable)
+	ErrNoMemory  = fmt.Errorf("cuda: %w", alloc.ErrNoMemory)
+	ErrOverLimit = fmt.Errorf("cuda: over the limit: %w", alloc.ErrNoMemory)
+	ErrArgument  = fmt.Errorf("cuda: %w", alloc.ErrInvalid)
 )
 
 // Error is what the driver, or this package on its behalf, has to say. Code is the
@@ -26,7 +30,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-// Unwrap gives the Err variable for this kind of error, or nil.
+// Unwrap gives the Err variable for this kind of error, or [alloc.ErrUnavailable].
 func (e *Error) Unwrap() error {
 	switch e.status {
 	case C.GB_CUDA_NO_DRIVER:
@@ -44,7 +48,7 @@ func (e *Error) Unwrap() error {
 	case C.GB_CUDA_ARGUMENT:
 		return ErrArgument
 	}
-	return nil
+	return alloc.ErrUnavailable
 }
 
 func check(result C.int, e *C.gb_cuda_error) error {

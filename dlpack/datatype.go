@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
+
+	"gridbuf/alloc"
 )
 
 // Code is the kind of number an item is, with DLPack's numbers.
@@ -62,14 +64,14 @@ func init() {
 func TypeOf(kind byte, itemSize int64) (DataType, error) {
 	code, ok := kindCodes[kind]
 	if !ok {
-		return DataType{}, fmt.Errorf("dtype: kind %q has no DLPack type; exportable are b, i, u, f and c, and the types of ml_dtypes by name", kind)
+		return DataType{}, alloc.ErrInvalid.Errorf("dtype: kind %q has no DLPack type; exportable are b, i, u, f and c, and the types of ml_dtypes by name", kind)
 	}
 	if itemSize < 1 || itemSize > 16 {
-		return DataType{}, fmt.Errorf("dtype: kind %q with %d bytes has no DLPack type", kind, itemSize)
+		return DataType{}, alloc.ErrInvalid.Errorf("dtype: kind %q with %d bytes has no DLPack type", kind, itemSize)
 	}
 	t := DataType{code, uint8(itemSize * 8), 1}
 	if t.ItemSize() == 0 {
-		return DataType{}, fmt.Errorf("dtype: kind %q with %d bytes has no DLPack type", kind, itemSize)
+		return DataType{}, alloc.ErrInvalid.Errorf("dtype: kind %q with %d bytes has no DLPack type", kind, itemSize)
 	}
 	return t, nil
 }
@@ -78,7 +80,7 @@ func TypeOf(kind byte, itemSize int64) (DataType, error) {
 func TypeNamed(name string) (DataType, error) {
 	t, ok := extended[name]
 	if !ok {
-		return DataType{}, fmt.Errorf("dtype: %q is no type of ml_dtypes that DLPack 1.3 has", name)
+		return DataType{}, alloc.ErrInvalid.Errorf("dtype: %q is no type of ml_dtypes that DLPack 1.3 has", name)
 	}
 	return t, nil
 }
@@ -87,11 +89,11 @@ func TypeNamed(name string) (DataType, error) {
 // text, date and byte-swapped types have no DLPack type.
 func TypeOfTypestr(typestr string) (DataType, error) {
 	if len(typestr) < 3 {
-		return DataType{}, fmt.Errorf("dtype: %q is no typestr such as <f8", typestr)
+		return DataType{}, alloc.ErrInvalid.Errorf("dtype: %q is no typestr such as <f8", typestr)
 	}
 	size, err := strconv.ParseUint(typestr[2:], 10, 31)
 	if err != nil {
-		return DataType{}, fmt.Errorf("dtype: %q has no DLPack type", typestr)
+		return DataType{}, alloc.ErrInvalid.Errorf("dtype: %q has no DLPack type", typestr)
 	}
 	t, err := TypeOf(typestr[1], int64(size))
 	if err != nil {
@@ -104,9 +106,9 @@ func TypeOfTypestr(typestr string) (DataType, error) {
 		if size == 1 {
 			return t, nil
 		}
-		return DataType{}, fmt.Errorf("dtype: %q is byte-swapped; DLPack knows native byte order only: convert to %c%s first", typestr, nativeOrder(), typestr[1:])
+		return DataType{}, alloc.ErrInvalid.Errorf("dtype: %q is byte-swapped; DLPack knows native byte order only: convert to %c%s first", typestr, nativeOrder(), typestr[1:])
 	}
-	return DataType{}, fmt.Errorf("dtype: %q begins with no byte order; %c%s is meant in native order", typestr, nativeOrder(), typestr[1:])
+	return DataType{}, alloc.ErrInvalid.Errorf("dtype: %q begins with no byte order; %c%s is meant in native order", typestr, nativeOrder(), typestr[1:])
 }
 
 func nativeOrder() byte {

@@ -27,10 +27,10 @@ package dlpack
 import "C"
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"unsafe"
+
+	"gridbuf/alloc"
 )
 
 // Owner is what keeps exported memory alive. The tensor's deleter calls Release, a C
@@ -75,10 +75,10 @@ func Export(t Tensor, owner Owner) (Managed, error) {
 // flags, so read-only memory is refused.
 func ExportLegacy(t Tensor, owner Owner) (Legacy, error) {
 	if t.Flags&ReadOnly != 0 {
-		return Legacy{}, errors.New("tensor: read-only memory cannot be told to a legacy consumer; it must ask for max_version (1, 0) or later, or for a copy")
+		return Legacy{}, alloc.ErrInvalid.Errorf("tensor: read-only memory cannot be told to a legacy consumer; it must ask for max_version (1, 0) or later, or for a copy")
 	}
 	if t.DataType.subByte() {
-		return Legacy{}, fmt.Errorf("dtype: %s cannot be told to a legacy consumer, which has no word for padded items", t.DataType)
+		return Legacy{}, alloc.ErrInvalid.Errorf("dtype: %s cannot be told to a legacy consumer, which has no word for padded items", t.DataType)
 	}
 	strides, err := t.items()
 	if err != nil {
@@ -112,13 +112,13 @@ func (t *Tensor) items() ([]int64, error) {
 		return nil, nil
 	}
 	if len(t.Strides) != len(t.Shape) {
-		return nil, fmt.Errorf("strides: %d entries for %d dimensions", len(t.Strides), len(t.Shape))
+		return nil, alloc.ErrInvalid.Errorf("strides: %d entries for %d dimensions", len(t.Strides), len(t.Shape))
 	}
 	size := max(t.DataType.ItemSize(), 1) // a type without a size is the check's to refuse
 	items := make([]int64, len(t.Strides))
 	for i, s := range t.Strides {
 		if s%size != 0 && t.Shape[i] > 1 {
-			return nil, fmt.Errorf("strides: entry %d is %d bytes, no multiple of the %d bytes of %s; DLPack counts in items", i, s, size, t.DataType)
+			return nil, alloc.ErrInvalid.Errorf("strides: entry %d is %d bytes, no multiple of the %d bytes of %s; DLPack counts in items", i, s, size, t.DataType)
 		}
 		items[i] = s / size
 	}
@@ -137,7 +137,7 @@ func (r *reason) room() C.size_t { return C.size_t(len(r)) }
 
 func (r *reason) err() error {
 	if r[0] == 0 {
-		return errors.New("no memory left for a DLPack tensor")
+		return alloc.ErrNoMemory.Errorf("no memory left for a DLPack tensor")
 	}
-	return errors.New(C.GoString(r.text()))
+	return alloc.ErrInvalid.Errorf("%s", C.GoString(r.text()))
 }

@@ -4,7 +4,6 @@ package dlpack
 import "C"
 
 import (
-	"fmt"
 	"unsafe"
 
 	"gridbuf/alloc"
@@ -14,7 +13,7 @@ import (
 // Pinned memory is plain CPU memory to a consumer; set Device to ask for more.
 func DescribePlan(p *alloc.Plan, t DataType, data uintptr) (Tensor, error) {
 	if t.ItemSize() != p.ItemSize {
-		return Tensor{}, fmt.Errorf("dtype: items of %s take %d bytes, those of the plan %d", t, t.ItemSize(), p.ItemSize)
+		return Tensor{}, alloc.ErrInvalid.Errorf("dtype: items of %s take %d bytes, those of the plan %d", t, t.ItemSize(), p.ItemSize)
 	}
 	device := Device{Type: CPU}
 	if p.Device == alloc.GPU {

@@ -3,6 +3,8 @@ package gufunc
 import (
 	"fmt"
 	"strings"
+
+	"gridbuf/alloc"
 )
 
 // SignatureError says that a gufunc or a call cannot be set up: a signature that
@@ -21,6 +23,9 @@ func (e *SignatureError) Error() string {
 	}
 	return fmt.Sprintf("%s\n    %s\n    %s^", e.Message, e.Signature, strings.Repeat(" ", min(e.At, len(e.Signature))))
 }
+
+// Unwrap gives [alloc.ErrInvalid], for errors.Is.
+func (e *SignatureError) Unwrap() error { return alloc.ErrInvalid }
 
 func (s *Signature) errorAt(at int, format string, args ...any) error {
 	return &SignatureError{fmt.Sprintf(format, args...), s.Text, at}

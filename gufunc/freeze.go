@@ -64,7 +64,7 @@ func (f *freezer) output(i int) error {
 	}
 	frozen := C.gb_plan_new(C.int(len(spec.Shape)))
 	if frozen == nil {
-		return &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a call"}
+		return alloc.ErrNoMemory.Errorf("no memory left for a call")
 	}
 	f.c.out[i], f.specs[i] = frozen, spec
 	if err := alloc.AnswerInto(unsafe.Pointer(frozen), spec); err != nil {

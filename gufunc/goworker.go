@@ -34,7 +34,7 @@ func newGoWorker(j *Job) (*goWorker, error) {
 	head := C.size_t((C.sizeof_gb_block + 63) &^ 63)
 	p := C.aligned_alloc(64, head+C.size_t(j.call.scratch))
 	if p == nil {
-		return nil, &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for the scratch space of a worker"}
+		return nil, alloc.ErrNoMemory.Errorf("no memory left for the scratch space of a worker")
 	}
 	clear(unsafe.Slice((*byte)(p), int(head)))
 	w := &goWorker{j, (*C.gb_block)(p)}

@@ -25,7 +25,7 @@ func (o *Outcome) AllFailed() bool  { return o.Failed > 0 && o.Failed == o.Eleme
 // Outcome of a job that is done.
 func (j *Job) Outcome() (*Outcome, error) {
 	if j.job.no_memory != 0 {
-		return nil, &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for the scratch space of a worker"}
+		return nil, alloc.ErrNoMemory.Errorf("no memory left for the scratch space of a worker")
 	}
 	o := &Outcome{Elements: int64(j.job.nselected), Failed: int64(j.job.nfailed)}
 	if o.Failed == 0 {

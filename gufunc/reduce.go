@@ -90,7 +90,7 @@ func (g *GUFunc) PlanReduction(q *ReduceRequest) (*Reduction, error) {
 	if p.c == nil || call == nil {
 		C.gb_reduction_free(p.c)
 		C.gb_call_free(call)
-		return nil, &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a reduction"}
+		return nil, alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 	}
 	p.c.call = call
 	if err := p.freeze(); err != nil {
@@ -225,11 +225,11 @@ func (p *reducePlanner) outSteps(i int) error {
 		}
 	}
 	if len(o.Shape) != len(p.shape) {
-		return &alloc.Error{Kind: alloc.ValueError, Message: wrongShape(o.Shape, p.shape)}
+		return alloc.ErrInvalid.Errorf("%s", wrongShape(o.Shape, p.shape))
 	}
 	for d, n := range p.shape {
 		if o.Shape[order[d]] != n {
-			return &alloc.Error{Kind: alloc.ValueError, Message: wrongShape(o.Shape, p.shape)}
+			return alloc.ErrInvalid.Errorf("%s", wrongShape(o.Shape, p.shape))
 		}
 	}
 	for k := range p.kept {

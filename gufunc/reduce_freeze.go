@@ -100,7 +100,7 @@ func (p *reducePlanner) plans() error {
 		}
 		frozen := C.gb_plan_new(C.int(len(spec.Shape)))
 		if frozen == nil {
-			return &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a reduction"}
+			return alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 		}
 		p.c.plan[i] = frozen
 		if err := alloc.AnswerInto(unsafe.Pointer(frozen), spec); err != nil {

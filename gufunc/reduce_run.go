@@ -109,7 +109,7 @@ func checkStart(r *Reduction, q *ReduceRequest, o ReduceOptions) error {
 func (r *Reduction) run(a Array, o ReduceOptions, outs []Array) (*Outcome, error) {
 	c := (*C.gb_reducing)(C.aligned_alloc(64, (C.sizeof_gb_reducing+63)&^63))
 	if c == nil {
-		return nil, &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a reduction"}
+		return nil, alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 	}
 	defer C.free(unsafe.Pointer(c))
 	*c = C.gb_reducing{r: r.c, in: (*C.char)(unsafe.Add(a.Data, int(r.c.in_offset)))}
@@ -133,7 +133,7 @@ func (r *Reduction) run(a Array, o ReduceOptions, outs []Array) (*Outcome, error
 	if o.Identity != nil || o.Initial != nil {
 		c.has_start = 1
 	}
-	noMemory := &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for the scratch space of a reduction"}
+	noMemory := alloc.ErrNoMemory.Errorf("no memory left for the scratch space of a reduction")
 	if C.gb_reduce_begin(c) < 0 {
 		return nil, noMemory
 	}
@@ -164,7 +164,7 @@ func (r *Reduction) share(c *C.gb_reducing, workers int) error {
 	}
 	counter := (*[2]*C.char)(C.calloc(2, C.size_t(unsafe.Sizeof(uintptr(0)))))
 	if counter == nil {
-		return &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a reduction"}
+		return alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 	}
 	defer C.free(unsafe.Pointer(counter))
 	var why *C.char

@@ -45,7 +45,7 @@ func (g *GUFunc) Resolve(r *Request) (*Call, error) {
 	}
 	f := freezer{g: g, k: &k, r: r, b: b, l: l, specs: make([]*alloc.Spec, len(r.Operands)), c: C.gb_call_new(C.int(len(r.Operands)))}
 	if f.c == nil {
-		return nil, &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a call"}
+		return nil, alloc.ErrNoMemory.Errorf("no memory left for a call")
 	}
 	if err := f.freeze(); err != nil {
 		C.gb_call_free(f.c)

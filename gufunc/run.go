@@ -59,11 +59,11 @@ func (g *GUFunc) Start(c *Call, data []unsafe.Pointer, o Options) (*Job, error) 
 func OverlapError(why string) error {
 	switch why {
 	case "memory":
-		return &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left to copy the inputs that the outputs overlap"}
+		return alloc.ErrNoMemory.Errorf("no memory left to copy the inputs that the outputs overlap")
 	case "outputs":
-		return &alloc.Error{Kind: alloc.ValueError, Message: "out: two outputs share memory; give each its own"}
+		return alloc.ErrInvalid.Errorf("out: two outputs share memory; give each its own")
 	}
-	return &alloc.Error{Kind: alloc.ValueError, Message: "out: elements of an output share memory (a zero or sliding stride); give one with memory of its own for each"}
+	return alloc.ErrInvalid.Errorf("out: elements of an output share memory (a zero or sliding stride); give one with memory of its own for each")
 }
 
 // Run starts a job and works until it is done.

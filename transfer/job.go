@@ -6,10 +6,11 @@ import "C"
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 	"unsafe"
+
+	"gridbuf/alloc"
 )
 
 // Job is a copy or a fill that can be run a little at a time. It must be closed.
@@ -17,13 +18,12 @@ type Job struct {
 	task *C.gb_task
 }
 
-// ErrNoMemory says that there was no memory for a temporary.
-var ErrNoMemory = errors.New("no memory for the temporary that overlapping views need")
+var errNoMemory = alloc.ErrNoMemory.Errorf("no memory for the temporary that overlapping views need")
 
 func newJob(dst *View) (*Job, error) {
 	task := (*C.gb_task)(C.calloc(1, C.sizeof_gb_task))
 	if task == nil {
-		return nil, ErrNoMemory
+		return nil, errNoMemory
 	}
 	n := len(dst.Shape)
 	copy(unsafe.Slice((*int64)(&task.shape[0]), n), dst.Shape)
@@ -42,11 +42,11 @@ func planned(job *Job, rc C.int, dst, src Type) (*Job, error) {
 	job.Close()
 	switch rc {
 	case C.GB_COPY_NO_MEMORY:
-		return nil, ErrNoMemory
+		return nil, errNoMemory
 	case C.GB_COPY_NO_CAST:
-		return nil, fmt.Errorf("src: elements of type %v do not convert to %v of dst", src, dst)
+		return nil, alloc.ErrInvalid.Errorf("src: elements of type %v do not convert to %v of dst", src, dst)
 	}
-	return nil, errors.New("dst: the shape has more elements than 64 bits can count")
+	return nil, alloc.ErrInvalid.Errorf("dst: the shape has more elements than 64 bits can count")
 }
 
 // PlanCopy prepares the copying of src into dst, which have the same shape.
@@ -55,7 +55,7 @@ func PlanCopy(dst, src View) (*Job, error) {
 		return nil, err
 	}
 	if !slices.Equal(dst.Shape, src.Shape) {
-		return nil, fmt.Errorf("src: shape %v; dst has %v (give repeated indices a stride of 0)", src.Shape, dst.Shape)
+		return nil, alloc.ErrInvalid.Errorf("src: shape %v; dst has %v (give repeated indices a stride of 0)", src.Shape, dst.Shape)
 	}
 	job, err := newJob(&dst)
 	if err != nil {
@@ -77,7 +77,7 @@ func PlanFill(dst View, value any) (*Job, error) {
 		return nil, err
 	}
 	if raw, ok := value.([]byte); ok && int64(len(raw)) != dst.itemSize() {
-		return nil, fmt.Errorf("value: %d bytes; an element of dst has %d", len(raw), dst.itemSize())
+		return nil, alloc.ErrInvalid.Errorf("value: %d bytes; an element of dst has %d", len(raw), dst.itemSize())
 	}
 	job, err := newJob(&dst)
 	if err != nil {
@@ -91,7 +91,7 @@ func PlanFill(dst View, value any) (*Job, error) {
 		defer C.free(at)
 	} else if kind = scalar(at, value); kind == Raw {
 		job.Close()
-		return nil, fmt.Errorf("value: %T is not a number, and not the bytes of an element", value)
+		return nil, alloc.ErrInvalid.Errorf("value: %T is not a number, and not the bytes of an element", value)
 	} else {
 		size = kind.Size()
 	}

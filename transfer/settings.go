@@ -5,8 +5,9 @@ package transfer
 import "C"
 
 import (
-	"fmt"
 	"unsafe"
+
+	"gridbuf/alloc"
 )
 
 // kernels names the instruction set in use: "plain", "sse2", "neon", "avx2" or "avx512".
@@ -17,7 +18,7 @@ func useKernels(name string) error {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
 	if C.gb_kernels_use(text) < 0 {
-		return fmt.Errorf("name: this processor has no kernels named %q", name)
+		return alloc.ErrInvalid.Errorf("name: this processor has no kernels named %q", name)
 	}
 	return nil
 }
@@ -32,7 +33,7 @@ func NumThreads() int { return int(C.gb_threads()) }
 // SetNumThreads sets the number of threads for this process.
 func SetNumThreads(n int) error {
 	if n < 1 {
-		return fmt.Errorf("n: %d threads are not possible; give 1 or more", n)
+		return alloc.ErrInvalid.Errorf("n: %d threads are not possible; give 1 or more", n)
 	}
 	setThreads(min(n, 1<<16))
 	return nil

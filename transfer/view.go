@@ -6,6 +6,8 @@ import "C"
 import (
 	"fmt"
 	"unsafe"
+
+	"gridbuf/alloc"
 )
 
 // Type says what an element is.
@@ -61,20 +63,20 @@ type View struct {
 
 func (v *View) check(arg string) error {
 	if !v.Type.known() {
-		return fmt.Errorf("%s: unknown element type %d", arg, int32(v.Type))
+		return alloc.ErrInvalid.Errorf("%s: unknown element type %d", arg, int32(v.Type))
 	}
 	if size := v.Type.Size(); size > 0 && v.ItemSize != 0 && v.ItemSize != size {
-		return fmt.Errorf("%s: ItemSize %d; an element of type %v has %d bytes", arg, v.ItemSize, v.Type, size)
+		return alloc.ErrInvalid.Errorf("%s: ItemSize %d; an element of type %v has %d bytes", arg, v.ItemSize, v.Type, size)
 	}
 	if v.Type == Raw && v.ItemSize < 0 {
-		return fmt.Errorf("%s: ItemSize %d; give 0 or more bytes", arg, v.ItemSize)
+		return alloc.ErrInvalid.Errorf("%s: ItemSize %d; give 0 or more bytes", arg, v.ItemSize)
 	}
 	if len(v.Shape) != len(v.Strides) || len(v.Shape) > MaxDims {
-		return fmt.Errorf("%s: %d dimensions and %d strides; give as many of each, at most %d", arg, len(v.Shape), len(v.Strides), MaxDims)
+		return alloc.ErrInvalid.Errorf("%s: %d dimensions and %d strides; give as many of each, at most %d", arg, len(v.Shape), len(v.Strides), MaxDims)
 	}
 	for i, n := range v.Shape {
 		if n < 0 {
-			return fmt.Errorf("%s: Shape[%d] is %d; give 0 or more", arg, i, n)
+			return alloc.ErrInvalid.Errorf("%s: Shape[%d] is %d; give 0 or more", arg, i, n)
 		}
 	}
 	return nil
