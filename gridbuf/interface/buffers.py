@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import host_array
 from gridbuf.interface.description import Description
 from gridbuf.interface.reading import entries_of
 from gridbuf.storage import _device
@@ -25,10 +24,10 @@ def array_over(obj: Any, description: Description, on_device: bool) -> Any:
     if on_device:
         return _device.current().asarray(_Described("__cuda_array_interface__", interface, obj))
     if isinstance(obj, _core.Field) or entries_of(obj) is None:
-        return host_array(obj)  # knows dtypes that a typestr cannot say
+        return _core.host_array(obj)  # knows dtypes that a typestr cannot say
     if 0 in description["shape"]:
         return np.empty(description["shape"], description["typestr"])
-    return host_array(_Described("__array_interface__", interface, obj))
+    return _core.host_array(_Described("__array_interface__", interface, obj))
 
 
 def copied(array: Any, on_device: bool, wanted_device: bool, dtype: np.dtype[Any]) -> Any:
