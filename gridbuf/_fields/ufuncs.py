@@ -19,6 +19,8 @@ def call(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method != "at" and not all(map(operands.takes, every)):
         operands.refuse_names(ufunc, every)
         return NotImplemented
+    if method == "outer":
+        return outer(ufunc, *inputs, **kwargs)
     if method != "__call__":
         from gridbuf._fields import reductions
 
