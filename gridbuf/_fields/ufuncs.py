@@ -7,8 +7,8 @@ from gridbuf._fields import operands
 from gridbuf._fields.operands import Field, names_of
 from gridbuf._fields.resolving import resolve
 from gridbuf._fields.results import lead_of, new
-from gridbuf.arrays import of_class
 from gridbuf.joining import adapted, lacking, result_dtypes
+from gridbuf.like import of_class
 
 
 def call(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
