@@ -52,12 +52,12 @@ def from_array_method(obj: Any) -> NDArray[Any]:
     return first
 
 
-class _Held:
-    """Memory that an object described in `__gt_interface__`: acquired once, released when nothing refers to it any more."""
+class Described:
+    """Memory as the attribute `name` describes it, and the object that keeps it; release is called when nothing refers to it any more."""
 
-    def __init__(self, obj: Any, name: str, interface: dict[str, Any], release: Any) -> None:
+    def __init__(self, name: str, interface: dict[str, Any], keep: Any, release: Any = None) -> None:
         setattr(self, name, interface)
-        self.keep = obj
+        self.keep = keep
         if release is not None:
             weakref.finalize(self, release)
 
@@ -84,7 +84,7 @@ def described(obj: Any, with_device: bool) -> Any:
         found["acquire"]()
     interface = {key: found[key] for key in ("shape", "typestr", "strides")} | {"version": 3}
     interface["data"] = (found["data"][0], found["data"][1] or found["touch"] is not None)
-    return type("Described", (_Held,), {name: None})(obj, name, interface, found["release"])
+    return type("Described", (Described,), {name: None})(name, interface, obj, found["release"])
 
 
 def _described_dims(obj: Any) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from gridbuf.demo.options import add_arguments as add_demo_arguments
 from gridbuf.errors import UsageError
 
 
@@ -49,10 +50,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     )
     commands["doctor"].set_defaults(run=_doctor)
     _add_plan_arguments(commands["plan"])
-
-    from gridbuf.demo.main import add_arguments
-
-    add_arguments(commands["demo"])
+    add_demo_arguments(commands["demo"])
     return parser, commands
 
 

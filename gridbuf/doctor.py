@@ -1,26 +1,19 @@
-"""What gridbuf finds on this machine: `python -m gridbuf doctor`."""
+"""What gridbuf finds on this machine: `python -m gridbuf doctor`. Packages are asked for by metadata, never imported."""
 
-import ctypes
 import os
 import platform
-import shutil
 import sys
-import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 
 import gridbuf
+from gridbuf import consumers
+from gridbuf.compiler import cxx_command, cxx_compiler
+from gridbuf.demo.checks import NEEDED
 from gridbuf.explain import nbytes_text
-
-# Who takes our buffers, by the name on the package index; asked for by metadata, never imported.
-CONSUMERS = (
-    "gt4py", "dace", "ndsl", "ghex", "cupy-cuda12x", "cupy-cuda13x", "torch", "jax", "mpi4py", "numba", "numba-cuda",
-    "apache-tvm-ffi", "nanobind", "ml_dtypes", "dask", "xarray",
-)  # fmt: skip
-DEMO = ("netCDF4", "iris-sample-data", "matplotlib", "rich")
 
 Section = tuple[str, list[tuple[str, str]]]
 
@@ -48,10 +41,10 @@ def sections() -> Iterator[Section]:
     yield "memory", list(_memory())
     yield "GPU", [("CUDA driver", cuda_driver())]
     yield "gridbuf.memory", [(name, _stat(name, value)) for name, value in gridbuf.memory.stats().items() if name != "kinds"]
-    yield "consumers", list(_packages(CONSUMERS))
+    yield "consumers", list(_packages(consumers.packages()))
     yield (
         "for the demo",
-        [*_packages(DEMO), ("C++ compiler", cxx_compiler() or f"none: '{cxx_command()}' is not on PATH")],
+        [*_packages(NEEDED.values()), ("C++ compiler", cxx_compiler() or f"none: '{cxx_command()}' is not on PATH")],
     )
 
 
@@ -108,22 +101,14 @@ def huge_pages() -> str:
 
 
 def cuda_driver() -> str:
-    """The CUDA driver's version and its devices, or why there is none; the only place that looks without being asked for a GPU."""
-    path = os.environ.get("GRIDBUF_LIBCUDA") or "libcuda.so.1"
+    """The CUDA driver's version and its devices, or why gridbuf cannot use one; nothing else looks without being asked for a GPU."""
     try:
-        driver = ctypes.CDLL(path)
-    except OSError as missing:
-        if path == "libcuda.so.1":
-            return "none: libcuda.so.1 is not found, so no NVIDIA driver is installed here"
-        return f"none: GRIDBUF_LIBCUDA names {path}, which cannot be opened ({missing})"
-    number, count = ctypes.c_int(), ctypes.c_int()
-    if error := driver.cuDriverGetVersion(ctypes.byref(number)):
-        return f"{path} is there but gives no version (error {error})"
-    found = f"{number.value // 1000}.{number.value % 1000 // 10}"
-    if error := driver.cuInit(0):
-        return f"{found}, not usable: cuInit gives error {error}{' (no device)' if error == 100 else ''}"
-    driver.cuDeviceGetCount(ctypes.byref(count))
-    return f"{found}, {count.value} device{'s' if count.value != 1 else ''}"
+        found = gridbuf.cuda.devices()
+    except RuntimeError as error:
+        path = os.environ.get("GRIDBUF_LIBCUDA")
+        return f"none: {error}" + (f"  (GRIDBUF_LIBCUDA names {path})" if path else "")
+    number = found[0].driver_version
+    return f"{number // 1000}.{number % 1000 // 10}, {len(found)} device{'s' if len(found) != 1 else ''}"
 
 
 def _stat(name: str, value: int | None) -> str:
@@ -132,7 +117,7 @@ def _stat(name: str, value: int | None) -> str:
     return nbytes_text(value) if name.endswith("bytes") or name in ("limit", "cache_bound") else f"{value:,}"
 
 
-def _packages(names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _packages(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     missing = []
     for name in names:
         try:
@@ -141,13 +126,3 @@ def _packages(names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             missing.append(name)
     if missing:
         yield "not installed", ", ".join(missing)
-
-
-def cxx_command() -> str:
-    """What gt4py and setuptools would call to compile C++."""
-    return (os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++").split()[0]
-
-
-def cxx_compiler() -> str | None:
-    """Where that compiler is; None without one."""
-    return shutil.which(cxx_command())

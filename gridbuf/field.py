@@ -1,15 +1,14 @@
 """The methods of Field and Plan that are better said in Python; `install` gives them to the C types."""
 
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.arrays import _base_shape, _copy_values, _prepare, like_spec, of_class
 from gridbuf.field_methods import METHODS
+from gridbuf.like import base_shape, copy_values, like_spec, of_class, prepare
 
 Field = _core.Field
 
@@ -24,15 +23,13 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
     >>> f.dims, f.strides
     (('K', 'J'), (16, 8))
     """
-    if isinstance(device_data, (str, type, np.dtype)):
-        dtype, device_data = device_data, None
-    source, spec, dtype = _prepare(data, device_data, dtype, spec)
+    source, spec, dtype = prepare(data, device_data, dtype, spec)
     if isinstance(data, Field) and "halo" not in spec and "origin" not in spec:
         spec = {**spec, "halo": data.halo, "origin": data.origin}
-    field = Field.empty(_base_shape(source.shape, dtype), dtype, **spec)
+    field = Field.empty(base_shape(source.shape, dtype), dtype, **spec)
     if isinstance(source, Field) and source.dims != field.dims:
         source = Field(source, dims=field.dims)  # the index order is kept; other dims are new names for the same indices
-    _copy_values(field, source)
+    copy_values(field, source)
     return field
 
 
@@ -64,7 +61,7 @@ def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None
     if "halo" not in spec and "origin" not in spec:
         spec |= {"halo": source.halo, "origin": source.origin}
     field = Field.empty(source.shape, source.dtype if dtype is None else dtype, **like_spec(source, spec))
-    _copy_values(field, source)
+    copy_values(field, source)
     return of_class(self, field)
 
 
@@ -73,11 +70,13 @@ def copy(self: _core.Field) -> _core.Field:
     twin = self._twin()
     if twin is None:
         return to(self)
-    _copy_values(twin, self)
+    copy_values(twin, self)
     return twin
 
 
 def _deepcopy(self: _core.Field, memo: Any) -> _core.Field:
+    from copy import deepcopy
+
     twin = copy(self)
     if attributes := getattr(self, "__dict__", None):
         twin.__dict__.update(deepcopy(attributes, memo))
@@ -96,7 +95,7 @@ def _reduce(self: _core.Field) -> tuple[Any, ...]:
 
 def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field) -> _core.Field:
     field = Field.empty(values.shape, values.dtype, **spec)
-    _copy_values(field, values)
+    copy_values(field, values)
     return field if cls is Field else _around(cls, field)
 
 

@@ -82,7 +82,7 @@ class Checkout:
                 (self.root / relative).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, self.root / relative)
         (self.root / "gridbuf").mkdir()
-        (self.root / "gridbuf" / "__init__.py").touch()
+        shutil.copy(ROOT / "gridbuf" / "__init__.py", self.root / "gridbuf")  # setup.py reads the version there
         (self.root / "tests").mkdir(exist_ok=True)
         for name in (
             "setup.py",

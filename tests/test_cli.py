@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gridbuf as gb
-from gridbuf import doctor, explain
+from gridbuf import consumers, doctor, explain
 from gridbuf.cli import main
 
 
@@ -94,7 +94,7 @@ def test_doctor_says_what_this_machine_has(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_doctor_names_installed_and_missing_consumers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "CONSUMERS", ("numpy", "surely-not-a-package"))
+    monkeypatch.setattr(consumers, "packages", lambda: ("numpy", "surely-not-a-package"))
     entries = dict(dict(doctor.sections())["consumers"])
     assert entries == {"numpy": version("numpy"), "not installed": "surely-not-a-package"}
 
@@ -105,31 +105,17 @@ def test_doctor_imports_no_consumer() -> None:
 
 
 def test_doctor_says_why_there_is_no_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise OSError(name)
+    def missing() -> None:
+        raise RuntimeError("there is no CUDA driver on this machine")
 
-    monkeypatch.setattr(doctor.ctypes, "CDLL", missing)
-    assert doctor.cuda_driver().startswith("none: libcuda.so.1")
+    monkeypatch.setattr(gb.cuda, "devices", missing)
+    assert doctor.cuda_driver().startswith("none: there is no CUDA driver on this machine")
 
 
-@pytest.mark.parametrize(
-    ("init", "expected"), [(0, "13.1, 2 devices"), (100, "13.1, not usable: cuInit gives error 100 (no device)")]
-)
-def test_doctor_reads_the_driver(init: int, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Driver:
-        def cuDriverGetVersion(self, number: object) -> int:
-            number._obj.value = 13010  # type: ignore[attr-defined]
-            return 0
-
-        def cuInit(self, flags: int) -> int:
-            return init
-
-        def cuDeviceGetCount(self, count: object) -> int:
-            count._obj.value = 2  # type: ignore[attr-defined]
-            return 0
-
-    monkeypatch.setattr(doctor.ctypes, "CDLL", lambda name: Driver())
-    assert doctor.cuda_driver() == expected
+def test_doctor_asks_the_driver_that_gridbuf_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = gb.cuda.DeviceInfo(0, "GPU", 13010, (9, 0), True, True, True, False, 1, 1)
+    monkeypatch.setattr(gb.cuda, "devices", lambda: (device, device))
+    assert doctor.cuda_driver() == "13.1, 2 devices"
 
 
 def test_importing_gridbuf_loads_no_cuda() -> None:

@@ -1,11 +1,16 @@
 """The sub-packages are there by name, and importing gridbuf does not pay for them."""
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import gridbuf
+from gridbuf import consumers
+from gridbuf.demo.checks import NEEDED
 
 LATER = ["gufunc", "interface", "interop", "storage"]
 
@@ -39,3 +44,29 @@ def test_other_names_are_attribute_errors() -> None:
     with pytest.raises(AttributeError, match="module 'gridbuf' has no attribute 'storages'"):
         _ = gridbuf.storages
     assert not hasattr(gridbuf, "__wrapped__")
+
+
+# ---- what pyproject.toml must say again ----
+
+
+def extras(*names: str) -> set[str]:
+    """The packages in these extras, by the name that pip goes by."""
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+    return {
+        normal(re.split(r"[<>=;\[ ]", requirement)[0]) for name in names for requirement in project["optional-dependencies"][name]
+    }
+
+
+def normal(package: str) -> str:
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+def test_the_extras_have_the_packages_of_the_consumers() -> None:
+    ours = {normal(name) for name in consumers.packages()} - {"numpy"}
+    for_gpus_or_old_pythons = {"cupy", "cupy-cuda12x", "cupy-cuda13x", "numba-cuda", "ndsl", "ghex"}
+    helpers = {"scipy", "zarr", "netcdf4", "setuptools", "meson", "ninja"}  # of consumers, of recipes, of what is compiled
+    assert extras("consumers", "consumers-heavy", "consumers-compiled") - helpers == ours - for_gpus_or_old_pythons
+
+
+def test_the_demo_needs_what_its_extra_has() -> None:
+    assert {normal(name) for name in NEEDED.values()} == extras("demo") - {"dace"}

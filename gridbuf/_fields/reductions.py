@@ -11,7 +11,6 @@ from gridbuf._fields import operands
 from gridbuf._fields.operands import Field, names_of
 from gridbuf._fields.resolving import Resolution
 from gridbuf._fields.results import new
-from gridbuf._fields.ufuncs import outer
 from gridbuf.joining import adapted, into, lacking, reduced_dtype
 
 
@@ -187,6 +186,4 @@ def at(ufunc: Any, field: Any, indices: Any, *values: Any, **kwargs: Any) -> Non
     ufunc.at(operands.array(field, False), indices, *operands.arrays(values, False), **kwargs)
 
 
-METHODS: dict[str, Callable[..., Any]] = {
-    "reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer, "at": at,
-}  # fmt: skip
+METHODS: dict[str, Callable[..., Any]] = {"reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "at": at}

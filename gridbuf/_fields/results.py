@@ -7,7 +7,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf._fields.operands import names_of
 from gridbuf._fields.resolving import Resolution
-from gridbuf.arrays import of_class
+from gridbuf.like import of_class
 from gridbuf.names import canonical
 
 Field = _core.Field

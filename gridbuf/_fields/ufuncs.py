@@ -7,8 +7,8 @@ from gridbuf._fields import operands
 from gridbuf._fields.operands import Field, names_of
 from gridbuf._fields.resolving import resolve
 from gridbuf._fields.results import lead_of, new
-from gridbuf.arrays import of_class
 from gridbuf.joining import adapted, lacking, result_dtypes
+from gridbuf.like import of_class
 
 
 def call(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -19,6 +19,8 @@ def call(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method != "at" and not all(map(operands.takes, every)):
         operands.refuse_names(ufunc, every)
         return NotImplemented
+    if method == "outer":
+        return outer(ufunc, *inputs, **kwargs)
     if method != "__call__":
         from gridbuf._fields import reductions
 

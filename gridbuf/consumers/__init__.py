@@ -45,6 +45,10 @@ FILES = {
 }
 
 
+# Packages that are not in the matrix, or are there by another name.
+BESIDE = ("cupy-cuda12x", "cupy-cuda13x", "numba-cuda", "ndsl", "ghex", "ml_dtypes")
+
+
 def load(name: str) -> Consumer:
     """The consumer of that name; its package need not be there until a cell is run."""
     if name not in FILES:
@@ -54,7 +58,13 @@ def load(name: str) -> Consumer:
     return consumer
 
 
+def packages() -> tuple[str, ...]:
+    """The names on the package index of all that take our memory."""
+    named = (load(name).package for name in FILES)
+    return tuple(dict.fromkeys([*(package for package in named if package is not None), *BESIDE]))
+
+
 __all__ = [
-    "DIRECTIONS", "DTYPES", "FILES", "LAYOUTS", "Absent", "Cannot", "Cell", "Consumer", "Expected", "Missing", "Result", "Unprotected", "Untried",
-    "cells", "load", "outcome", "run",
+    "BESIDE", "DIRECTIONS", "DTYPES", "FILES", "LAYOUTS", "Absent", "Cannot", "Cell", "Consumer", "Expected", "Missing", "Result", "Unprotected", "Untried",
+    "cells", "load", "outcome", "packages", "run",
 ]  # fmt: skip

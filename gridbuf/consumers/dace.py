@@ -33,7 +33,7 @@ class Dace(Consumer):
 
     def start(self) -> None:
         super().start()
-        from gridbuf.doctor import cxx_command, cxx_compiler
+        from gridbuf.compiler import cxx_command, cxx_compiler
 
         if cxx_compiler() is None:
             raise Missing(f"no C++ compiler: '{cxx_command()}' is not on PATH")

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gridbuf.doctor import cxx_command, cxx_compiler
+from gridbuf.compiler import cxx_command, cxx_compiler
 from gridbuf.errors import UsageError
 
 NEEDED = {

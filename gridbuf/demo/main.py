@@ -4,7 +4,6 @@ import argparse
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,34 +20,6 @@ if TYPE_CHECKING:
 
 PREFERRED = "gt:cpu_ifirst"  # the layout least like a plain array's
 TOLERANCE = 1e-9  # kelvin; rounding over hundreds of steps stays far below
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `python -m gridbuf demo`."""
-    parser.description = (
-        "Diffuse a Met Office temperature field with a gt4py stencil on gridbuf Fields, then time the same on a larger "
-        "grid for each CPU backend of gt4py: on Fields, on gt4py.storage's arrays and on plain C-ordered ones."
-    )
-    parser.add_argument(
-        "--backend", action="append", metavar="NAME", help="a CPU backend of gt4py; may be repeated (default: all)"
-    )
-    parser.add_argument(
-        "--size",
-        type=int,
-        nargs=3,
-        metavar=("I", "J", "K"),
-        default=(256, 256, 80),
-        help="the larger grid, halo included (default 256 256 80)",
-    )
-    parser.add_argument("--steps", type=int, default=200, metavar="N", help="diffusion steps (default 200)")
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("demo-output"),
-        metavar="FOLDER",
-        help="for the picture and for gt4py's cache (default demo-output)",
-    )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

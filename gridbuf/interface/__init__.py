@@ -11,22 +11,11 @@ Examples
 (3, 2)
 """
 
-# ruff: noqa: F403, F405 - type checkers see the names of _public, which are loaded when first asked for
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gridbuf.loading import on_demand
 
 if TYPE_CHECKING:
-    from gridbuf.interface._public import *
+    from gridbuf.interface.public import *  # noqa: F403
 
-__all__ = [
-    "CopyWarning", "LayoutWarning", "StencilCall", "acquired", "as_cupy", "as_numpy", "get_dims", "get_origin", "read",
-    "resolve_origins", "stencil_call",
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from gridbuf.interface import _public
-
-    globals().update({each: getattr(_public, each) for each in __all__})
-    return globals()[name]
+__getattr__, __dir__ = on_demand(__name__)

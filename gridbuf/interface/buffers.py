@@ -5,30 +5,22 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import host_array
+from gridbuf._wrap import Described
 from gridbuf.interface.description import Description
 from gridbuf.interface.reading import entries_of
 from gridbuf.storage import _device
-
-
-class _Described:
-    """Memory as np.asarray and cupy.asarray read it, and the object that keeps it alive."""
-
-    def __init__(self, name: str, interface: dict[str, Any], keep: Any) -> None:
-        setattr(self, name, interface)
-        self.keep = keep
 
 
 def array_over(obj: Any, description: Description, on_device: bool) -> Any:
     """An array over the described memory of obj; it keeps obj alive."""
     interface = {key: description[key] for key in ("shape", "typestr", "data", "strides")} | {"version": 3}
     if on_device:
-        return _device.current().asarray(_Described("__cuda_array_interface__", interface, obj))
+        return _device.current().asarray(Described("__cuda_array_interface__", interface, obj))
     if isinstance(obj, _core.Field) or entries_of(obj) is None:
-        return host_array(obj)  # knows dtypes that a typestr cannot say
+        return _core.host_array(obj)  # knows dtypes that a typestr cannot say
     if 0 in description["shape"]:
         return np.empty(description["shape"], description["typestr"])
-    return host_array(_Described("__array_interface__", interface, obj))
+    return _core.host_array(Described("__array_interface__", interface, obj))
 
 
 def copied(array: Any, on_device: bool, wanted_device: bool, dtype: np.dtype[Any]) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import host_array
 from gridbuf.interface.agreement import check_agreement
 from gridbuf.interface.description import Description, checked
 
@@ -102,7 +101,7 @@ def read(obj: Any, device: Any = None) -> Description:
 
 def _host_entry(obj: Any) -> dict[str, Any] | None:
     try:
-        array = host_array(obj)
+        array = _core.host_array(obj)
     except TypeError:
         return None
     interface = array.__array_interface__

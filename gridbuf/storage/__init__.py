@@ -10,23 +10,11 @@ Examples
 array([  0.,  64., 128., 192., 256., 320., 384.])
 """
 
-# ruff: noqa: F403, F405 - type checkers see the names of _public, which are loaded when first asked for
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gridbuf.loading import on_demand
 
 if TYPE_CHECKING:
-    from gridbuf.storage._public import *
+    from gridbuf.storage.public import *  # noqa: F403
 
-__all__ = [
-    "CPUStorage", "CUDAManagedGPUStorage", "CUDASyncedGPUStorage", "CudaManagedGPUStorage", "GPUStorage", "GT4PySyncedGPUStorage",
-    "GTNoSuchBufferError", "SoftwareManagedGPUStorage", "Storage", "SyncState", "as_storage", "empty", "empty_like", "full",
-    "full_like", "ones", "ones_like", "storage", "zeros", "zeros_like",
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from gridbuf.storage import _public
-
-    globals().update({each: getattr(_public, each) for each in __all__})
-    return globals()[name]
+__getattr__, __dir__ = on_demand(__name__)

@@ -6,17 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
+from gridbuf._wrap import Described
 from gridbuf.storage.request import Request
 
 _DEVICE, _MANAGED_MEMORY = 0, 2  # kinds of gridbuf's memory
-
-
-class _Described:
-    """Memory for np.asarray: what it is, and the object that keeps it."""
-
-    def __init__(self, interface: dict[str, Any], keep: Any) -> None:
-        self.__array_interface__ = interface
-        self.keep = keep
 
 
 class _OnDevice:
@@ -90,7 +83,7 @@ class CupyDevice:
             "strides": device.strides,
             "version": 3,
         }
-        return np.asarray(_Described(interface, device))
+        return np.asarray(Described("__array_interface__", interface, device))
 
     def asarray(self, obj: Any) -> Any:
         return self._cp.asarray(obj)

@@ -1,7 +1,11 @@
-"""Storage: the base class of GDP-3's storages, and what all four have in common."""
+"""Storage: the base class of GDP-3's storages, and what all four have in common.
+
+The files about indexing, ufuncs, reductions and copies are written against this class, so it knows none of them:
+methods.py, which is loaded before anybody gets a storage, gives it their functions.
+"""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -10,6 +14,7 @@ from numpy.typing import NDArray
 from gridbuf.storage import layout
 from gridbuf.storage.axes import check_axes
 from gridbuf.storage.halo import Halo, check_halo
+from gridbuf.storage.interface import describe
 from gridbuf.storage.meta import Meta
 from gridbuf.storage.sync import Pair
 
@@ -197,8 +202,6 @@ class Storage(NDArrayOperatorsMixin):
     @property
     def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
         """The buffers by device; reading copies nothing, `acquire` does."""
-        from gridbuf.storage.interface import describe
-
         return describe(self)
 
     # --- arrays
@@ -252,40 +255,18 @@ class Storage(NDArrayOperatorsMixin):
     def synchronize(self) -> None:
         """Whichever copy is due."""
 
-    # --- protocols that live in files of their own
+    # --- what whole files are about, given to the class by methods.py
 
-    def __getitem__(self, key: Any) -> Any:
-        return indexing.getitem(self, key)
+    if TYPE_CHECKING:
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        indexing.setitem(self, key, value)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method == "__call__" and ufunc.signature is None:
-            return ufuncs.call(ufunc, inputs, kwargs)
-        if method == "reduce":
-            return reduction.reduce(ufunc, *inputs, **kwargs)
-        raise TypeError(
-            f"{ufunc.__name__}: storages take part in ufunc calls and reduce, not in "
-            + (f"generalized ufuncs such as {ufunc.__name__}" if method == "__call__" else method)
-        )
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        handler = functions.HANDLERS.get(func)
-        return NotImplemented if handler is None else handler(*args, **kwargs)
-
-    def copy(self) -> Self:
-        """New memory with the same values, class and parameters."""
-        return copying.copied(self)
-
-    def __copy__(self) -> Self:
-        return copying.copied(self)
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return copying.copied(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return copying.reduced(self)
+        def __getitem__(self, key: Any) -> Any: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
+        def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
+        def copy(self) -> Self: ...
+        def __copy__(self) -> Self: ...
+        def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self: ...
+        def __reduce__(self) -> tuple[Any, ...]: ...
 
     # --- as a Python object
 
@@ -320,7 +301,3 @@ class Storage(NDArrayOperatorsMixin):
 
     def __complex__(self) -> complex:
         return complex(self._scalar())
-
-
-# At the end, because these files need the class above.
-from gridbuf.storage import copying, functions, indexing, reduction, ufuncs  # noqa: E402

@@ -1,5 +1,6 @@
 """The names of gridbuf.storage, loaded together when the first of them is asked for."""
 
+from gridbuf.storage import methods as methods
 from gridbuf.storage.base import GTNoSuchBufferError, Storage
 from gridbuf.storage.constructors import (
     empty,

@@ -1,0 +1,25 @@
+"""The names of gridbuf.gufunc, loaded together when the first of them is asked for."""
+
+from typing import Any
+
+from gridbuf.gufunc import shipped
+from gridbuf.gufunc.adopted import adopt
+from gridbuf.gufunc.call import GUFunc
+from gridbuf.gufunc.errors import ErrorInfo, GufuncError, PartialSuccess, SignatureError, TotalFailure
+from gridbuf.gufunc.kernels import Kernel, go, numpy_loop, registered, scalar, status_loop
+from gridbuf.gufunc.states import StateKernel
+
+__all__ = [
+    "ErrorInfo", "GUFunc", "GufuncError", "Kernel", "PartialSuccess", "SignatureError", "StateKernel", "TotalFailure",
+    "adopt", "go", "numpy_loop", "registered", "scalar", "status_loop",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in shipped.NAMES:
+        raise AttributeError(name)
+    return shipped.make(name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *shipped.NAMES]

@@ -1,0 +1,64 @@
+"""What a Storage does that whole files are about, given to the class; `rebuilt` is what a pickle names, so that unpickling loads it."""
+
+from typing import Any
+
+import numpy as np
+
+from gridbuf.storage import _device, functions, indexing, reduction, ufuncs
+from gridbuf.storage.allocation import class_of, new
+from gridbuf.storage.base import Storage
+from gridbuf.storage.copying import S, copied
+from gridbuf.storage.meta import Meta, meta_of
+from gridbuf.storage.sources import managed_of
+
+
+def _array_ufunc(self: Storage, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    if method == "__call__" and ufunc.signature is None:
+        return ufuncs.call(ufunc, inputs, kwargs)
+    if method == "reduce":
+        return reduction.reduce(ufunc, *inputs, **kwargs)
+    raise TypeError(
+        f"{ufunc.__name__}: storages take part in ufunc calls and reduce, not in "
+        + (f"generalized ufuncs such as {ufunc.__name__}" if method == "__call__" else method)
+    )
+
+
+def _array_function(self: Storage, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    handler = functions.HANDLERS.get(func)
+    return NotImplemented if handler is None else handler(*args, **kwargs)
+
+
+def copy(self: S) -> S:
+    """New memory with the same values, class and parameters."""
+    return copied(self)
+
+
+def _deepcopy(self: S, memo: dict[int, Any] | None = None) -> S:
+    return copied(self)
+
+
+def _reduce(self: Storage) -> tuple[Any, ...]:
+    """For pickle: the newest values and what to make a storage of them from."""
+    meta: Meta = self._meta
+    parameters = (meta.axes, meta.layout, meta.halo, meta.aligned_index, meta.alignment)
+    values = np.ascontiguousarray(self._values()).reshape(self.shape)
+    return rebuilt, (values, parameters, self.device, managed_of(self))
+
+
+def rebuilt(values: Any, parameters: tuple[Any, ...], device: int | None, managed: str | None) -> Storage:
+    """The storage of a pickle; both sides are filled."""
+    made = new(class_of(device, managed), values.shape, values.dtype, meta_of(*parameters), device)
+    if made._host is None:
+        _device.current().upload(values, made._dev)
+    else:
+        made._host[...] = values
+        if made._pair is not None:
+            made.host_to_device(force=True)
+    return made
+
+
+for _name, _method in {
+    "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__array_ufunc__": _array_ufunc,
+    "__array_function__": _array_function, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
+}.items():  # fmt: skip
+    setattr(Storage, _name, _method)
