@@ -194,7 +194,7 @@ static PyMethodDef methods[] = {
     {"zeros", (PyCFunction)(void *)gb_field_zeros, FAST | METH_STATIC, DOC_FIELD_ZEROS},
     {"ones", (PyCFunction)(void *)gb_field_ones, FAST | METH_STATIC, DOC_FIELD_ONES},
     {"full", (PyCFunction)(void *)gb_field_full, FAST | METH_STATIC, DOC_FIELD_FULL},
-    {"numpy", gb_field_numpy, METH_NOARGS, "numpy($self, /)\n--\n\nAn np.ndarray over the same memory."},
+    {"numpy", gb_field_numpy, METH_NOARGS, DOC_FIELD_NUMPY},
     {"_around", gb_field_around, METH_O | METH_CLASS, "A Field of this class over the memory of another."},
     {"_twin", gb_field_twin, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
     {"transpose", (PyCFunction)(void *)gb_field_transpose, METH_FASTCALL, DOC_FIELD_TRANSPOSE},
