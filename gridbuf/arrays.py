@@ -1,4 +1,4 @@
-"""Arrays made from other arrays: `from_array` and the `*_like` functions (seed 001)."""
+"""Arrays made from other arrays: `from_array` and the `*_like` functions."""
 
 import warnings
 from collections.abc import Callable

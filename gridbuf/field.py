@@ -197,7 +197,7 @@ def _maker(make: Any) -> Any:
 
 
 def _gt_interface(self: _core.Field) -> dict[Any, dict[str, Any]]:
-    """The buffer as `__gt_interface__` describes it (seed 002); dims only where they were given."""
+    """The buffer as `__gt_interface__` describes it; dims only where they were given."""
     entries: dict[Any, dict[str, Any]] = {}
     if isinstance(self, _core.DeviceField | _core.ManagedField):
         device = self.device if self.device != "cpu" else ("gpu", 0)

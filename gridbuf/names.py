@@ -1,4 +1,4 @@
-"""What an object says of its indices, and the arrays behind it (seed 001's utilities)."""
+"""What an object says of its indices, and the arrays behind it (the utilities of GT4Py's "Allocation and Array Interfaces")."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice

@@ -141,7 +141,7 @@ static PyGetSetDef getset[] = {
     {"plan", get_plan, NULL, "The layout as a gridbuf.Plan.", NULL},
     {"_own_plan", get_own_plan, NULL, "The plan this Field was allocated by, or None.", NULL},
     {"domain", gb_field_domain, NULL, "The Field without its halo, sharing memory.", NULL},
-    {"__gt_dims__", get_gt_dims, NULL, "The dims for gt4py (seed 001); absent when none were given.", NULL},
+    {"__gt_dims__", get_gt_dims, NULL, "The dims for gt4py; absent when none were given.", NULL},
     {"__gt_origin__", get_gt_origin, NULL, "The origin for gt4py, in the order I, J, K, 0, 1, ...; absent when not given.", NULL},
     {NULL},
 };
