@@ -29,8 +29,8 @@ type Plan struct {
 	Memory        Memory
 }
 
-// NewPlan works out a request. The rule is seed 001's, as the storages document
-// settles it: rows are padded to the alignment, and the aligned element sits on
+// NewPlan works out a request. The rule is that of GT4Py's
+// proposal "Allocation and Array Interfaces": rows are padded to the alignment, and the aligned element sits on
 // the boundary.
 func NewPlan(s *Spec) (*Plan, error) {
 	if s == nil {

@@ -1,4 +1,4 @@
-"""A class of your own with a buffer on the host and one on the GPU (the first example of seed 002, corrected).
+"""A class of your own with a buffer on the host and one on the GPU (the first example of GT4Py's "GT Storage Interface", corrected).
 
 What was wrong there: `__init__` had no self, the GPU's entry was read from the host buffer, and
 the copies were left to do.

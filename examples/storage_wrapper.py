@@ -1,4 +1,4 @@
-"""A wrapper that adds names of dimensions to what it wraps (the second example of seed 002, corrected).
+"""A wrapper that adds names of dimensions to what it wraps (the second example of GT4Py's "GT Storage Interface", corrected).
 
 What was wrong there: `__init__` had no self, and the loop wrote to its own variable instead of
 to the interface.

@@ -1,6 +1,6 @@
-"""The copy stencil of seed 002 with an xarray output in the order J, I, K.
+"""The copy stencil of GT4Py's "GT Storage Interface" with an xarray output in the order J, I, K.
 
-Importing gridbuf.interop.xarray is the seed's accessor: it gives DataArrays `__gt_interface__`.
+Importing gridbuf.interop.xarray is the proposal's accessor: it gives DataArrays `__gt_interface__`.
 `stencil_call` wraps a stencil so that it is called with whatever has that.
 """
 

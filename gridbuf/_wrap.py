@@ -63,7 +63,7 @@ class Described:
 
 
 def described(obj: Any, with_device: bool) -> Any:
-    """An object over the memory that obj describes only as a stencil asks for it (seeds 002 and 003).
+    """An object over the memory that obj describes only as a stencil asks for it (`__gt_interface__`, `__gt_data_interface__`).
 
     One that wants to be told of each write (`touch`) gives read-only memory: nobody could tell it.
     """

@@ -1,4 +1,4 @@
-"""Arrays made from other arrays: `from_array` and the `*_like` functions (seed 001)."""
+"""Arrays made from other arrays: `from_array` and the `*_like` functions."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
@@ -22,7 +22,7 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
         Another source, used when `data` is None. In second place a dtype is also
         understood, as in gt4py.
     dtype : dtype_like, optional
-        float64 unless given, also for integers (seed 001); None keeps the data's.
+        float64 unless given, also for integers, as gt4py's allocation functions have it; None keeps the data's.
     **spec
         The keywords of `gridbuf.empty`.
 
@@ -85,6 +85,18 @@ def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
         The keywords of `gridbuf.empty`. Without `backend` or `layout` the result has the
         data's order of strides, padding and alignment.
 
+    Returns
+    -------
+    numpy.ndarray or Field
+        With memory of its own.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a keyword does not fit the data's shape or dtype; the message names it.
+    MemoryError
+        No memory, or a limit (`gridbuf.memory.set_limit`).
+
     Examples
     --------
     >>> import gridbuf as gb
@@ -98,19 +110,108 @@ def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
 
 @_typed
 def zeros_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
-    """As `empty_like`, filled with zeros."""
+    """Zeros in new memory with the shape and dtype of data.
+
+    Parameters
+    ----------
+    data
+        An array, or a Field: then the result is a Field with the same dims, origin and halo.
+    dtype : dtype_like, optional
+        The data's unless given.
+    **spec
+        The keywords of `gridbuf.empty`. Without `backend` or `layout` the result has the
+        data's order of strides, padding and alignment.
+
+    Returns
+    -------
+    numpy.ndarray or Field
+        With memory of its own.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a keyword does not fit the data's shape or dtype; the message names it.
+    MemoryError
+        No memory, or a limit (`gridbuf.memory.set_limit`).
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.zeros_like([1, 2])
+    array([0, 0])
+    """
     made = None if spec else _core.like(data, dtype, True)
     return like(_core.zeros, _core.Field.zeros, data, (), dtype, spec) if made is None else made
 
 
 @_typed
 def ones_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
-    """As `empty_like`, filled with ones."""
+    """Ones in new memory with the shape and dtype of data.
+
+    Parameters
+    ----------
+    data
+        An array, or a Field: then the result is a Field with the same dims, origin and halo.
+    dtype : dtype_like, optional
+        The data's unless given.
+    **spec
+        The keywords of `gridbuf.empty`. Without `backend` or `layout` the result has the
+        data's order of strides, padding and alignment.
+
+    Returns
+    -------
+    numpy.ndarray or Field
+        With memory of its own.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a keyword does not fit the data's shape or dtype; the message names it.
+    MemoryError
+        No memory, or a limit (`gridbuf.memory.set_limit`).
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.ones_like([[1.5, 2.5]], dtype='int32').dtype
+    dtype('int32')
+    """
     made = None if spec else _core.like(data, dtype, False, 1)
     return like(_core.ones, _core.Field.ones, data, (), dtype, spec) if made is None else made
 
 
 def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Any) -> Any:
-    """As `empty_like`, filled with fill_value."""
+    """One value in new memory with the shape and dtype of data.
+
+    Parameters
+    ----------
+    data
+        An array, or a Field: then the result is a Field with the same dims, origin and halo.
+    fill_value : scalar
+        What every element is; converted as by assignment.
+    dtype : dtype_like, optional
+        The data's unless given.
+    **spec
+        The keywords of `gridbuf.empty`. Without `backend` or `layout` the result has the
+        data's order of strides, padding and alignment.
+
+    Returns
+    -------
+    numpy.ndarray or Field
+        With memory of its own.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a keyword does not fit the data's shape or dtype; the message names it.
+    MemoryError
+        No memory, or a limit (`gridbuf.memory.set_limit`).
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.full_like(gb.Field.empty((2,), dims="K"), 7.0).tolist()
+    [7.0, 7.0]
+    """
     made = None if spec else _core.like(data, dtype, False, fill_value)
     return like(_core.full, _core.Field.full, data, (fill_value,), dtype, spec) if made is None else made

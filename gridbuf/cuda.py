@@ -20,7 +20,26 @@ __all__ = ["DeviceInfo", "available", "devices", "stream", "synchronize"]
 
 
 class DeviceInfo(NamedTuple):
-    """What the driver says of a GPU; `free_bytes` at the moment of the call."""
+    """What the driver says of a GPU.
+
+    Attributes
+    ----------
+    number : int
+        The n of `device=("gpu", n)`.
+    name : str
+    driver_version : int
+        Of CUDA: 12040 is 12.4.
+    compute_capability : tuple of int
+        Major and minor.
+    memory_pools : bool
+        Whether there is `cuMemAllocAsync`.
+    managed_memory, concurrent_managed : bool
+        Whether there is managed memory, and whether host and GPU may use it at the same time.
+    integrated : bool
+        Whether the GPU uses the host's memory.
+    total_bytes, free_bytes : int
+        The memory of the GPU, and what was free of it at the moment of the call.
+    """
 
     number: int
     name: str
@@ -35,7 +54,18 @@ class DeviceInfo(NamedTuple):
 
 
 def available() -> bool:
-    """Whether there is a driver that works and a GPU."""
+    """Whether there is a driver that works and a GPU.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.cuda.available() in (True, False)
+    True
+    """
     try:
         _core.cuda_start()
     except RuntimeError:
@@ -46,16 +76,44 @@ def available() -> bool:
 def devices() -> tuple[DeviceInfo, ...]:
     """The GPUs of this machine.
 
+    Returns
+    -------
+    tuple of DeviceInfo
+        One for each; the n-th is `device=("gpu", n)`.
+
     Raises
     ------
     RuntimeError
         When there is no driver, it is too old or finds no GPU, or when this is a forked child; the message says which.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> if gb.cuda.available():
+    ...     assert gb.cuda.devices()[0].total_bytes > 0
     """
     return tuple(DeviceInfo(**entry) for entry in _core.cuda_devices())
 
 
 def synchronize(device: int = 0) -> None:
-    """Wait until a GPU has done all that it was given."""
+    """Wait until a GPU has done all that it was given.
+
+    Parameters
+    ----------
+    device : int, optional
+        The GPU's number.
+
+    Raises
+    ------
+    RuntimeError
+        When there is no driver or no such GPU, or when work on it has failed.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> if gb.cuda.available():
+    ...     gb.cuda.synchronize()
+    """
     _core.cuda_synchronize(device)
 
 
@@ -86,6 +144,16 @@ def stream(handle: Any) -> Iterator[int]:
         0 the legacy default stream, 1 the same, 2 the one per thread, or the handle of a stream of this process; or a
         stream object of cupy, torch or numba, which is kept alive. Every GPU has default streams; any other stream belongs
         to one, and work on another GPU goes to that one's default stream.
+
+    Yields
+    ------
+    int
+        The handle.
+
+    Raises
+    ------
+    TypeError
+        When handle is none.
 
     Examples
     --------

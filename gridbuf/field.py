@@ -14,7 +14,32 @@ Field = _core.Field
 
 
 def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any) -> _core.Field:
-    """A new Field with the values of another array: `gridbuf.from_array` with dims, origin and halo.
+    """A new Field with the values of another array.
+
+    As `gridbuf.from_array` with dims, origin and halo.
+
+    Parameters
+    ----------
+    data : array_like
+        The values. Their index order is kept; a Field's dims, origin and halo are the defaults.
+    device_data : array_like, optional
+        Another source, used when `data` is None; in second place a dtype is also understood.
+    dtype : dtype_like, optional
+        float64 unless given, also for integers; None keeps the data's.
+    **spec
+        The keywords of `Field.empty`.
+
+    Returns
+    -------
+    Field
+        Over memory of its own.
+
+    Raises
+    ------
+    TypeError
+        When the values do not convert to dtype (same_kind).
+    ValueError
+        When a keyword does not fit the data's shape.
 
     Examples
     --------
@@ -48,6 +73,18 @@ def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None
         on their GPU, or in pinned or managed memory, unless `device`, `memory` or a preset for
         a machine is given; "C" and "F" are orders only.
 
+    Returns
+    -------
+    Field
+        Of the same class, over memory of its own.
+
+    Raises
+    ------
+    TypeError
+        When the values do not convert to dtype (same_kind).
+    ValueError
+        When dims is no permutation of the Field's, or a keyword does not fit.
+
     Examples
     --------
     >>> import gridbuf as gb
@@ -66,7 +103,25 @@ def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None
 
 
 def copy(self: _core.Field) -> _core.Field:
-    """A Field of its own memory with the same values, layout, dims, origin and halo."""
+    """A copy with the same layout, dims, origin and halo.
+
+    Returns
+    -------
+    Field
+        Of the same class, over memory of its own.
+
+    Raises
+    ------
+    MemoryError
+        No memory, or a limit (`gridbuf.memory.set_limit`).
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> f = gb.Field.zeros((4, 5), dims="IJ", backend="F")
+    >>> f.copy().strides == f.strides
+    True
+    """
     twin = self._twin()
     if twin is None:
         return to(self)
@@ -141,7 +196,7 @@ def _maker(make: Any) -> Any:
 
 
 def _gt_interface(self: _core.Field) -> dict[Any, dict[str, Any]]:
-    """The buffer as `__gt_interface__` describes it (seed 002); dims only where they were given."""
+    """The buffer as `__gt_interface__` describes it; dims only where they were given."""
     entries: dict[Any, dict[str, Any]] = {}
     if isinstance(self, _core.DeviceField | _core.ManagedField):
         device = self.device if self.device != "cpu" else ("gpu", 0)

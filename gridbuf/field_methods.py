@@ -41,17 +41,71 @@ def _contains(self: _core.Field, value: Any) -> bool:
 
 
 def item(self: _core.Field, *args: Any) -> Any:
-    """One element as a Python number; its place as for `ndarray.item` where there are several."""
+    """One element as a Python number.
+
+    Parameters
+    ----------
+    *args : int or tuple of int
+        Where it is, as for `numpy.ndarray.item`; needed where there are several elements.
+
+    Returns
+    -------
+    scalar
+
+    Raises
+    ------
+    ValueError, IndexError
+        When there are several elements, or none at that place.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> f = gb.Field.from_array([[1.0, 2.0], [3.0, 4.0]], dims="IJ")
+    >>> f.item(1, 0)
+    3.0
+    """
     return _on_host(self).numpy().item(*args)
 
 
 def tolist(self: _core.Field) -> Any:
-    """The elements as nested lists of Python numbers."""
+    """The elements as Python numbers.
+
+    Returns
+    -------
+    list, or scalar
+        Nested lists; a number where there are no indices.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> f = gb.Field.from_array([[1.0, 2.0], [3.0, 4.0]], dims="IJ")
+    >>> f.tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     return _on_host(self).numpy().tolist()
 
 
 def astype(self: _core.Field, dtype: Any, *, casting: Any = "unsafe", copy: bool = True) -> _core.Field:
-    """A Field of another dtype with the same layout, dims, origin and halo; with copy=False this one where it has that dtype.
+    """A Field of another dtype with the same layout, dims, origin and halo.
+
+    Parameters
+    ----------
+    dtype : dtype_like
+        Of the result.
+    casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
+        Which conversions are allowed, as for `numpy.ndarray.astype`.
+    copy : bool, optional
+        False: this very Field where it has that dtype.
+
+    Returns
+    -------
+    Field
+        Of the same class.
+
+    Raises
+    ------
+    TypeError
+        When the conversion is not allowed.
 
     Examples
     --------
@@ -83,34 +137,103 @@ def _without_names(name: str) -> Callable[..., NoReturn]:
         )
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"Raises TypeError: the indices of what `{name}` gives have no names."
+    method.__doc__ = _REFUSED.format(name=name, argument=-1 if name == "reshape" else "")
     return method
 
 
-def _as_function(name: str, doc: str) -> Callable[..., Any]:
+_REFUSED = """Refused, because the indices of its result would have no names.
+
+Parameters
+----------
+*args, **kwargs
+    Anything.
+
+Raises
+------
+TypeError
+    Always; the message says what to call instead.
+
+Examples
+--------
+>>> import gridbuf as gb
+>>> gb.Field.zeros((1, 2), dims="IJ").numpy().{name}({argument}).size
+2
+"""
+
+_ALONG = """{what}, over indices named or numbered.
+
+Parameters
+----------
+axis : str, int, tuple of them, or None, optional
+    Which indices: "I", "IJ", 0, ...; None: all.
+*args, **kwargs
+    As for `numpy.{name}`.
+
+Returns
+-------
+Field or scalar
+    A Field of the indices that stay, with their halo; a scalar where none does.
+
+Raises
+------
+TypeError, ValueError
+    When axis names no index of the Field.
+
+Examples
+--------
+>>> import gridbuf as gb
+>>> gb.Field.from_array([[1.0, 2.0], [3.0, 4.0]], dims="IJ").{name}("I").tolist()
+{example}
+"""
+
+
+def _as_function(name: str, what: str, example: str) -> Callable[..., Any]:
     function = getattr(np, name)
 
     def method(self: _core.Field, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         return function(self, axis, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = doc
+    method.__doc__ = _ALONG.format(name=name, what=what, example=example)
     return method
 
 
-def _over(what: str) -> str:
-    return f"{what} over the indices in `axis`: names, numbers, or all without; what stays keeps its halo. As `numpy`'s."
-
-
-_REDUCTIONS = {
-    "sum": "The sum", "prod": "The product", "mean": "The mean", "std": "The standard deviation", "var": "The variance",
-    "min": "The least element", "max": "The greatest element", "any": "Whether any element is true", "all": "Whether all elements are true",
-    "argmin": "The place of the least element", "argmax": "The place of the greatest element",
+_ALONG_INDICES = {
+    "sum": ("The sum", "[4.0, 6.0]"), "prod": ("The product", "[3.0, 8.0]"), "mean": ("The mean", "[2.0, 3.0]"),
+    "std": ("The standard deviation", "[1.0, 1.0]"), "var": ("The variance", "[1.0, 1.0]"),
+    "min": ("The least element", "[1.0, 2.0]"), "max": ("The greatest element", "[3.0, 4.0]"),
+    "any": ("Whether any element is true", "[True, True]"), "all": ("Whether all elements are true", "[True, True]"),
+    "argmin": ("The place of the least element", "[0, 0]"), "argmax": ("The place of the greatest element", "[1, 1]"),
+    "cumsum": ("The running sum", "[[1.0, 2.0], [4.0, 6.0]]"), "cumprod": ("The running product", "[[1.0, 2.0], [3.0, 8.0]]"),
 }  # fmt: skip
 
 
 def clip(self: _core.Field, min: Any = None, max: Any = None, **options: Any) -> Any:
-    """The elements, bounded below and above; by name."""
+    """The elements, bounded below and above.
+
+    Parameters
+    ----------
+    min, max : scalar or array_like, optional
+        The bounds; Fields meet by the names of their indices.
+    **options
+        As for `numpy.clip`.
+
+    Returns
+    -------
+    Field
+
+    Raises
+    ------
+    TypeError, ValueError
+        When neither bound is given, or the bounds do not fit.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> f = gb.Field.from_array([[1.0, 2.0], [3.0, 4.0]], dims="IJ")
+    >>> f.clip(2.0, 3.0).tolist()
+    [[2.0, 2.0], [3.0, 3.0]]
+    """
     return np.clip(self, min, max, **options)
 
 
@@ -118,7 +241,5 @@ METHODS: dict[str, Any] = {
     "__float__": _float, "__int__": _int, "__complex__": _complex, "__index__": _index, "__contains__": _contains,
     "item": item, "tolist": tolist, "astype": astype, "flags": property(_flags), "clip": clip,
     **{name: _without_names(name) for name in ("reshape", "ravel", "flatten", "squeeze")},
-    **{name: _as_function(name, _over(what)) for name, what in _REDUCTIONS.items()},
-    "cumsum": _as_function("cumsum", "The running sum along one index, named or numbered; the halo stays."),
-    "cumprod": _as_function("cumprod", "The running product along one index, named or numbered; the halo stays."),
+    **{name: _as_function(name, *texts) for name, texts in _ALONG_INDICES.items()},
 }  # fmt: skip

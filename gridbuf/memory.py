@@ -68,6 +68,13 @@ def stats(*, device: Any = None, memory: Any = None) -> dict[str, Any]:
         NumPy made for itself (gridbuf.interop.numpy); and kinds: the first seven by kind of memory, with "pinned",
         "gpu:0", "managed:0", ... once a GPU was used.
 
+    Raises
+    ------
+    ValueError
+        When there is no such pool.
+    RuntimeError
+        When the pool is a GPU's, and there is no driver or no GPU.
+
     Examples
     --------
     >>> import gridbuf as gb
@@ -89,10 +96,31 @@ def stats(*, device: Any = None, memory: Any = None) -> dict[str, Any]:
 
 
 def set_limit(limit: int | None, /, *, device: Any = None, memory: Any = None) -> None:
-    """Bound live memory to that many bytes; None lifts the bound.
+    """Bound live memory.
 
-    What only a view or a capsule still holds counts as live. Going over raises MemoryError. `device` and `memory` name the
-    pool; the host's heap unless given.
+    What only a view or a capsule still holds counts as live. Going over raises MemoryError.
+
+    Parameters
+    ----------
+    limit : int or None
+        Bytes; None lifts the bound.
+    device, memory
+        Which pool, as in `gridbuf.empty`; the host's heap unless given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When limit is no int, or negative, or there is no such pool.
+    RuntimeError
+        When the pool is a GPU's, and there is no driver or no GPU.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.memory.set_limit(1 << 40)  # 1 TiB
+    >>> gb.memory.stats()["limit"]
+    1099511627776
+    >>> gb.memory.set_limit(None)
     """
     pool = _pool(device, memory)
     if pool is None:
@@ -106,9 +134,32 @@ def set_limit(limit: int | None, /, *, device: Any = None, memory: Any = None) -
 
 
 def trim(*, device: Any = None, memory: Any = None) -> int:
-    """Give cached memory back to the system; returns how many bytes that was.
+    """Give cached memory back to the system.
 
-    All pools, or the one that `device` and `memory` name.
+    Parameters
+    ----------
+    device, memory
+        Which pool, as in `gridbuf.empty`; all pools unless given.
+
+    Returns
+    -------
+    int
+        How many bytes that was.
+
+    Raises
+    ------
+    ValueError
+        When there is no such pool.
+    RuntimeError
+        When the pool is a GPU's, and there is no driver or no GPU.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> a = gb.empty((1000, 1000))
+    >>> del a
+    >>> gb.memory.trim() >= 8_000_000
+    True
     """
     pool = _pool(device, memory)
     if pool is not None:
@@ -165,8 +216,13 @@ def report(n: int = 10) -> Report:
 
     Parameters
     ----------
-    n
+    n : int, optional
         How many at most.
+
+    Returns
+    -------
+    Report
+        A tuple of `LiveBuffer`.
 
     Examples
     --------

@@ -84,7 +84,22 @@ class Copy:
             begin.wait()
 
     def done(self) -> bool:
-        """Whether the values are there, or the copy has failed."""
+        """Whether the values are there, or the copy has failed.
+
+        Returns
+        -------
+        bool
+            Without waiting. What went wrong is raised by `wait`.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> if gb.cuda.available():
+        ...     host, field = gb.ones((64, 64), memory="pinned"), gb.Field.empty((64, 64), device="gpu")
+        ...     copy = gb.copy_async(field, host)
+        ...     while not copy.done():
+        ...         pass  # something else
+        """
         if not self._begin.is_over():
             return False
         if self._begin.error is not None or self._begin.result().wait(0):
@@ -93,11 +108,49 @@ class Copy:
         return False
 
     def host_free(self) -> bool:
-        """Whether the host's side may be written again: all of it has been read, though it may not have arrived."""
+        """Whether the host's side may be written again.
+
+        Returns
+        -------
+        bool
+            True when all of it has been read, though it may not have arrived.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> if gb.cuda.available():
+        ...     host, field = gb.ones((64, 64), memory="pinned"), gb.Field.empty((64, 64), device="gpu")
+        ...     copy = gb.copy_async(field, host)
+        ...     assert copy.wait() and copy.host_free()
+        """
         return self.done() or (self._begin.is_over() and bool(self._begin.result().host_free))
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the end, at most timeout seconds; whether it has come. Raises what went wrong. Ctrl-C works."""
+        """Wait for the end. Ctrl-C works.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            At most so many seconds; None: as long as it takes.
+
+        Returns
+        -------
+        bool
+            Whether the end has come.
+
+        Raises
+        ------
+        Exception
+            What went wrong with the copy.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> if gb.cuda.available():
+        ...     host, field = gb.ones((64, 64), memory="pinned"), gb.Field.empty((64, 64), device="gpu")
+        ...     copy = gb.copy_async(field, host)
+        ...     assert copy.wait(timeout=10.0)
+        """
         end = None if timeout is None else time.monotonic() + timeout
         if not self._begin.wait(-1 if timeout is None else max(0, timeout)):
             return False
@@ -108,7 +161,21 @@ class Copy:
         return arrived
 
     def add_done_callback(self, function: "Callable[[Copy], object]") -> None:
-        """Call function(copy) once it is done, on another thread; at once when it is done already."""
+        """Call a function once the copy is done.
+
+        Parameters
+        ----------
+        function : callable
+            Called with the copy, on another thread; at once when it is done already.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> if gb.cuda.available():
+        ...     host, field = gb.ones((64, 64), memory="pinned"), gb.Field.empty((64, 64), device="gpu")
+        ...     copy = gb.copy_async(field, host)
+        ...     copy.add_done_callback(lambda copy: print(copy))  # doctest: +SKIP
+        """
         with self._guard:
             waits = not self.done()
             if waits:
@@ -187,6 +254,13 @@ def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_k
     Copy
         With `done()`, `wait(timeout=None)`, `add_done_callback(function)` and `host_free()`: whether the host's side may be
         written again.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the sides do not fit, as for `gridbuf.copyto`, when neither lies on a GPU, or when stream is none.
+    RuntimeError
+        When there is no driver, or in a forked child. What fails later is raised by `wait`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What an object says of its indices, and the arrays behind it (seed 001's utilities)."""
+"""What an object says of its indices, and the arrays behind it (the utilities of GT4Py's "Allocation and Array Interfaces")."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -64,8 +64,8 @@ def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ..
     Returns
     -------
     tuple of str, or None
-        `__gt_dims__`; else `dims` when every entry is a valid name (seed 003's older
-        spelling, which also reads xarray); else `annotation`.
+        `__gt_dims__`; else `dims` when every entry is a valid name, which older storages and xarray have;
+        else `annotation`.
 
     Raises
     ------
@@ -93,7 +93,22 @@ def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ..
 
 
 def get_origin(obj: Any) -> tuple[int, ...] | None:
-    """The origin an object carries in `__gt_origin__`, as ints in the order I, J, K, 0, 1, ...; None without one.
+    """The origin that an object carries in `__gt_origin__`.
+
+    Parameters
+    ----------
+    obj
+        Any object.
+
+    Returns
+    -------
+    tuple of int, or None
+        In the order I, J, K, 0, 1, ...; None without one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When `__gt_origin__` holds what are no ints.
 
     Examples
     --------
@@ -131,6 +146,11 @@ def as_numpy(obj: Any, dims: Iterable[Any] | None = None) -> NDArray[Any]:
         The order the indices shall have, where the object names them. Objects without
         names are returned as they are.
 
+    Returns
+    -------
+    numpy.ndarray
+        A view; never a copy.
+
     Raises
     ------
     ValueError
@@ -151,7 +171,19 @@ def as_numpy(obj: Any, dims: Iterable[Any] | None = None) -> NDArray[Any]:
 
 
 def as_cupy(obj: Any, dims: Iterable[Any] | None = None) -> Any:
-    """A cupy.ndarray over the object's memory, transposed as by `as_numpy`.
+    """A cupy.ndarray over the object's memory.
+
+    Parameters
+    ----------
+    obj
+        A Field on a GPU, or anything with `__cuda_array_interface__`.
+    dims
+        The order the indices shall have, where the object names them, as for `as_numpy`.
+
+    Returns
+    -------
+    cupy.ndarray
+        A view; never a copy.
 
     Raises
     ------
@@ -159,6 +191,14 @@ def as_cupy(obj: Any, dims: Iterable[Any] | None = None) -> Any:
         When cupy is not installed.
     TypeError
         When the object has no device memory (`__cuda_array_interface__`).
+    ValueError
+        When `dims` is not a permutation of the object's own.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.as_cupy(gb.Field.empty((2, 3), dims="JI", device="gpu"), "IJ").shape  # doctest: +SKIP
+    (3, 2)
     """
     try:
         import cupy as cp

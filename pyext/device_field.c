@@ -1,5 +1,6 @@
 /* device_field.c: the Field types in device and in managed memory. */
 #include "device.h"
+#include "docs.h"
 
 #include <stddef.h>
 
@@ -97,7 +98,7 @@ static PyGetSetDef device_getset[] = {
 static PyMethodDef device_methods[] = {
     {"__array__", (PyCFunction)(void *)refuse_array, FAST, "Raises TypeError: NumPy cannot read device memory."},
     {"__cupy_get_ndarray__", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time (cupy's protocol)."},
-    {"cupy", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time."},
+    {"cupy", to_cupy, METH_NOARGS, DOC_FIELD_CUPY},
     {NULL},
 };
 
@@ -118,7 +119,7 @@ static PyGetSetDef managed_getset[] = {
 static PyMethodDef managed_methods[] = {
     {"__array__", (PyCFunction)(void *)gb_field_array, FAST, "An np.ndarray over the same memory (NumPy's protocol); waits for the GPU."},
     {"__cupy_get_ndarray__", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time (cupy's protocol)."},
-    {"cupy", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time."},
+    {"cupy", to_cupy, METH_NOARGS, DOC_FIELD_CUPY},
     {NULL},
 };
 

@@ -41,37 +41,60 @@
     "RuntimeError\n"                                                                                          \
     "    A device that is not there, or a new request in a forked child.\n\n"
 
-#define DOC_EMPTY                                                                                             \
-    "empty(shape, dtype='float64', *, " SPEC_SIGNATURE ")\n--\n\n"                                            \
-    "A new array with a backend's best layout, its values undefined (seed 001).\n\n"                          \
+#define EXAMPLES "Examples\n--------\n>>> import gridbuf as gb\n"
+
+/* Everything that makes memory: what stands before the keywords, what it says, what comes back, and an example. */
+#define DOC_MAKER(signature, text, value, more, result, example)                                               \
+    signature SPEC_SIGNATURE ")\n--\n\n" text "\n\n"                                                           \
     "Parameters\n----------\n"                                                                                \
-    "shape : int or sequence of int\n    Elements along each index; zeros are allowed, at most 32 indices.\n"  \
-    "dtype : dtype_like, optional\n    A sub-shape adds data dimensions at the end.\n" SPEC_PARAMETERS        \
-    "\nReturns\n-------\nnumpy.ndarray\n    Exactly that type; it owns its memory.\n\n" SPEC_RAISES           \
-    "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
-    ">>> gb.empty((12, 12, 7), backend='gtmc', aligned_index=(2, 2, 0)).strides\n(8, 896, 128)\n"
+    "shape : int or sequence of int\n    Elements along each index; zeros are allowed, at most 32 indices.\n" value \
+    "dtype : dtype_like, optional\n    A sub-shape adds data dimensions at the end.\n" more SPEC_PARAMETERS   \
+    "\nReturns\n-------\n" result "\n" SPEC_RAISES EXAMPLES example
 
-#define DOC_FILLED(name, word, value)                                                                         \
-    name "(shape, dtype='float64', *, " SPEC_SIGNATURE ")\n--\n\n"                                            \
-    "As `gridbuf.empty`, filled with " word ".\n\n"                                                           \
-    "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
-    ">>> gb." name "((2, 2), backend='gt:cpu_ifirst').tolist()\n[[" value ", " value "], [" value ", " value "]]\n"
-#define DOC_ZEROS DOC_FILLED("zeros", "zeros", "0.0")
-#define DOC_ONES DOC_FILLED("ones", "ones", "1.0")
+#define VALUE_PARAMETER "fill_value : scalar\n    What every element is; converted as by assignment.\n"
+#define DIMS_PARAMETERS                                                                                       \
+    "dims : str or sequence of str, optional\n    What each index means; another spelling of `dimensions`.\n"  \
+    "origin : sequence of int, optional\n    The first point of the domain, in index order. Default: the lower halo.\n"
 
+#define AN_ARRAY "numpy.ndarray\n    Exactly that type; it owns its memory. On a GPU a cupy.ndarray.\n"
+#define DOC_ARRAY(signature, text, value, example) DOC_MAKER(signature "dtype='float64', *, ", text, value, "", AN_ARRAY, example)
+#define DOC_EMPTY                                                                                             \
+    DOC_ARRAY("empty(shape, ", "A new array with a backend's best layout, its values undefined.", "",          \
+              ">>> gb.empty((12, 12, 7), backend='gtmc', aligned_index=(2, 2, 0)).strides\n(8, 896, 128)\n")
+#define DOC_ZEROS                                                                                             \
+    DOC_ARRAY("zeros(shape, ", "A new array of zeros with a backend's best layout.", "",                      \
+              ">>> gb.zeros((2, 2), backend='gt:cpu_ifirst').tolist()\n[[0.0, 0.0], [0.0, 0.0]]\n")
+#define DOC_ONES                                                                                              \
+    DOC_ARRAY("ones(shape, ", "A new array of ones with a backend's best layout.", "",                        \
+              ">>> gb.ones((2, 2), backend='gt:cpu_ifirst').tolist()\n[[1.0, 1.0], [1.0, 1.0]]\n")
 #define DOC_FULL                                                                                              \
-    "full(shape, fill_value, dtype='float64', *, " SPEC_SIGNATURE ")\n--\n\n"                                 \
-    "As `gridbuf.empty`, filled with fill_value, which is converted as by assignment.\n\n"                    \
-    "Examples\n--------\n>>> import gridbuf as gb\n>>> gb.full((2,), 1.7, 'int32').tolist()\n[1, 1]\n"
+    DOC_ARRAY("full(shape, fill_value, ", "A new array of one value with a backend's best layout.", VALUE_PARAMETER, \
+              ">>> gb.full((2,), 1.7, 'int32').tolist()\n[1, 1]\n")
+
+#define A_FIELD "Field\n    Over memory of its own.\n"
+#define DOC_FIELD_MAKER(signature, text, value, example)                                                      \
+    DOC_MAKER(signature "dtype='float64', *, dims=None, origin=None, ", text, value, DIMS_PARAMETERS, A_FIELD, example)
+#define DOC_FIELD_EMPTY                                                                                       \
+    DOC_FIELD_MAKER("empty(shape, ", "A Field over new memory with a backend's best layout, its values undefined.", "", \
+                    ">>> f = gb.Field.empty((10, 10, 10), dims='IJK', halo=(2, 2, 0), backend='gt:cpu_ifirst')\n" \
+                    ">>> f.origin, f.strides\n((2, 2, 0), (8, 80, 800))\n")
+#define DOC_FIELD_ZEROS                                                                                       \
+    DOC_FIELD_MAKER("zeros(shape, ", "A Field of zeros over new memory with a backend's best layout.", "",    \
+                    ">>> gb.Field.zeros((2, 3), dims='KI').tolist()\n[[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]\n")
+#define DOC_FIELD_ONES                                                                                        \
+    DOC_FIELD_MAKER("ones(shape, ", "A Field of ones over new memory with a backend's best layout.", "",      \
+                    ">>> gb.Field.ones((2, 3), dims='KI').tolist()\n[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]\n")
+#define DOC_FIELD_FULL                                                                                        \
+    DOC_FIELD_MAKER("full(shape, fill_value, ", "A Field of one value over new memory with a backend's best layout.", VALUE_PARAMETER, \
+                    ">>> gb.Field.full((2,), 7, 'int32', dims='K').tolist()\n[7, 7]\n")
 
 #define DOC_PLAN                                                                                              \
-    "plan(shape, dtype='float64', *, " SPEC_SIGNATURE ")\n--\n\n"                                             \
-    "The answer to a request, without allocating: strides, padding, alignment and size.\n\n"                  \
-    "The parameters are those of `gridbuf.empty`. A device need not be there.\n\n"                            \
-    "Returns\n-------\nPlan\n    Equal requests give equal plans, however they are spelled.\n\n"               \
-    "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
-    ">>> p = gb.plan((12, 12, 7), backend='gtcuda', aligned_index=(2, 2, 0))\n"                               \
-    ">>> p.strides, p.offset, p.byte_alignment\n((8, 256, 3072), 240, 256)\n"
+    DOC_MAKER("plan(shape, dtype='float64', *, ",                                                              \
+              "The answer to a request, without allocating: strides, padding, alignment and size.\n\n"         \
+              "The parameters are those of `gridbuf.empty`. A device need not be there.", "", "",             \
+              "Plan\n    Equal requests give equal plans, however they are spelled.\n",                        \
+              ">>> p = gb.plan((12, 12, 7), backend='gtcuda', aligned_index=(2, 2, 0))\n"                      \
+              ">>> p.strides, p.offset, p.byte_alignment\n((8, 256, 3072), 240, 256)\n")
 
 #define DOC_PLAN_OF                                                                                           \
     "of(array_or_field, /)\n--\n\n"                                                                              \
@@ -79,13 +102,30 @@
     "A Field made by gridbuf answers with the plan it was made from. For other memory\n"                      \
     "aligned_index is zeros, byte_alignment the largest power of two up to 4096 that divides\n"                \
     "the address of element 0.\n\n"                                                                           \
+    "Parameters\n----------\narray_or_field\n    What `gridbuf.Field` takes.\n\n"                             \
+    "Returns\n-------\nPlan\n\n"                                                                             \
+    "Raises\n------\nTypeError\n    When it has no memory.\n\n"                                              \
     "Examples\n--------\n>>> import gridbuf as gb, numpy as np\n"                                              \
     ">>> gb.Plan.of(np.zeros((4, 3), order='F')).layout\n(1, 0)\n"
 
 #define DOC_PLAN_TYPE                                                                                         \
     "What is known of an array before it has memory; made by `gridbuf.plan`.\n\n"                             \
-    "Immutable and hashable. Strides are in bytes; `offset` is the address of element 0 modulo\n"              \
-    "`byte_alignment`; `nbytes` counts elements only, `alloc_nbytes` is what is reserved.\n"
+    "Immutable and hashable; equal requests give equal plans.\n\n"                                            \
+    "Attributes\n----------\n"                                                                                \
+    "shape : tuple of int\n    Elements along each index, those of a sub-shape dtype at the end.\n"            \
+    "dtype : numpy.dtype\n"                                                                                   \
+    "dims : tuple of str\n    What each index means: 'I', 'J', 'K', '0', '1', ...\n"                          \
+    "ndim : int\n"                                                                                            \
+    "layout : tuple of int\n    The rank of each index's stride, 0 = largest.\n"                              \
+    "strides : tuple of int\n    In bytes.\n"                                                                 \
+    "padded_shape : tuple of int\n    Elements along each index with those that only pad.\n"                  \
+    "aligned_index : tuple of int\n    The element that sits on the alignment boundary.\n"                    \
+    "byte_alignment : int\n    That boundary, in bytes.\n"                                                    \
+    "offset : int\n    The address of element 0 modulo `byte_alignment`, in bytes.\n"                         \
+    "nbytes : int\n    Bytes of the elements alone.\n"                                                        \
+    "alloc_nbytes : int\n    Bytes that are reserved: padding, alignment and the block's size class included.\n" \
+    "device : 'cpu' or ('gpu', n)\n    Where the memory lies.\n"                                              \
+    "memory : None, 'pinned' or 'managed'\n    Its kind.\n"
 
 #define DOC_REGISTER                                                                                          \
     "register_backend(name, *, layout, alignment=1, device='cpu')\n--\n\n"                                     \
@@ -95,38 +135,27 @@
     "layout : str, or function\n    The axes, slowest first, such as 'KJI'; or a function from a tuple of dims\n" \
     "    to a layout (the rank of each index's stride, 0 = largest).\n"                                       \
     "alignment : int, optional\n    Items that rows are padded to and that the aligned element sits on.\n"     \
-    "device : 'cpu' or 'gpu', optional\n\n"                                                                   \
+    "device : 'cpu' or 'gpu', optional\n    Where its memory lies.\n\n"                                        \
+    "Raises\n------\nTypeError, ValueError\n    The argument's name, what came and what is allowed.\n\n"     \
     "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
     ">>> gb.register_backend('mine', layout='JIK', alignment=4)\n"                                            \
     ">>> gb.plan((3, 4, 5), backend='mine').strides\n(64, 192, 8)\n"
 
-#define DOC_BACKENDS "backends()\n--\n\nThe known backend names, sorted (tuple of str)."
-
-#define DOC_STATS                                                                                             \
-    "stats()\n--\n\n"                                                                                         \
-    "The heap's counters, all read at one moment.\n\n"                                                        \
-    "Returns\n-------\ndict\n"                                                                                \
-    "    live_bytes, cached_bytes, peak_bytes (bytes), live_buffers, allocations, hits and misses (counts; for a\n" \
-    "    miss memory had to be mapped); limit (bytes or None); cache_bound (bytes); numpy_allocations: how many\n" \
-    "    NumPy made for itself (gridbuf.interop.numpy); kinds: the first seven by kind of memory.\n\n"        \
-    "Examples\n--------\n>>> import gridbuf as gb\n>>> a, s = gb.empty((10, 10)), gb.memory.stats()\n"        \
-    ">>> s[\"hits\"] + s[\"misses\"] == s[\"allocations\"], s[\"kinds\"][\"host\"][\"live_bytes\"] == s[\"live_bytes\"]\n" \
-    "(True, True)\n"                                                                                         
-
-#define DOC_TRIM "trim()\n--\n\nGive cached memory back to the system; returns how many bytes that was (int)."
+#define DOC_BACKENDS                                                                                           \
+    "backends()\n--\n\n"                                                                                     \
+    "The known backend names.\n\n"                                                                          \
+    "Returns\n-------\ntuple of str\n    Sorted; those of `register_backend` are among them.\n\n"            \
+    EXAMPLES ">>> 'gt:cpu_ifirst' in gb.backends()\nTrue\n"
 
 #define DOC_BUFFER_ID                                                                                         \
-    "buffer_id(obj, /)\n--\n\n"                                                                              \
+    "memory_id(obj, /)\n--\n\n"                                                                              \
     "The number of the buffer that an array, a view of one or a Field lies in.\n\n"                           \
     "A number is never used again, unlike an address: a cache keyed by it cannot take new memory\n"            \
-    "for old. None for memory that is not gridbuf's.\n\n"                                                     \
+    "for old.\n\n"                                                                                          \
+    "Parameters\n----------\nobj\n    Any object.\n\n"                                                       \
+    "Returns\n-------\nint or None\n    None for memory that is not gridbuf's.\n\n"                          \
     "Examples\n--------\n>>> import gridbuf as gb\n>>> a = gb.empty((2, 3))\n"                               \
     ">>> gb.memory.buffer_id(a) == gb.memory.buffer_id(gb.Field(a)[1:])\nTrue\n"
-
-#define DOC_SET_LIMIT                                                                                         \
-    "set_limit(limit, /)\n--\n\n"                                                                             \
-    "Bound live memory to that many bytes; None lifts the bound.\n\n"                                         \
-    "What only a view or a capsule still holds counts as live. Going over raises MemoryError.\n"
 
 #define DOC_FIELD                                                                                             \
     "Field(data, dims=None, *, origin=None, halo=None, require=None)\n--\n\n"                                  \
@@ -141,6 +170,19 @@
     "require : dict, optional\n    What the memory must satisfy, in the keywords of `gridbuf.empty` and dtype: the Field shares the\n" \
     "    memory, or a ValueError names the first requirement missed, what was expected and found, and\n"       \
     "    the call that makes a proper copy.\n\n"                                                              \
+    "Attributes\n----------\n"                                                                                \
+    "shape, strides : tuple of int\n    Elements, and bytes, along each index.\n"                            \
+    "dtype : numpy.dtype\n"                                                                                   \
+    "ndim, size, nbytes : int\n    Indices, elements, and bytes of the elements.\n"                          \
+    "dims : tuple of str\n    What each index means.\n"                                                      \
+    "origin : tuple of int or None\n    The first point of the domain.\n"                                    \
+    "halo : tuple of (int, int) or None\n    Elements below and above the domain, for each index.\n"         \
+    "device : 'cpu' or ('gpu', n)\n    Where the memory lies.\n"                                             \
+    "readonly : bool\n"                                                                                       \
+    "plan : Plan\n    Its layout.\n"                                                                         \
+    "domain : Field\n    The same memory without the halo.\n"                                                \
+    "T : Field\n    The same memory with the indices in reverse.\n"                                          \
+    "flags : numpy.flagsobj\n    Those of the array over the same memory.\n\n"                               \
     "Raises\n------\nTypeError\n    When data has no memory to share.\nValueError\n    When dims, origin or halo do not fit, or a requirement is missed.\n" \
     "BufferError\n    When a DLPack tensor is malformed or cannot be shared.\n\n"                              \
     "Examples\n--------\n>>> import gridbuf as gb, numpy as np\n"                                              \
@@ -157,6 +199,7 @@
     "x\n    An object with the DLPack C exchange API on its type (1.3) or with `__dlpack__` of any age.\n"     \
     "dims, origin, halo\n    As for `Field`.\n"                                                               \
     "copy : bool, optional\n    True: memory of its own, writable. False: never a copy. None: a copy only if the producer makes one.\n\n" \
+    "Returns\n-------\nField\n    Over the producer's memory, which it keeps; over memory of its own where a copy was made.\n\n" \
     "Raises\n------\nTypeError\n    When x does not speak DLPack or says that its memory is not on the host.\n" \
     "BufferError\n    When the producer's tensor is malformed or cannot be shared.\n\n"                       \
     "Examples\n--------\n>>> import gridbuf as gb, numpy as np\n>>> a = np.zeros((2, 3))\n"                   \
@@ -166,21 +209,12 @@
     "host_array(obj, /)\n--\n\n"                                                                             \
     "An ndarray over obj's host memory; TypeError when it has none, never a copy."
 
-#define DOC_FIELD_EMPTY                                                                                       \
-    "empty(shape, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\n"                    \
-    "A Field over new memory: `gridbuf.empty` with dims and origin.\n\n"                                      \
-    "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
-    ">>> f = gb.Field.empty((10, 10, 10), dims='IJK', halo=(2, 2, 0), backend='gt:cpu_ifirst')\n"             \
-    ">>> f.origin, f.strides\n((2, 2, 0), (8, 80, 800))\n"
-#define DOC_FIELD_ZEROS "zeros(shape, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\nAs `Field.empty`, filled with zeros."
-#define DOC_FIELD_ONES "ones(shape, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\nAs `Field.empty`, filled with ones."
-#define DOC_FIELD_FULL                                                                                        \
-    "full(shape, fill_value, dtype='float64', *, dims=None, origin=None, " SPEC_SIGNATURE ")\n--\n\n"         \
-    "As `Field.empty`, filled with fill_value."
-
 #define DOC_FIELD_TRANSPOSE                                                                                   \
     "transpose($self, /, *dims)\n--\n\n"                                                                      \
-    "The same memory with the indices in another order: names or numbers, in reverse without any.\n\n"       \
+    "The same memory with the indices in another order.\n\n"                                                \
+    "Parameters\n----------\n*dims : str or int\n    Names or numbers, one by one or in a sequence; in reverse without any.\n\n" \
+    "Returns\n-------\nField\n    A view.\n\n"                                                             \
+    "Raises\n------\nTypeError, ValueError\n    When dims is no permutation of the Field's.\n\n"             \
     "Examples\n--------\n>>> import gridbuf as gb\n>>> f = gb.Field.zeros((2, 3, 4), dims='IJK')\n"           \
     ">>> f.transpose('KJI').shape, f.transpose('K', 'J', 'I').shape, f.transpose(2, 0, 1).dims\n"             \
     "((4, 3, 2), (4, 3, 2), ('K', 'I', 'J'))\n"
@@ -219,16 +253,44 @@
 #define DOC_FILL                                                                                              \
     "fill(dst, value, *, progress=None)\n--\n\n"                                                              \
     "Set every element of a Field, an ndarray or other writable host memory to one value.\n\n"                \
-    "The value is converted as by assignment; progress is as for `gridbuf.copyto`.\n\n"                       \
+    "Parameters\n----------\n"                                                                                \
+    "dst\n    A Field, an ndarray or anything with writable host memory; a Field may lie on a GPU.\n"          \
+    "value : scalar\n    Converted as by assignment.\n"                                                     \
+    "progress : callable, optional\n    As for `gridbuf.copyto`.\n\n"                                        \
+    "Raises\n------\n"                                                                                        \
+    "TypeError\n    When dst has no memory to write to, or the value does not convert.\n"                    \
+    "ValueError\n    When dst is read-only, or the value is more than one.\n\n"                              \
     "Examples\n--------\n>>> import gridbuf as gb\n>>> a = gb.empty((2, 2))\n"                                 \
     ">>> gb.fill(a, 7.0)\n>>> float(a.sum())\n28.0\n"
 
 #define DOC_GET_NUM_THREADS                                                                                   \
     "get_num_threads()\n--\n\n"                                                                               \
-    "How many threads gridbuf uses: `set_num_threads`, else GRIDBUF_NUM_THREADS, else the cores this process may use.\n"
+    "How many threads gridbuf uses.\n\n"                                                                      \
+    "Returns\n-------\nint\n    `set_num_threads`, else GRIDBUF_NUM_THREADS, else the cores this process may use.\n\n" \
+    EXAMPLES ">>> gb.get_num_threads() >= 1\nTrue\n"
 
 #define DOC_SET_NUM_THREADS                                                                                   \
     "set_num_threads(n, /)\n--\n\n"                                                                           \
-    "Use n threads from now on.\n\nRaises\n------\nValueError\n    When n is below 1.\n"
+    "Use n threads from now on.\n\n"                                                                          \
+    "Parameters\n----------\nn : int\n    1 or more.\n\n"                                                     \
+    "Raises\n------\nTypeError, ValueError\n    When n is no int, or below 1.\n\n"                              \
+    EXAMPLES ">>> before = gb.get_num_threads()\n>>> gb.set_num_threads(1)\n>>> gb.get_num_threads()\n1\n"      \
+    ">>> gb.set_num_threads(before)\n"
+
+#define DOC_FIELD_NUMPY                                                                                       \
+    "numpy($self, /)\n--\n\n"                                                                                  \
+    "An np.ndarray over the same memory.\n\n"                                                                 \
+    "Returns\n-------\nnumpy.ndarray\n    A view that keeps the Field's memory; writable where the Field is.\n\n" \
+    "Raises\n------\nTypeError\n    When the memory is a GPU's: `field.to(device='cpu').numpy()` copies.\n\n"    \
+    EXAMPLES ">>> f = gb.Field.zeros((2, 3), dims='KI')\n>>> f.numpy()[0, 0] = 1.0\n>>> float(f[0, 0])\n1.0\n"
+
+#define DOC_FIELD_CUPY                                                                                        \
+    "cupy($self, /)\n--\n\n"                                                                                   \
+    "A cupy.ndarray over the same memory, the same one each time.\n\n"                                        \
+    "Returns\n-------\ncupy.ndarray\n    A view that keeps the Field's memory.\n\n"                            \
+    "Raises\n------\nImportError\n    When cupy is not installed.\n\n"                                         \
+    EXAMPLES ">>> gb.Field.zeros((2, 3), device='gpu').cupy().shape  # doctest: +SKIP\n(2, 3)\n"
+
+#define DOC_BACKEND_ERROR "A backend that nobody has registered; the message has the names that are known."
 
 #endif

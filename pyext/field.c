@@ -119,7 +119,7 @@ static PyGetSetDef getset[] = {
     {"plan", get_plan, NULL, "The layout as a gridbuf.Plan.", NULL},
     {"_own_plan", get_own_plan, NULL, "The plan this Field was allocated by, or None.", NULL},
     {"domain", gb_field_domain, NULL, "The Field without its halo, sharing memory.", NULL},
-    {"__gt_dims__", get_gt_dims, NULL, "The dims for gt4py (seed 001); absent when none were given.", NULL},
+    {"__gt_dims__", get_gt_dims, NULL, "The dims for gt4py; absent when none were given.", NULL},
     {"__gt_origin__", get_gt_origin, NULL, "The origin for gt4py, in the order I, J, K, 0, 1, ...; absent when not given.", NULL},
     {NULL},
 };
@@ -172,7 +172,7 @@ static PyMethodDef methods[] = {
     {"zeros", (PyCFunction)(void *)gb_field_zeros, FAST | METH_STATIC, DOC_FIELD_ZEROS},
     {"ones", (PyCFunction)(void *)gb_field_ones, FAST | METH_STATIC, DOC_FIELD_ONES},
     {"full", (PyCFunction)(void *)gb_field_full, FAST | METH_STATIC, DOC_FIELD_FULL},
-    {"numpy", gb_field_numpy, METH_NOARGS, "numpy($self, /)\n--\n\nAn np.ndarray over the same memory."},
+    {"numpy", gb_field_numpy, METH_NOARGS, DOC_FIELD_NUMPY},
     {"_around", gb_field_around, METH_O | METH_CLASS, "A Field of this class over the memory of another."},
     {"_twin", gb_field_twin, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
     {"transpose", (PyCFunction)(void *)gb_field_transpose, METH_FASTCALL, DOC_FIELD_TRANSPOSE},

@@ -37,11 +37,11 @@ static PyMethodDef methods[] = {
     {"import_capsule", gb_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
     {"backends", gb_backend_names, METH_NOARGS, DOC_BACKENDS},
-    {"memory_stats", gb_memory_stats, METH_NOARGS, DOC_STATS},
+    {"memory_stats", gb_memory_stats, METH_NOARGS, NULL},
     {"memory_live", gb_memory_live, METH_O, NULL},
     {"memory_id", gb_memory_id, METH_O, DOC_BUFFER_ID},
-    {"memory_trim", gb_memory_trim, METH_NOARGS, DOC_TRIM},
-    {"memory_set_limit", gb_memory_set_limit, METH_O, DOC_SET_LIMIT},
+    {"memory_trim", gb_memory_trim, METH_NOARGS, NULL},
+    {"memory_set_limit", gb_memory_set_limit, METH_O, NULL},
     {"numpy_handler", gb_numpy_handler, METH_NOARGS, NULL},
     {"set_numpy_handler", gb_set_numpy_handler, METH_O, NULL},
 #ifdef GRIDBUF_PANIC
@@ -54,7 +54,7 @@ static int exec(PyObject *module) {
     import_array1(-1);
     PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_RuntimeError);
     if (!bases) return -1;
-    gb_BackendError = PyErr_NewException("gridbuf.BackendError", bases, NULL);
+    gb_BackendError = PyErr_NewExceptionWithDoc("gridbuf.BackendError", DOC_BACKEND_ERROR, bases, NULL);
     Py_DECREF(bases);
     if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
     gb_trace_init();

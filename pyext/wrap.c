@@ -161,7 +161,7 @@ static PyObject *of_method(PyTypeObject *type, PyObject *obj) {
     return object;
 }
 
-/* Objects that say of their memory only what a stencil asks (seeds 002 and 003): gridbuf.interface reads it. */
+/* Objects that say of their memory only what a stencil asks (__gt_interface__, __gt_data_interface__): gridbuf.interface reads it. */
 static PyObject *of_described(PyTypeObject *type, PyObject *obj) {
     PyObject *const names[] = {gb_attr.gt_interface, gb_attr.gt_data_interface};
     int found = 0;

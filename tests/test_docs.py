@@ -1,4 +1,4 @@
-"""The examples in the docstrings and in docs/ run and say what they print."""
+"""The examples in the docstrings of modules and in docs/ run and say what they print; test_docstrings.py has those of C."""
 
 import doctest
 import importlib
@@ -9,7 +9,6 @@ import pytest
 
 import gridbuf
 
-COMPILED = ["empty", "zeros", "ones", "full", "plan", "register_backend", "from_dlpack", "Field", "Field.empty", "Plan.of"]
 MODULES = [m.name for m in pkgutil.walk_packages(gridbuf.__path__, "gridbuf.") if not m.name.endswith(("__main__", "_core"))]
 
 
@@ -34,13 +33,3 @@ def test_examples_of_a_module(name: str) -> None:
     except ImportError as error:
         pytest.skip(f"{name}: {error}")
     assert doctest.testmod(module).failed == 0
-
-
-@pytest.mark.parametrize("name", COMPILED)
-def test_examples_of_what_is_written_in_c(name: str) -> None:
-    obj: object = gridbuf
-    for part in name.split("."):
-        obj = getattr(obj, part)
-    tests = [t for t in doctest.DocTestFinder().find(obj, name, module=False) if t.name == name]
-    assert tests and tests[0].examples, f"{name} has no example"
-    assert doctest.DocTestRunner().run(tests[0]).failed == 0

@@ -141,6 +141,18 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: Outpu
         As for `GUFunc`, for sizes that no input has. Sizes that NumPy works out by itself, as for an SVD, are asked
         of NumPy.
 
+    Returns
+    -------
+    GUFunc
+        With NumPy's rules for the types of a call.
+
+    Raises
+    ------
+    TypeError
+        When ufunc is none.
+    SignatureError
+        When its loops call Python.
+
     Examples
     --------
     >>> import numpy as np

@@ -112,7 +112,32 @@ class GUFunc(Choosing):
             self.register(kernel)
 
     def register(self, kernel: Kernel | StateKernel) -> int:
-        """Add a kernel; returns its number (a StateKernel's counts apart)."""
+        """Add a kernel.
+
+        Parameters
+        ----------
+        kernel : Kernel or StateKernel
+            Asked after those that are there already.
+
+        Returns
+        -------
+        int
+            Its number; a StateKernel's counts apart.
+
+        Raises
+        ------
+        SignatureError
+            When it is none, or its types do not fit the signature.
+
+        Examples
+        --------
+        >>> import ctypes
+        >>> from gridbuf import gufunc
+        >>> g = gufunc.GUFunc("()->()")
+        >>> libm = ctypes.CDLL("libm.so.6")
+        >>> g.register(gufunc.scalar(libm.cbrt, "d->d")), g.register(gufunc.scalar(libm.cbrtf, "f->f"))
+        (0, 1)
+        """
         if isinstance(kernel, StateKernel):
             check(kernel, self.nin, self.nout)
             number = self._add_state(
@@ -193,8 +218,28 @@ class GUFunc(Choosing):
     def submit(self, *args: Any, errors: str = "raise", **kwargs: Any) -> Future:
         """Start a call and return at once.
 
-        Takes what a call takes; what is wrong with the arguments is raised here. The
-        operands are held until the call is done; change none of them before.
+        The operands are held until the call is done; change none of them before.
+
+        Parameters
+        ----------
+        *args
+            What a call takes.
+        errors : {'raise', 'return', 'warn', 'ignore'}, optional
+            As in a call; the future raises.
+        **kwargs
+            What a call takes by name.
+
+        Returns
+        -------
+        Future
+            A `concurrent.futures.Future`, which can be awaited as well.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When the arguments do not fit.
+        RuntimeError
+            In a forked child, which has no threads to run it.
 
         Examples
         --------
@@ -217,10 +262,20 @@ class GUFunc(Choosing):
     def resolve(self, *args: Any, **kwargs: Any) -> Resolution:
         """What a call with these arguments would give, without running it.
 
+        Parameters
+        ----------
+        *args, **kwargs
+            What a call takes.
+
         Returns
         -------
         Resolution
             The kernel, the dtypes it works in, the outer shape and the outputs: their shape, dtype, strides and dims.
+
+        Raises
+        ------
+        SignatureError, TypeError, ValueError
+            What the call would raise about its arguments.
 
         Examples
         --------

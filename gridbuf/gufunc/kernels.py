@@ -57,7 +57,9 @@ def address_of(source: Any, arg: str = "source") -> int:
 
 
 def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> Kernel:
-    """A loop as NumPy's: ``void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)``.
+    """A loop as NumPy's.
+
+    ``void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)``
 
     Parameters
     ----------
@@ -69,6 +71,23 @@ def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> 
         What the loop gets as its last argument.
     owner : object, optional
         Kept alive as long as the kernel is (source itself always is).
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    TypeError, ValueError
+        When source, or data, is no compiled function, or its address is none.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> from gridbuf import gufunc
+    >>> address = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value  # stands for a loop of yours
+    >>> gufunc.numpy_loop(address, "dd->d").types
+    'dd->d'
     """
     return Kernel(
         NUMPY_LOOP,
@@ -81,8 +100,33 @@ def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> 
 
 
 def status_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> Kernel:
-    """As `numpy_loop`, with one argument more, ``uint8_t *status`` (one byte per element, zero at first, NULL when not
-    wanted); it returns the number of failed elements as ``intptr_t``."""
+    """A loop that says which elements failed.
+
+    As `numpy_loop`, with one argument more, ``uint8_t *status`` (one byte per element, zero at first, NULL when not
+    wanted); it returns the number of failed elements as ``intptr_t``.
+
+    Parameters
+    ----------
+    source, types, data, owner
+        As for `numpy_loop`.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    TypeError, ValueError
+        When source, or data, is no compiled function, or its address is none.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> from gridbuf import gufunc
+    >>> address = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value  # stands for a loop of yours
+    >>> gufunc.status_loop(address, "dd->d").types
+    'dd->d'
+    """
     return Kernel(
         STATUS_LOOP,
         types,
@@ -94,13 +138,64 @@ def status_loop(source: Any, types: str, data: Any = None, owner: Any = None) ->
 
 
 def go(name: str) -> Kernel:
-    """A kernel that is written in Go and registered in the Go module; see `registered`."""
+    """A kernel that is written in Go and registered in the Go module.
+
+    Parameters
+    ----------
+    name : str
+        One of `registered`.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    SignatureError
+        When no kernel in Go has that name.
+
+    Examples
+    --------
+    >>> from gridbuf import gufunc
+    >>> name = gufunc.registered()[0]
+    >>> gufunc.go(name).go_name == name
+    True
+    """
     _, types = _core.gufunc_go_kernel(name)
     return Kernel(GO_LOOP, types, go_name=name, flags=MEASURED)
 
 
 def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
-    """A function of up to four numbers, all float32 or all float64, such as ``double f(double, double)``; types is ``"dd->d"``."""
+    """A function of up to four numbers, such as ``double f(double, double)``.
+
+    Parameters
+    ----------
+    source : int, ctypes or cffi function, PyCapsule or numba cfunc
+        The compiled function, as for `numpy_loop`.
+    types : str
+        ``"dd->d"``: all float64 (d), or all float32 (f).
+    owner : object, optional
+        Kept alive as long as the kernel is (source itself always is).
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    SignatureError
+        When types is not of this form.
+    TypeError, ValueError
+        When source, or data, is no compiled function, or its address is none.
+
+    Examples
+    --------
+    >>> import ctypes, numpy as np
+    >>> from gridbuf import gufunc
+    >>> hypot = ctypes.cast(ctypes.CDLL("libm.so.6").hypot, ctypes.c_void_p).value
+    >>> gufunc.GUFunc("(),()->()", gufunc.scalar(hypot, "dd->d"))(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
+    array([ 5., 13.])
+    """
     inputs, _, outputs = types.partition("->")
     if set(types) - set("->") not in ({"d"}, {"f"}) or len(outputs) != 1 or not 1 <= len(inputs) <= 4:
         raise SignatureError(
@@ -111,5 +206,16 @@ def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
 
 
 def registered() -> list[str]:
-    """The names of the kernels in Go; gridbuf itself has none."""
+    """The names of the kernels in Go; gridbuf itself has none.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from gridbuf import gufunc
+    >>> gufunc.registered()
+    []
+    """
     return str(_core.gufunc_go_names()).splitlines()

@@ -22,6 +22,18 @@ def resolve_origins(
     dims : mapping, optional
         The annotation of each field, for objects that do not name their indices.
 
+    Returns
+    -------
+    dict
+        Name to origin, a tuple of int.
+
+    Raises
+    ------
+    TypeError
+        When origin is neither a mapping nor a sequence.
+    ValueError
+        When an entry names no field, or has not one int for each of the field's axes.
+
     Examples
     --------
     >>> import gridbuf as gb, gridbuf.interface

@@ -96,8 +96,19 @@ def stencil_call(stencil: Any, *, policy: str = "raise") -> StencilCall:
         Called like the stencil. Around the run it calls acquire, touch and release. Without
         `origin` and `domain`, the halos of storages and Fields say where to compute.
 
+    Raises
+    ------
+    TypeError
+        When stencil is none of gt4py.cartesian's.
+
     Notes
     -----
     Layouts that are slow on the stencil's backend give a `LayoutWarning`.
+
+    Examples
+    --------
+    >>> from gridbuf.interface import stencil_call
+    >>> copy = stencil_call(copy_stencil)  # doctest: +SKIP
+    >>> copy(inp=storage, out=gb.Field.zeros((8, 8, 4), halo=(1, 1, 0)))  # doctest: +SKIP
     """
     return StencilCall(stencil, policy)

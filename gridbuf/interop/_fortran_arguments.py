@@ -54,10 +54,16 @@ def to_f2py(field: Any, kind: Any = None, *, writable: bool = True) -> np.ndarra
     Parameters
     ----------
     field : Field or array
+        On the host.
     kind : str or dtype_like, optional
         What Fortran declares: "real(8)", "integer(c_int)", "logical(4)", ...; checked where given.
     writable : bool, optional
         False where the argument is `intent(in)`, which read-only memory may be passed to.
+
+    Returns
+    -------
+    numpy.ndarray
+        Over the same memory.
 
     Raises
     ------
@@ -84,6 +90,16 @@ def explicit(field: Any, kind: Any = None, *, writable: bool = True) -> Explicit
     ----------
     field, kind, writable
         As for `to_f2py`.
+
+    Returns
+    -------
+    Explicit
+        To be passed through ctypes as it is.
+
+    Raises
+    ------
+    ValueError
+        When kind is no Fortran type or not the field's, or the first index has another stride than the item size; the message names the copy to pass.
 
     Examples
     --------
@@ -118,6 +134,16 @@ def descriptor(
     lower : sequence of int, optional
         These lower bounds; by default those with which the domain begins at 1.
 
+    Returns
+    -------
+    Descriptor
+        To be passed through ctypes by reference; it holds the memory.
+
+    Raises
+    ------
+    ValueError
+        When kind is no Fortran type or not the field's, or an index repeats its elements, there are more than 15, or lower does not fit.
+
     Examples
     --------
     >>> import gridbuf as gb
@@ -148,9 +174,21 @@ def receiver(rank: int, kind: Any, attribute: str = "pointer") -> Descriptor:
     Parameters
     ----------
     rank : int
+        How many indices the argument has.
     kind : str or dtype_like
         What Fortran declares, as for `to_f2py`.
     attribute : {"pointer", "allocatable"}, optional
+        And how.
+
+    Returns
+    -------
+    Descriptor
+        To be passed through ctypes by reference.
+
+    Raises
+    ------
+    ValueError
+        When rank, kind or attribute is not one that Fortran has.
 
     Examples
     --------

@@ -24,7 +24,9 @@ def wrap(
     Parameters
     ----------
     array : array
+        As f2py gives it.
     dims : sequence of str, optional
+        What each index means.
     kind : str or dtype_like, optional
         What Fortran declares; checked where given.
     lower : sequence of int, optional
@@ -32,6 +34,16 @@ def wrap(
     domain : sequence, optional
         For each index the bounds of the domain in Fortran's counting, (first, last), or `n` for (1, n), or None where
         there is no halo. Without it the domain begins at 1, and where it ends is not known: the Field has an origin only.
+
+    Returns
+    -------
+    Field
+        Over the same memory.
+
+    Raises
+    ------
+    ValueError
+        When the array is of another kind or has gaps, or bounds do not fit it.
 
     Examples
     --------
@@ -62,16 +74,28 @@ def from_pointer(
         For each index (lower, upper), both included, or `n` for (1, n).
     kind : str or dtype_like
         What Fortran declares: "real(8)", "integer(c_int)", ...
-    dims, domain
+    dims : sequence of str, optional
         As for `wrap`.
     leading : sequence of int, optional
         The extents of every index but the last as declared, where they are larger than the bounds.
+    domain : sequence, optional
+        As for `wrap`.
     owner : object, optional
         Kept for as long as anything sees the memory. Without owner and release the memory must stay for good.
     release : callable, optional
         Called without arguments when nothing sees the memory any more.
     writable : bool, optional
         False for memory that Python must not write to.
+
+    Returns
+    -------
+    Field
+        Over Fortran's memory.
+
+    Raises
+    ------
+    ValueError
+        When the address is none or not aligned, kind is no Fortran type, or bounds do not fit.
 
     Examples
     --------
@@ -107,13 +131,27 @@ def from_descriptor(
     ----------
     descriptor : Descriptor or int
         The structure is read now and need not stay.
-    dims, kind, domain
+    dims, kind
         As for `wrap`.
     lower : sequence of int, optional
         The lower bounds where the descriptor has none (assumed-shape arguments); those of pointers and allocatables are
         in the descriptor.
+    domain
+        As for `wrap`.
     owner, release, writable
         As for `from_pointer`. Memory of a Field of ours is held by its descriptor, and by the result.
+
+    Returns
+    -------
+    Field
+        Over Fortran's memory.
+
+    Raises
+    ------
+    TypeError
+        When descriptor is neither.
+    ValueError
+        When the structure is malformed or describes no memory or another kind, or bounds do not fit.
 
     Examples
     --------

@@ -21,7 +21,7 @@ def allocator(*, managed: bool = False) -> Any:
 
     Parameters
     ----------
-    managed
+    managed : bool, optional
         Managed memory instead of device memory.
 
     Returns
@@ -30,6 +30,18 @@ def allocator(*, managed: bool = False) -> Any:
         Its `malloc` is for `cupy.cuda.set_allocator` or `cupy.cuda.using_allocator`. No memory is
         `cupy.cuda.memory.OutOfMemoryError`. A block that cupy has freed is used again once the GPU is through with all that
         it had been given: cupy does not say on which stream it used it.
+
+    Raises
+    ------
+    ImportError
+        When cupy is not installed.
+    RuntimeError
+        When there is no driver or no GPU.
+
+    Examples
+    --------
+    >>> from gridbuf.interop import cupy as gb_cupy
+    >>> cupy.cuda.set_allocator(gb_cupy.allocator(managed=True).malloc)  # doctest: +SKIP
     """
     import cupy
 
@@ -40,6 +52,16 @@ def allocator(*, managed: bool = False) -> Any:
 
 def pinned_allocator() -> Callable[[int], Any]:
     """A function for `cupy.cuda.set_pinned_memory_allocator`: pinned memory from gridbuf's pool.
+
+    Returns
+    -------
+    callable
+        Takes a number of bytes and returns a `cupy.cuda.PinnedMemoryPointer`.
+
+    Raises
+    ------
+    ImportError
+        When cupy is not installed.
 
     Examples
     --------
@@ -66,6 +88,22 @@ class _Pinned:
 def memory(*, managed: bool = False) -> Iterator[None]:
     """In the with block, this thread's cupy arrays are made of gridbuf's memory.
 
+    Parameters
+    ----------
+    managed : bool, optional
+        Managed memory instead of device memory.
+
+    Yields
+    ------
+    None
+
+    Raises
+    ------
+    ImportError
+        When cupy is not installed.
+    RuntimeError
+        When there is no driver or no GPU.
+
     Examples
     --------
     >>> from gridbuf.interop import cupy as gb_cupy
@@ -79,7 +117,20 @@ def memory(*, managed: bool = False) -> Iterator[None]:
 
 
 def install() -> None:
-    """From now on all of cupy's device and pinned memory is gridbuf's; `uninstall` gives cupy's own pools back."""
+    """From now on all of cupy's device and pinned memory is gridbuf's.
+
+    Raises
+    ------
+    ImportError
+        When cupy is not installed.
+    RuntimeError
+        When there is no driver or no GPU.
+
+    Examples
+    --------
+    >>> from gridbuf.interop import cupy as gb_cupy
+    >>> gb_cupy.install()  # doctest: +SKIP
+    """
     import cupy
 
     cupy.cuda.set_allocator(allocator().malloc)
@@ -87,7 +138,20 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """cupy's own pools again. Memory that is in use stays where it is."""
+    """Give cupy its own pools back.
+
+    Memory that is in use stays where it is.
+
+    Raises
+    ------
+    ImportError
+        When cupy is not installed.
+
+    Examples
+    --------
+    >>> from gridbuf.interop import cupy as gb_cupy
+    >>> gb_cupy.uninstall()  # doctest: +SKIP
+    """
     import cupy
 
     cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)

@@ -24,6 +24,11 @@ def descriptor(obj: _core.Field | _core.Plan) -> Any:
     Parameters
     ----------
     obj : Field or Plan
+        On the host or on a GPU.
+
+    Returns
+    -------
+    dace.data.Array
 
     Raises
     ------
@@ -113,7 +118,17 @@ def give_workspace(compiled: Any) -> dict[str, _core.Field]:
 
 
 def install() -> None:
-    """Give Fields `__descriptor__`; importing this file does it."""
+    """Give Fields `__descriptor__`.
+
+    Importing this file does it.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, gridbuf.interop.dace as gbd
+    >>> gbd.install()
+    >>> gb.Field.__descriptor__ is gbd.descriptor
+    True
+    """
     _core.Field.__descriptor__ = descriptor  # type: ignore[attr-defined]
 
 

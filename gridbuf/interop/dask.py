@@ -32,8 +32,20 @@ def to_dask(field: _core.Field, chunks: Any = "auto") -> da.Array:
     Parameters
     ----------
     field : Field
+        On the host.
     chunks : optional
         As for `dask.array.from_array`.
+
+    Returns
+    -------
+    dask.array.Array
+
+    Raises
+    ------
+    TypeError
+        When field is no Field.
+    ValueError
+        When chunks do not fit its shape.
 
     Examples
     --------
@@ -57,6 +69,18 @@ def from_dask(array: da.Array, dims: Any = None, *, origin: Any = None, halo: An
     dims, origin, halo, **spec
         As for `Field.empty`.
 
+    Returns
+    -------
+    Field
+        Over memory of its own.
+
+    Raises
+    ------
+    TypeError
+        When array is no dask array.
+    ValueError
+        When dask does not know its sizes, or a keyword does not fit its shape.
+
     Examples
     --------
     >>> import dask.array as da, gridbuf.interop.dask as gbd
@@ -71,6 +95,20 @@ def from_dask(array: da.Array, dims: Any = None, *, origin: Any = None, halo: An
 
 def store(array: da.Array, field: _core.Field) -> None:
     """Compute a dask array into a Field of the same shape; chunks are written in parallel.
+
+    Parameters
+    ----------
+    array : dask.array.Array
+        The values.
+    field : Field
+        Where they go; of the same shape.
+
+    Raises
+    ------
+    TypeError
+        When array is no dask array.
+    ValueError
+        When dask does not know its sizes, or they are not field's.
 
     Examples
     --------
@@ -118,6 +156,18 @@ def map_blocks(
     **kwargs
         Handed to `func`.
 
+    Returns
+    -------
+    dask.array.Array
+        Of the shape of the arguments.
+
+    Raises
+    ------
+    TypeError
+        When an argument is neither a Field nor a dask array, or there is none.
+    ValueError
+        When arguments differ in shape or dims; from `compute()` when func returns another shape.
+
     Examples
     --------
     >>> import gridbuf as gb, gridbuf.interop.dask as gbd
@@ -149,17 +199,26 @@ def map_overlap(
         the halo is cut off, or of the shape without the halo.
     *args : Field or dask.array.Array
         A Field is cut along its domain; beyond it lie the points of its own halo. A dask array is all domain.
+    dims : sequence of str, optional
+        As for `map_blocks`.
     halo : sequence, optional
         For dask arrays; default that of the first Field.
     boundary : optional
         What lies beyond a dask array: "periodic", "reflect", "nearest" or a value.
-    dims, chunks, dtype, **kwargs
+    chunks, dtype, **kwargs
         As for `map_blocks`.
 
     Returns
     -------
     dask.array.Array
         Of the domain; `store(result, out.domain)` computes it into another Field.
+
+    Raises
+    ------
+    TypeError
+        When an argument is neither a Field nor a dask array, there is none, or a dask array is without boundary.
+    ValueError
+        When arguments differ in domain, dims or halo; from `compute()` when func returns another shape.
 
     Examples
     --------

@@ -101,10 +101,20 @@ def allocator(
     Parameters
     ----------
     device : {"cpu", "gpu"}, optional
+        Where its memory lies.
     order : sequence of {"horizontal", "vertical", "local"}, optional
         The kinds of dimensions from the smallest stride to the largest; the default is gt4py's own.
     byte_alignment, padding : optional
         As for `gridbuf.empty`.
+
+    Returns
+    -------
+    Allocator
+
+    Raises
+    ------
+    ValueError
+        When device or order is not one of these.
 
     Examples
     --------
@@ -169,16 +179,29 @@ def stencil_args(stencil: Any, *args: Any, origin: Any = None, domain: Any = Non
     ----------
     stencil
         A gt4py.cartesian stencil, or a frozen one.
-    *args, **kwargs
+    *args
         What it would be called with: Fields, storages, arrays, scalars.
     origin, domain : optional
         As gt4py's; else the origin that the fields carry, and the points inside every halo.
+    **kwargs
+        What it would be called with, by name.
 
     Returns
     -------
     dict
         Arrays over the same memory, each in the stencil's order of indices, the scalars, `origin`, and `domain` where
         it was given or a field has a halo: `stencil(**stencil_args(stencil, inp=f, out=g))`.
+
+    Raises
+    ------
+    TypeError
+        When stencil is none of gt4py.cartesian's, or the arguments are not its own.
+
+    Examples
+    --------
+    >>> from gridbuf.interop.gt4py import stencil_args
+    >>> arguments = stencil_args(copy_stencil, inp=f, out=g)  # doctest: +SKIP
+    >>> copy_stencil(**arguments)  # doctest: +SKIP
     """
     call = StencilCall(stencil)
     given = call._signature.bind(*args, **kwargs).arguments
@@ -201,6 +224,17 @@ def to_next(field: _core.Field, dims: Mapping[str, Any]) -> Any:
         Its origin, or else its lower halo, becomes the domain's zero.
     dims : mapping
         Each of the Field's dims to a `gtx.Dimension`.
+
+    Returns
+    -------
+    gt4py.next.Field
+
+    Raises
+    ------
+    TypeError
+        When field is no Field.
+    ValueError
+        When gt4py.next has no such dtype, or dims lacks one of the Field's.
 
     Examples
     --------
@@ -231,10 +265,21 @@ def from_next(field: Any, dims: Mapping[Any, str]) -> _core.Field:
 
     Parameters
     ----------
-    field
-        Of gt4py.next.
+    field : gt4py.next.Field
+        On the host or on a GPU.
     dims : mapping
         Each `gtx.Dimension` of the field to "I", "J", "K", "0", ...
+
+    Returns
+    -------
+    Field
+
+    Raises
+    ------
+    TypeError
+        When field is none of gt4py.next's.
+    ValueError
+        When dims lacks one of its dimensions.
 
     Examples
     --------

@@ -48,6 +48,10 @@ def memory() -> Iterator[None]:
 
     Also a decorator: ``@memory()``. Blocks nest, and leave the handler they found.
 
+    Yields
+    ------
+    None
+
     Examples
     --------
     >>> import numpy as np
@@ -68,6 +72,10 @@ def memory() -> Iterator[None]:
 
 def enabled() -> bool:
     """Whether an array that NumPy makes here and now lies in gridbuf's memory.
+
+    Returns
+    -------
+    bool
 
     Examples
     --------

@@ -18,8 +18,24 @@ def resource(device: int = 0) -> Any:
 
     Parameters
     ----------
-    device
+    device : int, optional
         The GPU's number. RMM has a resource for each.
+
+    Returns
+    -------
+    rmm.mr.CallbackMemoryResource
+
+    Raises
+    ------
+    ImportError
+        When rmm is not installed.
+    MemoryError
+        From the resource: no memory, or a limit (`gridbuf.memory.set_limit`).
+
+    Examples
+    --------
+    >>> from gridbuf.interop.rmm import resource
+    >>> rmm.mr.set_per_device_resource(1, resource(1))  # doctest: +SKIP
     """
     import rmm
 

@@ -19,10 +19,19 @@ def allocator() -> Any:
     It goes by the addresses of gridbuf's functions, where PyTorch's own class wants the names of exported symbols: gridbuf
     exports none. Tensors used on several streams are known through `record_stream`.
 
+    Returns
+    -------
+    torch.cuda.memory.CUDAPluggableAllocator
+
     Raises
     ------
     RuntimeError
         When this PyTorch is built without CUDA.
+
+    Examples
+    --------
+    >>> from gridbuf.interop.torch_cuda import allocator
+    >>> torch.cuda.memory.change_current_allocator(allocator())  # doctest: +SKIP
     """
     import torch
 

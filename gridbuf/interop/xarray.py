@@ -77,6 +77,17 @@ def to_dataarray(
     coords, name : optional
         As for DataArray; they win over those of `like`.
 
+    Returns
+    -------
+    xarray.DataArray
+
+    Raises
+    ------
+    TypeError
+        When obj has no host memory.
+    ValueError
+        When obj does not name its indices, or coordinates do not fit.
+
     Examples
     --------
     >>> import gridbuf as gb, gridbuf.interop.xarray as gbx
@@ -136,6 +147,13 @@ def from_dataarray(
     -------
     Field
         It carries no coordinates: `to_dataarray(field, like=array)` gives them back.
+
+    Raises
+    ------
+    TypeError
+        When array is no DataArray, or not of host memory.
+    ValueError
+        When axes names no dim of the array, or dims are not all I, J, K or numbers; when origin or halo do not fit.
 
     Examples
     --------

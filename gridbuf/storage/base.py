@@ -207,20 +207,84 @@ class Storage(NDArrayOperatorsMixin):
     # --- arrays
 
     def to_numpy(self) -> NDArray[Any]:
-        """A NumPy view of the host buffer; GTNoSuchBufferError without one."""
+        """A NumPy view of the host buffer, brought up to date.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        GTNoSuchBufferError
+            When the storage has no such buffer.
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs
+        >>> s = gs.ones((2,), axes="K")
+        >>> s.to_numpy()
+        array([1., 1.])
+        """
         view: NDArray[Any] = self._on_host()[...]
         return view
 
     def to_cupy(self) -> Any:
-        """A cupy view of the device buffer; GTNoSuchBufferError without one."""
+        """A cupy view of the device buffer, brought up to date.
+
+        Returns
+        -------
+        cupy.ndarray
+
+        Raises
+        ------
+        GTNoSuchBufferError
+            When the storage has no such buffer.
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs
+        >>> s = gs.ones((2,), axes="K")
+        >>> try:
+        ...     s.to_cupy()
+        ... except gs.GTNoSuchBufferError as error:
+        ...     print(error)
+        a CPUStorage has no device buffer; gridbuf.storage.storage(s, device='gpu') copies
+        """
         return self._on_device()[...]
 
     def to_ndarray(self) -> Any:
-        """A view of the device buffer if there is one, else of the host buffer."""
+        """A view of the device buffer if there is one, else of the host buffer.
+
+        Returns
+        -------
+        cupy.ndarray or numpy.ndarray
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs
+        >>> s = gs.ones((2,), axes="K")
+        >>> s.to_ndarray()
+        array([1., 1.])
+        """
         return self.to_numpy() if self._dev is None else self.to_cupy()
 
     def reinterpret(self, axes: Any) -> Self:
         """The same memory, shape and strides, with the indices called otherwise.
+
+        Parameters
+        ----------
+        axes : str
+            The new name of each index.
+
+        Returns
+        -------
+        Storage
+            Of the same class: a view.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When axes does not name each index.
 
         Examples
         --------
@@ -238,22 +302,106 @@ class Storage(NDArrayOperatorsMixin):
     # --- synchronisation: only a software-managed storage has something to do
 
     def device_to_host(self, *, force: bool = False) -> None:
-        """Copy device to host if the device was modified, or always with force."""
+        """Copy device to host if the device was modified.
+
+        Only a storage with two buffers (managed="gt4py") has something to do.
+
+        Parameters
+        ----------
+        force : bool, optional
+            True: copy always.
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs
+        >>> s = gs.ones((2,), axes="K")
+        >>> s.device_to_host()
+        """
 
     def host_to_device(self, *, force: bool = False) -> None:
-        """Copy host to device if the host was modified, or always with force."""
+        """Copy host to device if the host was modified.
+
+        Only a storage with two buffers (managed="gt4py") has something to do.
+
+        Parameters
+        ----------
+        force : bool, optional
+            True: copy always.
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs
+        >>> s = gs.ones((2,), axes="K")
+        >>> s.host_to_device()
+        """
 
     def set_device_modified(self, *, force: bool = False) -> None:
-        """Mark the device buffer as modified; RuntimeError if this would lose host changes."""
+        """Note that the device buffer was written to.
+
+        Only a storage with two buffers (managed="gt4py") has something to do.
+
+        Parameters
+        ----------
+        force : bool, optional
+            True: drop changes of the host.
+
+        Raises
+        ------
+        RuntimeError
+            When this would lose changes of the host.
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs
+        >>> s = gs.ones((2,), axes="K")
+        >>> s.set_device_modified()
+        """
 
     def set_host_modified(self, *, force: bool = False) -> None:
-        """Mark the host buffer as modified; RuntimeError if this would lose device changes."""
+        """Note that the host buffer was written to.
+
+        Only a storage with two buffers (managed="gt4py") has something to do.
+
+        Parameters
+        ----------
+        force : bool, optional
+            True: drop changes of the device.
+
+        Raises
+        ------
+        RuntimeError
+            When this would lose changes of the device.
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs
+        >>> s = gs.ones((2,), axes="K")
+        >>> s.set_host_modified()
+        """
 
     def set_synchronized(self) -> None:
-        """Mark both buffers as equal."""
+        """Note that both buffers are equal.
+
+        Only a storage with two buffers (managed="gt4py") has something to do.
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs
+        >>> s = gs.ones((2,), axes="K")
+        >>> s.set_synchronized()
+        """
 
     def synchronize(self) -> None:
-        """Whichever copy is due."""
+        """Copy whichever way is due.
+
+        Only a storage with two buffers (managed="gt4py") has something to do.
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs
+        >>> s = gs.ones((2,), axes="K")
+        >>> s.synchronize()
+        """
 
     # --- what whole files are about, given to the class by methods.py
 

@@ -55,22 +55,20 @@ def empty(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> S
         One size per axis; three sizes for fewer axes are read as I, J, K.
     dtype : dtype_like, optional
         Booleans, integers, floats and complex numbers.
-    axes : str, optional
-        The name of each index, such as "IJK" (default: its first letters), "KJI", "IJ".
-    defaults : str, optional
-        "C", "F" or a backend preset: parameters that are not given come from there.
-    layout : str, optional
-        All three axes, the one with the largest stride first; default "IJK".
-    halo : sequence of int or (int, int), optional
-        Per axis the points at the ends that do not belong to the domain; default none.
-    aligned_index : sequence of int, optional
-        The point that memory is aligned to; default the low ends of the halo.
-    alignment : int, optional
-        On a boundary of how many elements it lies, and rows begin; default 1, none.
-    device : None, "cpu", "gpu" or ("gpu", n), optional
-        Where the storage has a buffer; "cpu" keeps to the host whatever the preset says.
-    managed : None, "gt4py" or "cuda", optional
-        With a GPU: who keeps host and device equal; default "gt4py".
+    **spec
+        Optional keywords, each of which may be None:
+
+        * axes (str): the name of each index, such as "IJK" (default: its first letters), "KJI", "IJ".
+        * defaults (str): "C", "F" or a backend preset: parameters that are not given come from there.
+        * layout (str): all three axes, the one with the largest stride first; default "IJK".
+        * halo (sequence of int or (int, int)): per axis the points at the ends that do not belong to
+          the domain; default none.
+        * aligned_index (sequence of int): the point that memory is aligned to; default the low ends
+          of the halo.
+        * alignment (int): on a boundary of how many elements it lies, and rows begin; default 1, none.
+        * device ("cpu", "gpu" or ("gpu", n)): where the storage has a buffer; "cpu" keeps to the host
+          whatever the preset says.
+        * managed ("gt4py" or "cuda"): with a GPU, who keeps host and device equal; default "gt4py".
 
     Returns
     -------
@@ -94,17 +92,100 @@ def empty(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> S
 
 
 def zeros(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
-    """As `empty`, filled with zeros."""
+    """A storage of zeros.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        As for `empty`.
+    dtype : dtype_like, optional
+        As for `empty`.
+    **spec
+        The keywords of `empty`.
+
+    Returns
+    -------
+    Storage
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is wrong; the message names it.
+    ImportError, RuntimeError
+        When device="gpu" and there is no cupy or no GPU.
+
+    Examples
+    --------
+    >>> import gridbuf.storage as gs
+    >>> gs.zeros((2,), axes="K").to_numpy()
+    array([0., 0.])
+    """
     return _filled(empty(shape, dtype, **spec), 0)
 
 
 def ones(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
-    """As `empty`, filled with ones."""
+    """A storage of ones.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        As for `empty`.
+    dtype : dtype_like, optional
+        As for `empty`.
+    **spec
+        The keywords of `empty`.
+
+    Returns
+    -------
+    Storage
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is wrong; the message names it.
+    ImportError, RuntimeError
+        When device="gpu" and there is no cupy or no GPU.
+
+    Examples
+    --------
+    >>> import gridbuf.storage as gs
+    >>> gs.ones((2,), "int32", axes="K").to_numpy()
+    array([1, 1], dtype=int32)
+    """
     return _filled(empty(shape, dtype, **spec), 1)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
-    """As `empty`, filled with fill_value."""
+    """A storage of one value.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        As for `empty`.
+    fill_value : scalar or array_like
+        What every element is; it broadcasts.
+    dtype : dtype_like, optional
+        As for `empty`.
+    **spec
+        The keywords of `empty`.
+
+    Returns
+    -------
+    Storage
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is wrong; the message names it.
+    ImportError, RuntimeError
+        When device="gpu" and there is no cupy or no GPU.
+
+    Examples
+    --------
+    >>> import gridbuf.storage as gs
+    >>> gs.full((2,), 7.0, axes="K").to_numpy()
+    array([7., 7.])
+    """
     return _filled(empty(shape, dtype, **spec), fill_value)
 
 
@@ -120,6 +201,17 @@ def empty_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     **spec
         The keywords of `empty` except shape and axes, which the data decide.
 
+    Returns
+    -------
+    Storage
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is wrong; the message names it.
+    ImportError, RuntimeError
+        When device="gpu" and there is no cupy or no GPU.
+
     Examples
     --------
     >>> import gridbuf.storage as gs
@@ -134,15 +226,101 @@ def empty_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
 
 
 def zeros_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
-    """As `empty_like`, filled with zeros."""
+    """A storage of zeros with the shape, dtype and parameters of another.
+
+    Parameters
+    ----------
+    data : Storage
+        Or an array: then its strides say the layout.
+    dtype : dtype_like, optional
+        The data's unless given.
+    **spec
+        The keywords of `empty` except shape and axes, which the data decide.
+
+    Returns
+    -------
+    Storage
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is wrong; the message names it.
+    ImportError, RuntimeError
+        When device="gpu" and there is no cupy or no GPU.
+
+    Examples
+    --------
+    >>> import gridbuf.storage as gs
+    >>> s = gs.empty((2,), axes="K")
+    >>> gs.zeros_like(s).to_numpy()
+    array([0., 0.])
+    """
     return _filled(empty_like(data, dtype, **spec), 0)
 
 
 def ones_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
-    """As `empty_like`, filled with ones."""
+    """A storage of ones with the shape, dtype and parameters of another.
+
+    Parameters
+    ----------
+    data : Storage
+        Or an array: then its strides say the layout.
+    dtype : dtype_like, optional
+        The data's unless given.
+    **spec
+        The keywords of `empty` except shape and axes, which the data decide.
+
+    Returns
+    -------
+    Storage
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is wrong; the message names it.
+    ImportError, RuntimeError
+        When device="gpu" and there is no cupy or no GPU.
+
+    Examples
+    --------
+    >>> import gridbuf.storage as gs
+    >>> s = gs.empty((2,), axes="K")
+    >>> gs.ones_like(s).to_numpy()
+    array([1., 1.])
+    """
     return _filled(empty_like(data, dtype, **spec), 1)
 
 
 def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
-    """As `empty_like`, filled with fill_value."""
+    """A storage of one value with the shape, dtype and parameters of another.
+
+    Parameters
+    ----------
+    data : Storage
+        Or an array: then its strides say the layout.
+    fill_value : scalar or array_like
+        What every element is; it broadcasts.
+    dtype : dtype_like, optional
+        The data's unless given.
+    **spec
+        The keywords of `empty` except shape and axes, which the data decide.
+
+    Returns
+    -------
+    Storage
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is wrong; the message names it.
+    ImportError, RuntimeError
+        When device="gpu" and there is no cupy or no GPU.
+
+    Examples
+    --------
+    >>> import gridbuf.storage as gs
+    >>> s = gs.empty((2,), axes="K")
+    >>> gs.full_like(s, 7.0).to_numpy()
+    array([7., 7.])
+    """
     return _filled(empty_like(data, dtype, **spec), fill_value)

@@ -46,21 +46,70 @@ class SyncState:
         return f"SyncState({('SYNC_CLEAN', 'SYNC_HOST_DIRTY', 'SYNC_DEVICE_DIRTY')[self._state]})"
 
     def to_device(self, force: bool = False) -> None:
-        """Bring host changes to the device; nothing to do in the other states."""
+        """Bring host changes to the device.
+
+        Parameters
+        ----------
+        force : bool, optional
+            True: copy in the other states too, where there is nothing to do.
+
+        Examples
+        --------
+        >>> from gridbuf.storage import SyncState
+        >>> state = SyncState()
+        >>> state.to_device()
+        >>> state
+        SyncState(SYNC_CLEAN)
+        """
         if force or self._state == self.SYNC_HOST_DIRTY:
             for pair in list(self._pairs):
                 _device.current().upload(pair.host, pair.device)
             self._state = self.SYNC_CLEAN
 
     def to_host(self, force: bool = False) -> None:
-        """Bring device changes to the host; nothing to do in the other states."""
+        """Bring device changes to the host.
+
+        Parameters
+        ----------
+        force : bool, optional
+            True: copy in the other states too, where there is nothing to do.
+
+        Examples
+        --------
+        >>> from gridbuf.storage import SyncState
+        >>> state = SyncState()
+        >>> state.to_host()
+        >>> state
+        SyncState(SYNC_CLEAN)
+        """
         if force or self._state == self.SYNC_DEVICE_DIRTY:
             for pair in list(self._pairs):
                 _device.current().download(pair.device, pair.host)
             self._state = self.SYNC_CLEAN
 
     def mark(self, dirty: int, force: bool = False) -> None:
-        """One side was changed; RuntimeError where the other side has changes that this would lose."""
+        """Note that one side was changed.
+
+        Parameters
+        ----------
+        dirty : int
+            `SYNC_HOST_DIRTY` or `SYNC_DEVICE_DIRTY`: the side.
+        force : bool, optional
+            True: drop changes of the other side.
+
+        Raises
+        ------
+        RuntimeError
+            When the other side has changes that this would lose.
+
+        Examples
+        --------
+        >>> from gridbuf.storage import SyncState
+        >>> state = SyncState()
+        >>> state.mark(SyncState.SYNC_HOST_DIRTY)
+        >>> state
+        SyncState(SYNC_HOST_DIRTY)
+        """
         if not force and self._state not in (self.SYNC_CLEAN, dirty):
             side = "device" if dirty == self.SYNC_HOST_DIRTY else "host"
             raise RuntimeError(

@@ -35,13 +35,22 @@ def as_storage(
         For managed="gt4py" with both sides: which of them is up to date. The storage
         uses this very object.
     dtype : dtype_like, optional
-        And the keywords of `empty`: parameters that contradict the data are an error;
+        The data's; another one is an error.
+    **spec
+        The keywords of `empty`: parameters that contradict the data are an error;
         those that come only from the `defaults` preset and do not fit are dropped.
 
     Returns
     -------
     Storage
         Of the data's own class where data is a storage, sharing its SyncState.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is wrong or contradicts the data; the message says which, and what copies.
+    ImportError, RuntimeError
+        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -177,6 +186,18 @@ def storage(
         For managed="gt4py": which of data and device_data is up to date.
     **spec
         The keywords of `empty`.
+
+    Returns
+    -------
+    Storage
+        With memory of its own unless copy=False.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is wrong; the message names it.
+    ImportError, RuntimeError
+        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------

@@ -119,7 +119,7 @@ def test_a_field_says_what_it_is_under_both_names(word: str) -> None:
 
 
 class Described:
-    """Nothing but what seeds 002 and 003 ask for."""
+    """Nothing but what a stencil asks for: `__gt_interface__`, or its older spelling."""
 
     def __init__(self, array: Any, word: str, **more: Any) -> None:
         interface = array.__array_interface__

@@ -145,7 +145,7 @@ def test_a_shifted_view_of_itself(n, shift, workers):
     np.testing.assert_array_equal(target, expected)
 
 
-def test_the_seeds_example():
+def test_the_example_of_the_proposal():
     v = np.arange(10.0)
     add(v[:-1], v[:-1], out=v[1:])
     assert v.tolist() == [0, 0, 2, 4, 6, 8, 10, 12, 14, 16]

@@ -1,4 +1,4 @@
-"""Section 4: the examples of seed 002, corrected, and the other examples of storages, run."""
+"""The examples of GT4Py's "GT Storage Interface", corrected, and the other examples of storages, run."""
 
 import importlib.util
 import re
@@ -35,7 +35,7 @@ class FakeCupy:
 
 def test_a_class_with_host_and_device_buffers(gpu: FakeDevice) -> None:
     s = load("storage_two_buffers").SomeStorage((2, 3), np.float64, FakeCupy(gpu))
-    assert read(s)["data"] != read(s, "gpu")["data"]  # the seed took both from the host's buffer
+    assert read(s)["data"] != read(s, "gpu")["data"]  # the proposal took both from the host's buffer
     gpu.log.clear()
     with acquired({"s": s}, outputs=("s",), device="gpu") as buffers:
         buffers["s"][...] = 4.0

@@ -1,4 +1,4 @@
-"""`gridbuf.interop.xarray`: the accessor of seed 002, and DataArrays from and to Fields and storages."""
+"""`gridbuf.interop.xarray`: the accessor of GT4Py's "GT Storage Interface", and DataArrays from and to Fields and storages."""
 
 from typing import Any
 
