@@ -136,12 +136,10 @@ static PyType_Spec specs[] = {
     {.name = "gridbuf.ManagedField", .basicsize = GB_FIELD_SIZE(3), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = managed_slots},
 };
 
-int gb_device_init(PyObject *module) {
+int gb_device_field_init(PyObject *module) {
     gb_DeviceFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[0], (PyObject *)gb_FieldType);
     gb_ManagedFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[1], (PyObject *)gb_FieldType);
-    if (!gb_DeviceFieldType || !gb_ManagedFieldType || gb_device_block_init(module) < 0 || gb_device_functions_init(module) < 0 || gb_device_copy_init(module) < 0 ||
-        gb_device_stats_init(module) < 0)
-        return -1;
+    if (!gb_DeviceFieldType || !gb_ManagedFieldType) return -1;
     return PyModule_AddObjectRef(module, "DeviceField", (PyObject *)gb_DeviceFieldType) < 0 ||
                    PyModule_AddObjectRef(module, "ManagedField", (PyObject *)gb_ManagedFieldType) < 0 ? -1 : 0;
 }

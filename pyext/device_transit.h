@@ -38,7 +38,6 @@ int gb_transit_leave(gb_transit *t);
 int gb_transit_wait(gb_transit *t, int64_t nanoseconds);
 int gb_event_wait(gb_cuda_event *event, int64_t nanoseconds);
 int gb_host_settle(gb_field *f);   /* the host waits for our own work on a side that it is about to touch */
-int gb_transit_init(PyObject *module);
 
 /* device_staging.c: between the host and the device's side of p (a), converted where the types differ. */
 typedef struct gb_leg {

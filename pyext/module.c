@@ -3,8 +3,10 @@
 #include "array.h"
 #include "attribute.h"
 #include "copying.h"
+#include "device.h"
 #include "docs.h"
 #include "exchange.h"
+#include "field_number.h"
 #include "gufunc.h"
 #include "memory.h"
 #include "wrap.h"
@@ -50,18 +52,17 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
+/* In reading order: what stands further down uses what stands above. */
 static int exec(PyObject *module) {
     import_array1(-1);
-    PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_RuntimeError);
-    if (!bases) return -1;
-    gb_BackendError = PyErr_NewException("gridbuf.BackendError", bases, NULL);
-    Py_DECREF(bases);
-    if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
     gb_trace_init();
-    if (gb_go_start() < 0 || gb_args_init() < 0 || gb_attribute_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
-    if (gb_from_producer_init() < 0 || gb_import_dlpack_init() < 0) return -1;
-    if (gb_dtype_init(module) < 0 || gb_plan_init(module) < 0) return -1;
-    return gb_field_init(module) < 0 || gb_gufunc_init(module) < 0 ? -1 : 0;
+    if (gb_go_init(module) < 0 || gb_attribute_init() < 0 || gb_drop_init() < 0 || gb_handler_init() < 0) return -1;
+    if (gb_args_init() < 0 || gb_dtype_init(module) < 0 || gb_plan_init(module) < 0) return -1;
+    if (gb_device_block_init(module) < 0 || gb_field_init(module) < 0 || gb_device_field_init(module) < 0) return -1;
+    if (gb_import_dlpack_init() < 0 || gb_from_producer_init() < 0 || gb_transit_init(module) < 0) return -1;
+    if (gb_field_dlpack_init() < 0 || gb_exchange_init() < 0 || gb_field_number_init() < 0 || gb_field_protocols_init() < 0) return -1;
+    if (gb_device_copy_init(module) < 0 || gb_device_functions_init(module) < 0 || gb_device_stats_init(module) < 0) return -1;
+    return gb_gufunc_init(module);
 }
 
 static PyModuleDef_Slot slots[] = {
