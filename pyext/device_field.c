@@ -1,5 +1,6 @@
 /* device_field.c: the Field types in device and in managed memory. */
 #include "device.h"
+#include "upcall.h"
 
 #include <stddef.h>
 
@@ -49,26 +50,17 @@ static int settle_for_cupy(gb_field *f) {
     gb_cuda_error e;
     int pending = gb_field_pending(f, &stream);
     if (pending <= 0) return pending;
-    PyObject *module = PyImport_ImportModule("gridbuf._cupy");
-    PyObject *number = module ? PyObject_CallMethod(module, "stream_of", "i", (int)f->place.device) : NULL;
+    PyObject *number = gb_upcall_to(UP_CUPY_STREAM, "(i)", (int)f->place.device);
     gb_cuda_queue on = {f->place.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
     int rc = number ? gb_cuda_settle(gb_field_block(f), on, &e) : -2;
-    Py_XDECREF(module);
     Py_XDECREF(number);
     return rc == -1 ? gb_cuda_raise(&e) : rc == -2 ? -1 : 0;
 }
 
 PyObject *gb_cupy_over(gb_field *f) {
-    static PyObject *function;
     if (settle_for_cupy(f) < 0) return NULL;
     show(f);
     if (f->cupy) return Py_NewRef(f->cupy);
-    if (!function) {
-        PyObject *module = PyImport_ImportModule("gridbuf._cupy");
-        function = module ? PyObject_GetAttrString(module, "array_over") : NULL;
-        Py_XDECREF(module);
-        if (!function) return NULL;
-    }
     const gb_geometry *g = &f->geometry;
     int64_t low = 0, high = g->size ? g->itemsize : 0;
     for (int i = 0; i < g->ndim && g->size; i++) {
@@ -77,8 +69,8 @@ PyObject *gb_cupy_over(gb_field *f) {
     }
     PyObject *shape = gb_ints_tuple(g->shape, g->ndim), *strides = gb_ints_tuple(g->strides, g->ndim);
     if (shape && strides)
-        f->cupy = PyObject_CallFunction(function, "OKLLiOOO", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
-                                        (long long)high, (int)f->place.device, shape, f->dtype->descr, strides);
+        f->cupy = gb_upcall_to(UP_CUPY_ARRAY, "(OKLLiOOO)", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
+                               (long long)high, (int)f->place.device, shape, f->dtype->descr, strides);
     Py_XDECREF(shape);
     Py_XDECREF(strides);
     return Py_XNewRef(f->cupy);

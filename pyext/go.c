@@ -1,5 +1,6 @@
 /* go.c: entering Go, and what it may leave behind. */
 #include "go.h"
+#include "upcall.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -43,11 +44,8 @@ int gb_forked_error(gb_error *e) {
 
 /* gridbuf.gufunc.SignatureError lives in Python, which is loaded when somebody needs it. */
 static int raise_signature_error(const char *message) {
-    PyObject *module = PyImport_ImportModule("gridbuf.gufunc.errors");
-    PyObject *type = module ? PyObject_GetAttrString(module, "SignatureError") : NULL;
-    Py_XDECREF(module);
+    PyObject *type = gb_upcall_get(UP_SIGNATURE_ERROR);
     if (type) PyErr_SetString(type, message);
-    Py_XDECREF(type);
     return -1;
 }
 

@@ -1,6 +1,6 @@
 /* module.c: gridbuf._core, the functions and types that gridbuf re-exports. To be read in this order; no file calls a later one:
  *
- * ground        go.c (the way into Go), attribute.c, pending.c (exceptions under way), drop.c (releasing from any thread)
+ * ground        upcall.c (the way up into Python), go.c (the way into Go), attribute.c, pending.c (exceptions under way), drop.c (releasing from any thread)
  * a request     args.c, dtype.c, backends.c, request.c (keywords), plan.c, plancache.c, callcache.c (same call, same plan), register.c
  * host memory   trace.c, memory.c, handler.c (NumPy's), copy_run.c, array.c
  * GPU memory    device_error.c, device_stream.c, device_block.c
