@@ -3,19 +3,13 @@
 #include "device.h"
 #include "pending.h"
 #include "wrap.h"
+#include "upcall.h"
 
 /* ---- copyto ---- */
 
 /* Python's part: arguments of every other kind. */
 static PyObject *any_copyto(PyObject *dst, PyObject *src, PyObject *casting, PyObject *progress) {
-    static PyObject *function;
-    if (!function) {
-        PyObject *module = PyImport_ImportModule("gridbuf.transfer");
-        function = module ? PyObject_GetAttrString(module, "_copyto_any") : NULL;
-        Py_XDECREF(module);
-        if (!function) return NULL;
-    }
-    return PyObject_CallFunctionObjArgs(function, dst, src, casting ? casting : Py_None, progress ? progress : Py_None, NULL);
+    return gb_upcall_to(UP_COPYTO, "(OOOO)", dst, src, casting ? casting : Py_None, progress ? progress : Py_None);
 }
 
 static int keyword(PyObject *name, PyObject *value, PyObject **casting, PyObject **progress) {
@@ -100,10 +94,7 @@ int gb_assign(PyObject *target, PyObject *value) {
 }
 
 static PyObject *any_fill(PyObject *dst, PyObject *value, PyObject *progress) {
-    PyObject *module = PyImport_ImportModule("gridbuf.transfer");
-    PyObject *done = module ? PyObject_CallMethod(module, "_fill_any", "OOO", dst, value, progress ? progress : Py_None) : NULL;
-    Py_XDECREF(module);
-    return done;
+    return gb_upcall_to(UP_FILL, "(OOO)", dst, value, progress ? progress : Py_None);
 }
 
 PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {

@@ -2,9 +2,8 @@
 #include "device.h"
 
 static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero) {
-    PyObject *slots[A_COUNT];
     gb_meta meta;
-    gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta, slots);
+    gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta);
     if (!plan) return NULL;
     PyObject *array = gb_plan_on_heap(plan->plan) ? gb_array_of(plan, zero) : gb_device_array(plan, zero, NULL);
     Py_DECREF((PyObject *)plan);
@@ -13,11 +12,10 @@ static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t
 
 /* value: what to fill it with, or NULL: the call's own fill_value. */
 static PyObject *make_filled(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject *value) {
-    PyObject *slots[A_COUNT];
     gb_meta meta;
-    gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta, slots);
+    gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta);
     if (!plan) return NULL;
-    if (!value) value = slots[A_FILL_VALUE];   /* calls with one are not cached: slots are filled in */
+    if (!value) value = meta.fill_value;
     PyObject *array = gb_plan_on_heap(plan->plan) ? gb_array_of(plan, 0) : gb_device_array(plan, 0, value);
     if (array && gb_plan_on_heap(plan->plan) && gb_assign(array, value) < 0) Py_CLEAR(array);
     Py_DECREF((PyObject *)plan);
@@ -56,7 +54,6 @@ PyObject *gb_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t na
 
 PyObject *gb_plan_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_signature sig = {"plan", {A_SHAPE, A_DTYPE}, 2, 1, A_SPEC};
-    PyObject *slots[A_COUNT];
     gb_meta meta;
-    return (PyObject *)gb_plan_for_call(&sig, args, nargs, kwnames, &meta, slots);
+    return (PyObject *)gb_plan_for_call(&sig, args, nargs, kwnames, &meta);
 }

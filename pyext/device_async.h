@@ -38,6 +38,5 @@ int gb_transit_leave(gb_transit *t);
 /* Until everything has passed, or nanoseconds (< 0: for ever) are over: 1, 0, or -1 with an error, such as KeyboardInterrupt. */
 int gb_transit_wait(gb_transit *t, int64_t nanoseconds);
 int gb_host_settle(gb_field *f);   /* the host waits for our own work on a side that it is about to touch */
-int gb_transit_init(PyObject *module);
 
 #endif

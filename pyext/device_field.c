@@ -1,6 +1,7 @@
 /* device_field.c: the Field types in device and in managed memory. */
 #include "device.h"
 #include "docs.h"
+#include "upcall.h"
 
 #include <stddef.h>
 
@@ -50,26 +51,17 @@ static int settle_for_cupy(gb_field *f) {
     gb_cuda_error e;
     int pending = gb_field_pending(f, &stream);
     if (pending <= 0) return pending;
-    PyObject *module = PyImport_ImportModule("gridbuf._cupy");
-    PyObject *number = module ? PyObject_CallMethod(module, "stream_of", "i", (int)f->place.device) : NULL;
+    PyObject *number = gb_upcall_to(UP_CUPY_STREAM, "(i)", (int)f->place.device);
     gb_cuda_queue on = {f->place.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
     int rc = number ? gb_cuda_settle(gb_field_block(f), on, &e) : -2;
-    Py_XDECREF(module);
     Py_XDECREF(number);
     return rc == -1 ? gb_cuda_raise(&e) : rc == -2 ? -1 : 0;
 }
 
 PyObject *gb_cupy_over(gb_field *f) {
-    static PyObject *function;
     if (settle_for_cupy(f) < 0) return NULL;
     show(f);
     if (f->cupy) return Py_NewRef(f->cupy);
-    if (!function) {
-        PyObject *module = PyImport_ImportModule("gridbuf._cupy");
-        function = module ? PyObject_GetAttrString(module, "array_over") : NULL;
-        Py_XDECREF(module);
-        if (!function) return NULL;
-    }
     const gb_geometry *g = &f->geometry;
     int64_t low = 0, high = g->size ? g->itemsize : 0;
     for (int i = 0; i < g->ndim && g->size; i++) {
@@ -78,8 +70,8 @@ PyObject *gb_cupy_over(gb_field *f) {
     }
     PyObject *shape = gb_ints_tuple(g->shape, g->ndim), *strides = gb_ints_tuple(g->strides, g->ndim);
     if (shape && strides)
-        f->cupy = PyObject_CallFunction(function, "OKLLiOOO", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
-                                        (long long)high, (int)f->place.device, shape, f->dtype->descr, strides);
+        f->cupy = gb_upcall_to(UP_CUPY_ARRAY, "(OKLLiOOO)", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
+                               (long long)high, (int)f->place.device, shape, f->dtype->descr, strides);
     Py_XDECREF(shape);
     Py_XDECREF(strides);
     return Py_XNewRef(f->cupy);
@@ -137,12 +129,10 @@ static PyType_Spec specs[] = {
     {.name = "gridbuf.ManagedField", .basicsize = GB_FIELD_SIZE(3), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = managed_slots},
 };
 
-int gb_device_init(PyObject *module) {
+int gb_device_field_init(PyObject *module) {
     gb_DeviceFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[0], (PyObject *)gb_FieldType);
     gb_ManagedFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[1], (PyObject *)gb_FieldType);
-    if (!gb_DeviceFieldType || !gb_ManagedFieldType || gb_device_block_init(module) < 0 || gb_device_functions_init(module) < 0 || gb_device_copy_init(module) < 0 ||
-        gb_device_stats_init(module) < 0)
-        return -1;
+    if (!gb_DeviceFieldType || !gb_ManagedFieldType) return -1;
     return PyModule_AddObjectRef(module, "DeviceField", (PyObject *)gb_DeviceFieldType) < 0 ||
                    PyModule_AddObjectRef(module, "ManagedField", (PyObject *)gb_ManagedFieldType) < 0 ? -1 : 0;
 }

@@ -1,5 +1,6 @@
 /* device_new.c: arrays and Fields over a new block of the driver's pools. */
 #include "device.h"
+#include "upcall.h"
 
 static gb_field *over_block(gb_plan_object *plan, PyObject *owner) {
     gb_cuda_block *block = ((gb_block_object *)owner)->block;
@@ -31,14 +32,13 @@ gb_field *gb_device_field(gb_plan_object *plan, int zero) {
 
 /* cupy frees and uses again by its own current stream, so its arrays are made there, unless gridbuf was told a stream. */
 static int cupy_stream(int device, gb_cuda_stream *stream) {
-    PyObject *module = PyImport_ImportModule("gridbuf._cupy");   /* says at once that cupy is missing */
-    gb_cuda_stream told = gb_current_stream();
-    PyObject *number = module && !told ? PyObject_CallMethod(module, "stream_of", "i", device) : NULL;
-    int rc = module && (told || number) ? 0 : -1;
-    *stream = number ? PyLong_AsUnsignedLongLong(number) : told;
-    Py_XDECREF(module);
-    Py_XDECREF(number);
-    return rc;
+    if (!gb_upcall_get(UP_CUPY_STREAM)) return -1;   /* cupy is missing */
+    if ((*stream = gb_current_stream())) return 0;
+    PyObject *number = gb_upcall_to(UP_CUPY_STREAM, "(i)", device);
+    if (!number) return -1;
+    *stream = PyLong_AsUnsignedLongLong(number);
+    Py_DECREF(number);
+    return 0;
 }
 
 static PyObject *cupy_array(gb_plan_object *plan, int zero, PyObject *value) {

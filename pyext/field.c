@@ -243,9 +243,9 @@ static PyType_Spec host_spec = {
 
 int gb_field_init(PyObject *module) {
     gb_FieldType = (PyTypeObject *)PyType_FromSpec(&field_spec);
-    if (!gb_FieldType || gb_field_dlpack_init() < 0 || gb_field_number_init() < 0 || gb_field_protocols_init() < 0) return -1;
+    if (!gb_FieldType) return -1;
     gb_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_FieldType);
-    if (!gb_HostFieldType || gb_device_init(module) < 0 || gb_exchange_init() < 0) return -1;
+    if (!gb_HostFieldType) return -1;
     return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_FieldType) < 0 ||
                    PyModule_AddObjectRef(module, "HostField", (PyObject *)gb_HostFieldType) < 0 ? -1 : 0;
 }

@@ -89,11 +89,10 @@ gb_field *gb_field_like(const gb_field *lead, gb_dtype *dtype) {
 
 static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero,
                       PyObject **fill_value) {
-    PyObject *slots[A_COUNT];
     gb_meta meta;
-    gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta, slots);
+    gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta);
     if (!plan) return NULL;
-    if (fill_value) *fill_value = slots[A_FILL_VALUE];
+    if (fill_value) *fill_value = meta.fill_value;
     gb_field *f = over_plan(plan, zero);
     if (f) f->dims_given = (uint8_t)meta.has_dims;
     if (f && gb_field_set_meta(f, &meta) < 0) Py_CLEAR(f);

@@ -1,12 +1,11 @@
 /* field_type.c: which type a Field has. The place of its memory decides which interfaces it has, so Field has a type for each
  * place, and so has every class that somebody derived from it; gridbuf.field makes the latter. */
 #include "device.h"
+#include "upcall.h"
 
 static PyTypeObject *placed(PyTypeObject *asked, PyTypeObject *fits) {
     if (PyType_IsSubtype(asked, fits)) return asked;
-    PyObject *module = PyImport_ImportModule("gridbuf.field");
-    PyObject *type = module ? PyObject_CallMethod(module, "placed", "OO", (PyObject *)asked, (PyObject *)fits) : NULL;
-    Py_XDECREF(module);
+    PyObject *type = gb_upcall_to(UP_PLACED_TYPE, "(OO)", (PyObject *)asked, (PyObject *)fits);
     Py_XDECREF(type);   /* the class that was asked for keeps it */
     return (PyTypeObject *)type;
 }

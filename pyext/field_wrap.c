@@ -2,6 +2,7 @@
 #include "exchange.h"
 #include "pending.h"
 #include "wrap.h"
+#include "upcall.h"
 
 #include <string.h>
 
@@ -40,9 +41,7 @@ static int set_carried(gb_field *f, PyObject *data) {
 
 static int check_require(gb_field *f, PyObject *require) {
     if (!require || require == Py_None) return 0;
-    PyObject *module = PyImport_ImportModule("gridbuf.requirements");
-    PyObject *met = module ? PyObject_CallMethod(module, "check", "OO", (PyObject *)f, require) : NULL;
-    Py_XDECREF(module);
+    PyObject *met = gb_upcall_to(UP_CHECK_REQUIRE, "(OO)", (PyObject *)f, require);
     Py_XDECREF(met);
     return met ? 0 : -1;
 }

@@ -92,7 +92,6 @@ int gb_gufunc_init(PyObject *module);
 
 /* gufunc_errors.c */
 int gb_setup_error(const char *format, ...);                        /* raises SignatureError; -1 */
-PyObject *gb_python_name(const char *module, const char *name, PyObject **memo);   /* borrowed */
 
 /* gufunc_operand.c */
 void gb_arg_keep(gb_arg *a, PyObject *obj);

@@ -2,6 +2,7 @@
  * found under what they mean, the kernel runs. Python and Go come in only for what was
  * not seen before. */
 #include "gufunc.h"
+#include "upcall.h"
 
 #include <string.h>
 
@@ -105,8 +106,7 @@ static PyObject *codes_of(const gb_invocation *v) {
 }
 
 static PyObject *with_info(const gb_invocation *v, PyObject *result) {
-    static PyObject *memo;
-    PyObject *type = gb_python_name("gridbuf.gufunc.errors", "ErrorInfo", &memo), *codes = codes_of(v), *info = NULL;
+    PyObject *type = gb_upcall_get(UP_ERROR_INFO), *codes = codes_of(v), *info = NULL;
     if (type && codes) info = PyObject_CallFunction(type, "OLL", codes, (long long)v->nfailed, (long long)v->nselected);
     Py_XDECREF(codes);
     return info ? Py_BuildValue("(ON)", result, info) : NULL;

@@ -5,6 +5,7 @@
 #include "exchange.h"
 #include "pending.h"
 #include "wrap.h"
+#include "upcall.h"
 #include "../dlpack/check.h"
 
 #include <string.h>
@@ -64,10 +65,7 @@ static PyArray_Descr *extended_descr(DLDataType dtype) {
         const gb_dlpack_extended *e = &gb_dlpack_extended_types[i];
         if (e->dtype.code == dtype.code && e->dtype.bits == dtype.bits) name = e->name;
     }
-    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
-    PyObject *descr = module ? PyObject_CallMethod(module, "extended_dtype", "zii", name, (int)dtype.code, (int)dtype.bits) : NULL;
-    Py_XDECREF(module);
-    return (PyArray_Descr *)descr;
+    return (PyArray_Descr *)gb_upcall_to(UP_EXTENDED_DTYPE, "(zii)", name, (int)dtype.code, (int)dtype.bits);
 }
 
 /* NumPy's dtype for a DLPack one, or NULL with a BufferError. */
@@ -202,8 +200,7 @@ static int check_versioned(const DLManagedTensorVersioned *m, int wishes) {
 
 /* Not the object's method: a subclass's copy may be anything. */
 PyObject *gb_copy_of(PyObject *field) {
-    PyObject *module = PyImport_ImportModule("gridbuf.field"), *copy = module ? PyObject_CallMethod(module, "copy", "O", field) : NULL;
-    Py_XDECREF(module);
+    PyObject *copy = gb_upcall_to(UP_COPY_OF_FIELD, "(O)", field);
     if (copy && !gb_is_field(copy)) {
         PyErr_Format(PyExc_TypeError, "copy: expected gridbuf.field.copy to make a Field, got %R", copy);
         Py_CLEAR(copy);

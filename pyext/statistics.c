@@ -1,6 +1,7 @@
 /* statistics.c: gridbuf.memory: counters, limits, and who holds what. */
 #include "device.h"
 #include "memory.h"
+#include "upcall.h"
 
 #include <stdlib.h>
 
@@ -47,10 +48,7 @@ static const void *block_of(PyObject *obj) {
 
 /* Of cupy's arrays only Python knows what they lie in. */
 static PyObject *block_of_foreign(PyObject *obj) {
-    PyObject *module = PyImport_ImportModule("gridbuf._cuda_array");
-    PyObject *block = module ? PyObject_CallMethod(module, "block_of", "O", obj) : NULL;
-    Py_XDECREF(module);
-    return block;
+    return gb_upcall_to(UP_BLOCK_OF_CUDA, "(O)", obj);
 }
 
 PyObject *gb_memory_id(PyObject *self, PyObject *obj) {
