@@ -50,18 +50,18 @@ out:
     return result;
 }
 
-/* copy_begin(dst, src, casting, stream) -> a transit */
+/* copy_begin(dst, src, casting, stream) -> the copy */
 static PyObject *copy_begin(PyObject *self, PyObject *args) {
     PyObject *dst, *src, *casting;
     unsigned long long stream;
     NPY_CASTING rule = NPY_SAME_KIND_CASTING;
-    gb_transit *t = NULL;
+    gb_async_copy *copy = NULL;
     if (!PyArg_ParseTuple(args, "OOOK", &dst, &src, &casting, &stream) || !PyArray_CastingConverter(casting, &rule)) return NULL;
     gb_thread_stream before = gb_use_stream(stream);   /* also for what goes through the host, and other GPUs */
-    int rc = gb_transit_begin(dst, src, rule, NULL, &t);
+    int rc = gb_async_copy_begin(dst, src, rule, NULL, &copy);
     gb_use_again(before);
-    if (rc > 0 && gb_transit_mark(t) == 0 && gb_transit_end(t) == 0) return (PyObject *)t;
-    Py_XDECREF((PyObject *)t);
+    if (rc > 0 && gb_async_copy_record_use(copy) == 0 && gb_async_copy_record(copy) == 0) return (PyObject *)copy;
+    Py_XDECREF((PyObject *)copy);
     return NULL;
 }
 
@@ -71,4 +71,4 @@ static PyMethodDef functions[] = {
     {NULL},
 };
 
-int gb_device_copy_init(PyObject *module) { return gb_transit_init(module) < 0 ? -1 : PyModule_AddFunctions(module, functions); }
+int gb_device_copy_init(PyObject *module) { return gb_async_copy_init(module) < 0 ? -1 : PyModule_AddFunctions(module, functions); }

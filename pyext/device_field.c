@@ -36,7 +36,7 @@ int gb_host_may_look(gb_field *f) {
     gb_cuda_block *block = gb_field_block(f);
     int rc;
     Py_BEGIN_ALLOW_THREADS   /* what others do with memory that they have seen is known to the whole device only */
-    rc = block ? gb_cuda_finish(block, &e) : 0;
+    rc = block ? gb_cuda_synchronize_block(block, &e) : 0;
     if (rc == 0 && (!block || block->shown)) rc = gb_cuda_synchronize(f->place.device, &e);
     Py_END_ALLOW_THREADS
     if (rc == 0 || e.status == GB_CUDA_NO_DRIVER || e.status == GB_CUDA_NO_DEVICE) return 0;   /* nobody to wait for */
@@ -53,7 +53,7 @@ static PyObject *refuse_array(PyObject *self, PyObject *const *args, Py_ssize_t 
 int gb_field_pending(gb_field *f, gb_cuda_stream *stream) {
     gb_cuda_error e;
     gb_cuda_block *block = gb_field_block(f);
-    int pending = block ? gb_cuda_pending(block, stream, &e) : 0;
+    int pending = block ? gb_cuda_in_flight(block, stream, &e) : 0;
     return pending < 0 ? gb_cuda_raise(&e) : pending;
 }
 
@@ -90,7 +90,7 @@ static int settle_for_cupy(gb_field *f) {
     PyObject *module = PyImport_ImportModule("gridbuf._cupy");
     PyObject *number = module ? PyObject_CallMethod(module, "stream_of", "i", (int)f->place.device) : NULL;
     gb_cuda_queue on = {f->place.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
-    int rc = number ? gb_cuda_settle(gb_field_block(f), on, &e) : -2;
+    int rc = number ? gb_cuda_stream_wait_block(gb_field_block(f), on, &e) : -2;
     Py_XDECREF(module);
     Py_XDECREF(number);
     return rc == -1 ? gb_cuda_raise(&e) : rc == -2 ? -1 : 0;
