@@ -130,7 +130,7 @@ class build_core(build_ext):
             path
             for room in [*GO_ROOMS, main]
             for path in sorted(Path(room).rglob("*"))
-            if path.suffix in {".go", ".c", ".h", ".ptx"}
+            if path.suffix in {".go", ".c", ".h", ".gz"}
         ]
         archive = escaped(work / "go.a")
         rules += f"build {archive}: go | go.mod go.sum {' '.join(map(escaped, go_sources))}\n"
