@@ -1,6 +1,6 @@
 /* device_copy.c: gridbuf.copyto where a GPU takes part: which way the values go. */
 #include "attribute.h"
-#include "device_async.h"
+#include "device_async_copy.h"
 #include "memory.h"
 #include "wrap.h"
 

@@ -1,6 +1,6 @@
-/* device_async.h: an asynchronous copy: what it must keep until the GPU has done its part. */
-#ifndef GRIDBUF_DEVICE_ASYNC_H
-#define GRIDBUF_DEVICE_ASYNC_H
+/* device_async_copy.h: an asynchronous copy: what it must keep until the GPU has done its part. */
+#ifndef GRIDBUF_DEVICE_ASYNC_COPY_H
+#define GRIDBUF_DEVICE_ASYNC_COPY_H
 
 #include "../cuda/strided.h"
 #include "device.h"
