@@ -148,13 +148,14 @@ class build_core(build_ext):
         for path, flags in self.c_files.items():
             source = path.relative_to(Path.cwd())
             objects.append(escaped(work / source.with_suffix(".o")))
-            room = shlex.join(["-fPIC", "-pthread", *OPTIMISED, *extra, *flags])
-            rules += f"build {objects[-1]}: c {escaped(source)}\n  cflags = {room}\n"
+            room = shlex.join(["-fPIC", "-pthread", f"-I{source.parent}", *OPTIMISED, *extra, *flags])  # -I: for what .incbin names
+            included = " ".join(map(escaped, sorted(source.parent.glob("*.gz"))))
+            rules += f"build {objects[-1]}: c {escaped(source)} | {included}\n  cflags = {room}\n"
         go_sources = [
             path
             for room in [*GO_ROOMS, main]
             for path in sorted(Path(room).rglob("*"))
-            if path.suffix in {".go", ".c", ".h", ".ptx"} and path.resolve() not in self.c_files
+            if path.suffix in {".go", ".c", ".h", ".gz"} and path.resolve() not in self.c_files
         ]
         archive = escaped(work / "go.a")
         rules += f"build {archive}: go | go.mod go.sum {escaped(work / 'overlay.json')} {' '.join(map(escaped, go_sources))}\n"

@@ -1,4 +1,4 @@
-/* cache.c: free blocks, chunks that nobody uses, and giving them back. */
+/* cache.c: free blocks, slabs that nobody uses, and giving them back. */
 #include "pool.h"
 
 #include <stdlib.h>
@@ -27,26 +27,26 @@ void gb_cu_bin_remove(gb_cu_pool *pool, gb_cu_record *r) {
     if (r->next) r->next->prev = r->prev;
 }
 
-void gb_cu_cache_push(gb_cu_pool *pool, gb_cu_chunk *c) {
-    c->newer = NULL;
-    c->older = pool->newest;
-    if (pool->newest) pool->newest->newer = c; else pool->oldest = c;
-    pool->newest = c;
-    pool->idle_bytes += c->bytes;
+void gb_cu_cache_push(gb_cu_pool *pool, gb_cu_slab *slab) {
+    slab->newer = NULL;
+    slab->older = pool->newest;
+    if (pool->newest) pool->newest->newer = slab; else pool->oldest = slab;
+    pool->newest = slab;
+    pool->idle_bytes += slab->bytes;
 }
 
-void gb_cu_cache_remove(gb_cu_pool *pool, gb_cu_chunk *c) {
-    if (c->newer) c->newer->older = c->older; else pool->newest = c->older;
-    if (c->older) c->older->newer = c->newer; else pool->oldest = c->newer;
-    pool->idle_bytes -= c->bytes;
+void gb_cu_cache_remove(gb_cu_pool *pool, gb_cu_slab *slab) {
+    if (slab->newer) slab->newer->older = slab->older; else pool->newest = slab->older;
+    if (slab->older) slab->older->newer = slab->newer; else pool->oldest = slab->newer;
+    pool->idle_bytes -= slab->bytes;
 }
 
 void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r) {
     gb_cu_bin_remove(pool, r);
-    if (r->chunk->used++ == 0) gb_cu_cache_remove(pool, r->chunk);
-    for (gb_cuda_event *event; (event = r->pending);) {   /* on the same stream: nothing to wait for */
-        r->pending = event->next;
-        gb_cuda_forget(event);
+    if (r->slab->used++ == 0) gb_cu_cache_remove(pool, r->slab);
+    for (gb_cuda_event *event; (event = r->in_flight);) {   /* on the same stream: nothing to wait for */
+        r->in_flight = event->next;
+        gb_cuda_release_event(event);
     }
     gb_cuda_stats *s = &pool->stats;
     s->allocations++;
@@ -55,28 +55,28 @@ void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r) {
     if (s->live_bytes > s->peak_bytes) s->peak_bytes = s->live_bytes;
 }
 
-gb_cu_chunk *gb_cu_detach(gb_cu_pool *pool, int64_t keep) {
-    gb_cu_chunk *gone = NULL;
+gb_cu_slab *gb_cu_evict(gb_cu_pool *pool, int64_t keep) {
+    gb_cu_slab *gone = NULL;
     while (pool->oldest && pool->idle_bytes > keep) {
-        gb_cu_chunk *c = pool->oldest;
-        gb_cu_cache_remove(pool, c);
-        for (int i = 0; i < c->count; i++) gb_cu_bin_remove(pool, &c->records[i]);
-        pool->held_bytes -= c->bytes;
-        c->older = gone;
-        gone = c;
+        gb_cu_slab *slab = pool->oldest;
+        gb_cu_cache_remove(pool, slab);
+        for (int i = 0; i < slab->count; i++) gb_cu_bin_remove(pool, &slab->records[i]);
+        pool->held_bytes -= slab->bytes;
+        slab->older = gone;
+        gone = slab;
     }
     return gone;
 }
 
 /* The devices whose work the driver's own free does not wait for: cuMemFree waits for the memory's
  * own device, stream-ordered and pinned memory for none. A bit for each. */
-static uint64_t busy(gb_cu_chunk *c) {
-    int own = c->pool->device, waits = !c->ordered && c->pool->kind != GB_CUDA_PINNED;
+static uint64_t busy(gb_cu_slab *slab) {
+    int own = slab->pool->device, waits = !slab->ordered && slab->pool->kind != GB_CUDA_PINNED;
     uint64_t devices = 0;
-    for (int i = 0; i < c->count; i++) {
-        gb_cu_record *r = &c->records[i];
-        gb_cu_all_done(&r->pending);
-        for (gb_cuda_event *event = r->pending; event; event = event->next) devices |= (uint64_t)1 << event->on.device;
+    for (int i = 0; i < slab->count; i++) {
+        gb_cu_record *r = &slab->records[i];
+        gb_cu_all_done(&r->in_flight);
+        for (gb_cuda_event *event = r->in_flight; event; event = event->next) devices |= (uint64_t)1 << event->on.device;
         if (r->key == GB_CU_NOBODY || r->key == GB_CU_LEGACY) continue;
         int anywhere = gb_cu_anywhere(r);
         for (int device = anywhere ? 0 : own; device < (anywhere ? GB_CUDA_MAX_DEVICES : own + 1); device++)
@@ -93,17 +93,17 @@ static void wait_for(uint64_t devices) {
     }
 }
 
-int64_t gb_cu_destroy(gb_cu_chunk *gone) {
+int64_t gb_cu_destroy(gb_cu_slab *gone) {
     int64_t bytes = 0;
     while (gone) {
-        gb_cu_chunk *next = gone->older;
+        gb_cu_slab *next = gone->older;
         wait_for(busy(gone));   /* the next ones find it done */
         for (int i = 0; i < gone->count; i++)
-            for (gb_cuda_event *event; (event = gone->records[i].pending);) {
-                gone->records[i].pending = event->next;
-                gb_cuda_forget(event);
+            for (gb_cuda_event *event; (event = gone->records[i].in_flight);) {
+                gone->records[i].in_flight = event->next;
+                gb_cuda_release_event(event);
             }
-        gb_cu_give_raw(gone->pool->kind, (gb_cu_raw){gone->base, gone->ordered});
+        gb_cu_free_raw(gone->pool->kind, (gb_cu_raw){gone->base, gone->ordered});
         bytes += gone->bytes;
         free(gone);
         gone = next;
@@ -115,7 +115,7 @@ int64_t gb_cuda_trim(int kind, int device, int64_t keep) {
     gb_cu_pool *pool = gb_cu_pool_of(kind, device);
     if (!pool || !gb_cuda_started()) return 0;
     pthread_mutex_lock(pool->lock);
-    gb_cu_chunk *gone = gb_cu_detach(pool, keep < 0 ? 0 : keep);
+    gb_cu_slab *gone = gb_cu_evict(pool, keep < 0 ? 0 : keep);
     pthread_mutex_unlock(pool->lock);
     if (!gone) return 0;
     int entered = gb_cu_enter_to_release(pool->device) != NULL;   /* if not, the driver is gone, and says so to each call */

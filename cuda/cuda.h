@@ -68,19 +68,19 @@ void gb_cuda_leave(void);
 int gb_cuda_owner(gb_cuda_stream stream, int *device, gb_cuda_error *e);
 
 /* What lies at a foreign address: *kind GB_CUDA_* below, or -1 for memory that CUDA does not know. */
-int gb_cuda_what(uint64_t address, int *kind, int *device, gb_cuda_error *e);
+int gb_cuda_pointer_attributes(uint64_t address, int *kind, int *device, gb_cuda_error *e);
 
 /* ---- memory ---- */
 
 enum { GB_CUDA_DEVICE, GB_CUDA_PINNED, GB_CUDA_MANAGED, GB_CUDA_KINDS };
 
 /* data == offset (mod boundary), span bytes from data on. */
-typedef struct gb_cuda_want {
+typedef struct gb_cuda_request {
     int32_t kind, device;
     int64_t span, boundary, offset;
     gb_cuda_stream stream;   /* the stream that will use it first */
     uint64_t plan;           /* the plan's serial number, or 0 */
-} gb_cuda_want;
+} gb_cuda_request;
 
 typedef struct gb_cuda_block {
     uint64_t data;           /* element 0's address; pinned and managed memory: on both sides */
@@ -90,7 +90,7 @@ typedef struct gb_cuda_block {
     int32_t shown;           /* others on a GPU know its address, and may use it without a word: gb_cuda_show */
 } gb_cuda_block;             /* the pool's own record follows it */
 
-int gb_cuda_take(const gb_cuda_want *want, gb_cuda_block **block, gb_cuda_error *e);
+int gb_cuda_alloc(const gb_cuda_request *request, gb_cuda_block **block, gb_cuda_error *e);
 void gb_cuda_share(gb_cuda_block *block);
 void gb_cuda_show(gb_cuda_block *block);
 void gb_cuda_release(gb_cuda_block *block);         /* any thread, also while the process ends and in a forked child */
@@ -149,17 +149,17 @@ typedef struct gb_cuda_event gb_cuda_event;
 int gb_cuda_record(gb_cuda_queue on, gb_cuda_event **event, gb_cuda_error *e);
 int gb_cuda_query(gb_cuda_event *event, gb_cuda_error *e);           /* 1 done, 0 not yet, -1 */
 int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e);   /* 1 done, 0 time is up, -1 */
-int gb_cuda_order(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e);   /* `then` waits for it; the host does not */
-int gb_cuda_follow(gb_cuda_queue later, gb_cuda_queue earlier, gb_cuda_error *e);   /* `later` waits for all that is on `earlier` now */
-void gb_cuda_forget(gb_cuda_event *event);
-int gb_cuda_new_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e);    /* non-blocking */
-void gb_cuda_drop_stream(int device, gb_cuda_stream stream);
+int gb_cuda_stream_wait_event(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e);   /* what comes on `then` waits for it */
+int gb_cuda_stream_wait_stream(gb_cuda_queue later, gb_cuda_queue earlier, gb_cuda_error *e);   /* for all that is on `earlier` now */
+void gb_cuda_release_event(gb_cuda_event *event);
+int gb_cuda_create_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e);    /* non-blocking */
+void gb_cuda_destroy_stream(int device, gb_cuda_stream stream);
 
-/* Our own asynchronous work on a block, on whichever device it is done. While it is pending the
+/* Our own asynchronous work on a block, on whichever device it is done. While it is in flight the
  * block is exported with its stream, and is not handed out again on another stream. */
-int gb_cuda_mark(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e);
-int gb_cuda_pending(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error *e);   /* 1 with a stream of the block's device, 0, -1 */
-int gb_cuda_settle(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e);          /* what comes on it waits for what is pending */
-int gb_cuda_finish(gb_cuda_block *block, gb_cuda_error *e);                            /* the host waits for what is pending */
+int gb_cuda_record_use(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e);
+int gb_cuda_in_flight(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error *e);   /* 1 with a stream of the block's device, 0, -1 */
+int gb_cuda_stream_wait_block(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e);          /* what comes on it waits for what is in flight */
+int gb_cuda_synchronize_block(gb_cuda_block *block, gb_cuda_error *e);                            /* the host waits for what is in flight */
 
 #endif

@@ -50,10 +50,10 @@ func Synchronize(device int) error {
 	return check(C.gb_cuda_synchronize(C.int(device), &e), &e)
 }
 
-// What says what lies at an address, and on which GPU; false for memory that CUDA does not know.
-func What(address uintptr) (Kind, int, bool, error) {
+// PointerAttributes says what lies at an address, and on which GPU; false for memory that CUDA does not know.
+func PointerAttributes(address uintptr) (Kind, int, bool, error) {
 	var e C.gb_cuda_error
 	var kind, device C.int
-	err := check(C.gb_cuda_what(C.uint64_t(address), &kind, &device, &e), &e)
+	err := check(C.gb_cuda_pointer_attributes(C.uint64_t(address), &kind, &device, &e), &e)
 	return Kind(kind), int(device), kind >= 0, err
 }

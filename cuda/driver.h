@@ -122,7 +122,7 @@ typedef struct gb_cu_device {
     CUcontext context;   /* the primary one, retained for as long as the process lives */
     int memory_pools;    /* stream-ordered allocation is there and wanted */
     int64_t total_bytes;
-    CUmodule kernels;    /* relayout.c */
+    CUmodule kernels;    /* launch.c */
     CUfunction functions[4][5];
 } gb_cu_device;
 

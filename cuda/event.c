@@ -41,7 +41,7 @@ static gb_cuda_event *take_event(int device, gb_cuda_error *e) {
     return NULL;
 }
 
-void gb_cuda_forget(gb_cuda_event *event) {
+void gb_cuda_release_event(gb_cuda_event *event) {
     if (!event) return;
     if (gb_cu_in_child) {
         free(event);
@@ -64,7 +64,7 @@ gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e) {
     gb_cuda_event *event = take_event(on.device, e);
     if (!event) return NULL;
     if (GB_CU(e, cuEventRecord, event->handle, GB_CU_STREAM(on))) {
-        gb_cuda_forget(event);
+        gb_cuda_release_event(event);
         return NULL;
     }
     event->next = NULL;
@@ -92,7 +92,7 @@ gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device) {
     event->key = GB_CU_UNKNOWN;
     event->done = 0;
     if (gb_cu.cuCtxRecordEvent(d->context, event->handle) == CUDA_SUCCESS) return event;
-    gb_cuda_forget(event);
+    gb_cuda_release_event(event);
     return NULL;
 }
 
@@ -111,7 +111,7 @@ int gb_cu_all_done(gb_cuda_event **events) {
         gb_cuda_event *event = *link;
         if (gb_cu_query_event(event, NULL) == 1) {
             *link = event->next;
-            gb_cuda_forget(event);
+            gb_cuda_release_event(event);
         } else {
             link = &event->next;
         }
@@ -168,7 +168,7 @@ int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e) {
     return done;
 }
 
-int gb_cuda_order(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e) {
+int gb_cuda_stream_wait_event(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e) {
     if (gb_cu_in_order(event, then)) return 0;
     if (!gb_cu_enter(then.device, e)) return -1;
     int bad = GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(then), event->handle, 0);
@@ -176,11 +176,11 @@ int gb_cuda_order(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e) {
     return bad;
 }
 
-int gb_cuda_follow(gb_cuda_queue later, gb_cuda_queue earlier, gb_cuda_error *e) {
+int gb_cuda_stream_wait_stream(gb_cuda_queue later, gb_cuda_queue earlier, gb_cuda_error *e) {
     gb_cuda_event asked = {.on = earlier, .key = gb_cu_key_of(earlier.stream)}, *event;
     if (gb_cu_in_order(&asked, later)) return 0;
     if (gb_cuda_record(earlier, &event, e)) return -1;
-    int bad = gb_cuda_order(event, later, e);
-    gb_cuda_forget(event);
+    int bad = gb_cuda_stream_wait_event(event, later, e);
+    gb_cuda_release_event(event);
     return bad;
 }

@@ -14,17 +14,17 @@ func Example() {
 		fmt.Println(err) // "there is no CUDA driver on this machine: ..."
 		return
 	}
-	defer cuda.DropStream(0, stream)
-	host, _ := cuda.Take(cuda.Want{Kind: cuda.Pinned, Span: 1 << 20})
+	defer cuda.DestroyStream(0, stream)
+	host, _ := cuda.Alloc(cuda.Request{Kind: cuda.Pinned, Span: 1 << 20})
 	defer host.Release()
-	device, _ := cuda.Take(cuda.Want{Kind: cuda.DeviceMemory, Span: 1 << 20, Boundary: 256, Stream: stream})
+	device, _ := cuda.Alloc(cuda.Request{Kind: cuda.DeviceMemory, Span: 1 << 20, Boundary: 256, Stream: stream})
 	defer device.Release()
 
 	copy(faketest.Host(host.Address(), 1<<20), "hello")
 	_ = cuda.Copy(cuda.Upload, device.Address(), host.Address(), 1<<20, 0, stream)
-	_ = host.Mark(cuda.Queue{Stream: stream}) // its memory is not used again before the copy is done
+	_ = host.RecordUse(cuda.Queue{Stream: stream}) // its memory is not used again before the copy is done
 	event, _ := cuda.Record(0, stream)
-	defer event.Forget()
+	defer event.Release()
 	done, err := event.Wait(1e9)
 	fmt.Println(done, err)
 	fmt.Println(string(faketest.Look(device.Address(), 5)))
@@ -35,9 +35,9 @@ func Example() {
 
 func ExampleRelayout() {
 	rows, columns := int64(2), int64(3)
-	a, _ := cuda.Take(cuda.Want{Span: 48})
+	a, _ := cuda.Alloc(cuda.Request{Span: 48})
 	defer a.Release()
-	b, _ := cuda.Take(cuda.Want{Span: 48})
+	b, _ := cuda.Alloc(cuda.Request{Span: 48})
 	defer b.Release()
 	copy(faketest.Look(a.Address(), 6), "abcdef")
 	c, f := []int64{columns, 1}, []int64{1, rows}

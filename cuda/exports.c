@@ -5,9 +5,9 @@
 #include "pool.h"
 
 static void *take(int kind, int64_t bytes, int device, gb_cuda_stream stream, int any_stream) {
-    gb_cuda_want want = {.kind = kind, .device = device, .span = bytes, .boundary = GB_CU_ALIGN, .stream = stream};
+    gb_cuda_request request = {.kind = kind, .device = device, .span = bytes, .boundary = GB_CU_ALIGN, .stream = stream};
     gb_cuda_block *block;
-    return gb_cu_take(&want, any_stream, &block, NULL) == 0 ? (void *)(uintptr_t)block->data : NULL;
+    return gb_cu_alloc(&request, any_stream, &block, NULL) == 0 ? (void *)(uintptr_t)block->data : NULL;
 }
 
 static void release(void *data) {
@@ -31,7 +31,7 @@ void gb_cuda_torch_free(void *data, ssize_t bytes, int device, void *stream) { r
 void gb_cuda_torch_record_stream(void *data, void *stream) {
     gb_cu_record *r = (gb_cu_record *)gb_cuda_find((uint64_t)(uintptr_t)data);
     if (!r || gb_cu_key_of((gb_cuda_stream)(uintptr_t)stream) == r->key) return;
-    pthread_mutex_lock(r->chunk->pool->lock);
+    pthread_mutex_lock(r->slab->pool->lock);
     r->key = GB_CU_UNKNOWN;
-    pthread_mutex_unlock(r->chunk->pool->lock);
+    pthread_mutex_unlock(r->slab->pool->lock);
 }

@@ -56,7 +56,7 @@ func TestMemoryOfCupyWithAnOlderDriver(t *testing.T) {
 func TestOtherMemoryOfCupy(t *testing.T) {
 	clean(t)
 	for k, data := range map[cuda.Kind]uintptr{cuda.Managed: faketest.CupyMallocManaged(1000, 0), cuda.Pinned: faketest.CupyMallocPinned(1000)} {
-		kind, _, known, err := cuda.What(data)
+		kind, _, known, err := cuda.PointerAttributes(data)
 		require.NoError(t, err)
 		assert.True(t, known)
 		assert.Equal(t, k, kind)
@@ -89,7 +89,7 @@ func TestManagedMemoryStaysWithinWhatIsFree(t *testing.T) {
 	clean(t)
 	faketest.SetMemory(10 << 20)
 	a := take(t, cuda.DeviceMemory, 8<<20, 0)
-	_, err := cuda.Take(cuda.Want{Kind: cuda.Managed, Span: 4 << 20})
+	_, err := cuda.Alloc(cuda.Request{Kind: cuda.Managed, Span: 4 << 20})
 	require.ErrorIs(t, err, cuda.ErrNoMemory)
 	assert.ErrorContains(t, err, "out of managed memory: 4.0 MiB were asked for; 0 gridbuf buffers hold 0 B")
 	assert.Zero(t, faketest.Count("cuMemAllocManaged"))

@@ -8,7 +8,7 @@ int gb_cuda_zero(gb_cuda_block *block, int64_t bytes, gb_cuda_queue on, gb_cuda_
     if (bytes == 0) return 0;
     int width = bytes % 4 == 0 && block->data % 4 == 0 ? 4 : 1;
     if (!gb_cu_enter(on.device, e)) return -1;
-    int bad = gb_cuda_set(block->data, width, 0, bytes / width, on, e) || gb_cuda_mark(block, on, e);
+    int bad = gb_cuda_set(block->data, width, 0, bytes / width, on, e) || gb_cuda_record_use(block, on, e);
     gb_cu_leave();
     return bad ? -1 : 0;
 }
@@ -49,10 +49,10 @@ static int set(const gb_cuda_side *dst, const gb_cu_pair *p, const char *value, 
     int64_t item = dst->itemsize;
     uint64_t first = dst->data + (uint64_t)p->a_at;
     int dense = p->ndim == 0 || (p->ndim == 1 && p->axis[0].a == item), width = dense ? unit_of(value, item, first) : 0;
-    if (dst->block && gb_cuda_settle(dst->block, dst->on, e)) return -1;
+    if (dst->block && gb_cuda_stream_wait_block(dst->block, dst->on, e)) return -1;
     if (width ? gb_cuda_set(first, width, piece(value, width), p->size * item / width, dst->on, e) : spread(p, dst->data, value, item, dst->on, e))
         return -1;
-    return dst->block ? gb_cuda_mark(dst->block, dst->on, e) : 0;
+    return dst->block ? gb_cuda_record_use(dst->block, dst->on, e) : 0;
 }
 
 int gb_cuda_fill_strided(const gb_cuda_side *dst, int ndim, const int64_t *shape, const void *value, gb_cuda_error *e) {

@@ -1,29 +1,29 @@
-/* pending.c: our own asynchronous work on a block: who else must wait for it. */
+/* inflight.c: our own asynchronous work on a block: who else must wait for it. */
 #include "pool.h"
 
 static gb_cu_record *lock_record(gb_cuda_block *block) {
     gb_cu_record *r = (gb_cu_record *)block;
-    pthread_mutex_lock(r->chunk->pool->lock);
+    pthread_mutex_lock(r->slab->pool->lock);
     return r;
 }
 
-static void unlock_record(gb_cu_record *r) { pthread_mutex_unlock(r->chunk->pool->lock); }
+static void unlock_record(gb_cu_record *r) { pthread_mutex_unlock(r->slab->pool->lock); }
 
-/* One event for each stream is enough: the newest. Whether any is pending is read without
+/* One event for each stream is enough: the newest. Whether any is in flight is read without
  * the lock: the list is never empty in between. */
 static void push(gb_cu_record *r, gb_cuda_event *event) {
-    event->next = r->pending;
-    __atomic_store_n(&r->pending, event, __ATOMIC_RELEASE);
+    event->next = r->in_flight;
+    __atomic_store_n(&r->in_flight, event, __ATOMIC_RELEASE);
     for (gb_cuda_event **link = &event->next; *link; link = &(*link)->next)
         if ((*link)->key == event->key && (*link)->on.device == event->on.device) {
             gb_cuda_event *older = *link;
             *link = older->next;
-            gb_cuda_forget(older);
+            gb_cuda_release_event(older);
             break;
         }
 }
 
-int gb_cuda_mark(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e) {
+int gb_cuda_record_use(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e) {
     if (!gb_cu_enter(on.device, e)) return -1;
     gb_cuda_event *event = gb_cu_record_event(on, e);
     if (event) {
@@ -37,7 +37,7 @@ int gb_cuda_mark(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e) {
 
 /* With the context of the queue's device current; the events may be of any. */
 static int wait_for_all(gb_cu_record *r, gb_cuda_queue on, gb_cuda_error *e) {
-    for (gb_cuda_event *event = r->pending; event; event = event->next)
+    for (gb_cuda_event *event = r->in_flight; event; event = event->next)
         if (!gb_cu_in_order(event, on) && GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(on), event->handle, 0)) return -1;
     return 0;
 }
@@ -45,61 +45,61 @@ static int wait_for_all(gb_cu_record *r, gb_cuda_queue on, gb_cuda_error *e) {
 /* With work on several streams the newest one of the block's own device is made to wait for the
  * others, so that one stream says it all; the default stream where all the work is elsewhere. */
 static int join(gb_cu_record *r, gb_cuda_stream *stream, gb_cuda_error *e) {
-    gb_cuda_queue on = r->pending->on;
+    gb_cuda_queue on = r->in_flight->on;
     int elsewhere = on.device != r->block.device;
     if (elsewhere) on = (gb_cuda_queue){r->block.device, 1};
     *stream = on.stream;
-    if (!r->pending->next && !elsewhere) return 1;
+    if (!r->in_flight->next && !elsewhere) return 1;
     if (wait_for_all(r, on, e)) return -1;
     gb_cuda_event *event = gb_cu_record_event(on, e);
     if (!event) return -1;
-    gb_cuda_event *older = r->pending, *next;
-    __atomic_store_n(&r->pending, event, __ATOMIC_RELEASE);
+    gb_cuda_event *older = r->in_flight, *next;
+    __atomic_store_n(&r->in_flight, event, __ATOMIC_RELEASE);
     for (; older; older = next) {
         next = older->next;
-        gb_cuda_forget(older);
+        gb_cuda_release_event(older);
     }
     return 1;
 }
 
-int gb_cuda_pending(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error *e) {
+int gb_cuda_in_flight(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error *e) {
     gb_cu_record *r = (gb_cu_record *)block;
-    if (!__atomic_load_n(&r->pending, __ATOMIC_ACQUIRE)) return 0;   /* as nearly always: no driver call */
+    if (!__atomic_load_n(&r->in_flight, __ATOMIC_ACQUIRE)) return 0;   /* as nearly always: no driver call */
     if (!gb_cu_enter(block->device, e)) return -1;
     lock_record(block);
-    int answer = gb_cu_all_done(&r->pending) ? 0 : join(r, stream, e);
+    int answer = gb_cu_all_done(&r->in_flight) ? 0 : join(r, stream, e);
     unlock_record(r);
     gb_cu_leave();
     return answer;
 }
 
-int gb_cuda_settle(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e) {
+int gb_cuda_stream_wait_block(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e) {
     gb_cu_record *r = (gb_cu_record *)block;
-    if (!__atomic_load_n(&r->pending, __ATOMIC_ACQUIRE)) return 0;
+    if (!__atomic_load_n(&r->in_flight, __ATOMIC_ACQUIRE)) return 0;
     if (!gb_cu_enter(on.device, e)) return -1;
     lock_record(block);
-    int bad = gb_cu_all_done(&r->pending) ? 0 : wait_for_all(r, on, e);
+    int bad = gb_cu_all_done(&r->in_flight) ? 0 : wait_for_all(r, on, e);
     unlock_record(r);
     gb_cu_leave();
     return bad;
 }
 
-/* The devices that have marked work on it which is not done. */
+/* The devices whose recorded work on it is not done. */
 static uint64_t busy(gb_cuda_block *block, int device, gb_cuda_error *e) {
     gb_cu_record *r = (gb_cu_record *)block;
     uint64_t devices = 0;
     if (!gb_cu_enter(device, e)) return ~(uint64_t)0;
     lock_record(block);
-    gb_cu_all_done(&r->pending);
-    for (gb_cuda_event *event = r->pending; event; event = event->next) devices |= (uint64_t)1 << event->on.device;
+    gb_cu_all_done(&r->in_flight);
+    for (gb_cuda_event *event = r->in_flight; event; event = event->next) devices |= (uint64_t)1 << event->on.device;
     unlock_record(r);
     gb_cu_leave();
     return devices;
 }
 
-int gb_cuda_finish(gb_cuda_block *block, gb_cuda_error *e) {
+int gb_cuda_synchronize_block(gb_cuda_block *block, gb_cuda_error *e) {
     gb_cu_record *r = (gb_cu_record *)block;
-    if (!__atomic_load_n(&r->pending, __ATOMIC_ACQUIRE)) return 0;
+    if (!__atomic_load_n(&r->in_flight, __ATOMIC_ACQUIRE)) return 0;
     uint64_t devices = busy(block, block->device, e);
     if (devices == ~(uint64_t)0) return -1;
     for (int device = 0; devices >> device && device < GB_CUDA_MAX_DEVICES; device++)

@@ -20,7 +20,7 @@ func everything() error {
 		}
 	}()
 	get := func(k cuda.Kind, span int64, s cuda.Stream) (*cuda.Block, error) {
-		b, err := cuda.Take(cuda.Want{Kind: k, Span: span, Stream: s})
+		b, err := cuda.Alloc(cuda.Request{Kind: k, Span: span, Stream: s})
 		if err == nil {
 			blocks = append(blocks, b)
 		}
@@ -30,7 +30,7 @@ func everything() error {
 	if err != nil {
 		return err
 	}
-	defer cuda.DropStream(0, s)
+	defer cuda.DestroyStream(0, s)
 	large, err := get(cuda.DeviceMemory, 1<<20, s)
 	if err != nil {
 		return err
@@ -51,16 +51,16 @@ func everything() error {
 	if err != nil {
 		return err
 	}
-	defer event.Forget()
+	defer event.Release()
 	shape := []int64{20, 10}
 	for _, act := range []func() error{
 		func() error { return cuda.Copy(cuda.Upload, large.Address(), host.Address(), 1<<20, 0, s) },
-		func() error { return large.Mark(cuda.Queue{Stream: s}) },
-		func() error { return large.Mark(cuda.Queue{Stream: 0}) },
+		func() error { return large.RecordUse(cuda.Queue{Stream: s}) },
+		func() error { return large.RecordUse(cuda.Queue{Stream: 0}) },
 		func() error {
 			return cuda.CopyRows(cuda.Download, host.Address(), 64, large.Address(), 128, 64, 9, 0, s)
 		},
-		func() error { return host.Mark(cuda.Queue{Stream: s}) },
+		func() error { return host.RecordUse(cuda.Queue{Stream: s}) },
 		func() error { return cuda.Set(managed.Address(), 4, 1, 100, 0, s) },
 		func() error {
 			return cuda.Fill(cuda.View{small.Address(), []int64{8, 0 + 8*20}[:1]}, []int64{9}, []byte("12345678"), 0, s)
@@ -68,11 +68,11 @@ func everything() error {
 		func() error {
 			return cuda.Relayout(cuda.View{large.Address(), []int64{8, 160}}, cuda.View{managed.Address(), []int64{80, 8}}, shape, 8, 0, s)
 		},
-		func() error { _, _, err := large.Pending(); return err },
-		func() error { return large.Settle(cuda.Queue{Stream: 0}) },
-		func() error { return event.Before(cuda.Queue{Stream: 0}) },
+		func() error { _, _, err := large.InFlight(); return err },
+		func() error { return cuda.Queue{Stream: 0}.WaitBlock(large) },
+		func() error { return cuda.Queue{Stream: 0}.WaitEvent(event) },
 		func() error { _, err := event.Wait(0); return err },
-		func() error { _, _, _, err := cuda.What(large.Address()); return err },
+		func() error { _, _, _, err := cuda.PointerAttributes(large.Address()); return err },
 		func() error { return cuda.Synchronize(0) },
 	} {
 		if err := act(); err != nil {
@@ -134,7 +134,7 @@ func TestCacheGoesBeforeMemoryRunsOut(t *testing.T) {
 	c := take(t, cuda.DeviceMemory, 9<<20, 0)
 	assert.EqualValues(t, 1, faketest.Blocks())
 
-	_, err := cuda.Take(cuda.Want{Span: 3 << 20})
+	_, err := cuda.Alloc(cuda.Request{Span: 3 << 20})
 	require.ErrorIs(t, err, cuda.ErrNoMemory)
 	assert.EqualError(t, err, "out of GPU memory: 3.0 MiB were asked for; 1 gridbuf buffers hold 9.0 MiB, 0 B are cached, "+
 		"and 1.0 MiB of the 10.0 MiB of GPU 0 are free. CUDA_ERROR_OUT_OF_MEMORY (2) from cuMemAllocAsync: out of memory")
@@ -162,17 +162,17 @@ func TestContextIsGoneWhenTheProcessEnds(t *testing.T) {
 		require.NoError(t, err)
 		e, err := cuda.Record(0, s)
 		require.NoError(t, err)
-		require.NoError(t, a.Mark(cuda.Queue{Stream: s}))
+		require.NoError(t, a.RecordUse(cuda.Queue{Stream: s}))
 		faketest.ShutDown(code)
 		a.Release()
 		b.Release()
 		c.Release()
-		e.Forget()
-		_, err = cuda.Take(cuda.Want{Span: 5 << 20})
+		e.Release()
+		_, err = cuda.Alloc(cuda.Request{Span: 5 << 20})
 		assert.Error(t, err)
 		assert.EqualValues(t, 0, cuda.PoolStats(cuda.DeviceMemory, 0).LiveBytes)
 		faketest.ShutDown(0)
-		cuda.DropStream(0, s)
+		cuda.DestroyStream(0, s)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestDestroyedContext(t *testing.T) {
 	clean(t)
 	b := take(t, cuda.DeviceMemory, 1<<20, 0)
 	faketest.DestroyContext(0, 1)
-	_, err := cuda.Take(cuda.Want{Span: 5 << 20})
+	_, err := cuda.Alloc(cuda.Request{Span: 5 << 20})
 	assert.EqualError(t, err, "CUDA_ERROR_CONTEXT_IS_DESTROYED (709) from cuCtxPushCurrent_v2: context is destroyed")
 	b.Release()
 	faketest.DestroyContext(0, 0)

@@ -92,7 +92,7 @@ func clean(t *testing.T) {
 
 func take(t *testing.T, k cuda.Kind, span int64, s cuda.Stream) *cuda.Block {
 	t.Helper()
-	b, err := cuda.Take(cuda.Want{Kind: k, Span: span, Stream: s})
+	b, err := cuda.Alloc(cuda.Request{Kind: k, Span: span, Stream: s})
 	require.NoError(t, err)
 	return b
 }

@@ -12,9 +12,9 @@ const (
 	Managed           // one address on both sides
 )
 
-// Want is a request: Span bytes from an address that is Offset modulo Boundary. A Boundary
+// Request is Span bytes from an address that is Offset modulo Boundary. A Boundary
 // of 0 is 256.
-type Want struct {
+type Request struct {
 	Kind                   Kind
 	Device                 int
 	Span, Boundary, Offset int64
@@ -25,18 +25,18 @@ type Want struct {
 // Block is memory from a pool.
 type Block struct{ c *C.gb_cuda_block }
 
-// Take gets a block. Whoever holds it last calls Release.
-func Take(w Want) (*Block, error) {
+// Alloc gets a block. Whoever holds it last calls Release.
+func Alloc(w Request) (*Block, error) {
 	if w.Boundary == 0 {
 		w.Boundary = 256
 	}
 	var e C.gb_cuda_error
 	var b *C.gb_cuda_block
-	want := C.gb_cuda_want{
+	request := C.gb_cuda_request{
 		kind: C.int32_t(w.Kind), device: C.int32_t(w.Device), span: C.int64_t(w.Span), boundary: C.int64_t(w.Boundary),
 		offset: C.int64_t(w.Offset), stream: C.gb_cuda_stream(w.Stream), plan: C.uint64_t(w.Plan),
 	}
-	if err := check(C.gb_cuda_take(&want, &b, &e), &e); err != nil {
+	if err := check(C.gb_cuda_alloc(&request, &b, &e), &e); err != nil {
 		return nil, err
 	}
 	return &Block{b}, nil
@@ -65,30 +65,30 @@ func Find(address uintptr) *Block {
 	return nil
 }
 
-// Mark says that the work now on a queue, of whichever GPU, uses the block.
-func (b *Block) Mark(q Queue) error {
+// RecordUse says that the work now on a queue, of whichever GPU, uses the block.
+func (b *Block) RecordUse(q Queue) error {
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_mark(b.c, q.c(), &e), &e)
+	return check(C.gb_cuda_record_use(b.c, q.c(), &e), &e)
 }
 
-// Pending gives a stream of the block's own GPU behind which all marked work is done, if there is any that is not.
-func (b *Block) Pending() (Stream, bool, error) {
+// InFlight gives a stream of the block's own GPU behind which all recorded work is done, if there is any that is not.
+func (b *Block) InFlight() (Stream, bool, error) {
 	var e C.gb_cuda_error
 	var s C.gb_cuda_stream
-	r := C.gb_cuda_pending(b.c, &s, &e)
+	r := C.gb_cuda_in_flight(b.c, &s, &e)
 	return Stream(s), r == 1, check(r, &e)
 }
 
-// Settle makes what comes on the queue wait for what is pending.
-func (b *Block) Settle(q Queue) error {
+// WaitBlock makes what comes on the queue wait for the work on a block that is in flight.
+func (q Queue) WaitBlock(b *Block) error {
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_settle(b.c, q.c(), &e), &e)
+	return check(C.gb_cuda_stream_wait_block(b.c, q.c(), &e), &e)
 }
 
-// Finish waits for what is pending, wherever it is done.
-func (b *Block) Finish() error {
+// Synchronize waits on the host for what is in flight, wherever it is done.
+func (b *Block) Synchronize() error {
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_finish(b.c, &e), &e)
+	return check(C.gb_cuda_synchronize_block(b.c, &e), &e)
 }
 
 // Stats counts what a pool did; Limit < 0 is none.

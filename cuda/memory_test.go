@@ -21,7 +21,7 @@ func TestBoundaryAndOffsetAreHonoured(t *testing.T) {
 					continue
 				}
 				for _, span := range []int64{0, 1, 4095, 70000} {
-					b, err := cuda.Take(cuda.Want{Kind: k, Span: span, Boundary: boundary, Offset: offset})
+					b, err := cuda.Alloc(cuda.Request{Kind: k, Span: span, Boundary: boundary, Offset: offset})
 					require.NoError(t, err)
 					assert.EqualValues(t, offset, int64(b.Address())%boundary, "boundary %d offset %d", boundary, offset)
 					assert.GreaterOrEqual(t, b.Bytes(), span)
@@ -81,12 +81,12 @@ func TestNumbersAreSharedWithTheHost(t *testing.T) {
 
 func TestImpossibleRequests(t *testing.T) {
 	clean(t)
-	for _, w := range []cuda.Want{{Span: -1}, {Span: 8, Boundary: -4}, {Span: 8, Boundary: 64, Offset: 64}, {Span: 8, Offset: -1}, {Kind: 3, Span: 8}, {Kind: -1}} {
-		_, err := cuda.Take(w)
+	for _, w := range []cuda.Request{{Span: -1}, {Span: 8, Boundary: -4}, {Span: 8, Boundary: 64, Offset: 64}, {Span: 8, Offset: -1}, {Kind: 3, Span: 8}, {Kind: -1}} {
+		_, err := cuda.Alloc(w)
 		assert.ErrorIs(t, err, cuda.ErrArgument, "%+v", w)
 	}
-	for _, w := range []cuda.Want{{Span: math.MaxInt64}, {Span: 8, Boundary: math.MaxInt64}, {Span: 1 << 60, Boundary: 1 << 60}, {Span: 1 << 50}} {
-		_, err := cuda.Take(w)
+	for _, w := range []cuda.Request{{Span: math.MaxInt64}, {Span: 8, Boundary: math.MaxInt64}, {Span: 1 << 60, Boundary: 1 << 60}, {Span: 1 << 50}} {
+		_, err := cuda.Alloc(w)
 		assert.ErrorIs(t, err, cuda.ErrNoMemory, "%+v", w)
 	}
 	assert.Zero(t, cuda.PoolStats(cuda.DeviceMemory, 0).LiveBytes)
@@ -133,7 +133,7 @@ func TestLimit(t *testing.T) {
 	clean(t)
 	cuda.SetLimit(cuda.DeviceMemory, 0, 3<<20)
 	a := take(t, cuda.DeviceMemory, 2<<20, 0)
-	_, err := cuda.Take(cuda.Want{Span: 2 << 20})
+	_, err := cuda.Alloc(cuda.Request{Span: 2 << 20})
 	require.ErrorIs(t, err, cuda.ErrOverLimit)
 	assert.EqualError(t, err, "2.0 MiB would exceed the limit: 2.0 MiB are in use and 3.0 MiB are allowed on GPU 0")
 	take(t, cuda.Managed, 2<<20, 0).Release() // another pool
@@ -184,7 +184,7 @@ func TestLiveBlocksLargestFirst(t *testing.T) {
 	clean(t)
 	var blocks []*cuda.Block
 	for i := range 600 { // the table grows
-		b, err := cuda.Take(cuda.Want{Span: int64(1+i*7%600) * 1024, Plan: uint64(i)})
+		b, err := cuda.Alloc(cuda.Request{Span: int64(1+i*7%600) * 1024, Plan: uint64(i)})
 		require.NoError(t, err)
 		blocks = append(blocks, b)
 	}

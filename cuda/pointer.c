@@ -12,7 +12,7 @@ static int ask(void *value, int attribute, uint64_t address, CUresult *code, gb_
     return gb_cu_says(e, *code, "cuPointerGetAttribute");
 }
 
-int gb_cuda_what(uint64_t address, int *kind, int *device, gb_cuda_error *e) {
+int gb_cuda_pointer_attributes(uint64_t address, int *kind, int *device, gb_cuda_error *e) {
     *kind = -1;
     *device = 0;
     if (gb_cuda_start(e)) return -1;

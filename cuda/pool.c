@@ -10,7 +10,7 @@
 #define CANDIDATES 8   /* blocks of other streams that are asked about before a new one is made */
 #define HUGE_SPAN ((int64_t)1 << 60)
 
-static int check(const gb_cuda_want *w, gb_cuda_error *e) {
+static int check(const gb_cuda_request *w, gb_cuda_error *e) {
     if (w->kind < 0 || w->kind >= GB_CUDA_KINDS) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "kind is %d, not device, pinned or managed", w->kind);
     if (w->span < 0 || w->boundary < 1 || w->offset < 0 || w->offset >= w->boundary)
         return gb_cu_fail(e, GB_CUDA_ARGUMENT, "span %lld, boundary %lld and offset %lld do not go together", (long long)w->span,
@@ -20,13 +20,13 @@ static int check(const gb_cuda_want *w, gb_cuda_error *e) {
     return 0;
 }
 
-static int64_t reserve(const gb_cuda_want *w) {
+static int64_t reserve(const gb_cuda_request *w) {
     int simple = w->boundary <= GB_CU_ALIGN && (w->boundary & (w->boundary - 1)) == 0;
     int64_t need = w->span + (simple ? w->offset : w->boundary - 1) + (gb_debugging ? GB_CU_GUARD : 0);
     return gb_cu_round(need > 0 ? need : 1);
 }
 
-static uint64_t place(const gb_cuda_want *w, uint64_t base) {
+static uint64_t place(const gb_cuda_request *w, uint64_t base) {
     uint64_t b = (uint64_t)w->boundary, off = (uint64_t)w->offset;
     return base + (off + b - base % b) % b;
 }
@@ -35,9 +35,9 @@ static uint64_t place(const gb_cuda_want *w, uint64_t base) {
 
 static int at_once(gb_cu_record *r, gb_cu_key key, int kind) {
     if ((r->key != key || key == GB_CU_UNKNOWN) && r->key != GB_CU_NOBODY) return 0;
-    if (kind == GB_CUDA_PINNED) return !r->pending;
+    if (kind == GB_CUDA_PINNED) return !r->in_flight;
     if (kind == GB_CUDA_MANAGED && r->key != GB_CU_NOBODY) return 0;   /* the host writes without asking a stream */
-    for (gb_cuda_event *event = r->pending; event; event = event->next)
+    for (gb_cuda_event *event = r->in_flight; event; event = event->next)
         if (event->key != key || event->on.device != r->block.device || key == GB_CU_UNKNOWN || kind == GB_CUDA_MANAGED) return 0;
     return 1;
 }
@@ -49,8 +49,8 @@ static int ask_device(gb_cu_record *r, gb_cu_device *d, int device) {
     int known = r->key == GB_CU_LEGACY || gb_cu_is_ours(device, r->key);
     gb_cuda_event *event = known ? gb_cu_record_event((gb_cuda_queue){device, r->stream}, NULL) : gb_cu_record_all(d, device);
     if (!event) return -1;
-    event->next = r->pending;
-    r->pending = event;
+    event->next = r->in_flight;
+    r->in_flight = event;
     return 0;
 }
 
@@ -70,7 +70,7 @@ static int is_free_now(gb_cu_record *r, gb_cu_device *d, gb_cu_pool *pool) {
         if ((gb_cu_anywhere(r) ? ask_all(r) : ask_device(r, d, pool->device)) < 0) return 0;
     }
     r->key = GB_CU_NOBODY;
-    return gb_cu_all_done(&r->pending);
+    return gb_cu_all_done(&r->in_flight);
 }
 
 static gb_cu_record *find(gb_cu_pool *pool, int64_t size, gb_cu_key key) {
@@ -92,7 +92,7 @@ static gb_cu_record *find(gb_cu_pool *pool, int64_t size, gb_cu_key key) {
 
 static void put_back(gb_cu_pool *pool, gb_cu_record *r) {
     gb_cu_bin_push(pool, r);
-    if (--r->chunk->used == 0) gb_cu_cache_push(pool, r->chunk);
+    if (--r->slab->used == 0) gb_cu_cache_push(pool, r->slab);
     pool->stats.live_buffers--;
     pool->stats.live_bytes -= r->size;
 }
@@ -113,16 +113,16 @@ static void undo(gb_cu_pool *pool, gb_cu_record *r, int64_t size) {
     pthread_mutex_unlock(pool->lock);
 }
 
-int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, gb_cuda_error *e) {
+int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **block, gb_cuda_error *e) {
     *block = NULL;
     if (gb_cu_in_child) return gb_cu_after_fork(e);
     gb_cu_pool *pool = NULL;
-    if (check(want, e)) return -1;
+    if (check(request, e)) return -1;
     int count;
     if (__builtin_expect(!gb_cuda_started(), 0) && gb_cuda_count(&count, e)) return -1;
-    if (!(pool = gb_cu_pool_of(want->kind, want->device))) return gb_cu_no_device(want->device, e);
-    int64_t size = reserve(want);
-    gb_cu_key key = any_stream ? GB_CU_UNKNOWN : want->kind == GB_CUDA_PINNED ? GB_CU_LEGACY : gb_cu_key_of(want->stream);
+    if (!(pool = gb_cu_pool_of(request->kind, request->device))) return gb_cu_no_device(request->device, e);
+    int64_t size = reserve(request);
+    gb_cu_key key = any_stream ? GB_CU_UNKNOWN : request->kind == GB_CUDA_PINNED ? GB_CU_LEGACY : gb_cu_key_of(request->stream);
 
     pthread_mutex_lock(pool->lock);
     int64_t live = pool->stats.live_bytes + pool->asked_bytes, limit = pool->stats.limit;
@@ -135,21 +135,21 @@ int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, 
     else pool->asked_bytes += size;
     pthread_mutex_unlock(pool->lock);
     if (!r) {
-        gb_cu_chunk *c = gb_cu_new_chunk(pool, size, key, want->stream, e);
-        if (!c) {
+        gb_cu_slab *slab = gb_cu_new_slab(pool, size, key, request->stream, e);
+        if (!slab) {
             undo(pool, NULL, size);
             return -1;
         }
-        r = &c->records[0];
+        r = &slab->records[0];
     }
-    r->block.data = place(want, r->base);
+    r->block.data = place(request, r->base);
     r->block.bytes = (int64_t)(r->base + (uint64_t)size - r->block.data);
     r->block.id = gb_new_id();
     r->block.shown = any_stream;
-    r->stream = want->kind == GB_CUDA_PINNED ? 0 : want->stream;
+    r->stream = request->kind == GB_CUDA_PINNED ? 0 : request->stream;
     r->key = key;
-    r->span = want->span;
-    r->plan = want->plan;
+    r->span = request->span;
+    r->plan = request->plan;
     r->born = gb_seconds();
     r->shares = 1;
     r->live = GB_LIVE;
@@ -162,7 +162,7 @@ int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, 
     return 0;
 }
 
-int gb_cuda_take(const gb_cuda_want *want, gb_cuda_block **block, gb_cuda_error *e) { return gb_cu_take(want, 0, block, e); }
+int gb_cuda_alloc(const gb_cuda_request *request, gb_cuda_block **block, gb_cuda_error *e) { return gb_cu_alloc(request, 0, block, e); }
 
 void gb_cuda_share(gb_cuda_block *block) { __atomic_add_fetch(&((gb_cu_record *)block)->shares, 1, __ATOMIC_RELAXED); }
 
@@ -170,7 +170,7 @@ void gb_cuda_release(gb_cuda_block *block) {
     gb_cu_record *r = (gb_cu_record *)block;
     if (__builtin_expect(r->live != GB_LIVE, 0)) abort();   /* freed twice, or not ours */
     if (__atomic_sub_fetch(&r->shares, 1, __ATOMIC_ACQ_REL) > 0 || gb_cu_in_child) return;
-    gb_cu_pool *pool = r->chunk->pool;
+    gb_cu_pool *pool = r->slab->pool;
     gb_cu_live_remove(r);
     if (__builtin_expect(gb_debugging, 0)) gb_cu_debug_released(r);
     pthread_mutex_lock(pool->lock);

@@ -1,10 +1,10 @@
 /* pool.h: the inside of the pools, for the files that make them up.
  *
- * A chunk is one allocation by the driver: a single large block, or many blocks of one
+ * A slab is one allocation by the driver: a single large block, or many blocks of one
  * small size class. Each block has a record in host memory; device memory itself is never
  * looked at. A free block waits in its pool's bin, under the key of the stream that used
  * it: that stream gets it back at once, because whatever it does next comes after what it
- * did before. Another one gets it only when the first is known to be through with it. A chunk
+ * did before. Another one gets it only when the first is known to be through with it. A slab
  * with no block in use is cache, given back the least recently used first.
  */
 #ifndef GRIDBUF_CUDA_POOL_H
@@ -16,22 +16,22 @@
 
 #define GB_CU_GRAIN 512                     /* blocks are multiples of this */
 #define GB_CU_ALIGN 256                     /* what every raw allocation is aligned to */
-#define GB_CU_SMALL_MAX ((int64_t)64 << 10) /* largest block that shares a chunk */
+#define GB_CU_SMALL_MAX ((int64_t)64 << 10) /* largest block that shares a slab */
 #define GB_CU_BINS 128
 
 typedef struct gb_cu_record gb_cu_record;
-typedef struct gb_cu_chunk gb_cu_chunk;
+typedef struct gb_cu_slab gb_cu_slab;
 typedef struct gb_cu_pool gb_cu_pool;
 
 /* Which stream, so that two that are not the same never compare equal. */
 typedef uint64_t gb_cu_key;
 #define GB_CU_LEGACY ((gb_cu_key)0)
-#define GB_CU_NOBODY (~(gb_cu_key)0)        /* nobody's work is pending: any stream may have it */
+#define GB_CU_NOBODY (~(gb_cu_key)0)        /* nobody's work is in flight: any stream may have it */
 #define GB_CU_UNKNOWN (~(gb_cu_key)0 - 1)   /* any streams, or one that is no more */
 gb_cu_key gb_cu_key_of(gb_cuda_stream stream);
-int gb_cu_is_ours(int device, gb_cu_key key);   /* a stream of gb_cuda_new_stream: it lives until it is dropped */
+int gb_cu_is_ours(int device, gb_cu_key key);   /* a stream of gb_cuda_create_stream: it lives until it is destroyed */
 
-/* Events: ours on a block (pending.c) hang on a list, newest first. */
+/* Events: ours on a block (inflight.c) hang on a list, newest first. */
 struct gb_cuda_event {
     gb_cuda_event *next;
     CUevent handle;
@@ -48,13 +48,13 @@ int gb_cu_all_done(gb_cuda_event **events);   /* forgets those that are; whether
 
 struct gb_cu_record {
     gb_cuda_block block;      /* first: it is what callers hold */
-    gb_cu_chunk *chunk;
+    gb_cu_slab *slab;
     uint64_t base;
     int64_t size, span, born;
     uint64_t plan;
     gb_cuda_stream stream;
     gb_cu_key key;
-    gb_cuda_event *pending;   /* asynchronous work that may still use it */
+    gb_cuda_event *in_flight; /* asynchronous work that may still use it */
     uint64_t epoch;           /* when it was freed */
     gb_cu_record *next, *prev;   /* in its bin while free; in the table of live blocks while used */
     int32_t shares;           /* atomic */
@@ -64,9 +64,9 @@ struct gb_cu_record {
 /* Pinned and managed memory serve all devices, and where nobody says which used it, all are asked. */
 static inline int gb_cu_anywhere(const gb_cu_record *r) { return r->key == GB_CU_UNKNOWN && r->block.kind != GB_CUDA_DEVICE; }
 
-struct gb_cu_chunk {
+struct gb_cu_slab {
     gb_cu_pool *pool;
-    gb_cu_chunk *newer, *older;   /* in the cache, while no block is in use */
+    gb_cu_slab *newer, *older;   /* in the cache, while no block is in use */
     uint64_t base;
     int64_t bytes, size;
     int32_t count, used;
@@ -79,7 +79,7 @@ struct gb_cu_pool {
     int32_t kind, device;
     int32_t ready;                /* the bound on its cache is known */
     gb_cu_record *bins[GB_CU_BINS];
-    gb_cu_chunk *newest, *oldest;
+    gb_cu_slab *newest, *oldest;
     int64_t idle_bytes, held_bytes;
     int64_t asked_bytes;          /* the driver is being asked for; they count against the limit */
     gb_cuda_stats stats;
@@ -95,24 +95,24 @@ void gb_cu_lock_all(void);
 void gb_cu_unlock_all(void);
 
 /* any_stream: nobody says which streams will use it. */
-int gb_cu_take(const gb_cuda_want *want, int any_stream, gb_cuda_block **block, gb_cuda_error *e);
+int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **block, gb_cuda_error *e);
 
-/* ---- chunk.c: its first block is in use, and counted; without the lock ---- */
-gb_cu_chunk *gb_cu_new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e);
+/* ---- slab.c: its first block is in use, and counted; without the lock ---- */
+gb_cu_slab *gb_cu_new_slab(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e);
 
-/* ---- source.c: raw allocations, with the context current ---- */
+/* ---- upstream.c: raw allocations, with the context current ---- */
 typedef struct gb_cu_raw { uint64_t base; int32_t ordered; } gb_cu_raw;
-int gb_cu_get_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e);
-void gb_cu_give_raw(int kind, gb_cu_raw raw);
+int gb_cu_alloc_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e);
+void gb_cu_free_raw(int kind, gb_cu_raw raw);
 
 /* ---- cache.c; the caller holds the pool's lock for those that say so ---- */
 void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r);           /* lock; a free block is free no more */
 void gb_cu_bin_push(gb_cu_pool *pool, gb_cu_record *r);      /* lock */
 void gb_cu_bin_remove(gb_cu_pool *pool, gb_cu_record *r);    /* lock */
-void gb_cu_cache_push(gb_cu_pool *pool, gb_cu_chunk *c);     /* lock */
-void gb_cu_cache_remove(gb_cu_pool *pool, gb_cu_chunk *c);   /* lock */
-gb_cu_chunk *gb_cu_detach(gb_cu_pool *pool, int64_t keep);   /* lock */
-int64_t gb_cu_destroy(gb_cu_chunk *gone);                    /* with the context current, or of no use any more */
+void gb_cu_cache_push(gb_cu_pool *pool, gb_cu_slab *slab);     /* lock */
+void gb_cu_cache_remove(gb_cu_pool *pool, gb_cu_slab *slab);   /* lock */
+gb_cu_slab *gb_cu_evict(gb_cu_pool *pool, int64_t keep);       /* lock */
+int64_t gb_cu_destroy(gb_cu_slab *gone);                       /* with the context current, or of no use any more */
 int gb_cu_bin(int64_t size);
 int64_t gb_cu_round(int64_t need);
 

@@ -1,4 +1,4 @@
-/* relayout.h: jobs for the kernels, which relayout.c prepares and launches, and fill.c too. */
+/* relayout.h: jobs for the kernels: relayout.c and fill.c prepare them, launch.c launches. */
 #ifndef GRIDBUF_CUDA_RELAYOUT_H
 #define GRIDBUF_CUDA_RELAYOUT_H
 

@@ -34,7 +34,7 @@ func onTwoGPUs(t *testing.T) bool {
 
 func takeOn(t *testing.T, device int, k cuda.Kind, span int64, s cuda.Stream) *cuda.Block {
 	t.Helper()
-	b, err := cuda.Take(cuda.Want{Kind: k, Device: device, Span: span, Stream: s})
+	b, err := cuda.Alloc(cuda.Request{Kind: k, Device: device, Span: span, Stream: s})
 	require.NoError(t, err)
 	return b
 }
@@ -65,7 +65,7 @@ func TestTheFakeDriverFindsRaces(t *testing.T) {
 	require.NoError(t, cuda.Set(block.Address()+396, 4, 1, 100, 0, b))
 	assert.EqualValues(t, 1, faketest.Misuses())
 	faketest.ClearMisuses()
-	require.NoError(t, cuda.Follow(cuda.Queue{Stream: b}, cuda.Queue{Stream: a}))
+	require.NoError(t, cuda.Queue{Stream: b}.WaitQueue(cuda.Queue{Stream: a}))
 	require.NoError(t, cuda.Set(block.Address(), 4, 1, 100, 0, b))
 	assert.Zero(t, faketest.Misuses(), "it is behind the other one now")
 	faketest.Pump(faketest.Any, 1<<30)
@@ -110,7 +110,7 @@ func TestWhatIsInOrderByItselfIsNotWaitedFor(t *testing.T) {
 			{cuda.Queue{Device: 1, Stream: 2}, cuda.Queue{Stream: 2}, 1},
 		} {
 			before := faketest.Count("cuStreamWaitEvent")
-			require.NoError(t, cuda.Follow(c.later, c.earlier))
+			require.NoError(t, c.later.WaitQueue(c.earlier))
 			assert.Equal(t, c.waits, faketest.Count("cuStreamWaitEvent")-before, "%v", c)
 		}
 	})
@@ -125,7 +125,7 @@ func TestABlockThatAnotherGPUReadsIsNotHandedOut(t *testing.T) {
 	for _, s := range []cuda.Stream{0, cuda.Stream(faketest.StreamOn(0))} {
 		src, dst := takeOn(t, 0, cuda.DeviceMemory, 1<<20, s), takeOn(t, 1, cuda.DeviceMemory, 1<<20, 0)
 		require.NoError(t, cuda.CopyPeer(dst.Address(), 1, src.Address(), 0, 1<<20, 0))
-		require.NoError(t, src.Mark(there))
+		require.NoError(t, src.RecordUse(there))
 		address := src.Address()
 		src.Release()
 		again := takeOn(t, 0, cuda.DeviceMemory, 1<<20, s)
@@ -145,13 +145,13 @@ func TestPendingWorkElsewhere(t *testing.T) {
 	host, there := takeOn(t, 0, cuda.Pinned, 1<<20, 0), takeOn(t, 1, cuda.DeviceMemory, 1<<20, s)
 	require.NoError(t, cuda.Set(there.Address(), 4, 0x07070707, 1<<18, 1, s))
 	require.NoError(t, cuda.Copy(cuda.Download, host.Address(), there.Address(), 1<<20, 1, s))
-	require.NoError(t, host.Mark(cuda.Queue{Device: 1, Stream: s}))
+	require.NoError(t, host.RecordUse(cuda.Queue{Device: 1, Stream: s}))
 	here := takeOn(t, 0, cuda.DeviceMemory, 1<<20, 0)
 	mine := cuda.Queue{Stream: cuda.Stream(faketest.StreamOn(0))}
-	require.NoError(t, host.Settle(mine))
+	require.NoError(t, mine.WaitBlock(host))
 	require.NoError(t, cuda.Copy(cuda.Upload, here.Address(), host.Address(), 1<<20, 0, mine.Stream))
 	assert.Zero(t, faketest.Misuses(), faketest.LastMisuse())
-	require.NoError(t, host.Finish(), "the host waits for the GPU that works on it")
+	require.NoError(t, host.Synchronize(), "the host waits for the GPU that works on it")
 	assert.Equal(t, byte(7), faketest.Host(host.Address(), 1)[0])
 	faketest.Pump(faketest.Any, 1<<30)
 	assert.Equal(t, byte(7), faketest.Look(here.Address(), 1)[0])
@@ -168,7 +168,7 @@ func TestTheFirstLooksDoNotSleep(t *testing.T) {
 	require.NoError(t, cuda.Set(b.Address(), 1, 1, 4096, 0, 0))
 	e, err := cuda.Record(0, 0)
 	require.NoError(t, err)
-	defer e.Forget()
+	defer e.Release()
 	before := faketest.Count("")
 	faketest.Awaited(10)
 	done, err := e.Wait(time.Minute)

@@ -1,4 +1,4 @@
-/* chunk.c: new memory for a pool, and what happens when there is none: what nobody uses is
+/* slab.c: new memory for a pool, and what happens when there is none: what nobody uses is
  * given back, and the driver is asked once more. */
 #include "pool.h"
 
@@ -30,7 +30,7 @@ static int ask(gb_cu_pool *pool, gb_cu_device *d, int64_t bytes, int ordered, gb
         if (GB_CU(e, cuMemGetInfo_v2, &vacant, &total)) return -1;
         if ((uint64_t)bytes > vacant) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "Managed memory is not taken beyond what the GPU has free");
     }
-    return gb_cu_get_raw(d, pool->kind, bytes, ordered, stream, raw, e);
+    return gb_cu_alloc_raw(d, pool->kind, bytes, ordered, stream, raw, e);
 }
 
 static int get_raw(gb_cu_pool *pool, gb_cu_device *d, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e) {
@@ -49,15 +49,15 @@ static int get_raw(gb_cu_pool *pool, gb_cu_device *d, int64_t bytes, int ordered
     return e->status == GB_CUDA_NO_MEMORY ? out_of_memory(pool, bytes, e) : -1;
 }
 
-static int32_t blocks_in_chunk(int64_t size) {
+static int32_t blocks_in_slab(int64_t size) {
     if (size > GB_CU_SMALL_MAX) return 1;
     return size * 32 < GB_CU_SMALL_MAX ? (int32_t)(GB_CU_SMALL_MAX / size) : 32;
 }
 
-gb_cu_chunk *gb_cu_new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e) {
-    int32_t count = blocks_in_chunk(size);
-    gb_cu_chunk *c = calloc(1, sizeof *c + (size_t)count * sizeof *c->records);
-    if (!c) {
+gb_cu_slab *gb_cu_new_slab(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e) {
+    int32_t count = blocks_in_slab(size);
+    gb_cu_slab *slab = calloc(1, sizeof *slab + (size_t)count * sizeof *slab->records);
+    if (!slab) {
         gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the records of a block");
         return NULL;
     }
@@ -69,19 +69,19 @@ gb_cu_chunk *gb_cu_new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_c
         gb_cu_leave();
     }
     if (bad) {
-        free(c);
+        free(slab);
         return NULL;
     }
-    c->pool = pool;
-    c->base = raw.base;
-    c->ordered = raw.ordered;
-    c->size = size;
-    c->bytes = size * count;
-    c->count = count;
+    slab->pool = pool;
+    slab->base = raw.base;
+    slab->ordered = raw.ordered;
+    slab->size = size;
+    slab->bytes = size * count;
+    slab->count = count;
     for (int i = 0; i < count; i++) {
-        gb_cu_record *r = &c->records[i];
-        r->chunk = c;
-        r->base = c->base + (uint64_t)(i * size);
+        gb_cu_record *r = &slab->records[i];
+        r->slab = slab;
+        r->base = slab->base + (uint64_t)(i * size);
         r->size = size;
         r->key = GB_CU_NOBODY;
         r->block.kind = pool->kind;
@@ -92,12 +92,12 @@ gb_cu_chunk *gb_cu_new_chunk(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_c
         pool->ready = 1;
         pool->stats.cache_bound = pool->kind == GB_CUDA_PINNED ? gb_physical_memory() / 16 : d->total_bytes / 8;
     }
-    pool->held_bytes += c->bytes;
+    pool->held_bytes += slab->bytes;
     pool->asked_bytes -= size;
     pool->stats.misses++;
-    gb_cu_cache_push(pool, c);
-    for (int i = count - 1; i >= 0; i--) gb_cu_bin_push(pool, &c->records[i]);
-    gb_cu_use(pool, &c->records[0]);
+    gb_cu_cache_push(pool, slab);
+    for (int i = count - 1; i >= 0; i--) gb_cu_bin_push(pool, &slab->records[i]);
+    gb_cu_use(pool, &slab->records[0]);
     pthread_mutex_unlock(pool->lock);
-    return c;
+    return slab;
 }

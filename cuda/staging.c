@@ -10,8 +10,8 @@
 #define SLICE (20 * 1000 * 1000ll)   /* ns between two calls of yield */
 
 int gb_cu_temporary(gb_cuda_job *job, int kind, int64_t bytes, gb_cuda_queue on, uint64_t *data, gb_cuda_error *e) {
-    gb_cuda_want want = {.kind = kind, .device = on.device, .span = bytes, .boundary = GB_CU_ALIGN, .stream = on.stream};
-    if (gb_cuda_take(&want, &job->blocks[job->n_blocks], e)) return -1;
+    gb_cuda_request request = {.kind = kind, .device = on.device, .span = bytes, .boundary = GB_CU_ALIGN, .stream = on.stream};
+    if (gb_cuda_alloc(&request, &job->blocks[job->n_blocks], e)) return -1;
     *data = job->blocks[job->n_blocks]->data;
     job->used_on[job->n_blocks++] = on;
     return 0;
@@ -77,7 +77,7 @@ static int lay_out_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at,
 static int finish_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, gb_cuda_error *e) {
     if (!at->event) return 0;
     int bad = wait_for(job, at->event, e);
-    gb_cuda_forget(at->event);
+    gb_cuda_release_event(at->event);
     at->event = NULL;
     return bad ? -1 : s->direction == GB_CUDA_DOWNLOAD ? lay_out_slot(job, s, at, e) : 0;
 }
@@ -145,7 +145,7 @@ static int in_chunks(gb_cuda_job *job, const gb_cu_staged *s, gb_cuda_error *e) 
     if (!bad) bad = chunks(job, s, &r, level, rows, e);
     for (int i = 0; i < r.count && !bad; i++)
         if (s->direction == GB_CUDA_DOWNLOAD) bad = finish_slot(job, s, &r.slots[i], e);
-    for (int i = 0; i < r.count; i++) gb_cuda_forget(r.slots[i].event);
+    for (int i = 0; i < r.count; i++) gb_cuda_release_event(r.slots[i].event);
     job->host_free = 1;   /* the chunks are copies */
     return bad;
 }

@@ -18,7 +18,7 @@ func TestNoDriver(t *testing.T) {
 	err := cuda.Start()
 	require.ErrorIs(t, err, cuda.ErrNoDriver)
 	assert.ErrorContains(t, err, "there is no CUDA driver on this machine: libcuda-nowhere.so.1")
-	_, err = cuda.Take(cuda.Want{Span: 64})
+	_, err = cuda.Alloc(cuda.Request{Span: 64})
 	assert.ErrorIs(t, err, cuda.ErrNoDriver, "each call says so")
 	assert.Zero(t, cuda.Trim(cuda.DeviceMemory, 0, 0))
 	assert.Zero(t, cuda.PoolStats(cuda.Pinned, 0).LiveBytes)
@@ -100,7 +100,7 @@ func TestStartFailsAtEveryCall(t *testing.T) {
 	for n := int64(1); n < 40; n++ {
 		before := cuda.Started()
 		faketest.Fail("", 1+int64(n)%5, 999, false)
-		b, err := cuda.Take(cuda.Want{Span: 100})
+		b, err := cuda.Alloc(cuda.Request{Span: 100})
 		if err == nil {
 			b.Release()
 			break
@@ -131,15 +131,15 @@ func TestDevices(t *testing.T) {
 	assert.EqualValues(t, 8<<30, d.Total)
 
 	for _, device := range []int{2, -1, 63, 64, 1 << 20} {
-		_, err = cuda.Take(cuda.Want{Device: device, Span: 8})
+		_, err = cuda.Alloc(cuda.Request{Device: device, Span: 8})
 		require.ErrorIs(t, err, cuda.ErrNoDevice)
 		assert.ErrorContains(t, err, "this process sees 2, numbered from 0")
 	}
 
 	// Memory of the second GPU belongs to its context, also when it is freed from elsewhere.
-	b, err := cuda.Take(cuda.Want{Device: 1, Span: 1 << 20})
+	b, err := cuda.Alloc(cuda.Request{Device: 1, Span: 1 << 20})
 	require.NoError(t, err)
-	_, device, known, err := cuda.What(b.Address())
+	_, device, known, err := cuda.PointerAttributes(b.Address())
 	require.NoError(t, err)
 	assert.True(t, known)
 	assert.Equal(t, 1, device)
@@ -152,14 +152,14 @@ func TestDevices(t *testing.T) {
 	host := take(t, cuda.Pinned, 1<<20, 0)
 	faketest.Hold(1)
 	require.NoError(t, cuda.Copy(cuda.Upload, a.Address(), host.Address(), 1<<20, 0, 0))
-	require.NoError(t, host.Mark(cuda.Queue{Device: 0, Stream: 0}))
+	require.NoError(t, host.RecordUse(cuda.Queue{Device: 0, Stream: 0}))
 	require.NoError(t, cuda.Copy(cuda.Upload, b.Address(), host.Address(), 1<<20, 1, 0))
-	require.NoError(t, host.Mark(cuda.Queue{Device: 1, Stream: 0}))
-	require.ErrorIs(t, host.Mark(cuda.Queue{Device: 2, Stream: 0}), cuda.ErrNoDevice)
+	require.NoError(t, host.RecordUse(cuda.Queue{Device: 1, Stream: 0}))
+	require.ErrorIs(t, host.RecordUse(cuda.Queue{Device: 2, Stream: 0}), cuda.ErrNoDevice)
 	require.NoError(t, cuda.Synchronize(1))
-	_, pending, err := host.Pending()
+	_, inFlight, err := host.InFlight()
 	require.NoError(t, err)
-	assert.True(t, pending, "the first GPU still reads it")
+	assert.True(t, inFlight, "the first GPU still reads it")
 	address := host.Address()
 	host.Release()
 	another := take(t, cuda.Pinned, 1<<20, 0)
@@ -176,13 +176,13 @@ func TestWhat(t *testing.T) {
 	clean(t)
 	for _, k := range kinds {
 		b := take(t, k, 4096, 0)
-		kind, _, known, err := cuda.What(b.Address() + 17)
+		kind, _, known, err := cuda.PointerAttributes(b.Address() + 17)
 		require.NoError(t, err)
 		assert.True(t, known)
 		assert.Equal(t, k, kind)
 		b.Release()
 	}
-	_, _, known, err := cuda.What(12345)
+	_, _, known, err := cuda.PointerAttributes(12345)
 	require.NoError(t, err)
 	assert.False(t, known)
 }

@@ -1,4 +1,4 @@
-/* stream.c: streams of our own, which live until they are dropped, and what becomes of the blocks that were used on one. */
+/* stream.c: streams of our own, which live until they are destroyed, and what becomes of the blocks that were used on one. */
 #include "pool.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 static struct own { struct own *next; gb_cu_key key; int device; } *own_streams;
 
-int gb_cuda_new_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e) {
+int gb_cuda_create_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e) {
     struct own *own = malloc(sizeof *own);
     if (!own) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for a stream");
     CUstream made = NULL;
@@ -37,32 +37,32 @@ int gb_cu_is_ours(int device, gb_cu_key key) {
     return s != NULL;
 }
 
-/* A stream of ours ends: what was freed on it, and what will be, waits for an event instead. */
-static void let_go(gb_cu_record *r, gb_cuda_stream stream) {
+/* A stream of ours ends: what was freed on it, and what will be, waits for an event instead. With the context current. */
+static void detach(gb_cu_record *r, gb_cuda_stream stream) {
     gb_cuda_event *event = gb_cu_record_event((gb_cuda_queue){r->block.device, stream}, NULL);
     r->key = event ? GB_CU_NOBODY : GB_CU_UNKNOWN;
     if (!event) return;
-    event->next = r->pending;
-    r->pending = event;
+    event->next = r->in_flight;
+    r->in_flight = event;
 }
 
-static void disown(int device, gb_cuda_stream stream) {
+static void detach_all(int device, gb_cuda_stream stream) {
     for (int kind = 0; kind < GB_CUDA_KINDS; kind++) {
         gb_cu_pool *pool = gb_cu_pool_of(kind, device);
         if (!pool || kind == GB_CUDA_PINNED) continue;
         pthread_mutex_lock(pool->lock);
         for (int bin = 0; bin < GB_CU_BINS; bin++)
             for (gb_cu_record *r = pool->bins[bin]; r; r = r->next)
-                if (r->key == stream) let_go(r, stream);
+                if (r->key == stream) detach(r, stream);
         pthread_mutex_lock(&gb_cu_live_lock);
         for (gb_cu_record *r = gb_cu_live_next(NULL); r; r = gb_cu_live_next(r))
-            if (r->chunk->pool == pool && r->key == stream) let_go(r, stream);
+            if (r->slab->pool == pool && r->key == stream) detach(r, stream);
         pthread_mutex_unlock(&gb_cu_live_lock);
         pthread_mutex_unlock(pool->lock);
     }
 }
 
-void gb_cuda_drop_stream(int device, gb_cuda_stream stream) {
+void gb_cuda_destroy_stream(int device, gb_cuda_stream stream) {
     pthread_mutex_lock(&gb_cu_streams_lock);
     struct own **link = &own_streams, *gone;
     while ((gone = *link) && !(gone->key == stream && gone->device == device)) link = &gone->next;
@@ -70,7 +70,7 @@ void gb_cuda_drop_stream(int device, gb_cuda_stream stream) {
     pthread_mutex_unlock(&gb_cu_streams_lock);
     free(gone);
     if (!gone || gb_cu_in_child || !gb_cu_enter_to_release(device)) return;
-    disown(device, stream);
+    detach_all(device, stream);
     gb_cu.cuStreamDestroy_v2((CUstream)(uintptr_t)stream);
     gb_cu_leave();
 }

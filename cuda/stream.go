@@ -32,17 +32,19 @@ func Owner(s Stream) (device int, one bool, err error) {
 func NewStream(device int) (Stream, error) {
 	var e C.gb_cuda_error
 	var s C.gb_cuda_stream
-	err := check(C.gb_cuda_new_stream(C.int(device), &s, &e), &e)
+	err := check(C.gb_cuda_create_stream(C.int(device), &s, &e), &e)
 	return Stream(s), err
 }
 
-// DropStream ends a stream of NewStream once its work is done, without waiting for that.
-func DropStream(device int, s Stream) { C.gb_cuda_drop_stream(C.int(device), C.gb_cuda_stream(s)) }
+// DestroyStream ends a stream of NewStream once its work is done, without waiting for that.
+func DestroyStream(device int, s Stream) {
+	C.gb_cuda_destroy_stream(C.int(device), C.gb_cuda_stream(s))
+}
 
 // Event stands for the work that was on a stream when it was recorded.
 type Event struct{ c *C.gb_cuda_event }
 
-// Record makes an event. Whoever has it calls Forget.
+// Record makes an event. Whoever has it calls Release.
 func Record(device int, s Stream) (*Event, error) {
 	var e C.gb_cuda_error
 	var event *C.gb_cuda_event
@@ -66,17 +68,17 @@ func (v *Event) Wait(most time.Duration) (bool, error) {
 	return r == 1, check(r, &e)
 }
 
-// Before makes a queue, of whichever GPU, wait for the work; the host does not.
-func (v *Event) Before(q Queue) error {
+// WaitEvent makes what comes on the queue, of whichever GPU, wait for the event; the host does not wait.
+func (q Queue) WaitEvent(v *Event) error {
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_order(v.c, q.c(), &e), &e)
+	return check(C.gb_cuda_stream_wait_event(v.c, q.c(), &e), &e)
 }
 
-// Follow makes what comes on one queue wait for all that is on another now.
-func Follow(later, earlier Queue) error {
+// WaitQueue makes what comes on the queue wait for all that is on another now.
+func (q Queue) WaitQueue(earlier Queue) error {
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_follow(later.c(), earlier.c(), &e), &e)
+	return check(C.gb_cuda_stream_wait_stream(q.c(), earlier.c(), &e), &e)
 }
 
-// Forget lets the event go, done or not.
-func (v *Event) Forget() { C.gb_cuda_forget(v.c) }
+// Release lets the event go, done or not.
+func (v *Event) Release() { C.gb_cuda_release_event(v.c) }

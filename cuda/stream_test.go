@@ -17,7 +17,7 @@ func newStream(t *testing.T) cuda.Stream {
 	t.Helper()
 	s, err := cuda.NewStream(0)
 	require.NoError(t, err)
-	t.Cleanup(func() { cuda.DropStream(0, s) })
+	t.Cleanup(func() { cuda.DestroyStream(0, s) })
 	return s
 }
 
@@ -32,7 +32,7 @@ func TestBlockGoesToAnotherStreamOnlyWhenItsWorkIsDone(t *testing.T) {
 		block.Release()
 
 		other := take(t, cuda.DeviceMemory, 1<<20, b)
-		assert.NotEqual(t, address, other.Address(), "its work is pending")
+		assert.NotEqual(t, address, other.Address(), "its work is in flight")
 		own := take(t, cuda.DeviceMemory, 1<<20, first)
 		if first != 0 && first != a { // a context's event has been recorded for it: it is nobody's by now
 			assert.NotEqual(t, address, own.Address())
@@ -64,7 +64,7 @@ func TestOwnStreamGetsItsBlockBackAtOnce(t *testing.T) {
 	for range 3 {
 		block := take(t, cuda.DeviceMemory, 1<<20, s)
 		require.NoError(t, cuda.Set(block.Address(), 1, 1, 1<<20, 0, s))
-		require.NoError(t, block.Mark(cuda.Queue{Stream: s}))
+		require.NoError(t, block.RecordUse(cuda.Queue{Stream: s}))
 		block.Release()
 	}
 	assert.EqualValues(t, 1, faketest.Count("cuMemAllocAsync"))
@@ -79,7 +79,7 @@ func TestPinnedAndManagedBlocksWaitForMarkedWork(t *testing.T) {
 		device := take(t, cuda.DeviceMemory, 1<<20, s)
 		block := take(t, k, 1<<20, s)
 		require.NoError(t, cuda.Copy(cuda.Upload, device.Address(), block.Address(), 1<<20, 0, s))
-		require.NoError(t, block.Mark(cuda.Queue{Stream: s}))
+		require.NoError(t, block.RecordUse(cuda.Queue{Stream: s}))
 		address := block.Address()
 		block.Release()
 		again := take(t, k, 1<<20, s)
@@ -136,7 +136,7 @@ func dropStream(t *testing.T) {
 		require.NoError(t, cuda.Set(b.Address(), 1, 1, 1<<20, 0, s))
 	}
 	freed.Release()
-	cuda.DropStream(0, s)
+	cuda.DestroyStream(0, s)
 	held.Release()
 	other := take(t, cuda.DeviceMemory, 1<<20, 0)
 	assert.NotContains(t, []uintptr{freed.Address(), held.Address()}, other.Address())
@@ -148,31 +148,31 @@ func dropStream(t *testing.T) {
 	last.Release()
 }
 
-func TestPendingAndSettle(t *testing.T) {
+func TestWorkInFlightIsWaitedFor(t *testing.T) {
 	clean(t)
 	a, b := newStream(t), newStream(t)
 	block := take(t, cuda.DeviceMemory, 4096, a)
 	defer block.Release()
 	before := faketest.Count("")
-	_, pending, err := block.Pending()
+	_, inFlight, err := block.InFlight()
 	require.NoError(t, err)
-	assert.False(t, pending)
+	assert.False(t, inFlight)
 	assert.Equal(t, before, faketest.Count(""), "nothing is asked of the driver")
 
 	faketest.Hold(1)
 	require.NoError(t, cuda.Set(block.Address(), 1, 1, 4096, 0, a))
-	require.NoError(t, block.Mark(cuda.Queue{Stream: a}))
-	s, pending, err := block.Pending()
+	require.NoError(t, block.RecordUse(cuda.Queue{Stream: a}))
+	s, inFlight, err := block.InFlight()
 	require.NoError(t, err)
-	assert.True(t, pending)
+	assert.True(t, inFlight)
 	assert.Equal(t, a, s)
 
 	// A second stream: one answer stands for both.
 	require.NoError(t, cuda.Set(block.Address()+2048, 1, 2, 100, 0, b))
-	require.NoError(t, block.Mark(cuda.Queue{Stream: b}))
-	s, pending, err = block.Pending()
+	require.NoError(t, block.RecordUse(cuda.Queue{Stream: b}))
+	s, inFlight, err = block.InFlight()
 	require.NoError(t, err)
-	assert.True(t, pending)
+	assert.True(t, inFlight)
 	e, err := cuda.Record(0, s)
 	require.NoError(t, err)
 	faketest.Pump(uintptr(s), 1<<30)
@@ -183,14 +183,14 @@ func TestPendingAndSettle(t *testing.T) {
 	done, err = e.Done()
 	require.NoError(t, err)
 	assert.True(t, done)
-	e.Forget()
-	_, pending, err = block.Pending()
+	e.Release()
+	_, inFlight, err = block.InFlight()
 	require.NoError(t, err)
-	assert.False(t, pending)
+	assert.False(t, inFlight)
 
 	require.NoError(t, cuda.Set(block.Address(), 1, 1, 4096, 0, a))
-	require.NoError(t, block.Mark(cuda.Queue{Stream: a}))
-	require.NoError(t, block.Settle(cuda.Queue{Stream: b}))
+	require.NoError(t, block.RecordUse(cuda.Queue{Stream: a}))
+	require.NoError(t, cuda.Queue{Stream: b}.WaitBlock(block))
 	require.NoError(t, cuda.Set(block.Address(), 1, 9, 4096, 0, b))
 	assert.Zero(t, faketest.Pump(uintptr(b), 100), "b waits")
 	faketest.Pump(faketest.Any, 1<<30)
@@ -205,7 +205,7 @@ func TestWaitComesBackWhenTimeIsUp(t *testing.T) {
 	require.NoError(t, cuda.Set(b.Address(), 1, 1, 4096, 0, 0))
 	e, err := cuda.Record(0, 0)
 	require.NoError(t, err)
-	defer e.Forget()
+	defer e.Release()
 	done, err := e.Wait(3 * time.Millisecond)
 	require.NoError(t, err)
 	assert.False(t, done)
@@ -224,7 +224,7 @@ func TestWaitComesBackWhenTimeIsUp(t *testing.T) {
 }
 
 // Threads take blocks on streams of theirs, write them asynchronously, read them back and
-// let them go while work is pending. Were a block given to another stream too early, its
+// let them go while work is in flight. Were a block given to another stream too early, its
 // bytes would be somebody else's.
 func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
 	clean(t)
@@ -240,19 +240,19 @@ func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
 					span := int64(1000) << (10 * (i % 2))
 					s := streams[random.IntN(len(streams))]
 					value := byte(worker*60 + i)
-					device, err := cuda.Take(cuda.Want{Span: span, Stream: s})
+					device, err := cuda.Alloc(cuda.Request{Span: span, Stream: s})
 					if !assert.NoError(t, err) {
 						return
 					}
-					host, err := cuda.Take(cuda.Want{Kind: cuda.Pinned, Span: span})
+					host, err := cuda.Alloc(cuda.Request{Kind: cuda.Pinned, Span: span})
 					if !assert.NoError(t, err) {
 						return
 					}
 					assert.NoError(t, cuda.Set(device.Address(), 1, uint32(value), span, 0, s))
 					assert.NoError(t, cuda.Copy(cuda.Download, host.Address(), device.Address(), span, 0, s))
-					assert.NoError(t, host.Mark(cuda.Queue{Stream: s}))
+					assert.NoError(t, host.RecordUse(cuda.Queue{Stream: s}))
 					if i%3 == 0 {
-						assert.NoError(t, device.Mark(cuda.Queue{Stream: s}))
+						assert.NoError(t, device.RecordUse(cuda.Queue{Stream: s}))
 					}
 					device.Release()
 					if i%2 == 0 {
@@ -261,7 +261,7 @@ func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
 						done, err := e.Wait(time.Minute)
 						assert.NoError(t, err)
 						assert.True(t, done)
-						e.Forget()
+						e.Release()
 						for _, v := range []int64{0, span / 2, span - 1} {
 							assert.Equal(t, value, faketest.Host(host.Address(), int(span))[v])
 						}

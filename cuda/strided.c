@@ -37,10 +37,10 @@ static int across(gb_cuda_job *job, gb_cuda_error *e) {
     gb_cu_pair into = gb_cu_pair_packed(&p, item, 0), out = gb_cu_pair_packed(&p, item, 1);
     int as_is = job->src.kind == GB_CUDA_DEVICE && gb_cu_pair_is_packed(&into), in_place = job->dst.kind == GB_CUDA_DEVICE && gb_cu_pair_is_packed(&out);
     if (!as_is && (gb_cu_temporary(job, GB_CUDA_DEVICE, bytes, from, &packed, e) || gb_cu_pair_relayout(&into, packed, src, item, from, e))) return -1;
-    if ((!in_place && gb_cu_temporary(job, GB_CUDA_DEVICE, bytes, on, &arrived, e)) || gb_cuda_follow(on, from, e)) return -1;
+    if ((!in_place && gb_cu_temporary(job, GB_CUDA_DEVICE, bytes, on, &arrived, e)) || gb_cuda_stream_wait_stream(on, from, e)) return -1;
     if (gb_cuda_copy_peer(arrived, packed, from.device, bytes, on, e)) return -1;
     if (!in_place && gb_cu_pair_relayout(&out, dst, arrived, item, on, e)) return -1;
-    return gb_cuda_follow(from, on, e);
+    return gb_cuda_stream_wait_stream(from, on, e);
 }
 
 /* ---- between host and GPU ---- */
@@ -74,7 +74,7 @@ static int by_kernel(gb_cuda_job *job, gb_cu_staged s, const int64_t *near_strid
     return gb_cu_staged_copy(job, &s, e) ? -1 : gb_cu_pair_relayout(&kernel, gpu, middle, item, s.on, e);
 }
 
-static int wait_on_host(const gb_cuda_side *host, gb_cuda_error *e) { return host->block ? gb_cuda_finish(host->block, e) : 0; }
+static int wait_on_host(const gb_cuda_side *host, gb_cuda_error *e) { return host->block ? gb_cuda_synchronize_block(host->block, e) : 0; }
 
 static int between(gb_cuda_job *job, gb_cuda_error *e) {
     int up = is_on_gpu(&job->dst);
@@ -98,7 +98,7 @@ int gb_cuda_copy_strided(gb_cuda_job *job, gb_cuda_error *e) {
     gb_cuda_queue on = (is_on_gpu(&job->dst) ? &job->dst : &job->src)->on, from = (is_on_gpu(&job->src) ? &job->src : &job->dst)->on;
     if (!e) e = &own;
     job->n_blocks = job->host_free = 0;
-    if ((job->dst.block && gb_cuda_settle(job->dst.block, on, e)) || (job->src.block && gb_cuda_settle(job->src.block, from, e))) return -1;
+    if ((job->dst.block && gb_cuda_stream_wait_block(job->dst.block, on, e)) || (job->src.block && gb_cuda_stream_wait_block(job->src.block, from, e))) return -1;
     if (!is_on_gpu(&job->dst) || !is_on_gpu(&job->src)) return between(job, e);
     return on.device == from.device ? within(job, e) : across(job, e);
 }

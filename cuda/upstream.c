@@ -1,10 +1,10 @@
-/* source.c: memory from the driver, and back to it. */
+/* upstream.c: memory from the driver, and back to it. */
 #include "pool.h"
 
 #define PORTABLE 1        /* CU_MEMHOSTALLOC_PORTABLE: pinned for every context */
 #define ATTACH_GLOBAL 1   /* CU_MEM_ATTACH_GLOBAL */
 
-int gb_cu_get_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e) {
+int gb_cu_alloc_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e) {
     CUdeviceptr address = 0;
     void *pinned = NULL;
     int bad;
@@ -28,7 +28,7 @@ int gb_cu_get_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cuda
 
 /* What a release reports is not ours to tell: as the process ends the driver may be gone
  * already (CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_CONTEXT_IS_DESTROYED), and the memory with it. */
-void gb_cu_give_raw(int kind, gb_cu_raw raw) {
+void gb_cu_free_raw(int kind, gb_cu_raw raw) {
     if (kind == GB_CUDA_PINNED) gb_cu.cuMemFreeHost((void *)(uintptr_t)raw.base);
     else if (raw.ordered) gb_cu.cuMemFreeAsync(raw.base, NULL);
     else gb_cu.cuMemFree_v2(raw.base);   /* waits for what the device is doing */

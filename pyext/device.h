@@ -6,7 +6,7 @@
 #include "copying.h"
 
 int gb_device_block_init(PyObject *module), gb_device_field_init(PyObject *module), gb_device_functions_init(PyObject *module);
-int gb_transit_init(PyObject *module), gb_device_copy_init(PyObject *module), gb_device_stats_init(PyObject *module);
+int gb_device_copy_init(PyObject *module), gb_device_stats_init(PyObject *module);
 
 /* device_error.c: raises what the driver's room reported; returns -1. */
 int gb_cuda_raise(const gb_cuda_error *e);
@@ -45,7 +45,7 @@ gb_thread_stream gb_use_stream(gb_cuda_stream stream);           /* returns the 
 void gb_use_again(gb_thread_stream before);
 
 /* Blocks; memory of a device on its queue. New references. */
-PyObject *gb_block_take(const gb_cuda_want *want);
+PyObject *gb_block_alloc(const gb_cuda_request *want);
 PyObject *gb_block_for(const gb_plan *plan);
 int gb_device_zero(gb_cuda_block *block, int64_t bytes);   /* asynchronously */
 gb_place gb_block_place(const gb_cuda_block *block, int gpu);
@@ -75,16 +75,16 @@ PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj);
 int gb_may_be_cuda(PyObject *obj);   /* its type or itself has the attribute; -1 with an error */
 
 /* The queue waits for what is on the other one now. */
-int gb_order_after(gb_cuda_queue later, gb_cuda_queue earlier);
+int gb_queue_wait(gb_cuda_queue later, gb_cuda_queue earlier);
 
 /* ---- device_dlpack.c ---- */
 
 /* What a consumer asked of a Field that is not on the heap: 0, or -1 with BufferError. *copy_to_host: dl_device=(1, 0) of
  * device memory. *device: what the tensor says. */
-int gb_device_wishes(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device, int *copy_to_host);
+int gb_device_request(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device, int *copy_to_host);
 
 /* The last thing before a Field is exported, when nothing more will be queued on it: the consumer's stream, or the host,
- * comes after all that is pending. */
+ * comes after all that is in flight. */
 int gb_device_ready(gb_field *f, DLDevice device, PyObject *stream);
 DLDevice gb_dl_device(const gb_field *f);
 int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair);   /* a pair of ints that a consumer passed */

@@ -22,13 +22,13 @@ static PyObject *wrap(gb_cuda_block *block) {
     return (PyObject *)b;
 }
 
-PyObject *gb_block_take(const gb_cuda_want *want) {
+PyObject *gb_block_alloc(const gb_cuda_request *want) {
     gb_cuda_block *block;
     gb_cuda_error e;
     gb_drain();
     int rc;
-    if (want->span > LONG) rc = GB_CUDA_UNLOCKED(&e, gb_cuda_take(want, &block, &e));
-    else if ((rc = gb_cuda_take(want, &block, &e)) < 0) gb_cuda_raise(&e);
+    if (want->span > LONG) rc = GB_CUDA_UNLOCKED(&e, gb_cuda_alloc(want, &block, &e));
+    else if ((rc = gb_cuda_alloc(want, &block, &e)) < 0) gb_cuda_raise(&e);
     return rc < 0 ? NULL : wrap(block);
 }
 
@@ -37,9 +37,9 @@ static int kind_of(const gb_plan *plan) {
 }
 
 PyObject *gb_block_for(const gb_plan *plan) {
-    gb_cuda_want want = {.kind = kind_of(plan), .device = plan->device_id, .span = plan->want.span, .boundary = plan->want.boundary,
+    gb_cuda_request want = {.kind = kind_of(plan), .device = plan->device_id, .span = plan->want.span, .boundary = plan->want.boundary,
                          .offset = plan->want.offset, .stream = gb_queue_for(plan->device_id).stream, .plan = plan->want.plan};
-    return gb_block_take(&want);
+    return gb_block_alloc(&want);
 }
 
 gb_place gb_block_place(const gb_cuda_block *block, int gpu) {

@@ -1,6 +1,6 @@
 /* device_copy.c: gridbuf.copyto where a GPU takes part: which way the values go. */
 #include "attribute.h"
-#include "device_async.h"
+#include "device_async_copy.h"
 #include "memory.h"
 #include "wrap.h"
 #include "upcall.h"
@@ -48,14 +48,14 @@ static PyObject *of_module(gb_upcall function, PyObject *x, PyObject *y, NPY_CAS
 }
 
 /* A GPU's values for a host that wants them converted, or repeated: they come as they are first. */
-static gb_transit *to_numpy(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
+static gb_async_copy *to_numpy(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
     gb_cuda_queue from = gb_queue_for(src->place.device);
-    PyObject *here = gb_host_settle(dst) < 0 ? NULL : gb_on_host(src), *done = here ? of_module(UP_COPYTO, (PyObject *)dst, here, casting, progress) : NULL;
-    gb_transit *t = done ? gb_transit_new(from, from) : NULL;
-    if (t) t->host_free = 1;
+    PyObject *here = gb_host_wait(dst) < 0 ? NULL : gb_on_host(src), *done = here ? of_module(UP_COPYTO, (PyObject *)dst, here, casting, progress) : NULL;
+    gb_async_copy *copy = done ? gb_async_copy_new(from, from) : NULL;
+    if (copy) copy->host_free = 1;
     Py_XDECREF(here);
     Py_XDECREF(done);
-    return t;
+    return copy;
 }
 
 /* What the kernels do not convert NumPy does, on the host. */
@@ -71,13 +71,13 @@ static gb_cuda_side side_of(gb_field *f, const gb_view *view, const int64_t *str
                           .kind = f->place.kind - 1, .block = gb_field_block(f), .on = on};
 }
 
-static gb_transit *by_driver(gb_field *dst, gb_field *src, const gb_view *to, const gb_view *from, const int64_t *from_strides, PyObject *called) {
+static gb_async_copy *by_driver(gb_field *dst, gb_field *src, const gb_view *to, const gb_view *from, const int64_t *from_strides, PyObject *called) {
     gb_cuda_queue on = gb_queue_for((gb_on_gpu(dst) ? dst : src)->place.device);
     gb_cuda_queue read_on = gb_on_gpu(dst) && gb_on_gpu(src) ? gb_queue_for(src->place.device) : on;
-    gb_transit *t = gb_transit_new(on, read_on);
-    if (!t || dst->geometry.nbytes == 0) return t;
-    gb_transit_hold(t, dst, on);
-    gb_transit_hold(t, src, read_on);
+    gb_async_copy *copy = gb_async_copy_new(on, read_on);
+    if (!copy || dst->geometry.nbytes == 0) return copy;
+    gb_async_copy_hold(copy, dst, on);
+    gb_async_copy_hold(copy, src, read_on);
     gb_drain();   /* what others have let go of may serve as a temporary */
     run r = {.progress = called};
     gb_cuda_caller caller = {lay_out, yield, called ? progress : NULL, &r};
@@ -88,10 +88,10 @@ static gb_transit *by_driver(gb_field *dst, gb_field *src, const gb_view *to, co
     int bad = gb_cuda_copy_strided(&job, &e);
     PyEval_RestoreThread(r.without);
     if (bad && e.status != GB_CUDA_STOPPED) gb_cuda_raise(&e);
-    gb_transit_hold_blocks(t, &job);
-    t->host_free = job.host_free;
-    if (bad) Py_CLEAR(t);
-    return t;
+    gb_async_copy_hold_blocks(copy, &job);
+    copy->host_free = job.host_free;
+    if (bad) Py_CLEAR(copy);
+    return copy;
 }
 
 /* ---- which way ---- */
@@ -106,9 +106,9 @@ static path path_of(int to_gpu, int from_gpu, int convertible, int same_type, in
 }
 
 /* Sends the values on their way. When it fails, what has been sent has arrived before it returns. */
-static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
+static gb_async_copy *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
     if (dst->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), NULL;
-    gb_transit *t = NULL;
+    gb_async_copy *copy = NULL;
     for (Py_INCREF((PyObject *)src); src;) {   /* a source that has been brought nearer is looked at again */
         gb_memory to = gb_memory_of_field(dst), from = gb_memory_of_field(src);
         int64_t from_strides[GB_COPY_DIMS];
@@ -119,8 +119,8 @@ static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObj
         if (gb_broadcast(&from.view, &to.view, from_strides) < 0) break;
         gb_field *nearer = NULL;
         switch (empty ? DIRECT : path_of(gb_on_gpu(dst), gb_on_gpu(src), convertible, types[0] == types[1], repeated)) {
-        case DIRECT: t = by_driver(dst, src, &to.view, &from.view, from_strides, progress); break;
-        case TO_NUMPY: t = to_numpy(dst, src, casting, progress); break;
+        case DIRECT: copy = by_driver(dst, src, &to.view, &from.view, from_strides, progress); break;
+        case TO_NUMPY: copy = to_numpy(dst, src, casting, progress); break;
         case SOURCE_TO_HOST: nearer = (gb_field *)gb_on_host(src); break;
         case CONVERT_SOURCE:
             nearer = by_numpy(dst, (PyObject *)src, casting);
@@ -131,7 +131,7 @@ static gb_transit *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObj
         src = nearer;
     }
     Py_XDECREF((PyObject *)src);
-    return t;
+    return copy;
 }
 
 int gb_is_values(PyObject *obj) {
@@ -145,14 +145,14 @@ int gb_is_values(PyObject *obj) {
     return has < 0 ? -1 : !has;
 }
 
-int gb_transit_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyObject *progress, gb_transit **t) {
+int gb_async_copy_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyObject *progress, gb_async_copy **copy) {
     int values = gb_is_values(src_obj);
     gb_field *dst = values < 0 ? NULL : (gb_field *)gb_wrap(gb_FieldType, dst_obj), *src = dst && !values ? (gb_field *)gb_wrap(gb_FieldType, src_obj) : NULL;
     int rc = !dst || (!values && !src) ? -1 : gb_on_gpu(dst) || (src && gb_on_gpu(src));
     if (rc > 0) {
         if (values) src = by_numpy(dst, src_obj, casting);
-        *t = src ? send(dst, src, values ? NPY_UNSAFE_CASTING : casting, progress) : NULL;
-        rc = *t ? 1 : -1;
+        *copy = src ? send(dst, src, values ? NPY_UNSAFE_CASTING : casting, progress) : NULL;
+        rc = *copy ? 1 : -1;
     }
     Py_XDECREF((PyObject *)dst);
     Py_XDECREF((PyObject *)src);
@@ -160,12 +160,12 @@ int gb_transit_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, 
 }
 
 int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress) {
-    gb_transit *t = NULL;
-    int rc = gb_transit_begin(dst, src, casting, progress, &t);
+    gb_async_copy *copy = NULL;
+    int rc = gb_async_copy_begin(dst, src, casting, progress, &copy);
     if (rc <= 0) return rc;
-    rc = gb_transit_leave(t);                /* between GPUs: nothing that anybody has to wait for */
-    if (rc == 0) rc = gb_transit_end(t) == 0 && gb_transit_wait(t, -1) > 0 ? 1 : -1;
-    Py_DECREF((PyObject *)t);
+    rc = gb_async_copy_detach(copy);                /* between GPUs: nothing that anybody has to wait for */
+    if (rc == 0) rc = gb_async_copy_record(copy) == 0 && gb_async_copy_wait(copy, -1) > 0 ? 1 : -1;
+    Py_DECREF((PyObject *)copy);
     if (rc > 0 && progress && !PyErr_Occurred()) {
         PyObject *told = PyObject_CallFunction(progress, "d", 1.0);
         if (!told) rc = -1;

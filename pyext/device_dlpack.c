@@ -31,8 +31,8 @@ static int order(gb_field *f, PyObject *stream_obj) {
     int wanted = read_stream(stream_obj, &on.stream), seen = !block || block->shown;
     if (block) gb_cuda_show(block);
     if (wanted <= 0) return wanted;
-    if (block && gb_cuda_settle(block, on, &e) < 0) return gb_cuda_raise(&e);
-    return seen ? gb_order_after(on, gb_queue_for(on.device)) : 0;
+    if (block && gb_cuda_stream_wait_block(block, on, &e) < 0) return gb_cuda_raise(&e);
+    return seen ? gb_queue_wait(on, gb_queue_for(on.device)) : 0;
 }
 
 static int unknown(PyObject *dl_device, const gb_field *f) {
@@ -65,7 +65,7 @@ int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair) {
     return 0;
 }
 
-int gb_device_wishes(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device, int *copy_to_host) {
+int gb_device_request(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device, int *copy_to_host) {
     *copy_to_host = 0;
     *device = gb_dl_device(f);
     if (dl_device != Py_None) {

@@ -17,7 +17,7 @@ static PyObject *refuse_array(PyObject *self, PyObject *const *args, Py_ssize_t 
 int gb_field_pending(gb_field *f, gb_cuda_stream *stream) {
     gb_cuda_error e;
     gb_cuda_block *block = gb_field_block(f);
-    int pending = block ? gb_cuda_pending(block, stream, &e) : 0;
+    int pending = block ? gb_cuda_in_flight(block, stream, &e) : 0;
     return pending < 0 ? gb_cuda_raise(&e) : pending;
 }
 
@@ -53,7 +53,7 @@ static int settle_for_cupy(gb_field *f) {
     if (pending <= 0) return pending;
     PyObject *number = gb_upcall_to(UP_CUPY_STREAM, "(i)", (int)f->place.device);
     gb_cuda_queue on = {f->place.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
-    int rc = number ? gb_cuda_settle(gb_field_block(f), on, &e) : -2;
+    int rc = number ? gb_cuda_stream_wait_block(gb_field_block(f), on, &e) : -2;
     Py_XDECREF(number);
     return rc == -1 ? gb_cuda_raise(&e) : rc == -2 ? -1 : 0;
 }

@@ -40,14 +40,14 @@ static PyObject *count(PyObject *self, PyObject *none) {
 
 /* block(kind, device, span, boundary, offset) -> (owner, address) */
 static PyObject *block(PyObject *self, PyObject *args) {
-    gb_cuda_want want = {0};
+    gb_cuda_request want = {0};
     long long span, boundary, offset;
     if (!PyArg_ParseTuple(args, "iiLLL", &want.kind, &want.device, &span, &boundary, &offset)) return NULL;
     want.span = span;
     want.boundary = boundary;
     want.offset = offset;
     want.stream = gb_queue_for(want.device).stream;
-    PyObject *owner = gb_block_take(&want);
+    PyObject *owner = gb_block_alloc(&want);
     if (owner) gb_cuda_show(((gb_block_object *)owner)->block);
     return owner ? Py_BuildValue("(NK)", owner, (unsigned long long)((gb_block_object *)owner)->block->data) : NULL;
 }

@@ -20,7 +20,7 @@ gb_cuda_queue gb_queue_for(int device) {
     return (gb_cuda_queue){device, current.device >= 0 && current.device != device ? 0 : current.stream};
 }
 
-int gb_order_after(gb_cuda_queue later, gb_cuda_queue earlier) {
+int gb_queue_wait(gb_cuda_queue later, gb_cuda_queue earlier) {
     gb_cuda_error e;
-    return gb_cuda_follow(later, earlier, &e) < 0 ? gb_cuda_raise(&e) : 0;
+    return gb_cuda_stream_wait_stream(later, earlier, &e) < 0 ? gb_cuda_raise(&e) : 0;
 }

@@ -25,7 +25,7 @@ static int find_place(PyObject *owner, uintptr_t data, int said, int trusted, gb
         return 0;
     }
     if (!data || trusted) return 0;   /* no elements, nowhere; and cupy knows its own memory */
-    if (gb_cuda_what(data, &kind, &device, &e) < 0) return gb_cuda_raise(&e);
+    if (gb_cuda_pointer_attributes(data, &kind, &device, &e) < 0) return gb_cuda_raise(&e);
     if (kind < 0) {
         PyErr_Format(PyExc_ValueError, "data: the address %p in __cuda_array_interface__ is not memory that CUDA knows", (void *)data);
         return -1;
@@ -53,7 +53,7 @@ PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj) {
         (n = gb_ints(sizes, "shape", shape, GB_MAXDIMS)) >= 0 && (nstrides = gb_ints(steps, "strides", strides, GB_MAXDIMS)) >= 0 &&
         same_length(n, nstrides) &&
         find_place(owner, (uintptr_t)address, device, trusted, &m.place) == 0 &&
-        (!has_stream || gb_order_after(gb_queue_for(m.place.device), (gb_cuda_queue){m.place.device, stream}) == 0)) {
+        (!has_stream || gb_queue_wait(gb_queue_for(m.place.device), (gb_cuda_queue){m.place.device, stream}) == 0)) {
         m.descr = descr;
         m.ndim = n;
         m.shape = shape;

@@ -10,11 +10,11 @@ static void release_cuda(void *block) { gb_cuda_release(block); }
 
 static int allocate_cuda(const DLTensor *wanted, int64_t bytes, DLManagedTensorVersioned **out, void *ctx,
                          void (*fail)(void *, const char *, const char *)) {
-    gb_cuda_want want = {.kind = GB_CUDA_DEVICE, .device = wanted->device.device_id, .span = bytes, .boundary = 256,
+    gb_cuda_request want = {.kind = GB_CUDA_DEVICE, .device = wanted->device.device_id, .span = bytes, .boundary = 256,
                          .stream = gb_queue_for(wanted->device.device_id).stream};
     gb_cuda_block *block;
     gb_cuda_error e;
-    if (gb_cuda_take(&want, &block, &e) < 0)
+    if (gb_cuda_alloc(&want, &block, &e) < 0)
         return fail(ctx, e.status == GB_CUDA_NO_MEMORY || e.status == GB_CUDA_OVER_LIMIT ? "MemoryError" : "RuntimeError", e.text), -1;
     gb_dltensor_desc d = {.data = (void *)(uintptr_t)block->data, .shape = wanted->shape, .device = wanted->device,
                           .dtype = wanted->dtype, .ndim = wanted->ndim};
@@ -63,7 +63,7 @@ static int settled(gb_field *f) {
     gb_cuda_block *block = f->place.kind == GB_HEAP ? NULL : gb_field_block(f);
     if (!f->place.gpu) return f->place.kind == GB_HEAP ? 0 : gb_host_may_look(f);
     if (block) gb_cuda_show(block);
-    return block && gb_cuda_settle(block, gb_queue_for(f->place.device), &e) < 0 ? gb_cuda_raise(&e) : 0;
+    return block && gb_cuda_stream_wait_block(block, gb_queue_for(f->place.device), &e) < 0 ? gb_cuda_raise(&e) : 0;
 }
 
 static int from_object(void *obj, DLManagedTensorVersioned **out) {

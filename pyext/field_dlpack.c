@@ -112,7 +112,7 @@ static int check_wishes(gb_field *f, PyObject *const *w, int *versioned, int *co
     int to_host = 0;
     *device = (DLDevice){kDLCPU, 0};
     if (f->place.kind != GB_HEAP) {
-        if (gb_device_wishes(f, w[STREAM], w[DL_DEVICE], device, &to_host) < 0) return -1;
+        if (gb_device_request(f, w[STREAM], w[DL_DEVICE], device, &to_host) < 0) return -1;
     } else if (w[STREAM] != Py_None) {
         PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", w[STREAM]);
         return -1;

@@ -15,7 +15,7 @@ int gb_host_may_look(gb_field *f) {
     gb_cuda_block *block = gb_field_block(f);
     int rc;
     Py_BEGIN_ALLOW_THREADS   /* what others do with memory that they have seen is known to the whole device only */
-    rc = block ? gb_cuda_finish(block, &e) : 0;
+    rc = block ? gb_cuda_synchronize_block(block, &e) : 0;
     if (rc == 0 && (!block || block->shown)) rc = gb_cuda_synchronize(f->place.device, &e);
     Py_END_ALLOW_THREADS
     if (rc == 0 || e.status == GB_CUDA_NO_DRIVER || e.status == GB_CUDA_NO_DEVICE) return 0;   /* nobody to wait for */

@@ -98,7 +98,7 @@ static int managed_place(const DLTensor *t, gb_place *place) {
     void *data = gb_dlpack_first(t);
     place->kind = GB_ON_MANAGED;
     if (!data) return 0;   /* no elements, nowhere */
-    if (GB_CUDA_UNLOCKED(&e, gb_cuda_what((uintptr_t)data, &kind, &device, &e)) < 0) return not_known(t->device, &e);
+    if (GB_CUDA_UNLOCKED(&e, gb_cuda_pointer_attributes((uintptr_t)data, &kind, &device, &e)) < 0) return not_known(t->device, &e);
     if (kind == GB_CUDA_MANAGED) return place->device = (int16_t)device, 0;
     PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and its address %p is not managed memory",
                  (int)t->device.device_type, (int)t->device.device_id, data);

@@ -80,7 +80,7 @@ static int order(const DLPackExchangeAPI *api, const gb_place *place) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "DLPack: current_work_stream of the producer failed");
         return -1;
     }
-    return gb_order_after(gb_queue_for(place->device), (gb_cuda_queue){place->device, (gb_cuda_stream)(uintptr_t)stream});
+    return gb_queue_wait(gb_queue_for(place->device), (gb_cuda_queue){place->device, (gb_cuda_stream)(uintptr_t)stream});
 }
 
 PyObject *gb_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes) {

@@ -15,7 +15,7 @@
 #include "array.h"
 #include "attribute.h"
 #include "copying.h"
-#include "device.h"
+#include "device_async_copy.h"
 #include "docs.h"
 #include "exchange.h"
 #include "field_number.h"
@@ -71,7 +71,7 @@ static int exec(PyObject *module) {
     if (gb_go_init(module) < 0 || gb_attribute_init() < 0 || gb_drop_init() < 0 || gb_handler_init() < 0) return -1;
     if (gb_args_init() < 0 || gb_dtype_init(module) < 0 || gb_plan_init(module) < 0) return -1;
     if (gb_device_block_init(module) < 0 || gb_field_init(module) < 0 || gb_device_field_init(module) < 0) return -1;
-    if (gb_import_dlpack_init() < 0 || gb_from_producer_init() < 0 || gb_transit_init(module) < 0) return -1;
+    if (gb_import_dlpack_init() < 0 || gb_from_producer_init() < 0 || gb_async_copy_init(module) < 0) return -1;
     if (gb_field_dlpack_init() < 0 || gb_exchange_init() < 0 || gb_field_number_init() < 0 || gb_field_protocols_init() < 0) return -1;
     if (gb_device_copy_init(module) < 0 || gb_device_functions_init(module) < 0 || gb_device_stats_init(module) < 0) return -1;
     return gb_gufunc_init(module);

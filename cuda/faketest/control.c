@@ -36,11 +36,11 @@ int in_child(uint64_t old, char *text, int room) {
     if (pipe(ends)) return -1;
     pid_t child = fork();
     if (child == 0) {
-        gb_cuda_want want = {.span = 64, .boundary = 256};
+        gb_cuda_request want = {.span = 64, .boundary = 256};
         gb_cuda_block *block = NULL;
         gb_cuda_error e = {0};
         if (old) gb_cuda_release((gb_cuda_block *)(uintptr_t)gb_cuda_find(old));
-        gb_cuda_take(&want, &block, &e);
+        gb_cuda_alloc(&want, &block, &e);
         ssize_t n = write(ends[1], e.text, strlen(e.text));
         _exit(n < 0 ? 99 : e.status);
     }
