@@ -38,7 +38,7 @@ func newGUFunc(name, signature string, flags gufunc.Flags, info *C.gb_gufunc_inf
 	return enlist(g, info)
 }
 
-func shippedGUFunc(name string, info *C.gb_gufunc_info) error {
+func builtinGUFunc(name string, info *C.gb_gufunc_info) error {
 	g, err := kernels.New(name)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ typedef struct gb_kernel_spec {
 } gb_kernel_spec;
 
 int gbridge_gufunc_new(char *name, char *signature, int32_t flags, gb_gufunc_info *info, gb_error *e);
-int gbridge_gufunc_shipped(char *name, gb_gufunc_info *info, gb_error *e);
+int gbridge_gufunc_builtin(char *name, gb_gufunc_info *info, gb_error *e);
 int gbridge_gufunc_drop(int64_t id, gb_error *e);
 int gbridge_gufunc_add(int64_t id, gb_kernel_spec *spec, int32_t *number, gb_error *e);
 int gbridge_gufunc_types(int64_t id, int32_t kernel, uint8_t *types, gb_error *e);

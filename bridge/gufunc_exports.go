@@ -14,9 +14,9 @@ func gbridge_gufunc_new(name, signature *C.char, flags C.int32_t, info *C.gb_guf
 	return guard(e, func() error { return newGUFunc(C.GoString(name), C.GoString(signature), gufunc.Flags(flags), info) })
 }
 
-//export gbridge_gufunc_shipped
-func gbridge_gufunc_shipped(name *C.char, info *C.gb_gufunc_info, e *C.gb_error) C.int {
-	return guard(e, func() error { return shippedGUFunc(C.GoString(name), info) })
+//export gbridge_gufunc_builtin
+func gbridge_gufunc_builtin(name *C.char, info *C.gb_gufunc_info, e *C.gb_error) C.int {
+	return guard(e, func() error { return builtinGUFunc(C.GoString(name), info) })
 }
 
 //export gbridge_gufunc_drop

@@ -98,7 +98,8 @@ class GUFunc(Choosing):
             raise SignatureError(f"signature: {min(clash)} is a keyword of every call; name the uniform parameter differently")
         self.__name__, self.__doc__ = name, f"{name}{call_text(self.nin, self._uniform_names)}\n\n{doc or ''}".rstrip()
         self._selected, self._generated, self._lock = {}, set(), threading.RLock()
-        self._states: list[tuple[int, StateKernel]] = []  # with their numbers
+        self._states: list[tuple[int, str]] = []  # numbers and types
+        self._kept: list[StateKernel] = []  # what they hold stays alive
         self._reorderable = identity is not None
         if output_dims is not None:
             self._ask_sizes()
@@ -123,7 +124,8 @@ class GUFunc(Choosing):
                 parse_types(kernel.types, self.nin, self.nout),
                 kernel.any_order,
             )
-            self._states.append((int(number), kernel))
+            self._states.append((int(number), kernel.types))
+            self._kept.append(kernel)
             return int(number)
         if not isinstance(kernel, Kernel):
             raise SignatureError(
