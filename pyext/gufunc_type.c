@@ -128,19 +128,24 @@ static PyObject *types_of_kernel(PyObject *self, PyObject *number) {
     return NULL;
 }
 
-/* _select(types, kinds of Python numbers) -> number */
+/* _select(types, kinds of Python numbers, types asked for or b"", casting) -> number */
 static PyObject *select_kernel(PyObject *self, PyObject *args) {
     gb_gufunc_object *g = (gb_gufunc_object *)self;
-    const char *types, *weak;
-    Py_ssize_t n, m;
+    const char *types, *weak, *wanted;
+    Py_ssize_t n, m, nwanted;
+    PyObject *rule;
     int32_t number = 0;
     gb_error e;
-    if (!PyArg_ParseTuple(args, "y#y#:_select", &types, &n, &weak, &m)) return NULL;
+    if (!PyArg_ParseTuple(args, "y#y#y#O:_select", &types, &n, &weak, &m, &wanted, &nwanted, &rule)) return NULL;
+    int casting = gb_read_casting(rule);
+    if (casting < 0) return NULL;
     if (n != m) {
         PyErr_SetString(PyExc_ValueError, "_select: as many types as kinds are needed");
         return NULL;
     }
-    if (GB_ENTER_GO(&e, gbridge_gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, &number, &e)) < 0) return NULL;
+    if (GB_ENTER_GO(&e, gbridge_gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, (uint8_t *)wanted,
+                                              (int32_t)nwanted, casting, &number, &e)) < 0)
+        return NULL;
     return PyLong_FromLong(number);
 }
 

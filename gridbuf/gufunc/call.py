@@ -97,7 +97,7 @@ class GUFunc(Choosing):
         if clash := KEYWORDS.keys() & set(self._uniform_names):
             raise SignatureError(f"signature: {min(clash)} is a keyword of every call; name the uniform parameter differently")
         self.__name__, self.__doc__ = name, f"{name}{call_text(self.nin, self._uniform_names)}\n\n{doc or ''}".rstrip()
-        self._selected, self._generated, self._lock = {}, set(), threading.RLock()
+        self._generated, self._lock = {}, threading.RLock()
         self._states: list[tuple[int, str]] = []  # numbers and types
         self._kept: list[StateKernel] = []  # what they hold stays alive
         self._reorderable = identity is not None
@@ -131,7 +131,6 @@ class GUFunc(Choosing):
             raise SignatureError(
                 f"kernels: expected what numpy_loop, status_loop, scalar or go returns, got {type(kernel).__name__}"
             )
-        self._selected.clear()  # it may serve what others served, or generators were asked for
         return self._register(kernel, 0)
 
     def _register(self, kernel: Kernel, flags: int) -> int:
@@ -144,7 +143,7 @@ class GUFunc(Choosing):
         """The type in which a reduction of elements of a type is done."""
         if dtype or out:
             return dtype or out
-        kernel = int(self._select(bytes([array, array]), bytes(2)))
+        kernel = int(self._select(bytes([array, array]), bytes(2), b"", "safe"))
         return int(self._types(kernel)[2])
 
     def _identity_of(self, dtype: "np.dtype[Any]") -> bytes | None:
