@@ -1,7 +1,7 @@
 """The gufuncs that come with gridbuf, made when they are first asked for."""
 
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from gridbuf import _core
 from gridbuf.gufunc.call import GUFunc
@@ -13,8 +13,12 @@ NAMES = (*_KNOWN, "log", "power")
 class Builtin(GUFunc):
     """A gufunc whose kernels are part of gridbuf."""
 
-    def __new__(cls, signature: str, *args: Any, name: str = "", **kwargs: Any) -> "Builtin":
-        return _core.GUFunc.__new__(cls, name, None, 0)
+    def __new__(cls, name: str) -> Self:
+        g = _core.GUFunc.__new__(cls, name, None, 0)
+        signature, doc = _KNOWN[name]
+        g._set_up(signature, name, doc)
+        g._states = list(enumerate(types for own, types in _STATES if own == name))
+        return g
 
     def __reduce__(self) -> Any:
         return make, (self.name,)
@@ -29,7 +33,4 @@ def make(name: str) -> GUFunc:
         from gridbuf.gufunc.adopted import adopt
 
         return adopt(getattr(np, name))
-    signature, doc = _KNOWN[name]
-    g = Builtin(signature, name=name, doc=doc)
-    g._states = list(enumerate(types for own, types in _STATES if own == name))
-    return g
+    return Builtin(name)

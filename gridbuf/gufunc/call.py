@@ -4,7 +4,7 @@ import operator
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class GUFunc(Choosing):
         output_dims: OutputDims | None = None,
         flags: Sequence[str] = tuple(FLAGS),
         identity: Any = None,
-    ) -> "GUFunc":
+    ) -> Self:
         if not isinstance(signature, str):
             raise SignatureError(f"signature: expected a str such as '(n),(n)->()', got {signature!r}")
         if not isinstance(name, str):
@@ -71,17 +71,25 @@ class GUFunc(Choosing):
             raise ValueError(
                 f"flags: {flags if isinstance(flags, str) else unknown} is none of {list(FLAGS)}; give a list of them"
             )
-        return super().__new__(cls, name, signature, sum(FLAGS[f] for f in set(flags)))
+        g = super().__new__(cls, name, signature, sum(FLAGS[f] for f in set(flags)))
+        g._set_up(signature, name, doc, generator, output_dims, identity)
+        if isinstance(kernels, (Kernel, StateKernel)):
+            kernels = (kernels,)
+        try:
+            given = tuple(kernels)
+        except TypeError:
+            raise SignatureError(f"kernels: expected a sequence of kernels, got {kernels!r}") from None
+        for kernel in given:
+            g.register(kernel)
+        return g
 
-    def __init__(
+    def _set_up(
         self,
         signature: str,
-        kernels: "Kernel | StateKernel | Sequence[Kernel | StateKernel]" = (),
-        name: str = "gufunc",
-        doc: str | None = None,
+        name: str,
+        doc: str | None,
         generator: Generator | None = None,
         output_dims: OutputDims | None = None,
-        flags: Sequence[str] = tuple(FLAGS),
         identity: Any = None,
     ) -> None:
         for argument, value in (("generator", generator), ("output_dims", output_dims)):
@@ -103,14 +111,6 @@ class GUFunc(Choosing):
         self._reorderable = identity is not None
         if output_dims is not None:
             self._ask_sizes()
-        if isinstance(kernels, (Kernel, StateKernel)):
-            kernels = (kernels,)
-        try:
-            given = tuple(kernels)
-        except TypeError:
-            raise SignatureError(f"kernels: expected a sequence of kernels, got {kernels!r}") from None
-        for kernel in given:
-            self.register(kernel)
 
     def register(self, kernel: Kernel | StateKernel) -> int:
         """Add a kernel; returns its number (a StateKernel's counts apart)."""
