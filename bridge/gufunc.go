@@ -38,7 +38,7 @@ func newGUFunc(name, signature string, flags gufunc.Flags, info *C.gb_gufunc_inf
 	return enlist(g, info)
 }
 
-func shippedGUFunc(name string, info *C.gb_gufunc_info) error {
+func builtinGUFunc(name string, info *C.gb_gufunc_info) error {
 	g, err := kernels.New(name)
 	if err != nil {
 		return err
@@ -135,16 +135,24 @@ func kernelTypes(id int64, kernel int, types *C.uint8_t) error {
 	return err
 }
 
-func selectKernel(id int64, types, weak *C.uint8_t, n int, number *C.int32_t) error {
+func selectKernel(id int64, types, weak, asked []C.uint8_t, casting gufunc.Casting, number *C.int32_t) error {
 	g, err := gufuncOf(id)
 	if err != nil {
 		return err
 	}
-	args := make([]gufunc.TypeArg, n)
+	args, wanted := make([]gufunc.TypeArg, len(types)), make([]gufunc.Type, len(asked))
 	for i := range args {
-		args[i] = gufunc.TypeArg{Type: gufunc.Type(unsafe.Slice(types, n)[i]), Weak: gufunc.Weak(unsafe.Slice(weak, n)[i])}
+		args[i] = gufunc.TypeArg{Type: gufunc.Type(types[i] &^ C.GB_SWAPPED), Weak: gufunc.Weak(weak[i]), Swapped: types[i]&C.GB_SWAPPED != 0}
 	}
-	k, err := g.SelectKernel(args)
+	for i := range wanted {
+		wanted[i] = gufunc.Type(asked[i])
+	}
+	var k int
+	if len(wanted) == 0 {
+		k, err = g.SelectKernel(args)
+	} else {
+		k, err = g.SelectAsked(args, wanted, casting)
+	}
 	*number = C.int32_t(k)
 	return err
 }

@@ -31,11 +31,15 @@ typedef struct gb_kernel_spec {
 } gb_kernel_spec;
 
 int gbridge_gufunc_new(char *name, char *signature, int32_t flags, gb_gufunc_info *info, gb_error *e);
-int gbridge_gufunc_shipped(char *name, gb_gufunc_info *info, gb_error *e);
+int gbridge_gufunc_builtin(char *name, gb_gufunc_info *info, gb_error *e);
 int gbridge_gufunc_drop(int64_t id, gb_error *e);
 int gbridge_gufunc_add(int64_t id, gb_kernel_spec *spec, int32_t *number, gb_error *e);
 int gbridge_gufunc_types(int64_t id, int32_t kernel, uint8_t *types, gb_error *e);
-int gbridge_gufunc_select(int64_t id, uint8_t *types, uint8_t *weak, int32_t n, int32_t *number, gb_error *e);
+/* The kernel for n inputs: types (with GB_SWAPPED) and kinds of Python numbers. wanted: the types asked for, one for each operand
+ * and 0 where any will do; with nwanted 0 nothing is asked for, and casting (gufunc.Casting) does not count. */
+#define GB_SWAPPED 0x40
+int gbridge_gufunc_select(int64_t id, uint8_t *types, uint8_t *weak, int32_t n, uint8_t *wanted, int32_t nwanted, int32_t casting,
+                          int32_t *number, gb_error *e);
 int gbridge_gufunc_resolve(int64_t id, int64_t *words, int64_t n, gb_call **call, gb_error *e);
 int gbridge_gufunc_add_state(int64_t id, gb_state_kernel *k, uint8_t *types, int32_t ntypes, int32_t any_order, int32_t *number, gb_error *e);
 int gbridge_gufunc_reduce(int64_t id, int64_t *words, int64_t n, gb_reduction **r, gb_error *e);

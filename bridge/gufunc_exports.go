@@ -14,9 +14,9 @@ func gbridge_gufunc_new(name, signature *C.char, flags C.int32_t, info *C.gb_guf
 	return guard(e, func() error { return newGUFunc(C.GoString(name), C.GoString(signature), gufunc.Flags(flags), info) })
 }
 
-//export gbridge_gufunc_shipped
-func gbridge_gufunc_shipped(name *C.char, info *C.gb_gufunc_info, e *C.gb_error) C.int {
-	return guard(e, func() error { return shippedGUFunc(C.GoString(name), info) })
+//export gbridge_gufunc_builtin
+func gbridge_gufunc_builtin(name *C.char, info *C.gb_gufunc_info, e *C.gb_error) C.int {
+	return guard(e, func() error { return builtinGUFunc(C.GoString(name), info) })
 }
 
 //export gbridge_gufunc_drop
@@ -35,8 +35,10 @@ func gbridge_gufunc_types(id C.int64_t, kernel C.int32_t, types *C.uint8_t, e *C
 }
 
 //export gbridge_gufunc_select
-func gbridge_gufunc_select(id C.int64_t, types, weak *C.uint8_t, n C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return selectKernel(int64(id), types, weak, int(n), number) })
+func gbridge_gufunc_select(id C.int64_t, types, weak *C.uint8_t, n C.int32_t, wanted *C.uint8_t, nwanted, casting C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
+	return guard(e, func() error {
+		return selectKernel(int64(id), unsafe.Slice(types, n), unsafe.Slice(weak, n), unsafe.Slice(wanted, nwanted), gufunc.Casting(casting), number)
+	})
 }
 
 //export gbridge_gufunc_resolve

@@ -149,6 +149,32 @@ func ExampleRegister() {
 	// Output: ()->() d->d <nil>
 }
 
+// The largest item of each row: a kernel on vectors, over memory of the heap.
+func ExampleBlock_Float64At() {
+	g, _ := gufunc.New("largest", "(n)->()", nil, gufunc.AllFlags)
+	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []gufunc.Type{gufunc.Float64, gufunc.Float64}, Go: func(b gufunc.Block) int {
+		for e := range b.N {
+			best := *b.Float64At(0, e, 0)
+			for i := range b.Dims[0] {
+				best = max(best, *b.Float64At(0, e, i))
+			}
+			*b.Float64At(1, e) = best
+		}
+		return 0
+	}})
+	preset, _ := alloc.PresetByNumber(0)
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{2, 3}, ItemSize: 8, Preset: preset, Padding: alloc.PadAsPreset})
+	buffer, _ := alloc.New(plan)
+	defer buffer.Free()
+	x := gufunc.ArrayOf(buffer, gufunc.Float64)
+	copy(items(x), []float64{1, 7, 3, 5, 2, 4})
+
+	r, _ := g.Call([]gufunc.Array{x}, nil, gufunc.Options{})
+	defer r.Free()
+	fmt.Println(items(r.Outputs[0]))
+	// Output: [7 5]
+}
+
 func TestAGeneratedKernelServesNobodyElse(t *testing.T) {
 	g, err := gufunc.New("g", "()->()", nil, gufunc.AllFlags)
 	require.NoError(t, err)

@@ -72,64 +72,6 @@ func (g *GUFunc) Kernel(n int) (Kernel, error) {
 // Kernels is how many there are.
 func (g *GUFunc) Kernels() int { return len(g.kernels.list()) }
 
-// TypeArg is an operand as type resolution sees it.
-type TypeArg struct {
-	Type Type
-	Weak Weak // a Python number; Type does not count then
-}
-
-// SelectKernel finds the first kernel whose inputs can take the given types by safe
-// casts. Python numbers adapt to the kernel, unless their kind is above that of all
-// arrays: then they count as int64, float64 or complex128.
-func (g *GUFunc) SelectKernel(inputs []TypeArg) (int, error) {
-	if len(inputs) != g.Signature.Inputs {
-		return 0, setupError("%s: %d inputs given, %s takes %d", g.Name, len(inputs), g.Signature, g.Signature.Inputs)
-	}
-	highest, strong := -1, NoType
-	for _, a := range inputs {
-		if r := rank(a.Type.kind()); a.Weak == Strong && r > highest {
-			highest, strong = r, a.Type
-		}
-	}
-	fits := func(a TypeArg, to Type) bool {
-		if a.Weak == Strong {
-			return CanCast(a.Type, to)
-		}
-		if r := int(a.Weak); r > highest && !(a.Weak == WeakComplex && strong.kind() == 'f') {
-			return CanCast(weakDefault[a.Weak], to)
-		}
-		return rank(to.kind()) >= int(a.Weak) && to.kind() != 'M' && to.kind() != 'm'
-	}
-	for n, k := range g.kernels.list() {
-		ok := !k.Generated
-		for i, a := range inputs {
-			ok = ok && fits(a, k.Types[i])
-		}
-		if ok {
-			return n, nil
-		}
-	}
-	return 0, g.noKernel(inputs)
-}
-
-func (g *GUFunc) noKernel(inputs []TypeArg) error {
-	names := make([]string, len(inputs))
-	for i, a := range inputs {
-		names[i] = a.Type.String()
-		if a.Weak != Strong {
-			names[i] = [...]string{WeakInt: "a Python int", WeakFloat: "a Python float", WeakComplex: "a Python complex"}[a.Weak]
-		}
-	}
-	var have []string
-	for _, k := range g.kernels.list() {
-		have = append(have, typesText(k.Types, g.Signature.Inputs))
-	}
-	if len(have) == 0 {
-		have = []string{"none"}
-	}
-	return setupError("%s: no kernel takes (%s) by safe casts; its kernels are %s", g.Name, strings.Join(names, ", "), strings.Join(have, ", "))
-}
-
 func typesText(types []Type, inputs int) string {
 	var b strings.Builder
 	for i, t := range types {

@@ -69,16 +69,28 @@ func (b Block) At(operand, i int) unsafe.Pointer {
 }
 
 // Step is the distance in bytes between neighbours along a core dimension.
-func (b Block) Step(operand, d int) int {
+func (b Block) Step(operand, d int) int { return int(b.c.steps[b.steps(operand)+d]) }
+
+// steps is where the steps along an operand's core dimensions begin.
+func (b Block) steps(operand int) int {
 	at := int(b.c.job.call.nop)
 	for o := range operand {
 		at += int(operandOf(b.c.job.call, o).core_ndim)
 	}
-	return int(b.c.steps[at+d])
+	return at
 }
 
 // Float64 is element i of an operand without core dimensions.
 func (b Block) Float64(operand, i int) *float64 { return (*float64)(b.At(operand, i)) }
+
+// Float64At is an item of element e of an operand: with one index per core dimension.
+func (b Block) Float64At(operand, e int, index ...int) *float64 {
+	p, first := b.At(operand, e), b.steps(operand)
+	for d, i := range index {
+		p = unsafe.Add(p, i*int(b.c.steps[first+d]))
+	}
+	return (*float64)(p)
+}
 
 // Registered is a Go kernel by name, with what is needed to make a GUFunc of it.
 type Registered struct {

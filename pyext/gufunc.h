@@ -22,7 +22,7 @@ typedef struct gb_arg {
 
 /* What decides on a kernel, and the kernel found for it before. */
 typedef struct gb_choice {
-    uint8_t key[GB_MAXARGS];        /* type | 0x40 swapped; 0x80 | weak for Python numbers; 0 an output to allocate */
+    uint8_t key[GB_MAXARGS];        /* type | GB_SWAPPED; 0x80 | weak for Python numbers; 0 an output to allocate */
     uint8_t casting, dtype;
     PyObject *signature;            /* as given, or NULL; owned */
     uint8_t types[GB_MAXARGS];      /* of the kernel */

@@ -34,7 +34,7 @@ static void fill_key(const gb_invocation *v, gb_choice *c) {
     memset(c->key, 0, sizeof c->key);
     for (int i = 0; i < v->nop; i++) {
         const gb_arg *a = &v->arg[i];
-        c->key[i] = a->weak ? 0x80 | a->weak : a->absent ? 0 : (uint8_t)(a->type | (a->swapped ? 0x40 : 0));
+        c->key[i] = a->weak ? 0x80 | a->weak : a->absent ? 0 : (uint8_t)(a->type | (a->swapped ? GB_SWAPPED : 0));
     }
 }
 

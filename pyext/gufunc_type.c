@@ -1,6 +1,6 @@
 /* gufunc_type.c: the type gridbuf._core.GUFunc, which gridbuf.gufunc.GUFunc extends,
  * and the module functions around it. */
-#include "../gufunc/kernels/table.h"
+#include "../gufunc/kernels/loops/table.h"
 #include "gufunc_reduce.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static PyObject *names_of_uniforms(const gb_gufunc_info *info) {
     return names;
 }
 
-/* GUFunc(name, signature, flags); signature None: the shipped gufunc of that name. */
+/* GUFunc(name, signature, flags); signature None: the one that comes with gridbuf. */
 static PyObject *gufunc_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     const char *name, *signature;
     int flags;
@@ -52,7 +52,7 @@ static PyObject *gufunc_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (!g) return NULL;
     gb_error e;
     int rc = signature ? GB_ENTER_GO(&e, gbridge_gufunc_new((char *)name, (char *)signature, flags, &g->info, &e))
-                       : GB_ENTER_GO(&e, gbridge_gufunc_shipped((char *)name, &g->info, &e));
+                       : GB_ENTER_GO(&e, gbridge_gufunc_builtin((char *)name, &g->info, &e));
     if (rc < 0 || fetch_types(g, 0) < 0 || !(g->uniform_names = names_of_uniforms(&g->info))) Py_CLEAR(g);
     return (PyObject *)g;
 }
@@ -128,19 +128,24 @@ static PyObject *types_of_kernel(PyObject *self, PyObject *number) {
     return NULL;
 }
 
-/* _select(types, kinds of Python numbers) -> number */
+/* _select(types, kinds of Python numbers, types asked for or b"", casting) -> number */
 static PyObject *select_kernel(PyObject *self, PyObject *args) {
     gb_gufunc_object *g = (gb_gufunc_object *)self;
-    const char *types, *weak;
-    Py_ssize_t n, m;
+    const char *types, *weak, *wanted;
+    Py_ssize_t n, m, nwanted;
+    PyObject *rule;
     int32_t number = 0;
     gb_error e;
-    if (!PyArg_ParseTuple(args, "y#y#:_select", &types, &n, &weak, &m)) return NULL;
+    if (!PyArg_ParseTuple(args, "y#y#y#O:_select", &types, &n, &weak, &m, &wanted, &nwanted, &rule)) return NULL;
+    int casting = gb_read_casting(rule);
+    if (casting < 0) return NULL;
     if (n != m) {
         PyErr_SetString(PyExc_ValueError, "_select: as many types as kinds are needed");
         return NULL;
     }
-    if (GB_ENTER_GO(&e, gbridge_gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, &number, &e)) < 0) return NULL;
+    if (GB_ENTER_GO(&e, gbridge_gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, (uint8_t *)wanted,
+                                              (int32_t)nwanted, casting, &number, &e)) < 0)
+        return NULL;
     return PyLong_FromLong(number);
 }
 
@@ -181,24 +186,32 @@ static PyObject *scalar_loop(PyObject *self, PyObject *args) {
     return PyLong_FromVoidPtr((void *)gb_scalar_loop(inputs, single));
 }
 
-/* The shipped reductions with a state: (name, types, initial state, step, merge, final). */
-static PyObject *shipped_states(PyObject *self, PyObject *none) {
-    int n;
-    const gb_shipped_state *s = gb_shipped_states(&n);
-    PyObject *list = PyList_New(0);
-    for (int i = 0; list && i < n; i++, s++) {
-        PyObject *row = Py_BuildValue("(ssy#NNN)", s->name, s->types, s->init, (Py_ssize_t)s->size, PyLong_FromVoidPtr(s->step),
-                                      PyLong_FromVoidPtr(s->merge), PyLong_FromVoidPtr(s->final));
-        if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+/* The gufuncs that come with gridbuf and the types of their reductions with a state: ({name: (signature, doc)}, [(name, types)]). */
+static PyObject *builtins(PyObject *self, PyObject *none) {
+    int nloops, nstates;
+    const gb_builtin *loops = gb_builtin_loops(0, &nloops);
+    const gb_builtin_state *own = gb_builtin_states(&nstates);
+    PyObject *known = PyDict_New(), *states = PyList_New(0);
+    for (int i = 0; known && i < nloops; i++) {
+        PyObject *row = loops[i].doc ? Py_BuildValue("(ss)", loops[i].signature, loops[i].doc) : NULL;
+        if (loops[i].doc && (!row || PyDict_SetItemString(known, loops[i].name, row) < 0)) Py_CLEAR(known);
         Py_XDECREF(row);
     }
-    return list;
+    for (int i = 0; states && i < nstates; i++) {
+        PyObject *row = Py_BuildValue("(ss)", own[i].name, own[i].types);
+        if (!row || PyList_Append(states, row) < 0) Py_CLEAR(states);
+        Py_XDECREF(row);
+    }
+    if (known && states) return Py_BuildValue("(NN)", known, states);
+    Py_XDECREF(known);
+    Py_XDECREF(states);
+    return NULL;
 }
 
 static PyMethodDef functions[] = {
     {"gufunc_loops", gb_ufunc_loops, METH_O, NULL},
     {"gufunc_capsule", gb_capsule_address, METH_O, NULL},
-    {"gufunc_states", shipped_states, METH_NOARGS, NULL},
+    {"gufunc_builtins", builtins, METH_NOARGS, NULL},
     {"gufunc_scalar_loop", scalar_loop, METH_VARARGS, NULL},
     {"gufunc_go_names", go_names, METH_NOARGS, NULL},
     {"gufunc_go_kernel", go_kernel, METH_O, NULL},

@@ -39,12 +39,8 @@ class Adopted(GUFunc):
         self._check_casts([], outs, self._types(kernel), casting)
         return kernel
 
-    def _find_kernel(self, inputs: list[Operand], casting: str) -> int:
-        return self._resolved(_types(inputs), None)
-
-    def _asked_kernel(self, inputs: list[Operand], dtype: Any, signature: Any, casting: str) -> int:
-        wanted = self._wanted(dtype, signature)
-        return self._resolved(_types(inputs), tuple(DTYPES[w] if w else None for w in wanted))
+    def _find_kernel(self, inputs: list[Operand], wanted: bytes, casting: str) -> int:
+        return self._resolved(_types(inputs), tuple(DTYPES[w] if w else None for w in wanted) or None)
 
     def _resolved(self, types: list[Any], signature: Any) -> int:
         try:

@@ -4,7 +4,7 @@ import operator
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class GUFunc(Choosing):
         output_dims: OutputDims | None = None,
         flags: Sequence[str] = tuple(FLAGS),
         identity: Any = None,
-    ) -> "GUFunc":
+    ) -> Self:
         if not isinstance(signature, str):
             raise SignatureError(f"signature: expected a str such as '(n),(n)->()', got {signature!r}")
         if not isinstance(name, str):
@@ -71,17 +71,25 @@ class GUFunc(Choosing):
             raise ValueError(
                 f"flags: {flags if isinstance(flags, str) else unknown} is none of {list(FLAGS)}; give a list of them"
             )
-        return super().__new__(cls, name, signature, sum(FLAGS[f] for f in set(flags)))
+        g = super().__new__(cls, name, signature, sum(FLAGS[f] for f in set(flags)))
+        g._set_up(signature, name, doc, generator, output_dims, identity)
+        if isinstance(kernels, (Kernel, StateKernel)):
+            kernels = (kernels,)
+        try:
+            given = tuple(kernels)
+        except TypeError:
+            raise SignatureError(f"kernels: expected a sequence of kernels, got {kernels!r}") from None
+        for kernel in given:
+            g.register(kernel)
+        return g
 
-    def __init__(
+    def _set_up(
         self,
         signature: str,
-        kernels: "Kernel | StateKernel | Sequence[Kernel | StateKernel]" = (),
-        name: str = "gufunc",
-        doc: str | None = None,
+        name: str,
+        doc: str | None,
         generator: Generator | None = None,
         output_dims: OutputDims | None = None,
-        flags: Sequence[str] = tuple(FLAGS),
         identity: Any = None,
     ) -> None:
         for argument, value in (("generator", generator), ("output_dims", output_dims)):
@@ -97,19 +105,12 @@ class GUFunc(Choosing):
         if clash := KEYWORDS.keys() & set(self._uniform_names):
             raise SignatureError(f"signature: {min(clash)} is a keyword of every call; name the uniform parameter differently")
         self.__name__, self.__doc__ = name, f"{name}{call_text(self.nin, self._uniform_names)}\n\n{doc or ''}".rstrip()
-        self._selected, self._generated, self._lock = {}, set(), threading.RLock()
-        self._states: list[tuple[int, StateKernel]] = []  # with their numbers
+        self._generated, self._lock = {}, threading.RLock()
+        self._states: list[tuple[int, str]] = []  # numbers and types
+        self._kept: list[StateKernel] = []  # what they hold stays alive
         self._reorderable = identity is not None
         if output_dims is not None:
             self._ask_sizes()
-        if isinstance(kernels, (Kernel, StateKernel)):
-            kernels = (kernels,)
-        try:
-            given = tuple(kernels)
-        except TypeError:
-            raise SignatureError(f"kernels: expected a sequence of kernels, got {kernels!r}") from None
-        for kernel in given:
-            self.register(kernel)
 
     def register(self, kernel: Kernel | StateKernel) -> int:
         """Add a kernel.
@@ -148,13 +149,13 @@ class GUFunc(Choosing):
                 parse_types(kernel.types, self.nin, self.nout),
                 kernel.any_order,
             )
-            self._states.append((int(number), kernel))
+            self._states.append((int(number), kernel.types))
+            self._kept.append(kernel)
             return int(number)
         if not isinstance(kernel, Kernel):
             raise SignatureError(
                 f"kernels: expected what numpy_loop, status_loop, scalar or go returns, got {type(kernel).__name__}"
             )
-        self._selected.clear()  # it may serve what others served, or generators were asked for
         return self._register(kernel, 0)
 
     def _register(self, kernel: Kernel, flags: int) -> int:
@@ -167,7 +168,7 @@ class GUFunc(Choosing):
         """The type in which a reduction of elements of a type is done."""
         if dtype or out:
             return dtype or out
-        kernel = int(self._select(bytes([array, array]), bytes(2)))
+        kernel = int(self._select(bytes([array, array]), bytes(2), b"", "safe"))
         return int(self._types(kernel)[2])
 
     def _identity_of(self, dtype: "np.dtype[Any]") -> bytes | None:

@@ -15,6 +15,8 @@ from gridbuf.gufunc.operands import Operand, read_input, weak
 from gridbuf.gufunc.types import DTYPES, number_of, parse_types
 from gridbuf.gufunc.uniforms import pack
 
+_SWAPPED = 0x40  # GB_SWAPPED of bridge/gufunc.h
+
 Generator = Callable[[str, tuple[str, ...]], Kernel]
 OutputDims = Callable[[dict[str, int | None]], dict[str, int]]
 
@@ -35,8 +37,7 @@ class Choosing(_core.GUFunc):
     _cores: list[tuple[int, ...]]
     _uniform_names: list[str]
     _uniform_types: bytes
-    _selected: dict[Any, int]  # kernels by the types of the inputs
-    _generated: set[int]
+    _generated: dict[str, int]  # kernels by the types that the generator was asked for
     _lock: threading.RLock
 
     def _refuse(self, keyword: str) -> None:
@@ -53,22 +54,25 @@ class Choosing(_core.GUFunc):
         return kernel
 
     def _kernel(self, inputs: list[Operand], dtype: Any, signature: Any, casting: str) -> int:
-        if dtype is not None or signature is not None:
-            return self._asked_kernel(inputs, dtype, signature, casting)
-        key = tuple((o.number, o.weak) for o in inputs)
-        if key not in self._selected:
-            with self._lock:  # a generator is asked once, also by two threads
-                if key not in self._selected:
-                    self._selected[key] = self._find_kernel(inputs, casting)
-        return self._selected[key]
-
-    def _find_kernel(self, inputs: list[Operand], casting: str) -> int:
+        wanted = b"" if dtype is None and signature is None else bytes(self._wanted(dtype, signature))
         try:
-            return int(self._select(bytes(o.number for o in inputs), bytes(o.weak for o in inputs)))
+            return self._find_kernel(inputs, wanted, casting)
         except SignatureError:
             if self._generator is None:
                 raise
-        return self._generate("".join(DTYPES[o.number].char for o in inputs), inputs)
+            types = "".join(DTYPES[w or o.number].char for o, w in zip(inputs, wanted or bytes(self.nin), strict=False))
+            with self._lock:  # it is asked once for these types, also by two threads
+                if types not in self._generated:
+                    self._generated[types] = self._generate(types, inputs)
+            found = self._generated[types]
+            if not all(w in (0, t) for w, t in zip(wanted, self._types(found), strict=False)):
+                raise
+        return found
+
+    def _find_kernel(self, inputs: list[Operand], wanted: bytes, casting: str) -> int:
+        """The registered kernel for inputs of these types; wanted: the types asked for, b"" for none."""
+        types = bytes(o.number | (0 if o.array.dtype.isnative else _SWAPPED) for o in inputs)
+        return self._select(types, bytes(o.weak for o in inputs), wanted, casting)
 
     def _generate(self, types: str, inputs: list[Operand]) -> int:
         """A kernel for these types and no others."""
@@ -79,33 +83,7 @@ class Choosing(_core.GUFunc):
         takes = parse_types(kernel.types, self.nin, self.nout)[: self.nin]
         if not all(np.can_cast(np.dtype(c), DTYPES[t], "safe") for c, t in zip(types, takes, strict=True)):
             raise SignatureError(f"generator: asked for the types {types!r}, it returned a kernel for {kernel.types!r}")
-        number = self._register(kernel, GENERATED)
-        self._generated.add(number)
-        return number
-
-    def _asked_kernel(self, inputs: list[Operand], dtype: Any, signature: Any, casting: str) -> int:
-        wanted = self._wanted(dtype, signature)
-        fitting = [n for n in self._registered() if all(w in (0, t) for w, t in zip(wanted, self._types(n), strict=True))]
-        for n in fitting:
-            strong = [(o.array.dtype, DTYPES[t]) for o, t in zip(inputs, self._types(n), strict=False) if not o.weak]
-            if all(np.can_cast(source, target, casting) for source, target in strong):  # type: ignore[arg-type]
-                return n
-        if fitting:
-            return fitting[0]  # whose casts are refused, by name
-        if self._generator is not None:
-            types = "".join(DTYPES[w or o.number].char for o, w in zip(inputs, wanted, strict=False))
-            key = ("asked", types)
-            with self._lock:
-                if key not in self._selected:
-                    self._selected[key] = self._generate(types, inputs)
-            found = self._selected[key]
-            if all(w in (0, t) for w, t in zip(wanted, self._types(found), strict=True)):
-                return found
-        raise SignatureError(f"{self.name}: no kernel has the types asked for; its kernels are {', '.join(self.types)}")
-
-    def _registered(self) -> list[int]:
-        """The kernels that serve whatever they can, which generated ones do not."""
-        return [n for n in range(self._describe()[3]) if n not in self._generated]
+        return self._register(kernel, GENERATED)
 
     def _wanted(self, dtype: Any, signature: Any) -> list[int]:
         """The type of each operand that dtype= or signature= asks for; 0: any."""

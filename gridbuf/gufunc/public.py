@@ -4,6 +4,7 @@ from typing import Any
 
 from gridbuf.gufunc import shipped
 from gridbuf.gufunc.adopted import adopt
+from gridbuf.gufunc.builtin import NAMES, make
 from gridbuf.gufunc.call import GUFunc
 from gridbuf.gufunc.errors import ErrorInfo, GufuncError, PartialSuccess, SignatureError, TotalFailure
 from gridbuf.gufunc.kernels import Kernel, go, numpy_loop, registered, scalar, status_loop

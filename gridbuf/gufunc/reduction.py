@@ -47,12 +47,12 @@ def choose(g: "GUFunc", array: int, dtype: int, out: int, ordered: bool, extras:
 
 
 def _choose_state(g: "GUFunc", array: int, ordered: bool, extras: bool) -> Choice:
-    for n, kernel in g._states:
-        if np.can_cast(DTYPES[array], np.dtype(kernel.types[0]), "safe"):
+    for n, types in g._states:
+        if np.can_cast(DTYPES[array], np.dtype(types[0]), "safe"):
             if extras:
                 raise SignatureError(f"{g.name}: a StateKernel takes no where, initial or dtype")
-            return n, True, bool(ordered), number_of(np.dtype(kernel.types[0])), None
-    takes = " and ".join(kernel.types[0] for _, kernel in g._states)
+            return n, True, bool(ordered), number_of(np.dtype(types[0])), None
+    takes = " and ".join(types[0] for _, types in g._states)
     raise SignatureError(f"array: {g.name} reduces elements of type {takes}, not {DTYPES[array]}")
 
 

@@ -4,12 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf import _core
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import address_of
 from gridbuf.gufunc.types import parse_types
-
-_ANY_ORDER = ("minmax", "moments")  # of the shipped ones
 
 
 class StateKernel:
@@ -37,15 +34,6 @@ class StateKernel:
         self.step, self.merge, self.final = address_of(step, "step"), address_of(merge, "merge"), address_of(final, "final")
         self.types, self.any_order = types, any_order
         self._owners = (step, merge, final)
-
-
-def shipped(name: str) -> list[StateKernel]:
-    """The state kernels that come with a shipped gufunc."""
-    return [
-        StateKernel(np.void(init), step, merge, final, types, any_order=name in _ANY_ORDER)
-        for own, types, init, step, merge, final in _core.gufunc_states()
-        if own == name
-    ]
 
 
 def check(kernel: StateKernel, nin: int, nout: int) -> None:

@@ -6,4 +6,6 @@
 // sets; the best one that the machine has is chosen when the program starts. The
 // linear algebra works on as many matrices at once as a vector register has lanes,
 // because one small matrix alone leaves most of a register empty.
+//
+// The C is in package loops; a new kernel is a line of loops/list.h and its code there.
 package kernels

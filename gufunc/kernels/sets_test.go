@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"os"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -89,50 +91,70 @@ func TestBothSetsOfLoopsInvert(t *testing.T) {
 	}
 }
 
-// Every loop of one set gives what that of the other gives, up to rounding.
-func TestTheSetsAgree(t *testing.T) {
-	operands := map[string]func(n int64) [][]int64{
-		"det":         func(n int64) [][]int64 { return [][]int64{{13, n, n}} },
-		"solve":       func(n int64) [][]int64 { return [][]int64{{13, n, n}, {13, n}} },
-		"cholesky":    func(n int64) [][]int64 { return [][]int64{{13, n, n}} },
-		"tridiagonal": func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}, {13, n}, {13, n}} },
-		"dot":         func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
-		"matvec":      func(n int64) [][]int64 { return [][]int64{{13, n, n}, {13, n}} },
-		"add":         func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
-		"maximum":     func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
-		"minimum":     func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
-		"sqrt":        func(n int64) [][]int64 { return [][]int64{{13, n}} },
-		"divide":      func(n int64) [][]int64 { return [][]int64{{13, n}, {13, n}} },
+// values are those of a packed array, as float64.
+func values(t *testing.T, a gufunc.Array) []float64 {
+	t.Helper()
+	n := int64(1)
+	for _, s := range a.Shape {
+		n *= s
 	}
-	for name, shapes := range operands {
+	if a.Type == gufunc.Float64 {
+		return append([]float64(nil), unsafe.Slice((*float64)(a.Data), n)...)
+	}
+	require.Equal(t, gufunc.Int64, a.Type)
+	var all []float64
+	for _, v := range unsafe.Slice((*int64)(a.Data), n) {
+		all = append(all, float64(v))
+	}
+	return all
+}
+
+// Every loop of one set gives what that of the other gives, up to rounding: all that there are.
+func TestTheSetsAgree(t *testing.T) {
+	for _, name := range Names() {
 		for n := int64(1); n <= 9; n++ {
-			var inputs []gufunc.Array
-			for i, shape := range shapes(n) {
-				a, values := array[float64](t, gufunc.Float64, shape...)
-				source := rand.New(rand.NewSource(n))
-				for k := range values {
-					values[k] = 0.1 + source.Float64()/10
-					if len(shape) == 3 && k%int(n*n)%int(n+1) == 0 || name == "tridiagonal" && i == 1 {
-						values[k] += 3
-					}
-				}
-				inputs = append(inputs, a)
-			}
-			var results [2][]float64
+			var results [2][][]float64
 			for i, base := range []bool{false, true} {
 				g, err := newOf(name, base)
 				require.NoError(t, err)
+				var inputs []gufunc.Array
+				for k, core := range g.Signature.Operands[:g.Signature.Inputs] {
+					shape := []int64{13}
+					for range core.Dims {
+						shape = append(shape, n)
+					}
+					a, items := array[float64](t, gufunc.Float64, shape...)
+					source := rand.New(rand.NewSource(n))
+					for at := range items {
+						items[at] = 0.1 + source.Float64()/10
+						if len(shape) == 3 && at%int(n*n)%int(n+1) == 0 || name == "tridiagonal" && k == 1 {
+							items[at] += 3
+						}
+					}
+					inputs = append(inputs, a)
+				}
 				r, err := g.Call(inputs, nil, gufunc.Options{})
 				require.NoError(t, err)
 				require.True(t, r.AllGood(), "%s %d", name, n)
-				items := int64(1)
-				for _, s := range r.Outputs[0].Shape {
-					items *= s
+				for _, out := range r.Outputs {
+					results[i] = append(results[i], values(t, out))
 				}
-				results[i] = append([]float64(nil), unsafe.Slice((*float64)(r.Outputs[0].Data), items)...)
 				r.Free()
 			}
-			assert.InDeltaSlice(t, results[0], results[1], 1e-11, "%s %d", name, n)
+			for o := range results[0] {
+				assert.InDeltaSlice(t, results[0][o], results[1][o], 1e-11, "%s %d", name, n)
+			}
 		}
+	}
+}
+
+func TestThePageNamesEveryKernel(t *testing.T) {
+	page, err := os.ReadFile("../../docs/gufuncs.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "## What comes with it")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, name := range Names() {
+		assert.Regexp(t, "`[a-z ]*\\b"+name+"\\b[a-z ]*`", table, name)
 	}
 }

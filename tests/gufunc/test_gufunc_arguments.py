@@ -143,3 +143,23 @@ def test_outputs_without_elements_need_no_memory() -> None:
     before = gb.memory.stats()["peak_bytes"]
     assert add(empty, 1.0).shape == empty.shape
     assert gb.memory.stats()["peak_bytes"] - before < 1 << 22
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+def test_the_first_kernel_asked_for_that_the_casting_rule_reaches_is_taken(casting: str) -> None:
+    """As NumPy says of each pair of types, and of the other byte order."""
+    fabs = ctypes.CDLL(None).fabs
+    for own in "?bBhHiIlLefdgFDG":
+        for other in "?bBhHiIlLefdgFDG":
+            if own == other:
+                continue
+            g = gufunc.GUFunc("()->()", [gufunc.numpy_loop(fabs, f"{other}->d"), gufunc.numpy_loop(fabs, f"{own}->d")])
+            reached = np.can_cast(np.dtype(own), np.dtype(other), casting)  # type: ignore[arg-type]
+            found = g.resolve(np.zeros(2, own), dtype="d", casting=casting).kernel
+            assert found == (f"{other}->d" if reached else f"{own}->d"), (own, other)
+    g = gufunc.GUFunc("()->()", [gufunc.numpy_loop(fabs, "d->d")])
+    if casting == "no":
+        with pytest.raises(gufunc.SignatureError, match="cannot be cast from >f8"):
+            g.resolve(np.zeros(2, ">f8"), dtype="d", casting=casting)
+    else:
+        assert g.resolve(np.zeros(2, ">f8"), dtype="d", casting=casting).kernel == "d->d"
