@@ -49,7 +49,31 @@ class Require(TypedDict, total=False):
     byte_alignment: int | None
     aligned_index: Sequence[int] | None
 
-TYPE_CHARS: str
+TYPE_CHARS: str  # NumPy's character of each type, at the type's number
+MEMORY_DEVICE: int
+MEMORY_PINNED: int
+MEMORY_MANAGED: int
+DL_CPU: int
+DL_CUDA: int
+DL_CUDA_HOST: int
+DL_ROCM: int
+DL_CUDA_MANAGED: int
+NUMPY_LOOP: int
+STATUS_LOOP: int
+GO_LOOP: int
+EXCLUSIVE: int
+ONE_WORKER: int
+PURE: int
+MEASURED: int
+RAISES: int
+FOLDS: int
+GENERATED: int
+SWAPPED: int
+INVALID: int
+DIVIDE: int
+OVERFLOW: int
+STATUS: int
+PANIC: int
 
 class BackendError(ValueError, RuntimeError): ...
 
@@ -77,7 +101,7 @@ def full(shape: Shape, fill_value: Any, dtype: _Float64 = ..., **spec: Unpack[Sp
 def full(shape: Shape, fill_value: Any, dtype: type[_T] | np.dtype[_T], **spec: Unpack[Spec]) -> NDArray[_T]: ...
 @overload
 def full(shape: Shape, fill_value: Any, dtype: DTypeLike, **spec: Unpack[Spec]) -> NDArray[Any]: ...
-def plan(shape: Shape, dtype: DTypeLike = ..., **spec: Unpack[Spec]) -> Plan: ...
+def plan(shape: Shape, dtype: DTypeLike = ..., *, alignment: int = ..., **spec: Unpack[Spec]) -> Plan: ...
 def empty_elements(
     shape: Shape,
     dtype: DTypeLike = ...,

@@ -80,7 +80,7 @@ int gb_read_backend(PyObject *obj, gb_request *r) {
     } else if (look_up(obj, &r->backend, &order) < 0) {
         return -1;
     }
-    return order == 3 && r->layout_len < 0 ? call_function(r) : 0;
+    return order == GB_BY_CALLER && r->layout_len < 0 ? call_function(r) : 0;
 }
 
 /* A layout's function is known before anybody can ask for the backend: what is forgotten may run Python code. */
@@ -92,8 +92,8 @@ int gb_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     if ((size_t)bytes != strlen(text)) return PyErr_Format(PyExc_ValueError, "name: %R has a null character", name), -1;
     if (!functions && !(functions = PyDict_New())) return -1;
     if (gb_preset_register(text, preset, &e) < 0) return gb_raise(&e);
-    PyObject *number = preset->order == 3 ? PyLong_FromLong(preset->number) : NULL;
-    int rc = preset->order != 3 ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
+    PyObject *number = preset->order == GB_BY_CALLER ? PyLong_FromLong(preset->number) : NULL;
+    int rc = preset->order != GB_BY_CALLER ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
     Py_XDECREF(number);
     forget_all();
     return rc;

@@ -32,19 +32,15 @@ PyObject *gb_block_alloc(const gb_cuda_request *want) {
     return rc < 0 ? NULL : wrap(block);
 }
 
-static int kind_of(const gb_plan *plan) {
-    return plan->memory == 1 ? GB_CUDA_PINNED : plan->memory == 2 ? GB_CUDA_MANAGED : GB_CUDA_DEVICE;
-}
-
 PyObject *gb_block_for(const gb_plan *plan) {
-    gb_cuda_request want = {.kind = kind_of(plan), .device = plan->device_id, .span = plan->want.span, .boundary = plan->want.boundary,
+    gb_cuda_request want = {.kind = plan->memory, .device = plan->device_id, .span = plan->want.span, .boundary = plan->want.boundary,
                          .offset = plan->want.offset, .stream = gb_queue_for(plan->device_id).stream, .plan = plan->want.plan};
     return gb_block_alloc(&want);
 }
 
 gb_place gb_block_place(const gb_cuda_block *block, int gpu) {
     int pinned = block->kind == GB_CUDA_PINNED;
-    return (gb_place){.kind = (uint8_t)(block->kind + 1), .gpu = !pinned && gpu, .device = pinned ? 0 : (int16_t)block->device};
+    return (gb_place){.kind = (uint8_t)(GB_ON_DEVICE + block->kind), .gpu = !pinned && gpu, .device = pinned ? 0 : (int16_t)block->device};
 }
 
 gb_block_object *gb_block_behind(PyObject *obj) {

@@ -4,7 +4,7 @@
 
 static gb_field *over_block(gb_plan_object *plan, PyObject *owner) {
     gb_cuda_block *block = ((gb_block_object *)owner)->block;
-    gb_place place = gb_block_place(block, plan->plan->device == 2);
+    gb_place place = gb_block_place(block, plan->plan->device == GB_GPU);
     PyTypeObject *type = gb_type_for(gb_FieldType, place);
     gb_field *f = type ? gb_field_alloc(type, -1) : NULL;
     if (!f) return NULL;
@@ -55,7 +55,7 @@ static PyObject *cupy_array(gb_plan_object *plan, int zero, PyObject *value) {
 
 /* Pinned memory, and managed memory that was not asked for on a GPU, make NumPy's arrays; the rest cupy's. */
 PyObject *gb_device_array(gb_plan_object *plan, int zero, PyObject *value) {
-    if (plan->plan->device == 2) return cupy_array(plan, zero, value);
+    if (plan->plan->device == GB_GPU) return cupy_array(plan, zero, value);
     gb_field *f = gb_device_field(plan, zero);
     PyObject *array = NULL;
     if (f && value && gb_assign((PyObject *)f, value) < 0) Py_CLEAR(f);

@@ -91,7 +91,8 @@
 #define DOC_PLAN                                                                                              \
     DOC_MAKER("plan(shape, dtype='float64', *, ",                                                              \
               "The answer to a request, without allocating: strides, padding, alignment and size.\n\n"         \
-              "The parameters are those of `gridbuf.empty`. A device need not be there.", "", "",             \
+              "The parameters are those of `gridbuf.empty`. A device need not be there.", "",                   \
+              "alignment : int, optional\n    Items. That of a backend, which rows and boundary follow.\n",             \
               "Plan\n    Equal requests give equal plans, however they are spelled.\n",                        \
               ">>> p = gb.plan((12, 12, 7), backend='gtcuda', aligned_index=(2, 2, 0))\n"                      \
               ">>> p.strides, p.offset, p.byte_alignment\n((8, 256, 3072), 240, 256)\n")

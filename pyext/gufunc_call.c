@@ -16,7 +16,6 @@ int gb_gufunc_call_init(void) {
 void gb_invocation_clear(gb_invocation *v) {
     for (int i = 0; i < v->nop + v->has_where; i++) Py_CLEAR(v->arg[i].keep);
     Py_CLEAR(v->codes);
-    Py_CLEAR(v->packed);
     if (v->entry) gb_entry_drop(v->entry);
     v->entry = NULL;
 }
@@ -27,7 +26,7 @@ static void start(gb_invocation *v, gb_gufunc_object *g) {
     v->nop = g->info.nin + g->info.nout;
     v->has_where = v->workers = v->ignore_errors = v->errors = v->named = 0;
     v->uniforms = NULL;
-    v->packed = v->codes = NULL;
+    v->codes = NULL;
     v->entry = NULL;
     for (int i = 0; i <= v->nop; i++) {
         gb_arg *a = &v->arg[i];

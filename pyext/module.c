@@ -21,6 +21,7 @@
 #include "field_number.h"
 #include "gufunc.h"
 #include "memory.h"
+#include "numbers.h"
 #include "wrap.h"
 
 #ifdef GRIDBUF_PANIC
@@ -67,6 +68,7 @@ static PyMethodDef methods[] = {
 /* In reading order: what stands further down uses what stands above. */
 static int exec(PyObject *module) {
     import_array1(-1);
+    if (gb_numbers_init(module) < 0) return -1;
     gb_trace_init();
     if (gb_go_init(module) < 0 || gb_attribute_init() < 0 || gb_drop_init() < 0 || gb_handler_init() < 0) return -1;
     if (gb_args_init() < 0 || gb_dtype_init(module) < 0 || gb_plan_init(module) < 0) return -1;

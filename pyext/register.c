@@ -23,9 +23,9 @@ static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, 
         PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device);
         return -1;
     }
-    preset->device = gpu ? 2 : 1;
+    preset->device = gpu ? GB_GPU : GB_CPU;
     if (!PyCallable_Check(layout)) return read_axes(layout, preset);
-    preset->order = 3;
+    preset->order = GB_BY_CALLER;
     return 0;
 }
 
@@ -39,7 +39,7 @@ PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) 
     }
     PyObject *held[] = {name, layout, alignment, device};   /* kwargs may be somebody's dict */
     for (int i = 0; i < 4; i++) Py_XINCREF(held[i]);
-    gb_preset preset = {.alignment = 1, .device = 1};
+    gb_preset preset = {.alignment = 1, .device = GB_CPU};
     int rc = read_preset(layout, alignment, device, &preset) < 0 || gb_add_backend(name, layout, &preset) < 0 ? -1 : 0;
     if (rc == 0) gb_forget_calls();   /* in which the name may have meant another backend */
     for (int i = 0; i < 4; i++) gb_let_go(held[i]);

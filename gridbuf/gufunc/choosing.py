@@ -9,13 +9,11 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.kernels import GENERATED, Kernel
+from gridbuf.gufunc.kernels import Kernel
 from gridbuf.gufunc.keywords import refuse
 from gridbuf.gufunc.operands import Operand, read_input, weak
 from gridbuf.gufunc.types import DTYPES, number_of, parse_types
-from gridbuf.gufunc.uniforms import pack
-
-_SWAPPED = 0x40  # GB_SWAPPED of bridge/gufunc.h
+from gridbuf.gufunc.uniforms import exact
 
 Generator = Callable[[str, tuple[str, ...]], Kernel]
 OutputDims = Callable[[dict[str, int | None]], dict[str, int]]
@@ -43,8 +41,8 @@ class Choosing(_core.GUFunc):
     def _refuse(self, keyword: str) -> None:
         refuse(self.name, self._uniform_names, keyword)
 
-    def _pack(self, given: dict[str, Any]) -> bytes:
-        return pack(self._uniform_names, self._uniform_types, given)
+    def _uniform(self, i: int, value: Any) -> Any:
+        return exact(self._uniform_names[i], DTYPES[self._uniform_types[i]].kind, value)
 
     def _choose(self, inputs: tuple[Any, ...], outs: tuple[Any, ...], dtype: Any, signature: Any, casting: str) -> int:
         """The number of the kernel for these inputs, arrays or Python numbers."""
@@ -71,7 +69,7 @@ class Choosing(_core.GUFunc):
 
     def _find_kernel(self, inputs: list[Operand], wanted: bytes, casting: str) -> int:
         """The registered kernel for inputs of these types; wanted: the types asked for, b"" for none."""
-        types = bytes(o.number | (0 if o.array.dtype.isnative else _SWAPPED) for o in inputs)
+        types = bytes(o.number | (0 if o.array.dtype.isnative else _core.SWAPPED) for o in inputs)
         return self._select(types, bytes(o.weak for o in inputs), wanted, casting)
 
     def _generate(self, types: str, inputs: list[Operand]) -> int:
@@ -83,7 +81,7 @@ class Choosing(_core.GUFunc):
         takes = parse_types(kernel.types, self.nin, self.nout)[: self.nin]
         if not all(np.can_cast(np.dtype(c), DTYPES[t], "safe") for c, t in zip(types, takes, strict=True)):
             raise SignatureError(f"generator: asked for the types {types!r}, it returned a kernel for {kernel.types!r}")
-        return self._register(kernel, GENERATED)
+        return self._register(kernel, _core.GENERATED)
 
     def _wanted(self, dtype: Any, signature: Any) -> list[int]:
         """The type of each operand that dtype= or signature= asks for; 0: any."""

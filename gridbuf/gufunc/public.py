@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from gridbuf.gufunc import shipped
+from gridbuf.gufunc import builtin
 from gridbuf.gufunc.adopted import adopt
-from gridbuf.gufunc.builtin import NAMES, make
 from gridbuf.gufunc.call import GUFunc
 from gridbuf.gufunc.errors import ErrorInfo, GufuncError, PartialSuccess, SignatureError, TotalFailure
 from gridbuf.gufunc.kernels import Kernel, go, numpy_loop, registered, scalar, status_loop
@@ -17,10 +16,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in shipped.NAMES:
+    if name not in builtin.NAMES:
         raise AttributeError(name)
-    return shipped.make(name)
+    return builtin.make(name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *shipped.NAMES]
+    return [*__all__, *builtin.NAMES]

@@ -9,8 +9,6 @@ from gridbuf import _core
 from gridbuf._wrap import Described
 from gridbuf.storage.request import Request
 
-_DEVICE, _MANAGED_MEMORY = 0, 2  # kinds of gridbuf's memory
-
 
 class _OnDevice:
     """Memory that may be managed, described as if it were on a device, for the driver to say what it is."""
@@ -58,10 +56,10 @@ class CupyDevice:
         return array_over(owner, address, 0, span, request.device_id, request.shape, request.dtype, request.strides), owner
 
     def empty(self, request: Request) -> Any:
-        return self._over(_DEVICE, request)[0]
+        return self._over(_core.MEMORY_DEVICE, request)[0]
 
     def managed(self, request: Request) -> tuple[NDArray[Any], Any]:
-        device = self._over(_MANAGED_MEMORY, request)[0]
+        device = self._over(_core.MEMORY_MANAGED, request)[0]
         return self._host_view(device), device
 
     def share_managed(self, obj: Any) -> tuple[NDArray[Any], Any]:
