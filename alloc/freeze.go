@@ -17,6 +17,24 @@ func AnswerInto(frozen unsafe.Pointer, s *Spec) error {
 	return nil
 }
 
+// record is a copy of the plan for C, to be freed; nil without memory.
+func (p *Plan) record() *C.gb_plan {
+	f := C.gb_plan_new(C.int(len(p.Shape)))
+	if f == nil {
+		return nil
+	}
+	to := over(f)
+	copy(to.Shape, p.Shape)
+	copy(to.Strides, p.Strides)
+	copy(to.PaddedShape, p.PaddedShape)
+	copy(to.AlignedIndex, p.AlignedIndex)
+	copy(to.Layout, p.Layout)
+	copy(to.Dims, p.Dims)
+	p.seal(f)
+	C.gb_plan_finish(f)
+	return f
+}
+
 // over is a plan whose lists are the record's.
 func over(f *C.gb_plan) Plan {
 	g := &f.geometry

@@ -76,6 +76,9 @@ def full(shape: Shape, fill_value: Any, dtype: type[_T] | np.dtype[_T], **spec: 
 @overload
 def full(shape: Shape, fill_value: Any, dtype: DTypeLike, **spec: Unpack[Spec]) -> NDArray[Any]: ...
 def plan(shape: Shape, dtype: DTypeLike = ..., **spec: Unpack[Spec]) -> Plan: ...
+def unmet(
+    data: Field, shape: Shape, dtype: DTypeLike, **spec: Unpack[Spec]
+) -> tuple[Literal["device", "memory", "order", "rows", "packed", "boundary"], Plan, int, int] | None: ...
 def empty_elements(
     shape: Shape,
     dtype: DTypeLike = ...,

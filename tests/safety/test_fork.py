@@ -233,6 +233,17 @@ def test_a_child_plans_as_its_parent() -> None:
     assert from_child(lambda: [answers(seed, 1000) for seed in batches]) == [answers(seed, 1000) for seed in batches]
 
 
+def test_a_child_checks_requirements_as_its_parent() -> None:
+    def check() -> str:
+        data = np.zeros((4, 5, 6))
+        gb.Field(data, "IJK", require={"backend": "gt:cpu_kfirst", "dtype": "f8"})
+        with pytest.raises(ValueError, match="orders the strides otherwise") as missed:
+            gb.Field(data, "IJK", require={"backend": "gt:cpu_ifirst"})
+        return str(missed.value)
+
+    assert from_child(check) == check()
+
+
 def test_a_preset_of_a_python_function_and_one_registered_in_the_child() -> None:
     gb.register_backend("fork_function", layout=lambda dims: tuple(range(len(dims)))[::-1])
 
