@@ -7,8 +7,9 @@ import "unsafe"
 
 // Buffer is a plan plus memory.
 type Buffer struct {
-	Plan *Plan
-	data unsafe.Pointer
+	Plan   *Plan
+	data   unsafe.Pointer
+	checks *checks // who recorded it, or nil
 }
 
 // New takes memory for a plan from the heap; its contents are undefined. Free
@@ -26,7 +27,7 @@ func New(p *Plan) (*Buffer, error) {
 		var fresh C.int
 		switch C.gb_take(&want, &data, &fresh) {
 		case C.GB_TAKEN:
-			return &Buffer{p, data}, nil
+			return made(&Buffer{Plan: p, data: data}), nil
 		case C.GB_OVER_LIMIT:
 			return nil, ErrNoMemory.Errorf("cannot allocate %d bytes: %s", p.AllocBytes, Statistics())
 		}
@@ -57,12 +58,15 @@ func (b *Buffer) renew() bool { return C.gb_zero(b.data, C.int64_t(b.Plan.Span))
 // Share keeps the memory alive for one more holder; each holder calls Free once.
 func (b *Buffer) Share() *Buffer {
 	C.gb_share(b.data)
-	return &Buffer{b.Plan, b.data}
+	return made(&Buffer{Plan: b.Plan, data: b.data})
 }
 
 // Free gives the memory back once every holder has done so.
 func (b *Buffer) Free() {
 	if b.data != nil {
+		if b.checks != nil {
+			b.checks.freed(b)
+		}
 		C.gb_release(b.data)
 		b.data = nil
 	}

@@ -46,3 +46,19 @@ func ExampleRegister() {
 	fmt.Println(mine.Axes, strings.Contains(err.Error(), `"yours" is not known; known are C, F, cuda,`))
 	// Output: JIK true
 }
+
+// What `python -m gridbuf plan` says of a layout.
+func ExamplePlan_Explain() {
+	preset, _ := alloc.FindPreset("gtmc")
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{12, 12, 70}, ItemSize: 8, Preset: preset, AlignedIndex: []int64{2, 2, 0}})
+	fmt.Println(plan.Explain())
+	// Output:
+	// order      J, K, I from slowest to fastest: neighbours along I lie side by side
+	// padding    4 at the end of each row along I: 16 elements = 128 bytes a row
+	// alignment  element (2, 2, 0) starts on a 64-byte boundary; element (0, 0, 0) 48 bytes after one
+	//            and so does the same element of every other row
+	// bytes       80,640  elements (78.8 KiB)
+	//             26,880  padding between them (33.3 %)
+	//              7,168  around them, for alignment and rounding
+	//            114,688  reserved
+}

@@ -3,18 +3,50 @@ package alloc
 // #include "plan.h"
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
 
-// AnswerInto works out a request into the C side's own record of a plan (a gb_plan
-// of plan.h with room for the shape), where the extension keeps it and every export
-// reads it without entering Go. The lists are written in place.
-func AnswerInto(frozen unsafe.Pointer, s *Spec) error {
-	p := over((*C.gb_plan)(frozen))
+	"gridbuf/internal/record"
+)
+
+// AnswerInto works out a request into the C side's own record of a plan, which has room for the shape and
+// is read without entering Go. The lists are written in place.
+func AnswerInto(at record.Plan, s *Spec) error {
+	p := over((*C.gb_plan)(at))
 	if err := p.answer(s); err != nil {
 		return err
 	}
-	p.seal((*C.gb_plan)(frozen))
+	p.seal((*C.gb_plan)(at))
 	return nil
+}
+
+// readRecord is the plan that C keeps; its lists are the record's.
+func readRecord(at record.Plan) *Plan {
+	f := (*C.gb_plan)(at)
+	p := over(f)
+	p.ItemSize, p.Size, p.Bytes = int64(f.geometry.itemsize), int64(f.geometry.size), int64(f.geometry.nbytes)
+	p.ByteAlignment, p.Offset = int64(f.want.boundary), int64(f.want.offset)
+	p.Span, p.AllocBytes = int64(f.want.span), int64(f.want.reserve)
+	p.Device, p.DeviceID, p.Memory = Device(f.device), int(f.device_id), Memory(f.memory)
+	return &p
+}
+
+// record is a copy of the plan for C, to be freed; nil without memory.
+func (p *Plan) record() *C.gb_plan {
+	f := C.gb_plan_new(C.int(len(p.Shape)))
+	if f == nil {
+		return nil
+	}
+	to := over(f)
+	copy(to.Shape, p.Shape)
+	copy(to.Strides, p.Strides)
+	copy(to.PaddedShape, p.PaddedShape)
+	copy(to.AlignedIndex, p.AlignedIndex)
+	copy(to.Layout, p.Layout)
+	copy(to.Dims, p.Dims)
+	p.seal(f)
+	C.gb_plan_finish(f)
+	return f
 }
 
 // over is a plan whose lists are the record's.

@@ -259,10 +259,7 @@ func (s *Spec) preset() *Preset {
 
 // String is one line: dims, shape, item size, strides, what is aligned and how much is reserved.
 func (p *Plan) String() string {
-	device := p.Device.String()
-	if p.Device == GPU {
-		device = fmt.Sprintf("gpu %d", p.DeviceID)
-	}
+	device := p.where()
 	if p.Memory != Plain {
 		device += ", " + p.Memory.String()
 	}

@@ -4,9 +4,12 @@ package bridge
 import "C"
 
 import (
+	"strings"
 	"time"
 	"unsafe"
 
+	"gridbuf/alloc"
+	"gridbuf/internal/record"
 	"gridbuf/transfer"
 )
 
@@ -18,4 +21,17 @@ func gbridge_start(e *C.gb_error) C.int { return guard(e, func() error { return 
 //export gbridge_copy
 func gbridge_copy(job unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
 	return guard(e, func() error { _, err := transfer.Resume(job, time.Duration(nanoseconds)); return err })
+}
+
+//export gbridge_explain
+func gbridge_explain(plan *C.gb_plan, room *C.char, n C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return explain(record.Plan(plan), text(room, n)) })
+}
+
+func explain(plan record.Plan, room []byte) error {
+	var lines strings.Builder
+	for _, fact := range alloc.ExplainRecord(plan) {
+		lines.WriteString(fact.Term + "\t" + fact.Text + "\n")
+	}
+	return writeText(room, lines.String())
 }

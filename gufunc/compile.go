@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/record"
 )
 
 // freezer writes a resolved call into the C record.
@@ -67,7 +68,7 @@ func (f *freezer) output(i int) error {
 		return alloc.ErrNoMemory.Errorf("no memory left for a call")
 	}
 	f.c.out[i], f.specs[i] = frozen, spec
-	if err := alloc.AnswerInto(unsafe.Pointer(frozen), spec); err != nil {
+	if err := alloc.AnswerInto(record.Plan(frozen), spec); err != nil {
 		return err
 	}
 	C.gb_plan_finish(frozen)

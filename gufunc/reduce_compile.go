@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/record"
 )
 
 // How a reduction is cut up. Nothing here depends on the number of workers, so neither do
@@ -103,7 +104,7 @@ func (p *reducePlanner) plans() error {
 			return alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 		}
 		p.c.plan[i] = frozen
-		if err := alloc.AnswerInto(unsafe.Pointer(frozen), spec); err != nil {
+		if err := alloc.AnswerInto(record.Plan(frozen), spec); err != nil {
 			return err
 		}
 		C.gb_plan_finish(frozen)

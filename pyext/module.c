@@ -38,6 +38,8 @@ static PyMethodDef methods[] = {
     {"ones", (PyCFunction)(void *)gb_ones, FAST, DOC_ONES},
     {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
     {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
+    {"explain", gb_explain, METH_O, NULL},
+    {"unmet", (PyCFunction)(void *)gb_unmet, FAST, NULL},
     {"empty_elements", (PyCFunction)(void *)gb_empty_elements, FAST, NULL},
     {"like", (PyCFunction)(void *)gb_like, METH_FASTCALL, NULL},
     {"copyto", (PyCFunction)(void *)gb_copyto, FAST, DOC_COPYTO},

@@ -47,6 +47,8 @@ gb_plan_object *gb_plan_by_number(uint64_t number);
 gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype);
 
 PyObject *gb_plan_of(PyObject *self, PyObject *obj);
+PyObject *gb_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);   /* requirements.c */
+PyObject *gb_explain(PyObject *self, PyObject *obj);   /* explain.c */
 PyObject *gb_device_name(int gpu, int device);
 
 #endif

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import pickle
 import random
+import re
 import signal
 import threading
 import time
@@ -231,6 +232,23 @@ def answers(seed: int, count: int) -> str:
 def test_a_child_plans_as_its_parent() -> None:
     batches = range(30)
     assert from_child(lambda: [answers(seed, 1000) for seed in batches]) == [answers(seed, 1000) for seed in batches]
+
+
+def test_a_child_checks_requirements_as_its_parent() -> None:
+    def check() -> str:
+        data = np.zeros((4, 5, 6))
+        gb.Field(data, "IJK", require={"backend": "gt:cpu_kfirst", "dtype": "f8"})
+        with pytest.raises(ValueError, match="orders the strides otherwise") as missed:
+            gb.Field(data, "IJK", require={"backend": "gt:cpu_ifirst"})
+        return str(missed.value)
+
+    assert from_child(check) == check()
+
+
+def test_a_plan_is_printed_in_a_child_with_its_figures() -> None:
+    plan = gb.plan((12, 12, 7), backend="gtmc")
+    said = from_child(lambda: str(plan))
+    assert re.search(r"stride in bytes +8 +896 +128", said) and "a forked child does not have" in said
 
 
 def test_a_preset_of_a_python_function_and_one_registered_in_the_child() -> None:

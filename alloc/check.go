@@ -1,0 +1,90 @@
+package alloc
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// TB is what Check needs of *testing.T, *testing.B and *testing.F.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Errorf(format string, args ...any)
+}
+
+// Check records from here on which line of Go makes each [Buffer], also the holders that Share makes, and fails the test for
+// every one that is not freed when it ends. Tests that run at the same time are recorded as well: call it in those that do not
+// run in parallel, or once in a test that runs them all.
+func Check(t TB) {
+	t.Helper()
+	c := &checks{live: map[*Buffer][]uintptr{}}
+	before := checking.Swap(c)
+	t.Cleanup(func() {
+		t.Helper()
+		checking.CompareAndSwap(c, before)
+		for _, leak := range c.leaks() {
+			t.Errorf("%s", leak)
+		}
+	})
+}
+
+// checking is who records new buffers; nil: nobody.
+var checking atomic.Pointer[checks]
+
+type checks struct {
+	mu   sync.Mutex
+	live map[*Buffer][]uintptr // by holder: the calls that lead to it
+}
+
+// made is a new holder, recorded where somebody checks. Its caller is New or Share.
+func made(b *Buffer) *Buffer {
+	c := checking.Load()
+	if c == nil {
+		return b
+	}
+	var calls [16]uintptr
+	n := runtime.Callers(3, calls[:])
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live[b], b.checks = slices.Clone(calls[:n]), c
+	return b
+}
+
+func (c *checks) freed(b *Buffer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.live, b)
+}
+
+// leaks describes each buffer that is not freed, in the order in which they were taken.
+func (c *checks) leaks() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held := make([]*Buffer, 0, len(c.live))
+	for b := range c.live {
+		held = append(held, b)
+	}
+	slices.SortFunc(held, func(a, b *Buffer) int { return cmp.Compare(a.ID(), b.ID()) })
+	texts := make([]string, len(held))
+	for i, b := range held {
+		texts[i] = fmt.Sprintf("buffer #%d is not freed: %v, made at%s", b.ID(), b.Plan, callers(c.live[b]))
+	}
+	return texts
+}
+
+func callers(calls []uintptr) string {
+	var text strings.Builder
+	frames := runtime.CallersFrames(calls)
+	for more := true; more; {
+		var f runtime.Frame
+		if f, more = frames.Next(); f.File != "" {
+			fmt.Fprintf(&text, "\n\t%s:%d %s", f.File, f.Line, f.Function)
+		}
+	}
+	return text.String()
+}

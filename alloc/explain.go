@@ -1,0 +1,149 @@
+package alloc
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gridbuf/internal/record"
+)
+
+// Fact is one thing worth saying about a plan: what it is about, empty where it goes on from the fact before, and a sentence.
+type Fact struct{ Term, Text string }
+
+// Explanation is what a plan's figures mean: order, padding, alignment and bytes.
+type Explanation []Fact
+
+// String has a line for each fact, the terms in a column of their own.
+func (e Explanation) String() string {
+	lines := make([]string, len(e))
+	for i, f := range e {
+		lines[i] = fmt.Sprintf("%-11s%s", f.Term, f.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Explain says in words what the figures of a plan mean.
+func (p *Plan) Explain() Explanation {
+	if len(p.Shape) == 0 {
+		return slices.Concat(Explanation{{"order", "a scalar: one element"}}, p.explainAlignment(-1), p.explainBytes())
+	}
+	order := make([]int, len(p.Shape)) // the indices from the largest stride to the smallest
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(p.Layout[a]) - int(p.Layout[b]) })
+	fastest := order[len(order)-1]
+	return slices.Concat(p.explainOrder(order), p.explainPadding(fastest), p.explainAlignment(fastest), p.explainBytes())
+}
+
+// ExplainRecord explains a plan that C keeps.
+func ExplainRecord(at record.Plan) Explanation { return readRecord(at).Explain() }
+
+func (p *Plan) explainOrder(order []int) Explanation {
+	names := make([]string, len(order))
+	for k, i := range order {
+		names[k] = p.Dims[i].String()
+	}
+	fastest := order[len(order)-1]
+	beside := "side by side"
+	if step := p.Strides[fastest]; step != p.ItemSize {
+		beside = grouped(step) + " bytes apart"
+	}
+	return Explanation{{"order", fmt.Sprintf("%s from slowest to fastest: neighbours along %s lie %s", strings.Join(names, ", "), p.Dims[fastest], beside)}}
+}
+
+func (p *Plan) explainPadding(fastest int) Explanation {
+	dim, size, padded := p.Dims[fastest], p.Shape[fastest], p.PaddedShape[fastest]
+	if padded == size {
+		return Explanation{{"padding", fmt.Sprintf("none: a row along %s is its %s elements", dim, grouped(size))}}
+	}
+	return Explanation{{"padding", fmt.Sprintf("%d at the end of each row along %s: %s elements = %s bytes a row",
+		padded-size, dim, grouped(padded), grouped(padded*p.ItemSize))}}
+}
+
+// explainAlignment says what lies on the boundary, and by how much a step along each slower index leaves it.
+func (p *Plan) explainAlignment(fastest int) Explanation {
+	text := fmt.Sprintf("element %s starts on a %d-byte boundary", tuple(p.AlignedIndex), p.ByteAlignment)
+	if slices.ContainsFunc(p.AlignedIndex, func(a int64) bool { return a != 0 }) {
+		text += fmt.Sprintf("; element %s %d bytes after one", tuple(make([]int64, len(p.Shape))), p.Offset)
+	}
+	facts := Explanation{{"alignment", text}}
+	if len(p.Shape) < 2 {
+		return facts
+	}
+	var off []string
+	for i, stride := range p.Strides {
+		if shift := (stride%p.ByteAlignment + p.ByteAlignment) % p.ByteAlignment; shift != 0 && i != fastest {
+			off = append(off, fmt.Sprintf("%d per step in %s", shift, p.Dims[i]))
+		}
+	}
+	if len(off) == 0 {
+		return append(facts, Fact{"", "and so does the same element of every other row"})
+	}
+	return append(facts, Fact{"", fmt.Sprintf("other rows are shifted off it, in bytes: %s (padding=True would align them)", strings.Join(off, ", "))})
+}
+
+func (p *Plan) explainBytes() Explanation {
+	padded, share, elements := int64(0), 0.0, "elements"
+	if p.Bytes != 0 {
+		padded = p.ItemSize
+		for _, n := range p.PaddedShape {
+			padded *= n
+		}
+		share = 100 * float64(padded-p.Bytes) / float64(p.Bytes)
+	}
+	if p.Bytes >= 10<<10 {
+		elements += " (" + bytesText(p.Bytes) + ")"
+	}
+	amounts := []int64{p.Bytes, padded - p.Bytes, max(p.AllocBytes-padded, 0), p.AllocBytes}
+	what := []string{elements, fmt.Sprintf("padding between them (%.1f %%)", share), "around them, for alignment and rounding", "reserved"}
+	width := 0
+	for _, n := range amounts {
+		width = max(width, len(grouped(n)))
+	}
+	facts := make(Explanation, len(amounts))
+	for i, n := range amounts {
+		facts[i].Text = fmt.Sprintf("%*s  %s", width, grouped(n), what[i])
+	}
+	facts[0].Term = "bytes"
+	return facts
+}
+
+// tuple writes an index as Python does: (1, 2), and (1,) for one entry.
+func tuple(index []int64) string {
+	words := make([]string, len(index))
+	for i, n := range index {
+		words[i] = strconv.FormatInt(n, 10)
+	}
+	if len(words) == 1 {
+		words[0] += ","
+	}
+	return "(" + strings.Join(words, ", ") + ")"
+}
+
+// grouped has a comma after every three digits.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// bytesText is how people read bytes: 12 KiB, 1.5 MiB.
+func bytesText(n int64) string {
+	size, unit := float64(n), 0
+	for size >= 1024 && unit < 4 {
+		size, unit = size/1024, unit+1
+	}
+	name := [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit]
+	if size == float64(int64(size)) {
+		return grouped(int64(size)) + " " + name
+	}
+	tenths := fmt.Sprintf("%.1f", size)
+	whole, rest, _ := strings.Cut(tenths, ".")
+	n, _ = strconv.ParseInt(whole, 10, 64)
+	return grouped(n) + "." + rest + " " + name
+}

@@ -1,0 +1,100 @@
+package alloc
+
+// #include <stdlib.h>
+// #include "planner.h"
+import "C"
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+)
+
+// Unmet says what memory misses of a Spec. A copy in a new [Buffer] of the wanted Plan has it.
+type Unmet struct {
+	What   string // the field of Spec that is missed first, and how
+	Wanted *Plan
+	Found  []int64 // strides, in bytes
+}
+
+func (e *Unmet) Error() string {
+	return fmt.Sprintf("%s; strides: wanted %v for dims %s, found %v", e.What, e.Wanted.Strides, DimsString(e.Wanted.Dims), e.Found)
+}
+
+// Unwrap gives [ErrInvalid], for errors.Is.
+func (e *Unmet) Unwrap() error { return ErrInvalid }
+
+// Satisfies says whether memory is as a Spec wants it, so that it may be shared instead of copied: nil, an *[Unmet] that names
+// the first requirement missed, or what is wrong with the Spec. The memory is what [Describe] says of it, of the Spec's shape
+// and items, with element 0 at address.
+//
+// Only what the Spec asks for counts. A preset asks for the order of its strides, for unit stride where it is smallest, and for
+// its own alignment; strides may be larger than a plan's, as those of a slice are.
+func Satisfies(s *Spec, have *Plan, address uintptr) error {
+	wanted, err := NewPlan(s)
+	if err != nil {
+		return err
+	}
+	if have == nil || !slices.Equal(have.Shape, s.Shape) || have.ItemSize != s.ItemSize {
+		return ErrInvalid.Errorf("have: it must describe memory of shape %v with items of %d bytes", s.Shape, s.ItemSize)
+	}
+	var preset *C.gb_preset
+	if s.Preset != nil {
+		preset = &C.gb_preset{alignment: C.int64_t(s.Preset.Alignment)}
+	}
+	asked := C.gb_request{
+		itemsize: C.int64_t(s.ItemSize), byte_alignment: C.int64_t(s.ByteAlignment), padding: C.int64_t(s.Padding),
+		alignment: C.int64_t(s.Alignment), device: C.int32_t(s.Device), memory: C.int32_t(s.Memory),
+		layout_len: given(s.Layout), aligned_len: given(s.AlignedIndex),
+	}
+	w, h := wanted.record(), have.record()
+	defer C.free(unsafe.Pointer(w))
+	defer C.free(unsafe.Pointer(h))
+	if w == nil || h == nil {
+		return ErrNoMemory.Errorf("no memory left for a plan")
+	}
+	var missed C.gb_missed
+	C.gb_plan_compare(&asked, preset, w, h, C.uintptr_t(address), &missed)
+	if missed.what == C.GB_MEETS_ALL {
+		return nil
+	}
+	return &Unmet{What: s.unmet(&missed, wanted, have), Wanted: wanted, Found: slices.Clone(have.Strides)}
+}
+
+func given[T any](list []T) C.int32_t {
+	if list == nil {
+		return -1
+	}
+	return C.int32_t(len(list))
+}
+
+func (s *Spec) unmet(m *C.gb_missed, wanted, have *Plan) string {
+	source := func(field string, own bool) string {
+		if own || s.Preset == nil {
+			return field
+		}
+		return fmt.Sprintf("preset %q", s.Preset.Name)
+	}
+	switch m.what {
+	case C.GB_MISSES_DEVICE:
+		return fmt.Sprintf("%s: wanted memory on %s, found it on %s", source("device", s.Device != AnyDevice), wanted.where(), have.where())
+	case C.GB_MISSES_MEMORY:
+		return fmt.Sprintf("%s: wanted %s memory, found %s", source("memory", s.Memory != Plain), wanted.Memory, have.Memory)
+	case C.GB_MISSES_ORDER:
+		return source("layout", s.Layout != nil) + " orders the strides otherwise"
+	case C.GB_MISSES_ROWS:
+		return fmt.Sprintf("%s puts rows on multiples of %d bytes", source("padding", s.Padding != PadAsPreset), m.boundary)
+	case C.GB_MISSES_PACKED:
+		return "padding leaves no room between rows"
+	}
+	return fmt.Sprintf("%s: element %v must lie on a boundary of %d bytes, and it lies %d bytes after one",
+		source("alignment", s.ByteAlignment != 0), wanted.AlignedIndex, m.boundary, m.after)
+}
+
+// where is a device in words.
+func (p *Plan) where() string {
+	if p.Device == GPU {
+		return fmt.Sprintf("gpu %d", p.DeviceID)
+	}
+	return p.Device.String()
+}
