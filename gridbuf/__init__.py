@@ -50,7 +50,7 @@ from gridbuf._core import (
     zeros,
 )
 from gridbuf.arrays import empty_like, from_array, full_like, ones_like, zeros_like
-from gridbuf.moving import copy_async
+from gridbuf.async_copy import copy_async
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 
 __version__ = "0.1.0"

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gridbuf as gb
-from gridbuf import drawing, explain
+from gridbuf import explain
+from gridbuf.explain import drawing
 
 PLANS = {
     "ifirst": gb.plan((128, 128, 80), backend="gt:cpu_ifirst", halo=(3, 3, 0)),

@@ -103,9 +103,9 @@ def reduce(
 
 
 def _on_gpu(ufunc: Any, array: Any, **options: Any) -> None:
-    from gridbuf.storage import _device
+    from gridbuf.storage import devices
 
-    _device.current().reduce(ufunc, array, **options)
+    devices.current().reduce(ufunc, array, **options)
 
 
 def by_function(

@@ -7,9 +7,9 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from gridbuf import drawing
 from gridbuf.demo.measure import GRIDBUF, GT4PY, PLAIN, Score
 from gridbuf.demo.stencils import HALO
+from gridbuf.explain import drawing
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf.joining import SCALARS, WEAK_SCALARS, Adapt, adapted, is_scalar, result_dtypes
-from gridbuf.storage import _memory, broadcasting, operands
+from gridbuf.storage import broadcasting, memory, operands
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import Bounded
@@ -64,7 +64,7 @@ def call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         ufunc(*arrays, out=target if known.out_adapt is None else adapted(target, known.out_adapt), **kwargs)
         return given
     shape, dtype, meta = known.new
-    result = _memory.empty(shape, dtype, meta)
+    result = memory.empty(shape, dtype, meta)
     ufunc(*arrays, out=result, **kwargs)
     return CPUStorage._of(result, None, meta)
 

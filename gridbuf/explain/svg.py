@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from gridbuf.drawing import COLORS, Box, Halo, Point, Row, box, row
+from gridbuf.explain.drawing import COLORS, Box, Halo, Point, Row, box, row
 
 
 def _points(corners: Sequence[Point]) -> str:

@@ -9,7 +9,7 @@ from html import escape
 from math import prod
 from typing import Any
 
-from gridbuf.svg import svg
+from gridbuf.explain.svg import svg
 
 Halo = Sequence[tuple[int, int]]
 

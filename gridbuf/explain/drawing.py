@@ -1,6 +1,6 @@
 """What a picture of a layout shows, in numbers: the contiguous index, halo, padding, boundary.
 
-`gridbuf.svg` draws it for a notebook, the demo draws the same with matplotlib.
+`svg.py` draws it for a notebook, the demo draws the same with matplotlib.
 """
 
 from collections.abc import Iterator, Sequence
