@@ -47,7 +47,7 @@ def test_the_table_holds_the_plans_own_figures(plan: Any) -> None:
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_bytes_add_up_to_what_is_reserved(plan: Any) -> None:
-    reading = explain.Reading.of(plan)
+    reading = explain.LayoutFacts.of(plan)
     if plan.alloc_nbytes >= plan.nbytes:  # an array with stride zero spans less than it counts
         assert plan.nbytes + reading.padding_nbytes + reading.reserve_nbytes == plan.alloc_nbytes
 
@@ -65,7 +65,7 @@ def test_rows_are_called_aligned_only_when_memory_agrees() -> None:
             starts = {array[i, ...].reshape(-1)[:1].ctypes.data % 64 for i in range(shape[0])}
             if array.ndim == 3:
                 starts = {array[i, j, :1].ctypes.data % 64 for i in range(shape[0]) for j in range(shape[1])}
-            said = explain.Reading.of(gb.plan(shape, backend="C", padding=padding)).rows_aligned
+            said = explain.LayoutFacts.of(gb.plan(shape, backend="C", padding=padding)).rows_aligned
             assert said == (starts == {0}), (shape, padding)
 
 
@@ -150,7 +150,7 @@ def test_the_box_names_the_contiguous_index(plan: Any) -> None:
     box = drawing.box(plan, explain.halo_pairs(None, plan.ndim))
     assert box is not None
     assert box.fastest == max(box.axes, key=lambda i: plan.layout[i])
-    assert all(0 <= patch.place <= 1 for patch in box.patches)
+    assert all(0 <= patch.position <= 1 for patch in box.patches)
     assert box.outlines == ()
 
 

@@ -119,7 +119,7 @@ def _box(axes: Axes, plan: Any, title: str) -> None:
     assert drawn is not None  # these plans have three indices
     for patch in drawn.patches:
         axes.add_patch(
-            Polygon(patch.corners, facecolor=drawing.COLORS["domain"], alpha=0.18 + 0.72 * (1 - patch.place), linewidth=0)
+            Polygon(patch.corners, facecolor=drawing.COLORS["domain"], alpha=0.18 + 0.72 * (1 - patch.position), linewidth=0)
         )
         axes.add_patch(Polygon(patch.corners, fill=False, edgecolor=INK, alpha=0.35, linewidth=0.7))
     for outline in drawn.outlines:
