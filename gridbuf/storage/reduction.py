@@ -10,10 +10,10 @@ from gridbuf.storage import devices, operands
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import Bounded
+from gridbuf.storage.broadcasting import BoundedCache
 from gridbuf.storage.meta import Meta
 
-_DTYPES: Bounded[np.dtype[Any]] = Bounded(1024)
+_DTYPES: BoundedCache[np.dtype[Any]] = BoundedCache(1024)
 
 
 def reduce(
