@@ -80,7 +80,7 @@ int gb_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject 
 static PyObject *any_copyto(PyObject *dst, PyObject *src, PyObject *casting, PyObject *progress) {
     static PyObject *function;
     if (!function) {
-        PyObject *module = PyImport_ImportModule("gridbuf.transfer");
+        PyObject *module = PyImport_ImportModule("gridbuf.numpy_copies");
         function = module ? PyObject_GetAttrString(module, "_copyto_any") : NULL;
         Py_XDECREF(module);
         if (!function) return NULL;

@@ -97,7 +97,7 @@ gb_field *gb_device_field(gb_plan_object *plan, int zero) {
 
 /* cupy frees and uses again by its own current stream, so its arrays are made there, unless gridbuf was told a stream. */
 static int cupy_stream(int device, gb_cuda_stream *stream) {
-    PyObject *module = PyImport_ImportModule("gridbuf._cupy");   /* says at once that cupy is missing */
+    PyObject *module = PyImport_ImportModule("gridbuf.cupy_arrays");   /* says at once that cupy is missing */
     gb_cuda_stream told = gb_current_stream();
     PyObject *number = module && !told ? PyObject_CallMethod(module, "stream_of", "i", device) : NULL;
     int rc = module && (told || number) ? 0 : -1;

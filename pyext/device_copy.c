@@ -154,7 +154,7 @@ static int between(gb_transit *t, const sides *s) {
 
 static PyObject *of_module(const char *function, PyObject *x, PyObject *y, NPY_CASTING casting, PyObject *progress) {
     static const char *const names[] = {"no", "equiv", "safe", "same_kind", "unsafe"};
-    PyObject *module = PyImport_ImportModule("gridbuf.transfer");
+    PyObject *module = PyImport_ImportModule("gridbuf.numpy_copies");
     PyObject *result = module ? PyObject_CallMethod(module, function, "OOsO", x, y, names[casting], progress ? progress : Py_None) : NULL;
     Py_XDECREF(module);
     return result;

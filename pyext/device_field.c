@@ -87,7 +87,7 @@ static int settle_for_cupy(gb_field *f) {
     gb_cuda_error e;
     int pending = gb_field_pending(f, &stream);
     if (pending <= 0) return pending;
-    PyObject *module = PyImport_ImportModule("gridbuf._cupy");
+    PyObject *module = PyImport_ImportModule("gridbuf.cupy_arrays");
     PyObject *number = module ? PyObject_CallMethod(module, "stream_of", "i", (int)f->place.device) : NULL;
     gb_cuda_queue on = {f->place.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
     int rc = number ? gb_cuda_settle(gb_field_block(f), on, &e) : -2;
@@ -102,7 +102,7 @@ PyObject *gb_cupy_over(gb_field *f) {
     show(f);
     if (f->cupy) return Py_NewRef(f->cupy);
     if (!function) {
-        PyObject *module = PyImport_ImportModule("gridbuf._cupy");
+        PyObject *module = PyImport_ImportModule("gridbuf.cupy_arrays");
         function = module ? PyObject_GetAttrString(module, "array_over") : NULL;
         Py_XDECREF(module);
         if (!function) return NULL;

@@ -1,5 +1,5 @@
 /* field_number.c: operators and ufuncs of Fields. What is done here is what needs no thought: host Fields of
- * the same shape, names, halo and origin, and numbers. Everything else is gridbuf._fields' to join by name. */
+ * the same shape, names, halo and origin, and numbers. Everything else is gridbuf.fields' to join by name. */
 #include "device.h"
 #include "field_number.h"
 
@@ -195,13 +195,13 @@ PyObject *gb_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
         if (result != Py_NotImplemented) return result;
         Py_DECREF(result);
     }
-    PyObject *function = function_of("gridbuf._fields.ufuncs", "call", &general);
+    PyObject *function = function_of("gridbuf.fields.ufuncs", "call", &general);
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }
 
 PyObject *gb_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs) {
     static PyObject *general;
-    PyObject *function = function_of("gridbuf._fields.functions", "call", &general);
+    PyObject *function = function_of("gridbuf.fields.functions", "call", &general);
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }
 
@@ -219,7 +219,7 @@ static PyObject *binary(int which, PyObject *a, PyObject *b) {
     PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, NULL);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    PyObject *function = function_of("gridbuf._fields.operators", "binary", &general);
+    PyObject *function = function_of("gridbuf.fields.operators", "binary", &general);
     return function ? PyObject_CallFunctionObjArgs(function, ufuncs[which], a, b, NULL) : NULL;
 }
 
@@ -228,7 +228,7 @@ static PyObject *in_place(int which, PyObject *a, PyObject *b) {
     PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, a);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    PyObject *function = function_of("gridbuf._fields.operators", "in_place", &general);
+    PyObject *function = function_of("gridbuf.fields.operators", "in_place", &general);
     return function ? PyObject_CallFunctionObjArgs(function, ufuncs[which], a, b, NULL) : NULL;
 }
 

@@ -69,7 +69,7 @@ int gb_assign(PyObject *target, PyObject *value) {
 }
 
 static PyObject *any_fill(PyObject *dst, PyObject *value, PyObject *progress) {
-    PyObject *module = PyImport_ImportModule("gridbuf.transfer");
+    PyObject *module = PyImport_ImportModule("gridbuf.numpy_copies");
     PyObject *done = module ? PyObject_CallMethod(module, "_fill_any", "OOO", dst, value, progress ? progress : Py_None) : NULL;
     Py_XDECREF(module);
     return done;

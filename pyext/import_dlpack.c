@@ -58,7 +58,7 @@ int gb_import_dlpack_init(void) {
 }
 
 static PyArray_Descr *extended_descr(DLDataType dtype) {
-    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
+    PyObject *module = PyImport_ImportModule("gridbuf.wrapping");
     PyObject *descr = module ? PyObject_CallMethod(module, "extended_dtype", "ii", (int)dtype.code, (int)dtype.bits) : NULL;
     Py_XDECREF(module);
     return (PyArray_Descr *)descr;

@@ -51,14 +51,14 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
     return object;
 }
 
-/* A subclass of ndarray may have a mask, which no Field could keep: gridbuf._wrap finds out. */
+/* A subclass of ndarray may have a mask, which no Field could keep: gridbuf.wrapping finds out. */
 static PyObject *of_subclass(PyTypeObject *type, PyObject *obj) {
     PyObject *mask;
     int found = gb_optional(obj, gb_attr.mask, &mask);
     if (found < 0) return NULL;
     if (found) {
         Py_DECREF(mask);
-        PyObject *module = PyImport_ImportModule("gridbuf._wrap");
+        PyObject *module = PyImport_ImportModule("gridbuf.wrapping");
         PyObject *checked = module ? PyObject_CallMethod(module, "check_mask", "O", obj) : NULL;
         Py_XDECREF(module);
         if (!checked) return NULL;
@@ -147,13 +147,13 @@ static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int wishes) {
     return object;
 }
 
-/* xarray and others: __array__ may copy; gridbuf._wrap finds out. */
+/* xarray and others: __array__ may copy; gridbuf.wrapping finds out. */
 static PyObject *of_method(PyTypeObject *type, PyObject *obj) {
     PyObject *method;
     int found = gb_optional(obj, gb_attr.array, &method);
     if (found <= 0) return found < 0 ? NULL : NEXT;
     Py_DECREF(method);
-    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
+    PyObject *module = PyImport_ImportModule("gridbuf.wrapping");
     PyObject *array = module ? PyObject_CallMethod(module, "from_array_method", "O", obj) : NULL;
     PyObject *object = array ? of_array(type, (PyArrayObject *)array, array) : NULL;
     Py_XDECREF(module);
@@ -171,7 +171,7 @@ static PyObject *of_described(PyTypeObject *type, PyObject *obj) {
         if (found > 0) Py_DECREF(value);
     }
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
+    PyObject *module = PyImport_ImportModule("gridbuf.wrapping");
     PyObject *inside = module ? PyObject_CallMethod(module, "described", "OO", obj, type ? Py_True : Py_False) : NULL;
     PyObject *object = inside ? gb_wrap(type, inside) : NULL;
     Py_XDECREF(module);
@@ -355,7 +355,7 @@ int gb_carried(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **ori
         if (found) Py_DECREF(value);
     }
     if (!found) return 0;
-    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
+    PyObject *module = PyImport_ImportModule("gridbuf.wrapping");
     PyObject *both = module ? PyObject_CallMethod(module, "carried", "OO", obj, wrapped) : NULL;
     found = both && PyArg_ParseTuple(both, "OO", dims, origin) ? 1 : -1;
     if (found == 1) {

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import Described
 from gridbuf.interface.description import Description
 from gridbuf.interface.reading import entries_of
 from gridbuf.storage import devices
+from gridbuf.wrapping import Described
 
 
 def array_over(obj: Any, description: Description, on_device: bool) -> Any:

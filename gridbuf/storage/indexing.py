@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf._wrap import naming, values
 from gridbuf.joining import adapted, into, is_scalar, lacking, sliced
 from gridbuf.storage import devices, operands
 from gridbuf.storage.base import Storage
@@ -13,6 +12,7 @@ from gridbuf.storage.broadcasting import name_array
 from gridbuf.storage.managed import SoftwareManagedGPUStorage
 from gridbuf.storage.meta import Meta
 from gridbuf.storage.sync import SyncState
+from gridbuf.wrapping import naming, values
 
 _Cuts = tuple[Any, ...]  # one int or slice per index
 

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import shaped, values
 from gridbuf.joining import is_scalar, lacking
 from gridbuf.names import as_numpy, get_dims
 from gridbuf.storage import devices
@@ -14,6 +13,7 @@ from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import Operand
 from gridbuf.storage.gpu import GPUStorage
 from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
+from gridbuf.wrapping import shaped, values
 
 
 def host_array(obj: Any) -> Any:

@@ -4,13 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 from gridbuf import _core
-from gridbuf._wrap import values
 from gridbuf.names import as_numpy, get_dims
 from gridbuf.storage import devices, layout
 from gridbuf.storage.axes import LETTERS, default_axes
 from gridbuf.storage.base import Storage
 from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
 from gridbuf.storage.parameters import Known
+from gridbuf.wrapping import values
 
 
 def managed_of(storage: Storage) -> str | None:
