@@ -50,14 +50,14 @@ from gridbuf._core import (
     zeros,
 )
 from gridbuf.arrays import empty_like, from_array, full_like, ones_like, zeros_like
-from gridbuf.moving import copy_async
+from gridbuf.async_copy import Copy, copy_async
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 
 __version__ = "0.1.0"
 _field.install()
 
 __all__ = [
-    "BackendError", "DeviceField", "Field", "HostField", "ManagedField", "Plan", "as_cupy", "as_numpy", "backends", "copy_async",
+    "BackendError", "Copy", "DeviceField", "Field", "HostField", "ManagedField", "Plan", "as_cupy", "as_numpy", "backends", "copy_async",
     "copyto", "cuda", "empty", "empty_like", "fill", "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads",
     "get_origin", "gufunc", "interface", "interop", "memory", "ones", "ones_like", "plan", "register_backend", "set_num_threads",
     "storage", "zeros", "zeros_like",

@@ -36,7 +36,7 @@ def _of_cupy(array: Any) -> Told:
     ours = owner is not None
     device = int(array.data.device_id)
     address = int(array.data.ptr) if array.size else 0
-    from gridbuf._cupy import stream_of
+    from gridbuf.cupy_arrays import stream_of
 
     stream = stream_of(device)
     return owner if ours else array, address, array.shape, array.strides, array.dtype, device, False, True, stream != 0, stream

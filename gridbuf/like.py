@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import check_mask, values
 from gridbuf.names import get_dims
+from gridbuf.wrapping import check_mask, values
 
 
 def _values_of(data: Any, device_data: Any) -> Any:

@@ -5,27 +5,27 @@
 #include "common.h"
 
 #define GB_UPCALLS(X)                                                 \
-    X(UP_CHECK_MASK, "gridbuf._wrap", "check_mask")                   \
-    X(UP_FROM_ARRAY_METHOD, "gridbuf._wrap", "from_array_method")     \
-    X(UP_DESCRIBED, "gridbuf._wrap", "described")                     \
-    X(UP_CARRIED, "gridbuf._wrap", "carried")                         \
-    X(UP_EXTENDED_DTYPE, "gridbuf._wrap", "extended_dtype")           \
+    X(UP_CHECK_MASK, "gridbuf.wrapping", "check_mask")                \
+    X(UP_FROM_ARRAY_METHOD, "gridbuf.wrapping", "from_array_method")  \
+    X(UP_DESCRIBED, "gridbuf.wrapping", "described")                  \
+    X(UP_CARRIED, "gridbuf.wrapping", "carried")                      \
+    X(UP_EXTENDED_DTYPE, "gridbuf.wrapping", "extended_dtype")        \
     X(UP_DESCRIBE_CUDA, "gridbuf._cuda_array", "describe")            \
     X(UP_BLOCK_OF_CUDA, "gridbuf._cuda_array", "block_of")            \
-    X(UP_CUPY_STREAM, "gridbuf._cupy", "stream_of")                   \
-    X(UP_CUPY_ARRAY, "gridbuf._cupy", "array_over")                   \
-    X(UP_COPYTO, "gridbuf.transfer", "_copyto_any")                   \
-    X(UP_FILL, "gridbuf.transfer", "_fill_any")                       \
-    X(UP_CONVERTED, "gridbuf.transfer", "_converted")                 \
+    X(UP_CUPY_STREAM, "gridbuf.cupy_arrays", "stream_of")             \
+    X(UP_CUPY_ARRAY, "gridbuf.cupy_arrays", "array_over")             \
+    X(UP_COPYTO, "gridbuf.numpy_copies", "_copyto_any")               \
+    X(UP_FILL, "gridbuf.numpy_copies", "_fill_any")                   \
+    X(UP_CONVERTED, "gridbuf.numpy_copies", "_converted")             \
     X(UP_CHECK_REQUIRE, "gridbuf.requirements", "check")              \
     X(UP_PLACED_TYPE, "gridbuf.field", "placed")                      \
     X(UP_COPY_OF_FIELD, "gridbuf.field", "copy")                      \
-    X(UP_NAMED, "gridbuf._fields.operands", "named")                  \
-    X(UP_KEY, "gridbuf._fields.operands", "key")                      \
-    X(UP_FIELD_UFUNC, "gridbuf._fields.ufuncs", "call")               \
-    X(UP_FIELD_FUNCTION, "gridbuf._fields.functions", "call")         \
-    X(UP_FIELD_BINARY, "gridbuf._fields.operators", "binary")         \
-    X(UP_FIELD_IN_PLACE, "gridbuf._fields.operators", "in_place")     \
+    X(UP_NAMED, "gridbuf.fields.operands", "named")                   \
+    X(UP_KEY, "gridbuf.fields.operands", "key")                       \
+    X(UP_FIELD_UFUNC, "gridbuf.fields.ufuncs", "call")                \
+    X(UP_FIELD_FUNCTION, "gridbuf.fields.functions", "call")          \
+    X(UP_FIELD_BINARY, "gridbuf.fields.operators", "binary")          \
+    X(UP_FIELD_IN_PLACE, "gridbuf.fields.operators", "in_place")      \
     X(UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")  \
     X(UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")            \
     X(UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")         \

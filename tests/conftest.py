@@ -20,7 +20,7 @@ def gpu() -> "Iterator[FakeDevice]":
     """A fake GPU in the place of cupy's."""
     from fake_device import FakeDevice
 
-    from gridbuf.storage import _device
+    from gridbuf.storage import devices
 
-    with _device.use(FakeDevice()) as device:
+    with devices.use(FakeDevice()) as device:
         yield device

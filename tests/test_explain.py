@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gridbuf as gb
-from gridbuf import drawing, explain
+from gridbuf import explain
+from gridbuf.explain import drawing
 
 PLANS = {
     "ifirst": gb.plan((128, 128, 80), backend="gt:cpu_ifirst", halo=(3, 3, 0)),
@@ -151,7 +152,7 @@ def test_the_box_names_the_contiguous_index(plan: Any) -> None:
     box = drawing.box(plan, explain.halo_pairs(None, plan.ndim))
     assert box is not None
     assert box.fastest == max(box.axes, key=lambda i: plan.layout[i])
-    assert all(0 <= patch.place <= 1 for patch in box.patches)
+    assert all(0 <= patch.position <= 1 for patch in box.patches)
     assert box.outlines == ()
 
 

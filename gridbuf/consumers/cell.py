@@ -15,7 +15,7 @@ SHAPE = (4, 5, 6)
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to try: `take` hands our memory over, `give` wraps theirs in a Field."""
+    """One thing to try, in the consumer's words: it takes our memory (an export), or gives us its own (an import, into a Field)."""
 
     direction: Direction
     layout: str = "C"

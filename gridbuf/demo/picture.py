@@ -7,9 +7,9 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from gridbuf import drawing
 from gridbuf.demo.measure import GRIDBUF, GT4PY, PLAIN, Score
 from gridbuf.demo.stencils import HALO
+from gridbuf.explain import drawing
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -119,7 +119,7 @@ def _box(axes: Axes, plan: Any, title: str) -> None:
     assert drawn is not None  # these plans have three indices
     for patch in drawn.patches:
         axes.add_patch(
-            Polygon(patch.corners, facecolor=drawing.COLORS["domain"], alpha=0.18 + 0.72 * (1 - patch.place), linewidth=0)
+            Polygon(patch.corners, facecolor=drawing.COLORS["domain"], alpha=0.18 + 0.72 * (1 - patch.position), linewidth=0)
         )
         axes.add_patch(Polygon(patch.corners, fill=False, edgecolor=INK, alpha=0.35, linewidth=0.7))
     for outline in drawn.outlines:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import host_array, values
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.types import number_of
 from gridbuf.names import get_dims
+from gridbuf.wrapping import host_array, values
 
 _WEAK = {int: 1, float: 2, complex: 3}
 _VALUES = (list, tuple, bool, np.generic)

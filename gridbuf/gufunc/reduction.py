@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import host_array, naming, values
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.types import DTYPES, number_of
 from gridbuf.names import get_dims
+from gridbuf.wrapping import host_array, naming, values
 
 if TYPE_CHECKING:
     from gridbuf.gufunc.call import GUFunc

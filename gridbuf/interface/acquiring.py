@@ -20,7 +20,7 @@ class CopyWarning(UserWarning):
     """A field did not fit and is copied for the call."""
 
 
-class _Use:
+class _Operand:
     """One field of a call: its buffer, and how to make it what the call needs."""
 
     def __init__(self, name: str, obj: Any, device: Any, dims: Any, dtype: Any, output: bool, policy: str) -> None:
@@ -99,14 +99,14 @@ def _run_all(calls: list[Callable[[], Any] | None]) -> None:
                 stack.callback(call)
 
 
-def _uses(
+def _operands(
     fields: Mapping[str, Any],
     outputs: Collection[str],
     device: Any,
     dims: Mapping[str, Any] | None,
     dtypes: Mapping[str, Any] | None,
     policy: str,
-) -> list[_Use]:
+) -> list[_Operand]:
     """Every check, before anything is acquired."""
     if policy not in POLICIES:
         raise ValueError(f"policy: {policy!r} is not one of {', '.join(map(repr, POLICIES))}")
@@ -118,7 +118,7 @@ def _uses(
         if unknown:
             raise ValueError(f"{argument}: {', '.join(unknown)} is not among the fields {', '.join(fields)}")
     return [
-        _Use(name, obj, where, dims.get(name), dtypes.get(name), name in outputs, policy)
+        _Operand(name, obj, where, dims.get(name), dtypes.get(name), name in outputs, policy)
         for name, obj in fields.items()
     ]  # fmt: skip
 
@@ -175,24 +175,24 @@ def acquired(
     >>> float(b[2, 1])
     1.0
     """
-    uses = _uses(fields, outputs, device, dims, dtypes, policy)
+    operands = _operands(fields, outputs, device, dims, dtypes, policy)
     releases: list[Callable[[], Any] | None] = []
     try:
-        for use in uses:
-            if use.entry["acquire"] is not None:
-                use.entry["acquire"]()
-            releases.append(use.entry["release"])
+        for operand in operands:
+            if operand.entry["acquire"] is not None:
+                operand.entry["acquire"]()
+            releases.append(operand.entry["release"])
         buffers = {}
-        for use in uses:  # a comprehension would be one more frame before Python 3.12
-            buffers[use.name] = use.enter(stacklevel + 1)
+        for operand in operands:  # a comprehension would be one more frame before Python 3.12
+            buffers[operand.name] = operand.enter(stacklevel + 1)
         if backend is not None:
-            for use in uses:
-                if use.dims is not None:
-                    warn_of_layout(use.name, buffers[use.name], use.dims, backend, stacklevel + 1)
-        written = [use for use in uses if use.output]
+            for operand in operands:
+                if operand.dims is not None:
+                    warn_of_layout(operand.name, buffers[operand.name], operand.dims, backend, stacklevel + 1)
+        written = [operand for operand in operands if operand.output]
         try:
             yield buffers
         finally:
-            _run_all([*(use.copy_back for use in written), *(use.entry["touch"] for use in written)])
+            _run_all([*(operand.copy_back for operand in written), *(operand.entry["touch"] for operand in written)])
     finally:
         _run_all(releases)

@@ -5,17 +5,17 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import Described
 from gridbuf.interface.description import Description
 from gridbuf.interface.reading import entries_of
-from gridbuf.storage import _device
+from gridbuf.storage import devices
+from gridbuf.wrapping import Described
 
 
 def array_over(obj: Any, description: Description, on_device: bool) -> Any:
     """An array over the described memory of obj; it keeps obj alive."""
     interface = {key: description[key] for key in ("shape", "typestr", "data", "strides")} | {"version": 3}
     if on_device:
-        return _device.current().asarray(Described("__cuda_array_interface__", interface, obj))
+        return devices.current().asarray(Described("__cuda_array_interface__", interface, obj))
     if isinstance(obj, _core.Field) or entries_of(obj) is None:
         return _core.host_array(obj)  # knows dtypes that a typestr cannot say
     if 0 in description["shape"]:
@@ -25,15 +25,15 @@ def array_over(obj: Any, description: Description, on_device: bool) -> Any:
 
 def copied(array: Any, on_device: bool, wanted_device: bool, dtype: np.dtype[Any]) -> Any:
     """A copy on the wanted device with the wanted dtype."""
-    host = _device.current().to_host(array) if on_device else array
+    host = devices.current().to_host(array) if on_device else array
     host = host.astype(dtype)
-    return _device.current().from_host(host) if wanted_device else host
+    return devices.current().from_host(host) if wanted_device else host
 
 
 def copy_back(copy: Any, array: Any, on_device: bool, wanted_device: bool) -> None:
     """The values of a copy into the memory that it stood for."""
-    host = _device.current().to_host(copy) if wanted_device else copy
+    host = devices.current().to_host(copy) if wanted_device else copy
     if on_device:
-        _device.current().upload(host.astype(array.dtype), array)
+        devices.current().upload(host.astype(array.dtype), array)
     else:
         np.copyto(array, host, casting="unsafe")

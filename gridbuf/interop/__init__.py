@@ -1,1 +1,1 @@
-"""Bridges to other libraries, imported only when asked."""
+"""Bridges to other libraries, one file or package each, imported only when asked; `common` and `pools` are what they share."""

@@ -15,7 +15,7 @@ from typing import Any
 import dace
 
 from gridbuf import _core
-from gridbuf.interop._common import index_name
+from gridbuf.interop.common import index_name
 
 
 def descriptor(obj: _core.Field | _core.Plan) -> Any:

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop._common import address, as_field, compact_strides, gap, index_name
+from gridbuf.interop.common import address, as_field, compact_strides, gap, index_name
 
 ALIGNMENT = 64  # XLA's CPU client copies from anything less aligned
 _WIDE = {"int64", "uint64", "float64", "complex128"}

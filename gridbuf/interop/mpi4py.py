@@ -28,7 +28,7 @@ except RuntimeError as error:  # mpi4py's wheels look for the library when they 
 from mpi4py.util import dtlib
 
 from gridbuf import _core
-from gridbuf.interop._common import address, as_field
+from gridbuf.interop.common import address, as_field
 from gridbuf.names import canonical, is_name
 
 Side = Literal["low", "high"]

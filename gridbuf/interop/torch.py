@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from gridbuf import _core
-from gridbuf.interop._common import as_field, index_name
+from gridbuf.interop.common import as_field, index_name
 
 
 def to_tensor(field: Any) -> torch.Tensor:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.storage import _device, _memory
+from gridbuf.storage import devices, memory
 from gridbuf.storage.base import Storage
 from gridbuf.storage.cpu import CPUStorage
 from gridbuf.storage.gpu import GPUStorage
@@ -25,14 +25,14 @@ def class_of(device: int | None, managed: str | None) -> type[Storage]:
 
 
 def _request(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> Request:
-    plan = _memory.plan(shape, dtype, meta)
+    plan = memory.plan(shape, dtype, meta)
     nbytes = plan.offset + dtype.itemsize * math.prod(max(n, 1) for n in plan.padded_shape)
     return Request(shape, dtype, plan.strides, plan.offset, nbytes, meta.alignment * dtype.itemsize, device)
 
 
 def device_empty(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> Any:
     """A device array laid out and aligned as meta says."""
-    return _device.current().empty(_request(shape, dtype, meta, device))
+    return devices.current().empty(_request(shape, dtype, meta, device))
 
 
 def new(
@@ -45,13 +45,13 @@ def new(
 ) -> Storage:
     """An uninitialised storage; a software-managed one is clean unless it is given a state."""
     if cls is CPUStorage:
-        return cls._of(_memory.empty(shape, dtype, meta), None, meta)
+        return cls._of(memory.empty(shape, dtype, meta), None, meta)
     number = 0 if device is None else device
     if cls is GPUStorage:
         return cls._of(None, device_empty(shape, dtype, meta, number), meta)
     if cls is CUDAManagedGPUStorage:
-        host, dev = _device.current().managed(_request(shape, dtype, meta, number))
+        host, dev = devices.current().managed(_request(shape, dtype, meta, number))
         return cls._of(host, dev, meta)
     dev = device_empty(shape, dtype, meta, number)
-    host = _memory.empty(shape, dtype, meta)
+    host = memory.empty(shape, dtype, meta)
     return cls._of(host, dev, meta, Pair(host, dev, SyncState() if sync_state is None else sync_state))

@@ -100,7 +100,7 @@ def _result_meta(storages: list[tuple[tuple[int, ...], Meta]], axes: str, shape:
     return meta_of(axes, storages[0][1].layout, tuple(halo), tuple(aligned), alignment)
 
 
-class Bounded(dict[tuple[Any, ...], V], Generic[V]):
+class BoundedCache(dict[tuple[Any, ...], V], Generic[V]):
     """A dict that starts anew when it is full."""
 
     def __init__(self, most: int) -> None:

@@ -5,11 +5,11 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import naming
 from gridbuf.storage.allocation import class_of, new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.parameters import Parameters, resolve
 from gridbuf.storage.sources import Source
+from gridbuf.wrapping import naming
 
 
 class Spec(TypedDict, total=False):

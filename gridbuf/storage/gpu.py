@@ -4,7 +4,7 @@ from typing import Any, NoReturn
 
 from numpy.typing import NDArray
 
-from gridbuf.storage import _device
+from gridbuf.storage import devices
 from gridbuf.storage.protocols import DeviceBuffer
 
 
@@ -15,10 +15,10 @@ class GPUStorage(DeviceBuffer):
 
     @property
     def device(self) -> int:
-        return _device.current().device_id(self._dev)
+        return devices.current().device_id(self._dev)
 
     def _values(self) -> NDArray[Any]:
-        return _device.current().to_host(self._dev)
+        return devices.current().to_host(self._dev)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise TypeError(

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf._wrap import naming, values
 from gridbuf.joining import adapted, into, is_scalar, lacking, sliced
-from gridbuf.storage import _device, operands
+from gridbuf.storage import devices, operands
 from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import name_array
 from gridbuf.storage.managed import SoftwareManagedGPUStorage
 from gridbuf.storage.meta import Meta
 from gridbuf.storage.sync import SyncState
+from gridbuf.wrapping import naming, values
 
 _Cuts = tuple[Any, ...]  # one int or slice per index
 
@@ -65,7 +65,7 @@ def getitem(storage: Storage, key: Any) -> Any:
         return storage._mapped(lambda array: array[(*cuts, ...)], _meta_of_view(storage, cuts))
     if storage._has_host:
         return storage._on_host()[cuts]
-    return _device.current().to_host(storage._dev[(*cuts, ...)])[()]
+    return devices.current().to_host(storage._dev[(*cuts, ...)])[()]
 
 
 def _advanced(key: Any, storage: Storage, device: bool) -> Any:
@@ -91,15 +91,15 @@ def _advanced(key: Any, storage: Storage, device: bool) -> Any:
 def _key_on(part: Any, device: bool) -> Any:
     if isinstance(part, Storage):
         if device:
-            return part._on_device() if part._has_device else _device.current().from_host(part._on_host())
+            return part._on_device() if part._has_device else devices.current().from_host(part._on_host())
         return part._on_host() if part._has_host else part._values()
     if isinstance(part, (slice, int, np.integer)) or part is Ellipsis:
         return part
-    if _device.is_device_array(part):
-        return part if device else _device.current().to_host(part)
+    if devices.is_device_array(part):
+        return part if device else devices.current().to_host(part)
     with naming("key"):
         array = values(part)
-    return _device.current().from_host(array) if device else array
+    return devices.current().from_host(array) if device else array
 
 
 def setitem(storage: Storage, key: Any, value: Any) -> None:
@@ -141,4 +141,4 @@ def _side(storage: Storage, value: Any) -> bool:
         return SyncState.SYNC_HOST_DIRTY not in states or SyncState.SYNC_DEVICE_DIRTY in states
     if isinstance(value, Storage):
         return value._has_device
-    return not is_scalar(value) and _device.is_device_array(value)
+    return not is_scalar(value) and devices.is_device_array(value)

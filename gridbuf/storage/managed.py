@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gridbuf.storage import _device
+from gridbuf.storage import devices
 from gridbuf.storage.protocols import DeviceBuffer, HostBuffer
 from gridbuf.storage.sync import Pair, SyncState
 
@@ -22,7 +22,7 @@ class SoftwareManagedGPUStorage(HostBuffer, DeviceBuffer):
 
     @property
     def device(self) -> int:
-        return _device.current().device_id(self._dev)
+        return devices.current().device_id(self._dev)
 
     def _on_host(self) -> Any:
         self._pair.state.to_host()
@@ -66,10 +66,10 @@ class CUDAManagedGPUStorage(HostBuffer, DeviceBuffer):
 
     @property
     def device(self) -> int:
-        return _device.current().device_id(self._dev)
+        return devices.current().device_id(self._dev)
 
     def _on_host(self) -> Any:
-        _device.current().synchronize()  # the host must not look while a kernel writes
+        devices.current().synchronize()  # the host must not look while a kernel writes
         return self._host
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.storage import _device, functions, indexing, reduction, ufuncs
+from gridbuf.storage import devices, functions, indexing, reduction, ufuncs
 from gridbuf.storage.allocation import class_of, new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.copying import S, copied
@@ -67,7 +67,7 @@ def rebuilt(values: Any, parameters: tuple[Any, ...], device: int | None, manage
     """The storage of a pickle; both sides are filled."""
     made = new(class_of(device, managed), values.shape, values.dtype, meta_of(*parameters), device)
     if made._host is None:
-        _device.current().upload(values, made._dev)
+        devices.current().upload(values, made._dev)
     else:
         made._host[...] = values
         if made._pair is not None:

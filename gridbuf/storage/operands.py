@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import shaped, values
 from gridbuf.joining import is_scalar, lacking
 from gridbuf.names import as_numpy, get_dims
-from gridbuf.storage import _device
+from gridbuf.storage import devices
 from gridbuf.storage.axes import LETTERS
 from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import Operand
 from gridbuf.storage.gpu import GPUStorage
 from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
+from gridbuf.wrapping import shaped, values
 
 
 def host_array(obj: Any) -> Any:
@@ -52,7 +52,7 @@ def on_device(lead: Storage, inputs: tuple[Any, ...], outputs: tuple[Any, ...] =
     if isinstance(lead, CUDAManagedGPUStorage):
         wanted = all(_reaches(obj, True) for obj in arrays)
     elif isinstance(lead, SoftwareManagedGPUStorage):
-        wanted = any(obj._prefers_device() if isinstance(obj, Storage) else _device.is_device_array(obj) for obj in arrays)
+        wanted = any(obj._prefers_device() if isinstance(obj, Storage) else devices.is_device_array(obj) for obj in arrays)
     else:
         return isinstance(lead, GPUStorage)
     # An output on one side only decides, if everything else can be there.
@@ -66,7 +66,7 @@ def _reaches(obj: Any, device: bool) -> bool:
     """Whether an array has memory on that side."""
     if isinstance(obj, Storage):
         return obj._has_device if device else obj._has_host
-    return _device.is_device_array(obj) == device
+    return devices.is_device_array(obj) == device
 
 
 def fetch(obj: Any, lead: Storage, device: bool, argument: str = "operand") -> Any:
@@ -76,13 +76,13 @@ def fetch(obj: Any, lead: Storage, device: bool, argument: str = "operand") -> A
     if isinstance(obj, Storage):
         if obj._has_device if device else obj._has_host:
             return obj._on_device() if device else obj._on_host()
-    elif _device.is_device_array(obj):
+    elif devices.is_device_array(obj):
         if device:
-            return _device.current().asarray(obj)
+            return devices.current().asarray(obj)
     elif not device:
         return host_array(obj)
     if device and isinstance(lead, SoftwareManagedGPUStorage) and argument == "operand":
-        return _device.current().from_host(obj._on_host() if isinstance(obj, Storage) else host_array(obj))
+        return devices.current().from_host(obj._on_host() if isinstance(obj, Storage) else host_array(obj))
     side, other = ("GPU", "host") if device else ("host", "GPU")
     raise TypeError(
         f"{argument}: {type(obj).__name__} has no {side} memory, and the operation runs on the {side} because of a "

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.storage import _memory, layout
+from gridbuf.storage import layout, memory
 from gridbuf.storage.axes import LETTERS, check_axes, default_axes, integer, non_negative
 from gridbuf.storage.halo import Halo, check_halo, lower
 from gridbuf.storage.meta import Meta, meta_of
@@ -93,7 +93,7 @@ def _preset(name: Any, axes: str) -> dict[str, Any]:
         return {"layout": layout.of_order(name, axes)}
     if name not in _core.backends():
         raise ValueError(f"defaults: {name!r} is not known; there are {', '.join(_core.backends())}")
-    ranks, alignment, device = _memory.preset(name)
+    ranks, alignment, device = memory.preset(name)
     letters = "".join(LETTERS[ranks.index(rank)] for rank in range(3))
     return {"layout": letters, "alignment": alignment, "device": "cpu" if device == "cpu" else "gpu"}
 

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import adapted, into, lacking, reduced_dtype
-from gridbuf.storage import _device, operands
+from gridbuf.storage import devices, operands
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import Bounded
+from gridbuf.storage.broadcasting import BoundedCache
 from gridbuf.storage.meta import Meta
 
-_DTYPES: Bounded[np.dtype[Any]] = Bounded(1024)
+_DTYPES: BoundedCache[np.dtype[Any]] = BoundedCache(1024)
 
 
 def reduce(
@@ -39,7 +39,7 @@ def reduce(
         target = adapted(target, into(result.axes, meta.axes))
     where_to = {"axis": None if axis is None else over, "dtype": dtype, "out": target, "keepdims": keepdims, **options}
     if device:
-        _device.current().reduce(ufunc, array, **where_to)
+        devices.current().reduce(ufunc, array, **where_to)
     else:
         ufunc.reduce(array, **where_to)
     if isinstance(result, Storage):

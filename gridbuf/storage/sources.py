@@ -4,13 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 from gridbuf import _core
-from gridbuf._wrap import values
 from gridbuf.names import as_numpy, get_dims
-from gridbuf.storage import _device, layout
+from gridbuf.storage import devices, layout
 from gridbuf.storage.axes import LETTERS, default_axes
 from gridbuf.storage.base import Storage
 from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
 from gridbuf.storage.parameters import Known
+from gridbuf.wrapping import values
 
 
 def managed_of(storage: Storage) -> str | None:
@@ -57,9 +57,9 @@ class Source:
         self.device: Any = None
         if self.storage is not None:
             self.known = known_of_storage(self.storage)
-        elif _device.is_device_array(obj):
-            self.device = _device.current().asarray(obj)
-            self.known = known_of_array(obj, self.device, _device.current().device_id(self.device))
+        elif devices.is_device_array(obj):
+            self.device = devices.current().asarray(obj)
+            self.known = known_of_array(obj, self.device, devices.current().device_id(self.device))
         else:
             self.host = values(obj) if copying else as_numpy(obj)
             self.known = known_of_array(obj, self.host)
@@ -76,7 +76,7 @@ class Source:
             if own is not None:
                 return own
             other = self.host if on_device else self.device
-        device = _device.current()
+        device = devices.current()
         return device.from_host(other) if on_device else device.to_host(other)
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 from weakref import WeakSet
 
-from gridbuf.storage import _device
+from gridbuf.storage import devices
 
 
 class SyncState:
@@ -63,7 +63,7 @@ class SyncState:
         """
         if force or self._state == self.SYNC_HOST_DIRTY:
             for pair in list(self._pairs):
-                _device.current().upload(pair.host, pair.device)
+                devices.current().upload(pair.host, pair.device)
             self._state = self.SYNC_CLEAN
 
     def to_host(self, force: bool = False) -> None:
@@ -84,7 +84,7 @@ class SyncState:
         """
         if force or self._state == self.SYNC_DEVICE_DIRTY:
             for pair in list(self._pairs):
-                _device.current().download(pair.device, pair.host)
+                devices.current().download(pair.device, pair.host)
             self._state = self.SYNC_CLEAN
 
     def mark(self, dirty: int, force: bool = False) -> None:

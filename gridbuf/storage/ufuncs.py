@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf.joining import SCALARS, WEAK_SCALARS, Adapt, adapted, is_scalar, result_dtypes
-from gridbuf.storage import _memory, broadcasting, operands
+from gridbuf.storage import broadcasting, memory, operands
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import Bounded
+from gridbuf.storage.broadcasting import BoundedCache
 from gridbuf.storage.cpu import CPUStorage
 from gridbuf.storage.meta import Meta
 
@@ -23,7 +23,7 @@ class _Prepared(NamedTuple):
     new: tuple[tuple[int, ...], np.dtype[Any], Meta] | None  # shape, dtype and meta of a new result; None with out
 
 
-_PREPARED: Bounded[_Prepared] = Bounded(1024)
+_PREPARED: BoundedCache[_Prepared] = BoundedCache(1024)
 
 
 def call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -64,7 +64,7 @@ def call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         ufunc(*arrays, out=target if known.out_adapt is None else adapted(target, known.out_adapt), **kwargs)
         return given
     shape, dtype, meta = known.new
-    result = _memory.empty(shape, dtype, meta)
+    result = memory.empty(shape, dtype, meta)
     ufunc(*arrays, out=result, **kwargs)
     return CPUStorage._of(result, None, meta)
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Unpack
 
-from gridbuf.storage import _device, _memory, layout
+from gridbuf.storage import devices, layout, memory
 from gridbuf.storage.allocation import class_of, device_empty, new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.constructors import DataSpec, allocate
@@ -138,7 +138,7 @@ def _around(arrays: tuple[Any, Any], p: Parameters, known: Known, sync_state: Sy
     if cls is GPUStorage:
         return cls._of(None, dev, _fitted(dev, p))
     if cls is CUDAManagedGPUStorage:
-        host, dev = _device.current().share_managed(dev if host is None else host)
+        host, dev = devices.current().share_managed(dev if host is None else host)
         return cls._of(host, dev, _fitted(host, p))
     return _software_managed(host, dev, p, sync_state)
 
@@ -154,7 +154,7 @@ def _software_managed(host: Any, dev: Any, p: Parameters, state: SyncState | Non
         if state.state == lost:
             raise ValueError(f"sync_state: {state} says that the side which was not given is up to date")
         if host is None:
-            host = _memory.empty(p.shape, p.dtype, meta)
+            host = memory.empty(p.shape, p.dtype, meta)
         else:
             dev = device_empty(p.shape, p.dtype, meta, 0 if p.device is None else p.device)
         state.state = dirty

@@ -8,7 +8,7 @@ import pytest
 from fake_driver import MODE, Fake
 
 import gridbuf as gb
-from gridbuf.interop import _pools
+from gridbuf.interop import pools
 
 
 def live(**pool: object) -> int:
@@ -34,16 +34,16 @@ def test_by_address(fake: Fake) -> None:
 
 
 def test_callbacks_of_python() -> None:
-    address = _pools.allocate(5000, 0, 2)
+    address = pools.allocate(5000, 0, 2)
     assert live() == 1
-    _pools.release(address, 5000, 0, 2)
+    pools.release(address, 5000, 0, 2)
     with pytest.raises(MemoryError, match="GPU 0"):
-        _pools.allocate(1 << 50, 0)
+        pools.allocate(1 << 50, 0)
     f = gb.Field.empty(100, device="gpu")
     gb.memory.set_limit(1000, device="gpu")
     try:
         with pytest.raises(MemoryError):
-            _pools.allocate(5000, 0)
+            pools.allocate(5000, 0)
     finally:
         gb.memory.set_limit(None, device="gpu")
     assert f.size == 100

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import gridbuf as gb
 from gridbuf.interop import fortran
-from gridbuf.interop._fortran_descriptor import dtype_of_code, type_code
-from gridbuf.interop._fortran_kinds import dtype_of
+from gridbuf.interop.fortran.cfi import dtype_of_code, type_code
+from gridbuf.interop.fortran.kinds import dtype_of
 
 
 @pytest.mark.parametrize(("kind", "dtype"), {

@@ -100,11 +100,11 @@ def test_a_result_of_backend_storages_fits_the_backend() -> None:
 
 def test_broadcasting_copies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The operands that NumPy gets are views, and only the result is allocated."""
-    from gridbuf.storage import _memory, ufuncs
+    from gridbuf.storage import memory, ufuncs
 
     made, seen = [], []
-    empty = _memory.empty
-    monkeypatch.setattr(_memory, "empty", lambda *args: made.append(args) or empty(*args))
+    empty = memory.empty
+    monkeypatch.setattr(memory, "empty", lambda *args: made.append(args) or empty(*args))
     adapted = ufuncs.adapted
     monkeypatch.setattr(ufuncs, "adapted", lambda array, adapt: seen.append((array, adapted(array, adapt))) or seen[-1][1])
     np.add(counted("JI"), counted("K"))

@@ -7,7 +7,7 @@ import pytest
 
 import gridbuf as gb
 import gridbuf.storage as gs
-from gridbuf.storage import _memory
+from gridbuf.storage import memory
 from gridbuf.storage.meta import meta_of
 
 
@@ -117,7 +117,7 @@ def test_bad_alignment(alignment: object, error: type[Exception]) -> None:
 def test_device_memory_follows_the_core_s_rule(shape: tuple[int, ...], alignment: int, layout: str) -> None:
     axes = "IJK"[: len(shape)]
     meta = meta_of(axes, layout, ((0, 0),) * len(axes), (2, 1, 1)[: len(axes)], alignment)
-    host = _memory.empty(shape, np.dtype("f4"), meta)
+    host = memory.empty(shape, np.dtype("f4"), meta)
     from gridbuf.storage import allocation  # a part of gridbuf.storage that cannot be the first to be loaded
 
     request = allocation._request(shape, host.dtype, meta, 0)

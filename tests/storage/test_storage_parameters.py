@@ -10,7 +10,7 @@ from fake_device import FakeDevice
 
 import gridbuf as gb
 import gridbuf.storage as gs
-from gridbuf.storage import _device
+from gridbuf.storage import devices
 
 CONSTRUCTORS = {
     "empty": lambda **spec: gs.empty((2, 3, 4), **spec),
@@ -197,7 +197,7 @@ def test_a_gpu_preset_asks_for_the_gpu_and_cpu_keeps_to_the_host(gpu: FakeDevice
 @pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="cupy is installed")
 @pytest.mark.parametrize("managed", [None, "gt4py", "cuda"])
 def test_without_cupy_the_error_says_what_is_missing(managed: str | None) -> None:
-    assert _device._current is None
+    assert devices._current is None
     with pytest.raises((ImportError, RuntimeError), match="cupy"):
         gs.empty((2, 2), device="gpu", managed=managed)
     with pytest.raises(ValueError, match="halo"):  # wrong arguments come first
@@ -209,7 +209,7 @@ def test_cupy_without_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("there is no CUDA driver")
 
     monkeypatch.setitem(sys.modules, "cupy", types.ModuleType("cupy"))
-    monkeypatch.setattr(_device, "_current", None)
+    monkeypatch.setattr(devices, "_current", None)
     monkeypatch.setattr(gb._core, "cuda_count", count)
     with pytest.raises(RuntimeError, match=r"device: 'gpu' needs a GPU and its driver: there is no CUDA driver"):
         gs.empty((2, 2), device="gpu")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridbuf._fields.operands import Operand
+from gridbuf.fields.operands import Operand
 from gridbuf.joining import Adapt, Names, Pair, intersected, into, lacking, sizes, union
 
 _Base = tuple[Names, tuple[int, ...]] | None

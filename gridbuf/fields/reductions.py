@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf import _core, _wrap
-from gridbuf._fields import operands
-from gridbuf._fields.operands import Field, names_of
-from gridbuf._fields.resolving import Resolution
-from gridbuf._fields.results import new
+from gridbuf import _core, wrapping
+from gridbuf.fields import operands
+from gridbuf.fields.operands import Field, names_of
+from gridbuf.fields.resolving import Resolution
+from gridbuf.fields.results import new
 from gridbuf.joining import adapted, into, lacking, reduced_dtype
 
 
@@ -103,9 +103,9 @@ def reduce(
 
 
 def _on_gpu(ufunc: Any, array: Any, **options: Any) -> None:
-    from gridbuf.storage import _device
+    from gridbuf.storage import devices
 
-    _device.current().reduce(ufunc, array, **options)
+    devices.current().reduce(ufunc, array, **options)
 
 
 def by_function(
@@ -137,7 +137,7 @@ def accumulate(ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: A
 
 def reduceat(ufunc: Any, source: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """`ufunc.reduceat`: the index along which it goes has no halo any more."""
-    where = _wrap.values(indices)
+    where = wrapping.values(indices)
     return _along(ufunc.reduceat, source, (where,), axis, dtype, out, lambda n: where.size)
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._fields import operands, reductions
-from gridbuf._fields.operands import Field, names_of
-from gridbuf._fields.resolving import Resolution, resolve
-from gridbuf._fields.results import lead_of, new
+from gridbuf.fields import operands, reductions
+from gridbuf.fields.operands import Field, names_of
+from gridbuf.fields.resolving import Resolution, resolve
+from gridbuf.fields.results import lead_of, new
 from gridbuf.joining import adapted, into, lacking
-from gridbuf.transfer import apart
+from gridbuf.numpy_copies import apart
 
 _umath = getattr(np, "_core", None) or np.core
 

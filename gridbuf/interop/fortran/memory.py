@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop._common import as_field
-from gridbuf.interop._fortran_checks import checked, gap, refuse
-from gridbuf.interop._fortran_descriptor import Descriptor, parsed
-from gridbuf.interop._fortran_kinds import dtype_of, has_type
+from gridbuf.interop.common import as_field
+from gridbuf.interop.fortran.cfi import Descriptor, parsed
+from gridbuf.interop.fortran.checks import checked, gap, refuse
+from gridbuf.interop.fortran.kinds import dtype_of, has_type
 
 Bounds = Sequence[int | tuple[int, int] | None]
 

@@ -59,7 +59,7 @@ def current() -> Device:
     """The Device in use; ImportError or RuntimeError that says what is missing."""
     global _current
     if _current is None:
-        from gridbuf.storage._cupy import CupyDevice
+        from gridbuf.storage.cupy_device import CupyDevice
 
         _current = CupyDevice()
     return _current

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop._common import as_field, index_name
-from gridbuf.interop._fortran_descriptor import type_code
-from gridbuf.interop._fortran_kinds import dtype_of, has_type
+from gridbuf.interop.common import as_field, index_name
+from gridbuf.interop.fortran.cfi import type_code
+from gridbuf.interop.fortran.kinds import dtype_of, has_type
 
 
 def checked(field: Any, kind: Any, writable: bool, argument: str = "field") -> _core.Field:

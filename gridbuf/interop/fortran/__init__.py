@@ -26,8 +26,8 @@ Examples
 field: J (index 0) has the stride 128 where Fortran's first index has 8; pass a copy: field.to(backend='F')
 """
 
-from gridbuf.interop._fortran_arguments import Explicit, descriptor, explicit, receiver, to_f2py
-from gridbuf.interop._fortran_descriptor import Descriptor
-from gridbuf.interop._fortran_memory import from_descriptor, from_pointer, wrap
+from gridbuf.interop.fortran.arguments import Explicit, descriptor, explicit, receiver, to_f2py
+from gridbuf.interop.fortran.cfi import Descriptor
+from gridbuf.interop.fortran.memory import from_descriptor, from_pointer, wrap
 
 __all__ = ["Descriptor", "Explicit", "descriptor", "explicit", "from_descriptor", "from_pointer", "receiver", "to_f2py", "wrap"]

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
-from gridbuf._wrap import Described
 from gridbuf.storage.request import Request
+from gridbuf.wrapping import Described
 
 
 class _OnDevice:
@@ -51,7 +51,7 @@ class CupyDevice:
         self._used.add(request.device_id)
         owner, address = _core.cuda_block(kind, request.device_id, request.nbytes, request.boundary, request.offset)
         span = max(request.nbytes, 1)
-        from gridbuf._cupy import array_over
+        from gridbuf.cupy_arrays import array_over
 
         return array_over(owner, address, 0, span, request.device_id, request.shape, request.dtype, request.strides), owner
 

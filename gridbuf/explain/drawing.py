@@ -1,6 +1,6 @@
 """What a picture of a layout shows, in numbers: the contiguous index, halo, padding, boundary.
 
-`gridbuf.svg` draws it for a notebook, the demo draws the same with matplotlib.
+`svg.py` draws it for a notebook, the demo draws the same with matplotlib.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ Halo = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Patch:
-    """One visible piece of the box: its corners, and its place in memory from 0 (first) to 1 (last)."""
+    """One visible piece of the box: its corners, and its position in memory from 0 (first) to 1 (last)."""
 
     corners: tuple[Point, ...]
-    place: float
+    position: float
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ def box(plan: Any, pairs: Halo) -> Box | None:
     patches, outlines = [], []
     for face in _FACES[len(axes)]:
         patches += [
-            Patch(tuple(face_point(face, p, q) for p, q in corners), place) for corners, place in _cells(face, cuts, slow_to_fast)
+            Patch(tuple(face_point(face, p, q) for p, q in corners), position)
+            for corners, position in _cells(face, cuts, slow_to_fast)
         ]
         inset = [_inset(plan.shape[axes[a]], pairs[axes[a]]) for a in face[:2]]
         if any(i != (0.0, 1.0) for i in inset):
@@ -102,11 +103,11 @@ def _cells(
             at = {p_axis: p, q_axis: q}
             if held is not None:
                 at[held] = int(end * (cuts[held] - 1))
-            place = 0
+            position = 0
             for a in slow_to_fast:
-                place = place * cuts[a] + at[a]
+                position = position * cuts[a] + at[a]
             p0, p1, q0, q1 = p / cuts[p_axis], (p + 1) / cuts[p_axis], q / cuts[q_axis], (q + 1) / cuts[q_axis]
-            yield ((p0, q0), (p1, q0), (p1, q1), (p0, q1)), place / max(total - 1, 1)
+            yield ((p0, q0), (p1, q0), (p1, q1), (p0, q1)), position / max(total - 1, 1)
 
 
 def _inset(size: int, pair: tuple[int, int]) -> Point:

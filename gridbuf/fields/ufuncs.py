@@ -3,10 +3,10 @@
 from typing import Any
 
 from gridbuf import _core
-from gridbuf._fields import operands
-from gridbuf._fields.operands import Field, names_of
-from gridbuf._fields.resolving import resolve
-from gridbuf._fields.results import lead_of, new
+from gridbuf.fields import operands
+from gridbuf.fields.operands import Field, names_of
+from gridbuf.fields.resolving import resolve
+from gridbuf.fields.results import lead_of, new
 from gridbuf.joining import adapted, lacking, result_dtypes
 from gridbuf.like import of_class
 
@@ -22,7 +22,7 @@ def call(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method == "outer":
         return outer(ufunc, *inputs, **kwargs)
     if method != "__call__":
-        from gridbuf._fields import reductions
+        from gridbuf.fields import reductions
 
         return reductions.METHODS[method](ufunc, *inputs, **kwargs)
     kwargs.pop("out", None)

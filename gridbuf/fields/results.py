@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._fields.operands import names_of
-from gridbuf._fields.resolving import Resolution
+from gridbuf.fields.operands import names_of
+from gridbuf.fields.resolving import Resolution
 from gridbuf.like import of_class
 from gridbuf.names import canonical
 

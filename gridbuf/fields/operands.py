@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridbuf import _core, _wrap
-from gridbuf._wrap import host_array
+from gridbuf import _core, wrapping
 from gridbuf.joining import Pair, adapted, into, is_scalar, lacking
 from gridbuf.names import get_dims, is_name
+from gridbuf.wrapping import host_array
 
 Field, DeviceField = _core.Field, _core.DeviceField
 _NUMPYS = np.ndarray.__array_ufunc__
@@ -30,7 +30,7 @@ def describe(obj: Any) -> Operand | None:
         return None
     if isinstance(obj, Field):
         return Operand(names_of(obj), obj.shape, obj.halo, obj.origin)
-    array = _wrap.shaped(obj)
+    array = wrapping.shaped(obj)
     return Operand(names_of(obj), tuple(array.shape), None, None) if array.shape else None
 
 
@@ -52,7 +52,7 @@ def takes(obj: Any) -> bool:
         return True
     if hasattr(type(obj), "__array_ufunc__") or isinstance(obj, (str, bytes)):
         return False
-    if type(obj) is _wrap.CAPSULE:  # can be read once only, and Field(capsule) does
+    if type(obj) is wrapping.CAPSULE:  # can be read once only, and Field(capsule) does
         return False
     try:
         host_array(_core.values(obj))
@@ -115,8 +115,8 @@ def array(obj: Any, device: bool, argument: str = "operand") -> Any:
         return obj.numpy()
     if isinstance(obj, np.ndarray) or argument in ("out", "dst"):
         return obj if isinstance(obj, np.ndarray) else host_array(obj)
-    with _wrap.naming(argument):
-        return _wrap.values(obj) if isinstance(obj, (list, tuple)) else host_array(_core.values(obj))
+    with wrapping.naming(argument):
+        return wrapping.values(obj) if isinstance(obj, (list, tuple)) else host_array(_core.values(obj))
 
 
 def named(values: Any) -> Any:
@@ -127,13 +127,13 @@ def named(values: Any) -> Any:
     try:
         return Field(values)
     except TypeError:  # it makes its values when it is asked for them
-        return Field(_wrap.values(values), dims=dims)
+        return Field(wrapping.values(values), dims=dims)
 
 
 def get_interface_dims(values: Any) -> tuple[str, ...] | None:
-    from gridbuf._wrap import _described_dims
+    from gridbuf.wrapping import described_dims
 
-    return _described_dims(values)
+    return described_dims(values)
 
 
 def key(field: _core.Field, given: Any) -> Any:

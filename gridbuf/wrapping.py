@@ -87,7 +87,7 @@ def described(obj: Any, with_device: bool) -> Any:
     return type("Described", (Described,), {name: None})(name, interface, obj, found["release"])
 
 
-def _described_dims(obj: Any) -> tuple[str, ...] | None:
+def described_dims(obj: Any) -> tuple[str, ...] | None:
     from gridbuf.interface.reading import entries_of, pick
 
     entries = entries_of(obj) or {}
@@ -123,7 +123,7 @@ def carried(obj: Any, wrapped: Any) -> tuple[Any, Any]:
     """The dims and the origin (index order) that obj carries, for the Field over its memory; None where it does not say."""
     dims, origin = get_dims(obj), get_origin(obj)
     if dims is None:
-        dims = _described_dims(obj)
+        dims = described_dims(obj)
     if dims is not None and len(dims) != wrapped.ndim:
         raise ValueError(f"data: its dims {dims} name {len(dims)} indices, its memory has {wrapped.ndim}")
     if origin is not None and dims is not None:

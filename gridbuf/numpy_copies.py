@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf._wrap import host_array, naming, values
 from gridbuf.names import get_dims
+from gridbuf.wrapping import host_array, naming, values
 
 Progress = Callable[[float], object] | None
 

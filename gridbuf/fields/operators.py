@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf._fields.operands import Field, refuse_names, takes
+from gridbuf.fields.operands import Field, refuse_names, takes
 
 
 def _has_operators(other: Any) -> bool:

@@ -3,35 +3,15 @@
 Works on a `gridbuf.Plan` and on any object with the same attributes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from gridbuf import _core
-from gridbuf.svg import svg
+from gridbuf.explain import svg
+from gridbuf.explain.drawing import Halo
+from gridbuf.explain.facts import facts, halo_pairs, nbytes_text
 
-Halo = Sequence[tuple[int, int]]
-
-
-def halo_pairs(halo: Iterable[Any] | None, ndim: int) -> tuple[tuple[int, int], ...]:
-    """A halo of ints and pairs as pairs; zeros where there is none."""
-    if halo is None:
-        return ((0, 0),) * ndim
-    pairs = tuple((int(h), int(h)) if isinstance(h, int) else (int(h[0]), int(h[1])) for h in halo)
-    if len(pairs) != ndim:
-        raise ValueError(f"halo: {len(pairs)} entries for {ndim} indices")
-    return pairs
-
-
-def nbytes_text(nbytes: int) -> str:
-    """Bytes as people read them: exact below 10 KiB, with one decimal above."""
-    size, unit = float(abs(nbytes)), "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if size < (10240 if unit == "B" else 1024) or unit == "TiB":
-            break
-        size /= 1024
-    sign = "-" if nbytes < 0 else ""
-    return f"{sign}{size:,.0f} {unit}" if size == int(size) else f"{sign}{size:,.1f} {unit}"
+__all__ = ["facts", "halo_pairs", "html", "nbytes_text", "text"]
 
 
 def text(plan: Any, *, halo: Iterable[Any] | None = None) -> str:
@@ -66,7 +46,7 @@ def _index_table(plan: Any, pairs: Halo, with_halo: bool) -> list[str]:
         ("elements", [f"{n:,}" for n in plan.shape]),
         ("padded to", [f"{n:,}" for n in plan.padded_shape]),
         ("stride in bytes", [f"{s:,}" for s in plan.strides]),
-        ("place in memory", [_place(rank, plan.ndim) for rank in plan.layout]),
+        ("place in memory", [_rank_words(rank, plan.ndim) for rank in plan.layout]),
         ("aligned element", [str(a) for a in plan.aligned_index]),
     ]
     if with_halo:
@@ -76,7 +56,7 @@ def _index_table(plan: Any, pairs: Halo, with_halo: bool) -> list[str]:
     return [*lines, ""]
 
 
-def _place(rank: int, ndim: int) -> str:
+def _rank_words(rank: int, ndim: int) -> str:
     if ndim == 1:
         return "only"
     return "fastest" if rank == ndim - 1 else "slowest" if rank == 0 else str(rank)
@@ -86,18 +66,6 @@ def _sentences(plan: Any) -> list[str]:
     """The facts as (term, explanation), hanging under one another."""
     width = 11
     return [f"  {term:<{width}}{line}" for term, line in facts(plan)]
-
-
-def facts(plan: Any) -> list[tuple[str, str]]:
-    """(term, sentence) for each thing worth saying about a plan; a sentence without a term goes on from the one before.
-
-    Go finds the words. In a forked child, which has no Go, the one sentence says so, and the table's figures remain.
-    """
-    try:
-        lines = _core.explain(plan)
-    except RuntimeError as error:
-        return [("", str(error))]
-    return [(term, sentence) for term, _, sentence in (line.partition("\t") for line in lines.splitlines())]
 
 
 def html(plan: Any, *, halo: Iterable[Any] | None = None, title: str | None = None) -> str:
@@ -130,6 +98,6 @@ def html(plan: Any, *, halo: Iterable[Any] | None = None, title: str | None = No
     return (
         '<div style="font-family:system-ui,sans-serif;font-size:13px;line-height:1.4;max-width:720px">'
         f'<div style="margin-bottom:4px"><b>{escape(heading)}</b> &nbsp;{shape} {escape(str(plan.dtype))}</div>'
-        f"{svg(plan, pairs)}"
+        f"{svg.picture(plan, pairs)}"
         f'<table style="border-collapse:collapse;border:0;margin:4px 0 0;font-size:12px;background:transparent">{rows}</table></div>'
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from gridbuf.drawing import COLORS, Box, Halo, Point, Row, box, row
+from gridbuf.explain.drawing import COLORS, Box, Halo, Point, Row, box, row
 
 
 def _points(corners: Sequence[Point]) -> str:
@@ -16,23 +16,23 @@ def _label(x: float, y: float, words: str, *, anchor: str = "middle", bold: bool
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{escape(words)}</text>'
 
 
-def _svg_box(plan: Any, drawn: Box, left: float, top: float, scale: float) -> list[str]:
-    def place(p: Point) -> Point:
+def _box(plan: Any, drawn: Box, left: float, top: float, scale: float) -> list[str]:
+    def on_page(p: Point) -> Point:
         return left + p[0] * scale, top - p[1] * scale
 
     parts = []
     for patch in drawn.patches:
-        opacity = 0.18 + 0.72 * (1 - patch.place)
-        corners = _points([place(p) for p in patch.corners])
+        opacity = 0.18 + 0.72 * (1 - patch.position)
+        corners = _points([on_page(p) for p in patch.corners])
         parts.append(
             f'<polygon points="{corners}" fill="{COLORS["domain"]}" fill-opacity="{opacity:.2f}" stroke="currentColor" stroke-opacity=".35" stroke-width=".7"/>'
         )
     for outline in drawn.outlines:
         parts.append(
-            f'<polygon points="{_points([place(p) for p in outline])}" fill="none" stroke="{COLORS["halo"]}" stroke-width="2" stroke-dasharray="4 3"/>'
+            f'<polygon points="{_points([on_page(p) for p in outline])}" fill="none" stroke="{COLORS["halo"]}" stroke-width="2" stroke-dasharray="4 3"/>'
         )
     for axis, first, last in drawn.arrows:
-        (x0, y0), (x1, y1) = place(first), place(last)
+        (x0, y0), (x1, y1) = on_page(first), on_page(last)
         fast = axis == drawn.fastest
         parts.append(
             f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" stroke="currentColor" stroke-width="{2.2 if fast else 1}"/>'
@@ -50,7 +50,7 @@ def _svg_box(plan: Any, drawn: Box, left: float, top: float, scale: float) -> li
     return parts
 
 
-def _svg_row(plan: Any, cells: Row, left: float, top: float, width: float) -> list[str]:
+def _row(plan: Any, cells: Row, left: float, top: float, width: float) -> list[str]:
     lead = min(cells.lead_nbytes / max(abs(plan.strides[cells.fastest]), 1), 4.0)
     cell = min(width / (len(cells.cells) + lead), 26.0)
     height, x, parts = 22.0, left + lead * cell, []
@@ -79,7 +79,7 @@ def _tick(x: float, top: float, height: float, weight: float) -> str:
     return f'<line x1="{x:.1f}" y1="{top - 5}" x2="{x:.1f}" y2="{top + height + 5}" stroke="{COLORS["boundary"]}" stroke-width="{weight}"/>'
 
 
-def _svg_legend(names: Sequence[tuple[str, str]], left: float, top: float) -> list[str]:
+def _legend(names: Sequence[tuple[str, str]], left: float, top: float) -> list[str]:
     parts, x = [], left
     for kind, words in names:
         width = 2.5 if kind == "boundary" else 11
@@ -89,22 +89,22 @@ def _svg_legend(names: Sequence[tuple[str, str]], left: float, top: float) -> li
     return parts
 
 
-def svg(plan: Any, pairs: Halo) -> str:
+def picture(plan: Any, pairs: Halo) -> str:
     """The box and the row of a plan, beneath one another."""
     drawn, cells = box(plan, pairs), row(plan, pairs)
     parts, width, height = [], 700, 8
     if drawn is not None:
         scale = 120.0
         depth = 0.42 if len(drawn.axes) == 3 else 0.0
-        parts += _svg_box(plan, drawn, 165, height + scale * (1 + depth) + 4, scale)
-        parts += _svg_words(plan, drawn, 395, height + 40)
+        parts += _box(plan, drawn, 165, height + scale * (1 + depth) + 4, scale)
+        parts += _words(plan, drawn, 395, height + 40)
         height += int(scale * (1 + depth)) + (62 if depth else 38)
     if cells is not None:
         name = plan.dims[cells.fastest]
         parts.append(_label(10, height + 14, f"one row along {name}, as it lies in memory", anchor="start", faint=True))
-        parts += _svg_row(plan, cells, 10, height + 28, width - 20)
+        parts += _row(plan, cells, 10, height + 28, width - 20)
         names = [(kind, kind) for kind in ("domain", "halo", "padding") if any(c.kind == kind for c in cells.cells)]
-        parts += _svg_legend(
+        parts += _legend(
             [*names, ("boundary", f"{plan.byte_alignment}-byte boundary (bold: the aligned element)")], 10, height + 74
         )
         height += 86
@@ -114,7 +114,7 @@ def svg(plan: Any, pairs: Halo) -> str:
     )
 
 
-def _svg_words(plan: Any, drawn: Box, left: float, top: float) -> list[str]:
+def _words(plan: Any, drawn: Box, left: float, top: float) -> list[str]:
     order = sorted(range(plan.ndim), key=lambda i: plan.layout[i])
     lines = [
         ("slowest " + " → ".join(plan.dims[i] for i in order) + " fastest", True),
