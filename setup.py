@@ -1,6 +1,5 @@
 """Build gridbuf._core: the C of pyext/, linked with an archive that holds the Go runtime and the other rooms."""
 
-import hashlib
 import os
 import re
 import shlex
@@ -23,6 +22,8 @@ GO_ROOMS = ["alloc", "arrayinterface", "bridge", "cuda", "cudaarrayinterface", "
 # CGO_CFLAGS replaces what Go itself would say, "-O2 -g"; warnings, and what a room wants beyond this, stand in its #cgo lines.
 # The last two save 70 KB: nothing unwinds through our C, and the linker drops functions that nobody calls.
 OPTIMISED = ["-O2", "-g", "-fno-asynchronous-unwind-tables", "-ffunction-sections"]
+# `build_ext --debug`: gdb shows lines, variables and macros of our C, and gets through it to what called it.
+DEBUG = ["-Og", "-g3", "-fno-omit-frame-pointer", "-fasynchronous-unwind-tables"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
 
 NINJA = """\
@@ -57,8 +58,7 @@ def find_go() -> str:
 
 def stamp() -> str:
     """What Go's build cache does not look at: it knows a package's own headers, not those of other rooms."""
-    headers = sorted(path for room in GO_ROOMS for path in Path(room).rglob("*.h"))
-    return hashlib.sha256(b"".join(f"{path}\0".encode() + path.read_bytes() for path in headers)).hexdigest()[:12]
+    return subprocess.run(["sh", "bridge/stamp.sh"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def escaped(path: object) -> str:
@@ -70,7 +70,7 @@ class build_core(build_ext):
     """Lets ninja compile, Go make the archive, and the compiler link.
 
     GRIDBUF_CFLAGS goes to every compilation and to the link, GRIDBUF_GO_TAGS to Go; GRIDBUF_GO_MAIN
-    names a Go main package to take in the place of bridge/archive.
+    names a Go main package to take in the place of bridge/archive. With --debug the C is made for gdb.
     """
 
     def finalize_options(self) -> None:
@@ -98,11 +98,12 @@ class build_core(build_ext):
     def rules(self, go: str, work: Path, target: Path) -> str:
         """The text of build.ninja. Paths are relative to the source tree, where ninja runs."""
         extra = shlex.split(os.environ.get("GRIDBUF_CFLAGS", ""))
+        optimised = [*OPTIMISED, *(DEBUG if self.debug else [])]
         # NumPy before Python: some systems keep an old numpy/ among Python's headers.
         includes = [numpy.get_include(), sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
-        cflags = ["-std=gnu11", "-fPIC", "-pthread", "-fvisibility=hidden", *OPTIMISED, *WARNINGS, *(f"-I{path}" for path in includes),
+        cflags = ["-std=gnu11", "-fPIC", "-pthread", "-fvisibility=hidden", *optimised, *WARNINGS, *(f"-I{path}" for path in includes),
                   *LIMITED_API, *extra]  # fmt: skip
-        strip = [] if self.for_checkout else ["-s"]  # a checkout keeps its symbols, a wheel is small
+        strip = [] if self.for_checkout or self.debug else ["-s"]  # a checkout keeps its symbols, a wheel is small
         ldflags = [
             "-lm",
             "-ldl",
@@ -115,7 +116,7 @@ class build_core(build_ext):
             cc=os.environ.get("CC", "gcc"),
             cflags=shlex.join(cflags),
             ldflags=shlex.join(ldflags),
-            cgo_cflags=shlex.quote(shlex.join([*OPTIMISED, *extra, f"-DBUILD_STAMP={stamp()}"])),
+            cgo_cflags=shlex.quote(shlex.join([*optimised, *extra, f"-DBUILD_STAMP={stamp()}"])),
             go=go,
             tags=shlex.join(["-tags", tags]) if (tags := os.environ.get("GRIDBUF_GO_TAGS", "")) else "",
             main=main,

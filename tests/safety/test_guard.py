@@ -1,16 +1,15 @@
 """A panic in Go reaches Python as an exception, and the process goes on."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from debug_build import debug_build
 
 import gridbuf
 
-ROOT = Path(__file__).parent.parent.parent
 PANIC = """
 import gridbuf as gb
 from gridbuf import _core
@@ -29,16 +28,7 @@ print(gb.zeros((4, 4)).sum())
 @pytest.fixture(scope="module")
 def panicking(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package whose extension has a Go function that always panics."""
-    pytest.importorskip("setuptools", minversion="77")
-    if shutil.which("go") is None:
-        pytest.skip("go is not installed")
-    folder = tmp_path_factory.mktemp("panic")
-    env = {**os.environ, "GRIDBUF_GO_TAGS": "gridbuf_panic", "GRIDBUF_CFLAGS": "-DGRIDBUF_PANIC"}
-    command = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", str(folder), "--build-temp", str(folder / "temp")]
-    subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True)
-    others = shutil.ignore_patterns("_core*", "__pycache__")
-    shutil.copytree(Path(gridbuf.__file__).parent, folder / "gridbuf", dirs_exist_ok=True, ignore=others)
-    return folder
+    return debug_build(tmp_path_factory.mktemp("panic"))
 
 
 def test_a_panic_is_an_exception(panicking: Path) -> None:
