@@ -34,6 +34,7 @@ gdb:
 quick: build
 	go test ./...
 	cd tests && $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider -m "not slow" -n auto --dist loadfile $(ARGS)
+	PYTHON=$(CURDIR)/$(PY) tests/device.sh -q -n auto --dist loadfile
 
 ## make lint    formats, vet, types
 lint:
