@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build quick lint demo test test-gpu sanitize fuzz bench wheel go clean distclean help
+.PHONY: dev build gdb quick lint demo test test-gpu sanitize fuzz bench wheel go clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -22,14 +22,19 @@ dev: $(PY)
 	$(PY) -m pip install --quiet ninja 'setuptools>=77' numpy
 	$(PY) -m pip install --quiet --no-build-isolation -e '.[test,lint]'
 
-## make build   build what an edit has touched, in place (a second or two)
+## make build   build what an edit has touched, in place (a second or two); DEBUG=1: everything as gdb wants it
 build:
-	$(PY) setup.py -q build_ext --inplace
+	$(PY) setup.py -q build_ext --inplace $(if $(DEBUG),--debug)
+
+## make gdb     Python under gdb, which shows the lines of our C: make gdb RUN="crash.py", RUN="-m pytest tests/test_views.py -k name"
+gdb:
+	gdb -q -x tests/gdbrc --args $(PY) $(RUN)
 
 ## make quick   Go's tests and Python's, without what is slow, in parallel
 quick: build
 	go test ./...
 	cd tests && $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider -m "not slow" -n auto --dist loadfile $(ARGS)
+	PYTHON=$(CURDIR)/$(PY) tests/device.sh -q -n auto --dist loadfile
 
 ## make lint    formats, vet, types
 lint:

@@ -1,6 +1,5 @@
 """Build gridbuf._core: the C of all rooms, linked with an archive that holds the Go runtime and the rooms' Go."""
 
-import hashlib
 import json
 import os
 import re
@@ -24,6 +23,8 @@ GO_ROOMS = ["alloc", "arrayinterface", "bridge", "cuda", "cudaarrayinterface", "
 # CGO_CFLAGS replaces what Go itself would say, "-O2 -g"; warnings, and what a room wants beyond this, stand in its #cgo lines.
 # The last two save 70 KB: nothing unwinds through our C, and the linker drops functions that nobody calls.
 OPTIMISED = ["-O2", "-g", "-fno-asynchronous-unwind-tables", "-ffunction-sections"]
+# `build_ext --debug`: gdb shows lines, variables and macros of our C, and gets through it to what called it.
+DEBUG = ["-Og", "-g3", "-fno-omit-frame-pointer", "-fasynchronous-unwind-tables"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
 
 NINJA = """\
@@ -58,8 +59,7 @@ def find_go() -> str:
 
 def stamp() -> str:
     """What Go's build cache does not look at: it knows a package's own headers, not those of other rooms."""
-    headers = sorted(path for room in GO_ROOMS for path in Path(room).rglob("*.h"))
-    return hashlib.sha256(b"".join(f"{path}\0".encode() + path.read_bytes() for path in headers)).hexdigest()[:12]
+    return subprocess.run(["sh", "bridge/stamp.sh"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def c_of_rooms(go: str, main: str, tags: list[str]) -> dict[Path, list[str]]:
@@ -82,7 +82,7 @@ class build_core(build_ext):
     """Lets ninja compile, Go make the archive, and the compiler link.
 
     GRIDBUF_CFLAGS goes to every compilation and to the link, GRIDBUF_GO_TAGS to Go; GRIDBUF_GO_MAIN
-    names a Go main package to take in the place of bridge/archive.
+    names a Go main package to take in the place of bridge/archive. With --debug the C is made for gdb.
     """
 
     def finalize_options(self) -> None:
@@ -114,11 +114,12 @@ class build_core(build_ext):
     def rules(self, go: str, work: Path, target: Path) -> str:
         """The text of build.ninja. Paths are relative to the source tree, where ninja runs."""
         extra = shlex.split(os.environ.get("GRIDBUF_CFLAGS", ""))
+        optimised = [*OPTIMISED, *(DEBUG if self.debug else [])]
         # NumPy before Python: some systems keep an old numpy/ among Python's headers.
         includes = [numpy.get_include(), sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
-        cflags = ["-std=gnu11", "-fPIC", "-pthread", "-fvisibility=hidden", *OPTIMISED, *WARNINGS, *(f"-I{path}" for path in includes),
+        cflags = ["-std=gnu11", "-fPIC", "-pthread", "-fvisibility=hidden", *optimised, *WARNINGS, *(f"-I{path}" for path in includes),
                   *LIMITED_API, *extra]  # fmt: skip
-        strip = [] if self.for_checkout else ["-s"]  # a checkout keeps its symbols, a wheel is small
+        strip = [] if self.for_checkout or self.debug else ["-s"]  # a checkout keeps its symbols, a wheel is small
         ldflags = [
             "-lm",
             "-ldl",
@@ -132,7 +133,7 @@ class build_core(build_ext):
         rules = NINJA.format(
             cc=os.environ.get("CC", "gcc"),
             ldflags=shlex.join(ldflags),
-            cgo_cflags=shlex.quote(shlex.join([*OPTIMISED, *extra, f"-DBUILD_STAMP={stamp()}"])),
+            cgo_cflags=shlex.quote(shlex.join([*optimised, *extra, f"-DBUILD_STAMP={stamp()}"])),
             go=go,
             tags=shlex.join(tags),
             overlay=shlex.quote(str(work / "overlay.json")),
@@ -148,7 +149,9 @@ class build_core(build_ext):
         for path, flags in self.c_files.items():
             source = path.relative_to(Path.cwd())
             objects.append(escaped(work / source.with_suffix(".o")))
-            room = shlex.join(["-fPIC", "-pthread", f"-I{source.parent}", *OPTIMISED, *extra, *flags])  # -I: for what .incbin names
+            room = shlex.join(
+                ["-fPIC", "-pthread", f"-I{source.parent}", *optimised, *extra, *flags]
+            )  # -I: for what .incbin names
             included = " ".join(map(escaped, sorted(source.parent.glob("*.gz"))))
             rules += f"build {objects[-1]}: c {escaped(source)} | {included}\n  cflags = {room}\n"
         go_sources = [

@@ -22,7 +22,8 @@ static gb_field *over_plan(gb_plan_object *plan, int zero) {
     return f;
 }
 
-/* Without Go: a forked child copies Fields too. A view has no plan of its own: None. */
+/* None for a view, whose layout is no plan's; the caller asks for that layout then. Never enters Go, so that a forked
+ * child can copy Fields. */
 PyObject *gb_field_twin(PyObject *self, PyObject *unused) {
     gb_field *f = (gb_field *)self;
     if (f->lists) Py_RETURN_NONE;

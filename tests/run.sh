@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What `make test` runs: Go, then one wheel on every Python there is, then the fuzzers, types
 # and lint, then the whole suite with the consumers installed. The last lines are pytest's.
+# Packages are installed meanwhile, in the background: a suite waits for its own (.venvs/install.log says how it went).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -53,22 +54,9 @@ export GRIDBUF_CFLAGS="${GRIDBUF_CFLAGS:-} -Werror"
 # The same cases each time; `make fuzz` and pytest by hand draw others.
 export HYPOTHESIS_PROFILE=repeatable
 
-say "Go: format, vet, tests with the race detector (no Python)"
+say "Go: format"
 unformatted=$(gofmt -l $(git ls-files '*.go'))
 [ -z "$unformatted" ] || { echo "gofmt: $unformatted" >&2; exit 1; }
-CGO_CFLAGS="$(tests/go_flags.sh) -Werror"
-export CGO_CFLAGS
-go vet ./...
-go test -race ./...
-unset CGO_CFLAGS
-
-say "The heap on many threads, under the compiler's thread sanitizer"
-if [ -e "$("${CC:-cc}" -print-file-name=libtsan.so)" ]; then
-    tests/sanitize.sh thread heap
-else
-    echo "gridbuf: the compiler has no thread sanitizer; left out"
-fi
-
 say "The wheel, from the source distribution"
 venv build "$base" build
 .venvs/build/bin/python -m build --outdir dist . >.venvs/build.log 2>&1 || { cat .venvs/build.log >&2; exit 1; }
@@ -84,23 +72,72 @@ done
 [ -n "$full" ] || full="default $base"
 read -r full_version full_python <<<"$full"
 
-suite() { (cd tests && "../.venvs/$1/bin/python" -m pytest -p no:cacheprovider -n auto --dist loadfile "${@:2}"); }
+# Environments, one after the other and largest last, while Go's tests run.
+install() {
+    for line in "${found[@]}"; do
+        read -r version python <<<"$line"
+        [ "$version" = "$full_version" ] && continue
+        venv "py$version" "$python" "$wheel[test]" && touch ".venvs/py$version.ready" || return
+    done
+    venv cupy "$full_python" "$wheel[test]" cupy-cuda13x && touch .venvs/cupy.ready || return
+    debian
+    venv "py$full_version" "$full_python" "$wheel[test,lint,demo,consumers,consumers-heavy,consumers-compiled]" && touch ".venvs/py$full_version.ready"
+}
+rm -f .venvs/*.ready
+install >.venvs/install.log 2>&1 &
+installing=$!
+trap 'kill $installing 2>/dev/null || true' EXIT
+ready() { # ready NAME: wait for an environment
+    until [ -e ".venvs/$1.ready" ]; do
+        if ! kill -0 $installing 2>/dev/null && [ ! -e ".venvs/$1.ready" ]; then
+            cat .venvs/install.log >&2
+            exit 1
+        fi
+        sleep 1
+    done
+}
+
+say "Go: vet, tests with the race detector (no Python)"
+CGO_CFLAGS="$(tests/go_flags.sh) -Werror"
+export CGO_CFLAGS
+go vet ./...
+go test -race ./...
+unset CGO_CFLAGS
+
+say "The heap on many threads, under the compiler's thread sanitizer"
+if [ -e "$("${CC:-cc}" -print-file-name=libtsan.so)" ]; then
+    tests/sanitize.sh thread heap
+else
+    echo "gridbuf: the compiler has no thread sanitizer; left out"
+fi
+
+suite() { # suite NAME OPTIONS...
+    (cd tests && "../.venvs/$1/bin/python" -m pytest -p no:cacheprovider -n auto --dist loadfile "${@:2}")
+}
+device() { # device NAME: on the fake driver, with what is installed there
+    echo
+    PYTHON=$root/.venvs/$1/bin/python tests/device.sh -q -rN -n auto --dist loadfile
+}
+# What looks at sources and builds has nothing to do with the interpreter.
+sources=(--ignore=test_build.py --ignore=test_gdb.py --ignore=test_lint.py --ignore=test_lint_borrowed.py)
 
 for line in "${found[@]}"; do
     read -r version python <<<"$line"
     [ "$version" = "$full_version" ] && continue
     say "Python $version: the suite, with NumPy alone"
-    venv "py$version" "$python" "$wheel[test]"
-    suite "py$version" -q -rN
+    ready "py$version"
+    suite "py$version" -q -rN -m "not slow" "${sources[@]}"
+    device "py$version"
 done
 
 say "Python $full_version: device memory as cupy's own arrays, on the fake driver"
-venv cupy "$full_python" "$wheel[test]" cupy-cuda13x
-suite cupy -q -rN test_device.py storage
+ready cupy
+suite cupy -q -rN storage
+device cupy
 
 say "The consumers: packages of several gigabytes, and what they need of the system"
-debian
-venv "py$full_version" "$full_python" "$wheel[test,lint,demo,consumers,consumers-heavy,consumers-compiled]"
+ready "py$full_version"
+grep "^gridbuf:" .venvs/install.log || true
 
 bin=$root/.venvs/py$full_version/bin
 say "Python $full_version: every fuzzer for ${FUZZ_SECONDS:-5} seconds"
@@ -111,6 +148,9 @@ say "Types and lint"
 (cd tests && "$bin/python" -m mypy.stubtest gridbuf._core --allowlist stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases --concise)
 "$bin/ruff" check .
 "$bin/ruff" format --check .
+
+say "Python $full_version: device memory, on the fake driver"
+device "py$full_version"
 
 say "Python $full_version: the suite, with every consumer installed; the end says which are not"
 suite "py$full_version" -q

@@ -88,15 +88,17 @@ if [ $what = fuzz ]; then # the first report ends the process, which the driver 
 fi
 
 export ASAN_OPTIONS=$ASAN_OPTIONS:log_path=$work/report UBSAN_OPTIONS=$UBSAN_OPTIONS:log_path=$work/report
+whole=$([ $# -gt 0 ] || echo yes)
 [ $# -gt 0 ] || set -- .
 status=0
 # Left out: what compiles stencils or builds the extension anew, what looks at sources, what measures resident memory
 # (the sanitizer keeps freed memory), what writes out of bounds on purpose, and forking from threads (the child inherits
 # the sanitizer's allocator, maybe locked).
-checked -m pytest -q -p no:cacheprovider -m "not slow" --ignore=test_gt4py.py --ignore=test_demo.py --ignore=test_build.py \
+checked -m pytest -q -p no:cacheprovider -m "not slow" --ignore=test_gt4py.py --ignore=test_demo.py --ignore=test_build.py --ignore=test_gdb.py \
     --ignore=test_lint.py --ignore=test_cli.py --ignore=safety/test_guard.py --ignore=safety/test_leaks.py --ignore=safety/test_debug_mode.py \
     --deselect=safety/test_fork.py::test_from_a_busy_parent \
     --deselect=safety/test_stress.py::test_children_forked_from_threads_that_churn "$@" || status=$?
+[ -z "$whole" ] || LD_PRELOAD=${preload:-} PYTHON=$PYTHON ./device.sh -q -m "not slow" || status=$?
 if compgen -G "$work/report.*" >/dev/null; then
     cat "$work"/report.* >&2
     status=1

@@ -93,6 +93,7 @@ class Checkout:
             "go.sum",
             "pyext/exports.map",
             "tests/go_flags.sh",
+            "bridge/stamp.sh",
         ):
             shutil.copy(ROOT / name, self.root / name)
 
@@ -186,6 +187,17 @@ def test_a_wheel_is_stripped_and_a_checkout_is_not(checkout: Checkout) -> None:
     assert linked() == (True, True)
     checkout.build("--inplace")
     assert linked() == (False, False)
+
+
+def test_one_stamp_is_for_the_extension_and_for_the_tests(checkout: Checkout) -> None:
+    assert checkout.go_flags()[-1] == checkout.test_flags()[-1] and checkout.test_flags()[-1].startswith("-DBUILD_STAMP=")
+
+
+def test_a_build_for_gdb_keeps_symbols(checkout: Checkout) -> None:
+    checkout.build("--debug")
+    go, c = (checkout.bin / "go.arguments").read_text().splitlines(), (checkout.bin / "cc.arguments").read_text().splitlines()
+    assert "-Og" in c[0].split() and "-Og" in (checkout.bin / "go.flags").read_text().split()
+    assert "-s -w" not in go[-1] and c[-1].split()[-1] != "-s"
 
 
 def test_nothing_is_found_that_a_tool_left(checkout: Checkout) -> None:

@@ -53,7 +53,7 @@ typedef struct gb_job {
     int stream;         /* write past the caches */
     int loops;
     gb_loop loop[GB_COPY_DIMS + 2];
-    gb_side a, b;       /* a: along the target's fastest axis; b: along the source's, or the next axis */
+    gb_side a, b;       /* the two axes of a tile: a is the target's fastest; b the source's where that is another one, else the target's next */
     char *dst;
     const char *src;
     int64_t dst_item, src_item;

@@ -11,6 +11,42 @@ from gridbuf.consumers import table
 BEGIN, END = "<!-- the matrix: python -m gridbuf.consumers --write docs/exchange.md -->\n", "<!-- end of the matrix -->"
 
 
+# Save it as gridbuf/consumers/NAME.py, name it in FILES of __init__.py, and run `python -m gridbuf.consumers --run NAME`: each
+# cell that fails has its reason in the output, and becomes a Cannot, an Absent or an Unprotected.
+TEMPLATE = '''"""{module}: what it is to somebody with memory, in a line."""
+
+from typing import Any, ClassVar
+
+from gridbuf import _core
+from gridbuf.consumers.cell import Cell
+from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+
+
+class {name}(Consumer):
+    """What its objects are, and how they hold memory."""
+
+    package, modules = "{module}", ("{module}",)  # what pip installs, and what is imported
+    takes, gives = "{module}.asarray(field)", "gb.Field(theirs)"  # as the table shows them
+    refuses: ClassVar[Refusals] = {{
+        ("take", "read-only"): Cannot("no read-only arrays", "what its error says, a pattern", "`field.copy()`"),
+        ("give", "bfloat16"): Absent("no such type"),
+    }}
+
+    def take(self, field: _core.Field) -> Any:
+        import {module}
+
+        return {module}.asarray(field)
+
+    def make(self, cell: Cell) -> Any:
+        import {module}
+
+        return {module}.asarray(super().make(cell).copy())  # memory of its own, laid out as the cell says
+
+
+consumer = {name}
+'''
+
+
 def page(old: str) -> str:
     """A page with the expected matrix between its marks."""
     before, _, rest = old.partition(BEGIN)
@@ -33,8 +69,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m gridbuf.consumers", description=__doc__)
     parser.add_argument("--write", metavar="PAGE", type=Path, help="put the matrix between the marks of this page")
     parser.add_argument("--run", metavar="NAME", help="run the cells of one consumer, and print what became of them as JSON")
+    parser.add_argument(
+        "--template", metavar="MODULE", help="print a file for a new consumer, whose package is imported by that name"
+    )
     arguments = parser.parse_args()
-    if arguments.write:
+    if arguments.template:
+        print(TEMPLATE.format(module=arguments.template, name=arguments.template.title().replace("_", "")))
+    elif arguments.write:
         arguments.write.write_text(page(arguments.write.read_text()))
     elif arguments.run:
         found = lines(arguments.run)

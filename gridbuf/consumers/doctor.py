@@ -99,8 +99,8 @@ def _print(matrix: table.Table) -> None:
     for row in matrix.rows:
         drawn.add_row(*(_coloured(word) for word in row))
     console.print(drawn)
-    for i, note in enumerate(matrix.notes, 1):
-        print(f"[{i}] {note}")
+    for line in table.noted(matrix):
+        print(line)
 
 
 def _coloured(word: str) -> str:

@@ -31,18 +31,19 @@ class Answer:
 
 @dataclass
 class Table:
-    """Cells of text, and the notes that they refer to by number."""
+    """Cells of text, and for each consumer the notes that its cells refer to by number: one more consumer renumbers none."""
 
     rows: list[list[str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: dict[str, list[str]] = field(default_factory=dict)
 
-    def reference(self, note: str) -> str:
-        """The number of a note, which is added where it is new."""
+    def reference(self, name: str, note: str) -> str:
+        """The number of a note among those of a consumer, which is added where it is new."""
         if not note:
             return ""
-        if note not in self.notes:
-            self.notes.append(note)
-        return f" [{self.notes.index(note) + 1}]"
+        own = self.notes.setdefault(name, [])
+        if note not in own:
+            own.append(note)
+        return f" [{own.index(note) + 1}]"
 
 
 def note(expected: Expected) -> str:
@@ -77,7 +78,7 @@ def tabulate(answers: Iterable[Answer]) -> Table:
 
 
 def _mark(table: Table, answer: Answer) -> str:
-    return SIGNS[answer.outcome] + table.reference(answer.note if answer.outcome != "skipped" else "")
+    return SIGNS[answer.outcome] + table.reference(answer.name, answer.note if answer.outcome != "skipped" else "")
 
 
 def _dtypes(table: Table, of: dict[tuple[str, Cell], Answer], name: str, direction: Direction) -> str:
@@ -87,7 +88,7 @@ def _dtypes(table: Table, of: dict[tuple[str, Cell], Answer], name: str, directi
     without: dict[str, list[str]] = {}
     for answer in found:
         if answer.outcome != "yes":
-            without.setdefault(table.reference(answer.note), []).append(answer.cell.dtype)
+            without.setdefault(table.reference(name, answer.note), []).append(answer.cell.dtype)
     if not without:
         return f"all {len(DTYPES)}"
     if all(answer.outcome != "yes" for answer in found):
@@ -99,7 +100,9 @@ def markdown(table: Table) -> str:
     """For docs/exchange.md."""
     lines = ["| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER)]
     lines += ["| " + " | ".join(row) + " |" for row in table.rows]
-    notes = [f"{i}. {note}." for i, note in enumerate(table.notes, 1)]
+    notes = [
+        f"* {name}: " + "; ".join(f"[{i}] {note}" for i, note in enumerate(own, 1)) + "." for name, own in table.notes.items()
+    ]
     return "\n".join([*lines, "", *notes])
 
 
@@ -108,4 +111,9 @@ def text(table: Table) -> str:
     lines = [list(HEADER), *table.rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
     found = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join([*found, "", *(f"[{i}] {note}" for i, note in enumerate(table.notes, 1))])
+    return "\n".join([*found, "", *noted(table)])
+
+
+def noted(table: Table) -> list[str]:
+    """The notes, each on a line."""
+    return [f"{name} [{i}] {note}" for name, own in table.notes.items() for i, note in enumerate(own, 1)]

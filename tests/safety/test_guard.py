@@ -1,17 +1,16 @@
 """A panic in Go reaches Python as an exception, and the process goes on; here with an extension that has a Go main of its own."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from debug_build import debug_build
 
 import gridbuf
 from gridbuf import gufunc
 
-ROOT = Path(__file__).parent.parent.parent
 PANIC = """
 import gridbuf as gb
 from gridbuf import _core
@@ -50,16 +49,7 @@ print(double(-1.0, errors="return")[1])
 @pytest.fixture(scope="module")
 def own_main(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package whose extension has a Go main with a kernel, and a Go function that always panics."""
-    pytest.importorskip("setuptools", minversion="77")
-    if shutil.which("go") is None:
-        pytest.skip("go is not installed")
-    folder = tmp_path_factory.mktemp("panic")
-    chosen = {"GRIDBUF_GO_MAIN": "./tests/own_main", "GRIDBUF_GO_TAGS": "gridbuf_panic", "GRIDBUF_CFLAGS": "-DGRIDBUF_PANIC"}
-    command = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", str(folder), "--build-temp", str(folder / "temp")]
-    subprocess.run(command, cwd=ROOT, env={**os.environ, **chosen}, check=True, capture_output=True)
-    others = shutil.ignore_patterns("_core*", "__pycache__")
-    shutil.copytree(Path(gridbuf.__file__).parent, folder / "gridbuf", dirs_exist_ok=True, ignore=others)
-    return folder
+    return debug_build(tmp_path_factory.mktemp("panic"))
 
 
 @pytest.mark.parametrize(

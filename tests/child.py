@@ -1,0 +1,15 @@
+"""Python code in a process of its own; when it fails, the test shows the code with numbered lines and what it said."""
+
+import os
+import subprocess
+import sys
+
+
+def python(code: str, *options: str, timeout: float = 120, **env: str) -> str:
+    """Run code, and return what it prints."""
+    run = subprocess.run(
+        [sys.executable, *options, "-c", code], env={**os.environ, **env}, capture_output=True, text=True, timeout=timeout
+    )
+    numbered = "\n".join(f"{number:4} {line}" for number, line in enumerate(code.splitlines(), 1))
+    assert run.returncode == 0, f"ended with {run.returncode}\n{numbered}\n{run.stdout}{run.stderr}"
+    return run.stdout.strip()
