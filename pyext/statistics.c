@@ -75,8 +75,8 @@ static const void *block_of(PyObject *obj) {
 
 /* Of cupy's arrays only Python knows what they lie in. */
 static PyObject *block_of_foreign(PyObject *obj) {
-    PyObject *module = PyImport_ImportModule("gridbuf._cuda_array");
-    PyObject *block = module ? PyObject_CallMethod(module, "block_of", "O", obj) : NULL;
+    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
+    PyObject *block = module ? PyObject_CallMethod(module, "cupy_block", "O", obj) : NULL;
     Py_XDECREF(module);
     return block;
 }
