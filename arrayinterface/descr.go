@@ -18,6 +18,9 @@ type Descr struct {
 	Shape       []int64
 }
 
+// maxNesting is how deeply structured types may lie in one another.
+const maxNesting = C.GB_INTERFACE_DEEPEST
+
 // ParseDescr reads the fields of a structured type of itemSize bytes.
 func ParseDescr(list []Descr, itemSize int64) (Type, error) {
 	var e C.gb_error

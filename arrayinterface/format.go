@@ -103,9 +103,6 @@ func (r *formatReader) structure(depth int) (Type, error) {
 	return t, nil
 }
 
-// maxNesting is how deeply structures may lie in one another.
-const maxNesting = 16
-
 // maxItem keeps roundUp below 2^63.
 const maxItem = 1 << 62
 

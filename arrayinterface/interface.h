@@ -27,7 +27,9 @@ int gb_interface_typestr(const char *text, size_t n, gb_item *item, gb_error *e)
 /* The type of a whole array's items, which have bytes. */
 int gb_interface_item(const char *text, size_t n, gb_item *item, gb_error *e);
 
-/* A list of fields in a list of fields, and so on: depth counts from 0, and hostile ones must not use up the stack. */
+/* A list of fields in a list of fields, and so on: depth counts from 0. Nobody's go further, and a hostile one must not use up
+ * the stack. */
+#define GB_INTERFACE_DEEPEST 16
 int gb_interface_nested(int depth, gb_error *e);
 
 /* Adds a field, which has as many items of size bytes as shape says, to the bytes of those before it. */

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEEPEST 16   /* structured types in one another; nobody's go further */
-
 static const char native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
 
 __attribute__((format(printf, 4, 5))) static int wrong(const char *text, size_t n, gb_error *e, const char *format, ...) {
@@ -102,7 +100,7 @@ int gb_interface_item(const char *text, size_t n, gb_item *item, gb_error *e) {
 }
 
 int gb_interface_nested(int depth, gb_error *e) {
-    return depth < DEEPEST ? 0 : gb_refuse(e, GB_VALUE_ERROR, "more than %d structured types in one another", DEEPEST);
+    return depth < GB_INTERFACE_DEEPEST ? 0 : gb_refuse(e, GB_VALUE_ERROR, "more than %d structured types in one another", GB_INTERFACE_DEEPEST);
 }
 
 int gb_interface_field(int64_t size, const int64_t *shape, int ndim, int64_t *bytes, gb_error *e) {
