@@ -1,6 +1,12 @@
 package arrayinterface
 
-import "fmt"
+// #include "interface.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+)
 
 // Descr is one entry of the descr list that names the fields of a structured type:
 // (name, typestr), (name, typestr, shape), with a nested list in place of typestr
@@ -12,63 +18,58 @@ type Descr struct {
 	Shape       []int64
 }
 
-// How deeply structured types may lie in one another. Nobody's go further, and a
-// hostile one must not use up the stack.
-const maxNesting = 16
+// maxNesting is how deeply structured types may lie in one another.
+const maxNesting = C.GB_INTERFACE_DEEPEST
 
 // ParseDescr reads the fields of a structured type of itemSize bytes.
 func ParseDescr(list []Descr, itemSize int64) (Type, error) {
+	var e C.gb_error
 	t, err := parseDescr(list, 0)
-	if err == nil && t.ItemSize != itemSize {
-		err = fmt.Errorf("descr: the fields take %d bytes; typestr says %d", t.ItemSize, itemSize)
+	if err == nil && C.gb_interface_fields(C.int64_t(t.ItemSize), C.int64_t(itemSize), &e) < 0 {
+		err = fmt.Errorf("descr: %w", refusal(&e))
 	}
 	return t, err
 }
 
 func parseDescr(list []Descr, depth int) (Type, error) {
+	var e C.gb_error
 	t := Type{Kind: 'V', Order: '|'}
-	if depth == maxNesting {
-		return t, fmt.Errorf("descr: more than %d structured types in one another", maxNesting)
+	if C.gb_interface_nested(C.int(depth), &e) < 0 {
+		return t, fmt.Errorf("descr: %w", refusal(&e))
 	}
 	seen := map[string]bool{}
 	for i, d := range list {
-		f, err := d.field(depth)
-		if err != nil {
-			return t, err
+		f := Field{Title: d.Title, Name: d.Name, Shape: d.Shape, Offset: t.ItemSize}
+		var err error
+		if d.Nested != nil {
+			f.Type, err = parseDescr(d.Nested, depth+1)
+		} else {
+			f.Type, err = ParseTypestr(d.Typestr)
 		}
-		size, _ := f.size() // field checked it
-		f.Offset = t.ItemSize
-		var ok bool
-		if t.ItemSize, ok = add(t.ItemSize, size); !ok {
-			return t, fmt.Errorf("descr: with entry %d (%q) the fields are larger than any memory (2^63 bytes)", i, d.Name)
+		if err == nil {
+			shape := (*C.int64_t)(unsafe.SliceData(d.Shape))
+			if C.gb_interface_field(C.int64_t(f.Type.ItemSize), shape, C.int(len(d.Shape)), (*C.int64_t)(&t.ItemSize), &e) < 0 {
+				err = refusal(&e)
+			}
+		}
+		if err != nil {
+			return t, fmt.Errorf("descr: field %q: %w", d.Name, err)
 		}
 		if d.Name == "" && f.Type.Kind == 'V' && f.Type.Fields == nil {
 			continue // padding
 		}
-		if d.Name == "" || seen[d.Name] {
-			return t, fmt.Errorf("descr: entry %d has name %q; every field needs one of its own", i, d.Name)
+		if f.Name == "" {
+			f.Name = fmt.Sprintf("f%d", i) // as NumPy does
 		}
-		seen[d.Name] = true
+		for _, name := range []string{f.Title, f.Name} { // a title is a second name
+			if name != "" && seen[name] {
+				return t, fmt.Errorf("descr: entry %d has name %q; every field needs one of its own", i, name)
+			}
+			seen[name] = true
+		}
 		t.Fields = append(t.Fields, f)
 	}
 	return t, nil
-}
-
-func (d Descr) field(depth int) (Field, error) {
-	f := Field{Title: d.Title, Name: d.Name, Shape: d.Shape}
-	var err error
-	if d.Nested != nil {
-		f.Type, err = parseDescr(d.Nested, depth+1)
-	} else {
-		f.Type, err = ParseTypestr(d.Typestr)
-	}
-	if err != nil {
-		return f, fmt.Errorf("descr: field %q: %w", d.Name, err)
-	}
-	if _, ok := f.size(); !ok {
-		return f, fmt.Errorf("descr: field %q: shape %v has a negative entry or more than 2^63 bytes", d.Name, d.Shape)
-	}
-	return f, nil
 }
 
 // Descr writes the fields of a structured type, with padding where there are gaps.

@@ -114,10 +114,10 @@ func FuzzInterface(f *testing.F) {
 
 // acceptable says what Parse should, in unbounded arithmetic.
 func acceptable(d Interface, itemSize int64) bool {
-	if len(d.Shape) > 32 || d.Strides != nil && len(d.Strides) != len(d.Shape) || !d.Buffer && d.Offset != 0 {
+	if itemSize == 0 || len(d.Shape) > 32 || d.Strides != nil && len(d.Strides) != len(d.Shape) || !d.Buffer && d.Offset != 0 {
 		return false
 	}
-	size, empty := big.NewInt(max(itemSize, 1)), false
+	size, empty := big.NewInt(itemSize), false
 	for _, n := range d.Shape {
 		if n < 0 {
 			return false
@@ -129,7 +129,7 @@ func acceptable(d Interface, itemSize int64) bool {
 		return false
 	}
 	low, high := new(big.Int), big.NewInt(itemSize)
-	if d.Strides == nil && itemSize > 0 {
+	if d.Strides == nil {
 		high.Set(size)
 	}
 	for i, s := range d.Strides {

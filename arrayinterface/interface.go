@@ -1,5 +1,8 @@
 package arrayinterface
 
+// #include "interface.h"
+import "C"
+
 import (
 	"errors"
 	"fmt"
@@ -35,64 +38,33 @@ type Description struct {
 
 // Parse checks a dictionary that somebody else wrote.
 func Parse(d Interface) (Description, error) {
-	if d.Version != Version {
-		return Description{}, fmt.Errorf("version: %d; only %d is read", d.Version, Version)
-	}
-	if d.Mask {
-		return Description{}, errors.New("mask: masked arrays are not taken; give the data without mask, or fill it")
+	var e C.gb_error
+	if C.gb_interface_version(C.int64_t(d.Version), &e) < 0 {
+		return Description{}, refusal(&e)
 	}
 	t, err := ParseType(d.Typestr, d.Descr)
 	if err != nil {
 		return Description{}, err
 	}
-	layout, err := NewLayout(d.Shape, d.Strides, t.ItemSize)
-	if err != nil {
-		return Description{}, err
-	}
-	out := Description{Layout: layout, Type: t, Data: d.Data, ReadOnly: d.ReadOnly}
-	if err := out.place(d); err != nil {
-		return Description{}, err
-	}
-	return out, nil
-}
-
-// place finds the first element and checks that all of them lie in memory.
-func (out *Description) place(d Interface) error {
-	if !d.Buffer && d.Offset != 0 {
-		return fmt.Errorf("offset: %d; one is allowed only where data is a buffer, not an address", d.Offset)
-	}
+	c := Layout{d.Shape, d.Strides, t.ItemSize}.plain()
+	c.data, c.offset = C.uint64_t(d.Data), C.int64_t(d.Offset)
 	if d.Buffer {
-		if err := out.within(d); err != nil {
-			return err
-		}
-		out.Data += uintptr(d.Offset)
+		c.length = C.int64_t(d.Length)
 	}
-	if d.Data == 0 && out.Size() > 0 {
-		return errors.New("data: the address is 0 for an array that has elements")
+	if d.Mask {
+		c.mask = 1
 	}
-	return out.At(out.Data)
-}
-
-// within checks that the elements lie in the buffer that data was.
-func (out *Description) within(d Interface) error {
-	if d.Offset < 0 || d.Offset > d.Length {
-		return fmt.Errorf("offset: %d; the buffer has %d bytes", d.Offset, d.Length)
+	if C.gb_interface_memory(&c, &e) < 0 {
+		return Description{}, refusal(&e)
 	}
-	low, high, err := out.Reach()
-	if err != nil {
-		return err
-	}
-	if low < -d.Offset || high > d.Length-d.Offset {
-		return fmt.Errorf("data: the elements reach from %d to %d bytes around offset %d of a buffer of %d bytes", low, high, d.Offset, d.Length)
-	}
-	return nil
+	return Description{Layout: filled(d.Shape, d.Strides, &c), Type: t, Data: uintptr(c.data), ReadOnly: d.ReadOnly}, nil
 }
 
 // ParseType reads a typestr together with the descr that names the fields of a
 // structured one. A descr of one nameless entry says nothing more, as NumPy writes it
 // for every plain type.
 func ParseType(typestr string, descr []Descr) (Type, error) {
-	t, err := ParseTypestr(typestr)
+	t, err := parseItem(typestr)
 	if err != nil || t.Kind != 'V' || len(descr) == 0 || len(descr) == 1 && descr[0].Name == "" {
 		return t, err
 	}

@@ -1,7 +1,11 @@
 package arrayinterface
 
 import (
+	"encoding/json"
+	"errors"
 	"math"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,7 +42,6 @@ func TestParseTakesEverySoundCase(t *testing.T) {
 		"size 0 at address 0":    float64s(func(d *Interface) { d.Shape, d.Data = []int64{3, 0}, 0 }),
 		"size 0, wild strides":   float64s(func(d *Interface) { d.Shape, d.Strides = []int64{0, 1 << 40}, []int64{math.MaxInt64, math.MinInt64} }),
 		"size 1, wild strides":   float64s(func(d *Interface) { d.Shape, d.Strides = []int64{1, 1}, []int64{math.MaxInt64, math.MinInt64} }),
-		"items without bytes":    float64s(func(d *Interface) { d.Typestr = "|V0" }),
 		"above 2 GiB":            float64s(func(d *Interface) { d.Shape = []int64{1 << 31} }),
 		"a buffer that fits":     float64s(func(d *Interface) { d.Buffer, d.Length, d.Offset = true, 104, 8 }),
 		"a buffer from the back": float64s(func(d *Interface) { d.Buffer, d.Length, d.Offset, d.Strides = true, 96, 88, []int64{-32, -8} }),
@@ -61,34 +64,78 @@ func TestParseTakesEverySoundCase(t *testing.T) {
 	assert.True(t, got.Aligned())
 }
 
+// What testdata/refused.jsonl says is refused, for that reason. The extension's tests hold
+// it against both doors of Python's objects.
 func TestParseRefuses(t *testing.T) {
-	for want, d := range map[string]Interface{
-		"version: 2; only 3 is read":                                    float64s(func(d *Interface) { d.Version = 2 }),
-		"mask: masked arrays are not taken":                             float64s(func(d *Interface) { d.Mask = true }),
-		"typestr: \"\" is too short":                                    float64s(func(d *Interface) { d.Typestr = "" }),
-		"descr: the fields take 4 bytes":                                float64s(func(d *Interface) { d.Typestr, d.Descr = "|V8", []Descr{{Name: "a", Typestr: "<f4"}} }),
-		"shape: 33 dimensions; at most 32":                              float64s(func(d *Interface) { d.Shape = make([]int64, 33) }),
-		"shape: entry 1 is -4":                                          float64s(func(d *Interface) { d.Shape[1] = -4 }),
-		"shape: [4294967296 4294967296] of 8-byte":                      float64s(func(d *Interface) { d.Shape = []int64{1 << 32, 1 << 32} }),
-		"shape: [4611686018427387904 0] of 8-byte":                      float64s(func(d *Interface) { d.Shape = []int64{1 << 62, 0} }),
-		"strides: 1 entries for a shape of 2 dimensions":                float64s(func(d *Interface) { d.Strides = []int64{8} }),
-		"strides: 0 entries for a shape of 2 dimensions":                float64s(func(d *Interface) { d.Strides = []int64{} }),
-		"strides: entry 0 (9223372036854775807 bytes) takes 3 elements": float64s(func(d *Interface) { d.Strides = []int64{math.MaxInt64, 8} }),
-		"strides: entry 1 (-9223372036854775808 bytes)":                 float64s(func(d *Interface) { d.Strides = []int64{8, math.MinInt64} }),
-		"strides: elements from -8224 to 8 bytes":                       float64s(func(d *Interface) { d.Strides = []int64{-4100, -8} }),
-		"leave the address space":                                       float64s(func(d *Interface) { d.Data = math.MaxUint64 - 8 }),
-		"data: the address is 0":                                        float64s(func(d *Interface) { d.Data = 0 }),
-		"offset: 8; one is allowed only where":                          float64s(func(d *Interface) { d.Offset = 8 }),
-		"offset: -1; the buffer has 96 bytes":                           float64s(func(d *Interface) { d.Buffer, d.Length, d.Offset = true, 96, -1 }),
-		"offset: 97; the buffer has 96 bytes":                           float64s(func(d *Interface) { d.Buffer, d.Length, d.Offset = true, 96, 97 }),
-		"data: the elements reach from 0 to 96 bytes around offset 8":   float64s(func(d *Interface) { d.Buffer, d.Length, d.Offset = true, 96, 8 }),
-		"data: the elements reach from -88 to 8 bytes around offset 80": float64s(func(d *Interface) {
-			d.Buffer, d.Length, d.Offset, d.Strides = true, 96, 80, []int64{-32, -8}
-		}),
-	} {
+	table, err := os.ReadFile("testdata/refused.jsonl")
+	require.NoError(t, err)
+	rows := 0
+	for row := range strings.Lines(string(table)) {
+		c := refusedDict{Shape: []int64{3, 4}, Typestr: "<f8", Data: 4096, Version: Version}
+		require.NoError(t, json.Unmarshal([]byte(row), &c), row)
+		d := Interface{
+			Shape: c.Shape, Strides: c.Strides, Typestr: c.Typestr, Data: c.Data, Buffer: c.Buffer != nil, Offset: c.Offset, Mask: c.Mask, Version: c.Version,
+		}
+		if d.Buffer {
+			d.Length = *c.Buffer
+		}
+		for _, entry := range c.Descr {
+			d.Descr = append(d.Descr, Descr(entry))
+		}
 		_, err := Parse(d)
-		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, c.Why, row)
+		rows++
 	}
+	assert.Greater(t, rows, 70)
+	_, err = Parse(float64s(func(d *Interface) { d.Typestr = "<\xff8" }))
+	assert.ErrorContains(t, err, "has kind")
+	_, err = Parse(float64s(func(d *Interface) {
+		d.Buffer, d.Length, d.Offset, d.Data, d.Shape = true, 96, 96, math.MaxUint64-8, []int64{0}
+	}))
+	assert.ErrorContains(t, err, "offset: 96 bytes from data leave the address space")
+}
+
+// refusedDict is a row of testdata/refused.jsonl; what it does not say is sound.
+type refusedDict struct {
+	Why, Typestr   string
+	Shape, Strides []int64
+	Descr          []refusedField
+	Data           uintptr
+	Buffer         *int64
+	Offset         int64
+	Mask           bool
+	Version        int
+}
+
+type refusedField Descr
+
+// UnmarshalJSON reads [name, type] or [name, type, shape]; a name may be [title, name], a type a list of fields.
+func (f *refusedField) UnmarshalJSON(text []byte) error {
+	var parts, names []json.RawMessage
+	if err := json.Unmarshal(text, &parts); err != nil {
+		return err
+	}
+	if parts[0][0] == '[' {
+		if err := errors.Join(json.Unmarshal(parts[0], &names), json.Unmarshal(names[0], &f.Title)); err != nil {
+			return err
+		}
+		parts[0] = names[1]
+	}
+	var nested []refusedField
+	err := json.Unmarshal(parts[0], &f.Name)
+	if parts[1][0] != '[' {
+		err = errors.Join(err, json.Unmarshal(parts[1], &f.Typestr))
+	} else {
+		err = errors.Join(err, json.Unmarshal(parts[1], &nested))
+		f.Nested = []Descr{}
+	}
+	for _, n := range nested {
+		f.Nested = append(f.Nested, Descr(n))
+	}
+	if len(parts) > 2 {
+		err = errors.Join(err, json.Unmarshal(parts[2], &f.Shape))
+	}
+	return err
 }
 
 func TestDescribeLeavesOutStridesOfCOrder(t *testing.T) {

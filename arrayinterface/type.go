@@ -59,11 +59,6 @@ func (t Type) Alignment() int64 {
 	return t.ItemSize
 }
 
-// sizes lists the item sizes a kind can have.
-var sizes = map[byte][]int64{
-	'b': {1}, 'i': {1, 2, 4, 8}, 'u': {1, 2, 4, 8}, 'f': {2, 4, 8, 16}, 'c': {8, 16, 32}, 'm': {8}, 'M': {8},
-}
-
 // orderOf is the order to note for a kind: none where bytes stand for themselves.
 func orderOf(kind, order byte, itemSize int64) byte {
 	if kind == 'S' || kind == 'V' || itemSize == 1 {

@@ -4,13 +4,27 @@
 // Each export is one line: it enters the guard, which turns an error into a
 // gb_error and a panic into one too, converts its arguments and calls a package
 // that does the work. What it must not do is keep a pointer it was given.
+//
+// Read the files in this order:
+//
+//   - types.h: what crosses the border, and gb_error, in which every refusal travels
+//   - bridge.h: the calls into Go that are not about gufuncs; pyext/go.h is how C makes them
+//   - guard.go: what every export runs in, and how an error or a panic becomes a gb_error
+//   - exports.go: the exports of bridge.h
+//   - gufunc.h and gufunc_exports.go: the same for gufuncs
+//   - gufunc.go and gufunc_reduce.go: numbers and records of C to types of Go, and back
+//   - agree.c: the compiler holds the headers against what cgo generates
+//   - panic.go: an export that panics, in the build that tests the guard
+//   - archive/: the main package that setup.py makes a C archive of
 package bridge
 
 // #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra
 import "C"
 
-// The extension calls the C side of these packages: DLPack tensors, and the CUDA driver.
+// The extension calls the C side of these packages: array interfaces, DLPack tensors, and the CUDA driver.
 import (
+	_ "gridbuf/arrayinterface"
 	_ "gridbuf/cuda"
+	_ "gridbuf/cudaarrayinterface"
 	_ "gridbuf/dlpack"
 )

@@ -1,5 +1,8 @@
 package cudaarrayinterface
 
+// #include "interface.h"
+import "C"
+
 import (
 	"errors"
 	"fmt"
@@ -35,11 +38,9 @@ type Description struct {
 // Parse checks a dictionary that somebody else wrote. Versions 0 to 2 differ only in
 // what they leave out.
 func Parse(d Interface) (Description, error) {
-	if d.Version < 0 || d.Version > Version {
-		return Description{}, fmt.Errorf("version: %d; versions 0 to %d are read", d.Version, Version)
-	}
-	if d.Mask {
-		return Description{}, errors.New("mask: masked arrays are not taken; give the data without mask, or fill it")
+	var e C.gb_error
+	if C.gb_cuda_interface_version(C.int64_t(d.Version), &e) < 0 {
+		return Description{}, refusal(&e)
 	}
 	stream, err := ParseStream(d.HasStream, d.Stream)
 	if err != nil {
@@ -47,7 +48,7 @@ func Parse(d Interface) (Description, error) {
 	}
 	common, err := arrayinterface.Parse(arrayinterface.Interface{
 		Shape: d.Shape, Typestr: d.Typestr, Descr: d.Descr, Data: d.Data, ReadOnly: d.ReadOnly, Strides: d.Strides,
-		Version: arrayinterface.Version,
+		Mask: d.Mask, Version: arrayinterface.Version,
 	})
 	if err != nil {
 		return Description{}, err

@@ -1,6 +1,9 @@
 package cudaarrayinterface
 
 import (
+	"encoding/json"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,16 +50,28 @@ func TestParseWithoutElements(t *testing.T) {
 	}
 }
 
+// What testdata/refused.jsonl says is refused, for that reason; the rest is in ../arrayinterface.
 func TestParseRefuses(t *testing.T) {
+	table, err := os.ReadFile("testdata/refused.jsonl")
+	require.NoError(t, err)
+	for row := range strings.Lines(string(table)) {
+		c := struct {
+			Why     string
+			Version int
+			Stream  *int64
+		}{Version: Version}
+		require.NoError(t, json.Unmarshal([]byte(row), &c), row)
+		_, err := Parse(float32s(func(d *Interface) {
+			if d.Version = c.Version; c.Stream != nil {
+				d.HasStream, d.Stream = true, *c.Stream
+			}
+		}))
+		assert.ErrorContains(t, err, c.Why, row)
+	}
 	for want, d := range map[string]Interface{
-		"version: 4; versions 0 to 3 are read":  float32s(func(d *Interface) { d.Version = 4 }),
-		"version: -1; versions":                 float32s(func(d *Interface) { d.Version = -1 }),
 		"mask: masked arrays are not taken":     float32s(func(d *Interface) { d.Mask = true }),
-		"stream: 0 is ambiguous":                float32s(func(d *Interface) { d.HasStream = true }),
-		"stream: -1 is no pointer":              float32s(func(d *Interface) { d.HasStream, d.Stream = true, -1 }),
 		"data: the address is 0 for an array":   float32s(func(d *Interface) { d.Data = 0 }),
 		"strides: 3 entries for a shape of 2":   float32s(func(d *Interface) { d.Strides = []int64{1, 2, 3} }),
-		"shape: entry 0 is -3":                  float32s(func(d *Interface) { d.Shape[0] = -3 }),
 		`typestr: "|O8" holds Python objects`:   float32s(func(d *Interface) { d.Typestr = "|O8" }),
 		"descr: the fields take 4 bytes; types": float32s(func(d *Interface) { d.Typestr, d.Descr = "|V8", []arrayinterface.Descr{{Name: "a", Typestr: "<f4"}} }),
 	} {

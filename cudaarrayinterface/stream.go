@@ -1,6 +1,10 @@
 package cudaarrayinterface
 
-import "fmt"
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra
+// #include "interface.h"
+import "C"
+
+import "gridbuf/alloc"
 
 // Stream is the CUDA stream on which work on an array may still be under way. A
 // consumer that finds one waits for it, and some wait with the whole host: publish
@@ -18,13 +22,16 @@ const (
 // is one and it is not None. 0 is disallowed there: it could mean no stream, or one
 // of the two default streams.
 func ParseStream(present bool, value int64) (Stream, error) {
-	switch {
-	case !present:
+	var e C.gb_error
+	if !present {
 		return NoStream, nil
-	case value == 0:
-		return NoStream, fmt.Errorf("stream: 0 is ambiguous; allowed are None, 1 (legacy default), 2 (per-thread default) and a pointer")
-	case value < 0:
-		return NoStream, fmt.Errorf("stream: %d is no pointer; allowed are None, 1 (legacy default), 2 (per-thread default) and a pointer", value)
+	}
+	if C.gb_cuda_interface_stream(C.int64_t(value), &e) < 0 {
+		return NoStream, refusal(&e)
 	}
 	return Stream(value), nil
+}
+
+func refusal(e *C.gb_error) error {
+	return &alloc.Error{Kind: alloc.Kind(e.kind), Message: C.GoString(&e.message[0])}
 }

@@ -1,6 +1,7 @@
 """What wrapping memory asks of Python: objects with `__array__` only, ml_dtypes, names and the check of disagreeing interfaces."""
 
 import os
+import sys
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,6 +95,29 @@ def described_dims(obj: Any) -> tuple[str, ...] | None:
     entry = pick(entries, None) or pick(entries, "gpu") or {}
     dims = entry.get("dims")
     return None if dims is None else tuple(str(name) for name in dims)
+
+
+def cupy_block(obj: Any) -> Any:
+    """The block of ours that a cupy array or a view of one lies in; None for anything else."""
+    cupy = sys.modules.get("cupy")
+    owner = getattr(obj.data.mem, "_owner", None) if cupy is not None and isinstance(obj, cupy.ndarray) else None
+    return owner if type(owner) is _core._DeviceBlock else None
+
+
+def cupy_memory(array: Any) -> tuple[Any, ...] | None:
+    """A cupy array's owner, address, shape, strides, dtype, device and current stream (0: the default one); None for anything else.
+
+    Not by cupy's own interface, which copies nothing either but looks at more than is needed.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None or not isinstance(array, cupy.ndarray):
+        return None
+    from gridbuf._cupy import stream_of
+
+    block, device = cupy_block(array), int(array.data.device_id)
+    owner = array if block is None else block
+    address = int(array.data.ptr) if array.size else 0
+    return owner, address, array.shape, array.strides, array.dtype, device, stream_of(device)
 
 
 def check_mask(obj: NDArray[Any]) -> None:

@@ -1,6 +1,8 @@
 /* device_wrap.c: Fields over device memory of other libraries: cupy's arrays, and whatever has __cuda_array_interface__. */
 #include "attribute.h"
 #include "device.h"
+#include "import_interface.h"
+#include "pending.h"
 #include "wrap.h"
 #include "upcall.h"
 
@@ -16,15 +18,11 @@ int gb_may_be_cuda(PyObject *obj) {
     return has;
 }
 
-static int find_place(PyObject *owner, uintptr_t data, int said, int trusted, gb_place *place) {
+/* Where the memory at an address lies, as the driver says. */
+static int find_place(uintptr_t data, gb_place *place) {
     int kind, device;
     gb_cuda_error e;
-    *place = (gb_place){.kind = GB_ON_DEVICE, .gpu = 1, .device = (int16_t)(said < 0 ? 0 : said)};
-    if (gb_is_block(owner)) {
-        *place = gb_block_place(((gb_block_object *)owner)->block, 1);
-        return 0;
-    }
-    if (!data || trusted) return 0;   /* no elements, nowhere; and cupy knows its own memory */
+    if (!data) return 0;   /* no elements, nowhere */
     if (gb_cuda_pointer_attributes(data, &kind, &device, &e) < 0) return gb_cuda_raise(&e);
     if (kind < 0) {
         PyErr_Format(PyExc_ValueError, "data: the address %p in __cuda_array_interface__ is not memory that CUDA knows", (void *)data);
@@ -34,35 +32,53 @@ static int find_place(PyObject *owner, uintptr_t data, int said, int trusted, gb
     return 0;
 }
 
-static int same_length(int n, int nstrides) {
-    if (n != nstrides) PyErr_Format(PyExc_ValueError, "data: %d strides for a shape of %d indices", nstrides, n);
-    return n == nstrides;
+static PyObject *after_stream(PyTypeObject *type, const gb_foreign *m, unsigned long long stream) {
+    if (stream && gb_queue_wait(gb_queue_for(m->place.device), (gb_cuda_queue){m->place.device, stream}) < 0) return NULL;
+    return gb_over_memory(type, m);
 }
 
-PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj) {
+static PyObject *of_interface(PyTypeObject *type, PyObject *obj, PyObject *interface) {
+    gb_described t = {0};
+    PyObject *object = NULL;
+    if (gb_read_cuda_interface(&t, obj, interface) == 0) {
+        const gb_interface *d = &t.memory;
+        gb_foreign m = {.descr = t.descr, .ndim = d->ndim, .shape = d->shape, .strides = d->strides, .data = (char *)(uintptr_t)d->data,
+                        .readonly = t.readonly, .owner = t.owner, .place = {.kind = GB_ON_DEVICE, .gpu = 1}};
+        if (find_place((uintptr_t)d->data, &m.place) == 0) object = after_stream(type, &m, (unsigned long long)t.stream);
+    }
+    gb_forget(&t);
+    return object;
+}
+
+/* cupy knows its own memory: nothing is checked. told: owner, address, shape, strides, dtype, device, current stream. */
+static PyObject *of_cupy(PyTypeObject *type, PyObject *told) {
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
-    PyObject *told = gb_upcall_to(UP_DESCRIBE_CUDA, "(O)", obj), *object = NULL;
-    if (!told || told == Py_NotImplemented) return told;
     PyObject *owner, *sizes, *steps;
     PyArray_Descr *descr;
     unsigned long long address, stream;
-    int device, readonly, has_stream, trusted, n = -1, nstrides;
-    gb_foreign m = {0};
-    if (PyArg_ParseTuple(told, "OKOOO!ipppK", &owner, &address, &sizes, &steps, &PyArrayDescr_Type, &descr, &device, &readonly, &trusted,
-                         &has_stream, &stream) &&
-        (n = gb_ints(sizes, "shape", shape, GB_MAXDIMS)) >= 0 && (nstrides = gb_ints(steps, "strides", strides, GB_MAXDIMS)) >= 0 &&
-        same_length(n, nstrides) &&
-        find_place(owner, (uintptr_t)address, device, trusted, &m.place) == 0 &&
-        (!has_stream || gb_queue_wait(gb_queue_for(m.place.device), (gb_cuda_queue){m.place.device, stream}) == 0)) {
-        m.descr = descr;
-        m.ndim = n;
-        m.shape = shape;
-        m.strides = strides;
-        m.data = (char *)(uintptr_t)address;
-        m.readonly = readonly;
-        m.owner = owner;
-        object = gb_over_memory(type, &m);
+    int device;
+    if (!PyArg_ParseTuple(told, "OKOOO!iK", &owner, &address, &sizes, &steps, &PyArrayDescr_Type, &descr, &device, &stream)) return NULL;
+    int n = gb_ints(sizes, "shape", shape, GB_MAXDIMS), nstrides = n < 0 ? -1 : gb_ints(steps, "strides", strides, GB_MAXDIMS);
+    if (nstrides < 0) return NULL;
+    if (n != nstrides) return PyErr_Format(PyExc_ValueError, "data: %d strides for a shape of %d indices", nstrides, n);
+    gb_foreign m = {.descr = descr, .ndim = n, .shape = shape, .strides = strides, .data = (char *)(uintptr_t)address, .owner = owner};
+    m.place = gb_is_block(owner) ? gb_block_place(((gb_block_object *)owner)->block, 1)
+                                 : (gb_place){.kind = GB_ON_DEVICE, .gpu = 1, .device = (int16_t)device};
+    return after_stream(type, &m, stream);
+}
+
+PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj) {
+    PyObject *told = gb_upcall_to(UP_CUPY_MEMORY, "(O)", obj), *interface, *object;
+    if (!told) return NULL;
+    if (told != Py_None) {
+        object = of_cupy(type, told);
+        Py_DECREF(told);
+        return object;
     }
     Py_DECREF(told);
+    int found = gb_optional(obj, gb_attr.cuda_array_interface, &interface);
+    if (found <= 0) return found < 0 ? NULL : Py_NewRef(Py_NotImplemented);
+    object = interface == Py_None ? Py_NewRef(Py_NotImplemented) : of_interface(type, obj, interface);
+    gb_let_go(interface);
     return object;
 }

@@ -50,7 +50,7 @@ static PyMethodDef methods[] = {
     {"from_dlpack", (PyCFunction)(void *)gb_from_dlpack, FAST, DOC_FROM_DLPACK},
     {"host_array", gb_host_array, METH_O, DOC_HOST_ARRAY},
     {"values", gb_values_py, METH_O, NULL},
-    {"read_typestr", gb_read_typestr_py, METH_VARARGS, NULL},
+    {"read_typestr", gb_read_typestr_py, METH_O, NULL},
     {"import_capsule", gb_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
     {"backends", gb_backend_names, METH_NOARGS, DOC_BACKENDS},

@@ -48,7 +48,7 @@ static const void *block_of(PyObject *obj) {
 
 /* Of cupy's arrays only Python knows what they lie in. */
 static PyObject *block_of_foreign(PyObject *obj) {
-    return gb_upcall_to(UP_BLOCK_OF_CUDA, "(O)", obj);
+    return gb_upcall_to(UP_CUPY_BLOCK, "(O)", obj);
 }
 
 PyObject *gb_memory_id(PyObject *self, PyObject *obj) {

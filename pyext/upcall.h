@@ -10,8 +10,8 @@
     X(UP_DESCRIBED, "gridbuf.wrapping", "described")                  \
     X(UP_CARRIED, "gridbuf.wrapping", "carried")                      \
     X(UP_EXTENDED_DTYPE, "gridbuf.wrapping", "extended_dtype")        \
-    X(UP_DESCRIBE_CUDA, "gridbuf._cuda_array", "describe")            \
-    X(UP_BLOCK_OF_CUDA, "gridbuf._cuda_array", "block_of")            \
+    X(UP_CUPY_MEMORY, "gridbuf.wrapping", "cupy_memory")              \
+    X(UP_CUPY_BLOCK, "gridbuf.wrapping", "cupy_block")                \
     X(UP_CUPY_STREAM, "gridbuf.cupy_arrays", "stream_of")             \
     X(UP_CUPY_ARRAY, "gridbuf.cupy_arrays", "array_over")             \
     X(UP_COPYTO, "gridbuf.numpy_copies", "_copyto_any")               \

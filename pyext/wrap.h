@@ -28,10 +28,7 @@ PyObject *gb_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interfa
 PyObject *gb_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule);   /* NotImplemented: no such struct */
 PyObject *gb_host_array(PyObject *self, PyObject *obj);
 
-/* The dtype behind a typestr and, for 'V', a descr (each may be NULL): new reference. NULL with *wrong naming the key whose
- * value is no such thing, or with *wrong NULL and an exception. */
-PyArray_Descr *gb_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong);
-PyObject *gb_read_typestr_py(PyObject *self, PyObject *args);
+PyObject *gb_read_typestr_py(PyObject *self, PyObject *typestr);
 
 /* What NumPy may take values from in place of obj, which would believe any array interface and make references of foreign
  * bytes: the memory that was checked, else obj itself. New reference. */

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import gc
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import gridbuf as gb
 import gridbuf.interface
 import gridbuf.storage as gs
-from gridbuf import _core, _cuda_array, gufunc
+from gridbuf import _core, gufunc
 
 BYTES = bytearray(b"A" * 4096)
 ADDRESS = ctypes.addressof((ctypes.c_char * len(BYTES)).from_buffer(BYTES))
@@ -148,11 +149,20 @@ BAD = ["", "<", "<f", "f8", "=f8", "|f8", "<f8 ", "<f08", "<f3", "<q8", "<O8", "
        "<M8[s/2]", "<M8[0s]", "<M8[]", "<M8[s", "<M8s", "<M8[2147483648s]", "<M8[99999999999s]", "<M8[x]", "<f8[s]", "<M8[s]]", "<M4[s]", "|V99999999999999999999", "(2,)<f8"]  # fmt: skip
 
 
+def by_cuda(said: dict[str, Any]) -> None:
+    """What is sound is looked for by the driver next, which is not there or does not know the memory."""
+    try:
+        gb.Field(described("__cuda_array_interface__", said))
+    except (RuntimeError, ValueError) as error:
+        if not re.search("CUDA driver|memory that CUDA knows", str(error)):
+            raise
+
+
 def doors(typestr: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The same typestr at each door that has one."""
     said = interface(typestr)
     yield "__array_interface__", lambda: gb.Field(described("__array_interface__", said))
-    yield "__cuda_array_interface__", lambda: _cuda_array.describe(described("__cuda_array_interface__", said))
+    yield "__cuda_array_interface__", lambda: by_cuda(said)
     yield "__gt_interface__", lambda: gridbuf.interface.read(described("__gt_interface__", {None: said}))
     yield "descr", lambda: gb.Field(described("__array_interface__", interface("|V8", [("a", typestr)])))
     yield "struct's descr", lambda: gb.Field(struct("V", 8, [("a", typestr)]))

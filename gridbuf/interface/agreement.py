@@ -21,9 +21,9 @@ class _Seen(NamedTuple):
 
 def _seen(interface: Any) -> _Seen:
     shape = tuple(int(size) for size in interface["shape"])
-    dtype = _core.read_typestr(interface["typestr"], None)
+    dtype = _core.read_typestr(interface["typestr"])
     if isinstance(dtype, str):
-        raise ValueError(f"data: typestr {interface['typestr']!r} does not describe plain memory as '<f8' does")
+        raise ValueError(f"data: {dtype}")
     strides = interface.get("strides")
     if strides is None:
         strides = contiguous(shape, dtype.itemsize)

@@ -54,9 +54,9 @@ def _ints(values: Any, key: str) -> tuple[int, ...]:
 def _dtype(typestr: Any) -> np.dtype[Any]:
     if not isinstance(typestr, str):
         raise TypeError(f"__gt_interface__: 'typestr' is {typestr!r}, expected a str such as '<f8'")
-    found = _core.read_typestr(typestr, None)
+    found = _core.read_typestr(typestr)
     if isinstance(found, str):
-        raise ValueError(f"__gt_interface__: 'typestr' {typestr!r} is not one that NumPy knows as plain memory, such as '<f8'")
+        raise ValueError(f"__gt_interface__: {found}")
     return found
 
 

@@ -95,7 +95,7 @@ def test_where_dims_are_missing_the_object_says_them() -> None:
         ({"shape": "23"}, TypeError, "'shape' is '23'"),
         ({"shape": (-1,)}, ValueError, "negative"),
         ({"typestr": np.float64}, TypeError, "'typestr' is"),
-        ({"typestr": "<q9"}, ValueError, "NumPy knows"),
+        ({"typestr": "<q9"}, ValueError, 'typestr: "<q9" has kind'),
         ({"data": 12345}, TypeError, "'data' is 12345"),
         ({"data": (0, False)}, ValueError, "points at 0"),
         ({"strides": (8, 8)}, ValueError, "another length"),

@@ -265,6 +265,41 @@ def test_a_preset_of_a_python_function_and_one_registered_in_the_child() -> None
     assert "fork_child" not in gb.backends()
 
 
+def test_a_child_wraps_by_every_description_and_refuses_with_the_same_words() -> None:
+    memory = np.zeros((3, 4), POINT)
+    sound = memory.__array_interface__
+
+    def described(name: str, value: object) -> Any:
+        return type("Described", (), {name: value})()
+
+    def refusals() -> list[str]:
+        said = []
+        for wrong in (
+            {"typestr": "|O8"},
+            {"descr": [("a", "<f8"), ("b", "|O")]},
+            {"strides": (1 << 62, 16)},
+            {"shape": (3, -4)},
+            {"data": (0, False)},
+        ):
+            for name in ("__array_interface__", "__cuda_array_interface__"):
+                with pytest.raises(ValueError, match=name) as caught:
+                    gb.Field(described(name, sound | wrong))
+                said.append(str(caught.value))
+        return said
+
+    def body() -> None:
+        plain = memory["x"]
+        for obj, of in (
+            (described("__array_interface__", sound), memory),
+            (described("__array_struct__", plain.__array_struct__), plain),
+        ):
+            assert np.shares_memory(gb.Field(obj).numpy(), memory) and gb.as_numpy(obj).dtype == of.dtype
+            assert gb.from_array([obj, obj], dtype=None).shape == (2, 3, 4)
+
+    assert child(body) == 0
+    assert from_child(refusals) == refusals()
+
+
 # ---- what is sent to a child is a new object there ----
 
 
