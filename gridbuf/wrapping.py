@@ -112,7 +112,7 @@ def cupy_memory(array: Any) -> tuple[Any, ...] | None:
     cupy = sys.modules.get("cupy")
     if cupy is None or not isinstance(array, cupy.ndarray):
         return None
-    from gridbuf._cupy import stream_of
+    from gridbuf.cupy_arrays import stream_of
 
     block, device = cupy_block(array), int(array.data.device_id)
     owner = array if block is None else block

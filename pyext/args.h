@@ -27,7 +27,8 @@
     KEYWORD(ORIGIN, "origin", 0)   /* the same */                                       \
     KEYWORD(ALIGNMENT, "alignment", 0)   /* empty_elements, where it counts elements */ \
     KEYWORD(X, "x", 0)   /* from_dlpack */                                              \
-    KEYWORD(COPY, "copy", 0)   /* from_dlpack */
+    KEYWORD(COPY, "copy", 0)   /* from_dlpack */                                        \
+    KEYWORD(DATA, "data", 0)   /* unmet */
 
 #define GB_KEYWORD_SLOT(name, text, shared) A_##name,
 enum { GB_KEYWORDS(GB_KEYWORD_SLOT) A_COUNT };
