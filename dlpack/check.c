@@ -18,31 +18,13 @@ __attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t room, 
 static inline int misaligned(const void *p, size_t to) { return ((uintptr_t)p & (to - 1)) != 0; }   /* to: a power of two */
 
 int64_t gb_dlpack_itemsize(DLDataType dtype, int padded) {
-    switch (dtype.code) {
-    case kDLInt:
-    case kDLUInt:
-        return dtype.bits == 8 || dtype.bits == 16 || dtype.bits == 32 || dtype.bits == 64 ? dtype.bits / 8 : 0;
-    case kDLFloat:
-        return dtype.bits == 16 || dtype.bits == 32 || dtype.bits == 64 ? dtype.bits / 8 : 0;
-    case kDLComplex:
-        return dtype.bits == 64 || dtype.bits == 128 ? dtype.bits / 8 : 0;
-    case kDLBfloat:
-        return dtype.bits == 16 ? 2 : 0;
-    case kDLBool:
-    case kDLFloat8_e3m4:
-    case kDLFloat8_e4m3:
-    case kDLFloat8_e4m3b11fnuz:
-    case kDLFloat8_e4m3fn:
-    case kDLFloat8_e4m3fnuz:
-    case kDLFloat8_e5m2:
-    case kDLFloat8_e5m2fnuz:
-    case kDLFloat8_e8m0fnu:
-        return dtype.bits == 8;
-    case kDLFloat6_e2m3fn:
-    case kDLFloat6_e3m2fn:
-        return dtype.bits == 6 && padded;
-    case kDLFloat4_e2m1fn:
-        return dtype.bits == 4 && padded;
+    switch (GB_DLPACK_KEY(dtype.code, dtype.bits)) {
+#define SIZE(with, T, numpy, character, bytes, kind, code, name) \
+    case GB_DLPACK_KEY(kDL##code, 8 * bytes): return bytes;
+#define EXTENDED_SIZE(name, code, bits) \
+    case GB_DLPACK_KEY(kDL##code, bits): return bits < 8 ? padded : bits / 8;
+        GB_EACH_NUMBER(SIZE, )
+        GB_EACH_EXTENDED(EXTENDED_SIZE)
     }
     return 0;
 }

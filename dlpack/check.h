@@ -7,7 +7,7 @@
 #ifndef GRIDBUF_DLPACK_CHECK_H
 #define GRIDBUF_DLPACK_CHECK_H
 
-#include "dlpack.h"
+#include "datatypes.h"
 
 #include <stddef.h>
 

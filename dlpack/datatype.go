@@ -42,22 +42,21 @@ type DataType struct {
 
 // extended are the types of ml_dtypes under the names it gives them. The sub-byte
 // ones are held one to a byte, which DLPack calls padded.
-var extended = map[string]DataType{
-	"bfloat16":           {BFloat, 16, 1},
-	"float8_e3m4":        {Float8E3M4, 8, 1},
-	"float8_e4m3":        {Float8E4M3, 8, 1},
-	"float8_e4m3b11fnuz": {Float8E4M3B11, 8, 1},
-	"float8_e4m3fn":      {Float8E4M3FN, 8, 1},
-	"float8_e4m3fnuz":    {Float8E4M3FNUZ, 8, 1},
-	"float8_e5m2":        {Float8E5M2, 8, 1},
-	"float8_e5m2fnuz":    {Float8E5M2FNUZ, 8, 1},
-	"float8_e8m0fnu":     {Float8E8M0FNU, 8, 1},
-	"float6_e2m3fn":      {Float6E2M3FN, 6, 1},
-	"float6_e3m2fn":      {Float6E3M2FN, 6, 1},
-	"float4_e2m1fn":      {Float4E2M1FN, 4, 1},
-}
+var extended = map[string]DataType{}
 
-var kindCodes = map[byte]Code{'b': Bool, 'i': Int, 'u': UInt, 'f': Float, 'c': Complex}
+// kindCodes are the codes of NumPy's kinds of numbers.
+var kindCodes = map[byte]Code{}
+
+func init() {
+	for _, e := range C.gb_dlpack_extended_types {
+		extended[C.GoString(e.name)] = DataType{Code(e.dtype.code), uint8(e.dtype.bits), uint16(e.dtype.lanes)}
+	}
+	for t := C.int(C.GB_BOOL); t < C.GB_TYPES; t++ {
+		if dtype := C.gb_dlpack_type_of(t); dtype.bits != 0 {
+			kindCodes[byte(C.gb_type_kind(t))] = Code(dtype.code)
+		}
+	}
+}
 
 // TypeOf maps NumPy's kind character and item size in bytes.
 func TypeOf(kind byte, itemSize int64) (DataType, error) {

@@ -49,6 +49,8 @@ class Require(TypedDict, total=False):
     byte_alignment: int | None
     aligned_index: Sequence[int] | None
 
+TYPE_CHARS: str
+
 class BackendError(ValueError, RuntimeError): ...
 
 @overload

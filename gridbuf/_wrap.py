@@ -105,15 +105,8 @@ def check_mask(obj: NDArray[Any]) -> None:
         )
 
 
-_EXTENDED = {
-    (4, 16): "bfloat16", (7, 8): "float8_e3m4", (8, 8): "float8_e4m3", (9, 8): "float8_e4m3b11fnuz", (10, 8): "float8_e4m3fn",
-    (11, 8): "float8_e4m3fnuz", (12, 8): "float8_e5m2", (13, 8): "float8_e5m2fnuz", (14, 8): "float8_e8m0fnu",
-}  # fmt: skip
-
-
-def extended_dtype(code: int, bits: int) -> np.dtype[Any]:
-    """ml_dtypes' dtype for a DLPack type code; BufferError when there is none."""
-    name = _EXTENDED.get((code, bits))
+def extended_dtype(name: str | None, code: int, bits: int) -> np.dtype[Any]:
+    """ml_dtypes' dtype of that name, which is what DLPack's type code and bits mean; BufferError when there is none."""
     try:
         import ml_dtypes
     except ImportError:

@@ -3,28 +3,18 @@
 
 #include <string.h>
 
-typedef long double ld;
-
-static const uint8_t sizes[GT_TYPES] = {
-    [GT_BOOL] = 1, [GT_I8] = 1, [GT_U8] = 1, [GT_I16] = 2, [GT_U16] = 2, [GT_I32] = 4, [GT_U32] = 4, [GT_I64] = 8,
-    [GT_U64] = 8, [GT_F16] = 2, [GT_F32] = 4, [GT_F64] = 8, [GT_LONGDOUBLE] = sizeof(ld), [GT_C64] = 8, [GT_C128] = 16,
-    [GT_CLONGDOUBLE] = 2 * sizeof(ld), [GT_MOMENT] = 8, [GT_DURATION] = 8,
-};
-
-int64_t gb_kernel_type_size(int type) { return sizes[type]; }
-
 /* The loops of cast_body.h that suit the machine: [to][from]. AVX2 has no conversion from
  * int64, and what a compiler makes up for it is slower than one by one. */
-static cast_loop table[GT_LONGDOUBLE + 1][GT_LONGDOUBLE + 1];
+static cast_loop table[GB_REALS][GB_REALS];
 
 __attribute__((constructor)) static void choose(void) {
     memcpy(table, gb_casts_base, sizeof table);
 #ifdef __x86_64__
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) return;
-    for (int to = 0; to <= GT_LONGDOUBLE; to++)
-        for (int from = 0; from <= GT_LONGDOUBLE; from++)
-            if (gb_casts_avx2[to][from] && from != GT_I64) table[to][from] = gb_casts_avx2[to][from];
+    for (int to = 0; to < GB_REALS; to++)
+        for (int from = 0; from < GB_REALS; from++)
+            if (gb_casts_avx2[to][from] && from != GB_I64) table[to][from] = gb_casts_avx2[to][from];
 #endif
 }
 
@@ -56,39 +46,38 @@ static void move(char *dst, intptr_t dst_step, const char *src, intptr_t src_ste
 }
 
 static int real_of(int type) {
-    return type == GT_C64 ? GT_F32 : type == GT_C128 ? GT_F64 : type == GT_CLONGDOUBLE ? GT_LONGDOUBLE
-         : type == GT_MOMENT || type == GT_DURATION ? GT_I64 : type;
+    return type == GB_C64 ? GB_F32 : type == GB_C128 ? GB_F64 : type == GB_CLONGDOUBLE ? GB_LONGDOUBLE
+         : type == GB_DATETIME || type == GB_TIMEDELTA ? GB_I64 : type;
 }
-static int is_complex(int type) { return type >= GT_C64 && type <= GT_CLONGDOUBLE; }
 
 /* A complex number is true when either part is. */
 static void complex_truth(char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
     for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) {
         uint8_t part[2];
-        gb_cast(GT_BOOL, (char *)part, 1, real_of(from), src, sizes[real_of(from)], 2);
+        gb_cast(GB_BOOL, (char *)part, 1, real_of(from), src, gb_type_size(real_of(from)), 2);
         *dst = (char)(part[0] | part[1]);
     }
 }
 
 void gb_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
     int to_real = real_of(to), from_real = real_of(from);
-    if (to == from || (to_real == from_real && !is_complex(to) && !is_complex(from))) {
-        move(dst, dst_step, src, src_step, sizes[to], n);
+    if (to == from || (to_real == from_real && !gb_type_is_complex(to) && !gb_type_is_complex(from))) {
+        move(dst, dst_step, src, src_step, gb_type_size(to), n);
         return;
     }
-    if (to == GT_BOOL && is_complex(from)) {
+    if (to == GB_BOOL && gb_type_is_complex(from)) {
         complex_truth(dst, dst_step, from, src, src_step, n);
         return;
     }
-    if (to_real == from_real) move(dst, dst_step, src, src_step, sizes[to_real], n);
+    if (to_real == from_real) move(dst, dst_step, src, src_step, gb_type_size(to_real), n);
     else table[to_real][from_real](dst, dst_step, src, src_step, n);
-    if (!is_complex(to)) return;   /* the imaginary part is dropped, as NumPy does */
-    dst += sizes[to_real];
-    if (is_complex(from)) {
-        gb_cast(to_real, dst, dst_step, from_real, src + sizes[from_real], src_step, n);
+    if (!gb_type_is_complex(to)) return;   /* the imaginary part is dropped, as NumPy does */
+    dst += gb_type_size(to_real);
+    if (gb_type_is_complex(from)) {
+        gb_cast(to_real, dst, dst_step, from_real, src + gb_type_size(from_real), src_step, n);
         return;
     }
-    for (int64_t i = 0; i < n; i++, dst += dst_step) memset(dst, 0, sizes[to_real]);
+    for (int64_t i = 0; i < n; i++, dst += dst_step) memset(dst, 0, gb_type_size(to_real));
 }
 
 /* ---- byte order ---- */
@@ -106,9 +95,9 @@ static void swap_items(char *p, intptr_t step, int64_t item, int64_t n) {
 
 /* As gb_cast; the side that is in memory is in the other byte order. */
 static void cast_swapped(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n, int memory_is_src) {
-    _Alignas(16) char room[SWAP_ITEMS * 2 * sizeof(ld)];
+    _Alignas(16) char room[SWAP_ITEMS * 2 * sizeof(long double)];
     int type = memory_is_src ? from : to;
-    int64_t item = sizes[type], part = sizes[real_of(type)], per = item / part;
+    int64_t item = gb_type_size(type), part = gb_type_size(real_of(type)), per = item / part;
     while (n > 0) {
         int64_t k = n < SWAP_ITEMS ? n : SWAP_ITEMS;
         if (memory_is_src) {

@@ -5,11 +5,10 @@
 #include "call.h"
 
 typedef void (*cast_loop)(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n);
-extern const cast_loop gb_casts_base[GT_LONGDOUBLE + 1][GT_LONGDOUBLE + 1], gb_casts_avx2[GT_LONGDOUBLE + 1][GT_LONGDOUBLE + 1];
+extern const cast_loop gb_casts_base[GB_REALS][GB_REALS], gb_casts_avx2[GB_REALS][GB_REALS];
 
 /* n items from src to dst, any steps and alignment; the regions do not overlap. */
 void gb_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n);
-int64_t gb_kernel_type_size(int type);
 
 /* len elements of an operand, core included, into packed kernel form, and back. step
  * is the distance of elements in memory. */

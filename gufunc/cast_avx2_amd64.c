@@ -4,10 +4,8 @@
 #pragma GCC target("avx2,f16c")
 #include "cast_body.h"
 
-FROM_ALL(f16, f16, PLAIN)
-FROM_ALL(f32, float, PLAIN)
-FROM_ALL(f64, double, PLAIN)
+FROM_ALL(F16)
+FROM_ALL(F32)
+FROM_ALL(F64)
 
-const cast_loop gb_casts_avx2[GT_LONGDOUBLE + 1][GT_LONGDOUBLE + 1] = {
-    [GT_F16] = ROW(f16), [GT_F32] = ROW(f32), [GT_F64] = ROW(f64),
-};
+const cast_loop gb_casts_avx2[GB_REALS][GB_REALS] = {ROW(F16), ROW(F32), ROW(F64)};

@@ -1,48 +1,49 @@
 package gufunc
 
-// Type is an element type. The numbers are those of types.h.
+// #include "types.h"
+import "C"
+
+// Type is an element type. Its numbers and what is said of each come from alloc/elements.h.
 type Type uint8
 
 // The element types that kernels can have.
 const (
-	NoType Type = iota
-	Bool
-	Int8
-	Uint8
-	Int16
-	Uint16
-	Int32
-	Uint32
-	Int64
-	Uint64
-	Float16
-	Float32
-	Float64
-	LongDouble
-	Complex64
-	Complex128
-	CLongDouble
-	Moment   // NumPy's datetime64: eight bytes that are passed on
-	Duration // NumPy's timedelta64
-	typeCount
+	NoType      Type = C.GB_RAW
+	Bool        Type = C.GB_BOOL
+	Int8        Type = C.GB_I8
+	Uint8       Type = C.GB_U8
+	Int16       Type = C.GB_I16
+	Uint16      Type = C.GB_U16
+	Int32       Type = C.GB_I32
+	Uint32      Type = C.GB_U32
+	Int64       Type = C.GB_I64
+	Uint64      Type = C.GB_U64
+	Float16     Type = C.GB_F16
+	Float32     Type = C.GB_F32
+	Float64     Type = C.GB_F64
+	LongDouble  Type = C.GB_LONGDOUBLE
+	Complex64   Type = C.GB_C64
+	Complex128  Type = C.GB_C128
+	CLongDouble Type = C.GB_CLONGDOUBLE
+	Datetime    Type = C.GB_DATETIME // NumPy's datetime64: eight bytes that are passed on
+	Timedelta   Type = C.GB_TIMEDELTA
+	typeCount        = C.GB_TYPES
 )
 
 type typeFacts struct {
 	char byte // NumPy's type character
-	name string
-	size int64
 	kind byte // b, i, u, f, c, and M, m
+	size int64
+	name string
 }
 
-var facts = [typeCount]typeFacts{
-	NoType: {0, "none", 0, 0}, Bool: {'?', "bool", 1, 'b'},
-	Int8: {'b', "int8", 1, 'i'}, Uint8: {'B', "uint8", 1, 'u'}, Int16: {'h', "int16", 2, 'i'}, Uint16: {'H', "uint16", 2, 'u'},
-	Int32: {'i', "int32", 4, 'i'}, Uint32: {'I', "uint32", 4, 'u'}, Int64: {'l', "int64", 8, 'i'}, Uint64: {'L', "uint64", 8, 'u'},
-	Float16: {'e', "float16", 2, 'f'}, Float32: {'f', "float32", 4, 'f'}, Float64: {'d', "float64", 8, 'f'},
-	LongDouble: {'g', "longdouble", longDoubleSize, 'f'}, Complex64: {'F', "complex64", 8, 'c'},
-	Complex128: {'D', "complex128", 16, 'c'}, CLongDouble: {'G', "clongdouble", 2 * longDoubleSize, 'c'},
-	Moment: {'M', "datetime64", 8, 'M'}, Duration: {'m', "timedelta64", 8, 'm'},
-}
+var facts = func() (facts [typeCount]typeFacts) {
+	facts[NoType].name = "none"
+	for t := C.int(Bool); t < typeCount; t++ {
+		facts[t] = typeFacts{byte(C.gb_type_char(t)), byte(C.gb_type_kind(t)), int64(C.gb_type_size(t)), C.GoString(C.gb_type_name(t))}
+	}
+	return facts
+}()
 
 var uniformTypes = map[string]Type{
 	"bool": Bool, "i8": Int8, "i16": Int16, "i32": Int32, "i64": Int64,
@@ -89,7 +90,7 @@ func CanCast(from, to Type) bool {
 	fs, ts := from.Size(), to.Size()
 	switch from.kind() {
 	case 'b':
-		return to.kind() != 'b' && to != Moment
+		return to.kind() != 'b' && to != Datetime
 	case 'i', 'u':
 		switch to.kind() {
 		case 'i':

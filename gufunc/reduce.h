@@ -15,7 +15,7 @@
 
 #include <pthread.h>
 
-enum { GB_MAX_ITEM = 2 * GT_LONGDOUBLE_SIZE };   /* bytes of the largest element type */
+enum { GB_MAX_ITEM = 2 * sizeof(long double) };   /* bytes of the largest element type */
 _Static_assert(GB_MAX_ITEM <= 32 && GB_MAX_ITEM >= 16, "starts, identities and scratch memory are sized by it");
 
 /* Flags of a reduction. */

@@ -247,7 +247,7 @@ func (p *reducePlanner) engineCall() {
 	set(k.Raises, C.GB_RAISES)
 	set(!k.Bounded, C.GB_MEASURED)
 	o := operandOf(c, 0)
-	o.from, o.to, o.item, o.kernel_item, o.core_items = C.GT_U8, C.GT_U8, 1, 1, 1
+	o.from, o.to, o.item, o.kernel_item, o.core_items = C.GB_U8, C.GB_U8, 1, 1, 1
 	o.strides[0] = 1
 	c.scratch, c.status_at, c.select_at, c.picked_at = 256, 64, 128, 192
 }

@@ -11,8 +11,6 @@ import (
 	"gridbuf/alloc"
 )
 
-const longDoubleSize = C.GT_LONGDOUBLE_SIZE
-
 // Traffic of a chunk: enough to make its start cheap, little enough to stay in cache
 // and to come back soon.
 const (

@@ -24,25 +24,9 @@ int gb_memory_of(PyObject *obj, gb_memory *m) {
     return 1;
 }
 
-static int sized(int kind_of_one_byte, int64_t size) {
-    return kind_of_one_byte + (size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3);
-}
-
 int gb_descr_type(PyArray_Descr *descr) {
-    if (!PyArray_ISNBO(descr->byteorder)) return -1;
-    switch (descr->type_num) {
-    case NPY_BOOL: return GB_BOOL;
-    case NPY_BYTE: case NPY_SHORT: case NPY_INT: case NPY_LONG: case NPY_LONGLONG:
-        return sized(GB_I8, PyDataType_ELSIZE(descr));
-    case NPY_UBYTE: case NPY_USHORT: case NPY_UINT: case NPY_ULONG: case NPY_ULONGLONG:
-        return sized(GB_U8, PyDataType_ELSIZE(descr));
-    case NPY_HALF: return GB_F16;
-    case NPY_FLOAT: return GB_F32;
-    case NPY_DOUBLE: return GB_F64;
-    case NPY_CFLOAT: return GB_C64;
-    case NPY_CDOUBLE: return GB_C128;
-    }
-    return -1;
+    int type = PyArray_ISNBO(descr->byteorder) ? gb_type_of_descr(descr) : GB_RAW;
+    return gb_copy_converts(type) ? type : -1;
 }
 
 #define END_OF_LEGACY 2048   /* NumPy numbers its new kinds of dtype, such as StringDType, from here */

@@ -39,8 +39,8 @@ int gb_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING
     types[0] = gb_descr_type(to);
     types[1] = gb_descr_type(from);
     if (types[0] < 0 || types[1] < 0) return 0;
-    if (types[1] >= GB_C64 && types[0] < GB_C64) return 0;   /* NumPy warns of the lost part */
-    if (ndim == 0) return 0;                                 /* NumPy 1 looks at a single value */
+    if (gb_type_is_complex(types[1]) && !gb_type_is_complex(types[0])) return 0;   /* NumPy warns of the lost part */
+    if (ndim == 0) return 0;   /* NumPy 1 looks at a single value */
     return PyArray_CanCastTypeTo(from, to, casting);
 }
 

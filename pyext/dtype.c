@@ -2,7 +2,7 @@
  * exporter of ours can never disagree with NumPy's. */
 #include "dtype.h"
 #include "pending.h"
-#include "../dlpack/dlpack.h"
+#include "../dlpack/datatypes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,37 +88,38 @@ static int ask_typestr(gb_dtype *d) {
     return 0;
 }
 
-static const struct { const char *name; uint8_t code, bits; } extended[] = {
-    {"bfloat16", kDLBfloat, 16},           {"float8_e3m4", kDLFloat8_e3m4, 8},
-    {"float8_e4m3", kDLFloat8_e4m3, 8},    {"float8_e4m3b11fnuz", kDLFloat8_e4m3b11fnuz, 8},
-    {"float8_e4m3fn", kDLFloat8_e4m3fn, 8}, {"float8_e4m3fnuz", kDLFloat8_e4m3fnuz, 8},
-    {"float8_e5m2", kDLFloat8_e5m2, 8},    {"float8_e5m2fnuz", kDLFloat8_e5m2fnuz, 8},
-    {"float8_e8m0fnu", kDLFloat8_e8m0fnu, 8},
-};
+_Static_assert(sizeof(long) == 8, "NPY_LONGLONG has the size of NPY_LONG, which is NPY_INT64");
+#define TYPE_OF(with, T, numpy, ...) [NPY_##numpy] = GB_##T,
+#define NPY_OF(with, T, numpy, ...) [GB_##T] = NPY_##numpy,
+
+uint8_t gb_type_of_descr(const PyArray_Descr *descr) {
+    static const uint8_t types[] = {GB_EACH_TYPE(TYPE_OF, ) [NPY_LONGLONG] = GB_I64, [NPY_ULONGLONG] = GB_U64};
+    int n = descr->type_num;
+    return n >= 0 && (size_t)n < sizeof types ? types[n] : GB_RAW;
+}
+
+int gb_npy_type(int type) {
+    static const uint8_t numbers[GB_TYPES] = {[GB_RAW] = NPY_VOID, GB_EACH_TYPE(NPY_OF, )};
+    return numbers[type];
+}
 
 static int ask_dlpack(gb_dtype *d) {
     if (!PyArray_ISNBO(d->descr->byteorder)) return 0;
-    static const struct { char kind; uint8_t code; } plain[] = {
-        {'b', kDLBool}, {'i', kDLInt}, {'u', kDLUInt}, {'f', kDLFloat}, {'c', kDLComplex}};
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (d->descr->kind == plain[i].kind && d->descr->type_num < NPY_USERDEF) {
-            d->dl_code = plain[i].code;
-            d->dl_bits = (uint8_t)(d->itemsize * 8);
-            /* long double is 80 bits in 128: no other library means that */
-            d->dl_ok = d->descr->type_num != NPY_LONGDOUBLE && d->descr->type_num != NPY_CLONGDOUBLE;
-            return 0;
+    DLDataType known = gb_dlpack_type_of(gb_type_of_descr(d->descr));
+    if (d->descr->type_num >= NPY_USERDEF) {
+        PyObject *name = PyObject_GetAttrString((PyObject *)d->descr, "name");
+        const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+        for (int i = 0; text && i < GB_EXTENDED_TYPES; i++) {
+            const gb_dlpack_extended *e = &gb_dlpack_extended_types[i];
+            if (strcmp(text, e->name) == 0 && d->itemsize * 8 == e->dtype.bits) known = e->dtype;
         }
-    if (d->descr->type_num < NPY_USERDEF) return 0;
-    PyObject *name = PyObject_GetAttrString((PyObject *)d->descr, "name");
-    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    for (size_t i = 0; text && i < sizeof extended / sizeof *extended; i++)
-        if (strcmp(text, extended[i].name) == 0 && d->itemsize * 8 == extended[i].bits) {
-            d->dl_code = extended[i].code;
-            d->dl_bits = extended[i].bits;
-            d->dl_ok = 1;
-        }
-    Py_XDECREF(name);
-    return text ? 0 : -1;
+        Py_XDECREF(name);
+        if (!text) return -1;
+    }
+    d->dl_code = known.code;
+    d->dl_bits = known.bits;
+    d->dl_ok = known.bits != 0;
+    return 0;
 }
 
 gb_dtype *gb_dtype_of(PyArray_Descr *descr) {
@@ -196,6 +197,8 @@ static PyType_Spec spec = {
 };
 
 int gb_dtype_init(PyObject *module) {
+    char chars[GB_TYPES + 1] = {' '};
+    for (int type = GB_RAW + 1; type < GB_TYPES; type++) chars[type] = gb_type_char(type);
     record_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return record_type ? 0 : -1;
+    return record_type ? PyModule_AddStringConstant(module, "TYPE_CHARS", chars) : -1;
 }

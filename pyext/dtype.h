@@ -2,6 +2,7 @@
 #ifndef GRIDBUF_DTYPE_H
 #define GRIDBUF_DTYPE_H
 
+#include "../alloc/elements.h"
 #include "common.h"
 
 typedef struct gb_dtype {
@@ -17,6 +18,10 @@ typedef struct gb_dtype {
 } gb_dtype;
 
 int gb_dtype_init(PyObject *module);
+
+/* The gb_type of elements in either byte order, GB_RAW where there is none; and back, to NumPy's number. */
+uint8_t gb_type_of_descr(const PyArray_Descr *descr);
+int gb_npy_type(int type);
 
 /* The record of a dtype without sub-shape. New reference, or NULL with an error. */
 gb_dtype *gb_dtype_of(PyArray_Descr *descr);

@@ -94,8 +94,6 @@ int gb_setup_error(const char *format, ...);                        /* raises Si
 PyObject *gb_python_name(const char *module, const char *name, PyObject **memo);   /* borrowed */
 
 /* gufunc_operand.c */
-int gb_npy_type(uint8_t type);
-uint8_t gb_type_of_descr(PyArray_Descr *descr);                     /* 0: no kernel can have it */
 void gb_arg_keep(gb_arg *a, PyObject *obj);
 void gb_arg_array(gb_arg *a, PyArrayObject *array);                 /* type 0, ndim > GB_MAXDIMS: none for kernels */
 int gb_arg_number(gb_arg *a, uint8_t type);                         /* 1 done, 0: not this simply */

@@ -84,17 +84,17 @@ int gb_read_workers(PyObject *workers, int *n) {
 
 /* 1: written, 0: not this simply. */
 static int put_uniform(char *to, uint8_t type, PyObject *value) {
-    if (type == GT_BOOL) {
+    if (type == GB_BOOL) {
         *to = value == Py_True;
         return PyBool_Check(value);
     }
-    if (type == GT_F64 || type == GT_F32) {
+    if (type == GB_F64 || type == GB_F32) {
         if (!PyFloat_CheckExact(value)) return 0;
         double v = PyFloat_AsDouble(value);
         float narrow = (float)v;
-        if (type == GT_F64) memcpy(to, &v, sizeof v);
+        if (type == GB_F64) memcpy(to, &v, sizeof v);
         else memcpy(to, &narrow, sizeof narrow);
-        return type == GT_F64 || v - v != 0 || narrow - narrow == 0;   /* a finite number stays one */
+        return type == GB_F64 || v - v != 0 || narrow - narrow == 0;   /* a finite number stays one */
     }
     if (!PyLong_CheckExact(value)) return 0;
     int overflow;
@@ -107,23 +107,17 @@ static int put_uniform(char *to, uint8_t type, PyObject *value) {
         return (long long)w == v && (v >= 0 || (ctype)-1 < (ctype)1); \
     } while (0)
     switch (type) {
-    case GT_I8: PUT(int8_t);
-    case GT_U8: PUT(uint8_t);
-    case GT_I16: PUT(int16_t);
-    case GT_U16: PUT(uint16_t);
-    case GT_I32: PUT(int32_t);
-    case GT_U32: PUT(uint32_t);
-    case GT_I64: PUT(int64_t);
-    case GT_U64: PUT(uint64_t);
+    case GB_I8: PUT(int8_t);
+    case GB_U8: PUT(uint8_t);
+    case GB_I16: PUT(int16_t);
+    case GB_U16: PUT(uint16_t);
+    case GB_I32: PUT(int32_t);
+    case GB_U32: PUT(uint32_t);
+    case GB_I64: PUT(int64_t);
+    case GB_U64: PUT(uint64_t);
     }
 #undef PUT
     return 0;
-}
-
-static size_t bytes_of(uint8_t type) {
-    static const uint8_t sizes[GT_TYPES] = {[GT_BOOL] = 1, [GT_I8] = 1, [GT_U8] = 1, [GT_I16] = 2, [GT_U16] = 2, [GT_I32] = 4,
-                                            [GT_U32] = 4, [GT_I64] = 8, [GT_U64] = 8, [GT_F32] = 4, [GT_F64] = 8};
-    return sizes[type];
 }
 
 /* Values that need more than a look are packed in Python, which also says what is wrong. */
@@ -141,7 +135,7 @@ int gb_read_uniforms(gb_invocation *v, const gb_keywords *k) {
     const gb_gufunc_info *info = &v->gufunc->info;
     size_t at = 0;
     for (int i = 0; i < info->nuniforms; i++) {
-        size_t size = bytes_of(info->uniform_types[i]);
+        size_t size = (size_t)gb_type_size(info->uniform_types[i]);
         at = (at + size - 1) & ~(size - 1);
         if (!k->uniform[i] || !put_uniform(v->pack + at, info->uniform_types[i], k->uniform[i])) {
             PyErr_Clear();

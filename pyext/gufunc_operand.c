@@ -7,30 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static const uint8_t types_of[] = {
-    [NPY_BOOL] = GT_BOOL, [NPY_BYTE] = GT_I8, [NPY_UBYTE] = GT_U8, [NPY_SHORT] = GT_I16, [NPY_USHORT] = GT_U16,
-    [NPY_INT] = GT_I32, [NPY_UINT] = GT_U32, [NPY_LONG] = sizeof(long) == 8 ? GT_I64 : GT_I32,
-    [NPY_ULONG] = sizeof(long) == 8 ? GT_U64 : GT_U32, [NPY_LONGLONG] = GT_I64, [NPY_ULONGLONG] = GT_U64,
-    [NPY_FLOAT] = GT_F32, [NPY_DOUBLE] = GT_F64, [NPY_LONGDOUBLE] = GT_LONGDOUBLE, [NPY_CFLOAT] = GT_C64,
-    [NPY_CDOUBLE] = GT_C128, [NPY_CLONGDOUBLE] = GT_CLONGDOUBLE, [NPY_DATETIME] = GT_MOMENT,
-    [NPY_TIMEDELTA] = GT_DURATION, [NPY_HALF] = GT_F16,
-};
-
-uint8_t gb_type_of_descr(PyArray_Descr *descr) {
-    int n = descr->type_num;
-    return n >= 0 && (size_t)n < sizeof types_of ? types_of[n] : 0;
-}
-
-int gb_npy_type(uint8_t type) {
-    static const int numbers[GT_TYPES] = {
-        [GT_BOOL] = NPY_BOOL, [GT_I8] = NPY_INT8, [GT_U8] = NPY_UINT8, [GT_I16] = NPY_INT16, [GT_U16] = NPY_UINT16,
-        [GT_I32] = NPY_INT32, [GT_U32] = NPY_UINT32, [GT_I64] = NPY_INT64, [GT_U64] = NPY_UINT64, [GT_F16] = NPY_HALF,
-        [GT_F32] = NPY_FLOAT, [GT_F64] = NPY_DOUBLE, [GT_LONGDOUBLE] = NPY_LONGDOUBLE, [GT_C64] = NPY_CFLOAT,
-        [GT_C128] = NPY_CDOUBLE, [GT_CLONGDOUBLE] = NPY_CLONGDOUBLE, [GT_MOMENT] = NPY_DATETIME, [GT_DURATION] = NPY_TIMEDELTA,
-    };
-    return numbers[type];
-}
-
 void gb_arg_keep(gb_arg *a, PyObject *obj) {
     PyObject *old = a->keep;
     a->keep = Py_NewRef(obj);
@@ -95,7 +71,7 @@ static int read_other(gb_arg *a, PyObject *obj, const char *what) {
 
 static int check(const gb_arg *a, const char *what, const char *does) {
     if (a->ndim > GB_MAXDIMS) return gb_setup_error("%s: %d dimensions; at most %d are allowed", what, a->ndim, GB_MAXDIMS);
-    if (a->type && a->type < GT_MOMENT) return 0;
+    if (a->type && a->type < GB_DATETIME) return 0;
     PyArray_Descr *descr = a->field ? a->field->dtype->descr : PyArray_DESCR((PyArrayObject *)a->keep);
     return gb_setup_error("%s: no kernel %s elements of type %S", what, does, (PyObject *)descr);
 }
@@ -108,9 +84,9 @@ int gb_read_input(gb_arg *a, PyObject *obj, int i) {
         return 0;
     }
     if (read_memory(a, obj)) {
-        if (__builtin_expect(a->type && a->type < GT_MOMENT && a->ndim <= GB_MAXDIMS, 1)) return 0;
+        if (__builtin_expect(a->type && a->type < GB_DATETIME && a->ndim <= GB_MAXDIMS, 1)) return 0;
     } else if (PyBool_Check(obj)) {
-        a->type = GT_BOOL;
+        a->type = GB_BOOL;
         a->number[0] = obj == Py_True;
         a->data = a->number;
         return 0;
@@ -131,14 +107,14 @@ int gb_read_input(gb_arg *a, PyObject *obj, int i) {
 int gb_read_mask(gb_arg *a, PyObject *obj) {
     a->given = obj;
     if (PyBool_Check(obj)) {   /* where=True has been left out */
-        a->type = GT_BOOL;
+        a->type = GB_BOOL;
         a->number[0] = 0;
         a->data = a->number;
         return 0;
     }
     if (!read_memory(a, obj) && read_other(a, obj, "where") < 0) return -1;
     if (a->ndim > GB_MAXDIMS) return check(a, "where", "takes");
-    if (a->type == GT_BOOL) return 0;
+    if (a->type == GB_BOOL) return 0;
     PyArray_Descr *descr = a->field ? a->field->dtype->descr : PyArray_DESCR((PyArrayObject *)a->keep);
     PyErr_Format(PyExc_TypeError, "where: expected bools, got %S", (PyObject *)descr);
     return -1;
@@ -169,16 +145,16 @@ static int put_int(gb_arg *a, uint8_t type, long long v) {
         return 1;                                                                                                 \
     } while (0)
     switch (type) {
-    case GT_I8: FITS(int8_t, INT8_MIN, INT8_MAX);
-    case GT_U8: FITS(uint8_t, 0, UINT8_MAX);
-    case GT_I16: FITS(int16_t, INT16_MIN, INT16_MAX);
-    case GT_U16: FITS(uint16_t, 0, UINT16_MAX);
-    case GT_I32: FITS(int32_t, INT32_MIN, INT32_MAX);
-    case GT_U32: FITS(uint32_t, 0, UINT32_MAX);
-    case GT_I64: FITS(int64_t, INT64_MIN, INT64_MAX);
-    case GT_U64: FITS(uint64_t, 0, INT64_MAX);
-    case GT_F32: FITS(float, -(1 << 24), 1 << 24);
-    case GT_F64: FITS(double, -(1LL << 53), 1LL << 53);
+    case GB_I8: FITS(int8_t, INT8_MIN, INT8_MAX);
+    case GB_U8: FITS(uint8_t, 0, UINT8_MAX);
+    case GB_I16: FITS(int16_t, INT16_MIN, INT16_MAX);
+    case GB_U16: FITS(uint16_t, 0, UINT16_MAX);
+    case GB_I32: FITS(int32_t, INT32_MIN, INT32_MAX);
+    case GB_U32: FITS(uint32_t, 0, UINT32_MAX);
+    case GB_I64: FITS(int64_t, INT64_MIN, INT64_MAX);
+    case GB_U64: FITS(uint64_t, 0, INT64_MAX);
+    case GB_F32: FITS(float, -(1 << 24), 1 << 24);
+    case GB_F64: FITS(double, -(1LL << 53), 1LL << 53);
     }
     return 0;
 #undef FITS
@@ -186,8 +162,8 @@ static int put_int(gb_arg *a, uint8_t type, long long v) {
 
 static int put_float(gb_arg *a, uint8_t type, double v) {
     float narrow = (float)v;
-    if (type == GT_F64) memcpy(a->number, &v, sizeof v);
-    else if (type == GT_F32 && (isfinite(narrow) || !isfinite(v))) memcpy(a->number, &narrow, sizeof narrow);
+    if (type == GB_F64) memcpy(a->number, &v, sizeof v);
+    else if (type == GB_F32 && (isfinite(narrow) || !isfinite(v))) memcpy(a->number, &narrow, sizeof narrow);
     else return 0;
     return 1;
 }
@@ -199,7 +175,7 @@ int gb_arg_number(gb_arg *a, uint8_t type) {
         done = !overflow && put_int(a, type, v);
     } else if (a->weak == 2) {
         done = put_float(a, type, PyFloat_AsDouble(a->given));
-    } else if (type == GT_C128) {
+    } else if (type == GB_C128) {
         double pair[2] = {PyComplex_RealAsDouble(a->given), PyComplex_ImagAsDouble(a->given)};
         memcpy(a->number, pair, sizeof pair);
         done = 1;

@@ -77,7 +77,7 @@ static int start(const gb_reduce_args *q, gb_reducing *run) {
     if (run->has_start) memcpy(run->start, c->identity, sizeof run->start);
     if (!q->initial || q->initial == Py_None) return 0;
     run->has_start = 1;
-    if (PyFloat_CheckExact(q->initial) && c->type == GT_F64) {
+    if (PyFloat_CheckExact(q->initial) && c->type == GB_F64) {
         double v = PyFloat_AsDouble(q->initial);
         memcpy(run->start, &v, sizeof v);
         return 0;
@@ -109,8 +109,8 @@ static int check_start(const gb_reduce_args *q, const gb_reducing *run) {
 /* ---- overlaps ---- */
 
 static int shares(const gb_view *a, const gb_view *b) {
-    return gb_views_overlap(a->data, a->shape, a->strides, a->ndim, gb_kernel_type_size(a->type), b->data, b->shape, b->strides, b->ndim,
-                            gb_kernel_type_size(b->type));
+    return gb_views_overlap(a->data, a->shape, a->strides, a->ndim, gb_type_size(a->type), b->data, b->shape, b->strides, b->ndim,
+                            gb_type_size(b->type));
 }
 
 static int replace(PyObject **operand, gb_view *v) {
@@ -131,7 +131,7 @@ static int protect(gb_reduce_args *q, PyObject **array, PyObject **where) {
     for (int i = 0; i < q->gufunc->info.nout; i++) {
         gb_view *o = &q->result[i];
         if (o->absent) continue;
-        int twice = gb_self_overlap(o->shape, o->strides, o->ndim, gb_kernel_type_size(o->type));
+        int twice = gb_self_overlap(o->shape, o->strides, o->ndim, gb_type_size(o->type));
         for (int j = 0; j < i; j++) twice |= !q->result[j].absent && shares(o, &q->result[j]);
         if (twice) {
             PyErr_SetString(PyExc_ValueError, "out: elements of the results share memory; give each its own");
@@ -199,7 +199,7 @@ static PyObject *reduce(gb_reduce_args *q) {
         gb_view_of(&o, q->out[0]);
         out = o.type;
     }
-    if (!first.type || first.type >= GT_MOMENT) {
+    if (!first.type || first.type >= GB_DATETIME) {
         PyErr_Format(PyExc_TypeError, "array: no kernel folds elements of its type");
         return NULL;
     }

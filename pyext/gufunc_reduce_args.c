@@ -200,7 +200,7 @@ static int read_dtype(gb_reduce_args *q, PyObject *dtype) {
     if (dtype == Py_None) return 0;
     if (!PyArray_DescrConverter(dtype, &descr)) return -1;
     q->dtype = gb_type_of_descr(descr);
-    if (!q->dtype || q->dtype >= GT_MOMENT) PyErr_Format(PyExc_TypeError, "dtype: no kernel has operands of type %S", descr);
+    if (!q->dtype || q->dtype >= GB_DATETIME) PyErr_Format(PyExc_TypeError, "dtype: no kernel has operands of type %S", descr);
     Py_DECREF((PyObject *)descr);
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -266,14 +266,14 @@ static int read_view(gb_view *v, PyObject *obj, const char *what) {
 /* No Python code runs from here on. */
 int gb_read_views(gb_reduce_args *q) {
     if (read_view(&q->view, q->array, "array") < 0 || (q->where && read_view(&q->mask, q->where, "where") < 0)) return -1;
-    if (q->where && q->mask.type != GT_BOOL) {
+    if (q->where && q->mask.type != GB_BOOL) {
         PyErr_SetString(PyExc_TypeError, "where: expected bools");
         return -1;
     }
     for (int i = 0; i < q->gufunc->info.nout; i++) {
         if (!q->out[i]) q->result[i] = (gb_view){.absent = 1};
         else if (read_view(&q->result[i], q->out[i], "out") < 0) return -1;
-        else if (!q->result[i].type || q->result[i].type >= GT_MOMENT) {
+        else if (!q->result[i].type || q->result[i].type >= GB_DATETIME) {
             PyErr_Format(PyExc_TypeError, "out: no kernel gives elements of its type");
             return -1;
         }

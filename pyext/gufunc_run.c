@@ -115,7 +115,7 @@ static int brief(const gb_sweep *job) {
     if (call->form == GB_GO_LOOP) return 0;
     int64_t items = 1;
     for (int i = 0; i < call->nop; i++) {
-        int64_t weight = call->op[i].to == GT_LONGDOUBLE || call->op[i].to == GT_CLONGDOUBLE ? 8 : 1;
+        int64_t weight = call->op[i].to == GB_LONGDOUBLE || call->op[i].to == GB_CLONGDOUBLE ? 8 : 1;
         if (call->op[i].core_items * weight > items) items = call->op[i].core_items * weight;
     }
     if (call->n > FEW / items) return 0;

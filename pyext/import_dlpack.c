@@ -57,23 +57,23 @@ int gb_import_dlpack_init(void) {
     return keeper_type ? 0 : -1;
 }
 
+/* What ml_dtypes has under the name of the type; none for those that are padded to a byte. */
 static PyArray_Descr *extended_descr(DLDataType dtype) {
+    const char *name = NULL;
+    for (int i = 0; i < GB_EXTENDED_TYPES && dtype.bits >= 8; i++) {
+        const gb_dlpack_extended *e = &gb_dlpack_extended_types[i];
+        if (e->dtype.code == dtype.code && e->dtype.bits == dtype.bits) name = e->name;
+    }
     PyObject *module = PyImport_ImportModule("gridbuf._wrap");
-    PyObject *descr = module ? PyObject_CallMethod(module, "extended_dtype", "ii", (int)dtype.code, (int)dtype.bits) : NULL;
+    PyObject *descr = module ? PyObject_CallMethod(module, "extended_dtype", "zii", name, (int)dtype.code, (int)dtype.bits) : NULL;
     Py_XDECREF(module);
     return (PyArray_Descr *)descr;
 }
 
 /* NumPy's dtype for a DLPack one, or NULL with a BufferError. */
 static PyArray_Descr *descr_of(DLDataType dtype) {
-    static const struct { uint8_t code, bits; int type; } plain[] = {
-        {kDLFloat, 64, NPY_FLOAT64}, {kDLFloat, 32, NPY_FLOAT32},    {kDLBool, 8, NPY_BOOL},      {kDLInt, 8, NPY_INT8},
-        {kDLInt, 16, NPY_INT16},    {kDLInt, 32, NPY_INT32},         {kDLInt, 64, NPY_INT64},     {kDLUInt, 8, NPY_UINT8},
-        {kDLUInt, 16, NPY_UINT16},  {kDLUInt, 32, NPY_UINT32},       {kDLUInt, 64, NPY_UINT64},   {kDLFloat, 16, NPY_FLOAT16},
-        {kDLComplex, 64, NPY_COMPLEX64}, {kDLComplex, 128, NPY_COMPLEX128}};
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (plain[i].code == dtype.code && plain[i].bits == dtype.bits) return PyArray_DescrFromType(plain[i].type);
-    return extended_descr(dtype);
+    int type = gb_dlpack_number(dtype);
+    return type ? PyArray_DescrFromType(gb_npy_type(type)) : extended_descr(dtype);
 }
 
 /* The number of a GPU that is there; a machine without a driver has none. */

@@ -4,7 +4,8 @@
 #ifndef GRIDBUF_CASTS_H
 #define GRIDBUF_CASTS_H
 
-#include <stdint.h>
+#include "../alloc/elements.h"
+
 #include <string.h>
 
 /* Arrays need not be aligned. */
@@ -133,33 +134,19 @@ static inline uint16_t double_to_half(double f) {
 #define PUT_C64(d, S, x) d.re = (float)REAL_##S(x), d.im = (float)IMAG_##S(x)
 #define PUT_C128(d, S, x) d.re = (double)REAL_##S(x), d.im = (double)IMAG_##S(x)
 
-#define DEFINE_CAST(D, S)                                                                              \
+#define DEFINE_CAST(D, S, ...)                                                                         \
     static void D##_from_##S(void *restrict to, const void *restrict from, int64_t n) {                 \
         T_##D *restrict d = to;                                                                         \
         const T_##S *restrict s = from;                                                                 \
         for (int64_t i = 0; i < n; i++) PUT_##D(d[i], S, s[i]);                                         \
     }
-#define CAST_ENTRY(D, S) [GB_##D][GB_##S] = D##_from_##S,
+#define CAST_ENTRY(D, S, ...) [GB_##D][GB_##S] = GB_##D == GB_##S ? NULL : D##_from_##S,
 
-/* Every pair of two different types. */
-#define EACH_PAIR(X)                                                                                       \
-    TO(BOOL, SKIP, X, X, X, X, X, X, X, X, X, X, X, X, X)                                                  \
-    TO(I8, X, SKIP, X, X, X, X, X, X, X, X, X, X, X, X)                                                    \
-    TO(I16, X, X, SKIP, X, X, X, X, X, X, X, X, X, X, X)                                                   \
-    TO(I32, X, X, X, SKIP, X, X, X, X, X, X, X, X, X, X)                                                   \
-    TO(I64, X, X, X, X, SKIP, X, X, X, X, X, X, X, X, X)                                                   \
-    TO(U8, X, X, X, X, X, SKIP, X, X, X, X, X, X, X, X)                                                    \
-    TO(U16, X, X, X, X, X, X, SKIP, X, X, X, X, X, X, X)                                                   \
-    TO(U32, X, X, X, X, X, X, X, SKIP, X, X, X, X, X, X)                                                   \
-    TO(U64, X, X, X, X, X, X, X, X, SKIP, X, X, X, X, X)                                                   \
-    TO(F16, X, X, X, X, X, X, X, X, X, SKIP, X, X, X, X)                                                   \
-    TO(F32, X, X, X, X, X, X, X, X, X, X, SKIP, X, X, X)                                                   \
-    TO(F64, X, X, X, X, X, X, X, X, X, X, X, SKIP, X, X)                                                   \
-    TO(C64, X, X, X, X, X, X, X, X, X, X, X, X, SKIP, X)                                                   \
-    TO(C128, X, X, X, X, X, X, X, X, X, X, X, X, X, SKIP)
-#define SKIP(D, S)
-#define TO(D, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14)                                \
-    x1(D, BOOL) x2(D, I8) x3(D, I16) x4(D, I32) x5(D, I64) x6(D, U8) x7(D, U16) x8(D, U32) x9(D, U64)        \
-    x10(D, F16) x11(D, F32) x12(D, F64) x13(D, C64) x14(D, C128)
+/* X(D, S, ...) for every pair of numbers. A list is not expanded within itself: the inner one waits until the outer is done. */
+#define NOTHING()
+#define AGAIN(...) __VA_ARGS__
+#define EACH_NUMBER() GB_EACH_NUMBER
+#define FROM_EACH(X, D, ...) EACH_NUMBER NOTHING() ()(X, D)
+#define EACH_PAIR(X) AGAIN(GB_EACH_NUMBER(FROM_EACH, X))
 
 #endif

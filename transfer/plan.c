@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int8_t sizes[GB_TYPES] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
-
-int64_t gb_type_size(int type) { return type > GB_RAW && type < GB_TYPES ? sizes[type] : 0; }
-
 static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 static int add_loop(gb_job *job, int64_t count, int64_t dst_step, int64_t src_step) {

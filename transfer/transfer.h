@@ -9,21 +9,23 @@
 #ifndef GRIDBUF_TRANSFER_H
 #define GRIDBUF_TRANSFER_H
 
-#include <stdint.h>
+#include "../alloc/elements.h"
 
 #define GB_COPY_DIMS 64   /* NumPy's own maximum */
 #define GB_RUN 256        /* longest run of elements in a tile of a transposed copy */
 
-/* What an element is. Only GB_RAW elements may have any itemsize; they are moved, never converted. */
-typedef enum gb_type {
-    GB_RAW, GB_BOOL, GB_I8, GB_I16, GB_I32, GB_I64, GB_U8, GB_U16, GB_U32, GB_U64, GB_F16, GB_F32, GB_F64, GB_C64, GB_C128,
-    GB_TYPES
-} gb_type;
+/* Whether elements are a number that copies convert; all others are GB_RAW here. */
+#define GB_CONVERTS_(with, T, ...) [GB_##T] = 1,
+static inline int gb_copy_converts(int type) {
+    static const uint8_t converts[GB_TYPES] = {GB_EACH_NUMBER(GB_CONVERTS_, )};
+    return (unsigned)type < GB_TYPES && converts[type];
+}
+#undef GB_CONVERTS_
 
 typedef struct gb_view {
     char *data;                /* element 0 */
     int64_t itemsize;
-    int32_t type, ndim;
+    int32_t type, ndim;        /* type: GB_RAW, or one of which gb_copy_converts is true */
     const int64_t *shape, *strides;   /* strides in bytes, of any sign */
 } gb_view;
 
@@ -99,8 +101,6 @@ typedef struct gb_task {
     int64_t shape[GB_COPY_DIMS], dst_strides[GB_COPY_DIMS], src_strides[GB_COPY_DIMS];
     char value[16];
 } gb_task;
-
-int64_t gb_type_size(int type);   /* 0: none of its own */
 
 /* The kernels in use: "plain", "neon", "avx2", "avx512". gb_kernels_use returns -1 when this processor has no such. */
 const char *gb_kernels_name(void);

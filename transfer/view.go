@@ -14,34 +14,35 @@ type Type int32
 // The element types. Elements of type Raw are moved and never converted; they may
 // have any size, and stand for byte-swapped numbers, dates, records and the rest.
 const (
-	Raw Type = iota
-	Bool
-	Int8
-	Int16
-	Int32
-	Int64
-	Uint8
-	Uint16
-	Uint32
-	Uint64
-	Float16
-	Float32
-	Float64
-	Complex64
-	Complex128
+	Raw        Type = C.GB_RAW
+	Bool       Type = C.GB_BOOL
+	Int8       Type = C.GB_I8
+	Int16      Type = C.GB_I16
+	Int32      Type = C.GB_I32
+	Int64      Type = C.GB_I64
+	Uint8      Type = C.GB_U8
+	Uint16     Type = C.GB_U16
+	Uint32     Type = C.GB_U32
+	Uint64     Type = C.GB_U64
+	Float16    Type = C.GB_F16
+	Float32    Type = C.GB_F32
+	Float64    Type = C.GB_F64
+	Complex64  Type = C.GB_C64
+	Complex128 Type = C.GB_C128
 )
 
-var typeNames = [...]string{
-	"raw", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-	"float16", "float32", "float64", "complex64", "complex128",
+func (t Type) String() string {
+	switch {
+	case t == Raw:
+		return "raw"
+	case t.known():
+		return C.GoString(C.gb_type_name(C.int(t)))
+	}
+	return fmt.Sprintf("Type(%d)", int32(t))
 }
 
-func (t Type) String() string {
-	if t < 0 || int(t) >= len(typeNames) {
-		return fmt.Sprintf("Type(%d)", int32(t))
-	}
-	return typeNames[t]
-}
+// known says that a View may have the type.
+func (t Type) known() bool { return t == Raw || C.gb_copy_converts(C.int(t)) != 0 }
 
 // Size is the bytes of an element, 0 for Raw.
 func (t Type) Size() int64 { return int64(C.gb_type_size(C.int(t))) }
@@ -59,7 +60,7 @@ type View struct {
 }
 
 func (v *View) check(arg string) error {
-	if v.Type < 0 || int(v.Type) >= len(typeNames) {
+	if !v.Type.known() {
 		return fmt.Errorf("%s: unknown element type %d", arg, int32(v.Type))
 	}
 	if size := v.Type.Size(); size > 0 && v.ItemSize != 0 && v.ItemSize != size {

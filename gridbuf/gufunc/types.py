@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf._core import TYPE_CHARS
 from gridbuf.gufunc.errors import SignatureError
 
-_CHARS = " ?bBhHiIlLefdgFDGMm"
+_CHARS = TYPE_CHARS  # of NumPy, each at the engine's number of the type
 _NUMBERS = {np.dtype(c).num: number for number, c in enumerate(_CHARS) if number}
 _NUMBERS[np.dtype("q").num], _NUMBERS[np.dtype("Q").num] = _CHARS.index("l"), _CHARS.index("L")
 DTYPES: list[Any] = [None, *(np.dtype(c) for c in _CHARS[1:])]
 MOMENT = _CHARS.index("M")
-UNIFORM_FORMATS = {1: "?", 2: "b", 3: "B", 4: "h", 5: "H", 6: "i", 7: "I", 8: "q", 9: "Q", 11: "f", 12: "d"}
+UNIFORM_FORMATS = {_CHARS.index(c): {"l": "q", "L": "Q"}.get(c, c) for c in "?bBhHiIlLfd"}  # as struct calls them
 
 
 def number_of(dtype: "np.dtype[Any]") -> int:
