@@ -7,8 +7,7 @@
 #define GRIDBUF_PLAN_H
 
 #include "heap.h"
-
-#define GB_MAXDIMS 32
+#include "numbers.h"
 
 /* PACKED is stricter than CONTIGUOUS: the strides of single-element indices are as if there
  * were more, and there is at least one element. */
@@ -31,7 +30,7 @@ typedef struct gb_plan {
     gb_want want;            /* what a block must satisfy; want.boundary is the byte alignment */
     int64_t *padded_shape, *aligned_index;
     int32_t *layout;
-    int32_t device, device_id, memory;   /* alloc.Device, alloc.Memory */
+    int32_t device, device_id, memory;   /* device, memory: numbers.h */
 } gb_plan;
 
 /* Bytes of the lists of a geometry, to be placed at memory by gb_geometry_place. */

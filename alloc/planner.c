@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-#define MAX_ALIGNMENT ((int64_t)1 << 24)
-#define MAX_BYTE_ALIGNMENT ((int64_t)1 << 30)
-#define MAX_BOUNDARY ((int64_t)1 << 40)
-
 #define REFUSE(...) gb_refuse(e, GB_VALUE_ERROR, __VA_ARGS__)
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -94,23 +90,23 @@ static int set_aligned_index(const gb_request *r, gb_plan *p, gb_error *e) {
 static int64_t alignment_of(const gb_request *r, const gb_preset *preset) { return r->alignment > 0 ? r->alignment : preset->alignment; }
 
 static int set_boundary(const gb_request *r, const gb_preset *preset, gb_plan *p, gb_error *e) {
-    int64_t boundary = r->byte_alignment ? r->byte_alignment : p->device == 2 ? 256 : 64;
-    if (boundary < 1 || boundary & (boundary - 1) || boundary > MAX_BYTE_ALIGNMENT)
+    int64_t boundary = r->byte_alignment ? r->byte_alignment : p->device == GB_GPU ? 256 : 64;
+    if (boundary < 1 || boundary & (boundary - 1) || boundary > GB_MAX_BYTE_ALIGNMENT)
         return REFUSE("byte_alignment: %lld is not allowed; give a power of two from 1 to %lld (bytes)", (long long)r->byte_alignment,
-                      (long long)MAX_BYTE_ALIGNMENT);
-    if (r->alignment < 0 || r->alignment > MAX_ALIGNMENT)
-        return REFUSE("alignment: %lld items is not in the allowed range 1 to %lld", (long long)r->alignment, (long long)MAX_ALIGNMENT);
+                      GB_MAX_BYTE_ALIGNMENT);
+    if (r->alignment < 0 || r->alignment > GB_MAX_ALIGNMENT)
+        return REFUSE("alignment: %lld items is not in the allowed range 1 to %lld", (long long)r->alignment, GB_MAX_ALIGNMENT);
     if (r->padding < GB_PAD_TO_BOUNDARY)
         return REFUSE("padding: %lld items is not allowed; give a number of items or one of the named values", (long long)r->padding);
     int64_t a = alignment_of(r, preset), item = larger(r->itemsize, 1);
     if (a > 1) {
-        if (item > MAX_BOUNDARY / a)
+        if (item > GB_MAX_BOUNDARY / a)
             return REFUSE("dtype: an alignment of %lld items of %lld bytes is more than the largest boundary, %lld bytes", (long long)a,
-                          (long long)item, (long long)MAX_BOUNDARY);
+                          (long long)item, GB_MAX_BOUNDARY);
         int64_t unit = a * item, common;
-        if (__builtin_mul_overflow(unit / gcd(unit, boundary), boundary, &common) || common > MAX_BOUNDARY)
+        if (__builtin_mul_overflow(unit / gcd(unit, boundary), boundary, &common) || common > GB_MAX_BOUNDARY)
             return REFUSE("byte_alignment: %lld and an alignment of %lld bytes meet only beyond the largest boundary, %lld bytes",
-                          (long long)boundary, (long long)unit, (long long)MAX_BOUNDARY);
+                          (long long)boundary, (long long)unit, GB_MAX_BOUNDARY);
         boundary = common;
     }
     p->want.boundary = boundary;
@@ -151,7 +147,7 @@ static int set_strides(const gb_request *r, const gb_preset *preset, gb_plan *p,
         if (__builtin_mul_overflow(span, larger(padded, 1), &span) || __builtin_mul_overflow(size, larger(d, 1), &size)) return too_big(r, e);
     }
     if (empty) span = 0;   /* nothing is read or written, however far the strides reach */
-    if (span > INT64_MAX / 2 - 2 * MAX_BOUNDARY) return too_big(r, e);
+    if (span > INT64_MAX / 2 - 2 * GB_MAX_BOUNDARY) return too_big(r, e);
     p->want.span = span;
     return 0;
 }
@@ -174,18 +170,18 @@ int gb_plan_answer(const gb_request *r, const gb_preset *preset, gb_plan *p, gb_
     if (r->sub_ndim < 0 || r->sub_ndim > r->ndim)
         return REFUSE("dtype: a sub-shape of %d indices in a shape of %d", r->sub_ndim, r->ndim);
     if (r->itemsize < 0) return REFUSE("dtype: items of %lld bytes", (long long)r->itemsize);
-    if (r->device < 0 || r->device > 2) return REFUSE("device: %d is not known", r->device);
-    if (r->memory < 0 || r->memory > 2) return REFUSE("memory: %d is not known", r->memory);
+    if (r->device < 0 || r->device >= GB_DEVICES) return REFUSE("device: %d is not known", r->device);
+    if (r->memory < 0 || r->memory >= GB_MEMORIES) return REFUSE("memory: %d is not known", r->memory);
     gb_geometry *g = &p->geometry;
     memcpy(g->shape, r->shape, sizeof *g->shape * (size_t)r->ndim);
     g->itemsize = r->itemsize;
-    p->device = r->device ? r->device : preset->device ? preset->device : 1;
+    p->device = r->device ? r->device : preset->device ? preset->device : GB_CPU;
     p->device_id = r->device_id;
     p->memory = r->memory;
     if (set_dims(r, p, e) < 0 || set_layout(r, preset, p, e) < 0 || set_aligned_index(r, p, e) < 0 || set_strides(r, preset, p, e) < 0)
         return -1;
     set_offset(p);
-    if (p->memory == 1) p->device = 1, p->device_id = 0;   /* pinned: laid out as the preset's device wants it, but on the host */
+    if (p->memory == GB_PINNED) p->device = GB_CPU, p->device_id = 0;   /* pinned: laid out as the preset's device wants it, but on the host */
     p->want.reserve = gb_reserve(p->want.span, p->want.boundary);
     return 0;
 }

@@ -15,9 +15,6 @@ typedef struct gb_request {
     int32_t dims[GB_MAXDIMS], layout[GB_MAXDIMS];
 } gb_request;
 
-/* Values of padding besides a number of items. */
-enum { GB_PAD_AS_PRESET = 0, GB_PAD_NONE = 1, GB_PAD_TO_BOUNDARY = -1 };
-
 /* The answer to a request, into a plan from gb_plan_new(r->ndim); 0, or -1 with the error. */
 int gb_plan_answer(const gb_request *r, const gb_preset *preset, gb_plan *plan, gb_error *e);
 

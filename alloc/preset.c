@@ -8,27 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ALIGNMENT (1 << 24)
 #define MAX_NAME 200
 
 /* gt4py 1.2's registry, GDP-3's names, NumPy's orders. The first is what no name means. */
 static const gb_preset builtin[] = {
-    {.number = 0, .name = "C", .order = GB_BY_INDEX, .alignment = 1, .device = 1},
-    {.number = 1, .name = "F", .order = GB_BY_INDEX_REVERSED, .alignment = 1, .device = 1},
-    {.number = 2, .name = "numpy", .axes = "IJK", .alignment = 1, .device = 1},
-    {.number = 3, .name = "debug", .axes = "IJK", .alignment = 1, .device = 1},
-    {.number = 4, .name = "gt:cpu_kfirst", .axes = "IJK", .alignment = 1, .device = 1},
-    {.number = 5, .name = "gt:cpu_ifirst", .axes = "KJI", .alignment = 1, .device = 1},
-    {.number = 6, .name = "gt:gpu", .axes = "KJI", .alignment = 32, .device = 2},
-    {.number = 7, .name = "dace:cpu", .axes = "KIJ", .alignment = 1, .device = 1},
-    {.number = 8, .name = "dace:cpu_kfirst", .axes = "IJK", .alignment = 1, .device = 1},
-    {.number = 9, .name = "dace:cpu_KJI", .axes = "KJI", .alignment = 1, .device = 1},
-    {.number = 10, .name = "dace:gpu", .axes = "KJI", .alignment = 1, .device = 2},
-    {.number = 11, .name = "dace:gpu_IJK", .axes = "IJK", .alignment = 1, .device = 2},
-    {.number = 12, .name = "gtx86", .axes = "IJK", .alignment = 1, .device = 1},
-    {.number = 13, .name = "gtmc", .axes = "JKI", .alignment = 8, .device = 1},
-    {.number = 14, .name = "gtcuda", .axes = "KJI", .alignment = 32, .device = 2},
-    {.number = 15, .name = "cuda", .axes = "KJI", .alignment = 32, .device = 2},
+    {.number = 0, .name = "C", .order = GB_BY_INDEX, .alignment = 1, .device = GB_CPU},
+    {.number = 1, .name = "F", .order = GB_BY_INDEX_REVERSED, .alignment = 1, .device = GB_CPU},
+    {.number = 2, .name = "numpy", .axes = "IJK", .alignment = 1, .device = GB_CPU},
+    {.number = 3, .name = "debug", .axes = "IJK", .alignment = 1, .device = GB_CPU},
+    {.number = 4, .name = "gt:cpu_kfirst", .axes = "IJK", .alignment = 1, .device = GB_CPU},
+    {.number = 5, .name = "gt:cpu_ifirst", .axes = "KJI", .alignment = 1, .device = GB_CPU},
+    {.number = 6, .name = "gt:gpu", .axes = "KJI", .alignment = 32, .device = GB_GPU},
+    {.number = 7, .name = "dace:cpu", .axes = "KIJ", .alignment = 1, .device = GB_CPU},
+    {.number = 8, .name = "dace:cpu_kfirst", .axes = "IJK", .alignment = 1, .device = GB_CPU},
+    {.number = 9, .name = "dace:cpu_KJI", .axes = "KJI", .alignment = 1, .device = GB_CPU},
+    {.number = 10, .name = "dace:gpu", .axes = "KJI", .alignment = 1, .device = GB_GPU},
+    {.number = 11, .name = "dace:gpu_IJK", .axes = "IJK", .alignment = 1, .device = GB_GPU},
+    {.number = 12, .name = "gtx86", .axes = "IJK", .alignment = 1, .device = GB_CPU},
+    {.number = 13, .name = "gtmc", .axes = "JKI", .alignment = 8, .device = GB_CPU},
+    {.number = 14, .name = "gtcuda", .axes = "KJI", .alignment = 32, .device = GB_GPU},
+    {.number = 15, .name = "cuda", .axes = "KJI", .alignment = 32, .device = GB_GPU},
 };
 #define BUILTIN ((int32_t)(sizeof builtin / sizeof *builtin))
 
@@ -87,8 +86,8 @@ int gb_preset_register(const char *name, gb_preset *p, gb_error *e) {
     if (p->order == GB_BY_NAME && !orders_axes(p->axes))
         return gb_refuse(e, GB_VALUE_ERROR, "layout: %s does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"",
                          gb_quoted(quoted, sizeof quoted, p->axes));
-    if (p->alignment < 1 || p->alignment > MAX_ALIGNMENT)
-        return gb_refuse(e, GB_VALUE_ERROR, "alignment: %lld items is not in the allowed range 1 to %d", (long long)p->alignment, MAX_ALIGNMENT);
+    if (p->alignment < 1 || p->alignment > GB_MAX_ALIGNMENT)
+        return gb_refuse(e, GB_VALUE_ERROR, "alignment: %lld items is not in the allowed range 1 to %lld", (long long)p->alignment, GB_MAX_ALIGNMENT);
     gb_preset *own = malloc(sizeof *own + strlen(name) + 1);
     if (!own) return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a backend");
     *own = *p;

@@ -17,10 +17,10 @@ type Order int
 
 // Presets order by name; C and F are NumPy's orders, by position.
 const (
-	ByName Order = iota
-	ByIndex
-	ByIndexReversed
-	ByCaller // the layout comes with every request (a Python function computes it)
+	ByName          Order = C.GB_BY_NAME
+	ByIndex         Order = C.GB_BY_INDEX
+	ByIndexReversed Order = C.GB_BY_INDEX_REVERSED
+	ByCaller        Order = C.GB_BY_CALLER // the layout comes with every request (a Python function computes it)
 )
 
 // Preset is what a backend wants of its arrays. Those that have a name are kept in C

@@ -5,11 +5,9 @@
 #define GRIDBUF_PRESET_H
 
 #include "errors.h"
+#include "numbers.h"
 
 #include <stddef.h>
-
-/* alloc.Order: how dimensions become a layout. */
-enum { GB_BY_NAME, GB_BY_INDEX, GB_BY_INDEX_REVERSED, GB_BY_CALLER };
 
 /* alloc.Preset for C. */
 typedef struct gb_preset {

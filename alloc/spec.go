@@ -1,5 +1,8 @@
 package alloc
 
+// #include "numbers.h"
+import "C"
+
 import "fmt"
 
 // Device is where memory lives.
@@ -7,9 +10,9 @@ type Device int32
 
 // The devices a request can name; AnyDevice leaves it to the preset.
 const (
-	AnyDevice Device = iota
-	CPU
-	GPU
+	AnyDevice Device = C.GB_ANY_DEVICE
+	CPU       Device = C.GB_CPU
+	GPU       Device = C.GB_GPU
 )
 
 func (d Device) String() string {
@@ -24,9 +27,9 @@ type Memory int32
 
 // The kinds of memory.
 const (
-	Plain Memory = iota
-	Pinned
-	Managed
+	Plain   Memory = C.GB_PLAIN
+	Pinned  Memory = C.GB_PINNED
+	Managed Memory = C.GB_MANAGED
 )
 
 func (m Memory) String() string {
@@ -38,9 +41,9 @@ func (m Memory) String() string {
 
 // Values of Spec.Padding besides a number of items.
 const (
-	PadAsPreset   int64 = 0  // rows as the preset says
-	PadNone       int64 = 1  // rows of their elements alone
-	PadToBoundary int64 = -1 // rows to the effective byte alignment
+	PadAsPreset   int64 = C.GB_PAD_AS_PRESET   // rows as the preset says
+	PadNone       int64 = C.GB_PAD_NONE        // rows of their elements alone
+	PadToBoundary int64 = C.GB_PAD_TO_BOUNDARY // rows to the effective byte alignment
 )
 
 // Spec is a request for grid memory. The zero value of every field but Shape and
@@ -64,8 +67,8 @@ type Spec struct {
 
 // Limits of a request. They keep every product below 2^63.
 const (
-	MaxDims          = 32
-	maxAlignment     = 1 << 24
-	maxByteAlignment = 1 << 30
-	maxBoundary      = 1 << 40
+	MaxDims          = C.GB_MAXDIMS
+	maxAlignment     = C.GB_MAX_ALIGNMENT
+	maxByteAlignment = C.GB_MAX_BYTE_ALIGNMENT
+	maxBoundary      = C.GB_MAX_BOUNDARY
 )

@@ -12,6 +12,8 @@
 #ifndef GRIDBUF_CUDA_H
 #define GRIDBUF_CUDA_H
 
+#include "../alloc/numbers.h"
+
 #include <stdint.h>
 
 /* What went wrong, apart from the driver's own code. */
@@ -71,7 +73,7 @@ int gb_cuda_what(uint64_t address, int *kind, int *device, gb_cuda_error *e);
 
 /* ---- memory ---- */
 
-enum { GB_CUDA_DEVICE, GB_CUDA_PINNED, GB_CUDA_MANAGED, GB_CUDA_KINDS };
+enum { GB_CUDA_DEVICE = GB_PLAIN, GB_CUDA_PINNED = GB_PINNED, GB_CUDA_MANAGED = GB_MANAGED, GB_CUDA_KINDS = GB_MEMORIES };
 
 /* data == offset (mod boundary), span bytes from data on. */
 typedef struct gb_cuda_want {

@@ -7,9 +7,9 @@ import "C"
 type Kind int
 
 const (
-	DeviceMemory Kind = iota
-	Pinned            // of the host, for copies that do not stop at a staging buffer
-	Managed           // one address on both sides
+	DeviceMemory Kind = C.GB_CUDA_DEVICE
+	Pinned       Kind = C.GB_CUDA_PINNED  // of the host, for copies that do not stop at a staging buffer
+	Managed      Kind = C.GB_CUDA_MANAGED // one address on both sides
 )
 
 // Want is a request: Span bytes from an address that is Offset modulo Boundary. A Boundary

@@ -49,7 +49,30 @@ class Require(TypedDict, total=False):
     byte_alignment: int | None
     aligned_index: Sequence[int] | None
 
-TYPE_CHARS: str
+TYPE_CHARS: str  # NumPy's character of each type, at the type's number
+MEMORY_DEVICE: int
+MEMORY_PINNED: int
+MEMORY_MANAGED: int
+DL_CPU: int
+DL_CUDA: int
+DL_CUDA_HOST: int
+DL_ROCM: int
+DL_CUDA_MANAGED: int
+NUMPY_LOOP: int
+STATUS_LOOP: int
+GO_LOOP: int
+EXCLUSIVE: int
+ONE_WORKER: int
+PURE: int
+MEASURED: int
+RAISES: int
+FOLDS: int
+GENERATED: int
+INVALID: int
+DIVIDE: int
+OVERFLOW: int
+STATUS: int
+PANIC: int
 
 class BackendError(ValueError, RuntimeError): ...
 

@@ -15,11 +15,12 @@ Examples
 from typing import Any, NamedTuple
 
 from gridbuf import _core
+from gridbuf._core import MEMORY_DEVICE, MEMORY_MANAGED, MEMORY_PINNED
 from gridbuf._core import memory_id as buffer_id
 
 __all__ = ["LiveBuffer", "Report", "buffer_id", "report", "set_limit", "stats", "trim"]
 
-_KINDS = ("gpu", "pinned", "managed")  # as cuda.h numbers them
+_KINDS = {MEMORY_DEVICE: "gpu", MEMORY_PINNED: "pinned", MEMORY_MANAGED: "managed"}
 
 
 def _pool(device: Any, memory: Any) -> tuple[int, int] | None:
@@ -38,10 +39,10 @@ def _pool(device: Any, memory: Any) -> tuple[int, int] | None:
     if memory not in (None, "pinned", "managed"):
         raise ValueError(f"memory: {memory!r} is not known; allowed are None, 'pinned' and 'managed'")
     if memory == "pinned":
-        return 1, 0  # one pool for all devices
+        return MEMORY_PINNED, 0  # one pool for all devices
     if memory == "managed":
-        return 2, number
-    return (0, number) if device == "gpu" else None
+        return MEMORY_MANAGED, number
+    return (MEMORY_DEVICE, number) if device == "gpu" else None
 
 
 def _pools() -> list[tuple[int, int]]:
@@ -49,7 +50,7 @@ def _pools() -> list[tuple[int, int]]:
     if not _core.cuda_started():
         return []
     count = _core.cuda_count()
-    return [(1, 0), *((kind, n) for n in range(count) for kind in (0, 2))]
+    return [(MEMORY_PINNED, 0), *((kind, n) for n in range(count) for kind in (MEMORY_DEVICE, MEMORY_MANAGED))]
 
 
 def stats(*, device: Any = None, memory: Any = None) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def stats(*, device: Any = None, memory: Any = None) -> dict[str, Any]:
     found = _core.memory_stats()
     for kind, number in [] if device == "cpu" else _pools():
         counters = _core.cuda_stats(kind, number)
-        name = _KINDS[kind] if kind == 1 else f"{_KINDS[kind]}:{number}"
+        name = _KINDS[kind] if kind == MEMORY_PINNED else f"{_KINDS[kind]}:{number}"
         found["kinds"][name] = {key: counters[key] for key in found["kinds"]["host"]}
         for key in found["kinds"]["host"]:
             found[key] += counters[key]
@@ -180,7 +181,9 @@ def report(n: int = 10) -> Report:
     if _core.cuda_started():
         for number, nbytes, age, address, where, plan, kind, device in _core.cuda_live(n):
             found.append(
-                LiveBuffer(number, nbytes, age, address, where, plan, "pinned" if kind == 1 else f"{_KINDS[kind]}:{device}")
+                LiveBuffer(
+                    number, nbytes, age, address, where, plan, "pinned" if kind == MEMORY_PINNED else f"{_KINDS[kind]}:{device}"
+                )
             )
         found.sort(key=lambda buffer: -buffer.nbytes)
     return Report(found[:n])

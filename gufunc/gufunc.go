@@ -1,5 +1,8 @@
 package gufunc
 
+// #include "types.h"
+import "C"
+
 import "strings"
 
 // Flags are the floating-point exceptions that make an element fail.
@@ -7,16 +10,16 @@ type Flags uint8
 
 // The flags, with the codes that failed elements get.
 const (
-	Invalid  Flags = 1
-	Divide   Flags = 2
-	Overflow Flags = 4
+	Invalid  Flags = C.GB_INVALID
+	Divide   Flags = C.GB_DIVIDE
+	Overflow Flags = C.GB_OVERFLOW
 	AllFlags       = Invalid | Divide | Overflow
 )
 
 // Codes of failed elements besides the flags.
 const (
-	CodeStatus uint8 = 8    // the kernel said so
-	CodePanic  uint8 = 0x80 // a Go kernel panicked
+	CodeStatus uint8 = C.GB_STATUS   // the kernel said so
+	CodePanic  uint8 = C.GB_PANICKED // a Go kernel panicked
 )
 
 // GUFunc is a signature and its kernels. It is safe for concurrent use, also while

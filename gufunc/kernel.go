@@ -15,9 +15,9 @@ type Form int32
 
 // The forms of kernels.
 const (
-	NumPyLoop  Form = iota + 1 // void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)
-	StatusLoop                 // intptr_t f(..., uint8_t *status): the same, and says which elements failed
-	GoLoop                     // a Go function
+	NumPyLoop  Form = C.GB_NUMPY_LOOP  // void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)
+	StatusLoop Form = C.GB_STATUS_LOOP // intptr_t f(..., uint8_t *status): the same, and says which elements failed
+	GoLoop     Form = C.GB_GO_LOOP     // a Go function
 )
 
 // Kernel is a loop for one combination of types. Function and Data are C addresses;

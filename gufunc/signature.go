@@ -1,5 +1,8 @@
 package gufunc
 
+// #include "call.h"
+import "C"
+
 import (
 	"strconv"
 	"strings"
@@ -7,8 +10,8 @@ import (
 
 // Limits of a gufunc; the C side has arrays of these sizes (call.h).
 const (
-	MaxOperands = 16 // inputs and outputs together
-	MaxCore     = 8  // core dimensions of one operand, and distinct ones of a signature
+	MaxOperands = C.GB_MAXARGS // inputs and outputs together
+	MaxCore     = C.GB_MAXCORE // core dimensions of one operand, and distinct ones of a signature
 )
 
 // Signature is a parsed signature: NumPy's grammar with "?" (the dimension may be

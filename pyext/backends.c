@@ -81,7 +81,7 @@ int gb_read_backend(PyObject *obj, gb_request *r) {
     } else if (look_up(obj, &r->backend, &order) < 0) {
         return -1;
     }
-    return order == 3 && r->layout_len < 0 ? call_function(r) : 0;
+    return order == GB_BY_CALLER && r->layout_len < 0 ? call_function(r) : 0;
 }
 
 static int read_axes(PyObject *layout, gb_preset *preset) {
@@ -105,9 +105,9 @@ static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, 
         PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device);
         return -1;
     }
-    preset->device = gpu ? 2 : 1;
+    preset->device = gpu ? GB_GPU : GB_CPU;
     if (!PyCallable_Check(layout)) return read_axes(layout, preset);
-    preset->order = 3;
+    preset->order = GB_BY_CALLER;
     return 0;
 }
 
@@ -120,8 +120,8 @@ static int add(PyObject *name, PyObject *layout, gb_preset *preset) {
     if ((size_t)bytes != strlen(text)) return PyErr_Format(PyExc_ValueError, "name: %R has a null character", name), -1;
     if (!functions && !(functions = PyDict_New())) return -1;
     if (gb_preset_register(text, preset, &e) < 0) return gb_raise(&e);
-    PyObject *number = preset->order == 3 ? PyLong_FromLong(preset->number) : NULL;
-    int rc = preset->order != 3 ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
+    PyObject *number = preset->order == GB_BY_CALLER ? PyLong_FromLong(preset->number) : NULL;
+    int rc = preset->order != GB_BY_CALLER ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
     Py_XDECREF(number);
     forget_all();
     gb_forget_calls();

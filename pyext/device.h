@@ -58,7 +58,7 @@ static inline gb_cuda_block *gb_field_block(const gb_field *f) {
 }
 
 /* What array.c and field_new.c ask for when a plan is not for the heap. */
-#define gb_plan_on_heap(plan) __builtin_expect((plan)->device != 2 && (plan)->memory == 0, 1)
+#define gb_plan_on_heap(plan) __builtin_expect((plan)->device != GB_GPU && (plan)->memory == GB_PLAIN, 1)
 PyObject *gb_device_array(gb_plan_object *plan, int zero, PyObject *value);
 gb_field *gb_device_field(gb_plan_object *plan, int zero);
 

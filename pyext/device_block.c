@@ -39,12 +39,8 @@ PyObject *gb_block_take(const gb_cuda_want *want) {
     return rc < 0 ? NULL : wrap(block);
 }
 
-static int kind_of(const gb_plan *plan) {
-    return plan->memory == 1 ? GB_CUDA_PINNED : plan->memory == 2 ? GB_CUDA_MANAGED : GB_CUDA_DEVICE;
-}
-
 PyObject *gb_block_for(const gb_plan *plan) {
-    gb_cuda_want want = {.kind = kind_of(plan), .device = plan->device_id, .span = plan->want.span, .boundary = plan->want.boundary,
+    gb_cuda_want want = {.kind = plan->memory, .device = plan->device_id, .span = plan->want.span, .boundary = plan->want.boundary,
                          .offset = plan->want.offset, .stream = gb_queue_for(plan->device_id).stream, .plan = plan->want.plan};
     return gb_block_take(&want);
 }
@@ -56,7 +52,7 @@ PyObject *gb_block_new(int kind, int64_t bytes, gb_cuda_queue on) {
 
 gb_place gb_block_place(const gb_cuda_block *block, int gpu) {
     int pinned = block->kind == GB_CUDA_PINNED;
-    return (gb_place){.kind = (uint8_t)(block->kind + 1), .gpu = !pinned && gpu, .device = pinned ? 0 : (int16_t)block->device};
+    return (gb_place){.kind = (uint8_t)(GB_ON_DEVICE + block->kind), .gpu = !pinned && gpu, .device = pinned ? 0 : (int16_t)block->device};
 }
 
 gb_block_object *gb_block_behind(PyObject *obj) {
@@ -69,7 +65,7 @@ gb_block_object *gb_block_behind(PyObject *obj) {
 
 static gb_field *over_block(gb_plan_object *plan, PyObject *owner) {
     gb_cuda_block *block = ((gb_block_object *)owner)->block;
-    gb_place place = gb_block_place(block, plan->plan->device == 2);
+    gb_place place = gb_block_place(block, plan->plan->device == GB_GPU);
     PyTypeObject *type = gb_type_for(gb_FieldType, place);
     gb_field *f = type ? gb_field_alloc(type, -1) : NULL;
     if (!f) return NULL;
@@ -121,7 +117,7 @@ static PyObject *cupy_array(gb_plan_object *plan, int zero, PyObject *value) {
 
 /* Pinned memory, and managed memory that was not asked for on a GPU, make NumPy's arrays; the rest cupy's. */
 PyObject *gb_device_array(gb_plan_object *plan, int zero, PyObject *value) {
-    if (plan->plan->device == 2) return cupy_array(plan, zero, value);
+    if (plan->plan->device == GB_GPU) return cupy_array(plan, zero, value);
     gb_field *f = gb_device_field(plan, zero);
     PyObject *array = NULL;
     if (f && value && gb_assign((PyObject *)f, value) < 0) Py_CLEAR(f);

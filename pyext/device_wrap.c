@@ -29,7 +29,7 @@ static int find_place(PyObject *owner, uintptr_t data, int said, int trusted, gb
         PyErr_Format(PyExc_ValueError, "data: the address %p in __cuda_array_interface__ is not memory that CUDA knows", (void *)data);
         return -1;
     }
-    *place = (gb_place){.kind = (uint8_t)(kind + 1), .gpu = kind != GB_CUDA_PINNED, .device = kind == GB_CUDA_PINNED ? 0 : (int16_t)device};
+    *place = (gb_place){.kind = (uint8_t)(GB_ON_DEVICE + kind), .gpu = kind != GB_CUDA_PINNED, .device = kind == GB_CUDA_PINNED ? 0 : (int16_t)device};
     return 0;
 }
 

@@ -197,8 +197,6 @@ static PyType_Spec spec = {
 };
 
 int gb_dtype_init(PyObject *module) {
-    char chars[GB_TYPES + 1] = {' '};
-    for (int type = GB_RAW + 1; type < GB_TYPES; type++) chars[type] = gb_type_char(type);
     record_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return record_type ? PyModule_AddStringConstant(module, "TYPE_CHARS", chars) : -1;
+    return record_type ? 0 : -1;
 }

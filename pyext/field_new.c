@@ -142,7 +142,7 @@ static void like_request(const gb_field *lead, const gb_dtype *dtype, gb_request
     memset(r, 0, offsetof(gb_request, shape));
     r->ndim = n;
     r->itemsize = dtype->itemsize;
-    r->device = 1;
+    r->device = GB_CPU;
     memcpy(r->shape, g->shape, (size_t)n * sizeof *r->shape);
     r->dims_len = lead->dims_given ? n : -1;
     if (lead->dims_given) memcpy(r->dims, g->dims, (size_t)n * sizeof *r->dims);

@@ -7,6 +7,7 @@
 #include "exchange.h"
 #include "gufunc.h"
 #include "memory.h"
+#include "numbers.h"
 #include "wrap.h"
 
 #ifdef GRIDBUF_PANIC
@@ -57,6 +58,7 @@ static int exec(PyObject *module) {
     gb_BackendError = PyErr_NewException("gridbuf.BackendError", bases, NULL);
     Py_DECREF(bases);
     if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
+    if (gb_numbers_init(module) < 0) return -1;
     gb_trace_init();
     if (gb_go_start() < 0 || gb_args_init() < 0 || gb_attribute_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
     if (gb_from_producer_init() < 0 || gb_import_dlpack_init() < 0) return -1;

@@ -39,9 +39,9 @@ gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype
     gb_plan *plan = gb_plan_new(geometry->ndim);
     if (!plan) return (gb_plan_object *)PyErr_NoMemory();
     if (gb_plan_read_back(geometry, data, plan, &e) == 0) {
-        plan->device = place.gpu ? 2 : 1;
+        plan->device = place.gpu ? GB_GPU : GB_CPU;
         plan->device_id = place.gpu ? place.device : 0;
-        plan->memory = place.kind == GB_ON_PINNED ? 1 : place.kind == GB_ON_MANAGED ? 2 : 0;
+        plan->memory = place.kind == GB_HEAP ? GB_PLAIN : place.kind - GB_ON_DEVICE;
         return gb_plan_wrap(plan, dtype);
     }
     free(plan);
@@ -84,10 +84,10 @@ PyObject *gb_device_name(int gpu, int device) {
     return gpu ? Py_BuildValue("(si)", "gpu", device) : PyUnicode_FromString("cpu");
 }
 
-static PyObject *get_device(PyObject *self, void *_) { return gb_device_name(of(self)->device == 2, (int)of(self)->device_id); }
+static PyObject *get_device(PyObject *self, void *_) { return gb_device_name(of(self)->device == GB_GPU, (int)of(self)->device_id); }
 
 static PyObject *get_memory(PyObject *self, void *_) {
-    static const char *const kinds[] = {NULL, "pinned", "managed"};
+    static const char *const kinds[GB_MEMORIES] = {[GB_PINNED] = "pinned", [GB_MANAGED] = "managed"};
     const char *kind = kinds[of(self)->memory];
     return kind ? PyUnicode_FromString(kind) : Py_NewRef(Py_None);
 }

@@ -34,7 +34,7 @@ typedef struct gb_place {
     uint8_t gpu;      /* for managed memory: which side it was asked for on */
     int16_t device;   /* the GPU's number */
 } gb_place;
-enum { GB_HEAP, GB_ON_DEVICE, GB_ON_PINNED, GB_ON_MANAGED };   /* from 1 on: GB_CUDA_* + 1 */
+enum { GB_HEAP, GB_ON_DEVICE, GB_ON_PINNED = GB_ON_DEVICE + GB_PINNED, GB_ON_MANAGED = GB_ON_DEVICE + GB_MANAGED };
 #define gb_needs_driver(place) ((place)->kind == GB_ON_DEVICE || (place)->kind == GB_ON_MANAGED)
 
 /* Reads a plan back from a geometry at an address. New reference. */

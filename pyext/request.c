@@ -31,11 +31,11 @@ static int is_text(PyObject *obj, const char *text) {
 
 static int read_device(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
-    if (is_text(obj, "cpu")) return r->device = 1, 0;
-    if (is_text(obj, "gpu")) return r->device = 2, 0;
+    if (is_text(obj, "cpu")) return r->device = GB_CPU, 0;
+    if (is_text(obj, "gpu")) return r->device = GB_GPU, 0;
     if (PyTuple_Check(obj) && PyTuple_Size(obj) == 2 && is_text(PyTuple_GetItem(obj, 0), "gpu")) {
         int64_t id;
-        r->device = 2;
+        r->device = GB_GPU;
         if (gb_int64(PyTuple_GetItem(obj, 1), "device", "('gpu', n)", &id) < 0) return -1;
         if (id >= 0 && id < 1 << 16) return r->device_id = (int32_t)id, 0;
     }
@@ -45,8 +45,8 @@ static int read_device(PyObject *obj, gb_request *r) {
 
 static int read_memory(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
-    if (is_text(obj, "pinned")) return r->memory = 1, 0;
-    if (is_text(obj, "managed")) return r->memory = 2, 0;
+    if (is_text(obj, "pinned")) return r->memory = GB_PINNED, 0;
+    if (is_text(obj, "managed")) return r->memory = GB_MANAGED, 0;
     PyErr_Format(PyExc_ValueError, "memory: %R is not known; allowed are None, 'pinned' and 'managed'", obj);
     return -1;
 }

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
+from gridbuf._core import FOLDS, MEASURED, NUMPY_LOOP, ONE_WORKER, PURE, RAISES
 from gridbuf.gufunc.call import FLAGS, GUFunc
 from gridbuf.gufunc.choosing import OutputDims
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.kernels import FOLDS, MEASURED, NUMPY_LOOP, ONE_WORKER, PURE, RAISES, Kernel
+from gridbuf.gufunc.kernels import Kernel
 from gridbuf.gufunc.operands import Operand
 from gridbuf.gufunc.types import DTYPES, number_of, types_text
 

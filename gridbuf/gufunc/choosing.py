@@ -9,7 +9,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.kernels import GENERATED, Kernel
+from gridbuf.gufunc.kernels import Kernel
 from gridbuf.gufunc.keywords import refuse
 from gridbuf.gufunc.operands import Operand, read_input, weak
 from gridbuf.gufunc.types import DTYPES, number_of, parse_types
@@ -79,7 +79,7 @@ class Choosing(_core.GUFunc):
         takes = parse_types(kernel.types, self.nin, self.nout)[: self.nin]
         if not all(np.can_cast(np.dtype(c), DTYPES[t], "safe") for c, t in zip(types, takes, strict=True)):
             raise SignatureError(f"generator: asked for the types {types!r}, it returned a kernel for {kernel.types!r}")
-        number = self._register(kernel, GENERATED)
+        number = self._register(kernel, _core.GENERATED)
         self._generated.add(number)
         return number
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-INVALID, DIVIDE, OVERFLOW, STATUS, PANIC = 1, 2, 4, 8, 0x80
+from gridbuf._core import DIVIDE, INVALID, OVERFLOW, PANIC, STATUS
 
 _REASONS = {INVALID: "invalid value", DIVIDE: "division by zero", OVERFLOW: "overflow", STATUS: "kernel status", PANIC: "panic"}
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gridbuf import _core
+from gridbuf._core import GO_LOOP, MEASURED, NUMPY_LOOP, STATUS_LOOP
 from gridbuf.gufunc.errors import SignatureError
 
 _CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
-NUMPY_LOOP, STATUS_LOOP, GO_LOOP = 1, 2, 3
-EXCLUSIVE, ONE_WORKER, PURE, MEASURED, RAISES, FOLDS, GENERATED = 1, 2, 4, 8, 16, 256, 1 << 16
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,8 @@ def _of_host(obj: Any) -> Iterator[tuple[str, Any]]:
     yield "__array_interface__", getattr(obj, "__array_interface__", None)
     with suppress(TypeError, BufferError, ValueError):  # no buffer, or one that says less than an array
         yield "the buffer protocol", np.asarray(memoryview(obj)).__array_interface__
-    if hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__") and int(obj.__dlpack_device__()[0]) in (1, 3):
+    on_host = (_core.DL_CPU, _core.DL_CUDA_HOST)
+    if hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__") and int(obj.__dlpack_device__()[0]) in on_host:
         with suppress(TypeError, BufferError):  # read-only, or a dtype that DLPack does not know
             yield "DLPack", _core.from_dlpack(obj).numpy().__array_interface__
 

@@ -116,7 +116,7 @@ def _device_entry(obj: Any) -> Any:
     if isinstance(obj, (np.ndarray, _core.Field)) or not hasattr(obj, "__dlpack_device__"):
         return None
     kind, number = obj.__dlpack_device__()
-    if int(kind) not in (2, 10, 13):
+    if int(kind) not in (_core.DL_CUDA, _core.DL_ROCM, _core.DL_CUDA_MANAGED):
         return None
     from gridbuf.names import as_cupy
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.storage.request import Request
 
-_DEVICE, _MANAGED_MEMORY = 0, 2  # kinds of gridbuf's memory
-
 
 class _Described:
     """Memory for np.asarray: what it is, and the object that keeps it."""
@@ -65,10 +63,10 @@ class CupyDevice:
         return array_over(owner, address, 0, span, request.device_id, request.shape, request.dtype, request.strides), owner
 
     def empty(self, request: Request) -> Any:
-        return self._over(_DEVICE, request)[0]
+        return self._over(_core.MEMORY_DEVICE, request)[0]
 
     def managed(self, request: Request) -> tuple[NDArray[Any], Any]:
-        device = self._over(_MANAGED_MEMORY, request)[0]
+        device = self._over(_core.MEMORY_MANAGED, request)[0]
         return self._host_view(device), device
 
     def share_managed(self, obj: Any) -> tuple[NDArray[Any], Any]:

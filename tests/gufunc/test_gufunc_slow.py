@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from gridbuf import gufunc
-from gridbuf.gufunc.kernels import EXCLUSIVE, MEASURED, NUMPY_LOOP, Kernel, address_of
+from gridbuf._core import EXCLUSIVE, MEASURED, NUMPY_LOOP
+from gridbuf.gufunc.kernels import Kernel, address_of
 
 FORMS = ["numpy", "status", "scalar"]
 

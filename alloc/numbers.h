@@ -1,0 +1,25 @@
+/* numbers.h: what requests, plans, pools of memory and both planners call by number. Go takes its constants from here,
+ * Python from the extension (pyext/numbers.c). */
+#ifndef GRIDBUF_NUMBERS_H
+#define GRIDBUF_NUMBERS_H
+
+#define GB_MAXDIMS 32
+
+/* Where memory is asked for; nothing asked leaves it to the preset. */
+enum { GB_ANY_DEVICE, GB_CPU, GB_GPU, GB_DEVICES };
+
+/* The kind of memory there. Pools of the driver have the same numbers: plain memory of a GPU is device memory. */
+enum { GB_PLAIN, GB_PINNED, GB_MANAGED, GB_MEMORIES };
+
+/* How dimensions become a layout. */
+enum { GB_BY_NAME, GB_BY_INDEX, GB_BY_INDEX_REVERSED, GB_BY_CALLER };
+
+/* Values of padding besides a number of items. */
+enum { GB_PAD_AS_PRESET = 0, GB_PAD_NONE = 1, GB_PAD_TO_BOUNDARY = -1 };
+
+/* Bounds of a request. They keep every product below 2^63. */
+#define GB_MAX_ALIGNMENT (1ll << 24)        /* items */
+#define GB_MAX_BYTE_ALIGNMENT (1ll << 30)
+#define GB_MAX_BOUNDARY (1ll << 40)         /* bytes, of alignment and byte alignment together */
+
+#endif
