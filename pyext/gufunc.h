@@ -75,7 +75,6 @@ typedef struct gb_invocation {
     uint8_t types[GB_MAXARGS];      /* of the kernel */
     gb_placing place[GB_MAXARGS];
     void *uniforms;
-    PyObject *packed;               /* holds uniforms that Python packed; owned */
     _Alignas(16) char pack[32 * 8];
     /* what came of it */
     PyObject *codes;                /* NULL: nothing failed */

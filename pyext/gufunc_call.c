@@ -38,7 +38,6 @@ int gb_setup_error(const char *format, ...) {
 void gb_invocation_clear(gb_invocation *v) {
     for (int i = 0; i < v->nop + v->has_where; i++) Py_CLEAR(v->arg[i].keep);
     Py_CLEAR(v->codes);
-    Py_CLEAR(v->packed);
     if (v->entry) gb_entry_drop(v->entry);
     v->entry = NULL;
 }
@@ -50,7 +49,7 @@ static void start(gb_invocation *v, gb_gufunc_object *g) {
     v->has_where = v->nsizes = v->workers = v->ignore_errors = v->errors = v->named = 0;
     v->asks_sizes = g->asks_sizes;
     v->uniforms = NULL;
-    v->packed = v->codes = NULL;
+    v->codes = NULL;
     v->entry = NULL;
     for (int i = 0; i <= v->nop; i++) {
         gb_arg *a = &v->arg[i];

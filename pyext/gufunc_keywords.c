@@ -99,6 +99,12 @@ static int put_uniform(char *to, uint8_t type, PyObject *value) {
     if (!PyLong_CheckExact(value)) return 0;
     int overflow;
     long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow > 0 && type == GB_U64) {
+        unsigned long long w = PyLong_AsUnsignedLongLong(value);
+        if (PyErr_Occurred()) return PyErr_Clear(), 0;
+        memcpy(to, &w, sizeof w);
+        return 1;
+    }
     if (overflow) return 0;
 #define PUT(ctype)                                        \
     do {                                                  \
@@ -120,27 +126,28 @@ static int put_uniform(char *to, uint8_t type, PyObject *value) {
     return 0;
 }
 
-/* Values that need more than a look are packed in Python, which also says what is wrong. */
-static int pack_in_python(gb_invocation *v, const gb_keywords *k) {
-    PyObject *given = PyDict_New(), *names = v->gufunc->uniform_names;
-    for (int i = 0; given && i < v->gufunc->info.nuniforms; i++)
-        if (k->uniform[i] && PyDict_SetItem(given, PyTuple_GetItem(names, i), k->uniform[i]) < 0) Py_CLEAR(given);
-    v->packed = given ? PyObject_CallMethod((PyObject *)v->gufunc, "_pack", "O", given) : NULL;
-    Py_XDECREF(given);
-    v->uniforms = v->packed ? PyBytes_AsString(v->packed) : NULL;
-    return v->uniforms ? 0 : -1;
+/* A value that needs more than a look: Python makes a bool, an int or a float of it, or says why not. */
+static int put_other(const gb_invocation *v, int i, char *to, PyObject *value) {
+    PyObject *exact = PyObject_CallMethod((PyObject *)v->gufunc, "_uniform", "iO", i, value);
+    int done = exact ? put_uniform(to, v->gufunc->info.uniform_types[i], exact) : -1;
+    Py_XDECREF(exact);
+    if (done == 0)
+        PyErr_Format(PyExc_OverflowError, "%U: %R does not fit this uniform parameter's type", PyTuple_GetItem(v->gufunc->uniform_names, i), value);
+    return done > 0 ? 0 : -1;
 }
 
 int gb_read_uniforms(gb_invocation *v, const gb_keywords *k) {
     const gb_gufunc_info *info = &v->gufunc->info;
     size_t at = 0;
     for (int i = 0; i < info->nuniforms; i++) {
+        if (k->uniform[i]) continue;
+        PyErr_Format(PyExc_TypeError, "%U: this uniform parameter needs a value", PyTuple_GetItem(v->gufunc->uniform_names, i));
+        return -1;
+    }
+    for (int i = 0; i < info->nuniforms; i++) {
         size_t size = (size_t)gb_type_size(info->uniform_types[i]);
         at = (at + size - 1) & ~(size - 1);
-        if (!k->uniform[i] || !put_uniform(v->pack + at, info->uniform_types[i], k->uniform[i])) {
-            PyErr_Clear();
-            return pack_in_python(v, k);
-        }
+        if (!put_uniform(v->pack + at, info->uniform_types[i], k->uniform[i]) && put_other(v, i, v->pack + at, k->uniform[i]) < 0) return -1;
         at += size;
     }
     if (info->nuniforms) v->uniforms = v->pack;

@@ -13,7 +13,7 @@ from gridbuf.gufunc.kernels import Kernel
 from gridbuf.gufunc.keywords import refuse
 from gridbuf.gufunc.operands import Operand, read_input, weak
 from gridbuf.gufunc.types import DTYPES, number_of, parse_types
-from gridbuf.gufunc.uniforms import pack
+from gridbuf.gufunc.uniforms import exact
 
 Generator = Callable[[str, tuple[str, ...]], Kernel]
 OutputDims = Callable[[dict[str, int | None]], dict[str, int]]
@@ -42,8 +42,8 @@ class Choosing(_core.GUFunc):
     def _refuse(self, keyword: str) -> None:
         refuse(self.name, self._uniform_names, keyword)
 
-    def _pack(self, given: dict[str, Any]) -> bytes:
-        return pack(self._uniform_names, self._uniform_types, given)
+    def _uniform(self, i: int, value: Any) -> Any:
+        return exact(self._uniform_names[i], DTYPES[self._uniform_types[i]].kind, value)
 
     def _choose(self, inputs: tuple[Any, ...], outs: tuple[Any, ...], dtype: Any, signature: Any, casting: str) -> int:
         """The number of the kernel for these inputs, arrays or Python numbers."""

@@ -13,7 +13,6 @@ _NUMBERS = {np.dtype(c).num: number for number, c in enumerate(_CHARS) if number
 _NUMBERS[np.dtype("q").num], _NUMBERS[np.dtype("Q").num] = _CHARS.index("l"), _CHARS.index("L")
 DTYPES: list[Any] = [None, *(np.dtype(c) for c in _CHARS[1:])]
 MOMENT = _CHARS.index("M")
-UNIFORM_FORMATS = {_CHARS.index(c): {"l": "q", "L": "Q"}.get(c, c) for c in "?bBhHiIlLfd"}  # as struct calls them
 
 
 def number_of(dtype: "np.dtype[Any]") -> int:

@@ -89,10 +89,35 @@ def test_uniform_parameters_arrive_as_a_c_struct():
             g(1.0, **(good | {name: wrong}))
     with pytest.raises(TypeError, match="tol"):
         g(1.0, flag=True, k=1, f=1.0)
+    with pytest.raises(OverflowError, match="f: 1e\\+300 does not fit"):
+        g(1.0, **(good | {"f": 1e300}))
+    g(1.0, flag=np.True_, k=np.int8(-3), f=np.float32(0.25), tol=np.longdouble(2))
+    assert seen[-1] == (True, -3, 0.25, 2.0)
     with pytest.raises(TypeError, match="nothing"):
         g(1.0, **good, nothing=1)
     with pytest.raises(gufunc.SignatureError, match="workers"):
         gufunc.GUFunc("()->() ; workers:i64")
+
+
+@pytest.mark.parametrize(
+    "name, low, high", [("i8", -128, 127), ("u16", 0, 65535), ("i64", -(2**63), 2**63 - 1), ("u64", 0, 2**64 - 1)]
+)
+def test_integer_parameters_take_what_fits(name, low, high):
+    seen = []
+
+    @LOOP
+    def loop(args, dims, steps, data):
+        seen.append(
+            int(np.ctypeslib.as_array((np.ctypeslib.as_ctypes_type(name[0] + str(int(name[1:]) // 8)) * 1).from_address(data))[0])
+        )
+
+    g = gufunc.GUFunc(f"()->() ; k:{name}", [gufunc.numpy_loop(loop, "d->d")])
+    for value in (low, high):
+        g(1.0, k=value)
+    assert seen == [low, high]
+    for value in (low - 1, high + 1):
+        with pytest.raises(OverflowError, match=f"k: {value} does not fit"):
+            g(1.0, k=value)
 
 
 def test_the_generator_is_asked_once_for_each_set_of_types():
