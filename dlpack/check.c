@@ -1,5 +1,6 @@
 /* check.c: the one check of foreign tensors; Go calls it too. */
 #include "check.h"
+#include "../alloc/strides.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -157,9 +158,7 @@ int gb_dlpack_check_legacy(const DLManagedTensor *m, char *why, size_t room) {
 }
 
 void gb_dlpack_byte_strides(const DLTensor *t, int64_t *strides) {
-    int64_t itemsize = gb_dlpack_itemsize(t->dtype, 1), step = itemsize;
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        strides[i] = t->strides ? t->strides[i] * itemsize : step;
-        step *= !t->strides && t->shape[i] ? t->shape[i] : 1;
-    }
+    int64_t itemsize = gb_dlpack_itemsize(t->dtype, 1);
+    if (!t->strides) gb_c_strides(strides, t->shape, t->ndim, itemsize);
+    for (int i = 0; t->strides && i < t->ndim; i++) strides[i] = t->strides[i] * itemsize;
 }

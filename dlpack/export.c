@@ -1,5 +1,6 @@
 /* export.c: managed tensors, each one block of C memory. */
 #include "export.h"
+#include "../alloc/strides.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -32,15 +33,6 @@ static void delete_legacy(DLManagedTensor *self) {
     free(l);
 }
 
-/* Strides of C order in items. Unsigned, because an empty tensor may have any shape. */
-static void c_order(int64_t *strides, const int64_t *shape, int ndim) {
-    uint64_t step = 1;
-    for (int i = ndim - 1; i >= 0; i--) {
-        strides[i] = (int64_t)step;
-        step *= shape[i] > 1 ? (uint64_t)shape[i] : 1;
-    }
-}
-
 static void fill(DLTensor *t, const gb_dltensor_desc *d, int64_t *lists) {
     size_t n = (size_t)d->ndim;
     t->data = d->data;
@@ -56,7 +48,7 @@ static void fill(DLTensor *t, const gb_dltensor_desc *d, int64_t *lists) {
         if (d->strides) t->strides[i] = d->strides[i];
         if (d->shape[i] == 0) t->data = NULL; /* the standard's word for no elements */
     }
-    if (!d->strides) c_order(t->strides, d->shape, d->ndim);
+    if (!d->strides) gb_c_strides(t->strides, d->shape, d->ndim, 1);
 }
 
 DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dltensor_desc *d, void *owner, gb_dlpack_release release) {

@@ -16,27 +16,28 @@ void gb_axis_drop(gb_axes *axes, int i) {
     for (; i < axes->n; i++) axes->axis[i] = axes->axis[i + 1];
 }
 
-/* Sorted by the target's stride, ties by the source's; few axes, so by insertion. */
-static void insert(gb_axes *axes, gb_axis x) {
-    int i = axes->n++;
+/* They are few: insertion is the quickest sort. */
+int gb_axis_insert(gb_axis *axis, int n, gb_axis x) {
+    int i = n;
     for (; i > 0; i--) {
-        const gb_axis *before = &axes->axis[i - 1];
+        const gb_axis *before = &axis[i - 1];
         if (before->dst > x.dst || (before->dst == x.dst && llabs(before->src) >= llabs(x.src))) break;
-        axes->axis[i] = *before;
+        axis[i] = *before;
     }
-    axes->axis[i] = x;
+    axis[i] = x;
+    return n + 1;
 }
 
-static void merge(gb_axes *axes) {
+int gb_axis_merge(gb_axis *axis, int n) {
     int kept = 0;
-    for (int i = 1; i < axes->n; i++) {
-        gb_axis *outer = &axes->axis[kept], inner = axes->axis[i];
+    for (int i = 1; i < n; i++) {
+        gb_axis *outer = &axis[kept], inner = axis[i];
         if (outer->dst == inner.dst * inner.n && outer->src == inner.src * inner.n)
             *outer = (gb_axis){outer->n * inner.n, inner.dst, inner.src};
         else
-            axes->axis[++kept] = inner;
+            axis[++kept] = inner;
     }
-    if (axes->n) axes->n = kept + 1;
+    return n ? kept + 1 : 0;
 }
 
 int gb_axes_of(gb_axes *axes, const gb_view *dst, const gb_view *src) {
@@ -60,7 +61,7 @@ int gb_axes_of(gb_axes *axes, const gb_view *dst, const gb_view *src) {
             axes->elements /= x.n;
             continue;
         }
-        insert(axes, x.dst > 0 ? x : (gb_axis){x.n, -x.dst, -x.src});
+        axes->n = gb_axis_insert(axes->axis, axes->n, x.dst > 0 ? x : (gb_axis){x.n, -x.dst, -x.src});
         if (x.dst < 0) axes->dst += (x.n - 1) * x.dst, axes->src += (x.n - 1) * x.src;
     }
     /* Elements of an odd size are rows of bytes. */
@@ -70,6 +71,6 @@ int gb_axes_of(gb_axes *axes, const gb_view *dst, const gb_view *src) {
         axes->elements *= item;
         axes->item = 1;
     }
-    merge(axes);
+    axes->n = gb_axis_merge(axes->axis, axes->n);
     return GB_COPY_OK;
 }

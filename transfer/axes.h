@@ -1,4 +1,5 @@
-/* axes.h: the axes of a copy, brought into the order of the target's memory. */
+/* axes.h: axes that two views have in common, brought into the order of the target's memory. Whoever wants as few axes as
+ * the elements allow inserts each and merges; gb_axes_of is what the copies of host memory make of it. */
 #ifndef GRIDBUF_AXES_H
 #define GRIDBUF_AXES_H
 
@@ -7,6 +8,12 @@
 typedef struct gb_axis {
     int64_t n, dst, src;   /* length; distance of neighbours in bytes */
 } gb_axis;
+
+/* Insert an axis among n that are sorted by the target's stride, slowest first, ties by the source's; and let one axis be
+ * what several neighbours in memory are on both sides. How many there are then; axis has room for them. Target strides
+ * are not negative. */
+int gb_axis_insert(gb_axis *axis, int n, gb_axis x);
+int gb_axis_merge(gb_axis *axis, int n);
 
 typedef struct gb_axes {
     int n;
