@@ -67,7 +67,8 @@
 #define DOC_PLAN                                                                                              \
     "plan(shape, dtype='float64', *, " SPEC_SIGNATURE ")\n--\n\n"                                             \
     "The answer to a request, without allocating: strides, padding, alignment and size.\n\n"                  \
-    "The parameters are those of `gridbuf.empty`. A device need not be there.\n\n"                            \
+    "The parameters are those of `gridbuf.empty`; alignment (items) is that of a backend, which rows and\n"    \
+    "boundary follow. A device need not be there.\n\n"                                                        \
     "Returns\n-------\nPlan\n    Equal requests give equal plans, however they are spelled.\n\n"               \
     "Examples\n--------\n>>> import gridbuf as gb\n"                                                          \
     ">>> p = gb.plan((12, 12, 7), backend='gtcuda', aligned_index=(2, 2, 0))\n"                               \

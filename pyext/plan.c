@@ -200,7 +200,7 @@ int gb_plan_init(PyObject *module) {
 }
 
 PyObject *gb_plan_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"plan", {A_SHAPE, A_DTYPE}, 2, 1, A_SPEC};
+    static const gb_signature sig = {"plan", {A_SHAPE, A_DTYPE}, 2, 1, A_SPEC | A_BIT(A_ALIGNMENT)};
     PyObject *slots_[A_COUNT];
     gb_meta meta;
     return (PyObject *)gb_plan_for_call(&sig, args, nargs, kwnames, &meta, slots_);

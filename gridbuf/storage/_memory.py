@@ -1,6 +1,5 @@
 """New host memory for storages: everything here that touches the core."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,26 +14,14 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta) -> NDArray[A
     return _core.empty_elements(shape, dtype, meta.ranks, meta.aligned_index, alignment=meta.alignment)
 
 
-def geometry(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta) -> tuple[tuple[int, ...], int, int]:
-    """For memory that the core does not allocate: strides, offset of element 0 from a boundary, bytes in all.
-
-    The allocation rule: rows padded to `alignment` elements, the element at
-    `aligned_index` on a boundary of as many.
-    """
-    a, strides, stride, start = meta.alignment, [0] * len(shape), dtype.itemsize, 0
-    for rank in reversed(range(len(shape))):
-        index = meta.ranks.index(rank)
-        strides[index] = stride
-        if rank == len(shape) - 1:
-            start = -meta.aligned_index[index] % a
-            stride *= max(math.ceil(shape[index] / a) * a, 1)
-        else:
-            stride *= max(shape[index], 1)
-    offset = start * dtype.itemsize
-    return tuple(strides), offset, offset + stride
+def plan(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta) -> _core.Plan:
+    """The same rule for memory that the core does not allocate: the boundary is the alignment alone."""
+    return _core.plan(
+        shape, dtype, layout=meta.ranks, aligned_index=meta.aligned_index, byte_alignment=1, alignment=meta.alignment
+    )
 
 
 def preset(name: str) -> tuple[tuple[int, ...], int, Any]:
     """A backend preset: ranks of I, J, K, alignment in elements, device."""
-    plan = _core.plan((2, 2, 2), np.uint8, backend=name, dimensions="IJK", byte_alignment=1)
-    return plan.layout, plan.byte_alignment, plan.device
+    small = _core.plan((2, 2, 2), np.uint8, backend=name, dimensions="IJK", byte_alignment=1)
+    return small.layout, small.byte_alignment, small.device

@@ -1,5 +1,6 @@
 """New storages: memory of the class that device and managed ask for."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ def class_of(device: int | None, managed: str | None) -> type[Storage]:
 
 
 def _request(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> Request:
-    strides, offset, nbytes = _memory.geometry(shape, dtype, meta)
-    return Request(shape, dtype, strides, offset, nbytes, meta.alignment * dtype.itemsize, device)
+    plan = _memory.plan(shape, dtype, meta)
+    nbytes = plan.offset + dtype.itemsize * math.prod(max(n, 1) for n in plan.padded_shape)
+    return Request(shape, dtype, plan.strides, plan.offset, nbytes, meta.alignment * dtype.itemsize, device)
 
 
 def device_empty(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> Any:
