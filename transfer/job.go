@@ -14,14 +14,14 @@ import (
 
 // Job is a copy or a fill that can be run a little at a time. It must be closed.
 type Job struct {
-	task *C.gb_task
+	task *C.gb_copy_task
 }
 
 // ErrNoMemory says that there was no memory for a temporary.
 var ErrNoMemory = errors.New("no memory for the temporary that overlapping views need")
 
 func newJob(dst *View) (*Job, error) {
-	task := (*C.gb_task)(C.calloc(1, C.sizeof_gb_task))
+	task := (*C.gb_copy_task)(C.calloc(1, C.sizeof_gb_copy_task))
 	if task == nil {
 		return nil, ErrNoMemory
 	}
