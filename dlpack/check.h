@@ -14,12 +14,12 @@
 #define GB_DLPACK_MAXDIMS 32
 
 /* A tensor without its manager, as the exchange API lends it. */
-int gb_dlpack_check(const DLTensor *t, char *why, size_t room);
+int gb_dlpack_check(const DLTensor *t, char *why, size_t capacity);
 
 /* The two capsule flavours. A versioned tensor of another major version has nothing
  * read but its version. */
-int gb_dlpack_check_versioned(const DLManagedTensorVersioned *m, char *why, size_t room);
-int gb_dlpack_check_legacy(const DLManagedTensor *m, char *why, size_t room);
+int gb_dlpack_check_versioned(const DLManagedTensorVersioned *m, char *why, size_t capacity);
+int gb_dlpack_check_legacy(const DLManagedTensor *m, char *why, size_t capacity);
 
 /* Bytes of one item as NumPy would hold it, or 0 if it has no such type. A sub-byte
  * type has an item size only where each item is padded to a byte. */

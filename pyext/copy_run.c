@@ -15,7 +15,7 @@ static int64_t bytes_of(const gb_copy *copy) {
 
 /* Workers are Go's; one thread, or a forked child, needs none of them. */
 static int slice(gb_copy *copy) {
-    if (gb_forked || gb_job_threads(&copy->job[copy->at_job]) == 1) {
+    if (gb_forked || gb_copy_job_threads(&copy->job[copy->at_job]) == 1) {
         Py_BEGIN_ALLOW_THREADS
         gb_copy_run(copy, SLICE);
         Py_END_ALLOW_THREADS

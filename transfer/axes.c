@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-void gb_axis_flip(gb_axes *axes, int i) {
+void gb_copy_axis_flip(gb_copy_axes *axes, int i) {
     gb_axis *x = &axes->axis[i];
     axes->dst += (x->n - 1) * x->dst;
     axes->src += (x->n - 1) * x->src;
@@ -11,7 +11,7 @@ void gb_axis_flip(gb_axes *axes, int i) {
     x->src = -x->src;
 }
 
-void gb_axis_drop(gb_axes *axes, int i) {
+void gb_copy_axis_drop(gb_copy_axes *axes, int i) {
     axes->n--;
     for (; i < axes->n; i++) axes->axis[i] = axes->axis[i + 1];
 }
@@ -40,7 +40,7 @@ int gb_axis_merge(gb_axis *axis, int n) {
     return n ? kept + 1 : 0;
 }
 
-int gb_axes_of(gb_axes *axes, const gb_view *dst, const gb_view *src) {
+int gb_copy_axes_of(gb_copy_axes *axes, const gb_view *dst, const gb_view *src) {
     if (dst->ndim != src->ndim || dst->ndim < 0 || dst->ndim > GB_COPY_DIMS) return GB_COPY_BAD_VIEW;
     if (dst->itemsize < 0 || src->itemsize < 0) return GB_COPY_BAD_VIEW;
     axes->n = 0;

@@ -1,5 +1,5 @@
 /* axes.h: axes that two views have in common, brought into the order of the target's memory. Whoever wants as few axes as
- * the elements allow inserts each and merges; gb_axes_of is what the copies of host memory make of it. */
+ * the elements allow inserts each and merges; gb_copy_axes_of is what the copies of host memory make of it. */
 #ifndef GRIDBUF_AXES_H
 #define GRIDBUF_AXES_H
 
@@ -15,23 +15,23 @@ typedef struct gb_axis {
 int gb_axis_insert(gb_axis *axis, int n, gb_axis x);
 int gb_axis_merge(gb_axis *axis, int n);
 
-typedef struct gb_axes {
+typedef struct gb_copy_axes {
     int n;
     int64_t elements;   /* 0: nothing to copy */
     int64_t item;       /* bytes of a moved element; of the source's where types differ */
     char *dst;          /* of the first element in the new order */
     const char *src;
     gb_axis axis[GB_COPY_DIMS + 1];   /* target strides positive and descending; no two neighbours could be one */
-} gb_axes;
+} gb_copy_axes;
 
 /* GB_COPY_OK, or GB_COPY_BAD_VIEW. */
-int gb_axes_of(gb_axes *axes, const gb_view *dst, const gb_view *src);
+int gb_copy_axes_of(gb_copy_axes *axes, const gb_view *dst, const gb_view *src);
 /* Turn one axis round. */
-void gb_axis_flip(gb_axes *axes, int i);
-void gb_axis_drop(gb_axes *axes, int i);
+void gb_copy_axis_flip(gb_copy_axes *axes, int i);
+void gb_copy_axis_drop(gb_copy_axes *axes, int i);
 
 /* What overlap asks for: nothing; nothing at all, the views are one; an ordered move; a temporary. */
-enum { GB_DISJOINT, GB_SAME, GB_SHIFT, GB_TANGLED };
-int gb_overlap(const gb_axes *axes, const gb_view *dst, const gb_view *src);
+enum { GB_COPY_DISJOINT, GB_COPY_SAME, GB_COPY_SHIFT, GB_COPY_TANGLED };
+int gb_copy_overlap(const gb_copy_axes *axes, const gb_view *dst, const gb_view *src);
 
 #endif

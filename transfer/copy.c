@@ -7,12 +7,12 @@
 #include <string.h>
 #include <time.h>
 
-static int cast_between(int to, int from, int64_t to_size, int64_t from_size, gb_cast_fn *cast) {
+static int cast_between(int to, int from, int64_t to_size, int64_t from_size, gb_copy_cast_fn *cast) {
     *cast = NULL;
     if (to < 0 || to >= GB_TYPES || from < 0 || from >= GB_TYPES) return GB_COPY_NO_CAST;
     if ((to && gb_type_size(to) != to_size) || (from && gb_type_size(from) != from_size)) return GB_COPY_BAD_VIEW;
     if (to == from) return to_size == from_size ? GB_COPY_OK : GB_COPY_NO_CAST;
-    *cast = gb_best->cast[to][from];
+    *cast = gb_copy_kernels_here->cast[to][from];
     return *cast ? GB_COPY_OK : GB_COPY_NO_CAST;
 }
 
@@ -23,8 +23,8 @@ static void nothing(gb_copy *copy) {
 }
 
 /* Through a dense temporary of the source's type, its axes in the target's order. */
-static int through_temporary(gb_copy *copy, const gb_view *dst, gb_axes *axes, gb_cast_fn cast) {
-    gb_axes in = *axes, out = *axes;
+static int through_temporary(gb_copy *copy, const gb_view *dst, gb_copy_axes *axes, gb_copy_cast_fn cast) {
+    gb_copy_axes in = *axes, out = *axes;
     int64_t bytes = axes->item;
     for (int i = axes->n - 1; i >= 0; i--) {
         in.axis[i].dst = out.axis[i].src = bytes;
@@ -34,23 +34,23 @@ static int through_temporary(gb_copy *copy, const gb_view *dst, gb_axes *axes, g
     if (!copy->temporary) return GB_COPY_NO_MEMORY;
     in.dst = copy->temporary;
     out.src = copy->temporary;
-    gb_job_plan(&copy->job[0], &in, NULL, axes->item, 0);
-    gb_job_plan(&copy->job[1], &out, cast, dst->itemsize, 0);
+    gb_copy_job_plan(&copy->job[0], &in, NULL, axes->item, 0);
+    gb_copy_job_plan(&copy->job[1], &out, cast, dst->itemsize, 0);
     copy->jobs = 2;
     return GB_COPY_OK;
 }
 
 int gb_copy_plan(gb_copy *copy, const gb_view *dst, const gb_view *src) {
-    gb_axes axes;
-    gb_cast_fn cast;
+    gb_copy_axes axes;
+    gb_copy_cast_fn cast;
     nothing(copy);
     int rc = cast_between(dst->type, src->type, dst->itemsize, src->itemsize, &cast);
-    if (rc == GB_COPY_OK) rc = gb_axes_of(&axes, dst, src);
+    if (rc == GB_COPY_OK) rc = gb_copy_axes_of(&axes, dst, src);
     if (rc != GB_COPY_OK || axes.elements == 0) return rc;
-    int overlap = gb_overlap(&axes, dst, src);
-    if (overlap == GB_SAME) return GB_COPY_OK;
-    if (overlap == GB_TANGLED) return through_temporary(copy, dst, &axes, cast);
-    gb_job_plan(&copy->job[0], &axes, cast, dst->itemsize, overlap == GB_SHIFT);
+    int overlap = gb_copy_overlap(&axes, dst, src);
+    if (overlap == GB_COPY_SAME) return GB_COPY_OK;
+    if (overlap == GB_COPY_TANGLED) return through_temporary(copy, dst, &axes, cast);
+    gb_copy_job_plan(&copy->job[0], &axes, cast, dst->itemsize, overlap == GB_COPY_SHIFT);
     copy->jobs = 1;
     return GB_COPY_OK;
 }
@@ -58,17 +58,17 @@ int gb_copy_plan(gb_copy *copy, const gb_view *dst, const gb_view *src) {
 int gb_fill_plan(gb_copy *copy, const gb_view *dst, const void *value, int type, int64_t itemsize) {
     static const int64_t still[GB_COPY_DIMS];
     gb_view src = {(char *)(uintptr_t)value, itemsize, type, dst->ndim, dst->shape, still};
-    gb_axes axes;
-    gb_cast_fn cast;
+    gb_copy_axes axes;
+    gb_copy_cast_fn cast;
     nothing(copy);
     int rc = cast_between(dst->type, type, dst->itemsize, itemsize, &cast);
-    if (rc == GB_COPY_OK) rc = gb_axes_of(&axes, dst, &src);
+    if (rc == GB_COPY_OK) rc = gb_copy_axes_of(&axes, dst, &src);
     if (rc != GB_COPY_OK || axes.elements == 0) return rc;
     /* The value may lie in dst, and is not kept by the caller. */
     if (!(copy->temporary = malloc((size_t)itemsize))) return GB_COPY_NO_MEMORY;
     memcpy(copy->temporary, value, (size_t)itemsize);
     axes.src += (char *)copy->temporary - (const char *)value;
-    gb_job_plan(&copy->job[0], &axes, cast, dst->itemsize, 0);
+    gb_copy_job_plan(&copy->job[0], &axes, cast, dst->itemsize, 0);
     copy->jobs = 1;
     return GB_COPY_OK;
 }
@@ -82,7 +82,7 @@ int gb_copy_finished(const gb_copy *copy) { return copy->at_job >= copy->jobs; }
 
 double gb_copy_progress(const gb_copy *copy) {
     if (gb_copy_finished(copy)) return 1;
-    const gb_job *job = &copy->job[copy->at_job];
+    const gb_copy_job *job = &copy->job[copy->at_job];
     return (copy->at_job + (double)copy->at_tile / (double)(job->tiles ? job->tiles : 1)) / copy->jobs;
 }
 
@@ -95,11 +95,11 @@ static int64_t now(void) {
 int gb_copy_run(gb_copy *copy, int64_t nanoseconds) {
     int64_t end = now() + nanoseconds;
     for (; copy->at_job < copy->jobs; copy->at_job++, copy->at_tile = 0) {
-        const gb_job *job = &copy->job[copy->at_job];
-        int64_t batch = 4 * gb_job_batch(job);
+        const gb_copy_job *job = &copy->job[copy->at_job];
+        int64_t batch = 4 * gb_copy_job_batch(job);
         while (copy->at_tile < job->tiles) {
             int64_t stop = job->tiles - copy->at_tile < batch ? job->tiles : copy->at_tile + batch;
-            gb_job_run(job, copy->at_tile, stop);
+            gb_copy_job_run(job, copy->at_tile, stop);
             copy->at_tile = stop;
             if (stop < job->tiles && now() >= end) return 0;
         }
@@ -108,7 +108,7 @@ int gb_copy_run(gb_copy *copy, int64_t nanoseconds) {
 }
 
 static int run_all(gb_copy *copy, int rc) {
-    for (int i = 0; i < copy->jobs; i++) gb_job_run(&copy->job[i], 0, copy->job[i].tiles);
+    for (int i = 0; i < copy->jobs; i++) gb_copy_job_run(&copy->job[i], 0, copy->job[i].tiles);
     gb_copy_done(copy);
     return rc;
 }

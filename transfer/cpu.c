@@ -5,19 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const gb_kernels gb_kernels_plain, gb_kernels_avx2, gb_kernels_avx512;
+extern const gb_copy_kernels gb_copy_kernels_plain, gb_copy_kernels_avx2, gb_copy_kernels_avx512;
 
-const gb_kernels *gb_best = &gb_kernels_plain;
+const gb_copy_kernels *gb_copy_kernels_here = &gb_copy_kernels_plain;
 
-static const gb_kernels *known(int i) {
+static const gb_copy_kernels *known(int i) {
     switch (i) {
-    case 0: return &gb_kernels_plain;
+    case 0: return &gb_copy_kernels_plain;
 #ifdef __x86_64__
-    case 1: return __builtin_cpu_supports("avx2") ? &gb_kernels_avx2 : NULL;
+    case 1: return __builtin_cpu_supports("avx2") ? &gb_copy_kernels_avx2 : NULL;
     case 2:
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-                   ? &gb_kernels_avx512 : NULL;
+                   ? &gb_copy_kernels_avx512 : NULL;
 #endif
     }
     return NULL;
@@ -28,11 +28,11 @@ __attribute__((constructor)) static void look(void) {
     __builtin_cpu_init();
 #endif
     for (int i = 0; i < 3; i++)
-        if (known(i)) gb_best = known(i);
+        if (known(i)) gb_copy_kernels_here = known(i);
 }
 
 /* Linux says what one core can reach; glibc's sysconf adds up caches that it cannot. */
-int64_t gb_shared_cache(void) {
+int64_t gb_copy_shared_cache(void) {
     static int64_t known_bytes;
     int64_t bytes = __atomic_load_n(&known_bytes, __ATOMIC_RELAXED);
     if (bytes) return bytes;
@@ -47,18 +47,18 @@ int64_t gb_shared_cache(void) {
     return bytes;
 }
 
-void gb_stream_fence(void) {
+void gb_copy_stream_fence(void) {
 #ifdef __x86_64__
     __builtin_ia32_sfence();
 #endif
 }
 
-const char *gb_kernels_name(void) { return gb_best->name; }
+const char *gb_copy_kernels_name(void) { return gb_copy_kernels_here->name; }
 
-int gb_kernels_use(const char *name) {
+int gb_copy_kernels_use(const char *name) {
     for (int i = 0; i < 3; i++)
         if (known(i) && (strcmp(name, known(i)->name) == 0 || (i == 0 && strcmp(name, "plain") == 0))) {
-            gb_best = known(i);
+            gb_copy_kernels_here = known(i);
             return 0;
         }
     return -1;

@@ -15,13 +15,13 @@ import (
 
 // Job is a copy or a fill that can be run a little at a time. It must be closed.
 type Job struct {
-	task *C.gb_task
+	task *C.gb_copy_task
 }
 
 var errNoMemory = alloc.ErrNoMemory.Errorf("no memory for the temporary that overlapping views need")
 
 func newJob(dst *View) (*Job, error) {
-	task := (*C.gb_task)(C.calloc(1, C.sizeof_gb_task))
+	task := (*C.gb_copy_task)(C.calloc(1, C.sizeof_gb_copy_task))
 	if task == nil {
 		return nil, errNoMemory
 	}

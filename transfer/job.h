@@ -4,18 +4,18 @@
 
 #include "axes.h"
 
-enum gb_job_kind {
-    GB_MOVE,          /* rows dense on both sides */
-    GB_STRIDED,       /* rows with gaps, no conversion */
-    GB_CONVERT,       /* rows, converted */
-    GB_REPEAT,        /* rows of one element each, repeated */
-    GB_TRANSPOSE,     /* through a scratch buffer */
-    GB_FILL, GB_FILL_STRIDED,
-    GB_SLIDE,         /* within one piece of memory, in order */
+enum gb_copy_job_kind {
+    GB_COPY_MOVE,          /* rows dense on both sides */
+    GB_COPY_STRIDED,       /* rows with gaps, no conversion */
+    GB_COPY_CONVERT,       /* rows, converted */
+    GB_COPY_REPEAT,        /* rows of one element each, repeated */
+    GB_COPY_TRANSPOSE,     /* through a scratch buffer */
+    GB_COPY_FILL, GB_COPY_FILL_STRIDED,
+    GB_COPY_SLIDE,         /* within one piece of memory, in order */
 };
 
-#define GB_SCRATCH (76 << 10)   /* bytes of the largest transposed tile: half as long again as run_of says, on both sides */
+#define GB_COPY_SCRATCH (76 << 10)   /* bytes of the largest transposed tile: half as long again as run_of says, on both sides */
 
-void gb_job_plan(gb_job *job, gb_axes *axes, gb_cast_fn cast, int64_t dst_item, int shift);
+void gb_copy_job_plan(gb_copy_job *job, gb_copy_axes *axes, gb_copy_cast_fn cast, int64_t dst_item, int shift);
 
 #endif

@@ -7,8 +7,8 @@
 #endif
 #define GB_VECTOR 32
 #define GB_NAME "avx2"
-#define GB_KERNELS gb_kernels_avx2
-#define GB_TRANSPOSES gb_transposes_avx2
+#define GB_KERNELS gb_copy_kernels_avx2
+#define GB_TRANSPOSES gb_copy_transposes_avx2
 #include "transpose_body.h"
 #include "kernels_body.h"
 #ifdef __clang__

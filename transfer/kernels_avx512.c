@@ -7,8 +7,8 @@
 #endif
 #define GB_VECTOR 64
 #define GB_NAME "avx512"
-#define GB_KERNELS gb_kernels_avx512
-#define GB_TRANSPOSES gb_transposes_avx2   /* wider vectors gain nothing there: the loads set the pace */
+#define GB_KERNELS gb_copy_kernels_avx512
+#define GB_TRANSPOSES gb_copy_transposes_avx2   /* wider vectors gain nothing there: the loads set the pace */
 #include "kernels_body.h"
 #ifdef __clang__
 #pragma clang attribute pop

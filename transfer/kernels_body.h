@@ -45,7 +45,7 @@ static void put(char *dst, const int64_t *at, const char *scratch, int64_t pitch
 }
 
 static void put_stream(char *dst, const int64_t *at, const char *scratch, int64_t pitch, int64_t n, int64_t bytes,
-                       const gb_next *next) {
+                       const gb_copy_next *next) {
     int64_t fetched = 0;
     for (int64_t i = 0; i < n; i++) {
         for (; fetched * n < next->n * (i + 1); fetched++)
@@ -84,8 +84,8 @@ static void fill_stream(char *dst, const char *value, int64_t bytes) {
 /* ---- conversions ---- */
 
 EACH_PAIR(DEFINE_CAST)
-static gb_cast_fn cast_table[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY) };
+static gb_copy_cast_fn cast_table[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY) };
 
-const gb_kernels GB_KERNELS = {
+const gb_copy_kernels GB_KERNELS = {
     GB_NAME, GB_TRANSPOSES, put, put_stream, copy_run, stream_run, fill_run, fill_stream, cast_table,
 };

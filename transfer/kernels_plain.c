@@ -9,7 +9,7 @@
 #define GB_VECTOR 0
 #define GB_NAME "plain"
 #endif
-#define GB_KERNELS gb_kernels_plain
-#define GB_TRANSPOSES gb_transposes_plain
+#define GB_KERNELS gb_copy_kernels_plain
+#define GB_TRANSPOSES gb_copy_transposes_plain
 #include "transpose_body.h"
 #include "kernels_body.h"

@@ -11,13 +11,13 @@ import (
 )
 
 // kernels names the instruction set in use: "plain", "sse2", "neon", "avx2" or "avx512".
-func kernels() string { return C.GoString(C.gb_kernels_name()) }
+func kernels() string { return C.GoString(C.gb_copy_kernels_name()) }
 
 // useKernels chooses another; for tests, while nothing is being copied.
 func useKernels(name string) error {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
-	if C.gb_kernels_use(text) < 0 {
+	if C.gb_copy_kernels_use(text) < 0 {
 		return alloc.ErrInvalid.Errorf("name: this processor has no kernels named %q", name)
 	}
 	return nil

@@ -13,7 +13,7 @@
 
 typedef struct { uint64_t half[2]; } pair;
 
-void gb_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n, int64_t item) {
+void gb_copy_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n, int64_t item) {
     switch (item) {
     case 1: LOOP(uint8_t);
     case 2: LOOP(uint16_t);

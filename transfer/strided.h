@@ -5,6 +5,6 @@
 #include <stdint.h>
 
 /* n elements of item bytes; neighbours are dst_step and src_step bytes apart. */
-void gb_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n, int64_t item);
+void gb_copy_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n, int64_t item);
 
 #endif

@@ -1,7 +1,7 @@
 /* transfer.h: filling and copying strided host memory, without Go.
  *
  * gb_copy_plan works out how: axes are dropped, flipped, sorted and merged, and what
- * is left is cut into tiles of some 10 to 100 KiB. gb_job_run runs any range of a
+ * is left is cut into tiles of some 10 to 100 KiB. gb_copy_job_run runs any range of a
  * job's tiles; distinct ranges may run on distinct threads at the same time. Go adds
  * the threads and the clock (job.go); gb_copy_serial does all of it on the caller's
  * thread and is what small copies and forked children use.
@@ -12,7 +12,7 @@
 #include "../alloc/elements.h"
 
 #define GB_COPY_DIMS 64   /* NumPy's own maximum */
-#define GB_RUN 256        /* longest run of elements in a tile of a transposed copy */
+#define GB_COPY_RUN 256        /* longest run of elements in a tile of a transposed copy */
 
 /* Whether elements are a number that copies convert; all others are GB_RAW here. */
 #define GB_CONVERTS_(with, T, ...) [GB_##T] = 1,
@@ -30,21 +30,21 @@ typedef struct gb_view {
 } gb_view;
 
 /* One loop over tiles: how often, and how far each pointer moves. */
-typedef struct gb_loop {
+typedef struct gb_copy_loop {
     int64_t count, dst_step, src_step;
-} gb_loop;
+} gb_copy_loop;
 
 /* One side of a tile. */
-typedef struct gb_side {
+typedef struct gb_copy_side {
     int64_t n, chunk;     /* steps of its last axis in all, and in a chunk */
     int64_t inner;        /* elements in one step */
     int64_t dst, src;     /* distance of two neighbouring elements, in bytes */
     int loop;             /* which of the loops counts the chunks; -1: there is one */
-} gb_side;
+} gb_copy_side;
 
-typedef void (*gb_cast_fn)(void *dst, const void *src, int64_t n);
+typedef void (*gb_copy_cast_fn)(void *dst, const void *src, int64_t n);
 
-typedef struct gb_job {
+typedef struct gb_copy_job {
     int64_t tiles;      /* 0: nothing to do */
     int64_t bytes;      /* read and written in all */
     int kind;           /* job.h */
@@ -52,22 +52,22 @@ typedef struct gb_job {
     int backward;       /* ordered, from the last tile to the first */
     int stream;         /* write past the caches */
     int loops;
-    gb_loop loop[GB_COPY_DIMS + 2];
-    gb_side a, b;       /* the two axes of a tile: a is the target's fastest; b the source's where that is another one, else the target's next */
+    gb_copy_loop loop[GB_COPY_DIMS + 2];
+    gb_copy_side a, b;       /* the two axes of a tile: a is the target's fastest; b the source's where that is another one, else the target's next */
     char *dst;
     const char *src;
     int64_t dst_item, src_item;
-    gb_cast_fn cast;    /* NULL: elements are moved */
+    gb_copy_cast_fn cast;    /* NULL: elements are moved */
     char value[64];     /* of a fill, in the target's type */
-    int64_t src_at[GB_RUN], dst_at[GB_RUN];   /* where a transposed tile's runs start */
-} gb_job;
+    int64_t src_at[GB_COPY_RUN], dst_at[GB_COPY_RUN];   /* where a transposed tile's runs start */
+} gb_copy_job;
 
 /* A copy: one job, or two with a temporary between them, and how far it has come. */
 typedef struct gb_copy {
     int jobs, at_job;
     int64_t at_tile;
     void *temporary;
-    gb_job job[2];
+    gb_copy_job job[2];
 } gb_copy;
 
 enum { GB_COPY_OK = 0, GB_COPY_NO_MEMORY = -1, GB_COPY_BAD_VIEW = -2, GB_COPY_NO_CAST = -3 };
@@ -83,9 +83,9 @@ int gb_copy_finished(const gb_copy *copy);
 int gb_copy_run(gb_copy *copy, int64_t nanoseconds);
 double gb_copy_progress(const gb_copy *copy);   /* 0 to 1 */
 
-void gb_job_run(const gb_job *job, int64_t first, int64_t end);
-int64_t gb_job_batch(const gb_job *job);        /* tiles worth taking at a time */
-int gb_job_threads(const gb_job *job);          /* how many threads the job is worth */
+void gb_copy_job_run(const gb_copy_job *job, int64_t first, int64_t end);
+int64_t gb_copy_job_batch(const gb_copy_job *job);        /* tiles worth taking at a time */
+int gb_copy_job_threads(const gb_copy_job *job);          /* how many threads the job is worth */
 
 /* The number of threads: gb_set_threads, else GRIDBUF_NUM_THREADS, else the cores this process may use. */
 int gb_threads(void);
@@ -95,15 +95,15 @@ int gb_copy_serial(const gb_view *dst, const gb_view *src);
 int gb_fill_serial(const gb_view *dst, const void *value, int type, int64_t itemsize);
 
 /* A copy with room for what its views point to: for callers who cannot keep pointers, such as Go. */
-typedef struct gb_task {
+typedef struct gb_copy_task {
     gb_copy copy;
     gb_view dst, src;
     int64_t shape[GB_COPY_DIMS], dst_strides[GB_COPY_DIMS], src_strides[GB_COPY_DIMS];
     char value[16];
-} gb_task;
+} gb_copy_task;
 
-/* The kernels in use: "plain", "neon", "avx2", "avx512". gb_kernels_use returns -1 when this processor has no such. */
-const char *gb_kernels_name(void);
-int gb_kernels_use(const char *name);
+/* The kernels in use: "plain", "neon", "avx2", "avx512". gb_copy_kernels_use returns -1 when this processor has no such. */
+const char *gb_copy_kernels_name(void);
+int gb_copy_kernels_use(const char *name);
 
 #endif

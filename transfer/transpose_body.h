@@ -63,7 +63,7 @@ BLOCK(1)
 BLOCK(2)
 BLOCK(4)
 BLOCK(8)
-const gb_transpose_fn GB_TRANSPOSES[5] = {transpose1, transpose2, transpose4, transpose8, corner16};
+const gb_copy_transpose_fn GB_TRANSPOSES[5] = {transpose1, transpose2, transpose4, transpose8, corner16};
 #else
-const gb_transpose_fn GB_TRANSPOSES[5] = {corner1, corner2, corner4, corner8, corner16};
+const gb_copy_transpose_fn GB_TRANSPOSES[5] = {corner1, corner2, corner4, corner8, corner16};
 #endif

@@ -1,7 +1,7 @@
 package transfer
 
-// #cgo nocallback gb_job_run
-// #cgo noescape gb_job_run
+// #cgo nocallback gb_copy_job_run
+// #cgo noescape gb_copy_job_run
 // #include "transfer.h"
 import "C"
 
@@ -15,10 +15,10 @@ import (
 	"unsafe"
 )
 
-type jobRecord = C.gb_job
+type jobRecord = C.gb_copy_job
 
 // runTiles is a variable so that a test can make it panic.
-var runTiles = func(job *jobRecord, first, end int64) { C.gb_job_run(job, C.int64_t(first), C.int64_t(end)) }
+var runTiles = func(job *jobRecord, first, end int64) { C.gb_copy_job_run(job, C.int64_t(first), C.int64_t(end)) }
 
 // Resume goes on with a gb_copy that C has planned, as [Job.Run] does.
 func Resume(copy unsafe.Pointer, budget time.Duration) (done bool, err error) {
@@ -45,9 +45,9 @@ func Resume(copy unsafe.Pointer, budget time.Duration) (done bool, err error) {
 
 // share hands tiles to this goroutine and its helpers, a batch at a time, until
 // there are no more or the time is over. All tiles below the one it returns are done.
-func share(job *C.gb_job, first int64, end time.Time) (reached int64, err error) {
-	tiles, batch := int64(job.tiles), int64(C.gb_job_batch(job))
-	threads := int(C.gb_job_threads(job))
+func share(job *C.gb_copy_job, first int64, end time.Time) (reached int64, err error) {
+	tiles, batch := int64(job.tiles), int64(C.gb_copy_job_batch(job))
+	threads := int(C.gb_copy_job_threads(job))
 	var next atomic.Int64
 	next.Store(first)
 	work := func() {
