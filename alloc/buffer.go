@@ -31,7 +31,7 @@ func New(p *Plan) (*Buffer, error) {
 		case C.GB_OVER_LIMIT:
 			return nil, ErrNoMemory.Errorf("cannot allocate %d bytes: %s", p.AllocBytes, Statistics())
 		}
-		if err := Refill(p.AllocBytes); err != nil {
+		if err := refill(p.AllocBytes); err != nil {
 			return nil, err
 		}
 	}

@@ -84,7 +84,7 @@ func TestOutOfMemoryIsAnErrorAndTrimsFirst(t *testing.T) {
 	b.Free()
 	cached := Statistics().CachedBytes
 	var refusal *Error
-	require.ErrorAs(t, Refill(1<<60), &refusal)
+	require.ErrorAs(t, refill(1<<60), &refusal)
 	assert.Equal(t, ErrNoMemory, refusal.Kind)
 	assert.Contains(t, refusal.Message, "cannot allocate 1152921504606846976 bytes: the system has none left (cannot allocate memory)")
 	assert.LessOrEqual(t, Statistics().CachedBytes, cached-1<<20)

@@ -2,10 +2,8 @@ package alloc
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"math/rand"
-	"slices"
 	"strings"
 	"testing"
 
@@ -32,34 +30,7 @@ func dims(t *testing.T, s string) []Dim {
 	return d
 }
 
-// The table of the storages document: layouts by preset and dimensions.
-func TestPresetLayouts(t *testing.T) {
-	order := []string{"IJK", "IJ", "IK", "JK", "IJK0"}
-	table := map[string][]string{
-		"numpy": {"[0 1 2]", "[0 1]", "[0 1]", "[0 1]", "[1 2 3 0]"}, "debug": nil, "gt:cpu_kfirst": nil, "dace:cpu_kfirst": nil,
-		"gtx86": nil, "dace:gpu_IJK": nil,
-		"gt:cpu_ifirst": {"[2 1 0]", "[1 0]", "[1 0]", "[1 0]", "[3 2 1 0]"}, "dace:cpu_KJI": nil, "gt:gpu": nil, "dace:gpu": nil, "gtcuda": nil, "cuda": nil,
-		"dace:cpu": {"[1 2 0]", "[0 1]", "[1 0]", "[1 0]", "[2 3 1 0]"},
-		"gtmc":     {"[2 0 1]", "[1 0]", "[1 0]", "[0 1]", "[3 1 2 0]"},
-		"C":        {"[0 1 2]", "[0 1]", "[0 1]", "[0 1]", "[0 1 2 3]"},
-		"F":        {"[2 1 0]", "[1 0]", "[1 0]", "[1 0]", "[3 2 1 0]"},
-	}
-	same := map[string]string{"debug": "numpy", "gt:cpu_kfirst": "numpy", "dace:cpu_kfirst": "numpy", "gtx86": "numpy", "dace:gpu_IJK": "numpy",
-		"dace:cpu_KJI": "gt:cpu_ifirst", "gt:gpu": "gt:cpu_ifirst", "dace:gpu": "gt:cpu_ifirst", "gtcuda": "gt:cpu_ifirst", "cuda": "gt:cpu_ifirst"}
-	for name, want := range table {
-		if want == nil {
-			want = table[same[name]]
-		}
-		for i, d := range order {
-			got := make([]int32, len(d))
-			preset(t, name).layout(dims(t, d), got)
-			assert.Equal(t, want[i], fmt.Sprint(got), "%s %s", name, d)
-		}
-	}
-	assert.Subset(t, Presets(), slices.Collect(maps.Keys(table)))
-	assert.Len(t, table, 16)
-}
-
+// tests/test_presets.py has the table of all presets, which are C; planner_test.go holds both planners equal.
 func TestPresetsOrderByNameWhateverTheIndexOrder(t *testing.T) {
 	got := make([]int32, 3)
 	preset(t, "gt:cpu_kfirst").layout(dims(t, "KJI"), got)

@@ -3,9 +3,9 @@ package alloc
 // #include "heap.h"
 import "C"
 
-// Refill gives the heap a slab for blocks that reserve the given bytes. When the
+// refill gives the heap a slab for blocks that reserve the given bytes. When the
 // system has none left, what the heap keeps in its cache goes back first.
-func Refill(reserve int64) error {
+func refill(reserve int64) error {
 	if rc, err := C.gb_refill(C.int64_t(reserve)); rc != 0 {
 		return ErrNoMemory.Errorf("cannot allocate %d bytes: the system has none left (%v); %s", reserve, err, Statistics())
 	}
