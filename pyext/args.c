@@ -5,10 +5,8 @@
 
 #include <string.h>
 
-static const char *const names[A_COUNT] = {
-    "shape", "dtype", "fill_value", "backend", "dimensions", "aligned_index", "halo", "layout",
-    "byte_alignment", "padding", "device", "memory", "dims", "origin", "data", "alignment", "x", "copy",
-};
+#define KEYWORD_TEXT(name, text, shared) text,
+static const char *const names[A_COUNT] = {GB_KEYWORDS(KEYWORD_TEXT)};
 static PyObject *interned[A_COUNT];
 
 int gb_args_init(void) {

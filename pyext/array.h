@@ -13,11 +13,13 @@ PyObject *gb_array_over(const gb_geometry *g, gb_dtype *dtype, void *data, int w
 /* An ndarray of its own for a plan of host memory. */
 PyObject *gb_array_of(gb_plan_object *plan, int zero);
 
+/* like.c, constructors.c */
 PyObject *gb_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 PyObject *gb_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_plan_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 #endif

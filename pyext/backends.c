@@ -1,6 +1,5 @@
 /* backends.c: backend names, and presets whose layout is a Python function. */
-#include "pending.h"
-#include "plan.h"
+#include "args.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,35 +83,8 @@ int gb_read_backend(PyObject *obj, gb_request *r) {
     return order == 3 && r->layout_len < 0 ? call_function(r) : 0;
 }
 
-static int read_axes(PyObject *layout, gb_preset *preset) {
-    int32_t dims[8];
-    int n = gb_dims(layout, "layout", dims, 8);
-    if (n < 0) return -1;
-    for (int i = 0; i < n; i++) {
-        if (dims[i] >= 0) {
-            PyErr_Format(PyExc_ValueError, "layout: %R names a data dimension; those are always slowest", layout);
-            return -1;
-        }
-        preset->axes[i] = "IJK"[dims[i] + 3];
-    }
-    return 0;
-}
-
-static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, gb_preset *preset) {
-    if (alignment && gb_int64(alignment, "alignment", "an int (items)", &preset->alignment) < 0) return -1;
-    int gpu = device && PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "gpu") == 0;
-    if (device && !gpu && !(PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0)) {
-        PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device);
-        return -1;
-    }
-    preset->device = gpu ? 2 : 1;
-    if (!PyCallable_Check(layout)) return read_axes(layout, preset);
-    preset->order = 3;
-    return 0;
-}
-
 /* A layout's function is known before anybody can ask for the backend: what is forgotten may run Python code. */
-static int add(PyObject *name, PyObject *layout, gb_preset *preset) {
+int gb_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     gb_error e;
     Py_ssize_t bytes;
     const char *text = PyUnicode_AsUTF8AndSize(name, &bytes);
@@ -124,24 +96,7 @@ static int add(PyObject *name, PyObject *layout, gb_preset *preset) {
     int rc = preset->order != 3 ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
     Py_XDECREF(number);
     forget_all();
-    gb_forget_calls();
     return rc;
-}
-
-PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"name", "layout", "alignment", "device", NULL};
-    PyObject *name, *layout = NULL, *alignment = NULL, *device = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOO:register_backend", names, &name, &layout, &alignment, &device)) return NULL;
-    if (!layout) {
-        PyErr_SetString(PyExc_TypeError, "register_backend() is missing the required argument 'layout'");
-        return NULL;
-    }
-    PyObject *held[] = {name, layout, alignment, device};   /* kwargs may be somebody's dict */
-    for (int i = 0; i < 4; i++) Py_XINCREF(held[i]);
-    gb_preset preset = {.alignment = 1, .device = 1};
-    int rc = read_preset(layout, alignment, device, &preset) < 0 || add(name, layout, &preset) < 0 ? -1 : 0;
-    for (int i = 0; i < 4; i++) gb_let_go(held[i]);
-    return rc < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 PyObject *gb_backend_names(PyObject *self, PyObject *none) {

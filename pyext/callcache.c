@@ -12,14 +12,14 @@
 #include <string.h>
 
 #define CALLS 256
-#define MAX_ARGS 10
 
 typedef struct {
     const gb_signature *sig;
-    PyObject *kwnames, *args[MAX_ARGS], *names[MAX_ARGS];   /* names: borrowed from kwnames */
+    PyObject *kwnames;
     Py_ssize_t nargs, n;
     gb_plan_object *plan;
-    gb_meta *meta;   /* NULL: nothing was said of dims, halo or origin */
+    gb_meta *meta;   /* NULL: nothing was asked for besides memory */
+    PyObject *args[A_COUNT], *names[A_COUNT];   /* names: borrowed from kwnames */
 } call;
 static call calls[CALLS];
 
@@ -113,11 +113,10 @@ void gb_forget_calls(void) {
 
 static void remember(call *c, const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
                      gb_plan_object *plan, const gb_meta *meta) {
-    if (n > MAX_ARGS) return;
     for (Py_ssize_t i = 0; i < n; i++)
         if (!is_constant(args[i], 0)) return;
     call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n};
-    if (meta->has_dims || meta->has_halo || meta->has_origin) {
+    if (!gb_meta_is_clear(meta)) {
         if (!(new.meta = malloc(sizeof *new.meta))) return;
         *new.meta = *meta;
     }
@@ -130,12 +129,23 @@ static void remember(call *c, const gb_signature *sig, PyObject *const *args, Py
 
 static gb_plan_object *known(const call *c, gb_meta *meta) {
     if (c->meta) *meta = *c->meta;   /* a copy: what follows may run Python code and change the cache */
-    else meta->has_dims = meta->has_halo = meta->has_origin = 0;
+    else gb_meta_clear(meta);
     return (gb_plan_object *)Py_NewRef((PyObject *)c->plan);
 }
 
-gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                                 gb_meta *meta, PyObject **slots) {
+/* The arguments are read. Not remembered: a value to fill with, whose meaning is nobody's but the call's, and a layout
+ * that a Python function chose. */
+static gb_plan_object *read_call(call *c, const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
+                                 gb_meta *meta) {
+    PyObject *slots[A_COUNT];
+    int function_layout;
+    if (gb_args(sig, args, nargs, kwnames, slots) < 0) return NULL;
+    gb_plan_object *plan = gb_plan_from_slots(slots, meta, &function_layout);
+    if (plan && !meta->fill_value && !function_layout) remember(c, sig, args, nargs, n, kwnames, plan, meta);
+    return plan;
+}
+
+gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_meta *meta) {
     Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0), i = 0;
     call *c = place(sig, args, n);
     if (__builtin_expect(same(c, sig, args, nargs, n, kwnames), 1)) return known(c, meta);
@@ -144,9 +154,5 @@ gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args,
         c = place_of_new(sig, args, n);
         if (same(c, sig, args, nargs, n, kwnames)) return known(c, meta);
     }
-    int function_layout;
-    if (gb_args(sig, args, nargs, kwnames, slots) < 0) return NULL;
-    gb_plan_object *plan = gb_plan_from_slots(slots, meta, &function_layout);
-    if (plan && !slots[A_FILL_VALUE] && !function_layout) remember(c, sig, args, nargs, n, kwnames, plan, meta);
-    return plan;
+    return read_call(c, sig, args, nargs, n, kwnames, meta);
 }

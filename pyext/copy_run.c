@@ -2,6 +2,8 @@
 #include "copying.h"
 #include "go.h"
 
+#include <string.h>
+
 #define AT_ONCE (64 << 10)            /* bytes read and written, some 5 us: less than giving the GIL away may cost */
 #define SLICE (20 * 1000 * 1000ll)    /* ns, well below the 50 ms within which Ctrl-C is answered */
 
@@ -51,6 +53,18 @@ int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress) {
     }
     gb_copy_done(copy);
     return rc < 0 ? -1 : tell(progress, 1.0);
+}
+
+#define SMALL_FILL (256 << 10)   /* planning a fill of fewer bytes takes longer than the fill */
+
+int gb_fill_zero(void *data, int64_t bytes) {
+    if (bytes <= SMALL_FILL) return memset(data, 0, (size_t)bytes), 0;
+    static const uint64_t zero;
+    int64_t n = bytes / 8, stride = 8;
+    gb_view words = {data, 8, GB_RAW, 1, &n, &stride};
+    gb_copy copy;
+    memset((char *)data + 8 * n, 0, (size_t)(bytes - 8 * n));
+    return gb_copy_finish(&copy, gb_fill_plan(&copy, &words, &zero, GB_RAW, 8), NULL);
 }
 
 PyObject *gb_get_num_threads(PyObject *self, PyObject *unused) { return PyLong_FromLong(gb_threads()); }

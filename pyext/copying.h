@@ -16,6 +16,7 @@ typedef struct gb_memory {
 /* copy_view.c. 0: obj is neither an ndarray nor a Field on the host. */
 int gb_memory_of(PyObject *obj, gb_memory *m);
 gb_memory gb_memory_of_field(const gb_field *f);   /* wherever it lies */
+int gb_refuse_readonly(const gb_memory *dst);       /* -1 with ValueError */
 int gb_descr_type(PyArray_Descr *descr);      /* a gb_type, or -1 */
 int gb_descr_movable(PyArray_Descr *descr);   /* its elements are plain bytes */
 PyObject *gb_apart(PyArrayObject *target, PyObject *value);   /* value, copied where NumPy would read what it has overwritten */
@@ -23,15 +24,15 @@ PyObject *gb_apart(PyArrayObject *target, PyObject *value);   /* value, copied w
 /* copy_run.c: run a planned copy to its end, in slices without the GIL: signals are
  * seen, and progress (or NULL) is called, between them. The copy is done afterwards. */
 int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress);
+int gb_fill_zero(void *data, int64_t bytes);
 
 /* copyto.c. 1: done; 0: not for these kernels; -1: an error is set. */
 int gb_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING casting, int *types);   /* types of both views */
 int gb_broadcast(gb_view *src, const gb_view *dst, int64_t *strides);         /* src with dst's shape; -1 with ValueError */
 int gb_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress);   /* arrays or Fields */
-PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
-/* fill.c */
-int gb_fill_zero(void *data, int64_t bytes);
+/* assign.c */
+PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int gb_assign(PyObject *target, PyObject *value);   /* target[...] = fill_value, for an array or Field that nobody else has */
 PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 

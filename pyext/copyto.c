@@ -1,5 +1,5 @@
-/* copyto.c: gridbuf.copyto. What the kernels do not do (objects, strings of another length, ...) NumPy does. */
-#include "device.h"
+/* copyto.c: copies between arrays and Fields on the host, as far as the kernels do them. */
+#include "copying.h"
 
 #include <string.h>
 
@@ -44,15 +44,10 @@ int gb_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING
     return PyArray_CanCastTypeTo(from, to, casting);
 }
 
-static int refuse_readonly(const gb_memory *dst) {
-    if (dst->readonly) PyErr_SetString(PyExc_ValueError, "dst: it is read-only");
-    return -dst->readonly;
-}
-
 /* Both sides, and whether the kernels convert between them; they are looked at once more after that was found out. */
 static int look(PyObject *dst, PyObject *src, NPY_CASTING casting, gb_memory *to, gb_memory *from) {
     if (!gb_memory_of(dst, to) || !gb_memory_of(src, from)) return 0;
-    if (refuse_readonly(to) < 0) return -1;
+    if (gb_refuse_readonly(to) < 0) return -1;
     PyArray_Descr *wanted = (PyArray_Descr *)Py_NewRef((PyObject *)to->descr), *given = (PyArray_Descr *)Py_NewRef((PyObject *)from->descr);
     int types[2], kernels = gb_convertible(wanted, given, from->view.ndim, casting, types);
     gb_memory_of(dst, to);
@@ -76,47 +71,3 @@ int gb_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject 
     return gb_copy_finish(&copy, gb_copy_plan(&copy, &to.view, &from.view), progress) < 0 ? -1 : 1;
 }
 
-/* Python's part: arguments of every other kind. */
-static PyObject *any_copyto(PyObject *dst, PyObject *src, PyObject *casting, PyObject *progress) {
-    static PyObject *function;
-    if (!function) {
-        PyObject *module = PyImport_ImportModule("gridbuf.transfer");
-        function = module ? PyObject_GetAttrString(module, "_copyto_any") : NULL;
-        Py_XDECREF(module);
-        if (!function) return NULL;
-    }
-    return PyObject_CallFunctionObjArgs(function, dst, src, casting ? casting : Py_None, progress ? progress : Py_None, NULL);
-}
-
-static int keyword(PyObject *name, PyObject *value, PyObject **casting, PyObject **progress) {
-    if (PyUnicode_CompareWithASCIIString(name, "casting") == 0) *casting = value;
-    else if (PyUnicode_CompareWithASCIIString(name, "progress") == 0) *progress = value == Py_None ? NULL : value;
-    else return PyErr_Format(PyExc_TypeError, "copyto() has no argument %R; it has dst, src, casting and progress", name), -1;
-    return 0;
-}
-
-/* By position. */
-static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject *casting, PyObject *progress) {
-    int done = gb_copy_objects(to, from, rule, progress);
-    if (done) return done < 0 ? NULL : Py_NewRef(Py_None);
-    int on_device = gb_may_be_cuda(to);
-    if (on_device == 0) on_device = gb_may_be_cuda(from);
-    if (on_device > 0) on_device = gb_device_copyto(to, from, rule, progress);
-    if (on_device) return on_device < 0 ? NULL : Py_NewRef(Py_None);
-    return any_copyto(to, from, casting, progress);
-}
-
-PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *casting = NULL, *progress = NULL;
-    if (nargs != 2) return PyErr_Format(PyExc_TypeError, "copyto() takes dst and src, got %zd positional arguments", nargs);
-    for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++)
-        if (keyword(PyTuple_GetItem(kwnames, i), args[nargs + i], &casting, &progress) < 0) return NULL;
-    NPY_CASTING rule = NPY_SAME_KIND_CASTING;
-    if (casting && !PyArray_CastingConverter(casting, &rule)) return NULL;
-    if (progress && !PyCallable_Check(progress))
-        return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
-    PyObject *values = gb_fitted(args[0], args[1], "src");
-    PyObject *done = values ? copied(args[0], values, rule, casting, progress) : NULL;
-    Py_XDECREF(values);
-    return done;
-}

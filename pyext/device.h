@@ -5,11 +5,10 @@
 #include "../cuda/cuda.h"
 #include "copying.h"
 
-int gb_device_init(PyObject *module);
-int gb_device_block_init(PyObject *module), gb_device_functions_init(PyObject *module);
-int gb_device_copy_init(PyObject *module), gb_device_stats_init(PyObject *module);
+int gb_device_block_init(PyObject *module), gb_device_field_init(PyObject *module), gb_device_functions_init(PyObject *module);
+int gb_async_copy_init(PyObject *module), gb_device_copy_init(PyObject *module), gb_device_stats_init(PyObject *module);
 
-/* Raises what the driver's room reported; returns -1. */
+/* device_error.c: raises what the driver's room reported; returns -1. */
 int gb_cuda_raise(const gb_cuda_error *e);
 
 /* A call into cuda/ that may take long, without the GIL: -1 with a Python error set, or what it returned. */
@@ -57,18 +56,13 @@ static inline gb_cuda_block *gb_field_block(const gb_field *f) {
     return f->owner && gb_is_block(f->owner) ? ((gb_block_object *)f->owner)->block : NULL;
 }
 
-/* What array.c and field_new.c ask for when a plan is not for the heap. */
+/* device_new.c: what is asked for when a plan is not for the heap. */
 #define gb_plan_on_heap(plan) __builtin_expect((plan)->device != 2 && (plan)->memory == 0, 1)
 PyObject *gb_device_array(gb_plan_object *plan, int zero, PyObject *value);
 gb_field *gb_device_field(gb_plan_object *plan, int zero);
 
 /* ---- device_field.c ---- */
 
-/* The Field type over memory there, when `asked` was asked for; NULL with a TypeError. */
-PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place);
-
-/* Before the host looks at a Field's memory: refuses device memory, waits for managed memory. */
-int gb_host_may_look(gb_field *f);
 /* Our own work on a Field's memory that is under way: 1 with its stream, 0, -1 with an error. */
 int gb_field_pending(gb_field *f, gb_cuda_stream *stream);
 PyObject *gb_cupy_over(gb_field *f);   /* new reference */
@@ -93,6 +87,7 @@ int gb_device_request(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevi
  * comes after all that is in flight. */
 int gb_device_ready(gb_field *f, DLDevice device, PyObject *stream);
 DLDevice gb_dl_device(const gb_field *f);
+int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair);   /* a pair of ints that a consumer passed */
 
 /* ---- device_copy.c ---- */
 

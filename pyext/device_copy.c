@@ -3,6 +3,7 @@
 #include "device_async_copy.h"
 #include "memory.h"
 #include "wrap.h"
+#include "upcall.h"
 
 #include <stdlib.h>
 
@@ -41,18 +42,15 @@ static int progress(void *self, double done) {
 
 /* ---- the ways ---- */
 
-static PyObject *of_module(const char *function, PyObject *x, PyObject *y, NPY_CASTING casting, PyObject *progress) {
+static PyObject *of_module(gb_upcall function, PyObject *x, PyObject *y, NPY_CASTING casting, PyObject *progress) {
     static const char *const names[] = {"no", "equiv", "safe", "same_kind", "unsafe"};
-    PyObject *module = PyImport_ImportModule("gridbuf.transfer");
-    PyObject *result = module ? PyObject_CallMethod(module, function, "OOsO", x, y, names[casting], progress ? progress : Py_None) : NULL;
-    Py_XDECREF(module);
-    return result;
+    return gb_upcall_to(function, "(OOsO)", x, y, names[casting], progress ? progress : Py_None);
 }
 
 /* A GPU's values for a host that wants them converted, or repeated: they come as they are first. */
 static gb_async_copy *to_numpy(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
     gb_cuda_queue from = gb_queue_for(src->place.device);
-    PyObject *here = gb_host_wait(dst) < 0 ? NULL : gb_on_host(src), *done = here ? of_module("_copyto_any", (PyObject *)dst, here, casting, progress) : NULL;
+    PyObject *here = gb_host_wait(dst) < 0 ? NULL : gb_on_host(src), *done = here ? of_module(UP_COPYTO, (PyObject *)dst, here, casting, progress) : NULL;
     gb_async_copy *copy = done ? gb_async_copy_new(from, from) : NULL;
     if (copy) copy->host_free = 1;
     Py_XDECREF(here);
@@ -62,7 +60,7 @@ static gb_async_copy *to_numpy(gb_field *dst, gb_field *src, NPY_CASTING casting
 
 /* What the kernels do not convert NumPy does, on the host. */
 static gb_field *by_numpy(gb_field *dst, PyObject *values, NPY_CASTING casting) {
-    PyObject *array = of_module("_converted", values, (PyObject *)dst->dtype->descr, casting, NULL);
+    PyObject *array = of_module(UP_CONVERTED, values, (PyObject *)dst->dtype->descr, casting, NULL);
     gb_field *field = array ? (gb_field *)gb_wrap(gb_FieldType, array) : NULL;
     Py_XDECREF(array);
     return field;

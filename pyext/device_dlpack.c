@@ -1,6 +1,7 @@
 /* device_dlpack.c: what is different in DLPack for memory that the driver gave. Pinned memory is exported as kDLCPU,
  * device memory as kDLCUDA, managed memory as what it was asked for; kDLCUDAHost and kDLCUDAManaged only on request. */
 #include "device.h"
+#include "pending.h"
 
 DLDevice gb_dl_device(const gb_field *f) {
     return f->place.gpu ? (DLDevice){kDLCUDA, f->place.device} : (DLDevice){kDLCPU, 0};
@@ -47,6 +48,21 @@ static int host_stream(PyObject *stream) {
     if (stream == Py_None) return 0;
     PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", stream);
     return -1;
+}
+
+/* A pair of ints that a consumer passed: what is no such pair is a TypeError, numbers that nothing has are a BufferError. */
+int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair) {
+    if (!PyTuple_Check(obj) || PyTuple_Size(obj) != 2) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a pair of ints, got %R", arg, obj);
+        return -1;
+    }
+    for (int i = 0; i < 2; i++)
+        if (gb_int64(PyTuple_GetItem(obj, i), arg, "a pair of ints", &pair[i]) < 0) {
+            if (PyErr_ExceptionMatches(PyExc_ValueError) && gb_forgive())
+                PyErr_Format(PyExc_BufferError, "%s: %R is no pair that DLPack has", arg, obj);
+            return -1;
+        }
+    return 0;
 }
 
 int gb_device_request(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device, int *copy_to_host) {

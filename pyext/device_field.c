@@ -1,50 +1,13 @@
 /* device_field.c: the Field types in device and in managed memory. */
 #include "device.h"
+#include "upcall.h"
 
 #include <stddef.h>
 
 static gb_field *of(PyObject *self) { return (gb_field *)self; }
 
-/* ---- which type ---- */
-
-PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place) {
-    PyTypeObject *fits = place.kind == GB_ON_DEVICE ? gb_DeviceFieldType : place.kind == GB_ON_MANAGED ? gb_ManagedFieldType : gb_HostFieldType;
-    if (asked == gb_FieldType || asked == fits) return fits;
-    int bound = PyType_IsSubtype(asked, gb_HostFieldType) || PyType_IsSubtype(asked, gb_DeviceFieldType) || PyType_IsSubtype(asked, gb_ManagedFieldType);
-    if (!bound || PyType_IsSubtype(asked, fits)) return gb_placed_type(asked, fits);   /* somebody's subclass */
-    static const char *const kinds[] = {"host", "device", "pinned", "managed"};
-    int host = PyType_IsSubtype(asked, gb_HostFieldType), device = PyType_IsSubtype(asked, gb_DeviceFieldType);
-    PyErr_Format(PyExc_TypeError, "data: it is %s memory, and %R is for %s memory; gridbuf.Field takes it as it is, and its to(%s) copies it",
-                 kinds[place.kind], asked, host ? "host" : device ? "device" : "managed",
-                 host ? "device='cpu'" : device ? "device='gpu'" : "memory='managed'");
-    return NULL;
-}
-
-/* ---- who may look ---- */
-
-static int refuse_host(gb_field *f) {
-    PyErr_Format(PyExc_TypeError,
-                 "this Field lies on GPU %d, where the host cannot read it; field.to(device='cpu') is a copy on the host, "
-                 "field.cupy() a cupy array over the same memory", (int)f->place.device);
-    return -1;
-}
-
-int gb_host_may_look(gb_field *f) {
-    gb_cuda_error e;
-    if (f->place.kind == GB_ON_DEVICE) return refuse_host(f);
-    if (f->place.kind != GB_ON_MANAGED) return 0;
-    gb_cuda_block *block = gb_field_block(f);
-    int rc;
-    Py_BEGIN_ALLOW_THREADS   /* what others do with memory that they have seen is known to the whole device only */
-    rc = block ? gb_cuda_synchronize_block(block, &e) : 0;
-    if (rc == 0 && (!block || block->shown)) rc = gb_cuda_synchronize(f->place.device, &e);
-    Py_END_ALLOW_THREADS
-    if (rc == 0 || e.status == GB_CUDA_NO_DRIVER || e.status == GB_CUDA_NO_DEVICE) return 0;   /* nobody to wait for */
-    return gb_cuda_raise(&e);
-}
-
 static PyObject *refuse_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    refuse_host(of(self));
+    gb_host_may_look(of(self));   /* it never may */
     return NULL;
 }
 
@@ -87,26 +50,17 @@ static int settle_for_cupy(gb_field *f) {
     gb_cuda_error e;
     int pending = gb_field_pending(f, &stream);
     if (pending <= 0) return pending;
-    PyObject *module = PyImport_ImportModule("gridbuf._cupy");
-    PyObject *number = module ? PyObject_CallMethod(module, "stream_of", "i", (int)f->place.device) : NULL;
+    PyObject *number = gb_upcall_to(UP_CUPY_STREAM, "(i)", (int)f->place.device);
     gb_cuda_queue on = {f->place.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
     int rc = number ? gb_cuda_stream_wait_block(gb_field_block(f), on, &e) : -2;
-    Py_XDECREF(module);
     Py_XDECREF(number);
     return rc == -1 ? gb_cuda_raise(&e) : rc == -2 ? -1 : 0;
 }
 
 PyObject *gb_cupy_over(gb_field *f) {
-    static PyObject *function;
     if (settle_for_cupy(f) < 0) return NULL;
     show(f);
     if (f->cupy) return Py_NewRef(f->cupy);
-    if (!function) {
-        PyObject *module = PyImport_ImportModule("gridbuf._cupy");
-        function = module ? PyObject_GetAttrString(module, "array_over") : NULL;
-        Py_XDECREF(module);
-        if (!function) return NULL;
-    }
     const gb_geometry *g = &f->geometry;
     int64_t low = 0, high = g->size ? g->itemsize : 0;
     for (int i = 0; i < g->ndim && g->size; i++) {
@@ -115,8 +69,8 @@ PyObject *gb_cupy_over(gb_field *f) {
     }
     PyObject *shape = gb_ints_tuple(g->shape, g->ndim), *strides = gb_ints_tuple(g->strides, g->ndim);
     if (shape && strides)
-        f->cupy = PyObject_CallFunction(function, "OKLLiOOO", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
-                                        (long long)high, (int)f->place.device, shape, f->dtype->descr, strides);
+        f->cupy = gb_upcall_to(UP_CUPY_ARRAY, "(OKLLiOOO)", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
+                               (long long)high, (int)f->place.device, shape, f->dtype->descr, strides);
     Py_XDECREF(shape);
     Py_XDECREF(strides);
     return Py_XNewRef(f->cupy);
@@ -174,12 +128,10 @@ static PyType_Spec specs[] = {
     {.name = "gridbuf.ManagedField", .basicsize = GB_FIELD_SIZE(3), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = managed_slots},
 };
 
-int gb_device_init(PyObject *module) {
+int gb_device_field_init(PyObject *module) {
     gb_DeviceFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[0], (PyObject *)gb_FieldType);
     gb_ManagedFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[1], (PyObject *)gb_FieldType);
-    if (!gb_DeviceFieldType || !gb_ManagedFieldType || gb_device_block_init(module) < 0 || gb_device_functions_init(module) < 0 || gb_device_copy_init(module) < 0 ||
-        gb_device_stats_init(module) < 0)
-        return -1;
+    if (!gb_DeviceFieldType || !gb_ManagedFieldType) return -1;
     return PyModule_AddObjectRef(module, "DeviceField", (PyObject *)gb_DeviceFieldType) < 0 ||
                    PyModule_AddObjectRef(module, "ManagedField", (PyObject *)gb_ManagedFieldType) < 0 ? -1 : 0;
 }

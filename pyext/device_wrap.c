@@ -2,6 +2,7 @@
 #include "attribute.h"
 #include "device.h"
 #include "wrap.h"
+#include "upcall.h"
 
 /* On the type first: the instance would make cupy look at its stream. torch's and jax's arrays on the host have it there
  * too. Some objects have it in their own dict, or make it up when asked. */
@@ -39,15 +40,8 @@ static int same_length(int n, int nstrides) {
 }
 
 PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj) {
-    static PyObject *function;
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
-    if (!function) {
-        PyObject *module = PyImport_ImportModule("gridbuf._cuda_array");
-        function = module ? PyObject_GetAttrString(module, "describe") : NULL;
-        Py_XDECREF(module);
-        if (!function) return NULL;
-    }
-    PyObject *told = PyObject_CallFunctionObjArgs(function, obj, NULL), *object = NULL;
+    PyObject *told = gb_upcall_to(UP_DESCRIBE_CUDA, "(O)", obj), *object = NULL;
     if (!told || told == Py_NotImplemented) return told;
     PyObject *owner, *sizes, *steps;
     PyArray_Descr *descr;

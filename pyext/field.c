@@ -1,19 +1,14 @@
-/* field.c: the Field types, their life and their attributes. */
+/* field.c: the Field types, their attributes and methods. */
 #include "docs.h"
 #include "device.h"
 #include "field_number.h"
 #include "memory.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
 
-PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;
-
 static gb_field *of(PyObject *self) { return (gb_field *)self; }
-
-/* ---- life ---- */
 
 static int traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
@@ -33,23 +28,6 @@ static int clear(PyObject *self) {
     }
     Py_CLEAR(f->cupy);
     return 0;
-}
-
-void gb_field_dealloc(PyObject *self) {
-    gb_field *f = of(self);
-    PyObject_GC_UnTrack(self);
-    if (f->weakrefs) PyObject_ClearWeakRefs(self);
-    if (f->block) gb_release(f->block);
-    if (f->owner) gb_drop_owner(f->owner);
-    Py_XDECREF(f->cupy);
-    Py_XDECREF((PyObject *)f->plan);
-    Py_XDECREF((PyObject *)f->dtype);
-    if (!f->lists) {   /* else the origin and the halo lie in the lists */
-        free(f->origin);
-        free(f->halo);
-    }
-    if (f->lists != f->room) free(f->lists);
-    gb_field_free(f);
 }
 
 /* ---- attributes ---- */
@@ -265,9 +243,9 @@ static PyType_Spec host_spec = {
 
 int gb_field_init(PyObject *module) {
     gb_FieldType = (PyTypeObject *)PyType_FromSpec(&field_spec);
-    if (!gb_FieldType || gb_field_dlpack_init() < 0 || gb_field_number_init() < 0 || gb_field_protocols_init() < 0) return -1;
+    if (!gb_FieldType) return -1;
     gb_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_FieldType);
-    if (!gb_HostFieldType || gb_device_init(module) < 0 || gb_exchange_init() < 0) return -1;
+    if (!gb_HostFieldType) return -1;
     return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_FieldType) < 0 ||
                    PyModule_AddObjectRef(module, "HostField", (PyObject *)gb_HostFieldType) < 0 ? -1 : 0;
 }

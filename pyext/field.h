@@ -31,16 +31,17 @@ typedef struct gb_field {
 
 extern PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;
 int gb_field_init(PyObject *module);
-void gb_field_dealloc(PyObject *self);
 #define gb_is_field(obj) PyObject_TypeCheck(obj, gb_FieldType)
 
-/* field_new.c */
+/* field_core.c */
+void gb_field_dealloc(PyObject *self);
 gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim);   /* own_ndim >= 0: room for lists of its own */
-void gb_field_free(gb_field *f);                              /* the object itself, when all it held is released */
 int gb_field_room(gb_field *f, int want_origin, int want_halo);
 int gb_field_share(gb_field *f, const gb_field *from);        /* hold the same memory */
 int gb_field_copy_meta(gb_field *f, const gb_field *from);
 int gb_field_set_meta(gb_field *f, const gb_meta *meta);
+
+/* field_new.c */
 gb_field *gb_field_like(const gb_field *lead, gb_dtype *dtype);   /* new host memory with its shape, layout, names, origin and halo */
 PyObject *gb_field_twin(PyObject *self, PyObject *unused);
 PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
@@ -66,8 +67,13 @@ int gb_names_count(PyObject *target, PyObject *values);   /* both say what their
 PyObject *gb_fitted(PyObject *target, PyObject *values, const char *arg);   /* values for target, by name where both have names */
 PyObject *gb_key_by_name(PyObject *self, PyObject *key);                    /* an advanced key without names */
 
+/* field_type.c: the Field type over memory there, when `asked` was asked for; NULL with a TypeError. */
+PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place);
+
+/* host_access.c: before the host looks at a Field's memory: refuses device memory, waits for managed memory; -1 with an error. */
+int gb_host_may_look(gb_field *f);
+
 /* field_class.c: subclasses. */
-PyTypeObject *gb_placed_type(PyTypeObject *asked, PyTypeObject *fits);
 int gb_field_inherit(gb_field *f, const gb_field *from);
 PyObject *gb_field_as(PyTypeObject *type, gb_field *from);
 PyObject *gb_field_around(PyObject *type, PyObject *field);
@@ -88,7 +94,6 @@ int gb_field_exportable(const gb_field *f);   /* -1 with BufferError */
 DLManagedTensorVersioned *gb_field_tensor(gb_field *f, DLDevice device, uint64_t flags);
 PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused);
-int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair);   /* a pair of ints that a consumer passed */
 
 /* exchange.c: the C exchange API on the types. */
 int gb_exchange_init(void);

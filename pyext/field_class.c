@@ -1,20 +1,10 @@
-/* field_class.c: subclasses of Field. Where the memory lies decides which interfaces a Field has, so a class that
- * somebody derived from gridbuf.Field has, like Field itself, one type for each place; gridbuf.field makes them. */
+/* field_class.c: what subclasses of Field keep: their instances' attributes, and their type, as field_type.c gives it. */
 #include "device.h"
 #include "attribute.h"
 #include "wrap.h"
 
 static int is_own(PyTypeObject *type) {
     return type == gb_HostFieldType || type == gb_DeviceFieldType || type == gb_ManagedFieldType || type == gb_FieldType;
-}
-
-PyTypeObject *gb_placed_type(PyTypeObject *asked, PyTypeObject *fits) {
-    if (PyType_IsSubtype(asked, fits)) return asked;
-    PyObject *module = PyImport_ImportModule("gridbuf.field");
-    PyObject *type = module ? PyObject_CallMethod(module, "placed", "OO", (PyObject *)asked, (PyObject *)fits) : NULL;
-    Py_XDECREF(module);
-    Py_XDECREF(type);   /* the class that was asked for keeps it */
-    return (PyTypeObject *)type;
 }
 
 /* What a user of the class has set on the instance goes along to views and copies. */

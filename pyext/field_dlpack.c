@@ -65,21 +65,6 @@ static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwname
     return 0;
 }
 
-/* A pair of ints that a consumer passed: what is no such pair is a TypeError, numbers that nothing has are a BufferError. */
-int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair) {
-    if (!PyTuple_Check(obj) || PyTuple_Size(obj) != 2) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a pair of ints, got %R", arg, obj);
-        return -1;
-    }
-    for (int i = 0; i < 2; i++)
-        if (gb_int64(PyTuple_GetItem(obj, i), arg, "a pair of ints", &pair[i]) < 0) {
-            if (PyErr_ExceptionMatches(PyExc_ValueError) && gb_forgive())
-                PyErr_Format(PyExc_BufferError, "%s: %R is no pair that DLPack has", arg, obj);
-            return -1;
-        }
-    return 0;
-}
-
 static int is_constant(PyObject *pair) {
     return PyTuple_CheckExact(pair) && PyLong_CheckExact(PyTuple_GetItem(pair, 0)) && PyLong_CheckExact(PyTuple_GetItem(pair, 1));
 }

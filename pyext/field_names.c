@@ -1,6 +1,7 @@
 /* field_names.c: by name: transposition, and values for a Field from what says what its indices mean. */
 #include "attribute.h"
 #include "device.h"
+#include "upcall.h"
 
 #include <string.h>
 
@@ -132,9 +133,7 @@ PyObject *gb_fitted(PyObject *target, PyObject *values, const char *arg) {
     PyObject *field = Py_NewRef(values);
     if (!gb_is_field(values)) {   /* a storage, an xarray.DataArray */
         Py_DECREF(field);
-        PyObject *module = PyImport_ImportModule("gridbuf._fields.operands");
-        field = module ? PyObject_CallMethod(module, "named", "O", values) : NULL;
-        Py_XDECREF(module);
+        field = gb_upcall_to(UP_NAMED, "(O)", values);
         if (!field || !gb_is_field(field)) return field;
     }
     gb_field *f = (gb_field *)field;
@@ -153,8 +152,5 @@ PyObject *gb_key_by_name(PyObject *self, PyObject *key) {
     int named = 0;
     for (Py_ssize_t i = 0; i < n && !named; i++) named = may_have_names(PyTuple_Check(key) ? PyTuple_GetItem(key, i) : key);
     if (named <= 0) return named < 0 ? NULL : Py_NewRef(key);
-    PyObject *module = PyImport_ImportModule("gridbuf._fields.operands");
-    PyObject *plain = module ? PyObject_CallMethod(module, "key", "OO", self, key) : NULL;
-    Py_XDECREF(module);
-    return plain;
+    return gb_upcall_to(UP_KEY, "(OO)", self, key);
 }

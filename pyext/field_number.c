@@ -2,6 +2,7 @@
  * the same shape, names, halo and origin, and numbers. Everything else is gridbuf._fields' to join by name. */
 #include "device.h"
 #include "field_number.h"
+#include "upcall.h"
 
 #include <string.h>
 
@@ -170,16 +171,7 @@ static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObj
 
 /* ---- the general way ---- */
 
-static PyObject *function_of(const char *module_name, const char *name, PyObject **kept) {
-    if (*kept) return *kept;
-    PyObject *module = PyImport_ImportModule(module_name);
-    *kept = module ? PyObject_GetAttrString(module, name) : NULL;
-    Py_XDECREF(module);
-    return *kept;
-}
-
 PyObject *gb_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static PyObject *general;
     Py_ssize_t n = PyTuple_Size(args), given = kwargs ? PyDict_Size(kwargs) : 0;
     if (n < 3) return PyErr_Format(PyExc_TypeError, "__array_ufunc__(ufunc, method, *inputs, **kwargs): %zd arguments given", n);
     PyObject *method = PyTuple_GetItem(args, 1), *out = NULL;
@@ -195,13 +187,12 @@ PyObject *gb_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
         if (result != Py_NotImplemented) return result;
         Py_DECREF(result);
     }
-    PyObject *function = function_of("gridbuf._fields.ufuncs", "call", &general);
+    PyObject *function = gb_upcall_get(UP_FIELD_UFUNC);
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }
 
 PyObject *gb_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static PyObject *general;
-    PyObject *function = function_of("gridbuf._fields.functions", "call", &general);
+    PyObject *function = gb_upcall_get(UP_FIELD_FUNCTION);
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }
 
@@ -215,20 +206,18 @@ static PyObject *unary(int which, PyObject *a) {
 }
 
 static PyObject *binary(int which, PyObject *a, PyObject *b) {
-    static PyObject *general;
     PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, NULL);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    PyObject *function = function_of("gridbuf._fields.operators", "binary", &general);
+    PyObject *function = gb_upcall_get(UP_FIELD_BINARY);
     return function ? PyObject_CallFunctionObjArgs(function, ufuncs[which], a, b, NULL) : NULL;
 }
 
 static PyObject *in_place(int which, PyObject *a, PyObject *b) {
-    static PyObject *general;
     PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, a);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    PyObject *function = function_of("gridbuf._fields.operators", "in_place", &general);
+    PyObject *function = gb_upcall_get(UP_FIELD_IN_PLACE);
     return function ? PyObject_CallFunctionObjArgs(function, ufuncs[which], a, b, NULL) : NULL;
 }
 

@@ -1,5 +1,6 @@
 /* go.c: entering Go, and what it may leave behind. */
 #include "go.h"
+#include "upcall.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -7,13 +8,17 @@
 PyObject *gb_BackendError;
 
 /* Go's os package raises the soft limit of open files, which child processes would
- * inherit. This runs before Go's own start-up; gb_go_start puts the limit back. */
+ * inherit. This runs before Go's own start-up; gb_go_init puts the limit back. */
 static struct rlimit files_before;
 
 __attribute__((constructor(101))) static void remember_limit(void) { getrlimit(RLIMIT_NOFILE, &files_before); }
 
-int gb_go_start(void) {
+int gb_go_init(PyObject *module) {
     gb_error e;
+    PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_RuntimeError);
+    gb_BackendError = bases ? PyErr_NewException("gridbuf.BackendError", bases, NULL) : NULL;
+    Py_XDECREF(bases);
+    if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
     if (GB_ENTER_GO(&e, gbridge_start(&e)) < 0) return -1;
     struct rlimit now;
     if (getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur != files_before.rlim_cur) {
@@ -39,11 +44,8 @@ int gb_forked_error(gb_error *e) {
 
 /* gridbuf.gufunc.SignatureError lives in Python, which is loaded when somebody needs it. */
 static int raise_signature_error(const char *message) {
-    PyObject *module = PyImport_ImportModule("gridbuf.gufunc.errors");
-    PyObject *type = module ? PyObject_GetAttrString(module, "SignatureError") : NULL;
-    Py_XDECREF(module);
+    PyObject *type = gb_upcall_get(UP_SIGNATURE_ERROR);
     if (type) PyErr_SetString(type, message);
-    Py_XDECREF(type);
     return -1;
 }
 

@@ -7,7 +7,7 @@
 
 extern PyObject *gb_BackendError;   /* ValueError and RuntimeError */
 
-int gb_go_start(void);              /* once, at import */
+int gb_go_init(PyObject *module);   /* once, at import */
 int gb_refuse_go(void);             /* raises: this is a forked child */
 int gb_forked_error(gb_error *e);    /* the same into *e; -1 */
 int gb_raise(const gb_error *e);    /* raises what Go reported; -1 */

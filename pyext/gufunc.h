@@ -91,7 +91,6 @@ typedef struct gb_keywords {
 
 int gb_gufunc_init(PyObject *module);
 int gb_setup_error(const char *format, ...);                        /* raises SignatureError; -1 */
-PyObject *gb_python_name(const char *module, const char *name, PyObject **memo);   /* borrowed */
 
 /* gufunc_operand.c */
 int gb_npy_type(uint8_t type);

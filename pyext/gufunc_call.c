@@ -2,6 +2,7 @@
  * found under what they mean, the kernel runs. Python and Go come in only for what was
  * not seen before. */
 #include "gufunc.h"
+#include "upcall.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -13,21 +14,10 @@ int gb_gufunc_call_init(void) {
     return name_failed && gb_keywords_init() == 0 ? 0 : -1;
 }
 
-PyObject *gb_python_name(const char *module, const char *name, PyObject **memo) {
-    if (*memo) return *memo;
-    PyObject *imported = PyImport_ImportModule(module);
-    PyObject *found = imported ? PyObject_GetAttrString(imported, name) : NULL;
-    Py_XDECREF(imported);
-    if (found && *memo) Py_DECREF(found);   /* the import asked too */
-    else if (found) *memo = found;
-    return *memo;
-}
-
 int gb_setup_error(const char *format, ...) {
-    static PyObject *memo;
     va_list args;
     va_start(args, format);
-    PyObject *type = gb_python_name("gridbuf.gufunc.errors", "SignatureError", &memo);
+    PyObject *type = gb_upcall_get(UP_SIGNATURE_ERROR);
     PyObject *text = type ? PyUnicode_FromFormatV(format, args) : NULL;
     va_end(args);
     if (text) PyErr_SetObject(type, text);
@@ -129,8 +119,7 @@ static PyObject *codes_of(const gb_invocation *v) {
 }
 
 static PyObject *with_info(const gb_invocation *v, PyObject *result) {
-    static PyObject *memo;
-    PyObject *type = gb_python_name("gridbuf.gufunc.errors", "ErrorInfo", &memo), *codes = codes_of(v), *info = NULL;
+    PyObject *type = gb_upcall_get(UP_ERROR_INFO), *codes = codes_of(v), *info = NULL;
     if (type && codes) info = PyObject_CallFunction(type, "OLL", codes, (long long)v->nfailed, (long long)v->nselected);
     Py_XDECREF(codes);
     return info ? Py_BuildValue("(ON)", result, info) : NULL;

@@ -3,6 +3,7 @@
 #include "gufunc.h"
 #include "pending.h"
 #include "wrap.h"
+#include "upcall.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,9 +83,7 @@ static int read_memory(gb_arg *a, PyObject *obj) {
 
 /* Python makes an ndarray or a Field of it, or says why not. what: "input 0", "out", "where". */
 static int read_other(gb_arg *a, PyObject *obj, const char *what) {
-    static PyObject *memo;
-    PyObject *normal = gb_python_name("gridbuf.gufunc.operands", "normal", &memo);
-    PyObject *found = normal ? PyObject_CallFunction(normal, "Os", obj, what) : NULL;
+    PyObject *found = gb_upcall_to(UP_GUFUNC_OPERAND, "(Os)", obj, what);
     if (!found) return -1;
     int ok = read_memory(a, found);
     Py_DECREF(found);

@@ -3,6 +3,7 @@
 
 #include "../gufunc/cast.h"
 #include "array.h"
+#include "upcall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,9 +83,7 @@ static int start(const gb_reduce_args *q, gb_reducing *run) {
         memcpy(run->start, &v, sizeof v);
         return 0;
     }
-    PyObject *module = PyImport_ImportModule("gridbuf.gufunc.reduction");
-    PyObject *bytes = module ? PyObject_CallMethod(module, "start", "Oi", q->initial, c->type) : NULL;
-    Py_XDECREF(module);
+    PyObject *bytes = gb_upcall_to(UP_REDUCE_START, "(Oi)", q->initial, c->type);
     char *value;
     Py_ssize_t n;
     int rc = bytes && PyBytes_AsStringAndSize(bytes, &value, &n) == 0 && n <= GB_MAX_ITEM ? 0 : -1;

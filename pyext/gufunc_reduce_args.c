@@ -1,6 +1,7 @@
 /* gufunc_reduce_args.c: the arguments of g.reduce. What may run Python code is read first;
  * pointers into arrays are taken last. */
 #include "gufunc_reduce.h"
+#include "upcall.h"
 
 #include <string.h>
 
@@ -165,9 +166,7 @@ static int writable(PyObject *obj) {
 /* Whatever has memory, as an ndarray or a Field: gridbuf.gufunc.reduction.operand(kind, object). New reference. */
 static PyObject *operand(const char *kind, PyObject *obj) {
     if (usual(obj)) return Py_NewRef(obj);
-    PyObject *module = PyImport_ImportModule("gridbuf.gufunc.reduction");
-    PyObject *found = module ? PyObject_CallMethod(module, "operand", "sO", kind, obj) : NULL;
-    Py_XDECREF(module);
+    PyObject *found = gb_upcall_to(UP_REDUCE_OPERAND, "(sO)", kind, obj);
     if (!found || usual(found)) return found;
     PyErr_Format(PyExc_TypeError, "%s: expected memory on the host, got %R", kind, obj);
     Py_DECREF(found);

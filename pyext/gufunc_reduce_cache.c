@@ -1,6 +1,7 @@
 /* gufunc_reduce_cache.c: which kernel folds which types, and planned reductions under the
  * words that ask for them: a reduction seen before enters neither Go nor Python code. */
 #include "gufunc_reduce.h"
+#include "upcall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +35,7 @@ void gb_reducers_free(gb_gufunc_object *g) {
 /* gridbuf.gufunc.reduction.choose(g, array, dtype, out, ordered, extras)
  * -> (kernel, has a state, sequential, type, identity or None) */
 static int ask(gb_reduce_args *q, gb_folding *c) {
-    PyObject *module = PyImport_ImportModule("gridbuf.gufunc.reduction");
-    PyObject *found = module ? PyObject_CallMethod(module, "choose", "Oiiiii", (PyObject *)q->gufunc, c->array, c->dtype, c->out,
-                                                   c->ordered, c->extras)
-                             : NULL;
-    Py_XDECREF(module);
+    PyObject *found = gb_upcall_to(UP_REDUCE_CHOOSE, "(Oiiiii)", (PyObject *)q->gufunc, c->array, c->dtype, c->out, c->ordered, c->extras);
     if (!found) return -1;
     const char *identity = NULL;
     Py_ssize_t n = 0;

@@ -3,6 +3,7 @@
 #include "gufunc_reduce.h"
 
 #include "array.h"
+#include "upcall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,11 +91,9 @@ PyObject *gb_reduce_outcome(gb_reduce_args *q, const gb_reduction *r, PyObject *
     if (!failed && q->errors != GB_REDUCE_RETURN) return result;
     static const char *const words[] = {"raise", "return", "warn", "ignore"};
     PyObject *codes = failed ? codes_array(r, run) : Py_NewRef(Py_None), *shape = gb_ints_tuple(r->out_shape, r->out_ndim);
-    PyObject *module = codes && shape ? PyImport_ImportModule("gridbuf.gufunc.reduction") : NULL;
-    PyObject *outcome = module ? PyObject_CallMethod(module, "conclude", "OOOLLsO", (PyObject *)q->gufunc, result, codes,
-                                                     (long long)failed, (long long)r->kept_n, words[q->errors], shape)
-                               : NULL;
-    Py_XDECREF(module);
+    PyObject *outcome = codes && shape ? gb_upcall_to(UP_REDUCE_CONCLUDE, "(OOOLLsO)", (PyObject *)q->gufunc, result, codes,
+                                                      (long long)failed, (long long)r->kept_n, words[q->errors], shape)
+                                       : NULL;
     Py_XDECREF(codes);
     Py_XDECREF(shape);
     Py_DECREF(result);

@@ -5,6 +5,7 @@
 #include "exchange.h"
 #include "pending.h"
 #include "wrap.h"
+#include "upcall.h"
 #include "../dlpack/check.h"
 
 #include <string.h>
@@ -58,10 +59,7 @@ int gb_import_dlpack_init(void) {
 }
 
 static PyArray_Descr *extended_descr(DLDataType dtype) {
-    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
-    PyObject *descr = module ? PyObject_CallMethod(module, "extended_dtype", "ii", (int)dtype.code, (int)dtype.bits) : NULL;
-    Py_XDECREF(module);
-    return (PyArray_Descr *)descr;
+    return (PyArray_Descr *)gb_upcall_to(UP_EXTENDED_DTYPE, "(ii)", (int)dtype.code, (int)dtype.bits);
 }
 
 /* NumPy's dtype for a DLPack one, or NULL with a BufferError. */
@@ -199,8 +197,7 @@ static int check_versioned(const DLManagedTensorVersioned *m, int wishes) {
 
 /* Not the object's method: a subclass's copy may be anything. */
 PyObject *gb_copy_of(PyObject *field) {
-    PyObject *module = PyImport_ImportModule("gridbuf.field"), *copy = module ? PyObject_CallMethod(module, "copy", "O", field) : NULL;
-    Py_XDECREF(module);
+    PyObject *copy = gb_upcall_to(UP_COPY_OF_FIELD, "(O)", field);
     if (copy && !gb_is_field(copy)) {
         PyErr_Format(PyExc_TypeError, "copy: expected gridbuf.field.copy to make a Field, got %R", copy);
         Py_CLEAR(copy);

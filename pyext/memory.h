@@ -25,7 +25,7 @@ void gb_drain(void);
 void gb_drop_later(PyObject *object);
 int gb_drop_init(void);
 
-/* With GRIDBUF_TRACE=1 every block remembers the Python line that asked for it. */
+/* trace.c: with GRIDBUF_TRACE=1 every block remembers the Python line that asked for it. */
 extern int gb_tracing;
 void gb_trace(void *data, uint64_t plan);
 void gb_trace_init(void);

@@ -1,10 +1,24 @@
-/* module.c: gridbuf._core, the functions and types that gridbuf re-exports. */
+/* module.c: gridbuf._core, the functions and types that gridbuf re-exports. To be read in this order; no file calls a later one:
+ *
+ * ground        upcall.c (the way up into Python), go.c (the way into Go), attribute.c, pending.c (exceptions under way), drop.c (releasing from any thread)
+ * a request     args.c, dtype.c, backends.c, request.c (keywords), plan.c, plancache.c, callcache.c (same call, same plan), register.c
+ * host memory   trace.c, memory.c, handler.c (NumPy's), copy_run.c, array.c
+ * GPU memory    device_error.c, device_stream.c, device_block.c
+ * a Field       field_core.c, field_type.c, field_over.c, field_class.c, host_access.c, field_buffer.c, field_names.c, device_field.c
+ * wrapping      import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c, field_wrap.c
+ * values        copy_view.c, copyto.c, device_async_copy.c, device_copy.c, assign.c
+ * allocating    device_new.c, constructors.c, field_new.c, like.c
+ * using Fields  field_index.c, field_number.c, field_protocols.c, device_dlpack.c, field_dlpack.c, exchange.c, field.c (the type)
+ * the rest      device_async.c, device_functions.c, device_stats.c, statistics.c, and gufunc.h, which leads through gufunc_*.c
+ */
 #define GB_IMPORTS_NUMPY
 #include "array.h"
 #include "attribute.h"
 #include "copying.h"
+#include "device.h"
 #include "docs.h"
 #include "exchange.h"
+#include "field_number.h"
 #include "gufunc.h"
 #include "memory.h"
 #include "wrap.h"
@@ -50,18 +64,17 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
+/* In reading order: what stands further down uses what stands above. */
 static int exec(PyObject *module) {
     import_array1(-1);
-    PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_RuntimeError);
-    if (!bases) return -1;
-    gb_BackendError = PyErr_NewException("gridbuf.BackendError", bases, NULL);
-    Py_DECREF(bases);
-    if (!gb_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_BackendError) < 0) return -1;
     gb_trace_init();
-    if (gb_go_start() < 0 || gb_args_init() < 0 || gb_attribute_init() < 0 || gb_handler_init() < 0 || gb_drop_init() < 0) return -1;
-    if (gb_from_producer_init() < 0 || gb_import_dlpack_init() < 0) return -1;
-    if (gb_dtype_init(module) < 0 || gb_plan_init(module) < 0) return -1;
-    return gb_field_init(module) < 0 || gb_gufunc_init(module) < 0 ? -1 : 0;
+    if (gb_go_init(module) < 0 || gb_attribute_init() < 0 || gb_drop_init() < 0 || gb_handler_init() < 0) return -1;
+    if (gb_args_init() < 0 || gb_dtype_init(module) < 0 || gb_plan_init(module) < 0) return -1;
+    if (gb_device_block_init(module) < 0 || gb_field_init(module) < 0 || gb_device_field_init(module) < 0) return -1;
+    if (gb_import_dlpack_init() < 0 || gb_from_producer_init() < 0 || gb_async_copy_init(module) < 0) return -1;
+    if (gb_field_dlpack_init() < 0 || gb_exchange_init() < 0 || gb_field_number_init() < 0 || gb_field_protocols_init() < 0) return -1;
+    if (gb_device_copy_init(module) < 0 || gb_device_functions_init(module) < 0 || gb_device_stats_init(module) < 0) return -1;
+    return gb_gufunc_init(module);
 }
 
 static PyModuleDef_Slot slots[] = {

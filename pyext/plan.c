@@ -199,9 +199,3 @@ int gb_plan_init(PyObject *module) {
     return gb_PlanType && PyModule_AddObjectRef(module, "Plan", (PyObject *)gb_PlanType) == 0 ? 0 : -1;
 }
 
-PyObject *gb_plan_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"plan", {A_SHAPE, A_DTYPE}, 2, 1, A_SPEC};
-    PyObject *slots_[A_COUNT];
-    gb_meta meta;
-    return (PyObject *)gb_plan_for_call(&sig, args, nargs, kwnames, &meta, slots_);
-}

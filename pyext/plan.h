@@ -22,11 +22,11 @@ gb_plan_object *gb_plan_for(gb_request *request, gb_dtype *dtype);
  * the same arguments may mean something else next time. New reference. */
 gb_plan_object *gb_plan_from_slots(PyObject **slots, gb_meta *meta, int *function_layout);
 
-/* From a call to plan in one go, through the cache of calls (callcache.c). slots is
- * filled in where the signature has a fill value. New reference. */
-gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                                 gb_meta *meta, PyObject **slots);
+/* From a call to plan in one go, through the cache of calls (callcache.c). What the keywords say beyond the plan is in
+ * *meta, also when the call was known and nothing was read. New reference. */
+gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_meta *meta);
 void gb_forget_calls(void);
+PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs);   /* register.c */
 
 /* Where memory is. */
 typedef struct gb_place {
@@ -46,7 +46,6 @@ gb_plan_object *gb_plan_by_number(uint64_t number);
 /* Takes ownership of plan. */
 gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype);
 
-PyObject *gb_plan_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_plan_of(PyObject *self, PyObject *obj);
 PyObject *gb_device_name(int gpu, int device);
 

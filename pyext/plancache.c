@@ -15,6 +15,8 @@
 typedef struct { uint64_t hash; uint64_t *words; int n; gb_plan_object *plan; } entry;
 static entry cache[SETS][WAYS];
 
+_Static_assert(offsetof(gb_request, shape) == 10 * sizeof(int32_t) + 4 * sizeof(int64_t), "a new field belongs into pack() as well");
+
 /* The request as words: what was not given takes no room. */
 static int pack(const gb_request *r, const gb_dtype *dtype, uint64_t *w) {
     int n = 0;

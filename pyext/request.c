@@ -118,8 +118,8 @@ static int read_origin(PyObject *obj, const int64_t *shape, gb_meta *meta) {
 }
 
 int gb_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim, gb_meta *meta) {
+    gb_meta_clear(meta);
     meta->base = ndim;
-    meta->has_dims = meta->has_halo = meta->has_origin = 0;
     return read_halo(halo, shape, meta) < 0 || read_origin(origin, shape, meta) < 0 ? -1 : 0;
 }
 
@@ -149,7 +149,8 @@ int gb_read_request(PyObject **slots, gb_request *r, gb_dtype **dtype, gb_meta *
     int64_t sub_shape[GB_MAXDIMS];
     memset(r, 0, offsetof(gb_request, shape));
     r->dims_len = r->aligned_len = r->layout_len = -1;
-    meta->has_dims = meta->has_halo = meta->has_origin = 0;
+    gb_meta_clear(meta);
+    meta->fill_value = slots[A_FILL_VALUE];
 
     PyObject *dtype_obj = slots[A_DTYPE];
     if (!dtype_obj || dtype_obj == Py_None) dtype_obj = (PyObject *)&PyFloat_Type;

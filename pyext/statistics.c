@@ -1,36 +1,9 @@
 /* statistics.c: gridbuf.memory: counters, limits, and who holds what. */
 #include "device.h"
 #include "memory.h"
+#include "upcall.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-int gb_tracing;
-
-/* The note's first line is the place; with GRIDBUF_DEBUG=1 the second is what was asked for. */
-void gb_trace(void *data, uint64_t plan_number) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);   /* a trace that cannot be made is no reason to fail, nor to forget a failure */
-    PyFrameObject *frame = PyEval_GetFrame();   /* borrowed */
-    PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
-    PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
-    PyObject *plan = gb_debugging && plan_number ? Py_XNewRef((PyObject *)gb_plan_by_number(plan_number)) : NULL;
-    PyObject *what = plan ? PyObject_Repr(plan) : NULL;
-    PyObject *text = name ? PyUnicode_FromFormat(what ? "%U:%d\n%U" : "%U:%d", name, PyFrame_GetLineNumber(frame), what) : NULL;
-    const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-    if (utf8) gb_set_note(data, strdup(utf8));
-    Py_XDECREF(text);
-    Py_XDECREF(plan);
-    Py_XDECREF(what);
-    Py_XDECREF(name);
-    Py_XDECREF(code);
-    PyErr_Restore(type, value, traceback);
-}
-
-void gb_trace_init(void) {
-    const char *trace = getenv("GRIDBUF_TRACE"), *debug = getenv("GRIDBUF_DEBUG");   /* which tells where as well */
-    gb_tracing = (trace && strcmp(trace, "1") == 0) || (debug && strcmp(debug, "1") == 0);
-}
 
 /* [(id, bytes, age in s, address, where or None, plan or None)], largest first. */
 PyObject *gb_memory_live(PyObject *self, PyObject *number) {
@@ -75,10 +48,7 @@ static const void *block_of(PyObject *obj) {
 
 /* Of cupy's arrays only Python knows what they lie in. */
 static PyObject *block_of_foreign(PyObject *obj) {
-    PyObject *module = PyImport_ImportModule("gridbuf._cuda_array");
-    PyObject *block = module ? PyObject_CallMethod(module, "block_of", "O", obj) : NULL;
-    Py_XDECREF(module);
-    return block;
+    return gb_upcall_to(UP_BLOCK_OF_CUDA, "(O)", obj);
 }
 
 PyObject *gb_memory_id(PyObject *self, PyObject *obj) {

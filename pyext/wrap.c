@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "pending.h"
 #include "wrap.h"
+#include "upcall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,9 +59,7 @@ static PyObject *of_subclass(PyTypeObject *type, PyObject *obj) {
     if (found < 0) return NULL;
     if (found) {
         Py_DECREF(mask);
-        PyObject *module = PyImport_ImportModule("gridbuf._wrap");
-        PyObject *checked = module ? PyObject_CallMethod(module, "check_mask", "O", obj) : NULL;
-        Py_XDECREF(module);
+        PyObject *checked = gb_upcall_to(UP_CHECK_MASK, "(O)", obj);
         if (!checked) return NULL;
         Py_DECREF(checked);
     }
@@ -153,10 +152,8 @@ static PyObject *of_method(PyTypeObject *type, PyObject *obj) {
     int found = gb_optional(obj, gb_attr.array, &method);
     if (found <= 0) return found < 0 ? NULL : NEXT;
     Py_DECREF(method);
-    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
-    PyObject *array = module ? PyObject_CallMethod(module, "from_array_method", "O", obj) : NULL;
+    PyObject *array = gb_upcall_to(UP_FROM_ARRAY_METHOD, "(O)", obj);
     PyObject *object = array ? of_array(type, (PyArrayObject *)array, array) : NULL;
-    Py_XDECREF(module);
     Py_XDECREF(array);
     return object;
 }
@@ -171,10 +168,8 @@ static PyObject *of_described(PyTypeObject *type, PyObject *obj) {
         if (found > 0) Py_DECREF(value);
     }
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
-    PyObject *inside = module ? PyObject_CallMethod(module, "described", "OO", obj, type ? Py_True : Py_False) : NULL;
+    PyObject *inside = gb_upcall_to(UP_DESCRIBED, "(OO)", obj, type ? Py_True : Py_False);
     PyObject *object = inside ? gb_wrap(type, inside) : NULL;
-    Py_XDECREF(module);
     Py_XDECREF(inside);
     return object;
 }
@@ -355,14 +350,12 @@ int gb_carried(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **ori
         if (found) Py_DECREF(value);
     }
     if (!found) return 0;
-    PyObject *module = PyImport_ImportModule("gridbuf._wrap");
-    PyObject *both = module ? PyObject_CallMethod(module, "carried", "OO", obj, wrapped) : NULL;
+    PyObject *both = gb_upcall_to(UP_CARRIED, "(OO)", obj, wrapped);
     found = both && PyArg_ParseTuple(both, "OO", dims, origin) ? 1 : -1;
     if (found == 1) {
         Py_INCREF(*dims);
         Py_INCREF(*origin);
     }
-    Py_XDECREF(module);
     Py_XDECREF(both);
     return found;
 }

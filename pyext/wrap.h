@@ -17,11 +17,11 @@ typedef struct gb_foreign {
     gb_place place;
 } gb_foreign;
 
-/* A Field of the type over the memory; with type NULL an ndarray. */
+/* field_over.c: a Field of the type over the memory; with type NULL an ndarray. */
 PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *memory);
 PyObject *gb_over_field(PyTypeObject *type, const gb_field *from);
 
-/* The same over an object's memory, by the first way in that it offers; never a copy. */
+/* wrap.c: the same over an object's memory, by the first way in that it offers; never a copy. */
 PyObject *gb_wrap(PyTypeObject *type, PyObject *obj);
 PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes);   /* by DLPack only */
 PyObject *gb_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface);

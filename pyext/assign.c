@@ -1,9 +1,51 @@
-/* fill.c: gridbuf.fill, and the values of ones, full and their like. */
+/* assign.c: gridbuf.copyto, gridbuf.fill and the values of ones, full and their like. Who does the work is decided here alone:
+ * the kernels on the host, the driver, or, for what neither does (objects, strings of another length, ...), NumPy. */
 #include "device.h"
 #include "pending.h"
 #include "wrap.h"
+#include "upcall.h"
 
-#include <string.h>
+/* ---- copyto ---- */
+
+/* Python's part: arguments of every other kind. */
+static PyObject *any_copyto(PyObject *dst, PyObject *src, PyObject *casting, PyObject *progress) {
+    return gb_upcall_to(UP_COPYTO, "(OOOO)", dst, src, casting ? casting : Py_None, progress ? progress : Py_None);
+}
+
+static int keyword(PyObject *name, PyObject *value, PyObject **casting, PyObject **progress) {
+    if (PyUnicode_CompareWithASCIIString(name, "casting") == 0) *casting = value;
+    else if (PyUnicode_CompareWithASCIIString(name, "progress") == 0) *progress = value == Py_None ? NULL : value;
+    else return PyErr_Format(PyExc_TypeError, "copyto() has no argument %R; it has dst, src, casting and progress", name), -1;
+    return 0;
+}
+
+/* By position. */
+static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject *casting, PyObject *progress) {
+    int done = gb_copy_objects(to, from, rule, progress);
+    if (done) return done < 0 ? NULL : Py_NewRef(Py_None);
+    int on_device = gb_may_be_cuda(to);
+    if (on_device == 0) on_device = gb_may_be_cuda(from);
+    if (on_device > 0) on_device = gb_device_copyto(to, from, rule, progress);
+    if (on_device) return on_device < 0 ? NULL : Py_NewRef(Py_None);
+    return any_copyto(to, from, casting, progress);
+}
+
+PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *casting = NULL, *progress = NULL;
+    if (nargs != 2) return PyErr_Format(PyExc_TypeError, "copyto() takes dst and src, got %zd positional arguments", nargs);
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++)
+        if (keyword(PyTuple_GetItem(kwnames, i), args[nargs + i], &casting, &progress) < 0) return NULL;
+    NPY_CASTING rule = NPY_SAME_KIND_CASTING;
+    if (casting && !PyArray_CastingConverter(casting, &rule)) return NULL;
+    if (progress && !PyCallable_Check(progress))
+        return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
+    PyObject *values = gb_fitted(args[0], args[1], "src");
+    PyObject *done = values ? copied(args[0], values, rule, casting, progress) : NULL;
+    Py_XDECREF(values);
+    return done;
+}
+
+/* ---- fill ---- */
 
 /* One element of the dtype with the value, converted as by assignment: the value's own code may run. */
 static PyArrayObject *element(PyArray_Descr *descr, PyObject *value, const char *argument) {
@@ -15,39 +57,22 @@ static PyArrayObject *element(PyArray_Descr *descr, PyObject *value, const char 
     return (PyArrayObject *)one;
 }
 
-static int refuse_readonly(const gb_memory *m) {
-    if (m->readonly) PyErr_SetString(PyExc_ValueError, "dst: it is read-only");
-    return -m->readonly;
-}
-
 /* 1: done; 0: not for these kernels; -1: an error. The value is converted before dst's memory is looked at. */
 static int fill(PyObject *dst, PyObject *value, const char *argument, PyObject *progress) {
     gb_memory m;
     if (!gb_memory_of(dst, &m) || !gb_descr_movable(m.descr)) return 0;
-    if (refuse_readonly(&m) < 0) return -1;
+    if (gb_refuse_readonly(&m) < 0) return -1;
     PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)m.descr);
     PyArrayObject *one = element(descr, value, argument);
     int rc = -1;
     gb_copy copy;
-    if (one && gb_memory_of(dst, &m) && refuse_readonly(&m) == 0) {
+    if (one && gb_memory_of(dst, &m) && gb_refuse_readonly(&m) == 0) {
         if (m.descr != descr) PyErr_SetString(PyExc_RuntimeError, "dst: its dtype changed while the value was converted");
         else rc = gb_copy_finish(&copy, gb_fill_plan(&copy, &m.view, PyArray_DATA(one), GB_RAW, m.view.itemsize), progress);
     }
     Py_XDECREF((PyObject *)one);
     Py_DECREF((PyObject *)descr);
     return rc < 0 ? -1 : 1;
-}
-
-#define SMALL_FILL (256 << 10)   /* planning a fill of fewer bytes takes longer than the fill */
-
-int gb_fill_zero(void *data, int64_t bytes) {
-    if (bytes <= SMALL_FILL) return memset(data, 0, (size_t)bytes), 0;
-    static const uint64_t zero;
-    int64_t n = bytes / 8, stride = 8;
-    gb_view words = {data, 8, GB_RAW, 1, &n, &stride};
-    gb_copy copy;
-    memset((char *)data + 8 * n, 0, (size_t)(bytes - 8 * n));
-    return gb_copy_finish(&copy, gb_fill_plan(&copy, &words, &zero, GB_RAW, 8), NULL);
 }
 
 static int is_one_value(PyObject *value) {
@@ -69,10 +94,7 @@ int gb_assign(PyObject *target, PyObject *value) {
 }
 
 static PyObject *any_fill(PyObject *dst, PyObject *value, PyObject *progress) {
-    PyObject *module = PyImport_ImportModule("gridbuf.transfer");
-    PyObject *done = module ? PyObject_CallMethod(module, "_fill_any", "OOO", dst, value, progress ? progress : Py_None) : NULL;
-    Py_XDECREF(module);
-    return done;
+    return gb_upcall_to(UP_FILL, "(OOO)", dst, value, progress ? progress : Py_None);
 }
 
 PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {

@@ -1,0 +1,47 @@
+/* register.c: gridbuf.register_backend. */
+#include "pending.h"
+#include "plan.h"
+
+static int read_axes(PyObject *layout, gb_preset *preset) {
+    int32_t dims[8];
+    int n = gb_dims(layout, "layout", dims, 8);
+    if (n < 0) return -1;
+    for (int i = 0; i < n; i++) {
+        if (dims[i] >= 0) {
+            PyErr_Format(PyExc_ValueError, "layout: %R names a data dimension; those are always slowest", layout);
+            return -1;
+        }
+        preset->axes[i] = "IJK"[dims[i] + 3];
+    }
+    return 0;
+}
+
+static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, gb_preset *preset) {
+    if (alignment && gb_int64(alignment, "alignment", "an int (items)", &preset->alignment) < 0) return -1;
+    int gpu = device && PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "gpu") == 0;
+    if (device && !gpu && !(PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0)) {
+        PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device);
+        return -1;
+    }
+    preset->device = gpu ? 2 : 1;
+    if (!PyCallable_Check(layout)) return read_axes(layout, preset);
+    preset->order = 3;
+    return 0;
+}
+
+PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"name", "layout", "alignment", "device", NULL};
+    PyObject *name, *layout = NULL, *alignment = NULL, *device = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOO:register_backend", names, &name, &layout, &alignment, &device)) return NULL;
+    if (!layout) {
+        PyErr_SetString(PyExc_TypeError, "register_backend() is missing the required argument 'layout'");
+        return NULL;
+    }
+    PyObject *held[] = {name, layout, alignment, device};   /* kwargs may be somebody's dict */
+    for (int i = 0; i < 4; i++) Py_XINCREF(held[i]);
+    gb_preset preset = {.alignment = 1, .device = 1};
+    int rc = read_preset(layout, alignment, device, &preset) < 0 || gb_add_backend(name, layout, &preset) < 0 ? -1 : 0;
+    if (rc == 0) gb_forget_calls();   /* in which the name may have meant another backend */
+    for (int i = 0; i < 4; i++) gb_let_go(held[i]);
+    return rc < 0 ? NULL : Py_NewRef(Py_None);
+}

@@ -1,0 +1,33 @@
+/* trace.c: with GRIDBUF_TRACE=1 every block remembers the line of Python that asked for it. */
+#include "memory.h"
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int gb_tracing;
+
+/* The note's first line is the place; with GRIDBUF_DEBUG=1 the second is what was asked for. */
+void gb_trace(void *data, uint64_t plan_number) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);   /* a trace that cannot be made is no reason to fail, nor to forget a failure */
+    PyFrameObject *frame = PyEval_GetFrame();   /* borrowed */
+    PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
+    PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
+    PyObject *plan = gb_debugging && plan_number ? Py_XNewRef((PyObject *)gb_plan_by_number(plan_number)) : NULL;
+    PyObject *what = plan ? PyObject_Repr(plan) : NULL;
+    PyObject *text = name ? PyUnicode_FromFormat(what ? "%U:%d\n%U" : "%U:%d", name, PyFrame_GetLineNumber(frame), what) : NULL;
+    const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    if (utf8) gb_set_note(data, strdup(utf8));
+    Py_XDECREF(text);
+    Py_XDECREF(plan);
+    Py_XDECREF(what);
+    Py_XDECREF(name);
+    Py_XDECREF(code);
+    PyErr_Restore(type, value, traceback);
+}
+
+void gb_trace_init(void) {
+    const char *trace = getenv("GRIDBUF_TRACE"), *debug = getenv("GRIDBUF_DEBUG");   /* which tells where as well */
+    gb_tracing = (trace && strcmp(trace, "1") == 0) || (debug && strcmp(debug, "1") == 0);
+}

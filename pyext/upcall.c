@@ -1,0 +1,29 @@
+/* upcall.c: see upcall.h. tests/test_upcalls.py holds its table against the package. */
+#include "upcall.h"
+
+#include <stdarg.h>
+
+#define ROW(name, module, function) {module, function},
+static const struct { const char *module, *function; } table[] = {GB_UPCALLS(ROW)};
+static PyObject *found[GB_UPCALL_COUNT];
+
+PyObject *gb_upcall_get(gb_upcall which) {
+    if (__builtin_expect(found[which] != NULL, 1)) return found[which];
+    PyObject *module = PyImport_ImportModule(table[which].module);
+    PyObject *function = module ? PyObject_GetAttrString(module, table[which].function) : NULL;
+    Py_XDECREF(module);
+    if (function && found[which]) Py_DECREF(function);   /* what the import ran has asked for it, too */
+    else if (function) found[which] = function;
+    return function ? found[which] : NULL;
+}
+
+PyObject *gb_upcall_to(gb_upcall which, const char *format, ...) {
+    PyObject *function = gb_upcall_get(which);
+    if (!function) return NULL;
+    va_list values;
+    va_start(values, format);
+    PyObject *args = Py_VaBuildValue(format, values), *result = args ? PyObject_CallObject(function, args) : NULL;
+    va_end(values);
+    Py_XDECREF(args);
+    return result;
+}

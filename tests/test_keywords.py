@@ -1,0 +1,67 @@
+"""The keywords of gridbuf.empty and its kin: one list in C (pyext/args.h), and everybody who repeats it says the same."""
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from test_lint import ROOT
+
+import gridbuf as gb
+from gridbuf import cli
+
+KEYWORDS = re.findall(r"KEYWORD\(\w+, \"(\w+)\", ([01])\)", (ROOT / "pyext/args.h").read_text())
+SHARED = [name for name, shared in KEYWORDS if shared == "1"]
+FIELDS = ["dims", "origin"]
+OWN = {
+    gb.full: ["fill_value"],
+    gb.Field.full: ["fill_value", *FIELDS],
+    gb.Field.empty: FIELDS,
+    gb.Field.zeros: FIELDS,
+    gb.Field.ones: FIELDS,
+}
+FUNCTIONS = [gb.empty, gb.zeros, gb.ones, gb.full, gb.plan, gb.Field.empty, gb.Field.zeros, gb.Field.ones, gb.Field.full]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__qualname__)
+def test_the_docstring_names_what_is_taken(function: Callable[..., Any]) -> None:
+    assert sorted(inspect.signature(function).parameters) == sorted(SHARED + OWN.get(function, []))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__qualname__)
+def test_what_is_taken(function: Callable[..., Any]) -> None:
+    taken = SHARED + OWN.get(function, [])
+    given = {"shape": (2, 3)} | ({"fill_value": 1.0} if "fill_value" in taken else {})
+    for name, _ in KEYWORDS:
+        if name in given:
+            continue
+        if name in taken:
+            function(**given | {name: "C" if name == "backend" else None})
+        else:
+            with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+                function(**given | {name: None})
+
+
+def test_the_stub_and_the_command_line_name_the_same() -> None:
+    stub = (ROOT / "gridbuf/_core.pyi").read_text()
+    spec, field = (
+        re.findall(r"^    (\w+):", stub[stub.index(f"class {name}(") :].split("\n\n", 2)[1], re.MULTILINE)
+        for name in ("Spec", "FieldSpec")
+    )
+    assert sorted(["shape", "dtype", *spec]) == sorted(SHARED)
+    assert field == FIELDS
+    assert sorted(["shape", "dtype", *cli._SPEC]) == sorted(SHARED)
+
+
+def test_what_a_call_says_besides_memory_is_there_when_the_call_is_known() -> None:
+    for value in (1.0, 2.0, 1.0):
+        assert (gb.full((3, 4), value, halo=(1, 1)) == value).all()
+        assert (np.asarray(gb.Field.full((3, 4), fill_value=value)) == value).all()
+    for _ in range(3):
+        f = gb.Field.empty((3, 4), dims="IJ", halo=(1, 1), origin=(1, 2), padding=False, memory=None, device=None, layout=None,
+                           byte_alignment=64, aligned_index=None, backend="C", dtype=np.float32)  # fmt: skip
+        assert (f.dims, f.halo, f.origin) == (("I", "J"), ((1, 1), (1, 1)), (1, 2))
+        g = gb.Field.empty((3, 4))
+        assert (g.halo, g.origin) == (None, None)

@@ -1,0 +1,159 @@
+"""No circles: within a room files of C call, and modules of Python import, in one direction only.
+
+Whoever reads from the ground up then never meets what is not explained yet, and what lies below a file can be tried without
+it. Imports inside functions count, and so do functions named in tables; what stands under `if TYPE_CHECKING` does not run.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+from test_lint import ROOT, Sources, sources
+
+Graph = dict[str, set[str]]
+
+# What is being redrawn: files whose paths begin so may call and import in a circle until they are done.
+PENDING: tuple[str, ...] = (
+    "cuda/", "gufunc/", "pyext/gufunc_", "gridbuf/_fields/", "gridbuf/gufunc/", "gridbuf/interface/", "gridbuf/storage/",
+)  # fmt: skip
+ROOMS = ("alloc", "cuda", "dlpack", "gufunc", "pyext", "transfer")  # cuda/fake is a test's
+
+
+def circle(graph: Graph) -> list[str]:
+    """The nodes of a circle; [] where there is none."""
+    try:
+        TopologicalSorter({node: targets - {node} for node, targets in graph.items()}).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def done(graph: Graph) -> Graph:
+    """The graph without what is pending."""
+    kept = {node for node in graph if not node.startswith(PENDING)} if PENDING else set(graph)
+    return {node: graph[node] & kept for node in kept}
+
+
+DEFINED = re.compile(
+    r"^(?!static|typedef|struct|enum|#|return|else)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", flags=re.MULTILINE
+)
+
+
+def calls(files: Sources) -> Graph:
+    """Which C file names functions that another file of the same room defines."""
+    home = {(Path(path).parent, match[1]): path for path, text in files.items() for match in DEFINED.finditer(text)}
+    return {
+        path: {home[Path(path).parent, name] for name in re.findall(r"\b\w+\b", text) if (Path(path).parent, name) in home}
+        for path, text in files.items()
+    }
+
+
+def c_files() -> Sources:
+    return {
+        path: text
+        for path, text in sources().items()
+        if path.endswith(".c") and path.split("/")[0] in ROOMS and "fake" not in path
+    }
+
+
+def imported(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:
+    """What runs: (module, names taken from it), at any depth."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from (found for other in node.orelse for found in imported(ast.Module([other], [])))
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports name the whole module"
+            yield str(node.module), [alias.name for alias in node.names]
+        yield from imported(node)
+
+
+def imports(files: Sources) -> Graph:
+    """Which module of the package imports which. The compiled module imports none."""
+    modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in files}
+    graph: Graph = {path: set() for path in files}
+    for path, text in files.items():
+        for module, names in imported(ast.parse(text)):
+            inner = {f"{module}.{name}" for name in names}
+            wanted = inner & set(modules) | ({module} if inner - set(modules) - {"gridbuf._core"} or not names else set())
+            graph[path] |= {modules[each] for each in wanted & set(modules)}
+    return graph
+
+
+def test_no_c_file_calls_in_a_circle() -> None:
+    graph = calls(c_files())
+    assert "pyext/field.c" in graph["pyext/module.c"]
+    assert {path.split("/")[0] for path in graph} == set(ROOMS)
+    assert circle(done(graph)) == []
+
+
+def test_no_module_imports_in_a_circle() -> None:
+    graph = imports({path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "gridbuf").rglob("*.py")})
+    assert "gridbuf/arrays.py" in graph["gridbuf/__init__.py"]
+    assert circle(done(graph)) == []
+
+
+C = {"a/x.c": "int x(void) {\n    return y();\n}\n", "a/y.c": "int y(void) {\n    return x();\n}\n"}
+PYTHON = {"p/a.py": "import p.b\n", "p/b.py": "from p.a import a\n"}
+
+
+@pytest.mark.parametrize(
+    ("found", "changed"),
+    [
+        (True, {}),
+        (True, {"a/y.c": "int y(void) { return 1; }\nint (*table[])(void) = {x};\n"}),
+        (False, {"a/y.c": "int y(void) { return 1; }\n"}),
+        (False, {"a/y.c": "static int y(void) {\n    return x();\n}\n"}),
+        (False, {"a/y.c": "", "b/y.c": C["a/y.c"]}),
+    ],
+    ids=["calls", "named in a table", "one way", "a function of its own", "another room"],
+)
+def test_circles_of_c_are_found(found: bool, changed: Sources) -> None:
+    assert (sorted(set(circle(calls({**C, **changed})))) == ["a/x.c", "a/y.c"]) == found
+
+
+@pytest.mark.parametrize(
+    ("found", "b"),
+    [
+        (True, PYTHON["p/b.py"]),
+        (True, "from p import a\n"),
+        (True, "def f():\n    from p import a\n"),
+        (True, "if not TYPE_CHECKING:\n    pass\nimport p.a\n"),
+        (False, "if TYPE_CHECKING:\n    from p import a\n"),
+        (False, "import q.a\n"),
+    ],
+    ids=["a name", "a module", "inside a function", "beside TYPE_CHECKING", "for type checkers", "another package"],
+)
+def test_circles_of_python_are_found(found: bool, b: str) -> None:
+    assert (sorted(set(circle(imports({**PYTHON, "p/b.py": b})))) == ["p/a.py", "p/b.py"]) == found
+
+
+# ---- the order that pyext/module.c tells newcomers to read in ----
+
+
+def reading_order(text: str) -> list[str]:
+    """The files that the comment on top names, in its order."""
+    return re.findall(r"\b\w+\.c\b", text[: text.index("*/")].split("\n", 1)[1])
+
+
+def out_of_order(order: list[str], graph: Graph) -> list[str]:
+    """Files that call one which is read later."""
+    return [
+        f"{name} calls {later}, which is read later"
+        for i, name in enumerate(order)
+        for later in order[i + 1 :]
+        if f"pyext/{later}" in graph[f"pyext/{name}"]
+    ]
+
+
+def test_files_are_read_before_those_that_call_them() -> None:
+    order, graph = reading_order((ROOT / "pyext/module.c").read_text()), done(calls(c_files()))
+    missing = {path.removeprefix("pyext/") for path in graph if path.startswith("pyext/")} - set(order) - {"module.c"}
+    assert not missing, f"module.c does not say when to read {sorted(missing)}"
+    assert out_of_order(order, graph) == []
+    assert out_of_order(list(reversed(order)), graph) != []
