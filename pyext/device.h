@@ -6,7 +6,7 @@
 #include "copying.h"
 
 int gb_device_block_init(PyObject *module), gb_device_field_init(PyObject *module), gb_device_functions_init(PyObject *module);
-int gb_device_copy_init(PyObject *module), gb_device_stats_init(PyObject *module);
+int gb_async_copy_init(PyObject *module), gb_device_copy_init(PyObject *module), gb_device_stats_init(PyObject *module);
 
 /* device_error.c: raises what the driver's room reported; returns -1. */
 int gb_cuda_raise(const gb_cuda_error *e);

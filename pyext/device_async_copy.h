@@ -38,6 +38,5 @@ int gb_async_copy_detach(gb_async_copy *copy);
 /* Until everything has passed, or nanoseconds (< 0: for ever) are over: 1, 0, or -1 with an error, such as KeyboardInterrupt. */
 int gb_async_copy_wait(gb_async_copy *copy, int64_t nanoseconds);
 int gb_host_wait(gb_field *f);   /* the host waits for our own work on a side that it is about to touch */
-int gb_async_copy_init(PyObject *module);
 
 #endif

@@ -68,7 +68,7 @@ static gb_field *by_numpy(gb_field *dst, PyObject *values, NPY_CASTING casting) 
 
 static gb_cuda_side side_of(gb_field *f, const gb_view *view, const int64_t *strides, gb_cuda_queue on) {
     return (gb_cuda_side){.data = (uintptr_t)f->data, .strides = strides, .itemsize = view->itemsize, .type = view->type,
-                          .kind = f->place.kind - 1, .block = gb_field_block(f), .on = on};
+                          .kind = f->place.kind - GB_ON_DEVICE, .block = gb_field_block(f), .on = on};
 }
 
 static gb_async_copy *by_driver(gb_field *dst, gb_field *src, const gb_view *to, const gb_view *from, const int64_t *from_strides, PyObject *called) {

@@ -6,7 +6,7 @@
  * GPU memory    device_error.c, device_stream.c, device_block.c
  * a Field       field_core.c, field_type.c, field_over.c, field_class.c, host_access.c, field_buffer.c, field_names.c, device_field.c
  * wrapping      import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c, field_wrap.c
- * values        copy_view.c, copyto.c, device_route.c, device_fill.c, device_transit.c, device_staging.c, device_copy.c, assign.c
+ * values        copy_view.c, copyto.c, device_async_copy.c, device_copy.c, assign.c
  * allocating    device_new.c, constructors.c, field_new.c, like.c
  * using Fields  field_index.c, field_number.c, field_protocols.c, device_dlpack.c, field_dlpack.c, exchange.c, field.c (the type)
  * the rest      device_async.c, device_functions.c, device_stats.c, statistics.c, and gufunc.h, which leads through gufunc_*.c
