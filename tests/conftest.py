@@ -17,8 +17,28 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)  # `mak
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gridbuf"))
 
 
+def stale() -> str | None:
+    """Who tests a checkout is told when its extension is older than its C or Go."""
+    import gridbuf._core
+
+    extension = Path(gridbuf._core.__file__)
+    if extension.parents[1] != HERE.parent:
+        return None
+    rooms = [path.parent for path in HERE.parent.glob("*/*.[ch]")]
+    edited = [
+        f
+        for room in {*rooms}
+        for f in room.rglob("*.[cgh]*")
+        if f.suffix in (".c", ".h", ".go") and not f.name.endswith("_test.go")
+    ]
+    newer = sum(f.stat().st_mtime > extension.stat().st_mtime for f in edited)
+    return f"gridbuf: {newer} files of C and Go are newer than {extension.name}; make build" if newer else None
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Who runs the whole suite is told of the part that wants a driver."""
+    """Who runs the whole suite is told of the part that wants a driver, and who runs old C of that."""
+    if (older := stale()) is not None:
+        terminalreporter.write_line(older, yellow=True)
     asked = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
     if "GRIDBUF_DEVICE_TESTS" not in os.environ and asked & {HERE, HERE.parent, HERE / "device"}:
         terminalreporter.write_line(

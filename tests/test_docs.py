@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -33,3 +34,15 @@ def test_examples_of_a_module(name: str) -> None:
     except ImportError as error:
         pytest.skip(f"{name}: {error}")
     assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/README.md"])
+def test_the_files_that_a_page_names_are_there(page: str) -> None:
+    root = Path(__file__).parent.parent
+    text = (root / page).read_text()
+    names = re.findall(r"`([a-z]+/[\w/]*(?:\.\w+)?)`", text)
+    links = [str((root / page).parent / link) for link in re.findall(r"\]\(([^)#:]+)\)", text)]
+    ours = [name for name in names if (root / name.partition("/")[0]).is_dir() and "NAME" not in name]
+    missing = [name for name in [*ours, *links] if not (root / name).exists()]
+    assert ours or links
+    assert not missing, f"{page} names what is not there: {missing}"

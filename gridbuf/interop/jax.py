@@ -32,6 +32,16 @@ _WIDE = {"int64", "uint64", "float64", "complex128"}
 def why_not(field: Any) -> str | None:
     """Why JAX cannot share a Field's memory, and what to do; None where it can.
 
+    Parameters
+    ----------
+    field : Field
+        On the host.
+
+    Returns
+    -------
+    str or None
+        The reason; None when it can be shared.
+
     Examples
     --------
     >>> import gridbuf as gb, gridbuf.interop.jax as gbj
@@ -86,6 +96,17 @@ def to_array(field: Any, *, copy: bool | None = False) -> jax.Array:
         False (default): share, or ValueError says why not. None: share where possible, else copy. True: copy. The
         dtype stays in each case.
 
+    Returns
+    -------
+    jax.Array
+
+    Raises
+    ------
+    ValueError
+        When the memory cannot be shared; the message says why.
+    BufferError
+        When JAX has no such dtype.
+
     Notes
     -----
     JAX takes its arrays for constants: do not write to the Field while the array is in use.
@@ -125,6 +146,18 @@ def from_array(array: jax.Array, dims: Any = None, *, origin: Any = None, halo: 
     dims, origin, halo : optional
         As for `gridbuf.Field`.
 
+    Returns
+    -------
+    Field
+        Over the array's memory.
+
+    Raises
+    ------
+    TypeError
+        When array is none, or traced.
+    ValueError
+        When its memory is gone or not in one piece, or dims, origin or halo do not fit.
+
     Examples
     --------
     >>> import jax.numpy as jnp, gridbuf.interop.jax as gbj
@@ -152,6 +185,11 @@ def compact(field: Any) -> _core.Field:
     field
         A Field, or what `gridbuf.Field` takes.
 
+    Returns
+    -------
+    Field
+        With memory of its own, or field itself.
+
     Examples
     --------
     >>> import gridbuf as gb, gridbuf.interop.jax as gbj
@@ -170,6 +208,11 @@ def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
     dtype : dtype_like, optional
     **spec
         The keywords of `gridbuf.Field.empty`; `padding` and alignment given here win, and may spoil the sharing.
+
+    Returns
+    -------
+    Field
+        With memory of its own.
 
     Examples
     --------

@@ -68,6 +68,18 @@ def buffer(field: Any) -> list[Any]:
     field
         A Field or anything that `gridbuf.Field` takes: a slice, a halo, a NumPy view.
 
+    Returns
+    -------
+    list
+        Memory, count and datatype.
+
+    Raises
+    ------
+    TypeError
+        When field has no host memory.
+    ValueError
+        When its dtype has another byte order than the machine's.
+
     Notes
     -----
     The memory is the Field's own. A read-only Field can be sent; receiving into it is mpi4py's error.
@@ -95,6 +107,23 @@ def buffer(field: Any) -> list[Any]:
 
 def datatype(field: Any) -> MPI.Datatype:
     """The datatype of `buffer(field)`: its elements in the order of the indices, from the lowest address on.
+
+    Parameters
+    ----------
+    field
+        As for `buffer`.
+
+    Returns
+    -------
+    mpi4py.MPI.Datatype
+        Freed with its last reference.
+
+    Raises
+    ------
+    TypeError
+        When field has no host memory.
+    ValueError
+        When its dtype has another byte order than the machine's.
 
     Examples
     --------
@@ -162,6 +191,25 @@ def _repeated(inner: MPI.Datatype, n: int, run: int, stride: int) -> MPI.Datatyp
 def halo(field: _core.Field, dim: str, side: Side) -> _core.Field:
     """The halo's points along an index, as a Field over the same memory: what a neighbour sends.
 
+    Parameters
+    ----------
+    field : Field
+        With a halo.
+    dim : str
+        The index.
+    side : {"low", "high"}
+        Which end of it.
+
+    Returns
+    -------
+    Field
+        A view.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When side or dim is not the field's, or it has no halo.
+
     Examples
     --------
     >>> import gridbuf as gb, gridbuf.interop.mpi4py as gbm
@@ -176,6 +224,25 @@ def halo(field: _core.Field, dim: str, side: Side) -> _core.Field:
 
 def edge(field: _core.Field, dim: str, side: Side) -> _core.Field:
     """The own points that the neighbour on a side has as its halo: as many as the halo's on the other side.
+
+    Parameters
+    ----------
+    field : Field
+        With a halo.
+    dim : str
+        The index.
+    side : {"low", "high"}
+        Which end of it.
+
+    Returns
+    -------
+    Field
+        A view.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When side or dim is not the field's, or it has no halo, or its domain has fewer points than a neighbour needs.
 
     Examples
     --------
@@ -218,10 +285,18 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
     Parameters
     ----------
     comm : mpi4py.MPI.Cartcomm
+        Whose neighbours they are.
     *fields : Field
         Of the same shapes and halos on every process along the shared borders; layouts and orders of dims may differ.
     dims : sequence of str, optional
         Which index each dimension of the communicator cuts.
+
+    Raises
+    ------
+    TypeError
+        When comm is no Cartesian communicator, or an argument is no Field.
+    ValueError
+        When dims are not the communicator's, or a field is read-only or has no halo.
 
     Examples
     --------

@@ -32,6 +32,11 @@ def to_tensor(field: Any) -> torch.Tensor:
     field
         A Field, or what `gridbuf.Field` takes.
 
+    Returns
+    -------
+    torch.Tensor
+        Over the Field's memory.
+
     Raises
     ------
     ValueError
@@ -73,6 +78,18 @@ def from_tensor(tensor: torch.Tensor, dims: Any = None, *, origin: Any = None, h
     dims, origin, halo : optional
         As for `gridbuf.Field`.
 
+    Returns
+    -------
+    Field
+        Over the tensor's memory.
+
+    Raises
+    ------
+    TypeError
+        When tensor is none.
+    ValueError
+        When it has no strided memory of plain numbers, or dims, origin or halo do not fit.
+
     Examples
     --------
     >>> import torch, gridbuf.interop.torch as gbt
@@ -103,6 +120,11 @@ def empty(shape: Any, dtype: Any = torch.float64, **spec: Any) -> torch.Tensor:
     **spec
         The keywords of `gridbuf.empty`.
 
+    Returns
+    -------
+    torch.Tensor
+        Over gridbuf's memory.
+
     Examples
     --------
     >>> import torch, gridbuf.interop.torch as gbt
@@ -115,6 +137,16 @@ def empty(shape: Any, dtype: Any = torch.float64, **spec: Any) -> torch.Tensor:
 def zeros(shape: Any, dtype: Any = torch.float64, **spec: Any) -> torch.Tensor:
     """As `empty`, filled with zeros.
 
+    Parameters
+    ----------
+    shape, dtype, **spec
+        As for `empty`.
+
+    Returns
+    -------
+    torch.Tensor
+        Over gridbuf's memory.
+
     Examples
     --------
     >>> import torch, gridbuf.interop.torch as gbt
@@ -126,6 +158,15 @@ def zeros(shape: Any, dtype: Any = torch.float64, **spec: Any) -> torch.Tensor:
 
 def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     """The NumPy dtype of a torch.dtype; bfloat16 and the float8 need the package ml_dtypes.
+
+    Parameters
+    ----------
+    dtype : torch.dtype
+        PyTorch's.
+
+    Returns
+    -------
+    numpy.dtype
 
     Examples
     --------

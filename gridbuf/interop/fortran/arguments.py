@@ -99,7 +99,8 @@ def explicit(field: Any, kind: Any = None, *, writable: bool = True) -> Explicit
     Raises
     ------
     ValueError
-        When kind is no Fortran type or not the field's, or the first index has another stride than the item size; the message names the copy to pass.
+        When kind is no Fortran type or not the field's, or the first index has another stride than the item size;
+        the message names the copy to pass.
 
     Examples
     --------
@@ -142,7 +143,8 @@ def descriptor(
     Raises
     ------
     ValueError
-        When kind is no Fortran type or not the field's, or an index repeats its elements, there are more than 15, or lower does not fit.
+        When kind is no Fortran type or not the field's, or an index repeats its elements, there are more
+        than 15, or lower does not fit.
 
     Examples
     --------
