@@ -29,7 +29,25 @@ def _array_function(self: Storage, func: Any, types: Any, args: Any, kwargs: Any
 
 
 def copy(self: S) -> S:
-    """New memory with the same values, class and parameters."""
+    """New memory with the same values, class and parameters.
+
+    Returns
+    -------
+    Storage
+        Of the same class, with a SyncState of its own.
+
+    Raises
+    ------
+    MemoryError
+        No memory, or a limit (`gridbuf.memory.set_limit`).
+
+    Examples
+    --------
+    >>> import gridbuf.storage as gs
+    >>> s = gs.ones((2,), axes="K")
+    >>> s.copy().to_numpy()
+    array([1., 1.])
+    """
     return copied(self)
 
 
