@@ -24,11 +24,6 @@ int gb_memory_of(PyObject *obj, gb_memory *m) {
     return 1;
 }
 
-int gb_refuse_readonly(const gb_memory *dst) {
-    if (dst->readonly) PyErr_SetString(PyExc_ValueError, "dst: it is read-only");
-    return -dst->readonly;
-}
-
 static int sized(int kind_of_one_byte, int64_t size) {
     return kind_of_one_byte + (size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3);
 }
