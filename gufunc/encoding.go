@@ -12,7 +12,7 @@ import "gridbuf/alloc"
 // reader takes integers off the front; short is set when there are not enough.
 type reader struct {
 	encoding []int64
-	short bool
+	short    bool
 }
 
 func (r *reader) take(n int64) []int64 {

@@ -24,11 +24,6 @@ int gb_memory_of(PyObject *obj, gb_memory *m) {
     return 1;
 }
 
-int gb_refuse_readonly(const gb_memory *dst) {
-    if (dst->readonly) PyErr_SetString(PyExc_ValueError, "dst: it is read-only");
-    return -dst->readonly;
-}
-
 int gb_descr_type(PyArray_Descr *descr) {
     int type = PyArray_ISNBO(descr->byteorder) ? gb_type_of_descr(descr) : GB_RAW;
     return gb_copy_converts(type) ? type : -1;

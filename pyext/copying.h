@@ -13,10 +13,15 @@ typedef struct gb_memory {
     int readonly;
 } gb_memory;
 
+/* -1 with ValueError. */
+static inline int gb_refuse_readonly(const gb_memory *dst) {
+    if (dst->readonly) PyErr_SetString(PyExc_ValueError, "dst: it is read-only");
+    return -dst->readonly;
+}
+
 /* copy_view.c. 0: obj is neither an ndarray nor a Field on the host. */
 int gb_memory_of(PyObject *obj, gb_memory *m);
 gb_memory gb_memory_of_field(const gb_field *f);   /* wherever it lies */
-int gb_refuse_readonly(const gb_memory *dst);       /* -1 with ValueError */
 int gb_descr_type(PyArray_Descr *descr);      /* a gb_type, or -1 */
 int gb_descr_movable(PyArray_Descr *descr);   /* its elements are plain bytes */
 PyObject *gb_apart(PyArrayObject *target, PyObject *value);   /* value, copied where NumPy would read what it has overwritten */
