@@ -35,7 +35,7 @@ func newGUFunc(name, signature string, flags gufunc.Flags, info *C.gb_gufunc_inf
 	if err != nil {
 		return err
 	}
-	return enlist(g, info)
+	return register(g, info)
 }
 
 func builtinGUFunc(name string, info *C.gb_gufunc_info) error {
@@ -43,7 +43,7 @@ func builtinGUFunc(name string, info *C.gb_gufunc_info) error {
 	if err != nil {
 		return err
 	}
-	return enlist(g, info)
+	return register(g, info)
 }
 
 func dropGUFunc(id int64) error {
@@ -53,8 +53,8 @@ func dropGUFunc(id int64) error {
 	return nil
 }
 
-// enlist gives the gufunc a number and describes its signature.
-func enlist(g *gufunc.GUFunc, info *C.gb_gufunc_info) error {
+// register gives the gufunc a number and describes its signature.
+func register(g *gufunc.GUFunc, info *C.gb_gufunc_info) error {
 	s := g.Signature
 	info.nin, info.nout, info.ndims = C.int32_t(s.Inputs), C.int32_t(s.Outputs()), C.int32_t(len(s.Dims))
 	info.nkernels, info.flags = C.int32_t(g.Kernels()), C.int32_t(g.Flags)
@@ -157,12 +157,12 @@ func selectKernel(id int64, types, weak, asked []C.uint8_t, casting gufunc.Casti
 	return err
 }
 
-func resolve(id int64, words []int64, call **C.gb_call) error {
+func resolve(id int64, encoding []int64, call **C.gb_call) error {
 	g, err := gufuncOf(id)
 	if err != nil {
 		return err
 	}
-	request, err := gufunc.ParseWords(words)
+	request, err := gufunc.ParseRequest(encoding)
 	if err != nil {
 		return err
 	}

@@ -40,9 +40,9 @@ int gbridge_gufunc_types(int64_t id, int32_t kernel, uint8_t *types, gb_error *e
 #define GB_SWAPPED 0x40
 int gbridge_gufunc_select(int64_t id, uint8_t *types, uint8_t *weak, int32_t n, uint8_t *wanted, int32_t nwanted, int32_t casting,
                           int32_t *number, gb_error *e);
-int gbridge_gufunc_resolve(int64_t id, int64_t *words, int64_t n, gb_call **call, gb_error *e);
+int gbridge_gufunc_resolve(int64_t id, int64_t *encoding, int64_t n, gb_call **call, gb_error *e);
 int gbridge_gufunc_add_state(int64_t id, gb_state_kernel *k, uint8_t *types, int32_t ntypes, int32_t any_order, int32_t *number, gb_error *e);
-int gbridge_gufunc_reduce(int64_t id, int64_t *words, int64_t n, gb_reduction **r, gb_error *e);
+int gbridge_gufunc_reduce(int64_t id, int64_t *encoding, int64_t n, gb_reduction **r, gb_error *e);
 int gbridge_gufunc_help(int64_t id, gb_sweep *job, int32_t workers, gb_error *e);
 int gbridge_gufunc_work(int64_t id, gb_sweep *job, int64_t deadline, int32_t *more, gb_error *e);
 int gbridge_gufunc_go_names(char *names, int64_t room, gb_error *e);

@@ -42,8 +42,8 @@ func gbridge_gufunc_select(id C.int64_t, types, weak *C.uint8_t, n C.int32_t, wa
 }
 
 //export gbridge_gufunc_resolve
-func gbridge_gufunc_resolve(id C.int64_t, words *C.int64_t, n C.int64_t, call **C.gb_call, e *C.gb_error) C.int {
-	return guard(e, func() error { return resolve(int64(id), unsafe.Slice((*int64)(words), n), call) })
+func gbridge_gufunc_resolve(id C.int64_t, encoding *C.int64_t, n C.int64_t, call **C.gb_call, e *C.gb_error) C.int {
+	return guard(e, func() error { return resolve(int64(id), unsafe.Slice((*int64)(encoding), n), call) })
 }
 
 //export gbridge_gufunc_add_state
@@ -52,8 +52,8 @@ func gbridge_gufunc_add_state(id C.int64_t, k *C.gb_state_kernel, types *C.uint8
 }
 
 //export gbridge_gufunc_reduce
-func gbridge_gufunc_reduce(id C.int64_t, words *C.int64_t, n C.int64_t, r **C.gb_reduction, e *C.gb_error) C.int {
-	return guard(e, func() error { return planReduction(int64(id), unsafe.Slice((*int64)(words), n), r) })
+func gbridge_gufunc_reduce(id C.int64_t, encoding *C.int64_t, n C.int64_t, r **C.gb_reduction, e *C.gb_error) C.int {
+	return guard(e, func() error { return planReduction(int64(id), unsafe.Slice((*int64)(encoding), n), r) })
 }
 
 //export gbridge_gufunc_help

@@ -26,12 +26,12 @@ func addState(id int64, k *C.gb_state_kernel, types []uint8, anyOrder bool, numb
 	return err
 }
 
-func planReduction(id int64, words []int64, r **C.gb_reduction) error {
+func planReduction(id int64, encoding []int64, r **C.gb_reduction) error {
 	g, err := gufuncOf(id)
 	if err != nil {
 		return err
 	}
-	request, err := gufunc.ParseReduceWords(words)
+	request, err := gufunc.ParseReduceRequest(encoding)
 	if err != nil {
 		return err
 	}

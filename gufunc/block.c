@@ -18,7 +18,7 @@ static void seek(gb_block *b, int64_t at) {
     b->limit = INT64_MAX;
     int with_mask = call->flags & GB_WHERE ? 1 : 0;
     for (int i = 0; i < call->nop + with_mask; i++) {
-        const gb_shadow *s = &job->shadow[i];
+        const gb_input_copy *s = &job->copied[i];
         const int64_t *strides = i < call->nop ? call->op[i].strides : call->where_strides;
         char *p = job->data[i];
         if (s->base && at < s->from) {
@@ -70,7 +70,7 @@ static void stage_inputs(gb_block *b) {
     for (int64_t first = 0, run; first < b->len; first += run) {
         run = run_length(call, &walk, b->len - first);
         for (int i = 0; i < call->nin; i++)
-            if (b->job->shadow[i].fringe) gb_stage_fringed(b, i, walk.ptr[i], run);
+            if (b->job->copied[i].boundary) gb_stage_boundary(b, i, walk.ptr[i], run);
             else if (b->job->staged >> i & 1) gb_stage_in(b, i, walk.ptr[i], first, run);
         if (first + run < b->len) gb_cursor_advance(call, &walk, run);
     }
@@ -129,11 +129,11 @@ void gb_block_call(gb_block *b) {
 void gb_block_done(gb_block *b) {
     gb_sweep *job = b->job;
     const gb_call *call = job->call;
-    if (b->nfailed || gb_raised(call)) gb_examine(b);
+    if (b->nfailed || gb_raised(call)) gb_check_fp_errors(b);
     if (b->mode == GB_BLENDED) gb_scatter_blended(b);
     else if (b->mode == GB_PICKED) gb_scatter_picked(b);
     else if (job->staged >> call->nin) scatter_outputs(b);
-    if (call->flags & GB_CASTS_OUT && gb_raised(call)) gb_examine_outputs(b);
+    if (call->flags & GB_CASTS_OUT && gb_raised(call)) gb_check_outputs(b);
     gb_cursor_advance(call, &b->here, b->len);
     b->at += b->len;
 }

@@ -1,4 +1,4 @@
-/* call.h: a resolved call, frozen by Go, and what runs it.
+/* call.h: a resolved call, compiled by Go, and what runs it.
  *
  * gb_call   everything about a call that does not depend on addresses: made once,
  *           kept, shared by any number of runs;
@@ -64,13 +64,13 @@ gb_call *gb_call_new(int nop);
 void gb_call_free(gb_call *call);
 
 /* A copied part of an input: elements [from, to) are read from base + stride * index.
- * Or only the fringes of its blocks (fringe.c): block holds the first or last |fringe|
+ * Or only the boundaries of its blocks (boundary.c): block holds the first or last |boundary|
  * items of each, which other blocks overwrite. */
-typedef struct gb_shadow {
+typedef struct gb_input_copy {
     char *base;
     void *block;
-    int64_t from, to, fringe;
-} gb_shadow;
+    int64_t from, to, boundary;
+} gb_input_copy;
 
 typedef struct gb_sweep {
     const gb_call *call;
@@ -89,7 +89,7 @@ typedef struct gb_sweep {
     void *error;                        /* such an error; the extension's */
     uint8_t *codes;                     /* one per element in loop order; NULL while nothing failed; atomic */
     int64_t nfailed, nselected;         /* atomic */
-    gb_shadow shadow[GB_MAXARGS + 1];
+    gb_input_copy copied[GB_MAXARGS + 1];
 } gb_sweep;
 
 /* Fill in a job; data has nop pointers, and one more for where. -1 with *why set
@@ -110,10 +110,10 @@ int gb_sweep_take(gb_sweep *job, gb_piece *p);              /* 0: none is left; 
 int64_t gb_sweep_finished(gb_sweep *job, const gb_piece *p, int64_t began);
 
 /* Take pieces and run them, from now until the clock (ns of CLOCK_MONOTONIC) passes deadline or one
- * piece took longer than GB_LONG_SPELL; without a deadline (0) all that are left. 1: there
+ * piece took longer than GB_LONG_SLICE; without a deadline (0) all that are left. 1: there
  * may be more, 0: none is left. */
 int gb_sweep_work(gb_sweep *job, int64_t now, int64_t deadline);
-#define GB_LONG_SPELL 5000000ll
+#define GB_LONG_SLICE 5000000ll
 void gb_sweep_help(gb_sweep *job);          /* the same on a thread that is lent, all that are left */
 
 /* Wait until everything is done, or the clock passes deadline. 0: all done. */
@@ -142,7 +142,7 @@ enum { GB_ALL, GB_NONE, GB_PICKED, GB_BLENDED };
 typedef struct gb_block {
     gb_sweep *job;
     char *scratch;
-    int64_t at, end, limit;             /* linear index; limit: where a shadow begins or ends */
+    int64_t at, end, limit;             /* linear index; limit: where a copy begins or ends */
     int64_t len;                        /* elements of this block */
     int64_t n;                          /* elements the kernel is called with */
     int32_t mode, cast_flags;
@@ -174,10 +174,10 @@ void gb_select(gb_block *b);                                    /* where.c: read
 void gb_compress(gb_block *b);                                  /* where.c: move picked inputs together */
 void gb_scatter_picked(gb_block *b);                            /* where.c */
 void gb_scatter_blended(gb_block *b);                           /* where.c */
-void gb_examine(gb_block *b);                                   /* examine.c: which elements raised flags */
-void gb_examine_outputs(gb_block *b);                           /* examine.c: which results did not fit their memory */
-void gb_record(gb_block *b, int64_t k, uint8_t code);           /* examine.c: kernel element k failed */
-int gb_raised(const gb_call *call);                             /* examine.c: flags that count */
+void gb_check_fp_errors(gb_block *b);                                   /* fperrors.c: which elements raised flags */
+void gb_check_outputs(gb_block *b);                           /* fperrors.c: which results did not fit their memory */
+void gb_record(gb_block *b, int64_t k, uint8_t code);           /* fperrors.c: kernel element k failed */
+int gb_raised(const gb_call *call);                             /* fperrors.c: flags that count */
 
 /* 1: some byte belongs to both views, 0: none does; when finding out would take too long, 1. */
 int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
@@ -187,10 +187,10 @@ int gb_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int6
 /* scalar.c: the loop whose data is a function of 1 to 4 numbers; NULL for other counts. */
 gb_numpy_loop gb_scalar_loop(int inputs, int single);
 
-/* fringe.c: 1 when every input that the output overlaps is protected by its fringes, 0
+/* boundary.c: 1 when every input that the output overlaps is protected by its boundaries, 0
  * when they need copies, -1 with *why set. */
-int gb_protect_fringes(gb_sweep *job, const char **why);
-void gb_stage_fringed(gb_block *b, int op, const char *from, int64_t len);
+int gb_protect_boundaries(gb_sweep *job, const char **why);
+void gb_stage_boundary(gb_block *b, int op, const char *from, int64_t len);
 
 int gb_protect_inputs(gb_sweep *job, const char **why);
 

@@ -9,20 +9,20 @@ import (
 	"gridbuf/alloc"
 )
 
-// freezer writes a resolved call into the C record.
-type freezer struct {
+// compiler writes a resolved call into the C record.
+type compiler struct {
 	g *GUFunc
 	k *Kernel
 	r *Request
 	b *binding
 	l *outerLoops
 	c *C.gb_call
-	n *nest
+	n *loopNest
 
 	specs []*alloc.Spec
 }
 
-func (f *freezer) freeze() error {
+func (f *compiler) compile() error {
 	if f.l.n > maxElements {
 		return setupError("the outer shape %v has too many elements", f.l.shape)
 	}
@@ -33,7 +33,7 @@ func (f *freezer) freeze() error {
 			}
 		}
 	}
-	f.n = newNest(f.l, f.g.Signature.Inputs)
+	f.n = newLoopNest(f.l, f.g.Signature.Inputs)
 	c := f.c
 	c.nin, c.nop = C.int32_t(f.g.Signature.Inputs), C.int32_t(len(f.r.Operands))
 	c.form, c.fp_mask = C.int32_t(f.k.Form), C.int32_t(f.g.Flags)
@@ -53,7 +53,7 @@ func (f *freezer) freeze() error {
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
 // output plans an absent output and puts its strides into the request.
-func (f *freezer) output(i int) error {
+func (f *compiler) output(i int) error {
 	t := f.r.Operands[i].Type
 	if t == NoType {
 		t = f.k.Types[i]
@@ -62,16 +62,16 @@ func (f *freezer) output(i int) error {
 	if len(spec.Shape) > alloc.MaxDims {
 		return setupError("%s would have %d dimensions; at most %d are allowed", f.g.Signature.operandName(i), len(spec.Shape), alloc.MaxDims)
 	}
-	frozen := C.gb_plan_new(C.int(len(spec.Shape)))
-	if frozen == nil {
+	made := C.gb_plan_new(C.int(len(spec.Shape)))
+	if made == nil {
 		return &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a call"}
 	}
-	f.c.out[i], f.specs[i] = frozen, spec
-	if err := alloc.AnswerInto(unsafe.Pointer(frozen), spec); err != nil {
+	f.c.out[i], f.specs[i] = made, spec
+	if err := alloc.AnswerInto(unsafe.Pointer(made), spec); err != nil {
 		return err
 	}
-	C.gb_plan_finish(frozen)
-	strides := unsafe.Slice((*int64)(frozen.geometry.strides), len(spec.Shape))
+	C.gb_plan_finish(made)
+	strides := unsafe.Slice((*int64)(made.geometry.strides), len(spec.Shape))
 	outer := len(f.l.shape)
 	for d := range outer {
 		if f.l.shape[d] != 1 {
@@ -88,7 +88,7 @@ func (f *freezer) output(i int) error {
 	return nil
 }
 
-func (f *freezer) kernelFlags() {
+func (f *compiler) kernelFlags() {
 	set := func(on bool, flag C.int32_t) {
 		if on {
 			f.c.flags |= flag
@@ -105,7 +105,7 @@ func (f *freezer) kernelFlags() {
 	}
 }
 
-func (f *freezer) loops() {
+func (f *compiler) loops() {
 	c := f.c
 	c.ndim, c.outer_ndim = C.int32_t(len(f.n.shape)), C.int32_t(len(f.l.shape))
 	copy(unsafe.Slice((*int64)(&c.shape[0]), len(c.shape)), f.n.shape)
@@ -118,7 +118,7 @@ func (f *freezer) loops() {
 	copy(unsafe.Slice((*int64)(&c.core[0]), len(c.core)), f.b.sizes)
 }
 
-func (f *freezer) operand(i int) {
+func (f *compiler) operand(i int) {
 	o, from := operandOf(f.c, i), &f.r.Operands[i]
 	to := f.k.Types[i]
 	o.from, o.to = C.uint8_t(from.Type), C.uint8_t(to)
@@ -149,7 +149,7 @@ func (f *freezer) operand(i int) {
 
 // gather decides whether blocks may span several inner loops, which needs every
 // operand in scratch memory.
-func (f *freezer) gather() {
+func (f *compiler) gather() {
 	c := f.c
 	inner := f.n.shape[len(f.n.shape)-1]
 	every, items := true, int64(1)
@@ -168,7 +168,7 @@ func (f *freezer) gather() {
 
 // chunks says how many elements are taken at most at once. Neither that nor where they
 // are cut (pieces.c) depends on the number of workers.
-func (f *freezer) chunks() {
+func (f *compiler) chunks() {
 	c := f.c
 	traffic, packed, items := int64(1), int64(1), int64(1)
 	for i := range f.r.Operands {

@@ -6,14 +6,14 @@
 //
 //   - [GUFunc.SelectKernel] finds the kernel for the operands' types;
 //   - [GUFunc.Resolve] binds the core dimensions, broadcasts the rest, plans the
-//     loops and freezes all of it into a [Call] in C memory. Nothing in it depends on
+//     loops and compiles all of it into a [Call] in C memory. Nothing in it depends on
 //     addresses, so it is kept and used again;
 //   - [GUFunc.Run] executes it over memory: chunks of a few thousand elements, each a few
 //     calls of the kernel, on as many workers as are worth their start;
 //   - [Outcome] tells all good, some failed and all failed apart, with a code for
 //     every element.
 //
-// [GUFunc.Reduce] folds an array along axes, by the same stages: planned in Go, frozen
+// [GUFunc.Reduce] folds an array along axes, by the same stages: planned in Go, compiled
 // into a [Reduction], run in C (reduce.h).
 //
 // The loops run in C (block.c, job.c). They need neither Go nor Python, so the
@@ -24,10 +24,10 @@
 // whatever they share with the outputs.
 //
 // Read in this order. Go: signature.go and expr.go (the grammar), dtype.go and kernel.go (types, kernels),
-// gufunc.go (which kernel), bind.go and broadcast.go (core sizes, outer shape), layout.go and nest.go (the order of
-// loops), freeze.go (the record for C), run.go and outcome.go. C: call.h first, then pieces.c (who does what),
+// gufunc.go (which kernel), bind.go and broadcast.go (core sizes, outer shape), layout.go and loopnest.go (the order of
+// loops), compile.go (the record for C), run.go and outcome.go. C: call.h first, then pieces.c (who does what),
 // job.c (a worker), block.c (its next call of the kernel), stage.c and cast.c (operands into scratch memory), where.c
-// (masks), examine.c (which elements failed), overlap.c and fringe.c (outputs over inputs). Reductions: reduce.go,
-// reduce_freeze.go; reduce.h, reduce.c, folder.c, fold.c, fold_state.c. words.go and reduce_words.go read what
+// (masks), fperrors.c (which elements failed), overlap.c and boundary.c (outputs over inputs). Reductions: reduce.go,
+// reduce_compile.go; reduce.h, reduce.c, folder.c, fold.c, fold_state.c. encoding.go and reduce_encoding.go read what
 // the extension asks. The builtin loops: kernels/loops/list.h, then one *_body.h.
 package gufunc

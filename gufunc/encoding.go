@@ -2,26 +2,26 @@ package gufunc
 
 import "gridbuf/alloc"
 
-// A request crosses the border as a list of 64-bit words, which is also the key under
+// A request crosses the border as a list of 64-bit integers, which is also the key under
 // which the extension keeps the answer:
 //
 //	kernel, operands | mask<<8 | sizes<<9, then per operand (and the mask)
 //	type | swapped<<8 | misaligned<<9 | absent<<10 | named<<11 | ndim<<16,
 //	shape, strides, names where there are any; then the known sizes.
 
-// reader takes words off the front; short is set when there are not enough.
+// reader takes integers off the front; short is set when there are not enough.
 type reader struct {
-	words []int64
-	short bool
+	encoding []int64
+	short    bool
 }
 
 func (r *reader) take(n int64) []int64 {
-	if n < 0 || n > int64(len(r.words)) {
+	if n < 0 || n > int64(len(r.encoding)) {
 		r.short = true
 		return make([]int64, max(min(n, alloc.MaxDims+MaxCore), 0))
 	}
-	taken := r.words[:n:n]
-	r.words = r.words[n:]
+	taken := r.encoding[:n:n]
+	r.encoding = r.encoding[n:]
 	return taken
 }
 
@@ -39,9 +39,9 @@ func (r *reader) operand() Operand {
 	return o
 }
 
-// ParseWords reads a request from the extension.
-func ParseWords(words []int64) (*Request, error) {
-	r := reader{words: words}
+// ParseRequest reads a request from the extension.
+func ParseRequest(encoding []int64) (*Request, error) {
+	r := reader{encoding: encoding}
 	head := r.take(2)
 	q := &Request{Kernel: int(head[0])}
 	for range head[1] & 0xff {
@@ -52,10 +52,10 @@ func ParseWords(words []int64) (*Request, error) {
 		q.Where = &mask
 	}
 	if head[1]>>9&1 != 0 {
-		q.Sizes = r.take(int64(len(r.words)))
+		q.Sizes = r.take(int64(len(r.encoding)))
 	}
 	if r.short {
-		return nil, setupError("a request of %d words ends too early", len(words))
+		return nil, setupError("a request of %d integers ends too early", len(encoding))
 	}
 	return q, nil
 }

@@ -1,4 +1,4 @@
-/* examine.c: which elements of a block failed. A block whose kernel raised a flag is
+/* fperrors.c: which elements of a block failed. A block whose kernel raised a flag is
  * run again one element at a time; where that raises nothing, the flag came from a
  * vector lane that nobody asked for. */
 #include "call.h"
@@ -70,7 +70,7 @@ static void run_each(gb_block *b) {
     b->dims[0] = b->n;
 }
 
-void gb_examine(gb_block *b) {
+void gb_check_fp_errors(gb_block *b) {
     gb_sweep *job = b->job;
     const gb_call *call = job->call;
     if (!job->ignore_errors) {
@@ -85,7 +85,7 @@ void gb_examine(gb_block *b) {
 }
 
 /* Converting results back to memory raised a flag: convert them one by one. */
-void gb_examine_outputs(gb_block *b) {
+void gb_check_outputs(gb_block *b) {
     const gb_call *call = b->job->call;
     gb_cursor walk = b->here;
     int64_t k = 0;

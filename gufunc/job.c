@@ -32,7 +32,7 @@ int gb_sweep_init(gb_sweep *job, const gb_call *call, char *const *data, void *u
 
 void gb_sweep_clear(gb_sweep *job) {
     for (int i = 0; i <= GB_MAXARGS; i++)
-        if (job->shadow[i].block) gb_release(job->shadow[i].block);
+        if (job->copied[i].block) gb_release(job->copied[i].block);
     free(job->codes);
 }
 
@@ -110,7 +110,7 @@ static int pieces(gb_sweep *job, gb_piece p, int64_t now, int64_t deadline) {
             gb_block_done(&w.block);
         }
         now = gb_sweep_finished(job, &p, began);
-        if (deadline && (now >= deadline || now - began > GB_LONG_SPELL)) {
+        if (deadline && (now >= deadline || now - began > GB_LONG_SLICE)) {
             more = __atomic_load_n(&job->next, __ATOMIC_SEQ_CST) < job->n;
             break;
         }

@@ -2,17 +2,17 @@ package gufunc
 
 import "slices"
 
-// nest is the loops of a call in the order in which they run: outermost first,
+// loopNest is the loops of a call in the order in which they run: outermost first,
 // neighbours joined wherever every operand allows it.
-type nest struct {
+type loopNest struct {
 	shape   []int64
 	strides [][]int64 // per operand, then where
 	codes   []int64   // per outer dimension: its step in the codes, which lie in loop order
 }
 
-// newNest orders the loops by the strides of the outputs, then of the inputs, so that
+// newLoopNest orders the loops by the strides of the outputs, then of the inputs, so that
 // memory is walked forwards, and joins them.
-func newNest(l *outerLoops, inputs int) *nest {
+func newLoopNest(l *outerLoops, inputs int) *loopNest {
 	tracks := slices.Clone(l.strides)
 	if l.where != nil {
 		tracks = append(tracks, l.where)
@@ -29,7 +29,7 @@ func newNest(l *outerLoops, inputs int) *nest {
 		}
 		order = slices.Insert(order, at, d)
 	}
-	n := &nest{codes: make([]int64, len(l.shape)), strides: make([][]int64, len(tracks))}
+	n := &loopNest{codes: make([]int64, len(l.shape)), strides: make([][]int64, len(tracks))}
 	step := int64(1)
 	for i := len(order) - 1; i >= 0; i-- {
 		n.codes[order[i]] = step
@@ -59,7 +59,7 @@ func runsOutside(priority [][]int64, d, e int) bool {
 }
 
 // push adds a loop inside the others, or joins it to the innermost.
-func (n *nest) push(size int64, tracks [][]int64, d int) {
+func (n *loopNest) push(size int64, tracks [][]int64, d int) {
 	last := len(n.shape) - 1
 	join := last >= 0
 	for i, s := range tracks {

@@ -145,9 +145,9 @@ static void copy_elements(char *to, const char *from, const view *v, int d, int6
 
 /* Copy the part of an input whose memory lies in [low, high): whole steps of the
  * outermost loop, into room where every element has the place it has in memory. */
-static int shadow(gb_sweep *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, const char **why) {
+static int copy_input(gb_sweep *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, const char **why) {
     const gb_call *call = job->call;
-    gb_shadow *s = &job->shadow[i];
+    gb_input_copy *s = &job->copied[i];
     intptr_t from, to;
     extent(job->data[i], v->shape + 1, v->strides + 1, v->ndim - 1, item, &from, &to);
     int64_t first = 0, last = call->shape[0] - 1, stride = v->strides[0];
@@ -184,8 +184,8 @@ static int shadow(gb_sweep *job, int i, view *v, int64_t item, intptr_t low, int
 
 int gb_protect_inputs(gb_sweep *job, const char **why) {
     const gb_call *call = job->call;
-    int fringes = gb_protect_fringes(job, why);
-    if (fringes) return fringes < 0 ? -1 : 0;
+    int boundaries = gb_protect_boundaries(job, why);
+    if (boundaries) return boundaries < 0 ? -1 : 0;
     for (int o = call->nin; o < call->nop; o++) {
         view out, in;
         view_of(&out, call, o);
@@ -211,14 +211,14 @@ int gb_protect_inputs(gb_sweep *job, const char **why) {
                 continue;
             }
             if (!gb_views_overlap(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, job->data[o], out.shape, out.strides, out.ndim, item)) continue;
-            if (shadow(job, i, &in, call->op[i].item, low, high, why) < 0) return -1;
+            if (copy_input(job, i, &in, call->op[i].item, low, high, why) < 0) return -1;
         }
         if (call->flags & GB_WHERE) {
             view mask = {call->ndim, {0}, {0}};
             memcpy(mask.shape, call->shape, sizeof call->shape);
             memcpy(mask.strides, call->where_strides, sizeof call->where_strides);
             if (gb_views_overlap(job->data[call->nop], mask.shape, mask.strides, mask.ndim, 1, job->data[o], out.shape, out.strides, out.ndim, item) &&
-                shadow(job, call->nop, &mask, 1, low, high, why) < 0)
+                copy_input(job, call->nop, &mask, 1, low, high, why) < 0)
                 return -1;
         }
     }

@@ -93,7 +93,7 @@ func (g *GUFunc) PlanReduction(q *ReduceRequest) (*Reduction, error) {
 		return nil, &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a reduction"}
 	}
 	p.c.call = call
-	if err := p.freeze(); err != nil {
+	if err := p.compile(); err != nil {
 		C.gb_reduction_free(p.c)
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-/* reduce.h: a planned reduction, frozen by Go, and what runs it.
+/* reduce.h: a planned reduction, compiled by Go, and what runs it.
  *
  * A reduction has loops that stay (kept) and loops that go (fold). It is cut into tasks:
  * a range of outputs (tile) times a range of what is folded (block), by the shape alone,

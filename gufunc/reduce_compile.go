@@ -24,7 +24,7 @@ const (
 	laneBytes    = 4096
 )
 
-func (p *reducePlanner) freeze() error {
+func (p *reducePlanner) compile() error {
 	c, q := p.c, p.q
 	in, where := p.arrange()
 	c.in_offset, c.where_offset = C.int64_t(in), C.int64_t(where)
@@ -98,15 +98,15 @@ func (p *reducePlanner) plans() error {
 		if spec == nil || len(spec.Shape) == 0 {
 			continue
 		}
-		frozen := C.gb_plan_new(C.int(len(spec.Shape)))
-		if frozen == nil {
+		made := C.gb_plan_new(C.int(len(spec.Shape)))
+		if made == nil {
 			return &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a reduction"}
 		}
-		p.c.plan[i] = frozen
-		if err := alloc.AnswerInto(unsafe.Pointer(frozen), spec); err != nil {
+		p.c.plan[i] = made
+		if err := alloc.AnswerInto(unsafe.Pointer(made), spec); err != nil {
 			return err
 		}
-		C.gb_plan_finish(frozen)
+		C.gb_plan_finish(made)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 package gufunc
 
-// A reduction crosses the border as words, which are also the key under which the extension
+// A reduction crosses the border as 64-bit integers, which are also the key under which the extension
 // keeps the answer:
 //
 //	kernel | state<<32, flags | mask<<8 | results<<16 | axes<<24, the axes, then the array,
@@ -12,9 +12,9 @@ const (
 	wordIdentity
 )
 
-// ParseReduceWords reads a request from the extension.
-func ParseReduceWords(words []int64) (*ReduceRequest, error) {
-	r := reader{words: words}
+// ParseReduceRequest reads a request from the extension.
+func ParseReduceRequest(encoding []int64) (*ReduceRequest, error) {
+	r := reader{encoding: encoding}
 	head := r.take(2)
 	flags := head[1]
 	q := &ReduceRequest{
@@ -34,7 +34,7 @@ func ParseReduceWords(words []int64) (*ReduceRequest, error) {
 		q.Outs = append(q.Outs, r.operand())
 	}
 	if r.short {
-		return nil, setupError("a request of %d words ends too early", len(words))
+		return nil, setupError("a request of %d integers ends too early", len(encoding))
 	}
 	return q, nil
 }

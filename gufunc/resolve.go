@@ -45,11 +45,11 @@ func (g *GUFunc) Resolve(r *Request) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := freezer{g: g, k: &k, r: r, b: b, l: l, specs: make([]*alloc.Spec, len(r.Operands)), c: C.gb_call_new(C.int(len(r.Operands)))}
+	f := compiler{g: g, k: &k, r: r, b: b, l: l, specs: make([]*alloc.Spec, len(r.Operands)), c: C.gb_call_new(C.int(len(r.Operands)))}
 	if f.c == nil {
 		return nil, &alloc.Error{Kind: alloc.MemoryError, Message: "no memory left for a call"}
 	}
-	if err := f.freeze(); err != nil {
+	if err := f.compile(); err != nil {
 		C.gb_call_free(f.c)
 		return nil, err
 	}

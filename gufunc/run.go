@@ -161,7 +161,7 @@ func (j *Job) take(deadline int64) (more bool, err error) {
 	for began := C.gb_now(); ; {
 		w.piece(&p)
 		now := C.gb_sweep_finished(j.job, &p, began)
-		if deadline != 0 && (int64(now) >= deadline || now-began > C.GB_LONG_SPELL) {
+		if deadline != 0 && (int64(now) >= deadline || now-began > C.GB_LONG_SLICE) {
 			return true, nil
 		}
 		if C.gb_sweep_take(j.job, &p) == 0 {

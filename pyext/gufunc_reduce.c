@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define FEW 8192                /* elements that NumPy's own loops fold before the GIL is worth giving away */
-#define SPELL 50000000ll        /* ns between looks at signals */
+#define SLICE 50000000ll        /* ns between looks at signals */
 
 /* Signals, looked at from inside a task. The exception is kept until the run is over. */
 typedef struct poller {
@@ -19,7 +19,7 @@ typedef struct poller {
 static int poll(void *with) {
     poller *p = with;
     int64_t now = gb_now();
-    if (now - p->last < SPELL) return 0;
+    if (now - p->last < SLICE) return 0;
     p->last = now;
     PyGILState_STATE state = PyGILState_Ensure();
     int stop = PyErr_Occurred() != NULL;

@@ -77,9 +77,9 @@ static int64_t *encode_view(int64_t *to, const gb_view *v) {
     return gb_encode_operand(to, GB_HEAD(v->type, v->swapped, v->misaligned, v->absent), v->ndim, v->shape, v->strides, v->named ? v->dims : NULL);
 }
 
-static int64_t encode(int64_t *words, const gb_reduce_args *q) {
+static int64_t encode(int64_t *encoding, const gb_reduce_args *q) {
     const gb_folding *c = q->choice;
-    int64_t *w = words, nout = q->gufunc->info.nout;
+    int64_t *w = encoding, nout = q->gufunc->info.nout;
     *w++ = c->kernel | (int64_t)c->state << 32;
     *w++ = (q->keepdims ? 1 : 0) | c->sequential << 1 | (q->ordered ? 4 : 0) | c->has_identity << 3 | (q->where ? 1 << 8 : 0) |
            nout << 16 | (int64_t)q->ngone << 24;
@@ -87,20 +87,20 @@ static int64_t encode(int64_t *words, const gb_reduce_args *q) {
     w = encode_view(w, &q->view);
     if (q->where) w = encode_view(w, &q->mask);
     for (int i = 0; i < nout; i++) w = encode_view(w, &q->result[i]);
-    return w - words;
+    return w - encoding;
 }
 
 static void free_reduction(void *r) { gb_reduction_free(r); }
 
 gb_entry *gb_planned_for(gb_reduce_args *q) {
-    int64_t words[GB_MOST_WORDS], n = encode(words, q);
+    int64_t encoding[GB_MOST_WORDS], n = encode(encoding, q);
     uint64_t hash;
     gb_reducers *all = reducers_of(q->gufunc);
     if (!all) return NULL;
-    gb_entry *e = gb_entries_find(all->entries, words, n, &hash);
+    gb_entry *e = gb_entries_find(all->entries, encoding, n, &hash);
     if (e) return e;
     gb_error error;
     gb_reduction *r = NULL;
-    if (GB_ENTER_GO(&error, gbridge_gufunc_reduce(q->gufunc->info.id, words, n, &r, &error)) < 0) return NULL;
-    return gb_entries_keep(all->entries, words, n, hash, r, free_reduction);
+    if (GB_ENTER_GO(&error, gbridge_gufunc_reduce(q->gufunc->info.id, encoding, n, &r, &error)) < 0) return NULL;
+    return gb_entries_keep(all->entries, encoding, n, hash, r, free_reduction);
 }

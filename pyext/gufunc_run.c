@@ -7,7 +7,7 @@
 
 #define GLANCE 50000ll          /* ns of work before anything else is thought of: the GIL, helpers */
 #define BRIEF 10000ll           /* a call that took less may be done with the GIL when it comes again */
-#define SPELL 20000000ll        /* ns between looks at signals */
+#define SLICE 20000000ll        /* ns between looks at signals */
 #define FAN_OUT 100000ll        /* ns of work that must be left to wake other threads */
 enum {
     FEW = 2048,         /* items that may be done with the GIL */
@@ -23,8 +23,8 @@ typedef struct run {
     gb_error e;
 } run;
 
-/* A spell of work without the GIL. 1: there may be more, 0: nothing is left, -1 error. */
-static int spell(run *r, int64_t now, int64_t length) {
+/* A time slice of work without the GIL. 1: there may be more, 0: nothing is left, -1 error. */
+static int time_slice(run *r, int64_t now, int64_t length) {
     int64_t deadline = now + length;
     if (r->job->call->form != GB_GO_LOOP) return gb_sweep_work(r->job, now, deadline);
     int32_t more = 0;
@@ -39,7 +39,7 @@ static int share(run *r) {
         r->shared = 1;
         helpers = left / GLANCE < r->workers - 1 ? left / GLANCE : r->workers - 1;
     }
-    if (!r->handed_over && r->job->longest > GB_LONG_SPELL) {
+    if (!r->handed_over && r->job->longest > GB_LONG_SLICE) {
         r->handed_over = 1;
         helpers++;
     }
@@ -77,15 +77,15 @@ static int detached(run *r, int64_t now) {
     int64_t looked = now;
     int more = 1, rc = 0;
     while (rc == 0) {
-        if (more == 1 && !r->handed_over) more = spell(r, now, r->shared || r->workers < 2 ? SPELL : GLANCE);
-        else if (gb_sweep_wait(r->job, now + SPELL) == 0) break;
+        if (more == 1 && !r->handed_over) more = time_slice(r, now, r->shared || r->workers < 2 ? SLICE : GLANCE);
+        else if (gb_sweep_wait(r->job, now + SLICE) == 0) break;
         if (more < 0 || (more == 1 && share(r) < 0)) {
             settle(r->job);
             PyEval_RestoreThread(thread);
             return gb_raise(&r->e);
         }
         now = gb_now();
-        if (now - looked < GB_LONG_SPELL) continue;
+        if (now - looked < GB_LONG_SLICE) continue;
         PyEval_RestoreThread(thread);
         rc = look(r, &more);
         thread = PyEval_SaveThread();
@@ -99,7 +99,7 @@ static int detached(run *r, int64_t now) {
 static int exclusive(gb_sweep *job) {
     for (int more = 1; more;) {
         int64_t now = gb_now();
-        more = gb_sweep_work(job, now, now + GB_LONG_SPELL);
+        more = gb_sweep_work(job, now, now + GB_LONG_SLICE);
         if (PyErr_Occurred() || PyErr_CheckSignals() < 0) return -1;
         if (more) {
             Py_BEGIN_ALLOW_THREADS
