@@ -16,9 +16,6 @@ from test_lint import ROOT, Sources, sources
 Graph = dict[str, set[str]]
 
 # What is being redrawn: files whose paths begin so may call and import in a circle until they are done.
-PENDING: tuple[str, ...] = (
-    "cuda/", "gufunc/", "pyext/gufunc_", "gridbuf/_fields/", "gridbuf/gufunc/", "gridbuf/interface/", "gridbuf/storage/",
-)  # fmt: skip
 ROOMS = ("alloc", "cuda", "dlpack", "gufunc", "pyext", "transfer")  # cuda/fake is a test's
 
 
