@@ -1,5 +1,6 @@
 /* array.c: memory for a plan, and arrays over it: exactly np.ndarray. */
-#include "copying.h"
+#include "array.h"
+#include "copy_run.h"
 #include "memory.h"
 
 int gb_plan_allocate(const gb_plan *plan, int zero, void **data) {

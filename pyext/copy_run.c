@@ -1,6 +1,6 @@
 /* copy_run.c: running a copy: small ones at once, large ones in slices that signals can end. */
-#include "copying.h"
-#include "go.h"
+#include "copy_run.h"
+#include "args.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef GRIDBUF_COPYING_H
 #define GRIDBUF_COPYING_H
 
-#include "../transfer/transfer.h"
+#include "copy_run.h"
 #include "field.h"
 
 /* An array's or a Field's memory as transfer/ sees it. All of it is borrowed, and of an array only until Python code
@@ -26,11 +26,6 @@ int gb_descr_type(PyArray_Descr *descr);      /* a gb_type, or -1 */
 int gb_descr_movable(PyArray_Descr *descr);   /* its elements are plain bytes */
 PyObject *gb_apart(PyArrayObject *target, PyObject *value);   /* value, copied where NumPy would read what it has overwritten */
 
-/* copy_run.c: run a planned copy to its end, in slices without the GIL: signals are
- * seen, and progress (or NULL) is called, between them. The copy is done afterwards. */
-int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress);
-int gb_fill_zero(void *data, int64_t bytes);
-
 /* copyto.c. 1: done; 0: not for these kernels; -1: an error is set. */
 int gb_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING casting, int *types);   /* types of both views */
 int gb_broadcast(gb_view *src, const gb_view *dst, int64_t *strides);         /* src with dst's shape; -1 with ValueError */
@@ -40,9 +35,5 @@ int gb_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject 
 PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int gb_assign(PyObject *target, PyObject *value);   /* target[...] = fill_value, for an array or Field that nobody else has */
 PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-
-/* copy_run.c */
-PyObject *gb_set_num_threads(PyObject *self, PyObject *n);
-PyObject *gb_get_num_threads(PyObject *self, PyObject *unused);
 
 #endif

@@ -1,6 +1,6 @@
 /* device_block.c: blocks of the driver's pools as Python objects. */
 #include "../cuda/strided.h"
-#include "device.h"
+#include "driver.h"
 #include "memory.h"
 
 #define LONG ((int64_t)1 << 20)   /* bytes; the driver may take its time with more */
@@ -41,12 +41,6 @@ PyObject *gb_block_for(const gb_plan *plan) {
 gb_place gb_block_place(const gb_cuda_block *block, int gpu) {
     int pinned = block->kind == GB_CUDA_PINNED;
     return (gb_place){.kind = (uint8_t)(GB_ON_DEVICE + block->kind), .gpu = !pinned && gpu, .device = pinned ? 0 : (int16_t)block->device};
-}
-
-gb_block_object *gb_block_behind(PyObject *obj) {
-    while (obj && PyArray_Check(obj)) obj = PyArray_BASE((PyArrayObject *)obj);
-    if (obj && gb_is_field(obj)) obj = ((gb_field *)obj)->owner;
-    return obj && gb_is_block(obj) ? (gb_block_object *)obj : NULL;
 }
 
 int gb_device_zero(gb_cuda_block *block, int64_t bytes) {

@@ -1,5 +1,5 @@
 /* device_error.c: what cuda/ reports, as Python's exception. */
-#include "device.h"
+#include "driver.h"
 
 int gb_cuda_raise(const gb_cuda_error *e) {
     PyObject *type = e->status == GB_CUDA_NO_MEMORY || e->status == GB_CUDA_OVER_LIMIT ? PyExc_MemoryError

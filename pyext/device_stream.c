@@ -1,5 +1,5 @@
 /* device_stream.c: where this thread's work on a GPU goes, and order between streams. */
-#include "device.h"
+#include "driver.h"
 
 static __thread gb_thread_stream current = {0, GB_EVERY_GPU};
 

@@ -1,6 +1,5 @@
 /* device_wrap.c: Fields over device memory of other libraries: cupy's arrays, and whatever has __cuda_array_interface__. */
 #include "attribute.h"
-#include "device.h"
 #include "import_interface.h"
 #include "pending.h"
 #include "wrap.h"

@@ -4,6 +4,7 @@
 
 #include "../dlpack/dlpack.h"
 #include "array.h"
+#include "driver.h"
 
 /* Views are made often, and most have few indices: their lists, the origin and the halo need no allocation of their own. */
 #define GB_FIELD_INLINE 4
@@ -33,7 +34,14 @@ extern PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_M
 int gb_field_init(PyObject *module);
 #define gb_is_field(obj) PyObject_TypeCheck(obj, gb_FieldType)
 
+/* A Field's own block of the driver, or NULL. Borrowed. */
+static inline gb_cuda_block *gb_field_block(const gb_field *f) {
+    return f->owner && gb_is_block(f->owner) ? ((gb_block_object *)f->owner)->block : NULL;
+}
+
 /* field_core.c */
+/* The driver's block that an object's memory lies in, or NULL: through the bases of arrays. Borrowed. */
+gb_block_object *gb_block_behind(PyObject *obj);
 void gb_field_dealloc(PyObject *self);
 gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim);   /* own_ndim >= 0: room for lists of its own */
 int gb_field_room(gb_field *f, int want_origin, int want_halo);
@@ -72,6 +80,23 @@ PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place);
 
 /* host_access.c: before the host looks at a Field's memory: refuses device memory, waits for managed memory; -1 with an error. */
 int gb_host_may_look(gb_field *f);
+
+/* Memory as somebody described it. Everything is borrowed from the caller, who copies what an array, a dict or a tensor
+ * says: making a Field runs Python code, which can change it. */
+typedef struct gb_foreign {
+    PyArray_Descr *descr;
+    int ndim;
+    const int64_t *shape, *strides;   /* strides in bytes */
+    char *data;
+    int readonly;
+    PyObject *owner;   /* what keeps the memory alive, or NULL: */
+    void *block;       /* the heap block it lies in */
+    gb_place place;
+} gb_foreign;
+
+/* field_over.c: a Field of the type over the memory; with type NULL an ndarray. */
+PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *memory);
+PyObject *gb_over_field(PyTypeObject *type, const gb_field *from);
 
 /* field_class.c: subclasses. */
 int gb_field_inherit(gb_field *f, const gb_field *from);

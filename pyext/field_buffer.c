@@ -1,6 +1,6 @@
 /* field_buffer.c: a Field as NumPy sees it: the buffer protocol (PEP 3118), the
  * array interface (version 3) and plain arrays over the same memory. */
-#include "device.h"
+#include "field.h"
 
 #include <string.h>
 

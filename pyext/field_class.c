@@ -1,7 +1,6 @@
 /* field_class.c: what subclasses of Field keep: their instances' attributes, and their type, as field_type.c gives it. */
-#include "device.h"
 #include "attribute.h"
-#include "wrap.h"
+#include "field.h"
 
 static int is_own(PyTypeObject *type) {
     return type == gb_HostFieldType || type == gb_DeviceFieldType || type == gb_ManagedFieldType || type == gb_FieldType;

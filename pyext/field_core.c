@@ -112,3 +112,9 @@ int gb_field_set_meta(gb_field *f, const gb_meta *meta) {
     if (meta->has_halo) memcpy(f->halo, meta->halo, 2 * n * sizeof *f->halo);
     return 0;
 }
+
+gb_block_object *gb_block_behind(PyObject *obj) {
+    while (obj && PyArray_Check(obj)) obj = PyArray_BASE((PyArrayObject *)obj);
+    if (obj && gb_is_field(obj)) obj = ((gb_field *)obj)->owner;
+    return obj && gb_is_block(obj) ? (gb_block_object *)obj : NULL;
+}

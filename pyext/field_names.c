@@ -1,6 +1,6 @@
 /* field_names.c: by name: transposition, and values for a Field from what says what its indices mean. */
 #include "attribute.h"
-#include "device.h"
+#include "field.h"
 #include "upcall.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* field_over.c: Fields and arrays over memory that is there already: as somebody described it, or another Field's. */
-#include "wrap.h"
+#include "field.h"
 
 #include <string.h>
 

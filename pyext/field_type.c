@@ -1,6 +1,6 @@
 /* field_type.c: which type a Field has. The place of its memory decides which interfaces it has, so Field has a type for each
  * place, and so has every class that somebody derived from it; gridbuf.field makes the latter. */
-#include "device.h"
+#include "field.h"
 #include "upcall.h"
 
 static PyTypeObject *placed(PyTypeObject *asked, PyTypeObject *fits) {

@@ -1,5 +1,5 @@
 /* host_access.c: before the host looks at a Field's memory: device memory is refused, managed memory waited for. */
-#include "device.h"
+#include "field.h"
 
 static int refuse_host(gb_field *f) {
     PyErr_Format(PyExc_TypeError,

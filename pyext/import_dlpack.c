@@ -1,7 +1,6 @@
 /* import_dlpack.c: a Field or an ndarray over a tensor that another library hands us.
  * What comes in is checked before anything in it is believed. */
 #include "attribute.h"
-#include "device.h"
 #include "exchange.h"
 #include "pending.h"
 #include "wrap.h"

@@ -3,7 +3,6 @@
  * A Field keeps what it wraps, so the managed tensor is taken: the borrowed one is valid
  * only until control goes back to Python, and cannot say that it is read-only. */
 #include "attribute.h"
-#include "device.h"
 #include "exchange.h"
 #include "pending.h"
 

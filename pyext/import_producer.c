@@ -1,7 +1,6 @@
 /* import_producer.c: memory through obj.__dlpack__, of any age. */
 #define _GNU_SOURCE
 #include "attribute.h"
-#include "device.h"
 #include "exchange.h"
 #include "pending.h"
 

@@ -1,6 +1,7 @@
 /* plan.c: gridbuf.Plan, the answer to a request, seen from Python. */
 #include "docs.h"
-#include "field.h"
+#include "plan.h"
+#include "upcall.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -157,10 +158,11 @@ static PyObject *repr(PyObject *self) {
 
 /* Reads a plan off a Field, or off any array NumPy can look at without copying. */
 PyObject *gb_plan_of(PyObject *self, PyObject *obj) {
-    PyObject *plan = gb_is_field(obj) ? PyObject_GetAttrString(obj, "plan") : NULL;
-    if (plan || PyErr_Occurred()) return plan;
-    PyObject *field = PyObject_CallFunctionObjArgs((PyObject *)gb_FieldType, obj, NULL);
-    plan = field ? PyObject_GetAttrString(field, "plan") : NULL;
+    PyObject *type = gb_upcall_get(UP_FIELD);
+    int is = type ? PyObject_IsInstance(obj, type) : -1;
+    if (is < 0) return NULL;
+    PyObject *field = is ? Py_NewRef(obj) : PyObject_CallFunctionObjArgs(type, obj, NULL);
+    PyObject *plan = field ? PyObject_GetAttrString(field, "plan") : NULL;
     Py_XDECREF(field);
     return plan;
 }

@@ -18,6 +18,7 @@
     X(UP_FILL, "gridbuf.numpy_copies", "_fill_any")                   \
     X(UP_CONVERTED, "gridbuf.numpy_copies", "_converted")             \
     X(UP_CHECK_REQUIRE, "gridbuf.requirements", "check")              \
+    X(UP_FIELD, "gridbuf.field", "Field")                             \
     X(UP_PLACED_TYPE, "gridbuf.field", "placed")                      \
     X(UP_COPY_OF_FIELD, "gridbuf.field", "copy")                      \
     X(UP_NAMED, "gridbuf.fields.operands", "named")                   \

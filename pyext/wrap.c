@@ -1,6 +1,5 @@
 /* wrap.c: the ways into an object's memory, in the order in which they are tried. */
 #include "attribute.h"
-#include "device.h"
 #include "exchange.h"
 #include "memory.h"
 #include "pending.h"

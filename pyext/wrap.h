@@ -4,23 +4,6 @@
 
 #include "field.h"
 
-/* Memory as somebody described it. Everything is borrowed from the caller, who copies what an array, a dict or a tensor
- * says: making a Field runs Python code, which can change it. */
-typedef struct gb_foreign {
-    PyArray_Descr *descr;
-    int ndim;
-    const int64_t *shape, *strides;   /* strides in bytes */
-    char *data;
-    int readonly;
-    PyObject *owner;   /* what keeps the memory alive, or NULL: */
-    void *block;       /* the heap block it lies in */
-    gb_place place;
-} gb_foreign;
-
-/* field_over.c: a Field of the type over the memory; with type NULL an ndarray. */
-PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *memory);
-PyObject *gb_over_field(PyTypeObject *type, const gb_field *from);
-
 /* wrap.c: the same over an object's memory, by the first way in that it offers; never a copy. */
 PyObject *gb_wrap(PyTypeObject *type, PyObject *obj);
 PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes);   /* by DLPack only */
@@ -38,5 +21,9 @@ PyObject *gb_values_py(PyObject *self, PyObject *obj);
 /* The dims and origin that obj carries, for the Field or array over it: 1 with new
  * references (None where it does not say), 0 without any, -1 with an error. */
 int gb_carried(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **origin);
+
+/* device_wrap.c: a Field over an object with __cuda_array_interface__; NotImplemented for those that turn out not to have it. */
+PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj);
+int gb_may_be_cuda(PyObject *obj);   /* its type or itself has the attribute; -1 with an error */
 
 #endif

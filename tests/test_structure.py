@@ -15,7 +15,6 @@ from test_lint import ROOT, Sources, sources
 
 Graph = dict[str, set[str]]
 
-# What is being redrawn: files whose paths begin so may call and import in a circle until they are done.
 ROOMS = ("alloc", "cuda", "dlpack", "gufunc", "pyext", "transfer")  # cuda/fake is a test's
 
 
@@ -26,12 +25,6 @@ def circle(graph: Graph) -> list[str]:
     except CycleError as error:
         return list(error.args[1])
     return []
-
-
-def done(graph: Graph) -> Graph:
-    """The graph without what is pending."""
-    kept = {node for node in graph if not node.startswith(PENDING)} if PENDING else set(graph)
-    return {node: graph[node] & kept for node in kept}
 
 
 DEFINED = re.compile(
@@ -86,13 +79,13 @@ def test_no_c_file_calls_in_a_circle() -> None:
     graph = calls(c_files())
     assert "pyext/field.c" in graph["pyext/module.c"]
     assert {path.split("/")[0] for path in graph} == set(ROOMS)
-    assert circle(done(graph)) == []
+    assert circle(graph) == []
 
 
 def test_no_module_imports_in_a_circle() -> None:
     graph = imports({path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "gridbuf").rglob("*.py")})
     assert "gridbuf/arrays.py" in graph["gridbuf/__init__.py"]
-    assert circle(done(graph)) == []
+    assert circle(graph) == []
 
 
 C = {"a/x.c": "int x(void) {\n    return y();\n}\n", "a/y.c": "int y(void) {\n    return x();\n}\n"}
@@ -149,7 +142,7 @@ def out_of_order(order: list[str], graph: Graph) -> list[str]:
 
 
 def test_files_are_read_before_those_that_call_them() -> None:
-    order, graph = reading_order((ROOT / "pyext/module.c").read_text()), done(calls(c_files()))
+    order, graph = reading_order((ROOT / "pyext/module.c").read_text()), calls(c_files())
     missing = {path.removeprefix("pyext/") for path in graph if path.startswith("pyext/")} - set(order) - {"module.c"}
     assert not missing, f"module.c does not say when to read {sorted(missing)}"
     assert out_of_order(order, graph) == []
