@@ -10,7 +10,7 @@ import "fmt"
 // and the scratch space of a copy alike.
 type Kind int32
 
-// The kinds of errors. The extension makes a Python exception of each (pyext/go.c), by the same numbers.
+// The kinds of errors. The extension makes a Python exception of each (pyext/core/go.c), by the same numbers.
 const (
 	ErrInvalid     Kind = C.GB_VALUE_ERROR   // an argument that is not allowed: the message names it, what came and what is allowed
 	ErrType        Kind = C.GB_TYPE_ERROR    // an argument of a type that is not taken

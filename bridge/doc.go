@@ -8,7 +8,7 @@
 // Read the files in this order:
 //
 //   - types.h: what crosses the border, and gb_error, in which every refusal travels
-//   - bridge.h: the calls into Go that are not about gufuncs; pyext/go.h is how C makes them
+//   - bridge.h: the calls into Go that are not about gufuncs; pyext/core/go.h is how C makes them
 //   - guard.go: what every export runs in, and how an error or a panic becomes a gb_error
 //   - exports.go: the exports of bridge.h
 //   - gufunc.h and gufunc_exports.go: the same for gufuncs

@@ -1,9 +1,9 @@
 /* assign.c: gridbuf.copyto, gridbuf.fill and the values of ones, full and their like. Who does the work is decided here alone:
  * the kernels on the host, the driver, or, for what neither does (objects, strings of another length, ...), NumPy. */
-#include "device.h"
-#include "pending.h"
-#include "wrap.h"
-#include "upcall.h"
+#include "device/device.h"
+#include "core/pending.h"
+#include "exchange/wrap.h"
+#include "core/upcall.h"
 
 /* ---- copyto ---- */
 

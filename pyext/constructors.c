@@ -1,5 +1,5 @@
 /* constructors.c: gridbuf.empty and its kin, and gridbuf.plan, which reads the same call. */
-#include "device.h"
+#include "device/device.h"
 
 static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero) {
     gb_meta meta;

@@ -1,6 +1,6 @@
 /* device_new.c: arrays and Fields over a new block of the driver's pools. */
-#include "device.h"
-#include "upcall.h"
+#include "device/device.h"
+#include "core/upcall.h"
 
 static gb_field *over_block(gb_plan_object *plan, PyObject *owner) {
     gb_cuda_block *block = ((gb_block_object *)owner)->block;

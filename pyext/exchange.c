@@ -1,8 +1,8 @@
 /* exchange.c: the DLPack C exchange API (1.3): a static table behind the types, through
  * which a C consumer takes a Field without a Python call. */
-#include "device.h"
-#include "exchange.h"
-#include "memory.h"
+#include "device/device.h"
+#include "exchange/exchange.h"
+#include "core/memory.h"
 #include "../dlpack/check.h"
 #include "../dlpack/export.h"
 

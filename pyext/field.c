@@ -1,8 +1,8 @@
 /* field.c: the Field types, their attributes and methods. */
-#include "docs.h"
-#include "device.h"
+#include "core/docs.h"
+#include "device/device.h"
 #include "field_number.h"
-#include "memory.h"
+#include "core/memory.h"
 
 #include <stddef.h>
 #include <string.h>

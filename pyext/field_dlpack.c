@@ -1,9 +1,9 @@
 /* field_dlpack.c: a Field as a DLPack producer (DLPack 1.3). Host memory of any kind
  * is exported as kDLCPU; other device types are given only on request. */
-#include "device.h"
-#include "exchange.h"
-#include "memory.h"
-#include "pending.h"
+#include "device/device.h"
+#include "exchange/exchange.h"
+#include "core/memory.h"
+#include "core/pending.h"
 #include "../dlpack/export.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* field_index.c: views of a Field: slices, integers, the domain; and assignment to them.
  * Views share memory and keep what the indices mean; they need no Go. */
-#include "device.h"
-#include "pending.h"
-#include "wrap.h"
+#include "device/device.h"
+#include "core/pending.h"
+#include "exchange/wrap.h"
 
 #include <stdlib.h>
 #include <string.h>

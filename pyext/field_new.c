@@ -1,5 +1,5 @@
-/* field_new.c: making Fields over fresh memory; field_wrap.c makes them over other memory. */
-#include "device.h"
+/* field_new.c: making Fields over fresh memory; exchange/field_wrap.c makes them over other memory. */
+#include "device/device.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* field_number.c: operators and ufuncs of Fields. What is done here is what needs no thought: host Fields of
  * the same shape, names, halo and origin, and numbers. Everything else is gridbuf._fields' to join by name. */
-#include "device.h"
+#include "device/device.h"
 #include "field_number.h"
-#include "upcall.h"
+#include "core/upcall.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef GRIDBUF_FIELD_NUMBER_H
 #define GRIDBUF_FIELD_NUMBER_H
 
-#include "field.h"
+#include "field/field.h"
 
 int gb_field_number_init(void);
 int gb_field_protocols_init(void);   /* field_protocols.c */

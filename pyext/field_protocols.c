@@ -1,7 +1,7 @@
 /* field_protocols.c: NumPy's protocols on the Field type, and not on Fields. NumPy asks the type. Other libraries ask
  * the object, and take one that has them for an array to keep as it is: xarray would compute by our names where it
  * has its own. They see what they can read, as before. A class that overrides a protocol shows it. */
-#include "docs.h"
+#include "core/docs.h"
 #include "field_number.h"
 
 typedef struct {

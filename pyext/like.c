@@ -1,7 +1,7 @@
 /* like.c: empty_like and its kin for plain arrays and for Fields that have a plan of their own;
  * gridbuf/arrays.py knows all the others. */
-#include "copying.h"
-#include "device.h"
+#include "field/copying.h"
+#include "device/device.h"
 
 #include <string.h>
 

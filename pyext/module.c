@@ -1,28 +1,31 @@
-/* module.c: gridbuf._core, the functions and types that gridbuf re-exports. To be read in this order; no file calls a later one:
+/* module.c: gridbuf._core, the functions and types that gridbuf re-exports. To be read in this order; no file calls a later one,
+ * and no folder a later folder:
  *
- * ground        upcall.c (the way up into Python), go.c (the way into Go), attribute.c, pending.c (exceptions under way), drop.c (releasing from any thread)
- * a request     args.c, dtype.c, backends.c, request.c (keywords), plan.c, plancache.c, callcache.c (same call, same plan), register.c
- * host memory   trace.c, memory.c, handler.c (NumPy's), copy_run.c, array.c
- * GPU memory    device_error.c, device_stream.c, device_block.c
- * a Field       field_core.c, field_type.c, field_over.c, field_class.c, host_access.c, field_buffer.c, field_names.c, device_field.c
- * wrapping      import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c, field_wrap.c
- * values        copy_view.c, copyto.c, device_async_copy.c, device_copy.c, assign.c
- * allocating    device_new.c, constructors.c, field_new.c, like.c
- * using Fields  field_index.c, field_number.c, field_protocols.c, device_dlpack.c, field_dlpack.c, exchange.c, field.c (the type)
- * the rest      device_async.c, device_functions.c, device_stats.c, statistics.c, and gufunc.h, which leads through gufunc_*.c
+ * core/        the ways up into Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way: pending.c; releasing
+ *              from any thread: drop.c; a request: args.c, dtype.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
+ *              callcache.c (same call, same plan); host memory: trace.c, memory.c, handler.c (NumPy's), copy_run.c, array.c; memory
+ *              of the driver: device_error.c, device_stream.c, device_block.c
+ * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
+ * exchange/    import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
+ *              (any object to its memory), field_wrap.c
+ * device/      async_copy.c, copy.c, async.c, dlpack.c, functions.c, stats.c, field.c
+ * gufunc/      errors.c, attach.c, adopt.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
+ *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
+ * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c; of a Field:
+ *              field_new.c, field_index.c, field_number.c, field_protocols.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
 #define GB_IMPORTS_NUMPY
-#include "array.h"
-#include "attribute.h"
-#include "copying.h"
-#include "device_async_copy.h"
-#include "docs.h"
-#include "exchange.h"
+#include "core/array.h"
+#include "core/attribute.h"
+#include "field/copying.h"
+#include "device/async_copy.h"
+#include "core/docs.h"
+#include "exchange/exchange.h"
 #include "field_number.h"
-#include "gufunc.h"
-#include "memory.h"
-#include "numbers.h"
-#include "wrap.h"
+#include "gufunc/gufunc.h"
+#include "core/memory.h"
+#include "core/numbers.h"
+#include "exchange/wrap.h"
 
 #ifdef GRIDBUF_PANIC
 static PyObject *panic_py(PyObject *self, PyObject *none) {

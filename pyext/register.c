@@ -1,6 +1,6 @@
 /* register.c: gridbuf.register_backend. */
-#include "pending.h"
-#include "plan.h"
+#include "core/pending.h"
+#include "core/plan.h"
 
 static int read_axes(PyObject *layout, gb_preset *preset) {
     int32_t dims[8];

@@ -1,5 +1,5 @@
 /* requirements.c: whether a Field's memory is as a request wants it; gridbuf/requirements.py has the words. */
-#include "field.h"
+#include "field/field.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* statistics.c: gridbuf.memory: counters, limits, and who holds what. */
-#include "device.h"
-#include "memory.h"
-#include "upcall.h"
+#include "device/device.h"
+#include "core/memory.h"
+#include "core/upcall.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-"""The keywords of gridbuf.empty and its kin: one list in C (pyext/args.h), and everybody who repeats it says the same."""
+"""The keywords of gridbuf.empty and its kin: one list in C (pyext/core/args.h), and everybody who repeats it says the same."""
 
 import inspect
 import re
@@ -12,7 +12,7 @@ from test_lint import ROOT
 import gridbuf as gb
 from gridbuf import cli
 
-KEYWORDS = re.findall(r"KEYWORD\(\w+, \"(\w+)\", ([01])\)", (ROOT / "pyext/args.h").read_text())
+KEYWORDS = re.findall(r"KEYWORD\(\w+, \"(\w+)\", ([01])\)", (ROOT / "pyext/core/args.h").read_text())
 SHARED = [name for name, shared in KEYWORDS if shared == "1"]
 FIELDS = ["dims", "origin"]
 OWN = {

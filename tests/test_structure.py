@@ -5,6 +5,7 @@ it. Imports inside functions count, and so do functions named in tables; what st
 """
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -32,11 +33,15 @@ DEFINED = re.compile(
 )
 
 
+def room(path: str) -> str:
+    return path.split("/")[0]
+
+
 def calls(files: Sources) -> Graph:
     """Which C file names functions that another file of the same room defines."""
-    home = {(Path(path).parent, match[1]): path for path, text in files.items() for match in DEFINED.finditer(text)}
+    home = {(room(path), match[1]): path for path, text in files.items() for match in DEFINED.finditer(text)}
     return {
-        path: {home[Path(path).parent, name] for name in re.findall(r"\b\w+\b", text) if (Path(path).parent, name) in home}
+        path: {home[room(path), name] for name in re.findall(r"\b\w+\b", text) if (room(path), name) in home}
         for path, text in files.items()
     }
 
@@ -127,8 +132,13 @@ def test_circles_of_python_are_found(found: bool, b: str) -> None:
 
 
 def reading_order(text: str) -> list[str]:
-    """The files that the comment on top names, in its order."""
-    return re.findall(r"\b\w+\.c\b", text[: text.index("*/")].split("\n", 1)[1])
+    """The files that the comment on top names, folder by folder, in its order."""
+    order, folder = [], ""
+    for line in text[: text.index("*/")].split("\n")[2:]:
+        if begins := re.match(r" \* (\w+)(/?) ", line):
+            folder = f"{begins[1]}/" if begins[2] else ""
+        order += [f"pyext/{folder}{name}" for name in re.findall(r"\b\w+\.c\b", line)]
+    return order
 
 
 def out_of_order(order: list[str], graph: Graph) -> list[str]:
@@ -137,13 +147,32 @@ def out_of_order(order: list[str], graph: Graph) -> list[str]:
         f"{name} calls {later}, which is read later"
         for i, name in enumerate(order)
         for later in order[i + 1 :]
-        if f"pyext/{later}" in graph[f"pyext/{name}"]
+        if later in graph[name]
     ]
+
+
+def climbs(order: list[str], files: Sources) -> list[str]:
+    """Files that include a header of a folder which is read later."""
+    folders = [str(Path(name).parent) for name in order]
+    found = []
+    for path, text in files.items():
+        for name in re.findall(r'#include "([^"]+)"', text):
+            target = os.path.normpath(Path(path).parent / name)
+            if target.startswith("pyext/") and folders.index(str(Path(target).parent)) > folders.index(str(Path(path).parent)):
+                found.append(f"{path} includes {name}")
+    return found
 
 
 def test_files_are_read_before_those_that_call_them() -> None:
     order, graph = reading_order((ROOT / "pyext/module.c").read_text()), calls(c_files())
-    missing = {path.removeprefix("pyext/") for path in graph if path.startswith("pyext/")} - set(order) - {"module.c"}
+    missing = {path for path in graph if path.startswith("pyext/")} - set(order) - {"pyext/module.c"}
     assert not missing, f"module.c does not say when to read {sorted(missing)}"
     assert out_of_order(order, graph) == []
     assert out_of_order(list(reversed(order)), graph) != []
+
+
+def test_headers_come_from_folders_that_are_read_before() -> None:
+    order = reading_order((ROOT / "pyext/module.c").read_text())
+    files = {path: text for path, text in sources().items() if path.startswith("pyext/") and path.endswith((".c", ".h"))}
+    assert climbs(order, files) == []
+    assert climbs(order, {"pyext/core/x.c": '#include "../field/field.h"\n'}) == ["pyext/core/x.c includes ../field/field.h"]

@@ -1,4 +1,4 @@
-"""What C asks of the Python package stands in one table (pyext/upcall.h), and the package has it.
+"""What C asks of the Python package stands in one table (pyext/core/upcall.h), and the package has it.
 
 The table is read as text and the modules are parsed, not imported: some need a library that is not installed.
 """
@@ -39,7 +39,7 @@ def other_doors(files: Sources) -> list[str]:
     return [
         f"{path}: {call}"
         for path, text in files.items()
-        if path != "pyext/upcall.c"
+        if path != "pyext/core/upcall.c"
         for call in re.findall(r"\bPyImport_\w+\([^)]*\)", text)
         if call != 'PyImport_ImportModule("numpy")'
     ]
@@ -52,7 +52,7 @@ def unused(rows: list[tuple[str, str, str]], files: Sources) -> list[str]:
 
 
 def test_the_package_has_what_c_asks_for() -> None:
-    rows = table(sources()["pyext/upcall.h"])
+    rows = table(sources()["pyext/core/upcall.h"])
     assert ("UP_COPYTO", "gridbuf.transfer", "_copyto_any") in rows
     assert missing(rows, PACKAGE) == []
     assert unused(rows, sources()) == []

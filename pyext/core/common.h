@@ -1,0 +1,38 @@
+/* common.h: what every file of the extension includes first. Python's limited API
+ * (3.11) and NumPy's C API at its 1.22 level, so that one wheel serves them all. */
+#ifndef GRIDBUF_COMMON_H
+#define GRIDBUF_COMMON_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_22_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL gridbuf_ARRAY_API
+#ifndef GB_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "../../alloc/plan.h"
+
+/* Python 3.12's headers leave out the reference, because None and the others live for ever
+ * there. The same wheel runs on 3.11, where they do not. */
+#undef Py_RETURN_NONE
+#undef Py_RETURN_TRUE
+#undef Py_RETURN_FALSE
+#undef Py_RETURN_NOTIMPLEMENTED
+#define Py_RETURN_NONE return Py_NewRef(Py_None)
+#define Py_RETURN_TRUE return Py_NewRef(Py_True)
+#define Py_RETURN_FALSE return Py_NewRef(Py_False)
+#define Py_RETURN_NOTIMPLEMENTED return Py_NewRef(Py_NotImplemented)
+
+/* Slots of heap types are read through the limited API. */
+#define GB_FREE_OBJECT(self)                                      \
+    do {                                                          \
+        PyTypeObject *type_ = Py_TYPE(self);                      \
+        ((freefunc)PyType_GetSlot(type_, Py_tp_free))(self);      \
+        Py_DECREF(type_);                                         \
+    } while (0)
+
+#endif

@@ -1,0 +1,16 @@
+/* copy_run.h: copies and fills that transfer/ has planned, as Python wants them run. */
+#ifndef GRIDBUF_COPY_RUN_H
+#define GRIDBUF_COPY_RUN_H
+
+#include "../../transfer/transfer.h"
+#include "common.h"
+
+/* Run a planned copy to its end, in slices without the GIL: signals are
+ * seen, and progress (or NULL) is called, between them. The copy is done afterwards. */
+int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress);
+int gb_fill_zero(void *data, int64_t bytes);
+
+PyObject *gb_set_num_threads(PyObject *self, PyObject *n);
+PyObject *gb_get_num_threads(PyObject *self, PyObject *unused);
+
+#endif

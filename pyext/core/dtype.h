@@ -1,0 +1,36 @@
+/* dtype.h: what the protocols need to know of a dtype, asked of NumPy once. */
+#ifndef GRIDBUF_DTYPE_H
+#define GRIDBUF_DTYPE_H
+
+#include "../../alloc/elements.h"
+#include "common.h"
+
+typedef struct gb_dtype {
+    PyObject_HEAD
+    PyArray_Descr *descr;
+    int64_t itemsize;
+    uintptr_t alignment;    /* that NumPy asks for; a power of two */
+    PyObject *typestr;      /* '<f8', or NULL: no array interface */
+    PyObject *fields;       /* dtype.descr of a structured dtype, or NULL */
+    PyObject *names;        /* of a structured dtype when it was asked: dtype.names can be set */
+    char *format;           /* PEP 3118, or NULL: no buffer protocol */
+    uint8_t dl_code, dl_bits, dl_ok, char_kind;
+} gb_dtype;
+
+int gb_dtype_init(PyObject *module);
+
+/* The gb_type of elements in either byte order, GB_RAW where there is none; and back, to NumPy's number. */
+uint8_t gb_type_of_descr(const PyArray_Descr *descr);
+int gb_npy_type(int type);
+
+/* The record of a dtype without sub-shape. New reference, or NULL with an error. */
+gb_dtype *gb_dtype_of(PyArray_Descr *descr);
+
+/* Whether a type or a dtype object means the same for ever. */
+int gb_dtype_constant(PyObject *obj);
+
+/* Anything np.dtype takes, as a record and the sub-shape it brings (at most room
+ * entries; *n of them). Refuses dtypes that hold Python objects. */
+gb_dtype *gb_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n);
+
+#endif

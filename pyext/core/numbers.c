@@ -1,0 +1,22 @@
+/* numbers.c: the numbers of the C below that Python code needs, as constants of the module. */
+#include "numbers.h"
+#include "../../bridge/gufunc.h"
+#include "../../cuda/cuda.h"
+#include "../../dlpack/dlpack.h"
+
+static const struct { const char *name; long value; } numbers[] = {
+    {"MEMORY_DEVICE", GB_CUDA_DEVICE}, {"MEMORY_PINNED", GB_CUDA_PINNED}, {"MEMORY_MANAGED", GB_CUDA_MANAGED},
+    {"DL_CPU", kDLCPU}, {"DL_CUDA", kDLCUDA}, {"DL_CUDA_HOST", kDLCUDAHost}, {"DL_ROCM", kDLROCM}, {"DL_CUDA_MANAGED", kDLCUDAManaged},
+    {"NUMPY_LOOP", GB_NUMPY_LOOP}, {"STATUS_LOOP", GB_STATUS_LOOP}, {"GO_LOOP", GB_GO_LOOP},
+    {"EXCLUSIVE", GB_EXCLUSIVE}, {"ONE_WORKER", GB_ONE_WORKER}, {"PURE", GB_PURE}, {"MEASURED", GB_MEASURED}, {"RAISES", GB_RAISES},
+    {"FOLDS", GB_FOLDS}, {"GENERATED", GB_GENERATED}, {"SWAPPED", GB_SWAPPED},
+    {"INVALID", GB_INVALID}, {"DIVIDE", GB_DIVIDE}, {"OVERFLOW", GB_OVERFLOW}, {"STATUS", GB_STATUS}, {"PANIC", GB_PANICKED},
+};
+
+int gb_numbers_init(PyObject *module) {
+    char chars[GB_TYPES + 1] = {' '};   /* NumPy's character at each type's number */
+    for (int type = GB_RAW + 1; type < GB_TYPES; type++) chars[type] = gb_type_char(type);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (PyModule_AddIntConstant(module, numbers[i].name, numbers[i].value) < 0) return -1;
+    return PyModule_AddStringConstant(module, "TYPE_CHARS", chars);
+}

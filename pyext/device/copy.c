@@ -1,0 +1,238 @@
+/* copy.c: gridbuf.copyto where a GPU takes part: which way the values go. */
+#include "../core/attribute.h"
+#include "async_copy.h"
+#include "../core/memory.h"
+#include "../exchange/wrap.h"
+#include "../core/upcall.h"
+
+#include <stdlib.h>
+
+/* ---- what cuda/ asks of us meanwhile: it runs without the GIL ---- */
+
+typedef struct run {
+    PyThreadState *without;   /* the GIL */
+    PyObject *progress;
+} run;
+
+static int lay_out(void *self, const gb_view *dst, const gb_view *src) {
+    run *r = self;
+    gb_copy copy;
+    PyEval_RestoreThread(r->without);
+    int rc = gb_copy_finish(&copy, gb_copy_plan(&copy, dst, src), NULL);
+    r->without = PyEval_SaveThread();
+    return rc;
+}
+
+static int yield(void *self) {
+    run *r = self;
+    PyEval_RestoreThread(r->without);
+    int rc = PyErr_CheckSignals();
+    r->without = PyEval_SaveThread();
+    return rc;
+}
+
+static int progress(void *self, double done) {
+    run *r = self;
+    PyEval_RestoreThread(r->without);
+    PyObject *result = PyObject_CallFunction(r->progress, "d", done);
+    Py_XDECREF(result);
+    r->without = PyEval_SaveThread();
+    return result ? 0 : -1;
+}
+
+/* ---- the ways ---- */
+
+static PyObject *of_module(gb_upcall function, PyObject *x, PyObject *y, NPY_CASTING casting, PyObject *progress) {
+    static const char *const names[] = {"no", "equiv", "safe", "same_kind", "unsafe"};
+    return gb_upcall_to(function, "(OOsO)", x, y, names[casting], progress ? progress : Py_None);
+}
+
+/* A GPU's values for a host that wants them converted, or repeated: they come as they are first. */
+static gb_async_copy *to_numpy(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
+    gb_cuda_queue from = gb_queue_for(src->place.device);
+    PyObject *here = gb_host_wait(dst) < 0 ? NULL : gb_on_host(src), *done = here ? of_module(UP_COPYTO, (PyObject *)dst, here, casting, progress) : NULL;
+    gb_async_copy *copy = done ? gb_async_copy_new(from, from) : NULL;
+    if (copy) copy->host_free = 1;
+    Py_XDECREF(here);
+    Py_XDECREF(done);
+    return copy;
+}
+
+/* What the kernels do not convert NumPy does, on the host. */
+static gb_field *by_numpy(gb_field *dst, PyObject *values, NPY_CASTING casting) {
+    PyObject *array = of_module(UP_CONVERTED, values, (PyObject *)dst->dtype->descr, casting, NULL);
+    gb_field *field = array ? (gb_field *)gb_wrap(gb_FieldType, array) : NULL;
+    Py_XDECREF(array);
+    return field;
+}
+
+static gb_cuda_side side_of(gb_field *f, const gb_view *view, const int64_t *strides, gb_cuda_queue on) {
+    return (gb_cuda_side){.data = (uintptr_t)f->data, .strides = strides, .itemsize = view->itemsize, .type = view->type,
+                          .kind = f->place.kind - GB_ON_DEVICE, .block = gb_field_block(f), .on = on};
+}
+
+static gb_async_copy *by_driver(gb_field *dst, gb_field *src, const gb_view *to, const gb_view *from, const int64_t *from_strides, PyObject *called) {
+    gb_cuda_queue on = gb_queue_for((gb_on_gpu(dst) ? dst : src)->place.device);
+    gb_cuda_queue read_on = gb_on_gpu(dst) && gb_on_gpu(src) ? gb_queue_for(src->place.device) : on;
+    gb_async_copy *copy = gb_async_copy_new(on, read_on);
+    if (!copy || dst->geometry.nbytes == 0) return copy;
+    gb_async_copy_hold(copy, dst, on);
+    gb_async_copy_hold(copy, src, read_on);
+    gb_drain();   /* what others have let go of may serve as a temporary */
+    run r = {.progress = called};
+    gb_cuda_caller caller = {lay_out, yield, called ? progress : NULL, &r};
+    gb_cuda_job job = {.dst = side_of(dst, to, to->strides, on), .src = side_of(src, from, from_strides, read_on), .ndim = to->ndim,
+                       .shape = to->shape, .caller = &caller};
+    gb_cuda_error e;
+    r.without = PyEval_SaveThread();
+    int bad = gb_cuda_copy_strided(&job, &e);
+    PyEval_RestoreThread(r.without);
+    if (bad && e.status != GB_CUDA_STOPPED) gb_cuda_raise(&e);
+    gb_async_copy_hold_blocks(copy, &job);
+    copy->host_free = job.host_free;
+    if (bad) Py_CLEAR(copy);
+    return copy;
+}
+
+/* ---- which way ---- */
+
+typedef enum path { DIRECT, SOURCE_TO_HOST, CONVERT_SOURCE, TO_NUMPY } path;
+
+/* The kernels of transfer/ convert between host and GPU; within and between GPUs nothing converts, and only a GPU repeats. */
+static path path_of(int to_gpu, int from_gpu, int convertible, int same_type, int repeated) {
+    if (!to_gpu) return convertible && !repeated ? DIRECT : TO_NUMPY;
+    if (from_gpu) return convertible && same_type ? DIRECT : SOURCE_TO_HOST;
+    return convertible ? DIRECT : CONVERT_SOURCE;
+}
+
+/* Sends the values on their way. When it fails, what has been sent has arrived before it returns. */
+static gb_async_copy *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
+    if (dst->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), NULL;
+    gb_async_copy *copy = NULL;
+    for (Py_INCREF((PyObject *)src); src;) {   /* a source that has been brought nearer is looked at again */
+        gb_memory to = gb_memory_of_field(dst), from = gb_memory_of_field(src);
+        int64_t from_strides[GB_COPY_DIMS];
+        int types[2], empty = dst->geometry.nbytes == 0, repeated = src->geometry.size != dst->geometry.size;
+        int convertible = gb_convertible(to.descr, from.descr, from.view.ndim, casting, types);
+        to.view.type = types[0];
+        from.view.type = types[1];
+        if (gb_broadcast(&from.view, &to.view, from_strides) < 0) break;
+        gb_field *nearer = NULL;
+        switch (empty ? DIRECT : path_of(gb_on_gpu(dst), gb_on_gpu(src), convertible, types[0] == types[1], repeated)) {
+        case DIRECT: copy = by_driver(dst, src, &to.view, &from.view, from_strides, progress); break;
+        case TO_NUMPY: copy = to_numpy(dst, src, casting, progress); break;
+        case SOURCE_TO_HOST: nearer = (gb_field *)gb_on_host(src); break;
+        case CONVERT_SOURCE:
+            nearer = by_numpy(dst, (PyObject *)src, casting);
+            casting = NPY_UNSAFE_CASTING;
+            break;
+        }
+        Py_DECREF((PyObject *)src);
+        src = nearer;
+    }
+    Py_XDECREF((PyObject *)src);
+    return copy;
+}
+
+int gb_is_values(PyObject *obj) {
+    PyObject *found;
+    if (PyArray_Check(obj)) return !gb_descr_movable(PyArray_DESCR((PyArrayObject *)obj));
+    if (gb_is_field(obj)) return 0;
+    int has = gb_may_be_cuda(obj);
+    if (has) return has < 0 ? -1 : 0;
+    has = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.dlpack, &found);
+    if (has > 0) Py_DECREF(found);
+    return has < 0 ? -1 : !has;
+}
+
+int gb_async_copy_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyObject *progress, gb_async_copy **copy) {
+    int values = gb_is_values(src_obj);
+    gb_field *dst = values < 0 ? NULL : (gb_field *)gb_wrap(gb_FieldType, dst_obj), *src = dst && !values ? (gb_field *)gb_wrap(gb_FieldType, src_obj) : NULL;
+    int rc = !dst || (!values && !src) ? -1 : gb_on_gpu(dst) || (src && gb_on_gpu(src));
+    if (rc > 0) {
+        if (values) src = by_numpy(dst, src_obj, casting);
+        *copy = src ? send(dst, src, values ? NPY_UNSAFE_CASTING : casting, progress) : NULL;
+        rc = *copy ? 1 : -1;
+    }
+    Py_XDECREF((PyObject *)dst);
+    Py_XDECREF((PyObject *)src);
+    return rc;
+}
+
+int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress) {
+    gb_async_copy *copy = NULL;
+    int rc = gb_async_copy_begin(dst, src, casting, progress, &copy);
+    if (rc <= 0) return rc;
+    rc = gb_async_copy_detach(copy);                /* between GPUs: nothing that anybody has to wait for */
+    if (rc == 0) rc = gb_async_copy_record(copy) == 0 && gb_async_copy_wait(copy, -1) > 0 ? 1 : -1;
+    Py_DECREF((PyObject *)copy);
+    if (rc > 0 && progress && !PyErr_Occurred()) {
+        PyObject *told = PyObject_CallFunction(progress, "d", 1.0);
+        if (!told) rc = -1;
+        Py_XDECREF(told);
+    }
+    return rc;
+}
+
+/* ---- what the rest of the extension asks for ---- */
+
+/* An empty host array with the Field's order of strides. */
+static PyObject *array_like(gb_field *f) {
+    const gb_geometry *g = &f->geometry;
+    npy_intp order[GB_MAXDIMS], back[GB_MAXDIMS], shape[GB_MAXDIMS];
+    for (int i = 0; i < g->ndim; i++) {
+        int at = i;   /* by falling strides */
+        for (; at > 0 && llabs(g->strides[order[at - 1]]) < llabs(g->strides[i]); at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (int i = 0; i < g->ndim; i++) {
+        shape[i] = g->shape[order[i]];
+        back[order[i]] = i;
+    }
+    PyArray_Dims axes = {back, g->ndim};
+    Py_INCREF((PyObject *)f->dtype->descr);
+    PyObject *packed = PyArray_Empty(g->ndim, shape, f->dtype->descr, 0), *array = NULL;
+    if (packed) array = PyArray_Transpose((PyArrayObject *)packed, &axes);
+    Py_XDECREF(packed);
+    return array;
+}
+
+PyObject *gb_on_host(gb_field *f) {
+    PyObject *array = array_like(f), *field = array ? gb_wrap(gb_FieldType, array) : NULL;
+    if (field && gb_device_copyto(field, (PyObject *)f, NPY_NO_CASTING, NULL) <= 0) Py_CLEAR(field);
+    Py_XDECREF(array);
+    return field;
+}
+
+static int is_one_value(PyObject *value) {
+    return PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value) || PyArray_IsScalar(value, Generic);
+}
+
+/* value: one element in the Field's dtype. */
+static int set(gb_field *f, const void *value) {
+    gb_cuda_error e;
+    gb_view view = gb_memory_of_field(f).view;
+    gb_cuda_side dst = side_of(f, &view, view.strides, gb_queue_for(f->place.device));
+    return gb_cuda_fill_strided(&dst, view.ndim, view.shape, value, &e) < 0 ? gb_cuda_raise(&e) : 0;
+}
+
+static int fill(gb_field *f, PyObject *value) {
+    if (f->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), -1;
+    Py_INCREF((PyObject *)f->dtype->descr);
+    PyObject *one = PyArray_NewFromDescr(&PyArray_Type, f->dtype->descr, 0, NULL, NULL, NULL, 0, NULL);
+    int rc = one && PyArray_CopyObject((PyArrayObject *)one, value) == 0 ? set(f, PyArray_DATA((PyArrayObject *)one)) : -1;
+    Py_XDECREF(one);
+    return rc;
+}
+
+int gb_device_assign(PyObject *dst, PyObject *value) {
+    if (is_one_value(value)) return fill((gb_field *)dst, value);
+    return gb_device_copyto(dst, value, NPY_UNSAFE_CASTING, NULL) > 0 ? 0 : -1;
+}
+
+int gb_device_fill(PyObject *dst, PyObject *value) {
+    gb_field *f = (gb_field *)gb_wrap(gb_FieldType, dst);
+    int rc = !f ? -1 : !gb_on_gpu(f) ? 0 : fill(f, value) == 0 ? 1 : -1;
+    Py_XDECREF((PyObject *)f);
+    return rc;
+}

@@ -1,0 +1,92 @@
+/* functions.c: what gridbuf.cuda and others call: devices, streams, blocks by themselves, addresses for allocators. */
+#include "device.h"
+#include "../../cuda/exports.h"
+
+static PyObject *start(PyObject *self, PyObject *none) {
+    gb_cuda_error e;
+    return GB_CUDA_UNLOCKED(&e, gb_cuda_start(&e)) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *started(PyObject *self, PyObject *none) { return PyBool_FromLong(gb_cuda_started()); }
+
+static PyObject *devices(PyObject *self, PyObject *none) {
+    gb_cuda_error e;
+    int n = 0;
+    if (GB_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0) return NULL;
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < n; i++) {
+        gb_cuda_device_info d;
+        PyObject *entry = NULL;
+        if (GB_CUDA_UNLOCKED(&e, gb_cuda_info(i, &d, &e)) == 0)
+            entry = Py_BuildValue("{s:i,s:s,s:i,s:(ii),s:N,s:N,s:N,s:N,s:L,s:L}", "number", i, "name", d.name, "driver_version",
+                                  (int)d.driver_version, "compute_capability", (int)d.compute_major, (int)d.compute_minor,
+                                  "memory_pools", PyBool_FromLong(d.memory_pools), "managed_memory", PyBool_FromLong(d.managed_memory),
+                                  "concurrent_managed", PyBool_FromLong(d.concurrent_managed), "integrated",
+                                  PyBool_FromLong(d.integrated), "total_bytes", (long long)d.total_bytes, "free_bytes",
+                                  (long long)d.free_bytes);
+        if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
+        Py_XDECREF(entry);
+    }
+    return list;
+}
+
+static PyObject *get_stream(PyObject *self, PyObject *none) { return PyLong_FromUnsignedLongLong(gb_current_stream()); }
+
+static PyObject *count(PyObject *self, PyObject *none) {
+    gb_cuda_error e;
+    int n = 0;
+    return GB_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0 ? NULL : PyLong_FromLong(n);
+}
+
+/* block(kind, device, span, boundary, offset) -> (owner, address) */
+static PyObject *block(PyObject *self, PyObject *args) {
+    gb_cuda_request want = {0};
+    long long span, boundary, offset;
+    if (!PyArg_ParseTuple(args, "iiLLL", &want.kind, &want.device, &span, &boundary, &offset)) return NULL;
+    want.span = span;
+    want.boundary = boundary;
+    want.offset = offset;
+    want.stream = gb_queue_for(want.device).stream;
+    PyObject *owner = gb_block_alloc(&want);
+    if (owner) gb_cuda_show(((gb_block_object *)owner)->block);
+    return owner ? Py_BuildValue("(NK)", owner, (unsigned long long)((gb_block_object *)owner)->block->data) : NULL;
+}
+
+/* {name: address} of the functions that other libraries allocate with (cuda/exports.h). */
+static PyObject *exports(PyObject *self, PyObject *none) {
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "cupy_malloc", PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc),
+                         "cupy_malloc_managed", PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc_managed), "cupy_malloc_pinned",
+                         PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc_pinned), "cupy_free", PyLong_FromVoidPtr((void *)gb_cuda_cupy_free),
+                         "torch_malloc", PyLong_FromVoidPtr((void *)gb_cuda_torch_malloc), "torch_free",
+                         PyLong_FromVoidPtr((void *)gb_cuda_torch_free), "torch_record_stream",
+                         PyLong_FromVoidPtr((void *)gb_cuda_torch_record_stream));
+}
+
+static PyObject *synchronize(PyObject *self, PyObject *number) {
+    gb_cuda_error e;
+    int64_t device;
+    if (gb_int64(number, "device", "an int", &device) < 0) return NULL;
+    if (device < 0 || device > INT32_MAX) return PyErr_Format(PyExc_RuntimeError, "there is no GPU %R; they are numbered from 0", number);
+    return GB_CUDA_UNLOCKED(&e, gb_cuda_synchronize((int)device, &e)) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *set_stream(PyObject *self, PyObject *handle) {
+    unsigned long long value = PyLong_AsUnsignedLongLong(handle);
+    if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
+    return PyLong_FromUnsignedLongLong(gb_use_stream(value).stream);
+}
+
+static PyMethodDef functions[] = {
+    {"cuda_start", start, METH_NOARGS, NULL},
+    {"cuda_started", started, METH_NOARGS, NULL},
+    {"cuda_devices", devices, METH_NOARGS, NULL},
+    {"cuda_synchronize", synchronize, METH_O, NULL},
+    {"cuda_count", count, METH_NOARGS, NULL},
+    {"cuda_exports", exports, METH_NOARGS, NULL},
+    {"cuda_block", block, METH_VARARGS, NULL},
+    {"cuda_set_stream", set_stream, METH_O, NULL},
+    {"cuda_get_stream", get_stream, METH_NOARGS, NULL},
+    {NULL},
+};
+
+int gb_device_functions_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }

@@ -1,0 +1,83 @@
+/* device_wrap.c: Fields over device memory of other libraries: cupy's arrays, and whatever has __cuda_array_interface__. */
+#include "../core/attribute.h"
+#include "import_interface.h"
+#include "../core/pending.h"
+#include "wrap.h"
+#include "../core/upcall.h"
+
+/* On the type first: the instance would make cupy look at its stream. torch's and jax's arrays on the host have it there
+ * too. Some objects have it in their own dict, or make it up when asked. */
+int gb_may_be_cuda(PyObject *obj) {
+    PyObject *found;
+    if (PyArray_Check(obj) || PyType_Check(obj)) return 0;
+    if (gb_is_field(obj)) return gb_needs_driver(&((gb_field *)obj)->place);
+    int has = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.cuda_array_interface, &found);
+    if (has == 0) has = gb_optional(obj, gb_attr.cuda_array_interface, &found);
+    if (has > 0) Py_DECREF(found);
+    return has;
+}
+
+/* Where the memory at an address lies, as the driver says. */
+static int find_place(uintptr_t data, gb_place *place) {
+    int kind, device;
+    gb_cuda_error e;
+    if (!data) return 0;   /* no elements, nowhere */
+    if (gb_cuda_pointer_attributes(data, &kind, &device, &e) < 0) return gb_cuda_raise(&e);
+    if (kind < 0) {
+        PyErr_Format(PyExc_ValueError, "data: the address %p in __cuda_array_interface__ is not memory that CUDA knows", (void *)data);
+        return -1;
+    }
+    *place = (gb_place){.kind = (uint8_t)(GB_ON_DEVICE + kind), .gpu = kind != GB_CUDA_PINNED, .device = kind == GB_CUDA_PINNED ? 0 : (int16_t)device};
+    return 0;
+}
+
+static PyObject *after_stream(PyTypeObject *type, const gb_foreign *m, unsigned long long stream) {
+    if (stream && gb_queue_wait(gb_queue_for(m->place.device), (gb_cuda_queue){m->place.device, stream}) < 0) return NULL;
+    return gb_over_memory(type, m);
+}
+
+static PyObject *of_interface(PyTypeObject *type, PyObject *obj, PyObject *interface) {
+    gb_described t = {0};
+    PyObject *object = NULL;
+    if (gb_read_cuda_interface(&t, obj, interface) == 0) {
+        const gb_interface *d = &t.memory;
+        gb_foreign m = {.descr = t.descr, .ndim = d->ndim, .shape = d->shape, .strides = d->strides, .data = (char *)(uintptr_t)d->data,
+                        .readonly = t.readonly, .owner = t.owner, .place = {.kind = GB_ON_DEVICE, .gpu = 1}};
+        if (find_place((uintptr_t)d->data, &m.place) == 0) object = after_stream(type, &m, (unsigned long long)t.stream);
+    }
+    gb_forget(&t);
+    return object;
+}
+
+/* cupy knows its own memory: nothing is checked. told: owner, address, shape, strides, dtype, device, current stream. */
+static PyObject *of_cupy(PyTypeObject *type, PyObject *told) {
+    int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
+    PyObject *owner, *sizes, *steps;
+    PyArray_Descr *descr;
+    unsigned long long address, stream;
+    int device;
+    if (!PyArg_ParseTuple(told, "OKOOO!iK", &owner, &address, &sizes, &steps, &PyArrayDescr_Type, &descr, &device, &stream)) return NULL;
+    int n = gb_ints(sizes, "shape", shape, GB_MAXDIMS), nstrides = n < 0 ? -1 : gb_ints(steps, "strides", strides, GB_MAXDIMS);
+    if (nstrides < 0) return NULL;
+    if (n != nstrides) return PyErr_Format(PyExc_ValueError, "data: %d strides for a shape of %d indices", nstrides, n);
+    gb_foreign m = {.descr = descr, .ndim = n, .shape = shape, .strides = strides, .data = (char *)(uintptr_t)address, .owner = owner};
+    m.place = gb_is_block(owner) ? gb_block_place(((gb_block_object *)owner)->block, 1)
+                                 : (gb_place){.kind = GB_ON_DEVICE, .gpu = 1, .device = (int16_t)device};
+    return after_stream(type, &m, stream);
+}
+
+PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj) {
+    PyObject *told = gb_upcall_to(UP_CUPY_MEMORY, "(O)", obj), *interface, *object;
+    if (!told) return NULL;
+    if (told != Py_None) {
+        object = of_cupy(type, told);
+        Py_DECREF(told);
+        return object;
+    }
+    Py_DECREF(told);
+    int found = gb_optional(obj, gb_attr.cuda_array_interface, &interface);
+    if (found <= 0) return found < 0 ? NULL : Py_NewRef(Py_NotImplemented);
+    object = interface == Py_None ? Py_NewRef(Py_NotImplemented) : of_interface(type, obj, interface);
+    gb_let_go(interface);
+    return object;
+}

@@ -1,0 +1,72 @@
+/* field_wrap.c: gridbuf.Field(data, ...) and from_dlpack: wrapping, with what the caller or the object says of its indices. */
+#include "exchange.h"
+#include "../core/pending.h"
+#include "wrap.h"
+#include "../core/upcall.h"
+
+#include <string.h>
+
+static int set_dims(gb_field *f, PyObject *dims) {
+    if (!dims || dims == Py_None) return 0;
+    int32_t codes[GB_MAXDIMS];
+    int n = gb_dims(dims, "dims", codes, GB_MAXDIMS);
+    if (n < 0) return -1;
+    if (n != f->geometry.ndim) {
+        PyErr_Format(PyExc_ValueError, "dims: %R names %d indices, the data has %d", dims, n, f->geometry.ndim);
+        return -1;
+    }
+    memcpy(f->geometry.dims, codes, n * sizeof *codes);
+    f->dims_given = 1;
+    return 0;
+}
+
+static int set_given(gb_field *f, PyObject *dims, PyObject *origin, PyObject *halo) {
+    if (set_dims(f, dims) < 0) return -1;
+    gb_meta meta;
+    if (gb_read_meta(origin, halo, f->geometry.shape, f->geometry.ndim, &meta) < 0) return -1;
+    return gb_field_set_meta(f, &meta);
+}
+
+/* The dims and origin that the object itself carries. */
+static int set_carried(gb_field *f, PyObject *data) {
+    if (PyArray_CheckExact(data) || gb_is_field(data)) return 0;
+    PyObject *dims, *origin;
+    int carried = gb_carried(data, (PyObject *)f, &dims, &origin);
+    if (carried <= 0) return carried;
+    carried = set_given(f, dims, origin, NULL);
+    Py_DECREF(dims);
+    Py_DECREF(origin);
+    return carried;
+}
+
+static int check_require(gb_field *f, PyObject *require) {
+    if (!require || require == Py_None) return 0;
+    PyObject *met = gb_upcall_to(UP_CHECK_REQUIRE, "(OO)", (PyObject *)f, require);
+    Py_XDECREF(met);
+    return met ? 0 : -1;
+}
+
+PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"data", "dims", "origin", "halo", "require", NULL};
+    PyObject *data, *dims = NULL, *origin = NULL, *halo = NULL, *require = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOO:Field", names, &data, &dims, &origin, &halo, &require)) return NULL;
+    PyObject *given[] = {dims, origin, halo, require};   /* kwargs may be somebody's dict, which what follows can empty */
+    for (int i = 0; i < 4; i++) Py_XINCREF(given[i]);
+    gb_field *f = (gb_field *)gb_wrap(type, data);
+    if (f && (set_carried(f, data) < 0 || set_given(f, dims, origin, halo) < 0 || check_require(f, require) < 0)) Py_CLEAR(f);
+    for (int i = 0; i < 4; i++) gb_let_go(given[i]);
+    return (PyObject *)f;
+}
+
+PyObject *gb_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const gb_signature sig = {"from_dlpack", {A_X, A_DIMS}, 2, 1,
+                                     A_BIT(A_X) | A_BIT(A_DIMS) | A_BIT(A_ORIGIN) | A_BIT(A_HALO) | A_BIT(A_COPY)};
+    PyObject *slots[A_COUNT];
+    if (gb_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
+    int copy = slots[A_COPY] && slots[A_COPY] != Py_None ? PyObject_IsTrue(slots[A_COPY]) : -2;
+    if (copy == -1) return NULL;
+    gb_field *f = (gb_field *)gb_wrap_tensor(gb_FieldType, slots[A_X], copy == 1 ? GB_OWN_COPY : copy == 0 ? GB_SHARE_ONLY : 0);
+    if (!f) gb_blame("x", 0);
+    if (f && set_given(f, slots[A_DIMS], slots[A_ORIGIN], slots[A_HALO]) < 0) Py_CLEAR(f);
+    return (PyObject *)f;
+}

@@ -1,0 +1,245 @@
+/* import_dlpack.c: a Field or an ndarray over a tensor that another library hands us.
+ * What comes in is checked before anything in it is believed. */
+#include "../core/attribute.h"
+#include "exchange.h"
+#include "../core/pending.h"
+#include "wrap.h"
+#include "../core/upcall.h"
+#include "../../dlpack/check.h"
+
+#include <string.h>
+
+/* The owner of what is made over a consumed tensor. release is NULL until the tensor is ours. */
+typedef struct keeper {
+    PyObject_HEAD
+    void *tensor;
+    void (*release)(void *tensor);
+} keeper;
+static PyTypeObject *keeper_type;
+
+static void free_versioned(void *tensor) {
+    DLManagedTensorVersioned *m = tensor;
+    if (m->deleter) m->deleter(m);
+}
+
+static void free_legacy(void *tensor) {
+    DLManagedTensor *m = tensor;
+    if (m->deleter) m->deleter(m);
+}
+
+/* A foreign deleter may run Python code while an exception is on its way. */
+static void keeper_dealloc(PyObject *self) {
+    PyObject *type, *value, *traceback;
+    keeper *k = (keeper *)self;
+    if (k->release) {
+        PyErr_Fetch(&type, &value, &traceback);
+        k->release(k->tensor);
+        PyErr_Restore(type, value, traceback);
+    }
+    GB_FREE_OBJECT(self);
+}
+
+static PyType_Slot keeper_slots[] = {
+    {Py_tp_dealloc, keeper_dealloc},
+    {Py_tp_doc, "A DLPack tensor of another library, deleted with the last Field or array over it."},
+    {0, NULL},
+};
+
+static PyType_Spec keeper_spec = {
+    .name = "gridbuf._core._DLPackOwner",
+    .basicsize = sizeof(keeper),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = keeper_slots,
+};
+
+int gb_import_dlpack_init(void) {
+    keeper_type = (PyTypeObject *)PyType_FromSpec(&keeper_spec);
+    return keeper_type ? 0 : -1;
+}
+
+/* What ml_dtypes has under the name of the type; none for those that are padded to a byte. */
+static PyArray_Descr *extended_descr(DLDataType dtype) {
+    const char *name = NULL;
+    for (int i = 0; i < GB_EXTENDED_TYPES && dtype.bits >= 8; i++) {
+        const gb_dlpack_extended *e = &gb_dlpack_extended_types[i];
+        if (e->dtype.code == dtype.code && e->dtype.bits == dtype.bits) name = e->name;
+    }
+    return (PyArray_Descr *)gb_upcall_to(UP_EXTENDED_DTYPE, "(zii)", name, (int)dtype.code, (int)dtype.bits);
+}
+
+/* NumPy's dtype for a DLPack one, or NULL with a BufferError. */
+static PyArray_Descr *descr_of(DLDataType dtype) {
+    int type = gb_dlpack_number(dtype);
+    return type ? PyArray_DescrFromType(gb_npy_type(type)) : extended_descr(dtype);
+}
+
+/* The driver cannot say what the tensor claims. */
+static int not_known(DLDevice device, const gb_cuda_error *e) {
+    PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and %s", (int)device.device_type, (int)device.device_id, e->text);
+    return -1;
+}
+
+/* The number of a GPU that is there; a machine without a driver has none. */
+static int check_gpu(DLDevice device) {
+    gb_cuda_error e;
+    int count = 0;
+    if (GB_CUDA_UNLOCKED(&e, gb_cuda_count(&count, &e)) < 0) return not_known(device, &e);
+    if (device.device_id >= 0 && device.device_id < count) return 0;
+    PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and this process sees %d GPUs, numbered from 0",
+                 (int)device.device_type, (int)device.device_id, count);
+    return -1;
+}
+
+/* DLPack does not say which GPU managed memory belongs to: the driver does. */
+static int managed_place(const DLTensor *t, gb_place *place) {
+    gb_cuda_error e;
+    int kind = -1, device = 0;
+    void *data = gb_dlpack_first(t);
+    place->kind = GB_ON_MANAGED;
+    if (!data) return 0;   /* no elements, nowhere */
+    if (GB_CUDA_UNLOCKED(&e, gb_cuda_pointer_attributes((uintptr_t)data, &kind, &device, &e)) < 0) return not_known(t->device, &e);
+    if (kind == GB_CUDA_MANAGED) return place->device = (int16_t)device, 0;
+    PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and its address %p is not managed memory",
+                 (int)t->device.device_type, (int)t->device.device_id, data);
+    return -1;
+}
+
+static int find_place(PyTypeObject *type, const DLTensor *t, gb_place *place) {
+    int where = t->device.device_type, on_host = !type || type == gb_HostFieldType;
+    *place = (gb_place){0};
+    if (where == kDLCUDAHost) place->kind = GB_ON_PINNED;
+    if (where == kDLCUDAManaged) return on_host ? (place->kind = GB_ON_MANAGED, 0) : managed_place(t, place);
+    if (where != kDLCUDA) return 0;
+    *place = (gb_place){GB_ON_DEVICE, 1, 0};
+    if (on_host) return 0;   /* refused for that */
+    if (check_gpu(t->device) < 0) return -1;
+    place->device = (int16_t)t->device.device_id;
+    return 0;
+}
+
+static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObject *keeper) {
+    gb_place place;
+    if (find_place(type, t, &place) < 0) return NULL;
+    if (type == gb_HostFieldType && place.kind == GB_ON_MANAGED) place.kind = GB_HEAP;   /* as a producer on the host said */
+    if (type == gb_DeviceFieldType && place.kind != GB_ON_DEVICE)
+        return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on a GPU as its producer said",
+                            (int)t->device.device_type, (int)t->device.device_id);
+    if (place.kind == GB_ON_DEVICE && (!type || type == gb_HostFieldType)) {
+        PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on the host", (int)t->device.device_type,
+                     (int)t->device.device_id);
+        return NULL;
+    }
+    int64_t strides[GB_MAXDIMS];
+    PyArray_Descr *descr = descr_of(t->dtype);
+    if (!descr) return NULL;
+    gb_dlpack_byte_strides(t, strides);
+    static char nowhere[16];   /* an empty tensor may have no address; NumPy wants one */
+    char *data = gb_dlpack_first(t);
+    gb_foreign memory = {.descr = descr, .ndim = t->ndim, .shape = t->shape, .strides = strides,
+                        .data = data ? data : nowhere, .readonly = readonly, .owner = keeper, .place = place};
+    PyObject *object = gb_over_memory(type, &memory);
+    Py_DECREF((PyObject *)descr);
+    return object;
+}
+
+/* What a checked tensor says, of our own: Python code that runs afterwards may change the producer's. */
+typedef struct description {
+    DLTensor t;
+    int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
+} description;
+
+static void describe(description *d, const DLTensor *t) {
+    d->t = *t;
+    if (t->ndim) memcpy(d->shape, t->shape, (size_t)t->ndim * sizeof *d->shape);
+    if (t->ndim && t->strides) memcpy(d->strides, t->strides, (size_t)t->ndim * sizeof *d->strides);
+    d->t.shape = d->shape;
+    d->t.strides = t->strides ? d->strides : NULL;
+}
+
+/* The names of a capsule before and after somebody has taken the tensor out of it. */
+typedef struct names { const char *fresh, *used; } names;
+
+static void rename_back(PyObject *capsule, const char *fresh) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    (void)PyCapsule_SetName(capsule, fresh);
+    PyErr_Restore(type, value, traceback);
+}
+
+/* The tensor moves into a keeper of ours. Its capsule, if it came in one, is renamed as consumed before any Python code
+ * can run, which might consume it again; until all has worked nothing is taken over. */
+static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, const DLTensor *t, int readonly, names n,
+                         void (*release)(void *)) {
+    description own;
+    describe(&own, t);
+    keeper *k = (keeper *)PyType_GenericAlloc(keeper_type, 0);
+    if (!k) return NULL;
+    k->tensor = tensor;
+    PyObject *object = NULL;
+    if (!capsule || PyCapsule_SetName(capsule, n.used) == 0) {
+        object = over(type, &own.t, readonly, (PyObject *)k);
+        if (object) k->release = release;
+        else if (capsule) rename_back(capsule, n.fresh);
+    }
+    Py_DECREF((PyObject *)k);
+    return object;
+}
+
+static int check_versioned(const DLManagedTensorVersioned *m, int wishes) {
+    char why[200];
+    if (gb_dlpack_check_versioned(m, why, sizeof why) < 0) {
+        PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
+        return -1;
+    }
+    if (!(wishes & GB_SHARE_ONLY) || !(m->flags & DLPACK_FLAG_BITMASK_IS_COPIED)) return 0;
+    PyErr_SetString(PyExc_BufferError, "DLPack: the producer made a copy where its memory was to be shared; "
+                                       "gridbuf.from_dlpack(x, copy=True) takes one on purpose");
+    return -1;
+}
+
+/* Not the object's method: a subclass's copy may be anything. */
+PyObject *gb_copy_of(PyObject *field) {
+    PyObject *copy = gb_upcall_to(UP_COPY_OF_FIELD, "(O)", field);
+    if (copy && !gb_is_field(copy)) {
+        PyErr_Format(PyExc_TypeError, "copy: expected gridbuf.field.copy to make a Field, got %R", copy);
+        Py_CLEAR(copy);
+    }
+    return copy;
+}
+
+PyObject *gb_copied(PyObject *object) {
+    PyObject *copy = gb_copy_of(object);
+    gb_let_go(object);
+    return copy;
+}
+
+static PyObject *versioned(PyTypeObject *type, PyObject *capsule, DLManagedTensorVersioned *m, int wishes) {
+    if (check_versioned(m, wishes) < 0) return NULL;
+    int readonly = (m->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0, fresh = (m->flags & DLPACK_FLAG_BITMASK_IS_COPIED) && !readonly;
+    PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, (names){"dltensor_versioned", "used_dltensor_versioned"}, free_versioned);
+    return object && wishes & GB_OWN_COPY && !fresh ? gb_copied(object) : object;
+}
+
+PyObject *gb_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int wishes) {
+    if (check_versioned(m, wishes) < 0) return NULL;
+    return consume(type, NULL, m, &m->dl_tensor, m->flags & DLPACK_FLAG_BITMASK_READ_ONLY, (names){NULL, NULL}, free_versioned);
+}
+
+PyObject *gb_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int readonly) {
+    if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
+        return versioned(type, capsule, PyCapsule_GetPointer(capsule, "dltensor_versioned"), wishes);
+    if (!PyCapsule_IsValid(capsule, "dltensor")) {
+        PyErr_Format(PyExc_BufferError, "DLPack: %R is not a fresh 'dltensor' or 'dltensor_versioned' capsule", capsule);
+        return NULL;
+    }
+    char why[200];
+    DLManagedTensor *m = PyCapsule_GetPointer(capsule, "dltensor");
+    if (gb_dlpack_check_legacy(m, why, sizeof why) < 0) {
+        PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
+        return NULL;
+    }
+    PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, (names){"dltensor", "used_dltensor"}, free_legacy);
+    return object && wishes & GB_OWN_COPY ? gb_copied(object) : object;   /* a legacy tensor cannot say that it is a copy */
+}
+
+PyObject *gb_import_capsule(PyObject *self, PyObject *capsule) { return gb_from_capsule(NULL, capsule, 0, 0); }

@@ -1,0 +1,96 @@
+/* import_exchange.c: tensors of producers whose type has the DLPack C exchange API (1.3).
+ *
+ * A Field keeps what it wraps, so the managed tensor is taken: the borrowed one is valid
+ * only until control goes back to Python, and cannot say that it is read-only. */
+#include "../core/attribute.h"
+#include "exchange.h"
+#include "../core/pending.h"
+
+#define LONGEST_CHAIN 16   /* one entry for each major version that a producer still speaks */
+
+static int refuse(PyObject *obj, const char *why) {
+    PyErr_Format(PyExc_BufferError, "__dlpack_c_exchange_api__ of %R: %s", Py_TYPE(obj), why);
+    return -1;
+}
+
+/* The newest table of a major version that can be read; older ones hang behind newer ones. */
+static int choose(PyObject *obj, const DLPackExchangeAPIHeader *header, const DLPackExchangeAPI **api) {
+    for (int i = 0; header; header = header->prev_api) {
+        if ((uintptr_t)header % _Alignof(DLPackExchangeAPIHeader)) return refuse(obj, "the table is not aligned");
+        if (header->version.major == DLPACK_MAJOR_VERSION) {
+            *api = (const DLPackExchangeAPI *)header;
+            return (*api)->managed_tensor_from_py_object_no_sync ? 1 : refuse(obj, "managed_tensor_from_py_object_no_sync is NULL");
+        }
+        if (++i == LONGEST_CHAIN) return refuse(obj, "the chain of prev_api does not end");
+    }
+    return 0;
+}
+
+int gb_exchange_find(PyObject *obj, const DLPackExchangeAPI **api) {
+    PyObject *capsule;
+    int found = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.exchange_api, &capsule);
+    if (found <= 0) return found;
+    if (capsule == Py_None) found = 0;   /* how a subclass takes it back */
+    else if (PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
+        found = choose(obj, PyCapsule_GetPointer(capsule, "dlpack_exchange_api"), api);
+    else found = refuse(obj, "not a capsule 'dlpack_exchange_api'");
+    gb_let_go(capsule);
+    return found;
+}
+
+/* torch's tables describe the bytes of tensors whose values are something else (a conjugate
+ * or a negation not yet carried out), or that take part in a gradient; its __dlpack__ refuses
+ * most of these. */
+int gb_check_values(PyObject *obj) {
+    static const char *const remedies[] = {"resolve_conj()", "resolve_neg()", "detach()"};
+    PyObject *const names[] = {gb_attr.is_conj, gb_attr.is_neg, gb_attr.requires_grad};
+    for (int i = 0; i < 3; i++) {
+        PyObject *value, *flag;
+        int found = gb_optional(obj, names[i], &value);
+        if (found < 0) return -1;
+        if (!found) continue;
+        flag = PyCallable_Check(value) ? PyObject_CallNoArgs(value) : Py_NewRef(value);
+        Py_DECREF(value);
+        if (!flag) return -1;
+        int yes = flag == Py_True;
+        Py_DECREF(flag);
+        if (!yes) continue;
+        PyErr_Format(PyExc_BufferError, "data: %S of this %R is true, so its memory alone is not its value; call %s on it first",
+                     names[i], Py_TYPE(obj), remedies[i]);
+        return -1;
+    }
+    return 0;
+}
+
+/* A tensor from the exchange API is ours as soon as the call has succeeded. */
+static void give_back(DLManagedTensorVersioned *m) {
+    PyObject *type, *value, *traceback;
+    if (!m || (uintptr_t)m % _Alignof(DLManagedTensorVersioned)) return;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (m->deleter) m->deleter(m);
+    PyErr_Restore(type, value, traceback);
+}
+
+/* The tensor comes without synchronisation: our stream waits for the one that the producer works on. */
+static int order(const DLPackExchangeAPI *api, const gb_place *place) {
+    void *stream = NULL;
+    if (place->kind != GB_ON_DEVICE || !api->current_work_stream) return 0;
+    if (api->current_work_stream(kDLCUDA, place->device, &stream) != 0) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "DLPack: current_work_stream of the producer failed");
+        return -1;
+    }
+    return gb_queue_wait(gb_queue_for(place->device), (gb_cuda_queue){place->device, (gb_cuda_stream)(uintptr_t)stream});
+}
+
+PyObject *gb_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes) {
+    DLManagedTensorVersioned *m = NULL;
+    if (gb_check_values(obj) < 0) return NULL;   /* the table lives as long as the process, whatever this runs */
+    if (api->managed_tensor_from_py_object_no_sync(obj, &m) != 0) {
+        if (!PyErr_Occurred()) refuse(obj, "it failed and did not say why");
+        return NULL;
+    }
+    PyObject *object = PyErr_Occurred() ? NULL : gb_from_tensor(type, m, wishes);
+    if (!object) give_back(m);
+    else if (gb_is_field(object) && order(api, &((gb_field *)object)->place) < 0) Py_CLEAR(object);
+    return object;
+}

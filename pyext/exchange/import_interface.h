@@ -1,0 +1,27 @@
+/* import_interface.h: what objects say of their memory in dicts and structs, made plain data for ../arrayinterface, which decides. */
+#ifndef GRIDBUF_IMPORT_INTERFACE_H
+#define GRIDBUF_IMPORT_INTERFACE_H
+
+#include "../../arrayinterface/interface.h"
+#include "wrap.h"
+
+/* Memory that an object describes. */
+typedef struct gb_described {
+    PyObject *obj;
+    const char *door;          /* the attribute that describes it */
+    gb_interface memory;
+    PyArray_Descr *descr;      /* new reference */
+    PyObject *owner;           /* what keeps the memory alive; new reference */
+    int readonly;
+    int64_t stream;            /* of a CUDA array interface; 0: none */
+} gb_described;
+
+/* Fills in *t, which was zeroed, from a __cuda_array_interface__: 0, or -1 with an error. gb_forget is called in both cases. */
+int gb_read_cuda_interface(gb_described *t, PyObject *obj, PyObject *interface);
+void gb_forget(gb_described *t);
+
+/* The dtype behind a typestr and, for 'V', a descr (each may be NULL): new reference. NULL with *wrong naming the key whose
+ * value is no such thing and e saying why (it may say nothing), or with *wrong NULL and an exception. */
+PyArray_Descr *gb_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e);
+
+#endif

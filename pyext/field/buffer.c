@@ -1,0 +1,107 @@
+/* buffer.c: a Field as NumPy sees it: the buffer protocol (PEP 3118), the
+ * array interface (version 3) and plain arrays over the same memory. */
+#include "field.h"
+
+#include <string.h>
+
+static gb_field *of(PyObject *self) { return (gb_field *)self; }
+
+static int refuse(Py_buffer *view, const char *why) {
+    view->obj = NULL;
+    PyErr_SetString(PyExc_BufferError, why);
+    return -1;
+}
+
+int gb_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
+    gb_field *f = of(self);
+    const gb_geometry *g = &f->geometry;
+    int c = g->flags & GB_C_CONTIGUOUS, fortran = g->flags & GB_F_CONTIGUOUS;
+    if (f->place.kind != GB_HEAP && gb_host_may_look(f) < 0) return view->obj = NULL, -1;
+    if (!f->dtype->format) return refuse(view, "this dtype has no buffer format (PEP 3118); use DLPack or field.numpy()");
+    if ((flags & PyBUF_WRITABLE) && f->readonly) return refuse(view, "the Field is read-only");
+    if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) return refuse(view, "the Field is not C-contiguous");
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !fortran) return refuse(view, "the Field is not Fortran-contiguous");
+    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !c && !fortran) return refuse(view, "the Field is not contiguous");
+    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c) return refuse(view, "a buffer without strides must be C-contiguous, and the Field is not");
+    int nd = (flags & PyBUF_ND) == PyBUF_ND;
+    view->buf = f->data;
+    view->obj = Py_NewRef(self);
+    view->len = (Py_ssize_t)g->nbytes;
+    view->itemsize = (Py_ssize_t)g->itemsize;
+    view->readonly = f->readonly;
+    view->format = flags & PyBUF_FORMAT ? f->dtype->format : NULL;
+    view->ndim = nd ? g->ndim : 1;
+    view->shape = nd ? (Py_ssize_t *)g->shape : NULL;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? (Py_ssize_t *)g->strides : NULL;
+    view->suboffsets = NULL;
+    view->internal = NULL;
+    return 0;
+}
+
+int gb_field_expressible(const gb_field *f, const char *interface) {
+    if (f->dtype->typestr) return 0;
+    PyErr_Format(PyExc_AttributeError, "this Field has no %s: it cannot express %R", interface, f->dtype->descr);
+    return -1;
+}
+
+PyObject *gb_field_interface(const gb_field *f, void *address) {
+    const gb_geometry *g = &f->geometry;
+    PyObject *shape = gb_ints_tuple(g->shape, g->ndim);
+    PyObject *strides = g->flags & GB_C_CONTIGUOUS ? Py_NewRef(Py_None) : gb_ints_tuple(g->strides, g->ndim);
+    if (!shape || !strides) {
+        Py_XDECREF(shape);
+        Py_XDECREF(strides);
+        return NULL;
+    }
+    PyObject *dict = Py_BuildValue("{s:N,s:O,s:(NN),s:N,s:i}", "shape", shape, "typestr", f->dtype->typestr, "data",
+                                   PyLong_FromVoidPtr(address), PyBool_FromLong(f->readonly), "strides", strides, "version", 3);
+    if (dict && f->dtype->fields && PyDict_SetItemString(dict, "descr", f->dtype->fields) < 0) Py_CLEAR(dict);
+    return dict;
+}
+
+PyObject *gb_field_array_interface(PyObject *self, void *unused) {
+    gb_field *f = of(self);
+    if (gb_field_expressible(f, "__array_interface__") < 0) return NULL;
+    if (PyDataType_HASFIELDS(f->dtype->descr) && !f->dtype->format)   /* fields that lie elsewhere than a list of them says: __array__ is exact */
+        return PyErr_Format(PyExc_AttributeError, "this Field has no __array_interface__: NumPy would read %R as another dtype", f->dtype->descr);
+    if (gb_host_may_look(f) < 0) return NULL;
+    return gb_field_interface(f, f->data);
+}
+
+PyObject *gb_field_numpy(PyObject *self, PyObject *unused) {
+    gb_field *f = of(self);
+    if (gb_host_may_look(f) < 0) return NULL;
+    return gb_array_over(&f->geometry, f->dtype, f->data, !f->readonly, self);
+}
+
+/* __array__(dtype=None, *, copy=None): the way in for dtypes without a buffer format. */
+PyObject *gb_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *dtype = nargs > 0 ? args[0] : Py_None, *copy = nargs > 1 ? args[1] : Py_None;
+    Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
+    for (Py_ssize_t i = 0; i < nkw; i++) {
+        PyObject *name = PyTuple_GetItem(kwnames, i);
+        if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0) dtype = args[nargs + i];
+        else if (PyUnicode_CompareWithASCIIString(name, "copy") == 0) copy = args[nargs + i];
+        else {
+            PyErr_Format(PyExc_TypeError, "__array__() got an unexpected keyword argument %R", name);
+            return NULL;
+        }
+    }
+    PyObject *array = gb_field_numpy(self, NULL);
+    PyArray_Descr *descr = NULL;
+    if (!array || (dtype != Py_None && !PyArray_DescrConverter(dtype, &descr))) {
+        Py_XDECREF(array);
+        return NULL;
+    }
+    int same = !descr || PyArray_EquivTypes(descr, of(self)->dtype->descr);
+    PyObject *result = NULL;
+    if (!same && copy == Py_False)
+        PyErr_Format(PyExc_ValueError, "copy: %R as %R needs a copy, and copy=False was given", self, descr);
+    else if (same && copy != Py_True)
+        result = Py_NewRef(array);
+    else
+        result = PyArray_CastToType((PyArrayObject *)array, (PyArray_Descr *)Py_NewRef((PyObject *)(descr ? descr : of(self)->dtype->descr)), 0);
+    Py_DECREF(array);
+    Py_XDECREF((PyObject *)descr);
+    return result;
+}

@@ -1,0 +1,120 @@
+/* core.c: the record that a Field is: made, told what it holds and what its indices mean, and let go. Everything that
+ * makes a Field, over whatever memory, starts here. */
+#include "field.h"
+#include "../core/memory.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;
+
+/* ---- life ---- */
+
+/* Views come and go: the memory of a few waits for the next, which saves an allocator and most of the zeros. Plain host
+ * Fields only, which are of one size. Not under a sanitizer, which would take the use of a dead Field for that of a new one. */
+#ifdef __SANITIZE_ADDRESS__
+#define SPARES 0
+#else
+#define SPARES 16
+#endif
+static gb_field *spares[SPARES + 1];
+static int n_spares;
+
+static gb_field *fresh(PyTypeObject *type) {
+    if (type != gb_HostFieldType || n_spares == 0) return (gb_field *)PyType_GenericAlloc(type, 0);
+    gb_field *f = spares[--n_spares];
+    memset(&f->geometry, 0, offsetof(gb_field, room) - offsetof(gb_field, geometry));
+    PyObject_Init((PyObject *)f, type);
+    PyObject_GC_Track((PyObject *)f);
+    return f;
+}
+
+static void keep_or_free(gb_field *f) {
+    PyTypeObject *type = Py_TYPE((PyObject *)f);
+    if (type == gb_HostFieldType && n_spares < SPARES) spares[n_spares++] = f;
+    else PyObject_GC_Del(f);
+    Py_DECREF((PyObject *)type);
+}
+
+/* Where the origin lies in a Field's own lists. */
+static size_t meta_at(int ndim) { return ((size_t)gb_geometry_bytes(ndim) + 7) & ~(size_t)7; }
+
+gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim) {
+    gb_field *f = fresh(type);
+    if (!f || own_ndim < 0) return f;
+    /* Behind the lists is room for the origin and the halo. */
+    f->lists = own_ndim <= GB_FIELD_INLINE ? f->room : malloc(meta_at(own_ndim) + (3 * (size_t)own_ndim + 1) * sizeof(int64_t));
+    if (!f->lists) {
+        Py_DECREF((PyObject *)f);
+        return (gb_field *)PyErr_NoMemory();
+    }
+    gb_geometry_place(&f->geometry, own_ndim, f->lists);
+    return f;
+}
+
+void gb_field_dealloc(PyObject *self) {
+    gb_field *f = (gb_field *)self;
+    PyObject_GC_UnTrack(self);
+    if (f->weakrefs) PyObject_ClearWeakRefs(self);
+    if (f->block) gb_release(f->block);
+    if (f->owner) gb_drop_owner(f->owner);
+    Py_XDECREF(f->cupy);
+    Py_XDECREF((PyObject *)f->plan);
+    Py_XDECREF((PyObject *)f->dtype);
+    if (!f->lists) {   /* else the origin and the halo lie in the lists */
+        free(f->origin);
+        free(f->halo);
+    }
+    if (f->lists != f->room) free(f->lists);
+    keep_or_free(f);
+}
+
+/* ---- what it holds, and what its indices mean ---- */
+
+int gb_field_room(gb_field *f, int want_origin, int want_halo) {
+    size_t n = (size_t)f->geometry.ndim + 1;   /* never zero bytes */
+    if (f->lists) {
+        int64_t *room = (int64_t *)((char *)f->lists + meta_at(f->geometry.ndim));
+        if (want_origin && !f->origin) f->origin = memset(room, 0, (n - 1) * sizeof *room);
+        if (want_halo && !f->halo) f->halo = memset(room + n - 1, 0, 2 * (n - 1) * sizeof *room);
+        return 0;
+    }
+    if (want_origin && !f->origin && !(f->origin = calloc(n, sizeof *f->origin))) return PyErr_NoMemory(), -1;
+    if (want_halo && !f->halo && !(f->halo = calloc(2 * n, sizeof *f->halo))) return PyErr_NoMemory(), -1;
+    return 0;
+}
+
+int gb_field_share(gb_field *f, const gb_field *from) {
+    if ((f->block = from->block)) gb_share(f->block);
+    f->owner = Py_XNewRef(from->owner);
+    f->dtype = (gb_dtype *)Py_NewRef((PyObject *)from->dtype);
+    f->readonly = from->readonly;
+    f->dims_given = from->dims_given;
+    f->place = from->place;
+    f->geometry.itemsize = from->geometry.itemsize;
+    return 0;
+}
+
+int gb_field_copy_meta(gb_field *f, const gb_field *from) {
+    if (gb_field_room(f, from->origin != NULL, from->halo != NULL) < 0) return -1;
+    size_t n = (size_t)f->geometry.ndim;
+    if (from->origin) memcpy(f->origin, from->origin, n * sizeof *f->origin);
+    if (from->halo) memcpy(f->halo, from->halo, 2 * n * sizeof *f->halo);
+    return 0;
+}
+
+int gb_field_set_meta(gb_field *f, const gb_meta *meta) {
+    if (!meta->has_origin && !meta->has_halo) return 0;
+    if (gb_field_room(f, meta->has_origin, meta->has_halo) < 0) return -1;
+    size_t n = (size_t)meta->base;
+    if (meta->has_origin) memcpy(f->origin, meta->origin, n * sizeof *f->origin);
+    if (meta->has_halo) memcpy(f->halo, meta->halo, 2 * n * sizeof *f->halo);
+    return 0;
+}
+
+gb_block_object *gb_block_behind(PyObject *obj) {
+    while (obj && PyArray_Check(obj)) obj = PyArray_BASE((PyArrayObject *)obj);
+    if (obj && gb_is_field(obj)) obj = ((gb_field *)obj)->owner;
+    return obj && gb_is_block(obj) ? (gb_block_object *)obj : NULL;
+}

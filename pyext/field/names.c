@@ -1,0 +1,156 @@
+/* names.c: by name: transposition, and values for a Field from what says what its indices mean. */
+#include "../core/attribute.h"
+#include "field.h"
+#include "../core/upcall.h"
+
+#include <string.h>
+
+/* A view with the indices from[0], from[1], ... of f, at most GB_MAXDIMS; -1 is a new index of one element, named as in codes. */
+static gb_field *picked(const gb_field *f, const int *from, const int32_t *codes, int n) {
+    gb_field *view = gb_field_alloc(Py_TYPE((PyObject *)f), n);
+    if (!view) return NULL;
+    gb_field_share(view, f);
+    view->data = f->data;
+    gb_field_room(view, f->origin != NULL, f->halo != NULL);   /* in its own lists: cannot fail */
+    for (int i = 0; i < n; i++) {
+        int k = from[i];
+        view->geometry.shape[i] = k < 0 ? 1 : f->geometry.shape[k];
+        view->geometry.strides[i] = k < 0 ? 0 : f->geometry.strides[k];
+        view->geometry.dims[i] = codes[i];
+        if (f->origin && k >= 0) view->origin[i] = f->origin[k];
+        if (f->halo && k >= 0) memcpy(&view->halo[2 * i], &f->halo[2 * k], 2 * sizeof *f->halo);
+    }
+    gb_geometry_finish(&view->geometry);
+    if (gb_field_inherit(view, f) < 0) Py_CLEAR(view);
+    return view;
+}
+
+static int find(const int32_t *codes, int n, int32_t code) {
+    for (int i = 0; i < n; i++)
+        if (codes[i] == code) return i;
+    return -1;
+}
+
+/* ---- transposition ---- */
+
+static PyObject *not_a_permutation(const gb_field *f, PyObject *given) {
+    PyObject *own = gb_dims_tuple(f->geometry.dims, f->geometry.ndim);
+    if (own) PyErr_Format(PyExc_ValueError, "dims: %R is not a permutation of this Field's dims %R", given, own);
+    Py_XDECREF(own);
+    return NULL;
+}
+
+PyObject *gb_field_reversed(PyObject *self, void *unused) {
+    gb_field *f = (gb_field *)self;
+    int n = f->geometry.ndim, from[GB_MAXDIMS];
+    int32_t codes[GB_MAXDIMS];
+    for (int i = 0; i < n; i++) codes[i] = f->geometry.dims[from[i] = n - 1 - i];
+    return (PyObject *)picked(f, from, codes, n);
+}
+
+/* Numbers of indices, as NumPy counts them: the codes of those indices. */
+static int by_number(const gb_field *f, PyObject *const *items, Py_ssize_t count, int32_t *codes) {
+    int n = f->geometry.ndim;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        int64_t k;
+        if (gb_int64(items[i], "dims", "names of indices or their numbers", &k) < 0) return -1;
+        if (k < -n || k >= n || i >= n) return -2;
+        codes[i] = f->geometry.dims[k < 0 ? k + n : k];
+    }
+    return (int)count;
+}
+
+static int all_ints(PyObject *const *items, Py_ssize_t count) {
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!PyLong_Check(items[i])) return 0;
+    return count > 0;
+}
+
+/* transpose("KJI"), ("K", "J", "I"), (2, 1, 0), of a tuple of either, or of nothing: reversed. */
+PyObject *gb_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    gb_field *f = (gb_field *)self;
+    int32_t codes[GB_MAXDIMS];
+    int from[GB_MAXDIMS], n, matched;
+    if (nargs == 0 || (nargs == 1 && args[0] == Py_None)) return gb_field_reversed(self, NULL);
+    PyObject *items[GB_MAXDIMS + 1], *dims = nargs == 1 ? Py_NewRef(args[0]) : PyTuple_New(nargs);
+    for (Py_ssize_t i = 0; dims && nargs > 1 && i < nargs; i++) PyTuple_SetItem(dims, i, Py_NewRef(args[i]));
+    if (!dims) return NULL;
+    Py_ssize_t count = PyTuple_Check(dims) && PyTuple_Size(dims) <= GB_MAXDIMS ? PyTuple_Size(dims) : 0;
+    for (Py_ssize_t i = 0; i < count; i++) items[i] = PyTuple_GetItem(dims, i);
+    if (nargs == 1 && PyLong_Check(dims)) items[count++] = dims;
+    n = all_ints(items, count) ? by_number(f, items, count, codes) : gb_dims(dims, "dims", codes, GB_MAXDIMS);
+    matched = n == f->geometry.ndim;
+    for (int i = 0; matched && i < n; i++)
+        matched = (from[i] = find(f->geometry.dims, n, codes[i])) >= 0 && find(codes, i, codes[i]) < 0;
+    PyObject *view = n == -1 ? NULL : matched ? (PyObject *)picked(f, from, codes, n) : not_a_permutation(f, dims);
+    Py_DECREF(dims);
+    return view;
+}
+
+/* ---- values for a target ---- */
+
+gb_field *gb_field_into(const gb_field *f, const gb_field *target, const char *arg) {
+    const gb_geometry *own = &f->geometry, *to = &target->geometry;
+    int from[GB_MAXDIMS];
+    for (int i = 0; i < own->ndim; i++) {
+        if (find(to->dims, to->ndim, own->dims[i]) >= 0) continue;
+        PyObject *theirs = gb_dims_tuple(own->dims, own->ndim), *ours = gb_dims_tuple(to->dims, to->ndim);
+        PyObject *lacking = gb_dims_tuple(&own->dims[i], 1);
+        if (theirs && ours && lacking)
+            PyErr_Format(PyExc_ValueError, "%s: its dims %R do not fit into %R, which lack %R", arg, theirs, ours, PyTuple_GetItem(lacking, 0));
+        Py_XDECREF(theirs);
+        Py_XDECREF(ours);
+        Py_XDECREF(lacking);
+        return NULL;
+    }
+    for (int i = 0; i < to->ndim; i++) from[i] = find(own->dims, own->ndim, to->dims[i]);
+    return picked(f, from, to->dims, to->ndim);
+}
+
+/* Numbers, arrays and lists cannot be asked for names; most other objects carry none either. */
+static int may_have_names(PyObject *obj) {
+    if (gb_is_field(obj)) return ((gb_field *)obj)->dims_given;
+    if (PyArray_CheckExact(obj) || PyFloat_Check(obj) || PyLong_Check(obj) || PyComplex_Check(obj) || PyList_Check(obj) ||
+        PyTuple_Check(obj) || PyUnicode_Check(obj) || PyBytes_Check(obj) || PyArray_IsScalar(obj, Generic))
+        return 0;
+    PyObject *const names[] = {gb_attr.gt_dims, gb_attr.dims, gb_attr.gt_interface, gb_attr.gt_data_interface};
+    for (int i = 0; i < 4; i++) {
+        PyObject *value;
+        int found = gb_optional(obj, names[i], &value);
+        if (found) return found < 0 ? -1 : (Py_DECREF(value), 1);
+    }
+    return 0;
+}
+
+int gb_names_count(PyObject *target, PyObject *values) {
+    return gb_is_field(target) && ((gb_field *)target)->dims_given ? may_have_names(values) : 0;
+}
+
+PyObject *gb_fitted(PyObject *target, PyObject *values, const char *arg) {
+    const gb_field *to = (gb_field *)target;
+    int named = gb_names_count(target, values);
+    if (named <= 0) return named < 0 ? NULL : Py_NewRef(values);
+    PyObject *field = Py_NewRef(values);
+    if (!gb_is_field(values)) {   /* a storage, an xarray.DataArray */
+        Py_DECREF(field);
+        field = gb_upcall_to(UP_NAMED, "(O)", values);
+        if (!field || !gb_is_field(field)) return field;
+    }
+    gb_field *f = (gb_field *)field;
+    int n = to->geometry.ndim;
+    int same = n == f->geometry.ndim && memcmp(f->geometry.dims, to->geometry.dims, (size_t)n * sizeof *f->geometry.dims) == 0;
+    if (same || !f->dims_given) return field;
+    PyObject *fitted = (PyObject *)gb_field_into(f, to, arg);
+    Py_DECREF(field);
+    return fitted;
+}
+
+/* ---- keys ---- */
+
+PyObject *gb_key_by_name(PyObject *self, PyObject *key) {
+    Py_ssize_t n = PyTuple_Check(key) ? PyTuple_Size(key) : 1;
+    int named = 0;
+    for (Py_ssize_t i = 0; i < n && !named; i++) named = may_have_names(PyTuple_Check(key) ? PyTuple_GetItem(key, i) : key);
+    if (named <= 0) return named < 0 ? NULL : Py_NewRef(key);
+    return gb_upcall_to(UP_KEY, "(OO)", self, key);
+}

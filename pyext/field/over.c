@@ -1,0 +1,62 @@
+/* over.c: Fields and arrays over memory that is there already: as somebody described it, or another Field's. */
+#include "field.h"
+
+#include <string.h>
+
+static PyObject *array_over(const gb_foreign *m) {
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)m->descr), m->ndim, (npy_intp *)m->shape,
+                                           (npy_intp *)m->strides, m->data, m->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
+    if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(m->owner)) < 0) Py_CLEAR(array);
+    return array;
+}
+
+static int plain(const gb_foreign *m) {
+    if (m->ndim > GB_MAXDIMS) {
+        PyErr_Format(PyExc_ValueError, "data: %d dimensions; at most %d are allowed", m->ndim, GB_MAXDIMS);
+        return 0;
+    }
+    if (!PyDataType_FLAGCHK(m->descr, NPY_ITEM_REFCOUNT) && !PyDataType_FLAGCHK(m->descr, NPY_ITEM_HASOBJECT)) return 1;
+    PyErr_Format(PyExc_TypeError, "data: its dtype %R holds Python objects; only plain memory can be shared", m->descr);
+    return 0;
+}
+
+PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *m) {
+    if (!plain(m)) return NULL;
+    if (!type) return array_over(m);
+    type = gb_type_for(type, m->place);
+    gb_field *f = type ? gb_field_alloc(type, m->ndim) : NULL;
+    if (!f) return NULL;
+    if (!(f->dtype = gb_dtype_of(m->descr))) {
+        Py_DECREF((PyObject *)f);
+        return NULL;
+    }
+    for (int i = 0; i < m->ndim; i++) {
+        f->geometry.shape[i] = m->shape[i];
+        f->geometry.strides[i] = m->strides[i];
+        f->geometry.dims[i] = i - 3;
+    }
+    f->geometry.itemsize = f->dtype->itemsize;
+    gb_geometry_finish(&f->geometry);
+    f->data = m->data;
+    f->readonly = m->readonly != 0;
+    f->place = m->place;
+    f->owner = Py_XNewRef(m->owner);
+    if ((f->block = m->block)) gb_share(f->block);
+    return (PyObject *)f;
+}
+
+PyObject *gb_over_field(PyTypeObject *type, const gb_field *from) {
+    int n = from->geometry.ndim;
+    type = gb_type_for(type, from->place);
+    gb_field *f = type ? gb_field_alloc(type, n) : NULL;
+    if (!f) return NULL;
+    gb_geometry own = f->geometry;
+    gb_field_share(f, from);
+    memcpy(own.shape, from->geometry.shape, n * sizeof(int64_t));
+    memcpy(own.strides, from->geometry.strides, n * sizeof(int64_t));
+    memcpy(own.dims, from->geometry.dims, n * sizeof(int32_t));
+    gb_geometry_finish(&f->geometry);
+    f->data = from->data;
+    if (gb_field_copy_meta(f, from) < 0) Py_CLEAR(f);
+    return (PyObject *)f;
+}

@@ -1,0 +1,31 @@
+/* attach.c: threads that Go lends to loops which set Python errors. Such a loop
+ * takes the GIL itself where it raises; on a thread that Python does not know, the
+ * error would vanish with the thread state that is made for the moment. So the thread
+ * is known to Python as long as it works, without the GIL, and its error is handed to
+ * whoever called. Only C runs here: no Go function calls Python. */
+#include "gufunc.h"
+
+static void *attach(void) {
+    PyGILState_Ensure();
+    return PyEval_SaveThread();
+}
+
+static void detach(gb_sweep *job, void *thread) {
+    PyEval_RestoreThread(thread);
+    if (PyErr_Occurred()) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_NormalizeException(&type, &value, &trace);
+        Py_XDECREF(type);
+        Py_XDECREF(trace);
+        if (job->error) Py_XDECREF(value);   /* the GIL is held: one thread at a time */
+        else job->error = value;
+        gb_sweep_stop(job);
+    }
+    PyGILState_Release(PyGILState_UNLOCKED);
+}
+
+__attribute__((constructor)) static void ready(void) {
+    gb_attach = attach;
+    gb_detach = detach;
+}

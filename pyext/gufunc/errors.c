@@ -1,0 +1,16 @@
+/* errors.c: errors of a gufunc's set-up, whose type is in Python. */
+#include "gufunc.h"
+#include "../core/upcall.h"
+
+#include <stdarg.h>
+
+int gb_setup_error(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    PyObject *type = gb_upcall_get(UP_SIGNATURE_ERROR);
+    PyObject *text = type ? PyUnicode_FromFormatV(format, args) : NULL;
+    va_end(args);
+    if (text) PyErr_SetObject(type, text);
+    Py_XDECREF(text);
+    return -1;
+}

@@ -1,0 +1,72 @@
+/* invoke.c: a call that is read: its outputs allocated, run, and what came of it. */
+#include "gufunc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int refuse(const char *why) {
+    if (strcmp(why, "memory") == 0)
+        PyErr_SetString(PyExc_MemoryError, "no memory left to copy the inputs that the outputs overlap");
+    else if (strcmp(why, "outputs") == 0)
+        PyErr_SetString(PyExc_ValueError, "out: two outputs share memory; give each its own");
+    else
+        PyErr_SetString(PyExc_ValueError, "out: elements of an output share memory (a zero or sliding stride); give one with "
+                                          "memory of its own for each");
+    return -1;
+}
+
+static void free_codes(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, "gridbuf.codes")); }
+
+/* The codes lie in loop order; seen through code_strides they have the outer shape. */
+static PyObject *codes_array(gb_sweep *job) {
+    const gb_call *call = job->call;
+    PyObject *owner = PyCapsule_New(job->codes, "gridbuf.codes", free_codes);
+    if (!owner) return NULL;
+    uint8_t *codes = job->codes;
+    job->codes = NULL;
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(NPY_UINT8), call->outer_ndim,
+                                           (npy_intp *)call->outer_shape, (npy_intp *)call->code_strides, codes, 0, NULL);
+    if (!array) Py_DECREF(owner);
+    else if (PyArray_SetBaseObject((PyArrayObject *)array, owner) < 0) Py_CLEAR(array);
+    return array;
+}
+
+static int finish(gb_invocation *v, gb_sweep *job) {
+    if (job->no_memory) {
+        PyErr_SetString(PyExc_MemoryError, "no memory left for the scratch space of a worker");
+        return -1;
+    }
+    v->nfailed = job->nfailed;
+    v->nselected = job->nselected;
+    if (!job->nfailed) return 0;
+    v->codes = codes_array(job);
+    return v->codes ? 0 : -1;
+}
+
+int gb_invoke(gb_invocation *v) {
+    v->entry = gb_entry_for(v);
+    if (!v->entry) return -1;
+    const gb_call *call = v->entry->call;
+    char *data[GB_MAXARGS + 1];
+    for (int i = 0; i < v->nop + v->has_where; i++) {
+        if (v->arg[i].absent && gb_output_allocate(v, i) < 0) return -1;
+        data[i] = v->arg[i].data;
+    }
+    const char *why = NULL;
+    int rc;
+    if (call->nchunks <= 1 && !(call->flags & GB_MEASURED)) {   /* nobody will help: the job needs no heap */
+        gb_sweep job;
+        if (gb_sweep_init(&job, call, data, v->uniforms, v->ignore_errors, &why) < 0) return refuse(why);
+        rc = gb_run(&job, v->gufunc->info.id, 1);
+        if (rc == 0) rc = finish(v, &job);
+        gb_sweep_clear(&job);
+        return rc;
+    }
+    int workers = v->workers > 0 ? v->workers : gb_threads();
+    gb_sweep *job = gb_sweep_new(call, data, v->uniforms, v->ignore_errors, &why);
+    if (!job) return refuse(why);
+    rc = gb_run(job, v->gufunc->info.id, workers);
+    if (rc == 0) rc = finish(v, job);
+    gb_sweep_drop(job);
+    return rc;
+}

@@ -1,0 +1,155 @@
+/* keywords.c: the keywords of a call, and uniform parameters as the C struct that kernels get. */
+#include "gufunc.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct { const char *name; size_t at; } known[] = {
+    {"out", offsetof(gb_keywords, out)},           {"where", offsetof(gb_keywords, where)},
+    {"axes", offsetof(gb_keywords, axes)},         {"axis", offsetof(gb_keywords, axis)},
+    {"keepdims", offsetof(gb_keywords, keepdims)}, {"casting", offsetof(gb_keywords, casting)},
+    {"dtype", offsetof(gb_keywords, dtype)},       {"signature", offsetof(gb_keywords, signature)},
+    {"errors", offsetof(gb_keywords, errors)},     {"workers", offsetof(gb_keywords, workers)},
+};
+#define KNOWN (int)(sizeof known / sizeof *known)
+static PyObject *interned[KNOWN];
+
+int gb_keywords_init(void) {
+    for (int i = 0; i < KNOWN; i++)
+        if (!(interned[i] = PyUnicode_InternFromString(known[i].name))) return -1;
+    return 0;
+}
+
+static PyObject **slot_of(gb_gufunc_object *g, PyObject *name, gb_keywords *k) {
+    for (int i = 0; i < KNOWN; i++)
+        if (interned[i] == name) return (PyObject **)((char *)k + known[i].at);
+    for (int i = 0; i < KNOWN; i++)   /* a name that was built at run time is not interned */
+        if (PyUnicode_Compare(interned[i], name) == 0) return (PyObject **)((char *)k + known[i].at);
+    for (int i = 0; i < g->info.nuniforms; i++)
+        if (PyUnicode_Compare(PyTuple_GetItem(g->uniform_names, i), name) == 0) return &k->uniform[i];
+    return NULL;
+}
+
+int gb_read_keywords(gb_gufunc_object *g, PyObject *kwargs, gb_keywords *k) {
+    memset(k, 0, offsetof(gb_keywords, uniform) + (size_t)g->info.nuniforms * sizeof *k->uniform);
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
+        PyObject **slot = slot_of(g, name, k);
+        if (!slot) {
+            PyObject *refused = PyObject_CallMethod((PyObject *)g, "_refuse", "O", name);
+            Py_XDECREF(refused);
+            return -1;
+        }
+        *slot = value;
+    }
+    PyObject **optional[] = {&k->out, &k->axes, &k->axis, &k->dtype, &k->signature, &k->workers};
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
+        if (*optional[i] == Py_None) *optional[i] = NULL;
+    return 0;
+}
+
+static int one_of(PyObject *given, const char *argument, const char *const *names, int n, const char *allowed) {
+    for (int i = 0; PyUnicode_Check(given) && i < n; i++)
+        if (PyUnicode_CompareWithASCIIString(given, names[i]) == 0) return i;
+    PyErr_Format(PyExc_ValueError, "%s: %R is none of %s", argument, given, allowed);
+    return -1;
+}
+
+int gb_read_errors(PyObject *errors) {
+    static const char *const names[] = {"raise", "return", "warn", "ignore"};
+    return errors ? one_of(errors, "errors", names, 4, "('raise', 'return', 'warn', 'ignore')") : GB_RAISE;
+}
+
+static const char *const castings[] = {"same_kind", "no", "equiv", "safe", "unsafe"};
+
+int gb_read_casting(PyObject *casting) {
+    return casting ? one_of(casting, "casting", castings, 5, "('no', 'equiv', 'safe', 'same_kind', 'unsafe')") : 0;
+}
+
+const char *gb_casting_name(int casting) { return castings[casting]; }
+
+int gb_read_workers(PyObject *workers, int *n) {
+    int64_t value = 0;
+    if (workers && gb_int64(workers, "workers", "an int (at most so many threads) or None", &value) < 0) return -1;
+    if (workers && value < 1) {
+        PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers);
+        return -1;
+    }
+    *n = value < 1 << 20 ? (int)value : 1 << 20;
+    return 0;
+}
+
+/* ---- uniform parameters ---- */
+
+/* 1: written, 0: not this simply. */
+static int put_uniform(char *to, uint8_t type, PyObject *value) {
+    if (type == GB_BOOL) {
+        *to = value == Py_True;
+        return PyBool_Check(value);
+    }
+    if (type == GB_F64 || type == GB_F32) {
+        if (!PyFloat_CheckExact(value)) return 0;
+        double v = PyFloat_AsDouble(value);
+        float narrow = (float)v;
+        if (type == GB_F64) memcpy(to, &v, sizeof v);
+        else memcpy(to, &narrow, sizeof narrow);
+        return type == GB_F64 || v - v != 0 || narrow - narrow == 0;   /* a finite number stays one */
+    }
+    if (!PyLong_CheckExact(value)) return 0;
+    int overflow;
+    long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow > 0 && type == GB_U64) {
+        unsigned long long w = PyLong_AsUnsignedLongLong(value);
+        if (PyErr_Occurred()) return PyErr_Clear(), 0;
+        memcpy(to, &w, sizeof w);
+        return 1;
+    }
+    if (overflow) return 0;
+#define PUT(ctype)                                        \
+    do {                                                  \
+        ctype w = (ctype)v;                               \
+        memcpy(to, &w, sizeof w);                         \
+        return (long long)w == v && (v >= 0 || (ctype)-1 < (ctype)1); \
+    } while (0)
+    switch (type) {
+    case GB_I8: PUT(int8_t);
+    case GB_U8: PUT(uint8_t);
+    case GB_I16: PUT(int16_t);
+    case GB_U16: PUT(uint16_t);
+    case GB_I32: PUT(int32_t);
+    case GB_U32: PUT(uint32_t);
+    case GB_I64: PUT(int64_t);
+    case GB_U64: PUT(uint64_t);
+    }
+#undef PUT
+    return 0;
+}
+
+/* A value that needs more than a look: Python makes a bool, an int or a float of it, or says why not. */
+static int put_other(const gb_invocation *v, int i, char *to, PyObject *value) {
+    PyObject *exact = PyObject_CallMethod((PyObject *)v->gufunc, "_uniform", "iO", i, value);
+    int done = exact ? put_uniform(to, v->gufunc->info.uniform_types[i], exact) : -1;
+    Py_XDECREF(exact);
+    if (done == 0)
+        PyErr_Format(PyExc_OverflowError, "%U: %R does not fit this uniform parameter's type", PyTuple_GetItem(v->gufunc->uniform_names, i), value);
+    return done > 0 ? 0 : -1;
+}
+
+int gb_read_uniforms(gb_invocation *v, const gb_keywords *k) {
+    const gb_gufunc_info *info = &v->gufunc->info;
+    size_t at = 0;
+    for (int i = 0; i < info->nuniforms; i++) {
+        if (k->uniform[i]) continue;
+        PyErr_Format(PyExc_TypeError, "%U: this uniform parameter needs a value", PyTuple_GetItem(v->gufunc->uniform_names, i));
+        return -1;
+    }
+    for (int i = 0; i < info->nuniforms; i++) {
+        size_t size = (size_t)gb_type_size(info->uniform_types[i]);
+        at = (at + size - 1) & ~(size - 1);
+        if (!put_uniform(v->pack + at, info->uniform_types[i], k->uniform[i]) && put_other(v, i, v->pack + at, k->uniform[i]) < 0) return -1;
+        at += size;
+    }
+    if (info->nuniforms) v->uniforms = v->pack;
+    return 0;
+}

@@ -1,0 +1,186 @@
+/* operand.c: operands of a call: arrays, Fields, Python numbers, and whatever
+ * gridbuf.gufunc.operands makes an array or a Field of. */
+#include "gufunc.h"
+#include "../core/pending.h"
+#include "../exchange/wrap.h"
+#include "../core/upcall.h"
+
+#include <math.h>
+#include <string.h>
+
+void gb_arg_keep(gb_arg *a, PyObject *obj) {
+    PyObject *old = a->keep;
+    a->keep = Py_NewRef(obj);
+    Py_XDECREF(old);
+}
+
+static int swapped(const PyArray_Descr *descr) { return descr->byteorder == (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN ? '>' : '<'); }
+
+void gb_arg_array(gb_arg *a, PyArrayObject *array) {
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    a->type = gb_type_of_descr(descr);
+    a->swapped = (uint8_t)swapped(descr);
+    a->misaligned = !PyArray_ISALIGNED(array);
+    a->absent = a->weak = 0;
+    a->ndim = PyArray_NDIM(array);
+    a->ndims = -1;
+    int n = a->ndim <= GB_MAXDIMS ? a->ndim : 0;
+    for (int d = 0; d < n; d++) a->shape[d] = PyArray_DIMS(array)[d], a->strides[d] = PyArray_STRIDES(array)[d];
+    a->data = PyArray_BYTES(array);
+    gb_arg_keep(a, (PyObject *)array);
+    a->field = NULL;
+}
+
+static void read_field(gb_arg *a, gb_field *f) {
+    const gb_geometry *g = &f->geometry;
+    a->type = gb_type_of_descr(f->dtype->descr);
+    a->swapped = (uint8_t)swapped(f->dtype->descr);
+    a->absent = a->weak = 0;
+    a->ndim = g->ndim;
+    a->ndims = f->dims_given ? g->ndim : -1;
+    uintptr_t bits = (uintptr_t)f->data;
+    for (int d = 0; d < g->ndim; d++) {
+        a->shape[d] = g->shape[d], a->strides[d] = g->strides[d], a->dims[d] = g->dims[d];
+        if (g->shape[d] > 1) bits |= (uintptr_t)g->strides[d];
+    }
+    a->misaligned = (bits & (f->dtype->alignment - 1)) != 0;
+    a->data = f->data;
+    gb_arg_keep(a, (PyObject *)f);
+    a->field = f;
+}
+
+/* The memory of an array or a Field on the heap's side; 0: it is neither. */
+static int read_memory(gb_arg *a, PyObject *obj) {
+    if (PyArray_CheckExact(obj)) gb_arg_array(a, (PyArrayObject *)obj);
+    else if (gb_is_field(obj) && ((gb_field *)obj)->place.kind == GB_HEAP) read_field(a, (gb_field *)obj);
+    else return 0;
+    return 1;
+}
+
+/* Python makes an ndarray or a Field of it, or says why not. what: "input 0", "out", "where". */
+static int read_other(gb_arg *a, PyObject *obj, const char *what) {
+    PyObject *found = gb_upcall_to(UP_GUFUNC_OPERAND, "(Os)", obj, what);
+    if (!found) return -1;
+    int ok = read_memory(a, found);
+    Py_DECREF(found);
+    if (ok) return 0;
+    PyErr_Format(PyExc_TypeError, "%s: expected an array, got %R", what, obj);
+    return -1;
+}
+
+static int check(const gb_arg *a, const char *what, const char *does) {
+    if (a->ndim > GB_MAXDIMS) return gb_setup_error("%s: %d dimensions; at most %d are allowed", what, a->ndim, GB_MAXDIMS);
+    if (a->type && a->type < GB_DATETIME) return 0;
+    PyArray_Descr *descr = a->field ? a->field->dtype->descr : PyArray_DESCR((PyArrayObject *)a->keep);
+    return gb_setup_error("%s: no kernel %s elements of type %S", what, does, (PyObject *)descr);
+}
+
+int gb_read_input(gb_arg *a, PyObject *obj, int i) {
+    char what[24];
+    a->given = obj;
+    if (PyFloat_CheckExact(obj) || PyLong_CheckExact(obj) || PyComplex_CheckExact(obj)) {
+        a->weak = PyLong_CheckExact(obj) ? 1 : PyFloat_CheckExact(obj) ? 2 : 3;
+        return 0;
+    }
+    if (read_memory(a, obj)) {
+        if (__builtin_expect(a->type && a->type < GB_DATETIME && a->ndim <= GB_MAXDIMS, 1)) return 0;
+    } else if (PyBool_Check(obj)) {
+        a->type = GB_BOOL;
+        a->number[0] = obj == Py_True;
+        a->data = a->number;
+        return 0;
+    }
+    PyOS_snprintf(what, sizeof what, "input %d", i);
+    if (!a->keep && (PyArray_CheckScalar(obj) || PyList_CheckExact(obj) || PyTuple_CheckExact(obj))) {
+        PyObject *values = gb_values(obj), *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
+        Py_XDECREF(values);
+        if (!array) return gb_blame(what, 0), -1;
+        gb_arg_array(a, (PyArrayObject *)array);
+        Py_DECREF(array);
+    } else if (!a->keep && read_other(a, obj, what) < 0) {
+        return -1;
+    }
+    return check(a, what, "takes");
+}
+
+int gb_read_mask(gb_arg *a, PyObject *obj) {
+    a->given = obj;
+    if (PyBool_Check(obj)) {   /* where=True has been left out */
+        a->type = GB_BOOL;
+        a->number[0] = 0;
+        a->data = a->number;
+        return 0;
+    }
+    if (!read_memory(a, obj) && read_other(a, obj, "where") < 0) return -1;
+    if (a->ndim > GB_MAXDIMS) return check(a, "where", "takes");
+    if (a->type == GB_BOOL) return 0;
+    PyArray_Descr *descr = a->field ? a->field->dtype->descr : PyArray_DESCR((PyArrayObject *)a->keep);
+    PyErr_Format(PyExc_TypeError, "where: expected bools, got %S", (PyObject *)descr);
+    return -1;
+}
+
+int gb_read_output(gb_arg *a, PyObject *obj, int i, int several) {
+    char what[24] = "out";
+    if (obj == Py_None) {
+        a->absent = 1;
+        return 0;
+    }
+    if (several) PyOS_snprintf(what, sizeof what, "out[%d]", i);
+    a->given = obj;
+    if (!read_memory(a, obj) && read_other(a, obj, what) < 0) return -1;
+    if (a->field ? a->field->readonly : !PyArray_ISWRITEABLE((PyArrayObject *)a->keep)) {
+        PyErr_Format(PyExc_ValueError, "%s: it is read-only", what);
+        return -1;
+    }
+    return check(a, what, "gives");
+}
+
+static int put_int(gb_arg *a, uint8_t type, long long v) {
+#define FITS(ctype, low, high)                                                                                    \
+    do {                                                                                                          \
+        if (v < (long long)(low) || v > (long long)(high)) return 0;                                              \
+        ctype w = (ctype)v;                                                                                       \
+        memcpy(a->number, &w, sizeof w);                                                                          \
+        return 1;                                                                                                 \
+    } while (0)
+    switch (type) {
+    case GB_I8: FITS(int8_t, INT8_MIN, INT8_MAX);
+    case GB_U8: FITS(uint8_t, 0, UINT8_MAX);
+    case GB_I16: FITS(int16_t, INT16_MIN, INT16_MAX);
+    case GB_U16: FITS(uint16_t, 0, UINT16_MAX);
+    case GB_I32: FITS(int32_t, INT32_MIN, INT32_MAX);
+    case GB_U32: FITS(uint32_t, 0, UINT32_MAX);
+    case GB_I64: FITS(int64_t, INT64_MIN, INT64_MAX);
+    case GB_U64: FITS(uint64_t, 0, INT64_MAX);
+    case GB_F32: FITS(float, -(1 << 24), 1 << 24);
+    case GB_F64: FITS(double, -(1LL << 53), 1LL << 53);
+    }
+    return 0;
+#undef FITS
+}
+
+static int put_float(gb_arg *a, uint8_t type, double v) {
+    float narrow = (float)v;
+    if (type == GB_F64) memcpy(a->number, &v, sizeof v);
+    else if (type == GB_F32 && (isfinite(narrow) || !isfinite(v))) memcpy(a->number, &narrow, sizeof narrow);
+    else return 0;
+    return 1;
+}
+
+int gb_arg_number(gb_arg *a, uint8_t type) {
+    int overflow = 0, done = 0;
+    if (a->weak == 1) {
+        long long v = PyLong_AsLongLongAndOverflow(a->given, &overflow);
+        done = !overflow && put_int(a, type, v);
+    } else if (a->weak == 2) {
+        done = put_float(a, type, PyFloat_AsDouble(a->given));
+    } else if (type == GB_C128) {
+        double pair[2] = {PyComplex_RealAsDouble(a->given), PyComplex_ImagAsDouble(a->given)};
+        memcpy(a->number, pair, sizeof pair);
+        done = 1;
+    }
+    if (!done) return 0;
+    a->type = type;
+    a->data = a->number;
+    return 1;
+}

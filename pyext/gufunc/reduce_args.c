@@ -1,0 +1,286 @@
+/* reduce_args.c: the arguments of g.reduce. What may run Python code is read first;
+ * pointers into arrays are taken last. */
+#include "reduce.h"
+#include "../core/upcall.h"
+
+#include <string.h>
+
+enum { R_ARRAY, R_AXIS, R_DTYPE, R_OUT, R_KEEPDIMS, R_INITIAL, R_WHERE, R_ORDERED, R_ERRORS, R_WORKERS, R_COUNT };
+static const char *const names[R_COUNT] = {"array",   "axis",  "dtype",   "out",    "keepdims",
+                                           "initial", "where", "ordered", "errors", "workers"};
+static PyObject *interned[R_COUNT];
+
+int gb_reduce_args_init(void) {
+    for (int i = 0; i < R_COUNT; i++)
+        if (!(interned[i] = PyUnicode_InternFromString(names[i]))) return -1;
+    return 0;
+}
+
+static int slot_of(PyObject *name) {
+    for (int i = 0; i < R_COUNT; i++)
+        if (interned[i] == name) return i;
+    for (int i = 0; i < R_COUNT; i++)
+        if (PyUnicode_Compare(interned[i], name) == 0) return i;
+    return -1;
+}
+
+static int sort(PyObject **slots, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    memset(slots, 0, R_COUNT * sizeof *slots);
+    if (nargs > 2) {
+        PyErr_Format(PyExc_TypeError, "reduce() takes at most 2 positional arguments (%zd given); the others need their names", nargs);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < nargs; i++) slots[i] = args[i];
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++) {
+        PyObject *name = PyTuple_GetItem(kwnames, i);
+        int slot = slot_of(name);
+        if (slot < 0 || slots[slot]) {
+            PyErr_Format(PyExc_TypeError, slot < 0 ? "reduce() got an unexpected keyword argument %R" : "reduce() got multiple values for argument %R", name);
+            return -1;
+        }
+        slots[slot] = args[nargs + i];
+    }
+    if (slots[R_ARRAY]) return 0;
+    PyErr_SetString(PyExc_TypeError, "reduce() is missing the required argument 'array'");
+    return -1;
+}
+
+/* ---- axes ---- */
+
+static int add_axis(gb_reduce_args *q, PyObject *entry) {
+    static const char expected[] = "an int, an index's name or a tuple of them";
+    if (PyBool_Check(entry)) {
+        PyErr_Format(PyExc_TypeError, "axis: expected %s, got %R", expected, entry);
+        return -1;
+    }
+    if (q->naxes == GB_MAXDIMS) {
+        PyErr_Format(PyExc_ValueError, "axis: at most %d are allowed", GB_MAXDIMS);
+        return -1;
+    }
+    q->by_name[q->naxes] = 0;
+    return gb_int64(entry, "axis", expected, &q->axes[q->naxes++]);
+}
+
+static int add_names(gb_reduce_args *q, PyObject *sequence) {
+    int32_t dims[GB_MAXDIMS];
+    int n = gb_dims(sequence, "axis", dims, GB_MAXDIMS - q->naxes);
+    for (int i = 0; i < n; i++) {
+        q->by_name[q->naxes] = 1;
+        q->axes[q->naxes++] = dims[i];
+    }
+    return n < 0 ? -1 : 0;
+}
+
+static int read_axes(gb_reduce_args *q, PyObject *axis) {
+    q->naxes = axis == Py_None ? -1 : 0;
+    if (axis == Py_None) return 0;
+    if (PyUnicode_Check(axis)) return add_names(q, axis);
+    if (!PyTuple_Check(axis)) return add_axis(q, axis);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(axis); i++) {
+        PyObject *entry = PyTuple_GetItem(axis, i);
+        PyObject *one = PyUnicode_Check(entry) ? PyTuple_Pack(1, entry) : NULL;   /* one name, also "12" */
+        if (PyUnicode_Check(entry) && !one) return -1;
+        int rc = one ? add_names(q, one) : add_axis(q, entry);
+        Py_XDECREF(one);
+        if (rc < 0) return -1;
+    }
+    return 0;
+}
+
+static int refuse_axis(const gb_reduce_args *q, int i, const char *why) {
+    PyObject *names = q->by_name[i] ? gb_dims_tuple(&(int32_t){(int32_t)q->axes[i]}, 1) : NULL;
+    if (names) PyErr_Format(PyExc_ValueError, "axis: %U %s", PyTuple_GetItem(names, 0), why);
+    else if (!q->by_name[i]) PyErr_Format(PyExc_ValueError, "axis: %lld %s", (long long)q->axes[i], why);
+    Py_XDECREF(names);
+    return -1;
+}
+
+/* From what was given to places in the array. */
+static int place_axes(gb_reduce_args *q) {
+    const gb_view *v = &q->view;
+    uint32_t seen = 0;
+    q->ngone = 0;
+    if (q->naxes < 0)
+        while (q->ngone < v->ndim) q->gone[q->ngone] = q->ngone, q->ngone++;
+    for (int i = 0; i < q->naxes; i++) {
+        int64_t a = q->axes[i];
+        if (q->by_name[i]) {
+            if (!v->named) return refuse_axis(q, i, "is a name, and the array has none; give its number, or a Field");
+            for (a = 0; a < v->ndim && v->dims[a] != q->axes[i]; a++) {}
+        } else {
+            if (v->ndim == 0 && (a == 0 || a == -1)) continue;   /* as NumPy */
+            if (a < 0) a += v->ndim;
+        }
+        if (a < 0 || a >= v->ndim) {
+            char why[64];
+            PyOS_snprintf(why, sizeof why, "does not fit the array, which has %d dimensions", (int)v->ndim);
+            return refuse_axis(q, i, q->by_name[i] ? "is none of the array's indices" : why);
+        }
+        if (seen >> a & 1) return refuse_axis(q, i, "is there twice");
+        seen |= 1u << a;
+        q->gone[q->ngone++] = (int)a;
+    }
+    return 0;
+}
+
+/* ---- operands ---- */
+
+static int host_field(PyObject *obj) { return gb_is_field(obj) && ((gb_field *)obj)->place.kind == GB_HEAP; }
+static int usual(PyObject *obj) { return PyArray_CheckExact(obj) || host_field(obj); }
+
+int gb_view_of(gb_view *v, PyObject *obj) {
+    memset(v, 0, sizeof *v);
+    PyArray_Descr *descr;
+    if (PyArray_Check(obj)) {
+        PyArrayObject *array = (PyArrayObject *)obj;
+        descr = PyArray_DESCR(array);
+        v->ndim = PyArray_NDIM(array);
+        v->shape = (const int64_t *)PyArray_DIMS(array);
+        v->strides = (const int64_t *)PyArray_STRIDES(array);
+        v->data = PyArray_BYTES(array);
+        v->misaligned = !PyArray_ISALIGNED(array);
+    } else if (host_field(obj)) {
+        const gb_field *f = (gb_field *)obj;
+        descr = f->dtype->descr;
+        v->ndim = f->geometry.ndim;
+        v->shape = f->geometry.shape;
+        v->strides = f->geometry.strides;
+        v->dims = f->geometry.dims;
+        v->named = 1;
+        v->data = f->data;
+        uintptr_t bits = (uintptr_t)f->data;
+        for (int d = 0; d < v->ndim; d++) bits |= (uintptr_t)v->strides[d];
+        v->misaligned = (bits & (f->dtype->alignment - 1)) != 0;
+    } else {
+        return 0;
+    }
+    v->type = gb_type_of_descr(descr);
+    v->swapped = descr->byteorder == (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN ? '>' : '<');
+    return 1;
+}
+
+static int writable(PyObject *obj) {
+    return PyArray_Check(obj) ? PyArray_ISWRITEABLE((PyArrayObject *)obj) : !((gb_field *)obj)->readonly;
+}
+
+/* Whatever has memory, as an ndarray or a Field: gridbuf.gufunc.reduction.operand(kind, object). New reference. */
+static PyObject *operand(const char *kind, PyObject *obj) {
+    if (usual(obj)) return Py_NewRef(obj);
+    PyObject *found = gb_upcall_to(UP_REDUCE_OPERAND, "(sO)", kind, obj);
+    if (!found || usual(found)) return found;
+    PyErr_Format(PyExc_TypeError, "%s: expected memory on the host, got %R", kind, obj);
+    Py_DECREF(found);
+    return NULL;
+}
+
+static int read_outs(gb_reduce_args *q, PyObject *out) {
+    int nout = q->gufunc->info.nout;
+    if (out == Py_None) return 0;
+    Py_ssize_t n = PyTuple_Check(out) ? PyTuple_Size(out) : 1;
+    if (n != nout) {
+        PyErr_Format(PyExc_ValueError, "out: %zd arrays given, the reduction has %d results", n, nout);
+        return -1;
+    }
+    for (int i = 0; i < nout; i++) {
+        PyObject *given = PyTuple_Check(out) ? PyTuple_GetItem(out, i) : out;
+        if (given == Py_None) continue;
+        q->given[i] = Py_NewRef(given);
+        if (!(q->out[i] = operand("out", given))) return -1;
+        if (!writable(q->out[i])) {
+            PyErr_SetString(PyExc_ValueError, "out: it is read-only");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_dtype(gb_reduce_args *q, PyObject *dtype) {
+    PyArray_Descr *descr = NULL;
+    if (dtype == Py_None) return 0;
+    if (!PyArray_DescrConverter(dtype, &descr)) return -1;
+    q->dtype = gb_type_of_descr(descr);
+    if (!q->dtype || q->dtype >= GB_DATETIME) PyErr_Format(PyExc_TypeError, "dtype: no kernel has operands of type %S", descr);
+    Py_DECREF((PyObject *)descr);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_errors(gb_reduce_args *q, PyObject *errors) {
+    static const char *const words[] = {"raise", "return", "warn", "ignore"};
+    for (int i = 0; PyUnicode_Check(errors) && i < 4; i++)
+        if (PyUnicode_CompareWithASCIIString(errors, words[i]) == 0) return q->errors = i, 0;
+    PyErr_Format(PyExc_ValueError, "errors: %R is none of ('raise', 'return', 'warn', 'ignore')", errors);
+    return -1;
+}
+
+static int read_workers(gb_reduce_args *q, PyObject *workers) {
+    int64_t n;
+    if (workers == Py_None) return 0;
+    if (gb_int64(workers, "workers", "an int or None", &n) < 0) return -1;
+    if (n >= 1) return q->workers = n > 4096 ? 4096 : (int)n, 0;
+    PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers);
+    return -1;
+}
+
+int gb_read_reduce_args(gb_reduce_args *q, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *slots[R_COUNT];
+    if (sort(slots, args, nargs, kwnames) < 0) return -1;
+    if (slots[R_AXIS]) {
+        if (read_axes(q, slots[R_AXIS]) < 0) return -1;
+    } else {
+        q->naxes = 1;
+        q->axes[0] = 0;
+        q->by_name[0] = 0;
+    }
+    if (slots[R_DTYPE] && read_dtype(q, slots[R_DTYPE]) < 0) return -1;
+    if (slots[R_KEEPDIMS] && (q->keepdims = PyObject_IsTrue(slots[R_KEEPDIMS])) < 0) return -1;
+    if (slots[R_ORDERED] && (q->ordered = PyObject_IsTrue(slots[R_ORDERED])) < 0) return -1;
+    if (slots[R_ERRORS] && read_errors(q, slots[R_ERRORS]) < 0) return -1;
+    if (slots[R_WORKERS] && read_workers(q, slots[R_WORKERS]) < 0) return -1;
+    q->initial = Py_XNewRef(slots[R_INITIAL]);
+    if (!(q->array = operand("array", slots[R_ARRAY]))) return -1;
+    if (slots[R_WHERE] && slots[R_WHERE] != Py_True && !(q->where = operand("where", slots[R_WHERE]))) return -1;
+    return slots[R_OUT] ? read_outs(q, slots[R_OUT]) : 0;
+}
+
+void gb_reduce_args_clear(gb_reduce_args *q) {
+    Py_CLEAR(q->array);
+    Py_CLEAR(q->where);
+    Py_CLEAR(q->initial);
+    for (int i = 0; i < q->gufunc->info.nout; i++) {
+        Py_CLEAR(q->out[i]);
+        Py_CLEAR(q->given[i]);
+    }
+}
+
+/* ---- views ---- */
+
+static int read_view(gb_view *v, PyObject *obj, const char *what) {
+    if (!gb_view_of(v, obj) || v->ndim > GB_MAXDIMS) {
+        PyErr_Format(PyExc_ValueError, "%s: at most %d dimensions are allowed", what, GB_MAXDIMS);
+        return -1;
+    }
+    return 0;
+}
+
+/* No Python code runs from here on. */
+int gb_read_views(gb_reduce_args *q) {
+    if (read_view(&q->view, q->array, "array") < 0 || (q->where && read_view(&q->mask, q->where, "where") < 0)) return -1;
+    if (q->where && q->mask.type != GB_BOOL) {
+        PyErr_SetString(PyExc_TypeError, "where: expected bools");
+        return -1;
+    }
+    for (int i = 0; i < q->gufunc->info.nout; i++) {
+        if (!q->out[i]) q->result[i] = (gb_view){.absent = 1};
+        else if (read_view(&q->result[i], q->out[i], "out") < 0) return -1;
+        else if (!q->result[i].type || q->result[i].type >= GB_DATETIME) {
+            PyErr_Format(PyExc_TypeError, "out: no kernel gives elements of its type");
+            return -1;
+        }
+    }
+    const gb_folding *c = q->choice;
+    if (c && (q->view.type != c->array || (!c->state && q->out[0] && q->result[0].type != c->out))) {
+        PyErr_SetString(PyExc_RuntimeError, "array: its dtype changed while the arguments were read");
+        return -1;
+    }
+    return place_axes(q);
+}
