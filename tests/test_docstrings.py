@@ -15,9 +15,14 @@ import pytest
 
 import gridbuf
 
+INTEROP = Path(gridbuf.__file__).parent / "interop"
 PACKAGES = [
     *("", "cuda", "gufunc", "interface", "memory", "storage"),
-    *sorted(f"interop.{path.stem}" for path in (Path(gridbuf.__file__).parent / "interop").glob("[a-z]*.py")),
+    *sorted(
+        f"interop.{path.stem}"
+        for path in INTEROP.glob("[a-z]*")
+        if "__all__" in (path / "__init__.py" if path.is_dir() else path).read_text()
+    ),
 ]
 SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Notes", "References", "Examples")
 STUBS = ast.parse((Path(gridbuf.__file__).parent / "_core.pyi").read_text())

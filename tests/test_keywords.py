@@ -17,6 +17,7 @@ SHARED = [name for name, shared in KEYWORDS if shared == "1"]
 FIELDS = ["dims", "origin"]
 OWN = {
     gb.full: ["fill_value"],
+    gb.plan: ["alignment"],
     gb.Field.full: ["fill_value", *FIELDS],
     gb.Field.empty: FIELDS,
     gb.Field.zeros: FIELDS,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gridbuf as gb
+from gridbuf.like import like_spec
 
 SPEC: dict[str, Any] = {"backend": "gt:cpu_ifirst", "aligned_index": (1, 1, 0)}
 
@@ -138,7 +139,7 @@ ARRAYS = {
 @pytest.mark.parametrize("dtype", [None, "f4", np.int64, np.dtype((np.float64, (2,)))], ids=["own", "f4", "int64", "sub-shape"])
 def test_like_is_what_its_request_says(name: str, dtype: Any) -> None:
     a = ARRAYS[name]
-    asked = gb.empty_like(a, dtype, padding=gb.arrays.like_spec(a, {}).get("padding"))  # a keyword: spelled out
+    asked = gb.empty_like(a, dtype, padding=like_spec(a, {}).get("padding"))  # a keyword: spelled out
     for make in (gb.empty_like, gb.zeros_like, gb.ones_like):
         made = make(a, dtype)
         assert layout(made) == layout(asked) and made.flags.owndata and made.flags.aligned == asked.flags.aligned

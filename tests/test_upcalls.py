@@ -53,7 +53,7 @@ def unused(rows: list[tuple[str, str, str]], files: Sources) -> list[str]:
 
 def test_the_package_has_what_c_asks_for() -> None:
     rows = table(sources()["pyext/core/upcall.h"])
-    assert ("UP_COPYTO", "gridbuf.transfer", "_copyto_any") in rows
+    assert ("UP_COPYTO", "gridbuf.numpy_copies", "_copyto_any") in rows
     assert missing(rows, PACKAGE) == []
     assert unused(rows, sources()) == []
 

@@ -89,7 +89,7 @@
                     ">>> gb.Field.full((2,), 7, 'int32', dims='K').tolist()\n[7, 7]\n")
 
 #define DOC_PLAN                                                                                              \
-    DOC_MAKER("plan(shape, dtype='float64', *, ",                                                              \
+    DOC_MAKER("plan(shape, dtype='float64', *, alignment=None, ",                                                     \
               "The answer to a request, without allocating: strides, padding, alignment and size.\n\n"         \
               "The parameters are those of `gridbuf.empty`. A device need not be there.", "",                   \
               "alignment : int, optional\n    Items. That of a backend, which rows and boundary follow.\n",             \

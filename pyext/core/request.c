@@ -168,7 +168,7 @@ int gb_read_request(PyObject **slots, gb_request *r, gb_dtype **dtype, gb_meta *
         read_padding(slots[A_PADDING], r) < 0 || read_device(slots[A_DEVICE], r) < 0 ||
         read_memory(slots[A_MEMORY], r) < 0 || gb_read_backend(slots[A_BACKEND], r) < 0)
         goto fail;
-    if (slots[A_ALIGNMENT] && gb_int64(slots[A_ALIGNMENT], "alignment", "an int (items)", &r->alignment) < 0) goto fail;
+    if (slots[A_ALIGNMENT] && slots[A_ALIGNMENT] != Py_None && gb_int64(slots[A_ALIGNMENT], "alignment", "an int (items)", &r->alignment) < 0) goto fail;
     return 0;
 fail:
     Py_CLEAR(*dtype);

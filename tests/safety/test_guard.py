@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from debug_build import debug_build
+from debug_build import ROOT, debug_build
 
 import gridbuf
 from gridbuf import gufunc
