@@ -18,11 +18,13 @@ def table(text: str) -> list[tuple[str, str, str]]:
 
 
 def defined(text: str) -> set[str]:
-    """The functions and classes of a module, and what it imports from others, at its top level."""
+    """The functions, classes and names of a module, and what it imports from others, at its top level."""
     names = set()
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         elif isinstance(node, ast.ImportFrom):
             names |= {alias.asname or alias.name for alias in node.names}
     return names
