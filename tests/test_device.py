@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from child import python
+from in_child import python
 
 FAKE = Path(__file__).resolve().parent.parent / "cuda" / "fake" / "build.sh"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from child import python
+from in_child import python
 
 import gridbuf as gb
 import gridbuf._core
