@@ -124,7 +124,7 @@ class build_core(build_ext):
             "-lm",
             "-ldl",
             "-lpthread",
-            "-Wl,--gc-sections,--version-script=pyext/exports.map,-z,relro,-z,nodelete,-Bsymbolic",
+            "-Wl,--gc-sections,--version-script=pyext/exports.map,-z,relro,-z,nodelete,-z,noseparate-code,-Bsymbolic",
             *strip,
         ]
         main = os.environ.get("GRIDBUF_GO_MAIN", "./bridge/archive")

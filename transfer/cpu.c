@@ -23,9 +23,20 @@ static const gb_copy_kernels *known(int i) {
     return NULL;
 }
 
+#ifdef __x86_64__
+gb_copy_cast_fn gb_copy_casts_avx512[GB_TYPES][GB_TYPES];
+
+/* Here, and not where they are defined: any processor runs this. */
+static void fill_in_casts(void) {
+    memcpy(gb_copy_casts_avx512, gb_copy_casts_avx2, sizeof gb_copy_casts_avx512);
+    for (const gb_copy_wide_cast *wide = gb_copy_wide_casts; wide->cast; wide++) gb_copy_casts_avx512[wide->to][wide->from] = wide->cast;
+}
+#endif
+
 __attribute__((constructor)) static void look(void) {
 #ifdef __x86_64__
     __builtin_cpu_init();
+    fill_in_casts();
 #endif
     for (int i = 0; i < 3; i++)
         if (known(i)) gb_copy_kernels_here = known(i);

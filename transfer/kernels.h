@@ -26,10 +26,17 @@ typedef struct gb_copy_kernels {
     void (*stream)(char *dst, const char *src, int64_t bytes);   /* past the caches */
     void (*fill)(char *dst, const char *value, int64_t bytes);   /* a value of 64 bytes, repeated; also the first part of it */
     void (*fill_stream)(char *dst, const char *value, int64_t bytes);
-    gb_copy_cast_fn (*cast)[GB_TYPES];                             /* [to][from]; NULL on the diagonal */
+    const gb_copy_cast_fn (*cast)[GB_TYPES];                       /* [to][from]; NULL on the diagonal */
 } gb_copy_kernels;
 
 extern const gb_copy_transpose_fn gb_copy_transposes_plain[5], gb_copy_transposes_avx2[5];
+extern const gb_copy_cast_fn gb_copy_casts_plain[GB_TYPES][GB_TYPES], gb_copy_casts_avx2[GB_TYPES][GB_TYPES];
+extern gb_copy_cast_fn gb_copy_casts_avx512[GB_TYPES][GB_TYPES];   /* those of AVX2, but for these: */
+typedef struct gb_copy_wide_cast {
+    int to, from;
+    gb_copy_cast_fn cast;
+} gb_copy_wide_cast;
+extern const gb_copy_wide_cast gb_copy_wide_casts[];               /* ends with one of NULL */
 extern const gb_copy_kernels *gb_copy_kernels_here;     /* set once, before main */
 int64_t gb_copy_shared_cache(void);        /* bytes of the last cache level */
 void gb_copy_stream_fence(void);           /* streamed stores become visible before what follows */

@@ -9,6 +9,8 @@
 #define GB_NAME "avx2"
 #define GB_KERNELS gb_copy_kernels_avx2
 #define GB_TRANSPOSES gb_copy_transposes_avx2
+#define GB_CASTS gb_copy_casts_avx2
+#define GB_DEFINES_CASTS
 #include "transpose_body.h"
 #include "kernels_body.h"
 #ifdef __clang__

@@ -83,9 +83,11 @@ static void fill_stream(char *dst, const char *value, int64_t bytes) {
 
 /* ---- conversions ---- */
 
+#ifdef GB_DEFINES_CASTS
 EACH_PAIR(DEFINE_CAST)
-static gb_copy_cast_fn cast_table[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY) };
+const gb_copy_cast_fn GB_CASTS[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY) };
+#endif
 
 const gb_copy_kernels GB_KERNELS = {
-    GB_NAME, GB_TRANSPOSES, put, put_stream, copy_run, stream_run, fill_run, fill_stream, cast_table,
+    GB_NAME, GB_TRANSPOSES, put, put_stream, copy_run, stream_run, fill_run, fill_stream, GB_CASTS,
 };
