@@ -1,6 +1,7 @@
 """What every test relies on: property tests are about values, never about time; a GPU that is not there."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from fake_device import FakeDevice
 
 HERE = Path(__file__).resolve().parent
+# Ctrl-C is tested, and a shell's background jobs are born ignoring it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 settings.register_profile("gridbuf", deadline=None)
 settings.register_profile("repeatable", deadline=None, derandomize=True)  # `make test`: what chance finds is for everybody else
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gridbuf"))
