@@ -17,7 +17,7 @@ import gridbuf
 
 INTEROP = Path(gridbuf.__file__).parent / "interop"
 PACKAGES = [
-    *("", "cuda", "gufunc", "interface", "memory", "storage"),
+    *("", "cuda", "distributed", "gufunc", "interface", "memory", "storage"),
     *sorted(
         f"interop.{path.stem}"
         for path in INTEROP.glob("[a-z]*")
