@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from gridbuf.docstrings import as_in
 from gridbuf.storage import layout
 from gridbuf.storage.axes import check_axes
 from gridbuf.storage.halo import Halo, check_halo
@@ -312,103 +313,79 @@ class Storage(NDArrayOperatorsMixin):
     def device_to_host(self, *, force: bool = False) -> None:
         """Copy device to host if the device was modified.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Parameters
         ----------
         force : bool, optional
             True: copy always.
 
+        Notes
+        -----
+        Only a storage with two buffers (managed="gt4py") has something to do.
+
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.device_to_host()
+        >>> gs.ones((2,), axes="K").device_to_host()
         """
 
+    @as_in(device_to_host)
     def host_to_device(self, *, force: bool = False) -> None:
         """Copy host to device if the host was modified.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
-        Parameters
-        ----------
-        force : bool, optional
-            True: copy always.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.host_to_device()
+        >>> gs.ones((2,), axes="K").host_to_device()
         """
 
+    @as_in(device_to_host)
     def set_device_modified(self, *, force: bool = False) -> None:
         """Note that the device buffer was written to.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Parameters
         ----------
         force : bool, optional
-            True: drop changes of the host.
+            True: drop changes of the other buffer.
 
         Raises
         ------
         RuntimeError
-            When this would lose changes of the host.
+            When this would lose changes of the other buffer.
 
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.set_device_modified()
+        >>> gs.ones((2,), axes="K").set_device_modified()
         """
 
+    @as_in(set_device_modified)
     def set_host_modified(self, *, force: bool = False) -> None:
         """Note that the host buffer was written to.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
-        Parameters
-        ----------
-        force : bool, optional
-            True: drop changes of the device.
-
-        Raises
-        ------
-        RuntimeError
-            When this would lose changes of the device.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.set_host_modified()
+        >>> gs.ones((2,), axes="K").set_host_modified()
         """
 
+    @as_in(device_to_host)
     def set_synchronized(self) -> None:
         """Note that both buffers are equal.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.set_synchronized()
+        >>> gs.ones((2,), axes="K").set_synchronized()
         """
 
+    @as_in(device_to_host)
     def synchronize(self) -> None:
         """Copy whichever way is due.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.synchronize()
+        >>> gs.ones((2,), axes="K").synchronize()
         """
 
     # --- what whole files are about, given to the class by methods.py
