@@ -15,7 +15,7 @@ from gridbuf import _core
 from gridbuf.storage import layout
 from gridbuf.storage.axes import check_axes
 from gridbuf.storage.halo import Halo, check_halo
-from gridbuf.storage.interface import describe
+from gridbuf.storage.interface import described
 from gridbuf.storage.meta import Meta
 from gridbuf.storage.sync import Pair
 
@@ -191,7 +191,15 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
     @property
     def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
         """The buffers by device; reading copies nothing, `acquire` does."""
-        return describe(self)
+        entries: dict[Any, dict[str, Any]] = {}
+        host, dev = self._host, self._dev
+        if host is not None:
+            acquire, touch = self.device_to_host, self.set_host_modified
+            entries[None] = described(host, host.__array_interface__, self.__gt_dims__, acquire, touch)
+        if dev is not None:
+            acquire, touch = self.host_to_device, self.set_device_modified
+            entries["gpu"] = described(dev, dev.__cuda_array_interface__, self.__gt_dims__, acquire, touch)
+        return entries
 
     # --- arrays
 
