@@ -42,6 +42,7 @@ static PyMethodDef methods[] = {
     {"zeros", (PyCFunction)(void *)gb_zeros, FAST, DOC_ZEROS},
     {"ones", (PyCFunction)(void *)gb_ones, FAST, DOC_ONES},
     {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
+    {"is_constant", gb_is_constant, METH_O, NULL},
     {"storage_of_plan", (PyCFunction)(void *)gb_storage_of_plan, METH_FASTCALL, NULL},
     {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
     {"explain", gb_explain, METH_O, NULL},

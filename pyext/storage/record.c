@@ -15,7 +15,7 @@ PyObject *gb_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyOb
     return (PyObject *)s;
 }
 
-/* _of_plan(class, plan, meta, zero): a host storage of its own memory. */
+/* storage_of_plan(class, plan, meta, zero): a host storage of its own memory. */
 PyObject *gb_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs != 4 || !PyType_Check(args[0]) || !PyType_IsSubtype((PyTypeObject *)args[0], gb_StorageType) || Py_TYPE(args[1]) != gb_PlanType ||
         ((gb_plan_object *)args[1])->plan->device != GB_CPU || ((gb_plan_object *)args[1])->plan->memory != GB_PLAIN)
@@ -25,6 +25,18 @@ PyObject *gb_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t n
     Py_XDECREF(host);
     return made;
 }
+
+/* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. */
+static int is_constant(PyObject *obj, int depth) {
+    if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None) return 1;
+    if (PyArray_DescrCheck(obj) || PyType_Check(obj)) return gb_dtype_constant(obj);
+    if (!PyTuple_CheckExact(obj) || depth == 0) return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(obj); i++)
+        if (!is_constant(PyTuple_GetItem(obj, i), depth - 1)) return 0;
+    return 1;
+}
+
+PyObject *gb_is_constant(PyObject *self, PyObject *obj) { return PyBool_FromLong(is_constant(obj, 5)); }
 
 PyArrayObject *gb_storage_host(PyObject *obj) {
     gb_storage *s = (gb_storage *)obj;   /* without a meta the garbage collector has been here */
