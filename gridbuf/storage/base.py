@@ -11,10 +11,11 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from gridbuf import _core
 from gridbuf.storage import layout
 from gridbuf.storage.axes import check_axes
 from gridbuf.storage.halo import Halo, check_halo
-from gridbuf.storage.interface import describe
+from gridbuf.storage.interface import described
 from gridbuf.storage.meta import Meta
 from gridbuf.storage.sync import Pair
 
@@ -23,7 +24,7 @@ class GTNoSuchBufferError(RuntimeError):
     """A storage was asked for a buffer on a side where it has none."""
 
 
-class Storage(NDArrayOperatorsMixin):
+class Storage(_core.StorageBase, NDArrayOperatorsMixin):
     """A field with named axes, a halo and its memory on the host, the device or both.
 
     The common base class, for type checks; `gridbuf.storage.empty` and its kin make
@@ -38,27 +39,14 @@ class Storage(NDArrayOperatorsMixin):
     ('IJK', (2, 3, 4))
     """
 
-    __slots__ = ("__weakref__", "_dev", "_host", "_meta", "_pair")
+    __slots__ = ()
     __array_priority__: ClassVar[int] = 10
     _has_host: ClassVar[bool] = False
     _has_device: ClassVar[bool] = False
     _one_description: ClassVar[bool] = True  # all its interfaces are made from one
 
-    _host: Any
-    _dev: Any
     _meta: Meta
     _pair: Pair | None
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        raise TypeError(
-            f"{cls.__name__} is not made by calling it; use gridbuf.storage.empty, zeros, ones, full, storage or as_storage"
-        )
-
-    @classmethod
-    def _of(cls, host: Any, dev: Any, meta: Meta, pair: Pair | None = None) -> Self:
-        self = object.__new__(cls)
-        self._host, self._dev, self._meta, self._pair = host, dev, meta, pair
-        return self
 
     def _mapped(self, change: Callable[[Any], Any], meta: Meta) -> Self:
         """A view: the same change made to each buffer."""
@@ -183,9 +171,10 @@ class Storage(NDArrayOperatorsMixin):
     @property
     def domain_view(self) -> Self:
         """A view of the points that are not in the halo."""
-        meta = self._meta
-        inside = tuple(slice(low, size - high) for (low, high), size in zip(meta.halo, self.shape, strict=True))
-        return self._mapped(lambda array: array[(*inside, ...)], meta.replaced(halo=((0, 0),) * self.ndim))
+        found: Self = self._inside()
+        if found is NotImplemented:
+            found = self[(*(slice(low, size - high) for (low, high), size in zip(self._meta.halo, self.shape, strict=True)), ...)]
+        return found
 
     domain = domain_view
 
@@ -202,7 +191,15 @@ class Storage(NDArrayOperatorsMixin):
     @property
     def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
         """The buffers by device; reading copies nothing, `acquire` does."""
-        return describe(self)
+        entries: dict[Any, dict[str, Any]] = {}
+        host, dev = self._host, self._dev
+        if host is not None:
+            acquire, touch = self.device_to_host, self.set_host_modified
+            entries[None] = described(host, host.__array_interface__, self.__gt_dims__, acquire, touch)
+        if dev is not None:
+            acquire, touch = self.host_to_device, self.set_device_modified
+            entries["gpu"] = described(dev, dev.__cuda_array_interface__, self.__gt_dims__, acquire, touch)
+        return entries
 
     # --- arrays
 
@@ -407,8 +404,6 @@ class Storage(NDArrayOperatorsMixin):
 
     if TYPE_CHECKING:
 
-        def __getitem__(self, key: Any) -> Any: ...
-        def __setitem__(self, key: Any, value: Any) -> None: ...
         def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
         def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
         def copy(self) -> Self: ...
