@@ -1,6 +1,6 @@
 """Types of the extension module."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import EllipsisType
 from typing import Any, ClassVar, Literal, NoReturn, Self, TypeAlias, TypedDict, TypeVar, Unpack, final, overload
 
@@ -242,6 +242,18 @@ class Plan:
     def memory(self) -> Memory | None: ...
     def __hash__(self) -> int: ...
     def _repr_html_(self) -> str: ...
+
+@final
+class CopyProgram:
+    SIGN: ClassVar[int]
+    ADD: ClassVar[int]
+    CLEAR: ClassVar[int]
+    def __new__(cls, slots: Iterable[Any], entries: Iterable[Any]) -> Self: ...
+    def run(self, /, *objects: Any) -> None: ...
+    def check(self, /, *objects: Any) -> None: ...
+    @property
+    def nbytes(self) -> int: ...
+    def __len__(self) -> int: ...
 
 class StorageBase:
     _dev: Any
