@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from gridbuf import _core
 from gridbuf.docstrings import as_in
 from gridbuf.storage import layout
 from gridbuf.storage.axes import check_axes
@@ -24,7 +25,7 @@ class GTNoSuchBufferError(RuntimeError):
     """A storage was asked for a buffer on a side where it has none."""
 
 
-class Storage(NDArrayOperatorsMixin):
+class Storage(_core.StorageBase, NDArrayOperatorsMixin):
     """A field with named axes, a halo and its memory on the host, the device or both.
 
     The common base class, for type checks; `gridbuf.storage.empty` and its kin make
@@ -39,27 +40,14 @@ class Storage(NDArrayOperatorsMixin):
     ('IJK', (2, 3, 4))
     """
 
-    __slots__ = ("__weakref__", "_dev", "_host", "_meta", "_pair")
+    __slots__ = ()
     __array_priority__: ClassVar[int] = 10
     _has_host: ClassVar[bool] = False
     _has_device: ClassVar[bool] = False
     _one_description: ClassVar[bool] = True  # all its interfaces are made from one
 
-    _host: Any
-    _dev: Any
     _meta: Meta
     _pair: Pair | None
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        raise TypeError(
-            f"{cls.__name__} is not made by calling it; use gridbuf.storage.empty, zeros, ones, full, storage or as_storage"
-        )
-
-    @classmethod
-    def _of(cls, host: Any, dev: Any, meta: Meta, pair: Pair | None = None) -> Self:
-        self = object.__new__(cls)
-        self._host, self._dev, self._meta, self._pair = host, dev, meta, pair
-        return self
 
     def _mapped(self, change: Callable[[Any], Any], meta: Meta) -> Self:
         """A view: the same change made to each buffer."""
@@ -184,9 +172,10 @@ class Storage(NDArrayOperatorsMixin):
     @property
     def domain_view(self) -> Self:
         """A view of the points that are not in the halo."""
-        meta = self._meta
-        inside = tuple(slice(low, size - high) for (low, high), size in zip(meta.halo, self.shape, strict=True))
-        return self._mapped(lambda array: array[(*inside, ...)], meta.replaced(halo=((0, 0),) * self.ndim))
+        found: Self = self._inside()
+        if found is NotImplemented:
+            found = self[(*(slice(low, size - high) for (low, high), size in zip(self._meta.halo, self.shape, strict=True)), ...)]
+        return found
 
     domain = domain_view
 
@@ -392,8 +381,6 @@ class Storage(NDArrayOperatorsMixin):
 
     if TYPE_CHECKING:
 
-        def __getitem__(self, key: Any) -> Any: ...
-        def __setitem__(self, key: Any, value: Any) -> None: ...
         def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
         def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
         def copy(self) -> Self: ...
