@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.storage import array_methods as array_methods
-from gridbuf.storage import devices, functions, functions_plain, functions_reduce, indexing, operands, reduction, ufuncs
+from gridbuf.storage import devices, functions, functions_plain, functions_reduce, operands, reduction, ufuncs
 from gridbuf.storage import operators as operators
 from gridbuf.storage import showing as showing
 from gridbuf.storage.allocation import class_of, new
@@ -96,7 +96,7 @@ def rebuilt(values: Any, parameters: tuple[Any, ...], device: int | None, manage
 
 
 for _name, _method in {
-    "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__array_ufunc__": _array_ufunc,
+    "__array_ufunc__": _array_ufunc,
     "__array_function__": _OfTheClass(_array_function), "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
 }.items():  # fmt: skip
     setattr(Storage, _name, _method)
