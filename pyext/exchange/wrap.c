@@ -339,7 +339,7 @@ PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
 }
 
 /* Most objects carry nothing, and are not worth a call of Python. */
-int gb_carried(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **origin) {
+int gb_carried(PyObject *obj, PyObject *wrapped, PyObject *carried[3]) {
     PyObject *const names[] = {gb_attr.gt_dims, gb_attr.gt_origin, gb_attr.dims, gb_attr.gt_interface, gb_attr.gt_data_interface};
     const char *debug = getenv("GRIDBUF_DEBUG");
     int found = debug && strcmp(debug, "1") == 0;
@@ -349,12 +349,9 @@ int gb_carried(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **ori
         if (found) Py_DECREF(value);
     }
     if (!found) return 0;
-    PyObject *both = gb_upcall_to(UP_CARRIED, "(OO)", obj, wrapped);
-    found = both && PyArg_ParseTuple(both, "OO", dims, origin) ? 1 : -1;
-    if (found == 1) {
-        Py_INCREF(*dims);
-        Py_INCREF(*origin);
-    }
-    Py_XDECREF(both);
+    PyObject *all = gb_upcall_to(UP_CARRIED, "(OO)", obj, wrapped);
+    found = all && PyArg_ParseTuple(all, "OOO", &carried[0], &carried[1], &carried[2]) ? 1 : -1;
+    for (int i = 0; i < 3 && found == 1; i++) Py_INCREF(carried[i]);
+    Py_XDECREF(all);
     return found;
 }

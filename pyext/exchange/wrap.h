@@ -18,9 +18,9 @@ PyObject *gb_read_typestr_py(PyObject *self, PyObject *typestr);
 PyObject *gb_values(PyObject *obj);
 PyObject *gb_values_py(PyObject *self, PyObject *obj);
 
-/* The dims and origin that obj carries, for the Field or array over it: 1 with new
+/* The dims, origin and halo that obj carries, for the Field or array over it: 1 with new
  * references (None where it does not say), 0 without any, -1 with an error. */
-int gb_carried(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **origin);
+int gb_carried(PyObject *obj, PyObject *wrapped, PyObject *carried[3]);
 
 /* device_wrap.c: a Field over an object with __cuda_array_interface__; NotImplemented for those that turn out not to have it. */
 PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj);
