@@ -4,7 +4,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import gt4py.storage
 import gt4py.storage.cartesian.interface as interface
 import gt4py.storage.cartesian.layout_registry as registry
 
@@ -135,11 +134,12 @@ def _is_ours(backend: Any, known: Any) -> bool:
 def _exchange_next() -> Callable[[], None]:
     """All of gt4py.next's own allocators, those that its backends carry included, are of one class."""
     from gt4py._core import definitions
-    from gt4py.next.custom_layout_allocators import BaseFieldBufferAllocator
+    from gt4py.next import custom_layout_allocators
 
     from gridbuf.interop.gt4py_allocator import allocate
 
-    theirs = BaseFieldBufferAllocator.__gt_allocate__
+    cls: Any = custom_layout_allocators.BaseFieldBufferAllocator
+    theirs = cls.__gt_allocate__
 
     @functools.wraps(theirs)
     def __gt_allocate__(self: Any, domain: Any, dtype: Any, device_id: int = 0, aligned_index: Any = None) -> Any:
@@ -155,11 +155,11 @@ def _exchange_next() -> Callable[[], None]:
             padding=True,  # as theirs
         )
 
-    BaseFieldBufferAllocator.__gt_allocate__ = __gt_allocate__
+    cls.__gt_allocate__ = __gt_allocate__
 
     def put_back() -> None:
-        if BaseFieldBufferAllocator.__gt_allocate__ is __gt_allocate__:
-            BaseFieldBufferAllocator.__gt_allocate__ = theirs
+        if cls.__gt_allocate__ is __gt_allocate__:
+            cls.__gt_allocate__ = theirs
 
     return put_back
 

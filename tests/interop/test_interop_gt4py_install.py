@@ -11,8 +11,8 @@ import pytest
 import gridbuf as gb
 
 pytest.importorskip("gt4py.storage")
-import gt4py.storage  # noqa: E402
-from gt4py.storage.cartesian import interface, layout_registry  # noqa: E402
+import gt4py.storage
+from gt4py.storage.cartesian import interface, layout_registry
 
 gbg = pytest.importorskip("gridbuf.interop.gt4py")
 
