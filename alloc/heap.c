@@ -1,27 +1,29 @@
 /* heap.c: slabs and blocks. See heap.h for what they are. */
 #include "map.h"
+#include "pages.h"
 #include "slab.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define heap gb_the_heap
-#define FRESH_PAGES ((int64_t)4 << 20)   /* from here on blocks lie in huge pages (map.c) */
+#define FRESH_PAGES (2 * gb_huge_boundary)   /* from here on blocks lie in huge pages (map.c) */
 
 gb_heap gb_the_heap = {.stats = {.limit = -1}};
 
 int64_t gb_reserve(int64_t span, int64_t boundary) {
     int64_t slack = boundary <= GB_BLOCK_ALIGN && (boundary & (boundary - 1)) == 0 ? GB_BLOCK_ALIGN : boundary;
-    if (span > GB_LARGEST || slack > GB_LARGEST) return INT64_MAX & ~(int64_t)4095;   /* which no system can map */
+    if (span > GB_LARGEST || slack > GB_LARGEST) return INT64_MAX & -gb_page_bytes;   /* which no system can map */
     int64_t need = LEAD + slack + (span > 0 ? span : 1) + (gb_debugging ? TRAILER : 0);
     if (need <= GB_SMALL_MAX) return gb_small_bytes(gb_small_bin(need));
-    return (need + STAGGER + 4095) & ~(int64_t)4095;
+    return (need + STAGGER + gb_page_bytes - 1) & -gb_page_bytes;
 }
 
 int64_t gb_slab_bytes(int64_t reserve) {
     if (reserve > GB_SMALL_MAX) return reserve;
     int64_t bytes = reserve * 32;   /* one trip into Go buys 32 blocks, or 64 KiB of small ones */
-    return bytes < (64 << 10) ? 64 << 10 : bytes;
+    if (bytes < (64 << 10)) bytes = 64 << 10;
+    return (bytes + gb_page_bytes - 1) & -gb_page_bytes;
 }
 
 /* ---- lists; the caller holds the lock ---- */
@@ -143,11 +145,10 @@ int gb_take(const gb_want *want, void **data, int *fresh) {
 int gb_zero(void *data, int64_t span) {
     gb_header *h = gb_header_of(data);
     if (span < FRESH_PAGES || h->slab->block <= GB_SMALL_MAX) return -1;
-    char *first = (char *)(((uintptr_t)data + 4095) & ~(uintptr_t)4095);
-    char *last = (char *)(((uintptr_t)data + span) & ~(uintptr_t)4095);
-    if (!gb_discard(first, last - first)) return -1;
-    memset(data, 0, first - (char *)data);
-    memset(last, 0, (char *)data + span - last);
+    void *first, *last;
+    if (!gb_discard(data, span, &first, &last)) return -1;
+    memset(data, 0, (char *)first - (char *)data);
+    memset(last, 0, (char *)data + span - (char *)last);
     return 0;
 }
 

@@ -126,7 +126,7 @@ func TestManyThreads(t *testing.T) {
 }
 
 func TestZeroTakesNewPagesForLargeBlocksOnly(t *testing.T) {
-	large, small := plan(t, 8<<20), plan(t, 8<<10)
+	large, small := plan(t, 72<<20), plan(t, 8<<10) // twice the largest huge page that large blocks lie in, and more
 	for p, renewed := range map[*Plan]bool{large: true, small: false} {
 		b, err := New(p)
 		require.NoError(t, err)

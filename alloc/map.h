@@ -6,6 +6,8 @@
 
 int64_t gb_physical_memory(void);
 int64_t gb_seconds(void);   /* a clock that never goes back */
-int gb_discard(void *memory, int64_t bytes);   /* whole pages become zero pages; 0: cannot */
+
+/* The whole pages within the bytes, from *from to *to, become zero pages; 0: cannot. */
+int gb_discard(void *memory, int64_t bytes, void **from, void **to);
 
 #endif

@@ -72,9 +72,13 @@ def sizes(named: Sequence[tuple[Names, tuple[int, ...]]], names: Names) -> tuple
     return tuple(found)
 
 
-def sliced(pair: Pair, size: int, key: slice) -> Pair:
+def spread(first: int, step: int, count: int) -> range:
+    """`count` indices from `first` on."""
+    return range(first, first + step * count, step)
+
+
+def sliced(pair: Pair, size: int, selected: range) -> Pair:
     """How many of the selected points lay in the lower and in the upper halo; reversing swaps them."""
-    selected = range(*key.indices(size))
     backwards = selected.step < 0
     if backwards:
         selected = selected[::-1]

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#define PAGE ((size_t)4096)
+#define PAGE ((size_t)sysconf(_SC_PAGESIZE))
 
 static fake_block *blocks;
 static size_t in_use[64];

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from gridbuf import _core
+from gridbuf.docstrings import as_in
 from gridbuf.storage import layout
 from gridbuf.storage.axes import check_axes
 from gridbuf.storage.halo import Halo, check_halo
-from gridbuf.storage.interface import describe
+from gridbuf.storage.interface import described
 from gridbuf.storage.meta import Meta
 from gridbuf.storage.sync import Pair
 
@@ -23,7 +25,7 @@ class GTNoSuchBufferError(RuntimeError):
     """A storage was asked for a buffer on a side where it has none."""
 
 
-class Storage(NDArrayOperatorsMixin):
+class Storage(_core.StorageBase, NDArrayOperatorsMixin):
     """A field with named axes, a halo and its memory on the host, the device or both.
 
     The common base class, for type checks; `gridbuf.storage.empty` and its kin make
@@ -38,27 +40,14 @@ class Storage(NDArrayOperatorsMixin):
     ('IJK', (2, 3, 4))
     """
 
-    __slots__ = ("__weakref__", "_dev", "_host", "_meta", "_pair")
+    __slots__ = ()
     __array_priority__: ClassVar[int] = 10
     _has_host: ClassVar[bool] = False
     _has_device: ClassVar[bool] = False
     _one_description: ClassVar[bool] = True  # all its interfaces are made from one
 
-    _host: Any
-    _dev: Any
     _meta: Meta
     _pair: Pair | None
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        raise TypeError(
-            f"{cls.__name__} is not made by calling it; use gridbuf.storage.empty, zeros, ones, full, storage or as_storage"
-        )
-
-    @classmethod
-    def _of(cls, host: Any, dev: Any, meta: Meta, pair: Pair | None = None) -> Self:
-        self = object.__new__(cls)
-        self._host, self._dev, self._meta, self._pair = host, dev, meta, pair
-        return self
 
     def _mapped(self, change: Callable[[Any], Any], meta: Meta) -> Self:
         """A view: the same change made to each buffer."""
@@ -183,9 +172,10 @@ class Storage(NDArrayOperatorsMixin):
     @property
     def domain_view(self) -> Self:
         """A view of the points that are not in the halo."""
-        meta = self._meta
-        inside = tuple(slice(low, size - high) for (low, high), size in zip(meta.halo, self.shape, strict=True))
-        return self._mapped(lambda array: array[(*inside, ...)], meta.replaced(halo=((0, 0),) * self.ndim))
+        found: Self = self._inside()
+        if found is NotImplemented:
+            found = self[(*(slice(low, size - high) for (low, high), size in zip(self._meta.halo, self.shape, strict=True)), ...)]
+        return found
 
     domain = domain_view
 
@@ -202,7 +192,15 @@ class Storage(NDArrayOperatorsMixin):
     @property
     def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
         """The buffers by device; reading copies nothing, `acquire` does."""
-        return describe(self)
+        entries: dict[Any, dict[str, Any]] = {}
+        host, dev = self._host, self._dev
+        if host is not None:
+            acquire, touch = self.device_to_host, self.set_host_modified
+            entries[None] = described(host, host.__array_interface__, self.__gt_dims__, acquire, touch)
+        if dev is not None:
+            acquire, touch = self.host_to_device, self.set_device_modified
+            entries["gpu"] = described(dev, dev.__cuda_array_interface__, self.__gt_dims__, acquire, touch)
+        return entries
 
     # --- arrays
 
@@ -304,111 +302,85 @@ class Storage(NDArrayOperatorsMixin):
     def device_to_host(self, *, force: bool = False) -> None:
         """Copy device to host if the device was modified.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Parameters
         ----------
         force : bool, optional
             True: copy always.
 
+        Notes
+        -----
+        Only a storage with two buffers (managed="gt4py") has something to do.
+
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.device_to_host()
+        >>> gs.ones((2,), axes="K").device_to_host()
         """
 
+    @as_in(device_to_host)
     def host_to_device(self, *, force: bool = False) -> None:
         """Copy host to device if the host was modified.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
-        Parameters
-        ----------
-        force : bool, optional
-            True: copy always.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.host_to_device()
+        >>> gs.ones((2,), axes="K").host_to_device()
         """
 
+    @as_in(device_to_host)
     def set_device_modified(self, *, force: bool = False) -> None:
         """Note that the device buffer was written to.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Parameters
         ----------
         force : bool, optional
-            True: drop changes of the host.
+            True: drop changes of the other buffer.
 
         Raises
         ------
         RuntimeError
-            When this would lose changes of the host.
+            When this would lose changes of the other buffer.
 
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.set_device_modified()
+        >>> gs.ones((2,), axes="K").set_device_modified()
         """
 
+    @as_in(set_device_modified)
     def set_host_modified(self, *, force: bool = False) -> None:
         """Note that the host buffer was written to.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
-        Parameters
-        ----------
-        force : bool, optional
-            True: drop changes of the device.
-
-        Raises
-        ------
-        RuntimeError
-            When this would lose changes of the device.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.set_host_modified()
+        >>> gs.ones((2,), axes="K").set_host_modified()
         """
 
+    @as_in(device_to_host)
     def set_synchronized(self) -> None:
         """Note that both buffers are equal.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.set_synchronized()
+        >>> gs.ones((2,), axes="K").set_synchronized()
         """
 
+    @as_in(device_to_host)
     def synchronize(self) -> None:
         """Copy whichever way is due.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.synchronize()
+        >>> gs.ones((2,), axes="K").synchronize()
         """
 
     # --- what whole files are about, given to the class by methods.py
 
     if TYPE_CHECKING:
 
-        def __getitem__(self, key: Any) -> Any: ...
-        def __setitem__(self, key: Any, value: Any) -> None: ...
         def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
         def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
         def copy(self) -> Self: ...

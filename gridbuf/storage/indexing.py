@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.joining import adapted, into, is_scalar, lacking, sliced
+from gridbuf.joining import adapted, into, is_scalar, lacking, sliced, spread
 from gridbuf.storage import devices, operands
 from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import name_array
 from gridbuf.storage.managed import SoftwareManagedGPUStorage
-from gridbuf.storage.meta import Meta
+from gridbuf.storage.meta import Meta, aligned_in_view
 from gridbuf.storage.sync import SyncState
 from gridbuf.wrapping import naming, values
 
@@ -46,11 +46,29 @@ def _basic(key: Any, ndim: int) -> tuple[_Cuts, bool] | None:
     return tuple(cuts), single
 
 
-def _meta_of_view(storage: Storage, cuts: _Cuts) -> Meta:
-    meta, shape = storage._meta, storage.shape
-    kept = tuple(i for i, cut in enumerate(cuts) if isinstance(cut, slice))
-    halo = tuple(sliced(meta.halo[i], shape[i], cuts[i]) for i in kept)
-    return meta.selected(kept, halo=halo)
+_Picks = tuple[tuple[int, Any], ...]
+
+
+def meta_of_view(meta: Meta, picks: _Picks) -> Meta:
+    """The metadata of a view; pyext/storage/cut.c, which asks for it, remembers the answers.
+
+    `picks` has for each index its size, and what is taken of it: (first, step, how many), or an int where the index goes.
+    """
+    kept = tuple(i for i, (_, taken) in enumerate(picks) if isinstance(taken, tuple))
+    halo = tuple(sliced(meta.halo[i], picks[i][0], spread(*picks[i][1])) for i in kept)
+    return meta.selected(kept, halo=halo, aligned_index=aligned_in_view(meta, [taken for _, taken in picks]))
+
+
+def _picks(shape: tuple[int, ...], cuts: _Cuts) -> _Picks:
+    """`cuts` as meta_of_view wants them."""
+    found: list[tuple[int, Any]] = []
+    for size, cut in zip(shape, cuts, strict=True):
+        if isinstance(cut, slice):
+            selected = range(*cut.indices(size))
+            found.append((size, (selected.start, selected.step, len(selected)) if selected else (0, 1, 0)))
+        else:
+            found.append((size, cut + size if cut < 0 else cut))
+    return tuple(found)
 
 
 def getitem(storage: Storage, key: Any) -> Any:
@@ -62,10 +80,15 @@ def getitem(storage: Storage, key: Any) -> Any:
         return array[_advanced(key, storage, device)]
     cuts, single = found
     if not single:
-        return storage._mapped(lambda array: array[(*cuts, ...)], _meta_of_view(storage, cuts))
+        return _viewed(storage, cuts)
     if storage._has_host:
         return storage._on_host()[cuts]
     return devices.current().to_host(storage._dev[(*cuts, ...)])[()]
+
+
+def _viewed(storage: Storage, cuts: _Cuts) -> Storage:
+    meta = meta_of_view(storage._meta, _picks(storage.shape, cuts))
+    return storage._mapped(lambda array: array[(*cuts, ...)], meta)
 
 
 def _advanced(key: Any, storage: Storage, device: bool) -> Any:

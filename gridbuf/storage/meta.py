@@ -4,6 +4,7 @@ One object per distinct content: metadata compares by identity, which keeps the 
 under which a ufunc's broadcasting is remembered short.
 """
 
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -35,6 +36,27 @@ class Meta:
             "aligned_index": tuple(self.aligned_index[i] for i in indices),
         }
         return self.replaced(**{**kept, **changes})
+
+
+def aligned_in_view(meta: Meta, picks: Sequence[Any]) -> tuple[int, ...]:
+    """Which point of a view lies on the boundary, for the indices that it keeps.
+
+    `picks` has for each index what is taken of it: (first, step, how many), or an int where the index goes. The aligned point
+    itself where the view has it, else the first that lies on the boundary: along the fastest index every `alignment`-th
+    point does, along the others every row. Where no point of the view is aligned, it says nothing.
+    """
+    fastest = max(meta.ranks, default=0)
+    found = []
+    for taken, point, rank in zip(picks, meta.aligned_index, meta.ranks, strict=True):
+        if not isinstance(taken, tuple):
+            continue
+        first, step, _ = taken
+        index, rest = divmod(point - first, step)
+        if rest or index < 0:
+            period = meta.alignment if rank == fastest else 1
+            index = next((i for i in range(period) if (first + i * step - point) % period == 0), 0)
+        found.append(index)
+    return tuple(found)
 
 
 _known: WeakValueDictionary[tuple[Any, ...], Meta] = WeakValueDictionary()

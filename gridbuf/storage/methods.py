@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.storage import devices, functions, indexing, reduction, ufuncs
+from gridbuf.storage import devices, functions, reduction, ufuncs
 from gridbuf.storage.allocation import class_of, new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.copying import S, copied
@@ -76,7 +76,7 @@ def rebuilt(values: Any, parameters: tuple[Any, ...], device: int | None, manage
 
 
 for _name, _method in {
-    "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__array_ufunc__": _array_ufunc,
+    "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
 }.items():  # fmt: skip
     setattr(Storage, _name, _method)

@@ -27,6 +27,9 @@
     X(UP_FIELD_FUNCTION, "gridbuf.fields.functions", "call")          \
     X(UP_FIELD_BINARY, "gridbuf.fields.operators", "binary")          \
     X(UP_FIELD_IN_PLACE, "gridbuf.fields.operators", "in_place")      \
+    X(UP_STORAGE_META, "gridbuf.storage.indexing", "meta_of_view")    \
+    X(UP_STORAGE_GETITEM, "gridbuf.storage.indexing", "getitem")      \
+    X(UP_STORAGE_SETITEM, "gridbuf.storage.indexing", "setitem")      \
     X(UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")  \
     X(UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")            \
     X(UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")         \

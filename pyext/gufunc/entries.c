@@ -5,14 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t *gb_encode_operand(int64_t *to, int64_t head, int ndim, const int64_t *shape, const int64_t *strides, const int32_t *dims) {
-    *to++ = head | (dims ? GB_HEAD_NAMED : 0) | (int64_t)ndim << 16;
-    for (int d = 0; d < ndim; d++) *to++ = shape[d];
-    for (int d = 0; d < ndim; d++) *to++ = strides[d];
-    for (int d = 0; dims && d < ndim; d++) *to++ = dims[d];
-    return to;
-}
-
 static uint64_t hash_of(const int64_t *encoding, int64_t n) {
     uint64_t h = (uint64_t)n;
     for (int64_t i = 0; i < n; i++) {

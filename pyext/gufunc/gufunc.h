@@ -130,7 +130,15 @@ int gb_threads(void);                                               /* of transf
 #define GB_MOST_WORDS ((GB_MAXARGS + 2) * (1 + 3 * GB_MAXDIMS) + 2 + GB_MAXDIMS)
 #define GB_HEAD(type, swapped, misaligned, absent) ((type) | (swapped) << 8 | (misaligned) << 9 | (absent) << 10)
 #define GB_HEAD_NAMED (1 << 11)
-int64_t *gb_encode_operand(int64_t *to, int64_t head, int ndim, const int64_t *shape, const int64_t *strides, const int32_t *dims);   /* dims NULL: no names */
+static inline int64_t *gb_encode_operand(int64_t *to, int64_t head, int ndim, const int64_t *shape, const int64_t *strides, const int32_t *dims) {
+    *to++ = head | (dims ? GB_HEAD_NAMED : 0) | (int64_t)ndim << 16;   /* dims NULL: no names */
+    for (int d = 0; d < ndim; d++) {
+        to[d] = shape[d];
+        to[ndim + d] = strides[d];
+        if (dims) to[2 * ndim + d] = dims[d];
+    }
+    return to + (dims ? 3 : 2) * ndim;
+}
 gb_entry *gb_entries_find(gb_entry **entries, const int64_t *encoding, int64_t n, uint64_t *hash);   /* owned; NULL: it is new */
 gb_entry *gb_entries_keep(gb_entry **entries, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
                           void (*free_plan)(void *));               /* takes the plan; owned; NULL with an error */

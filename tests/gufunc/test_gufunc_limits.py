@@ -16,7 +16,7 @@ add = gufunc.adopt(np.add)
 
 def resident() -> int:
     """This process's memory, in bytes."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def many_calls(n: int) -> None:

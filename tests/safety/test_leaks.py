@@ -1,6 +1,7 @@
 """Memory stays flat, reference counts stay put, and errors leak nothing."""
 
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import gridbuf as gb
 
 
 def resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def round_trip(i: int) -> None:

@@ -48,10 +48,10 @@ def test_absurd_shapes() -> None:
 
 
 OUT = """
-import resource, numpy as np, gridbuf as gb
+import os, resource, numpy as np, gridbuf as gb
 gb.empty((10,))
 cached = gb.empty((300 << 20,), np.uint8); del cached
-used = int(open("/proc/self/statm").read().split()[0]) * 4096
+used = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), resource.RLIM_INFINITY))
 a = gb.empty((400 << 20,), np.uint8)       # fits only once the cache is given back
 held = [a]

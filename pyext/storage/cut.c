@@ -1,0 +1,125 @@
+/* cut.c: keys of slices and integers on host storages: which elements they mean, and the array and the Meta of a view.
+ * What is unusual, wrong keys included, is left to gridbuf.storage.indexing. */
+#include "storage.h"
+#include "../core/upcall.h"
+
+/* An int or a slice; what is left of a slice is adjusted once the array's shape is read. */
+static int read_part(PyObject *part, gb_cut *cut) {
+    if (PySlice_Check(part)) {
+        Py_ssize_t start, stop, step;
+        if (PySlice_Unpack(part, &start, &stop, &step) < 0) return GB_KEY_ERROR;
+        *cut = (gb_cut){start, step, stop, 0, 1};
+        return GB_KEY_VIEW;
+    }
+    if (!PyLong_CheckExact(part) && !PyArray_IsScalar(part, Integer)) return GB_KEY_OTHER;
+    Py_ssize_t i = PyNumber_AsSsize_t(part, NULL);   /* clipped: out of range, as it is */
+    *cut = (gb_cut){i, 1, 1, 0, 0};
+    return PyErr_Occurred() ? GB_KEY_ERROR : GB_KEY_VIEW;
+}
+
+static int adjust(gb_cut *cut, npy_intp n) {
+    cut->size = n;
+    if (cut->keep) {
+        Py_ssize_t start = cut->start, stop = cut->length;
+        cut->length = PySlice_AdjustIndices(n, &start, &stop, cut->step);
+        cut->start = start;
+        if (cut->length == 0) cut->start = 0, cut->step = 1;   /* as NumPy has it */
+        return 1;
+    }
+    if (cut->start < 0) cut->start += n;
+    return cut->start >= 0 && cut->start < n;
+}
+
+int gb_storage_cuts(PyObject *key, PyArrayObject *array, gb_cut *cuts) {
+    int tuple = PyTuple_Check(key), ndim = PyArray_NDIM(array), given = 0, gap = -1, elements = 1;
+    Py_ssize_t n = tuple ? PyTuple_Size(key) : 1;
+    gb_cut parts[GB_STORAGE_AXES];
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *part = tuple ? PyTuple_GetItem(key, i) : key;
+        if (part == Py_Ellipsis && gap < 0) {
+            gap = given;
+            continue;
+        }
+        int kind = given < ndim ? read_part(part, &parts[given]) : GB_KEY_OTHER;
+        if (kind != GB_KEY_VIEW) return kind;
+        elements = elements && !parts[given].keep;
+        given++;
+    }
+    if (PyArray_NDIM(array) != ndim) return GB_KEY_OTHER;
+    int whole = ndim - given;
+    if (gap < 0) gap = given;
+    for (int i = 0; i < ndim; i++) {
+        npy_intp size = PyArray_DIM(array, i);
+        if (i >= gap && i < gap + whole) cuts[i] = (gb_cut){0, 1, size, size, 1};
+        else {
+            cuts[i] = parts[i < gap ? i : i - whole];
+            if (!adjust(&cuts[i], size)) return GB_KEY_OTHER;
+        }
+    }
+    return elements && whole == 0 && n == ndim ? GB_KEY_ELEMENT : GB_KEY_VIEW;   /* an ellipsis makes a view without indices, as NumPy has it */
+}
+
+PyObject *gb_cut_array(PyArrayObject *array, const gb_cut *cuts) {
+    npy_intp shape[GB_STORAGE_AXES], strides[GB_STORAGE_AXES];
+    char *data = PyArray_BYTES(array);
+    int n = 0;
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        if (cuts[i].length > 0) data += cuts[i].start * PyArray_STRIDE(array, i);
+        if (!cuts[i].keep) continue;
+        shape[n] = cuts[i].length;
+        strides[n++] = PyArray_STRIDE(array, i) * cuts[i].step;
+    }
+    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array));
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, n, shape, strides, data, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+    if (view && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef((PyObject *)array)) < 0) Py_CLEAR(view);
+    return view;
+}
+
+/* ---- the Meta of a view depends on these numbers alone, and programs cut the same way again and again ---- */
+
+#define REMEMBERED 256
+typedef struct { PyObject *meta, *made; int n; gb_cut cuts[GB_STORAGE_AXES]; } remembered;
+static remembered seen[REMEMBERED];
+
+static remembered *place_of(PyObject *meta, int n, const gb_cut *cuts) {
+    uint64_t h = (uintptr_t)meta >> 4;
+    for (int i = 0; i < n; i++) {
+        h = (h ^ (uint64_t)cuts[i].start ^ (uint64_t)cuts[i].length << 16 ^ (uint64_t)(cuts[i].keep + cuts[i].step * 2) << 40) * 0x9E3779B97F4A7C15u;
+        h = (h ^ h >> 29 ^ (uint64_t)cuts[i].size) * 0xBF58476D1CE4E5B9u;
+    }
+    return &seen[(h >> 32) % REMEMBERED];
+}
+
+static int same_cuts(const gb_cut *a, const gb_cut *b, int n) {
+    for (int i = 0; i < n; i++)
+        if (a[i].start != b[i].start || a[i].step != b[i].step || a[i].length != b[i].length || a[i].size != b[i].size || a[i].keep != b[i].keep)
+            return 0;
+    return 1;
+}
+
+/* For each index its size, and what is taken: (first, step, how many), or an int where the index goes. */
+static PyObject *picks(int n, const gb_cut *cuts) {
+    PyObject *all = PyTuple_New(n);
+    for (int i = 0; all && i < n; i++) {
+        Py_ssize_t start = cuts[i].start, step = cuts[i].step, length = cuts[i].length, size = cuts[i].size;
+        PyObject *one = cuts[i].keep ? Py_BuildValue("n(nnn)", size, start, step, length) : Py_BuildValue("nn", size, start);
+        if (!one || PyTuple_SetItem(all, i, one) < 0) Py_CLEAR(all);
+    }
+    return all;
+}
+
+PyObject *gb_cut_meta(PyObject *meta, int n, const gb_cut *cuts) {
+    remembered *r = place_of(meta, n, cuts);
+    if (r->meta == meta && r->n == n && same_cuts(r->cuts, cuts, n)) return Py_NewRef(r->made);
+    PyObject *taken = picks(n, cuts), *made = taken ? gb_upcall_to(UP_STORAGE_META, "(OO)", meta, taken) : NULL;
+    Py_XDECREF(taken);
+    if (!made) return NULL;
+    PyObject *before = r->meta, *result = r->made;
+    r->meta = Py_NewRef(meta);
+    r->made = Py_NewRef(made);
+    r->n = n;
+    for (int i = 0; i < n; i++) r->cuts[i] = cuts[i];
+    Py_XDECREF(before);
+    Py_XDECREF(result);
+    return made;
+}

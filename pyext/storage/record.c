@@ -1,0 +1,56 @@
+/* record.c: the record that a Storage is: made and let go, and what is asked of it most. */
+#include "storage.h"
+
+#include <string.h>
+
+PyTypeObject *gb_StorageType;
+
+PyObject *gb_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair) {
+    gb_storage *s = (gb_storage *)PyType_GenericAlloc(type, 0);
+    if (!s) return NULL;
+    s->host = Py_NewRef(host);
+    s->dev = Py_NewRef(dev);
+    s->meta = Py_NewRef(meta);
+    s->pair = Py_NewRef(pair);
+    return (PyObject *)s;
+}
+
+/* storage_of_plan(class, plan, meta, zero): a host storage of its own memory. */
+PyObject *gb_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != 4 || !PyType_Check(args[0]) || !PyType_IsSubtype((PyTypeObject *)args[0], gb_StorageType) || Py_TYPE(args[1]) != gb_PlanType ||
+        ((gb_plan_object *)args[1])->plan->device != GB_CPU || ((gb_plan_object *)args[1])->plan->memory != GB_PLAIN)
+        return PyErr_Format(PyExc_TypeError, "storage_of_plan() takes a Storage class, a Plan of plain host memory, a Meta and a bool");
+    PyObject *host = gb_array_of((gb_plan_object *)args[1], args[3] == Py_True);
+    PyObject *made = host ? gb_storage_new((PyTypeObject *)args[0], host, Py_None, args[2], Py_None) : NULL;
+    Py_XDECREF(host);
+    return made;
+}
+
+/* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. */
+static int is_constant(PyObject *obj, int depth) {
+    if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None) return 1;
+    if (PyArray_DescrCheck(obj) || PyType_Check(obj)) return gb_dtype_constant(obj);
+    if (!PyTuple_CheckExact(obj) || depth == 0) return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(obj); i++)
+        if (!is_constant(PyTuple_GetItem(obj, i), depth - 1)) return 0;
+    return 1;
+}
+
+PyObject *gb_is_constant(PyObject *self, PyObject *obj) { return PyBool_FromLong(is_constant(obj, 5)); }
+
+PyArrayObject *gb_storage_host(PyObject *obj) {
+    gb_storage *s = (gb_storage *)obj;   /* without a meta the garbage collector has been here */
+    if (!s->host || !PyArray_CheckExact(s->host) || s->dev != Py_None || s->pair != Py_None || !s->meta) return NULL;
+    return PyArray_NDIM((PyArrayObject *)s->host) <= GB_STORAGE_AXES ? (PyArrayObject *)s->host : NULL;
+}
+
+int gb_meta_axes(PyObject *meta, char axes[GB_STORAGE_AXES + 1]) {
+    Py_ssize_t n = 0;
+    PyObject *text = PyObject_GetAttrString(meta, "axes");
+    const char *letters = text ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
+    if (letters && n <= GB_STORAGE_AXES) memcpy(axes, letters, (size_t)n + 1);
+    else if (letters) PyErr_Format(PyExc_ValueError, "axes: %R has more than three letters", text);
+    int rc = letters && n <= GB_STORAGE_AXES ? 0 : -1;
+    Py_XDECREF(text);
+    return rc;
+}
