@@ -18,8 +18,8 @@ VARIABLE = "GRIDBUF_INSTALL"
 PARTS = {
     "numpy": ("numpy", "gridbuf.interop.numpy", "enable"),
     "gt4py": ("gt4py.storage", "gridbuf.interop.gt4py", "install"),
-    "ndsl": ("ndsl", "gridbuf.interop.ndsl", "install"),
-    "icon4py": ("icon4py", "gridbuf.interop.icon4py", "install"),
+    "ndsl": ("gt4py.storage", "gridbuf.interop.ndsl", "install"),
+    "icon4py": ("gt4py.storage", "gridbuf.interop.icon4py", "install"),
 }
 
 
@@ -94,7 +94,7 @@ class _Waiting:
 
     def _tell(self, name: str, loader: Any) -> None:
         run = getattr(loader, "exec_module", None)
-        if run is None:
+        if run is None:  # a package without an __init__.py: nothing that we wait for is one
             return
 
         def exec_module(module: Any) -> None:
@@ -106,7 +106,7 @@ class _Waiting:
 
         try:
             loader.exec_module = exec_module
-        except AttributeError:  # a loader without a namespace: nothing that we wait for has one
+        except AttributeError:  # a loader of builtin modules: neither
             return
 
 

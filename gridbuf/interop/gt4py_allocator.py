@@ -1,7 +1,6 @@
 """Memory for fields of gt4py.next: the allocator's protocol, and what it hands out."""
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -21,7 +20,7 @@ class Buffer:
     device: Any
     dtype: Any
 
-    @functools.cached_property
+    @property
     def plan(self) -> _core.Plan:
         return _core.plan(self.shape, self.dtype.dtype, **self.spec)
 

@@ -165,3 +165,18 @@ def _exchange_next() -> Callable[[], None]:
 
 
 _installation = Installation(_on)
+
+
+def with_numpy() -> Callable[[], None]:
+    """For programs on gt4py that allocate by NumPy, too: `install` and `gridbuf.interop.numpy.enable`; the result undoes both."""
+    from gridbuf.interop import numpy as handler
+
+    storage, before = install(), handler.enabled()
+    handler.enable()
+
+    def off() -> None:
+        if not before:
+            handler.disable()
+        storage.__exit__()
+
+    return off
