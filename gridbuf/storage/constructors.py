@@ -5,6 +5,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.docstrings import as_in
 from gridbuf.storage import remembered
 from gridbuf.storage.allocation import class_of, new
 from gridbuf.storage.base import Storage
@@ -123,28 +124,9 @@ def empty(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> S
     return _made(shape, dtype, spec)
 
 
+@as_in(empty)
 def zeros(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
     """A storage of zeros.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        As for `empty`.
-    dtype : dtype_like, optional
-        As for `empty`.
-    **spec
-        The keywords of `empty`.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -155,28 +137,9 @@ def zeros(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> S
     return _made(shape, dtype, spec, zero=True)
 
 
+@as_in(empty)
 def ones(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
     """A storage of ones.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        As for `empty`.
-    dtype : dtype_like, optional
-        As for `empty`.
-    **spec
-        The keywords of `empty`.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -187,30 +150,14 @@ def ones(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> St
     return _filled(_made(shape, dtype, spec), 1)
 
 
+@as_in(empty)
 def full(shape: Any, fill_value: Any, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
     """A storage of one value.
 
     Parameters
     ----------
-    shape : sequence of int
-        As for `empty`.
     fill_value : scalar or array_like
         What every element is; it broadcasts.
-    dtype : dtype_like, optional
-        As for `empty`.
-    **spec
-        The keywords of `empty`.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -221,6 +168,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = np.float64, **spec: Unpack[Sp
     return _filled(_made(shape, dtype, spec), fill_value)
 
 
+@as_in(empty)
 def empty_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     """A storage with undefined values and the shape, dtype and parameters of another.
 
@@ -233,17 +181,6 @@ def empty_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     **spec
         The keywords of `empty` except shape and axes, which the data decide.
 
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
-
     Examples
     --------
     >>> import gridbuf.storage as gs
@@ -254,28 +191,9 @@ def empty_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     return _made_like(data, dtype, spec)
 
 
+@as_in(empty_like)
 def zeros_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     """A storage of zeros with the shape, dtype and parameters of another.
-
-    Parameters
-    ----------
-    data : Storage
-        Or an array: then its strides say the layout.
-    dtype : dtype_like, optional
-        The data's unless given.
-    **spec
-        The keywords of `empty` except shape and axes, which the data decide.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -287,28 +205,9 @@ def zeros_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     return _made_like(data, dtype, spec, zero=True)
 
 
+@as_in(empty_like)
 def ones_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     """A storage of ones with the shape, dtype and parameters of another.
-
-    Parameters
-    ----------
-    data : Storage
-        Or an array: then its strides say the layout.
-    dtype : dtype_like, optional
-        The data's unless given.
-    **spec
-        The keywords of `empty` except shape and axes, which the data decide.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -320,30 +219,14 @@ def ones_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     return _filled(_made_like(data, dtype, spec), 1)
 
 
+@as_in(empty_like)
 def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     """A storage of one value with the shape, dtype and parameters of another.
 
     Parameters
     ----------
-    data : Storage
-        Or an array: then its strides say the layout.
     fill_value : scalar or array_like
         What every element is; it broadcasts.
-    dtype : dtype_like, optional
-        The data's unless given.
-    **spec
-        The keywords of `empty` except shape and axes, which the data decide.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
