@@ -138,7 +138,7 @@ def test_memory_that_the_object_does_not_have(changes: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("strides", [(10**12, 8), (-(10**12), 8), (2**62, 8), (8, -(2**61))])
 def test_memory_that_the_process_does_not_have(strides: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="x: shape .*where this process has no memory"), acquired({"x": lying(strides=strides)}):
+    with pytest.raises(ValueError, match=r"x: shape .*where this process has no memory"), acquired({"x": lying(strides=strides)}):
         pass
 
 
