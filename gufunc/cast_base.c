@@ -1,13 +1,17 @@
 /* cast_base.c: every conversion, for any machine. */
 #include "cast_body.h"
 
-/* -O2 alone makes no vectors of loops whose length is not known. */
+/* With gcc -O2 alone makes no vectors of loops whose length is not known. */
+#ifndef __clang__
 #pragma GCC push_options
 #pragma GCC optimize("O3")
+#endif
 FROM_ALL(I64)
 FROM_ALL(F32)
 FROM_ALL(F64)
+#ifndef __clang__
 #pragma GCC pop_options
+#endif
 
 /* The types that kernels rarely have: without vector code. */
 FROM_ALL(BOOL)

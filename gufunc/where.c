@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#ifndef __clang__
 #pragma GCC optimize("O3")   /* the loops over masks are vectors */
+#endif
 
 /* How many of n bytes that are 0 or 1 are 1: eight sums in a word, added up before one overflows. */
 static int64_t ones(const uint8_t *select, int64_t n) {

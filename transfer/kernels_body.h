@@ -27,8 +27,11 @@ static void stream_run(char *dst, const char *src, int64_t bytes) {
     }
     if (head) memcpy(dst, src, (size_t)head);
     int64_t i = head;
-    for (; i <= bytes - 64; i += 64)
-        for (int64_t j = 0; j < 64; j += STEP) STREAM(dst + i + j, LOAD(src + i + j));
+    for (; i <= bytes - 64; i += 64) {
+        vec v[64 / sizeof(vec)];
+        for (int j = 0; j < (int)(64 / sizeof(vec)); j++) v[j] = LOAD(src + i + j * STEP);
+        STREAM_LINE(dst + i, v);
+    }
     if (i < bytes) memcpy(dst + i, src + i, (size_t)(bytes - i));
 }
 
@@ -76,8 +79,7 @@ static void fill_stream(char *dst, const char *value, int64_t bytes) {
     vec v[64 / sizeof(vec)];
     memcpy(v, turned + head, 64);
     int64_t i = head;
-    for (; i <= bytes - 64; i += 64)
-        for (int64_t j = 0; j < 64 / STEP; j++) STREAM(dst + i + j * STEP, v[j]);
+    for (; i <= bytes - 64; i += 64) STREAM_LINE(dst + i, v);
     memcpy(dst + i, turned + head, (size_t)(bytes - i));
 }
 

@@ -52,7 +52,9 @@ typedef uint8x16_t vec;
 #define ROWS(row, x, n) vld1q_u8((const uint8_t *)((row)[0] + (x)))
 #define STORE(p, v) vst1q_u8((uint8_t *)(p), v)
 #define LOAD(p) vld1q_u8((const uint8_t *)(p))
-#define STREAM(p, v) vst1q_u8((uint8_t *)(p), v)
+/* The store that says "not again soon" takes two vectors. */
+#define STREAM_LINE(p, v)                                                                                             \
+    __asm__("stnp %q1, %q2, [%0]\n\tstnp %q3, %q4, [%0, #32]" : : "r"(p), "w"((v)[0]), "w"((v)[1]), "w"((v)[2]), "w"((v)[3]) : "memory")
 #define ZIP(name, a, b, width) vreinterpretq_u8_u##width(name##q_u##width(vreinterpretq_u##width##_u8(a), vreinterpretq_u##width##_u8(b)))
 #define LOW1 vzip1q_u8
 #define HIGH1 vzip2q_u8
@@ -72,6 +74,12 @@ static inline vec LOAD(const void *p) {
     memcpy(&v, p, 64);
     return v;
 }
+#endif
+
+/* A line of 64 bytes from its vectors, past the caches. */
+#ifndef STREAM_LINE
+#define STREAM_LINE(p, v)                                                                                             \
+    for (int line_ = 0; line_ < (int)(64 / sizeof(vec)); line_++) STREAM((p) + line_ * (int)sizeof(vec), (v)[line_])
 #endif
 
 #endif

@@ -2,6 +2,13 @@
  * a state, and as kernels over rows, which are the same with one state per row.
  * A NaN is an extreme of its own: the first one wins, as in NumPy. */
 
+/* Nothing is fused here, also where the processor could: every machine gives the same bits. */
+#ifdef __clang__
+#pragma clang fp contract(off)
+#else
+#pragma GCC optimize("fp-contract=off")
+#endif
+
 /* VECTOR bytes is what the machine takes at once; four of them go side by side, so that one need not wait for the last. */
 typedef REAL stats_vec __attribute__((vector_size(VECTOR)));
 typedef WORD stats_mask __attribute__((vector_size(VECTOR)));

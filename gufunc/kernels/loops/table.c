@@ -44,7 +44,13 @@ static int has_avx2(void) {
 #endif
 }
 
-const char *gb_builtin_set(void) { return has_avx2() ? "avx2" : "base"; }
+#ifdef __aarch64__
+#define BASE "neon"   /* which every such processor has */
+#else
+#define BASE "base"
+#endif
+
+const char *gb_builtin_set(void) { return has_avx2() ? "avx2" : BASE; }
 
 const gb_builtin *gb_builtin_loops(int base, int *n) {
     *n = (int)(sizeof loops_base / sizeof *loops_base);
