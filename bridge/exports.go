@@ -23,6 +23,11 @@ func gbridge_copy(job unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.in
 	return guard(e, func() error { _, err := transfer.Resume(job, time.Duration(nanoseconds)); return err })
 }
 
+//export gbridge_program
+func gbridge_program(run unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return transfer.ResumeProgram(run, time.Duration(nanoseconds)) })
+}
+
 //export gbridge_explain
 func gbridge_explain(plan *C.gb_plan, room *C.char, n C.int64_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return explain(record.Plan(plan), text(room, n)) })

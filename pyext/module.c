@@ -6,9 +6,10 @@
  *              callcache.c (same call, same plan); host memory: trace.c, memory.c, handler.c (NumPy's), copy_run.c, array.c; memory
  *              of the driver: device_error.c, device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
- * exchange/    import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
+ * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
  *              (any object to its memory), field_wrap.c
  * device/      async_copy.c, copy.c, async.c, dlpack.c, functions.c, stats.c, field.c
+ * program/     copies planned together: slots.c, entries.c, type.c
  * gufunc/      errors.c, attach.c, adopt.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
  * storage/     record.c, cut.c (keys), index.c, type.c: host storages, as far as they need no thought
@@ -23,6 +24,7 @@
 #include "core/docs.h"
 #include "exchange/exchange.h"
 #include "field_number.h"
+#include "program/program.h"
 #include "gufunc/gufunc.h"
 #include "core/memory.h"
 #include "core/numbers.h"
@@ -42,6 +44,8 @@ static PyMethodDef methods[] = {
     {"zeros", (PyCFunction)(void *)gb_zeros, FAST, DOC_ZEROS},
     {"ones", (PyCFunction)(void *)gb_ones, FAST, DOC_ONES},
     {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
+    {"is_mapped", (PyCFunction)(void *)gb_is_mapped, METH_FASTCALL, NULL},
+    {"is_constant", gb_is_constant, METH_O, NULL},
     {"storage_of_plan", (PyCFunction)(void *)gb_storage_of_plan, METH_FASTCALL, NULL},
     {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
     {"explain", gb_explain, METH_O, NULL},
@@ -84,6 +88,7 @@ static int exec(PyObject *module) {
     if (gb_import_dlpack_init() < 0 || gb_from_producer_init() < 0 || gb_async_copy_init(module) < 0) return -1;
     if (gb_field_dlpack_init() < 0 || gb_exchange_init() < 0 || gb_field_number_init() < 0 || gb_field_protocols_init() < 0) return -1;
     if (gb_device_copy_init(module) < 0 || gb_device_functions_init(module) < 0 || gb_device_stats_init(module) < 0) return -1;
+    if (gb_program_init(module) < 0) return -1;
     return gb_gufunc_init(module) < 0 ? -1 : gb_storage_init(module);
 }
 

@@ -15,7 +15,7 @@ PyObject *gb_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyOb
     return (PyObject *)s;
 }
 
-/* _of_plan(class, plan, meta, zero): a host storage of its own memory. */
+/* storage_of_plan(class, plan, meta, zero): a host storage of its own memory. */
 PyObject *gb_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs != 4 || !PyType_Check(args[0]) || !PyType_IsSubtype((PyTypeObject *)args[0], gb_StorageType) || Py_TYPE(args[1]) != gb_PlanType ||
         ((gb_plan_object *)args[1])->plan->device != GB_CPU || ((gb_plan_object *)args[1])->plan->memory != GB_PLAIN)
@@ -25,6 +25,18 @@ PyObject *gb_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t n
     Py_XDECREF(host);
     return made;
 }
+
+/* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. */
+static int is_constant(PyObject *obj, int depth) {
+    if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None) return 1;
+    if (PyArray_DescrCheck(obj) || PyType_Check(obj)) return gb_dtype_constant(obj);
+    if (!PyTuple_CheckExact(obj) || depth == 0) return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(obj); i++)
+        if (!is_constant(PyTuple_GetItem(obj, i), depth - 1)) return 0;
+    return 1;
+}
+
+PyObject *gb_is_constant(PyObject *self, PyObject *obj) { return PyBool_FromLong(is_constant(obj, 5)); }
 
 PyArrayObject *gb_storage_host(PyObject *obj) {
     gb_storage *s = (gb_storage *)obj;   /* without a meta the garbage collector has been here */
@@ -41,4 +53,29 @@ int gb_meta_axes(PyObject *meta, char axes[GB_STORAGE_AXES + 1]) {
     int rc = letters && n <= GB_STORAGE_AXES ? 0 : -1;
     Py_XDECREF(text);
     return rc;
+}
+
+/* What __gt_interface__ says of a host storage's memory: shape, typestr, data and strides. NotImplemented: for Python to ask. */
+PyObject *gb_storage_told(PyObject *self, PyObject *unused) {
+    PyArrayObject *host = gb_storage_host(self);
+    if (!host) Py_RETURN_NOTIMPLEMENTED;
+    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
+    gb_dtype *dtype = gb_dtype_of(descr);
+    Py_DECREF((PyObject *)descr);
+    if (!dtype) return NULL;
+    if (!dtype->typestr) {
+        Py_DECREF((PyObject *)dtype);
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    int n = PyArray_NDIM(host), readonly = !PyArray_ISWRITEABLE(host);
+    PyObject *shape = gb_ints_tuple((const int64_t *)PyArray_DIMS(host), n), *strides = gb_ints_tuple((const int64_t *)PyArray_STRIDES(host), n);
+    PyObject *address = PyLong_FromVoidPtr(PyArray_DATA(host)), *told = NULL;
+    if (shape && strides && address)
+        told = Py_BuildValue("{s:O,s:O,s:(OO),s:O}", "shape", shape, "typestr", dtype->typestr, "data", address,
+                             readonly ? Py_True : Py_False, "strides", strides);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    Py_XDECREF(address);
+    Py_DECREF((PyObject *)dtype);
+    return told;
 }

@@ -1,0 +1,162 @@
+/* slots.c: what a program was made for, and whether an object is that. */
+#include "program.h"
+
+#include "../core/args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+void gb_slot_clear(gb_slot *slot) {
+    Py_XDECREF(slot->name);
+    Py_XDECREF(slot->bound);
+    Py_XDECREF((PyObject *)slot->descr);
+    Py_XDECREF((PyObject *)slot->equal);
+    free(slot->shape);
+    memset(slot, 0, sizeof *slot);
+}
+
+/* The bytes from element 0 down to the lowest element and up to the end of the highest. */
+static int reach(gb_slot *slot, const gb_view *v, const char *arg) {
+    int64_t low = 0, end = v->itemsize, step;
+    int bad = 0, empty = 0;
+    for (int i = 0; i < v->ndim; i++) {
+        bad |= v->shape[i] < 0;
+        empty |= v->shape[i] == 0;
+        if (v->shape[i] < 2) continue;
+        bad |= __builtin_mul_overflow(v->shape[i] - 1, v->strides[i], &step);
+        bad |= step < 0 ? __builtin_add_overflow(low, step, &low) : __builtin_add_overflow(end, step, &end);
+    }
+    if (bad || low < -((int64_t)1 << 60) || end > (int64_t)1 << 60)
+        return PyErr_Format(PyExc_ValueError, "%s: a shape with negative sizes, or more bytes than any memory has", arg), -1;
+    slot->low = empty ? 0 : low;
+    slot->end = empty ? 0 : end;
+    return 0;
+}
+
+static int keep_lists(gb_slot *slot, const gb_view *v) {
+    slot->ndim = v->ndim;
+    slot->shape = malloc((size_t)(2 * v->ndim + 1) * sizeof *slot->shape);
+    if (!slot->shape) return PyErr_NoMemory(), -1;
+    slot->strides = slot->shape + v->ndim;
+    for (int i = 0; i < v->ndim; i++) slot->shape[i] = v->shape[i], slot->strides[i] = v->strides[i];
+    return 0;
+}
+
+static int read_bound(PyObject *obj, const char *arg, gb_slot *slot) {
+    gb_memory m;
+    if (!gb_memory_of(obj, &m))
+        return PyErr_Format(PyExc_TypeError,
+                            "%s: expected (name, dtype, shape, strides, writable), (name, nbytes, writable), or an ndarray or "
+                            "Field on the host, got %R", arg, Py_TYPE(obj)), -1;
+    if (!gb_descr_movable(m.descr)) return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, m.descr), -1;
+    if (reach(slot, &m.view, arg) < 0) return -1;
+    slot->bound = Py_NewRef(obj);
+    slot->base = m.view.data;
+    slot->writable = !m.readonly;
+    return 0;
+}
+
+static int read_field(PyObject *tuple, const char *arg, gb_slot *slot) {
+    int64_t shape[GB_COPY_DIMS], strides[GB_COPY_DIMS];
+    char text[64];
+    if (!PyArray_DescrConverter(PyTuple_GetItem(tuple, 1), &slot->descr)) return -1;
+    if (!gb_descr_movable(slot->descr))
+        return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, slot->descr), -1;
+    snprintf(text, sizeof text, "%s: shape", arg);
+    int n = gb_ints(PyTuple_GetItem(tuple, 2), text, shape, GB_COPY_DIMS);
+    if (n < 0) return -1;
+    snprintf(text, sizeof text, "%s: strides", arg);
+    int m = gb_ints(PyTuple_GetItem(tuple, 3), text, strides, GB_COPY_DIMS);
+    if (m < 0) return -1;
+    if (m != n) return PyErr_Format(PyExc_ValueError, "%s: %d sizes and %d strides", arg, n, m), -1;
+    gb_view v = {NULL, PyDataType_ELSIZE(slot->descr), GB_RAW, n, shape, strides};
+    return reach(slot, &v, arg) < 0 ? -1 : keep_lists(slot, &v);
+}
+
+int gb_slot_read(PyObject *obj, Py_ssize_t number, gb_slot *slot) {
+    char arg[64];
+    snprintf(arg, sizeof arg, "slots[%zd]", number);
+    Py_ssize_t n = PyTuple_Check(obj) ? PyTuple_Size(obj) : 0;
+    if (n != 3 && n != 5) return read_bound(obj, arg, slot);
+    PyObject *name = PyTuple_GetItem(obj, 0);
+    int writable = PyObject_IsTrue(PyTuple_GetItem(obj, n - 1));
+    if (writable < 0) return -1;
+    if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "%s: name: expected a str, got %R", arg, name), -1;
+    slot->name = Py_NewRef(name);
+    slot->writable = (uint8_t)writable;
+    if (n == 5) return read_field(obj, arg, slot);
+    if (gb_int64(PyTuple_GetItem(obj, 1), arg, "a number of bytes", &slot->end) < 0) return -1;
+    if (slot->end < 0 || slot->end > (int64_t)1 << 60)
+        return PyErr_Format(PyExc_ValueError, "%s: %lld bytes", arg, (long long)slot->end), -1;
+    return 0;
+}
+
+/* ---- taking ---- */
+
+/* Where an axis has one index, its stride says nothing. */
+static int same_strides(const gb_slot *slot, const int64_t *strides) {
+    for (int i = 0; i < slot->ndim; i++)
+        if (strides[i] != slot->strides[i] && slot->shape[i] > 1) return slot->end == 0;
+    return 1;
+}
+
+static int other_numbers(const gb_slot *slot, const char *what, const int64_t *wanted, int n_wanted, const int64_t *given, int n_given) {
+    PyObject *a = gb_ints_tuple(given, n_given), *b = gb_ints_tuple(wanted, n_wanted);
+    if (a && b) PyErr_Format(PyExc_ValueError, "%U: %s %R; the plan was made for %R", slot->name, what, a, b);
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return -1;
+}
+
+static int take_view(const gb_slot *slot, const gb_memory *m, char **base) {
+    size_t list = (size_t)slot->ndim * sizeof(int64_t);
+    if (m->view.ndim != slot->ndim || memcmp(m->view.shape, slot->shape, list))
+        return other_numbers(slot, "shape", slot->shape, slot->ndim, m->view.shape, m->view.ndim);
+    if (memcmp(m->view.strides, slot->strides, list) && !same_strides(slot, m->view.strides))
+        return other_numbers(slot, "strides in bytes", slot->strides, slot->ndim, m->view.strides, m->view.ndim);
+    if (slot->writable && m->readonly) return PyErr_Format(PyExc_ValueError, "%U: it is read-only, and the plan writes to it", slot->name), -1;
+    *base = m->view.data;
+    return 0;
+}
+
+static int take_buffer(const gb_slot *slot, PyObject *obj, Py_buffer *view, char **base) {
+    if (PyObject_GetBuffer(obj, view, PyBUF_SIMPLE) < 0) return view->obj = NULL, -1;
+    if (view->len != slot->end)
+        return PyErr_Format(PyExc_ValueError, "%U: %zd bytes; the plan was made for %lld", slot->name, view->len, (long long)slot->end), -1;
+    if (slot->writable && view->readonly)
+        return PyErr_Format(PyExc_ValueError, "%U: it is read-only, and the plan writes to it", slot->name), -1;
+    *base = view->buf;
+    return 1;
+}
+
+/* NumPy makes another object of the same dtype at times; comparing them may run Python code (a title's __eq__). */
+static int compare_dtypes(gb_slot *slot, PyArray_Descr *descr) {
+    Py_INCREF((PyObject *)descr);
+    if (!PyArray_EquivTypes(slot->descr, descr)) {
+        if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "%U: dtype %S; the plan was made for %S", slot->name, descr, slot->descr);
+        Py_DECREF((PyObject *)descr);
+        return -1;
+    }
+    PyObject *before = (PyObject *)slot->equal;
+    slot->equal = descr;
+    Py_XDECREF(before);
+    return 1;
+}
+
+int gb_slot_take(gb_slot *slot, PyObject *obj, Py_buffer *view, char **base, int first) {
+    gb_memory m;
+    if (!slot->descr) return take_buffer(slot, obj, view, base);
+    int waited = 0;
+    if (gb_is_field(obj)) {
+        gb_field *f = (gb_field *)obj;
+        waited = first && gb_needs_driver(&f->place);
+        if (waited && gb_host_may_look(f) < 0) return -1;
+        m = gb_memory_of_field(f);
+    } else if (!gb_memory_of(obj, &m))
+        return PyErr_Format(PyExc_TypeError, "%U: expected a Field or an ndarray, got %R", slot->name, Py_TYPE(obj)), -1;
+    if (m.descr != slot->descr && m.descr != slot->equal) return compare_dtypes(slot, m.descr);
+    return take_view(slot, &m, base) < 0 ? -1 : waited;
+}

@@ -1,0 +1,193 @@
+/* type.c: the type gridbuf._core.CopyProgram: made once, run with other Fields each time. */
+#include "program.h"
+
+#include "../core/args.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct program_object {
+    PyObject_HEAD
+    gb_program program;
+    gb_slot *slots;
+    Py_ssize_t n_slots, n_given;   /* given: those that are not bound */
+} program_object;
+
+/* ---- making ---- */
+
+static void program_dealloc(PyObject *self) {
+    program_object *p = (program_object *)self;
+    gb_program_free(&p->program);
+    for (Py_ssize_t i = 0; i < p->n_slots; i++) gb_slot_clear(&p->slots[i]);
+    free(p->slots);
+    GB_FREE_OBJECT(self);
+}
+
+static int read_slots(program_object *p, PyObject *slots) {
+    Py_ssize_t n = PyTuple_Size(slots);
+    if (n > INT32_MAX) return PyErr_SetString(PyExc_ValueError, "slots: more than 2**31"), -1;
+    p->slots = calloc((size_t)n + 1, sizeof *p->slots);
+    if (!p->slots) return PyErr_NoMemory(), -1;
+    for (; p->n_slots < n; ) {
+        gb_slot *slot = &p->slots[p->n_slots++];   /* what was read of it is cleared with the others */
+        if (gb_slot_read(PyTuple_GetItem(slots, p->n_slots - 1), p->n_slots - 1, slot) < 0) return -1;
+        p->n_given += !slot->bound;
+    }
+    return 0;
+}
+
+static int read_entries(program_object *p, PyObject *entries) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(entries); i++)
+        if (gb_entry_read(PyTuple_GetItem(entries, i), i, p->slots, p->n_slots, &p->program) < 0) return -1;
+    return 0;
+}
+
+static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"slots", "entries", NULL};
+    PyObject *slots, *entries;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:CopyProgram", names, &slots, &entries)) return NULL;
+    program_object *p = (program_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    slots = PySequence_Tuple(slots);
+    entries = slots ? PySequence_Tuple(entries) : NULL;
+    if (p && (!entries || read_slots(p, slots) < 0 || read_entries(p, entries) < 0)) Py_CLEAR(p);
+    Py_XDECREF(slots);
+    Py_XDECREF(entries);
+    return (PyObject *)p;
+}
+
+/* ---- running ---- */
+
+#define ROOM 32   /* slots for which no memory is asked */
+#define AT_ONCE (64 << 10)            /* bytes read and written, some 5 us: less than giving the GIL away may cost */
+#define SLICE (20 * 1000 * 1000ll)    /* ns, well below the 50 ms within which Ctrl-C is answered */
+
+typedef struct bases {
+    char **base;
+    Py_buffer *view;
+    char *few[ROOM];
+} bases;
+
+static void bases_free(const program_object *p, bases *b) {
+    for (Py_ssize_t i = 0; b->view && i < p->n_slots; i++)
+        if (b->view[i].obj) PyBuffer_Release(&b->view[i]);
+    free(b->view);
+    if (b->base != b->few) free(b->base);
+}
+
+static int bases_take(program_object *p, PyObject *const *args, bases *b, int first) {
+    int again = 0;
+    for (Py_ssize_t i = 0, at = 0; i < p->n_slots; i++) {
+        gb_slot *slot = &p->slots[i];
+        if (slot->bound) {
+            b->base[i] = slot->base;
+            continue;
+        }
+        PyObject *obj = args[at++];
+        if (!slot->descr && !b->view && !(b->view = calloc((size_t)p->n_slots, sizeof *b->view))) return PyErr_NoMemory(), -1;
+        if (!slot->descr && b->view[i].obj) continue;   /* held since the first time */
+        int rc = gb_slot_take(slot, obj, b->view ? &b->view[i] : NULL, &b->base[i], first);
+        if (rc < 0) return -1;
+        again |= rc;
+    }
+    return again;
+}
+
+/* Pointers of all slots. What may run Python code makes all of them be taken again; it settles, for views are held and dtypes
+ * remembered, unless somebody changes the dtypes of arrays meanwhile. */
+static int bases_of(program_object *p, PyObject *const *args, Py_ssize_t n, bases *b) {
+    *b = (bases){.base = b->few};
+    if (n != p->n_given)
+        return PyErr_Format(PyExc_TypeError, "%zd objects; the plan was made for %zd", n, p->n_given), -1;
+    if (p->n_slots > ROOM && !(b->base = malloc((size_t)p->n_slots * sizeof *b->base))) return PyErr_NoMemory(), -1;
+    for (int times = 0; times < 4; times++) {
+        int again = bases_take(p, args, b, times == 0);
+        if (again <= 0) return again;
+    }
+    return PyErr_SetString(PyExc_RuntimeError, "the objects changed while their dtypes were compared"), -1;
+}
+
+/* Workers are Go's; one thread, or a forked child, needs none of them. */
+static int slice(gb_program_run *run) {
+    if (gb_forked || gb_program_threads(run->program) == 1) {
+        Py_BEGIN_ALLOW_THREADS
+        gb_program_go_on(run, SLICE);
+        Py_END_ALLOW_THREADS
+        return 0;
+    }
+    gb_error e;
+    return GB_ENTER_GO_UNLOCKED(&e, gbridge_program(run, SLICE, &e));
+}
+
+static int carry_out(const gb_program *program, char *const *base) {
+    if (2 * program->bytes < AT_ONCE) return gb_program_entries_run(program, base, 0, program->n), 0;
+    gb_program_run run = {program, base, 0};
+    int rc = 0;
+    while (rc == 0 && run.at < program->n) {
+        rc = slice(&run);
+        if (rc == 0 && run.at < program->n) rc = PyErr_CheckSignals();
+    }
+    return rc;
+}
+
+/* The caller holds the program and the objects while it waits for us. */
+static PyObject *program_run(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    program_object *p = (program_object *)self;
+    bases b;
+    int rc = bases_of(p, args, n, &b);
+    if (rc == 0) rc = carry_out(&p->program, b.base);
+    bases_free(p, &b);
+    return rc < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *program_check(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    bases b;
+    int rc = bases_of((program_object *)self, args, n, &b);
+    bases_free((program_object *)self, &b);
+    return rc < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static Py_ssize_t program_length(PyObject *self) { return (Py_ssize_t)((program_object *)self)->program.n; }
+static PyObject *get_nbytes(PyObject *self, void *unused) { return PyLong_FromLongLong(((program_object *)self)->program.bytes); }
+
+static PyMethodDef methods[] = {
+    {"run", (PyCFunction)(void *)program_run, METH_FASTCALL, NULL},
+    {"check", (PyCFunction)(void *)program_check, METH_FASTCALL, NULL},
+    {NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"nbytes", get_nbytes, NULL, NULL, NULL},
+    {NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, program_new},
+    {Py_tp_dealloc, program_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {Py_sq_length, program_length},
+    {Py_tp_doc, "CopyProgram(slots, entries)\n--\n\nMany copies between Fields and messages in one call."},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "gridbuf._core.CopyProgram",
+    .basicsize = sizeof(program_object),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};
+
+int gb_program_init(PyObject *module) {
+    PyObject *type = PyType_FromSpec(&spec);
+    static const struct { const char *name; long value; } modes[] = {
+        {"SIGN", GB_PROGRAM_SIGN}, {"ADD", GB_PROGRAM_ADD}, {"CLEAR", GB_PROGRAM_CLEAR},
+    };
+    int rc = type ? PyModule_AddObjectRef(module, "CopyProgram", type) : -1;
+    for (size_t i = 0; rc == 0 && i < sizeof modes / sizeof *modes; i++) {
+        PyObject *value = PyLong_FromLong(modes[i].value);
+        rc = value ? PyObject_SetAttrString(type, modes[i].name, value) : -1;
+        Py_XDECREF(value);
+    }
+    Py_XDECREF(type);
+    return rc;
+}

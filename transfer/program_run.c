@@ -1,0 +1,78 @@
+/* program_run.c: carrying out a range of entries. */
+#include "job.h"
+#include "program.h"
+
+#include <time.h>
+
+static gb_program_loop loop_of(const gb_program_entry *e) {
+    switch (e->kind) {
+    case GB_PROGRAM_RUNS: return e->mode & GB_PROGRAM_SIGN ? gb_program_runs_signed : gb_program_runs;
+    case GB_PROGRAM_TRANSPOSE: return gb_program_transpose;
+    case GB_PROGRAM_SUMS: return gb_program_sums(e->type);
+    default: return gb_program_elements;
+    }
+}
+
+/* The loop, at every index of the axes before the last two; then once more to clear what was read. */
+static void carry_out(const gb_program_entry *e, char *dst, char *src) {
+    gb_program_loop loop = loop_of(e);
+    int outer = e->n - 2;
+    for (int clears = 0; clears <= !!(e->mode & GB_PROGRAM_CLEAR); clears++) {
+        int64_t index[GB_PROGRAM_AXES] = {0};
+        int i;
+        char *to = dst, *from = src;
+        do {
+            if (clears) gb_program_clear(e, from);
+            else loop(e, to, from);
+            for (i = outer - 1; i >= 0; i--) {
+                const gb_axis *x = &e->axis[i];
+                to += x->dst;
+                from += x->src;
+                if (++index[i] < x->n) break;
+                index[i] = 0;
+                to -= x->n * x->dst;
+                from -= x->n * x->src;
+            }
+        } while (i >= 0);
+    }
+}
+
+void gb_program_entries_run(const gb_program *program, char *const *bases, int64_t first, int64_t end) {
+    for (int64_t i = first; i < end; i++) {
+        const gb_program_entry *e = &program->entries[i];
+        carry_out(e, bases[e->dst_slot] + e->dst_at, bases[e->src_slot] + e->src_at);
+    }
+}
+
+static int64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+int gb_program_go_on(gb_program_run *run, int64_t nanoseconds) {
+    const gb_program *p = run->program;
+    int64_t end = now() + nanoseconds, batch = 4 * gb_program_batch(p);
+    while (run->at < p->n) {
+        int64_t stop = p->n - run->at < batch ? p->n : run->at + batch;
+        gb_program_entries_run(p, run->bases, run->at, stop);
+        run->at = stop;
+        if (stop < p->n && now() >= end) return 0;
+    }
+    return 1;
+}
+
+#define BATCH (256 << 10)   /* bytes of targets between two looks at the clock */
+
+int64_t gb_program_batch(const gb_program *program) {
+    int64_t mean = program->n ? program->bytes / program->n : 1;
+    return mean >= BATCH ? 1 : BATCH / (mean + 1) + 1;
+}
+
+/* As gb_copy_job_threads: waking a thread costs 10 to 50 us; dense runs go at the speed of the caches. */
+int gb_program_threads(const gb_program *program) {
+    int64_t enough = 2 * program->dense > program->bytes ? 4 << 20 : 1 << 20;
+    if (program->ordered || program->bytes < enough) return 1;
+    int64_t most = program->bytes / (enough / 2), n = gb_threads();
+    return (int)(most < n ? most : n);
+}

@@ -1,0 +1,80 @@
+/* program_sums.c: the loops that add, for halos that return to the points they came from. */
+#include "program.h"
+
+#include <string.h>
+
+/* Element by element in the order of memory: what is added is little beside what is copied. */
+#define SUMS(name, T, ADD)                                                                                  \
+    static void name(const gb_program_entry *e, char *dst, const char *src) {                              \
+        const gb_axis b = e->axis[e->n - 2], a = e->axis[e->n - 1];                                        \
+        int negative = e->mode & GB_PROGRAM_SIGN;                                                          \
+        for (int64_t j = 0; j < b.n; j++, dst += b.dst, src += b.src)                                      \
+            for (int64_t i = 0; i < a.n; i++) {                                                            \
+                T x, y;                                                                                    \
+                memcpy(&x, dst + i * a.dst, sizeof x);                                                     \
+                memcpy(&y, src + i * a.src, sizeof y);                                                     \
+                (void)negative;                                                                            \
+                x = ADD;                                                                                   \
+                memcpy(dst + i * a.dst, &x, sizeof x);                                                     \
+            }                                                                                              \
+    }
+
+/* Halves are added as floats: the sum of two is rounded once more, and 24 bits are enough for that to be the rounded sum. */
+static float wide(uint16_t h) {
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = h & 0x7fffu, bits;
+    float f;
+    if (rest >= 0x7c00) bits = 0x7f800000u | (rest & 0x3ff) << 13;
+    else if (rest >= 0x400) bits = (rest + 0x1c000) << 13;
+    else {
+        f = (float)rest * 0x1p-24f;
+        memcpy(&bits, &f, 4);
+    }
+    bits |= sign;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+static uint16_t narrow(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    bits &= 0x7fffffffu;
+    if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00 | (bits >> 13 & 0x3ff));
+    if (bits >= 0x477ff000u) return sign | 0x7c00;   /* rounds beyond the largest */
+    if (bits < 0x38800000u) {                        /* subnormal: the addition rounds at 2^-24 */
+        float magnitude;
+        memcpy(&magnitude, &bits, 4);
+        magnitude += 0.5f;
+        memcpy(&bits, &magnitude, 4);
+        return (uint16_t)(sign | (bits - 0x3f000000u));
+    }
+    bits += 0xfffu + (bits >> 13 & 1);
+    return (uint16_t)(sign | ((bits >> 13) - 0x1c000));
+}
+
+static uint16_t half_sum(uint16_t x, uint16_t y) { return narrow(wide(x) + wide(y)); }
+
+SUMS(sum_bool, uint8_t, (uint8_t)((x | y) != 0))
+SUMS(sum_8, uint8_t, (uint8_t)(negative ? x - y : x + y))
+SUMS(sum_16, uint16_t, (uint16_t)(negative ? x - y : x + y))
+SUMS(sum_32, uint32_t, negative ? x - y : x + y)
+SUMS(sum_64, uint64_t, negative ? x - y : x + y)
+SUMS(sum_half, uint16_t, half_sum(x, negative ? y ^ 0x8000 : y))
+SUMS(sum_float, float, negative ? x - y : x + y)
+SUMS(sum_double, double, negative ? x - y : x + y)
+SUMS(sum_long_double, long double, negative ? x - y : x + y)
+
+gb_program_loop gb_program_sums(int type) {
+    switch (type) {
+    case GB_BOOL: return sum_bool;
+    case GB_I8: case GB_U8: return sum_8;
+    case GB_I16: case GB_U16: return sum_16;
+    case GB_I32: case GB_U32: return sum_32;
+    case GB_I64: case GB_U64: return sum_64;
+    case GB_F16: return sum_half;
+    case GB_F32: return sum_float;
+    case GB_F64: return sum_double;
+    case GB_LONGDOUBLE: return sum_long_double;
+    }
+    return NULL;
+}
