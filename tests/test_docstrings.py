@@ -18,7 +18,7 @@ from gridbuf.docstrings import as_in
 
 INTEROP = Path(gridbuf.__file__).parent / "interop"
 PACKAGES = [
-    *("", "cuda", "gufunc", "interface", "memory", "storage"),
+    *("", "cuda", "distributed", "gufunc", "interface", "memory", "storage"),
     *sorted(
         f"interop.{path.stem}"
         for path in INTEROP.glob("[a-z]*")
