@@ -15,7 +15,7 @@ FROM_ALL(F16)
 FROM_ALL(F32)
 FROM_ALL(F64)
 
-const cast_loop gb_casts_avx2[GB_REALS][GB_REALS] = {ROW(F16), ROW(F32), ROW(F64)};
+const gb_gu_cast_loop gb_gu_casts_avx2[GB_REALS][GB_REALS] = {ROW(F16), ROW(F32), ROW(F64)};
 #ifdef __clang__
 #pragma clang attribute pop
 #endif

@@ -1,5 +1,5 @@
-/* kernels_body.h: the kernels, written once; a kernels_*.c includes this for its instruction set with GB_VECTOR (bytes
- * of a vector, 0: none), GB_NAME and GB_KERNELS defined. */
+/* kernels_body.h: the kernels, written once; a kernels_*.c includes this for its instruction set with GB_COPY_VECTOR (bytes
+ * of a vector, 0: none), GB_COPY_NAME and GB_COPY_KERNELS defined. */
 #include "casts.h"
 #include "kernels.h"
 #include "vector.h"
@@ -85,11 +85,11 @@ static void fill_stream(char *dst, const char *value, int64_t bytes) {
 
 /* ---- conversions ---- */
 
-#ifdef GB_DEFINES_CASTS
+#ifdef GB_COPY_DEFINES_CASTS
 EACH_PAIR(DEFINE_CAST)
-const gb_copy_cast_fn GB_CASTS[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY) };
+const gb_copy_cast_fn GB_COPY_CASTS[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY) };
 #endif
 
-const gb_copy_kernels GB_KERNELS = {
-    GB_NAME, GB_TRANSPOSES, put, put_stream, copy_run, stream_run, fill_run, fill_stream, GB_CASTS,
+const gb_copy_kernels GB_COPY_KERNELS = {
+    GB_COPY_NAME, GB_COPY_TRANSPOSES, put, put_stream, copy_run, stream_run, fill_run, fill_stream, GB_COPY_CASTS,
 };

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if GB_VECTOR == 16 && defined(__x86_64__)
+#if GB_COPY_VECTOR == 16 && defined(__x86_64__)
 #include <immintrin.h>
 typedef __m128i vec;
 #define ROWS(row, x, n) _mm_loadu_si128((const __m128i *)((row)[0] + (x)))
@@ -22,7 +22,7 @@ typedef __m128i vec;
 #define LOW8 _mm_unpacklo_epi64
 #define HIGH8 _mm_unpackhi_epi64
 
-#elif GB_VECTOR == 32
+#elif GB_COPY_VECTOR == 32
 #include <immintrin.h>
 typedef __m256i vec;
 #define ROW(row, x, i) _mm_loadu_si128((const __m128i *)((row)[i] + (x)))
@@ -39,14 +39,14 @@ typedef __m256i vec;
 #define LOW8 _mm256_unpacklo_epi64
 #define HIGH8 _mm256_unpackhi_epi64
 
-#elif GB_VECTOR == 64
+#elif GB_COPY_VECTOR == 64
 #include <immintrin.h>
 typedef __m512i vec;
 #define STORE(p, v) _mm512_storeu_si512(p, v)
 #define LOAD(p) _mm512_loadu_si512(p)
 #define STREAM(p, v) _mm512_stream_si512((void *)(p), v)
 
-#elif GB_VECTOR == 16
+#elif GB_COPY_VECTOR == 16
 #include <arm_neon.h>
 typedef uint8x16_t vec;
 #define ROWS(row, x, n) vld1q_u8((const uint8_t *)((row)[0] + (x)))

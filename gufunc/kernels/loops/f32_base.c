@@ -7,7 +7,7 @@
 #else
 #pragma GCC optimize("no-math-errno")
 #endif
-#define ISA(name) gb_k_##name##_f32_base
+#define ISA(name) gb_gu_k_##name##_f32_base
 #define REAL float
 #define WORD int32_t
 #define LANE_BYTES 16

@@ -7,7 +7,7 @@
 #pragma GCC optimize("no-math-errno")
 #pragma GCC target("avx2,fma")
 #endif
-#define ISA(name) gb_k_##name##_f64_avx2
+#define ISA(name) gb_gu_k_##name##_f64_avx2
 #define REAL double
 #define WORD int64_t
 #define LANE_BYTES 32

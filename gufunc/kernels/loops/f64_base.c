@@ -7,7 +7,7 @@
 #else
 #pragma GCC optimize("no-math-errno")
 #endif
-#define ISA(name) gb_k_##name##_f64_base
+#define ISA(name) gb_gu_k_##name##_f64_base
 #define REAL double
 #define WORD int64_t
 #define LANE_BYTES 16

@@ -5,7 +5,7 @@
 #else
 #pragma GCC target("avx2")
 #endif
-#define TYPED(name) gb_k_##name##_f64_avx2
+#define TYPED(name) gb_gu_k_##name##_f64_avx2
 #define REAL double
 #define WORD int64_t
 #define VECTOR 32
