@@ -106,20 +106,20 @@ static PyObject *filled(PyObject *field, PyObject *value) {
     return field;
 }
 
-#define FIELD_SPEC (A_SPEC | A_BIT(A_DIMS) | A_BIT(A_ORIGIN))
+#define FIELD_SPEC (A_SPEC | A_BIT(A_ORIGIN))
 
 PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"Field.empty", {A_SHAPE, A_DTYPE}, 2, 1, FIELD_SPEC};
+    static const gb_signature sig = {"Field.empty", {A_SHAPE, A_DTYPE}, 2, 1, FIELD_SPEC, 1};
     return make(&sig, args, nargs, kwnames, 0, NULL);
 }
 
 PyObject *gb_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"Field.zeros", {A_SHAPE, A_DTYPE}, 2, 1, FIELD_SPEC};
+    static const gb_signature sig = {"Field.zeros", {A_SHAPE, A_DTYPE}, 2, 1, FIELD_SPEC, 1};
     return make(&sig, args, nargs, kwnames, 1, NULL);
 }
 
 PyObject *gb_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"Field.ones", {A_SHAPE, A_DTYPE}, 2, 1, FIELD_SPEC};
+    static const gb_signature sig = {"Field.ones", {A_SHAPE, A_DTYPE}, 2, 1, FIELD_SPEC, 1};
     PyObject *one = PyLong_FromLong(1);
     PyObject *field = one ? filled(make(&sig, args, nargs, kwnames, 0, NULL), one) : NULL;
     Py_XDECREF(one);
@@ -127,7 +127,7 @@ PyObject *gb_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
 }
 
 PyObject *gb_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"Field.full", {A_SHAPE, A_FILL_VALUE, A_DTYPE}, 3, 2, FIELD_SPEC | A_BIT(A_FILL_VALUE)};
+    static const gb_signature sig = {"Field.full", {A_SHAPE, A_FILL_VALUE, A_DTYPE}, 3, 2, FIELD_SPEC | A_BIT(A_FILL_VALUE), 1};
     PyObject *value;
     PyObject *field = make(&sig, args, nargs, kwnames, 0, &value);
     return filled(field, value);

@@ -5,7 +5,7 @@
 
 /* unmet(data, shape, dtype, **spec): None, or what is missed first: (word, plan of a new array, boundary, bytes after one). */
 PyObject *gb_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"unmet", {A_DATA, A_SHAPE, A_DTYPE}, 3, 3, A_SPEC | A_BIT(A_DATA)};
+    static const gb_signature sig = {"unmet", {A_DATA, A_SHAPE, A_DTYPE}, 3, 3, A_SPEC | A_BIT(A_DATA), 0};
     static const char *const words[] = {NULL, "device", "memory", "order", "rows", "packed", "boundary"};
     PyObject *slots[A_COUNT];
     gb_request request;

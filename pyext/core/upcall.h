@@ -19,6 +19,7 @@
     X(UP_CONVERTED, "gridbuf.numpy_copies", "_converted")             \
     X(UP_CHECK_REQUIRE, "gridbuf.requirements", "check")              \
     X(UP_FIELD, "gridbuf.field", "Field")                             \
+    X(UP_SUGGESTION, "gridbuf.suggesting", "suggestion")              \
     X(UP_PLACED_TYPE, "gridbuf.field", "placed")                      \
     X(UP_COPY_OF_FIELD, "gridbuf.field", "copy")                      \
     X(UP_NAMED, "gridbuf.fields.operands", "named")                   \

@@ -60,7 +60,7 @@ PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
 
 PyObject *gb_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_signature sig = {"from_dlpack", {A_X, A_DIMS}, 2, 1,
-                                     A_BIT(A_X) | A_BIT(A_DIMS) | A_BIT(A_ORIGIN) | A_BIT(A_HALO) | A_BIT(A_COPY)};
+                                     A_BIT(A_X) | A_BIT(A_DIMS) | A_BIT(A_ORIGIN) | A_BIT(A_HALO) | A_BIT(A_COPY), 0};
     PyObject *slots[A_COUNT];
     if (gb_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
     int copy = slots[A_COPY] && slots[A_COPY] != Py_None ? PyObject_IsTrue(slots[A_COPY]) : -2;
