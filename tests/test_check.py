@@ -1,7 +1,7 @@
 """gridbuf.check: what it says of layouts, names and dtypes; and `Field.gt_domain`."""
 
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_text_and_html_have_the_same_words() -> None:
     found = gb.check(a, **{"<b>": b}, backend=B)
 
     class Cells(HTMLParser):
-        words: list[str] = []
+        words: ClassVar[list[str]] = []
 
         def handle_data(self, data: str) -> None:
             self.words.append(data)

@@ -72,6 +72,10 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
             )
         return self._host
 
+    def _for_host(self) -> None:
+        """What `__gt_interface__` calls before a host computation."""
+        self.device_to_host()
+
     def _on_device(self) -> Any:
         """The device buffer with the newest values."""
         if self._dev is None:
@@ -194,10 +198,14 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
     @property
     def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
         """The buffers by device; reading copies nothing, `acquire` does."""
+        told = self._told()
+        if told is not NotImplemented:
+            told |= {"dims": self.__gt_dims__, "acquire": self.device_to_host, "touch": self.set_host_modified}
+            return {None: told}
         entries: dict[Any, dict[str, Any]] = {}
         host, dev = self._host, self._dev
         if host is not None:
-            acquire, touch = self.device_to_host, self.set_host_modified
+            acquire, touch = self._for_host, self.set_host_modified
             entries[None] = described(host, host.__array_interface__, self.__gt_dims__, acquire, touch)
         if dev is not None:
             acquire, touch = self.host_to_device, self.set_device_modified
