@@ -130,15 +130,19 @@ def setitem(storage: Storage, key: Any, value: Any) -> None:
     device = _side(storage, value)
     source = value if is_scalar(value) else operands.fetch(value, operands.governing((storage, value)), device)
     found = _basic(key, storage.ndim)
-    target = operands.fetch(storage, storage, device, "storage")
+    advanced = None
     if found is None:
-        target[_advanced(key, storage, device)] = _where_selected(source, value, key, storage)
-    else:
-        cuts, _ = found
-        view = target[(*cuts, ...)]
-        axes = "".join(name for name, cut in zip(storage.axes, cuts, strict=True) if isinstance(cut, slice))
-        view[...] = source if is_scalar(source) else _named(source, value, axes, view.shape)
-    storage._wrote(device)
+        advanced, source = _advanced(key, storage, device), _where_selected(source, value, key, storage)
+    with storage._writing():
+        target = operands.fetch(storage, storage, device, "storage")
+        if found is None:
+            target[advanced] = source
+        else:
+            cuts, _ = found
+            view = target[(*cuts, ...)]
+            axes = "".join(name for name, cut in zip(storage.axes, cuts, strict=True) if isinstance(cut, slice))
+            view[...] = source if is_scalar(source) else _named(source, value, axes, view.shape)
+        storage._wrote(device)
 
 
 def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
