@@ -23,9 +23,10 @@ class Spec(TypedDict, total=False):
 
     backend: str
     dimensions: Dims | None
+    dims: Dims | None
     aligned_index: Sequence[int] | None
     halo: Halo | None
-    layout: Sequence[int] | None
+    layout: str | Sequence[int] | None
     byte_alignment: int | None
     padding: Padding | None
     device: Device | None
@@ -34,7 +35,6 @@ class Spec(TypedDict, total=False):
 class FieldSpec(Spec, total=False):
     """The keywords of `Field.empty`."""
 
-    dims: Dims | None
     origin: Sequence[int] | None
 
 class Require(TypedDict, total=False):
@@ -89,16 +89,18 @@ def empty(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> ND
     dtype : dtype_like, optional
         A sub-shape adds data dimensions at the end.
     backend : str, optional
-        Whose layout: a name from `gridbuf.backends()`; gt4py's names, GDP-3's, 'C' and 'F'.
-    dimensions : str or sequence of str, optional
+        Whose layout: a name from `gridbuf.backends()`; gt4py's names, GDP-3's, 'C' and 'F'. Default: where
+        there is no layout either, what `gridbuf.set_default_backend` says, else 'C'.
+    dimensions, dims : str or sequence of str, optional
         What each index means: 'I', 'J', 'K', or '0', '1', ... for data dimensions. Default:
         'IJK' as far as it goes, then '0', '1', ...
     aligned_index : sequence of int, optional
         The element that sits on the alignment boundary. Default: the lower halo, else zeros.
     halo : sequence of int or (low, high) pairs, optional
         Elements around the domain, for each index.
-    layout : sequence of int, optional
-        The rank of each index's stride, 0 = largest. Overrides the backend's.
+    layout : str or sequence of int, optional
+        The names of the indices from the largest stride to the smallest, such as 'KJI', or the rank of each
+        index's stride, 0 = largest. Overrides the backend's.
     byte_alignment : int, optional
         The boundary in bytes, a power of two; 64 on the host, 256 on a device; raised to what the
         backend asks for.
@@ -413,6 +415,7 @@ def register_backend(
     (64, 192, 8)
     """
 
+def set_standing_backend(name: str | None, ask: Callable[[], str | None] | None, /) -> None: ...
 def backends() -> tuple[str, ...]:
     """The known backend names.
 
@@ -728,8 +731,6 @@ class Field:
 
         Parameters
         ----------
-        dims : str or sequence of str, optional
-            What each index means; another spelling of `dimensions`.
         origin : sequence of int, optional
             The first point of the domain, in index order. Default: the lower halo.
 
@@ -828,6 +829,8 @@ class Field:
     def __gt_data_interface__(self) -> dict[Any, dict[str, Any]]: ...
     @property
     def __gt_dims__(self) -> tuple[str, ...]: ...
+    @property
+    def gt_domain(self) -> tuple[int, int, int]: ...
     @property
     def __gt_origin__(self) -> tuple[int, ...]: ...
     def _twin(self) -> Self | None: ...

@@ -89,13 +89,13 @@ def sections(docstring: str) -> dict[str, str]:
 
 
 def entries(section: str) -> dict[str, str]:
-    """The description of each parameter by its name."""
+    """The description of each parameter by its name; `a, b : int` is that of two."""
     found = re.split(r"^(?=\S)", section, flags=re.MULTILINE)[1:]
-    return {re.split(r" : |\n", entry)[0]: entry.rstrip("\n") for entry in found}
+    return {name: entry.rstrip("\n") for entry in found for name in re.split(r" : |\n", entry)[0].split(", ")}
 
 
 def completed(own: dict[str, str], model: dict[str, str], signature: dict[str, str] | None) -> dict[str, str]:
     """With what the model says of the parameters that are taken, of the result and of errors."""
     known = entries(model["Parameters"]) | entries(own.get("Parameters", ""))
-    taken = "\n".join(known[name] for name in signature or () if name in known)
+    taken = "\n".join(dict.fromkeys(known[name] for name in signature or () if name in known))
     return {title: model[title] for title in ("Returns", "Raises") if title in model} | own | {"Parameters": taken}
