@@ -26,7 +26,7 @@ def header(stub: str) -> str:
         signature = parameters(node, classes)
         own = told[name]
         if model := re.search(r"\n\nAs `([\w.]+)`\.$", own[""]):
-            own = completed(own | {"": own[""][: model.start()]}, told[model[1]], signature)
+            told[name] = own = completed(own | {"": own[""][: model.start()]}, told[model[1]], signature)
         parts = [(title, own[title]) for title in ORDER if title in own]
         assert len(parts) == len(own), f"{name}: sections of a docstring are {ORDER}, not {list(own)}"
         lines = "\n\n".join(f"{title}\n{'-' * len(title)}\n{body}" if title else body for title, body in parts).split("\n")
