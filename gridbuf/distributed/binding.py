@@ -152,3 +152,11 @@ def memory_order(bound: Bound) -> tuple[str, ...]:
             (-abs(stride), i, dim) for i, (dim, stride) in enumerate(zip(layout.dims, layout.strides, strict=True))
         )
     )
+
+
+def adjoint(copies: Sequence[Entry]) -> list[Entry]:
+    """Copies the other way round: what was filled is added to where it came from, and set to 0."""
+    return [
+        (source, at, strides, slot, to, along, shape, dtype, mode | ADD | CLEAR)
+        for slot, to, along, source, at, strides, shape, dtype, mode in copies
+    ]

@@ -275,13 +275,13 @@ def build(
 ) -> Grid:
     """The grid of a topology: what all kinds of grids have in common."""
     seconds = read.read_timeout(timeout)
-    chosen = engine_of(comm, engine)
+    chosen = engine_of(comm, engine, seconds)
     decomposition = cut(topology, cyclic, halo, blocks, cuts, owners, chosen.size)
     periodic = tuple(name for name, yes in zip(topology.names, cyclic, strict=True) if yes)
     return Grid(topology, decomposition, periodic, halo, chosen, comm, seconds)
 
 
-def engine_of(comm: Any, engine: Any) -> Engine:
+def engine_of(comm: Any, engine: Any, timeout: float | None) -> Engine:
     if engine is not None and not isinstance(engine, str):
         raise TypeError(f"engine: expected a name, got {type(engine).__name__}")
     if engine is not None and engine not in ENGINES:
@@ -292,7 +292,17 @@ def engine_of(comm: Any, engine: Any) -> Engine:
         raise ValueError(f"engine: {engine!r} needs a communicator; give comm=")
     if engine == "local":
         raise ValueError("engine: 'local' has no ranks, and comm was given; leave one of them out")
-    raise ValueError(f"engine: {engine or 'mpi'!r} is not there yet")
+    if engine == "ghex":
+        raise ValueError("engine: 'ghex' is not there yet")
+    from mpi4py import MPI
+
+    if not isinstance(comm, MPI.Intracomm):
+        raise TypeError(f"comm: expected a communicator of mpi4py, got {type(comm).__name__}")
+    if comm == MPI.COMM_NULL:
+        raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
+    from gridbuf.distributed.mpi import MPIEngine
+
+    return MPIEngine(comm, timeout)
 
 
 def cut(topology: Topology, cyclic: Sequence[bool], halo: Pairs, blocks: Any, cuts: Any, owners: Any, size: int) -> Decomposition:
