@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 GO_NEEDED = (1, 26)
 # A free-threaded Python has no limited API: the same sources, with the whole API, in a wheel of its own.
@@ -165,8 +166,20 @@ class build_core(build_ext):
         return rules + f"build {escaped(target)}: link {' '.join(objects)} {archive} | pyext/exports.map\n"
 
 
+class build_modules(build_py):
+    """Puts what Python reads at its start beside the package: gridbuf.pth, and the file that it names, which imports nothing of ours."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            self.copy_file("gridbuf/startup.py", str(Path(self.build_lib, "_gridbuf_startup.py")))
+            Path(self.build_lib, "gridbuf.pth").write_text(
+                'import os; os.environ.get("GRIDBUF_INSTALL") and __import__("_gridbuf_startup")\n'
+            )
+
+
 setup(
     ext_modules=[Extension("gridbuf._core", sources=[], py_limited_api=not FREE_THREADED)],
-    cmdclass={"build_ext": build_core},
+    cmdclass={"build_ext": build_core, "build_py": build_modules},
     options={} if FREE_THREADED else {"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -17,8 +17,9 @@ func Statistics() Stats {
 	var s C.gb_heap_stats
 	C.gb_get_stats(&s)
 	return Stats{
-		int64(s.live_bytes), int64(s.cached_bytes), int64(s.peak_bytes), int64(s.live_buffers),
-		int64(s.allocations), int64(s.hits), int64(s.misses), int64(s.limit),
+		LiveBytes: int64(s.live_bytes), CachedBytes: int64(s.cached_bytes), PeakBytes: int64(s.peak_bytes),
+		LiveBuffers: int64(s.live_buffers), Allocations: int64(s.allocations), Hits: int64(s.hits), Misses: int64(s.misses),
+		Limit: int64(s.limit),
 	}
 }
 

@@ -198,7 +198,6 @@ func (p *reducePlanner) output(i int, like []int64) {
 	o := &p.q.Outs[i]
 	o.Type, o.Shape = p.results[i], p.shape
 	spec := &alloc.Spec{Shape: p.shape, ItemSize: o.Type.Size(), Layout: make([]int32, len(p.shape)), Dims: p.dims}
-	spec.Preset, _ = alloc.PresetByNumber(0)
 	for rank, d := range bySlowness(like) {
 		spec.Layout[d] = int32(rank)
 	}
@@ -213,7 +212,7 @@ func (p *reducePlanner) outSteps(i int) error {
 		if err != nil {
 			return err
 		}
-		o.Strides = plan.Strides
+		o.Strides = plan.Strides()
 	}
 	order := make([]int, len(p.shape))
 	for d := range order {

@@ -110,7 +110,7 @@ func (p *parser) fail(format string, args ...any) error {
 
 func (p *parser) parse() error {
 	if p.text == "" {
-		return &SignatureError{"signature: it is empty; write for example \"(n),(n)->()\"", " ", 0}
+		return &SignatureError{Message: "signature: it is empty; write for example \"(n),(n)->()\"", Signature: " "}
 	}
 	if !p.accept("->") {
 		if err := p.operands(false); err != nil {

@@ -6,7 +6,7 @@
  *              callcache.c (same call, same plan); host memory: trace.c, memory.c, handler.c (NumPy's), copy_run.c, array.c; memory
  *              of the driver: device_error.c, device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
- * exchange/    import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
+ * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
  *              (any object to its memory), field_wrap.c
  * device/      async_copy.c, copy.c, async.c, dlpack.c, functions.c, stats.c, field.c
  * program/     copies planned together: slots.c, entries.c, type.c
@@ -44,6 +44,7 @@ static PyMethodDef methods[] = {
     {"zeros", (PyCFunction)(void *)gb_zeros, FAST, DOC_ZEROS},
     {"ones", (PyCFunction)(void *)gb_ones, FAST, DOC_ONES},
     {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
+    {"is_mapped", (PyCFunction)(void *)gb_is_mapped, METH_FASTCALL, NULL},
     {"is_constant", gb_is_constant, METH_O, NULL},
     {"storage_of_plan", (PyCFunction)(void *)gb_storage_of_plan, METH_FASTCALL, NULL},
     {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},

@@ -9,12 +9,13 @@ import "C"
 
 import (
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"gridbuf/alloc"
 )
 
 type jobRecord = C.gb_copy_job
@@ -28,8 +29,10 @@ func Resume(copy unsafe.Pointer, budget time.Duration) (done bool, err error) {
 	end := time.Now().Add(budget)
 	for C.gb_copy_finished(c) == 0 {
 		job := &c.job[c.at_job]
-		work := shared{int64(job.tiles), int64(C.gb_copy_job_batch(job)), int(C.gb_copy_job_threads(job)),
-			func(first, end int64) { runTiles(job, first, end) }}
+		work := shared{
+			pieces: int64(job.tiles), batch: int64(C.gb_copy_job_batch(job)), threads: int(C.gb_copy_job_threads(job)),
+			run: func(first, end int64) { runTiles(job, first, end) },
+		}
 		reached, err := work.share(int64(c.at_tile), end)
 		c.at_tile = C.int64_t(reached)
 		if err != nil {
@@ -51,8 +54,10 @@ func Resume(copy unsafe.Pointer, budget time.Duration) (done bool, err error) {
 func ResumeProgram(run unsafe.Pointer, budget time.Duration) error {
 	r := (*C.gb_program_run)(run)
 	p, bases := r.program, r.bases
-	work := shared{int64(p.n), int64(C.gb_program_batch(p)), int(C.gb_program_threads(p)),
-		func(first, end int64) { C.gb_program_entries_run(p, bases, C.int64_t(first), C.int64_t(end)) }}
+	work := shared{
+		pieces: int64(p.n), batch: int64(C.gb_program_batch(p)), threads: int(C.gb_program_threads(p)),
+		run: func(first, end int64) { C.gb_program_entries_run(p, bases, C.int64_t(first), C.int64_t(end)) },
+	}
 	reached, err := work.share(int64(r.at), time.Now().Add(budget))
 	r.at = C.int64_t(reached)
 	return err
@@ -102,6 +107,6 @@ func (s *shared) share(first int64, end time.Time) (reached int64, err error) {
 // recovered is deferred where a panic would end the process, or leave helpers at work unseen.
 func recovered(failure *error) {
 	if r := recover(); r != nil {
-		*failure = fmt.Errorf("panic while copying: %v\n%s", r, debug.Stack())
+		*failure = alloc.ErrUnavailable.Errorf("panic while copying: %v\n%s", r, debug.Stack())
 	}
 }

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gridbuf._core import CopyProgram
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.layouts import Bound
 from gridbuf.distributed.linking import Index, Link
 
 ALIGNMENT = 16  # of chunks in a message
-SIGN, ADD, CLEAR = 1, 2, 4  # modes of an entry, to be added up
+SIGN, ADD, CLEAR = CopyProgram.SIGN, CopyProgram.ADD, CopyProgram.CLEAR  # modes of an entry, to be added up
 Entry = tuple[int, int, Index, int, int, Index, Index, np.dtype[Any], int]  # one copy, as _core.CopyProgram takes it
 
 

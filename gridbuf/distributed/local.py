@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gridbuf.distributed.program import CopyProgram
+from gridbuf._core import CopyProgram
 
 
 class LocalTransport:

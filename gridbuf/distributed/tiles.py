@@ -34,7 +34,7 @@ class Topology:
     """Extents of tiles, and the seam at each side that has one."""
 
     def __init__(self, tiles: tuple[tuple[int, ...], ...], seams: Mapping[Side, Seam], names: tuple[str, ...]) -> None:
-        self.tiles, self.seams, self.names = tiles, dict(seams), names
+        self.tiles, self.seams, self.names = tiles, dict(sorted(seams.items())), names  # sorted: all ranks walk alike
         self.ndim = len(names)
         self.here = identity(self.ndim)
         self._strips = {tile: [*self._strips_of(tile)] for tile in range(len(tiles))}

@@ -13,6 +13,9 @@ PyObject *gb_host_array(PyObject *self, PyObject *obj);
 
 PyObject *gb_read_typestr_py(PyObject *self, PyObject *typestr);
 
+/* mapped.c */
+PyObject *gb_is_mapped(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+
 /* What NumPy may take values from in place of obj, which would believe any array interface and make references of foreign
  * bytes: the memory that was checked, else obj itself. New reference. */
 PyObject *gb_values(PyObject *obj);

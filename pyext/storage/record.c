@@ -54,3 +54,28 @@ int gb_meta_axes(PyObject *meta, char axes[GB_STORAGE_AXES + 1]) {
     Py_XDECREF(text);
     return rc;
 }
+
+/* What __gt_interface__ says of a host storage's memory: shape, typestr, data and strides. NotImplemented: for Python to ask. */
+PyObject *gb_storage_told(PyObject *self, PyObject *unused) {
+    PyArrayObject *host = gb_storage_host(self);
+    if (!host) Py_RETURN_NOTIMPLEMENTED;
+    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
+    gb_dtype *dtype = gb_dtype_of(descr);
+    Py_DECREF((PyObject *)descr);
+    if (!dtype) return NULL;
+    if (!dtype->typestr) {
+        Py_DECREF((PyObject *)dtype);
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    int n = PyArray_NDIM(host), readonly = !PyArray_ISWRITEABLE(host);
+    PyObject *shape = gb_ints_tuple((const int64_t *)PyArray_DIMS(host), n), *strides = gb_ints_tuple((const int64_t *)PyArray_STRIDES(host), n);
+    PyObject *address = PyLong_FromVoidPtr(PyArray_DATA(host)), *told = NULL;
+    if (shape && strides && address)
+        told = Py_BuildValue("{s:O,s:O,s:(OO),s:O}", "shape", shape, "typestr", dtype->typestr, "data", address,
+                             readonly ? Py_True : Py_False, "strides", strides);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    Py_XDECREF(address);
+    Py_DECREF((PyObject *)dtype);
+    return told;
+}

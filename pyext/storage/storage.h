@@ -24,6 +24,7 @@ int gb_storage_init(PyObject *module);
 /* record.c */
 PyObject *gb_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair);
 PyObject *gb_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+PyObject *gb_storage_told(PyObject *self, PyObject *unused);
 PyObject *gb_is_constant(PyObject *self, PyObject *obj);
 /* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or NULL. */
 PyArrayObject *gb_storage_host(PyObject *obj);

@@ -54,6 +54,7 @@ static PyMemberDef members[] = {
 
 static PyMethodDef methods[] = {
     {"_of", (PyCFunction)(void *)of, METH_FASTCALL | METH_CLASS, "A storage over these buffers."},
+    {"_told", gb_storage_told, METH_NOARGS, "The memory of a host storage as __gt_interface__ describes it; else NotImplemented."},
     {"_inside", gb_storage_inside, METH_NOARGS, "A view without the halo; NotImplemented where there is a device buffer."},
     {NULL},
 };

@@ -1,7 +1,7 @@
 """The halo by brute force: every own point of every block in a dictionary, and every halo point looked up in it.
 
-It knows nothing of links, boxes or copies: a map says which point of the globe a coordinate is, and of the own points that are
-that one the lowest copy counts.
+It knows nothing of links, boxes or copies: a map says which point of the globe a coordinate is, and which way the axes point
+there; of the own points that are that one the owner's counts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,14 +14,19 @@ import gridbuf as gb
 from gridbuf.distributed import Block, Grid
 
 Point = tuple[int, ...]
-Where = Callable[[int, Point], Any]  # tile and doubled coordinates -> a name of the point of the globe, None: nowhere
+Axes = tuple[Point, ...]  # where the axes of the coordinates point to on the globe
+Where = Callable[[int, Point], tuple[Any, Axes] | None]  # tile and doubled coordinates -> the point of the globe; None: nowhere
+
+
+def units(ndim: int, sign: int = 1) -> Axes:
+    return tuple(tuple(sign * (i == k) for k in range(ndim)) for i in range(ndim))
 
 
 def cartesian(shape: Sequence[int], periodic: Sequence[bool]) -> Where:
-    def where(tile: int, x: Point) -> Any:
+    def where(tile: int, x: Point) -> tuple[Any, Axes] | None:
         if any(not p and not 0 <= c <= 2 * n for c, n, p in zip(x, shape, periodic, strict=True)):
             return None
-        return tuple(c % (2 * n) if p else c for c, n, p in zip(x, shape, periodic, strict=True))
+        return tuple(c % (2 * n) if p else c for c, n, p in zip(x, shape, periodic, strict=True)), units(len(shape))
 
     return where
 
@@ -33,26 +38,56 @@ def own_points(block: Block, positions: Sequence[int]) -> Iterator[tuple[Point, 
         yield index, tuple(2 * (start + i) + p for start, i, p in zip(block.start, index, positions, strict=True))
 
 
-class Globe:
-    """The owner of every point of a grid that is at the given positions."""
+def coordinates(block: Block, index: Point, positions: Sequence[int]) -> Point:
+    """Doubled coordinates of the point at an index counted from a block's first own one."""
+    return tuple(2 * (start + i) + p for start, i, p in zip(block.start, index, positions, strict=True))
 
-    def __init__(self, grid: Grid, where: Where, positions: Sequence[int]) -> None:
-        self.where, self.positions = where, tuple(positions)
-        self.owner: dict[Any, tuple[Any, Block, Point]] = {}
+
+def line(direction: Point) -> Point:
+    """A direction or its opposite, whichever is the larger."""
+    return max(direction, tuple(-c for c in direction))
+
+
+class Globe:
+    """The owner of every point of a grid where some component of a field lies.
+
+    components: the positions of each; one for a scalar, two for a vector or a pair. over: points that never own while another copy can.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        where: Where,
+        components: Sequence[Sequence[int]],
+        over: Callable[[int, Point], bool] = lambda tile, x: False,
+    ) -> None:
+        self.where, self.components = where, components
+        self.vague: list[tuple[int, int, Point]] = []  # component, block, index: where the axes point nowhere in particular
+        self.owner: dict[Any, tuple[Any, Block, int, Point, Point]] = {}
         for block in grid.all_blocks():
             if block.rank is None:
                 continue
-            for index, x in own_points(block, positions):
-                found = (block.tile, *x, block.number), block, index
-                name = where(block.tile, x)
-                if name not in self.owner or found[0] < self.owner[name][0]:
-                    self.owner[name] = found
+            for c, positions in enumerate(components):
+                for index, x in own_points(block, positions):
+                    name, axis = self.named(block.tile, x, c)
+                    found = (over(block.tile, x), block.tile, *x, block.number), block, c, index, axis
+                    if name not in self.owner or found[0] < self.owner[name][0]:
+                        self.owner[name] = found
 
-    def source(self, block: Block, index: Point) -> tuple[Block, Point] | None:
-        """The block and the index of its domain that a point (counted from the block's own first) comes from."""
-        x = tuple(2 * (start + i) + p for start, i, p in zip(block.start, index, self.positions, strict=True))
-        found = self.owner.get(self.where(block.tile, x))
-        return None if found is None else found[1:]
+    def named(self, tile: int, x: Point, component: int) -> tuple[Any, Point]:
+        found = self.where(tile, x)
+        if found is None:
+            return None, ()
+        name, axes = found
+        return (name if len(self.components) == 1 else (name, line(axes[component]))), axes[component]
+
+    def source(self, block: Block, component: int, index: Point) -> tuple[Block, int, Point, int] | None:
+        """Block, component, index and sign that a point (counted from the block's own first) comes from."""
+        name, axis = self.named(block.tile, coordinates(block, index, self.components[component]), component)
+        if name is None or name not in self.owner:
+            return None
+        _, source, other, there, its = self.owner[name]
+        return source, other, there, 1 if axis == its else -1
 
 
 def fill(fields: Sequence[gb.Field], rng: np.random.Generator) -> None:
@@ -81,27 +116,43 @@ def halos(grid: Grid, field: gb.Field) -> list[tuple[int, int]]:
     )
 
 
-def expected(grid: Grid, fields: Sequence[gb.Field], globe: Globe, corners: bool = True) -> list[np.ndarray]:
-    """What fields that have all dims of the grid are after an exchange."""
-    before = [transposed(field, grid.dims).copy() for field in fields]
-    after = [array.copy() for array in before]
+def halo_points(grid: Grid, globe: Globe, component: int, block: Block, field: gb.Field, corners: bool) -> Iterator[Point]:
+    """Indices of the points outside a block's domain, counted from its first own one."""
+    if any(start == stop for start, stop in zip(block.start, block.stop, strict=True)):
+        return  # the halos of a block without points may stay as they are
+    own = [stop - start + 1 - p for start, stop, p in zip(block.start, block.stop, globe.components[component], strict=True)]
+    for index in product(*(range(-low, n + high) for n, (low, high) in zip(own, halos(grid, field), strict=True))):
+        outside = sum(not 0 <= k < n for k, n in zip(index, own, strict=True))
+        if outside == 1 or (outside > 1 and corners):
+            yield index
+
+
+def expected(
+    grid: Grid,
+    components: Sequence[Sequence[gb.Field]],
+    globe: Globe,
+    corners: bool = True,
+    sign: Callable[[int], int] = lambda s: s,
+) -> list[list[np.ndarray]]:
+    """What fields that have all dims of the grid are after an exchange; `sign` says what becomes of a turned axis."""
+    before = [[transposed(field, grid.dims).copy() for field in fields] for fields in components]
+    after = [[array.copy() for array in arrays] for arrays in before]
     place = {block.number: i for i, block in enumerate(grid.blocks)}
-    for i, (block, field) in enumerate(zip(grid.blocks, fields, strict=True)):
-        pairs = halos(grid, field)
-        own = [stop - start + 1 - p for start, stop, p in zip(block.start, block.stop, globe.positions, strict=True)]
-        if any(start == stop for start, stop in zip(block.start, block.stop, strict=True)):
-            continue  # the halos of a block without points may stay as they are
-        for index in product(*(range(-low, n + high) for n, (low, high) in zip(own, pairs, strict=True))):
-            outside = sum(not 0 <= k < n for k, n in zip(index, own, strict=True))
-            if outside == 0 or (outside > 1 and not corners):
-                continue
-            found = globe.source(block, index)
-            if found is None:
-                continue
-            source, there = found
-            at = tuple(k + low for k, (low, _) in zip(index, pairs, strict=True))
-            start = tuple(k + low for k, (low, _) in zip(there, halos(grid, fields[place[source.number]]), strict=True))
-            after[i][at] = before[place[source.number]][start]
+    for c, fields in enumerate(components):
+        for i, (block, field) in enumerate(zip(grid.blocks, fields, strict=True)):
+            pairs = halos(grid, field)
+            for index in halo_points(grid, globe, c, block, field, corners):
+                found = globe.source(block, c, index)
+                if found is None:
+                    continue
+                source, other, there, turned = found
+                at = tuple(k + low for k, (low, _) in zip(index, pairs, strict=True))
+                origin = halos(grid, components[other][place[source.number]])
+                start = tuple(k + low for k, (low, _) in zip(there, origin, strict=True))
+                if not any(globe.named(block.tile, coordinates(block, index, globe.components[c]), c)[1]):
+                    globe.vague.append((c, i, at))
+                value = before[other][place[source.number]][start]
+                after[c][i][at] = -value if sign(turned) < 0 else value
     return after
 
 

@@ -21,8 +21,8 @@ def check(grid: gbd.Grid, positions: tuple[int, ...] = CENTRES, corners: bool = 
     faces = "".join(dim for dim, p in zip(grid.dims, positions, strict=True) if p == 0)
     fields = fields_of(grid.zeros(faces=faces, **keywords))
     fill(fields, np.random.default_rng(1))
-    globe = Globe(grid, cartesian(grid.shape, [dim in grid.periodic for dim in grid.dims]), positions)
-    wanted = expected(grid, fields, globe, corners)
+    globe = Globe(grid, cartesian(grid.shape, [dim in grid.periodic for dim in grid.dims]), [positions])
+    (wanted,) = expected(grid, [fields], globe, corners)
     if corners:
         grid.exchange(fields)
     else:
@@ -101,7 +101,7 @@ def test_reversed_and_sliced_memory() -> None:
     fields = [gb.Field(np.zeros((10, 24))[::-2, ::4], dims="IJ", halo=(1, 1)) for _ in grid.blocks]
     assert fields[0].shape == (5, 6) and fields[0].strides[0] < 0
     fill(fields, np.random.default_rng(2))
-    wanted = expected(grid, fields, Globe(grid, cartesian((6, 4), (True, True)), CENTRES))
+    (wanted,) = expected(grid, [fields], Globe(grid, cartesian((6, 4), (True, True)), [CENTRES]))
     grid.exchange(fields)
     assert same(fields, wanted, "IJ")
 

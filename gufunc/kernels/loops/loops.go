@@ -39,8 +39,10 @@ func All(base bool) []Loop {
 	first := C.gb_builtin_loops(plain, &n)
 	all := make([]Loop, 0, n)
 	for _, l := range unsafe.Slice(first, int(n)) {
-		all = append(all, Loop{C.GoString(l.name), C.GoString(l.types), C.GoString(l.signature), C.GoString(l.doc),
-			int32(l.form), l.folds != 0, uintptr(l.loop)})
+		all = append(all, Loop{
+			Name: C.GoString(l.name), Types: C.GoString(l.types), Signature: C.GoString(l.signature), Doc: C.GoString(l.doc),
+			Form: int32(l.form), Folds: l.folds != 0, Address: uintptr(l.loop),
+		})
 	}
 	return all
 }
@@ -51,8 +53,10 @@ func States() []State {
 	first := C.gb_builtin_states(&n)
 	all := make([]State, 0, n)
 	for _, s := range unsafe.Slice(first, int(n)) {
-		all = append(all, State{C.GoString(s.name), C.GoString(s.types), C.GoBytes(s.init, C.int(s.size)), s.any_order != 0,
-			uintptr(s.step), uintptr(s.merge), uintptr(s.final)})
+		all = append(all, State{
+			Name: C.GoString(s.name), Types: C.GoString(s.types), Init: C.GoBytes(s.init, C.int(s.size)), AnyOrder: s.any_order != 0,
+			Step: uintptr(s.step), Merge: uintptr(s.merge), Final: uintptr(s.final),
+		})
 	}
 	return all
 }
