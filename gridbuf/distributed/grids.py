@@ -74,6 +74,31 @@ class Grid:
         shape = " x ".join(map(str, self.shape))
         return f"<Grid {''.join(self.dims)}: {tiles}{shape} in {self._decomposition.number_of_blocks} blocks, rank {self.rank} of {self.size} ({self.engine})>"
 
+    def arguments(self) -> dict[str, str]:
+        """What a grid was made with, in words: on all ranks the same.
+
+        Returns
+        -------
+        dict of str
+            By the argument's name.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> gbd.grid((8, 6), halo=1).arguments()["halo"]
+        '((1, 1), (1, 1))'
+        """
+        seams = sorted((key, tuple(seam)) for key, seam in self._builder.whole.seams.items())
+        return {
+            "dims": str(self.dims),
+            "shape": str(self.tiles),
+            "seams": str(seams),
+            "cuts": str([[axis.given or axis.count for axis in tile] for tile in self._decomposition.cuts]),
+            "owners": str(self._decomposition.owners),
+            "halo": str(self.halo),
+            "engine": self.engine,
+        }
+
     def all_blocks(self) -> Iterator[Block]:
         """Every block of the grid, one after the other; land has rank None.
 

@@ -90,7 +90,7 @@ def receive(hub: Hub, peer: int) -> Words | None:
     if hub.mail[peer]:
         return hub.mail[peer].popleft()
     found = receive_any(hub, peer)
-    return found and found[1]
+    return None if found is None else found[1]
 
 
 def receive_any(hub: Hub, peer: int = MPI.ANY_SOURCE) -> tuple[int, Words] | None:
@@ -101,13 +101,14 @@ def receive_any(hub: Hub, peer: int = MPI.ANY_SOURCE) -> tuple[int, Words] | Non
         return None
     text = np.empty(status.Get_count(MPI.BYTE), "u1")
     message.Recv([text, MPI.BYTE])
-    return status.Get_source(), json.loads(text.tobytes())
+    words: Words = json.loads(text.tobytes())
+    return status.Get_source(), words
 
 
 def refuse(hub: Hub, peer: int, text: str) -> None:
     """Answer a handshake that does not fit what this rank is doing."""
     words = json.dumps({"refused": text}).encode()
-    hub.leave([hub.comm.Isend([words, MPI.BYTE], peer, HANDSHAKE)], words)
+    hub.leave([], [hub.comm.Isend([words, MPI.BYTE], peer, HANDSHAKE)], words)
 
 
 def differs(ours: Words, theirs: Words, peer: int, rank: int) -> str | None:
@@ -123,16 +124,25 @@ def differs(ours: Words, theirs: Words, peer: int, rank: int) -> str | None:
     return problem and f"{problem}; rank {peer} is at its {theirs['plan']}"
 
 
+def fields_differ(ours: list[Words], theirs: list[Words], rank: int, peer: int) -> str | None:
+    """What two ranks say differently of the fields of a plan."""
+    if len(ours) != len(theirs):
+        return f"fields: there are {len(ours)} on rank {rank} and {len(theirs)} on rank {peer}"
+    for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        for what in a:
+            if a[what] != b[what]:
+                return f"fields[{i}]: its {what} is {a[what]} on rank {rank} and {b[what]} on rank {peer}"
+    return None
+
+
 def _differs(ours: Words, theirs: Words, peer: int, rank: int) -> str | None:
+    if ours["debug"] != theirs["debug"]:
+        return f"GRIDBUF_DEBUG is {'' if ours['debug'] else 'not '}set on rank {rank}, on rank {peer} it is{'' if theirs['debug'] else ' not'}"
     for a, b, first, second in ((ours, theirs, rank, peer), (theirs, ours, peer, rank)):
         if a["sent"] != b["awaited"]:
             return f"rank {first} has made {a['sent']} exchanges with values for rank {second}, which has begun {b['awaited']}; one of them left some out"
-    if len(ours["fields"]) != len(theirs["fields"]):
-        return f"there are {len(ours['fields'])} fields here and {len(theirs['fields'])} on rank {peer}"
-    for i, (a, b) in enumerate(zip(ours["fields"], theirs["fields"], strict=True)):
-        for what in a:
-            if a[what] != b[what]:
-                return f"fields[{i}]: its {what} is {a[what]} here and {b[what]} on rank {peer}"
+    if problem := fields_differ(ours["fields"], theirs["fields"], rank, peer):
+        return problem
     for what, other in (("sends", "receives"), ("receives", "sends")):
         if ours[what] != theirs[other]:
             return f"what this rank {what} is not what rank {peer} {other}: {ours[what]} and {theirs[other]} (bytes, points)"

@@ -4,6 +4,7 @@ MPI is called on the thread of whoever calls gridbuf, and by nothing else: a pla
 next call frees them. Nothing is freed by a destructor, so the end of a program is silent before and after MPI.Finalize.
 """
 
+import atexit
 import os
 import threading
 from collections import defaultdict, deque
@@ -38,8 +39,11 @@ class Hub:
         What this rank raised last where its peers could not see it; the next handshake tells them.
     """
 
-    def __init__(self, comm: Any) -> None:
-        self.comm = comm.Dup()
+    def __init__(self, comm: Any, timeout: float | None) -> None:
+        self.comm, request = comm.Idup()
+        waiting = Waiting(timeout, lambda: f"rank {comm.rank} waits for the other ranks of {comm.size}: they make no grid")
+        while not request.Test():
+            waiting.pause()
         self.rank, self.size = self.comm.rank, self.comm.size
         self.ledger: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
         self.mail: defaultdict[int, deque[Any]] = defaultdict(deque)  # handshakes that came while something else was awaited
@@ -48,7 +52,9 @@ class Hub:
         self._process = os.getpid()
         self._level = MPI.Query_thread()
         self._plans = 0
-        self._left: deque[tuple[list[Any], Any]] = deque()
+        self._left: deque[tuple[list[Any], list[Any], Any]] = deque()
+        self._receiving: dict[int, list[Any]] = {}
+        atexit.register(self._stop)
 
     def number(self) -> int:
         """The next plan's number: what this rank calls it, and the tag of the messages that it gets."""
@@ -74,22 +80,40 @@ class Hub:
         self.doubts[peer] += 1
         self.ledger[peer][:] = 0, 0
 
-    def leave(self, requests: list[Any], buffers: Any) -> None:
+    def watch(self, receives: list[Any]) -> None:
+        """Persistent receives, until they are left."""
+        self._receiving[id(receives)] = receives
+
+    def leave(self, receives: list[Any], sends: list[Any], buffers: Any) -> None:
         """Requests that nobody needs any more. May be called by any thread, also while objects are collected."""
-        self._left.append((requests, buffers))
+        self._left.append((receives, sends, buffers))
 
     def _free(self) -> None:
         """Free what has ended; what is under way keeps its buffers."""
         for _ in range(len(self._left)):
-            requests, buffers = self._left.popleft()
-            if MPI.Request.Testall(requests):
-                for request in requests:
-                    request.Free()
+            receives, sends, buffers = left = self._left.popleft()
+            if MPI.Request.Testall([*receives, *sends]):
+                self._receiving.pop(id(receives), None)
+                for request in (*receives, *sends):
+                    if request != MPI.REQUEST_NULL:  # a persistent one
+                        request.Free()
             else:
-                self._left.append((requests, buffers))
+                self._left.append(left)
+
+    def _stop(self) -> None:
+        """At exit nothing is received any more: memory goes before MPI does."""
+        if os.getpid() == self._process and not MPI.Is_finalized():
+            for receives in self._receiving.values():
+                for request in receives:
+                    if not request.Get_status():
+                        request.Cancel()
+                        request.Wait()
 
 
 _keys: list[int] = []
+
+
+ARGUMENTS = "the arguments of a grid"  # what was wrong with them
 
 
 def agree(hub: Hub, said: Mapping[str, str], timeout: float | None) -> None:
@@ -112,24 +136,24 @@ def agree(hub: Hub, said: Mapping[str, str], timeout: float | None) -> None:
     if most[0] == ~most[1]:
         return
     for rank, other in enumerate(everybody := hub.comm.allgather(dict(said))):
-        for what in sorted({*everybody[0], *other}):
+        for what in sorted({*everybody[0], *other}, key=lambda what: (what != ARGUMENTS, what)):
             if everybody[0].get(what) != other.get(what):
                 raise DisagreementError(
                     f"{what}: rank 0 says {everybody[0].get(what, 'nothing')}, rank {rank} {other.get(what, 'nothing')}"
                 )
 
 
-def hub_of(comm: Any) -> Hub:
-    """The hub of a communicator: every grid of it has the same."""
+def hub_of(comm: Any, timeout: float | None = None) -> Hub:
+    """The hub of a communicator: every grid of it has the same. The first time all ranks call this."""
     if not _keys:
         _keys.append(MPI.Comm.Create_keyval())
-    found = comm.Get_attr(_keys[0])
+    found: Hub | None = comm.Get_attr(_keys[0])
     if found is None:
-        found = Hub(comm)
+        found = Hub(comm, timeout)
         comm.Set_attr(_keys[0], found)
     return found
 
 
 def ranks(numbers: Sequence[int]) -> str:
-    """"rank 2" or "ranks 2, 5"."""
+    """ "rank 2" or "ranks 2, 5"."""
     return f"rank{'s' * (len(numbers) > 1)} {', '.join(map(str, sorted(numbers)))}"

@@ -14,10 +14,12 @@ from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.local import LocalEngine
 from gridbuf.distributed.seams import cube, folded, read_seams, rings
 from gridbuf.distributed.tiles import Topology
+from gridbuf.distributed.together import on_all_ranks
 
 ENGINES = ("local", "mpi", "ghex")
 
 
+@on_all_ranks
 def grid(
     shape: Any,
     dims: Any = "IJ",
@@ -86,6 +88,7 @@ def grid(
     )
 
 
+@on_all_ranks
 def tripolar(
     shape: Any,
     dims: Any = "IJ",
@@ -147,6 +150,7 @@ def tripolar(
     return build(topology, (True, False), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout)
 
 
+@on_all_ranks
 def cubed_sphere(
     n: int,
     dims: Any = "IJ",
@@ -204,6 +208,7 @@ def cubed_sphere(
     return build(topology, (False, False), read.read_halo(halo, names), given, cuts, owners, comm, engine, timeout)
 
 
+@on_all_ranks
 def topology(
     tiles: Any,
     seams: Any,
@@ -294,12 +299,6 @@ def engine_of(comm: Any, engine: Any, timeout: float | None) -> Engine:
         raise ValueError("engine: 'local' has no ranks, and comm was given; leave one of them out")
     if engine == "ghex":
         raise ValueError("engine: 'ghex' is not there yet")
-    from mpi4py import MPI
-
-    if not isinstance(comm, MPI.Intracomm):
-        raise TypeError(f"comm: expected a communicator of mpi4py, got {type(comm).__name__}")
-    if comm == MPI.COMM_NULL:
-        raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
     from gridbuf.distributed.mpi import MPIEngine
 
     return MPIEngine(comm, timeout)

@@ -12,6 +12,7 @@ import numpy as np
 from mpi4py import MPI
 
 from gridbuf import _core
+from gridbuf.distributed.debugging import Guard
 from gridbuf.distributed.hub import Hub
 
 PART = 2**30  # bytes in one request: MPI 3 counts with ints
@@ -32,8 +33,10 @@ class Messages:
         By peer: its buffer, and the tag that the peer receives with.
     incoming
         By peer: its buffer. They come with `tag`.
-    pack, local, unpack
-        The programs: fields to messages, fields to fields, messages to fields.
+    programs
+        Fields to messages, fields to fields, messages to fields.
+    guard
+        What looks after messages and halos in debug mode.
     """
 
     def __init__(
@@ -42,11 +45,12 @@ class Messages:
         tag: int,
         outgoing: Mapping[int, tuple[Any, int]],
         incoming: Mapping[int, Any],
-        programs: Sequence[_core.CopyProgram | None],
+        programs: tuple[_core.CopyProgram, _core.CopyProgram | None, _core.CopyProgram | None],
+        guard: Guard | None = None,
     ) -> None:
         comm = hub.comm
-        self.hub = hub
         self.pack, self.local, self.unpack = programs
+        self.guard = guard
         self.sends = [
             comm.Send_init([part, MPI.BYTE], peer, its) for peer, (buffer, its) in outgoing.items() for part in parts(buffer)
         ]
@@ -54,11 +58,10 @@ class Messages:
             (peer, comm.Recv_init([part, MPI.BYTE], peer, tag)) for peer, buffer in incoming.items() for part in parts(buffer)
         ]
         self.to = [peer for peer, (buffer, _) in outgoing.items() for _ in parts(buffer)]
-        self._receiving = [request for _, request in self.receives]
-        self.all = [*self._receiving, *self.sends]
-        kept = (outgoing, incoming)
-        finish = weakref.finalize(self, hub.leave, self.all, kept)
-        finish.atexit = False
+        receiving = [request for _, request in self.receives]
+        self.all = [*receiving, *self.sends]
+        hub.watch(receiving)
+        weakref.finalize(self, hub.leave, receiving, self.sends, (outgoing, incoming)).atexit = False
 
     def count(self, *ledgers: Mapping[int, list[int]]) -> None:
         """Say where exchanges are counted, by peer: those with values for it, and those with values from it."""
@@ -67,8 +70,9 @@ class Messages:
 
     def start(self, fields: Sequence[Any]) -> None:
         """Nothing is under way before: pack, send, and copy within the rank meanwhile."""
-        if self.pack is not None:
-            self.pack.run(*fields)
+        self.pack.run(*fields)
+        if self.guard is not None:
+            self.guard.close(fields)
         MPI.Prequest.Startall(self.all)
         for line in self._counted:
             line[0] += 1
@@ -76,6 +80,13 @@ class Messages:
             line[1] += 1
         if self.local is not None:
             self.local.run(*fields)
+
+    def finish(self, fields: Sequence[Any]) -> None:
+        """All has arrived: unpack."""
+        if self.guard is not None:
+            self.guard.check()
+        if self.unpack is not None:
+            self.unpack.run(*fields)
 
     def arrived(self) -> bool:
         """Whether all messages have come and gone."""

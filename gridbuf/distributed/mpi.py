@@ -14,8 +14,9 @@ from mpi4py import MPI
 
 from gridbuf import _core
 from gridbuf.distributed.binding import ADD, CLEAR, Entry, Message, Sources, adjoint
+from gridbuf.distributed.debugging import SEAL, Guard, debugging, poisoning
 from gridbuf.distributed.errors import DisagreementError
-from gridbuf.distributed.handshake import Handshakes, Words, chunks_of, facts_of, receive_any, refuse
+from gridbuf.distributed.handshake import Handshakes, Words, chunks_of, facts_of, fields_differ, receive_any, refuse
 from gridbuf.distributed.hub import PLAN_TAGS, Hub, hub_of, ranks
 from gridbuf.distributed.messages import Messages, parts
 from gridbuf.distributed.waiting import Waiting
@@ -46,7 +47,7 @@ class MPITransport:
         self.sends: dict[int, Message] = plan.sends
         self.receives: dict[int, Message] = plan.receives
         self.peers = sorted({*self.sends, *self.receives})
-        self.exchange = 0
+        self.exchange, self.debug = 0, debugging()
         self._agreed = dict.fromkeys(self.peers, -1)
         self._ledger = {peer: [0, 0] for peer in self.peers}  # exchanges of this plan with values for a peer, and from it
         self._handshakes = Handshakes(hub, self.name, timeout)
@@ -113,8 +114,7 @@ class MPITransport:
         messages, fields = self._under_way, self._fields
         self._under_way, self._fields = None, ()
         assert messages is not None
-        if messages.unpack is not None:
-            messages.unpack.run(*fields)
+        messages.finish(fields)
 
     def _missing(self) -> str:
         assert self._under_way is not None
@@ -136,6 +136,8 @@ class MPITransport:
         self.hub.doubt(peer)
         here = f"rank {self.hub.rank} waits for the values of rank {peer}: {self.name}, exchange {self.exchange}"
         there = f"rank {peer} is at its {words['plan']}, whose first use it is"
+        if problem := fields_differ(self._facts(), words["fields"], self.hub.rank, peer):
+            there += f"; {problem}"
         if words["trouble"]:
             there += f"; before, it raised {words['trouble']}"
         refuse(self.hub, peer, f"{here}; {there}")
@@ -164,17 +166,19 @@ class MPITransport:
         if problem:
             raise DisagreementError(f"rank {self.hub.rank}: {self.name}: {problem}")
 
+    def _facts(self) -> list[Words]:
+        return [facts_of(bound, rule(sources)) for bound, sources in zip(self.binding.bounds, self.binding.sources, strict=True)]
+
     def _words(self, peer: int, error: str) -> Words:
         there, here = self.sends.get(peer), self.receives.get(peer)
         return {
-            "fields": [
-                facts_of(bound, rule(sources)) for bound, sources in zip(self.binding.bounds, self.binding.sources, strict=True)
-            ],
+            "fields": self._facts(),
             "sends": [there.nbytes if there else 0, chunks_of(there)],
             "receives": [here.nbytes if here else 0, chunks_of(here)],
             "orders": [list(order) for order in self.binding.orders],
             "tag": self.number % PLAN_TAGS,
             "begun": self._ledger[peer][0],
+            "debug": self.debug,
             "error": error,
         }
 
@@ -193,8 +197,9 @@ class MPITransport:
             peer: self.binding.message(peer, links_of(message), True, [tuple(order) for order in self._their[peer][1]])
             for peer, message in self.sends.items()
         }
-        out = {peer: _core.empty((message.nbytes,), "uint8") for peer, message in sends.items()}
-        come = {peer: _core.empty((message.nbytes,), "uint8") for peer, message in self.receives.items()}
+        more = SEAL if self.debug else 0
+        out = {peer: _core.empty((message.nbytes + more,), "uint8") for peer, message in sends.items()}
+        come = {peer: _core.empty((message.nbytes + more,), "uint8") for peer, message in self.receives.items()}
         tags = {peer: tag for peer, (tag, _) in self._their.items()}
         tag, first = self.number % PLAN_TAGS, len(self.slots)
         slots = [*self.slots, *out.values()]
@@ -209,6 +214,9 @@ class MPITransport:
             {peer: (buffer, tags[peer]) for peer, buffer in out.items()},
             come,
             (CopyProgram(slots, pack), program(self.slots, self.copies), program(slots_in, unpack)),
+            Guard(self.name, poisoning(self.slots, self.copies, self.receives.values()), out, come, self._ledger)
+            if self.debug
+            else None,
         )
         back = Messages(
             self.hub,
@@ -216,6 +224,7 @@ class MPITransport:
             {peer: (buffer, tags[peer]) for peer, buffer in come.items()},
             out,
             (CopyProgram(slots_in, cleared), program(self.slots, adjoint(self.copies)), program(slots, added)),
+            Guard(self.name, None, come, out, self._ledger) if self.debug else None,
         )
         for messages in (there, back):
             messages.count(self.hub.ledger, self._ledger)
@@ -238,7 +247,8 @@ def links_of(message: Message) -> list[tuple[int, list[Any]]]:
 def packed(message: Message, slot: int, mode: int = 0) -> list[Entry]:
     """Fields into a message."""
     return [
-        (slot, c.at, c.strides, c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype, mode or c.mode) for c in message.chunks
+        (slot, c.at, c.strides, c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype, mode or c.mode)
+        for c in message.chunks
     ]
 
 
