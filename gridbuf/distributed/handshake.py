@@ -45,7 +45,7 @@ class Handshakes:
 
     def __init__(self, hub: Hub, name: str, timeout: float | None) -> None:
         self.hub, self.name, self.timeout = hub, name, timeout
-        self._told: dict[int, Any] = {}  # by peer: the request of what was sent, and its bytes
+        self._told: dict[int, Words] = {}
         self._heard: dict[int, Words] = {}
 
     def shake(self, words: Mapping[int, Words]) -> tuple[dict[int, Words], str]:
@@ -55,22 +55,19 @@ class Handshakes:
             if peer not in self._told:
                 sent, awaited = hub.ledger[peer]
                 words_to = dict(its, plan=self.name, sent=sent, awaited=awaited, trouble=hub.trouble)
-                self._told[peer] = (self._send(peer, words_to), words_to)
+                send(hub, peer, words_to)
+                self._told[peer] = words_to
         waiting = Waiting(self.timeout, lambda: self._missing(words))
         while not self._all_heard(words):
             waiting.pause()
         hub.trouble = ""
         found = {peer: self._heard.pop(peer) for peer in words}
-        told = {peer: self._told.pop(peer)[1] for peer in words}
+        told = {peer: self._told.pop(peer) for peer in words}
         problems = {peer: text for peer in words if (text := differs(told[peer], found[peer], peer, hub.rank))}
         for peer in problems:
             hub.doubt(peer)
             del found[peer]
         return found, "; ".join(problems.values())
-
-    def _send(self, peer: int, words: Words) -> tuple[Any, bytes]:
-        text = json.dumps(words).encode()
-        return self.hub.comm.Isend([text, MPI.BYTE], peer, HANDSHAKE), text
 
     def _all_heard(self, words: Mapping[int, Words]) -> bool:
         for peer in words:
@@ -78,11 +75,17 @@ class Handshakes:
                 heard = receive(self.hub, peer)
                 if heard is not None:
                     self._heard[peer] = heard
-        return len(self._heard) >= len(words) and all(sent[0][0].Test() for sent in self._told.values())
+        return len(self._heard) >= len(words)
 
     def _missing(self, words: Iterable[int]) -> str:
         late = [peer for peer in words if peer not in self._heard]
         return f"rank {self.hub.rank} waits for {ranks(late)}: {self.name}, its first use"
+
+
+def send(hub: Hub, peer: int, words: Words) -> None:
+    """The hub keeps the message until it has gone."""
+    text = json.dumps(words).encode()
+    hub.leave([], [hub.comm.Isend([text, MPI.BYTE], peer, HANDSHAKE)], text)
 
 
 def receive(hub: Hub, peer: int) -> Words | None:
@@ -107,8 +110,7 @@ def receive_any(hub: Hub, peer: int = MPI.ANY_SOURCE) -> tuple[int, Words] | Non
 
 def refuse(hub: Hub, peer: int, text: str) -> None:
     """Answer a handshake that does not fit what this rank is doing."""
-    words = json.dumps({"refused": text}).encode()
-    hub.leave([], [hub.comm.Isend([words, MPI.BYTE], peer, HANDSHAKE)], words)
+    send(hub, peer, {"refused": text})
 
 
 def differs(ours: Words, theirs: Words, peer: int, rank: int) -> str | None:

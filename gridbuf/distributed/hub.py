@@ -91,7 +91,7 @@ class Hub:
     def _free(self) -> None:
         """Free what has ended; what is under way keeps its buffers."""
         for _ in range(len(self._left)):
-            receives, sends, buffers = left = self._left.popleft()
+            receives, sends, _ = left = self._left.popleft()
             if MPI.Request.Testall([*receives, *sends]):
                 self._receiving.pop(id(receives), None)
                 for request in (*receives, *sends):
