@@ -27,5 +27,8 @@ class Engine(Protocol):
     rank: int
     size: int
 
+    def failed(self, error: Exception) -> None:
+        """This rank raised before it could tell its peers; they hear of it when they meet."""
+
     def prepare(self, plan: Any) -> Transport:
         """What moves a plan. It may keep what the plan says, and nothing of the fields."""

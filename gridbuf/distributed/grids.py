@@ -325,7 +325,11 @@ class Grid:
         return self._plan(given, self._flat(given), corners, names)
 
     def _plan(self, items: list[Item], fields: list[list[_core.Field]], corners: bool, names: Sequence[str] | None) -> Plan:
-        bounds, sources = self._bind(items, fields, names)
+        try:
+            bounds, sources = self._bind(items, fields, names)
+        except (TypeError, ValueError) as error:
+            self._engine.failed(error)
+            raise
         schedules = [self._scheduler.halos(bound.geometry, corners) for bound in bounds]
         return self._new(bounds, sources, schedules)
 

@@ -35,5 +35,8 @@ class LocalEngine:
 
     name, rank, size = "local", 0, 1
 
+    def failed(self, error: Exception) -> None:
+        pass
+
     def prepare(self, plan: Any) -> LocalTransport:
         return LocalTransport(plan)

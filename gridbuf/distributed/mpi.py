@@ -33,6 +33,9 @@ class MPIEngine:
         self.hub = hub_of(comm)
         self.rank, self.size, self.timeout = self.hub.rank, self.hub.size, timeout
 
+    def failed(self, error: Exception) -> None:
+        self.hub.trouble = f"{type(error).__name__}: {error}"
+
     def prepare(self, plan: Any) -> "MPITransport":
         return MPITransport(plan, self.hub, self.timeout)
 
@@ -122,26 +125,29 @@ class MPITransport:
         return f"rank {self.hub.rank} waits for {ranks(late)}: {self.name}, exchange {self.exchange}"
 
     def _look(self) -> None:
-        """A handshake that comes while values are awaited: its sender has left an exchange out, or is ahead."""
-        found = receive_any(self.hub)
-        if found is None:
-            return
-        peer, words = found
-        messages = self._under_way
-        assert messages is not None
-        if "refused" in words or words["sent"] >= self.hub.ledger[peer][1] or peer not in messages.missing():
-            self.hub.mail[peer].append(words)
-            return
-        self._ledger[peer][1] -= messages.cancel(peer) == 0
-        self.hub.doubt(peer)
-        here = f"rank {self.hub.rank} waits for the values of rank {peer}: {self.name}, exchange {self.exchange}"
-        there = f"rank {peer} is at its {words['plan']}, whose first use it is"
-        if problem := fields_differ(self._facts(), words["fields"], self.hub.rank, peer):
-            there += f"; {problem}"
+        """A handshake that came while values are awaited: its sender has left an exchange out, or is ahead."""
+        hub = self.hub
+        while (found := receive_any(hub)) is not None:
+            hub.mail[found[0]].append(found[1])
+        assert self._under_way is not None
+        for peer in self._under_way.missing():
+            if hub.mail[peer] and hub.mail[peer][0].get("sent", np.inf) < hub.ledger[peer][1]:
+                self._refuse(peer, hub.mail[peer].popleft())
+
+    def _refuse(self, peer: int, words: Words) -> None:
+        """The values that this rank waits for will not come."""
+        hub = self.hub
+        assert self._under_way is not None
+        self._ledger[peer][1] -= self._under_way.cancel(peer) == 0
+        hub.doubt(peer)
+        text = f"rank {hub.rank} waits for the values of rank {peer}: {self.name}, exchange {self.exchange}"
+        text += f"; rank {peer} is at its {words['plan']}, whose first use it is"
+        if problem := fields_differ(self._facts(), words["fields"], hub.rank, peer):
+            text += f"; {problem}"
         if words["trouble"]:
-            there += f"; before, it raised {words['trouble']}"
-        refuse(self.hub, peer, f"{here}; {there}")
-        raise DisagreementError(f"{here}; {there}")
+            text += f"; before, it raised {words['trouble']}"
+        refuse(hub, peer, text)
+        raise DisagreementError(text)
 
     # ---- before the first ----
 

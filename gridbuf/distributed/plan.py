@@ -236,6 +236,8 @@ class Plan:
 
     def _flat(self, fields: Sequence[Any]) -> list[Any]:
         """The fields on all blocks of the rank, in the order of the slots."""
+        if not self.blocks:  # a rank without blocks has no fields, and what it gives says nothing
+            return []
         if len(fields) != len(self.bounds):
             raise TypeError(
                 f"fields: the plan is for {len(self.bounds)} ({', '.join(b.name for b in self.bounds)}), got {len(fields)}"
