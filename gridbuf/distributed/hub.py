@@ -46,7 +46,7 @@ class Hub:
             waiting.pause()
         self.rank, self.size = self.comm.rank, self.comm.size
         self.ledger: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
-        self.mail: defaultdict[int, deque[Any]] = defaultdict(deque)  # handshakes that came while something else was awaited
+        self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)  # handshakes that came while something else was awaited
         self.doubts: defaultdict[int, int] = defaultdict(int)
         self.trouble = ""
         self._process = os.getpid()
