@@ -25,10 +25,10 @@ func New(p *Plan) (*Buffer, error) {
 	for {
 		var data unsafe.Pointer
 		var fresh C.int
-		switch C.gb_take(&want, &data, &fresh) {
-		case C.GB_TAKEN:
+		switch C.gb_heap_take(&want, &data, &fresh) {
+		case C.GB_HEAP_TAKEN:
 			return made(&Buffer{plan: p, data: data}), nil
-		case C.GB_OVER_LIMIT:
+		case C.GB_HEAP_OVER_LIMIT:
 			return nil, ErrNoMemory.Errorf("cannot allocate %d bytes: %s", p.reserve, Statistics())
 		}
 		if err := refill(p.reserve); err != nil {
@@ -44,7 +44,7 @@ func (b *Buffer) Plan() *Plan { return b.plan }
 func (b *Buffer) Data() unsafe.Pointer { return b.data }
 
 // ID names the buffer for good: an address comes back, an ID never does.
-func (b *Buffer) ID() uint64 { return uint64(C.gb_block_id(b.data)) }
+func (b *Buffer) ID() uint64 { return uint64(C.gb_heap_block_id(b.data)) }
 
 // Bytes is the memory from element 0 to the end of the padding.
 func (b *Buffer) Bytes() []byte { return unsafe.Slice((*byte)(b.data), b.plan.span) }
@@ -56,11 +56,11 @@ func (b *Buffer) Zero() {
 	}
 }
 
-func (b *Buffer) renew() bool { return C.gb_zero(b.data, C.int64_t(b.plan.span)) == 0 }
+func (b *Buffer) renew() bool { return C.gb_heap_zero(b.data, C.int64_t(b.plan.span)) == 0 }
 
 // Share keeps the memory alive for one more holder; each holder calls Free once.
 func (b *Buffer) Share() *Buffer {
-	C.gb_share(b.data)
+	C.gb_heap_share(b.data)
 	return made(&Buffer{plan: b.plan, data: b.data})
 }
 
@@ -70,7 +70,7 @@ func (b *Buffer) Free() {
 		if b.checks != nil {
 			b.checks.freed(b)
 		}
-		C.gb_release(b.data)
+		C.gb_heap_release(b.data)
 		b.data = nil
 	}
 }

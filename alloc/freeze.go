@@ -71,8 +71,8 @@ func (p *Plan) seal(f *C.gb_plan) {
 	f.device, f.device_id, f.memory = C.int32_t(p.device), C.int32_t(p.deviceID), C.int32_t(p.memory)
 }
 
-func (p *Plan) want() C.gb_want {
-	return C.gb_want{
+func (p *Plan) want() C.gb_heap_layout {
+	return C.gb_heap_layout{
 		span: C.int64_t(p.span), boundary: C.int64_t(p.byteAlignment),
 		offset: C.int64_t(p.offset), reserve: C.int64_t(p.reserve),
 	}
@@ -80,5 +80,5 @@ func (p *Plan) want() C.gb_want {
 
 // reserved is how many bytes the heap sets aside for span bytes on a boundary.
 func reserved(span, boundary int64) int64 {
-	return int64(C.gb_reserve(C.int64_t(span), C.int64_t(boundary)))
+	return int64(C.gb_heap_reserve(C.int64_t(span), C.int64_t(boundary)))
 }

@@ -36,7 +36,7 @@ type Description struct {
 // what they leave out.
 func Parse(d Interface) (Description, error) {
 	var e C.gb_error
-	if C.gb_cuda_interface_version(C.int64_t(d.Version), &e) < 0 {
+	if C.gb_interface_cuda_version(C.int64_t(d.Version), &e) < 0 {
 		return Description{}, refusal(&e)
 	}
 	stream, err := ParseStream(d.HasStream, d.Stream)

@@ -30,7 +30,7 @@ func ExportBuffer(b *alloc.Buffer, t DataType) (Managed, error) {
 		return Managed{}, err
 	}
 	share := b.Share()
-	m, err := Export(tensor, Owner{share.Data(), unsafe.Pointer(C.gb_release)})
+	m, err := Export(tensor, Owner{share.Data(), unsafe.Pointer(C.gb_heap_release)})
 	if err != nil {
 		share.Free()
 	}

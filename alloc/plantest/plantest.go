@@ -36,7 +36,7 @@ func NewPlan(s *alloc.Spec) (*alloc.Plan, error) {
 	if s.Layout != nil {
 		r.layout_len = C.int32_t(copy(unsafe.Slice((*int32)(&r.layout[0]), C.GB_MAXDIMS), s.Layout))
 	}
-	return answered(len(s.Shape), func(p *C.gb_plan, e *C.gb_error) C.int { return C.gb_plan_answer(&r, &preset, p, e) })
+	return answered(len(s.Shape), func(p *C.gb_plan, e *C.gb_error) C.int { return C.gb_plan_request(&r, &preset, p, e) })
 }
 
 // Describe is alloc.Describe, worked out by C; dims must be given.

@@ -46,7 +46,9 @@ class Hub:
             waiting.pause()
         self.rank, self.size = self.comm.rank, self.comm.size
         self.ledger: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
-        self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)  # handshakes that came while something else was awaited
+        self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(
+            deque
+        )  # handshakes that came while something else was awaited
         self.doubts: defaultdict[int, int] = defaultdict(int)
         self.trouble = ""
         self._process = os.getpid()
@@ -79,6 +81,15 @@ class Hub:
         """The two ranks disagree: all plans between them shake hands before they are used again."""
         self.doubts[peer] += 1
         self.ledger[peer][:] = 0, 0
+
+    def reduce(self, values: Any, operation: Any, timeout: float | None, missing: str) -> Any:
+        """An array made of those of all ranks, which all call this; they are told what the others lack."""
+        found = np.empty_like(values)
+        request = self.comm.Iallreduce(values, found, operation)
+        waiting = Waiting(timeout, lambda: f"rank {self.rank} waits for the other ranks of {self.size}: {missing}")
+        while not request.Test():
+            waiting.pause()
+        return found
 
     def watch(self, receives: list[Any]) -> None:
         """Persistent receives, until they are left."""
@@ -128,11 +139,7 @@ def agree(hub: Hub, said: Mapping[str, str], timeout: float | None) -> None:
     """
     digest = np.frombuffer(blake2b(repr(sorted(said.items())).encode(), digest_size=8).digest(), "i8").copy()
     both = np.concatenate((digest, ~digest))  # the largest of the complements is the complement of the smallest
-    most = np.empty_like(both)
-    request = hub.comm.Iallreduce(both, most, MPI.MAX)
-    waiting = Waiting(timeout, lambda: f"rank {hub.rank} waits for the other ranks of {hub.size}: they have not made their grids")
-    while not request.Test():
-        waiting.pause()
+    most = hub.reduce(both, MPI.MAX, timeout, "they have not made their grids")
     if most[0] == ~most[1]:
         return
     for rank, other in enumerate(everybody := hub.comm.allgather(dict(said))):

@@ -13,7 +13,7 @@ static int page_is_mapped(uint64_t address, uint64_t page) {
 }
 
 /* is_mapped(address, nbytes): the pages of the first and of the last byte; those between are the caller's word. */
-PyObject *gb_is_mapped(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+PyObject *gb_py_is_mapped(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs != 2) return PyErr_Format(PyExc_TypeError, "is_mapped() takes address and nbytes, got %zd arguments", nargs);
     unsigned long long first = PyLong_AsUnsignedLongLong(args[0]), n = PyErr_Occurred() ? 0 : PyLong_AsUnsignedLongLong(args[1]);
     if (PyErr_Occurred()) {   /* below zero, or beyond 64 bits: nobody has that */

@@ -28,7 +28,7 @@ type State struct {
 }
 
 // InstructionSet is what the loops in use were compiled for.
-func InstructionSet() string { return C.GoString(C.gb_builtin_set()) }
+func InstructionSet() string { return C.GoString(C.gb_gu_builtin_set()) }
 
 // All are the loops that suit the machine best, or with base those for every machine.
 func All(base bool) []Loop {
@@ -36,7 +36,7 @@ func All(base bool) []Loop {
 	if base {
 		plain = 1
 	}
-	first := C.gb_builtin_loops(plain, &n)
+	first := C.gb_gu_builtin_loops(plain, &n)
 	all := make([]Loop, 0, n)
 	for _, l := range unsafe.Slice(first, int(n)) {
 		all = append(all, Loop{
@@ -50,7 +50,7 @@ func All(base bool) []Loop {
 // States are the reductions with a state.
 func States() []State {
 	var n C.int
-	first := C.gb_builtin_states(&n)
+	first := C.gb_gu_builtin_states(&n)
 	all := make([]State, 0, n)
 	for _, s := range unsafe.Slice(first, int(n)) {
 		all = append(all, State{

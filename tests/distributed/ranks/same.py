@@ -67,6 +67,19 @@ for pivot in "TF":
         [{}, {"faces": "I"}, {"faces": "J", "backend": "gt:cpu_ifirst"}],
         lambda f, u, v: [gbd.scalar(f, sign=-1), gbd.vector(u, v)],
     )
+compare(
+    lambda **k: gbd.links(
+        [(4, 4)] * 4,
+        [(i, (slice(-1, 0), slice(0, 4)), (i + 1) % 4, (slice(0, 4), slice(0, 1)), ("J", "-I")) for i in range(4)],
+        **k,
+    ),
+    [{"halo": 1}],
+)
+here, whole = (gbd.grid((12, 9), blocks=(n, 2), periodic="I", halo=1, **k) for k in ({"comm": comm}, {}))
+ours, everything = fields(here, [{"faces": "I"}]), fields(whole, [{"faces": "I"}])
+here.sync(ours[0]), whole.sync(everything[0])
+same(here, ours, whole, everything)
+assert here.checksum(ours[0]) == whole.checksum(everything[0])
 if comm.rank == 0:
     print("same", n)
 sys.stdout.flush()
