@@ -87,7 +87,8 @@ class Sources(NamedTuple):
     def of(self, link: Link, axes: Index) -> tuple[int, int]:
         """The field that a link's points come from, and the sign they get."""
         if self.item.kind == "scalar":
-            folded = self.item.sign < 0 and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [-1, -1]
+            straight = self.item.sign < 0 and link.axes == tuple(range(len(axes)))
+            folded = straight and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [-1, -1]
             return self.fields[0], -1 if folded else 1
         along = link.axes.index(axes.index(self.component)) if self.component in axes else self.component
         sign = link.signs[along] if self.item.kind == "vector" and self.component in axes else 1
@@ -114,7 +115,7 @@ class Binding:
             (bound.key, source.item.sign) if source.item.kind == "scalar" and bound.key >= 0 else None
             for bound, source in zip(bounds, sources, strict=True)
         ]
-        self.orders = [memory_order(bound) for bound in bounds]
+        self.orders = [bound.order for bound in bounds]
         self.memo = Memo() if memo is None else memo
 
     def copies(self, field: int, links: Sequence[Link]) -> list[Entry]:
@@ -207,14 +208,3 @@ def packed(shape: Index, itemsize: int) -> Index:
         strides.append(step)
         step *= n
     return tuple(reversed(strides))
-
-
-def memory_order(bound: Bound) -> tuple[str, ...]:
-    """The dims of a field from slowest to fastest in memory: messages to this rank have it."""
-    layout = bound.layouts[0]
-    return tuple(
-        dim
-        for _, _, dim in sorted(
-            (-abs(stride), i, dim) for i, (dim, stride) in enumerate(zip(layout.dims, layout.strides, strict=True))
-        )
-    )
