@@ -13,7 +13,7 @@
  * gufunc/      errors.c, attach.c, adopt.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
  * storage/     record.c, cut.c (keys), index.c, type.c: host storages, as far as they need no thought
- * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c; of a Field:
+ * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
  *              field_new.c, field_index.c, field_number.c, field_protocols.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
 #define GB_IMPORTS_NUMPY
@@ -22,6 +22,7 @@
 #include "field/copying.h"
 #include "device/async_copy.h"
 #include "core/docs.h"
+#include "exact.h"
 #include "exchange/exchange.h"
 #include "field_number.h"
 #include "program/program.h"
@@ -62,6 +63,8 @@ static PyMethodDef methods[] = {
     {"import_capsule", gb_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
     {"backends", gb_backend_names, METH_NOARGS, DOC_BACKENDS},
+    {"exact_add", (PyCFunction)(void *)gb_exact_add_py, METH_FASTCALL, NULL},
+    {"exact_merge", (PyCFunction)(void *)gb_exact_merge_py, METH_FASTCALL, NULL},
     {"memory_stats", gb_memory_stats, METH_NOARGS, NULL},
     {"memory_live", gb_memory_live, METH_O, NULL},
     {"memory_id", gb_memory_id, METH_O, DOC_BUFFER_ID},

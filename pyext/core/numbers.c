@@ -3,6 +3,7 @@
 #include "../../bridge/gufunc.h"
 #include "../../cuda/cuda.h"
 #include "../../dlpack/dlpack.h"
+#include "../../exact/exact.h"
 
 static const struct { const char *name; long value; } numbers[] = {
     {"MEMORY_DEVICE", GB_CUDA_DEVICE}, {"MEMORY_PINNED", GB_CUDA_PINNED}, {"MEMORY_MANAGED", GB_CUDA_MANAGED},
@@ -10,7 +11,8 @@ static const struct { const char *name; long value; } numbers[] = {
     {"NUMPY_LOOP", GB_NUMPY_LOOP}, {"STATUS_LOOP", GB_STATUS_LOOP}, {"GO_LOOP", GB_GO_LOOP},
     {"EXCLUSIVE", GB_EXCLUSIVE}, {"ONE_WORKER", GB_ONE_WORKER}, {"PURE", GB_PURE}, {"MEASURED", GB_MEASURED}, {"RAISES", GB_RAISES},
     {"FOLDS", GB_FOLDS}, {"GENERATED", GB_GENERATED}, {"SWAPPED", GB_SWAPPED},
-    {"INVALID", GB_INVALID}, {"DIVIDE", GB_DIVIDE}, {"OVERFLOW", GB_OVERFLOW}, {"STATUS", GB_STATUS}, {"PANIC", GB_PANICKED},
+    {"INVALID", GB_INVALID}, {"DIVIDE", GB_DIVIDE}, {"OVERFLOW", GB_OVERFLOW}, {"EXACT_WORDS", GB_EXACT_WORDS}, {"EXACT_CHUNKS", GB_EXACT_CHUNKS},
+    {"EXACT_BIAS", GB_EXACT_BIAS}, {"STATUS", GB_STATUS}, {"PANIC", GB_PANICKED},
 };
 
 int gb_numbers_init(PyObject *module) {
