@@ -1,5 +1,6 @@
 """Build gridbuf._core: the C of all rooms, linked with an archive that holds the Go runtime and the rooms' Go."""
 
+import hashlib
 import json
 import os
 import re
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import numpy
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 GO_NEEDED = (1, 26)
 # A free-threaded Python has no limited API: the same sources, with the whole API, in a wheel of its own.
@@ -32,11 +35,14 @@ GO_ROOMS = [
 ]
 
 # CGO_CFLAGS replaces what Go itself would say, "-O2 -g"; warnings, and what a room wants beyond this, stand in its #cgo lines.
-# The last two save 70 KB: nothing unwinds through our C, and the linker drops functions that nobody calls.
-OPTIMISED = ["-O2", "-g", "-fno-asynchronous-unwind-tables", "-ffunction-sections"]
+# Debuggers and profilers find the way out of our C by its unwind tables, which cost 70 KB. The linker drops functions
+# that nobody calls. Nobody asks errno about a square root, and clang calls the library for every one unless told so.
+OPTIMISED = ["-O2", "-g", "-fasynchronous-unwind-tables", "-ffunction-sections", "-fno-math-errno"]
 # `build_ext --debug`: gdb shows lines, variables and macros of our C, and gets through it to what called it.
-DEBUG = ["-Og", "-g3", "-fno-omit-frame-pointer", "-fasynchronous-unwind-tables"]
-WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
+DEBUG = ["-Og", "-g3", "-fno-omit-frame-pointer"]
+WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]
+# Go's names of the processors that a compiler can make code for here.
+GO_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 NINJA = """\
 rule c
@@ -49,7 +55,7 @@ rule go
     {go} tool compile -shared -trimpath "$$PWD" -p main -importcfg $out.packages -o $out.main {main}/*.go && $
     {go} tool link -buildmode=c-archive -importcfg $out.packages {strip} -extld={cc} -o $out $out.main
 rule link
-  command = {cc} -shared $cflags -o $out $in {ldflags}
+  command = {cc} -shared $cflags -o $out $in $ldflags
 """
 
 
@@ -66,6 +72,36 @@ def find_go() -> str:
     if match is None or tuple(map(int, match.groups())) < GO_NEEDED:
         sys.exit(f"gridbuf: building needs Go {wanted} or newer; this is {found or 'unknown'} ({go})")
     return go
+
+
+class Compiler:
+    """What CC says of itself: the machine it makes code for, and whether it is clang (or zig, which is clang)."""
+
+    def __init__(self) -> None:
+        self.command = os.environ.get("CC", "gcc")
+        self.target = self.says("-dumpmachine").strip()
+        self.machine = self.target.split("-")[0]
+        self.version = self.says("--version")
+        self.is_clang = "clang" in self.version
+        self.foreign = self.machine in GO_ARCHITECTURES and self.machine != os.uname().machine
+        if "musl" in self.target:
+            sys.exit(
+                f"gridbuf: needs glibc, and {self.command} compiles for {self.target}: Go's runtime in a shared library "
+                "keeps thread-local data where musl does not load it later (initial-exec)"
+            )
+
+    def says(self, question: str) -> str:
+        return subprocess.run([*shlex.split(self.command), question], capture_output=True, text=True).stdout
+
+
+def own_pyconfig(folder: Path, machine: str) -> list[Path]:
+    """Debian's pyconfig.h asks for one per machine, and has the running Python's only. What the limited API reads of it,
+    sizes of types, is the same on every machine with 64 bits and Linux."""
+    for triplet in (folder / f"{machine}-linux-gnu", folder):
+        python = triplet / f"python{sys.version_info.major}.{sys.version_info.minor}"
+        python.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(sysconfig.get_config_h_filename(), python / "pyconfig.h")
+    return [folder]
 
 
 def stamp() -> str:
@@ -94,6 +130,7 @@ class build_core(build_ext):
 
     GRIDBUF_CFLAGS goes to every compilation and to the link, GRIDBUF_GO_TAGS to Go; GRIDBUF_GO_MAIN
     names a Go main package to take in the place of bridge/archive. With --debug the C is made for gdb.
+    CC may compile for another machine; GRIDBUF_DEBUG_FILE names a file for the symbols that a wheel leaves out.
     """
 
     def finalize_options(self) -> None:
@@ -102,6 +139,9 @@ class build_core(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         go = find_go()
+        self.compiler = Compiler()
+        if self.compiler.foreign:
+            os.environ.update(GOOS="linux", GOARCH=GO_ARCHITECTURES[self.compiler.machine], CGO_ENABLED="1")
         import ninja
 
         target = Path(self.get_ext_fullpath(ext.name)).resolve()
@@ -127,29 +167,30 @@ class build_core(build_ext):
         extra = shlex.split(os.environ.get("GRIDBUF_CFLAGS", ""))
         optimised = [*OPTIMISED, *(DEBUG if self.debug else [])]
         # NumPy before Python: some systems keep an old numpy/ among Python's headers.
-        includes = [numpy.get_include(), sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
-        cflags = ["-std=gnu11", "-fPIC", "-pthread", "-fvisibility=hidden", *optimised, *WARNINGS, *(f"-I{path}" for path in includes),
+        foreign = own_pyconfig(work / "include", self.compiler.machine) if self.compiler.foreign else []
+        includes = [numpy.get_include(), sysconfig.get_path("include"), sysconfig.get_path("platinclude"), *foreign]
+        cflags = ["-std=gnu11", "-fPIC", "-pthread", "-fvisibility=hidden", *optimised, *WARNINGS, *(f"-isystem{path}" for path in includes),
                   *LIMITED_API, *extra]  # fmt: skip
+        symbols = os.environ.get("GRIDBUF_DEBUG_FILE", "")
         strip = [] if self.for_checkout or self.debug else ["-s"]  # a checkout keeps its symbols, a wheel is small
         ldflags = [
             "-lm",
             "-ldl",
             "-lpthread",
-            "-Wl,--gc-sections,--version-script=pyext/exports.map,-z,relro,-z,nodelete,-z,noseparate-code,-Bsymbolic",
-            *strip,
+            "-Wl,--gc-sections,--version-script=pyext/exports.map,-z,relro,-z,nodelete,-Bsymbolic",
+            *([] if self.compiler.is_clang else ["-Wl,-z,noseparate-code"]),  # lld's way without being told
         ]
         main = os.environ.get("GRIDBUF_GO_MAIN", "./bridge/archive")
         tags = ["-tags", tags] if (tags := os.environ.get("GRIDBUF_GO_TAGS", "")) else []
         self.c_files = c_of_rooms(go, main, tags)
         rules = NINJA.format(
-            cc=os.environ.get("CC", "gcc"),
-            ldflags=shlex.join(ldflags),
+            cc=self.compiler.command,
             cgo_cflags=shlex.quote(shlex.join([*optimised, *extra, f"-DBUILD_STAMP={stamp()}"])),
             go=go,
             tags=shlex.join(tags),
             overlay=shlex.quote(str(work / "overlay.json")),
             main=main,
-            strip="-s -w" if strip else "",
+            strip="-s -w" if strip and not symbols else "",
         )
         # What ninja keeps lies beside the objects.
         rules = f"builddir = {escaped(work)}\ncflags = {shlex.join(cflags)}\n" + rules
@@ -173,11 +214,89 @@ class build_core(build_ext):
         ]
         archive = escaped(work / "go.a")
         rules += f"build {archive}: go | go.mod go.sum {escaped(work / 'overlay.json')} {' '.join(map(escaped, go_sources))}\n"
-        return rules + f"build {escaped(target)}: link {' '.join(objects)} {archive} | pyext/exports.map\n"
+        if symbols:  # linked twice, into the same bytes but for the symbols; the number tells debuggers so
+            ldflags.append(f"-Wl,--build-id=0x{self.build_id(rules, go_sources)}")
+        return rules + "".join(
+            f"build {escaped(path)}: link {' '.join(objects)} {archive} | pyext/exports.map\n  ldflags = {shlex.join([*ldflags, *more])}\n"
+            for path, more in [(target, strip), *([(Path(symbols).resolve(), [])] if symbols else [])]
+        )
+
+    def build_id(self, rules: str, go_sources: list[Path]) -> str:
+        """A number for all that goes into the library: sources, flags and compiler."""
+        number = hashlib.sha1(f"{rules}{self.compiler.version}".encode())
+        for path in sorted([*Path("pyext").rglob("*.[ch]"), *self.c_files, *go_sources]):
+            number.update(path.read_bytes())
+        return number.hexdigest()
+
+
+class bdist_core(bdist_wheel):
+    """A wheel that says which machine it is for and what is inside it."""
+
+    def finalize_options(self) -> None:
+        if not self.plat_name and (compiler := Compiler()).foreign:
+            self.plat_name = f"linux_{compiler.machine}"
+        super().finalize_options()
+
+    def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        super().egg2dist(egginfo_path, distinfo_path)
+        bill = Path(distinfo_path) / "sboms" / "gridbuf.cdx.json"
+        bill.parent.mkdir(exist_ok=True)
+        bill.write_text(json.dumps(bill_of_materials(find_go(), self.distribution.get_version()), indent=1) + "\n")
+
+
+def bill_of_materials(go: str, version: str) -> dict[str, object]:
+    """What the library holds besides gridbuf, in CycloneDX: Go's runtime, and modules if there ever are any."""
+    runtime = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=True).stdout.strip()
+    line = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}"
+    told = subprocess.run(
+        [go, "list", "-deps", "-f", line, "./bridge/archive"], capture_output=True, text=True, check=True
+    ).stdout
+    linked = [("std", runtime.split()[0].removeprefix("go")), *sorted({tuple(row.split()) for row in told.split("\n") if row})]
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "library",
+                "bom-ref": f"pkg:pypi/gridbuf@{version}",
+                "name": "gridbuf",
+                "version": version,
+                "purl": f"pkg:pypi/gridbuf@{version}",
+                "licenses": [{"license": {"id": "BSD-3-Clause"}}],
+            }
+        },
+        "components": [
+            {
+                "type": "library",
+                "bom-ref": f"pkg:golang/{name}@{number}",
+                "name": name,
+                "version": number,
+                "purl": f"pkg:golang/{name}@{number}",
+                **({"licenses": [{"license": {"id": "BSD-3-Clause"}}]} if name == "std" else {}),
+            }
+            for name, number in linked
+        ],
+        "dependencies": [
+            {"ref": f"pkg:pypi/gridbuf@{version}", "dependsOn": [f"pkg:golang/{name}@{number}" for name, number in linked]}
+        ],
+    }
+
+
+class build_modules(build_py):
+    """Puts what Python reads at its start beside the package: gridbuf.pth, and the file that it names, which imports nothing of ours."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            self.copy_file("gridbuf/startup.py", str(Path(self.build_lib, "_gridbuf_startup.py")))
+            Path(self.build_lib, "gridbuf.pth").write_text(
+                'import os; os.environ.get("GRIDBUF_INSTALL") and __import__("_gridbuf_startup")\n'
+            )
 
 
 setup(
     ext_modules=[Extension("gridbuf._core", sources=[], py_limited_api=not FREE_THREADED)],
-    cmdclass={"build_ext": build_core},
+    cmdclass={"build_ext": build_core, "build_py": build_modules, "bdist_wheel": bdist_core},
     options={} if FREE_THREADED else {"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -72,7 +72,7 @@ func (c *checks) leaks() []string {
 	slices.SortFunc(held, func(a, b *Buffer) int { return cmp.Compare(a.ID(), b.ID()) })
 	texts := make([]string, len(held))
 	for i, b := range held {
-		texts[i] = fmt.Sprintf("buffer #%d is not freed: %v, made at%s", b.ID(), b.Plan, callers(c.live[b]))
+		texts[i] = fmt.Sprintf("buffer #%d is not freed: %v, made at%s", b.ID(), b.plan, callers(c.live[b]))
 	}
 	return texts
 }

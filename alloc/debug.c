@@ -14,10 +14,10 @@
 int gb_debugging;
 
 /* The last bytes of a block say where its data lies and who used it last. */
-typedef struct { int64_t span, lead; uint64_t id; char note[TRAILER - GB_BLOCK_ALIGN - 24]; } trailer;
+typedef struct { int64_t span, lead; uint64_t id; char note[GB_HEAP_TRAILER - GB_HEAP_BLOCK_ALIGN - 24]; } trailer;
 
 /* A free block's header has no slab: its link is there. */
-static trailer *trailer_of(gb_header *h, gb_slab *s) { return (trailer *)((char *)h + s->block - sizeof(trailer)); }
+static trailer *trailer_of(gb_heap_header *h, gb_heap_slab *s) { return (trailer *)((char *)h + s->block - sizeof(trailer)); }
 
 static const char *first_other(const char *p, const char *end, int expected) {
     while (p < end && (unsigned char)*p == expected) p++;
@@ -32,19 +32,19 @@ static void tell(const char *what, uint64_t id, long long at, long long size, co
             *plan ? ": " : "", plan, place ? "; it was made at " : "", place, note);
 }
 
-static void check_free(gb_header *h, gb_slab *s) {
+static void check_free(gb_heap_header *h, gb_heap_slab *s) {
     trailer *t = trailer_of(h, s);
     const char *bad = first_other((char *)(h + 1), (char *)t, POISON);
     if (bad) tell("write into freed", t->id, bad - t->lead - (char *)h, t->span, t->note);
 }
 
-static void check_guard(gb_header *h) {
+static void check_guard(gb_heap_header *h) {
     trailer *t = trailer_of(h, h->slab);
     const char *bad = first_other(h->data + t->span, (char *)t, GUARD);
     if (bad) tell("write past the end of", h->id, bad - h->data, t->span, h->note);
 }
 
-void gb_debug_taken(gb_header *h, int64_t span, int fresh) {
+void gb_heap_debug_taken(gb_heap_header *h, int64_t span, int fresh) {
     trailer *t = trailer_of(h, h->slab);
     if (!fresh) {
         check_free(h, h->slab);
@@ -55,7 +55,7 @@ void gb_debug_taken(gb_header *h, int64_t span, int fresh) {
     memset(h->data + span, GUARD, (char *)t - (h->data + span));
 }
 
-void gb_debug_released(gb_header *h) {
+void gb_heap_debug_released(gb_heap_header *h) {
     trailer *t = trailer_of(h, h->slab);
     check_guard(h);
     t->id = h->id;
@@ -64,13 +64,13 @@ void gb_debug_released(gb_header *h) {
     memset(h + 1, POISON, (char *)t - (char *)(h + 1));
 }
 
-void gb_debug_slab(gb_slab *s) {
+void gb_heap_debug_slab(gb_heap_slab *s) {
     for (char *block = s->memory; block < s->bump; block += s->block) {
-        gb_header *h = (gb_header *)block;
-        if (h->magic == GB_LIVE) {
+        gb_heap_header *h = (gb_heap_header *)block;
+        if (h->magic == GB_HEAP_LIVE) {
             check_guard(h);
         } else {
-            gb_allow(block, block + s->block);
+            gb_heap_allow(block, block + s->block);
             check_free(h, s);
         }
     }
@@ -79,7 +79,7 @@ void gb_debug_slab(gb_slab *s) {
 /* Once more as the process ends: a buffer that nobody freed or used again was not looked at. */
 __attribute__((destructor)) static void at_exit(void) {
     if (!gb_debugging) return;
-    gb_lock(&gb_the_heap.lock);
-    for (gb_slab *s = gb_the_heap.all; s; s = s->after) gb_debug_slab(s);
-    gb_unlock(&gb_the_heap.lock);
+    gb_spin_lock(&gb_heap_state.lock);
+    for (gb_heap_slab *s = gb_heap_state.all; s; s = s->after) gb_heap_debug_slab(s);
+    gb_spin_unlock(&gb_heap_state.lock);
 }

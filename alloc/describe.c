@@ -15,7 +15,7 @@ static void sort_by_stride(const gb_geometry *g, int *order) {
     }
 }
 
-void gb_read_rows(const gb_geometry *g, int32_t *layout, int64_t *padded_shape) {
+void gb_plan_read_rows(const gb_geometry *g, int32_t *layout, int64_t *padded_shape) {
     int order[GB_MAXDIMS];
     sort_by_stride(g, order);
     for (int rank = 0; rank < g->ndim; rank++) {
@@ -57,7 +57,7 @@ int gb_plan_read_back(const gb_geometry *from, uintptr_t data, gb_plan *p, gb_er
     memcpy(g->strides, from->strides, n * sizeof *g->strides);
     memcpy(g->dims, from->dims, n * sizeof *g->dims);
     g->itemsize = from->itemsize;
-    gb_read_rows(g, p->layout, p->padded_shape);
+    gb_plan_read_rows(g, p->layout, p->padded_shape);
     p->want.boundary = data & 4095 ? (int64_t)(data & (0 - data)) : 4096;
     p->want.offset = 0;
     p->want.span = p->want.reserve = extent(g);

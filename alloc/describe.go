@@ -15,24 +15,24 @@ func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) 
 		return nil, ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", n, MaxDims)
 	}
 	p := &Plan{
-		Shape: append([]int64{}, shape...), Strides: append([]int64{}, strides...),
-		PaddedShape: make([]int64, n), AlignedIndex: make([]int64, n), Layout: make([]int32, n),
-		Dims: append([]Dim{}, dims...), ItemSize: itemSize, Size: 1, Device: CPU,
+		shape: append([]int64{}, shape...), strides: append([]int64{}, strides...),
+		paddedShape: make([]int64, n), alignedIndex: make([]int64, n), layout: make([]int32, n),
+		dims: append([]Dim{}, dims...), itemSize: itemSize, size: 1, device: CPU,
 	}
 	if dims == nil {
-		p.Dims = DefaultDims(n)
+		p.dims = DefaultDims(n)
 	}
-	p.ByteAlignment = 4096
+	p.byteAlignment = 4096
 	if addr != 0 {
-		p.ByteAlignment = min(4096, int64(1)<<min(bits.TrailingZeros64(uint64(addr)), 12))
+		p.byteAlignment = min(4096, int64(1)<<min(bits.TrailingZeros64(uint64(addr)), 12))
 	}
 	for _, d := range shape {
 		var ok bool
-		if p.Size, ok = multiply(p.Size, d); !ok {
+		if p.size, ok = multiply(p.size, d); !ok {
 			return nil, ErrInvalid.Errorf("shape: %v has more elements than 2^63", shape)
 		}
 	}
-	p.Bytes = p.Size * itemSize
+	p.bytes = p.size * itemSize
 	p.rankStrides()
 	p.setExtent()
 	return p, nil
@@ -41,19 +41,19 @@ func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) 
 // rankStrides sorts indices by stride, ties by position as in C order, and reads
 // the padding off the distance between rows.
 func (p *Plan) rankStrides() {
-	order := make([]int, len(p.Shape))
+	order := make([]int, len(p.shape))
 	for i := range order {
 		order[i] = i
 	}
-	sort.SliceStable(order, func(a, b int) bool { return abs(p.Strides[order[a]]) > abs(p.Strides[order[b]]) })
+	sort.SliceStable(order, func(a, b int) bool { return abs(p.strides[order[a]]) > abs(p.strides[order[b]]) })
 	for rank, i := range order {
-		p.Layout[i] = int32(rank)
+		p.layout[i] = int32(rank)
 	}
 	for rank, i := range order {
-		p.PaddedShape[i] = p.Shape[i]
-		if rank > 0 && p.Strides[i] != 0 {
-			if per := abs(p.Strides[order[rank-1]]) / abs(p.Strides[i]); per > p.Shape[i] && p.Shape[order[rank-1]] > 1 {
-				p.PaddedShape[i] = per
+		p.paddedShape[i] = p.shape[i]
+		if rank > 0 && p.strides[i] != 0 {
+			if per := abs(p.strides[order[rank-1]]) / abs(p.strides[i]); per > p.shape[i] && p.shape[order[rank-1]] > 1 {
+				p.paddedShape[i] = per
 			}
 		}
 	}
@@ -61,15 +61,15 @@ func (p *Plan) rankStrides() {
 
 // setExtent measures what the elements reach over, lowest byte to highest.
 func (p *Plan) setExtent() {
-	p.Span = 0
-	if p.Size == 0 {
+	p.span = 0
+	if p.size == 0 {
 		return
 	}
-	p.Span = p.ItemSize
-	for i, n := range p.Shape {
-		p.Span += (n - 1) * abs(p.Strides[i])
+	p.span = p.itemSize
+	for i, n := range p.shape {
+		p.span += (n - 1) * abs(p.strides[i])
 	}
-	p.AllocBytes = p.Span
+	p.reserve = p.span
 }
 
 func abs(x int64) int64 {

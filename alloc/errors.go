@@ -34,7 +34,7 @@ func (k Kind) Error() string {
 
 // Errorf makes an error of this kind.
 func (k Kind) Errorf(format string, args ...any) error {
-	return &Error{k, fmt.Sprintf(format, args...)}
+	return &Error{Kind: k, Message: fmt.Sprintf(format, args...)}
 }
 
 // Error is a refusal that says what was wrong.

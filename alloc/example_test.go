@@ -28,14 +28,14 @@ func ExampleNew() {
 	}
 	defer buffer.Free()
 	buffer.Bytes()[0] = 1
-	fmt.Println(plan.Strides, uintptr(buffer.Data())%64, len(buffer.Bytes()))
+	fmt.Println(plan.Strides(), uintptr(buffer.Data())%64, len(buffer.Bytes()))
 	// Output: [4 16] 0 64
 }
 
 // Whatever is not said has its default: C order on the host, without padding.
 func ExampleSpec() {
 	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3}, ItemSize: 8})
-	fmt.Println(plan.Strides, plan.ByteAlignment, err)
+	fmt.Println(plan.Strides(), plan.ByteAlignment(), err)
 	// Output: [24 8] 64 <nil>
 }
 

@@ -26,57 +26,57 @@ func (e Explanation) String() string {
 
 // Explain says in words what the figures of a plan mean.
 func (p *Plan) Explain() Explanation {
-	if len(p.Shape) == 0 {
+	if len(p.shape) == 0 {
 		return slices.Concat(Explanation{{"order", "a scalar: one element"}}, p.explainAlignment(-1), p.explainBytes())
 	}
-	order := make([]int, len(p.Shape)) // the indices from the largest stride to the smallest
+	order := make([]int, len(p.shape)) // the indices from the largest stride to the smallest
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return int(p.Layout[a]) - int(p.Layout[b]) })
+	slices.SortFunc(order, func(a, b int) int { return int(p.layout[a]) - int(p.layout[b]) })
 	fastest := order[len(order)-1]
 	return slices.Concat(p.explainOrder(order), p.explainPadding(fastest), p.explainAlignment(fastest), p.explainBytes())
 }
 
 // ExplainRecord explains a plan that C keeps.
-func ExplainRecord(at record.Plan) Explanation { return readRecord(at).Explain() }
+func ExplainRecord(at record.Plan) Explanation { return PlanOf(at).Explain() }
 
 func (p *Plan) explainOrder(order []int) Explanation {
 	names := make([]string, len(order))
 	for k, i := range order {
-		names[k] = p.Dims[i].String()
+		names[k] = p.dims[i].String()
 	}
 	fastest := order[len(order)-1]
 	beside := "side by side"
-	if step := p.Strides[fastest]; step != p.ItemSize {
+	if step := p.strides[fastest]; step != p.itemSize {
 		beside = grouped(step) + " bytes apart"
 	}
-	return Explanation{{"order", fmt.Sprintf("%s from slowest to fastest: neighbours along %s lie %s", strings.Join(names, ", "), p.Dims[fastest], beside)}}
+	return Explanation{{"order", fmt.Sprintf("%s from slowest to fastest: neighbours along %s lie %s", strings.Join(names, ", "), p.dims[fastest], beside)}}
 }
 
 func (p *Plan) explainPadding(fastest int) Explanation {
-	dim, size, padded := p.Dims[fastest], p.Shape[fastest], p.PaddedShape[fastest]
+	dim, size, padded := p.dims[fastest], p.shape[fastest], p.paddedShape[fastest]
 	if padded == size {
 		return Explanation{{"padding", fmt.Sprintf("none: a row along %s is its %s elements", dim, grouped(size))}}
 	}
 	return Explanation{{"padding", fmt.Sprintf("%d at the end of each row along %s: %s elements = %s bytes a row",
-		padded-size, dim, grouped(padded), grouped(padded*p.ItemSize))}}
+		padded-size, dim, grouped(padded), grouped(padded*p.itemSize))}}
 }
 
 // explainAlignment says what lies on the boundary, and by how much a step along each slower index leaves it.
 func (p *Plan) explainAlignment(fastest int) Explanation {
-	text := fmt.Sprintf("element %s starts on a %d-byte boundary", tuple(p.AlignedIndex), p.ByteAlignment)
-	if slices.ContainsFunc(p.AlignedIndex, func(a int64) bool { return a != 0 }) {
-		text += fmt.Sprintf("; element %s %d bytes after one", tuple(make([]int64, len(p.Shape))), p.Offset)
+	text := fmt.Sprintf("element %s starts on a %d-byte boundary", tuple(p.alignedIndex), p.byteAlignment)
+	if slices.ContainsFunc(p.alignedIndex, func(a int64) bool { return a != 0 }) {
+		text += fmt.Sprintf("; element %s %d bytes after one", tuple(make([]int64, len(p.shape))), p.offset)
 	}
 	facts := Explanation{{"alignment", text}}
-	if len(p.Shape) < 2 {
+	if len(p.shape) < 2 {
 		return facts
 	}
 	var off []string
-	for i, stride := range p.Strides {
-		if shift := (stride%p.ByteAlignment + p.ByteAlignment) % p.ByteAlignment; shift != 0 && i != fastest {
-			off = append(off, fmt.Sprintf("%d per step in %s", shift, p.Dims[i]))
+	for i, stride := range p.strides {
+		if shift := (stride%p.byteAlignment + p.byteAlignment) % p.byteAlignment; shift != 0 && i != fastest {
+			off = append(off, fmt.Sprintf("%d per step in %s", shift, p.dims[i]))
 		}
 	}
 	if len(off) == 0 {
@@ -87,17 +87,17 @@ func (p *Plan) explainAlignment(fastest int) Explanation {
 
 func (p *Plan) explainBytes() Explanation {
 	padded, share, elements := int64(0), 0.0, "elements"
-	if p.Bytes != 0 {
-		padded = p.ItemSize
-		for _, n := range p.PaddedShape {
+	if p.bytes != 0 {
+		padded = p.itemSize
+		for _, n := range p.paddedShape {
 			padded *= n
 		}
-		share = 100 * float64(padded-p.Bytes) / float64(p.Bytes)
+		share = 100 * float64(padded-p.bytes) / float64(p.bytes)
 	}
-	if p.Bytes >= 10<<10 {
-		elements += " (" + bytesText(p.Bytes) + ")"
+	if p.bytes >= 10<<10 {
+		elements += " (" + bytesText(p.bytes) + ")"
 	}
-	amounts := []int64{p.Bytes, padded - p.Bytes, max(p.AllocBytes-padded, 0), p.AllocBytes}
+	amounts := []int64{p.bytes, padded - p.bytes, max(p.reserve-padded, 0), p.reserve}
 	what := []string{elements, fmt.Sprintf("padding between them (%.1f %%)", share), "around them, for alignment and rounding", "reserved"}
 	width := 0
 	for _, n := range amounts {

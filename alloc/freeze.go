@@ -4,6 +4,7 @@ package alloc
 import "C"
 
 import (
+	"slices"
 	"unsafe"
 
 	"gridbuf/internal/record"
@@ -20,30 +21,32 @@ func AnswerInto(at record.Plan, s *Spec) error {
 	return nil
 }
 
-// readRecord is the plan that C keeps; its lists are the record's.
-func readRecord(at record.Plan) *Plan {
+// PlanOf is a copy of a plan that C keeps.
+func PlanOf(at record.Plan) *Plan {
 	f := (*C.gb_plan)(at)
 	p := over(f)
-	p.ItemSize, p.Size, p.Bytes = int64(f.geometry.itemsize), int64(f.geometry.size), int64(f.geometry.nbytes)
-	p.ByteAlignment, p.Offset = int64(f.want.boundary), int64(f.want.offset)
-	p.Span, p.AllocBytes = int64(f.want.span), int64(f.want.reserve)
-	p.Device, p.DeviceID, p.Memory = Device(f.device), int(f.device_id), Memory(f.memory)
+	p.shape, p.strides, p.paddedShape = slices.Clone(p.shape), slices.Clone(p.strides), slices.Clone(p.paddedShape)
+	p.alignedIndex, p.layout, p.dims = slices.Clone(p.alignedIndex), slices.Clone(p.layout), slices.Clone(p.dims)
+	p.itemSize, p.size, p.bytes = int64(f.geometry.itemsize), int64(f.geometry.size), int64(f.geometry.nbytes)
+	p.byteAlignment, p.offset = int64(f.want.boundary), int64(f.want.offset)
+	p.span, p.reserve = int64(f.want.span), int64(f.want.reserve)
+	p.device, p.deviceID, p.memory = Device(f.device), int(f.device_id), Memory(f.memory)
 	return &p
 }
 
 // record is a copy of the plan for C, to be freed; nil without memory.
 func (p *Plan) record() *C.gb_plan {
-	f := C.gb_plan_new(C.int(len(p.Shape)))
+	f := C.gb_plan_new(C.int(len(p.shape)))
 	if f == nil {
 		return nil
 	}
 	to := over(f)
-	copy(to.Shape, p.Shape)
-	copy(to.Strides, p.Strides)
-	copy(to.PaddedShape, p.PaddedShape)
-	copy(to.AlignedIndex, p.AlignedIndex)
-	copy(to.Layout, p.Layout)
-	copy(to.Dims, p.Dims)
+	copy(to.shape, p.shape)
+	copy(to.strides, p.strides)
+	copy(to.paddedShape, p.paddedShape)
+	copy(to.alignedIndex, p.alignedIndex)
+	copy(to.layout, p.layout)
+	copy(to.dims, p.dims)
 	p.seal(f)
 	C.gb_plan_finish(f)
 	return f
@@ -54,28 +57,28 @@ func over(f *C.gb_plan) Plan {
 	g := &f.geometry
 	n := int(g.ndim)
 	return Plan{
-		Shape: unsafe.Slice((*int64)(g.shape), n), Strides: unsafe.Slice((*int64)(g.strides), n),
-		PaddedShape: unsafe.Slice((*int64)(f.padded_shape), n), AlignedIndex: unsafe.Slice((*int64)(f.aligned_index), n),
-		Layout: unsafe.Slice((*int32)(f.layout), n), Dims: unsafe.Slice((*Dim)(g.dims), n),
+		shape: unsafe.Slice((*int64)(g.shape), n), strides: unsafe.Slice((*int64)(g.strides), n),
+		paddedShape: unsafe.Slice((*int64)(f.padded_shape), n), alignedIndex: unsafe.Slice((*int64)(f.aligned_index), n),
+		layout: unsafe.Slice((*int32)(f.layout), n), dims: unsafe.Slice((*Dim)(g.dims), n),
 	}
 }
 
 // seal writes the numbers beside the lists; C derives the geometry's rest (gb_plan_finish).
 func (p *Plan) seal(f *C.gb_plan) {
-	f.geometry.itemsize = C.int64_t(p.ItemSize)
+	f.geometry.itemsize = C.int64_t(p.itemSize)
 	f.want = p.want()
-	f.want.reserve = C.int64_t(reserved(p.Span, p.ByteAlignment))
-	f.device, f.device_id, f.memory = C.int32_t(p.Device), C.int32_t(p.DeviceID), C.int32_t(p.Memory)
+	f.want.reserve = C.int64_t(reserved(p.span, p.byteAlignment))
+	f.device, f.device_id, f.memory = C.int32_t(p.device), C.int32_t(p.deviceID), C.int32_t(p.memory)
 }
 
-func (p *Plan) want() C.gb_want {
-	return C.gb_want{
-		span: C.int64_t(p.Span), boundary: C.int64_t(p.ByteAlignment),
-		offset: C.int64_t(p.Offset), reserve: C.int64_t(p.AllocBytes),
+func (p *Plan) want() C.gb_heap_layout {
+	return C.gb_heap_layout{
+		span: C.int64_t(p.span), boundary: C.int64_t(p.byteAlignment),
+		offset: C.int64_t(p.offset), reserve: C.int64_t(p.reserve),
 	}
 }
 
 // reserved is how many bytes the heap sets aside for span bytes on a boundary.
 func reserved(span, boundary int64) int64 {
-	return int64(C.gb_reserve(C.int64_t(span), C.int64_t(boundary)))
+	return int64(C.gb_heap_reserve(C.int64_t(span), C.int64_t(boundary)))
 }

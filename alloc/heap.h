@@ -7,103 +7,100 @@
  * and in a forked child. A slab with no block in use is cache: it is unmapped,
  * the least recently used first, when the cache outgrows its bound.
  *
- * Every block starts with a gb_header, and the eight bytes below its data point to
+ * Every block starts with a gb_heap_header, and the eight bytes below its data point to
  * it, so that the pointer NumPy or a DLPack consumer holds is all that is needed to
  * release it.
  */
 #ifndef GRIDBUF_HEAP_H
 #define GRIDBUF_HEAP_H
 
+#include "numbers.h"
+#include "process.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-#define GB_BLOCK_ALIGN 64          /* every block starts at a multiple of this */
-#define GB_LARGEST (INT64_MAX / 4)  /* bytes; nobody has more, and what is added to them still fits */
-#define GB_SMALL_MAX (64 << 10)    /* largest block that shares a slab */
+#define GB_HEAP_BLOCK_ALIGN 64          /* every block starts at a multiple of this */
+#define GB_HEAP_SMALL_MAX (64 << 10)    /* largest block that shares a slab */
 
-typedef struct gb_slab gb_slab;
+typedef struct gb_heap_slab gb_heap_slab;
 
-typedef struct gb_header {
-    gb_slab *slab;
+typedef struct gb_heap_header {
+    gb_heap_slab *slab;
     char *data;
     char *note;        /* where it was made, and what it is, in two lines from malloc; NULL unless traced */
     uint64_t id;       /* never used again */
     uint64_t plan;     /* the serial number of the plan it was made for, or 0 */
     int32_t shares;    /* views and capsules that keep the block; atomic */
-    uint32_t magic;    /* GB_LIVE or GB_FREED */
-    int64_t born;      /* seconds of gb_seconds */
-} gb_header;
+    uint32_t magic;    /* GB_HEAP_LIVE or GB_HEAP_FREED */
+    int64_t born;      /* seconds of gb_heap_seconds */
+} gb_heap_header;
 
-#define GB_LIVE 0x67624c56u
-#define GB_FREED 0x67624652u
-#define GB_LEAD ((int64_t)sizeof(gb_header) + 8)   /* room below the data */
+#define GB_HEAP_LIVE 0x67624c56u
+#define GB_HEAP_FREED 0x67624652u
+#define GB_HEAP_HEADER_ROOM ((int64_t)sizeof(gb_heap_header) + 8)   /* room below the data */
 
 /* What a block must satisfy: data == offset (mod boundary). */
-typedef struct gb_want {
+typedef struct gb_heap_layout {
     int64_t span;       /* bytes from element 0 on */
     int64_t boundary;   /* bytes; any positive number */
     int64_t offset;     /* 0 <= offset < boundary */
-    int64_t reserve;    /* gb_reserve(span, boundary) */
+    int64_t reserve;    /* gb_heap_reserve(span, boundary) */
     uint64_t plan;      /* its serial number, or 0 */
-} gb_want;
+} gb_heap_layout;
 
 typedef struct gb_heap_stats {
     int64_t live_bytes, cached_bytes, peak_bytes, live_buffers;
     int64_t allocations, hits, misses, limit, cache_bound;
 } gb_heap_stats;
 
-/* Results of gb_take. */
-enum { GB_TAKEN = 0, GB_NEED_SLAB = 1, GB_OVER_LIMIT = 2 };
+/* Results of gb_heap_take. */
+enum { GB_HEAP_TAKEN = 0, GB_HEAP_NEED_SLAB = 1, GB_HEAP_OVER_LIMIT = 2 };
 
 /* How many bytes a block for (span, boundary) reserves; a multiple of 64. */
-int64_t gb_reserve(int64_t span, int64_t boundary);
+int64_t gb_heap_reserve(int64_t span, int64_t boundary);
 
-/* gb_take gives a block or says why not. fresh is set to 1 when the block's memory
+/* gb_heap_take gives a block or says why not. fresh is set to 1 when the block's memory
  * is known to be zero. */
-int gb_take(const gb_want *want, void **data, int *fresh);
+int gb_heap_take(const gb_heap_layout *want, void **data, int *fresh);
 
 /* Make a used block's span zero without writing it, by taking new pages; -1 when
  * that is not worth it and the caller writes zeros. */
-int gb_zero(void *data, int64_t span);
+int gb_heap_zero(void *data, int64_t span);
 
-/* gb_slab_bytes is how much to map for a block of this size; gb_add_slab hands the
- * mapping over. gb_map and gb_unmap are the system calls; gb_map returns NULL with
+/* gb_heap_slab_bytes is how much to map for a block of this size; gb_heap_add_slab hands the
+ * mapping over. gb_heap_map and gb_heap_unmap are the system calls; gb_heap_map returns NULL with
  * errno set. */
-int64_t gb_slab_bytes(int64_t reserve);
-int gb_add_slab(int64_t reserve, void *memory, int64_t bytes);
-void *gb_map(int64_t bytes);
-void gb_unmap(void *memory, int64_t bytes);
+int64_t gb_heap_slab_bytes(int64_t reserve);
+int gb_heap_add_slab(int64_t reserve, void *memory, int64_t bytes);
+void *gb_heap_map(int64_t bytes);
+void gb_heap_unmap(void *memory, int64_t bytes);
 
-/* gb_refill maps and adds a slab without Go, for a forked child. 0 or -1. */
-int gb_refill(int64_t reserve);
+/* gb_heap_refill maps and adds a slab without Go, for a forked child. 0 or -1. */
+int gb_heap_refill(int64_t reserve);
 
-void gb_share(void *data);      /* one more view keeps the block */
-void gb_release(void *data);    /* one fewer; the last one frees it */
-uint64_t gb_new_id(void);       /* for memory of another kind: numbers are never shared */
-uint64_t gb_block_id(const void *data);
-void gb_set_note(void *data, char *note);   /* takes over note, from malloc */
-int64_t gb_block_bytes(const void *data);   /* usable from data to the end */
-int gb_fits(const void *data, int64_t span);   /* the block may stay when its data becomes span bytes */
+void gb_heap_share(void *data);      /* one more view keeps the block */
+void gb_heap_release(void *data);    /* one fewer; the last one frees it */
+uint64_t gb_heap_new_id(void);       /* for memory of another kind: numbers are never shared */
+uint64_t gb_heap_block_id(const void *data);
+void gb_heap_set_note(void *data, char *note);   /* takes over note, from malloc */
+int64_t gb_heap_block_bytes(const void *data);   /* usable from data to the end */
+int gb_heap_usable(const void *data, int64_t span);   /* the block may stay when its data becomes span bytes */
 
-int64_t gb_trim(int64_t keep);  /* unmap cached slabs down to keep bytes; bytes given back */
-void gb_get_stats(gb_heap_stats *out);
+int64_t gb_heap_trim(int64_t keep);  /* unmap cached slabs down to keep bytes; bytes given back */
+void gb_heap_get_stats(gb_heap_stats *out);
 
-/* One live block as gb_live_blocks saw it. */
-typedef struct gb_live {
+/* One live block as gb_heap_live_blocks saw it. */
+typedef struct gb_heap_live {
     uint64_t id, plan;
     int64_t bytes, age;   /* seconds */
     const void *data;
     char note[200];
-} gb_live;
+} gb_heap_live;
 
 /* The largest live blocks, largest first: at most room of them; how many were written. */
-int64_t gb_live_blocks(gb_live *out, int64_t room);
-void gb_set_limit(int64_t limit);        /* bytes of live blocks; < 0 none */
-void gb_set_cache_bound(int64_t bytes);
-
-extern int gb_debugging;   /* GRIDBUF_DEBUG=1: guards and poison (debug.c) */
-
-/* Set in a forked child, where Go must not be entered any more. */
-extern int gb_forked;
+int64_t gb_heap_live_blocks(gb_heap_live *out, int64_t room);
+void gb_heap_set_limit(int64_t limit);        /* bytes of live blocks; < 0 none */
+void gb_heap_set_cache_bound(int64_t bytes);
 
 #endif

@@ -22,7 +22,7 @@ func TestBlocksAreReusedAndCounted(t *testing.T) {
 		a, err := New(p)
 		require.NoError(t, err)
 		id, at := a.ID(), a.Data()
-		assert.Equal(t, before.LiveBytes+p.AllocBytes, Statistics().LiveBytes)
+		assert.Equal(t, before.LiveBytes+p.reserve, Statistics().LiveBytes)
 		a.Free()
 		b, err := New(p)
 		require.NoError(t, err)
@@ -108,7 +108,7 @@ func TestManyThreads(t *testing.T) {
 				held = append(held, b)
 				if len(held) > 20 {
 					first := held[0]
-					if first.Plan.Bytes > 0 {
+					if first.plan.bytes > 0 {
 						assert.Equal(t, byte(w), first.Bytes()[0])
 					}
 					first.Free()

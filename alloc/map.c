@@ -14,16 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t whole_pages(int64_t bytes) { return (bytes + gb_page_bytes - 1) & -gb_page_bytes; }
+static int64_t whole_pages(int64_t bytes) { return (bytes + gb_heap_page_bytes - 1) & -gb_heap_page_bytes; }
 
 static void *map_plain(int64_t bytes) {
     void *p = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
-void *gb_map(int64_t bytes) {
-    int64_t huge = gb_huge_boundary;
-    if (bytes > INT64_MAX - huge - gb_page_bytes) {
+void *gb_heap_map(int64_t bytes) {
+    int64_t huge = gb_heap_huge_boundary;
+    if (bytes > INT64_MAX - huge - gb_heap_page_bytes) {
         errno = ENOMEM;
         return NULL;
     }
@@ -36,19 +36,19 @@ void *gb_map(int64_t bytes) {
     char *end = start + bytes, *mapped = p + bytes + huge;
     if (mapped > end) munmap(end, (size_t)(mapped - end));
 #ifdef MADV_HUGEPAGE
-    if (gb_huge_bytes == huge || bytes < gb_huge_bytes) madvise(start, (size_t)bytes, MADV_HUGEPAGE);
+    if (gb_heap_huge_bytes == huge || bytes < gb_heap_huge_bytes) madvise(start, (size_t)bytes, MADV_HUGEPAGE);
 #endif
     return start;
 }
 
-void gb_unmap(void *memory, int64_t bytes) { munmap(memory, (size_t)whole_pages(bytes)); }
+void gb_heap_unmap(void *memory, int64_t bytes) { munmap(memory, (size_t)whole_pages(bytes)); }
 
-int64_t gb_physical_memory(void) {
+int64_t gb_heap_physical_memory(void) {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);   /* constructors ask, in any order */
     return pages > 0 && size > 0 ? (int64_t)pages * size : (int64_t)1 << 30;
 }
 
-int64_t gb_seconds(void) {
+int64_t gb_heap_seconds(void) {
     struct timespec now;
 #ifdef CLOCK_MONOTONIC_COARSE
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -58,8 +58,8 @@ int64_t gb_seconds(void) {
     return now.tv_sec;
 }
 
-int gb_discard(void *memory, int64_t bytes, void **from, void **to) {
-    uintptr_t page = (uintptr_t)gb_page_bytes, first = ((uintptr_t)memory + page - 1) & -page, last = ((uintptr_t)memory + bytes) & -page;
+int gb_heap_discard(void *memory, int64_t bytes, void **from, void **to) {
+    uintptr_t page = (uintptr_t)gb_heap_page_bytes, first = ((uintptr_t)memory + page - 1) & -page, last = ((uintptr_t)memory + bytes) & -page;
     *from = (void *)first;
     *to = (void *)last;
 #ifdef __linux__

@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-int64_t gb_physical_memory(void);
-int64_t gb_seconds(void);   /* a clock that never goes back */
+int64_t gb_heap_physical_memory(void);
+int64_t gb_heap_seconds(void);   /* a clock that never goes back */
 
 /* The whole pages within the bytes, from *from to *to, become zero pages; 0: cannot. */
-int gb_discard(void *memory, int64_t bytes, void **from, void **to);
+int gb_heap_discard(void *memory, int64_t bytes, void **from, void **to);
 
 #endif

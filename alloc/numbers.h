@@ -3,7 +3,10 @@
 #ifndef GRIDBUF_NUMBERS_H
 #define GRIDBUF_NUMBERS_H
 
+#include <stdint.h>
+
 #define GB_MAXDIMS 32
+#define GB_LARGEST (INT64_MAX / 4)   /* bytes; nobody has more, and what is added to them still fits */
 
 /* Where memory is asked for; nothing asked leaves it to the preset. */
 enum { GB_ANY_DEVICE, GB_CPU, GB_GPU, GB_DEVICES };

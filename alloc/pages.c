@@ -12,7 +12,7 @@
  * never given back in part. Such pages are not asked for, and nothing is aligned to them. */
 #define LARGEST_WANTED ((int64_t)32 << 20)
 
-int64_t gb_page_bytes = 4096, gb_huge_bytes = USUAL, gb_huge_boundary = USUAL;
+int64_t gb_heap_page_bytes = 4096, gb_heap_huge_bytes = USUAL, gb_heap_huge_boundary = USUAL;
 
 static int64_t power_of_two(int64_t bytes, int64_t otherwise) { return bytes > 0 && (bytes & (bytes - 1)) == 0 ? bytes : otherwise; }
 
@@ -27,8 +27,8 @@ static int64_t huge_page(void) {
 }
 
 __attribute__((constructor)) static void ask(void) {
-    gb_page_bytes = power_of_two(sysconf(_SC_PAGESIZE), 4096);
-    gb_huge_bytes = huge_page();
-    gb_huge_boundary = gb_huge_bytes <= LARGEST_WANTED ? gb_huge_bytes : USUAL;
-    if (gb_huge_boundary < gb_page_bytes) gb_huge_boundary = gb_page_bytes;
+    gb_heap_page_bytes = power_of_two(sysconf(_SC_PAGESIZE), 4096);
+    gb_heap_huge_bytes = huge_page();
+    gb_heap_huge_boundary = gb_heap_huge_bytes <= LARGEST_WANTED ? gb_heap_huge_bytes : USUAL;
+    if (gb_heap_huge_boundary < gb_heap_page_bytes) gb_heap_huge_boundary = gb_heap_page_bytes;
 }

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* Powers of two, in bytes. */
-extern int64_t gb_page_bytes;
-extern int64_t gb_huge_bytes;      /* a transparent huge page: 2 MiB, or 32 or 512 MiB where pages are larger */
-extern int64_t gb_huge_boundary;   /* where large mappings start: on a huge page, unless those are too large to be wanted */
+extern int64_t gb_heap_page_bytes;
+extern int64_t gb_heap_huge_bytes;      /* a transparent huge page: 2 MiB, or 32 or 512 MiB where pages are larger */
+extern int64_t gb_heap_huge_boundary;   /* where large mappings start: on a huge page, unless those are too large to be wanted */
 
 #endif

@@ -6,7 +6,7 @@
 
 int64_t gb_geometry_bytes(int ndim) { return (3 * (int64_t)sizeof(int64_t) + (int64_t)sizeof(int32_t)) * ndim; }
 
-void gb_geometry_place(gb_geometry *g, int ndim, void *memory) {
+void gb_geometry_set_lists(gb_geometry *g, int ndim, void *memory) {
     g->ndim = ndim;
     g->shape = memory;
     g->strides = g->shape + ndim;
@@ -44,8 +44,8 @@ void gb_geometry_finish(gb_geometry *g) {
     g->size = size;
     g->nbytes = size * item;
     g->whole_steps = count_steps(g);
-    g->flags = (is_c ? GB_C_CONTIGUOUS : 0) | (is_f ? GB_F_CONTIGUOUS : 0);
-    if (size > 0) g->flags |= (packed_c ? GB_C_PACKED : 0) | (packed_f ? GB_F_PACKED : 0);
+    g->flags = (is_c ? GB_GEOMETRY_C_CONTIGUOUS : 0) | (is_f ? GB_GEOMETRY_F_CONTIGUOUS : 0);
+    if (size > 0) g->flags |= (packed_c ? GB_GEOMETRY_C_PACKED : 0) | (packed_f ? GB_GEOMETRY_F_PACKED : 0);
 }
 
 gb_plan *gb_plan_new(int ndim) {
@@ -53,7 +53,7 @@ gb_plan *gb_plan_new(int ndim) {
     gb_plan *p = calloc(1, sizeof *p + lists + (2 * sizeof(int64_t) + sizeof(int32_t)) * ndim);
     if (!p) return NULL;
     char *memory = (char *)(p + 1);
-    gb_geometry_place(&p->geometry, ndim, memory);
+    gb_geometry_set_lists(&p->geometry, ndim, memory);
     p->padded_shape = (int64_t *)(memory + lists);
     p->aligned_index = p->padded_shape + ndim;
     p->layout = (int32_t *)(p->aligned_index + ndim);

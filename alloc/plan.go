@@ -9,24 +9,24 @@ import (
 )
 
 // Plan is the answer to a Spec: everything that can be known without memory.
-// It is immutable; the slices must not be written to.
+// It never changes: what it tells of lists are copies.
 type Plan struct {
-	Shape         []int64
-	Strides       []int64 // bytes
-	PaddedShape   []int64
-	AlignedIndex  []int64
-	Layout        []int32 // rank of each index's stride, 0 = largest
-	Dims          []Dim
-	ItemSize      int64
-	ByteAlignment int64 // the boundary the aligned element sits on, bytes
-	Offset        int64 // address of element 0 modulo ByteAlignment
-	Size          int64 // elements
-	Bytes         int64 // of the elements alone
-	Span          int64 // of the elements and their padding
-	AllocBytes    int64 // what a block for this plan reserves
-	Device        Device
-	DeviceID      int
-	Memory        Memory
+	shape         []int64
+	strides       []int64 // bytes
+	paddedShape   []int64
+	alignedIndex  []int64
+	layout        []int32 // rank of each index's stride, 0 = largest
+	dims          []Dim
+	itemSize      int64
+	byteAlignment int64 // the boundary the aligned element sits on, bytes
+	offset        int64 // address of element 0 modulo ByteAlignment
+	size          int64 // elements
+	bytes         int64 // of the elements alone
+	span          int64 // of the elements and their padding
+	reserve       int64 // what a block for this plan reserves
+	device        Device
+	deviceID      int
+	memory        Memory
 }
 
 // NewPlan works out a request. The rule is that of GT4Py's
@@ -39,13 +39,13 @@ func NewPlan(s *Spec) (*Plan, error) {
 	n := len(s.Shape)
 	ints := make([]int64, 4*n)
 	p := &Plan{
-		Shape: ints[:n:n], Strides: ints[n : 2*n : 2*n], PaddedShape: ints[2*n : 3*n : 3*n], AlignedIndex: ints[3*n:],
-		Layout: make([]int32, n), Dims: make([]Dim, n),
+		shape: ints[:n:n], strides: ints[n : 2*n : 2*n], paddedShape: ints[2*n : 3*n : 3*n], alignedIndex: ints[3*n:],
+		layout: make([]int32, n), dims: make([]Dim, n),
 	}
 	if err := p.answer(s); err != nil {
 		return nil, err
 	}
-	p.AllocBytes = reserved(p.Span, p.ByteAlignment)
+	p.reserve = reserved(p.span, p.byteAlignment)
 	return p, nil
 }
 
@@ -69,9 +69,9 @@ func (p *Plan) answer(s *Spec) error {
 	if s.Memory < Plain || s.Memory > Managed {
 		return ErrInvalid.Errorf("memory: %d is not known", int32(s.Memory))
 	}
-	copy(p.Shape, s.Shape)
-	p.ItemSize, p.Memory, p.DeviceID = s.ItemSize, s.Memory, s.DeviceID
-	p.Device = cmp.Or(s.Device, s.preset().Device, CPU)
+	copy(p.shape, s.Shape)
+	p.itemSize, p.memory, p.deviceID = s.ItemSize, s.Memory, s.DeviceID
+	p.device = cmp.Or(s.Device, s.preset().Device, CPU)
 	if err := p.setDims(s); err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (p *Plan) answer(s *Spec) error {
 		return err
 	}
 	p.setOffset()
-	if p.Memory == Pinned { // it is laid out as the preset's device wants it, but lies on the host
-		p.Device, p.DeviceID = CPU, 0
+	if p.memory == Pinned { // it is laid out as the preset's device wants it, but lies on the host
+		p.device, p.deviceID = CPU, 0
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (p *Plan) answer(s *Spec) error {
 // setDims names the indices; those of a sub-shape dtype become data dimensions,
 // numbered on from the ones present.
 func (p *Plan) setDims(s *Spec) error {
-	base := p.Dims[:len(s.Shape)-s.SubShape]
+	base := p.dims[:len(s.Shape)-s.SubShape]
 	if s.Dims == nil {
 		for i := range base {
 			base[i] = I + Dim(i)
@@ -107,17 +107,17 @@ func (p *Plan) setDims(s *Spec) error {
 	for _, d := range base {
 		next = max(next, d+1)
 	}
-	for i := range p.Dims[len(base):] {
-		p.Dims[len(base)+i] = next + Dim(i)
+	for i := range p.dims[len(base):] {
+		p.dims[len(base)+i] = next + Dim(i)
 	}
-	return checkDims(p.Dims)
+	return checkDims(p.dims)
 }
 
 // setLayout ranks the strides. A layout given without the indices of a sub-shape
 // dtype puts those slowest, where the presets put data dimensions.
 func (p *Plan) setLayout(s *Spec) error {
 	if s.Layout == nil {
-		s.preset().layout(p.Dims, p.Layout)
+		s.preset().layout(p.dims, p.layout)
 		return nil
 	}
 	given, slower := len(s.Layout), 0
@@ -132,10 +132,10 @@ func (p *Plan) setLayout(s *Spec) error {
 			return ErrInvalid.Errorf("layout: %v is not a permutation of 0 to %d (0 = largest stride)", s.Layout, given-1)
 		}
 		seen |= 1 << r
-		p.Layout[i] = r + int32(slower)
+		p.layout[i] = r + int32(slower)
 	}
 	for i := range slower {
-		p.Layout[given+i] = int32(i)
+		p.layout[given+i] = int32(i)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (p *Plan) setAlignedIndex(s *Spec) error {
 			return ErrInvalid.Errorf("aligned_index: %v has a negative entry; entries count elements from 0", s.AlignedIndex)
 		}
 	}
-	copy(p.AlignedIndex, s.AlignedIndex)
+	copy(p.alignedIndex, s.AlignedIndex)
 	return nil
 }
 
@@ -162,53 +162,53 @@ func (p *Plan) setStrides(s *Spec) error {
 		return err
 	}
 	row := p.rowItems(s)
-	p.Size, p.Span = 1, p.ItemSize
+	p.size, p.span = 1, p.itemSize
 	var byRank [MaxDims]int
-	for i, r := range p.Layout {
+	for i, r := range p.layout {
 		byRank[r] = i
 	}
-	for rank := len(p.Shape) - 1; rank >= 0; rank-- {
+	for rank := len(p.shape) - 1; rank >= 0; rank-- {
 		i := byRank[rank]
-		n := p.Shape[i]
+		n := p.shape[i]
 		if n < 0 {
 			return ErrInvalid.Errorf("shape: %v has a negative entry; sizes are 0 or more", s.Shape)
 		}
-		p.PaddedShape[i] = n
-		if rank == len(p.Shape)-1 && row > 1 {
+		p.paddedShape[i] = n
+		if rank == len(p.shape)-1 && row > 1 {
 			if n > math.MaxInt64-row {
 				return tooBig(s)
 			}
-			p.PaddedShape[i] = roundUp(n, row)
+			p.paddedShape[i] = roundUp(n, row)
 		}
-		p.Strides[i] = p.Span
+		p.strides[i] = p.span
 		var ok1, ok2 bool
-		p.Span, ok1 = multiply(p.Span, max(p.PaddedShape[i], 1))
-		p.Size, ok2 = multiply(p.Size, max(n, 1))
+		p.span, ok1 = multiply(p.span, max(p.paddedShape[i], 1))
+		p.size, ok2 = multiply(p.size, max(n, 1))
 		if !ok1 || !ok2 {
 			return tooBig(s)
 		}
 	}
-	if slices.Contains(p.Shape, 0) { // nothing is read or written, however far the strides reach
-		p.Size, p.Span = 0, 0
+	if slices.Contains(p.shape, 0) { // nothing is read or written, however far the strides reach
+		p.size, p.span = 0, 0
 	}
-	if p.Span > math.MaxInt64/2-2*maxBoundary {
+	if p.span > math.MaxInt64/2-2*maxBoundary {
 		return tooBig(s)
 	}
-	p.Bytes = p.Size * p.ItemSize
+	p.bytes = p.size * p.itemSize
 	return nil
 }
 
 // setBoundary finds what the aligned element sits on: the byte alignment, raised
 // to a common multiple with the preset's alignment where that is more than one item.
 func (p *Plan) setBoundary(s *Spec) error {
-	p.ByteAlignment = s.ByteAlignment
+	p.byteAlignment = s.ByteAlignment
 	if s.ByteAlignment == 0 {
-		p.ByteAlignment = 64
-		if p.Device == GPU {
-			p.ByteAlignment = 256
+		p.byteAlignment = 64
+		if p.device == GPU {
+			p.byteAlignment = 256
 		}
 	}
-	if p.ByteAlignment < 1 || p.ByteAlignment&(p.ByteAlignment-1) != 0 || p.ByteAlignment > maxByteAlignment {
+	if p.byteAlignment < 1 || p.byteAlignment&(p.byteAlignment-1) != 0 || p.byteAlignment > maxByteAlignment {
 		return ErrInvalid.Errorf("byte_alignment: %d is not allowed; give a power of two from 1 to %d (bytes)", s.ByteAlignment, int64(maxByteAlignment))
 	}
 	if s.Alignment < 0 || s.Alignment > maxAlignment {
@@ -218,16 +218,16 @@ func (p *Plan) setBoundary(s *Spec) error {
 		return ErrInvalid.Errorf("padding: %d items is not allowed; give a number of items or one of the named values", s.Padding)
 	}
 	if a := s.alignment(); a > 1 {
-		item := max(p.ItemSize, 1)
+		item := max(p.itemSize, 1)
 		if item > maxBoundary/a {
 			return ErrInvalid.Errorf("dtype: an alignment of %d items of %d bytes is more than the largest boundary, %d bytes", a, item, int64(maxBoundary))
 		}
 		unit := a * item
-		boundary, ok := multiply(unit/gcd(unit, p.ByteAlignment), p.ByteAlignment)
+		boundary, ok := multiply(unit/gcd(unit, p.byteAlignment), p.byteAlignment)
 		if !ok || boundary > maxBoundary {
-			return ErrInvalid.Errorf("byte_alignment: %d and an alignment of %d bytes meet only beyond the largest boundary, %d bytes", p.ByteAlignment, unit, int64(maxBoundary))
+			return ErrInvalid.Errorf("byte_alignment: %d and an alignment of %d bytes meet only beyond the largest boundary, %d bytes", p.byteAlignment, unit, int64(maxBoundary))
 		}
-		p.ByteAlignment = boundary
+		p.byteAlignment = boundary
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (p *Plan) rowItems(s *Spec) int64 {
 	case s.Padding == PadAsPreset:
 		return s.alignment()
 	case s.Padding == PadToBoundary:
-		return p.ByteAlignment / gcd(p.ByteAlignment, max(p.ItemSize, 1))
+		return p.byteAlignment / gcd(p.byteAlignment, max(p.itemSize, 1))
 	}
 	return s.Padding
 }
@@ -260,22 +260,22 @@ func (s *Spec) preset() *Preset {
 // String is one line: dims, shape, item size, strides, what is aligned and how much is reserved.
 func (p *Plan) String() string {
 	device := p.where()
-	if p.Memory != Plain {
-		device += ", " + p.Memory.String()
+	if p.memory != Plain {
+		device += ", " + p.memory.String()
 	}
 	return fmt.Sprintf("Plan(%s %v of %d bytes, strides=%v, aligned_index=%v, byte_alignment=%d, %d bytes reserved, %s)",
-		DimsString(p.Dims), p.Shape, p.ItemSize, p.Strides, p.AlignedIndex, p.ByteAlignment, p.AllocBytes, device)
+		DimsString(p.dims), p.shape, p.itemSize, p.strides, p.alignedIndex, p.byteAlignment, p.reserve, device)
 }
 
 // setOffset places element 0 so that the aligned element is on the boundary.
 func (p *Plan) setOffset() {
-	b := uint64(p.ByteAlignment)
+	b := uint64(p.byteAlignment)
 	var distance uint64
-	for i, a := range p.AlignedIndex {
-		hi, lo := bits.Mul64(uint64(a)%b, uint64(p.Strides[i])%b)
+	for i, a := range p.alignedIndex {
+		hi, lo := bits.Mul64(uint64(a)%b, uint64(p.strides[i])%b)
 		distance = (distance + bits.Rem64(hi, lo, b)) % b
 	}
-	p.Offset = int64((b - distance) % b)
+	p.offset = int64((b - distance) % b)
 }
 
 func tooBig(s *Spec) error {

@@ -11,7 +11,7 @@
 
 /* PACKED is stricter than CONTIGUOUS: the strides of single-element indices are as if there
  * were more, and there is at least one element. */
-enum { GB_C_CONTIGUOUS = 1, GB_F_CONTIGUOUS = 2, GB_C_PACKED = 4, GB_F_PACKED = 8 };
+enum { GB_GEOMETRY_C_CONTIGUOUS = 1, GB_GEOMETRY_F_CONTIGUOUS = 2, GB_GEOMETRY_C_PACKED = 4, GB_GEOMETRY_F_PACKED = 8 };
 
 typedef struct gb_geometry {
     int32_t ndim, flags;
@@ -27,15 +27,15 @@ typedef struct gb_geometry {
 
 typedef struct gb_plan {
     gb_geometry geometry;
-    gb_want want;            /* what a block must satisfy; want.boundary is the byte alignment */
+    gb_heap_layout want;            /* what a block must satisfy; want.boundary is the byte alignment */
     int64_t *padded_shape, *aligned_index;
     int32_t *layout;
     int32_t device, device_id, memory;   /* device, memory: numbers.h */
 } gb_plan;
 
-/* Bytes of the lists of a geometry, to be placed at memory by gb_geometry_place. */
+/* Bytes of the lists of a geometry, to be placed at memory by gb_geometry_set_lists. */
 int64_t gb_geometry_bytes(int ndim);
-void gb_geometry_place(gb_geometry *g, int ndim, void *memory);
+void gb_geometry_set_lists(gb_geometry *g, int ndim, void *memory);
 
 /* Fill in what follows from shape, strides and itemsize. */
 void gb_geometry_finish(gb_geometry *g);

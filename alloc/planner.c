@@ -165,7 +165,7 @@ static void set_offset(gb_plan *p) {
     p->want.offset = (int64_t)(distance ? b - distance : 0);
 }
 
-int gb_plan_answer(const gb_request *r, const gb_preset *preset, gb_plan *p, gb_error *e) {
+int gb_plan_request(const gb_request *r, const gb_preset *preset, gb_plan *p, gb_error *e) {
     if (r->ndim > GB_MAXDIMS) return REFUSE("shape: %d dimensions; at most %d are allowed", r->ndim, GB_MAXDIMS);
     if (r->sub_ndim < 0 || r->sub_ndim > r->ndim)
         return REFUSE("dtype: a sub-shape of %d indices in a shape of %d", r->sub_ndim, r->ndim);
@@ -182,6 +182,6 @@ int gb_plan_answer(const gb_request *r, const gb_preset *preset, gb_plan *p, gb_
         return -1;
     set_offset(p);
     if (p->memory == GB_PINNED) p->device = GB_CPU, p->device_id = 0;   /* pinned: laid out as the preset's device wants it, but on the host */
-    p->want.reserve = gb_reserve(p->want.span, p->want.boundary);
+    p->want.reserve = gb_heap_reserve(p->want.span, p->want.boundary);
     return 0;
 }

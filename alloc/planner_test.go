@@ -115,7 +115,7 @@ func TestBothPlannersGiveTheSameAnswer(t *testing.T) {
 		if err != nil {
 			refused[err.Error()[:9]]++
 		}
-		if want != nil && want.Size > 0 && want.Bytes/want.Size != want.ItemSize {
+		if want != nil && want.Size() > 0 && want.Bytes()/want.Size() != want.ItemSize() {
 			t.Fatalf("%+v: %v has more bytes than can be counted", s, want)
 		}
 		require.Equal(t, err, other, "%+v", s)

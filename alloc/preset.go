@@ -40,13 +40,21 @@ var standard = Preset{Name: "C", Order: ByIndex, Alignment: 1, Device: CPU}
 func FindPreset(name string) (*Preset, error) {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
-	return presetOf(C.gb_preset_named(text), name)
+	c := C.gb_preset_named(text)
+	if c == nil {
+		return nil, ErrInvalid.Errorf("backend: %q is not known; known are %s", name, presetNames(", ", 500))
+	}
+	return &Preset{
+		Name: C.GoString(c.name), Order: Order(c.order), Axes: C.GoString(&c.axes[0]),
+		Alignment: int64(c.alignment), Device: Device(c.device),
+	}, nil
 }
 
-// Register adds a preset and returns its number. A built-in name cannot be taken.
-func Register(p Preset) (int, error) {
+// Register adds a preset, or takes the place of one of the same name; plans made before stay what they were. A built-in name
+// cannot be taken.
+func Register(p Preset) error {
 	if err := checkName(p.Name); err != nil {
-		return 0, err
+		return err
 	}
 	name := C.CString(p.Name)
 	defer C.free(unsafe.Pointer(name))
@@ -54,9 +62,9 @@ func Register(p Preset) (int, error) {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&c.axes[0])), len(c.axes)-1), p.Axes)
 	var e C.gb_error
 	if C.gb_preset_register(name, &c, &e) != 0 {
-		return 0, &Error{Kind(e.kind), C.GoString(&e.message[0])}
+		return &Error{Kind: Kind(e.kind), Message: C.GoString(&e.message[0])}
 	}
-	return int(c.number), nil
+	return nil
 }
 
 // A name is shown in errors and lists, one a line.
@@ -73,38 +81,6 @@ func checkName(name string) error {
 		return ErrInvalid.Errorf("name: %q has a character that cannot be printed", name)
 	}
 	return nil
-}
-
-// PresetNumber finds the number of a preset by its name; the error lists the known ones.
-func PresetNumber(name string) (int, error) {
-	text := C.CString(name)
-	defer C.free(unsafe.Pointer(text))
-	c := C.gb_preset_named(text)
-	if c == nil {
-		_, err := presetOf(nil, name)
-		return 0, err
-	}
-	return int(c.number), nil
-}
-
-// PresetByNumber returns the preset that Register or PresetNumber numbered; it
-// never changes.
-func PresetByNumber(n int) (*Preset, error) {
-	c := C.gb_preset_at(C.int32_t(n))
-	if c == nil || int(c.number) != n {
-		return nil, ErrInvalid.Errorf("backend: number %d is not known", n)
-	}
-	return presetOf(c, "")
-}
-
-func presetOf(c *C.gb_preset, name string) (*Preset, error) {
-	if c == nil {
-		return nil, ErrInvalid.Errorf("backend: %q is not known; known are %s", name, presetNames(", ", 500))
-	}
-	return &Preset{
-		Name: C.GoString(c.name), Order: Order(c.order), Axes: C.GoString(&c.axes[0]),
-		Alignment: int64(c.alignment), Device: Device(c.device),
-	}, nil
 }
 
 // Presets lists the names, sorted.

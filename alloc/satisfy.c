@@ -51,35 +51,35 @@ static int64_t after_boundary(const gb_geometry *g, const int64_t *aligned, uint
 }
 
 void gb_plan_compare(const gb_request *r, const gb_preset *preset, const gb_plan *wanted, const gb_plan *have, uintptr_t data,
-                     gb_missed *missed) {
+                     gb_plan_missed *missed) {
     const gb_geometry *g = &have->geometry;
     int indices[GB_MAXDIMS], n = long_indices(g, wanted->layout, indices);
-    *missed = (gb_missed){.what = GB_MEETS_ALL};
+    *missed = (gb_plan_missed){.what = GB_PLAN_MEETS_ALL};
     if (wants_device(r, preset, wanted, have)) {
-        missed->what = GB_MISSES_DEVICE;
+        missed->what = GB_PLAN_MISSES_DEVICE;
         return;
     }
     if ((r->memory || preset) && wanted->memory != have->memory) {
-        missed->what = GB_MISSES_MEMORY;
+        missed->what = GB_PLAN_MISSES_MEMORY;
         return;
     }
     if ((preset || r->layout_len >= 0) && g->size && !ordered(g, indices, n)) {
-        missed->what = GB_MISSES_ORDER;
+        missed->what = GB_PLAN_MISSES_ORDER;
         return;
     }
     missed->boundary = row_boundary(r, preset, wanted);
     for (int k = 0; k + 1 < n && g->size; k++)
         if (g->strides[indices[k]] % missed->boundary) {
-            missed->what = GB_MISSES_ROWS;
+            missed->what = GB_PLAN_MISSES_ROWS;
             return;
         }
     for (int k = 0; k < n && r->padding == GB_PAD_NONE; k++)
         if (g->strides[indices[k]] != wanted->geometry.strides[indices[k]]) {
-            missed->what = GB_MISSES_PACKED;
+            missed->what = GB_PLAN_MISSES_PACKED;
             return;
         }
     if (!r->byte_alignment && !preset && r->aligned_len < 0) return;
     missed->boundary = preset && !r->byte_alignment ? own_boundary(r, preset) : wanted->want.boundary;
     missed->after = g->size ? after_boundary(g, wanted->aligned_index, data, missed->boundary) : 0;
-    if (missed->after) missed->what = GB_MISSES_BOUNDARY;
+    if (missed->after) missed->what = GB_PLAN_MISSES_BOUNDARY;
 }

@@ -18,7 +18,7 @@ type Unmet struct {
 }
 
 func (e *Unmet) Error() string {
-	return fmt.Sprintf("%s; strides: wanted %v for dims %s, found %v", e.What, e.Wanted.Strides, DimsString(e.Wanted.Dims), e.Found)
+	return fmt.Sprintf("%s; strides: wanted %v for dims %s, found %v", e.What, e.Wanted.strides, DimsString(e.Wanted.dims), e.Found)
 }
 
 // Unwrap gives [ErrInvalid], for errors.Is.
@@ -35,7 +35,7 @@ func Satisfies(s *Spec, have *Plan, address uintptr) error {
 	if err != nil {
 		return err
 	}
-	if have == nil || !slices.Equal(have.Shape, s.Shape) || have.ItemSize != s.ItemSize {
+	if have == nil || !slices.Equal(have.shape, s.Shape) || have.itemSize != s.ItemSize {
 		return ErrInvalid.Errorf("have: it must describe memory of shape %v with items of %d bytes", s.Shape, s.ItemSize)
 	}
 	var preset *C.gb_preset
@@ -53,12 +53,12 @@ func Satisfies(s *Spec, have *Plan, address uintptr) error {
 	if w == nil || h == nil {
 		return ErrNoMemory.Errorf("no memory left for a plan")
 	}
-	var missed C.gb_missed
+	var missed C.gb_plan_missed
 	C.gb_plan_compare(&asked, preset, w, h, C.uintptr_t(address), &missed)
-	if missed.what == C.GB_MEETS_ALL {
+	if missed.what == C.GB_PLAN_MEETS_ALL {
 		return nil
 	}
-	return &Unmet{What: s.unmet(&missed, wanted, have), Wanted: wanted, Found: slices.Clone(have.Strides)}
+	return &Unmet{What: s.unmet(&missed, wanted, have), Wanted: wanted, Found: slices.Clone(have.strides)}
 }
 
 func given[T any](list []T) C.int32_t {
@@ -68,7 +68,7 @@ func given[T any](list []T) C.int32_t {
 	return C.int32_t(len(list))
 }
 
-func (s *Spec) unmet(m *C.gb_missed, wanted, have *Plan) string {
+func (s *Spec) unmet(m *C.gb_plan_missed, wanted, have *Plan) string {
 	source := func(field string, own bool) string {
 		if own || s.Preset == nil {
 			return field
@@ -76,25 +76,25 @@ func (s *Spec) unmet(m *C.gb_missed, wanted, have *Plan) string {
 		return fmt.Sprintf("preset %q", s.Preset.Name)
 	}
 	switch m.what {
-	case C.GB_MISSES_DEVICE:
+	case C.GB_PLAN_MISSES_DEVICE:
 		return fmt.Sprintf("%s: wanted memory on %s, found it on %s", source("device", s.Device != AnyDevice), wanted.where(), have.where())
-	case C.GB_MISSES_MEMORY:
-		return fmt.Sprintf("%s: wanted %s memory, found %s", source("memory", s.Memory != Plain), wanted.Memory, have.Memory)
-	case C.GB_MISSES_ORDER:
+	case C.GB_PLAN_MISSES_MEMORY:
+		return fmt.Sprintf("%s: wanted %s memory, found %s", source("memory", s.Memory != Plain), wanted.memory, have.memory)
+	case C.GB_PLAN_MISSES_ORDER:
 		return source("layout", s.Layout != nil) + " orders the strides otherwise"
-	case C.GB_MISSES_ROWS:
+	case C.GB_PLAN_MISSES_ROWS:
 		return fmt.Sprintf("%s puts rows on multiples of %d bytes", source("padding", s.Padding != PadAsPreset), m.boundary)
-	case C.GB_MISSES_PACKED:
+	case C.GB_PLAN_MISSES_PACKED:
 		return "padding leaves no room between rows"
 	}
 	return fmt.Sprintf("%s: element %v must lie on a boundary of %d bytes, and it lies %d bytes after one",
-		source("alignment", s.ByteAlignment != 0), wanted.AlignedIndex, m.boundary, m.after)
+		source("alignment", s.ByteAlignment != 0), wanted.alignedIndex, m.boundary, m.after)
 }
 
 // where is a device in words.
 func (p *Plan) where() string {
-	if p.Device == GPU {
-		return fmt.Sprintf("gpu %d", p.DeviceID)
+	if p.device == GPU {
+		return fmt.Sprintf("gpu %d", p.deviceID)
 	}
-	return p.Device.String()
+	return p.device.String()
 }

@@ -63,10 +63,10 @@ func TestSatisfiesNamesTheFirstRequirementMissed(t *testing.T) {
 		require.ErrorAs(t, err, &unmet, "%+v", c.spec)
 		assert.ErrorIs(t, err, ErrInvalid)
 		assert.Contains(t, err.Error(), c.want)
-		if unmet.Wanted.Device == CPU && unmet.Wanted.Memory == Plain { // the way out: a copy in new memory is what was wanted
+		if unmet.Wanted.device == CPU && unmet.Wanted.memory == Plain { // the way out: a copy in new memory is what was wanted
 			b, err := New(unmet.Wanted)
 			require.NoError(t, err)
-			assert.NoError(t, Satisfies(&c.spec, b.Plan, uintptr(b.Data())), "%+v", c.spec)
+			assert.NoError(t, Satisfies(&c.spec, b.plan, uintptr(b.Data())), "%+v", c.spec)
 			b.Free()
 		}
 	}

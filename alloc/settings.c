@@ -6,36 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define heap gb_the_heap
+#define heap gb_heap_state
 
 int gb_forked;
 
-void gb_get_stats(gb_heap_stats *out) {
-    gb_lock(&heap.lock);
+void gb_heap_get_stats(gb_heap_stats *out) {
+    gb_spin_lock(&heap.lock);
     *out = heap.stats;
     out->cached_bytes = heap.mapped_bytes - heap.stats.live_bytes;
-    gb_unlock(&heap.lock);
+    gb_spin_unlock(&heap.lock);
     out->hits = out->allocations - out->misses;
 }
 
-void gb_set_limit(int64_t limit) {
-    gb_lock(&heap.lock);
+void gb_heap_set_limit(int64_t limit) {
+    gb_spin_lock(&heap.lock);
     heap.stats.limit = limit < 0 ? -1 : limit;
-    gb_unlock(&heap.lock);
+    gb_spin_unlock(&heap.lock);
 }
 
-void gb_set_cache_bound(int64_t bytes) {
-    gb_lock(&heap.lock);
+void gb_heap_set_cache_bound(int64_t bytes) {
+    gb_spin_lock(&heap.lock);
     heap.stats.cache_bound = bytes;
-    gb_unlock(&heap.lock);
-    gb_trim(bytes);
+    gb_spin_unlock(&heap.lock);
+    gb_heap_trim(bytes);
 }
 
 /* ---- fork: hold the lock across it, so that the child finds the heap whole ---- */
 
-static void before_fork(void) { gb_lock(&heap.lock); }
-static void after_fork_parent(void) { gb_unlock(&heap.lock); }
-static void after_fork_child(void) { gb_unlock(&heap.lock); gb_forked = 1; }
+static void before_fork(void) { gb_spin_lock(&heap.lock); }
+static void after_fork_parent(void) { gb_spin_unlock(&heap.lock); }
+static void after_fork_child(void) { gb_spin_unlock(&heap.lock); gb_forked = 1; }
 
 /* "268435456", "256M", "2G" -> bytes; anything else leaves what is there. */
 static int64_t read_bytes(const char *text, int64_t otherwise) {
@@ -47,7 +47,7 @@ static int64_t read_bytes(const char *text, int64_t otherwise) {
 }
 
 __attribute__((constructor)) static void start(void) {
-    heap.stats.cache_bound = read_bytes(getenv("GRIDBUF_CACHE"), gb_physical_memory() / 8);
+    heap.stats.cache_bound = read_bytes(getenv("GRIDBUF_CACHE"), gb_heap_physical_memory() / 8);
     const char *debug = getenv("GRIDBUF_DEBUG");
     gb_debugging = debug && strcmp(debug, "1") == 0;
     heap.cache_age = read_bytes(getenv("GRIDBUF_CACHE_AGE"), 60);

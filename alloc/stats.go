@@ -15,10 +15,11 @@ type Stats struct {
 // Statistics reads the heap's counters, all at one moment.
 func Statistics() Stats {
 	var s C.gb_heap_stats
-	C.gb_get_stats(&s)
+	C.gb_heap_get_stats(&s)
 	return Stats{
-		int64(s.live_bytes), int64(s.cached_bytes), int64(s.peak_bytes), int64(s.live_buffers),
-		int64(s.allocations), int64(s.hits), int64(s.misses), int64(s.limit),
+		LiveBytes: int64(s.live_bytes), CachedBytes: int64(s.cached_bytes), PeakBytes: int64(s.peak_bytes),
+		LiveBuffers: int64(s.live_buffers), Allocations: int64(s.allocations), Hits: int64(s.hits), Misses: int64(s.misses),
+		Limit: int64(s.limit),
 	}
 }
 
@@ -31,10 +32,10 @@ func (s Stats) String() string {
 }
 
 // Trim gives the cached memory back to the system and says how much that was.
-func Trim() int64 { return int64(C.gb_trim(0)) }
+func Trim() int64 { return int64(C.gb_heap_trim(0)) }
 
 // SetLimit bounds live memory, in bytes; a negative limit is none.
-func SetLimit(bytes int64) { C.gb_set_limit(C.int64_t(bytes)) }
+func SetLimit(bytes int64) { C.gb_heap_set_limit(C.int64_t(bytes)) }
 
 // SetCacheBound bounds what the heap keeps for reuse; it starts at 1/8 of the machine's memory.
-func SetCacheBound(bytes int64) { C.gb_set_cache_bound(C.int64_t(bytes)) }
+func SetCacheBound(bytes int64) { C.gb_heap_set_cache_bound(C.int64_t(bytes)) }

@@ -6,6 +6,8 @@ import "C"
 import (
 	"fmt"
 	"unsafe"
+
+	"gridbuf/alloc"
 )
 
 // Descr is one entry of the descr list that names the fields of a structured type:
@@ -63,7 +65,7 @@ func parseDescr(list []Descr, depth int) (Type, error) {
 		}
 		for _, name := range []string{f.Title, f.Name} { // a title is a second name
 			if name != "" && seen[name] {
-				return t, fmt.Errorf("descr: entry %d has name %q; every field needs one of its own", i, name)
+				return t, alloc.ErrInvalid.Errorf("descr: entry %d has name %q; every field needs one of its own", i, name)
 			}
 			seen[name] = true
 		}
@@ -102,7 +104,7 @@ func (t Type) walk(field func(Field) error, gap func(bytes int64)) error {
 	end := int64(0)
 	skip := func(to int64, what string) error {
 		if to < end {
-			return fmt.Errorf("%s begins at byte %d, before the end of the one before it at %d", what, to, end)
+			return alloc.ErrInvalid.Errorf("%s begins at byte %d, before the end of the one before it at %d", what, to, end)
 		}
 		if to > end {
 			gap(to - end)
@@ -118,10 +120,10 @@ func (t Type) walk(field func(Field) error, gap func(bytes int64)) error {
 		}
 		size, ok := f.size()
 		if !ok {
-			return fmt.Errorf("field %s is larger than any memory (2^63 bytes)", f.Name)
+			return alloc.ErrInvalid.Errorf("field %s is larger than any memory (2^63 bytes)", f.Name)
 		}
 		if end, ok = add(f.Offset, size); !ok {
-			return fmt.Errorf("field %s ends beyond 2^63 bytes", f.Name)
+			return alloc.ErrInvalid.Errorf("field %s ends beyond 2^63 bytes", f.Name)
 		}
 	}
 	return skip(t.ItemSize, "the end of the item")

@@ -24,8 +24,7 @@ func ExampleParse() {
 
 // What __array_interface__ says of a buffer laid out for gt4py's gt:cpu_ifirst.
 func ExampleDescribe() {
-	number, _ := alloc.PresetNumber("gt:cpu_ifirst")
-	preset, _ := alloc.PresetByNumber(number)
+	preset, _ := alloc.FindPreset("gt:cpu_ifirst")
 	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3, 2}, ItemSize: 8, Preset: preset})
 	buffer, err := alloc.New(plan)
 	if err != nil {

@@ -12,10 +12,27 @@ type formatCode struct {
 const word = strconv.IntSize / 8
 
 var formatCodes = map[byte]formatCode{
-	'?': {'b', 1, 1}, 'b': {'i', 1, 1}, 'B': {'u', 1, 1}, 'h': {'i', 2, 2}, 'H': {'u', 2, 2},
-	'i': {'i', 4, 4}, 'I': {'u', 4, 4}, 'l': {'i', word, 4}, 'L': {'u', word, 4}, 'q': {'i', 8, 8}, 'Q': {'u', 8, 8},
-	'n': {'i', word, 0}, 'N': {'u', word, 0}, 'e': {'f', 2, 2}, 'f': {'f', 4, 4}, 'd': {'f', 8, 8}, 'g': {'f', 16, 0},
-	'c': {'S', 1, 1}, 's': {'S', 1, 1}, 'w': {'U', 4, 4}, 'x': {'V', 1, 1},
+	'?': {kind: 'b', native: 1, standard: 1},
+	'b': {kind: 'i', native: 1, standard: 1},
+	'B': {kind: 'u', native: 1, standard: 1},
+	'h': {kind: 'i', native: 2, standard: 2},
+	'H': {kind: 'u', native: 2, standard: 2},
+	'i': {kind: 'i', native: 4, standard: 4},
+	'I': {kind: 'u', native: 4, standard: 4},
+	'l': {kind: 'i', native: word, standard: 4},
+	'L': {kind: 'u', native: word, standard: 4},
+	'q': {kind: 'i', native: 8, standard: 8},
+	'Q': {kind: 'u', native: 8, standard: 8},
+	'n': {kind: 'i', native: word},
+	'N': {kind: 'u', native: word},
+	'e': {kind: 'f', native: 2, standard: 2},
+	'f': {kind: 'f', native: 4, standard: 4},
+	'd': {kind: 'f', native: 8, standard: 8},
+	'g': {kind: 'f', native: 16},
+	'c': {kind: 'S', native: 1, standard: 1},
+	's': {kind: 'S', native: 1, standard: 1},
+	'w': {kind: 'U', native: 4, standard: 4},
+	'x': {kind: 'V', native: 1, standard: 1},
 }
 
 // formatReader walks through a format. The byte order holds until another is given,

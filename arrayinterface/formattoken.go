@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"gridbuf/alloc"
 )
 
 // The small pieces of a buffer format: numbers, shapes and names.
 
 func (r *formatReader) errorf(what string, args ...any) error {
-	return fmt.Errorf("format: %q at character %d: %s", r.format, min(r.at, len(r.format)), fmt.Sprintf(what, args...))
+	return alloc.ErrInvalid.Errorf("format: %q at character %d: %s", r.format, min(r.at, len(r.format)), fmt.Sprintf(what, args...))
 }
 
 // peek is the next character, or 0 at the end.
@@ -76,7 +78,7 @@ func (t *Type) nameFields() error {
 			f.Name = fmt.Sprintf("f%d", i)
 		}
 		if seen[f.Name] {
-			return fmt.Errorf("two fields are named %q", f.Name)
+			return alloc.ErrInvalid.Errorf("two fields are named %q", f.Name)
 		}
 		seen[f.Name] = true
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"gridbuf/alloc"
 )
 
 // Format writes the type in PEP 3118's notation: a single character for native
@@ -22,7 +24,7 @@ func (t Type) structFormat() (string, error) {
 	b.WriteString("T{")
 	err := t.walk(func(f Field) error {
 		if strings.Contains(f.Name, ":") {
-			return fmt.Errorf("the name %q has a colon, which ends names in a format", f.Name)
+			return alloc.ErrInvalid.Errorf("the name %q has a colon, which ends names in a format", f.Name)
 		}
 		text, err := f.format()
 		b.WriteString(text)
@@ -72,11 +74,11 @@ func (t Type) item(native string) (string, error) {
 	}
 	code, ok := writeCodes[string(t.Kind)+strconv.FormatInt(t.ItemSize, 10)]
 	if !ok {
-		return "", fmt.Errorf("format: %s has none in the buffer protocol", t.Typestr())
+		return "", alloc.ErrInvalid.Errorf("format: %s has none in the buffer protocol", t.Typestr())
 	}
 	if code == "g" || code == "Zg" {
 		if t.Swapped() {
-			return "", fmt.Errorf("format: %s has none in the buffer protocol, which knows long doubles in native order only", t.Typestr())
+			return "", alloc.ErrInvalid.Errorf("format: %s has none in the buffer protocol, which knows long doubles in native order only", t.Typestr())
 		}
 	} else if order == "" && word == 8 && t.ItemSize == 8 && (t.Kind == 'i' || t.Kind == 'u') {
 		code = map[byte]string{'i': "l", 'u': "L"}[t.Kind] // as NumPy does; everybody takes it

@@ -4,9 +4,6 @@ package arrayinterface
 import "C"
 
 import (
-	"errors"
-	"fmt"
-
 	"gridbuf/alloc"
 )
 
@@ -46,7 +43,7 @@ func Parse(d Interface) (Description, error) {
 	if err != nil {
 		return Description{}, err
 	}
-	c := Layout{d.Shape, d.Strides, t.ItemSize}.plain()
+	c := Layout{Shape: d.Shape, Strides: d.Strides, ItemSize: t.ItemSize}.plain()
 	c.data, c.offset = C.uint64_t(d.Data), C.int64_t(d.Offset)
 	if d.Buffer {
 		c.length = C.int64_t(d.Length)
@@ -75,7 +72,7 @@ func ParseType(typestr string, descr []Descr) (Type, error) {
 // and there is always an address, also for an array without elements.
 func Describe(d Description) (Interface, error) {
 	if d.Data == 0 {
-		return Interface{}, errors.New("data: the address is 0; consumers want a valid one even for an array without elements")
+		return Interface{}, alloc.ErrInvalid.Errorf("data: the address is 0; consumers want a valid one even for an array without elements")
 	}
 	out := Interface{
 		Shape: d.Shape, Typestr: d.Type.Typestr(), Data: d.Data, ReadOnly: d.ReadOnly, Version: Version,
@@ -98,13 +95,13 @@ func Describe(d Description) (Interface, error) {
 
 // DescribePlan describes memory laid out by a plan, with the first element at data.
 func DescribePlan(p *alloc.Plan, t Type, data uintptr) (Description, error) {
-	if t.ItemSize != p.ItemSize {
-		return Description{}, fmt.Errorf("dtype: items of %s take %d bytes, those of the plan %d", t.Typestr(), t.ItemSize, p.ItemSize)
+	if t.ItemSize != p.ItemSize() {
+		return Description{}, alloc.ErrInvalid.Errorf("dtype: items of %s take %d bytes, those of the plan %d", t.Typestr(), t.ItemSize, p.ItemSize())
 	}
-	if p.Device == alloc.GPU {
-		return Description{}, errors.New("device: the plan's memory is on the GPU; the array interface describes host memory only")
+	if p.Device() == alloc.GPU {
+		return Description{}, alloc.ErrInvalid.Errorf("device: the plan's memory is on the GPU; the array interface describes host memory only")
 	}
-	return Description{Layout: Layout{p.Shape, p.Strides, p.ItemSize}, Type: t, Data: data}, nil
+	return Description{Layout: Layout{Shape: p.Shape(), Strides: p.Strides(), ItemSize: p.ItemSize()}, Type: t, Data: data}, nil
 }
 
 // Aligned reports whether plain loads can read every element.

@@ -15,17 +15,17 @@
 /* ---- typestr.c: the type of an item ---- */
 
 /* What a typestr says. */
-typedef struct gb_item {
+typedef struct gb_interface_item_type {
     int64_t size;       /* bytes */
     char kind, order;   /* order: '<', '>', or '|' where bytes stand for themselves */
     uint8_t unit;       /* where the unit of a time begins, such as "25us" in "<M8[25us]"; 0: it has none */
-} gb_item;
+} gb_interface_item_type;
 
 /* n bytes of text; they need not end with a zero. A field may have no bytes, as NumPy allows. */
-int gb_interface_typestr(const char *text, size_t n, gb_item *item, gb_error *e);
+int gb_interface_typestr(const char *text, size_t n, gb_interface_item_type *item, gb_error *e);
 
 /* The type of a whole array's items, which have bytes. */
-int gb_interface_item(const char *text, size_t n, gb_item *item, gb_error *e);
+int gb_interface_item(const char *text, size_t n, gb_interface_item_type *item, gb_error *e);
 
 /* A list of fields in a list of fields, and so on: depth counts from 0. Nobody's go further, and a hostile one must not use up
  * the stack. */

@@ -156,10 +156,12 @@ func TestDescribeLeavesOutStridesOfCOrder(t *testing.T) {
 }
 
 func TestDescribePlan(t *testing.T) {
-	plan := &alloc.Plan{Shape: []int64{4, 4}, Strides: []int64{4, 16}, ItemSize: 4, Device: alloc.CPU}
-	_, err := DescribePlan(plan, Type{Kind: 'f', Order: '<', ItemSize: 8}, 4096)
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 4}, ItemSize: 4})
+	require.NoError(t, err)
+	_, err = DescribePlan(plan, Type{Kind: 'f', Order: '<', ItemSize: 8}, 4096)
 	assert.ErrorContains(t, err, "dtype: items of <f8 take 8 bytes, those of the plan 4")
-	plan.Device = alloc.GPU
+	plan, err = alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 4}, ItemSize: 4, Device: alloc.GPU})
+	require.NoError(t, err)
 	_, err = DescribePlan(plan, Type{Kind: 'f', Order: '<', ItemSize: 4}, 4096)
 	assert.ErrorContains(t, err, "device: the plan's memory is on the GPU")
 }

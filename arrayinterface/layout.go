@@ -13,7 +13,7 @@ type Layout struct {
 // in: nil stands for C order.
 func NewLayout(shape, strides []int64, itemSize int64) (Layout, error) {
 	var e C.gb_error
-	d := Layout{shape, strides, itemSize}.plain()
+	d := Layout{Shape: shape, Strides: strides, ItemSize: itemSize}.plain()
 	if C.gb_interface_layout(&d, &e) < 0 {
 		return Layout{}, refusal(&e)
 	}
@@ -45,7 +45,7 @@ func filled(shape, strides []int64, d *C.gb_interface) Layout {
 			strides[i] = int64(d.strides[i])
 		}
 	}
-	return Layout{shape, strides, int64(d.itemsize)}
+	return Layout{Shape: shape, Strides: strides, ItemSize: int64(d.itemsize)}
 }
 
 // Size is the number of elements.

@@ -35,7 +35,7 @@ static int64_t sizes_of(char kind) {
     return 0;
 }
 
-static int wrong_size(const char *text, size_t n, const gb_item *item, int64_t allowed, gb_error *e) {
+static int wrong_size(const char *text, size_t n, const gb_interface_item_type *item, int64_t allowed, gb_error *e) {
     char list[64], *at = list;
     for (int64_t size = 1; size <= 32; size *= 2)
         if (allowed & size) at += sprintf(at, "%s%d", at == list ? "" : " ", (int)size);
@@ -62,7 +62,7 @@ static int is_unit(const char *s, size_t n) {
 }
 
 /* text[at] is the bracket behind the size. */
-static int read_unit(const char *text, size_t n, size_t at, gb_item *item, gb_error *e) {
+static int read_unit(const char *text, size_t n, size_t at, gb_interface_item_type *item, gb_error *e) {
     size_t length = n - at - 1;
     if (item->kind != 'm' && item->kind != 'M') return wrong(text, n, e, "has a unit; only the times m and M have");
     int closed = length && text[n - 1] == ']';
@@ -71,14 +71,14 @@ static int read_unit(const char *text, size_t n, size_t at, gb_item *item, gb_er
                  (int)(length - closed < 40 ? length - closed : 40), text + at + 1);
 }
 
-int gb_interface_typestr(const char *text, size_t n, gb_item *item, gb_error *e) {
+int gb_interface_typestr(const char *text, size_t n, gb_interface_item_type *item, gb_error *e) {
     if (n < 2) return wrong(text, n, e, "is too short; a byte order, a kind and a size are needed, such as <f8");
     if (memchr(text, 0, n)) return wrong(text, n, e, "goes on behind a zero byte");
     if (!strchr("<>|", text[0])) return wrong(text, n, e, "begins with '%c'; allowed are <, > and |", text[0] >= ' ' && text[0] <= '~' ? text[0] : '?');
     if (text[1] == 'O') return wrong(text, n, e, "holds Python objects, which cannot be shared as memory");
     if (!strchr("biufcmMSUV", text[1]))
         return wrong(text, n, e, "has kind '%c'; allowed are b, i, u, f, c, m, M, S, U and V", text[1] >= ' ' && text[1] <= '~' ? text[1] : '?');
-    *item = (gb_item){.kind = text[1], .order = text[0]};
+    *item = (gb_interface_item_type){.kind = text[1], .order = text[0]};
     const char *bracket = memchr(text, '[', n);
     size_t end = bracket ? (size_t)(bracket - text) : n, digits = number(text + 2, end - 2, INT64_MAX, &item->size);
     if (!digits || 2 + digits != end)
@@ -94,7 +94,7 @@ int gb_interface_typestr(const char *text, size_t n, gb_item *item, gb_error *e)
     return 0;
 }
 
-int gb_interface_item(const char *text, size_t n, gb_item *item, gb_error *e) {
+int gb_interface_item(const char *text, size_t n, gb_interface_item_type *item, gb_error *e) {
     if (gb_interface_typestr(text, n, item, e) < 0) return -1;
     return item->size ? 0 : wrong(text, n, e, "has no bytes; items of 1 byte or more are needed");
 }

@@ -15,7 +15,7 @@ import (
 // kind, size, and the unit of a time. The fields of a "|V12" come separately, see
 // [ParseDescr]. Python objects ("|O") and bit fields are refused.
 func ParseTypestr(s string) (Type, error) {
-	var item C.gb_item
+	var item C.gb_interface_item_type
 	var e C.gb_error
 	if C.gb_interface_typestr(chars(s), C.size_t(len(s)), &item, &e) < 0 {
 		return Type{}, refusal(&e)
@@ -25,7 +25,7 @@ func ParseTypestr(s string) (Type, error) {
 
 // parseItem is ParseTypestr for the items of an array, which have bytes.
 func parseItem(s string) (Type, error) {
-	var item C.gb_item
+	var item C.gb_interface_item_type
 	var e C.gb_error
 	if C.gb_interface_item(chars(s), C.size_t(len(s)), &item, &e) < 0 {
 		return Type{}, refusal(&e)
@@ -33,7 +33,7 @@ func parseItem(s string) (Type, error) {
 	return typeOf(s, &item), nil
 }
 
-func typeOf(s string, item *C.gb_item) Type {
+func typeOf(s string, item *C.gb_interface_item_type) Type {
 	t := Type{Kind: byte(item.kind), Order: byte(item.order), ItemSize: int64(item.size)}
 	if item.unit != 0 {
 		t.Unit = strings.TrimSuffix(s[item.unit:], "]")

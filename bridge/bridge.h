@@ -1,5 +1,5 @@
 /* bridge.h: the calls that enter Go. Only pyext/ includes this, and only through
- * GB_ENTER_GO, which refuses in a forked child. Each returns 0, or -1 with the
+ * GB_PY_ENTER_GO, which refuses in a forked child. Each returns 0, or -1 with the
  * error filled in. agree.c holds these against what cgo generates. */
 #ifndef GRIDBUF_BRIDGE_H
 #define GRIDBUF_BRIDGE_H

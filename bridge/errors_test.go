@@ -7,9 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"gridbuf/alloc"
+	"gridbuf/arrayinterface"
 	"gridbuf/cuda"
+	"gridbuf/cudaarrayinterface"
 	"gridbuf/dlpack"
 	"gridbuf/gufunc"
+	"gridbuf/gufunc/kernels"
 	"gridbuf/transfer"
 )
 
@@ -19,11 +22,17 @@ func TestOneFamilyOfErrors(t *testing.T) {
 	_, dtype := dlpack.TypeOf('V', 7)
 	_, nothing := dlpack.Import(dlpack.FromPointer(nil))
 	_, signature := gufunc.ParseSignature("(")
+	_, unknown := kernels.New("square root")
+	_, typestr := arrayinterface.ParseTypestr("<y8")
+	_, descr := arrayinterface.ParseDescr([]arrayinterface.Descr{{Name: "a", Typestr: "<f8"}, {Name: "a", Typestr: "<f8"}}, 16)
+	_, format := arrayinterface.ParseFormat("y", 8)
+	_, stream := cudaarrayinterface.ParseStream(true, 0)
 	var number float64
 	view := transfer.View{Data: unsafe.Pointer(&number), Type: transfer.Float64}
 	fill := transfer.Fill(view, "text", transfer.Options{})
 	for name, err := range map[string]error{
-		"alloc": invalid, "dlpack.TypeOf": dtype, "dlpack.Import": nothing, "gufunc": signature, "transfer": fill, "cuda": cuda.ErrArgument,
+		"alloc": invalid, "dlpack.TypeOf": dtype, "dlpack.Import": nothing, "gufunc": signature, "transfer": fill,
+		"kernels": unknown, "typestr": typestr, "descr": descr, "format": format, "stream": stream, "cuda": cuda.ErrArgument,
 	} {
 		assert.ErrorIs(t, err, alloc.ErrInvalid, name)
 		assert.NotErrorIs(t, err, alloc.ErrNoMemory, name)

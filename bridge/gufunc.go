@@ -30,7 +30,7 @@ func gufuncOf(id int64) (*gufunc.GUFunc, error) {
 	return g, nil
 }
 
-func newGUFunc(name, signature string, flags gufunc.Flags, info *C.gb_gufunc_info) error {
+func newGUFunc(name, signature string, flags gufunc.Flags, info *C.gb_bridge_gufunc_info) error {
 	g, err := gufunc.New(name, signature, nil, flags)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func newGUFunc(name, signature string, flags gufunc.Flags, info *C.gb_gufunc_inf
 	return register(g, info)
 }
 
-func builtinGUFunc(name string, info *C.gb_gufunc_info) error {
+func builtinGUFunc(name string, info *C.gb_bridge_gufunc_info) error {
 	g, err := kernels.New(name)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func dropGUFunc(id int64) error {
 }
 
 // register gives the gufunc a number and describes its signature.
-func register(g *gufunc.GUFunc, info *C.gb_gufunc_info) error {
+func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 	s := g.Signature
 	info.nin, info.nout, info.ndims = C.int32_t(s.Inputs), C.int32_t(s.Outputs()), C.int32_t(len(s.Dims))
 	info.nkernels, info.flags = C.int32_t(g.Kernels()), C.int32_t(g.Flags)
@@ -97,16 +97,16 @@ func register(g *gufunc.GUFunc, info *C.gb_gufunc_info) error {
 	return nil
 }
 
-func addKernel(id int64, spec *C.gb_kernel_spec, number *C.int32_t) error {
+func addKernel(id int64, spec *C.gb_bridge_kernel_spec, number *C.int32_t) error {
 	g, err := gufuncOf(id)
 	if err != nil {
 		return err
 	}
 	k := gufunc.Kernel{
 		Form: gufunc.Form(spec.form), Function: uintptr(spec.function), Data: uintptr(spec.data),
-		Exclusive: spec.flags&C.GB_EXCLUSIVE != 0, OneWorker: spec.flags&C.GB_ONE_WORKER != 0, Pure: spec.flags&C.GB_PURE != 0,
-		Bounded: spec.flags&C.GB_MEASURED == 0, Raises: spec.flags&C.GB_RAISES != 0, Folds: spec.flags&C.GB_FOLDS != 0,
-		Generated: spec.flags&C.GB_GENERATED != 0,
+		Exclusive: spec.flags&C.GB_GU_EXCLUSIVE != 0, OneWorker: spec.flags&C.GB_GU_ONE_WORKER != 0, Pure: spec.flags&C.GB_GU_PURE != 0,
+		Bounded: spec.flags&C.GB_GU_MEASURED == 0, Raises: spec.flags&C.GB_GU_RAISES != 0, Folds: spec.flags&C.GB_GU_FOLDS != 0,
+		Generated: spec.flags&C.GB_BRIDGE_GENERATED != 0,
 	}
 	for _, t := range spec.types[:spec.ntypes] {
 		k.Types = append(k.Types, gufunc.Type(t))
@@ -142,7 +142,7 @@ func selectKernel(id int64, types, weak, asked []C.uint8_t, casting gufunc.Casti
 	}
 	args, wanted := make([]gufunc.TypeArg, len(types)), make([]gufunc.Type, len(asked))
 	for i := range args {
-		args[i] = gufunc.TypeArg{Type: gufunc.Type(types[i] &^ C.GB_SWAPPED), Weak: gufunc.Weak(weak[i]), Swapped: types[i]&C.GB_SWAPPED != 0}
+		args[i] = gufunc.TypeArg{Type: gufunc.Type(types[i] &^ C.GB_BRIDGE_SWAPPED), Weak: gufunc.Weak(weak[i]), Swapped: types[i]&C.GB_BRIDGE_SWAPPED != 0}
 	}
 	for i := range wanted {
 		wanted[i] = gufunc.Type(asked[i])
@@ -157,7 +157,7 @@ func selectKernel(id int64, types, weak, asked []C.uint8_t, casting gufunc.Casti
 	return err
 }
 
-func resolve(id int64, encoding []int64, call **C.gb_call) error {
+func resolve(id int64, encoding []int64, call **C.gb_gu_call) error {
 	g, err := gufuncOf(id)
 	if err != nil {
 		return err
@@ -170,11 +170,11 @@ func resolve(id int64, encoding []int64, call **C.gb_call) error {
 	if err != nil {
 		return err
 	}
-	*call = (*C.gb_call)(c.Release())
+	*call = (*C.gb_gu_call)(c.Release())
 	return nil
 }
 
-func help(id int64, job *C.gb_sweep, workers int) error {
+func help(id int64, job *C.gb_gu_run, workers int) error {
 	j, err := jobOf(id, job)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func help(id int64, job *C.gb_sweep, workers int) error {
 }
 
 // work runs a kernel written in Go on the calling thread.
-func work(id int64, job *C.gb_sweep, deadline int64, more *C.int32_t) error {
+func work(id int64, job *C.gb_gu_run, deadline int64, more *C.int32_t) error {
 	j, err := jobOf(id, job)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func work(id int64, job *C.gb_sweep, deadline int64, more *C.int32_t) error {
 	return err
 }
 
-func jobOf(id int64, job *C.gb_sweep) (*gufunc.Job, error) {
+func jobOf(id int64, job *C.gb_gu_run) (*gufunc.Job, error) {
 	g, err := gufuncOf(id)
 	if err != nil {
 		return nil, err

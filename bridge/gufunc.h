@@ -8,43 +8,44 @@
 
 /* What a parsed signature says. Dimensions and uniforms are numbered; their names
  * stand in names, each followed by a newline: first dimensions, then uniforms. */
-typedef struct gb_gufunc_info {
+typedef struct gb_bridge_gufunc_info {
     int64_t id;
     int32_t nin, nout, ndims, nuniforms, nkernels, flags;
-    int32_t core_n[GB_MAXARGS];
-    int32_t core[GB_MAXARGS][GB_MAXCORE];
-    int64_t fixed[GB_MAXCORE];       /* size of an integer dimension, -1 */
-    uint8_t computed[GB_MAXCORE], optional[GB_MAXCORE];
+    int32_t core_n[GB_GU_MAXARGS];
+    int32_t core[GB_GU_MAXARGS][GB_GU_MAXCORE];
+    int64_t fixed[GB_GU_MAXCORE];       /* size of an integer dimension, -1 */
+    uint8_t computed[GB_GU_MAXCORE], optional[GB_GU_MAXCORE];
     uint8_t uniform_types[32];
     char names[4096];
-} gb_gufunc_info;
+} gb_bridge_gufunc_info;
 
-enum { GB_GENERATED = 1 << 16 };   /* of gb_kernel_spec: gufunc.Kernel.Generated; beyond the flags that calls have as well */
+enum { GB_BRIDGE_GENERATED = 1 << 16 };   /* of gb_bridge_kernel_spec: gufunc.Kernel.Generated; beyond the flags that calls have as well */
 
 /* A kernel to register. types: element types, one per operand. */
-typedef struct gb_kernel_spec {
-    int32_t form, flags;             /* GB_EXCLUSIVE, GB_ONE_WORKER, GB_PURE, GB_FOLDS, GB_GENERATED */
+typedef struct gb_bridge_kernel_spec {
+    int32_t form, flags;             /* GB_GU_EXCLUSIVE, GB_GU_ONE_WORKER, GB_GU_PURE, GB_GU_FOLDS, GB_BRIDGE_GENERATED */
     uintptr_t function, data;
     char *go_name;                      /* name of a Go kernel, or NULL */
-    uint8_t types[GB_MAXARGS];
+    uint8_t types[GB_GU_MAXARGS];
     int32_t ntypes;
-} gb_kernel_spec;
+} gb_bridge_kernel_spec;
 
-int gbridge_gufunc_new(char *name, char *signature, int32_t flags, gb_gufunc_info *info, gb_error *e);
-int gbridge_gufunc_builtin(char *name, gb_gufunc_info *info, gb_error *e);
+int gbridge_gufunc_new(char *name, char *signature, int32_t flags, gb_bridge_gufunc_info *info, gb_error *e);
+int gbridge_gufunc_builtin(char *name, gb_bridge_gufunc_info *info, gb_error *e);
 int gbridge_gufunc_drop(int64_t id, gb_error *e);
-int gbridge_gufunc_add(int64_t id, gb_kernel_spec *spec, int32_t *number, gb_error *e);
+int gbridge_gufunc_add(int64_t id, gb_bridge_kernel_spec *spec, int32_t *number, gb_error *e);
 int gbridge_gufunc_types(int64_t id, int32_t kernel, uint8_t *types, gb_error *e);
-/* The kernel for n inputs: types (with GB_SWAPPED) and kinds of Python numbers. wanted: the types asked for, one for each operand
+/* The kernel for n inputs: types (with GB_BRIDGE_SWAPPED) and kinds of Python numbers. wanted: the types asked for, one for each operand
  * and 0 where any will do; with nwanted 0 nothing is asked for, and casting (gufunc.Casting) does not count. */
-#define GB_SWAPPED 0x40
+#define GB_BRIDGE_SWAPPED 0x40
 int gbridge_gufunc_select(int64_t id, uint8_t *types, uint8_t *weak, int32_t n, uint8_t *wanted, int32_t nwanted, int32_t casting,
                           int32_t *number, gb_error *e);
-int gbridge_gufunc_resolve(int64_t id, int64_t *encoding, int64_t n, gb_call **call, gb_error *e);
-int gbridge_gufunc_add_state(int64_t id, gb_state_kernel *k, uint8_t *types, int32_t ntypes, int32_t any_order, int32_t *number, gb_error *e);
-int gbridge_gufunc_reduce(int64_t id, int64_t *encoding, int64_t n, gb_reduction **r, gb_error *e);
-int gbridge_gufunc_help(int64_t id, gb_sweep *job, int32_t workers, gb_error *e);
-int gbridge_gufunc_work(int64_t id, gb_sweep *job, int64_t deadline, int32_t *more, gb_error *e);
+int gbridge_gufunc_resolve(int64_t id, int64_t *encoding, int64_t n, gb_gu_call **call, gb_error *e);
+int gbridge_gufunc_add_state(int64_t id, gb_gu_state_kernel *k, uint8_t *types, int32_t ntypes, int32_t any_order,
+                             int32_t *number, gb_error *e);
+int gbridge_gufunc_reduce(int64_t id, int64_t *encoding, int64_t n, gb_gu_reduction **r, gb_error *e);
+int gbridge_gufunc_help(int64_t id, gb_gu_run *job, int32_t workers, gb_error *e);
+int gbridge_gufunc_work(int64_t id, gb_gu_run *job, int64_t deadline, int32_t *more, gb_error *e);
 int gbridge_gufunc_go_names(char *names, int64_t room, gb_error *e);
 int gbridge_gufunc_go_kernel(char *name, char *signature, char *types, int64_t room, gb_error *e);
 int gbridge_gufunc_panic_text(char *text, int64_t room, gb_error *e);

@@ -10,12 +10,12 @@ import (
 )
 
 //export gbridge_gufunc_new
-func gbridge_gufunc_new(name, signature *C.char, flags C.int32_t, info *C.gb_gufunc_info, e *C.gb_error) C.int {
+func gbridge_gufunc_new(name, signature *C.char, flags C.int32_t, info *C.gb_bridge_gufunc_info, e *C.gb_error) C.int {
 	return guard(e, func() error { return newGUFunc(C.GoString(name), C.GoString(signature), gufunc.Flags(flags), info) })
 }
 
 //export gbridge_gufunc_builtin
-func gbridge_gufunc_builtin(name *C.char, info *C.gb_gufunc_info, e *C.gb_error) C.int {
+func gbridge_gufunc_builtin(name *C.char, info *C.gb_bridge_gufunc_info, e *C.gb_error) C.int {
 	return guard(e, func() error { return builtinGUFunc(C.GoString(name), info) })
 }
 
@@ -25,7 +25,7 @@ func gbridge_gufunc_drop(id C.int64_t, e *C.gb_error) C.int {
 }
 
 //export gbridge_gufunc_add
-func gbridge_gufunc_add(id C.int64_t, spec *C.gb_kernel_spec, number *C.int32_t, e *C.gb_error) C.int {
+func gbridge_gufunc_add(id C.int64_t, spec *C.gb_bridge_kernel_spec, number *C.int32_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return addKernel(int64(id), spec, number) })
 }
 
@@ -42,27 +42,27 @@ func gbridge_gufunc_select(id C.int64_t, types, weak *C.uint8_t, n C.int32_t, wa
 }
 
 //export gbridge_gufunc_resolve
-func gbridge_gufunc_resolve(id C.int64_t, encoding *C.int64_t, n C.int64_t, call **C.gb_call, e *C.gb_error) C.int {
+func gbridge_gufunc_resolve(id C.int64_t, encoding *C.int64_t, n C.int64_t, call **C.gb_gu_call, e *C.gb_error) C.int {
 	return guard(e, func() error { return resolve(int64(id), unsafe.Slice((*int64)(encoding), n), call) })
 }
 
 //export gbridge_gufunc_add_state
-func gbridge_gufunc_add_state(id C.int64_t, k *C.gb_state_kernel, types *C.uint8_t, n, anyOrder C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
+func gbridge_gufunc_add_state(id C.int64_t, k *C.gb_gu_state_kernel, types *C.uint8_t, n, anyOrder C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return addState(int64(id), k, unsafe.Slice((*uint8)(types), n), anyOrder != 0, number) })
 }
 
 //export gbridge_gufunc_reduce
-func gbridge_gufunc_reduce(id C.int64_t, encoding *C.int64_t, n C.int64_t, r **C.gb_reduction, e *C.gb_error) C.int {
+func gbridge_gufunc_reduce(id C.int64_t, encoding *C.int64_t, n C.int64_t, r **C.gb_gu_reduction, e *C.gb_error) C.int {
 	return guard(e, func() error { return planReduction(int64(id), unsafe.Slice((*int64)(encoding), n), r) })
 }
 
 //export gbridge_gufunc_help
-func gbridge_gufunc_help(id C.int64_t, job *C.gb_sweep, workers C.int32_t, e *C.gb_error) C.int {
+func gbridge_gufunc_help(id C.int64_t, job *C.gb_gu_run, workers C.int32_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return help(int64(id), job, int(workers)) })
 }
 
 //export gbridge_gufunc_work
-func gbridge_gufunc_work(id C.int64_t, job *C.gb_sweep, deadline C.int64_t, more *C.int32_t, e *C.gb_error) C.int {
+func gbridge_gufunc_work(id C.int64_t, job *C.gb_gu_run, deadline C.int64_t, more *C.int32_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return work(int64(id), job, int64(deadline), more) })
 }
 

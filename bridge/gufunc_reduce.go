@@ -9,7 +9,7 @@ import (
 	"gridbuf/gufunc"
 )
 
-func addState(id int64, k *C.gb_state_kernel, types []uint8, anyOrder bool, number *C.int32_t) error {
+func addState(id int64, k *C.gb_gu_state_kernel, types []uint8, anyOrder bool, number *C.int32_t) error {
 	g, err := gufuncOf(id)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func addState(id int64, k *C.gb_state_kernel, types []uint8, anyOrder bool, numb
 	return err
 }
 
-func planReduction(id int64, encoding []int64, r **C.gb_reduction) error {
+func planReduction(id int64, encoding []int64, r **C.gb_gu_reduction) error {
 	g, err := gufuncOf(id)
 	if err != nil {
 		return err
@@ -39,6 +39,6 @@ func planReduction(id int64, encoding []int64, r **C.gb_reduction) error {
 	if err != nil {
 		return err
 	}
-	*r = (*C.gb_reduction)(planned.Release())
+	*r = (*C.gb_gu_reduction)(planned.Release())
 	return nil
 }

@@ -54,7 +54,7 @@ static int retain(gb_cu_device *d, int device, gb_cuda_error *e) {
     size_t total = 0;
     if (GB_CU(e, cuDeviceGet, &fresh.device, device) || GB_CU(e, cuDeviceTotalMem_v2, &total, fresh.device)) return -1;
     fresh.total_bytes = (int64_t)total;
-    if (wants_pools() && attribute(fresh.device, ATTRIBUTE_MEMORY_POOLS, &fresh.memory_pools, e)) return -1;
+    if (wants_pools() && attribute(fresh.device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, &fresh.memory_pools, e)) return -1;
     if (GB_CU(e, cuDevicePrimaryCtxRetain, &fresh.context, fresh.device)) return -1;
     CUcontext context = fresh.context;
     fresh.context = NULL;
@@ -121,12 +121,14 @@ int gb_cuda_info(int device, gb_cuda_device_info *info, gb_cuda_error *e) {
     if (!d) return -1;
     int version = 0;
     size_t free_bytes = 0, total = 0;
-    int bad = GB_CU(e, cuDeviceGetName, info->name, (int)sizeof info->name, d->device) || GB_CU(e, cuDriverGetVersion, &version) ||
-              attribute(d->device, ATTRIBUTE_COMPUTE_MAJOR, &info->compute_major, e) ||
-              attribute(d->device, ATTRIBUTE_COMPUTE_MINOR, &info->compute_minor, e) ||
-              attribute(d->device, ATTRIBUTE_MANAGED, &info->managed_memory, e) ||
-              attribute(d->device, ATTRIBUTE_CONCURRENT_MANAGED, &info->concurrent_managed, e) ||
-              attribute(d->device, ATTRIBUTE_INTEGRATED, &info->integrated, e) || GB_CU(e, cuMemGetInfo_v2, &free_bytes, &total);
+    int bad = GB_CU(e, cuDeviceGetName, info->name, (int)sizeof info->name, d->device) ||
+              GB_CU(e, cuDriverGetVersion, &version) ||
+              attribute(d->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &info->compute_major, e) ||
+              attribute(d->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &info->compute_minor, e) ||
+              attribute(d->device, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, &info->managed_memory, e) ||
+              attribute(d->device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, &info->concurrent_managed, e) ||
+              attribute(d->device, CU_DEVICE_ATTRIBUTE_INTEGRATED, &info->integrated, e) ||
+              GB_CU(e, cuMemGetInfo_v2, &free_bytes, &total);
     gb_cu_leave();
     info->driver_version = version;
     info->memory_pools = d->memory_pools;

@@ -1,6 +1,8 @@
 /* driver.c: opening the driver. Nothing is opened before somebody asks for a GPU. */
 #include "driver.h"
 
+#include "../alloc/process.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@ static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static const struct { const char *name; size_t at; int needed; } entries[] = {
 #define NEEDED(name, parameters) {#name, offsetof(gb_cu_driver, name), 1},
 #define OPTIONAL(name, parameters) {#name, offsetof(gb_cu_driver, name), 0},
-    GB_CUDA_ENTRIES(NEEDED, OPTIONAL)
+    GB_CU_ENTRIES(NEEDED, OPTIONAL)
 };
 
 static int resolve(void *library, const char *path, gb_cuda_error *e) {
@@ -30,7 +32,6 @@ static int resolve(void *library, const char *path, gb_cuda_error *e) {
 static int initialise(gb_cuda_error *e) {
     int version = 0;
     CUresult code = gb_cu.cuInit(0);
-    extern int gb_forked;
     if (code == CUDA_ERROR_NOT_INITIALIZED && gb_forked)   /* another library used it before the fork */
         return gb_cu_after_fork(e);
     if (gb_cu_says(e, code, "cuInit")) {

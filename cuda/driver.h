@@ -28,11 +28,14 @@ enum {
 };
 
 enum {   /* CUdevice_attribute */
-    ATTRIBUTE_INTEGRATED = 18, ATTRIBUTE_COMPUTE_MAJOR = 75, ATTRIBUTE_COMPUTE_MINOR = 76, ATTRIBUTE_MANAGED = 83,
-    ATTRIBUTE_CONCURRENT_MANAGED = 89, ATTRIBUTE_MEMORY_POOLS = 115,
+    CU_DEVICE_ATTRIBUTE_INTEGRATED = 18, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83,
+    CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
 };
-enum { POINTER_MEMORY_TYPE = 2, POINTER_IS_MANAGED = 8, POINTER_DEVICE_ORDINAL = 9 };   /* CUpointer_attribute */
-enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2 };                                            /* CUmemorytype */
+enum {   /* CUpointer_attribute */
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_POINTER_ATTRIBUTE_IS_MANAGED = 8, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+};
+enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };   /* CUmemorytype */
 
 typedef struct CUDA_MEMCPY2D {
     size_t srcXInBytes, srcY;
@@ -51,7 +54,7 @@ typedef struct CUDA_MEMCPY2D {
 } CUDA_MEMCPY2D;
 
 /* X: entry points without which nothing works; Y: those a driver may lack. */
-#define GB_CUDA_ENTRIES(X, Y)                                                                    \
+#define GB_CU_ENTRIES(X, Y)                                                                    \
     X(cuInit, (unsigned flags))                                                                  \
     X(cuDriverGetVersion, (int *version))                                                        \
     X(cuGetErrorName, (CUresult code, const char **name))                                        \
@@ -101,7 +104,7 @@ typedef struct CUDA_MEMCPY2D {
 
 typedef struct gb_cu_driver {
 #define MEMBER(name, parameters) CUresult(*name) parameters;
-    GB_CUDA_ENTRIES(MEMBER, MEMBER)
+    GB_CU_ENTRIES(MEMBER, MEMBER)
 #undef MEMBER
 } gb_cu_driver;
 

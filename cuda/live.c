@@ -73,7 +73,7 @@ static int64_t insert(gb_cuda_live *out, int64_t n, int64_t room, const gb_cu_re
     while (at > 0 && out[at - 1].block.bytes < r->block.bytes) at--;
     if (at == room) return n;
     memmove(&out[at + 1], &out[at], (size_t)((n < room ? n : room - 1) - at) * sizeof *out);
-    out[at] = (gb_cuda_live){.block = r->block, .plan = r->plan, .age = gb_seconds() - r->born};
+    out[at] = (gb_cuda_live){.block = r->block, .plan = r->plan, .age = gb_heap_seconds() - r->born};
     return n < room ? n + 1 : n;
 }
 

@@ -102,8 +102,9 @@ func PoolStats(k Kind, device int) Stats {
 	var s C.gb_cuda_stats
 	C.gb_cuda_get_stats(C.int(k), C.int(device), &s)
 	return Stats{
-		int64(s.live_bytes), int64(s.cached_bytes), int64(s.peak_bytes), int64(s.live_buffers),
-		int64(s.allocations), int64(s.hits), int64(s.misses), int64(s.limit), int64(s.cache_bound),
+		LiveBytes: int64(s.live_bytes), CachedBytes: int64(s.cached_bytes), PeakBytes: int64(s.peak_bytes),
+		LiveBuffers: int64(s.live_buffers), Allocations: int64(s.allocations), Hits: int64(s.hits), Misses: int64(s.misses),
+		Limit: int64(s.limit), CacheBound: int64(s.cache_bound),
 	}
 }
 
@@ -138,7 +139,9 @@ func LiveBlocks(n int) []Live {
 	list := make([]Live, 0, n)
 	for _, l := range found[:count] {
 		b := l.block
-		list = append(list, Live{uintptr(b.data), int64(b.bytes), uint64(b.id), uint64(l.plan), Kind(b.kind), int(b.device)})
+		list = append(list, Live{
+			Address: uintptr(b.data), Bytes: int64(b.bytes), ID: uint64(b.id), Plan: uint64(l.plan), Kind: Kind(b.kind), Device: int(b.device),
+		})
 	}
 	return list
 }

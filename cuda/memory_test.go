@@ -61,11 +61,7 @@ func TestZeroSizeBlocksAreDistinct(t *testing.T) {
 
 func TestNumbersAreSharedWithTheHost(t *testing.T) {
 	clean(t)
-	number, err := alloc.PresetNumber("C")
-	require.NoError(t, err)
-	preset, err := alloc.PresetByNumber(number)
-	require.NoError(t, err)
-	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: 8, Preset: preset})
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: 8})
 	require.NoError(t, err)
 	seen := map[uint64]bool{}
 	for range 20 {

@@ -18,9 +18,11 @@ int gb_cuda_pointer_attributes(uint64_t address, int *kind, int *device, gb_cuda
     if (gb_cuda_start(e)) return -1;
     unsigned type = 0, managed = 0;
     CUresult code;
-    if (ask(&type, POINTER_MEMORY_TYPE, address, &code, e)) return -1;
-    if (code != CUDA_SUCCESS || (type != MEMORY_HOST && type != MEMORY_DEVICE)) return 0;
-    if (ask(&managed, POINTER_IS_MANAGED, address, &code, e) || ask(device, POINTER_DEVICE_ORDINAL, address, &code, e)) return -1;
-    *kind = managed ? GB_CUDA_MANAGED : type == MEMORY_HOST ? GB_CUDA_PINNED : GB_CUDA_DEVICE;
+    if (ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address, &code, e)) return -1;
+    if (code != CUDA_SUCCESS || (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE)) return 0;
+    if (ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address, &code, e) ||
+        ask(device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address, &code, e))
+        return -1;
+    *kind = managed ? GB_CUDA_MANAGED : type == CU_MEMORYTYPE_HOST ? GB_CUDA_PINNED : GB_CUDA_DEVICE;
     return 0;
 }

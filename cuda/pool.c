@@ -144,15 +144,15 @@ int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **
     }
     r->block.data = place(request, r->base);
     r->block.bytes = (int64_t)(r->base + (uint64_t)size - r->block.data);
-    r->block.id = gb_new_id();
+    r->block.id = gb_heap_new_id();
     r->block.shown = any_stream;
     r->stream = request->kind == GB_CUDA_PINNED ? 0 : request->stream;
     r->key = key;
     r->span = request->span;
     r->plan = request->plan;
-    r->born = gb_seconds();
+    r->born = gb_heap_seconds();
     r->shares = 1;
-    r->live = GB_LIVE;
+    r->live = GB_HEAP_LIVE;
     if ((__builtin_expect(gb_debugging, 0) && gb_cu_debug_taken(r, e)) ||
         (gb_cu_live_add(r) && gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the table of blocks"))) {
         undo(pool, r, size);
@@ -168,13 +168,13 @@ void gb_cuda_share(gb_cuda_block *block) { __atomic_add_fetch(&((gb_cu_record *)
 
 void gb_cuda_release(gb_cuda_block *block) {
     gb_cu_record *r = (gb_cu_record *)block;
-    if (__builtin_expect(r->live != GB_LIVE, 0)) abort();   /* freed twice, or not ours */
+    if (__builtin_expect(r->live != GB_HEAP_LIVE, 0)) abort();   /* freed twice, or not ours */
     if (__atomic_sub_fetch(&r->shares, 1, __ATOMIC_ACQ_REL) > 0 || gb_cu_in_child) return;
     gb_cu_pool *pool = r->slab->pool;
     gb_cu_live_remove(r);
     if (__builtin_expect(gb_debugging, 0)) gb_cu_debug_released(r);
     pthread_mutex_lock(pool->lock);
-    r->live = GB_FREED;
+    r->live = GB_HEAP_FREED;
     r->epoch = gb_cu_now_epoch();
     put_back(pool, r);
     int64_t bound = pool->stats.cache_bound;

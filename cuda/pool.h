@@ -10,6 +10,7 @@
 #ifndef GRIDBUF_CUDA_POOL_H
 #define GRIDBUF_CUDA_POOL_H
 
+#include "../alloc/process.h"
 #include "driver.h"
 
 #include <pthread.h>
@@ -127,7 +128,6 @@ void gb_cu_live_remove(gb_cu_record *r);
 gb_cu_record *gb_cu_live_next(gb_cu_record *r);   /* lock; NULL begins */
 
 /* ---- debug.c, with GRIDBUF_DEBUG=1, the context current ---- */
-extern int gb_debugging;
 #define GB_CU_GUARD 512   /* at least so many bytes behind a block */
 int gb_cu_debug_taken(gb_cu_record *r, gb_cuda_error *e);
 void gb_cu_debug_released(gb_cu_record *r);

@@ -20,7 +20,8 @@ int gb_cuda_copy_rows(int direction, uint64_t dst, int64_t dst_pitch, uint64_t s
     for (int64_t row = 0; row < rows && !bad; row += most) {
         uint64_t to = dst + (uint64_t)(row * dst_pitch), from = src + (uint64_t)(row * src_pitch);
         size_t apart = (size_t)(most == 1 ? width : dst_pitch), source_apart = (size_t)(most == 1 ? width : src_pitch);
-        CUDA_MEMCPY2D c = {.srcMemoryType = up ? MEMORY_HOST : MEMORY_DEVICE, .dstMemoryType = up ? MEMORY_DEVICE : MEMORY_HOST,
+        CUDA_MEMCPY2D c = {.srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+                           .dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
                            .srcHost = up ? (const void *)(uintptr_t)from : NULL, .srcDevice = up ? 0 : from, .srcPitch = source_apart,
                            .dstHost = up ? NULL : (void *)(uintptr_t)to, .dstDevice = up ? to : 0, .dstPitch = apart,
                            .WidthInBytes = (size_t)width, .Height = (size_t)most};

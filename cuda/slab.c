@@ -36,7 +36,7 @@ static int ask(gb_cu_pool *pool, gb_cu_device *d, int64_t bytes, int ordered, gb
 static int get_raw(gb_cu_pool *pool, gb_cu_device *d, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e) {
     gb_cuda_error own = {0};
     if (!e) e = &own;
-    if (bytes > (pool->kind == GB_CUDA_PINNED ? gb_physical_memory() : d->total_bytes)) {   /* no reason to empty the cache */
+    if (bytes > (pool->kind == GB_CUDA_PINNED ? gb_heap_physical_memory() : d->total_bytes)) {   /* no reason to empty the cache */
         gb_cu_fail(e, GB_CUDA_NO_MEMORY, "There is not that much in the machine");
         return out_of_memory(pool, bytes, e);
     }
@@ -90,7 +90,7 @@ gb_cu_slab *gb_cu_new_slab(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cud
     pthread_mutex_lock(pool->lock);
     if (!pool->ready) {
         pool->ready = 1;
-        pool->stats.cache_bound = pool->kind == GB_CUDA_PINNED ? gb_physical_memory() / 16 : d->total_bytes / 8;
+        pool->stats.cache_bound = pool->kind == GB_CUDA_PINNED ? gb_heap_physical_memory() / 16 : d->total_bytes / 8;
     }
     pool->held_bytes += slab->bytes;
     pool->asked_bytes -= size;

@@ -34,7 +34,7 @@ static int wait_for(const gb_cuda_job *job, gb_cuda_event *event, gb_cuda_error 
     }
 }
 
-static int lay_out(const gb_cuda_job *job, const gb_view *dst, const gb_view *src, gb_cuda_error *e) {
+static int lay_out(const gb_cuda_job *job, const gb_copy_view *dst, const gb_copy_view *src, gb_cuda_error *e) {
     const gb_cuda_caller *c = job->caller;
     if (c) return stopped(c->lay_out(c->self, dst, src), e);
     int code = gb_copy_serial(dst, src);
@@ -68,8 +68,8 @@ static int lay_out_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at,
         in_slot[i] = at->packed.axis[i].a;
         outside[i] = at->packed.axis[i].b;
     }
-    gb_view staging = {at->data, s->device_item, s->device_type, at->packed.ndim, shape, in_slot};
-    gb_view host = {at->host, s->host_item, s->host_type, at->packed.ndim, shape, outside};
+    gb_copy_view staging = {at->data, s->device_item, s->device_type, at->packed.ndim, shape, in_slot};
+    gb_copy_view host = {at->host, s->host_item, s->host_type, at->packed.ndim, shape, outside};
     return s->direction == GB_CUDA_UPLOAD ? lay_out(job, &staging, &host, e) : lay_out(job, &host, &staging, e);
 }
 

@@ -21,7 +21,7 @@ typedef struct gb_cuda_side {
 
 /* What only the caller can do; -1 from any of them ends the copy with GB_CUDA_STOPPED. */
 typedef struct gb_cuda_caller {
-    int (*lay_out)(void *self, const gb_view *dst, const gb_view *src);   /* host memory into host memory, to the end */
+    int (*lay_out)(void *self, const gb_copy_view *dst, const gb_copy_view *src);   /* host memory into host memory, to the end */
     int (*yield)(void *self);                                             /* about every 20 ms of waiting */
     int (*progress)(void *self, double done);                             /* 0 to 1; or NULL */
     void *self;

@@ -24,8 +24,7 @@ func ExampleParse() {
 
 // What __cuda_array_interface__ says of device memory laid out for gt4py's gt:gpu.
 func ExampleDescribe() {
-	number, _ := alloc.PresetNumber("gt:gpu")
-	preset, _ := alloc.PresetByNumber(number)
+	preset, _ := alloc.FindPreset("gt:gpu")
 	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3, 2}, ItemSize: 8, Preset: preset})
 	float64s, _ := arrayinterface.ParseTypestr("<f8")
 	description, _ := cudaarrayinterface.DescribePlan(plan, float64s, 0x7f0000000000, cudaarrayinterface.NoStream)

@@ -4,9 +4,6 @@ package cudaarrayinterface
 import "C"
 
 import (
-	"errors"
-	"fmt"
-
 	"gridbuf/alloc"
 	"gridbuf/arrayinterface"
 )
@@ -39,7 +36,7 @@ type Description struct {
 // what they leave out.
 func Parse(d Interface) (Description, error) {
 	var e C.gb_error
-	if C.gb_cuda_interface_version(C.int64_t(d.Version), &e) < 0 {
+	if C.gb_interface_cuda_version(C.int64_t(d.Version), &e) < 0 {
 		return Description{}, refusal(&e)
 	}
 	stream, err := ParseStream(d.HasStream, d.Stream)
@@ -56,7 +53,7 @@ func Parse(d Interface) (Description, error) {
 	if common.Size() == 0 {
 		common.Data = 0
 	}
-	return Description{common, stream}, nil
+	return Description{Description: common, Stream: stream}, nil
 }
 
 // Describe writes a dictionary. Strides are left out where the array is C-contiguous,
@@ -88,12 +85,12 @@ func Describe(d Description) (Interface, error) {
 // DescribePlan describes memory laid out by a plan, with the first element at data,
 // an address that the device can use: device, managed or pinned memory.
 func DescribePlan(p *alloc.Plan, t arrayinterface.Type, data uintptr, stream Stream) (Description, error) {
-	if p.Device != alloc.GPU && p.Memory == alloc.Plain {
-		return Description{}, errors.New("device: the plan's memory is plain host memory, which a device cannot use")
+	if p.Device() != alloc.GPU && p.Memory() == alloc.Plain {
+		return Description{}, alloc.ErrInvalid.Errorf("device: the plan's memory is plain host memory, which a device cannot use")
 	}
-	if t.ItemSize != p.ItemSize {
-		return Description{}, fmt.Errorf("dtype: items of %s take %d bytes, those of the plan %d", t.Typestr(), t.ItemSize, p.ItemSize)
+	if t.ItemSize != p.ItemSize() {
+		return Description{}, alloc.ErrInvalid.Errorf("dtype: items of %s take %d bytes, those of the plan %d", t.Typestr(), t.ItemSize, p.ItemSize())
 	}
-	layout := arrayinterface.Layout{Shape: p.Shape, Strides: p.Strides, ItemSize: p.ItemSize}
-	return Description{arrayinterface.Description{Layout: layout, Type: t, Data: data}, stream}, nil
+	layout := arrayinterface.Layout{Shape: p.Shape(), Strides: p.Strides(), ItemSize: p.ItemSize()}
+	return Description{Description: arrayinterface.Description{Layout: layout, Type: t, Data: data}, Stream: stream}, nil
 }

@@ -6,7 +6,7 @@
 #include "../alloc/errors.h"
 
 /* Each returns 0, or -1 with what is wrong in e. */
-int gb_cuda_interface_version(int64_t version, gb_error *e);
-int gb_cuda_interface_stream(int64_t stream, gb_error *e);   /* one that is there and not None */
+int gb_interface_cuda_version(int64_t version, gb_error *e);
+int gb_interface_cuda_stream(int64_t stream, gb_error *e);   /* one that is there and not None */
 
 #endif

@@ -103,13 +103,15 @@ func TestDescribeBothWays(t *testing.T) {
 
 func TestDescribePlanWantsMemoryThatADeviceCanUse(t *testing.T) {
 	float32 := arrayinterface.Type{Kind: 'f', Order: '<', ItemSize: 4}
-	plan := &alloc.Plan{Shape: []int64{4, 4}, Strides: []int64{4, 16}, ItemSize: 4, Device: alloc.CPU}
-	_, err := DescribePlan(plan, float32, 4096, NoStream)
+	plan := func(itemSize int64, memory alloc.Memory) *alloc.Plan {
+		p, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 4}, ItemSize: itemSize, Memory: memory})
+		require.NoError(t, err)
+		return p
+	}
+	_, err := DescribePlan(plan(4, alloc.Plain), float32, 4096, NoStream)
 	assert.ErrorContains(t, err, "device: the plan's memory is plain host memory")
-	plan.Memory = alloc.Managed
-	_, err = DescribePlan(plan, float32, 4096, NoStream)
+	_, err = DescribePlan(plan(4, alloc.Managed), float32, 4096, NoStream)
 	require.NoError(t, err)
-	plan.ItemSize = 8
-	_, err = DescribePlan(plan, float32, 4096, NoStream)
+	_, err = DescribePlan(plan(8, alloc.Managed), float32, 4096, NoStream)
 	assert.ErrorContains(t, err, "dtype: items of <f4 take 4 bytes")
 }

@@ -26,7 +26,7 @@ func ParseStream(present bool, value int64) (Stream, error) {
 	if !present {
 		return NoStream, nil
 	}
-	if C.gb_cuda_interface_stream(C.int64_t(value), &e) < 0 {
+	if C.gb_interface_cuda_stream(C.int64_t(value), &e) < 0 {
 		return NoStream, refusal(&e)
 	}
 	return Stream(value), nil

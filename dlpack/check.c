@@ -25,7 +25,7 @@ int64_t gb_dlpack_itemsize(DLDataType dtype, int padded) {
 #define EXTENDED_SIZE(name, code, bits) \
     case GB_DLPACK_KEY(kDL##code, bits): return bits < 8 ? padded : bits / 8;
         GB_EACH_NUMBER(SIZE, )
-        GB_EACH_EXTENDED(EXTENDED_SIZE)
+        GB_DLPACK_EACH_EXTENDED(EXTENDED_SIZE)
     }
     return 0;
 }

@@ -51,7 +51,7 @@ var kindCodes = map[byte]Code{}
 
 func init() {
 	for _, e := range C.gb_dlpack_extended_types {
-		extended[C.GoString(e.name)] = DataType{Code(e.dtype.code), uint8(e.dtype.bits), uint16(e.dtype.lanes)}
+		extended[C.GoString(e.name)] = DataType{Code: Code(e.dtype.code), Bits: uint8(e.dtype.bits), Lanes: uint16(e.dtype.lanes)}
 	}
 	for t := C.int(C.GB_BOOL); t < C.GB_TYPES; t++ {
 		if dtype := C.gb_dlpack_type_of(t); dtype.bits != 0 {

@@ -7,7 +7,7 @@
 
 /* X(name, DLPack's code, bits): the types of ml_dtypes under the names it gives them. It holds those of less than a byte
  * one to a byte, which DLPack calls padded. */
-#define GB_EACH_EXTENDED(X)                       \
+#define GB_DLPACK_EACH_EXTENDED(X)                       \
     X("bfloat16", Bfloat, 16)                     \
     X("float8_e3m4", Float8_e3m4, 8)              \
     X("float8_e4m3", Float8_e4m3, 8)              \
@@ -26,9 +26,9 @@ typedef struct gb_dlpack_extended {
     DLDataType dtype;
 } gb_dlpack_extended;
 
-#define GB_ONE_MORE_(name, code, bits) +1
-enum { GB_EXTENDED_TYPES = GB_EACH_EXTENDED(GB_ONE_MORE_) };
-extern const gb_dlpack_extended gb_dlpack_extended_types[GB_EXTENDED_TYPES];
+#define GB_DLPACK_ONE_MORE_(name, code, bits) +1
+enum { GB_DLPACK_EXTENDED_TYPES = GB_DLPACK_EACH_EXTENDED(GB_DLPACK_ONE_MORE_) };
+extern const gb_dlpack_extended gb_dlpack_extended_types[GB_DLPACK_EXTENDED_TYPES];
 
 /* DLPack's type of a gb_type; no bits: it has none. */
 DLDataType gb_dlpack_type_of(int type);

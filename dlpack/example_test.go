@@ -11,15 +11,14 @@ import (
 // A Go producer: allocate a field, fill it, hand it over. What the consumer gets is
 // an ordinary DLManagedTensorVersioned; its deleter gives the memory back.
 func ExampleExportBuffer() {
-	number, _ := alloc.PresetNumber("gt:cpu_ifirst")
-	preset, _ := alloc.PresetByNumber(number)
+	preset, _ := alloc.FindPreset("gt:cpu_ifirst")
 	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3, 2}, ItemSize: 8, Preset: preset})
 	buffer, err := alloc.New(plan)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	elements := unsafe.Slice((*float64)(buffer.Data()), plan.Size)
+	elements := unsafe.Slice((*float64)(buffer.Data()), plan.Size())
 	for i := range elements {
 		elements[i] = float64(i) / 2
 	}

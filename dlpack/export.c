@@ -33,7 +33,7 @@ static void delete_legacy(DLManagedTensor *self) {
     free(l);
 }
 
-static void fill(DLTensor *t, const gb_dltensor_desc *d, int64_t *lists) {
+static void fill(DLTensor *t, const gb_dlpack_desc *d, int64_t *lists) {
     size_t n = (size_t)d->ndim;
     t->data = d->data;
     t->device = d->device;
@@ -51,7 +51,7 @@ static void fill(DLTensor *t, const gb_dltensor_desc *d, int64_t *lists) {
     if (!d->strides) gb_c_strides(t->strides, d->shape, d->ndim, 1);
 }
 
-DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dltensor_desc *d, void *owner, gb_dlpack_release release) {
+DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release) {
     versioned *v = malloc(sizeof *v + 2 * (size_t)(d->ndim ? d->ndim : 1) * sizeof *v->lists);
     if (!v) return NULL;
     v->managed.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
@@ -63,7 +63,7 @@ DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dltensor_desc *d, void *o
     return &v->managed;
 }
 
-DLManagedTensor *gb_dlpack_legacy(const gb_dltensor_desc *d, void *owner, gb_dlpack_release release) {
+DLManagedTensor *gb_dlpack_legacy(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release) {
     if (d->flags & DLPACK_FLAG_BITMASK_READ_ONLY) {
         errno = EINVAL;
         return NULL;

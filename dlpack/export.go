@@ -4,21 +4,21 @@ package dlpack
 // #include "export.h"
 //
 // /* What gridbuf exports, gridbuf can read: the description passes the same check. */
-// static int describe(gb_dltensor_desc *d, uintptr_t data, char *why, size_t room) {
+// static int describe(gb_dlpack_desc *d, uintptr_t data, char *why, size_t room) {
 //     d->data = (void *)data;
 //     DLManagedTensorVersioned m = {.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, .flags = d->flags,
 //         .dl_tensor = {d->data, d->device, d->ndim, d->dtype, (int64_t *)d->shape, (int64_t *)d->strides, 0}};
 //     return gb_dlpack_check_versioned(&m, why, room);
 // }
 //
-// static DLManagedTensorVersioned *export_versioned(gb_dltensor_desc d, uintptr_t data, const int64_t *shape,
+// static DLManagedTensorVersioned *export_versioned(gb_dlpack_desc d, uintptr_t data, const int64_t *shape,
 //         const int64_t *strides, void *owner, void *release, char *why, size_t room) {
 //     d.shape = shape;
 //     d.strides = strides;
 //     return describe(&d, data, why, room) < 0 ? NULL : gb_dlpack_versioned(&d, owner, (gb_dlpack_release)release);
 // }
 //
-// static DLManagedTensor *export_legacy(gb_dltensor_desc d, uintptr_t data, const int64_t *shape,
+// static DLManagedTensor *export_legacy(gb_dlpack_desc d, uintptr_t data, const int64_t *shape,
 //         const int64_t *strides, void *owner, void *release, char *why, size_t room) {
 //     d.shape = shape;
 //     d.strides = strides;
@@ -94,7 +94,7 @@ func ExportLegacy(t Tensor, owner Owner) (Legacy, error) {
 }
 
 // fixed is the part of a description without pointers.
-func (t *Tensor) fixed() (d C.gb_dltensor_desc) {
+func (t *Tensor) fixed() (d C.gb_dlpack_desc) {
 	d.ndim = C.int32_t(min(len(t.Shape), math.MaxInt32))
 	d.device = C.DLDevice{device_type: C.DLDeviceType(t.Device.Type), device_id: C.int32_t(t.Device.ID)}
 	d.dtype = t.DataType.c()

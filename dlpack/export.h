@@ -10,7 +10,7 @@
 #include "dlpack.h"
 
 /* What is exported; shape and strides are copied. */
-typedef struct gb_dltensor_desc {
+typedef struct gb_dlpack_desc {
     void *data;             /* the first element */
     const int64_t *shape;
     const int64_t *strides; /* items; NULL: C order */
@@ -18,14 +18,14 @@ typedef struct gb_dltensor_desc {
     DLDevice device;
     DLDataType dtype;
     int32_t ndim;
-} gb_dltensor_desc;
+} gb_dlpack_desc;
 
 typedef void (*gb_dlpack_release)(void *owner);
 
 /* Both return NULL with errno set, and then release has not been called: the caller
  * still owns the owner. release may be NULL. A read-only legacy tensor cannot be
  * said and is EINVAL. */
-DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dltensor_desc *d, void *owner, gb_dlpack_release release);
-DLManagedTensor *gb_dlpack_legacy(const gb_dltensor_desc *d, void *owner, gb_dlpack_release release);
+DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release);
+DLManagedTensor *gb_dlpack_legacy(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release);
 
 #endif

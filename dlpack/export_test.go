@@ -14,9 +14,7 @@ import (
 )
 
 func buffer(t *testing.T, itemSize int64, shape ...int64) *alloc.Buffer {
-	number, err := alloc.PresetNumber("gt:cpu_ifirst")
-	require.NoError(t, err)
-	preset, err := alloc.PresetByNumber(number)
+	preset, err := alloc.FindPreset("gt:cpu_ifirst")
 	require.NoError(t, err)
 	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: itemSize, Preset: preset, Padding: alloc.PadToBoundary})
 	require.NoError(t, err)
@@ -122,7 +120,9 @@ func TestExportBufferRefusesAnotherItemSizeAndKeepsNoShare(t *testing.T) {
 }
 
 func TestDescribePlanOnADevice(t *testing.T) {
-	got, err := DescribePlan(&alloc.Plan{Shape: []int64{4}, Strides: []int64{4}, ItemSize: 4, Device: alloc.GPU, DeviceID: 3}, DataType{Float, 32, 1}, 4096)
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{4}, ItemSize: 4, Device: alloc.GPU, DeviceID: 3})
+	require.NoError(t, err)
+	got, err := DescribePlan(plan, DataType{Float, 32, 1}, 4096)
 	require.NoError(t, err)
 	assert.Equal(t, Device{CUDA, 3}, got.Device)
 }

@@ -88,7 +88,7 @@ func read(t *C.DLTensor) Tensor {
 	out := Tensor{
 		Data:     uintptr(C.first(t)),
 		Device:   Device{DeviceType(t.device.device_type), int32(t.device.device_id)},
-		DataType: DataType{Code(t.dtype.code), uint8(t.dtype.bits), uint16(t.dtype.lanes)},
+		DataType: DataType{Code: Code(t.dtype.code), Bits: uint8(t.dtype.bits), Lanes: uint16(t.dtype.lanes)},
 		Shape:    lists[:n:n],
 		Strides:  lists[n:],
 	}

@@ -42,11 +42,11 @@ typedef struct gb_exact_job {
     int negative, integers;  /* integers: no side has floats; a product of both kinds is refused */
     int n, lock;
     int64_t elements, pieces;
-    gb_axis axis[GB_COPY_DIMS + 1];   /* dst: strides of a; src: of b */
+    gb_copy_axis axis[GB_COPY_DIMS + 1];   /* dst: strides of a; src: of b */
 } gb_exact_job;
 
 /* GB_COPY_OK, GB_COPY_BAD_VIEW or GB_COPY_NO_CAST. b may be NULL, else it has a's shape. total is carried, and is after every run. */
-int gb_exact_plan(gb_exact_job *job, gb_exact *total, const gb_view *a, const gb_view *b, int negative);
+int gb_exact_plan(gb_exact_job *job, gb_exact *total, const gb_copy_view *a, const gb_copy_view *b, int negative);
 /* Any range of pieces, on any threads at the same time. */
 void gb_exact_run(gb_exact_job *job, int64_t first, int64_t end);
 int64_t gb_exact_batch(const gb_exact_job *job);
@@ -63,7 +63,7 @@ int gb_exact_go_on(gb_exact_progress *progress, int64_t nanoseconds);   /* on th
 typedef struct gb_exact_task {
     gb_exact_progress progress;
     gb_exact total;
-    gb_view a, b;
+    gb_copy_view a, b;
     int64_t shape[GB_COPY_DIMS], a_strides[GB_COPY_DIMS], b_strides[GB_COPY_DIMS];
 } gb_exact_task;
 

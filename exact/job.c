@@ -43,7 +43,7 @@ static void set_back(uint64_t before) {
 
 /* ---- planning ---- */
 
-static int read_side(gb_exact_side *side, const gb_view *view) {
+static int read_side(gb_exact_side *side, const gb_copy_view *view) {
     *side = (gb_exact_side){view->data, view->itemsize, view->type};
     if (view->type <= GB_RAW || view->type > GB_F64 || gb_type_size(view->type) != view->itemsize) return GB_COPY_NO_CAST;
     return GB_COPY_OK;
@@ -51,7 +51,7 @@ static int read_side(gb_exact_side *side, const gb_view *view) {
 
 static int is_float(int type) { return type == GB_F16 || type == GB_F32 || type == GB_F64; }
 
-int gb_exact_plan(gb_exact_job *job, gb_exact *total, const gb_view *a, const gb_view *b, int negative) {
+int gb_exact_plan(gb_exact_job *job, gb_exact *total, const gb_copy_view *a, const gb_copy_view *b, int negative) {
     *job = (gb_exact_job){.total = total, .negative = negative, .elements = 1};
     int rc = read_side(&job->a, a);
     if (rc == GB_COPY_OK && b) rc = read_side(&job->b, b);
@@ -64,17 +64,17 @@ int gb_exact_plan(gb_exact_job *job, gb_exact *total, const gb_view *a, const gb
         if (__builtin_mul_overflow(job->elements, a->shape[i], &job->elements)) return GB_COPY_BAD_VIEW;
     }
     for (int i = 0; i < a->ndim && job->elements; i++) {
-        gb_axis x = {a->shape[i], a->strides[i], b ? b->strides[i] : a->strides[i]};
+        gb_copy_axis x = {a->shape[i], a->strides[i], b ? b->strides[i] : a->strides[i]};
         if (x.n == 1) continue;
         if (x.dst < 0) {   /* from the other end */
             job->a.data += (x.n - 1) * x.dst;
             if (b) job->b.data += (x.n - 1) * x.src;
             x.dst = -x.dst, x.src = -x.src;
         }
-        job->n = gb_axis_insert(job->axis, job->n, x);
+        job->n = gb_copy_axis_insert(job->axis, job->n, x);
     }
-    job->n = gb_axis_merge(job->axis, job->n);
-    if (job->n == 0) job->axis[job->n++] = (gb_axis){1, 0, 0};
+    job->n = gb_copy_axis_merge(job->axis, job->n);
+    if (job->n == 0) job->axis[job->n++] = (gb_copy_axis){1, 0, 0};
     job->pieces = job->elements ? (job->elements - 1) / PIECE + 1 : 0;
     return GB_COPY_OK;
 }
@@ -121,7 +121,7 @@ static void take_run(gb_exact_block *b, const char *x, const char *y, int64_t st
 
 static void take_pieces(gb_exact_block *b, int64_t begin, int64_t end) {
     const gb_exact_job *job = b->job;
-    const gb_axis *last = &job->axis[job->n - 1];
+    const gb_copy_axis *last = &job->axis[job->n - 1];
     int64_t index[GB_COPY_DIMS + 1], rest = begin;
     const char *x = job->a.data, *y = job->b.data;
     for (int i = job->n - 1; i >= 0; i--) {
@@ -168,7 +168,7 @@ int64_t gb_exact_batch(const gb_exact_job *job) { return job->pieces > 64 ? 4 : 
 
 /* Waking a thread costs 10 to 50 us, in which one sums some 50 000 numbers. */
 int gb_exact_threads(const gb_exact_job *job) {
-    int64_t most = job->elements / (64 << 10), n = gb_threads();
+    int64_t most = job->elements / (64 << 10), n = gb_copy_threads();
     return most < 2 ? 1 : (int)(most < n ? most : n);
 }
 

@@ -41,14 +41,14 @@ func (s *Sum) Merge(other *Sum) {
 	C.gb_exact_merge((*C.gb_exact)(unsafe.Pointer(s)), (*C.gb_exact)(unsafe.Pointer(other)))
 }
 
-func view(v *transfer.View, to *C.gb_view, shape, strides *[C.GB_COPY_DIMS]C.int64_t, name string) error {
+func view(v *transfer.View, to *C.gb_copy_view, shape, strides *[C.GB_COPY_DIMS]C.int64_t, name string) error {
 	if len(v.Shape) > transfer.MaxDims || len(v.Shape) != len(v.Strides) {
 		return alloc.ErrInvalid.Errorf("%s: %d sizes and %d strides; give one each for at most %d indices", name, len(v.Shape), len(v.Strides), transfer.MaxDims)
 	}
 	for i := range v.Shape {
 		shape[i], strides[i] = C.int64_t(v.Shape[i]), C.int64_t(v.Strides[i])
 	}
-	*to = C.gb_view{data: (*C.char)(v.Data), itemsize: C.int64_t(v.Type.Size()), _type: C.int32_t(v.Type), ndim: C.int32_t(len(v.Shape)),
+	*to = C.gb_copy_view{data: (*C.char)(v.Data), itemsize: C.int64_t(v.Type.Size()), _type: C.int32_t(v.Type), ndim: C.int32_t(len(v.Shape)),
 		shape: &shape[0], strides: &strides[0]}
 	return nil
 }
@@ -62,7 +62,7 @@ func (s *Sum) add(x transfer.View, y *transfer.View) error {
 	if err := view(&x, &task.a, &task.shape, &task.a_strides, "x"); err != nil {
 		return err
 	}
-	var b *C.gb_view
+	var b *C.gb_copy_view
 	if y != nil {
 		if err := view(y, &task.b, &task.shape, &task.b_strides, "y"); err != nil {
 			return err

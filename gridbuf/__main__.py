@@ -1,4 +1,4 @@
-"""python -m gridbuf doctor | plan | demo"""
+"""python -m gridbuf doctor | plan | demo | run"""
 
 import sys
 

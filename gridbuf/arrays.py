@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
+from gridbuf.docstrings import as_in
 from gridbuf.like import base_shape, copy_values, like, prepare
 
 
@@ -109,30 +110,9 @@ def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
 
 
 @_typed
+@as_in(empty_like)
 def zeros_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """Zeros in new memory with the shape and dtype of data.
-
-    Parameters
-    ----------
-    data
-        An array, or a Field: then the result is a Field with the same dims, origin and halo.
-    dtype : dtype_like, optional
-        The data's unless given.
-    **spec
-        The keywords of `gridbuf.empty`. Without `backend` or `layout` the result has the
-        data's order of strides, padding and alignment.
-
-    Returns
-    -------
-    numpy.ndarray or Field
-        With memory of its own.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a keyword does not fit the data's shape or dtype; the message names it.
-    MemoryError
-        No memory, or a limit (`gridbuf.memory.set_limit`).
 
     Examples
     --------
@@ -145,30 +125,9 @@ def zeros_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
 
 
 @_typed
+@as_in(empty_like)
 def ones_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     """Ones in new memory with the shape and dtype of data.
-
-    Parameters
-    ----------
-    data
-        An array, or a Field: then the result is a Field with the same dims, origin and halo.
-    dtype : dtype_like, optional
-        The data's unless given.
-    **spec
-        The keywords of `gridbuf.empty`. Without `backend` or `layout` the result has the
-        data's order of strides, padding and alignment.
-
-    Returns
-    -------
-    numpy.ndarray or Field
-        With memory of its own.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a keyword does not fit the data's shape or dtype; the message names it.
-    MemoryError
-        No memory, or a limit (`gridbuf.memory.set_limit`).
 
     Examples
     --------
@@ -180,32 +139,14 @@ def ones_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     return like(_core.ones, _core.Field.ones, data, (), dtype, spec) if made is None else made
 
 
+@as_in(empty_like)
 def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Any) -> Any:
     """One value in new memory with the shape and dtype of data.
 
     Parameters
     ----------
-    data
-        An array, or a Field: then the result is a Field with the same dims, origin and halo.
     fill_value : scalar
         What every element is; converted as by assignment.
-    dtype : dtype_like, optional
-        The data's unless given.
-    **spec
-        The keywords of `gridbuf.empty`. Without `backend` or `layout` the result has the
-        data's order of strides, padding and alignment.
-
-    Returns
-    -------
-    numpy.ndarray or Field
-        With memory of its own.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a keyword does not fit the data's shape or dtype; the message names it.
-    MemoryError
-        No memory, or a limit (`gridbuf.memory.set_limit`).
 
     Examples
     --------

@@ -95,8 +95,7 @@ class Copy:
         --------
         >>> import gridbuf as gb
         >>> if gb.cuda.available():
-        ...     host, field = gb.ones((64, 64), memory="pinned"), gb.Field.empty((64, 64), device="gpu")
-        ...     copy = gb.copy_async(field, host)
+        ...     copy = gb.copy_async(gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned"))
         ...     while not copy.done():
         ...         pass  # something else
         """
@@ -119,8 +118,7 @@ class Copy:
         --------
         >>> import gridbuf as gb
         >>> if gb.cuda.available():
-        ...     host, field = gb.ones((64, 64), memory="pinned"), gb.Field.empty((64, 64), device="gpu")
-        ...     copy = gb.copy_async(field, host)
+        ...     copy = gb.copy_async(gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned"))
         ...     assert copy.wait() and copy.host_free()
         """
         return self.done() or (self._begin.is_over() and bool(self._begin.result().host_free))
@@ -147,8 +145,7 @@ class Copy:
         --------
         >>> import gridbuf as gb
         >>> if gb.cuda.available():
-        ...     host, field = gb.ones((64, 64), memory="pinned"), gb.Field.empty((64, 64), device="gpu")
-        ...     copy = gb.copy_async(field, host)
+        ...     copy = gb.copy_async(gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned"))
         ...     assert copy.wait(timeout=10.0)
         """
         end = None if timeout is None else time.monotonic() + timeout
@@ -172,8 +169,7 @@ class Copy:
         --------
         >>> import gridbuf as gb
         >>> if gb.cuda.available():
-        ...     host, field = gb.ones((64, 64), memory="pinned"), gb.Field.empty((64, 64), device="gpu")
-        ...     copy = gb.copy_async(field, host)
+        ...     copy = gb.copy_async(gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned"))
         ...     copy.add_done_callback(lambda copy: print(copy))  # doctest: +SKIP
         """
         with self._guard:

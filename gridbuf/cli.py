@@ -1,4 +1,4 @@
-"""The command line: `python -m gridbuf doctor | plan | demo`."""
+"""The command line: `python -m gridbuf doctor | plan | demo | run`."""
 
 import argparse
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gridbuf.demo.options import add_arguments as add_demo_arguments
-from gridbuf.errors import UsageError
+from gridbuf.errors import UsageError, quiet_pipe
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser, commands = _parser()
     arguments = parser.parse_args(argv)
     try:
-        return int(arguments.run(arguments) or 0)
+        with quiet_pipe() as pipe:
+            status = int(arguments.run(arguments) or 0)
+        return pipe.status or status
     except UsageError as error:
         print(f"{commands[arguments.command].prog}: {error}", file=sys.stderr)
         return 2
@@ -39,11 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     parser = argparse.ArgumentParser(prog="gridbuf", description="The memory layer for stencil programs.")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="doctor | plan | demo")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="doctor | plan | demo | run")
     commands = {
         "doctor": subparsers.add_parser("doctor", help="what gridbuf finds on this machine"),
         "plan": subparsers.add_parser("plan", help="explain strides, padding, bytes and alignment of a request"),
         "demo": subparsers.add_parser("demo", help="gt4py stencils on real weather data: our arrays against others"),
+        "run": subparsers.add_parser("run", help="run a program unchanged, with NumPy's and gt4py's arrays in gridbuf's memory"),
     }
     commands["doctor"].add_argument(
         "--consumers", nargs="*", metavar="NAME", help="try out who takes our memory and whose we take, all or the ones named"
@@ -51,6 +54,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     commands["doctor"].set_defaults(run=_doctor)
     _add_plan_arguments(commands["plan"])
     add_demo_arguments(commands["demo"])
+    _add_run_arguments(commands["run"])
     return parser, commands
 
 
@@ -67,6 +71,33 @@ def _doctor(arguments: argparse.Namespace) -> int:
     if unknown:
         raise UsageError(f"--consumers: {unknown[0]!r} is not among {', '.join(consumers.FILES)}")
     return report(arguments.consumers or list(consumers.FILES))
+
+
+# ---- run ----
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Run a Python program as `python program.py` would, with gridbuf's memory under it."
+    parser.epilog = "example: python -m gridbuf run --install gt4py model.py --steps 10"
+    parser.add_argument(
+        "--install", default="numpy,gt4py", metavar="NAMES", help="numpy, gt4py, ndsl, icon4py, or none (default numpy,gt4py)"
+    )
+    parser.add_argument("-m", dest="module", action="store_true", help="the program is a module's name")
+    parser.add_argument("program", help="a file, or with -m a module")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from gridbuf import running, startup
+
+    try:
+        names = [] if arguments.install.strip() == "none" else startup.parts(arguments.install)
+    except ValueError as error:
+        raise UsageError(f"--install: {error}") from error
+    startup.install(names)
+    running.let_children_know(names)
+    return running.execute(arguments.program, arguments.arguments, module=arguments.module)
 
 
 # ---- plan ----

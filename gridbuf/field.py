@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf import _core
+from gridbuf import _core, arrays
+from gridbuf.docstrings import as_in
 from gridbuf.field_methods import METHODS
 from gridbuf.like import base_shape, copy_values, like_spec, of_class, prepare
 
 Field = _core.Field
 
 
+@as_in(arrays.from_array)
 def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any) -> _core.Field:
     """A new Field with the values of another array.
 
@@ -22,10 +24,6 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
     ----------
     data : array_like
         The values. Their index order is kept; a Field's dims, origin and halo are the defaults.
-    device_data : array_like, optional
-        Another source, used when `data` is None; in second place a dtype is also understood.
-    dtype : dtype_like, optional
-        float64 unless given, also for integers; None keeps the data's.
     **spec
         The keywords of `Field.empty`.
 
@@ -33,13 +31,6 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
     -------
     Field
         Over memory of its own.
-
-    Raises
-    ------
-    TypeError
-        When the values do not convert to dtype (same_kind).
-    ValueError
-        When a keyword does not fit the data's shape.
 
     Examples
     --------

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from gridbuf import _core
 from gridbuf._core import MEMORY_DEVICE, MEMORY_MANAGED, MEMORY_PINNED
 from gridbuf._core import memory_id as buffer_id
+from gridbuf.docstrings import as_in
 
 __all__ = ["LiveBuffer", "Report", "buffer_id", "report", "set_limit", "stats", "trim"]
 
@@ -134,6 +135,7 @@ def set_limit(limit: int | None, /, *, device: Any = None, memory: Any = None) -
     _core.cuda_set_limit(*pool, -1 if limit is None else min(int(limit), (1 << 63) - 1))
 
 
+@as_in(stats)
 def trim(*, device: Any = None, memory: Any = None) -> int:
     """Give cached memory back to the system.
 
@@ -146,13 +148,6 @@ def trim(*, device: Any = None, memory: Any = None) -> int:
     -------
     int
         How many bytes that was.
-
-    Raises
-    ------
-    ValueError
-        When there is no such pool.
-    RuntimeError
-        When the pool is a GPU's, and there is no driver or no GPU.
 
     Examples
     --------

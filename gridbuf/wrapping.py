@@ -68,6 +68,7 @@ def described(obj: Any, with_device: bool) -> Any:
 
     One that wants to be told of each write (`touch`) gives read-only memory: nobody could tell it.
     """
+    from gridbuf.interface.agreement import check_extent
     from gridbuf.interface.description import checked
     from gridbuf.interface.reading import entries_of, pick
 
@@ -83,9 +84,29 @@ def described(obj: Any, with_device: bool) -> Any:
     found = checked(entry, obj)
     if found["acquire"] is not None:
         found["acquire"]()
+        found = _after_acquire(obj, found, "gpu" if name == "__cuda_array_interface__" else None)
+    if name == "__array_interface__":
+        check_extent("data", obj, found)
     interface = {key: found[key] for key in ("shape", "typestr", "strides")} | {"version": 3}
     interface["data"] = (found["data"][0], found["data"][1] or found["touch"] is not None)
     return type("Described", (Described,), {name: None})(name, interface, obj, found["release"])
+
+
+def _after_acquire(obj: Any, before: dict[str, Any], device: str | None) -> dict[str, Any]:
+    """acquire may move memory: what the object says now, which must be the same but for the address; else it is released."""
+    from gridbuf.interface.reading import changed, find
+
+    try:
+        now = find(obj, device)
+        if now is None or changed(before, now):
+            raise ValueError(
+                f"data: {type(obj).__name__} is not after its acquire what it was before: {changed(before, now or {})}"
+            )
+    except BaseException:
+        if before["release"] is not None:
+            before["release"]()
+        raise
+    return {**now, "touch": before["touch"], "release": before["release"]}
 
 
 def described_dims(obj: Any) -> tuple[str, ...] | None:

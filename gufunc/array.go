@@ -16,7 +16,7 @@ type Array struct {
 
 // ArrayOf describes a buffer whose items are of type t.
 func ArrayOf(b *alloc.Buffer, t Type) Array {
-	return Array{Operand{Type: t, Shape: b.Plan.Shape, Strides: b.Plan.Strides}, b.Data()}
+	return Array{Operand{Type: t, Shape: b.Plan().Shape(), Strides: b.Plan().Strides()}, b.Data()}
 }
 
 // Result is what a call gives: the outputs, and how it went.

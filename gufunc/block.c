@@ -7,18 +7,18 @@
 #include <string.h>
 
 /* Go to a linear index, and find how far the operands' memory stays the same. */
-static void seek(gb_block *b, int64_t at) {
-    const gb_sweep *job = b->job;
-    const gb_call *call = job->call;
+static void seek(gb_gu_block *b, int64_t at) {
+    const gb_gu_run *job = b->job;
+    const gb_gu_call *call = job->call;
     int64_t rest = at;
     for (int d = call->ndim - 1; d >= 0; d--) {
         b->here.index[d] = d ? rest % call->shape[d] : rest;
         rest /= call->shape[d];
     }
     b->limit = INT64_MAX;
-    int with_mask = call->flags & GB_WHERE ? 1 : 0;
+    int with_mask = call->flags & GB_GU_WHERE ? 1 : 0;
     for (int i = 0; i < call->nop + with_mask; i++) {
-        const gb_input_copy *s = &job->copied[i];
+        const gb_gu_input_copy *s = &job->copied[i];
         const int64_t *strides = i < call->nop ? call->op[i].strides : call->where_strides;
         char *p = job->data[i];
         if (s->base && at < s->from) {
@@ -32,8 +32,8 @@ static void seek(gb_block *b, int64_t at) {
     }
 }
 
-void gb_block_start(gb_block *b, gb_sweep *job, char *scratch) {
-    const gb_call *call = job->call;
+void gb_gu_block_start(gb_gu_block *b, gb_gu_run *job, char *scratch) {
+    const gb_gu_call *call = job->call;
     b->job = job;
     b->at = -1;
     b->scratch = scratch;
@@ -43,97 +43,97 @@ void gb_block_start(gb_block *b, gb_sweep *job, char *scratch) {
     memcpy(b->dims + 1, call->core, (size_t)call->ncore * sizeof *b->dims);
     intptr_t *core = b->steps + call->nop;
     for (int i = 0; i < call->nop; i++) {
-        const gb_operand *o = &call->op[i];
+        const gb_gu_operand *o = &call->op[i];
         int staged = job->staged >> i & 1;
-        b->steps[i] = staged ? gb_packed_bytes(o) : o->strides[call->ndim - 1];
+        b->steps[i] = staged ? gb_gu_packed_bytes(o) : o->strides[call->ndim - 1];
         for (int d = 0; d < o->core_ndim; d++) *core++ = staged ? o->packed[d] : o->core_strides[d];
         if (staged) b->args[i] = scratch + o->at;
     }
 }
 
-void gb_block_piece(gb_block *b, const gb_piece *p) {
+void gb_gu_block_piece(gb_gu_block *b, const gb_gu_piece *p) {
     if (p->at != b->at || p->at == 0) seek(b, p->at);   /* often it goes on where the last one ended */
     b->at = p->at;
     b->end = p->end;
 }
 
-static int64_t run_length(const gb_call *call, const gb_cursor *c, int64_t most) {
+static int64_t run_length(const gb_gu_call *call, const gb_gu_cursor *c, int64_t most) {
     int d = call->ndim - 1;
     int64_t run = call->shape[d] - c->index[d];
     return run < most ? run : most;
 }
 
 /* Every staged input of the block, run by run. */
-static void stage_inputs(gb_block *b) {
-    const gb_call *call = b->job->call;
-    gb_cursor walk = b->here;
+static void stage_inputs(gb_gu_block *b) {
+    const gb_gu_call *call = b->job->call;
+    gb_gu_cursor walk = b->here;
     for (int64_t first = 0, run; first < b->len; first += run) {
         run = run_length(call, &walk, b->len - first);
         for (int i = 0; i < call->nin; i++)
-            if (b->job->copied[i].boundary) gb_stage_boundary(b, i, walk.ptr[i], run);
-            else if (b->job->staged >> i & 1) gb_stage_in(b, i, walk.ptr[i], first, run);
-        if (first + run < b->len) gb_cursor_advance(call, &walk, run);
+            if (b->job->copied[i].boundary) gb_gu_stage_boundary(b, i, walk.ptr[i], run);
+            else if (b->job->staged >> i & 1) gb_gu_stage_in(b, i, walk.ptr[i], first, run);
+        if (first + run < b->len) gb_gu_cursor_advance(call, &walk, run);
     }
 }
 
-static void scatter_outputs(gb_block *b) {
-    const gb_call *call = b->job->call;
-    gb_cursor walk = b->here;
+static void scatter_outputs(gb_gu_block *b) {
+    const gb_gu_call *call = b->job->call;
+    gb_gu_cursor walk = b->here;
     for (int64_t first = 0, run; first < b->len; first += run) {
         run = run_length(call, &walk, b->len - first);
         for (int i = call->nin; i < call->nop; i++)
-            if (b->job->staged >> i & 1) gb_stage_out(b, i, walk.ptr[i], first, run);
-        if (first + run < b->len) gb_cursor_advance(call, &walk, run);
+            if (b->job->staged >> i & 1) gb_gu_stage_out(b, i, walk.ptr[i], first, run);
+        if (first + run < b->len) gb_gu_cursor_advance(call, &walk, run);
     }
 }
 
-int gb_block_next(gb_block *b) {
-    gb_sweep *job = b->job;
-    const gb_call *call = job->call;
+int gb_gu_block_next(gb_gu_block *b) {
+    gb_gu_run *job = b->job;
+    const gb_gu_call *call = job->call;
     for (;;) {
         if (b->at == b->end) return 0;
         if (b->at == b->limit) seek(b, b->at);
         int64_t most = (b->end < b->limit ? b->end : b->limit) - b->at;
-        if (!(call->flags & GB_GATHER)) most = run_length(call, &b->here, most);
-        if (job->staged || call->flags & GB_WHERE || call->form != GB_NUMPY_LOOP) most = most < call->block ? most : call->block;
+        if (!(call->flags & GB_GU_GATHER)) most = run_length(call, &b->here, most);
+        if (job->staged || call->flags & GB_GU_WHERE || call->form != GB_GU_NUMPY_LOOP) most = most < call->block ? most : call->block;
         b->len = b->n = most;
-        b->mode = GB_ALL;
+        b->mode = GB_GU_ALL;
         b->nfailed = 0;
         b->cast_flags = 0;
-        if (call->flags & GB_WHERE) gb_select(b);
-        if (b->mode != GB_NONE) break;
-        gb_cursor_advance(call, &b->here, b->len);
+        if (call->flags & GB_GU_WHERE) gb_gu_select(b);
+        if (b->mode != GB_GU_NONE) break;
+        gb_gu_cursor_advance(call, &b->here, b->len);
         b->at += b->len;
     }
     for (int i = 0; i < call->nop; i++)
         if (!(job->staged >> i & 1)) b->args[i] = b->here.ptr[i];
     if (job->staged) {
         stage_inputs(b);
-        if (b->mode == GB_PICKED) gb_compress(b);
-        b->cast_flags = gb_raised(call);
+        if (b->mode == GB_GU_PICKED) gb_gu_compress(b);
+        b->cast_flags = gb_gu_raised(call);
     }
     b->dims[0] = b->n;
-    if (call->form != GB_NUMPY_LOOP) memset(b->status, 0, (size_t)b->n);
+    if (call->form != GB_GU_NUMPY_LOOP) memset(b->status, 0, (size_t)b->n);
     return 1;
 }
 
-void gb_block_call(gb_block *b) {
-    const gb_call *call = b->job->call;
-    char *args[GB_MAXARGS];   /* some loops advance them in place */
+void gb_gu_block_call(gb_gu_block *b) {
+    const gb_gu_call *call = b->job->call;
+    char *args[GB_GU_MAXARGS];   /* some loops advance them in place */
     memcpy(args, b->args, (size_t)call->nop * sizeof *args);
-    if (call->form == GB_NUMPY_LOOP) ((gb_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
-    else b->nfailed = ((gb_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, b->status);
+    if (call->form == GB_GU_NUMPY_LOOP) ((gb_gu_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
+    else b->nfailed = ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, b->status);
 }
 
 /* After the kernel: failures, results, and on to the next block. */
-void gb_block_done(gb_block *b) {
-    gb_sweep *job = b->job;
-    const gb_call *call = job->call;
-    if (b->nfailed || gb_raised(call)) gb_check_fp_errors(b);
-    if (b->mode == GB_BLENDED) gb_scatter_blended(b);
-    else if (b->mode == GB_PICKED) gb_scatter_picked(b);
+void gb_gu_block_done(gb_gu_block *b) {
+    gb_gu_run *job = b->job;
+    const gb_gu_call *call = job->call;
+    if (b->nfailed || gb_gu_raised(call)) gb_gu_check_fp_errors(b);
+    if (b->mode == GB_GU_BLENDED) gb_gu_scatter_blended(b);
+    else if (b->mode == GB_GU_PICKED) gb_gu_scatter_picked(b);
     else if (job->staged >> call->nin) scatter_outputs(b);
-    if (call->flags & GB_CASTS_OUT && gb_raised(call)) gb_check_outputs(b);
-    gb_cursor_advance(call, &b->here, b->len);
+    if (call->flags & GB_GU_CASTS_OUT && gb_gu_raised(call)) gb_gu_check_outputs(b);
+    gb_gu_cursor_advance(call, &b->here, b->len);
     b->at += b->len;
 }

@@ -163,8 +163,7 @@ func ExampleBlock_Float64At() {
 		}
 		return 0
 	}})
-	preset, _ := alloc.PresetByNumber(0)
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{2, 3}, ItemSize: 8, Preset: preset, Padding: alloc.PadAsPreset})
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{2, 3}, ItemSize: 8})
 	buffer, _ := alloc.New(plan)
 	defer buffer.Free()
 	x := gufunc.ArrayOf(buffer, gufunc.Float64)

@@ -5,16 +5,16 @@
 
 /* The loops of cast_body.h that suit the machine: [to][from]. AVX2 has no conversion from
  * int64, and what a compiler makes up for it is slower than one by one. */
-static cast_loop table[GB_REALS][GB_REALS];
+static gb_gu_cast_loop table[GB_REALS][GB_REALS];
 
 __attribute__((constructor)) static void choose(void) {
-    memcpy(table, gb_casts_base, sizeof table);
+    memcpy(table, gb_gu_casts_base, sizeof table);
 #ifdef __x86_64__
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) return;
     for (int to = 0; to < GB_REALS; to++)
         for (int from = 0; from < GB_REALS; from++)
-            if (gb_casts_avx2[to][from] && from != GB_I64) table[to][from] = gb_casts_avx2[to][from];
+            if (gb_gu_casts_avx2[to][from] && from != GB_I64) table[to][from] = gb_gu_casts_avx2[to][from];
 #endif
 }
 
@@ -54,12 +54,12 @@ static int real_of(int type) {
 static void complex_truth(char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
     for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) {
         uint8_t part[2];
-        gb_cast(GB_BOOL, (char *)part, 1, real_of(from), src, gb_type_size(real_of(from)), 2);
+        gb_gu_cast(GB_BOOL, (char *)part, 1, real_of(from), src, gb_type_size(real_of(from)), 2);
         *dst = (char)(part[0] | part[1]);
     }
 }
 
-void gb_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
+void gb_gu_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
     int to_real = real_of(to), from_real = real_of(from);
     if (to == from || (to_real == from_real && !gb_type_is_complex(to) && !gb_type_is_complex(from))) {
         move(dst, dst_step, src, src_step, gb_type_size(to), n);
@@ -74,7 +74,7 @@ void gb_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, in
     if (!gb_type_is_complex(to)) return;   /* the imaginary part is dropped, as NumPy does */
     dst += gb_type_size(to_real);
     if (gb_type_is_complex(from)) {
-        gb_cast(to_real, dst, dst_step, from_real, src + gb_type_size(from_real), src_step, n);
+        gb_gu_cast(to_real, dst, dst_step, from_real, src + gb_type_size(from_real), src_step, n);
         return;
     }
     for (int64_t i = 0; i < n; i++, dst += dst_step) memset(dst, 0, gb_type_size(to_real));
@@ -93,7 +93,7 @@ static void swap_items(char *p, intptr_t step, int64_t item, int64_t n) {
 
 #define SWAP_ITEMS 256
 
-/* As gb_cast; the side that is in memory is in the other byte order. */
+/* As gb_gu_cast; the side that is in memory is in the other byte order. */
 static void cast_swapped(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n, int memory_is_src) {
     _Alignas(16) char room[SWAP_ITEMS * 2 * sizeof(long double)];
     int type = memory_is_src ? from : to;
@@ -103,9 +103,9 @@ static void cast_swapped(int to, char *dst, intptr_t dst_step, int from, const c
         if (memory_is_src) {
             move(room, item, src, src_step, item, k);
             swap_items(room, part, part, k * per);
-            gb_cast(to, dst, dst_step, from, room, item, k);
+            gb_gu_cast(to, dst, dst_step, from, room, item, k);
         } else {
-            gb_cast(to, room, item, from, src, src_step, k);
+            gb_gu_cast(to, room, item, from, src, src_step, k);
             swap_items(room, part, part, k * per);
             move(dst, dst_step, room, item, item, k);
         }
@@ -120,7 +120,7 @@ static void cast_swapped(int to, char *dst, intptr_t dst_step, int from, const c
 typedef struct axis { int64_t n, memory, packed; } axis;
 
 /* The axes of len elements, neighbours that step alike on both sides joined. */
-static int axes_of(axis *a, const gb_operand *o, int64_t step, int64_t len) {
+static int axes_of(axis *a, const gb_gu_operand *o, int64_t step, int64_t len) {
     int n = 0;
     a[n++] = (axis){len, step, o->core_items * o->kernel_item};
     for (int d = 0; d < o->core_ndim; d++) {
@@ -145,26 +145,26 @@ static void longest_last(axis *a, int n) {
     a[n - 1] = t;
 }
 
-static void transfer(char *memory, char *packed, const gb_operand *o, const axis *a, int n, int in) {
+static void transfer(char *memory, char *packed, const gb_gu_operand *o, const axis *a, int n, int in) {
     if (n > 1) {
         for (int64_t i = 0; i < a->n; i++) transfer(memory + i * a->memory, packed + i * a->packed, o, a + 1, n - 1, in);
         return;
     }
     if (in && o->swapped) cast_swapped(o->to, packed, a->packed, o->from, memory, a->memory, a->n, 1);
-    else if (in) gb_cast(o->to, packed, a->packed, o->from, memory, a->memory, a->n);
+    else if (in) gb_gu_cast(o->to, packed, a->packed, o->from, memory, a->memory, a->n);
     else if (o->swapped) cast_swapped(o->from, memory, a->memory, o->to, packed, a->packed, a->n, 0);
-    else gb_cast(o->from, memory, a->memory, o->to, packed, a->packed, a->n);
+    else gb_gu_cast(o->from, memory, a->memory, o->to, packed, a->packed, a->n);
 }
 
-void gb_pack(char *packed, const gb_operand *o, const char *memory, int64_t step, int64_t len) {
-    axis a[GB_MAXCORE + 1];
+void gb_gu_pack(char *packed, const gb_gu_operand *o, const char *memory, int64_t step, int64_t len) {
+    axis a[GB_GU_MAXCORE + 1];
     int n = axes_of(a, o, step, len);
     longest_last(a, n);
     transfer((char *)memory, packed, o, a, n, 1);
 }
 
-void gb_unpack(char *memory, int64_t step, const gb_operand *o, const char *packed, int64_t len) {
-    axis a[GB_MAXCORE + 1];
+void gb_gu_unpack(char *memory, int64_t step, const gb_gu_operand *o, const char *packed, int64_t len) {
+    axis a[GB_GU_MAXCORE + 1];
     int n = axes_of(a, o, step, len);
     longest_last(a, n);
     transfer(memory, (char *)packed, o, a, n, 0);

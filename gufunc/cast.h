@@ -4,15 +4,15 @@
 
 #include "call.h"
 
-typedef void (*cast_loop)(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n);
-extern const cast_loop gb_casts_base[GB_REALS][GB_REALS], gb_casts_avx2[GB_REALS][GB_REALS];
+typedef void (*gb_gu_cast_loop)(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n);
+extern const gb_gu_cast_loop gb_gu_casts_base[GB_REALS][GB_REALS], gb_gu_casts_avx2[GB_REALS][GB_REALS];
 
 /* n items from src to dst, any steps and alignment; the regions do not overlap. */
-void gb_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n);
+void gb_gu_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n);
 
 /* len elements of an operand, core included, into packed kernel form, and back. step
  * is the distance of elements in memory. */
-void gb_pack(char *packed, const gb_operand *o, const char *memory, int64_t step, int64_t len);
-void gb_unpack(char *memory, int64_t step, const gb_operand *o, const char *packed, int64_t len);
+void gb_gu_pack(char *packed, const gb_gu_operand *o, const char *memory, int64_t step, int64_t len);
+void gb_gu_unpack(char *memory, int64_t step, const gb_gu_operand *o, const char *packed, int64_t len);
 
 #endif

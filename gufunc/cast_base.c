@@ -1,13 +1,17 @@
 /* cast_base.c: every conversion, for any machine. */
 #include "cast_body.h"
 
-/* -O2 alone makes no vectors of loops whose length is not known. */
+/* With gcc -O2 alone makes no vectors of loops whose length is not known. */
+#ifndef __clang__
 #pragma GCC push_options
 #pragma GCC optimize("O3")
+#endif
 FROM_ALL(I64)
 FROM_ALL(F32)
 FROM_ALL(F64)
+#ifndef __clang__
 #pragma GCC pop_options
+#endif
 
 /* The types that kernels rarely have: without vector code. */
 FROM_ALL(BOOL)
@@ -21,7 +25,7 @@ FROM_ALL(U64)
 FROM_ALL(F16)
 FROM_ALL(LONGDOUBLE)
 
-const cast_loop gb_casts_base[GB_REALS][GB_REALS] = {
+const gb_gu_cast_loop gb_gu_casts_base[GB_REALS][GB_REALS] = {
     ROW(BOOL), ROW(I8), ROW(U8), ROW(I16), ROW(U16), ROW(I32), ROW(U32), ROW(I64), ROW(U64), ROW(F16), ROW(F32), ROW(F64),
     ROW(LONGDOUBLE),
 };

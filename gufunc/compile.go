@@ -17,7 +17,7 @@ type compiler struct {
 	r *Request
 	b *binding
 	l *outerLoops
-	c *C.gb_call
+	c *C.gb_gu_call
 	n *loopNest
 
 	specs []*alloc.Spec
@@ -95,12 +95,12 @@ func (f *compiler) kernelFlags() {
 			f.c.flags |= flag
 		}
 	}
-	set(f.k.Exclusive, C.GB_EXCLUSIVE)
-	set(f.k.OneWorker || f.k.Exclusive, C.GB_ONE_WORKER)
-	set(f.k.Pure && f.g.Signature.Scalar(), C.GB_PURE)
-	set(f.r.Where != nil, C.GB_WHERE)
-	set(!f.k.Bounded, C.GB_MEASURED)
-	set(f.k.Raises, C.GB_RAISES)
+	set(f.k.Exclusive, C.GB_GU_EXCLUSIVE)
+	set(f.k.OneWorker || f.k.Exclusive, C.GB_GU_ONE_WORKER)
+	set(f.k.Pure && f.g.Signature.Scalar(), C.GB_GU_PURE)
+	set(f.r.Where != nil, C.GB_GU_WHERE)
+	set(!f.k.Bounded, C.GB_GU_MEASURED)
+	set(f.k.Raises, C.GB_GU_RAISES)
 	if f.k.Form == GoLoop {
 		f.c.fp_mask = 0 // a goroutine may move between threads, and flags belong to threads
 	}
@@ -129,7 +129,7 @@ func (f *compiler) operand(i int) {
 	}
 	casts := from.Type != to
 	if casts && i >= f.g.Signature.Inputs {
-		f.c.flags |= C.GB_CASTS_OUT
+		f.c.flags |= C.GB_GU_CASTS_OUT
 	}
 	if casts || o.swapped != 0 || from.Misaligned {
 		o.staged = 1
@@ -141,7 +141,7 @@ func (f *compiler) operand(i int) {
 		o.packed[d] = o.core_items * o.kernel_item
 		o.core_items *= C.int64_t(core[d].size)
 	}
-	if f.c.flags&C.GB_WHERE != 0 && (f.c.flags&C.GB_PURE == 0 || i >= f.g.Signature.Inputs) {
+	if f.c.flags&C.GB_GU_WHERE != 0 && (f.c.flags&C.GB_GU_PURE == 0 || i >= f.g.Signature.Inputs) {
 		o.staged = 1 // a mask picks elements from scratch memory, or blends results from there
 	}
 	copy(unsafe.Slice((*int64)(&o.strides[0]), len(o.strides)), f.n.strides[i])
@@ -160,7 +160,7 @@ func (f *compiler) gather() {
 		items = max(items, int64(o.core_items))
 	}
 	if len(f.n.shape) > 1 && (every || inner < shortRun/items) {
-		c.flags |= C.GB_GATHER
+		c.flags |= C.GB_GU_GATHER
 		for i := range f.r.Operands {
 			operandOf(c, i).staged = 1
 		}

@@ -40,7 +40,9 @@ type typeFacts struct {
 var facts = func() (facts [typeCount]typeFacts) {
 	facts[NoType].name = "none"
 	for t := C.int(Bool); t < typeCount; t++ {
-		facts[t] = typeFacts{byte(C.gb_type_char(t)), byte(C.gb_type_kind(t)), int64(C.gb_type_size(t)), C.GoString(C.gb_type_name(t))}
+		facts[t] = typeFacts{
+			char: byte(C.gb_type_char(t)), kind: byte(C.gb_type_kind(t)), size: int64(C.gb_type_size(t)), name: C.GoString(C.gb_type_name(t)),
+		}
 	}
 	return facts
 }()

@@ -28,9 +28,9 @@ func (e *SignatureError) Error() string {
 func (e *SignatureError) Unwrap() error { return alloc.ErrInvalid }
 
 func (s *Signature) errorAt(at int, format string, args ...any) error {
-	return &SignatureError{fmt.Sprintf(format, args...), s.Text, at}
+	return &SignatureError{Message: fmt.Sprintf(format, args...), Signature: s.Text, At: at}
 }
 
 func setupError(format string, args ...any) error {
-	return &SignatureError{fmt.Sprintf(format, args...), "", -1}
+	return &SignatureError{Message: fmt.Sprintf(format, args...), At: -1}
 }

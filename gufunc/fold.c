@@ -26,36 +26,37 @@ enum { ONE_OUTPUT = -1 };
 
 /* out = f(a, b), n of them; a kernel of somebody else's in calls of bounded time. They belong
  * to the outputs from the first on, or all to one. */
-static void call(gb_folder *w, const char *a, intptr_t a_step, const char *b, intptr_t b_step, char *out, intptr_t out_step, int64_t n, int64_t first) {
-    const gb_reduction *r = w->r;
+static void call(gb_gu_folder *w, const char *a, intptr_t a_step, const char *b, intptr_t b_step, char *out, intptr_t out_step,
+                 int64_t n, int64_t first) {
+    const gb_gu_reduction *r = w->r;
     intptr_t steps[3] = {a_step, b_step, out_step};
     for (int64_t at = 0, k; at < n; at += k) {
         k = n - at;
-        if (!(r->flags & GB_R_IN_PLACE) && w->ns * (double)k > SLOW_CALL) k = w->ns < SLOW_CALL ? (int64_t)(SLOW_CALL / w->ns) : 1;
+        if (!(r->flags & GB_GU_R_IN_PLACE) && w->ns * (double)k > SLOW_CALL) k = w->ns < SLOW_CALL ? (int64_t)(SLOW_CALL / w->ns) : 1;
         char *args[3] = {(char *)a + at * a_step, (char *)b + at * b_step, out + at * out_step};
         intptr_t dims[1] = {k};
-        if (r->flags & GB_R_IN_PLACE) {
-            ((gb_numpy_loop)r->loop)(args, dims, steps, r->data);
+        if (r->flags & GB_GU_R_IN_PLACE) {
+            ((gb_gu_numpy_loop)r->loop)(args, dims, steps, r->data);
             continue;
         }
-        int64_t begin = gb_now();
-        if (r->form == GB_NUMPY_LOOP) {
-            ((gb_numpy_loop)r->loop)(args, dims, steps, r->data);
+        int64_t begin = gb_gu_now();
+        if (r->form == GB_GU_NUMPY_LOOP) {
+            ((gb_gu_numpy_loop)r->loop)(args, dims, steps, r->data);
         } else {
             memset(w->status, 0, (size_t)k);
-            if (((gb_status_loop)r->loop)(args, dims, steps, r->data, w->status))
+            if (((gb_gu_status_loop)r->loop)(args, dims, steps, r->data, w->status))
                 for (int64_t i = 0; i < k; i++)
-                    if (w->status[i]) w->any_bad = w->bad[first == ONE_OUTPUT ? 0 : first + at + i] = GB_STATUS;
+                    if (w->status[i]) w->any_bad = w->bad[first == ONE_OUTPUT ? 0 : first + at + i] = GB_GU_STATUS;
         }
-        w->ns = (double)(gb_now() - begin) / (double)k;
-        if (w->ns > 1000 && gb_folder_stopped(w, INT64_MAX)) return;
+        w->ns = (double)(gb_gu_now() - begin) / (double)k;
+        if (w->ns > 1000 && gb_gu_folder_stopped(w, INT64_MAX)) return;
     }
 }
 
 /* *into = f(*into, x), n outputs. */
-void gb_combine(gb_folder *w, char **into, const char *x, intptr_t step, int64_t n) {
+void gb_gu_combine(gb_gu_folder *w, char **into, const char *x, intptr_t step, int64_t n) {
     int64_t item = w->r->item;
-    if (w->r->flags & GB_R_IN_PLACE) {
+    if (w->r->flags & GB_GU_R_IN_PLACE) {
         call(w, *into, item, x, step, *into, item, n, 0);
         return;
     }
@@ -64,10 +65,10 @@ void gb_combine(gb_folder *w, char **into, const char *x, intptr_t step, int64_t
 }
 
 /* The lowest accumulator took something: when it is full, it goes up. */
-static void count(gb_folder *w, int64_t n) {
+static void count(gb_gu_folder *w, int64_t n) {
     w->count[0]++;
-    for (int l = 0; l + 1 < w->r->levels && w->count[l] == GB_R_CASCADE; l++) {
-        if (w->count[l + 1]) gb_combine(w, &w->acc[l + 1], w->acc[l], w->r->item, n);
+    for (int l = 0; l + 1 < w->r->levels && w->count[l] == GB_GU_R_CASCADE; l++) {
+        if (w->count[l + 1]) gb_gu_combine(w, &w->acc[l + 1], w->acc[l], w->r->item, n);
         else swap(&w->acc[l], &w->acc[l + 1]);
         w->count[l + 1]++;
         w->count[l] = 0;
@@ -85,8 +86,8 @@ static void fill(char *to, const char *value, int64_t item, int64_t n) {
 }
 
 /* One more value for each of n outputs. */
-void gb_absorb(gb_folder *w, const char *x, intptr_t step, int64_t n) {
-    if (w->count[0]) gb_combine(w, &w->acc[0], x, step, n);
+void gb_gu_absorb(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
+    if (w->count[0]) gb_gu_combine(w, &w->acc[0], x, step, n);
     else if (step == w->r->item) memcpy(w->acc[0], x, (size_t)(n * step));
     else for (int64_t i = 0; i < n; i++) memcpy(w->acc[0] + i * w->r->item, x + i * step, (size_t)w->r->item);
     count(w, n);
@@ -124,24 +125,24 @@ static void blend(char *to, const char *x, intptr_t step, const char *mask, intp
 }
 
 /* Items in kernel form; what the mask leaves out is neither read nor converted. */
-static int64_t picked(gb_folder *w, char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, int64_t n) {
-    const gb_operand *in = &w->r->in;
+static int64_t picked(gb_gu_folder *w, char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, int64_t n) {
+    const gb_gu_operand *in = &w->r->in;
     if (!mask) {
-        gb_pack(to, in, x, step, n);
+        gb_gu_pack(to, in, x, step, n);
         return n;
     }
     if (in->from == in->to && !in->swapped) return pick(to, x, step, mask, mask_step, in->item, n);
     int64_t k = pick(w->raw, x, step, mask, mask_step, in->item, n);
-    if (k) gb_pack(to, in, w->raw, in->item, k);
+    if (k) gb_gu_pack(to, in, w->raw, in->item, k);
     return k;
 }
 
 /* A masked row of outputs; without an identity only the chosen ones are touched. */
-static void masked_row(gb_folder *w, const char *x, const char *mask, int64_t n) {
-    const gb_reduction *r = w->r;
+static void masked_row(gb_gu_folder *w, const char *x, const char *mask, int64_t n) {
+    const gb_gu_reduction *r = w->r;
     intptr_t step = r->in.strides[r->nkept - 1], mask_step = r->kept_where[r->nkept - 1];
     int64_t item = r->item;
-    if (r->flags & GB_R_IDENTITY) {
+    if (r->flags & GB_GU_R_IDENTITY) {
         if (!w->count[0]) {
             fill(w->acc[0], w->run->identity, item, n);
             w->count[0] = 1;
@@ -154,7 +155,7 @@ static void masked_row(gb_folder *w, const char *x, const char *mask, int64_t n)
                 if (mask[i * mask_step]) memmove(w->stage + i * item, w->stage + --k * item, (size_t)item);
                 else memcpy(w->stage + i * item, w->run->identity, (size_t)item);
         }
-        gb_absorb(w, w->stage, item, n);
+        gb_gu_absorb(w, w->stage, item, n);
         return;
     }
     int64_t k = picked(w, w->stage, x, step, mask, mask_step, n);
@@ -167,42 +168,42 @@ static void masked_row(gb_folder *w, const char *x, const char *mask, int64_t n)
             continue;
         }
         char *acc = w->acc[0] + i * item;
-        call(w, acc, item, w->stage + k * item, item, r->flags & GB_R_IN_PLACE ? acc : w->spare, item, run, i);
-        if (!(r->flags & GB_R_IN_PLACE)) memcpy(acc, w->spare, (size_t)(run * item));
+        call(w, acc, item, w->stage + k * item, item, r->flags & GB_GU_R_IN_PLACE ? acc : w->spare, item, run, i);
+        if (!(r->flags & GB_GU_R_IN_PLACE)) memcpy(acc, w->spare, (size_t)(run * item));
         k += run;
     }
 }
 
-static void across(gb_folder *w, gb_walk *at, int64_t n, int64_t from, int64_t to) {
-    const gb_reduction *r = w->r;
+static void across(gb_gu_folder *w, gb_gu_walk *at, int64_t n, int64_t from, int64_t to) {
+    const gb_gu_reduction *r = w->r;
     intptr_t step = r->nkept ? r->in.strides[r->nkept - 1] : 0;
     int d = r->nfold - 1;
     for (int64_t f = from, run; f < to; f += run) {
         run = r->fold_shape[d] - at->index[d] < to - f ? r->fold_shape[d] - at->index[d] : to - f;
         for (int64_t i = 0; i < run; i++) {
             const char *x = at->in + i * r->fold_in[d];
-            if (r->flags & GB_R_MASKED) {
+            if (r->flags & GB_GU_R_MASKED) {
                 masked_row(w, x, at->where + i * r->fold_where[d], n);
             } else if (!w->count[0]) {
-                gb_pack(w->acc[0], &r->in, x, step, n);
+                gb_gu_pack(w->acc[0], &r->in, x, step, n);
                 count(w, n);
-            } else if (r->flags & GB_R_STAGED) {
-                gb_pack(w->stage, &r->in, x, step, n);
-                gb_absorb(w, w->stage, r->item, n);
+            } else if (r->flags & GB_GU_R_STAGED) {
+                gb_gu_pack(w->stage, &r->in, x, step, n);
+                gb_gu_absorb(w, w->stage, r->item, n);
             } else {
-                gb_absorb(w, x, step, n);
+                gb_gu_absorb(w, x, step, n);
             }
-            if (gb_folder_stopped(w, n)) return;
+            if (gb_gu_folder_stopped(w, n)) return;
         }
-        if (f + run < to) gb_walk_on(r, at, run);
+        if (f + run < to) gb_gu_walk_on(r, at, run);
     }
 }
 
 /* ---- along a row ---- */
 
 /* A row of a kernel that must not write to its inputs: in lanes, then in halves. */
-static const char *fold_lanes(gb_folder *w, const char *x, intptr_t step, int64_t n) {
-    const gb_reduction *r = w->r;
+static const char *fold_lanes(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
+    const gb_gu_reduction *r = w->r;
     int64_t lanes = 1, item = r->item;
     while (lanes < r->lanes && lanes * 8 <= n) lanes *= 2;
     char *here = w->lanes[0], *there = w->lanes[1];
@@ -220,10 +221,10 @@ static const char *fold_lanes(gb_folder *w, const char *x, intptr_t step, int64_
     return here;
 }
 
-static void fold_row(gb_folder *w, const char *x, intptr_t step, int64_t n) {
-    const gb_reduction *r = w->r;
+static void fold_row(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
+    const gb_gu_reduction *r = w->r;
     if (n == 0) return;
-    if (r->flags & GB_R_IN_PLACE) {
+    if (r->flags & GB_GU_R_IN_PLACE) {
         if (!w->count[0]) {
             memcpy(w->acc[0], x, (size_t)r->item);
             x += step;
@@ -231,16 +232,16 @@ static void fold_row(gb_folder *w, const char *x, intptr_t step, int64_t n) {
         }
         if (n) call(w, w->acc[0], 0, x, step, w->acc[0], 0, n, ONE_OUTPUT);
         count(w, 1);
-    } else if (r->flags & GB_R_SEQUENTIAL) {
-        for (int64_t i = 0; i < n; i++) gb_absorb(w, x + i * step, step == r->item ? step : 0, 1);
+    } else if (r->flags & GB_GU_R_SEQUENTIAL) {
+        for (int64_t i = 0; i < n; i++) gb_gu_absorb(w, x + i * step, step == r->item ? step : 0, 1);
     } else {
-        gb_absorb(w, n == 1 ? x : fold_lanes(w, x, step, n), r->item, 1);
+        gb_gu_absorb(w, n == 1 ? x : fold_lanes(w, x, step, n), r->item, 1);
     }
 }
 
-static void along(gb_folder *w, gb_walk *at, int64_t from, int64_t to) {
-    const gb_reduction *r = w->r;
-    int d = r->nfold - 1, staged = r->flags & (GB_R_STAGED | GB_R_MASKED);
+static void along(gb_gu_folder *w, gb_gu_walk *at, int64_t from, int64_t to) {
+    const gb_gu_reduction *r = w->r;
+    int d = r->nfold - 1, staged = r->flags & (GB_GU_R_STAGED | GB_GU_R_MASKED);
     intptr_t step = r->fold_in[d], mask_step = r->fold_where[d];
     int64_t filled = 0;
     for (int64_t f = from, run; f < to; f += run) {
@@ -249,36 +250,36 @@ static void along(gb_folder *w, gb_walk *at, int64_t from, int64_t to) {
         if (!staged) {
             fold_row(w, at->in, step, run);
         } else {
-            filled += picked(w, w->stage + filled * r->item, at->in, step, r->flags & GB_R_MASKED ? at->where : NULL, mask_step, run);
+            filled += picked(w, w->stage + filled * r->item, at->in, step, r->flags & GB_GU_R_MASKED ? at->where : NULL, mask_step, run);
             if (filled == r->piece || f + run == to) {
                 fold_row(w, w->stage, r->item, filled);
                 filled = 0;
             }
         }
-        if (gb_folder_stopped(w, run)) return;
-        if (f + run < to) gb_walk_on(r, at, run);
+        if (gb_gu_folder_stopped(w, run)) return;
+        if (f + run < to) gb_gu_walk_on(r, at, run);
     }
 }
 
 /* ---- both ---- */
 
-char *gb_fold(gb_folder *w, const char *in, const char *where, int64_t n, int64_t from, int64_t to, int first) {
-    const gb_reduction *r = w->r;
-    gb_walk at;
+char *gb_gu_fold(gb_gu_folder *w, const char *in, const char *where, int64_t n, int64_t from, int64_t to, int first) {
+    const gb_gu_reduction *r = w->r;
+    gb_gu_walk at;
     memset(w->count, 0, sizeof w->count);
     if (first && w->run->has_start) {
         fill(w->acc[0], w->run->start, r->item, n);
         w->count[0] = 1;
     }
     if (from < to) {
-        gb_walk_fold(r, &at, in, where, from);
-        if (r->flags & GB_R_ACROSS) across(w, &at, n, from, to);
+        gb_gu_walk_fold(r, &at, in, where, from);
+        if (r->flags & GB_GU_R_ACROSS) across(w, &at, n, from, to);
         else along(w, &at, from, to);
     }
-    int top = GB_R_LEVELS - 1;
+    int top = GB_GU_R_LEVELS - 1;
     while (top > 0 && !w->count[top]) top--;
     if (!w->count[top]) fill(w->acc[0], w->run->identity, r->item, n);   /* a block in which the mask chose nothing */
     for (int l = top - 1; l >= 0; l--)
-        if (w->count[l]) gb_combine(w, &w->acc[top], w->acc[l], r->item, n);
+        if (w->count[l]) gb_gu_combine(w, &w->acc[top], w->acc[l], r->item, n);
     return w->acc[top];
 }

@@ -5,14 +5,14 @@
 
 #define LOOK 1000000        /* elements between looks whether to stop */
 
-int gb_folder_init(gb_folder *w, gb_reducing *run, char *room) {
-    const gb_reduction *r = run->r;
+int gb_gu_folder_init(gb_gu_folder *w, gb_gu_reducing *run, char *room) {
+    const gb_gu_reduction *r = run->r;
     /* The one place where sizes of elements meet scratch memory. */
-    if (r->item < 1 || (!(r->flags & GB_R_STATE) && r->item > GB_MAX_ITEM)) return -1;
+    if (r->item < 1 || (!(r->flags & GB_GU_R_STATE) && r->item > GB_GU_MAX_ITEM)) return -1;
     w->run = run;
     w->r = r;
     for (int l = 0; l < r->levels; l++) w->acc[l] = room + l * r->width * r->item;
-    for (int l = r->levels; l < GB_R_LEVELS; l++) w->acc[l] = NULL;
+    for (int l = r->levels; l < GB_GU_R_LEVELS; l++) w->acc[l] = NULL;
     w->spare = room + r->levels * r->width * r->item;
     w->stage = room + r->stage_at;
     w->raw = room + r->raw_at;
@@ -28,10 +28,10 @@ int gb_folder_init(gb_folder *w, gb_reducing *run, char *room) {
     return 0;
 }
 
-int gb_folder_stopped(gb_folder *w, int64_t n) {
+int gb_gu_folder_stopped(gb_gu_folder *w, int64_t n) {
     if (n < LOOK && (w->since += n) < LOOK) return 0;
     w->since = 0;
-    gb_reducing *run = w->run;
+    gb_gu_reducing *run = w->run;
     if (__atomic_load_n(&run->stopped, __ATOMIC_RELAXED) || (run->job && __atomic_load_n(&run->job->stop, __ATOMIC_RELAXED))) return 1;
     if (!run->poll || !pthread_equal(run->owner, pthread_self()) || !run->poll(run->with)) return 0;
     __atomic_store_n(&run->stopped, 1, __ATOMIC_RELAXED);
@@ -40,7 +40,7 @@ int gb_folder_stopped(gb_folder *w, int64_t n) {
 
 /* ---- its place ---- */
 
-void gb_walk_fold(const gb_reduction *r, gb_walk *at, const char *in, const char *where, int64_t linear) {
+void gb_gu_walk_fold(const gb_gu_reduction *r, gb_gu_walk *at, const char *in, const char *where, int64_t linear) {
     for (int d = r->nfold - 1; d >= 0; d--) {
         int64_t i = d ? linear % r->fold_shape[d] : linear;
         linear /= r->fold_shape[d];
@@ -52,7 +52,7 @@ void gb_walk_fold(const gb_reduction *r, gb_walk *at, const char *in, const char
     at->where = where;
 }
 
-void gb_walk_on(const gb_reduction *r, gb_walk *at, int64_t n) {
+void gb_gu_walk_on(const gb_gu_reduction *r, gb_gu_walk *at, int64_t n) {
     int d = r->nfold - 1;
     at->index[d] += n;
     at->in += n * r->fold_in[d];

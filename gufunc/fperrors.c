@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The codes are made when the first element fails. */
-static uint8_t *codes_of(gb_sweep *job) {
+static uint8_t *codes_of(gb_gu_run *job) {
     uint8_t *codes = __atomic_load_n(&job->codes, __ATOMIC_ACQUIRE);
     if (codes) return codes;
     uint8_t *fresh = calloc((size_t)job->call->n, 1);
@@ -22,84 +22,86 @@ static uint8_t *codes_of(gb_sweep *job) {
     return codes;
 }
 
-void gb_record(gb_block *b, int64_t k, uint8_t code) {
+void gb_gu_record(gb_gu_block *b, int64_t k, uint8_t code) {
     uint8_t *codes = codes_of(b->job);
     if (!codes) return;
-    uint8_t *c = &codes[b->at + (b->mode == GB_PICKED ? b->picked[k] : k)];
+    uint8_t *c = &codes[b->at + (b->mode == GB_GU_PICKED ? b->picked[k] : k)];
     if (!*c) __atomic_fetch_add(&b->job->nfailed, 1, __ATOMIC_RELAXED);
     *c |= code;
 }
 
-int gb_raised(const gb_call *call) { return gb_fp_flags() & call->fp_mask; }
+int gb_gu_raised(const gb_gu_call *call) { return gb_gu_fp_flags() & call->fp_mask; }
 
 /* Convert one element of the inputs again: its flags belong to the element. */
-static void cast_again(gb_block *b, const gb_cursor *walk, int64_t offset, int64_t k) {
-    const gb_call *call = b->job->call;
+static void cast_again(gb_gu_block *b, const gb_gu_cursor *walk, int64_t offset, int64_t k) {
+    const gb_gu_call *call = b->job->call;
     for (int i = 0; i < call->nin; i++)
         if (b->job->staged >> i & 1 && call->op[i].from != call->op[i].to)
-            gb_stage_in(b, i, walk->ptr[i] + offset * call->op[i].strides[call->ndim - 1], k, 1);
+            gb_gu_stage_in(b, i, walk->ptr[i] + offset * call->op[i].strides[call->ndim - 1], k, 1);
 }
 
-static void run_one(gb_block *b, int64_t k, uint8_t *status) {
-    const gb_call *call = b->job->call;
-    char *args[GB_MAXARGS];
+static void run_one(gb_gu_block *b, int64_t k, uint8_t *status) {
+    const gb_gu_call *call = b->job->call;
+    char *args[GB_GU_MAXARGS];
     for (int i = 0; i < call->nop; i++) args[i] = b->args[i] + k * b->steps[i];
     b->dims[0] = 1;
-    if (call->form == GB_NUMPY_LOOP) ((gb_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
-    else ((gb_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, status);
+    if (call->form == GB_GU_NUMPY_LOOP) ((gb_gu_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
+    else ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, status);
 }
 
-static void run_each(gb_block *b) {
-    const gb_call *call = b->job->call;
-    gb_cursor walk = b->here;
+static void run_each(gb_gu_block *b) {
+    const gb_gu_call *call = b->job->call;
+    gb_gu_cursor walk = b->here;
     int64_t k = 0;
     for (int64_t e = 0; e < b->len; e++) {
-        int wanted = b->mode == GB_ALL || b->select[e];
+        int wanted = b->mode == GB_GU_ALL || b->select[e];
         if (wanted) {
-            int64_t at = b->mode == GB_PICKED ? k : e;
+            int64_t at = b->mode == GB_GU_PICKED ? k : e;
             uint8_t status = 0;
-            gb_fp_clear();
+            gb_gu_fp_clear();
             if (b->cast_flags) cast_again(b, &walk, 0, at);
             run_one(b, at, &status);
-            int code = gb_raised(call) | (status ? GB_STATUS : 0);
-            if (code) gb_record(b, at, (uint8_t)code);
+            int code = gb_gu_raised(call) | (status ? GB_GU_STATUS : 0);
+            if (code) gb_gu_record(b, at, (uint8_t)code);
             k++;
         }
-        if (e + 1 < b->len && b->cast_flags) gb_cursor_advance(call, &walk, 1);
+        if (e + 1 < b->len && b->cast_flags) gb_gu_cursor_advance(call, &walk, 1);
     }
     b->dims[0] = b->n;
 }
 
-void gb_check_fp_errors(gb_block *b) {
-    gb_sweep *job = b->job;
-    const gb_call *call = job->call;
+void gb_gu_check_fp_errors(gb_gu_block *b) {
+    gb_gu_run *job = b->job;
+    const gb_gu_call *call = job->call;
     if (!job->ignore_errors) {
-        if (call->form != GB_GO_LOOP && gb_raised(call)) {
+        if (call->form != GB_GU_GO_LOOP && gb_gu_raised(call)) {
             run_each(b);
         } else {
             for (int64_t k = 0; b->nfailed && k < b->n; k++)
-                if (b->status[k] && (b->mode != GB_BLENDED || b->select[k])) gb_record(b, k, b->status[k] == GB_PANICKED && call->form == GB_GO_LOOP ? GB_PANICKED : GB_STATUS);
+                if (b->status[k] && (b->mode != GB_GU_BLENDED || b->select[k]))
+                    gb_gu_record(b, k,
+                                 b->status[k] == GB_GU_PANICKED && call->form == GB_GU_GO_LOOP ? GB_GU_PANICKED : GB_GU_STATUS);
         }
     }
-    gb_fp_clear();
+    gb_gu_fp_clear();
 }
 
 /* Converting results back to memory raised a flag: convert them one by one. */
-void gb_check_outputs(gb_block *b) {
-    const gb_call *call = b->job->call;
-    gb_cursor walk = b->here;
+void gb_gu_check_outputs(gb_gu_block *b) {
+    const gb_gu_call *call = b->job->call;
+    gb_gu_cursor walk = b->here;
     int64_t k = 0;
     for (int64_t e = 0; e < b->len && !b->job->ignore_errors; e++) {
-        if (b->mode == GB_ALL || b->select[e]) {
-            int64_t at = b->mode == GB_PICKED ? k : e;
-            gb_fp_clear();
+        if (b->mode == GB_GU_ALL || b->select[e]) {
+            int64_t at = b->mode == GB_GU_PICKED ? k : e;
+            gb_gu_fp_clear();
             for (int i = call->nin; i < call->nop; i++)
-                if (b->job->staged >> i & 1) gb_stage_out(b, i, walk.ptr[i], at, 1);
-            int code = gb_raised(call);
-            if (code) gb_record(b, at, (uint8_t)code);
+                if (b->job->staged >> i & 1) gb_gu_stage_out(b, i, walk.ptr[i], at, 1);
+            int code = gb_gu_raised(call);
+            if (code) gb_gu_record(b, at, (uint8_t)code);
             k++;
         }
-        if (e + 1 < b->len) gb_cursor_advance(call, &walk, 1);
+        if (e + 1 < b->len) gb_gu_cursor_advance(call, &walk, 1);
     }
-    gb_fp_clear();
+    gb_gu_fp_clear();
 }

@@ -26,29 +26,29 @@ func LastPanic() string {
 // goWorker is one worker's state for kernels written in Go.
 type goWorker struct {
 	job *Job
-	b   *C.gb_block
+	b   *C.gb_gu_block
 }
 
 func newGoWorker(j *Job) (*goWorker, error) {
 	// One block of C memory: the place in the job, then the scratch space.
-	head := C.size_t((C.sizeof_gb_block + 63) &^ 63)
+	head := C.size_t((C.sizeof_gb_gu_block + 63) &^ 63)
 	p := C.aligned_alloc(64, head+C.size_t(j.call.scratch))
 	if p == nil {
 		return nil, alloc.ErrNoMemory.Errorf("no memory left for the scratch space of a worker")
 	}
 	clear(unsafe.Slice((*byte)(p), int(head)))
-	w := &goWorker{j, (*C.gb_block)(p)}
-	C.gb_block_start(w.b, j.job, (*C.char)(unsafe.Add(p, head)))
+	w := &goWorker{j, (*C.gb_gu_block)(p)}
+	C.gb_gu_block_start(w.b, j.job, (*C.char)(unsafe.Add(p, head)))
 	return w, nil
 }
 
 func (w *goWorker) free() { C.free(unsafe.Pointer(w.b)) }
 
-func (w *goWorker) piece(p *C.gb_piece) {
-	C.gb_block_piece(w.b, p)
-	for C.gb_block_next(w.b) != 0 {
+func (w *goWorker) piece(p *C.gb_gu_piece) {
+	C.gb_gu_block_piece(w.b, p)
+	for C.gb_gu_block_next(w.b) != 0 {
 		w.call()
-		C.gb_block_done(w.b)
+		C.gb_gu_block_done(w.b)
 	}
 }
 

@@ -10,16 +10,16 @@ type Flags uint8
 
 // The flags, with the codes that failed elements get.
 const (
-	Invalid  Flags = C.GB_INVALID
-	Divide   Flags = C.GB_DIVIDE
-	Overflow Flags = C.GB_OVERFLOW
+	Invalid  Flags = C.GB_GU_INVALID
+	Divide   Flags = C.GB_GU_DIVIDE
+	Overflow Flags = C.GB_GU_OVERFLOW
 	AllFlags       = Invalid | Divide | Overflow
 )
 
 // Codes of failed elements besides the flags.
 const (
-	CodeStatus uint8 = C.GB_STATUS   // the kernel said so
-	CodePanic  uint8 = C.GB_PANICKED // a Go kernel panicked
+	CodeStatus uint8 = C.GB_GU_STATUS   // the kernel said so
+	CodePanic  uint8 = C.GB_GU_PANICKED // a Go kernel panicked
 )
 
 // GUFunc is a signature and its kernels. It is safe for concurrent use, also while

@@ -14,9 +14,7 @@ import (
 // float64s is a C-ordered array of the shape over memory from the heap.
 func float64s(t testing.TB, shape []int64, values ...float64) gufunc.Array {
 	t.Helper()
-	preset, err := alloc.PresetByNumber(0)
-	require.NoError(t, err)
-	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: 8, Preset: preset})
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: 8})
 	require.NoError(t, err)
 	b, err := alloc.New(plan)
 	require.NoError(t, err)

@@ -5,140 +5,140 @@
 #include <stdlib.h>
 #include <string.h>
 
-gb_call *gb_call_new(int nop) { return calloc(1, sizeof(gb_call) + (size_t)nop * sizeof(gb_operand)); }
+gb_gu_call *gb_gu_call_new(int nop) { return calloc(1, sizeof(gb_gu_call) + (size_t)nop * sizeof(gb_gu_operand)); }
 
-void gb_call_free(gb_call *call) {
+void gb_gu_call_free(gb_gu_call *call) {
     if (!call) return;
-    for (int i = 0; i < GB_MAXARGS; i++) free(call->out[i]);
+    for (int i = 0; i < GB_GU_MAXARGS; i++) free(call->out[i]);
     free(call);
 }
 
-int gb_sweep_init(gb_sweep *job, const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
+int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
     memset(job, 0, sizeof *job);
     job->call = call;
     job->n = call->n;
     job->chunk = call->chunk;
-    job->measured = (call->flags & GB_MEASURED) != 0;
+    job->measured = (call->flags & GB_GU_MEASURED) != 0;
     job->holders = 1;
     job->ignore_errors = ignore_errors;
     job->loop_data = uniforms ? uniforms : call->data;
-    memcpy(job->data, data, (size_t)(call->nop + (call->flags & GB_WHERE ? 1 : 0)) * sizeof *data);
+    memcpy(job->data, data, (size_t)(call->nop + (call->flags & GB_GU_WHERE ? 1 : 0)) * sizeof *data);
     for (int i = 0; i < call->nop; i++) job->staged |= (uint32_t)call->op[i].staged << i;
-    if (!(call->flags & GB_WHERE)) job->nselected = call->n;
-    if (call->n == 0 || gb_protect_inputs(job, why) == 0) return 0;
-    gb_sweep_clear(job);
+    if (!(call->flags & GB_GU_WHERE)) job->nselected = call->n;
+    if (call->n == 0 || gb_gu_protect_inputs(job, why) == 0) return 0;
+    gb_gu_run_clear(job);
     return -1;
 }
 
-void gb_sweep_clear(gb_sweep *job) {
-    for (int i = 0; i <= GB_MAXARGS; i++)
-        if (job->copied[i].block) gb_release(job->copied[i].block);
+void gb_gu_run_clear(gb_gu_run *job) {
+    for (int i = 0; i <= GB_GU_MAXARGS; i++)
+        if (job->copied[i].block) gb_heap_release(job->copied[i].block);
     free(job->codes);
 }
 
-gb_sweep *gb_sweep_new(const gb_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
-    gb_sweep *job = malloc(sizeof *job);
+gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
+    gb_gu_run *job = malloc(sizeof *job);
     if (!job) return *why = "memory", NULL;
-    if (gb_sweep_init(job, call, data, uniforms, ignore_errors, why) == 0) return job;
+    if (gb_gu_run_init(job, call, data, uniforms, ignore_errors, why) == 0) return job;
     free(job);
     return NULL;
 }
 
-void gb_sweep_hold(gb_sweep *job) { __atomic_fetch_add(&job->holders, 1, __ATOMIC_RELAXED); }
+void gb_gu_run_hold(gb_gu_run *job) { __atomic_fetch_add(&job->holders, 1, __ATOMIC_RELAXED); }
 
-void gb_sweep_drop(gb_sweep *job) {
+void gb_gu_run_drop(gb_gu_run *job) {
     if (__atomic_sub_fetch(&job->holders, 1, __ATOMIC_ACQ_REL)) return;
-    gb_sweep_clear(job);
+    gb_gu_run_clear(job);
     free(job);
 }
 
 /* Pieces that others had taken are begun again, and with them everything, for nobody
  * knows which they were; inputs that have been written over since are gone. */
-int gb_sweep_alone(gb_sweep *job) {
+int gb_gu_run_alone(gb_gu_run *job) {
     job->attached = 0;
     if (job->done == job->next) return 0;
     if (job->in_place) return -1;
     free(job->codes);
     job->codes = NULL;
     job->next = job->done = job->nfailed = 0;
-    job->nselected = job->call->flags & GB_WHERE ? 0 : job->n;
+    job->nselected = job->call->flags & GB_GU_WHERE ? 0 : job->n;
     return 0;
 }
 
 /* Set by the extension: makes the calling thread one that Python knows, and ends that. */
-void *(*gb_attach)(void);
-void (*gb_detach)(gb_sweep *job, void *thread);
+void *(*gb_gu_attach)(void);
+void (*gb_gu_detach)(gb_gu_run *job, void *thread);
 
 /* One worker's room and floating-point environment. */
 typedef struct worker {
-    gb_block block;
+    gb_gu_block block;
     char *scratch;
-    gb_fp saved;
+    gb_gu_fp saved;
     _Alignas(64) char small[1024];
 } worker;
 
-static int enter(worker *w, gb_sweep *job) {
-    const gb_call *call = job->call;
-    int needs_room = job->staged || call->flags & GB_WHERE || call->form != GB_NUMPY_LOOP;
+static int enter(worker *w, gb_gu_run *job) {
+    const gb_gu_call *call = job->call;
+    int needs_room = job->staged || call->flags & GB_GU_WHERE || call->form != GB_GU_NUMPY_LOOP;
     w->scratch = w->small;
     if (needs_room && call->scratch > (int64_t)sizeof w->small && !(w->scratch = aligned_alloc(64, (size_t)call->scratch))) return -1;
-    gb_fp_enter(&w->saved);
-    gb_block_start(&w->block, job, w->scratch);
+    gb_gu_fp_enter(&w->saved);
+    gb_gu_block_start(&w->block, job, w->scratch);
     return 0;
 }
 
 static void leave(worker *w) {
-    gb_fp_leave(&w->saved);
+    gb_gu_fp_leave(&w->saved);
     if (w->scratch != w->small) free(w->scratch);
 }
 
 /* The pieces from p on. */
-static int pieces(gb_sweep *job, gb_piece p, int64_t now, int64_t deadline) {
+static int pieces(gb_gu_run *job, gb_gu_piece p, int64_t now, int64_t deadline) {
     worker w;
     if (enter(&w, job) < 0) {
         __atomic_store_n(&job->no_memory, 1, __ATOMIC_RELAXED);
-        gb_sweep_stop(job);
-        gb_sweep_finished(job, &p, 0);
+        gb_gu_run_stop(job);
+        gb_gu_run_finished(job, &p, 0);
         return 0;
     }
     int64_t began = now;
     int more;
     do {
-        gb_block_piece(&w.block, &p);
-        while (gb_block_next(&w.block)) {
-            gb_block_call(&w.block);
-            gb_block_done(&w.block);
+        gb_gu_block_piece(&w.block, &p);
+        while (gb_gu_block_next(&w.block)) {
+            gb_gu_block_call(&w.block);
+            gb_gu_block_done(&w.block);
         }
-        now = gb_sweep_finished(job, &p, began);
-        if (deadline && (now >= deadline || now - began > GB_LONG_SLICE)) {
+        now = gb_gu_run_finished(job, &p, began);
+        if (deadline && (now >= deadline || now - began > GB_GU_LONG_SLICE)) {
             more = __atomic_load_n(&job->next, __ATOMIC_SEQ_CST) < job->n;
             break;
         }
         began = now;
-    } while ((more = gb_sweep_take(job, &p)));
+    } while ((more = gb_gu_run_take(job, &p)));
     leave(&w);
     return more;
 }
 
 /* Without a piece in hand the call may be gone: nothing but the job is touched then. */
-int gb_sweep_work(gb_sweep *job, int64_t now, int64_t deadline) {
-    gb_piece p;
-    return gb_sweep_take(job, &p) ? pieces(job, p, now, deadline) : 0;
+int gb_gu_run_work(gb_gu_run *job, int64_t now, int64_t deadline) {
+    gb_gu_piece p;
+    return gb_gu_run_take(job, &p) ? pieces(job, p, now, deadline) : 0;
 }
 
-void gb_sweep_help(gb_sweep *job) {
-    gb_piece p;
-    if (!gb_sweep_take(job, &p)) return;
-    int64_t now = job->measured ? gb_now() : 0;
-    if (!(job->call->flags & GB_RAISES) || !gb_attach) {
+void gb_gu_run_help(gb_gu_run *job) {
+    gb_gu_piece p;
+    if (!gb_gu_run_take(job, &p)) return;
+    int64_t now = job->measured ? gb_gu_now() : 0;
+    if (!(job->call->flags & GB_GU_RAISES) || !gb_gu_attach) {
         pieces(job, p, now, 0);
         return;
     }
     /* Counted before the piece is finished: nobody believes the job done before this thread has handed over its error. */
     __atomic_add_fetch(&job->attached, 1, __ATOMIC_SEQ_CST);
-    void *thread = gb_attach();
+    void *thread = gb_gu_attach();
     pieces(job, p, now, 0);
-    gb_detach(job, thread);
+    gb_gu_detach(job, thread);
     __atomic_sub_fetch(&job->attached, 1, __ATOMIC_SEQ_CST);
-    gb_sweep_notice(job);
+    gb_gu_run_notice(job);
 }

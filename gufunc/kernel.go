@@ -15,9 +15,9 @@ type Form int32
 
 // The forms of kernels.
 const (
-	NumPyLoop  Form = C.GB_NUMPY_LOOP  // void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)
-	StatusLoop Form = C.GB_STATUS_LOOP // intptr_t f(..., uint8_t *status): the same, and says which elements failed
-	GoLoop     Form = C.GB_GO_LOOP     // a Go function
+	NumPyLoop  Form = C.GB_GU_NUMPY_LOOP  // void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)
+	StatusLoop Form = C.GB_GU_STATUS_LOOP // intptr_t f(..., uint8_t *status): the same, and says which elements failed
+	GoLoop     Form = C.GB_GU_GO_LOOP     // a Go function
 )
 
 // Kernel is a loop for one combination of types. Function and Data are C addresses;
@@ -59,7 +59,7 @@ type Block struct {
 	N      int
 	Dims   []int   // sizes of the distinct core dimensions
 	Status []uint8 // one per element, zero; non-zero marks it as failed
-	c      *C.gb_block
+	c      *C.gb_gu_block
 }
 
 // At is the address of element i of an operand. The step to a neighbour along the
@@ -142,7 +142,9 @@ func ParseTypes(text string, inputs, outputs int) ([]Type, error) {
 		}
 		t, ok := TypeOf(text[i])
 		if !ok {
-			return nil, &SignatureError{"types: no kernel can have this type; allowed are NumPy's characters ?bBhHiIlLqQefdgFDGMm", text, i}
+			return nil, &SignatureError{
+				Message: "types: no kernel can have this type; allowed are NumPy's characters ?bBhHiIlLqQefdgFDGMm", Signature: text, At: i,
+			}
 		}
 		types = append(types, t)
 	}

@@ -20,7 +20,6 @@ func (b *binding) outputSpec(r *Request, l *outerLoops, i int, itemSize int64) *
 	}
 	outer := len(l.shape)
 	spec := &alloc.Spec{Shape: slices.Clone(l.shape), ItemSize: itemSize, Layout: make([]int32, outer+len(core))}
-	spec.Preset, _ = alloc.PresetByNumber(0)
 	for _, c := range core {
 		spec.Shape = append(spec.Shape, c.size)
 	}

@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct term { int64_t stride, low, high; } term;
-typedef struct sum { int n; term t[2 * (GB_MAXDIMS + GB_MAXCORE) + 2]; int64_t work; } sum;
+typedef struct sum { int n; term t[2 * (GB_MAXDIMS + GB_GU_MAXCORE) + 2]; int64_t work; } sum;
 
 #define MOST_WORK 20000
 
@@ -70,7 +70,7 @@ static int extent(const char *p, const int64_t *shape, const int64_t *strides, i
     return item > 0;
 }
 
-int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
+int gb_gu_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
                const char *b, const int64_t *b_shape, const int64_t *b_strides, int b_ndim, int64_t b_item) {
     intptr_t a_low, a_high, b_low, b_high;
     if (!extent(a, a_shape, a_strides, a_ndim, a_item, &a_low, &a_high)) return 0;
@@ -83,8 +83,8 @@ int gb_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_str
     return reach(&s, 0, b - a) != 0;
 }
 
-int gb_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int64_t item) {
-    int order[GB_MAXDIMS + GB_MAXCORE], n = 0;
+int gb_gu_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int64_t item) {
+    int order[GB_MAXDIMS + GB_GU_MAXCORE], n = 0;
     for (int d = 0; d < ndim; d++)
         if (shape[d] == 0) return 0;
     for (int d = 0; d < ndim; d++) {
@@ -116,18 +116,18 @@ int gb_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int6
 
 /* ---- protecting inputs ---- */
 
-typedef struct view { int ndim; int64_t shape[GB_MAXDIMS + GB_MAXCORE], strides[GB_MAXDIMS + GB_MAXCORE]; } view;
+typedef struct view { int ndim; int64_t shape[GB_MAXDIMS + GB_GU_MAXCORE], strides[GB_MAXDIMS + GB_GU_MAXCORE]; } view;
 
 /* What lies beyond ndim is left as it is: clearing it cost more than a small call's kernel. */
-static void view_of(view *v, const gb_call *call, int i) {
-    const gb_operand *o = &call->op[i];
+static void view_of(view *v, const gb_gu_call *call, int i) {
+    const gb_gu_operand *o = &call->op[i];
     v->ndim = call->ndim + o->core_ndim;
     for (int d = 0; d < call->ndim; d++) v->shape[d] = call->shape[d], v->strides[d] = o->strides[d];
     for (int d = 0; d < o->core_ndim; d++) v->shape[call->ndim + d] = o->core_shape[d], v->strides[call->ndim + d] = o->core_strides[d];
 }
 
-static int same_view(const gb_sweep *job, int i, const view *a, int j, const view *b) {
-    const gb_operand *p = &job->call->op[i], *q = &job->call->op[j];
+static int same_view(const gb_gu_run *job, int i, const view *a, int j, const view *b) {
+    const gb_gu_operand *p = &job->call->op[i], *q = &job->call->op[j];
     if (job->data[i] != job->data[j] || p->from != q->from || p->swapped != q->swapped || a->ndim != b->ndim) return 0;
     for (int d = 0; d < a->ndim; d++)
         if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->strides[d] != b->strides[d])) return 0;
@@ -145,9 +145,9 @@ static void copy_elements(char *to, const char *from, const view *v, int d, int6
 
 /* Copy the part of an input whose memory lies in [low, high): whole steps of the
  * outermost loop, into room where every element has the place it has in memory. */
-static int copy_input(gb_sweep *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, const char **why) {
-    const gb_call *call = job->call;
-    gb_input_copy *s = &job->copied[i];
+static int copy_input(gb_gu_run *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, const char **why) {
+    const gb_gu_call *call = job->call;
+    gb_gu_input_copy *s = &job->copied[i];
     intptr_t from, to;
     extent(job->data[i], v->shape + 1, v->strides + 1, v->ndim - 1, item, &from, &to);
     int64_t first = 0, last = call->shape[0] - 1, stride = v->strides[0];
@@ -163,10 +163,10 @@ static int copy_input(gb_sweep *job, int i, view *v, int64_t item, intptr_t low,
     if (s->block) {   /* another output overlaps too: start again with both parts */
         if (s->from / inner < first) first = s->from / inner;
         if (s->to / inner - 1 > last) last = s->to / inner - 1;
-        gb_release(s->block);
+        gb_heap_release(s->block);
     }
     intptr_t a = from + (stride < 0 ? last : first) * stride, z = to + (stride < 0 ? first : last) * stride;
-    s->block = gb_take_room(z - a);
+    s->block = gb_gu_take_room(z - a);
     if (!s->block) return *why = "memory", s->base = NULL, -1;
     s->base = (char *)s->block + (job->data[i] - (char *)a);
     s->from = first * inner;
@@ -182,9 +182,9 @@ static int copy_input(gb_sweep *job, int i, view *v, int64_t item, intptr_t low,
     return 0;
 }
 
-int gb_protect_inputs(gb_sweep *job, const char **why) {
-    const gb_call *call = job->call;
-    int boundaries = gb_protect_boundaries(job, why);
+int gb_gu_protect_inputs(gb_gu_run *job, const char **why) {
+    const gb_gu_call *call = job->call;
+    int boundaries = gb_gu_protect_boundaries(job, why);
     if (boundaries) return boundaries < 0 ? -1 : 0;
     for (int o = call->nin; o < call->nop; o++) {
         view out, in;
@@ -192,11 +192,12 @@ int gb_protect_inputs(gb_sweep *job, const char **why) {
         intptr_t low, high;
         int64_t item = call->op[o].item;
         if (!extent(job->data[o], out.shape, out.strides, out.ndim, item, &low, &high)) continue;
-        if (gb_self_overlap(out.shape, out.strides, out.ndim, item)) return *why = "itself", -1;
+        if (gb_gu_self_overlap(out.shape, out.strides, out.ndim, item)) return *why = "itself", -1;
         for (int p = call->nin; p < o; p++) {
             view other;
             view_of(&other, call, p);
-            if (gb_views_overlap(job->data[o], out.shape, out.strides, out.ndim, item, job->data[p], other.shape, other.strides, other.ndim, call->op[p].item))
+            if (gb_gu_views_overlap(job->data[o], out.shape, out.strides, out.ndim, item, job->data[p], other.shape,
+                                    other.strides, other.ndim, call->op[p].item))
                 return *why = "outputs", -1;
         }
         for (int i = 0; i < call->nin; i++) {
@@ -210,14 +211,17 @@ int gb_protect_inputs(gb_sweep *job, const char **why) {
                 if (call->op[i].core_ndim || !job->ignore_errors) job->staged |= 1u << i;
                 continue;
             }
-            if (!gb_views_overlap(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, job->data[o], out.shape, out.strides, out.ndim, item)) continue;
+            if (!gb_gu_views_overlap(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, job->data[o], out.shape,
+                                     out.strides, out.ndim, item))
+                continue;
             if (copy_input(job, i, &in, call->op[i].item, low, high, why) < 0) return -1;
         }
-        if (call->flags & GB_WHERE) {
+        if (call->flags & GB_GU_WHERE) {
             view mask = {call->ndim, {0}, {0}};
             memcpy(mask.shape, call->shape, sizeof call->shape);
             memcpy(mask.strides, call->where_strides, sizeof call->where_strides);
-            if (gb_views_overlap(job->data[call->nop], mask.shape, mask.strides, mask.ndim, 1, job->data[o], out.shape, out.strides, out.ndim, item) &&
+            if (gb_gu_views_overlap(job->data[call->nop], mask.shape, mask.strides, mask.ndim, 1, job->data[o], out.shape,
+                                    out.strides, out.ndim, item) &&
                 copy_input(job, call->nop, &mask, 1, low, high, why) < 0)
                 return -1;
         }

@@ -26,7 +26,7 @@
 enum { FEW = 8, CAUTION = 40, GRAIN = 64 };
 #define LONG 1000000ll   /* ns */
 
-int64_t gb_now(void) {
+int64_t gb_gu_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1000000000ll + t.tv_nsec;
@@ -35,7 +35,7 @@ int64_t gb_now(void) {
 static int64_t load(const int64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 static void store(int64_t *p, int64_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 
-static int64_t cut(const gb_sweep *job, int64_t at) {
+static int64_t cut(const gb_gu_run *job, int64_t at) {
     int64_t end = at - at % job->chunk + job->chunk;
     if (job->measured) {
         int64_t quick = at - load(&job->origin), few = quick < FEW ? quick : FEW, careful = quick / CAUTION;
@@ -48,9 +48,9 @@ static int64_t cut(const gb_sweep *job, int64_t at) {
 }
 
 /* Without helpers nobody else touches the counters. */
-static int alone(const gb_sweep *job) { return __atomic_load_n(&job->holders, __ATOMIC_ACQUIRE) == 1; }
+static int alone(const gb_gu_run *job) { return __atomic_load_n(&job->holders, __ATOMIC_ACQUIRE) == 1; }
 
-int gb_sweep_take(gb_sweep *job, gb_piece *p) {
+int gb_gu_run_take(gb_gu_run *job, gb_gu_piece *p) {
     if (alone(job)) {
         p->at = job->next;
         if (p->at >= job->n) return 0;
@@ -66,7 +66,7 @@ int gb_sweep_take(gb_sweep *job, gb_piece *p) {
 }
 
 /* What a piece teaches about those to come. */
-static void learn(gb_sweep *job, const gb_piece *p, int64_t began, int64_t now) {
+static void learn(gb_gu_run *job, const gb_gu_piece *p, int64_t began, int64_t now) {
     int64_t len = p->end - p->at, ns = now - began;
     store(&job->ended, now);
     store(&job->pace, ns * 1024 / len);
@@ -76,14 +76,14 @@ static void learn(gb_sweep *job, const gb_piece *p, int64_t began, int64_t now) 
     store(&job->origin, load(&job->next) - (next > FEW ? next * CAUTION : next));
 }
 
-static int busy(const gb_sweep *job) {
+static int busy(const gb_gu_run *job) {
     return __atomic_load_n(&job->done, __ATOMIC_SEQ_CST) < job->n || __atomic_load_n(&job->attached, __ATOMIC_SEQ_CST) > 0;
 }
 
-int64_t gb_sweep_finished(gb_sweep *job, const gb_piece *p, int64_t began) {
+int64_t gb_gu_run_finished(gb_gu_run *job, const gb_gu_piece *p, int64_t began) {
     int64_t now = 0;
     if (began) {
-        now = gb_now();
+        now = gb_gu_now();
         learn(job, p, began, now);
     }
     if (alone(job)) {
@@ -91,11 +91,11 @@ int64_t gb_sweep_finished(gb_sweep *job, const gb_piece *p, int64_t began) {
         return now;
     }
     __atomic_add_fetch(&job->done, p->end - p->at, __ATOMIC_SEQ_CST);
-    gb_sweep_notice(job);
+    gb_gu_run_notice(job);
     return now;
 }
 
-int64_t gb_sweep_left(const gb_sweep *job) {
+int64_t gb_gu_run_left(const gb_gu_run *job) {
     return (int64_t)((double)(job->n - load(&job->next)) * (double)load(&job->pace) / 1024);
 }
 
@@ -117,24 +117,24 @@ static void wake(int32_t *word) {
 #endif
 }
 
-void gb_sweep_notice(gb_sweep *job) {
+void gb_gu_run_notice(gb_gu_run *job) {
     if (!busy(job) && __atomic_exchange_n(&job->sleeping, 0, __ATOMIC_SEQ_CST)) wake(&job->sleeping);
 }
 
 /* A stopped job has next at n and counts what was never taken as done. */
-void gb_sweep_stop(gb_sweep *job) {
+void gb_gu_run_stop(gb_gu_run *job) {
     __atomic_store_n(&job->stop, 1, __ATOMIC_RELAXED);
     int64_t next = __atomic_exchange_n(&job->next, job->n, __ATOMIC_SEQ_CST);
     if (next < job->n) __atomic_fetch_add(&job->done, job->n - next, __ATOMIC_SEQ_CST);
 }
 
-int gb_sweep_wait(gb_sweep *job, int64_t deadline) {
+int gb_gu_run_wait(gb_gu_run *job, int64_t deadline) {
     for (int spins = 0; busy(job); spins++) {
         if (spins < 200) {
             sched_yield();
             continue;
         }
-        int64_t rest = deadline ? deadline - gb_now() : 50000000;
+        int64_t rest = deadline ? deadline - gb_gu_now() : 50000000;
         if (rest <= 0) return 1;
         __atomic_store_n(&job->sleeping, 1, __ATOMIC_SEQ_CST);
         if (busy(job)) sleep_while(&job->sleeping, 1, rest);

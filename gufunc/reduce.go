@@ -27,17 +27,17 @@ type ReduceRequest struct {
 
 // Reduction is a planned reduction, in C memory; nothing in it depends on addresses.
 type Reduction struct {
-	c     *C.gb_reduction
+	c     *C.gb_gu_reduction
 	specs []*alloc.Spec
 }
 
 // Free gives the record back.
 func (r *Reduction) Free() {
-	C.gb_reduction_free(r.c)
+	C.gb_gu_reduction_free(r.c)
 	r.c = nil
 }
 
-// Release hands the record over to C, which calls gb_reduction_free.
+// Release hands the record over to C, which calls gb_gu_reduction_free.
 func (r *Reduction) Release() unsafe.Pointer {
 	p := unsafe.Pointer(r.c)
 	r.c = nil
@@ -72,7 +72,7 @@ type reducePlanner struct {
 	dims       []alloc.Dim
 	kept, fold []loop
 	specs      []*alloc.Spec
-	c          *C.gb_reduction
+	c          *C.gb_gu_reduction
 }
 
 // PlanReduction works a reduction out: loops in the order of memory, scratch, tasks, and the
@@ -85,16 +85,16 @@ func (g *GUFunc) PlanReduction(q *ReduceRequest) (*Reduction, error) {
 	if err := p.place(); err != nil {
 		return nil, err
 	}
-	p.c = C.gb_reduction_new(C.int(len(q.Outs)))
-	call := C.gb_call_new(1)
+	p.c = C.gb_gu_reduction_new(C.int(len(q.Outs)))
+	call := C.gb_gu_call_new(1)
 	if p.c == nil || call == nil {
-		C.gb_reduction_free(p.c)
-		C.gb_call_free(call)
+		C.gb_gu_reduction_free(p.c)
+		C.gb_gu_call_free(call)
 		return nil, alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 	}
 	p.c.call = call
 	if err := p.compile(); err != nil {
-		C.gb_reduction_free(p.c)
+		C.gb_gu_reduction_free(p.c)
 		return nil, err
 	}
 	return &Reduction{p.c, p.specs}, nil
@@ -198,7 +198,6 @@ func (p *reducePlanner) output(i int, like []int64) {
 	o := &p.q.Outs[i]
 	o.Type, o.Shape = p.results[i], p.shape
 	spec := &alloc.Spec{Shape: p.shape, ItemSize: o.Type.Size(), Layout: make([]int32, len(p.shape)), Dims: p.dims}
-	spec.Preset, _ = alloc.PresetByNumber(0)
 	for rank, d := range bySlowness(like) {
 		spec.Layout[d] = int32(rank)
 	}
@@ -213,7 +212,7 @@ func (p *reducePlanner) outSteps(i int) error {
 		if err != nil {
 			return err
 		}
-		o.Strides = plan.Strides
+		o.Strides = plan.Strides()
 	}
 	order := make([]int, len(p.shape))
 	for d := range order {

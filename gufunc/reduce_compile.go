@@ -83,7 +83,7 @@ func (p *reducePlanner) codeSteps(steps []int64, l loop, step int64) {
 	}
 }
 
-func describe(o *C.gb_operand, from *Operand, to Type) {
+func describe(o *C.gb_gu_operand, from *Operand, to Type) {
 	o.from, o.to, o.core_items = C.uint8_t(from.Type), C.uint8_t(to), 1
 	o.item, o.kernel_item = C.int64_t(from.Type.Size()), C.int64_t(to.Size())
 	if from.Swapped && from.Type.Size() > 1 {
@@ -119,19 +119,19 @@ func (p *reducePlanner) function() error {
 			c.flags |= flag
 		}
 	}
-	set(p.across(), C.GB_R_ACROSS)
-	set(q.Sequential, C.GB_R_SEQUENTIAL)
-	set(q.Where != nil, C.GB_R_MASKED)
-	set(q.Identity, C.GB_R_IDENTITY)
+	set(p.across(), C.GB_GU_R_ACROSS)
+	set(q.Sequential, C.GB_GU_R_SEQUENTIAL)
+	set(q.Where != nil, C.GB_GU_R_MASKED)
+	set(q.Identity, C.GB_GU_R_IDENTITY)
 	inner := p.fold[len(p.fold)-1].n
-	set(c.in.staged != 0 || c.flags&C.GB_R_ACROSS == 0 && len(p.fold) > 1 && inner < shortRun, C.GB_R_STAGED)
+	set(c.in.staged != 0 || c.flags&C.GB_GU_R_ACROSS == 0 && len(p.fold) > 1 && inner < shortRun, C.GB_GU_R_STAGED)
 	if !q.State {
-		set(p.kernel.Folds && !q.OneByOne, C.GB_R_IN_PLACE)
+		set(p.kernel.Folds && !q.OneByOne, C.GB_GU_R_IN_PLACE)
 		c.form, c.loop, c.data = C.int32_t(p.kernel.Form), pointer(p.kernel.Function), pointer(p.kernel.Data)
 		c.item = C.int64_t(p.to.Size())
 		return nil
 	}
-	set(true, C.GB_R_STATE)
+	set(true, C.GB_GU_R_STATE)
 	s, size := &c.state, len(p.state.Init)
 	*(*unsafe.Pointer)(unsafe.Pointer(&s.step)) = pointer(p.state.Step)
 	*(*unsafe.Pointer)(unsafe.Pointer(&s.merge)) = pointer(p.state.Merge)
@@ -145,22 +145,22 @@ func (p *reducePlanner) function() error {
 // sizes works out what a worker holds at once.
 func (p *reducePlanner) sizes() {
 	c := p.c
-	across := c.flags&C.GB_R_ACROSS != 0
+	across := c.flags&C.GB_GU_R_ACROSS != 0
 	inner := int64(1)
 	if across {
 		inner = p.kept[len(p.kept)-1].n
 	}
 	width, piece, lanes := int64(1), int64(longPiece), int64(1)
 	switch {
-	case across && c.flags&C.GB_R_STATE != 0:
+	case across && c.flags&C.GB_GU_R_STATE != 0:
 		width, piece = min(inner, statesBeside), stateRows
 	case across:
 		width, piece = min(inner, widest/int64(c.item)), 1
-	case c.flags&(C.GB_R_STAGED|C.GB_R_MASKED) != 0:
+	case c.flags&(C.GB_GU_R_STAGED|C.GB_GU_R_MASKED) != 0:
 		piece = stagedPiece
 	}
 	piece = max(min(piece, int64(c.fold_n)), 1)
-	if c.flags&(C.GB_R_IN_PLACE|C.GB_R_SEQUENTIAL|C.GB_R_STATE) == 0 && !across {
+	if c.flags&(C.GB_GU_R_IN_PLACE|C.GB_GU_R_SEQUENTIAL|C.GB_GU_R_STATE) == 0 && !across {
 		for lanes*int64(c.item) < laneBytes && lanes < 512 && lanes*8 <= int64(c.fold_n) {
 			lanes *= 2
 		}
@@ -172,12 +172,12 @@ func (p *reducePlanner) sizes() {
 		at += (bytes + 63) &^ 63
 		return C.int64_t(start)
 	}
-	item, staged, masked := int64(c.item), c.flags&C.GB_R_STAGED != 0, c.flags&C.GB_R_MASKED != 0
+	item, staged, masked := int64(c.item), c.flags&C.GB_GU_R_STAGED != 0, c.flags&C.GB_GU_R_MASKED != 0
 	kernelItem := int64(c.in.kernel_item)
 	room((p.levels() + 1) * width * item)
 	switch {
-	case c.flags&C.GB_R_STATE != 0 && (staged || across):
-		c.stage_at = room(width * ((piece*kernelItem+63)&^63 + 64)) // GB_R_COLUMN
+	case c.flags&C.GB_GU_R_STATE != 0 && (staged || across):
+		c.stage_at = room(width * ((piece*kernelItem+63)&^63 + 64)) // GB_GU_R_COLUMN
 	case staged || masked:
 		c.stage_at = room(max(width, piece) * kernelItem)
 	}
@@ -195,14 +195,14 @@ func (p *reducePlanner) sizes() {
 func (p *reducePlanner) levels() int64 {
 	c := p.c
 	calls := int64(c.fold_n)
-	if c.flags&C.GB_R_ACROSS == 0 {
+	if c.flags&C.GB_GU_R_ACROSS == 0 {
 		calls = calls / min(int64(c.piece), max(p.fold[len(p.fold)-1].n, 1))
 	}
 	levels := int64(1)
-	for ; p.divisible() && calls > C.GB_R_CASCADE && levels < C.GB_R_LEVELS; calls /= C.GB_R_CASCADE {
+	for ; p.divisible() && calls > C.GB_GU_R_CASCADE && levels < C.GB_GU_R_LEVELS; calls /= C.GB_GU_R_CASCADE {
 		levels++
 	}
-	if c.flags&C.GB_R_STATE != 0 {
+	if c.flags&C.GB_GU_R_STATE != 0 {
 		levels = 1
 	}
 	c.levels = C.int32_t(levels)
@@ -211,7 +211,7 @@ func (p *reducePlanner) levels() int64 {
 
 // divisible reports whether what is folded may be cut: its parts can be joined.
 func (p *reducePlanner) divisible() bool {
-	masked := p.c.flags&C.GB_R_MASKED != 0
+	masked := p.c.flags&C.GB_GU_R_MASKED != 0
 	return p.q.State || !p.q.Sequential && (!masked || p.q.Identity)
 }
 
@@ -234,8 +234,8 @@ func (p *reducePlanner) tasks() {
 func (p *reducePlanner) engineCall() {
 	c, k := p.c.call, &p.kernel
 	c.nin, c.nop, c.ndim = 1, 1, 1
-	c.form, c.fp_mask = C.GB_STATUS_LOOP, C.int32_t(p.g.Flags)
-	c.function = C.gb_reduce_tasks_address()
+	c.form, c.fp_mask = C.GB_GU_STATUS_LOOP, C.int32_t(p.g.Flags)
+	c.function = C.gb_gu_reduce_tasks_address()
 	c.n, c.chunk, c.block = p.c.tiles*p.c.blocks, 1, 1
 	c.nchunks, c.shape[0] = c.n, c.n
 	set := func(on bool, flag C.int32_t) {
@@ -243,17 +243,17 @@ func (p *reducePlanner) engineCall() {
 			c.flags |= flag
 		}
 	}
-	set(k.Exclusive, C.GB_EXCLUSIVE)
-	set(k.OneWorker || k.Exclusive, C.GB_ONE_WORKER)
-	set(k.Raises, C.GB_RAISES)
-	set(!k.Bounded, C.GB_MEASURED)
+	set(k.Exclusive, C.GB_GU_EXCLUSIVE)
+	set(k.OneWorker || k.Exclusive, C.GB_GU_ONE_WORKER)
+	set(k.Raises, C.GB_GU_RAISES)
+	set(!k.Bounded, C.GB_GU_MEASURED)
 	o := operandOf(c, 0)
 	o.from, o.to, o.item, o.kernel_item, o.core_items = C.GB_U8, C.GB_U8, 1, 1, 1
 	o.strides[0] = 1
 	c.scratch, c.status_at, c.select_at, c.picked_at = 256, 64, 128, 192
 }
 
-func resultOf(r *C.gb_reduction, i int) *C.gb_operand {
-	first := unsafe.Add(unsafe.Pointer(r), C.sizeof_gb_reduction)
-	return (*C.gb_operand)(unsafe.Add(first, i*C.sizeof_gb_operand))
+func resultOf(r *C.gb_gu_reduction, i int) *C.gb_gu_operand {
+	first := unsafe.Add(unsafe.Pointer(r), C.sizeof_gb_gu_reduction)
+	return (*C.gb_gu_operand)(unsafe.Add(first, i*C.sizeof_gb_gu_operand))
 }

@@ -107,12 +107,12 @@ func checkStart(r *Reduction, q *ReduceRequest, o ReduceOptions) error {
 
 // run does the work of a reduction and says how it went.
 func (r *Reduction) run(a Array, o ReduceOptions, outs []Array) (*Outcome, error) {
-	c := (*C.gb_reducing)(C.aligned_alloc(64, (C.sizeof_gb_reducing+63)&^63))
+	c := (*C.gb_gu_reducing)(C.aligned_alloc(64, (C.sizeof_gb_gu_reducing+63)&^63))
 	if c == nil {
 		return nil, alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 	}
 	defer C.free(unsafe.Pointer(c))
-	*c = C.gb_reducing{r: r.c, in: (*C.char)(unsafe.Add(a.Data, int(r.c.in_offset)))}
+	*c = C.gb_gu_reducing{r: r.c, in: (*C.char)(unsafe.Add(a.Data, int(r.c.in_offset)))}
 	if o.Where != nil {
 		c.where = (*C.char)(unsafe.Add(o.Where.Data, int(r.c.where_offset)))
 	}
@@ -122,7 +122,7 @@ func (r *Reduction) run(a Array, o ReduceOptions, outs []Array) (*Outcome, error
 	if o.IgnoreErrors {
 		c.ignore_errors = 1
 	}
-	element := func(to *[C.GB_MAX_ITEM]C.char, from unsafe.Pointer) {
+	element := func(to *[C.GB_GU_MAX_ITEM]C.char, from unsafe.Pointer) {
 		if from != nil {
 			copy(unsafe.Slice((*byte)(unsafe.Pointer(to)), int(r.c.item)), unsafe.Slice((*byte)(from), int(r.c.item)))
 		}
@@ -134,7 +134,7 @@ func (r *Reduction) run(a Array, o ReduceOptions, outs []Array) (*Outcome, error
 		c.has_start = 1
 	}
 	noMemory := alloc.ErrNoMemory.Errorf("no memory left for the scratch space of a reduction")
-	if C.gb_reduce_begin(c) < 0 {
+	if C.gb_gu_reduce_begin(c) < 0 {
 		return nil, noMemory
 	}
 	defer func() { C.free(unsafe.Pointer(c.codes)) }()
@@ -142,7 +142,7 @@ func (r *Reduction) run(a Array, o ReduceOptions, outs []Array) (*Outcome, error
 	if err != nil {
 		c.stopped = 1
 	}
-	C.gb_reduce_end(c)
+	C.gb_gu_reduce_end(c)
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +153,12 @@ func (r *Reduction) run(a Array, o ReduceOptions, outs []Array) (*Outcome, error
 }
 
 // share runs the tasks, on several threads where there are several.
-func (r *Reduction) share(c *C.gb_reducing, workers int) error {
+func (r *Reduction) share(c *C.gb_gu_reducing, workers int) error {
 	if r.Tasks() <= 1 {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if r.Tasks() == 1 {
-			C.gb_reduce_here(c)
+			C.gb_gu_reduce_here(c)
 		}
 		return nil
 	}
@@ -168,7 +168,7 @@ func (r *Reduction) share(c *C.gb_reducing, workers int) error {
 	}
 	defer C.free(unsafe.Pointer(counter))
 	var why *C.char
-	sweep := C.gb_sweep_new(r.c.call, &counter[0], unsafe.Pointer(c), 1, &why)
+	sweep := C.gb_gu_run_new(r.c.call, &counter[0], unsafe.Pointer(c), 1, &why)
 	if sweep == nil {
 		return OverlapError(C.GoString(why))
 	}
@@ -178,8 +178,8 @@ func (r *Reduction) share(c *C.gb_reducing, workers int) error {
 	return j.work(workers)
 }
 
-func (r *Reduction) outcome(c *C.gb_reducing) *Outcome {
-	o := &Outcome{Elements: int64(r.c.kept_n), Failed: int64(C.gb_reduce_failed(c))}
+func (r *Reduction) outcome(c *C.gb_gu_reducing) *Outcome {
+	o := &Outcome{Elements: int64(r.c.kept_n), Failed: int64(C.gb_gu_reduce_failed(c))}
 	if o.Failed == 0 {
 		return o
 	}

@@ -16,8 +16,7 @@ import (
 
 // The mean and the variance of each column, in one pass; then the sum of everything.
 func ExampleGUFunc_Reduce() {
-	preset, _ := alloc.PresetByNumber(0)
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{2, 3}, ItemSize: 8, Preset: preset, Padding: alloc.PadAsPreset})
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{2, 3}, ItemSize: 8})
 	buffer, _ := alloc.New(plan)
 	defer buffer.Free()
 	x := gufunc.ArrayOf(buffer, gufunc.Float64)

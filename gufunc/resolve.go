@@ -24,7 +24,7 @@ const (
 
 // Call is a resolved call in C memory. Free it when no run uses it any more.
 type Call struct {
-	c     *C.gb_call
+	c     *C.gb_gu_call
 	specs []*alloc.Spec // of absent outputs
 }
 
@@ -43,12 +43,12 @@ func (g *GUFunc) Resolve(r *Request) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := compiler{g: g, k: &k, r: r, b: b, l: l, specs: make([]*alloc.Spec, len(r.Operands)), c: C.gb_call_new(C.int(len(r.Operands)))}
+	f := compiler{g: g, k: &k, r: r, b: b, l: l, specs: make([]*alloc.Spec, len(r.Operands)), c: C.gb_gu_call_new(C.int(len(r.Operands)))}
 	if f.c == nil {
 		return nil, alloc.ErrNoMemory.Errorf("no memory left for a call")
 	}
 	if err := f.compile(); err != nil {
-		C.gb_call_free(f.c)
+		C.gb_gu_call_free(f.c)
 		return nil, err
 	}
 	return &Call{f.c, f.specs}, nil
@@ -56,11 +56,11 @@ func (g *GUFunc) Resolve(r *Request) (*Call, error) {
 
 // Free gives the record back.
 func (c *Call) Free() {
-	C.gb_call_free(c.c)
+	C.gb_gu_call_free(c.c)
 	c.c = nil
 }
 
-// Release hands the record over to C, which calls gb_call_free.
+// Release hands the record over to C, which calls gb_gu_call_free.
 func (c *Call) Release() unsafe.Pointer {
 	p := unsafe.Pointer(c.c)
 	c.c = nil
@@ -86,7 +86,7 @@ func (c *Call) OutputPlan(operand int) (*alloc.Plan, error) {
 	return alloc.NewPlan(c.specs[operand])
 }
 
-func operandOf(c *C.gb_call, i int) *C.gb_operand {
-	first := unsafe.Pointer(uintptr(unsafe.Pointer(c)) + C.sizeof_gb_call)
-	return (*C.gb_operand)(unsafe.Add(first, i*C.sizeof_gb_operand))
+func operandOf(c *C.gb_gu_call, i int) *C.gb_gu_operand {
+	first := unsafe.Pointer(uintptr(unsafe.Pointer(c)) + C.sizeof_gb_gu_call)
+	return (*C.gb_gu_operand)(unsafe.Add(first, i*C.sizeof_gb_gu_operand))
 }

@@ -14,8 +14,8 @@ import (
 
 // Job is one run of a call over memory.
 type Job struct {
-	job    *C.gb_sweep
-	call   *C.gb_call
+	job    *C.gb_gu_run
+	call   *C.gb_gu_call
 	kernel GoKernel // nil: the kernel is C
 }
 
@@ -37,10 +37,10 @@ func (g *GUFunc) Start(c *Call, data []unsafe.Pointer, o Options) (*Job, error) 
 	if err != nil {
 		return nil, err
 	}
-	if want := int(c.c.nop) + int(c.c.flags&C.GB_WHERE)/C.GB_WHERE; len(data) != want {
+	if want := int(c.c.nop) + int(c.c.flags&C.GB_GU_WHERE)/C.GB_GU_WHERE; len(data) != want {
 		return nil, setupError("%d addresses for %d operands", len(data), want)
 	}
-	room := (*[C.GB_MAXARGS + 1]unsafe.Pointer)(C.malloc(C.size_t(unsafe.Sizeof([C.GB_MAXARGS + 1]unsafe.Pointer{}))))
+	room := (*[C.GB_GU_MAXARGS + 1]unsafe.Pointer)(C.malloc(C.size_t(unsafe.Sizeof([C.GB_GU_MAXARGS + 1]unsafe.Pointer{}))))
 	defer C.free(unsafe.Pointer(room))
 	copy(room[:], data)
 	var why *C.char
@@ -48,7 +48,7 @@ func (g *GUFunc) Start(c *Call, data []unsafe.Pointer, o Options) (*Job, error) 
 	if o.IgnoreErrors {
 		ignore = 1
 	}
-	job := C.gb_sweep_new(c.c, (**C.char)(unsafe.Pointer(room)), o.Uniforms, ignore, &why)
+	job := C.gb_gu_run_new(c.c, (**C.char)(unsafe.Pointer(room)), o.Uniforms, ignore, &why)
 	if job == nil {
 		return nil, OverlapError(C.GoString(why))
 	}
@@ -80,7 +80,7 @@ func (g *GUFunc) Run(c *Call, data []unsafe.Pointer, o Options) (*Outcome, error
 }
 
 // Drop gives the job back; its outcome stays valid.
-func (j *Job) Drop() { C.gb_sweep_drop(j.job) }
+func (j *Job) Drop() { C.gb_gu_run_drop(j.job) }
 
 // glance is how long this thread works before it looks whether others should help.
 const glance = 50 * time.Microsecond
@@ -89,39 +89,39 @@ func (j *Job) work(workers int) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	if j.call.flags&C.GB_ONE_WORKER != 0 {
+	if j.call.flags&C.GB_GU_ONE_WORKER != 0 {
 		workers = 1
 	}
 	var failure error
 	for alone, more := workers > 1, true; more && failure == nil; {
 		deadline := int64(0)
 		if alone {
-			deadline = int64(C.gb_now()) + glance.Nanoseconds()
+			deadline = int64(C.gb_gu_now()) + glance.Nanoseconds()
 		}
 		more, failure = j.take(deadline)
-		if left := time.Duration(C.gb_sweep_left(j.job)); more && alone && left > fanOut {
+		if left := time.Duration(C.gb_gu_run_left(j.job)); more && alone && left > fanOut {
 			j.Help(min(workers-1, int(left/glance)))
 			alone = false
 		}
 	}
-	C.gb_sweep_wait(j.job, 0)
+	C.gb_gu_run_wait(j.job, 0)
 	return failure
 }
 
 // Help starts n goroutines that take pieces until none is left.
 func (j *Job) Help(n int) {
 	for range n {
-		C.gb_sweep_hold(j.job)
+		C.gb_gu_run_hold(j.job)
 		helper := *j
 		go func() {
 			defer func() {
 				if r := recover(); r != nil { // only a fault of our own comes here: kernels have their recover
-					C.gb_sweep_stop(helper.job)
+					C.gb_gu_run_stop(helper.job)
 				}
-				C.gb_sweep_drop(helper.job)
+				C.gb_gu_run_drop(helper.job)
 			}()
 			if helper.kernel == nil {
-				C.gb_sweep_help(helper.job)
+				C.gb_gu_run_help(helper.job)
 				return
 			}
 			_, _ = helper.take(0)
@@ -131,7 +131,7 @@ func (j *Job) Help(n int) {
 
 // JobAt is a job that C started.
 func (g *GUFunc) JobAt(job unsafe.Pointer) (*Job, error) {
-	j := &Job{job: (*C.gb_sweep)(job)}
+	j := &Job{job: (*C.gb_gu_run)(job)}
 	j.call = j.job.call
 	k, err := g.Kernel(int(j.call.kernel))
 	j.kernel = k.Go
@@ -145,26 +145,26 @@ func (j *Job) Work(deadline int64) (more bool, err error) { return j.take(deadli
 // take runs pieces on this thread; without a deadline (0) all that are left.
 func (j *Job) take(deadline int64) (more bool, err error) {
 	if j.kernel == nil {
-		return C.gb_sweep_work(j.job, C.gb_now(), C.int64_t(deadline)) != 0, nil
+		return C.gb_gu_run_work(j.job, C.gb_gu_now(), C.int64_t(deadline)) != 0, nil
 	}
-	var p C.gb_piece
-	if C.gb_sweep_take(j.job, &p) == 0 { // the call may be gone: nothing but the job is touched
+	var p C.gb_gu_piece
+	if C.gb_gu_run_take(j.job, &p) == 0 { // the call may be gone: nothing but the job is touched
 		return false, nil
 	}
 	w, err := newGoWorker(j)
 	if err != nil {
-		C.gb_sweep_stop(j.job)
-		C.gb_sweep_finished(j.job, &p, 0)
+		C.gb_gu_run_stop(j.job)
+		C.gb_gu_run_finished(j.job, &p, 0)
 		return false, err
 	}
 	defer w.free()
-	for began := C.gb_now(); ; {
+	for began := C.gb_gu_now(); ; {
 		w.piece(&p)
-		now := C.gb_sweep_finished(j.job, &p, began)
-		if deadline != 0 && (int64(now) >= deadline || now-began > C.GB_LONG_SLICE) {
+		now := C.gb_gu_run_finished(j.job, &p, began)
+		if deadline != 0 && (int64(now) >= deadline || now-began > C.GB_GU_LONG_SLICE) {
 			return true, nil
 		}
-		if C.gb_sweep_take(j.job, &p) == 0 {
+		if C.gb_gu_run_take(j.job, &p) == 0 {
 			return false, nil
 		}
 		began = now

@@ -15,7 +15,7 @@
 LOOPS(f64, double)
 LOOPS(f32, float)
 
-gb_numpy_loop gb_scalar_loop(int inputs, int single) {
-    static const gb_numpy_loop loops[2][4] = {{one_f64, two_f64, three_f64, four_f64}, {one_f32, two_f32, three_f32, four_f32}};
+gb_gu_numpy_loop gb_gu_scalar_loop(int inputs, int single) {
+    static const gb_gu_numpy_loop loops[2][4] = {{one_f64, two_f64, three_f64, four_f64}, {one_f32, two_f32, three_f32, four_f32}};
     return inputs >= 1 && inputs <= 4 ? loops[single != 0][inputs - 1] : NULL;
 }

@@ -10,8 +10,8 @@ import (
 
 // Limits of a gufunc; the C side has arrays of these sizes (call.h).
 const (
-	MaxOperands = C.GB_MAXARGS // inputs and outputs together
-	MaxCore     = C.GB_MAXCORE // core dimensions of one operand, and distinct ones of a signature
+	MaxOperands = C.GB_GU_MAXARGS // inputs and outputs together
+	MaxCore     = C.GB_GU_MAXCORE // core dimensions of one operand, and distinct ones of a signature
 )
 
 // Signature is a parsed signature: NumPy's grammar with "?" (the dimension may be
@@ -110,7 +110,7 @@ func (p *parser) fail(format string, args ...any) error {
 
 func (p *parser) parse() error {
 	if p.text == "" {
-		return &SignatureError{"signature: it is empty; write for example \"(n),(n)->()\"", " ", 0}
+		return &SignatureError{Message: "signature: it is empty; write for example \"(n),(n)->()\"", Signature: " "}
 	}
 	if !p.accept("->") {
 		if err := p.operands(false); err != nil {

@@ -133,8 +133,7 @@ func ExampleGUFunc_Call() {
 		}
 		return 0
 	}})
-	preset, _ := alloc.PresetByNumber(0)
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: 8, Preset: preset})
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: 8})
 	buffer, _ := alloc.New(plan)
 	defer buffer.Free()
 	x := gufunc.ArrayOf(buffer, gufunc.Float64)

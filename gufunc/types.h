@@ -8,14 +8,14 @@
 #include <stdint.h>
 
 /* A loop as NumPy's: args and steps as the header of a chunk, dims = [N, core sizes]. */
-typedef void (*gb_numpy_loop)(char **args, intptr_t const *dims, intptr_t const *steps, void *data);
+typedef void (*gb_gu_numpy_loop)(char **args, intptr_t const *dims, intptr_t const *steps, void *data);
 
 /* The same, and for every element a byte that says whether it failed (NULL: not
  * wanted); it returns how many did. */
-typedef intptr_t (*gb_status_loop)(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status);
+typedef intptr_t (*gb_gu_status_loop)(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status);
 
 /* Codes of failed elements. */
-enum { GB_INVALID = 1, GB_DIVIDE = 2, GB_OVERFLOW = 4, GB_STATUS = 8, GB_PANICKED = 0x80 };
-enum { GB_FLAGS = GB_INVALID | GB_DIVIDE | GB_OVERFLOW };
+enum { GB_GU_INVALID = 1, GB_GU_DIVIDE = 2, GB_GU_OVERFLOW = 4, GB_GU_STATUS = 8, GB_GU_PANICKED = 0x80 };
+enum { GB_GU_FLAGS = GB_GU_INVALID | GB_GU_DIVIDE | GB_GU_OVERFLOW };
 
 #endif

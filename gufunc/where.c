@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#ifndef __clang__
 #pragma GCC optimize("O3")   /* the loops over masks are vectors */
+#endif
 
 /* How many of n bytes that are 0 or 1 are 1: eight sums in a word, added up before one overflows. */
 static int64_t ones(const uint8_t *select, int64_t n) {
@@ -30,21 +32,21 @@ static void read_mask(uint8_t *to, const uint8_t *from, int64_t step, int64_t n)
         for (int64_t k = 0; k < n; k++) to[k] = from[k * step] != 0;
 }
 
-void gb_select(gb_block *b) {
-    const gb_call *call = b->job->call;
-    gb_cursor walk = b->here;
+void gb_gu_select(gb_gu_block *b) {
+    const gb_gu_call *call = b->job->call;
+    gb_gu_cursor walk = b->here;
     int d = call->ndim - 1;
     for (int64_t first = 0, run; first < b->len; first += run) {
         run = call->shape[d] - walk.index[d];
         if (run > b->len - first) run = b->len - first;
         read_mask(b->select + first, (const uint8_t *)walk.ptr[call->nop], call->where_strides[d], run);
-        if (first + run < b->len) gb_cursor_advance(call, &walk, run);
+        if (first + run < b->len) gb_gu_cursor_advance(call, &walk, run);
     }
     int64_t count = ones(b->select, b->len);
     __atomic_fetch_add(&b->job->nselected, count, __ATOMIC_RELAXED);
     if (count == b->len) return;
-    b->mode = !count ? GB_NONE : call->flags & GB_PURE ? GB_BLENDED : GB_PICKED;
-    if (b->mode != GB_PICKED) return;
+    b->mode = !count ? GB_GU_NONE : call->flags & GB_GU_PURE ? GB_GU_BLENDED : GB_GU_PICKED;
+    if (b->mode != GB_GU_PICKED) return;
     b->n = 0;
     for (int64_t k = 0; k < b->len; k++) {
         b->picked[b->n] = (int32_t)k;
@@ -52,29 +54,29 @@ void gb_select(gb_block *b) {
     }
 }
 
-void gb_compress(gb_block *b) {
-    const gb_call *call = b->job->call;
+void gb_gu_compress(gb_gu_block *b) {
+    const gb_gu_call *call = b->job->call;
     for (int i = 0; i < call->nin; i++) {
-        int64_t bytes = gb_packed_bytes(&call->op[i]);
+        int64_t bytes = gb_gu_packed_bytes(&call->op[i]);
         char *base = b->scratch + call->op[i].at;
         for (int64_t k = 0; k < b->n; k++)
             if (b->picked[k] != k) memcpy(base + k * bytes, base + b->picked[k] * bytes, (size_t)bytes);
     }
 }
 
-void gb_scatter_picked(gb_block *b) {
-    const gb_call *call = b->job->call;
-    gb_cursor walk = b->here;
+void gb_gu_scatter_picked(gb_gu_block *b) {
+    const gb_gu_call *call = b->job->call;
+    gb_gu_cursor walk = b->here;
     int64_t at = 0;
     for (int64_t k = 0; k < b->n; k++) {
         while (at < b->picked[k]) {
             int d = call->ndim - 1;
             int64_t run = call->shape[d] - walk.index[d];
             if (run > b->picked[k] - at) run = b->picked[k] - at;
-            gb_cursor_advance(call, &walk, run);
+            gb_gu_cursor_advance(call, &walk, run);
             at += run;
         }
-        for (int i = call->nin; i < call->nop; i++) gb_stage_out(b, i, walk.ptr[i], k, 1);
+        for (int i = call->nin; i < call->nop; i++) gb_gu_stage_out(b, i, walk.ptr[i], k, 1);
     }
 }
 
@@ -109,21 +111,21 @@ static void blend(char *out, intptr_t step, const char *in, int64_t item, const 
             if (select[k]) memcpy(out + k * step, in + k * item, (size_t)item);
 }
 
-void gb_scatter_blended(gb_block *b) {
-    const gb_call *call = b->job->call;
+void gb_gu_scatter_blended(gb_gu_block *b) {
+    const gb_gu_call *call = b->job->call;
     int d = call->ndim - 1;
-    gb_cursor walk = b->here;
+    gb_gu_cursor walk = b->here;
     for (int64_t first = 0, run; first < b->len; first += run) {
         run = call->shape[d] - walk.index[d];
         if (run > b->len - first) run = b->len - first;
         for (int i = call->nin; i < call->nop; i++) {
-            const gb_operand *o = &call->op[i];
+            const gb_gu_operand *o = &call->op[i];
             if (o->from == o->to && !o->swapped)
                 blend(walk.ptr[i], o->strides[d], b->scratch + o->at + first * o->item, o->item, b->select + first, run);
             else
                 for (int64_t k = 0; k < run; k++)
-                    if (b->select[first + k]) gb_stage_out(b, i, walk.ptr[i] + k * o->strides[d], first + k, 1);
+                    if (b->select[first + k]) gb_gu_stage_out(b, i, walk.ptr[i] + k * o->strides[d], first + k, 1);
         }
-        if (first + run < b->len) gb_cursor_advance(call, &walk, run);
+        if (first + run < b->len) gb_gu_cursor_advance(call, &walk, run);
     }
 }

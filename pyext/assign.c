@@ -9,7 +9,7 @@
 
 /* Python's part: arguments of every other kind. */
 static PyObject *any_copyto(PyObject *dst, PyObject *src, PyObject *casting, PyObject *progress) {
-    return gb_upcall_to(UP_COPYTO, "(OOOO)", dst, src, casting ? casting : Py_None, progress ? progress : Py_None);
+    return gb_py_upcall_to(GB_PY_UP_COPYTO, "(OOOO)", dst, src, casting ? casting : Py_None, progress ? progress : Py_None);
 }
 
 static int keyword(PyObject *name, PyObject *value, PyObject **casting, PyObject **progress) {
@@ -21,16 +21,16 @@ static int keyword(PyObject *name, PyObject *value, PyObject **casting, PyObject
 
 /* By position. */
 static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject *casting, PyObject *progress) {
-    int done = gb_copy_objects(to, from, rule, progress);
+    int done = gb_py_copy_objects(to, from, rule, progress);
     if (done) return done < 0 ? NULL : Py_NewRef(Py_None);
-    int on_device = gb_may_be_cuda(to);
-    if (on_device == 0) on_device = gb_may_be_cuda(from);
-    if (on_device > 0) on_device = gb_device_copyto(to, from, rule, progress);
+    int on_device = gb_py_has_cuda_interface(to);
+    if (on_device == 0) on_device = gb_py_has_cuda_interface(from);
+    if (on_device > 0) on_device = gb_py_device_copyto(to, from, rule, progress);
     if (on_device) return on_device < 0 ? NULL : Py_NewRef(Py_None);
     return any_copyto(to, from, casting, progress);
 }
 
-PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *casting = NULL, *progress = NULL;
     if (nargs != 2) return PyErr_Format(PyExc_TypeError, "copyto() takes dst and src, got %zd positional arguments", nargs);
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++)
@@ -39,7 +39,7 @@ PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
     if (casting && !PyArray_CastingConverter(casting, &rule)) return NULL;
     if (progress && !PyCallable_Check(progress))
         return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
-    PyObject *values = gb_fitted(args[0], args[1], "src");
+    PyObject *values = gb_py_fitted(args[0], args[1], "src");
     PyObject *done = values ? copied(args[0], values, rule, casting, progress) : NULL;
     Py_XDECREF(values);
     return done;
@@ -49,26 +49,26 @@ PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
 
 /* One element of the dtype with the value, converted as by assignment: the value's own code may run. */
 static PyArrayObject *element(PyArray_Descr *descr, PyObject *value, const char *argument) {
-    PyObject *one = NULL, *checked = gb_values(value);
+    PyObject *one = NULL, *checked = gb_py_values(value);
     if (checked) one = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 0, NULL, NULL, NULL, 0, NULL);
     if (one && PyArray_CopyObject((PyArrayObject *)one, checked) < 0) Py_CLEAR(one);
     Py_XDECREF(checked);
-    if (!one) gb_blame(argument, 1);
+    if (!one) gb_py_blame(argument, 1);
     return (PyArrayObject *)one;
 }
 
 /* 1: done; 0: not for these kernels; -1: an error. The value is converted before dst's memory is looked at. */
 static int fill(PyObject *dst, PyObject *value, const char *argument, PyObject *progress) {
-    gb_memory m;
-    if (!gb_memory_of(dst, &m) || !gb_descr_movable(m.descr)) return 0;
-    if (gb_refuse_readonly(&m) < 0) return -1;
+    gb_py_memory m;
+    if (!gb_py_memory_of(dst, &m) || !gb_py_descr_trivially_copyable(m.descr)) return 0;
+    if (gb_py_refuse_readonly(&m) < 0) return -1;
     PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)m.descr);
     PyArrayObject *one = element(descr, value, argument);
     int rc = -1;
     gb_copy copy;
-    if (one && gb_memory_of(dst, &m) && gb_refuse_readonly(&m) == 0) {
+    if (one && gb_py_memory_of(dst, &m) && gb_py_refuse_readonly(&m) == 0) {
         if (m.descr != descr) PyErr_SetString(PyExc_RuntimeError, "dst: its dtype changed while the value was converted");
-        else rc = gb_copy_finish(&copy, gb_fill_plan(&copy, &m.view, PyArray_DATA(one), GB_RAW, m.view.itemsize), progress);
+        else rc = gb_py_copy_finish(&copy, gb_copy_plan_fill(&copy, &m.view, PyArray_DATA(one), GB_RAW, m.view.itemsize), progress);
     }
     Py_XDECREF((PyObject *)one);
     Py_DECREF((PyObject *)descr);
@@ -80,24 +80,24 @@ static int is_one_value(PyObject *value) {
            (PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) == 0);
 }
 
-int gb_assign(PyObject *target, PyObject *value) {
+int gb_py_assign(PyObject *target, PyObject *value) {
     int filled = is_one_value(value) ? fill(target, value, "fill_value", NULL) : 0;
     if (filled) return filled < 0 ? -1 : 0;
-    if (gb_is_field(target) && gb_needs_driver(&((gb_field *)target)->place)) return gb_device_assign(target, value);
-    PyObject *array = gb_is_field(target) ? gb_field_numpy(target, NULL) : Py_NewRef(target);
-    PyObject *checked = array ? gb_values(value) : NULL;
+    if (gb_py_is_field(target) && gb_py_needs_driver(&((gb_py_field *)target)->place)) return gb_py_device_assign(target, value);
+    PyObject *array = gb_py_is_field(target) ? gb_py_field_numpy(target, NULL) : Py_NewRef(target);
+    PyObject *checked = array ? gb_py_values(value) : NULL;
     int rc = checked ? PyArray_CopyObject((PyArrayObject *)array, checked) : -1;
-    if (rc < 0) gb_blame("fill_value", 1);
+    if (rc < 0) gb_py_blame("fill_value", 1);
     Py_XDECREF(array);
     Py_XDECREF(checked);
     return rc;
 }
 
 static PyObject *any_fill(PyObject *dst, PyObject *value, PyObject *progress) {
-    return gb_upcall_to(UP_FILL, "(OOO)", dst, value, progress ? progress : Py_None);
+    return gb_py_upcall_to(GB_PY_UP_FILL, "(OOO)", dst, value, progress ? progress : Py_None);
 }
 
-PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *progress = NULL;
     Py_ssize_t named = kwnames ? PyTuple_Size(kwnames) : 0;
     if (nargs != 2) return PyErr_Format(PyExc_TypeError, "fill() takes dst and value, got %zd positional arguments", nargs);
@@ -109,9 +109,9 @@ PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
     }
     if (progress && !PyCallable_Check(progress))
         return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
-    int on_device = gb_may_be_cuda(args[0]);
-    if (on_device > 0) on_device = gb_device_fill(args[0], args[1]);
-    if (on_device < 0) return gb_blame("dst", 0), NULL;
+    int on_device = gb_py_has_cuda_interface(args[0]);
+    if (on_device > 0) on_device = gb_py_device_fill(args[0], args[1]);
+    if (on_device < 0) return gb_py_blame("dst", 0), NULL;
     if (on_device && progress) return PyObject_CallFunction(progress, "d", 1.0);
     if (on_device) Py_RETURN_NONE;
     int filled = fill(args[0], args[1], "value", progress);

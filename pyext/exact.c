@@ -15,15 +15,15 @@ static gb_exact *accumulator_of(PyObject *obj) {
     return NULL;
 }
 
-static int view_of(PyObject *obj, const char *arg, gb_view *view) {
-    gb_memory m;
-    if (gb_is_field(obj)) {
-        if (gb_host_may_look((gb_field *)obj) < 0) return -1;
-        m = gb_memory_of_field((gb_field *)obj);
-    } else if (!gb_memory_of(obj, &m))
+static int view_of(PyObject *obj, const char *arg, gb_copy_view *view) {
+    gb_py_memory m;
+    if (gb_py_is_field(obj)) {
+        if (gb_py_require_host_access((gb_py_field *)obj) < 0) return -1;
+        m = gb_py_memory_of_field((gb_py_field *)obj);
+    } else if (!gb_py_memory_of(obj, &m))
         return PyErr_Format(PyExc_TypeError, "%s: expected an ndarray or a Field, got %R", arg, Py_TYPE(obj)), -1;
     *view = m.view;
-    view->type = gb_descr_type(m.descr);
+    view->type = gb_py_descr_type(m.descr);
     return 0;
 }
 
@@ -36,7 +36,7 @@ static int slice(gb_exact_progress *p) {
         return 0;
     }
     gb_error e;
-    return GB_ENTER_GO_UNLOCKED(&e, gbridge_exact(p, SLICE, &e));
+    return GB_PY_ENTER_GO_UNLOCKED(&e, gbridge_exact(p, SLICE, &e));
 }
 
 static int carry_out(gb_exact_progress *p) {
@@ -47,9 +47,9 @@ static int carry_out(gb_exact_progress *p) {
 }
 
 /* exact_add(values, x, y or None, negative): values change at the end, or not at all. */
-PyObject *gb_exact_add_py(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+PyObject *gb_py_exact_add(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     if (n != 4) return PyErr_Format(PyExc_TypeError, "exact_add() takes values, x, y and negative, got %zd arguments", n);
-    gb_view x, y;
+    gb_copy_view x, y;
     int negative = PyObject_IsTrue(args[3]), products = args[2] != Py_None;
     if (negative < 0 || !accumulator_of(args[0])) return NULL;
     if (view_of(args[1], "x", &x) < 0 || (products && view_of(args[2], "y", &y) < 0)) return NULL;
@@ -69,7 +69,7 @@ PyObject *gb_exact_add_py(PyObject *self, PyObject *const *args, Py_ssize_t n) {
 }
 
 /* exact_merge(values, other): other is added, and values brought into their one form. */
-PyObject *gb_exact_merge_py(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+PyObject *gb_py_exact_merge(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     if (n != 2) return PyErr_Format(PyExc_TypeError, "exact_merge() takes values and other, got %zd arguments", n);
     gb_exact *values = accumulator_of(args[0]), *other = values ? accumulator_of(args[1]) : NULL;
     if (!other) return NULL;

@@ -4,7 +4,7 @@
 
 #include "core/common.h"
 
-PyObject *gb_exact_add_py(PyObject *self, PyObject *const *args, Py_ssize_t n);
-PyObject *gb_exact_merge_py(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *gb_py_exact_add(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *gb_py_exact_merge(PyObject *self, PyObject *const *args, Py_ssize_t n);
 
 #endif

@@ -11,12 +11,12 @@ static void release_cuda(void *block) { gb_cuda_release(block); }
 static int allocate_cuda(const DLTensor *wanted, int64_t bytes, DLManagedTensorVersioned **out, void *ctx,
                          void (*fail)(void *, const char *, const char *)) {
     gb_cuda_request want = {.kind = GB_CUDA_DEVICE, .device = wanted->device.device_id, .span = bytes, .boundary = 256,
-                         .stream = gb_queue_for(wanted->device.device_id).stream};
+                         .stream = gb_py_queue_for(wanted->device.device_id).stream};
     gb_cuda_block *block;
     gb_cuda_error e;
     if (gb_cuda_alloc(&want, &block, &e) < 0)
         return fail(ctx, e.status == GB_CUDA_NO_MEMORY || e.status == GB_CUDA_OVER_LIMIT ? "MemoryError" : "RuntimeError", e.text), -1;
-    gb_dltensor_desc d = {.data = (void *)(uintptr_t)block->data, .shape = wanted->shape, .device = wanted->device,
+    gb_dlpack_desc d = {.data = (void *)(uintptr_t)block->data, .shape = wanted->shape, .device = wanted->device,
                           .dtype = wanted->dtype, .ndim = wanted->ndim};
     gb_cuda_show(block);
     if ((*out = gb_dlpack_versioned(&d, block, release_cuda))) return 0;
@@ -35,66 +35,67 @@ static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *c
     if (wanted.device.device_type != kDLCPU && wanted.device.device_type != kDLCUDA)
         return fail(ctx, "BufferError", "gridbuf allocates here on the host and on CUDA devices"), -1;
     if (gb_dlpack_check(&wanted, why, sizeof why) < 0) return fail(ctx, "BufferError", why), -1;
-    gb_want want = {.span = gb_dlpack_itemsize(wanted.dtype, 0), .boundary = GB_BLOCK_ALIGN};
+    gb_heap_layout want = {.span = gb_dlpack_itemsize(wanted.dtype, 0), .boundary = GB_HEAP_BLOCK_ALIGN};
     for (int i = 0; i < wanted.ndim; i++) want.span *= wanted.shape[i];   /* fits: checked above */
     if (want.span > GB_LARGEST) return fail(ctx, "MemoryError", "gridbuf: no machine has that much memory"), -1;
     if (wanted.device.device_type == kDLCUDA) return allocate_cuda(&wanted, want.span, out, ctx, fail);
-    want.reserve = gb_reserve(want.span, want.boundary);
+    want.reserve = gb_heap_reserve(want.span, want.boundary);
     void *data;
     int fresh, taken;
-    while ((taken = gb_take(&want, &data, &fresh)) != GB_TAKEN)
-        if (taken == GB_OVER_LIMIT || gb_refill(want.reserve) < 0) return fail(ctx, "MemoryError", "gridbuf: no memory for the tensor"), -1;
-    gb_dltensor_desc d = {.data = data, .shape = wanted.shape, .device = {kDLCPU, 0}, .dtype = wanted.dtype, .ndim = wanted.ndim};
-    if ((*out = gb_dlpack_versioned(&d, data, gb_release))) return 0;
-    gb_release(data);
+    while ((taken = gb_heap_take(&want, &data, &fresh)) != GB_HEAP_TAKEN)
+        if (taken == GB_HEAP_OVER_LIMIT || gb_heap_refill(want.reserve) < 0)
+            return fail(ctx, "MemoryError", "gridbuf: no memory for the tensor"), -1;
+    gb_dlpack_desc d = {.data = data, .shape = wanted.shape, .device = {kDLCPU, 0}, .dtype = wanted.dtype, .ndim = wanted.ndim};
+    if ((*out = gb_dlpack_versioned(&d, data, gb_heap_release))) return 0;
+    gb_heap_release(data);
     return fail(ctx, "MemoryError", "gridbuf: no memory for the tensor's description"), -1;
 }
 
-static gb_field *as_field(void *obj) {
-    if (gb_is_field((PyObject *)obj)) return gb_field_exportable(obj) < 0 ? NULL : obj;
+static gb_py_field *as_field(void *obj) {
+    if (gb_py_is_field((PyObject *)obj)) return gb_py_field_exportable(obj) < 0 ? NULL : obj;
     PyErr_Format(PyExc_TypeError, "expected a gridbuf.Field, got %R", Py_TYPE((PyObject *)obj));
     return NULL;
 }
 
 /* Nothing is synchronised here, but the stream that current_work_stream names does wait for our own work elsewhere. A
  * consumer on the host has no stream: what it is shown of managed memory is waited for. */
-static int settled(gb_field *f) {
+static int settled(gb_py_field *f) {
     gb_cuda_error e;
-    gb_cuda_block *block = f->place.kind == GB_HEAP ? NULL : gb_field_block(f);
-    if (!f->place.gpu) return f->place.kind == GB_HEAP ? 0 : gb_host_may_look(f);
+    gb_cuda_block *block = f->place.kind == GB_PY_HEAP ? NULL : gb_py_field_block(f);
+    if (!f->place.gpu) return f->place.kind == GB_PY_HEAP ? 0 : gb_py_require_host_access(f);
     if (block) gb_cuda_show(block);
-    return block && gb_cuda_stream_wait_block(block, gb_queue_for(f->place.device), &e) < 0 ? gb_cuda_raise(&e) : 0;
+    return block && gb_cuda_stream_wait_block(block, gb_py_queue_for(f->place.device), &e) < 0 ? gb_py_cuda_raise(&e) : 0;
 }
 
 static int from_object(void *obj, DLManagedTensorVersioned **out) {
-    gb_field *f = as_field(obj);
-    *out = f && settled(f) == 0 ? gb_field_tensor(f, gb_dl_device(f), f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) : NULL;
+    gb_py_field *f = as_field(obj);
+    *out = f && settled(f) == 0 ? gb_py_field_tensor(f, gb_py_dl_device(f), f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) : NULL;
     return *out ? 0 : -1;
 }
 
 /* Borrowed: shape and strides are the Field's own. A lent tensor cannot say that it is
  * read-only, so a read-only Field is not lent. */
 static int lend(void *obj, DLTensor *out) {
-    gb_field *f = as_field(obj);
+    gb_py_field *f = as_field(obj);
     if (!f || settled(f) < 0) return -1;
     if (f->readonly) {
         PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be lent as a bare DLTensor");
         return -1;
     }
     *out = (DLTensor){
-        .data = f->geometry.size ? f->data : NULL, .device = gb_dl_device(f), .ndim = f->geometry.ndim,
+        .data = f->geometry.size ? f->data : NULL, .device = gb_py_dl_device(f), .ndim = f->geometry.ndim,
         .dtype = {f->dtype->dl_code, f->dtype->dl_bits, 1}, .shape = f->geometry.shape, .strides = f->geometry.steps,
     };
     return 0;
 }
 
 static int to_object(DLManagedTensorVersioned *tensor, void **out) {
-    *out = gb_from_tensor(gb_FieldType, tensor, 0);
+    *out = gb_py_from_tensor(gb_py_FieldType, tensor, 0);
     return *out ? 0 : -1;
 }
 
 static int work_stream(DLDeviceType type, int32_t id, void **out) {
-    *out = type == kDLCPU ? NULL : (void *)(uintptr_t)gb_queue_for(id).stream;
+    *out = type == kDLCPU ? NULL : (void *)(uintptr_t)gb_py_queue_for(id).stream;
     return 0;
 }
 
@@ -107,10 +108,10 @@ static DLPackExchangeAPI table = {
     .current_work_stream = work_stream,
 };
 
-int gb_exchange_init(void) {
+int gb_py_exchange_init(void) {
     PyObject *capsule = PyCapsule_New(&table, "dlpack_exchange_api", NULL);
     if (!capsule) return -1;
-    int rc = PyObject_SetAttrString((PyObject *)gb_FieldType, "__dlpack_c_exchange_api__", capsule);
+    int rc = PyObject_SetAttrString((PyObject *)gb_py_FieldType, "__dlpack_c_exchange_api__", capsule);
     Py_DECREF(capsule);
     return rc;
 }

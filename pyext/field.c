@@ -8,7 +8,7 @@
 #include <string.h>
 #include <structmember.h>
 
-static gb_field *of(PyObject *self) { return (gb_field *)self; }
+static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }
 
 static int traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
@@ -19,8 +19,8 @@ static int traverse(PyObject *self, visitproc visit, void *arg) {
 
 /* Without its owner a Field has no memory, and so no elements either. A block of ours is in no cycle, and stays. */
 static int clear(PyObject *self) {
-    gb_field *f = of(self);
-    if (f->owner && f->lists && !gb_is_block(f->owner)) {
+    gb_py_field *f = of(self);
+    if (f->owner && f->lists && !gb_py_is_block(f->owner)) {
         f->data = NULL;
         f->geometry.size = f->geometry.nbytes = 0;
         for (int i = 0; i < f->geometry.ndim; i++) f->geometry.shape[i] = 0;
@@ -32,27 +32,27 @@ static int clear(PyObject *self) {
 
 /* ---- attributes ---- */
 
-static PyObject *get_shape(PyObject *self, void *_) { return gb_ints_tuple(of(self)->geometry.shape, of(self)->geometry.ndim); }
-static PyObject *get_strides(PyObject *self, void *_) { return gb_ints_tuple(of(self)->geometry.strides, of(self)->geometry.ndim); }
-static PyObject *get_dims(PyObject *self, void *_) { return gb_dims_tuple(of(self)->geometry.dims, of(self)->geometry.ndim); }
+static PyObject *get_shape(PyObject *self, void *_) { return gb_py_ints_tuple(of(self)->geometry.shape, of(self)->geometry.ndim); }
+static PyObject *get_strides(PyObject *self, void *_) { return gb_py_ints_tuple(of(self)->geometry.strides, of(self)->geometry.ndim); }
+static PyObject *get_dims(PyObject *self, void *_) { return gb_py_dims_tuple(of(self)->geometry.dims, of(self)->geometry.ndim); }
 static PyObject *get_dtype(PyObject *self, void *_) { return Py_NewRef((PyObject *)of(self)->dtype->descr); }
 static PyObject *get_ndim(PyObject *self, void *_) { return PyLong_FromLong(of(self)->geometry.ndim); }
 static PyObject *get_size(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->geometry.size); }
 static PyObject *get_nbytes(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->geometry.nbytes); }
-static PyObject *get_device(PyObject *self, void *_) { return gb_device_name(of(self)->place.gpu, of(self)->place.device); }
+static PyObject *get_device(PyObject *self, void *_) { return gb_py_device_name(of(self)->place.gpu, of(self)->place.device); }
 static PyObject *get_readonly(PyObject *self, void *_) { return PyBool_FromLong(of(self)->readonly); }
 
 static PyObject *get_origin(PyObject *self, void *_) {
-    gb_field *f = of(self);
-    return f->origin ? gb_ints_tuple(f->origin, f->geometry.ndim) : Py_NewRef(Py_None);
+    gb_py_field *f = of(self);
+    return f->origin ? gb_py_ints_tuple(f->origin, f->geometry.ndim) : Py_NewRef(Py_None);
 }
 
 static PyObject *get_halo(PyObject *self, void *_) {
-    gb_field *f = of(self);
+    gb_py_field *f = of(self);
     if (!f->halo) Py_RETURN_NONE;
     PyObject *tuple = PyTuple_New(f->geometry.ndim);
     for (int i = 0; tuple && i < f->geometry.ndim; i++) {
-        PyObject *pair = gb_ints_tuple(&f->halo[2 * i], 2);
+        PyObject *pair = gb_py_ints_tuple(&f->halo[2 * i], 2);
         if (!pair || PyTuple_SetItem(tuple, i, pair) < 0) Py_CLEAR(tuple);
     }
     return tuple;
@@ -60,8 +60,8 @@ static PyObject *get_halo(PyObject *self, void *_) {
 
 /* A view's plan is worked out when somebody asks for it. */
 static PyObject *get_plan(PyObject *self, void *_) {
-    gb_field *f = of(self);
-    if (!f->plan) f->plan = gb_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype, f->place);
+    gb_py_field *f = of(self);
+    if (!f->plan) f->plan = gb_py_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype, f->place);
     return Py_XNewRef((PyObject *)f->plan);
 }
 
@@ -83,7 +83,7 @@ static PyObject *get_gt_dims(PyObject *self, void *_) {
 /* In the order I, J, K, then ascending data dimensions: gt4py transposes an array by
  * __gt_dims__ but takes __gt_origin__ as it is. */
 static PyObject *get_gt_origin(PyObject *self, void *_) {
-    gb_field *f = of(self);
+    gb_py_field *f = of(self);
     if (!f->origin) return no_attribute("__gt_origin__", "neither origin nor halo was given");
     int n = f->geometry.ndim;
     int64_t sorted[GB_MAXDIMS];
@@ -92,7 +92,7 @@ static PyObject *get_gt_origin(PyObject *self, void *_) {
         for (int j = 0; j < n; j++) place += f->geometry.dims[j] < f->geometry.dims[i];
         sorted[place] = f->origin[i];
     }
-    return gb_ints_tuple(sorted, n);
+    return gb_py_ints_tuple(sorted, n);
 }
 
 /* Another Field may share the memory, and a stencil may rely on what it was told. */
@@ -103,7 +103,7 @@ static int not_settable(PyObject *self, PyObject *value, void *name) {
 }
 
 static PyGetSetDef getset[] = {
-    {"__class__", gb_field_get_class, gb_field_set_class, "The type, which says where the memory lies.", NULL},
+    {"__class__", gb_py_field_get_class, gb_py_field_set_class, "The type, which says where the memory lies.", NULL},
     {"shape", get_shape, NULL, "Elements along each index (tuple of int).", NULL},
     {"dtype", get_dtype, NULL, "The element type (np.dtype).", NULL},
     {"strides", get_strides, NULL, "Bytes from one element to the next along each index (tuple of int).", NULL},
@@ -113,12 +113,12 @@ static PyGetSetDef getset[] = {
     {"dims", get_dims, not_settable, "The name of each index (tuple of str), the default names when none were given.", "dims"},
     {"origin", get_origin, not_settable, "The first point of the domain, in index order (tuple of int), or None.", "origin"},
     {"halo", get_halo, not_settable, "(low, high) elements around the domain, for each index, or None.", "halo"},
-    {"T", gb_field_reversed, NULL, "The same memory with the indices in reverse order.", NULL},
+    {"T", gb_py_field_reversed, NULL, "The same memory with the indices in reverse order.", NULL},
     {"device", get_device, NULL, "'cpu' or ('gpu', n).", NULL},
     {"readonly", get_readonly, NULL, "Whether the memory must not be written to (bool).", NULL},
     {"plan", get_plan, NULL, "The layout as a gridbuf.Plan.", NULL},
     {"_own_plan", get_own_plan, NULL, "The plan this Field was allocated by, or None.", NULL},
-    {"domain", gb_field_domain, NULL, "The Field without its halo, sharing memory.", NULL},
+    {"domain", gb_py_field_domain, NULL, "The Field without its halo, sharing memory.", NULL},
     {"__gt_dims__", get_gt_dims, NULL, "The dims for gt4py; absent when none were given.", NULL},
     {"__gt_origin__", get_gt_origin, NULL, "The origin for gt4py, in the order I, J, K, 0, 1, ...; absent when not given.", NULL},
     {NULL},
@@ -155,9 +155,9 @@ static Py_ssize_t length(PyObject *self) {
 
 /* As for an array: one element has a truth value, several have none. */
 static int truth(PyObject *self) {
-    gb_field *f = of(self);
-    PyObject *host = f->place.kind == GB_ON_DEVICE && f->geometry.size == 1 ? gb_on_host(f) : Py_NewRef(self);
-    PyObject *array = host ? gb_field_numpy(host, NULL) : NULL;
+    gb_py_field *f = of(self);
+    PyObject *host = f->place.kind == GB_PY_ON_DEVICE && f->geometry.size == 1 ? gb_py_on_host(f) : Py_NewRef(self);
+    PyObject *array = host ? gb_py_field_numpy(host, NULL) : NULL;
     Py_XDECREF(host);
     int yes = array ? PyObject_IsTrue(array) : -1;
     Py_XDECREF(array);
@@ -168,84 +168,84 @@ static int truth(PyObject *self) {
 
 #define FAST (METH_FASTCALL | METH_KEYWORDS)
 static PyMethodDef methods[] = {
-    {"empty", (PyCFunction)(void *)gb_field_empty, FAST | METH_STATIC, DOC_FIELD_EMPTY},
-    {"zeros", (PyCFunction)(void *)gb_field_zeros, FAST | METH_STATIC, DOC_FIELD_ZEROS},
-    {"ones", (PyCFunction)(void *)gb_field_ones, FAST | METH_STATIC, DOC_FIELD_ONES},
-    {"full", (PyCFunction)(void *)gb_field_full, FAST | METH_STATIC, DOC_FIELD_FULL},
-    {"numpy", gb_field_numpy, METH_NOARGS, DOC_FIELD_NUMPY},
-    {"_around", gb_field_around, METH_O | METH_CLASS, "A Field of this class over the memory of another."},
-    {"_twin", gb_field_twin, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
-    {"transpose", (PyCFunction)(void *)gb_field_transpose, METH_FASTCALL, DOC_FIELD_TRANSPOSE},
-    {"__dlpack__", (PyCFunction)(void *)gb_field_dlpack, FAST, DOC_FIELD_DLPACK},
-    {"__dlpack_device__", gb_field_dlpack_device, METH_NOARGS, "__dlpack_device__($self, /)\n--\n\n(device type, device id) as DLPack numbers them."},
+    {"empty", (PyCFunction)(void *)gb_py_field_empty, FAST | METH_STATIC, DOC_FIELD_EMPTY},
+    {"zeros", (PyCFunction)(void *)gb_py_field_zeros, FAST | METH_STATIC, DOC_FIELD_ZEROS},
+    {"ones", (PyCFunction)(void *)gb_py_field_ones, FAST | METH_STATIC, DOC_FIELD_ONES},
+    {"full", (PyCFunction)(void *)gb_py_field_full, FAST | METH_STATIC, DOC_FIELD_FULL},
+    {"numpy", gb_py_field_numpy, METH_NOARGS, DOC_FIELD_NUMPY},
+    {"_around", gb_py_field_around, METH_O | METH_CLASS, "A Field of this class over the memory of another."},
+    {"_twin", gb_py_field_empty_like, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
+    {"transpose", (PyCFunction)(void *)gb_py_field_transpose, METH_FASTCALL, DOC_FIELD_TRANSPOSE},
+    {"__dlpack__", (PyCFunction)(void *)gb_py_field_dlpack, FAST, DOC_FIELD_DLPACK},
+    {"__dlpack_device__", gb_py_field_dlpack_device, METH_NOARGS, "__dlpack_device__($self, /)\n--\n\n(device type, device id) as DLPack numbers them."},
     {NULL},
 };
 
 static PyMemberDef members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_field, weakrefs), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_py_field, weakrefs), READONLY, NULL},
     {NULL},
 };
 
 static PyType_Slot field_slots[] = {
     {Py_tp_doc, DOC_FIELD},
-    {Py_tp_new, gb_field_new},
-    {Py_tp_dealloc, gb_field_dealloc},
+    {Py_tp_new, gb_py_field_new},
+    {Py_tp_dealloc, gb_py_field_dealloc},
     {Py_tp_traverse, traverse},
     {Py_tp_clear, clear},
     {Py_tp_getset, getset},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
     {Py_tp_repr, repr},
-    {Py_mp_subscript, gb_field_subscript},
-    {Py_mp_ass_subscript, gb_field_assign},
+    {Py_mp_subscript, gb_py_field_subscript},
+    {Py_mp_ass_subscript, gb_py_field_assign},
     {Py_mp_length, length},
     {Py_sq_length, length},
-    {Py_sq_item, gb_field_item},
-    {Py_tp_iter, gb_field_iter},
-    GB_FIELD_NUMBER_SLOTS,
+    {Py_sq_item, gb_py_field_item},
+    {Py_tp_iter, gb_py_field_iter},
+    GB_PY_FIELD_NUMBER_SLOTS,
     {Py_nb_bool, truth},
     {0, NULL},
 };
 
 static PyType_Spec field_spec = {
     .name = "gridbuf.Field",
-    .basicsize = sizeof(gb_field),
+    .basicsize = sizeof(gb_py_field),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .slots = field_slots,
 };
 
 static PyGetSetDef host_getset[] = {
-    {"__array_interface__", gb_field_array_interface, NULL, "NumPy's array interface, version 3.", NULL},
+    {"__array_interface__", gb_py_field_array_interface, NULL, "NumPy's array interface, version 3.", NULL},
     {NULL},
 };
 
 static PyMethodDef host_methods[] = {
-    {"__array__", (PyCFunction)(void *)gb_field_array, FAST,
+    {"__array__", (PyCFunction)(void *)gb_py_field_array, FAST,
      "__array__($self, /, dtype=None, *, copy=None)\n--\n\nAn np.ndarray over the same memory (NumPy's protocol)."},
     {NULL},
 };
 
 static PyType_Slot host_slots[] = {
-    {Py_tp_dealloc, gb_field_dealloc},   /* without it, Python's own would be called first and find nothing to do */
+    {Py_tp_dealloc, gb_py_field_dealloc},   /* without it, Python's own would be called first and find nothing to do */
     {Py_tp_getset, host_getset},
     {Py_tp_methods, host_methods},
-    {Py_bf_getbuffer, gb_field_getbuffer},
+    {Py_bf_getbuffer, gb_py_field_getbuffer},
     {Py_tp_doc, "A Field in host memory. Made by gridbuf.Field."},
     {0, NULL},
 };
 
 static PyType_Spec host_spec = {
     .name = "gridbuf.HostField",
-    .basicsize = GB_FIELD_SIZE(1),
+    .basicsize = GB_PY_FIELD_SIZE(1),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,   /* garbage collection is inherited */
     .slots = host_slots,
 };
 
-int gb_field_init(PyObject *module) {
-    gb_FieldType = (PyTypeObject *)PyType_FromSpec(&field_spec);
-    if (!gb_FieldType) return -1;
-    gb_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_FieldType);
-    if (!gb_HostFieldType) return -1;
-    return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_FieldType) < 0 ||
-                   PyModule_AddObjectRef(module, "HostField", (PyObject *)gb_HostFieldType) < 0 ? -1 : 0;
+int gb_py_field_init(PyObject *module) {
+    gb_py_FieldType = (PyTypeObject *)PyType_FromSpec(&field_spec);
+    if (!gb_py_FieldType) return -1;
+    gb_py_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_py_FieldType);
+    if (!gb_py_HostFieldType) return -1;
+    return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_py_FieldType) < 0 ||
+                   PyModule_AddObjectRef(module, "HostField", (PyObject *)gb_py_HostFieldType) < 0 ? -1 : 0;
 }

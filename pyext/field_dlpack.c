@@ -13,7 +13,7 @@ enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, WISHES };
 static const char *const names[WISHES] = {"stream", "max_version", "dl_device", "copy"};
 static PyObject *interned[WISHES];
 
-int gb_field_dlpack_init(void) {
+int gb_py_field_dlpack_init(void) {
     for (int i = 0; i < WISHES; i++)
         if (!(interned[i] = PyUnicode_InternFromString(names[i]))) return -1;
     return 0;
@@ -75,7 +75,7 @@ static int read_version(PyObject *max_version, int *versioned) {
     int64_t version[2];
     *versioned = max_version == last;
     if (*versioned || max_version == Py_None) return 0;
-    if (gb_dlpack_pair(max_version, "max_version", version) < 0) return -1;
+    if (gb_py_dlpack_pair(max_version, "max_version", version) < 0) return -1;
     *versioned = version[0] >= 1;
     if (*versioned && is_constant(max_version)) {
         PyObject *before = last;
@@ -88,13 +88,13 @@ static int read_version(PyObject *max_version, int *versioned) {
 static int check_device(PyObject *dl_device) {
     int64_t pair[2];
     if (dl_device == Py_None) return 0;
-    if (gb_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
+    if (gb_py_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
     if (pair[0] == kDLCPU && pair[1] == 0) return 0;
     PyErr_Format(PyExc_BufferError, "dl_device: this Field lies on the host, (%d, 0); it cannot be exported to %R", (int)kDLCPU, dl_device);
     return -1;
 }
 
-int gb_field_exportable(const gb_field *f) {
+int gb_py_field_exportable(const gb_py_field *f) {
     if (!f->dtype->dl_ok) {
         PyErr_Format(PyExc_BufferError, "DLPack has no type for %R", f->dtype->descr);
         return -1;
@@ -108,11 +108,11 @@ int gb_field_exportable(const gb_field *f) {
 
 /* Values a protocol does not allow are BufferErrors: a TypeError would make the consumer
  * believe in an older protocol and call again. */
-static int check_wishes(gb_field *f, PyObject *const *w, int *versioned, int *copy, DLDevice *device) {
+static int check_wishes(gb_py_field *f, PyObject *const *w, int *versioned, int *copy, DLDevice *device) {
     int to_host = 0;
     *device = (DLDevice){kDLCPU, 0};
-    if (f->place.kind != GB_HEAP) {
-        if (gb_device_request(f, w[STREAM], w[DL_DEVICE], device, &to_host) < 0) return -1;
+    if (f->place.kind != GB_PY_HEAP) {
+        if (gb_py_device_request(f, w[STREAM], w[DL_DEVICE], device, &to_host) < 0) return -1;
     } else if (w[STREAM] != Py_None) {
         PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", w[STREAM]);
         return -1;
@@ -127,7 +127,7 @@ static int check_wishes(gb_field *f, PyObject *const *w, int *versioned, int *co
         return -1;
     }
     if (to_host) *copy = 2;
-    if (gb_field_exportable(f) < 0) return -1;
+    if (gb_py_field_exportable(f) < 0) return -1;
     if (f->readonly && !*copy && !*versioned) {
         PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be exported as a legacy DLPack tensor; the consumer must pass max_version=(1, 0)");
         return -1;
@@ -154,9 +154,9 @@ static void drop_legacy(PyObject *capsule) {
     if (m && m->deleter) m->deleter(m);
 }
 
-static void describe(const gb_field *f, DLDevice device, uint64_t flags, gb_dltensor_desc *d) {
+static void describe(const gb_py_field *f, DLDevice device, uint64_t flags, gb_dlpack_desc *d) {
     const gb_geometry *g = &f->geometry;
-    *d = (gb_dltensor_desc){
+    *d = (gb_dlpack_desc){
         .data = g->size ? f->data : NULL, .shape = g->shape, .strides = g->steps, .flags = flags,
         .device = device, .dtype = {f->dtype->dl_code, f->dtype->dl_bits, 1}, .ndim = g->ndim,
     };
@@ -166,21 +166,21 @@ static void describe(const gb_field *f, DLDevice device, uint64_t flags, gb_dlte
  * that owns the memory. */
 static void release_cuda(void *block) { gb_cuda_release(block); }
 
-static void *share(gb_field *f, gb_dlpack_release *release) {
-    gb_cuda_block *block = f->place.kind == GB_HEAP ? NULL : gb_field_block(f);
+static void *share(gb_py_field *f, gb_dlpack_release *release) {
+    gb_cuda_block *block = f->place.kind == GB_PY_HEAP ? NULL : gb_py_field_block(f);
     if (block) {
         *release = release_cuda;
         gb_cuda_share(block);
         return block;
     }
-    *release = f->block ? gb_release : gb_drop;
-    if (f->block) gb_share(f->block);
+    *release = f->block ? gb_heap_release : gb_py_deferred_decref;
+    if (f->block) gb_heap_share(f->block);
     else Py_XINCREF(f->owner);   /* NULL: garbage that a collection has cleared, without elements */
     return f->block ? f->block : (void *)f->owner;
 }
 
-DLManagedTensorVersioned *gb_field_tensor(gb_field *f, DLDevice device, uint64_t flags) {
-    gb_dltensor_desc d;
+DLManagedTensorVersioned *gb_py_field_tensor(gb_py_field *f, DLDevice device, uint64_t flags) {
+    gb_dlpack_desc d;
     gb_dlpack_release release;
     describe(f, device, flags, &d);
     void *owner = share(f, &release);
@@ -191,15 +191,15 @@ DLManagedTensorVersioned *gb_field_tensor(gb_field *f, DLDevice device, uint64_t
     return NULL;
 }
 
-static PyObject *versioned_capsule(gb_field *f, DLDevice device, uint64_t flags) {
-    DLManagedTensorVersioned *m = gb_field_tensor(f, device, flags);
+static PyObject *versioned_capsule(gb_py_field *f, DLDevice device, uint64_t flags) {
+    DLManagedTensorVersioned *m = gb_py_field_tensor(f, device, flags);
     PyObject *capsule = m ? PyCapsule_New(m, "dltensor_versioned", drop_versioned) : NULL;
     if (m && !capsule) m->deleter(m);
     return capsule;
 }
 
-static PyObject *legacy_capsule(gb_field *f, DLDevice device) {
-    gb_dltensor_desc d;
+static PyObject *legacy_capsule(gb_py_field *f, DLDevice device) {
+    gb_dlpack_desc d;
     gb_dlpack_release release;
     describe(f, device, 0, &d);
     void *owner = share(f, &release);
@@ -214,26 +214,26 @@ static PyObject *legacy_capsule(gb_field *f, DLDevice device) {
 }
 
 /* Whoever reads it comes after what is queued on it: a copy made for the export is, too. */
-static PyObject *export(gb_field *f, DLDevice device, int versioned, uint64_t flags, PyObject *stream) {
-    if (f->place.kind != GB_HEAP && gb_device_ready(f, device, stream) < 0) return NULL;
+static PyObject *export(gb_py_field *f, DLDevice device, int versioned, uint64_t flags, PyObject *stream) {
+    if (f->place.kind != GB_PY_HEAP && gb_py_device_ready(f, device, stream) < 0) return NULL;
     return versioned ? versioned_capsule(f, device, flags) : legacy_capsule(f, device);
 }
 
-PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    gb_field *f = (gb_field *)self;
+PyObject *gb_py_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    gb_py_field *f = (gb_py_field *)self;
     PyObject *w[WISHES];
     int versioned, copy;
     DLDevice device;
     if (read_wishes(args, nargs, kwnames, w) < 0 || check_wishes(f, w, &versioned, &copy, &device) < 0) return NULL;
     if (!copy) return export(f, device, versioned, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0, w[STREAM]);
-    PyObject *fresh = copy == 2 ? gb_on_host(f) : gb_copy_of(self);
-    int ok = fresh && gb_field_exportable((gb_field *)fresh) == 0;
-    PyObject *capsule = ok ? export((gb_field *)fresh, device, versioned, DLPACK_FLAG_BITMASK_IS_COPIED, w[STREAM]) : NULL;
+    PyObject *fresh = copy == 2 ? gb_py_on_host(f) : gb_py_copy_of(self);
+    int ok = fresh && gb_py_field_exportable((gb_py_field *)fresh) == 0;
+    PyObject *capsule = ok ? export((gb_py_field *)fresh, device, versioned, DLPACK_FLAG_BITMASK_IS_COPIED, w[STREAM]) : NULL;
     Py_XDECREF(fresh);
     return capsule;
 }
 
-PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused) {
-    DLDevice device = gb_dl_device((gb_field *)self);
+PyObject *gb_py_field_dlpack_device(PyObject *self, PyObject *unused) {
+    DLDevice device = gb_py_dl_device((gb_py_field *)self);
     return Py_BuildValue("(ii)", (int)device.device_type, (int)device.device_id);
 }

@@ -31,7 +31,7 @@ static int64_t selected_in(const cut *c, int64_t from, int64_t to) {
 
 /* The lower halo of the view is what was selected of the old lower halo, the upper
  * likewise; a reversed slice swaps them. The origin moves as the lower halo does. */
-static void cut_meta(gb_field *view, int to, const gb_field *from, int at, const cut *c) {
+static void cut_meta(gb_py_field *view, int to, const gb_py_field *from, int at, const cut *c) {
     if (!view->halo && !view->origin) return;
     int64_t n = from->geometry.shape[at];
     int64_t low = from->halo ? from->halo[2 * at] : 0, high = from->halo ? from->halo[2 * at + 1] : 0;
@@ -48,13 +48,13 @@ static void cut_meta(gb_field *view, int to, const gb_field *from, int at, const
     if (view->origin) view->origin[to] = c->step < 0 ? in_high : selected_in(c, 0, from->origin[at]);
 }
 
-static PyObject *make_view(gb_field *f, const cut *cuts) {
+static PyObject *make_view(gb_py_field *f, const cut *cuts) {
     int kept = 0, n = f->geometry.ndim;
     for (int i = 0; i < n; i++) kept += cuts[i].keep;
-    gb_field *view = gb_field_alloc(Py_TYPE((PyObject *)f), kept);
+    gb_py_field *view = gb_py_field_alloc(Py_TYPE((PyObject *)f), kept);
     if (!view) return NULL;
-    gb_field_share(view, f);
-    if (gb_field_room(view, f->origin != NULL, f->halo != NULL) < 0) {
+    gb_py_field_share(view, f);
+    if (gb_py_field_room(view, f->origin != NULL, f->halo != NULL) < 0) {
         Py_DECREF((PyObject *)view);
         return NULL;
     }
@@ -69,7 +69,7 @@ static PyObject *make_view(gb_field *f, const cut *cuts) {
         to++;
     }
     gb_geometry_finish(&view->geometry);
-    if (gb_field_inherit(view, f) < 0) Py_CLEAR(view);
+    if (gb_py_field_inherit(view, f) < 0) Py_CLEAR(view);
     return (PyObject *)view;
 }
 
@@ -88,7 +88,7 @@ static int cut_by(PyObject *key, const gb_geometry *g, int axis, cut *c) {
         return 0;
     }
     int64_t i;
-    if (gb_int64(key, "index", "ints, slices and Ellipsis", &i) < 0) return -1;
+    if (gb_py_int64(key, "index", "ints, slices and Ellipsis", &i) < 0) return -1;
     if (i < -n || i >= n) return index_error(i, axis, n);
     *c = (cut){i < 0 ? i + n : i, 1, 1, 0};
     return 0;
@@ -96,7 +96,7 @@ static int cut_by(PyObject *key, const gb_geometry *g, int axis, cut *c) {
 
 static int is_basic(PyObject *key) {
     if (PySlice_Check(key) || key == Py_Ellipsis) return 1;
-    return PyIndex_Check(key) && !PyBool_Check(key) && !PyArray_Check(key) && !gb_is_field(key);
+    return PyIndex_Check(key) && !PyBool_Check(key) && !PyArray_Check(key) && !gb_py_is_field(key);
 }
 
 /* The rest of a key: all of these indices. Returns the first after them. */
@@ -106,7 +106,7 @@ static int whole(const gb_geometry *g, int axis, int to, cut *cuts) {
 }
 
 /* 1: a view (cuts filled in), 0: NumPy's business (lists, masks, arrays), -1: refused. */
-static int read_key(gb_field *f, PyObject *key, cut *cuts) {
+static int read_key(gb_py_field *f, PyObject *key, cut *cuts) {
     const gb_geometry *g = &f->geometry;
     if (PySlice_Check(key) && g->ndim > 0) {   /* the commonest key, and all that follows is for others */
         if (cut_by(key, g, 0, &cuts[0]) < 0) return -1;
@@ -152,16 +152,16 @@ static int has_ellipsis(PyObject *key) {
 }
 
 /* One element comes to the host; what NumPy would select, cupy selects. */
-static PyObject *device_item(gb_field *f, const cut *cuts, PyObject *key) {
+static PyObject *device_item(gb_py_field *f, const cut *cuts, PyObject *key) {
     PyObject *array, *empty = NULL, *result = NULL;
     if (cuts) {
-        PyObject *part = make_view(f, cuts), *host = part ? gb_on_host((gb_field *)part) : NULL;
-        array = host ? gb_field_numpy(host, NULL) : NULL;
+        PyObject *part = make_view(f, cuts), *host = part ? gb_py_on_host((gb_py_field *)part) : NULL;
+        array = host ? gb_py_field_numpy(host, NULL) : NULL;
         key = empty = PyTuple_New(0);
         Py_XDECREF(part);
         Py_XDECREF(host);
     } else {
-        array = gb_cupy_over(f);
+        array = gb_py_cupy_over(f);
     }
     if (array && key) result = PyObject_GetItem(array, key);
     Py_XDECREF(array);
@@ -171,30 +171,30 @@ static PyObject *device_item(gb_field *f, const cut *cuts, PyObject *key) {
 
 /* A key that NumPy understands; what describes memory in it is checked before. */
 static PyObject *key_of_arrays(PyObject *self, PyObject *key) {
-    PyObject *plain = gb_key_by_name(self, key), *checked = plain ? gb_values(plain) : NULL;
+    PyObject *plain = gb_py_key_by_name(self, key), *checked = plain ? gb_py_values(plain) : NULL;
     Py_XDECREF(plain);
-    if (!checked) gb_blame("key", 0);
+    if (!checked) gb_py_blame("key", 0);
     return checked;
 }
 
-PyObject *gb_field_subscript(PyObject *self, PyObject *key) {
-    gb_field *f = (gb_field *)self;
+PyObject *gb_py_field_subscript(PyObject *self, PyObject *key) {
+    gb_py_field *f = (gb_py_field *)self;
     cut cuts[GB_MAXDIMS];
     int view = read_key(f, key, cuts);
     if (view < 0) return NULL;
     int scalar = view;
     for (int i = 0; i < f->geometry.ndim && scalar; i++) scalar = !cuts[i].keep;
     if (view && (!scalar || has_ellipsis(key))) return make_view(f, cuts);   /* with one it is a view without indices, as NumPy has it */
-    if (f->place.kind == GB_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
-    PyObject *array = gb_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : key_of_arrays(self, key);
+    if (f->place.kind == GB_PY_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
+    PyObject *array = gb_py_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : key_of_arrays(self, key);
     PyObject *result = array && plain ? PyObject_GetItem(array, plain) : NULL;
     Py_XDECREF(array);
     Py_XDECREF(plain);
     return result;
 }
 
-PyObject *gb_field_item(PyObject *self, Py_ssize_t i) {
-    PyObject *key = PyLong_FromSsize_t(i), *result = key ? gb_field_subscript(self, key) : NULL;
+PyObject *gb_py_field_item(PyObject *self, Py_ssize_t i) {
+    PyObject *key = PyLong_FromSsize_t(i), *result = key ? gb_py_field_subscript(self, key) : NULL;
     Py_XDECREF(key);
     return result;
 }
@@ -202,11 +202,11 @@ PyObject *gb_field_item(PyObject *self, Py_ssize_t i) {
 /* Values from anywhere into a part of a Field that a GPU reaches. */
 static int device_assign(PyObject *self, PyObject *key, PyObject *value) {
     cut cuts[GB_MAXDIMS];
-    int view = read_key((gb_field *)self, key, cuts), rc = -1;
+    int view = read_key((gb_py_field *)self, key, cuts), rc = -1;
     if (view < 0) return -1;
-    PyObject *part = view ? make_view((gb_field *)self, cuts) : gb_cupy_over((gb_field *)self);
-    PyObject *plain = part && !view ? gb_key_by_name(self, key) : NULL;
-    if (part && (view || plain)) rc = view ? gb_device_assign(part, value) : PyObject_SetItem(part, plain, value);
+    PyObject *part = view ? make_view((gb_py_field *)self, cuts) : gb_py_cupy_over((gb_py_field *)self);
+    PyObject *plain = part && !view ? gb_py_key_by_name(self, key) : NULL;
+    if (part && (view || plain)) rc = view ? gb_py_device_assign(part, value) : PyObject_SetItem(part, plain, value);
     Py_XDECREF(plain);
     Py_XDECREF(part);
     return rc;
@@ -214,24 +214,24 @@ static int device_assign(PyObject *self, PyObject *key, PyObject *value) {
 
 /* Values of an array or a Field into a part of this one, on all cores. 1: done; 0: NumPy has to; -1: an error. */
 static int copy_into(PyObject *self, PyObject *key, PyObject *value) {
-    gb_memory src;
+    gb_py_memory src;
     cut cuts[GB_MAXDIMS];
-    if (!gb_memory_of(value, &src) || src.view.ndim == 0) return 0;
-    int view = read_key((gb_field *)self, key, cuts);   /* an __index__ may change value's shape */
+    if (!gb_py_memory_of(value, &src) || src.view.ndim == 0) return 0;
+    int view = read_key((gb_py_field *)self, key, cuts);   /* an __index__ may change value's shape */
     if (view <= 0) return view;
-    PyObject *part = make_view((gb_field *)self, cuts);
-    int rc = part ? gb_copy_objects(part, value, NPY_UNSAFE_CASTING, NULL) : -1;
+    PyObject *part = make_view((gb_py_field *)self, cuts);
+    int rc = part ? gb_py_copy_objects(part, value, NPY_UNSAFE_CASTING, NULL) : -1;
     Py_XDECREF(part);
     return rc;
 }
 
 static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
-    if (gb_needs_driver(&((gb_field *)self)->place)) return device_assign(self, key, value);
+    if (gb_py_needs_driver(&((gb_py_field *)self)->place)) return device_assign(self, key, value);
     int copied = copy_into(self, key, value);
     if (copied) return copied < 0 ? -1 : 0;
-    PyObject *array = gb_field_numpy(self, NULL), *plain = array ? key_of_arrays(self, key) : NULL;
-    PyObject *checked = plain ? gb_values(value) : NULL, *apart = checked ? gb_apart((PyArrayObject *)array, checked) : NULL;
-    if (plain && !checked) gb_blame("value", 0);
+    PyObject *array = gb_py_field_numpy(self, NULL), *plain = array ? key_of_arrays(self, key) : NULL;
+    PyObject *checked = plain ? gb_py_values(value) : NULL, *apart = checked ? gb_py_apart((PyArrayObject *)array, checked) : NULL;
+    if (plain && !checked) gb_py_blame("value", 0);
     int rc = apart ? PyObject_SetItem(array, plain, apart) : -1;
     Py_XDECREF(array);
     Py_XDECREF(plain);
@@ -243,10 +243,11 @@ static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
 /* Values that say what their indices mean, into a Field that says so too. */
 static int named_assign(PyObject *self, PyObject *key, PyObject *value) {
     cut cuts[GB_MAXDIMS];
-    int view = read_key((gb_field *)self, key, cuts), rc = -1;
+    int view = read_key((gb_py_field *)self, key, cuts), rc = -1;
     if (view < 0) return -1;
-    PyObject *part = view ? make_view((gb_field *)self, cuts) : Py_NewRef(self), *fitted = part ? gb_fitted(part, value, "value") : NULL;
-    if (fitted && view == 0 && gb_is_field(fitted) && ((gb_field *)fitted)->dims_given)
+    PyObject *part = view ? make_view((gb_py_field *)self, cuts) : Py_NewRef(self),
+             *fitted = part ? gb_py_fitted(part, value, "value") : NULL;
+    if (fitted && view == 0 && gb_py_is_field(fitted) && ((gb_py_field *)fitted)->dims_given)
         PyErr_Format(PyExc_ValueError, "value: it has names, and what this key selects has none; value.numpy() goes by position");
     else if (fitted)
         rc = view ? positional_assign(part, Py_Ellipsis, fitted) : positional_assign(self, key, value);
@@ -255,31 +256,31 @@ static int named_assign(PyObject *self, PyObject *key, PyObject *value) {
     return rc;
 }
 
-int gb_field_assign(PyObject *self, PyObject *key, PyObject *value) {
+int gb_py_field_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "elements of a Field cannot be deleted");
         return -1;
     }
-    int named = gb_names_count(self, value);
+    int named = gb_py_names_count(self, value);
     if (named) return named < 0 ? -1 : named_assign(self, key, value);
     return positional_assign(self, key, value);
 }
 
-PyObject *gb_field_domain(PyObject *self, void *unused) {
-    gb_field *f = (gb_field *)self;
+PyObject *gb_py_field_domain(PyObject *self, void *unused) {
+    gb_py_field *f = (gb_py_field *)self;
     cut cuts[GB_MAXDIMS];
     for (int i = 0; i < f->geometry.ndim; i++) {
         int64_t low = f->halo ? f->halo[2 * i] : 0, high = f->halo ? f->halo[2 * i + 1] : 0;
         cuts[i] = (cut){low, 1, f->geometry.shape[i] - low - high, 1};
     }
-    gb_field *view = (gb_field *)make_view(f, cuts);
-    if (view && gb_field_room(view, 1, 0) < 0) Py_CLEAR(view);
+    gb_py_field *view = (gb_py_field *)make_view(f, cuts);
+    if (view && gb_py_field_room(view, 1, 0) < 0) Py_CLEAR(view);
     if (view) memset(view->origin, 0, view->geometry.ndim * sizeof *view->origin);
     return (PyObject *)view;
 }
 
-PyObject *gb_field_iter(PyObject *self) {
-    if (((gb_field *)self)->geometry.ndim > 0) return PySeqIter_New(self);
+PyObject *gb_py_field_iter(PyObject *self) {
+    if (((gb_py_field *)self)->geometry.ndim > 0) return PySeqIter_New(self);
     PyErr_SetString(PyExc_TypeError, "iteration over a Field without indices");
     return NULL;
 }

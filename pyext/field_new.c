@@ -6,34 +6,34 @@
 #include <string.h>
 
 /* A Field over a new block for the plan. */
-static gb_field *over_plan(gb_plan_object *plan, int zero) {
+static gb_py_field *over_plan(gb_py_plan_object *plan, int zero) {
     void *data;
-    if (!gb_plan_on_heap(plan->plan)) return gb_device_field(plan, zero);
-    if (gb_plan_allocate(plan->plan, zero, &data) < 0) return NULL;
-    gb_field *f = gb_field_alloc(gb_HostFieldType, -1);
+    if (!gb_py_plan_on_heap(plan->plan)) return gb_py_device_field(plan, zero);
+    if (gb_py_plan_allocate(plan->plan, zero, &data) < 0) return NULL;
+    gb_py_field *f = gb_py_field_alloc(gb_py_HostFieldType, -1);
     if (!f) {
-        gb_release(data);
+        gb_heap_release(data);
         return NULL;
     }
     f->geometry = plan->plan->geometry;
-    f->plan = (gb_plan_object *)Py_NewRef((PyObject *)plan);
-    f->dtype = (gb_dtype *)Py_NewRef((PyObject *)plan->dtype);
+    f->plan = (gb_py_plan_object *)Py_NewRef((PyObject *)plan);
+    f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)plan->dtype);
     f->data = f->block = data;
     return f;
 }
 
 /* None for a view, whose layout is no plan's; the caller asks for that layout then. Never enters Go, so that a forked
  * child can copy Fields. */
-PyObject *gb_field_twin(PyObject *self, PyObject *unused) {
-    gb_field *f = (gb_field *)self;
+PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused) {
+    gb_py_field *f = (gb_py_field *)self;
     if (f->lists) Py_RETURN_NONE;
-    gb_field *twin = over_plan(f->plan, 0);
+    gb_py_field *twin = over_plan(f->plan, 0);
     if (twin) twin->dims_given = f->dims_given;
-    if (twin && gb_field_copy_meta(twin, f) < 0) Py_CLEAR(twin);
+    if (twin && gb_py_field_copy_meta(twin, f) < 0) Py_CLEAR(twin);
     if (!twin || Py_TYPE((PyObject *)twin) == Py_TYPE(self)) return (PyObject *)twin;
-    gb_field *same = (gb_field *)gb_field_as(Py_TYPE(self), twin);   /* somebody's subclass */
+    gb_py_field *same = (gb_py_field *)gb_py_field_as(Py_TYPE(self), twin);   /* somebody's subclass */
     Py_DECREF((PyObject *)twin);
-    if (same && gb_field_inherit(same, f) < 0) Py_CLEAR(same);
+    if (same && gb_py_field_inherit(same, f) < 0) Py_CLEAR(same);
     return (PyObject *)same;
 }
 
@@ -50,7 +50,7 @@ static void ranks_of(const gb_geometry *g, int32_t *ranks) {
 }
 
 /* What Field.empty would be asked for. A Field's own plan says how it is padded and aligned; a view's elements lie close. */
-static void like_request(const gb_field *lead, const gb_dtype *dtype, gb_request *r) {
+static void like_request(const gb_py_field *lead, const gb_py_dtype *dtype, gb_request *r) {
     const gb_geometry *g = &lead->geometry;
     const gb_plan *p = lead->lists ? NULL : lead->plan->plan;
     const int64_t *aligned = p ? p->aligned_index : lead->origin;
@@ -72,62 +72,63 @@ static void like_request(const gb_field *lead, const gb_dtype *dtype, gb_request
         if (p->layout[i] == n - 1 && p->padded_shape[i] > g->shape[i]) r->padding = p->padded_shape[i];
 }
 
-gb_field *gb_field_like(const gb_field *lead, gb_dtype *dtype) {
-    gb_plan_object *plan;
+gb_py_field *gb_py_field_like(const gb_py_field *lead, gb_py_dtype *dtype) {
+    gb_py_plan_object *plan;
     if (!lead->lists && lead->dtype == dtype) {
-        plan = (gb_plan_object *)Py_NewRef((PyObject *)lead->plan);
+        plan = (gb_py_plan_object *)Py_NewRef((PyObject *)lead->plan);
     } else {
         gb_request request;
         like_request(lead, dtype, &request);
-        if (!(plan = gb_plan_for(&request, dtype))) return NULL;
+        if (!(plan = gb_py_plan_for(&request, dtype))) return NULL;
     }
-    gb_field *f = over_plan(plan, 0);
+    gb_py_field *f = over_plan(plan, 0);
     Py_DECREF((PyObject *)plan);
     if (f) f->dims_given = lead->dims_given;
-    if (f && gb_field_copy_meta(f, lead) < 0) Py_CLEAR(f);
+    if (f && gb_py_field_copy_meta(f, lead) < 0) Py_CLEAR(f);
     return f;
 }
 
-static PyObject *make(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero,
+static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero,
                       PyObject **fill_value) {
-    gb_meta meta;
-    gb_plan_object *plan = gb_plan_for_call(sig, args, nargs, kwnames, &meta);
+    gb_py_meta meta;
+    gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
     if (!plan) return NULL;
     if (fill_value) *fill_value = meta.fill_value;
-    gb_field *f = over_plan(plan, zero);
+    gb_py_field *f = over_plan(plan, zero);
     if (f) f->dims_given = (uint8_t)meta.has_dims;
-    if (f && gb_field_set_meta(f, &meta) < 0) Py_CLEAR(f);
+    if (f && gb_py_field_set_meta(f, &meta) < 0) Py_CLEAR(f);
     Py_DECREF((PyObject *)plan);
     return (PyObject *)f;
 }
 
 static PyObject *filled(PyObject *field, PyObject *value) {
-    if (field && gb_assign(field, value) < 0) Py_CLEAR(field);
+    if (field && gb_py_assign(field, value) < 0) Py_CLEAR(field);
     return field;
 }
 
-#define FIELD_SPEC (A_SPEC | A_BIT(A_DIMS) | A_BIT(A_ORIGIN))
+#define FIELD_SPEC (GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_DIMS) | GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN))
 
-PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"Field.empty", {A_SHAPE, A_DTYPE}, 2, 1, FIELD_SPEC};
+PyObject *gb_py_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const gb_py_signature sig = {"Field.empty", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC};
     return make(&sig, args, nargs, kwnames, 0, NULL);
 }
 
-PyObject *gb_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"Field.zeros", {A_SHAPE, A_DTYPE}, 2, 1, FIELD_SPEC};
+PyObject *gb_py_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const gb_py_signature sig = {"Field.zeros", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC};
     return make(&sig, args, nargs, kwnames, 1, NULL);
 }
 
-PyObject *gb_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"Field.ones", {A_SHAPE, A_DTYPE}, 2, 1, FIELD_SPEC};
+PyObject *gb_py_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const gb_py_signature sig = {"Field.ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC};
     PyObject *one = PyLong_FromLong(1);
     PyObject *field = one ? filled(make(&sig, args, nargs, kwnames, 0, NULL), one) : NULL;
     Py_XDECREF(one);
     return field;
 }
 
-PyObject *gb_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"Field.full", {A_SHAPE, A_FILL_VALUE, A_DTYPE}, 3, 2, FIELD_SPEC | A_BIT(A_FILL_VALUE)};
+PyObject *gb_py_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const gb_py_signature sig = {"Field.full", {GB_PY_ARG_SHAPE, GB_PY_ARG_FILL_VALUE, GB_PY_ARG_DTYPE}, 3, 2,
+                                        FIELD_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_FILL_VALUE)};
     PyObject *value;
     PyObject *field = make(&sig, args, nargs, kwnames, 0, &value);
     return filled(field, value);

@@ -23,7 +23,7 @@ static PyObject *ufuncs[UFUNCS], *word_out;
 static PyTypeObject *ufunc_type;
 static int weak_numbers;   /* NumPy 2: a Python number takes the array's dtype, whatever its value */
 
-int gb_field_number_init(void) {
+int gb_py_field_number_init(void) {
     PyObject *numpy = PyImport_ImportModule("numpy");
     for (int i = 0; numpy && i < UFUNCS; i++)
         if (!(ufuncs[i] = PyObject_GetAttrString(numpy, ufunc_names[i]))) Py_CLEAR(numpy);
@@ -98,9 +98,9 @@ static int result_type(PyObject *ufunc, PyObject *const *in, const int *code, in
 
 /* ---- the quick way ---- */
 
-#define is_plain(obj) (Py_TYPE(obj) == gb_HostFieldType && ((gb_field *)(obj))->place.kind == GB_HEAP)
+#define is_plain(obj) (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)(obj))->place.kind == GB_PY_HEAP)
 
-static int same_indices(const gb_field *a, const gb_field *b) {
+static int same_indices(const gb_py_field *a, const gb_py_field *b) {
     size_t n = (size_t)a->geometry.ndim;
     return a->geometry.ndim == b->geometry.ndim && memcmp(a->geometry.shape, b->geometry.shape, n * sizeof *a->geometry.shape) == 0 &&
            a->dims_given == b->dims_given && (!a->dims_given || memcmp(a->geometry.dims, b->geometry.dims, n * sizeof *a->geometry.dims) == 0);
@@ -108,30 +108,30 @@ static int same_indices(const gb_field *a, const gb_field *b) {
 
 static int same_list(const int64_t *a, const int64_t *b, size_t n) { return !a == !b && (!a || memcmp(a, b, n * sizeof *a) == 0); }
 
-static int alike(const gb_field *a, const gb_field *b) {
+static int alike(const gb_py_field *a, const gb_py_field *b) {
     size_t n = (size_t)a->geometry.ndim;
     return a == b || (same_indices(a, b) && same_list(a->origin, b->origin, n) && same_list(a->halo, b->halo, 2 * n));
 }
 
-static int has_shape(PyObject *array, const gb_field *f) {
+static int has_shape(PyObject *array, const gb_py_field *f) {
     PyArrayObject *a = (PyArrayObject *)array;
     return PyArray_NDIM(a) == f->geometry.ndim && PyArray_NDIM(a) > 0 &&
            memcmp(PyArray_DIMS(a), f->geometry.shape, (size_t)PyArray_NDIM(a) * sizeof(int64_t)) == 0;
 }
 
 /* How an operand beside the Field `lead` enters the question for the dtype; NO_CODE: not for here. */
-static int code_beside(PyObject *obj, const gb_field *lead) {
-    if (is_plain(obj)) return alike((gb_field *)obj, lead) ? code_of(((gb_field *)obj)->dtype->descr) : NO_CODE;
+static int code_beside(PyObject *obj, const gb_py_field *lead) {
+    if (is_plain(obj)) return alike((gb_py_field *)obj, lead) ? code_of(((gb_py_field *)obj)->dtype->descr) : NO_CODE;
     if (PyArray_CheckExact(obj)) return has_shape(obj, lead) ? code_of(PyArray_DESCR((PyArrayObject *)obj)) : NO_CODE;
     return code_of_number(obj);
 }
 
-static int fits_as_out(PyObject *out, const gb_field *lead) {
+static int fits_as_out(PyObject *out, const gb_py_field *lead) {
     if (PyArray_CheckExact(out)) return has_shape(out, lead);
-    return is_plain(out) && !((gb_field *)out)->readonly && same_indices((gb_field *)out, lead);
+    return is_plain(out) && !((gb_py_field *)out)->readonly && same_indices((gb_py_field *)out, lead);
 }
 
-static PyObject *bare(PyObject *obj) { return gb_is_field(obj) ? gb_field_numpy(obj, NULL) : Py_NewRef(obj); }
+static PyObject *bare(PyObject *obj) { return gb_py_is_field(obj) ? gb_py_field_numpy(obj, NULL) : Py_NewRef(obj); }
 
 static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
     PyObject *args = PyTuple_New(n), *target = bare(out), *options = PyDict_New(), *done = NULL;
@@ -151,7 +151,10 @@ static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out)
 /* NotImplemented: it needs thought. */
 static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObject *out) {
     int code[2];
-    const gb_field *lead = n < 1 || n > 2 ? NULL : is_plain(in[0]) ? (gb_field *)in[0] : n == 2 && is_plain(in[1]) ? (gb_field *)in[1] : NULL;
+    const gb_py_field *lead = n < 1 || n > 2              ? NULL
+                              : is_plain(in[0])           ? (gb_py_field *)in[0]
+                              : n == 2 && is_plain(in[1]) ? (gb_py_field *)in[1]
+                                                          : NULL;
     if (!lead || Py_TYPE(ufunc) != ufunc_type || (out && !fits_as_out(out, lead))) Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < n; i++)
         if ((code[i] = code_beside(in[i], lead)) == NO_CODE) Py_RETURN_NOTIMPLEMENTED;
@@ -160,8 +163,8 @@ static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObj
     if (type < 0) Py_RETURN_NOTIMPLEMENTED;
     if (out) return run(ufunc, in, (int)n, out);
     PyArray_Descr *descr = PyArray_DescrFromType(type);
-    gb_dtype *dtype = descr ? gb_dtype_of(descr) : NULL;
-    PyObject *made = dtype ? (PyObject *)gb_field_like(lead, dtype) : NULL;
+    gb_py_dtype *dtype = descr ? gb_py_dtype_of(descr) : NULL;
+    PyObject *made = dtype ? (PyObject *)gb_py_field_like(lead, dtype) : NULL;
     PyObject *result = made ? run(ufunc, in, (int)n, made) : NULL;
     Py_XDECREF((PyObject *)descr);
     Py_XDECREF((PyObject *)dtype);
@@ -171,7 +174,7 @@ static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObj
 
 /* ---- the general way ---- */
 
-PyObject *gb_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
+PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
     Py_ssize_t n = PyTuple_Size(args), given = kwargs ? PyDict_Size(kwargs) : 0;
     if (n < 3) return PyErr_Format(PyExc_TypeError, "__array_ufunc__(ufunc, method, *inputs, **kwargs): %zd arguments given", n);
     PyObject *method = PyTuple_GetItem(args, 1), *out = NULL;
@@ -187,12 +190,12 @@ PyObject *gb_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
         if (result != Py_NotImplemented) return result;
         Py_DECREF(result);
     }
-    PyObject *function = gb_upcall_get(UP_FIELD_UFUNC);
+    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_UFUNC);
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }
 
-PyObject *gb_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs) {
-    PyObject *function = gb_upcall_get(UP_FIELD_FUNCTION);
+PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_FUNCTION);
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }
 
@@ -209,7 +212,7 @@ static PyObject *binary(int which, PyObject *a, PyObject *b) {
     PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, NULL);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    PyObject *function = gb_upcall_get(UP_FIELD_BINARY);
+    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_BINARY);
     return function ? PyObject_CallFunctionObjArgs(function, ufuncs[which], a, b, NULL) : NULL;
 }
 
@@ -217,19 +220,19 @@ static PyObject *in_place(int which, PyObject *a, PyObject *b) {
     PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, a);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    PyObject *function = gb_upcall_get(UP_FIELD_IN_PLACE);
+    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_IN_PLACE);
     return function ? PyObject_CallFunctionObjArgs(function, ufuncs[which], a, b, NULL) : NULL;
 }
 
-PyObject *gb_field_compare(PyObject *a, PyObject *b, int op) {
+PyObject *gb_py_field_compare(PyObject *a, PyObject *b, int op) {
     static const int of[] = {[Py_LT] = U_LESS, [Py_LE] = U_LESS_EQUAL, [Py_EQ] = U_EQUAL,
                              [Py_NE] = U_NOT_EQUAL, [Py_GT] = U_GREATER, [Py_GE] = U_GREATER_EQUAL};
     return binary(of[op], a, b);
 }
 
-#define UNARY(name, which) PyObject *gb_field_##name(PyObject *a) { return unary(which, a); }
-#define BINARY(name, which) PyObject *gb_field_##name(PyObject *a, PyObject *b) { return binary(which, a, b); }
-#define IN_PLACE(name, which) PyObject *gb_field_in_##name(PyObject *a, PyObject *b) { return in_place(which, a, b); }
+#define UNARY(name, which) PyObject *gb_py_field_##name(PyObject *a) { return unary(which, a); }
+#define BINARY(name, which) PyObject *gb_py_field_##name(PyObject *a, PyObject *b) { return binary(which, a, b); }
+#define IN_PLACE(name, which) PyObject *gb_py_field_in_##name(PyObject *a, PyObject *b) { return in_place(which, a, b); }
 #define BOTH(name, which) BINARY(name, which) IN_PLACE(name, which)
 
 UNARY(negative, U_NEGATIVE)
@@ -256,5 +259,7 @@ static int no_modulus(PyObject *modulus) {
     return 0;
 }
 
-PyObject *gb_field_power(PyObject *a, PyObject *b, PyObject *modulus) { return no_modulus(modulus) ? binary(U_POWER, a, b) : NULL; }
-PyObject *gb_field_in_power(PyObject *a, PyObject *b, PyObject *modulus) { return no_modulus(modulus) ? in_place(U_POWER, a, b) : NULL; }
+PyObject *gb_py_field_power(PyObject *a, PyObject *b, PyObject *modulus) { return no_modulus(modulus) ? binary(U_POWER, a, b) : NULL; }
+PyObject *gb_py_field_in_power(PyObject *a, PyObject *b, PyObject *modulus) {
+    return no_modulus(modulus) ? in_place(U_POWER, a, b) : NULL;
+}

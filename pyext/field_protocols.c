@@ -14,7 +14,7 @@ static PyTypeObject *hidden_type;
 static void dealloc(PyObject *self) {
     Py_XDECREF(((hidden *)self)->name);
     Py_XDECREF(((hidden *)self)->method);
-    GB_FREE_OBJECT(self);
+    GB_PY_FREE_OBJECT(self);
 }
 
 static PyObject *get(PyObject *self, PyObject *obj, PyObject *type) {
@@ -42,18 +42,18 @@ static PyType_Spec spec = {
 };
 
 static PyMethodDef methods[] = {
-    {"__array_ufunc__", (PyCFunction)(void *)gb_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_UFUNC},
-    {"__array_function__", (PyCFunction)(void *)gb_field_array_function, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_FUNCTION},
+    {"__array_ufunc__", (PyCFunction)(void *)gb_py_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_UFUNC},
+    {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_FUNCTION},
 };
 
-int gb_field_protocols_init(void) {
+int gb_py_field_protocols_init(void) {
     if (!(hidden_type = (PyTypeObject *)PyType_FromSpec(&spec))) return -1;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         hidden *h = (hidden *)PyType_GenericAlloc(hidden_type, 0);
         if (!h) return -1;
         h->name = PyUnicode_InternFromString(methods[i].ml_name);
-        h->method = PyDescr_NewMethod(gb_FieldType, &methods[i]);
-        int rc = h->name && h->method ? PyObject_SetAttr((PyObject *)gb_FieldType, h->name, (PyObject *)h) : -1;
+        h->method = PyDescr_NewMethod(gb_py_FieldType, &methods[i]);
+        int rc = h->name && h->method ? PyObject_SetAttr((PyObject *)gb_py_FieldType, h->name, (PyObject *)h) : -1;
         Py_DECREF((PyObject *)h);
         if (rc < 0) return -1;
     }

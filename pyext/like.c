@@ -14,7 +14,7 @@ static void request_like(PyArrayObject *array, gb_request *r) {
     r->ndim = r->layout_len = n;
     r->dims_len = r->aligned_len = -1;
     memcpy(r->shape, g.shape, (size_t)n * sizeof *r->shape);
-    gb_read_rows(&g, r->layout, padded);
+    gb_plan_read_rows(&g, r->layout, padded);
     for (int i = 0; i < n; i++)
         if (r->layout[i] == n - 1) r->padding = padded[i] > g.shape[i] ? padded[i] : GB_PAD_NONE;
 }
@@ -24,10 +24,10 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     int brought = 0;
     gb_request r;
     PyArray_Descr *own = PyArray_DESCR(array);
-    if (PyArray_BASE(array) && gb_block_behind((PyObject *)array)) Py_RETURN_NONE;   /* pinned or managed, and to stay so */
+    if (PyArray_BASE(array) && gb_py_block_behind((PyObject *)array)) Py_RETURN_NONE;   /* pinned or managed, and to stay so */
     if (PyArray_NDIM(array) > GB_MAXDIMS || PyDataType_FLAGCHK(own, NPY_ITEM_REFCOUNT)) Py_RETURN_NONE;
-    if (PyArray_BASE(array) && gb_block_behind((PyObject *)array)) Py_RETURN_NONE;   /* pinned or managed memory */
-    gb_dtype *dtype = gb_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
+    if (PyArray_BASE(array) && gb_py_block_behind((PyObject *)array)) Py_RETURN_NONE;   /* pinned or managed memory */
+    gb_py_dtype *dtype = gb_py_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
     if (!dtype) {
         if (brought == 0) return NULL;
         PyErr_Clear();   /* a sub-shape: more indices */
@@ -35,32 +35,32 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     }
     request_like(array, &r);   /* only now: asking for the dtype may have run Python code */
     r.itemsize = dtype->itemsize;
-    gb_plan_object *plan = gb_plan_for(&r, dtype);
+    gb_py_plan_object *plan = gb_py_plan_for(&r, dtype);
     Py_DECREF((PyObject *)dtype);
-    PyObject *made = plan ? gb_array_of(plan, zero) : NULL;
+    PyObject *made = plan ? gb_py_array_of(plan, zero) : NULL;
     Py_XDECREF((PyObject *)plan);
     return made;
 }
 
 /* The twin of a Field; its zeros are bytes, as zeros' are. */
 static PyObject *like_field(PyObject *data, int zero) {
-    if (zero && ((gb_field *)data)->place.kind != GB_HEAP) Py_RETURN_NONE;
-    PyObject *made = gb_field_twin(data, NULL);
+    if (zero && ((gb_py_field *)data)->place.kind != GB_PY_HEAP) Py_RETURN_NONE;
+    PyObject *made = gb_py_field_empty_like(data, NULL);
     if (!zero || !made || made == Py_None) return made;
-    int64_t span = ((gb_field *)data)->plan->plan->want.span;
-    char *memory = ((gb_field *)made)->data;
-    if (gb_zero(memory, span) < 0 && gb_fill_zero(memory, span) < 0) Py_CLEAR(made);
+    int64_t span = ((gb_py_field *)data)->plan->plan->want.span;
+    char *memory = ((gb_py_field *)made)->data;
+    if (gb_heap_zero(memory, span) < 0 && gb_py_fill_zero(memory, span) < 0) Py_CLEAR(made);
     return made;
 }
 
 /* like(data, dtype or None, zero[, value]), or None where there is more to be asked than strides. */
-PyObject *gb_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+PyObject *gb_py_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs < 3 || nargs > 4) return PyErr_Format(PyExc_TypeError, "like() takes data, dtype, zero and value, got %zd arguments", nargs);
     PyObject *made = NULL;
     int zero = args[2] == Py_True;
     if (PyArray_CheckExact(args[0])) made = like_array((PyArrayObject *)args[0], args[1], zero);
-    else if (gb_is_field(args[0]) && args[1] == Py_None) made = like_field(args[0], zero);
+    else if (gb_py_is_field(args[0]) && args[1] == Py_None) made = like_field(args[0], zero);
     else Py_RETURN_NONE;
-    if (nargs == 4 && made && made != Py_None && gb_assign(made, args[3]) < 0) Py_CLEAR(made);
+    if (nargs == 4 && made && made != Py_None && gb_py_assign(made, args[3]) < 0) Py_CLEAR(made);
     return made;
 }

@@ -6,7 +6,7 @@
  *              callcache.c (same call, same plan); host memory: trace.c, memory.c, handler.c (NumPy's), copy_run.c, array.c; memory
  *              of the driver: device_error.c, device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
- * exchange/    import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
+ * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
  *              (any object to its memory), field_wrap.c
  * device/      async_copy.c, copy.c, async.c, dlpack.c, functions.c, stats.c, field.c
  * program/     copies planned together: slots.c, entries.c, type.c
@@ -16,7 +16,7 @@
  * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
  *              field_new.c, field_index.c, field_number.c, field_protocols.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
-#define GB_IMPORTS_NUMPY
+#define GB_PY_IMPORTS_NUMPY
 #include "core/array.h"
 #include "core/attribute.h"
 #include "field/copying.h"
@@ -35,43 +35,45 @@
 #ifdef GRIDBUF_PANIC
 static PyObject *panic_py(PyObject *self, PyObject *none) {
     gb_error e;
-    return GB_ENTER_GO(&e, gbridge_panic(&e)) < 0 ? NULL : Py_NewRef(Py_None);
+    return GB_PY_ENTER_GO(&e, gbridge_panic(&e)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 #endif
 
 #define FAST (METH_FASTCALL | METH_KEYWORDS)
 static PyMethodDef methods[] = {
-    {"empty", (PyCFunction)(void *)gb_empty, FAST, DOC_EMPTY},
-    {"zeros", (PyCFunction)(void *)gb_zeros, FAST, DOC_ZEROS},
-    {"ones", (PyCFunction)(void *)gb_ones, FAST, DOC_ONES},
-    {"full", (PyCFunction)(void *)gb_full, FAST, DOC_FULL},
-    {"storage_of_plan", (PyCFunction)(void *)gb_storage_of_plan, METH_FASTCALL, NULL},
-    {"plan", (PyCFunction)(void *)gb_plan_py, FAST, DOC_PLAN},
-    {"explain", gb_explain, METH_O, NULL},
-    {"unmet", (PyCFunction)(void *)gb_unmet, FAST, NULL},
-    {"empty_elements", (PyCFunction)(void *)gb_empty_elements, FAST, NULL},
-    {"like", (PyCFunction)(void *)gb_like, METH_FASTCALL, NULL},
-    {"copyto", (PyCFunction)(void *)gb_copyto, FAST, DOC_COPYTO},
-    {"fill", (PyCFunction)(void *)gb_fill_py, FAST, DOC_FILL},
-    {"get_num_threads", gb_get_num_threads, METH_NOARGS, DOC_GET_NUM_THREADS},
-    {"set_num_threads", gb_set_num_threads, METH_O, DOC_SET_NUM_THREADS},
-    {"plan_of", gb_plan_of, METH_O, DOC_PLAN_OF},
-    {"from_dlpack", (PyCFunction)(void *)gb_from_dlpack, FAST, DOC_FROM_DLPACK},
-    {"host_array", gb_host_array, METH_O, DOC_HOST_ARRAY},
-    {"values", gb_values_py, METH_O, NULL},
-    {"read_typestr", gb_read_typestr_py, METH_O, NULL},
-    {"import_capsule", gb_import_capsule, METH_O, NULL},
-    {"register_backend", (PyCFunction)(void *)gb_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
-    {"backends", gb_backend_names, METH_NOARGS, DOC_BACKENDS},
-    {"exact_add", (PyCFunction)(void *)gb_exact_add_py, METH_FASTCALL, NULL},
-    {"exact_merge", (PyCFunction)(void *)gb_exact_merge_py, METH_FASTCALL, NULL},
-    {"memory_stats", gb_memory_stats, METH_NOARGS, NULL},
-    {"memory_live", gb_memory_live, METH_O, NULL},
-    {"memory_id", gb_memory_id, METH_O, DOC_BUFFER_ID},
-    {"memory_trim", gb_memory_trim, METH_NOARGS, NULL},
-    {"memory_set_limit", gb_memory_set_limit, METH_O, NULL},
-    {"numpy_handler", gb_numpy_handler, METH_NOARGS, NULL},
-    {"set_numpy_handler", gb_set_numpy_handler, METH_O, NULL},
+    {"empty", (PyCFunction)(void *)gb_py_empty, FAST, DOC_EMPTY},
+    {"zeros", (PyCFunction)(void *)gb_py_zeros, FAST, DOC_ZEROS},
+    {"ones", (PyCFunction)(void *)gb_py_ones, FAST, DOC_ONES},
+    {"full", (PyCFunction)(void *)gb_py_full, FAST, DOC_FULL},
+    {"is_mapped", (PyCFunction)(void *)gb_py_is_mapped, METH_FASTCALL, NULL},
+    {"is_constant", gb_py_is_constant, METH_O, NULL},
+    {"storage_of_plan", (PyCFunction)(void *)gb_py_storage_of_plan, METH_FASTCALL, NULL},
+    {"plan", (PyCFunction)(void *)gb_py_plan, FAST, DOC_PLAN},
+    {"explain", gb_py_explain, METH_O, NULL},
+    {"unmet", (PyCFunction)(void *)gb_py_unmet, FAST, NULL},
+    {"empty_elements", (PyCFunction)(void *)gb_py_empty_elements, FAST, NULL},
+    {"like", (PyCFunction)(void *)gb_py_like, METH_FASTCALL, NULL},
+    {"copyto", (PyCFunction)(void *)gb_py_copyto, FAST, DOC_COPYTO},
+    {"fill", (PyCFunction)(void *)gb_py_fill, FAST, DOC_FILL},
+    {"get_num_threads", gb_py_get_num_threads, METH_NOARGS, DOC_GET_NUM_THREADS},
+    {"set_num_threads", gb_py_set_num_threads, METH_O, DOC_SET_NUM_THREADS},
+    {"plan_of", gb_py_plan_of, METH_O, DOC_PLAN_OF},
+    {"from_dlpack", (PyCFunction)(void *)gb_py_from_dlpack, FAST, DOC_FROM_DLPACK},
+    {"host_array", gb_py_host_array, METH_O, DOC_HOST_ARRAY},
+    {"values", gb_py_values_method, METH_O, NULL},
+    {"read_typestr", gb_py_read_typestr_method, METH_O, NULL},
+    {"import_capsule", gb_py_import_capsule, METH_O, NULL},
+    {"register_backend", (PyCFunction)(void *)gb_py_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
+    {"backends", gb_py_backend_names, METH_NOARGS, DOC_BACKENDS},
+    {"exact_add", (PyCFunction)(void *)gb_py_exact_add, METH_FASTCALL, NULL},
+    {"exact_merge", (PyCFunction)(void *)gb_py_exact_merge, METH_FASTCALL, NULL},
+    {"memory_stats", gb_py_memory_stats, METH_NOARGS, NULL},
+    {"memory_live", gb_py_memory_live, METH_O, NULL},
+    {"memory_id", gb_py_memory_id, METH_O, DOC_BUFFER_ID},
+    {"memory_trim", gb_py_memory_trim, METH_NOARGS, NULL},
+    {"memory_set_limit", gb_py_memory_set_limit, METH_O, NULL},
+    {"numpy_handler", gb_py_numpy_handler, METH_NOARGS, NULL},
+    {"set_numpy_handler", gb_py_set_numpy_handler, METH_O, NULL},
 #ifdef GRIDBUF_PANIC
     {"panic", panic_py, METH_NOARGS, NULL},
 #endif
@@ -81,16 +83,18 @@ static PyMethodDef methods[] = {
 /* In reading order: what stands further down uses what stands above. */
 static int exec(PyObject *module) {
     import_array1(-1);
-    if (gb_numbers_init(module) < 0) return -1;
-    gb_trace_init();
-    if (gb_go_init(module) < 0 || gb_attribute_init() < 0 || gb_drop_init() < 0 || gb_handler_init() < 0) return -1;
-    if (gb_args_init() < 0 || gb_dtype_init(module) < 0 || gb_plan_init(module) < 0) return -1;
-    if (gb_device_block_init(module) < 0 || gb_field_init(module) < 0 || gb_device_field_init(module) < 0) return -1;
-    if (gb_import_dlpack_init() < 0 || gb_from_producer_init() < 0 || gb_async_copy_init(module) < 0) return -1;
-    if (gb_field_dlpack_init() < 0 || gb_exchange_init() < 0 || gb_field_number_init() < 0 || gb_field_protocols_init() < 0) return -1;
-    if (gb_device_copy_init(module) < 0 || gb_device_functions_init(module) < 0 || gb_device_stats_init(module) < 0) return -1;
-    if (gb_program_init(module) < 0) return -1;
-    return gb_gufunc_init(module) < 0 ? -1 : gb_storage_init(module);
+    if (gb_py_numbers_init(module) < 0) return -1;
+    gb_py_trace_init();
+    if (gb_py_go_init(module) < 0 || gb_py_attribute_init() < 0 || gb_py_decref_init() < 0 || gb_py_handler_init() < 0) return -1;
+    if (gb_py_args_init() < 0 || gb_py_dtype_init(module) < 0 || gb_py_plan_init(module) < 0) return -1;
+    if (gb_py_device_block_init(module) < 0 || gb_py_field_init(module) < 0 || gb_py_device_field_init(module) < 0) return -1;
+    if (gb_py_import_dlpack_init() < 0 || gb_py_from_producer_init() < 0 || gb_py_async_copy_init(module) < 0) return -1;
+    if (gb_py_field_dlpack_init() < 0 || gb_py_exchange_init() < 0 || gb_py_field_number_init() < 0 ||
+        gb_py_field_protocols_init() < 0)
+        return -1;
+    if (gb_py_device_copy_init(module) < 0 || gb_py_device_functions_init(module) < 0 || gb_py_device_stats_init(module) < 0) return -1;
+    if (gb_py_program_init(module) < 0) return -1;
+    return gb_py_gufunc_init(module) < 0 ? -1 : gb_py_storage_init(module);
 }
 
 static PyModuleDef_Slot slots[] = {

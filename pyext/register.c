@@ -4,7 +4,7 @@
 
 static int read_axes(PyObject *layout, gb_preset *preset) {
     int32_t dims[8];
-    int n = gb_dims(layout, "layout", dims, 8);
+    int n = gb_py_dims(layout, "layout", dims, 8);
     if (n < 0) return -1;
     for (int i = 0; i < n; i++) {
         if (dims[i] >= 0) {
@@ -17,7 +17,7 @@ static int read_axes(PyObject *layout, gb_preset *preset) {
 }
 
 static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, gb_preset *preset) {
-    if (alignment && gb_int64(alignment, "alignment", "an int (items)", &preset->alignment) < 0) return -1;
+    if (alignment && gb_py_int64(alignment, "alignment", "an int (items)", &preset->alignment) < 0) return -1;
     int gpu = device && PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "gpu") == 0;
     if (device && !gpu && !(PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0)) {
         PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device);
@@ -29,7 +29,7 @@ static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, 
     return 0;
 }
 
-PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) {
+PyObject *gb_py_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"name", "layout", "alignment", "device", NULL};
     PyObject *name, *layout = NULL, *alignment = NULL, *device = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOO:register_backend", names, &name, &layout, &alignment, &device)) return NULL;
@@ -40,8 +40,8 @@ PyObject *gb_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) 
     PyObject *held[] = {name, layout, alignment, device};   /* kwargs may be somebody's dict */
     for (int i = 0; i < 4; i++) Py_XINCREF(held[i]);
     gb_preset preset = {.alignment = 1, .device = GB_CPU};
-    int rc = read_preset(layout, alignment, device, &preset) < 0 || gb_add_backend(name, layout, &preset) < 0 ? -1 : 0;
-    if (rc == 0) gb_forget_calls();   /* in which the name may have meant another backend */
-    for (int i = 0; i < 4; i++) gb_let_go(held[i]);
+    int rc = read_preset(layout, alignment, device, &preset) < 0 || gb_py_add_backend(name, layout, &preset) < 0 ? -1 : 0;
+    if (rc == 0) gb_py_forget_calls();   /* in which the name may have meant another backend */
+    for (int i = 0; i < 4; i++) gb_py_let_go(held[i]);
     return rc < 0 ? NULL : Py_NewRef(Py_None);
 }

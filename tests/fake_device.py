@@ -9,8 +9,8 @@ from gridbuf.storage.request import Request
 
 def bare(obj: Any) -> Any:
     """The host array inside; a host array where a device array is needed is an error, as with cupy."""
-    if isinstance(obj, tuple):
-        return tuple(bare(part) for part in obj)
+    if isinstance(obj, (tuple, list)):
+        return type(obj)(bare(part) for part in obj)
     if isinstance(obj, np.ndarray) and obj.ndim:
         raise TypeError("a host array reached the device")
     return obj.hidden if isinstance(obj, FakeArray) else obj
@@ -113,6 +113,13 @@ class FakeDevice:
 
     def reduce(self, ufunc: Any, array: FakeArray, **options: Any) -> None:
         ufunc.reduce(bare(array), **{name: bare(value) for name, value in options.items()})
+
+    def function(self, function: Any) -> Any:
+        def on_device(*args: Any, **options: Any) -> Any:
+            found = function(*map(bare, args), **{name: bare(value) for name, value in options.items()})
+            return FakeArray(np.asarray(found)) if isinstance(found, (np.ndarray, np.generic)) else found
+
+        return on_device
 
     def device_id(self, device: FakeArray) -> int:
         return 0

@@ -57,11 +57,13 @@ def test_without_a_c_compiler(tmp_path: Path) -> None:
 GO = """
 if [ "$1" = env ]; then echo go1.26.8; exit; fi
 echo "$CGO_CFLAGS" >"$0.flags"
+echo "GOARCH=$GOARCH" >>"$0.arguments"
 echo "$@" >>"$0.arguments"
 while [ $# -gt 0 ] && [ "$1" != -o ]; do shift; done
 [ $# = 0 ] || : >"$2"
 """
 CC = """
+case $1 in -dumpmachine) echo "${MACHINE:-}"; exit ;; --version) echo cc 1.0; exit ;; esac
 echo "$@" >>"$0.arguments"
 while [ "$1" != -o ]; do shift; done
 : >"$2"
@@ -121,6 +123,40 @@ class Checkout:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
+
+
+def test_musl_is_refused(tmp_path: Path) -> None:
+    command(tmp_path, "go", "go1.26.8")
+    command(tmp_path, "gcc", "x86_64-alpine-linux-musl")
+    told = build(tmp_path)
+    assert "needs glibc" in told and "x86_64-alpine-linux-musl" in told and "initial-exec" in told
+
+
+@pytest.mark.parametrize(("machine", "architecture"), [("x86_64", "amd64"), ("aarch64", "arm64")])
+def test_the_compiler_says_what_go_compiles_for(checkout: Checkout, machine: str, architecture: str) -> None:
+    checkout.build(MACHINE=f"{machine}-linux-gnu", GOARCH="")
+    asked = (checkout.bin / "go.arguments").read_text()
+    foreign = machine != os.uname().machine
+    assert asked.count("GOARCH=\n") == (0 if foreign else asked.count("GOARCH="))
+    assert (f"GOARCH={architecture}\n" in asked) == foreign
+
+
+def test_symbols_may_be_kept_in_a_file_of_their_own(checkout: Checkout, tmp_path: Path) -> None:
+    symbols = tmp_path / "symbols.debug"
+    checkout.build(GRIDBUF_DEBUG_FILE=str(symbols))
+    links = [line for line in (checkout.bin / "cc.arguments").read_text().splitlines() if "-shared" in line]
+    (stripped,) = (line for line in links if "-s" in line.split())
+    (whole,) = (line for line in links if str(symbols) in line)
+    number = next(word for word in whole.split() if "--build-id=0x" in word)
+    assert number in stripped and len(links) == 2
+
+
+def test_a_wheel_has_the_licence_of_go_s_runtime() -> None:
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("no Go")
+    root = subprocess.run([go, "env", "GOROOT"], check=True, capture_output=True, text=True).stdout.strip()
+    assert (ROOT / "licenses" / "LICENSE-Go.txt").read_text() == (Path(root) / "LICENSE").read_text()
 
 
 def test_c_is_optimised(checkout: Checkout) -> None:

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, NoReturn
 import pytest
 
 import gridbuf
+from gridbuf.docstrings import as_in
 
 INTEROP = Path(gridbuf.__file__).parent / "interop"
 PACKAGES = [
-    *("", "cuda", "gufunc", "interface", "memory", "storage"),
+    *("", "cuda", "distributed", "gufunc", "interface", "memory", "storage"),
     *sorted(
         f"interop.{path.stem}"
         for path in INTEROP.glob("[a-z]*")
@@ -196,3 +197,58 @@ def test_the_check_sees_what_it_looks_for() -> None:
     assert wrong("No example.", "", *RIGHT[:14]) == ["no example"]
     assert "NumPy's" in "".join(wrong("Order.", "", *RIGHT[5:], "", *RIGHT[:5]))
     assert "NumPy's" in "".join(wrong("Others.", "", *RIGHT, "", "Remarks", "-------"))
+
+
+def test_what_functions_have_in_common_is_said_once_and_read_in_all() -> None:
+    def model(a: int, b: int, *c: int) -> int:
+        """The model.
+
+        Parameters
+        ----------
+        a, b : int
+            Two numbers.
+        *c : int
+            Others.
+
+        Returns
+        -------
+        int
+
+        Notes
+        -----
+        For both.
+        """
+        return a + b + sum(c)
+
+    @as_in(model)
+    def function(d: int, a: int, *c: int) -> int:
+        """Another.
+
+        Parameters
+        ----------
+        d : int
+            Its own.
+
+        Raises
+        ------
+        ValueError
+            Its own, too.
+
+        Examples
+        --------
+        >>> 1
+        1
+        """
+        raise ValueError(d, a, c)
+
+    found = sections(documented(function))
+    assert list(found) == ["", "Parameters", "Returns", "Raises", "Notes", "Examples"]
+    assert named(found["Parameters"]) == ["d", "a", "b", "c"]  # what is described together stays together
+    assert found["Notes"].strip() == "For both."
+    assert found["Raises"].split() == ["ValueError", "Its", "own,", "too."]
+
+    @as_in(model)
+    def nothing(a: int) -> None:
+        """It returns nothing."""
+
+    assert list(sections(documented(nothing))) == ["", "Parameters", "Notes"]

@@ -58,12 +58,12 @@ def python_header(files: Sources) -> list[str]:
 
 
 def entries(files: Sources) -> list[str]:
-    """pyext/ names a bridge function only as the call inside GB_ENTER_GO, which checks for a forked child."""
+    """pyext/ names a bridge function only as the call inside GB_PY_ENTER_GO, which checks for a forked child."""
     wrong = []
     for path, text in files.items():
         for match in re.finditer(r"\bgbridge_\w+", text if path.startswith("pyext/") else ""):
-            if not re.search(r"GB_ENTER_GO(?:_UNLOCKED|_DETACHED)?\(\s*[&\w>.-]+\s*,\s*$", text[: match.start()]):
-                wrong.append(f"{path}: {match[0]} is not called through GB_ENTER_GO")
+            if not re.search(r"GB_PY_ENTER_GO(?:_UNLOCKED|_DETACHED)?\(\s*[&\w>.-]+\s*,\s*$", text[: match.start()]):
+                wrong.append(f"{path}: {match[0]} is not called through GB_PY_ENTER_GO")
     return wrong
 
 
@@ -136,7 +136,7 @@ WRONG = [
     (python_header, "alloc/a.go", 'package alloc\n\n// #include <Python.h>\nimport "C"\n'),
     (python_header, "dlpack/a.c", "#  include <numpy/arrayobject.h>\n"),
     (entries, "pyext/a.c", "int f(void) { return gbridge_x(&e); }"),
-    (entries, "pyext/a.c", "int f(void) { return GB_ENTER_GO(&e, gbridge_x(&e)) < 0 || gbridge_y(&e); }"),
+    (entries, "pyext/a.c", "int f(void) { return GB_PY_ENTER_GO(&e, gbridge_x(&e)) < 0 || gbridge_y(&e); }"),
     (entries, "pyext/a.c", "static int (*f)(gb_error *) = gbridge_x;"),
     (signals, "alloc/a.go", 'import (\n\t"os/signal"\n)\n'),
     (goroutines, "alloc/a.go", "func f() {\n\tgo func() {\n\t\twork()\n\t}()\n}\n"),
@@ -167,7 +167,7 @@ RIGHT = [
     (exports, "bridge/a.go", GUARDED + GUARDED.replace("{\n\treturn", "{ return").replace("_x", "_y")),
     (python_header, "pyext/a.h", "#include <Python.h>\n"),
     (python_header, "alloc/a.c", "/* #include <Python.h> is what this file must not do */\n"),
-    (entries, "pyext/a.c", "if (GB_ENTER_GO(&e,\n                gbridge_x(&e)) < 0) return -1; /* gbridge_x(&e) */"),
+    (entries, "pyext/a.c", "if (GB_PY_ENTER_GO(&e,\n                gbridge_x(&e)) < 0) return -1; /* gbridge_x(&e) */"),
     (entries, "bridge/bridge.h", "int gbridge_x(gb_error *e);"),
     (signals, "alloc/a.go", "// no os/signal here\n"),
     (

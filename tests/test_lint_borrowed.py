@@ -1,6 +1,6 @@
 """Invariant 12: what is borrowed from an array is not used after Python code could run, which may have changed the array.
 
-The rule reads the C of pyext/: where a gb_memory or an array's shape, strides or dtype is taken, and whether it is used
+The rule reads the C of pyext/: where a gb_py_memory or an array's shape, strides or dtype is taken, and whether it is used
 after a call that can run Python code. Which of our functions can, it works out itself.
 """
 
@@ -18,10 +18,10 @@ RUNS = re.compile(
 )
 FUNCTION = re.compile(r"^(static )?[\w][\w *]*?\b(\w+)\(([^;{}]*)\) \{\n(.*?)^\}", flags=re.MULTILINE | re.DOTALL)
 BORROWS = re.compile(
-    r"\bgb_memory_of\([^;]*?, &?(\w+)\)|\b(\w+) = (?:\{[^;]*?|[^;=]*?)(?<!Py_NewRef\(\(PyObject \*\))PyArray_(?:DIMS|SHAPE|STRIDES|DESCR)\([^;]*"
+    r"\bgb_py_memory_of\([^;]*?, &?(\w+)\)|\b(\w+) = (?:\{[^;]*?|[^;=]*?)(?<!Py_NewRef\(\(PyObject \*\))PyArray_(?:DIMS|SHAPE|STRIDES|DESCR)\([^;]*"
 )
-GIVEN = re.compile(r"\bgb_memory \*(\w+)")  # a parameter, taken by the caller
-KEEPS = re.compile(r"\bgb_foreign \w+ = \{[^;]*?PyArray_(?:DIMS|SHAPE|STRIDES)\(")
+GIVEN = re.compile(r"\bgb_py_memory \*(\w+)")  # a parameter, taken by the caller
+KEEPS = re.compile(r"\bgb_py_imported \w+ = \{[^;]*?PyArray_(?:DIMS|SHAPE|STRIDES)\(")
 
 
 class Functions:
@@ -75,7 +75,7 @@ def borrowed(files: Sources) -> list[str]:
             taken += [(0, m[1], 0) for m in GIVEN.finditer(match[3])]
             runs = functions.ends(path, body)
             if KEEPS.search(body):
-                wrong.append(f"{path}: {match[2]} uses an array's own lists in a gb_foreign, which outlives Python code")
+                wrong.append(f"{path}: {match[2]} uses an array's own lists in a gb_py_imported, which outlives Python code")
             for name in {name for _, name, _ in taken}:
                 spans = [(start, end) for end, other, start in taken if other == name]
                 for use in re.finditer(rf"\b{name}\b", body):
@@ -96,23 +96,23 @@ def test_the_sources_keep(rule: Callable[[Sources], list[str]]) -> None:
 
 RUNNING = "static int convert(PyObject *o) {\n    return PyNumber_Index(o) ? 1 : 0;\n}\n"
 WRONG = [
-    "int f(PyObject *a, PyObject *v) {\n    gb_memory m;\n    gb_memory_of(a, &m);\n    PyNumber_Float(v);\n    write(m.view.data);\n}\n",
+    "int f(PyObject *a, PyObject *v) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n    PyNumber_Float(v);\n    write(m.view.data);\n}\n",
     RUNNING
-    + "int f(PyObject *a, PyObject *v) {\n    gb_memory m;\n    gb_memory_of(a, &m);\n    if (convert(v)) write(&m);\n}\n",
+    + "int f(PyObject *a, PyObject *v) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n    if (convert(v)) write(&m);\n}\n",
     RUNNING + "static int g(PyObject *o) {\n    return convert(o);\n}\nint f(PyArrayObject *a) {\n"
     "    npy_intp *dims = PyArray_DIMS(a);\n    g(x);\n    return dims[0];\n}\n",
-    "int f(PyArrayObject *a) {\n    gb_foreign m = {.shape = PyArray_DIMS(a)};\n    return over(&m);\n}\n",
-    "int f(gb_memory *m, PyObject *v) {\n    PyNumber_Float(v);\n    return write(m);\n}\n",
+    "int f(PyArrayObject *a) {\n    gb_py_imported m = {.shape = PyArray_DIMS(a)};\n    return over(&m);\n}\n",
+    "int f(gb_py_memory *m, PyObject *v) {\n    PyNumber_Float(v);\n    return write(m);\n}\n",
     "int f(PyArrayObject *a) {\n    PyArray_Descr *d = PyArray_DESCR(a);\n    PyErr_CheckSignals();\n    return d->type_num;\n}\n",
 ]
 RIGHT = [
-    "int f(PyObject *a, PyObject *v) {\n    gb_memory m;\n    gb_memory_of(a, &m);\n    PyNumber_Float(v);\n"
-    "    if (gb_memory_of(a, &m)) write(m.view.data);\n}\n",
-    "int f(PyObject *a) {\n    gb_memory m;\n    if (!gb_memory_of(a, &m)) return PyObject_IsTrue(a);\n    return write(&m);\n}\n",
+    "int f(PyObject *a, PyObject *v) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n    PyNumber_Float(v);\n"
+    "    if (gb_py_memory_of(a, &m)) write(m.view.data);\n}\n",
+    "int f(PyObject *a) {\n    gb_py_memory m;\n    if (!gb_py_memory_of(a, &m)) return PyObject_IsTrue(a);\n    return write(&m);\n}\n",
     "int f(PyArrayObject *a) {\n    int64_t shape[32];\n    memcpy(shape, PyArray_DIMS(a), 8);\n    PyObject_Str(x);\n    return shape[0];\n}\n",
     "int f(PyArrayObject *a) {\n    PyArray_Descr *d = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(a));\n"
     "    PyErr_CheckSignals();\n    return d->type_num;\n}\n",
-    "int f(PyObject *a) {\n    gb_memory m;\n    gb_memory_of(a, &m);\n    return gb_copy_finish(plan(&m), PyObject_Str(a));\n}\n",
+    "int f(PyObject *a) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n    return gb_py_copy_finish(plan(&m), PyObject_Str(a));\n}\n",
 ]
 
 

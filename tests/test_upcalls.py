@@ -14,7 +14,7 @@ PACKAGE = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT
 
 def table(text: str) -> list[tuple[str, str, str]]:
     """(name in C, module, function) of each row."""
-    return re.findall(r"X\((UP_\w+), \"([\w.]+)\", \"(\w+)\"\)", text)
+    return re.findall(r"X\((GB_PY_UP_\w+), \"([\w.]+)\", \"(\w+)\"\)", text)
 
 
 def defined(text: str) -> set[str]:
@@ -49,13 +49,13 @@ def other_doors(files: Sources) -> list[str]:
 
 def unused(rows: list[tuple[str, str, str]], files: Sources) -> list[str]:
     """Rows that no C file asks for."""
-    asked = {name for path, text in files.items() if path.endswith(".c") for name in re.findall(r"\bUP_\w+", text)}
+    asked = {name for path, text in files.items() if path.endswith(".c") for name in re.findall(r"\bGB_PY_UP_\w+", text)}
     return [name for name, _, _ in rows if name not in asked]
 
 
 def test_the_package_has_what_c_asks_for() -> None:
     rows = table(sources()["pyext/core/upcall.h"])
-    assert ("UP_COPYTO", "gridbuf.numpy_copies", "_copyto_any") in rows
+    assert ("GB_PY_UP_COPYTO", "gridbuf.numpy_copies", "_copyto_any") in rows
     assert missing(rows, PACKAGE) == []
     assert unused(rows, sources()) == []
 
@@ -72,9 +72,9 @@ def test_another_door_is_found(call: str) -> None:
 
 
 def test_a_name_that_is_gone_is_found() -> None:
-    rows = [("UP_F", "gridbuf.m", "f"), ("UP_G", "gridbuf.m", "g"), ("UP_H", "gridbuf.n", "h")]
+    rows = [("GB_PY_UP_F", "gridbuf.m", "f"), ("GB_PY_UP_G", "gridbuf.m", "g"), ("GB_PY_UP_H", "gridbuf.n", "h")]
     assert missing(rows, {"gridbuf/m.py": "from a import b as f\ndef old() -> None:\n    def g(): pass\n"}) == [
         "gridbuf.m.g",
         "gridbuf.n.h",
     ]
-    assert unused(rows, {"pyext/x.c": "gb_upcall_get(UP_F), gb_upcall_get(UP_H)"}) == ["UP_G"]
+    assert unused(rows, {"pyext/x.c": "gb_py_upcall_get(GB_PY_UP_F), gb_py_upcall_get(GB_PY_UP_H)"}) == ["GB_PY_UP_G"]

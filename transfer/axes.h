@@ -5,15 +5,15 @@
 
 #include "transfer.h"
 
-typedef struct gb_axis {
+typedef struct gb_copy_axis {
     int64_t n, dst, src;   /* length; distance of neighbours in bytes */
-} gb_axis;
+} gb_copy_axis;
 
 /* Insert an axis among n that are sorted by the target's stride, slowest first, ties by the source's; and let one axis be
  * what several neighbours in memory are on both sides. How many there are then; axis has room for them. Target strides
  * are not negative. */
-int gb_axis_insert(gb_axis *axis, int n, gb_axis x);
-int gb_axis_merge(gb_axis *axis, int n);
+int gb_copy_axis_insert(gb_copy_axis *axis, int n, gb_copy_axis x);
+int gb_copy_axis_merge(gb_copy_axis *axis, int n);
 
 typedef struct gb_copy_axes {
     int n;
@@ -21,17 +21,17 @@ typedef struct gb_copy_axes {
     int64_t item;       /* bytes of a moved element; of the source's where types differ */
     char *dst;          /* of the first element in the new order */
     const char *src;
-    gb_axis axis[GB_COPY_DIMS + 1];   /* target strides positive and descending; no two neighbours could be one */
+    gb_copy_axis axis[GB_COPY_DIMS + 1];   /* target strides positive and descending; no two neighbours could be one */
 } gb_copy_axes;
 
 /* GB_COPY_OK, or GB_COPY_BAD_VIEW. */
-int gb_copy_axes_of(gb_copy_axes *axes, const gb_view *dst, const gb_view *src);
+int gb_copy_axes_of(gb_copy_axes *axes, const gb_copy_view *dst, const gb_copy_view *src);
 /* Turn one axis round. */
 void gb_copy_axis_flip(gb_copy_axes *axes, int i);
 void gb_copy_axis_drop(gb_copy_axes *axes, int i);
 
 /* What overlap asks for: nothing; nothing at all, the views are one; an ordered move; a temporary. */
 enum { GB_COPY_DISJOINT, GB_COPY_SAME, GB_COPY_SHIFT, GB_COPY_TANGLED };
-int gb_copy_overlap(const gb_copy_axes *axes, const gb_view *dst, const gb_view *src);
+int gb_copy_overlap(const gb_copy_axes *axes, const gb_copy_view *dst, const gb_copy_view *src);
 
 #endif

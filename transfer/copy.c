@@ -23,7 +23,7 @@ static void nothing(gb_copy *copy) {
 }
 
 /* Through a dense temporary of the source's type, its axes in the target's order. */
-static int through_temporary(gb_copy *copy, const gb_view *dst, gb_copy_axes *axes, gb_copy_cast_fn cast) {
+static int through_temporary(gb_copy *copy, const gb_copy_view *dst, gb_copy_axes *axes, gb_copy_cast_fn cast) {
     gb_copy_axes in = *axes, out = *axes;
     int64_t bytes = axes->item;
     for (int i = axes->n - 1; i >= 0; i--) {
@@ -40,7 +40,7 @@ static int through_temporary(gb_copy *copy, const gb_view *dst, gb_copy_axes *ax
     return GB_COPY_OK;
 }
 
-int gb_copy_plan(gb_copy *copy, const gb_view *dst, const gb_view *src) {
+int gb_copy_plan(gb_copy *copy, const gb_copy_view *dst, const gb_copy_view *src) {
     gb_copy_axes axes;
     gb_copy_cast_fn cast;
     nothing(copy);
@@ -55,9 +55,9 @@ int gb_copy_plan(gb_copy *copy, const gb_view *dst, const gb_view *src) {
     return GB_COPY_OK;
 }
 
-int gb_fill_plan(gb_copy *copy, const gb_view *dst, const void *value, int type, int64_t itemsize) {
+int gb_copy_plan_fill(gb_copy *copy, const gb_copy_view *dst, const void *value, int type, int64_t itemsize) {
     static const int64_t still[GB_COPY_DIMS];
-    gb_view src = {(char *)(uintptr_t)value, itemsize, type, dst->ndim, dst->shape, still};
+    gb_copy_view src = {(char *)(uintptr_t)value, itemsize, type, dst->ndim, dst->shape, still};
     gb_copy_axes axes;
     gb_copy_cast_fn cast;
     nothing(copy);
@@ -113,12 +113,12 @@ static int run_all(gb_copy *copy, int rc) {
     return rc;
 }
 
-int gb_copy_serial(const gb_view *dst, const gb_view *src) {
+int gb_copy_serial(const gb_copy_view *dst, const gb_copy_view *src) {
     gb_copy copy;
     return run_all(&copy, gb_copy_plan(&copy, dst, src));
 }
 
-int gb_fill_serial(const gb_view *dst, const void *value, int type, int64_t itemsize) {
+int gb_copy_serial_fill(const gb_copy_view *dst, const void *value, int type, int64_t itemsize) {
     gb_copy copy;
-    return run_all(&copy, gb_fill_plan(&copy, dst, value, type, itemsize));
+    return run_all(&copy, gb_copy_plan_fill(&copy, dst, value, type, itemsize));
 }

@@ -28,7 +28,7 @@ func newJob(dst *View) (*Job, error) {
 	n := len(dst.Shape)
 	copy(unsafe.Slice((*int64)(&task.shape[0]), n), dst.Shape)
 	copy(unsafe.Slice((*int64)(&task.dst_strides[0]), n), dst.Strides)
-	task.dst = C.gb_view{
+	task.dst = C.gb_copy_view{
 		data: (*C.char)(dst.Data), itemsize: C.int64_t(dst.itemSize()), _type: C.int32_t(dst.Type), ndim: C.int32_t(n),
 		shape: &task.shape[0], strides: &task.dst_strides[0],
 	}
@@ -63,7 +63,7 @@ func PlanCopy(dst, src View) (*Job, error) {
 	}
 	task := job.task
 	copy(unsafe.Slice((*int64)(&task.src_strides[0]), len(src.Strides)), src.Strides)
-	task.src = C.gb_view{
+	task.src = C.gb_copy_view{
 		data: (*C.char)(src.Data), itemsize: C.int64_t(src.itemSize()), _type: C.int32_t(src.Type), ndim: task.dst.ndim,
 		shape: &task.shape[0], strides: &task.src_strides[0],
 	}
@@ -95,7 +95,7 @@ func PlanFill(dst View, value any) (*Job, error) {
 	} else {
 		size = kind.Size()
 	}
-	return planned(job, C.gb_fill_plan(&task.copy, &task.dst, at, C.int(kind), C.int64_t(size)), dst.Type, kind)
+	return planned(job, C.gb_copy_plan_fill(&task.copy, &task.dst, at, C.int(kind), C.int64_t(size)), dst.Type, kind)
 }
 
 // scalar writes a Go number and says what it is.

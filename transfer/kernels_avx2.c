@@ -5,12 +5,12 @@
 #else
 #pragma GCC target("avx2")
 #endif
-#define GB_VECTOR 32
-#define GB_NAME "avx2"
-#define GB_KERNELS gb_copy_kernels_avx2
-#define GB_TRANSPOSES gb_copy_transposes_avx2
-#define GB_CASTS gb_copy_casts_avx2
-#define GB_DEFINES_CASTS
+#define GB_COPY_VECTOR 32
+#define GB_COPY_NAME "avx2"
+#define GB_COPY_KERNELS gb_copy_kernels_avx2
+#define GB_COPY_TRANSPOSES gb_copy_transposes_avx2
+#define GB_COPY_CASTS gb_copy_casts_avx2
+#define GB_COPY_DEFINES_CASTS
 #include "transpose_body.h"
 #include "kernels_body.h"
 #ifdef __clang__

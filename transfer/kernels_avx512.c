@@ -5,11 +5,11 @@
 #else
 #pragma GCC target("avx2,avx512f,avx512bw,avx512dq,avx512vl")
 #endif
-#define GB_VECTOR 64
-#define GB_NAME "avx512"
-#define GB_KERNELS gb_copy_kernels_avx512
-#define GB_TRANSPOSES gb_copy_transposes_avx2   /* wider vectors gain nothing there: the loads set the pace */
-#define GB_CASTS gb_copy_casts_avx512
+#define GB_COPY_VECTOR 64
+#define GB_COPY_NAME "avx512"
+#define GB_COPY_KERNELS gb_copy_kernels_avx512
+#define GB_COPY_TRANSPOSES gb_copy_transposes_avx2   /* wider vectors gain nothing there: the loads set the pace */
+#define GB_COPY_CASTS gb_copy_casts_avx512
 #include "kernels_body.h"
 
 /* Where AVX2 has no instruction (64-bit integers to and from floats) or no masks (halves) these are 2 to 5 times faster, and

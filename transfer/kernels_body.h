@@ -1,5 +1,5 @@
-/* kernels_body.h: the kernels, written once; a kernels_*.c includes this for its instruction set with GB_VECTOR (bytes
- * of a vector, 0: none), GB_NAME and GB_KERNELS defined. */
+/* kernels_body.h: the kernels, written once; a kernels_*.c includes this for its instruction set with GB_COPY_VECTOR (bytes
+ * of a vector, 0: none), GB_COPY_NAME and GB_COPY_KERNELS defined. */
 #include "casts.h"
 #include "kernels.h"
 #include "vector.h"
@@ -27,8 +27,11 @@ static void stream_run(char *dst, const char *src, int64_t bytes) {
     }
     if (head) memcpy(dst, src, (size_t)head);
     int64_t i = head;
-    for (; i <= bytes - 64; i += 64)
-        for (int64_t j = 0; j < 64; j += STEP) STREAM(dst + i + j, LOAD(src + i + j));
+    for (; i <= bytes - 64; i += 64) {
+        vec v[64 / sizeof(vec)];
+        for (int j = 0; j < (int)(64 / sizeof(vec)); j++) v[j] = LOAD(src + i + j * STEP);
+        STREAM_LINE(dst + i, v);
+    }
     if (i < bytes) memcpy(dst + i, src + i, (size_t)(bytes - i));
 }
 
@@ -76,18 +79,17 @@ static void fill_stream(char *dst, const char *value, int64_t bytes) {
     vec v[64 / sizeof(vec)];
     memcpy(v, turned + head, 64);
     int64_t i = head;
-    for (; i <= bytes - 64; i += 64)
-        for (int64_t j = 0; j < 64 / STEP; j++) STREAM(dst + i + j * STEP, v[j]);
+    for (; i <= bytes - 64; i += 64) STREAM_LINE(dst + i, v);
     memcpy(dst + i, turned + head, (size_t)(bytes - i));
 }
 
 /* ---- conversions ---- */
 
-#ifdef GB_DEFINES_CASTS
+#ifdef GB_COPY_DEFINES_CASTS
 EACH_PAIR(DEFINE_CAST)
-const gb_copy_cast_fn GB_CASTS[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY) };
+const gb_copy_cast_fn GB_COPY_CASTS[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY) };
 #endif
 
-const gb_copy_kernels GB_KERNELS = {
-    GB_NAME, GB_TRANSPOSES, put, put_stream, copy_run, stream_run, fill_run, fill_stream, GB_CASTS,
+const gb_copy_kernels GB_COPY_KERNELS = {
+    GB_COPY_NAME, GB_COPY_TRANSPOSES, put, put_stream, copy_run, stream_run, fill_run, fill_stream, GB_COPY_CASTS,
 };

@@ -3,18 +3,18 @@
 #ifndef __clang__
 #pragma GCC optimize("O2")   /* 50 KB less: processors of the last ten years have AVX2 and never come here */
 #endif
-#define GB_VECTOR 16
-#define GB_NAME "sse2"
+#define GB_COPY_VECTOR 16
+#define GB_COPY_NAME "sse2"
 #elif defined(__ARM_NEON) && defined(__aarch64__)
-#define GB_VECTOR 16
-#define GB_NAME "neon"
+#define GB_COPY_VECTOR 16
+#define GB_COPY_NAME "neon"
 #else
-#define GB_VECTOR 0
-#define GB_NAME "plain"
+#define GB_COPY_VECTOR 0
+#define GB_COPY_NAME "plain"
 #endif
-#define GB_KERNELS gb_copy_kernels_plain
-#define GB_TRANSPOSES gb_copy_transposes_plain
-#define GB_CASTS gb_copy_casts_plain
-#define GB_DEFINES_CASTS
+#define GB_COPY_KERNELS gb_copy_kernels_plain
+#define GB_COPY_TRANSPOSES gb_copy_transposes_plain
+#define GB_COPY_CASTS gb_copy_casts_plain
+#define GB_COPY_DEFINES_CASTS
 #include "transpose_body.h"
 #include "kernels_body.h"

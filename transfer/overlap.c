@@ -27,7 +27,7 @@ static int interleaved(const gb_copy_axes *axes, int64_t dst_item, int64_t src_i
 static int nested(const gb_copy_axes *axes) {
     int64_t below = axes->item;
     for (int i = axes->n - 1; i >= 0; i--) {
-        const gb_axis *x = &axes->axis[i];
+        const gb_copy_axis *x = &axes->axis[i];
         if (x->dst != x->src || x->dst < below) return 0;
         if (i == axes->n - 1 && x->dst != below) return 0;
         below = x->dst * x->n;
@@ -35,12 +35,12 @@ static int nested(const gb_copy_axes *axes) {
     return 1;
 }
 
-int gb_copy_overlap(const gb_copy_axes *axes, const gb_view *dst, const gb_view *src) {
+int gb_copy_overlap(const gb_copy_axes *axes, const gb_copy_view *dst, const gb_copy_view *src) {
     int raw = src->type == GB_RAW;
     int64_t dst_item = raw ? axes->item : dst->itemsize, src_item = axes->item;
     int64_t dst_span = dst_item, src_below = 0, src_span = src_item;
     for (int i = 0; i < axes->n; i++) {
-        const gb_axis *x = &axes->axis[i];
+        const gb_copy_axis *x = &axes->axis[i];
         dst_span += (x->n - 1) * x->dst;
         if (x->src < 0) src_below -= (x->n - 1) * x->src;
         src_span += (x->n - 1) * llabs(x->src);

@@ -25,9 +25,9 @@ static void count_tiles(gb_copy_job *job) {
 #define ROW_TILE (64 << 10)
 
 static void plan_rows(gb_copy_job *job, const gb_copy_axes *axes) {
-    gb_axis one = {1, 0, 0};
+    gb_copy_axis one = {1, 0, 0};
     int n = axes->n;
-    const gb_axis *a = n > 0 ? &axes->axis[n - 1] : &one, *b = n > 1 ? &axes->axis[n - 2] : &one;
+    const gb_copy_axis *a = n > 0 ? &axes->axis[n - 1] : &one, *b = n > 1 ? &axes->axis[n - 2] : &one;
     int64_t room = ROW_TILE / job->dst_item;
     job->a = (gb_copy_side){.n = a->n, .inner = 1, .dst = a->dst, .src = a->src, .loop = -1};
     job->b = (gb_copy_side){.n = b->n, .inner = 1, .dst = b->dst, .src = b->src, .loop = -1};
@@ -119,17 +119,17 @@ static void plan_transposed(gb_copy_job *job, gb_copy_axes *axes, int s) {
         job->dst_at[j] = job->dst_at[j % b->inner] + j / b->inner * axes->axis[last_b].dst;
 
     /* Walk through the source: few streams of reads, which the processor foresees. */
-    gb_axis loop[GB_COPY_DIMS + 2];
+    gb_copy_axis loop[GB_COPY_DIMS + 2];
     int n = 0, which[GB_COPY_DIMS + 2];
     for (int i = 0; i < axes->n + 2; i++) {
-        gb_axis x;
+        gb_copy_axis x;
         if (i < axes->n) {
             if (used[i]) continue;
             x = axes->axis[i];
         } else {
             const gb_copy_side *side = i == axes->n ? a : b;
-            const gb_axis *axis = &axes->axis[i == axes->n ? last_a : last_b];
-            x = (gb_axis){(side->n - 1) / side->chunk + 1, side->chunk * axis->dst, side->chunk * axis->src};
+            const gb_copy_axis *axis = &axes->axis[i == axes->n ? last_a : last_b];
+            x = (gb_copy_axis){(side->n - 1) / side->chunk + 1, side->chunk * axis->dst, side->chunk * axis->src};
         }
         int at = n++;
         for (; at > 0 && llabs(loop[at - 1].src) < llabs(x.src); at--) loop[at] = loop[at - 1], which[at] = which[at - 1];
@@ -148,7 +148,7 @@ static void plan_transposed(gb_copy_job *job, gb_copy_axes *axes, int s) {
 /* Short dense rows whose other axes are transposed move as one element each. */
 static void absorb_row(gb_copy_axes *axes) {
     if (axes->n < 3) return;
-    const gb_axis *row = &axes->axis[axes->n - 1];
+    const gb_copy_axis *row = &axes->axis[axes->n - 1];
     int64_t bytes = row->n * axes->item;
     if (row->dst != axes->item || row->src != axes->item || bytes > 64) return;
     gb_copy_axes rest = *axes;
@@ -179,7 +179,7 @@ static int plan_fill(gb_copy_job *job, const gb_copy_axes *axes) {
 #define SHIFT_PIECE (256 << 10)
 
 static void plan_shift(gb_copy_job *job, const gb_copy_axes *axes) {
-    gb_axis row = {1, job->dst_item, job->dst_item};
+    gb_copy_axis row = {1, job->dst_item, job->dst_item};
     if (axes->n) row = axes->axis[axes->n - 1];
     int64_t bytes = row.n * job->dst_item;
     for (int i = 0; i < axes->n - 1; i++) add_loop(job, axes->axis[i].n, axes->axis[i].dst, axes->axis[i].src);

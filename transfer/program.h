@@ -34,7 +34,7 @@ typedef struct gb_program_entry {
     int32_t item;
     uint8_t n, kind, mode, type;
     uint8_t sign_unit, sign_byte;   /* the sign is the highest bit of this byte in every unit of so many bytes; 0: no sign */
-    gb_axis axis[GB_PROGRAM_AXES];
+    gb_copy_axis axis[GB_PROGRAM_AXES];
 } gb_program_entry;
 _Static_assert(sizeof(gb_program_entry) <= 256, "entries are walked by the thousand: four cache lines at most");
 

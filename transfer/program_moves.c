@@ -6,7 +6,7 @@
 
 /* Every index of the last two axes, a the faster. */
 #define EACH(e)                                                                                                     \
-    const gb_axis b_ = (e)->axis[(e)->n - 2], a_ = (e)->axis[(e)->n - 1];                                           \
+    const gb_copy_axis b_ = (e)->axis[(e)->n - 2], a_ = (e)->axis[(e)->n - 1];                                           \
     for (int64_t j_ = 0; j_ < b_.n; j_++, dst += b_.dst - a_.n * a_.dst, src += b_.src - a_.n * a_.src)             \
         for (int64_t i_ = 0; i_ < a_.n; i_++, dst += a_.dst, src += a_.src)
 
@@ -107,7 +107,7 @@ void gb_program_elements(const gb_program_entry *e, char *dst, const char *src) 
 enum { RUN_A = 128, RUN_B = 32 };
 
 void gb_program_transpose(const gb_program_entry *e, char *dst, const char *src) {
-    const gb_axis b = e->axis[e->n - 2], a = e->axis[e->n - 1];
+    const gb_copy_axis b = e->axis[e->n - 2], a = e->axis[e->n - 1];
     _Alignas(64) char scratch[RUN_A * RUN_B * 16];
     int64_t src_at[RUN_A], dst_at[RUN_B], item = e->item;
     mask m = mask_of(e);

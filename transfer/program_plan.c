@@ -24,7 +24,7 @@ static int push(gb_program *program, const gb_program_entry *e) {
 /* The part of an axis from `begin` on. */
 static gb_program_entry part(const gb_program_entry *e, int axis, int64_t begin, int64_t n) {
     gb_program_entry p = *e;
-    const gb_axis *x = &e->axis[axis];
+    const gb_copy_axis *x = &e->axis[axis];
     p.dst_at += begin * x->dst;
     p.src_at += begin * x->src;
     p.bytes = e->bytes / x->n * n;
@@ -62,8 +62,8 @@ static int push_in_pieces(gb_program *program, const gb_program_entry *e) {
     return GB_COPY_OK;
 }
 
-static void swap_last(gb_axis *axis, int n, int s) {
-    gb_axis moved = axis[s];
+static void swap_last(gb_copy_axis *axis, int n, int s) {
+    gb_copy_axis moved = axis[s];
     for (int i = s; i < n - 2; i++) axis[i] = axis[i + 1];
     axis[n - 2] = moved;
 }
@@ -81,7 +81,7 @@ static int transposed(gb_copy_axes *axes) {
 }
 
 /* An entry has room for few axes; of a box with more, the slowest is walked here. */
-static int push_axes(gb_program *program, gb_program_entry *e, const gb_axis *axis, int n) {
+static int push_axes(gb_program *program, gb_program_entry *e, const gb_copy_axis *axis, int n) {
     if (n <= GB_PROGRAM_AXES) {
         e->n = (uint8_t)n;
         memcpy(e->axis, axis, (size_t)n * sizeof *axis);
@@ -115,8 +115,8 @@ int gb_program_append(gb_program *program, const gb_program_copy *copy) {
         n++;
     }
     if (add && !gb_program_sums(type)) return GB_COPY_NO_CAST;
-    gb_view to = {(char *)(BASE + (uintptr_t)copy->dst_at), item, GB_RAW, n, shape, dst};
-    gb_view from = {(char *)(BASE + (uintptr_t)copy->src_at), item, GB_RAW, n, shape, src};
+    gb_copy_view to = {(char *)(BASE + (uintptr_t)copy->dst_at), item, GB_RAW, n, shape, dst};
+    gb_copy_view from = {(char *)(BASE + (uintptr_t)copy->src_at), item, GB_RAW, n, shape, src};
     gb_copy_axes axes;
     int rc = gb_copy_axes_of(&axes, &to, &from);
     if (rc != GB_COPY_OK || axes.elements == 0) return rc;
@@ -125,7 +125,7 @@ int gb_program_append(gb_program *program, const gb_program_copy *copy) {
         .item = (int32_t)axes.item, .mode = (uint8_t)copy->mode, .type = (uint8_t)type,
         .sign_unit = (uint8_t)copy->sign_unit, .sign_byte = (uint8_t)copy->sign_byte,
     };
-    const gb_axis *last = axes.n ? &axes.axis[axes.n - 1] : NULL;
+    const gb_copy_axis *last = axes.n ? &axes.axis[axes.n - 1] : NULL;
     if (add) e.kind = GB_PROGRAM_SUMS;
     else if (!last || (last->dst == axes.item && last->src == axes.item)) {
         e.kind = GB_PROGRAM_RUNS;
@@ -134,7 +134,7 @@ int gb_program_append(gb_program *program, const gb_program_copy *copy) {
     } else e.kind = transposed(&axes) ? GB_PROGRAM_TRANSPOSE : GB_PROGRAM_ELEMENTS;
     for (; axes.n < 2; axes.n++) {
         memmove(axes.axis + 1, axes.axis, (size_t)axes.n * sizeof *axes.axis);
-        axes.axis[0] = (gb_axis){1, 0, 0};
+        axes.axis[0] = (gb_copy_axis){1, 0, 0};
     }
     e.dst_at = (int64_t)((uintptr_t)axes.dst - BASE);
     e.src_at = (int64_t)((uintptr_t)axes.src - BASE);

@@ -25,7 +25,7 @@ static void carry_out(const gb_program_entry *e, char *dst, char *src) {
             if (clears) gb_program_clear(e, from);
             else loop(e, to, from);
             for (i = outer - 1; i >= 0; i--) {
-                const gb_axis *x = &e->axis[i];
+                const gb_copy_axis *x = &e->axis[i];
                 to += x->dst;
                 from += x->src;
                 if (++index[i] < x->n) break;
@@ -73,6 +73,6 @@ int64_t gb_program_batch(const gb_program *program) {
 int gb_program_threads(const gb_program *program) {
     int64_t enough = 2 * program->dense > program->bytes ? 4 << 20 : 1 << 20;
     if (program->ordered || program->bytes < enough) return 1;
-    int64_t most = program->bytes / (enough / 2), n = gb_threads();
+    int64_t most = program->bytes / (enough / 2), n = gb_copy_threads();
     return (int)(most < n ? most : n);
 }

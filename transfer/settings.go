@@ -24,11 +24,11 @@ func useKernels(name string) error {
 }
 
 // setThreads is SetNumThreads without its check; 0 forgets what was set.
-func setThreads(n int) { C.gb_set_threads(C.int(n)) }
+func setThreads(n int) { C.gb_copy_set_threads(C.int(n)) }
 
 // NumThreads is how many threads a large copy uses: what SetNumThreads said, else
 // GRIDBUF_NUM_THREADS, else the cores that this process may use.
-func NumThreads() int { return int(C.gb_threads()) }
+func NumThreads() int { return int(C.gb_copy_threads()) }
 
 // SetNumThreads sets the number of threads for this process.
 func SetNumThreads(n int) error {

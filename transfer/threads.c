@@ -17,7 +17,7 @@ static int cores(void) {
     return n > 0 ? (int)n : 1;
 }
 
-int gb_threads(void) {
+int gb_copy_threads(void) {
     int n = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
     if (n > 0) return n;
     const char *wish = getenv("GRIDBUF_NUM_THREADS");
@@ -25,14 +25,14 @@ int gb_threads(void) {
     return n > 0 ? n : cores();
 }
 
-void gb_set_threads(int n) { __atomic_store_n(&chosen, n, __ATOMIC_RELAXED); }
+void gb_copy_set_threads(int n) { __atomic_store_n(&chosen, n, __ATOMIC_RELAXED); }
 
 /* Waking a thread costs 10 to 50 us; a job of less than some 100 us stays on one. Dense moves and fills run
  * at the speed of the caches, the others at half of it. */
 int gb_copy_job_threads(const gb_copy_job *job) {
     int64_t enough = job->kind == GB_COPY_MOVE || job->kind == GB_COPY_FILL ? 8 << 20 : 2 << 20;
     if (job->ordered || job->bytes < enough) return 1;
-    int n = gb_threads();
+    int n = gb_copy_threads();
     int64_t most = job->bytes / (enough / 2);
     return most < n ? (int)most : n;
 }

@@ -15,19 +15,19 @@
 #define GB_COPY_RUN 256        /* longest run of elements in a tile of a transposed copy */
 
 /* Whether elements are a number that copies convert; all others are GB_RAW here. */
-#define GB_CONVERTS_(with, T, ...) [GB_##T] = 1,
+#define GB_COPY_CONVERTS_(with, T, ...) [GB_##T] = 1,
 static inline int gb_copy_converts(int type) {
-    static const uint8_t converts[GB_TYPES] = {GB_EACH_NUMBER(GB_CONVERTS_, )};
+    static const uint8_t converts[GB_TYPES] = {GB_EACH_NUMBER(GB_COPY_CONVERTS_, )};
     return (unsigned)type < GB_TYPES && converts[type];
 }
-#undef GB_CONVERTS_
+#undef GB_COPY_CONVERTS_
 
-typedef struct gb_view {
+typedef struct gb_copy_view {
     char *data;                /* element 0 */
     int64_t itemsize;
     int32_t type, ndim;        /* type: GB_RAW, or one of which gb_copy_converts is true */
     const int64_t *shape, *strides;   /* strides in bytes, of any sign */
-} gb_view;
+} gb_copy_view;
 
 /* One loop over tiles: how often, and how far each pointer moves. */
 typedef struct gb_copy_loop {
@@ -73,9 +73,9 @@ typedef struct gb_copy {
 enum { GB_COPY_OK = 0, GB_COPY_NO_MEMORY = -1, GB_COPY_BAD_VIEW = -2, GB_COPY_NO_CAST = -3 };
 
 /* Both views have the same shape; a stride of 0 in src repeats. The result is as if src had been copied away first. */
-int gb_copy_plan(gb_copy *copy, const gb_view *dst, const gb_view *src);
+int gb_copy_plan(gb_copy *copy, const gb_copy_view *dst, const gb_copy_view *src);
 /* value: one element of the given type; it is not kept. */
-int gb_fill_plan(gb_copy *copy, const gb_view *dst, const void *value, int type, int64_t itemsize);
+int gb_copy_plan_fill(gb_copy *copy, const gb_copy_view *dst, const void *value, int type, int64_t itemsize);
 void gb_copy_done(gb_copy *copy);
 int gb_copy_finished(const gb_copy *copy);
 
@@ -87,17 +87,17 @@ void gb_copy_job_run(const gb_copy_job *job, int64_t first, int64_t end);
 int64_t gb_copy_job_batch(const gb_copy_job *job);        /* tiles worth taking at a time */
 int gb_copy_job_threads(const gb_copy_job *job);          /* how many threads the job is worth */
 
-/* The number of threads: gb_set_threads, else GRIDBUF_NUM_THREADS, else the cores this process may use. */
-int gb_threads(void);
-void gb_set_threads(int n);                     /* below 1: forget the setting */
+/* The number of threads: gb_copy_set_threads, else GRIDBUF_NUM_THREADS, else the cores this process may use. */
+int gb_copy_threads(void);
+void gb_copy_set_threads(int n);                     /* below 1: forget the setting */
 
-int gb_copy_serial(const gb_view *dst, const gb_view *src);
-int gb_fill_serial(const gb_view *dst, const void *value, int type, int64_t itemsize);
+int gb_copy_serial(const gb_copy_view *dst, const gb_copy_view *src);
+int gb_copy_serial_fill(const gb_copy_view *dst, const void *value, int type, int64_t itemsize);
 
 /* A copy with room for what its views point to: for callers who cannot keep pointers, such as Go. */
 typedef struct gb_copy_task {
     gb_copy copy;
-    gb_view dst, src;
+    gb_copy_view dst, src;
     int64_t shape[GB_COPY_DIMS], dst_strides[GB_COPY_DIMS], src_strides[GB_COPY_DIMS];
     char value[16];
 } gb_copy_task;

@@ -1,5 +1,5 @@
 /* transpose_body.h: transposing a tile into a scratch buffer, written once; kernels_*.c include this as they include
- * kernels_body.h, with GB_TRANSPOSES defined as the name of the table. */
+ * kernels_body.h, with GB_COPY_TRANSPOSES defined as the name of the table. */
 #include "kernels.h"
 #include "vector.h"
 
@@ -21,7 +21,7 @@ SCALAR(uint64_t, 8)
 typedef struct { uint64_t half[2]; } pair;
 SCALAR(pair, 16)
 
-#if GB_VECTOR
+#if GB_COPY_VECTOR
 #define LANES ((int)sizeof(vec) / 16)
 
 /* One block: each lane holds 16 bytes of a row; log2(16 / size) rounds of interleaving turn rows into columns. */
@@ -63,7 +63,7 @@ BLOCK(1)
 BLOCK(2)
 BLOCK(4)
 BLOCK(8)
-const gb_copy_transpose_fn GB_TRANSPOSES[5] = {transpose1, transpose2, transpose4, transpose8, corner16};
+const gb_copy_transpose_fn GB_COPY_TRANSPOSES[5] = {transpose1, transpose2, transpose4, transpose8, corner16};
 #else
-const gb_copy_transpose_fn GB_TRANSPOSES[5] = {corner1, corner2, corner4, corner8, corner16};
+const gb_copy_transpose_fn GB_COPY_TRANSPOSES[5] = {corner1, corner2, corner4, corner8, corner16};
 #endif

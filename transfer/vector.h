@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if GB_VECTOR == 16 && defined(__x86_64__)
+#if GB_COPY_VECTOR == 16 && defined(__x86_64__)
 #include <immintrin.h>
 typedef __m128i vec;
 #define ROWS(row, x, n) _mm_loadu_si128((const __m128i *)((row)[0] + (x)))
@@ -22,7 +22,7 @@ typedef __m128i vec;
 #define LOW8 _mm_unpacklo_epi64
 #define HIGH8 _mm_unpackhi_epi64
 
-#elif GB_VECTOR == 32
+#elif GB_COPY_VECTOR == 32
 #include <immintrin.h>
 typedef __m256i vec;
 #define ROW(row, x, i) _mm_loadu_si128((const __m128i *)((row)[i] + (x)))
@@ -39,20 +39,22 @@ typedef __m256i vec;
 #define LOW8 _mm256_unpacklo_epi64
 #define HIGH8 _mm256_unpackhi_epi64
 
-#elif GB_VECTOR == 64
+#elif GB_COPY_VECTOR == 64
 #include <immintrin.h>
 typedef __m512i vec;
 #define STORE(p, v) _mm512_storeu_si512(p, v)
 #define LOAD(p) _mm512_loadu_si512(p)
 #define STREAM(p, v) _mm512_stream_si512((void *)(p), v)
 
-#elif GB_VECTOR == 16
+#elif GB_COPY_VECTOR == 16
 #include <arm_neon.h>
 typedef uint8x16_t vec;
 #define ROWS(row, x, n) vld1q_u8((const uint8_t *)((row)[0] + (x)))
 #define STORE(p, v) vst1q_u8((uint8_t *)(p), v)
 #define LOAD(p) vld1q_u8((const uint8_t *)(p))
-#define STREAM(p, v) vst1q_u8((uint8_t *)(p), v)
+/* The store that says "not again soon" takes two vectors. */
+#define STREAM_LINE(p, v)                                                                                             \
+    __asm__("stnp %q1, %q2, [%0]\n\tstnp %q3, %q4, [%0, #32]" : : "r"(p), "w"((v)[0]), "w"((v)[1]), "w"((v)[2]), "w"((v)[3]) : "memory")
 #define ZIP(name, a, b, width) vreinterpretq_u8_u##width(name##q_u##width(vreinterpretq_u##width##_u8(a), vreinterpretq_u##width##_u8(b)))
 #define LOW1 vzip1q_u8
 #define HIGH1 vzip2q_u8
@@ -72,6 +74,12 @@ static inline vec LOAD(const void *p) {
     memcpy(&v, p, 64);
     return v;
 }
+#endif
+
+/* A line of 64 bytes from its vectors, past the caches. */
+#ifndef STREAM_LINE
+#define STREAM_LINE(p, v)                                                                                             \
+    for (int line_ = 0; line_ < (int)(64 / sizeof(vec)); line_++) STREAM((p) + line_ * (int)sizeof(vec), (v)[line_])
 #endif
 
 #endif

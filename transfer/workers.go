@@ -25,8 +25,10 @@ func Resume(copy unsafe.Pointer, budget time.Duration) (done bool, err error) {
 	end := time.Now().Add(budget)
 	for C.gb_copy_finished(c) == 0 {
 		job := &c.job[c.at_job]
-		tiles := work.Shared{Pieces: int64(job.tiles), Batch: int64(C.gb_copy_job_batch(job)), Threads: int(C.gb_copy_job_threads(job)),
-			Run: func(first, end int64) { runTiles(job, first, end) }, Doing: "copying"}
+		tiles := work.Shared{
+			Pieces: int64(job.tiles), Batch: int64(C.gb_copy_job_batch(job)), Threads: int(C.gb_copy_job_threads(job)),
+			Run: func(first, end int64) { runTiles(job, first, end) }, Doing: "copying",
+		}
 		reached, err := tiles.Share(int64(c.at_tile), end)
 		c.at_tile = C.int64_t(reached)
 		if err != nil {
@@ -48,8 +50,10 @@ func Resume(copy unsafe.Pointer, budget time.Duration) (done bool, err error) {
 func ResumeProgram(run unsafe.Pointer, budget time.Duration) error {
 	r := (*C.gb_program_run)(run)
 	p, bases := r.program, r.bases
-	entries := work.Shared{Pieces: int64(p.n), Batch: int64(C.gb_program_batch(p)), Threads: int(C.gb_program_threads(p)),
-		Run: func(first, end int64) { C.gb_program_entries_run(p, bases, C.int64_t(first), C.int64_t(end)) }, Doing: "copying"}
+	entries := work.Shared{
+		Pieces: int64(p.n), Batch: int64(C.gb_program_batch(p)), Threads: int(C.gb_program_threads(p)),
+		Run: func(first, end int64) { C.gb_program_entries_run(p, bases, C.int64_t(first), C.int64_t(end)) }, Doing: "copying",
+	}
 	reached, err := entries.Share(int64(r.at), time.Now().Add(budget))
 	r.at = C.int64_t(reached)
 	return err

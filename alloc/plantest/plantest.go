@@ -7,10 +7,10 @@ package plantest
 import "C"
 
 import (
-	"slices"
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/record"
 )
 
 // NewPlan is alloc.NewPlan, worked out by C. No list but the shape may have more than 32 entries.
@@ -36,7 +36,7 @@ func NewPlan(s *alloc.Spec) (*alloc.Plan, error) {
 	if s.Layout != nil {
 		r.layout_len = C.int32_t(copy(unsafe.Slice((*int32)(&r.layout[0]), C.GB_MAXDIMS), s.Layout))
 	}
-	return answered(len(s.Shape), func(p *C.gb_plan, e *C.gb_error) C.int { return C.gb_plan_answer(&r, &preset, p, e) })
+	return answered(len(s.Shape), func(p *C.gb_plan, e *C.gb_error) C.int { return C.gb_plan_request(&r, &preset, p, e) })
 }
 
 // Describe is alloc.Describe, worked out by C; dims must be given.
@@ -60,14 +60,5 @@ func answered(n int, ask func(*C.gb_plan, *C.gb_error) C.int) (*alloc.Plan, erro
 		return nil, &alloc.Error{Kind: alloc.Kind(e.kind), Message: C.GoString(&e.message[0])}
 	}
 	C.gb_plan_finish(c)
-	g := &c.geometry
-	return &alloc.Plan{
-		Shape: list((*int64)(g.shape), n), Strides: list((*int64)(g.strides), n), PaddedShape: list((*int64)(c.padded_shape), n),
-		AlignedIndex: list((*int64)(c.aligned_index), n), Layout: list((*int32)(c.layout), n), Dims: list((*alloc.Dim)(g.dims), n),
-		ItemSize: int64(g.itemsize), ByteAlignment: int64(c.want.boundary), Offset: int64(c.want.offset), Size: int64(g.size),
-		Bytes: int64(g.nbytes), Span: int64(c.want.span), AllocBytes: int64(c.want.reserve),
-		Device: alloc.Device(c.device), DeviceID: int(c.device_id), Memory: alloc.Memory(c.memory),
-	}, nil
+	return alloc.PlanOf(record.Plan(c)), nil
 }
-
-func list[T any](at *T, n int) []T { return slices.Clone(unsafe.Slice(at, n)) }

@@ -103,8 +103,8 @@ EXPORT CUresult cuDeviceGetName(char *name, int room, CUdevice device) {
 EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
     BEGIN(cuDeviceGetAttribute)
     NEED_DEVICE
-    *value = attribute == ATTRIBUTE_COMPUTE_MAJOR ? 9 : attribute == ATTRIBUTE_MEMORY_POOLS ? fake.pools
-             : attribute == ATTRIBUTE_MANAGED || attribute == ATTRIBUTE_CONCURRENT_MANAGED ? 1 : 0;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ? fake.pools
+             : attribute == CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY || attribute == CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS ? 1 : 0;
     END(CUDA_SUCCESS);
 }
 

@@ -10,7 +10,7 @@
 fake_settings fake;
 static const char *const names[] = {
 #define NAME(name, parameters) #name,
-    GB_CUDA_ENTRIES(NAME, NAME)
+    GB_CU_ENTRIES(NAME, NAME)
 };
 static int64_t counts[FAKE_ENTRIES], calls, misuses;
 static struct { int entry; int64_t nth; int code, sticky; } failures[16];

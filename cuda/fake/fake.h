@@ -80,7 +80,7 @@ typedef struct fake_settings {
 extern fake_settings fake;
 enum {
 #define INDEX(name, parameters) FAKE_##name,
-    GB_CUDA_ENTRIES(INDEX, INDEX)
+    GB_CU_ENTRIES(INDEX, INDEX)
 #undef INDEX
     FAKE_ENTRIES
 };

@@ -156,9 +156,9 @@ EXPORT CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr ad
     BEGIN(cuPointerGetAttribute)
     fake_block *b = fake_find(address);
     if (!b || b->freed) END(CUDA_ERROR_INVALID_VALUE);
-    if (attribute == POINTER_MEMORY_TYPE) *(unsigned *)value = b->kind == FAKE_PINNED ? MEMORY_HOST : MEMORY_DEVICE;
-    else if (attribute == POINTER_IS_MANAGED) *(unsigned *)value = b->kind == FAKE_MANAGED;
-    else if (attribute == POINTER_DEVICE_ORDINAL) *(int *)value = b->context->device;
+    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) *(unsigned *)value = b->kind == FAKE_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    else if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED) *(unsigned *)value = b->kind == FAKE_MANAGED;
+    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *(int *)value = b->context->device;
     else END(CUDA_ERROR_INVALID_VALUE);
     END(CUDA_SUCCESS);
 }

@@ -70,7 +70,7 @@ EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdevice
 
 EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream) {
     BEGIN(cuMemcpy2DAsync_v2)
-    int to_host = c->dstMemoryType == MEMORY_HOST, from_host = c->srcMemoryType == MEMORY_HOST;
+    int to_host = c->dstMemoryType == CU_MEMORYTYPE_HOST, from_host = c->srcMemoryType == CU_MEMORYTYPE_HOST;
     if (c->dstPitch > 0x7fffffff || c->srcPitch > 0x7fffffff || (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes)) || c->srcXInBytes || c->srcY || c->dstXInBytes || c->dstY)
         END(CUDA_ERROR_INVALID_VALUE);
     return submit_copy(to_host ? (CUdeviceptr)(uintptr_t)c->dstHost : c->dstDevice, c->dstPitch, to_host,

@@ -43,12 +43,12 @@ typedef struct {
 static double memory[3][4];
 static const int64_t shape[] = {3, 4}, transposed[] = {1, 3};
 
-static gb_dltensor_desc describe(void) {
-    return (gb_dltensor_desc){.data = memory, .shape = shape, .device = {kDLCPU, 0}, .dtype = {kDLFloat, 64, 1}, .ndim = 2};
+static gb_dlpack_desc describe(void) {
+    return (gb_dlpack_desc){.data = memory, .shape = shape, .device = {kDLCPU, 0}, .dtype = {kDLFloat, 64, 1}, .ndim = 2};
 }
 
 static void make(made *m) {
-    gb_dltensor_desc d = describe();
+    gb_dlpack_desc d = describe();
     char why[128];
     for (int i = 0; i < EACH; i++) {
         d.strides = i % 2 ? transposed : NULL;
@@ -100,7 +100,7 @@ static void test_fork(void) { /* a child deletes its copy, and makes its own */
 }
 
 static void test_refusals(void) {
-    gb_dltensor_desc d = describe();
+    gb_dlpack_desc d = describe();
     char why[8];
     d.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
     expect(gb_dlpack_legacy(&d, NULL, NULL) == NULL && errno == EINVAL, "read-only legacy");

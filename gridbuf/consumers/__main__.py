@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gridbuf import consumers
 from gridbuf.consumers import table
+from gridbuf.errors import quiet_pipe
 
 BEGIN, END = "<!-- the matrix: python -m gridbuf.consumers --write docs/exchange.md -->\n", "<!-- end of the matrix -->"
 
@@ -80,10 +81,11 @@ def main() -> None:
     elif arguments.run:
         found = lines(arguments.run)
         print("\n" + json.dumps(found))  # on a line of its own: packages print what they like
-        sys.stdout.flush()
     else:
         print(table.markdown(table.tabulate(table.expected())))
 
 
 if __name__ == "__main__":
-    main()
+    with quiet_pipe() as pipe:
+        main()
+    sys.exit(pipe.status)

@@ -12,8 +12,7 @@ from gridbuf.fields.resolving import Resolution, resolve
 from gridbuf.fields.results import lead_of, new
 from gridbuf.joining import adapted, into, lacking
 from gridbuf.numpy_copies import apart
-
-_umath = getattr(np, "_core", None) or np.core
+from gridbuf.numpy_functions import clip
 
 
 def call(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -95,19 +94,6 @@ def _where(condition: Any, *values: Any) -> Any:
     result = new(lead_of((condition, *values), resolution.names), resolution, chosen.dtype)
     operands.array(result, device)[...] = chosen
     return result
-
-
-def _clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any
-) -> Any:
-    low = min if a_min is None or a_min is np._NoValue else a_min
-    high = max if a_max is None or a_max is np._NoValue else a_max
-    low, high = (None if bound is np._NoValue else bound for bound in (low, high))
-    if low is None and high is None:
-        return np.positive(a, out=out, **options)
-    if low is None or high is None:
-        return np.minimum(a, high, out=out, **options) if low is None else np.maximum(a, low, out=out, **options)
-    return _umath.umath.clip(a, low, high, out=out, **options)
 
 
 def _comparing(func: Any) -> Callable[..., Any]:
@@ -222,7 +208,7 @@ def _handlers() -> dict[Any, Callable[..., Any]]:
         **{func: _argument(func) for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin)},
         **{func: _comparing(func) for func in (np.allclose, np.array_equal, np.array_equiv)},
         np.cumsum: _accumulating(np.add), np.cumprod: _accumulating(np.multiply),
-        np.where: _where, np.clip: _clip, np.isclose: _isclose, np.copyto: _copyto, np.transpose: _transpose,
+        np.where: _where, np.clip: clip, np.isclose: _isclose, np.copyto: _copyto, np.transpose: _transpose,
         np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim,
         np.zeros_like: _like(arrays.zeros_like), np.ones_like: _like(arrays.ones_like),
         np.empty_like: _like(arrays.empty_like), np.full_like: _like(arrays.full_like),

@@ -7,6 +7,7 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf._core import GO_LOOP, MEASURED, NUMPY_LOOP, STATUS_LOOP
+from gridbuf.docstrings import as_in
 from gridbuf.gufunc.errors import SignatureError
 
 _CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
@@ -55,6 +56,11 @@ def address_of(source: Any, arg: str = "source") -> int:
     return address
 
 
+def _loop(form: int, source: Any, types: str, data: Any, owner: Any) -> Kernel:
+    address, last = address_of(source), 0 if data is None else address_of(data, "data")
+    return Kernel(form, types, address, last, flags=MEASURED, owner=(source, data, owner))
+
+
 def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> Kernel:
     """A loop as NumPy's.
 
@@ -88,35 +94,15 @@ def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> 
     >>> gufunc.numpy_loop(address, "dd->d").types
     'dd->d'
     """
-    return Kernel(
-        NUMPY_LOOP,
-        types,
-        address_of(source),
-        0 if data is None else address_of(data, "data"),
-        flags=MEASURED,
-        owner=(source, data, owner),
-    )
+    return _loop(NUMPY_LOOP, source, types, data, owner)
 
 
+@as_in(numpy_loop)
 def status_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> Kernel:
     """A loop that says which elements failed.
 
     As `numpy_loop`, with one argument more, ``uint8_t *status`` (one byte per element, zero at first, NULL when not
     wanted); it returns the number of failed elements as ``intptr_t``.
-
-    Parameters
-    ----------
-    source, types, data, owner
-        As for `numpy_loop`.
-
-    Returns
-    -------
-    Kernel
-
-    Raises
-    ------
-    TypeError, ValueError
-        When source, or data, is no compiled function, or its address is none.
 
     Examples
     --------
@@ -126,14 +112,7 @@ def status_loop(source: Any, types: str, data: Any = None, owner: Any = None) ->
     >>> gufunc.status_loop(address, "dd->d").types
     'dd->d'
     """
-    return Kernel(
-        STATUS_LOOP,
-        types,
-        address_of(source),
-        0 if data is None else address_of(data, "data"),
-        flags=MEASURED,
-        owner=(source, data, owner),
-    )
+    return _loop(STATUS_LOOP, source, types, data, owner)
 
 
 def go(name: str) -> Kernel:
@@ -164,6 +143,7 @@ def go(name: str) -> Kernel:
     return Kernel(GO_LOOP, types, go_name=name, flags=MEASURED)
 
 
+@as_in(numpy_loop)
 def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
     """A function of up to four numbers, such as ``double f(double, double)``.
 
@@ -173,12 +153,6 @@ def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
         The compiled function, as for `numpy_loop`.
     types : str
         ``"dd->d"``: all float64 (d), or all float32 (f).
-    owner : object, optional
-        Kept alive as long as the kernel is (source itself always is).
-
-    Returns
-    -------
-    Kernel
 
     Raises
     ------

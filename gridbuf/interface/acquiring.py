@@ -1,94 +1,19 @@
 """acquire, run, touch, release: the order of calls around a computation on buffers."""
 
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
+from functools import lru_cache
+from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from gridbuf.interface.buffers import array_over, copied, copy_back
-from gridbuf.interface.description import Description
 from gridbuf.interface.layouts import warn_of_layout
-from gridbuf.interface.reading import check_device, find
-from gridbuf.names import canonical, read_names
+from gridbuf.interface.memory import Memory
+from gridbuf.interface.operand import Operand
+from gridbuf.interface.reading import check_device
+from gridbuf.names import canonical
+from gridbuf.storage.cpu import CPUStorage
 
 POLICIES = ("raise", "copy")
-
-
-class CopyWarning(UserWarning):
-    """A field did not fit and is copied for the call."""
-
-
-class _Operand:
-    """One field of a call: its buffer, and how to make it what the call needs."""
-
-    def __init__(self, name: str, obj: Any, device: Any, dims: Any, dtype: Any, output: bool, policy: str) -> None:
-        self.name, self.obj, self.output = name, obj, output
-        self.wanted_device = device is not None
-        self.reasons: list[str] = []
-        self.on_device, self.entry = self._buffer(device, policy)
-        own = self.entry["dims"]
-        self.dims, self.order = self._order(own, None if dims is None else read_names(dims, f"{name}: dims"))
-        self.dtype = self._check_dtype(dtype, policy)
-        if output and self.entry["data"][1]:
-            raise ValueError(f"{name}: its memory is read-only and cannot be an output")
-
-    def _buffer(self, device: Any, policy: str) -> tuple[bool, Description]:
-        found = find(self.obj, device)
-        if found is not None:
-            return self.wanted_device, found
-        where = "the host" if device is None else str(device)
-        other = find(self.obj, "gpu" if device is None else None) if policy == "copy" else None
-        if other is None:
-            raise ValueError(f"{self.name}: {type(self.obj).__name__} has no buffer for {where}")
-        self.reasons.append(f"there is no buffer for {where}")
-        return not self.wanted_device, other
-
-    def _order(self, own: Any, asked: Any) -> tuple[tuple[str, ...] | None, tuple[int, ...] | None]:
-        if own is None:
-            if asked is not None and len(asked) != len(self.entry["shape"]):
-                raise ValueError(f"{self.name}: {len(self.entry['shape'])} indices were given, the dims are {asked}")
-            return asked, None
-        wanted = canonical(own) if asked is None else asked
-        if sorted(wanted) != sorted(own):
-            raise ValueError(f"{self.name}: its dims are {own}, {wanted} are needed")
-        return wanted, None if wanted == own else tuple(own.index(d) for d in wanted)
-
-    def _check_dtype(self, dtype: Any, policy: str) -> np.dtype[Any]:
-        own = _dtype_of(self.obj, self.entry)
-        if dtype is None or own == np.dtype(dtype):
-            return own
-        if policy == "raise":
-            raise TypeError(f"{self.name}: its dtype is {own}, {np.dtype(dtype)} is needed")
-        self.reasons.append(f"its dtype is {own} and not {np.dtype(dtype)}")
-        wanted: np.dtype[Any] = np.dtype(dtype)
-        return wanted
-
-    def enter(self, stacklevel: int) -> Any:
-        """The array for the call; what does not fit is copied, with a warning."""
-        self.array = array_over(self.obj, self.entry, self.on_device)
-        self.copy = None
-        if self.reasons:
-            warnings.warn(f"{self.name}: copied for this call, because {' and '.join(self.reasons)}", CopyWarning, stacklevel)
-            self.copy = copied(self.array, self.on_device, self.wanted_device, self.dtype)
-            if self.entry["data"][1]:
-                self.copy.flags.writeable = False
-        found = self.array if self.copy is None else self.copy
-        return found if self.order is None else found.transpose(self.order)
-
-    def copy_back(self) -> None:
-        if self.copy is not None:
-            copy_back(self.copy, self.array, self.on_device, self.wanted_device)
-
-
-def _dtype_of(obj: Any, entry: Description) -> np.dtype[Any]:
-    described: np.dtype[Any] = np.dtype(entry["typestr"])
-    own: Any = getattr(obj, "dtype", None)
-    # A typestr has no words for bfloat16 and the like; the object has.
-    if described.kind == "V" and isinstance(own, np.dtype) and own.itemsize == described.itemsize:
-        described = own
-    return described
 
 
 def _run_all(calls: list[Callable[[], Any] | None]) -> None:
@@ -99,31 +24,122 @@ def _run_all(calls: list[Callable[[], Any] | None]) -> None:
                 stack.callback(call)
 
 
-def _operands(
-    fields: Mapping[str, Any],
-    outputs: Collection[str],
-    device: Any,
-    dims: Mapping[str, Any] | None,
-    dtypes: Mapping[str, Any] | None,
-    policy: str,
-) -> list[_Operand]:
-    """Every check, before anything is acquired."""
+def _check_names(fields: Any, outputs: Any, dims: Any, dtypes: Any, policy: str) -> None:
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"fields: expected a map from name to object, got {type(fields).__name__}")
     if policy not in POLICIES:
         raise ValueError(f"policy: {policy!r} is not one of {', '.join(map(repr, POLICIES))}")
     if isinstance(outputs, str):
         raise TypeError(f"outputs: expected a collection of names, got the str {outputs!r}")
-    dims, dtypes, where = dims or {}, dtypes or {}, check_device(device)
     for argument, names in (("outputs", outputs), ("dims", dims), ("dtypes", dtypes)):
         unknown = [str(name) for name in names if name not in fields]
         if unknown:
             raise ValueError(f"{argument}: {', '.join(unknown)} is not among the fields {', '.join(fields)}")
-    return [
-        _Operand(name, obj, where, dims.get(name), dtypes.get(name), name in outputs, policy)
-        for name, obj in fields.items()
-    ]  # fmt: skip
 
 
-@contextmanager
+@lru_cache(maxsize=64)
+def _canonical_order(axes: str) -> tuple[int, ...] | None:
+    order = tuple(axes.index(name) for name in canonical(axes))
+    return None if order == tuple(range(len(axes))) else order
+
+
+def _host_storages(fields: Any, outputs: Any) -> dict[str, Any] | None:
+    """The arrays of storages on the host, which nobody has to acquire, touch or release; None where there is anything else."""
+    if type(fields) is not dict or type(outputs) is not tuple:
+        return None
+    arrays = {}
+    for name, obj in fields.items():
+        if type(obj) is not CPUStorage:
+            return None
+        order = _canonical_order(obj._meta.axes)
+        array = obj._host
+        arrays[name] = array[...] if order is None else array.transpose(order)
+    for name in outputs:
+        if name not in arrays or not arrays[name].flags.writeable:
+            return None  # which is an error, and explained elsewhere
+    return arrays
+
+
+class Acquired:
+    """The with block of `acquired`."""
+
+    __slots__ = (
+        "_backend",
+        "_device",
+        "_dims",
+        "_dtypes",
+        "_fields",
+        "_memories",
+        "_operands",
+        "_outputs",
+        "_policy",
+        "_stacklevel",
+    )
+
+    def __init__(
+        self, fields: Any, outputs: Any, device: Any, dims: Any, dtypes: Any, policy: str, backend: Any, stacklevel: int
+    ) -> None:
+        self._fields, self._outputs, self._device, self._dims, self._dtypes = fields, outputs, device, dims, dtypes
+        self._policy, self._backend, self._stacklevel = policy, backend, stacklevel
+        self._operands: list[Operand] = []
+        self._memories: list[Memory] = []  # those that are acquired
+
+    def __enter__(self) -> dict[str, Any]:
+        fields, outputs, dims, dtypes = self._fields, self._outputs, self._dims or {}, self._dtypes or {}
+        if self._device is self._backend is None and not dims and not dtypes and self._policy in POLICIES:
+            found = _host_storages(fields, outputs)
+            if found is not None:
+                return found
+        _check_names(fields, outputs, dims, dtypes, self._policy)
+        device = check_device(self._device)
+        shared: dict[int, Memory] = {}
+        operands = []
+        for name, obj in fields.items():
+            memory = shared.get(id(obj))
+            if memory is None:
+                memory = shared[id(obj)] = Memory(name, obj, device, self._policy)
+            operands.append(Operand(name, memory, dims.get(name), dtypes.get(name), name in outputs, self._policy))
+        _check_copies(operands)
+        try:
+            for memory in shared.values():
+                memory.acquire()
+                self._memories.append(memory)
+                memory.read_again()
+            buffers = {}
+            for operand in operands:  # a comprehension would be one more frame before Python 3.12
+                buffers[operand.name] = operand.enter(self._stacklevel)
+            if self._backend is not None:
+                for operand in operands:
+                    if operand.dims is not None:
+                        warn_of_layout(operand.name, buffers[operand.name], operand.dims, self._backend, self._stacklevel)
+        except BaseException:
+            _run_all([memory.entry["release"] for memory in self._memories])
+            raise
+        self._operands = operands
+        return buffers
+
+    def __exit__(
+        self, kind: type[BaseException] | None = None, error: BaseException | None = None, where: TracebackType | None = None
+    ) -> None:
+        operands, memories = self._operands, self._memories
+        self._operands, self._memories = [], []
+        if memories:
+            backs = [operand.copy_back for operand in operands if operand.output]
+            touches = [memory.entry["touch"] for memory in memories if memory.touched]
+            _run_all([*backs, *touches, *(memory.entry["release"] for memory in memories)])
+
+
+def _check_copies(operands: list[Operand]) -> None:
+    """An output that is copied must not stand beside another copy of the same object, or its values were lost there."""
+    for one in operands:
+        for other in operands:
+            if one.output and one.memory is other.memory and (bool(one.reasons), one.dtype) != (bool(other.reasons), other.dtype):
+                raise ValueError(
+                    f"{one.name}: it is the same object as {other.name}, which needs the dtype {other.dtype} and not {one.dtype}: "
+                    "what is written to one copy would not be in the other"
+                )
+
+
 def acquired(
     fields: Mapping[str, Any],
     outputs: Collection[str] = (),
@@ -134,11 +150,13 @@ def acquired(
     *,
     backend: str | None = None,
     stacklevel: int = 3,
-) -> Iterator[dict[str, Any]]:
+) -> Acquired:
     """Plain arrays over the memory of fields, for the duration of a with block.
 
-    On entering, `acquire` of every field is called; on leaving, `touch` of the outputs and
-    then `release` of every field, whatever happened in between.
+    On entering, `acquire` of every object is called, which may move its memory but not
+    change its shape, dtype or dims; on leaving, `touch` of those that are outputs and then
+    `release` of every one, whatever happened in between. An object that stands for several
+    fields is acquired, touched and released once.
 
     Parameters
     ----------
@@ -155,16 +173,22 @@ def acquired(
         Name to the dtype that is needed.
     policy : {"raise", "copy"}, optional
         What to do about a wrong dtype or device: an error, or a copy for this call, which
-        is copied back for outputs.
+        is copied back for outputs. Copies convert as casting="same_kind" does; what that
+        refuses is an error under either policy.
     backend : str, optional
         A preset: arrays whose layout is slow there get a `LayoutWarning`.
     stacklevel : int, optional
         Whose line the warnings name, as in warnings.warn.
 
-    Yields
+    Returns
+    -------
+    context manager
+        It gives the block a dict: name to np.ndarray or cupy.ndarray.
+
+    Raises
     ------
-    dict
-        Name to np.ndarray or cupy.ndarray.
+    TypeError, ValueError
+        On entering, when a field is not what is needed; the message names it.
 
     Examples
     --------
@@ -175,24 +199,4 @@ def acquired(
     >>> float(b[2, 1])
     1.0
     """
-    operands = _operands(fields, outputs, device, dims, dtypes, policy)
-    releases: list[Callable[[], Any] | None] = []
-    try:
-        for operand in operands:
-            if operand.entry["acquire"] is not None:
-                operand.entry["acquire"]()
-            releases.append(operand.entry["release"])
-        buffers = {}
-        for operand in operands:  # a comprehension would be one more frame before Python 3.12
-            buffers[operand.name] = operand.enter(stacklevel + 1)
-        if backend is not None:
-            for operand in operands:
-                if operand.dims is not None:
-                    warn_of_layout(operand.name, buffers[operand.name], operand.dims, backend, stacklevel + 1)
-        written = [operand for operand in operands if operand.output]
-        try:
-            yield buffers
-        finally:
-            _run_all([*(operand.copy_back for operand in written), *(operand.entry["touch"] for operand in written)])
-    finally:
-        _run_all(releases)
+    return Acquired(fields, outputs, device, dims, dtypes, policy, backend, stacklevel)

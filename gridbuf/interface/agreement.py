@@ -75,3 +75,36 @@ def check_agreement(obj: Any) -> None:
                     raise ValueError(
                         f"data: the interfaces of {type(obj).__name__} disagree on {key}: {mine} in {first}, {theirs} in {name}"
                     )
+
+
+def extent(data: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, int]:
+    """The first byte of the elements and the first behind them."""
+    steps = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
+    return data + sum(step for step in steps if step < 0), data + sum(step for step in steps if step > 0) + itemsize
+
+
+def check_extent(name: str, obj: Any, found: Mapping[str, Any]) -> None:
+    """ValueError where a `__gt_interface__` describes memory that is not there.
+
+    Known are which addresses the process has, and what else the object says of the memory that begins there.
+    """
+    if isinstance(obj, (np.ndarray, _core.Field, _core.StorageBase)) or 0 in found["shape"]:
+        return
+    first, last = extent(found["data"][0], found["shape"], found["strides"], np.dtype(found["typestr"]).itemsize)
+    if not _core.is_mapped(first, last - first):
+        raise ValueError(
+            f"{name}: shape {found['shape']} and strides {found['strides']} reach {last - first} bytes from address {first:#x} on, "
+            "where this process has no memory"
+        )
+    other = getattr(obj, "__array_interface__", None)
+    if other is None:
+        return
+    seen = _seen(other)
+    if 0 in seen.shape:
+        return
+    begin, end = extent(seen.data, seen.shape, seen.strides, np.dtype(seen.typestr).itemsize)
+    if begin <= first < end < last:
+        raise ValueError(
+            f"{name}: shape {found['shape']} and strides {found['strides']} in __gt_interface__ reach {last - end} bytes beyond the memory "
+            f"that {type(obj).__name__} has by its __array_interface__"
+        )

@@ -6,17 +6,16 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.interface.description import Description
-from gridbuf.interface.reading import entries_of
 from gridbuf.storage import devices
 from gridbuf.wrapping import Described
 
 
-def array_over(obj: Any, description: Description, on_device: bool) -> Any:
-    """An array over the described memory of obj; it keeps obj alive."""
+def array_over(obj: Any, description: Description, on_device: bool, described: bool) -> Any:
+    """An array over the described memory of obj; it keeps obj alive. `described`: by its `__gt_interface__`."""
     interface = {key: description[key] for key in ("shape", "typestr", "data", "strides")} | {"version": 3}
     if on_device:
         return devices.current().asarray(Described("__cuda_array_interface__", interface, obj))
-    if isinstance(obj, _core.Field) or entries_of(obj) is None:
+    if isinstance(obj, _core.Field) or not described:
         return _core.host_array(obj)  # knows dtypes that a typestr cannot say
     if 0 in description["shape"]:
         return np.empty(description["shape"], description["typestr"])

@@ -57,6 +57,10 @@ def _dtype(typestr: Any) -> np.dtype[Any]:
     found = _core.read_typestr(typestr)
     if isinstance(found, str):
         raise ValueError(f"__gt_interface__: {found}")
+    if found.hasobject:
+        raise ValueError(
+            f"__gt_interface__: 'typestr' is {typestr!r}: Python objects are no numbers that a stencil could compute with"
+        )
     return found
 
 

@@ -27,7 +27,12 @@ def check_device(device: Any) -> Device:
 def entries_of(obj: Any) -> Mapping[Any, Any] | None:
     """What an object says in `__gt_interface__`, or under its later name; None if it says nothing."""
     for name in ("__gt_interface__", "__gt_data_interface__"):
-        entries = getattr(obj, name, None)
+        try:
+            entries = getattr(obj, name)
+        except AttributeError as error:
+            if error.name not in (None, name):  # the property is there, and what it asks for is not
+                raise
+            continue
         if entries is not None:
             if not isinstance(entries, Mapping):
                 raise TypeError(f"{name}: expected a map from device to description, got {entries!r}")
@@ -49,6 +54,17 @@ def pick(entries: Mapping[Any, Any], device: Device) -> Any:
 
 def find(obj: Any, device: Device) -> Description | None:
     """`read` for a checked device; None where the object has no buffer there."""
+    return looked_up(obj, device)[0]
+
+
+def looked_up(obj: Any, device: Device) -> tuple[Description | None, bool]:
+    """`find`, and whether it is the object's `__gt_interface__` that says so, which is read once."""
+    if isinstance(obj, _core.StorageBase):  # what it says is as it must be
+        entries = obj.__gt_interface__  # type: ignore[attr-defined]
+        own: Description | None = entries.get(None) if device is None else pick(entries, device)
+        if own is not None:
+            own["release"] = None
+        return own, True
     if os.environ.get("GRIDBUF_DEBUG") == "1":
         check_agreement(obj)
     entries = entries_of(obj)
@@ -58,7 +74,15 @@ def find(obj: Any, device: Device) -> Description | None:
         entry = _host_entry(obj)
     else:
         entry = _device_entry(obj)
-    return None if entry is None else checked(entry, obj)
+    return None if entry is None else checked(entry, obj), entries is not None
+
+
+def changed(before: Description, now: Mapping[str, Any]) -> str:
+    """What an acquire may not change, and has changed: "" or the words of an error."""
+    for key in ("shape", "typestr", "dims"):
+        if now.get(key) != before[key]:
+            return f"its {key} was {before[key]!r} and is {now.get(key)!r}"
+    return ""
 
 
 def read(obj: Any, device: Any = None) -> Description:
@@ -92,7 +116,7 @@ def read(obj: Any, device: Any = None) -> Description:
     >>> found["shape"], found["strides"], found["dims"]
     ((2, 3), (24, 8), None)
     """
-    wanted = check_device(device)
+    wanted = None if device is None else check_device(device)
     found = find(obj, wanted)
     if found is None:
         raise ValueError(f"device: {type(obj).__name__} has no buffer for {'the host' if wanted is None else wanted}")

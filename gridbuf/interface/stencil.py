@@ -1,14 +1,30 @@
 """Calling gt4py.cartesian stencils on anything that has `__gt_interface__`."""
 
 import inspect
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from gridbuf import _core
 from gridbuf.interface.acquiring import acquired
+from gridbuf.interface.domains import Sizing, broadcast_shape, find_domain, halo_of, repeated
+from gridbuf.interface.layouts import slow_layout
 from gridbuf.interface.origins import resolve_origins
-from gridbuf.names import get_dims
+from gridbuf.storage.broadcasting import BoundedCache
+from gridbuf.storage.cpu import CPUStorage
 
 _READ_OR_WRITE, _WRITE = 3, 2  # gt4py's AccessKind
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+# How an argument's array becomes the stencil's: in which order its indices go, and the shape to broadcast it to.
+_Adapt = tuple[str, tuple[int, ...] | None, tuple[int, ...] | None]
+
+
+class _Known(NamedTuple):
+    """What a call comes to: it depends on types, shapes, strides, dtypes and Metas alone."""
+
+    run: Any  # a frozen stencil
+    adapts: tuple[_Adapt, ...]
 
 
 class StencilCall:
@@ -22,62 +38,154 @@ class StencilCall:
                 raise TypeError(f"stencil: expected a gt4py.cartesian stencil, got {type(stencil).__name__}")
         self.policy = policy
         self._signature = inspect.signature(self.stencil.__call__)
-        self._dims = {
-            name: (*info.axes, *(str(d) for d in range(len(info.data_dims)))) for name, info in self.stencil.field_info.items()
-        }  # fmt: skip
+        infos = self.stencil.field_info
+        self._dims = {name: (*info.axes, *(str(d) for d in range(len(info.data_dims)))) for name, info in infos.items()}
         plan = _core.plan((1,), backend=self.stencil.backend) if self.stencil.backend in _core.backends() else None
         self._device = None if plan is None or plan.device == "cpu" else "gpu"
+        # For calls that came before.
+        parameters = self._signature.parameters.values()
+        self._positional = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
+        defaults = {p.name: None if p.default is p.empty else p.default for p in parameters}
+        self._defaults = {name: defaults.get(name) for name in (*infos, *self.stencil.parameter_info)}
+        self._fields = tuple((name, bool(info.access & _WRITE)) for name, info in infos.items() if info.access & _READ_OR_WRITE)
+        self._calls: BoundedCache[_Known] = BoundedCache(256)
 
     def __repr__(self) -> str:
         return f"StencilCall({self.stencil.options['name']!r}, backend={self.stencil.backend!r}, policy={self.policy!r})"
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "stencil":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        return getattr(self.stencil, name)  # backend, field_info, options, ...
+
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Run the stencil; its own arguments, with origin and domain found from the fields where not given."""
+        given = {**dict(zip(self._positional, args, strict=False)), **kwargs} if args else kwargs
+        arrays: dict[str, Any] = {}
+        key = self._key(given, len(args) + len(kwargs), arrays)
+        known = None if key is None else self._calls.get(key)
+        if known is None:
+            self._general(key, arrays, args, kwargs)
+            return
+        call = {**self._defaults, **given, **arrays}
+        for name, order, shape in known.adapts:
+            array = arrays[name] if order is None else arrays[name].transpose(order)
+            call[name] = array if shape is None else repeated(array, shape)
+        if "origin" in call or "domain" in call:
+            call = {name: value for name, value in call.items() if name not in ("origin", "domain")}
+        known.run(**call)
+
+    def _key(self, given: dict[str, Any], count: int, arrays: dict[str, Any]) -> tuple[Any, ...] | None:
+        """What the answer for these arguments depends on; fills in the arrays. None: the arguments have to be looked at each time."""
+        if self._device is not None or len(given) != count:
+            return None
+        key: list[Any] = []
+        for name, output in self._fields:
+            obj = given.get(name)
+            if type(obj) is CPUStorage:
+                array = obj._host
+                key += (obj._meta, array.shape, array.strides, array.dtype)
+            elif type(obj) is np.ndarray:
+                array = obj
+                key += (None, array.shape, array.strides, array.dtype)
+            else:
+                return None
+            if output:
+                key.append(array.flags.writeable)
+            arrays[name] = array
+        for name, value in given.items():
+            if name in arrays:
+                continue
+            key.append(name)
+            if name in ("origin", "domain"):
+                constant = tuple(value.items()) if type(value) is dict else value
+                if not _core.is_constant((constant,)):
+                    return None
+                key.append(constant)
+            elif name in self._defaults:
+                key.append(type(value))
+            else:
+                return None
+        return tuple(key)
+
+    def _general(self, key: tuple[Any, ...] | None, arrays: dict[str, Any], args: Any, kwargs: Any) -> None:
+        """Whatever the fields are; what host storages and arrays come to is remembered."""
         given = self._signature.bind(*args, **kwargs).arguments
         infos = self.stencil.field_info
-        fields = {
-            name: given[name] for name, info in infos.items() if info.access & _READ_OR_WRITE and given.get(name) is not None
-        }
-        outputs = tuple(name for name in fields if infos[name].access & _WRITE)
+        fields = {name: given[name] for name, _ in self._fields if given.get(name) is not None}
+        outputs = tuple(name for name, output in self._fields if output and name in fields)
         dims = {name: self._dims[name] for name in fields}
         dtypes = {name: infos[name].dtype for name in fields}
         with acquired(
-            fields, outputs, self._device, dims, dtypes, self.policy, backend=self.stencil.backend, stacklevel=4
+            fields, outputs, self._device, dims, dtypes, self.policy, backend=self.stencil.backend, stacklevel=5
         ) as buffers:
             call = {**given, **buffers}
-            if self._frozen is not None:
-                self._frozen(**{name: call[name] for name in call if name not in ("domain", "origin", "validate_args")})
-                return
-            origins = resolve_origins(fields, given.get("origin"), dims)
-            if given.get("origin") is None and given.get("domain") is None:
-                call["domain"] = self._domain(fields, buffers, origins)
-            call["origin"] = origins
-            self.stencil(**call)
+            run, shapes = self._frozen, {}
+            if run is not None:
+                run(**{name: call[name] for name in call if name not in ("domain", "origin", "validate_args")})
+            else:
+                shapes = self._place(call, fields, buffers, outputs, dims)
+                self.stencil(**call)
+                if key is not None and len(fields) == len(self._fields):
+                    none = {name: (0,) * info.ndim for name, info in infos.items()}
+                    run = self.stencil.freeze(origin={**none, **call["origin"]}, domain=tuple(call["domain"]))
+            if key is not None and run is not None and self._can_be_remembered(given, arrays, buffers):
+                self._calls[key] = _Known(run, self._adapts(fields, shapes))
 
-    def _domain(self, fields: dict[str, Any], buffers: dict[str, Any], origins: dict[str, tuple[int, ...]]) -> Any:
-        """The points in every field's domain; None, gt4py's own rule, where no field has a halo."""
-        halos = {name: _canonical_halo(obj) for name, obj in fields.items()}
-        if not any(halos.values()):
-            return None
-        size: dict[str, int] = {}
-        for name, halo in halos.items():
-            info = self.stencil.field_info[name]
-            for i, axis in enumerate(info.axes):
-                upper = max(info.boundary["IJK".index(axis)][1], halo[i][1] if halo else 0)
-                own = buffers[name].shape[i] - origins[name][i] - upper
-                size[axis] = min(size.get(axis, own), own)
-        return tuple(size.get(axis, 1) for axis in "IJK")
+    def _place(
+        self,
+        call: dict[str, Any],
+        fields: dict[str, Any],
+        buffers: dict[str, Any],
+        outputs: tuple[str, ...],
+        dims: dict[str, Any],
+    ) -> dict[str, tuple[int, ...]]:
+        """Origin and domain of the call, and fields of size 1 broadcast to it: their shapes."""
+        origin, domain = call.get("origin"), call.get("domain")
+        origins = resolve_origins(fields, origin, dims)
+        infos = self.stencil.field_info
+        for_all = origin is not None and (not isinstance(origin, dict) or "_all_" in origin)
+        sizing = [
+            Sizing(
+                name, infos[name], buffers[name].shape, origins[name], halo_of(obj), output=name in outputs,
+                told=for_all or (origin is not None and name in origin),
+            )
+            for name, obj in fields.items()
+        ]  # fmt: skip
+        call["domain"] = find_domain(sizing, domain, halos_count=origin is None)
+        call["origin"] = origins
+        shapes = {}
+        for field in sizing:
+            shape = broadcast_shape(field, call["domain"]) if len(call["domain"]) == 3 else None
+            if shape is not None:
+                shapes[field.name] = shape
+                call[field.name] = repeated(buffers[field.name], shape)
+                origins[field.name] = tuple(
+                    lower if here != there else at
+                    for at, here, there, lower in zip(
+                        field.origin, field.shape, shape, [b[0] for b in field.boundary] + [0] * len(shape), strict=False
+                    )
+                )
+        return shapes
 
+    def _can_be_remembered(self, given: dict[str, Any], arrays: dict[str, Any], buffers: dict[str, Any]) -> bool:
+        """Not where each call has to copy or to warn, nor where gt4py turns a parameter into a number."""
+        infos = self.stencil.field_info
+        return (
+            all(array.dtype == infos[name].dtype for name, array in arrays.items())
+            and not any(slow_layout(array, self._dims[name], self.stencil.backend) for name, array in buffers.items())
+            and all(isinstance(given.get(name, 0), _NUMBERS) for name in self.stencil.parameter_info)
+        )
 
-def _canonical_halo(obj: Any) -> list[tuple[int, int]] | None:
-    """The halo of a storage or Field in the order I, J, K; None where it has none."""
-    from gridbuf.storage import Storage
-
-    halo = obj.halo if isinstance(obj, (Storage, _core.Field)) else None
-    dims = get_dims(obj)
-    if halo is None or dims is None:
-        return None
-    return [halo[dims.index(axis)] for axis in "IJK" if axis in dims]
+    def _adapts(self, fields: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> tuple[_Adapt, ...]:
+        found = []
+        for name, obj in fields.items():
+            axes = obj._meta.axes if type(obj) is CPUStorage else self._dims[name]
+            order = tuple(axes.index(axis) for axis in self._dims[name])
+            plain = order == tuple(range(len(order)))
+            if not plain or name in shapes:
+                found.append((name, None if plain else order, shapes.get(name)))
+        return tuple(found)
 
 
 def stencil_call(stencil: Any, *, policy: str = "raise") -> StencilCall:
@@ -94,7 +202,8 @@ def stencil_call(stencil: Any, *, policy: str = "raise") -> StencilCall:
     -------
     StencilCall
         Called like the stencil. Around the run it calls acquire, touch and release. Without
-        `origin` and `domain`, the halos of storages and Fields say where to compute.
+        `origin` and `domain`, the halos of storages and Fields say where to compute; a field
+        that is read and has one element along an axis counts there for all points.
 
     Raises
     ------
@@ -103,7 +212,8 @@ def stencil_call(stencil: Any, *, policy: str = "raise") -> StencilCall:
 
     Notes
     -----
-    Layouts that are slow on the stencil's backend give a `LayoutWarning`.
+    Layouts that are slow on the stencil's backend give a `LayoutWarning`. What a call with host
+    storages and arrays comes to is remembered, and the next such call is gt4py's frozen one.
 
     Examples
     --------

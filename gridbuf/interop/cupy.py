@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gridbuf import _core
+from gridbuf.docstrings import as_in
 
 __all__ = ["allocator", "install", "memory", "pinned_allocator", "uninstall"]
 
@@ -85,24 +86,13 @@ class _Pinned:
 
 
 @contextmanager
+@as_in(allocator)
 def memory(*, managed: bool = False) -> Iterator[None]:
     """In the with block, this thread's cupy arrays are made of gridbuf's memory.
-
-    Parameters
-    ----------
-    managed : bool, optional
-        Managed memory instead of device memory.
 
     Yields
     ------
     None
-
-    Raises
-    ------
-    ImportError
-        When cupy is not installed.
-    RuntimeError
-        When there is no driver or no GPU.
 
     Examples
     --------
@@ -116,15 +106,9 @@ def memory(*, managed: bool = False) -> Iterator[None]:
         yield
 
 
+@as_in(allocator)
 def install() -> None:
     """From now on all of cupy's device and pinned memory is gridbuf's.
-
-    Raises
-    ------
-    ImportError
-        When cupy is not installed.
-    RuntimeError
-        When there is no driver or no GPU.
 
     Examples
     --------
@@ -137,15 +121,11 @@ def install() -> None:
     cupy.cuda.set_pinned_memory_allocator(pinned_allocator())
 
 
+@as_in(pinned_allocator)
 def uninstall() -> None:
     """Give cupy its own pools back.
 
     Memory that is in use stays where it is.
-
-    Raises
-    ------
-    ImportError
-        When cupy is not installed.
 
     Examples
     --------

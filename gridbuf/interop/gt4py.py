@@ -1,6 +1,7 @@
-"""GT4Py: gridbuf's memory in `gt4py.next`, gridbuf's presets in `gt4py.storage`, and plain arguments for stencils.
+"""GT4Py: gridbuf's memory under `gt4py.storage` and `gt4py.next`, gridbuf's presets, and plain arguments for stencils.
 
-Stencils of `gt4py.cartesian` take Fields as they are, and this file is not needed for that. It is for the rest.
+Stencils of `gt4py.cartesian` take Fields as they are, and this file is not needed for that. It is for the rest:
+`install` for programs that stay as they are, `allocator` and `to_next` for those that are written for gridbuf.
 
 Examples
 --------
@@ -11,7 +12,6 @@ Examples
 (8, 56)
 """
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -21,72 +21,9 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.interface.origins import resolve_origins
 from gridbuf.interface.stencil import StencilCall
+from gridbuf.interop.gt4py_allocator import HORIZONTAL_FIRST, Allocator, Buffer, Kind
+from gridbuf.interop.gt4py_install import install, installed, uninstall
 from gridbuf.names import as_cupy, as_numpy
-
-Kind = Literal["horizontal", "vertical", "local"]
-HORIZONTAL_FIRST: tuple[Kind, ...] = ("horizontal", "vertical", "local")
-
-
-@dataclasses.dataclass(frozen=True)
-class Buffer:
-    """What `__gt_allocate__` returns: gt4py.next reads `ndarray`, and the rest says how it came about."""
-
-    ndarray: Any
-    plan: _core.Plan
-
-
-@dataclasses.dataclass(frozen=True)
-class Allocator:
-    """An allocator for gt4py.next; made by `allocator`."""
-
-    device: Literal["cpu", "gpu"] = "cpu"
-    order: tuple[Kind, ...] = HORIZONTAL_FIRST
-    byte_alignment: int | None = None
-    padding: bool | int | None = None
-
-    @property
-    def __gt_device_type__(self) -> Any:
-        from gt4py._core import definitions
-
-        return definitions.CUPY_DEVICE_TYPE or definitions.DeviceType.CUDA if self.device == "gpu" else definitions.DeviceType.CPU
-
-    @property
-    def device_type(self) -> Any:
-        """gt4py's name of the device."""
-        return self.__gt_device_type__
-
-    def __gt_allocate__(self, domain: Any, dtype: Any, device_id: int = 0, aligned_index: Sequence[Any] | None = None) -> Buffer:
-        spec: dict[str, Any] = {
-            "layout": self._layout(domain.dims),
-            "aligned_index": _relative(domain, aligned_index),
-            "byte_alignment": self.byte_alignment,
-            "padding": self.padding,
-            "device": ("gpu", device_id) if self.device == "gpu" else "cpu",
-        }
-        shape = tuple(int(n) for n in domain.shape)
-        return Buffer(_core.empty(shape, dtype.dtype, **spec), _core.plan(shape, dtype.dtype, **spec))
-
-    def _layout(self, dims: Sequence[Any]) -> tuple[int, ...]:
-        """The first dimension of the first kind gets the unit stride."""
-        fastest = [i for kind in self.order for i, dim in enumerate(dims) if dim.kind.value == kind]
-        return tuple(len(dims) - 1 - fastest.index(i) for i in range(len(dims)))
-
-
-def _relative(domain: Any, aligned_index: Sequence[Any] | None) -> tuple[int, ...] | None:
-    """gt4py counts from the domain's zero, gridbuf from the first element."""
-    if not aligned_index:
-        return None
-    wanted = {index.dim: int(index.value) for index in aligned_index}
-    for dim in wanted:
-        if dim not in domain.dims:
-            raise ValueError(f"aligned_index: {dim.value!r} is not among the domain's {[d.value for d in domain.dims]}")
-    relative = []
-    for dim, span in zip(domain.dims, domain.ranges, strict=True):
-        index = wanted.get(dim, span.start)
-        if dim in wanted and not span.start <= index < span.stop:
-            raise ValueError(f"aligned_index: {index} is outside the domain's {span.start} to {span.stop - 1} along {dim.value}")
-        relative.append(index - span.start)
-    return tuple(relative)
 
 
 def allocator(
@@ -299,4 +236,6 @@ def from_next(field: Any, dims: Mapping[Any, str]) -> _core.Field:
     return _core.Field(field.ndarray, names, origin=origin if inside else None)
 
 
-__all__ = ["Allocator", "Buffer", "allocator", "from_next", "register_presets", "stencil_args", "to_next"]
+__all__ = [
+    "Allocator", "Buffer", "allocator", "from_next", "install", "installed", "register_presets", "stencil_args", "to_next", "uninstall",
+]  # fmt: skip

@@ -28,6 +28,7 @@ except RuntimeError as error:  # mpi4py's wheels look for the library when they 
 from mpi4py.util import dtlib
 
 from gridbuf import _core
+from gridbuf.docstrings import as_in
 from gridbuf.interop.common import address, as_field
 from gridbuf.names import canonical, is_name
 
@@ -105,25 +106,14 @@ def buffer(field: Any) -> list[Any]:
     return [memory, 1, _derived(element, source.dtype.itemsize, loops, -lowest)]
 
 
+@as_in(buffer)
 def datatype(field: Any) -> MPI.Datatype:
     """The datatype of `buffer(field)`: its elements in the order of the indices, from the lowest address on.
-
-    Parameters
-    ----------
-    field
-        As for `buffer`.
 
     Returns
     -------
     mpi4py.MPI.Datatype
         Freed with its last reference.
-
-    Raises
-    ------
-    TypeError
-        When field has no host memory.
-    ValueError
-        When its dtype has another byte order than the machine's.
 
     Examples
     --------
@@ -222,22 +212,9 @@ def halo(field: _core.Field, dim: str, side: Side) -> _core.Field:
     return _part(field, i, slice(0, low) if side == "low" else slice(n - high, n))
 
 
+@as_in(halo)
 def edge(field: _core.Field, dim: str, side: Side) -> _core.Field:
     """The own points that the neighbour on a side has as its halo: as many as the halo's on the other side.
-
-    Parameters
-    ----------
-    field : Field
-        With a halo.
-    dim : str
-        The index.
-    side : {"low", "high"}
-        Which end of it.
-
-    Returns
-    -------
-    Field
-        A view.
 
     Raises
     ------

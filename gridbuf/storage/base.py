@@ -4,7 +4,7 @@ The files about indexing, ufuncs, reductions and copies are written against this
 methods.py, which is loaded before anybody gets a storage, gives it their functions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -12,12 +12,15 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from gridbuf import _core
+from gridbuf.docstrings import as_in
 from gridbuf.storage import layout
 from gridbuf.storage.axes import check_axes
 from gridbuf.storage.halo import Halo, check_halo
 from gridbuf.storage.interface import described
 from gridbuf.storage.meta import Meta
 from gridbuf.storage.sync import Pair
+
+_Method = Callable[..., Any]
 
 
 class GTNoSuchBufferError(RuntimeError):
@@ -68,6 +71,10 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
                 f"a {type(self).__name__} has no host buffer; gridbuf.storage.storage(s, device='cpu') copies"
             )
         return self._host
+
+    def _for_host(self) -> None:
+        """What `__gt_interface__` calls before a host computation."""
+        self.device_to_host()
 
     def _on_device(self) -> Any:
         """The device buffer with the newest values."""
@@ -191,10 +198,14 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
     @property
     def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
         """The buffers by device; reading copies nothing, `acquire` does."""
+        told = self._told()
+        if told is not NotImplemented:
+            told |= {"dims": self.__gt_dims__, "acquire": self.device_to_host, "touch": self.set_host_modified}
+            return {None: told}
         entries: dict[Any, dict[str, Any]] = {}
         host, dev = self._host, self._dev
         if host is not None:
-            acquire, touch = self.device_to_host, self.set_host_modified
+            acquire, touch = self._for_host, self.set_host_modified
             entries[None] = described(host, host.__array_interface__, self.__gt_dims__, acquire, touch)
         if dev is not None:
             acquire, touch = self.host_to_device, self.set_device_modified
@@ -301,103 +312,79 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
     def device_to_host(self, *, force: bool = False) -> None:
         """Copy device to host if the device was modified.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Parameters
         ----------
         force : bool, optional
             True: copy always.
 
+        Notes
+        -----
+        Only a storage with two buffers (managed="gt4py") has something to do.
+
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.device_to_host()
+        >>> gs.ones((2,), axes="K").device_to_host()
         """
 
+    @as_in(device_to_host)
     def host_to_device(self, *, force: bool = False) -> None:
         """Copy host to device if the host was modified.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
-        Parameters
-        ----------
-        force : bool, optional
-            True: copy always.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.host_to_device()
+        >>> gs.ones((2,), axes="K").host_to_device()
         """
 
+    @as_in(device_to_host)
     def set_device_modified(self, *, force: bool = False) -> None:
         """Note that the device buffer was written to.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Parameters
         ----------
         force : bool, optional
-            True: drop changes of the host.
+            True: drop changes of the other buffer.
 
         Raises
         ------
         RuntimeError
-            When this would lose changes of the host.
+            When this would lose changes of the other buffer.
 
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.set_device_modified()
+        >>> gs.ones((2,), axes="K").set_device_modified()
         """
 
+    @as_in(set_device_modified)
     def set_host_modified(self, *, force: bool = False) -> None:
         """Note that the host buffer was written to.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
-        Parameters
-        ----------
-        force : bool, optional
-            True: drop changes of the device.
-
-        Raises
-        ------
-        RuntimeError
-            When this would lose changes of the device.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.set_host_modified()
+        >>> gs.ones((2,), axes="K").set_host_modified()
         """
 
+    @as_in(device_to_host)
     def set_synchronized(self) -> None:
         """Note that both buffers are equal.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.set_synchronized()
+        >>> gs.ones((2,), axes="K").set_synchronized()
         """
 
+    @as_in(device_to_host)
     def synchronize(self) -> None:
         """Copy whichever way is due.
 
-        Only a storage with two buffers (managed="gt4py") has something to do.
-
         Examples
         --------
         >>> import gridbuf.storage as gs
-        >>> s = gs.ones((2,), axes="K")
-        >>> s.synchronize()
+        >>> gs.ones((2,), axes="K").synchronize()
         """
 
     # --- what whole files are about, given to the class by methods.py
@@ -410,6 +397,54 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
         def __copy__(self) -> Self: ...
         def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self: ...
         def __reduce__(self) -> tuple[Any, ...]: ...
+        def __iter__(self) -> Iterator[Any]: ...
+        def __contains__(self, value: Any) -> bool: ...
+        def __index__(self) -> int: ...
+        def __round__(self, ndigits: int | None = None) -> Any: ...
+
+        # an ndarray's methods
+        all: _Method
+        any: _Method
+        argmax: _Method
+        argmin: _Method
+        argsort: _Method
+        astype: Callable[..., Self]
+        choose: _Method
+        clip: Callable[..., Self]
+        compress: _Method
+        conj: Callable[..., Self]
+        conjugate: Callable[..., Self]
+        cumprod: _Method
+        cumsum: _Method
+        diagonal: _Method
+        dot: _Method
+        fill: Callable[[Any], None]
+        flatten: _Method
+        item: _Method
+        max: _Method
+        mean: _Method
+        min: _Method
+        nonzero: _Method
+        prod: _Method
+        ravel: _Method
+        repeat: _Method
+        reshape: _Method
+        round: _Method
+        searchsorted: _Method
+        squeeze: Callable[..., Self]
+        std: _Method
+        sum: _Method
+        swapaxes: Callable[..., Self]
+        take: _Method
+        tobytes: Callable[..., bytes]
+        tolist: _Method
+        trace: _Method
+        transpose: Callable[..., Self]
+        var: _Method
+        T: Self
+        real: Self
+        imag: Self
+        itemsize: int
 
     # --- as a Python object
 
@@ -417,10 +452,6 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
         if not self.ndim:
             raise TypeError("len() of a storage without axes")
         return self.shape[0]
-
-    def __repr__(self) -> str:
-        halo = f", halo={self.halo}" if any(map(any, self.halo)) else ""
-        return f"{type(self).__name__}(axes={self.axes!r}, shape={self.shape}, dtype={self.dtype}, layout={self.layout!r}{halo})"
 
     def _values(self) -> NDArray[Any]:
         """The newest values on the host: a view, or a copy where only the device has them."""

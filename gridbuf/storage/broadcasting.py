@@ -3,13 +3,13 @@
 The answer depends on shapes and metadata only, not on values, so it is remembered.
 """
 
-import math
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from gridbuf.joining import Adapt, intersected, into, lacking, sizes
+from gridbuf.joining import Adapt, into, lacking, sizes
+from gridbuf.storage import results
 from gridbuf.storage.axes import LETTERS, union
-from gridbuf.storage.meta import Meta, meta_of
+from gridbuf.storage.meta import Meta
 
 V = TypeVar("V")
 
@@ -43,6 +43,24 @@ def name_array(shape: tuple[int, ...], base: tuple[str, tuple[int, ...]] | None,
     )
 
 
+def without_ones(axes: str, shape: tuple[int, ...], target: str) -> tuple[str, tuple[int, ...]]:
+    """The axes and sizes that an array without names has to fit with: those of size 1 that the target lacks were never meant."""
+    kept = [i for i, name in enumerate(axes) if name in target or shape[i] != 1]
+    return "".join(axes[i] for i in kept), tuple(shape[i] for i in kept)
+
+
+def fitted(axes: str, shape: tuple[int, ...], target: str) -> Adapt:
+    """`into` for an array without names: axes of size 1 that the target lacks are dropped."""
+    kept = without_ones(axes, shape, target)[0]
+    if kept == axes:
+        return into(axes, target)
+    order, index = into(kept, target) or (None, None)
+    dropped = tuple(i for i, name in enumerate(axes) if name not in kept)
+    rest = tuple(i for i, name in enumerate(axes) if name in kept)
+    whole = (*dropped, *(rest if order is None else (rest[i] for i in order)))
+    return whole, (*(0,) * len(dropped), *((slice(None),) * len(rest) if index is None else index))
+
+
 @lru_cache(maxsize=1024)
 def resolve(inputs: tuple[Operand, ...], outputs: tuple[Operand, ...]) -> Resolution:
     """Work a combination out; ValueError where it does not broadcast."""
@@ -59,7 +77,12 @@ def resolve(inputs: tuple[Operand, ...], outputs: tuple[Operand, ...]) -> Resolu
             axes_of.append(None)
         else:
             axes_of.append(operand[0] if operand[0] is not None else name_array(operand[1], base, out))
-    together = [(axes, o[1]) for axes, o in zip(axes_of, inputs, strict=True) if o is not None and axes is not None]
+    there = out[0] if out is not None else base[0] if base is not None else LETTERS
+    together = [
+        (letters, o[1]) if o[0] is not None else without_ones(letters, o[1], there)
+        for letters, o in zip(axes_of, inputs, strict=True)
+        if o is not None and letters is not None
+    ]
     axes = union(*(letters for letters, _ in together))
     shape = sizes(together, axes)
     frame = axes
@@ -70,9 +93,12 @@ def resolve(inputs: tuple[Operand, ...], outputs: tuple[Operand, ...]) -> Resolu
             raise ValueError(f"out: its axes {frame!r} lack {missing!r}; the result has {axes!r}")
         axes, shape = out  # a further output that has to be made is like the given one
     out_adapts = tuple(_into_out(o, frame, shape) for o in outputs)
-    adapts = tuple(None if letters is None else into(letters, frame) for letters in axes_of)
+    adapts = tuple(
+        None if o is None or letters is None else into(letters, frame) if o[0] is not None else fitted(letters, o[1], frame)
+        for letters, o in zip(axes_of, inputs, strict=True)
+    )
     metas = [(own, m) for _, own, m in storages if m is not None]
-    return Resolution(adapts, out_adapts, shape, _result_meta(metas, axes, shape) if metas else None)
+    return Resolution(adapts, out_adapts, shape, results.joined(metas, axes, shape) if metas else None)
 
 
 def _into_out(operand: Operand, frame: str, shape: tuple[int, ...]) -> Adapt:
@@ -85,19 +111,6 @@ def _into_out(operand: Operand, frame: str, shape: tuple[int, ...]) -> Adapt:
     if sorted(operand[0]) != sorted(frame):
         raise ValueError(f"out: the axes {operand[0]!r} and {frame!r} of several outputs differ")
     return into(operand[0], frame)
-
-
-def _result_meta(storages: list[tuple[tuple[int, ...], Meta]], axes: str, shape: tuple[int, ...]) -> Meta:
-    """GDP-3's parameters of a new result."""
-    halo, aligned = [], []
-    for name, size in zip(axes, shape, strict=True):
-        having = [(own[m.axes.index(name)], m, m.axes.index(name)) for own, m in storages if name in m.axes]
-        # An input that is broadcast along the axis says nothing of where the domain lies.
-        pairs = [m.halo[i] for own_size, m, i in having if own_size == size]
-        halo.append(intersected(pairs, size))
-        aligned.append(max((m.aligned_index[i] for _, m, i in having), default=0))
-    alignment = math.lcm(*(m.alignment for _, m in storages))
-    return meta_of(axes, storages[0][1].layout, tuple(halo), tuple(aligned), alignment)
 
 
 class BoundedCache(dict[tuple[Any, ...], V], Generic[V]):

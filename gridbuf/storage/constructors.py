@@ -5,8 +5,11 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.docstrings import as_in
+from gridbuf.storage import remembered
 from gridbuf.storage.allocation import class_of, new
 from gridbuf.storage.base import Storage
+from gridbuf.storage.cpu import CPUStorage
 from gridbuf.storage.parameters import Parameters, resolve
 from gridbuf.storage.sources import Source
 from gridbuf.wrapping import naming
@@ -36,10 +39,40 @@ def allocate(parameters: Parameters) -> Storage:
     return new(class_of(p.device, p.managed), p.shape, p.dtype, p.meta, p.device)
 
 
+def _made(shape: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
+    """A storage as asked for; zero: of zeros."""
+    key = remembered.shape_key(shape, dtype, spec)
+    found: Storage | None = remembered.known(key, zero)
+    if found is None:
+        found = allocate(resolve(dtype, {"shape": shape, **spec}))
+        remembered.remember(key, found)
+        if zero:
+            _filled(found, 0)
+    return found
+
+
+def _made_like(data: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
+    """A storage like the data; zero: of zeros."""
+    for name in ("shape", "axes"):
+        if name in spec:
+            raise TypeError(f"{name}: cannot be given here, it is the data's")
+    key = None
+    if type(data) is CPUStorage:
+        key = remembered.key_of(dtype, spec, data._meta, data._host.shape, data._host.dtype)
+    found: Storage | None = remembered.known(key, zero)
+    if found is None:
+        found = allocate(resolve(dtype, dict(spec), Source(data, copying=True).known))
+        remembered.remember(key, found)
+        if zero:
+            _filled(found, 0)
+    return found
+
+
 def _filled(storage: Storage, value: Any) -> Storage:
     """Both sides filled, so that a software-managed storage stays clean."""
-    with naming("fill_value"):
-        value = _core.values(value)
+    if type(value) is not int:
+        with naming("fill_value"):
+            value = _core.values(value)
     for buffer in (storage._host, storage._dev if storage._pair is not None or storage._host is None else None):
         if buffer is not None:
             buffer[...] = value
@@ -66,8 +99,8 @@ def empty(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> S
         * aligned_index (sequence of int): the point that memory is aligned to; default the low ends
           of the halo.
         * alignment (int): on a boundary of how many elements it lies, and rows begin; default 1, none.
-        * device ("cpu", "gpu" or ("gpu", n)): where the storage has a buffer; "cpu" keeps to the host
-          whatever the preset says.
+        * device ("cpu", "gpu", ("gpu", n) or n, as a storage's own `device`): where the storage has a
+          buffer; "cpu" keeps to the host whatever the preset says.
         * managed ("gt4py" or "cuda"): with a GPU, who keeps host and device equal; default "gt4py".
 
     Returns
@@ -88,31 +121,12 @@ def empty(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> S
     >>> s.layout, s.strides, s.domain.shape
     ('JKI', (8, 896, 128), (8, 8, 7))
     """
-    return allocate(resolve(dtype, {"shape": shape, **spec}))
+    return _made(shape, dtype, spec)
 
 
+@as_in(empty)
 def zeros(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
     """A storage of zeros.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        As for `empty`.
-    dtype : dtype_like, optional
-        As for `empty`.
-    **spec
-        The keywords of `empty`.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -120,31 +134,12 @@ def zeros(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> S
     >>> gs.zeros((2,), axes="K").to_numpy()
     array([0., 0.])
     """
-    return _filled(empty(shape, dtype, **spec), 0)
+    return _made(shape, dtype, spec, zero=True)
 
 
+@as_in(empty)
 def ones(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
     """A storage of ones.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        As for `empty`.
-    dtype : dtype_like, optional
-        As for `empty`.
-    **spec
-        The keywords of `empty`.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -152,33 +147,17 @@ def ones(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> St
     >>> gs.ones((2,), "int32", axes="K").to_numpy()
     array([1, 1], dtype=int32)
     """
-    return _filled(empty(shape, dtype, **spec), 1)
+    return _filled(_made(shape, dtype, spec), 1)
 
 
+@as_in(empty)
 def full(shape: Any, fill_value: Any, dtype: Any = np.float64, **spec: Unpack[Spec]) -> Storage:
     """A storage of one value.
 
     Parameters
     ----------
-    shape : sequence of int
-        As for `empty`.
     fill_value : scalar or array_like
         What every element is; it broadcasts.
-    dtype : dtype_like, optional
-        As for `empty`.
-    **spec
-        The keywords of `empty`.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -186,9 +165,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = np.float64, **spec: Unpack[Sp
     >>> gs.full((2,), 7.0, axes="K").to_numpy()
     array([7., 7.])
     """
-    return _filled(empty(shape, dtype, **spec), fill_value)
+    return _filled(_made(shape, dtype, spec), fill_value)
 
 
+@as_in(empty)
 def empty_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     """A storage with undefined values and the shape, dtype and parameters of another.
 
@@ -201,17 +181,6 @@ def empty_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     **spec
         The keywords of `empty` except shape and axes, which the data decide.
 
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
-
     Examples
     --------
     >>> import gridbuf.storage as gs
@@ -219,34 +188,12 @@ def empty_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     >>> gs.empty_like(s).strides == s.strides
     True
     """
-    for name in ("shape", "axes"):
-        if name in spec:
-            raise TypeError(f"{name}: cannot be given here, it is the data's")
-    return allocate(resolve(dtype, dict(spec), Source(data, copying=True).known))
+    return _made_like(data, dtype, spec)
 
 
+@as_in(empty_like)
 def zeros_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     """A storage of zeros with the shape, dtype and parameters of another.
-
-    Parameters
-    ----------
-    data : Storage
-        Or an array: then its strides say the layout.
-    dtype : dtype_like, optional
-        The data's unless given.
-    **spec
-        The keywords of `empty` except shape and axes, which the data decide.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -255,31 +202,12 @@ def zeros_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     >>> gs.zeros_like(s).to_numpy()
     array([0., 0.])
     """
-    return _filled(empty_like(data, dtype, **spec), 0)
+    return _made_like(data, dtype, spec, zero=True)
 
 
+@as_in(empty_like)
 def ones_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     """A storage of ones with the shape, dtype and parameters of another.
-
-    Parameters
-    ----------
-    data : Storage
-        Or an array: then its strides say the layout.
-    dtype : dtype_like, optional
-        The data's unless given.
-    **spec
-        The keywords of `empty` except shape and axes, which the data decide.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -288,33 +216,17 @@ def ones_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     >>> gs.ones_like(s).to_numpy()
     array([1., 1.])
     """
-    return _filled(empty_like(data, dtype, **spec), 1)
+    return _filled(_made_like(data, dtype, spec), 1)
 
 
+@as_in(empty_like)
 def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     """A storage of one value with the shape, dtype and parameters of another.
 
     Parameters
     ----------
-    data : Storage
-        Or an array: then its strides say the layout.
     fill_value : scalar or array_like
         What every element is; it broadcasts.
-    dtype : dtype_like, optional
-        The data's unless given.
-    **spec
-        The keywords of `empty` except shape and axes, which the data decide.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    TypeError, ValueError
-        When a parameter is wrong; the message names it.
-    ImportError, RuntimeError
-        When device="gpu" and there is no cupy or no GPU.
 
     Examples
     --------
@@ -323,4 +235,4 @@ def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Unpack[Spec
     >>> gs.full_like(s, 7.0).to_numpy()
     array([7., 7.])
     """
-    return _filled(empty_like(data, dtype, **spec), fill_value)
+    return _filled(_made_like(data, dtype, spec), fill_value)

@@ -117,6 +117,16 @@ class CupyDevice:
         }
         known[ufunc](array, **given)
 
+    def function(self, function: Any) -> Any:
+        found = self._cp
+        for part in (*getattr(function, "__module__", "numpy").split(".")[1:], function.__name__):
+            found = getattr(found, part, None)
+        if found is None:
+            raise TypeError(
+                f"{function.__name__}: cupy has no function of this name; gridbuf.storage.storage(s, device='cpu') copies to the host"
+            )
+        return found
+
     def device_id(self, device: Any) -> int:
         return int(device.data.device_id)
 

@@ -45,6 +45,9 @@ class Device(Protocol):
     def reduce(self, ufunc: Any, array: Any, **options: Any) -> None:
         """`ufunc.reduce(array, **options)` on the device; TypeError where it cannot."""
 
+    def function(self, function: Any) -> Any:
+        """The device library's function of the same name as NumPy's; TypeError where it has none."""
+
     def device_id(self, device: Any) -> int:
         """The number of the GPU that an array lies on."""
 

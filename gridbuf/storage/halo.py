@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from gridbuf.storage.axes import integer, per_axis
 
 Halo = tuple[tuple[int, int], ...]
@@ -19,7 +21,7 @@ def check_halo(halo: Any, shape: tuple[int, ...], axes: str) -> Halo:
 
 
 def _pair(entry: Any) -> tuple[int, int]:
-    if isinstance(entry, (tuple, list)):
+    if isinstance(entry, (tuple, list)) or np.ndim(entry) == 1:
         if len(entry) != 2:
             raise ValueError(f"halo: {entry!r} is not a (low, high) pair")
         return integer(entry[0], "halo"), integer(entry[1], "halo")

@@ -72,6 +72,9 @@ class CUDAManagedGPUStorage(HostBuffer, DeviceBuffer):
         devices.current().synchronize()  # the host must not look while a kernel writes
         return self._host
 
+    def _for_host(self) -> None:
+        self._on_host()
+
 
 GT4PySyncedGPUStorage = SoftwareManagedGPUStorage
 CUDASyncedGPUStorage = CUDAManagedGPUStorage

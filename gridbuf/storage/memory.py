@@ -14,6 +14,11 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta) -> NDArray[A
     return _core.empty_elements(shape, dtype, meta.ranks, meta.aligned_index, alignment=meta.alignment)
 
 
+def host_plan(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta) -> _core.Plan:
+    """The plan that `empty` allocates by, for whoever asks again."""
+    return _core.plan(shape, dtype, layout=meta.ranks, aligned_index=meta.aligned_index, alignment=meta.alignment)
+
+
 def plan(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta) -> _core.Plan:
     """The same rule for memory that the core does not allocate: the boundary is the alignment alone."""
     return _core.plan(

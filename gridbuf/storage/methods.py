@@ -4,7 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.storage import devices, functions, reduction, ufuncs
+from gridbuf.storage import array_methods as array_methods
+from gridbuf.storage import devices, functions, functions_plain, functions_reduce, operands, reduction, ufuncs
+from gridbuf.storage import operators as operators
+from gridbuf.storage import showing as showing
 from gridbuf.storage.allocation import class_of, new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.copying import S, copied
@@ -12,20 +15,37 @@ from gridbuf.storage.meta import Meta, meta_of
 from gridbuf.storage.sources import managed_of
 
 
+class _OfTheClass:
+    """An attribute that the class has and its instances do not.
+
+    NumPy asks the class for `__array_function__`. Other libraries (xarray, dask) ask the object, and take one that has it for an
+    array which goes by position; storages go by name, so these get the plain array of `__array__`. A storage with device memory
+    they do hold, since writing to its plain array would tell nobody that the other side is older now.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is not None and not instance._has_device:
+            raise AttributeError("__array_function__ is an attribute of the class")
+        return self._function
+
+
 def _array_ufunc(self: Storage, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method == "__call__" and ufunc.signature is None:
         return ufuncs.call(ufunc, inputs, kwargs)
+    if not all(map(operands.takes, operands.given(inputs, kwargs))):
+        return NotImplemented
     if method == "reduce":
         return reduction.reduce(ufunc, *inputs, **kwargs)
-    raise TypeError(
-        f"{ufunc.__name__}: storages take part in ufunc calls and reduce, not in "
-        + (f"generalized ufuncs such as {ufunc.__name__}" if method == "__call__" else method)
-    )
+    if method == "accumulate" and isinstance(inputs[0], Storage):
+        return functions_reduce.along(ufunc, inputs[0], *(inputs[1:] or (kwargs.pop("axis", 0),)), **kwargs)
+    return functions_plain.call(ufunc, inputs, kwargs, method=None if method == "__call__" else method)
 
 
 def _array_function(self: Storage, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    handler = functions.HANDLERS.get(func)
-    return NotImplemented if handler is None else handler(*args, **kwargs)
+    return functions.call(func, types, args, kwargs)
 
 
 def copy(self: S) -> S:
@@ -77,6 +97,6 @@ def rebuilt(values: Any, parameters: tuple[Any, ...], device: int | None, manage
 
 for _name, _method in {
     "__array_ufunc__": _array_ufunc,
-    "__array_function__": _array_function, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
+    "__array_function__": _OfTheClass(_array_function), "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
 }.items():  # fmt: skip
     setattr(Storage, _name, _method)

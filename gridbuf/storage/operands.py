@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.joining import is_scalar, lacking
+from gridbuf.fields.operands import takes as fields_take
+from gridbuf.joining import Adapt, into, is_scalar, lacking
 from gridbuf.names import as_numpy, get_dims
 from gridbuf.storage import devices
 from gridbuf.storage.axes import LETTERS
@@ -13,14 +14,57 @@ from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import Operand
 from gridbuf.storage.gpu import GPUStorage
 from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
-from gridbuf.wrapping import shaped, values
+from gridbuf.wrapping import check_mask, naming, shaped, values
 
 
 def host_array(obj: Any) -> Any:
     """A foreign object's host array: of what has memory to share, else a new one."""
     if isinstance(obj, np.ndarray):
+        check_mask(obj)
         return obj
     return as_numpy(obj) if isinstance(obj, _core.Field) else values(obj)
+
+
+def takes(obj: Any) -> bool:
+    """Whether storages compute with an object; arrays of other libraries (xarray, pandas, dask) do so themselves."""
+    if isinstance(obj, (Storage, np.ma.MaskedArray)):
+        return True
+    return obj is not None and fields_take(obj)
+
+
+def given(inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Everything that a ufunc's call was given to compute with."""
+    out = kwargs.get("out")
+    outputs = out if isinstance(out, tuple) else (out,)
+    return [*inputs, *(obj for obj in (*outputs, kwargs.get("where")) if obj is not None)]
+
+
+def takes_type(cls: type) -> bool:
+    """The same, as far as the class tells."""
+    return issubclass(cls, (Storage, _core.Field, np.ndarray)) or cls.__module__.partition(".")[0] == "cupy"
+
+
+def values_of(obj: Any, argument: str) -> Any:
+    """An argument's values as a host array."""
+    with naming(argument):
+        return host_array(obj)
+
+
+def function_on(device: bool, function: Any) -> Any:
+    """NumPy's function, or the device library's of the same name."""
+    return devices.current().function(function) if device else function
+
+
+def number(value: Any, device: bool) -> Any:
+    """What NumPy gives where no axis is left: a number of the host."""
+    return devices.current().to_host(value)[()] if device else value
+
+
+def of_same_axes(storage: Storage, model: Any, argument: str) -> Adapt:
+    """How a storage of the same axes and sizes goes into the order of the model's (a storage's or a Meta's)."""
+    if sorted(storage.axes) != sorted(model.axes):
+        raise ValueError(f"{argument}: its axes are {storage.axes!r}, the result has {model.axes!r}")
+    return into(storage.axes, model.axes)
 
 
 def describe(obj: Any) -> Operand:

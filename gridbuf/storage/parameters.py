@@ -1,5 +1,6 @@
 """The parameters of a storage, searched in GDP-3's order: explicit, `defaults` preset, data, fallback."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +76,9 @@ def check_device(device: Any) -> int | None:
         return -1
     if isinstance(device, tuple) and len(device) == 2 and device[0] == "gpu" and integer(device[1], "device") >= 0:
         return integer(device[1], "device")
-    raise ValueError(f"device: {device!r} is not None, 'cpu', 'gpu' or ('gpu', number)")
+    if isinstance(device, int) and not isinstance(device, bool) and device >= 0:  # a storage's own `device`
+        return device
+    raise ValueError(f"device: {device!r} is not None, 'cpu', 'gpu', ('gpu', number) or a GPU's number")
 
 
 def check_alignment(alignment: Any) -> int:
@@ -102,6 +105,8 @@ def _shape_and_axes(spec: dict[str, Any], known: Known | None) -> tuple[tuple[in
     shape = spec.get("shape")
     if isinstance(shape, (int, np.integer)):
         shape = (shape,)
+    elif isinstance(shape, Iterator):
+        shape = tuple(shape)
     if "axes" in spec:
         axes = check_axes(spec["axes"])
     elif known is not None:

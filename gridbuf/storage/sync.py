@@ -3,6 +3,7 @@
 from typing import Any
 from weakref import WeakSet
 
+from gridbuf.docstrings import as_in
 from gridbuf.storage import devices
 
 
@@ -66,13 +67,9 @@ class SyncState:
                 devices.current().upload(pair.host, pair.device)
             self._state = self.SYNC_CLEAN
 
+    @as_in(to_device)
     def to_host(self, force: bool = False) -> None:
         """Bring device changes to the host.
-
-        Parameters
-        ----------
-        force : bool, optional
-            True: copy in the other states too, where there is nothing to do.
 
         Examples
         --------

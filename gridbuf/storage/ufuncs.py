@@ -91,6 +91,8 @@ def _prepare(
 
 def _general(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...] | None, kwargs: dict[str, Any]) -> Any:
     """Any classes of storages, any other arrays, any options, any number of outputs."""
+    if not all(map(operands.takes, operands.given(inputs, {**kwargs, "out": out}))):
+        return NotImplemented  # an array of another library has its turn
     outputs = (None,) * ufunc.nout if out is None else out
     if kwargs.get("where", True) is not True:
         inputs = (*inputs, kwargs["where"])

@@ -2,7 +2,9 @@
 
 from typing import Any, Unpack
 
-from gridbuf.storage import devices, layout, memory
+import numpy as np
+
+from gridbuf.storage import devices, layout, memory, remembered
 from gridbuf.storage.allocation import class_of, device_empty, new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.constructors import DataSpec, allocate
@@ -60,9 +62,35 @@ def as_storage(
     >>> s.layout, np.shares_memory(s.to_numpy(), a)
     ('KJI', True)
     """
+    key = None
+    if type(data) in _SIMPLE and device_data is None and sync_state is None:
+        key = _key_around(data, dtype, spec)
+        found = remembered.known_around(key)
+        if found is not None:
+            return CPUStorage._of(data if type(data) is np.ndarray else data._host, None, found)
     _check_state(sync_state)
     host, dev, known = read(data, device_data, copying=False)
     parameters = resolve(dtype, dict(spec), known)
+    made = _as_storage(host, dev, known, parameters, sync_state)
+    if type(made) is CPUStorage and parameters.meta.alignment == 1:
+        remembered.remember_around(key, made._meta)
+    return made
+
+
+_SIMPLE = (np.ndarray, CPUStorage)
+
+
+def _key_around(data: Any, dtype: Any, spec: Any) -> tuple[Any, ...] | None:
+    """What a storage around an array or a host storage depends on, as long as no alignment is asked for."""
+    if type(data) is np.ndarray:
+        return remembered.key_of(dtype, spec, data.shape, data.strides, data.dtype)
+    array = data._host
+    return remembered.key_of(dtype, spec, data._meta, array.shape, array.strides, array.dtype)
+
+
+def _as_storage(
+    host: Source | None, dev: Source | None, known: Known | None, parameters: Parameters, sync_state: SyncState | None
+) -> Storage:
     if known is None:
         return allocate(parameters)
     if parameters.dtype != known.dtype:
@@ -205,6 +233,8 @@ def storage(
     >>> gs.storage([[1, 2], [3, 4]], defaults="F").layout
     'KJI'
     """
+    if not isinstance(copy, (bool, np.bool_)):
+        raise TypeError(f"copy: expected True or False, got {copy!r}; as_storage, or copy=False, shares memory or refuses")
     if not copy:
         return as_storage(data, device_data, sync_state=sync_state, dtype=dtype, **spec)
     _check_state(sync_state)

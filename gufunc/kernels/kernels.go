@@ -1,9 +1,9 @@
 package kernels
 
 import (
-	"fmt"
 	"slices"
 
+	"gridbuf/alloc"
 	"gridbuf/gufunc"
 	"gridbuf/gufunc/kernels/loops"
 )
@@ -51,7 +51,7 @@ func newOf(name string, base bool) (*gufunc.GUFunc, error) {
 		}
 	}
 	if g == nil {
-		return nil, fmt.Errorf("no kernel %q; there are %v", name, Names())
+		return nil, alloc.ErrInvalid.Errorf("name: no kernel %q; there are %v", name, Names())
 	}
 	return g, addStates(g)
 }

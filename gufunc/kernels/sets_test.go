@@ -19,9 +19,7 @@ import (
 func array[T float32 | float64](t *testing.T, kind gufunc.Type, shape ...int64) (gufunc.Array, []T) {
 	t.Helper()
 	var zero T
-	preset, err := alloc.PresetByNumber(0)
-	require.NoError(t, err)
-	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: int64(unsafe.Sizeof(zero)), Preset: preset})
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: int64(unsafe.Sizeof(zero))})
 	require.NoError(t, err)
 	b, err := alloc.New(plan)
 	require.NoError(t, err)

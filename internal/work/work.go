@@ -3,11 +3,12 @@ package work
 
 import (
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"gridbuf/alloc"
 )
 
 // Shared is work of which any range of pieces may be done by any thread.
@@ -54,6 +55,6 @@ func (s *Shared) Share(first int64, end time.Time) (reached int64, err error) {
 // recovered is deferred where a panic would end the process, or leave helpers at work unseen.
 func (s *Shared) recovered(failure *error) {
 	if r := recover(); r != nil {
-		*failure = fmt.Errorf("panic while %s: %v\n%s", s.Doing, r, debug.Stack())
+		*failure = alloc.ErrUnavailable.Errorf("panic while %s: %v\n%s", s.Doing, r, debug.Stack())
 	}
 }

@@ -6,25 +6,25 @@
 #include <string.h>
 
 #define KEYWORD_TEXT(name, text, shared) text,
-static const char *const names[A_COUNT] = {GB_KEYWORDS(KEYWORD_TEXT)};
-static PyObject *interned[A_COUNT];
+static const char *const names[GB_PY_ARG_COUNT] = {GB_PY_KEYWORDS(KEYWORD_TEXT)};
+static PyObject *interned[GB_PY_ARG_COUNT];
 
-int gb_args_init(void) {
-    for (int i = 0; i < A_COUNT; i++)
+int gb_py_args_init(void) {
+    for (int i = 0; i < GB_PY_ARG_COUNT; i++)
         if (!(interned[i] = PyUnicode_InternFromString(names[i]))) return -1;
     return 0;
 }
 
-static int find(const gb_signature *sig, PyObject *name) {
-    for (int i = 0; i < A_COUNT; i++)
-        if (interned[i] == name) return sig->allowed & A_BIT(i) ? i : -1;
-    for (int i = 0; i < A_COUNT; i++)   /* a name that was built at run time is not interned */
-        if (sig->allowed & A_BIT(i) && PyUnicode_Compare(interned[i], name) == 0) return i;
+static int find(const gb_py_signature *sig, PyObject *name) {
+    for (int i = 0; i < GB_PY_ARG_COUNT; i++)
+        if (interned[i] == name) return sig->allowed & GB_PY_ARG_BIT(i) ? i : -1;
+    for (int i = 0; i < GB_PY_ARG_COUNT; i++)   /* a name that was built at run time is not interned */
+        if (sig->allowed & GB_PY_ARG_BIT(i) && PyUnicode_Compare(interned[i], name) == 0) return i;
     return -1;
 }
 
-int gb_args(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **slots) {
-    memset(slots, 0, A_COUNT * sizeof *slots);
+int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **slots) {
+    memset(slots, 0, GB_PY_ARG_COUNT * sizeof *slots);
     if (nargs > sig->n_positional) {
         PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given); the others need their names",
                      sig->name, sig->n_positional, nargs);
@@ -55,7 +55,7 @@ int gb_args(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py
 
 /* ---- numbers ---- */
 
-int gb_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out) {
+int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out) {
     int overflow = 0;
     if (PyLong_CheckExact(obj)) {
         *out = PyLong_AsLongLongAndOverflow(obj, &overflow);
@@ -83,8 +83,8 @@ static PyObject *first_entries(PyObject *obj, int room) {
         Py_DECREF(entry);
     }
     PyObject *tuple = list && !PyErr_Occurred() ? PyList_AsTuple(list) : NULL;
-    gb_let_go(iterator);
-    gb_let_go(list);
+    gb_py_let_go(iterator);
+    gb_py_let_go(list);
     return tuple;
 }
 
@@ -106,7 +106,7 @@ static int too_many(const char *arg, Py_ssize_t n, int room) {
     return -1;
 }
 
-int gb_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
+int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
     PyObject *sequence = as_sequence(obj, arg, "a sequence of ints", room);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);
@@ -115,7 +115,7 @@ int gb_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
         return too_many(arg, n, room);
     }
     for (Py_ssize_t i = 0; i < n; i++)
-        if (gb_int64(PyTuple_GetItem(sequence, i), arg, "a sequence of ints", &out[i]) < 0) {
+        if (gb_py_int64(PyTuple_GetItem(sequence, i), arg, "a sequence of ints", &out[i]) < 0) {
             Py_DECREF(sequence);
             return -1;
         }
@@ -123,7 +123,7 @@ int gb_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
     return (int)n;
 }
 
-int gb_halo(PyObject *obj, int64_t *out, int room) {
+int gb_py_halo(PyObject *obj, int64_t *out, int room) {
     static const char expected[] = "a sequence with an int or a (low, high) pair for each index";
     PyObject *sequence = as_sequence(obj, "halo", expected, room);
     if (!sequence) return -1;
@@ -132,10 +132,10 @@ int gb_halo(PyObject *obj, int64_t *out, int room) {
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *entry = PyTuple_GetItem(sequence, i);
         if (PyIndex_Check(entry) && !PySequence_Check(entry)) {
-            if (gb_int64(entry, "halo", expected, &out[2 * i]) < 0) n = -1;
+            if (gb_py_int64(entry, "halo", expected, &out[2 * i]) < 0) n = -1;
             else out[2 * i + 1] = out[2 * i];
         } else {
-            int pair = gb_ints(entry, "halo", &out[2 * i], 2);
+            int pair = gb_py_ints(entry, "halo", &out[2 * i], 2);
             if (pair >= 0 && pair != 2)
                 PyErr_Format(PyExc_ValueError, "halo: entry %R has %d numbers; give an int or a (low, high) pair", entry, pair);
             if (pair != 2) n = -1;
@@ -183,10 +183,10 @@ static int repeated(const char *arg, PyObject *obj, const int32_t *dims, int n) 
 /* The name that an axis of gt4py says it has: gtscript.I, a Dimension of gt4py.next, an Enum's member. 1 with a new
  * reference to a str, 0, -1. */
 static int own_name(PyObject *obj, PyObject **name) {
-    PyObject *const attributes[] = {gb_attr.gt_axis_name, gb_attr.value};
+    PyObject *const attributes[] = {gb_py_attr.gt_axis_name, gb_py_attr.value};
     if (PyUnicode_Check(obj) || PyTuple_Check(obj) || PyList_Check(obj) || PyLong_Check(obj)) return 0;
     for (int i = 0; i < 2; i++) {
-        int found = gb_optional(obj, attributes[i], name);
+        int found = gb_py_optional(obj, attributes[i], name);
         if (found < 0 || (found && PyUnicode_Check(*name))) return found;
         if (found) Py_CLEAR(*name);
     }
@@ -210,7 +210,7 @@ static int read_letters(PyObject *obj, const char *arg, int32_t *out, int room) 
     return repeated(arg, obj, out, (int)n);
 }
 
-int gb_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
+int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
     PyObject *alone;
     if (PyUnicode_Check(obj)) return read_letters(obj, arg, out, room);
     int single = own_name(obj, &alone);
@@ -231,7 +231,7 @@ int gb_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
     return n < 0 ? -1 : repeated(arg, obj, out, (int)n);
 }
 
-PyObject *gb_dims_tuple(const int32_t *dims, int ndim) {
+PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim) {
     PyObject *tuple = PyTuple_New(ndim);
     for (int i = 0; tuple && i < ndim; i++) {
         PyObject *name = dims[i] < 0 ? PyUnicode_FromStringAndSize(&"IJK"[dims[i] + 3], 1) : PyUnicode_FromFormat("%d", dims[i]);
@@ -240,7 +240,7 @@ PyObject *gb_dims_tuple(const int32_t *dims, int ndim) {
     return tuple;
 }
 
-PyObject *gb_ints_tuple(const int64_t *values, int n) {
+PyObject *gb_py_ints_tuple(const int64_t *values, int n) {
     PyObject *tuple = PyTuple_New(n);
     for (int i = 0; tuple && i < n; i++) {
         PyObject *number = PyLong_FromLongLong(values[i]);

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Every keyword that a constructor of ours can have, and whether all that take a request for memory share it (A_SPEC). */
-#define GB_KEYWORDS(KEYWORD)                                                            \
+/* Every keyword that a constructor of ours can have, and whether all that take a request for memory share it (GB_PY_ARG_SPEC). */
+#define GB_PY_KEYWORDS(KEYWORD)                                                            \
     KEYWORD(SHAPE, "shape", 1)                                                          \
     KEYWORD(DTYPE, "dtype", 1)                                                          \
     KEYWORD(BACKEND, "backend", 1)                                                      \
@@ -30,57 +30,57 @@
     KEYWORD(COPY, "copy", 0)   /* from_dlpack */                                        \
     KEYWORD(DATA, "data", 0)   /* unmet */
 
-#define GB_KEYWORD_SLOT(name, text, shared) A_##name,
-enum { GB_KEYWORDS(GB_KEYWORD_SLOT) A_COUNT };
-#define A_BIT(slot) (1u << (slot))
-#define GB_KEYWORD_SHARED(name, text, shared) | (shared ? A_BIT(A_##name) : 0)
-enum { A_SPEC = 0 GB_KEYWORDS(GB_KEYWORD_SHARED) };
+#define GB_PY_KEYWORD_SLOT(name, text, shared) GB_PY_ARG_##name,
+enum { GB_PY_KEYWORDS(GB_PY_KEYWORD_SLOT) GB_PY_ARG_COUNT };
+#define GB_PY_ARG_BIT(slot) (1u << (slot))
+#define GB_PY_KEYWORD_SHARED(name, text, shared) | (shared ? GB_PY_ARG_BIT(GB_PY_ARG_##name) : 0)
+enum { GB_PY_ARG_SPEC = 0 GB_PY_KEYWORDS(GB_PY_KEYWORD_SHARED) };
 
-typedef struct gb_signature {
+typedef struct gb_py_signature {
     const char *name;
     int positional[4];   /* slots, in order */
     int n_positional, n_required;
     uint32_t allowed;
-} gb_signature;
+} gb_py_signature;
 
-int gb_args_init(void);
+int gb_py_args_init(void);
 
 /* Sort the arguments of a vectorcall into slots (borrowed; NULL = not given). */
-int gb_args(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **slots);
+int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **slots);
 
 /* Lists of numbers. Each returns the length, or -1 with an error that names arg. */
-int gb_ints(PyObject *obj, const char *arg, int64_t *out, int room);
-int gb_dims(PyObject *obj, const char *arg, int32_t *out, int room);
+int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room);
+int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room);
 /* Pairs (low, high); out has 2 * room entries. A bare int is a TypeError. */
-int gb_halo(PyObject *obj, int64_t *out, int room);
-PyObject *gb_dims_tuple(const int32_t *dims, int ndim);
-PyObject *gb_ints_tuple(const int64_t *values, int n);
-int gb_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out);
+int gb_py_halo(PyObject *obj, int64_t *out, int room);
+PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim);
+PyObject *gb_py_ints_tuple(const int64_t *values, int n);
+int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out);
 
 /* What a call asked for besides memory; in index order, base entries only. */
-typedef struct gb_meta {
+typedef struct gb_py_meta {
     int base;                        /* indices without those of a sub-shape dtype */
     int has_dims, has_halo, has_origin;
     PyObject *fill_value;            /* borrowed from the call, or NULL */
     int64_t halo[2 * GB_MAXDIMS], origin[GB_MAXDIMS];   /* where has_... says so */
-} gb_meta;
+} gb_py_meta;
 
 /* Nothing was asked for. The lists stay as they are. */
-static inline void gb_meta_clear(gb_meta *meta) { memset(meta, 0, offsetof(gb_meta, halo)); }
-static inline int gb_meta_is_clear(const gb_meta *meta) {
+static inline void gb_py_meta_clear(gb_py_meta *meta) { memset(meta, 0, offsetof(gb_py_meta, halo)); }
+static inline int gb_py_meta_is_clear(const gb_py_meta *meta) {
     return !meta->has_dims && !meta->has_halo && !meta->has_origin && !meta->fill_value;
 }
 
 /* The whole request. *dtype is a new reference. */
-int gb_read_request(PyObject **slots, gb_request *request, gb_dtype **dtype, gb_meta *meta);
+int gb_py_read_request(PyObject **slots, gb_request *request, gb_py_dtype **dtype, gb_py_meta *meta);
 
 /* Origin and halo of memory that has a shape already. */
-int gb_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim, gb_meta *meta);
+int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim, gb_py_meta *meta);
 
 /* backends.c */
-PyObject *gb_backend_names(PyObject *self, PyObject *none);
+PyObject *gb_py_backend_names(PyObject *self, PyObject *none);
 /* The preset's number, and for one with a function the layout written into r. */
-int gb_read_backend(PyObject *obj, gb_request *r);
-int gb_add_backend(PyObject *name, PyObject *layout, gb_preset *preset);   /* layout: the function, where its order is one */
+int gb_py_read_backend(PyObject *obj, gb_request *r);
+int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset);   /* layout: the function, where its order is one */
 
 #endif

@@ -5,21 +5,21 @@
 #include "plan.h"
 
 /* Heap memory for a plan. zero: all bytes 0. */
-int gb_plan_allocate(const gb_plan *plan, int zero, void **data);
+int gb_py_plan_allocate(const gb_plan *plan, int zero, void **data);
 
 /* An ndarray over base's memory, or with base NULL one that owns the block at data. */
-PyObject *gb_array_over(const gb_geometry *g, gb_dtype *dtype, void *data, int writable, PyObject *base);
+PyObject *gb_py_array_over(const gb_geometry *g, gb_py_dtype *dtype, void *data, int writable, PyObject *base);
 
 /* An ndarray of its own for a plan of host memory. */
-PyObject *gb_array_of(gb_plan_object *plan, int zero);
+PyObject *gb_py_array_of(gb_py_plan_object *plan, int zero);
 
 /* like.c, constructors.c */
-PyObject *gb_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
-PyObject *gb_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_plan_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+PyObject *gb_py_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 #endif

@@ -4,13 +4,13 @@
 
 #include <dlfcn.h>
 
-struct gb_attribute_names gb_attr;
+struct gb_py_attribute_names gb_py_attr;
 
 /* Python has had this for long, but outside the limited API: looked up by name, under
  * its public name (3.13) or the older one. */
 static int (*lookup)(PyObject *, PyObject *, PyObject **);
 
-int gb_optional(PyObject *obj, PyObject *name, PyObject **value) {
+int gb_py_optional(PyObject *obj, PyObject *name, PyObject **value) {
     if (lookup) return lookup(obj, name, value);
     if ((*value = PyObject_GetAttr(obj, name))) return 1;
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
@@ -18,17 +18,17 @@ int gb_optional(PyObject *obj, PyObject *name, PyObject **value) {
     return 0;
 }
 
-int gb_attribute_init(void) {
+int gb_py_attribute_init(void) {
     static const struct { PyObject **place; const char *name; } all[] = {
-        {&gb_attr.exchange_api, "__dlpack_c_exchange_api__"}, {&gb_attr.dlpack, "__dlpack__"},
-        {&gb_attr.dlpack_device, "__dlpack_device__"}, {&gb_attr.array_struct, "__array_struct__"},
-        {&gb_attr.array_interface, "__array_interface__"}, {&gb_attr.cuda_array_interface, "__cuda_array_interface__"},
-        {&gb_attr.array, "__array__"}, {&gb_attr.gt_dims, "__gt_dims__"}, {&gb_attr.dims, "dims"},
-        {&gb_attr.gt_origin, "__gt_origin__"}, {&gb_attr.readonly, "readonly"}, {&gb_attr.flags, "flags"},
-        {&gb_attr.writeable, "writeable"}, {&gb_attr.is_conj, "is_conj"}, {&gb_attr.is_neg, "is_neg"},
-        {&gb_attr.requires_grad, "requires_grad"}, {&gb_attr.mask, "mask"}, {&gb_attr.gt_axis_name, "__gt_axis_name__"},
-        {&gb_attr.value, "value"}, {&gb_attr.dict, "__dict__"}, {&gb_attr.gt_interface, "__gt_interface__"},
-        {&gb_attr.gt_data_interface, "__gt_data_interface__"}};
+        {&gb_py_attr.exchange_api, "__dlpack_c_exchange_api__"}, {&gb_py_attr.dlpack, "__dlpack__"},
+        {&gb_py_attr.dlpack_device, "__dlpack_device__"}, {&gb_py_attr.array_struct, "__array_struct__"},
+        {&gb_py_attr.array_interface, "__array_interface__"}, {&gb_py_attr.cuda_array_interface, "__cuda_array_interface__"},
+        {&gb_py_attr.array, "__array__"}, {&gb_py_attr.gt_dims, "__gt_dims__"}, {&gb_py_attr.dims, "dims"},
+        {&gb_py_attr.gt_origin, "__gt_origin__"}, {&gb_py_attr.readonly, "readonly"}, {&gb_py_attr.flags, "flags"},
+        {&gb_py_attr.writeable, "writeable"}, {&gb_py_attr.is_conj, "is_conj"}, {&gb_py_attr.is_neg, "is_neg"},
+        {&gb_py_attr.requires_grad, "requires_grad"}, {&gb_py_attr.mask, "mask"}, {&gb_py_attr.gt_axis_name, "__gt_axis_name__"},
+        {&gb_py_attr.value, "value"}, {&gb_py_attr.dict, "__dict__"}, {&gb_py_attr.gt_interface, "__gt_interface__"},
+        {&gb_py_attr.gt_data_interface, "__gt_data_interface__"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!(*all[i].place = PyUnicode_InternFromString(all[i].name))) return -1;
     lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "PyObject_GetOptionalAttr");

@@ -5,14 +5,14 @@
 #include "common.h"
 
 /* 1 with a new reference, 0 without such an attribute (nothing is raised), -1 with an error. */
-int gb_optional(PyObject *obj, PyObject *name, PyObject **value);
+int gb_py_optional(PyObject *obj, PyObject *name, PyObject **value);
 
 /* The names that are asked for, interned. */
-extern struct gb_attribute_names {
+extern struct gb_py_attribute_names {
     PyObject *exchange_api, *dlpack, *dlpack_device, *array_struct, *array_interface, *cuda_array_interface, *array;
     PyObject *gt_dims, *dims, *gt_origin, *readonly, *flags, *writeable, *is_conj, *is_neg, *requires_grad, *mask, *gt_axis_name, *value;
     PyObject *dict, *gt_interface, *gt_data_interface;
-} gb_attr;
-int gb_attribute_init(void);
+} gb_py_attr;
+int gb_py_attribute_init(void);
 
 #endif

@@ -20,8 +20,8 @@ static int unknown(PyObject *name, const char *text, Py_ssize_t length) {
     char quoted[300], *known = gb_preset_names(", ", 500);
     if (!known) return PyErr_NoMemory(), -1;
     if (strlen(text) == (size_t)length)
-        PyErr_Format(gb_BackendError, "backend: %s is not known; known are %s", gb_quoted(quoted, sizeof quoted, text), known);
-    else PyErr_Format(gb_BackendError, "backend: %R is not known; known are %s", name, known);   /* with a null character */
+        PyErr_Format(gb_py_BackendError, "backend: %s is not known; known are %s", gb_quoted(quoted, sizeof quoted, text), known);
+    else PyErr_Format(gb_py_BackendError, "backend: %R is not known; known are %s", name, known);   /* with a null character */
     free(known);
     return -1;
 }
@@ -53,13 +53,13 @@ static int call_function(gb_request *r) {
     int32_t dims[GB_MAXDIMS];
     int n = r->ndim - r->sub_ndim;
     for (int i = 0; i < n; i++) dims[i] = r->dims_len >= 0 ? r->dims[i] : i - 3;
-    PyObject *number = PyLong_FromLong(r->backend), *names = gb_dims_tuple(dims, n), *layout = NULL;
+    PyObject *number = PyLong_FromLong(r->backend), *names = gb_py_dims_tuple(dims, n), *layout = NULL;
     PyObject *function = number && functions ? Py_XNewRef(PyDict_GetItemWithError(functions, number)) : NULL;
     if (function && names) layout = PyObject_CallFunctionObjArgs(function, names, NULL);
     else if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "backend: its layout is a function, and registering it failed");
     Py_XDECREF(function);
     int64_t ranks[GB_MAXDIMS];
-    r->layout_len = layout ? gb_ints(layout, "layout", ranks, GB_MAXDIMS) : -1;
+    r->layout_len = layout ? gb_py_ints(layout, "layout", ranks, GB_MAXDIMS) : -1;
     for (int i = 0; i < r->layout_len; i++) r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
     Py_XDECREF(number);
     Py_XDECREF(names);
@@ -67,7 +67,7 @@ static int call_function(gb_request *r) {
     return r->layout_len < 0 ? -1 : 0;
 }
 
-int gb_read_backend(PyObject *obj, gb_request *r) {
+int gb_py_read_backend(PyObject *obj, gb_request *r) {
     int32_t order = 0;
     if (!obj) {
         r->backend = 0;   /* "C", the first preset */
@@ -84,14 +84,14 @@ int gb_read_backend(PyObject *obj, gb_request *r) {
 }
 
 /* A layout's function is known before anybody can ask for the backend: what is forgotten may run Python code. */
-int gb_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
+int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     gb_error e;
     Py_ssize_t bytes;
     const char *text = PyUnicode_AsUTF8AndSize(name, &bytes);
     if (!text) return -1;
     if ((size_t)bytes != strlen(text)) return PyErr_Format(PyExc_ValueError, "name: %R has a null character", name), -1;
     if (!functions && !(functions = PyDict_New())) return -1;
-    if (gb_preset_register(text, preset, &e) < 0) return gb_raise(&e);
+    if (gb_preset_register(text, preset, &e) < 0) return gb_py_raise(&e);
     PyObject *number = preset->order == GB_BY_CALLER ? PyLong_FromLong(preset->number) : NULL;
     int rc = preset->order != GB_BY_CALLER ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
     Py_XDECREF(number);
@@ -99,7 +99,7 @@ int gb_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     return rc;
 }
 
-PyObject *gb_backend_names(PyObject *self, PyObject *none) {
+PyObject *gb_py_backend_names(PyObject *self, PyObject *none) {
     char *names = gb_preset_names("\n", 0);
     if (!names) return PyErr_NoMemory();
     PyObject *text = PyUnicode_FromString(names), *newline = PyUnicode_FromString("\n");

@@ -14,12 +14,12 @@
 #define CALLS 256
 
 typedef struct {
-    const gb_signature *sig;
+    const gb_py_signature *sig;
     PyObject *kwnames;
     Py_ssize_t nargs, n;
-    gb_plan_object *plan;
-    gb_meta *meta;   /* NULL: nothing was asked for besides memory */
-    PyObject *args[A_COUNT], *names[A_COUNT];   /* names: borrowed from kwnames */
+    gb_py_plan_object *plan;
+    gb_py_meta *meta;   /* NULL: nothing was asked for besides memory */
+    PyObject *args[GB_PY_ARG_COUNT], *names[GB_PY_ARG_COUNT];   /* names: borrowed from kwnames */
 } call;
 static call calls[CALLS];
 
@@ -49,13 +49,13 @@ static int is_new(PyObject *arg) { return PyTuple_CheckExact(arg) && Py_REFCNT(a
 #define MIX(h, w) (((h) ^ (uint64_t)(w)) * 0x9E3779B97F4A7C15u)
 
 /* Where a call is kept: by its objects, or, where some are new, with what these say instead. */
-static call *place(const gb_signature *sig, PyObject *const *args, Py_ssize_t n) {
+static call *place(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t n) {
     uint64_t h = (uintptr_t)sig;
     for (Py_ssize_t i = 0; i < n; i++) h = MIX(h, (uintptr_t)args[i]);
     return &calls[h >> 56];
 }
 
-static call *place_of_new(const gb_signature *sig, PyObject *const *args, Py_ssize_t n) {
+static call *place_of_new(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t n) {
     uint64_t h = (uintptr_t)sig;
     for (Py_ssize_t i = 0; i < n; i++) {
         Py_ssize_t m = is_new(args[i]) ? PyTuple_Size(args[i]) : -1;
@@ -70,7 +70,7 @@ static call *place_of_new(const gb_signature *sig, PyObject *const *args, Py_ssi
     return &calls[h >> 56];
 }
 
-static int same(const call *c, const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames) {
+static int same(const call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames) {
     if (c->sig != sig || c->nargs != nargs || c->n != n) return 0;
     for (Py_ssize_t i = 0; i < n; i++)
         if (c->args[i] != args[i] && !(is_new(args[i]) && PyTuple_CheckExact(c->args[i]) && same_entries(c->args[i], args[i]))) return 0;
@@ -84,7 +84,7 @@ static int same(const call *c, const gb_signature *sig, PyObject *const *args, P
  * change it; and the names of a structured dtype can be changed. */
 static int is_constant(PyObject *obj, int depth) {
     if (obj == Py_None || PyLong_CheckExact(obj) || PyBool_Check(obj) || PyUnicode_CheckExact(obj)) return 1;
-    if (PyType_Check(obj) || PyArray_DescrCheck(obj)) return gb_dtype_constant(obj);
+    if (PyType_Check(obj) || PyArray_DescrCheck(obj)) return gb_py_dtype_constant(obj);
     if (!PyTuple_CheckExact(obj) || depth > 2) return 0;
     Py_ssize_t n = PyTuple_Size(obj);
     for (Py_ssize_t i = 0; i < n; i++)
@@ -106,46 +106,47 @@ static void exchange(call *c, const call *new) {
     drop(&old);
 }
 
-void gb_forget_calls(void) {
+void gb_py_forget_calls(void) {
     static const call none;
     for (int i = 0; i < CALLS; i++) exchange(&calls[i], &none);
 }
 
-static void remember(call *c, const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
-                     gb_plan_object *plan, const gb_meta *meta) {
+static void remember(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
+                     gb_py_plan_object *plan, const gb_py_meta *meta) {
     for (Py_ssize_t i = 0; i < n; i++)
         if (!is_constant(args[i], 0)) return;
     call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n};
-    if (!gb_meta_is_clear(meta)) {
+    if (!gb_py_meta_is_clear(meta)) {
         if (!(new.meta = malloc(sizeof *new.meta))) return;
         *new.meta = *meta;
     }
     Py_XINCREF(kwnames);
-    new.plan = (gb_plan_object *)Py_NewRef((PyObject *)plan);
+    new.plan = (gb_py_plan_object *)Py_NewRef((PyObject *)plan);
     for (Py_ssize_t i = 0; i < n; i++) new.args[i] = Py_NewRef(args[i]);
     for (Py_ssize_t i = 0; i < n - nargs; i++) new.names[i] = PyTuple_GetItem(kwnames, i);
     exchange(c, &new);
 }
 
-static gb_plan_object *known(const call *c, gb_meta *meta) {
+static gb_py_plan_object *known(const call *c, gb_py_meta *meta) {
     if (c->meta) *meta = *c->meta;   /* a copy: what follows may run Python code and change the cache */
-    else gb_meta_clear(meta);
-    return (gb_plan_object *)Py_NewRef((PyObject *)c->plan);
+    else gb_py_meta_clear(meta);
+    return (gb_py_plan_object *)Py_NewRef((PyObject *)c->plan);
 }
 
 /* The arguments are read. Not remembered: a value to fill with, whose meaning is nobody's but the call's, and a layout
  * that a Python function chose. */
-static gb_plan_object *read_call(call *c, const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
-                                 gb_meta *meta) {
-    PyObject *slots[A_COUNT];
+static gb_py_plan_object *read_call(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n,
+                                    PyObject *kwnames, gb_py_meta *meta) {
+    PyObject *slots[GB_PY_ARG_COUNT];
     int function_layout;
-    if (gb_args(sig, args, nargs, kwnames, slots) < 0) return NULL;
-    gb_plan_object *plan = gb_plan_from_slots(slots, meta, &function_layout);
+    if (gb_py_args(sig, args, nargs, kwnames, slots) < 0) return NULL;
+    gb_py_plan_object *plan = gb_py_plan_from_slots(slots, meta, &function_layout);
     if (plan && !meta->fill_value && !function_layout) remember(c, sig, args, nargs, n, kwnames, plan, meta);
     return plan;
 }
 
-gb_plan_object *gb_plan_for_call(const gb_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_meta *meta) {
+gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                                       gb_py_meta *meta) {
     Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0), i = 0;
     call *c = place(sig, args, n);
     if (__builtin_expect(same(c, sig, args, nargs, n, kwnames), 1)) return known(c, meta);

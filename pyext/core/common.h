@@ -9,7 +9,7 @@
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #define NPY_TARGET_VERSION NPY_1_22_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL gridbuf_ARRAY_API
-#ifndef GB_IMPORTS_NUMPY
+#ifndef GB_PY_IMPORTS_NUMPY
 #define NO_IMPORT_ARRAY
 #endif
 #include <numpy/arrayobject.h>
@@ -28,7 +28,7 @@
 #define Py_RETURN_NOTIMPLEMENTED return Py_NewRef(Py_NotImplemented)
 
 /* Slots of heap types are read through the limited API. */
-#define GB_FREE_OBJECT(self)                                      \
+#define GB_PY_FREE_OBJECT(self)                                      \
     do {                                                          \
         PyTypeObject *type_ = Py_TYPE(self);                      \
         ((freefunc)PyType_GetSlot(type_, Py_tp_free))(self);      \

@@ -22,7 +22,7 @@ static int slice(gb_copy *copy) {
         return 0;
     }
     gb_error e;
-    return GB_ENTER_GO_UNLOCKED(&e, gbridge_copy(copy, SLICE, &e));
+    return GB_PY_ENTER_GO_UNLOCKED(&e, gbridge_copy(copy, SLICE, &e));
 }
 
 static int tell(PyObject *progress, double done) {
@@ -32,7 +32,7 @@ static int tell(PyObject *progress, double done) {
     return result ? 0 : -1;
 }
 
-int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress) {
+int gb_py_copy_finish(gb_copy *copy, int planned, PyObject *progress) {
     int rc = 0;
     if (planned == GB_COPY_NO_MEMORY) {
         PyErr_SetString(PyExc_MemoryError, "no memory for the temporary that overlapping arrays need");
@@ -57,23 +57,23 @@ int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress) {
 
 #define SMALL_FILL (256 << 10)   /* planning a fill of fewer bytes takes longer than the fill */
 
-int gb_fill_zero(void *data, int64_t bytes) {
+int gb_py_fill_zero(void *data, int64_t bytes) {
     if (bytes <= SMALL_FILL) return memset(data, 0, (size_t)bytes), 0;
     static const uint64_t zero;
     int64_t n = bytes / 8, stride = 8;
-    gb_view words = {data, 8, GB_RAW, 1, &n, &stride};
+    gb_copy_view words = {data, 8, GB_RAW, 1, &n, &stride};
     gb_copy copy;
     memset((char *)data + 8 * n, 0, (size_t)(bytes - 8 * n));
-    return gb_copy_finish(&copy, gb_fill_plan(&copy, &words, &zero, GB_RAW, 8), NULL);
+    return gb_py_copy_finish(&copy, gb_copy_plan_fill(&copy, &words, &zero, GB_RAW, 8), NULL);
 }
 
-PyObject *gb_get_num_threads(PyObject *self, PyObject *unused) { return PyLong_FromLong(gb_threads()); }
+PyObject *gb_py_get_num_threads(PyObject *self, PyObject *unused) { return PyLong_FromLong(gb_copy_threads()); }
 
-PyObject *gb_set_num_threads(PyObject *self, PyObject *n) {
+PyObject *gb_py_set_num_threads(PyObject *self, PyObject *n) {
     int64_t threads;
-    if (gb_int64(n, "n", "an int", &threads) < 0) return NULL;
+    if (gb_py_int64(n, "n", "an int", &threads) < 0) return NULL;
     if (threads < 1)
         return PyErr_Format(PyExc_ValueError, "n: %lld threads are not possible; give 1 or more", (long long)threads);
-    gb_set_threads(threads < 1 << 16 ? (int)threads : 1 << 16);
+    gb_copy_set_threads(threads < 1 << 16 ? (int)threads : 1 << 16);
     Py_RETURN_NONE;
 }

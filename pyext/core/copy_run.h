@@ -7,10 +7,10 @@
 
 /* Run a planned copy to its end, in slices without the GIL: signals are
  * seen, and progress (or NULL) is called, between them. The copy is done afterwards. */
-int gb_copy_finish(gb_copy *copy, int planned, PyObject *progress);
-int gb_fill_zero(void *data, int64_t bytes);
+int gb_py_copy_finish(gb_copy *copy, int planned, PyObject *progress);
+int gb_py_fill_zero(void *data, int64_t bytes);
 
-PyObject *gb_set_num_threads(PyObject *self, PyObject *n);
-PyObject *gb_get_num_threads(PyObject *self, PyObject *unused);
+PyObject *gb_py_set_num_threads(PyObject *self, PyObject *n);
+PyObject *gb_py_get_num_threads(PyObject *self, PyObject *unused);
 
 #endif

@@ -5,47 +5,48 @@
 
 #define LONG ((int64_t)1 << 20)   /* bytes; the driver may take its time with more */
 
-PyTypeObject *gb_BlockType;
+PyTypeObject *gb_py_BlockType;
 
 /* ---- the type ---- */
 
 static void dealloc(PyObject *self) {
-    gb_block_object *b = (gb_block_object *)self;
+    gb_py_block_object *b = (gb_py_block_object *)self;
     if (b->block) gb_cuda_release(b->block);
-    GB_FREE_OBJECT(self);
+    GB_PY_FREE_OBJECT(self);
 }
 
 static PyObject *wrap(gb_cuda_block *block) {
-    gb_block_object *b = (gb_block_object *)PyType_GenericAlloc(gb_BlockType, 0);
+    gb_py_block_object *b = (gb_py_block_object *)PyType_GenericAlloc(gb_py_BlockType, 0);
     if (b) b->block = block;
     else gb_cuda_release(block);
     return (PyObject *)b;
 }
 
-PyObject *gb_block_alloc(const gb_cuda_request *want) {
+PyObject *gb_py_block_alloc(const gb_cuda_request *want) {
     gb_cuda_block *block;
     gb_cuda_error e;
-    gb_drain();
+    gb_py_decref_deferred();
     int rc;
-    if (want->span > LONG) rc = GB_CUDA_UNLOCKED(&e, gb_cuda_alloc(want, &block, &e));
-    else if ((rc = gb_cuda_alloc(want, &block, &e)) < 0) gb_cuda_raise(&e);
+    if (want->span > LONG) rc = GB_PY_CUDA_UNLOCKED(&e, gb_cuda_alloc(want, &block, &e));
+    else if ((rc = gb_cuda_alloc(want, &block, &e)) < 0) gb_py_cuda_raise(&e);
     return rc < 0 ? NULL : wrap(block);
 }
 
-PyObject *gb_block_for(const gb_plan *plan) {
+PyObject *gb_py_block_for(const gb_plan *plan) {
     gb_cuda_request want = {.kind = plan->memory, .device = plan->device_id, .span = plan->want.span, .boundary = plan->want.boundary,
-                         .offset = plan->want.offset, .stream = gb_queue_for(plan->device_id).stream, .plan = plan->want.plan};
-    return gb_block_alloc(&want);
+                         .offset = plan->want.offset, .stream = gb_py_queue_for(plan->device_id).stream, .plan = plan->want.plan};
+    return gb_py_block_alloc(&want);
 }
 
-gb_place gb_block_place(const gb_cuda_block *block, int gpu) {
+gb_py_location gb_py_block_location(const gb_cuda_block *block, int gpu) {
     int pinned = block->kind == GB_CUDA_PINNED;
-    return (gb_place){.kind = (uint8_t)(GB_ON_DEVICE + block->kind), .gpu = !pinned && gpu, .device = pinned ? 0 : (int16_t)block->device};
+    return (gb_py_location){.kind = (uint8_t)(GB_PY_ON_DEVICE + block->kind), .gpu = !pinned && gpu,
+                             .device = pinned ? 0 : (int16_t)block->device};
 }
 
-int gb_device_zero(gb_cuda_block *block, int64_t bytes) {
+int gb_py_device_zero(gb_cuda_block *block, int64_t bytes) {
     gb_cuda_error e;
-    return gb_cuda_zero(block, bytes, gb_queue_for(block->device), &e) < 0 ? gb_cuda_raise(&e) : 0;
+    return gb_cuda_zero(block, bytes, gb_py_queue_for(block->device), &e) < 0 ? gb_py_cuda_raise(&e) : 0;
 }
 
 /* ---- the type, to Python ---- */
@@ -58,13 +59,13 @@ static PyType_Slot slots[] = {
 
 static PyType_Spec spec = {
     .name = "gridbuf._core._DeviceBlock",
-    .basicsize = sizeof(gb_block_object),
+    .basicsize = sizeof(gb_py_block_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = slots,
 };
 
-int gb_device_block_init(PyObject *module) {
-    gb_BlockType = (PyTypeObject *)PyType_FromSpec(&spec);
-    if (!gb_BlockType) return -1;
-    return PyModule_AddObjectRef(module, "_DeviceBlock", (PyObject *)gb_BlockType);
+int gb_py_device_block_init(PyObject *module) {
+    gb_py_BlockType = (PyTypeObject *)PyType_FromSpec(&spec);
+    if (!gb_py_BlockType) return -1;
+    return PyModule_AddObjectRef(module, "_DeviceBlock", (PyObject *)gb_py_BlockType);
 }

@@ -33,7 +33,7 @@ static int have_gil(void) {
 static __thread int depth;
 static __thread waiting *deep;
 
-void gb_drop_owner(PyObject *owner) {
+void gb_py_decref_owner(PyObject *owner) {
     if (Py_REFCNT(owner) > 1) {   /* nothing is released */
         Py_DECREF(owner);
         return;
@@ -45,17 +45,17 @@ void gb_drop_owner(PyObject *owner) {
         return;
     }
     depth++;
-    gb_let_go(owner);
+    gb_py_let_go(owner);
     while (depth == 1 && (w = deep)) {
         deep = w->next;
-        gb_let_go(w->object);
+        gb_py_let_go(w->object);
         free(w);
     }
     depth--;
 }
 
 static int drain_pending(void *unused) {
-    gb_drain();
+    gb_py_decref_deferred();
     return 0;
 }
 
@@ -63,13 +63,13 @@ static void push(waiting *w, PyObject *object) {
     w->object = object;
     w->next = __atomic_load_n(&list, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&list, &w->next, w, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
-    Py_AddPendingCall(drain_pending, NULL);   /* when its queue is full, the next gb_drain does it */
+    Py_AddPendingCall(drain_pending, NULL);   /* when its queue is full, the next gb_py_decref_deferred does it */
 }
 
-void gb_drop(void *object) {
+void gb_py_deferred_decref(void *object) {
     if (!object || !Py_IsInitialized()) return;   /* Python is gone: its objects are too */
     if (have_gil()) {
-        gb_drop_owner(object);
+        gb_py_decref_owner(object);
         return;
     }
     waiting *w = malloc(sizeof *w);
@@ -77,23 +77,23 @@ void gb_drop(void *object) {
     push(w, object);
 }
 
-void gb_drop_later(PyObject *object) {
+void gb_py_decref_later(PyObject *object) {
     waiting *w = malloc(sizeof *w);
     if (w) push(w, Py_NewRef(object));
 }
 
-void gb_drain(void) {
+void gb_py_decref_deferred(void) {
     if (__builtin_expect(__atomic_load_n(&list, __ATOMIC_RELAXED) == NULL, 1)) return;
     waiting *w = __atomic_exchange_n(&list, NULL, __ATOMIC_ACQUIRE);
     while (w) {
         waiting *next = w->next;
-        gb_drop_owner(w->object);
+        gb_py_decref_owner(w->object);
         free(w);
         w = next;
     }
 }
 
-int gb_drop_init(void) {
+int gb_py_decref_init(void) {
     running = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked");   /* its name from 3.13 on */
     if (!running) running = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet");
     return 0;

@@ -13,27 +13,27 @@ static PyTypeObject *record_type;
  * given for it (np.float64). Entries hold references, so an address cannot come
  * back for something else while it is here. */
 #define MEMO 64
-static struct { PyObject *key; gb_dtype *record; } memo[2 * MEMO];
+static struct { PyObject *key; gb_py_dtype *record; } memo[2 * MEMO];
 
 static int slot(const void *key) { return (int)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 58); }
 
-static void remember(int table, PyObject *key, gb_dtype *record) {
+static void remember(int table, PyObject *key, gb_py_dtype *record) {
     int i = table * MEMO + slot(key);
     PyObject *old_key = memo[i].key;
-    gb_dtype *old = memo[i].record;
+    gb_py_dtype *old = memo[i].record;
     memo[i].key = Py_NewRef(key);
-    memo[i].record = (gb_dtype *)Py_NewRef((PyObject *)record);
+    memo[i].record = (gb_py_dtype *)Py_NewRef((PyObject *)record);
     Py_XDECREF(old_key);
     Py_XDECREF((PyObject *)old);
 }
 
-int gb_dtype_constant(PyObject *obj) {
+int gb_py_dtype_constant(PyObject *obj) {
     if (PyArray_DescrCheck(obj)) return !PyDataType_HASFIELDS((PyArray_Descr *)obj);
     return (PyType_GetFlags((PyTypeObject *)obj) & Py_TPFLAGS_IMMUTABLETYPE) != 0;
 }
 
 /* Fields that are structured themselves could be renamed without a trace in their owner. */
-static int is_flat(const gb_dtype *d) {
+static int is_flat(const gb_py_dtype *d) {
     Py_ssize_t n = d->fields ? PyList_Size(d->fields) : -1;
     for (Py_ssize_t i = 0; i < n; i++)
         if (!PyUnicode_Check(PyTuple_GetItem(PyList_GetItem(d->fields, i), 1))) return 0;
@@ -41,13 +41,13 @@ static int is_flat(const gb_dtype *d) {
 }
 
 static void dealloc(PyObject *self) {
-    gb_dtype *d = (gb_dtype *)self;
+    gb_py_dtype *d = (gb_py_dtype *)self;
     Py_XDECREF(d->names);
     Py_XDECREF((PyObject *)d->descr);
     Py_XDECREF(d->typestr);
     Py_XDECREF(d->fields);
     free(d->format);
-    GB_FREE_OBJECT(self);
+    GB_PY_FREE_OBJECT(self);
 }
 
 /* Whether NumPy reads a buffer of its own as what it was: padding without a name ("5x", which is
@@ -62,7 +62,7 @@ static int comes_back(PyObject *sample) {
 
 /* NumPy's own buffer format for the dtype; none is not an error. Two items, because a
  * structured dtype is native only where the items after the first are aligned, too. */
-static int ask_format(gb_dtype *d) {
+static int ask_format(gb_py_dtype *d) {
     npy_intp two = 2;
     Py_INCREF((PyObject *)d->descr);
     PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, d->descr, 1, &two, NULL, NULL, 0, NULL);
@@ -71,19 +71,20 @@ static int ask_format(gb_dtype *d) {
         if (view.format && (d->descr->type_num != NPY_VOID || comes_back(sample))) d->format = strdup(view.format);
         PyBuffer_Release(&view);
     }
-    int failed = PyErr_Occurred() && !gb_forgive_numpy();   /* the dtype has no buffer format, such as datetime64, or none that NumPy reads */
+    int failed = PyErr_Occurred() &&
+                 !gb_py_forgive_numpy();   /* the dtype has no buffer format, such as datetime64, or none that NumPy reads */
     Py_XDECREF(sample);
     return failed ? -1 : 0;
 }
 
 /* dtype.str, and for ml_dtypes' types none: it would say '<V2'. */
-static int ask_typestr(gb_dtype *d) {
+static int ask_typestr(gb_py_dtype *d) {
     if (d->descr->type_num >= NPY_USERDEF) return 0;
     d->typestr = PyObject_GetAttrString((PyObject *)d->descr, "str");
     if (!d->typestr) return -1;
     if (PyDataType_HASFIELDS(d->descr)) {
         d->fields = PyObject_GetAttrString((PyObject *)d->descr, "descr");
-        if (!d->fields && !gb_forgive()) return -1;   /* overlapping fields have no descr */
+        if (!d->fields && !gb_py_forgive()) return -1;   /* overlapping fields have no descr */
     }
     return 0;
 }
@@ -92,24 +93,24 @@ _Static_assert(sizeof(long) == 8, "NPY_LONGLONG has the size of NPY_LONG, which 
 #define TYPE_OF(with, T, numpy, ...) [NPY_##numpy] = GB_##T,
 #define NPY_OF(with, T, numpy, ...) [GB_##T] = NPY_##numpy,
 
-uint8_t gb_type_of_descr(const PyArray_Descr *descr) {
+uint8_t gb_py_type_of_descr(const PyArray_Descr *descr) {
     static const uint8_t types[] = {GB_EACH_TYPE(TYPE_OF, ) [NPY_LONGLONG] = GB_I64, [NPY_ULONGLONG] = GB_U64};
     int n = descr->type_num;
     return n >= 0 && (size_t)n < sizeof types ? types[n] : GB_RAW;
 }
 
-int gb_npy_type(int type) {
+int gb_py_npy_type(int type) {
     static const uint8_t numbers[GB_TYPES] = {[GB_RAW] = NPY_VOID, GB_EACH_TYPE(NPY_OF, )};
     return numbers[type];
 }
 
-static int ask_dlpack(gb_dtype *d) {
+static int ask_dlpack(gb_py_dtype *d) {
     if (!PyArray_ISNBO(d->descr->byteorder)) return 0;
-    DLDataType known = gb_dlpack_type_of(gb_type_of_descr(d->descr));
+    DLDataType known = gb_dlpack_type_of(gb_py_type_of_descr(d->descr));
     if (d->descr->type_num >= NPY_USERDEF) {
         PyObject *name = PyObject_GetAttrString((PyObject *)d->descr, "name");
         const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-        for (int i = 0; text && i < GB_EXTENDED_TYPES; i++) {
+        for (int i = 0; text && i < GB_DLPACK_EXTENDED_TYPES; i++) {
             const gb_dlpack_extended *e = &gb_dlpack_extended_types[i];
             if (strcmp(text, e->name) == 0 && d->itemsize * 8 == e->dtype.bits) known = e->dtype;
         }
@@ -122,11 +123,11 @@ static int ask_dlpack(gb_dtype *d) {
     return 0;
 }
 
-gb_dtype *gb_dtype_of(PyArray_Descr *descr) {
+gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr) {
     int i = slot(descr);
     if (__builtin_expect(memo[i].key == (PyObject *)descr && memo[i].record->names == PyDataType_NAMES(descr), 1))
-        return (gb_dtype *)Py_NewRef((PyObject *)memo[i].record);
-    gb_dtype *d = (gb_dtype *)PyType_GenericAlloc(record_type, 0);
+        return (gb_py_dtype *)Py_NewRef((PyObject *)memo[i].record);
+    gb_py_dtype *d = (gb_py_dtype *)PyType_GenericAlloc(record_type, 0);
     if (!d) return NULL;
     d->descr = (PyArray_Descr *)Py_NewRef((PyObject *)descr);
     d->itemsize = PyDataType_ELSIZE(descr);
@@ -164,21 +165,21 @@ static int read_sub_shape(PyArray_Descr *descr, int64_t *sub_shape, int room, in
     return -1;
 }
 
-gb_dtype *gb_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n) {
+gb_py_dtype *gb_py_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n) {
     int i = MEMO + slot(obj);
     *n = 0;
-    if (__builtin_expect(memo[i].key == obj, 1)) return (gb_dtype *)Py_NewRef((PyObject *)memo[i].record);
+    if (__builtin_expect(memo[i].key == obj, 1)) return (gb_py_dtype *)Py_NewRef((PyObject *)memo[i].record);
     PyArray_Descr *descr;
-    if (!PyArray_DescrConverter(obj, &descr)) return gb_blame("dtype", 1), NULL;
-    gb_dtype *record = NULL;
+    if (!PyArray_DescrConverter(obj, &descr)) return gb_py_blame("dtype", 1), NULL;
+    gb_py_dtype *record = NULL;
     if (PyDataType_FLAGCHK(descr, NPY_ITEM_REFCOUNT) || PyDataType_FLAGCHK(descr, NPY_ITEM_HASOBJECT)) {
         PyErr_Format(PyExc_TypeError, "dtype: %R holds Python objects; gridbuf allocates plain memory only", descr);
     } else if (PyDataType_HASSUBARRAY(descr)) {
-        if (read_sub_shape(descr, sub_shape, room, n) == 0) record = gb_dtype_of(PyDataType_SUBARRAY(descr)->base);
+        if (read_sub_shape(descr, sub_shape, room, n) == 0) record = gb_py_dtype_of(PyDataType_SUBARRAY(descr)->base);
     } else {
         descr = as_in_array(descr);
-        record = descr ? gb_dtype_of(descr) : NULL;
-        if (record && (PyType_Check(obj) || PyArray_DescrCheck(obj)) && gb_dtype_constant(obj)) remember(1, obj, record);
+        record = descr ? gb_py_dtype_of(descr) : NULL;
+        if (record && (PyType_Check(obj) || PyArray_DescrCheck(obj)) && gb_py_dtype_constant(obj)) remember(1, obj, record);
     }
     Py_XDECREF((PyObject *)descr);
     return record;
@@ -191,12 +192,12 @@ static PyType_Slot slots[] = {
 
 static PyType_Spec spec = {
     .name = "gridbuf._core._DtypeRecord",
-    .basicsize = sizeof(gb_dtype),
+    .basicsize = sizeof(gb_py_dtype),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = slots,
 };
 
-int gb_dtype_init(PyObject *module) {
+int gb_py_dtype_init(PyObject *module) {
     record_type = (PyTypeObject *)PyType_FromSpec(&spec);
     return record_type ? 0 : -1;
 }

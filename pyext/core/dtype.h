@@ -5,7 +5,7 @@
 #include "../../alloc/elements.h"
 #include "common.h"
 
-typedef struct gb_dtype {
+typedef struct gb_py_dtype {
     PyObject_HEAD
     PyArray_Descr *descr;
     int64_t itemsize;
@@ -15,22 +15,22 @@ typedef struct gb_dtype {
     PyObject *names;        /* of a structured dtype when it was asked: dtype.names can be set */
     char *format;           /* PEP 3118, or NULL: no buffer protocol */
     uint8_t dl_code, dl_bits, dl_ok, char_kind;
-} gb_dtype;
+} gb_py_dtype;
 
-int gb_dtype_init(PyObject *module);
+int gb_py_dtype_init(PyObject *module);
 
 /* The gb_type of elements in either byte order, GB_RAW where there is none; and back, to NumPy's number. */
-uint8_t gb_type_of_descr(const PyArray_Descr *descr);
-int gb_npy_type(int type);
+uint8_t gb_py_type_of_descr(const PyArray_Descr *descr);
+int gb_py_npy_type(int type);
 
 /* The record of a dtype without sub-shape. New reference, or NULL with an error. */
-gb_dtype *gb_dtype_of(PyArray_Descr *descr);
+gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr);
 
 /* Whether a type or a dtype object means the same for ever. */
-int gb_dtype_constant(PyObject *obj);
+int gb_py_dtype_constant(PyObject *obj);
 
 /* Anything np.dtype takes, as a record and the sub-shape it brings (at most room
  * entries; *n of them). Refuses dtypes that hold Python objects. */
-gb_dtype *gb_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n);
+gb_py_dtype *gb_py_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n);
 
 #endif

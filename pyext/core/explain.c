@@ -7,7 +7,7 @@
 
 static int read_list(PyObject *obj, const char *name, int64_t *out, int ndim) {
     PyObject *value = PyObject_GetAttrString(obj, name);
-    int n = value ? gb_ints(value, name, out, GB_MAXDIMS) : -1;
+    int n = value ? gb_py_ints(value, name, out, GB_MAXDIMS) : -1;
     Py_XDECREF(value);
     if (n < 0 || n == ndim) return n;
     PyErr_Format(PyExc_ValueError, "%s: %d entries for %d indices", name, n, ndim);
@@ -16,7 +16,7 @@ static int read_list(PyObject *obj, const char *name, int64_t *out, int ndim) {
 
 static int read_number(PyObject *obj, const char *name, int64_t *out) {
     PyObject *value = PyObject_GetAttrString(obj, name);
-    int rc = value ? gb_int64(value, name, "an int", out) : -1;
+    int rc = value ? gb_py_int64(value, name, "an int", out) : -1;
     Py_XDECREF(value);
     return rc;
 }
@@ -24,7 +24,7 @@ static int read_number(PyObject *obj, const char *name, int64_t *out) {
 static int read_dims_and_item(PyObject *obj, gb_plan *plan) {
     PyObject *dims = PyObject_GetAttrString(obj, "dims"), *dtype = dims ? PyObject_GetAttrString(obj, "dtype") : NULL;
     int32_t codes[GB_MAXDIMS];
-    int n = dtype ? gb_dims(dims, "dims", codes, GB_MAXDIMS) : -1;
+    int n = dtype ? gb_py_dims(dims, "dims", codes, GB_MAXDIMS) : -1;
     if (n >= 0 && n != plan->geometry.ndim) PyErr_Format(PyExc_ValueError, "dims: %d entries for %d indices", n, plan->geometry.ndim), n = -1;
     for (int i = 0; i < n; i++) plan->geometry.dims[i] = codes[i];
     if (n >= 0) n = read_number(dtype, "itemsize", &plan->geometry.itemsize);
@@ -50,7 +50,7 @@ static int read_plan(PyObject *obj, gb_plan *plan) {
 }
 
 /* explain(plan): lines of a term, a tab and a sentence. */
-PyObject *gb_explain(PyObject *self, PyObject *obj) {
+PyObject *gb_py_explain(PyObject *self, PyObject *obj) {
     int64_t ndim;
     if (read_number(obj, "ndim", &ndim) < 0) return NULL;
     if (ndim < 0 || ndim > GB_MAXDIMS) return PyErr_Format(PyExc_ValueError, "ndim: %lld; 0 to %d are allowed", (long long)ndim, GB_MAXDIMS);
@@ -59,7 +59,8 @@ PyObject *gb_explain(PyObject *self, PyObject *obj) {
     char *text = malloc(ROOM);
     PyObject *said = NULL;
     if (!plan || !text) PyErr_NoMemory();
-    else if (read_plan(obj, plan) == 0 && GB_ENTER_GO(&e, gbridge_explain(plan, text, ROOM, &e)) == 0) said = PyUnicode_FromString(text);
+    else if (read_plan(obj, plan) == 0 && GB_PY_ENTER_GO(&e, gbridge_explain(plan, text, ROOM, &e)) == 0)
+        said = PyUnicode_FromString(text);
     free(plan);
     free(text);
     return said;

@@ -15,20 +15,20 @@
 
 #define CAPSULE "mem_handler"
 
-PyObject *gb_handler;
-int64_t gb_numpy_allocations;
+PyObject *gb_py_handler;
+int64_t gb_py_numpy_allocations;
 
 static void *take_bytes(size_t bytes, int *fresh) {
     if (bytes > GB_LARGEST) return NULL;
-    gb_want want = { .span = (int64_t)bytes, .boundary = GB_BLOCK_ALIGN };
-    want.reserve = gb_reserve(want.span, want.boundary);
+    gb_heap_layout want = { .span = (int64_t)bytes, .boundary = GB_HEAP_BLOCK_ALIGN };
+    want.reserve = gb_heap_reserve(want.span, want.boundary);
     void *data;
     int taken;
-    while ((taken = gb_take(&want, &data, fresh)) == GB_NEED_SLAB)
-        if (gb_refill(want.reserve) < 0) return NULL;
-    if (taken != GB_TAKEN) return NULL;
-    __atomic_add_fetch(&gb_numpy_allocations, 1, __ATOMIC_RELAXED);
-    if (__builtin_expect(gb_tracing, 0)) gb_trace(data, 0);
+    while ((taken = gb_heap_take(&want, &data, fresh)) == GB_HEAP_NEED_SLAB)
+        if (gb_heap_refill(want.reserve) < 0) return NULL;
+    if (taken != GB_HEAP_TAKEN) return NULL;
+    __atomic_add_fetch(&gb_py_numpy_allocations, 1, __ATOMIC_RELAXED);
+    if (__builtin_expect(gb_py_tracing, 0)) gb_py_trace(data, 0);
     return data;
 }
 
@@ -42,22 +42,22 @@ static void *handler_calloc(void *ctx, size_t n, size_t size) {
     int fresh;
     if (__builtin_mul_overflow(n, size, &bytes)) return NULL;
     void *data = take_bytes(bytes, &fresh);
-    if (data && !fresh && gb_zero(data, (int64_t)bytes) < 0) memset(data, 0, bytes);
+    if (data && !fresh && gb_heap_zero(data, (int64_t)bytes) < 0) memset(data, 0, bytes);
     return data;
 }
 
 static void handler_free(void *ctx, void *data, size_t bytes) {
-    if (data) gb_release(data);
+    if (data) gb_heap_release(data);
 }
 
 static void *handler_realloc(void *ctx, void *data, size_t bytes) {
     if (!data) return handler_malloc(ctx, bytes);
-    if (bytes <= GB_LARGEST && gb_fits(data, (int64_t)bytes)) return data;
+    if (bytes <= GB_LARGEST && gb_heap_usable(data, (int64_t)bytes)) return data;
     void *moved = handler_malloc(ctx, bytes);
     if (!moved) return NULL;
-    size_t had = (size_t)gb_block_bytes(data);
+    size_t had = (size_t)gb_heap_block_bytes(data);
     memcpy(moved, data, had < bytes ? had : bytes);
-    gb_release(data);
+    gb_heap_release(data);
     return moved;
 }
 
@@ -65,20 +65,20 @@ static PyDataMem_Handler handler = {
     "gridbuf", 1, { NULL, handler_malloc, handler_calloc, handler_realloc, handler_free }
 };
 
-int gb_handler_init(void) {
-    gb_handler = PyCapsule_New(&handler, CAPSULE, NULL);
-    return gb_handler ? 0 : -1;
+int gb_py_handler_init(void) {
+    gb_py_handler = PyCapsule_New(&handler, CAPSULE, NULL);
+    return gb_py_handler ? 0 : -1;
 }
 
 /* (the handler of this context, whether it is ours) */
-PyObject *gb_numpy_handler(PyObject *self, PyObject *none) {
+PyObject *gb_py_numpy_handler(PyObject *self, PyObject *none) {
     PyObject *current = PyDataMem_GetHandler();
-    return current ? Py_BuildValue("(NO)", current, current == gb_handler ? Py_True : Py_False) : NULL;
+    return current ? Py_BuildValue("(NO)", current, current == gb_py_handler ? Py_True : Py_False) : NULL;
 }
 
 /* Install a handler in this context, None for ours; returns the one that was there. */
-PyObject *gb_set_numpy_handler(PyObject *self, PyObject *wanted) {
-    if (wanted == Py_None) wanted = gb_handler;
+PyObject *gb_py_set_numpy_handler(PyObject *self, PyObject *wanted) {
+    if (wanted == Py_None) wanted = gb_py_handler;
     if (!PyCapsule_IsValid(wanted, CAPSULE)) {
         PyErr_Format(PyExc_TypeError, "handler: expected a NumPy memory handler or None, got %R", wanted);
         return NULL;

@@ -8,14 +8,16 @@
 static const struct { const char *name; long value; } numbers[] = {
     {"MEMORY_DEVICE", GB_CUDA_DEVICE}, {"MEMORY_PINNED", GB_CUDA_PINNED}, {"MEMORY_MANAGED", GB_CUDA_MANAGED},
     {"DL_CPU", kDLCPU}, {"DL_CUDA", kDLCUDA}, {"DL_CUDA_HOST", kDLCUDAHost}, {"DL_ROCM", kDLROCM}, {"DL_CUDA_MANAGED", kDLCUDAManaged},
-    {"NUMPY_LOOP", GB_NUMPY_LOOP}, {"STATUS_LOOP", GB_STATUS_LOOP}, {"GO_LOOP", GB_GO_LOOP},
-    {"EXCLUSIVE", GB_EXCLUSIVE}, {"ONE_WORKER", GB_ONE_WORKER}, {"PURE", GB_PURE}, {"MEASURED", GB_MEASURED}, {"RAISES", GB_RAISES},
-    {"FOLDS", GB_FOLDS}, {"GENERATED", GB_GENERATED}, {"SWAPPED", GB_SWAPPED},
-    {"INVALID", GB_INVALID}, {"DIVIDE", GB_DIVIDE}, {"OVERFLOW", GB_OVERFLOW}, {"EXACT_WORDS", GB_EXACT_WORDS}, {"EXACT_CHUNKS", GB_EXACT_CHUNKS},
-    {"EXACT_BIAS", GB_EXACT_BIAS}, {"STATUS", GB_STATUS}, {"PANIC", GB_PANICKED},
+    {"NUMPY_LOOP", GB_GU_NUMPY_LOOP}, {"STATUS_LOOP", GB_GU_STATUS_LOOP}, {"GO_LOOP", GB_GU_GO_LOOP},
+    {"EXCLUSIVE", GB_GU_EXCLUSIVE}, {"ONE_WORKER", GB_GU_ONE_WORKER}, {"PURE", GB_GU_PURE}, {"MEASURED", GB_GU_MEASURED},
+    {"RAISES", GB_GU_RAISES},
+    {"FOLDS", GB_GU_FOLDS}, {"GENERATED", GB_BRIDGE_GENERATED}, {"SWAPPED", GB_BRIDGE_SWAPPED},
+    {"INVALID", GB_GU_INVALID}, {"DIVIDE", GB_GU_DIVIDE}, {"OVERFLOW", GB_GU_OVERFLOW}, {"STATUS", GB_GU_STATUS},
+    {"PANIC", GB_GU_PANICKED}, {"EXACT_WORDS", GB_EXACT_WORDS}, {"EXACT_CHUNKS", GB_EXACT_CHUNKS},
+    {"EXACT_BIAS", GB_EXACT_BIAS},
 };
 
-int gb_numbers_init(PyObject *module) {
+int gb_py_numbers_init(PyObject *module) {
     char chars[GB_TYPES + 1] = {' '};   /* NumPy's character at each type's number */
     for (int type = GB_RAW + 1; type < GB_TYPES; type++) chars[type] = gb_type_char(type);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

@@ -4,6 +4,6 @@
 
 #include "common.h"
 
-int gb_numbers_init(PyObject *module);
+int gb_py_numbers_init(PyObject *module);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-int gb_forgive(void) {
+int gb_py_forgive(void) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError) &&
         !PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_OverflowError))
         return 0;
@@ -11,9 +11,9 @@ int gb_forgive(void) {
     return 1;
 }
 
-int gb_forgive_numpy(void) {
+int gb_py_forgive_numpy(void) {
     PyObject *type = PyErr_Occurred();
-    if (type != PyExc_RuntimeError && type != PyExc_NotImplementedError) return gb_forgive();   /* RecursionError is none of them */
+    if (type != PyExc_RuntimeError && type != PyExc_NotImplementedError) return gb_py_forgive();   /* RecursionError is none of them */
     PyErr_Clear();
     return 1;
 }
@@ -24,7 +24,7 @@ static int is_plain(PyObject *value) {
     return type == PyExc_TypeError || type == PyExc_ValueError || type == PyExc_BufferError || type == PyExc_OverflowError;
 }
 
-void gb_blame(const char *argument, int always) {
+void gb_py_blame(const char *argument, int always) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
@@ -41,7 +41,7 @@ void gb_blame(const char *argument, int always) {
     PyErr_Restore(type, value, traceback);
 }
 
-void gb_let_go_last(PyObject *obj) {
+void gb_py_let_go_last(PyObject *obj) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     Py_DECREF(obj);

@@ -6,19 +6,19 @@
 
 /* 1: the pending exception said that a description is wrong, and is gone: another way may be tried, or a better error
  * raised. 0: it said something else (Ctrl-C, no memory, ...), and stays. */
-int gb_forgive(void);
+int gb_py_forgive(void);
 
 /* The same for what NumPy raised: of a buffer that it cannot read it says RuntimeError or NotImplementedError. */
-int gb_forgive_numpy(void);
+int gb_py_forgive_numpy(void);
 
 /* Puts the argument's name before the message of the pending exception, in place of the "data" that wrapping says;
  * with always, also before a message that says nothing of the kind. */
-void gb_blame(const char *argument, int always);
+void gb_py_blame(const char *argument, int always);
 
 /* Drops a reference to somebody else's object, whose destructor may clear the pending exception. obj may be NULL. */
-void gb_let_go_last(PyObject *obj);
-static inline void gb_let_go(PyObject *obj) {
-    if (obj && Py_REFCNT(obj) == 1) gb_let_go_last(obj);
+void gb_py_let_go_last(PyObject *obj);
+static inline void gb_py_let_go(PyObject *obj) {
+    if (obj && Py_REFCNT(obj) == 1) gb_py_let_go_last(obj);
     else Py_XDECREF(obj);
 }
 

@@ -8,19 +8,19 @@
 #include <string.h>
 #include <structmember.h>
 
-PyTypeObject *gb_PlanType;
+PyTypeObject *gb_py_PlanType;
 
-static gb_plan_object *alive;
+static gb_py_plan_object *alive;
 static uint64_t made;
 
-gb_plan_object *gb_plan_by_number(uint64_t number) {
-    gb_plan_object *p = alive;
+gb_py_plan_object *gb_py_plan_by_number(uint64_t number) {
+    gb_py_plan_object *p = alive;
     while (p && p->plan->want.plan != number) p = p->next;
     return p;
 }
 
-gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype) {
-    gb_plan_object *self = (gb_plan_object *)PyType_GenericAlloc(gb_PlanType, 0);
+gb_py_plan_object *gb_py_plan_wrap(gb_plan *plan, gb_py_dtype *dtype) {
+    gb_py_plan_object *self = (gb_py_plan_object *)PyType_GenericAlloc(gb_py_PlanType, 0);
     if (!self) {
         free(plan);
         return NULL;
@@ -31,44 +31,44 @@ gb_plan_object *gb_plan_wrap(gb_plan *plan, gb_dtype *dtype) {
     if (alive) alive->previous = self;
     alive = self;
     self->plan = plan;
-    self->dtype = (gb_dtype *)Py_NewRef((PyObject *)dtype);
+    self->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)dtype);
     return self;
 }
 
-gb_plan_object *gb_plan_describe(gb_geometry *geometry, uintptr_t data, gb_dtype *dtype, gb_place place) {
+gb_py_plan_object *gb_py_plan_describe(gb_geometry *geometry, uintptr_t data, gb_py_dtype *dtype, gb_py_location place) {
     gb_error e;
     gb_plan *plan = gb_plan_new(geometry->ndim);
-    if (!plan) return (gb_plan_object *)PyErr_NoMemory();
+    if (!plan) return (gb_py_plan_object *)PyErr_NoMemory();
     if (gb_plan_read_back(geometry, data, plan, &e) == 0) {
         plan->device = place.gpu ? GB_GPU : GB_CPU;
         plan->device_id = place.gpu ? place.device : 0;
-        plan->memory = place.kind == GB_HEAP ? GB_PLAIN : place.kind - GB_ON_DEVICE;
-        return gb_plan_wrap(plan, dtype);
+        plan->memory = place.kind == GB_PY_HEAP ? GB_PLAIN : place.kind - GB_PY_ON_DEVICE;
+        return gb_py_plan_wrap(plan, dtype);
     }
     free(plan);
-    gb_raise(&e);
+    gb_py_raise(&e);
     return NULL;
 }
 
 static void dealloc(PyObject *self) {
-    gb_plan_object *p = (gb_plan_object *)self;
+    gb_py_plan_object *p = (gb_py_plan_object *)self;
     if (p->weakrefs) PyObject_ClearWeakRefs(self);
     if (p->next) p->next->previous = p->previous;
     if (p->previous) p->previous->next = p->next;
     else alive = p->next;
     free(p->plan);
     Py_XDECREF((PyObject *)p->dtype);
-    GB_FREE_OBJECT(self);
+    GB_PY_FREE_OBJECT(self);
 }
 
-static gb_plan *of(PyObject *self) { return ((gb_plan_object *)self)->plan; }
+static gb_plan *of(PyObject *self) { return ((gb_py_plan_object *)self)->plan; }
 
-static PyObject *get_shape(PyObject *self, void *_) { return gb_ints_tuple(of(self)->geometry.shape, of(self)->geometry.ndim); }
-static PyObject *get_strides(PyObject *self, void *_) { return gb_ints_tuple(of(self)->geometry.strides, of(self)->geometry.ndim); }
-static PyObject *get_padded(PyObject *self, void *_) { return gb_ints_tuple(of(self)->padded_shape, of(self)->geometry.ndim); }
-static PyObject *get_aligned(PyObject *self, void *_) { return gb_ints_tuple(of(self)->aligned_index, of(self)->geometry.ndim); }
-static PyObject *get_dims(PyObject *self, void *_) { return gb_dims_tuple(of(self)->geometry.dims, of(self)->geometry.ndim); }
-static PyObject *get_dtype(PyObject *self, void *_) { return Py_NewRef((PyObject *)((gb_plan_object *)self)->dtype->descr); }
+static PyObject *get_shape(PyObject *self, void *_) { return gb_py_ints_tuple(of(self)->geometry.shape, of(self)->geometry.ndim); }
+static PyObject *get_strides(PyObject *self, void *_) { return gb_py_ints_tuple(of(self)->geometry.strides, of(self)->geometry.ndim); }
+static PyObject *get_padded(PyObject *self, void *_) { return gb_py_ints_tuple(of(self)->padded_shape, of(self)->geometry.ndim); }
+static PyObject *get_aligned(PyObject *self, void *_) { return gb_py_ints_tuple(of(self)->aligned_index, of(self)->geometry.ndim); }
+static PyObject *get_dims(PyObject *self, void *_) { return gb_py_dims_tuple(of(self)->geometry.dims, of(self)->geometry.ndim); }
+static PyObject *get_dtype(PyObject *self, void *_) { return Py_NewRef((PyObject *)((gb_py_plan_object *)self)->dtype->descr); }
 static PyObject *get_ndim(PyObject *self, void *_) { return PyLong_FromLong(of(self)->geometry.ndim); }
 static PyObject *get_boundary(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->want.boundary); }
 static PyObject *get_offset(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->want.offset); }
@@ -78,14 +78,14 @@ static PyObject *get_alloc(PyObject *self, void *_) { return PyLong_FromLongLong
 static PyObject *get_layout(PyObject *self, void *_) {
     int64_t ranks[GB_MAXDIMS];
     for (int i = 0; i < of(self)->geometry.ndim; i++) ranks[i] = of(self)->layout[i];
-    return gb_ints_tuple(ranks, of(self)->geometry.ndim);
+    return gb_py_ints_tuple(ranks, of(self)->geometry.ndim);
 }
 
-PyObject *gb_device_name(int gpu, int device) {
+PyObject *gb_py_device_name(int gpu, int device) {
     return gpu ? Py_BuildValue("(si)", "gpu", device) : PyUnicode_FromString("cpu");
 }
 
-static PyObject *get_device(PyObject *self, void *_) { return gb_device_name(of(self)->device == GB_GPU, (int)of(self)->device_id); }
+static PyObject *get_device(PyObject *self, void *_) { return gb_py_device_name(of(self)->device == GB_GPU, (int)of(self)->device_id); }
 
 static PyObject *get_memory(PyObject *self, void *_) {
     static const char *const kinds[GB_MEMORIES] = {[GB_PINNED] = "pinned", [GB_MANAGED] = "managed"};
@@ -113,7 +113,7 @@ static PyGetSetDef getset[] = {
 
 /* ---- equality: by what the plan says, however it was asked for ---- */
 
-static int same(gb_plan_object *a, gb_plan_object *b) {
+static int same(gb_py_plan_object *a, gb_py_plan_object *b) {
     const gb_plan *p = a->plan, *q = b->plan;
     const gb_geometry *g = &p->geometry, *h = &q->geometry;
     size_t n = (size_t)g->ndim;
@@ -126,8 +126,8 @@ static int same(gb_plan_object *a, gb_plan_object *b) {
 }
 
 static PyObject *compare(PyObject *a, PyObject *b, int op) {
-    if ((op != Py_EQ && op != Py_NE) || Py_TYPE(b) != gb_PlanType) Py_RETURN_NOTIMPLEMENTED;
-    return PyBool_FromLong(same((gb_plan_object *)a, (gb_plan_object *)b) == (op == Py_EQ));
+    if ((op != Py_EQ && op != Py_NE) || Py_TYPE(b) != gb_py_PlanType) Py_RETURN_NOTIMPLEMENTED;
+    return PyBool_FromLong(same((gb_py_plan_object *)a, (gb_py_plan_object *)b) == (op == Py_EQ));
 }
 
 static Py_hash_t hash(PyObject *self) {
@@ -144,7 +144,7 @@ static PyObject *repr(PyObject *self) {
     PyObject *names = dims && empty ? PyUnicode_Join(empty, dims) : NULL, *text = NULL;
     if (shape && strides && aligned && device && names)
         text = PyUnicode_FromFormat("Plan(%U %R %S, strides=%R, aligned_index=%R, byte_alignment=%lld, alloc_nbytes=%lld, device=%R)",
-                                    names, shape, ((gb_plan_object *)self)->dtype->descr, strides, aligned,
+                                    names, shape, ((gb_py_plan_object *)self)->dtype->descr, strides, aligned,
                                     (long long)of(self)->want.boundary, (long long)of(self)->want.reserve, device);
     Py_XDECREF(shape);
     Py_XDECREF(strides);
@@ -157,8 +157,8 @@ static PyObject *repr(PyObject *self) {
 }
 
 /* Reads a plan off a Field, or off any array NumPy can look at without copying. */
-PyObject *gb_plan_of(PyObject *self, PyObject *obj) {
-    PyObject *type = gb_upcall_get(UP_FIELD);
+PyObject *gb_py_plan_of(PyObject *self, PyObject *obj) {
+    PyObject *type = gb_py_upcall_get(GB_PY_UP_FIELD);
     int is = type ? PyObject_IsInstance(obj, type) : -1;
     if (is < 0) return NULL;
     PyObject *field = is ? Py_NewRef(obj) : PyObject_CallFunctionObjArgs(type, obj, NULL);
@@ -168,12 +168,12 @@ PyObject *gb_plan_of(PyObject *self, PyObject *obj) {
 }
 
 static PyMethodDef plan_methods[] = {
-    {"of", gb_plan_of, METH_O | METH_STATIC, DOC_PLAN_OF},
+    {"of", gb_py_plan_of, METH_O | METH_STATIC, DOC_PLAN_OF},
     {NULL},
 };
 
 static PyMemberDef members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_plan_object, weakrefs), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_py_plan_object, weakrefs), READONLY, NULL},
     {NULL},
 };
 
@@ -191,13 +191,13 @@ static PyType_Slot slots[] = {
 
 static PyType_Spec spec = {
     .name = "gridbuf.Plan",
-    .basicsize = sizeof(gb_plan_object),
+    .basicsize = sizeof(gb_py_plan_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = slots,
 };
 
-int gb_plan_init(PyObject *module) {
-    gb_PlanType = (PyTypeObject *)PyType_FromSpec(&spec);
-    return gb_PlanType && PyModule_AddObjectRef(module, "Plan", (PyObject *)gb_PlanType) == 0 ? 0 : -1;
+int gb_py_plan_init(PyObject *module) {
+    gb_py_PlanType = (PyTypeObject *)PyType_FromSpec(&spec);
+    return gb_py_PlanType && PyModule_AddObjectRef(module, "Plan", (PyObject *)gb_py_PlanType) == 0 ? 0 : -1;
 }
 

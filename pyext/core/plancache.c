@@ -12,13 +12,13 @@
 #define WAYS 4
 #define MAX_WORDS (8 + 4 * GB_MAXDIMS)
 
-typedef struct { uint64_t hash; uint64_t *words; int n; gb_plan_object *plan; } entry;
+typedef struct { uint64_t hash; uint64_t *words; int n; gb_py_plan_object *plan; } entry;
 static entry cache[SETS][WAYS];
 
 _Static_assert(offsetof(gb_request, shape) == 10 * sizeof(int32_t) + 4 * sizeof(int64_t), "a new field belongs into pack() as well");
 
 /* The request as words: what was not given takes no room. */
-static int pack(const gb_request *r, const gb_dtype *dtype, uint64_t *w) {
+static int pack(const gb_request *r, const gb_py_dtype *dtype, uint64_t *w) {
     int n = 0;
     w[n++] = (uint64_t)(r->ndim & 63) | (uint64_t)(r->sub_ndim & 63) << 6 | (uint64_t)((r->dims_len + 1) & 63) << 12 |
              (uint64_t)((r->aligned_len + 1) & 63) << 18 | (uint64_t)((r->layout_len + 1) & 63) << 24 |
@@ -40,17 +40,17 @@ static uint64_t hash_words(const uint64_t *w, int n) {
     return h ^ (h >> 32);
 }
 
-static gb_plan_object *work_out(const gb_request *r, gb_dtype *dtype) {
+static gb_py_plan_object *work_out(const gb_request *r, gb_py_dtype *dtype) {
     gb_error e;
     gb_plan *plan = gb_plan_new(r->ndim);
-    if (!plan) return (gb_plan_object *)PyErr_NoMemory();
-    if (gb_plan_answer(r, gb_preset_at(r->backend), plan, &e) == 0) return gb_plan_wrap(plan, dtype);
+    if (!plan) return (gb_py_plan_object *)PyErr_NoMemory();
+    if (gb_plan_request(r, gb_preset_at(r->backend), plan, &e) == 0) return gb_py_plan_wrap(plan, dtype);
     free(plan);
-    gb_raise(&e);
+    gb_py_raise(&e);
     return NULL;
 }
 
-gb_plan_object *gb_plan_for(gb_request *r, gb_dtype *dtype) {
+gb_py_plan_object *gb_py_plan_for(gb_request *r, gb_py_dtype *dtype) {
     uint64_t words[MAX_WORDS];
     int n = pack(r, dtype, words);
     uint64_t hash = hash_words(words, n);
@@ -62,28 +62,28 @@ gb_plan_object *gb_plan_for(gb_request *r, gb_dtype *dtype) {
                 memmove(set + 1, set, i * sizeof *set);
                 set[0] = found;
             }
-            return (gb_plan_object *)Py_NewRef((PyObject *)set[0].plan);
+            return (gb_py_plan_object *)Py_NewRef((PyObject *)set[0].plan);
         }
-    gb_plan_object *plan = work_out(r, dtype);
+    gb_py_plan_object *plan = work_out(r, dtype);
     if (!plan) return NULL;
     uint64_t *copy = malloc(n * sizeof *words);
     if (!copy) return plan;
     memcpy(copy, words, n * sizeof *words);
     entry oldest = set[WAYS - 1];
     memmove(set + 1, set, (WAYS - 1) * sizeof *set);
-    set[0] = (entry){hash, copy, n, (gb_plan_object *)Py_NewRef((PyObject *)plan)};
+    set[0] = (entry){hash, copy, n, (gb_py_plan_object *)Py_NewRef((PyObject *)plan)};
     free(oldest.words);
     Py_XDECREF((PyObject *)oldest.plan);
     return plan;
 }
 
-gb_plan_object *gb_plan_from_slots(PyObject **slots, gb_meta *meta, int *function_layout) {
+gb_py_plan_object *gb_py_plan_from_slots(PyObject **slots, gb_py_meta *meta, int *function_layout) {
     gb_request request;
-    gb_dtype *dtype;
+    gb_py_dtype *dtype;
     *function_layout = 0;
-    if (gb_read_request(slots, &request, &dtype, meta) < 0) return NULL;
-    *function_layout = request.layout_len >= 0 && !slots[A_LAYOUT];
-    gb_plan_object *plan = gb_plan_for(&request, dtype);
+    if (gb_py_read_request(slots, &request, &dtype, meta) < 0) return NULL;
+    *function_layout = request.layout_len >= 0 && !slots[GB_PY_ARG_LAYOUT];
+    gb_py_plan_object *plan = gb_py_plan_for(&request, dtype);
     Py_DECREF((PyObject *)dtype);
     return plan;
 }

@@ -5,9 +5,9 @@
 
 static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
     if (PyIndex_Check(obj) && !PySequence_Check(obj)) {   /* an int, as NumPy accepts it */
-        return gb_int64(obj, "shape", "an int or a sequence of ints", &r->shape[0]) < 0 ? -1 : 1;
+        return gb_py_int64(obj, "shape", "an int or a sequence of ints", &r->shape[0]) < 0 ? -1 : 1;
     }
-    return gb_ints(obj, "shape", r->shape, GB_MAXDIMS - sub_ndim);
+    return gb_py_ints(obj, "shape", r->shape, GB_MAXDIMS - sub_ndim);
 }
 
 static int read_padding(PyObject *obj, gb_request *r) {
@@ -15,7 +15,7 @@ static int read_padding(PyObject *obj, gb_request *r) {
     else if (obj == Py_True) r->padding = GB_PAD_TO_BOUNDARY;
     else if (obj == Py_False) r->padding = GB_PAD_NONE;
     else {
-        if (gb_int64(obj, "padding", "None, a bool or an int (items)", &r->padding) < 0) return -1;
+        if (gb_py_int64(obj, "padding", "None, a bool or an int (items)", &r->padding) < 0) return -1;
         if (r->padding < 0 || r->padding > 1 << 30) {
             PyErr_Format(PyExc_ValueError, "padding: %R items is not allowed; give 0 to 2**30, a bool or None", obj);
             return -1;
@@ -36,7 +36,7 @@ static int read_device(PyObject *obj, gb_request *r) {
     if (PyTuple_Check(obj) && PyTuple_Size(obj) == 2 && is_text(PyTuple_GetItem(obj, 0), "gpu")) {
         int64_t id;
         r->device = GB_GPU;
-        if (gb_int64(PyTuple_GetItem(obj, 1), "device", "('gpu', n)", &id) < 0) return -1;
+        if (gb_py_int64(PyTuple_GetItem(obj, 1), "device", "('gpu', n)", &id) < 0) return -1;
         if (id >= 0 && id < 1 << 16) return r->device_id = (int32_t)id, 0;
     }
     PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)", obj);
@@ -53,7 +53,7 @@ static int read_memory(PyObject *obj, gb_request *r) {
 
 static int read_byte_alignment(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
-    if (gb_int64(obj, "byte_alignment", "an int (bytes)", &r->byte_alignment) < 0) return -1;
+    if (gb_py_int64(obj, "byte_alignment", "an int (bytes)", &r->byte_alignment) < 0) return -1;
     if (r->byte_alignment > 0 && (r->byte_alignment & (r->byte_alignment - 1)) == 0) return 0;
     PyErr_Format(PyExc_ValueError, "byte_alignment: %R is not allowed; give a power of two (bytes)", obj);
     return -1;
@@ -64,27 +64,27 @@ static int length_error(const char *arg, int got, int want) {
     return -1;
 }
 
-static int read_dims(PyObject **slots, gb_request *r, gb_meta *meta) {
-    PyObject *obj = slots[A_DIMENSIONS];
+static int read_dims(PyObject **slots, gb_request *r, gb_py_meta *meta) {
+    PyObject *obj = slots[GB_PY_ARG_DIMENSIONS];
     const char *arg = "dimensions";
-    if (slots[A_DIMS] && slots[A_DIMS] != Py_None) {
+    if (slots[GB_PY_ARG_DIMS] && slots[GB_PY_ARG_DIMS] != Py_None) {
         if (obj && obj != Py_None) {
             PyErr_SetString(PyExc_TypeError, "dims and dimensions mean the same; give one of them");
             return -1;
         }
-        obj = slots[A_DIMS];
+        obj = slots[GB_PY_ARG_DIMS];
         arg = "dims";
     }
     if (!obj || obj == Py_None) return 0;
-    r->dims_len = gb_dims(obj, arg, r->dims, GB_MAXDIMS);
+    r->dims_len = gb_py_dims(obj, arg, r->dims, GB_MAXDIMS);
     meta->has_dims = 1;
     if (r->dims_len >= 0 && r->dims_len != meta->base) return length_error(arg, r->dims_len, meta->base);
     return r->dims_len < 0 ? -1 : 0;
 }
 
-static int read_halo(PyObject *obj, const int64_t *shape, gb_meta *meta) {
+static int read_halo(PyObject *obj, const int64_t *shape, gb_py_meta *meta) {
     if (!obj || obj == Py_None) return 0;
-    int n = gb_halo(obj, meta->halo, GB_MAXDIMS);
+    int n = gb_py_halo(obj, meta->halo, GB_MAXDIMS);
     if (n < 0) return -1;
     if (n != meta->base) return length_error("halo", n, meta->base);
     meta->has_halo = 1;
@@ -99,9 +99,9 @@ static int read_halo(PyObject *obj, const int64_t *shape, gb_meta *meta) {
     return 0;
 }
 
-static int read_origin(PyObject *obj, const int64_t *shape, gb_meta *meta) {
+static int read_origin(PyObject *obj, const int64_t *shape, gb_py_meta *meta) {
     if (obj && obj != Py_None) {
-        int n = gb_ints(obj, "origin", meta->origin, GB_MAXDIMS);
+        int n = gb_py_ints(obj, "origin", meta->origin, GB_MAXDIMS);
         if (n < 0) return -1;
         if (n != meta->base) return length_error("origin", n, meta->base);
         for (int i = 0; i < n; i++)
@@ -117,16 +117,16 @@ static int read_origin(PyObject *obj, const int64_t *shape, gb_meta *meta) {
     return 0;
 }
 
-int gb_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim, gb_meta *meta) {
-    gb_meta_clear(meta);
+int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim, gb_py_meta *meta) {
+    gb_py_meta_clear(meta);
     meta->base = ndim;
     return read_halo(halo, shape, meta) < 0 || read_origin(origin, shape, meta) < 0 ? -1 : 0;
 }
 
 /* The element on the boundary: as given, else the lower halo, else the origin. */
-static int read_aligned(PyObject *obj, gb_request *r, const gb_meta *meta) {
+static int read_aligned(PyObject *obj, gb_request *r, const gb_py_meta *meta) {
     if (obj && obj != Py_None) {
-        r->aligned_len = gb_ints(obj, "aligned_index", r->aligned_index, GB_MAXDIMS);
+        r->aligned_len = gb_py_ints(obj, "aligned_index", r->aligned_index, GB_MAXDIMS);
         return r->aligned_len < 0 ? -1 : 0;
     }
     if (!meta->has_halo && !meta->has_origin) return 0;
@@ -138,37 +138,39 @@ static int read_aligned(PyObject *obj, gb_request *r, const gb_meta *meta) {
 static int read_layout(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
     int64_t ranks[GB_MAXDIMS];
-    int n = gb_ints(obj, "layout", ranks, GB_MAXDIMS);
+    int n = gb_py_ints(obj, "layout", ranks, GB_MAXDIMS);
     if (n < 0) return -1;
     for (int i = 0; i < n; i++) r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
     r->layout_len = n;
     return 0;
 }
 
-int gb_read_request(PyObject **slots, gb_request *r, gb_dtype **dtype, gb_meta *meta) {
+int gb_py_read_request(PyObject **slots, gb_request *r, gb_py_dtype **dtype, gb_py_meta *meta) {
     int64_t sub_shape[GB_MAXDIMS];
     memset(r, 0, offsetof(gb_request, shape));
     r->dims_len = r->aligned_len = r->layout_len = -1;
-    gb_meta_clear(meta);
-    meta->fill_value = slots[A_FILL_VALUE];
+    gb_py_meta_clear(meta);
+    meta->fill_value = slots[GB_PY_ARG_FILL_VALUE];
 
-    PyObject *dtype_obj = slots[A_DTYPE];
+    PyObject *dtype_obj = slots[GB_PY_ARG_DTYPE];
     if (!dtype_obj || dtype_obj == Py_None) dtype_obj = (PyObject *)&PyFloat_Type;
-    *dtype = gb_dtype_parse(dtype_obj, sub_shape, GB_MAXDIMS, &r->sub_ndim);
+    *dtype = gb_py_dtype_parse(dtype_obj, sub_shape, GB_MAXDIMS, &r->sub_ndim);
     if (!*dtype) return -1;
     r->itemsize = (*dtype)->itemsize;
-    meta->base = read_shape(slots[A_SHAPE], r, r->sub_ndim);
+    meta->base = read_shape(slots[GB_PY_ARG_SHAPE], r, r->sub_ndim);
     if (meta->base < 0) goto fail;
     for (int i = 0; i < r->sub_ndim; i++) r->shape[meta->base + i] = sub_shape[i];
     r->ndim = meta->base + r->sub_ndim;
 
-    if (read_dims(slots, r, meta) < 0 || read_halo(slots[A_HALO], r->shape, meta) < 0 ||
-        read_origin(slots[A_ORIGIN], r->shape, meta) < 0 || read_aligned(slots[A_ALIGNED_INDEX], r, meta) < 0 ||
-        read_layout(slots[A_LAYOUT], r) < 0 || read_byte_alignment(slots[A_BYTE_ALIGNMENT], r) < 0 ||
-        read_padding(slots[A_PADDING], r) < 0 || read_device(slots[A_DEVICE], r) < 0 ||
-        read_memory(slots[A_MEMORY], r) < 0 || gb_read_backend(slots[A_BACKEND], r) < 0)
+    if (read_dims(slots, r, meta) < 0 || read_halo(slots[GB_PY_ARG_HALO], r->shape, meta) < 0 ||
+        read_origin(slots[GB_PY_ARG_ORIGIN], r->shape, meta) < 0 || read_aligned(slots[GB_PY_ARG_ALIGNED_INDEX], r, meta) < 0 ||
+        read_layout(slots[GB_PY_ARG_LAYOUT], r) < 0 || read_byte_alignment(slots[GB_PY_ARG_BYTE_ALIGNMENT], r) < 0 ||
+        read_padding(slots[GB_PY_ARG_PADDING], r) < 0 || read_device(slots[GB_PY_ARG_DEVICE], r) < 0 ||
+        read_memory(slots[GB_PY_ARG_MEMORY], r) < 0 || gb_py_read_backend(slots[GB_PY_ARG_BACKEND], r) < 0)
         goto fail;
-    if (slots[A_ALIGNMENT] && slots[A_ALIGNMENT] != Py_None && gb_int64(slots[A_ALIGNMENT], "alignment", "an int (items)", &r->alignment) < 0) goto fail;
+    if (slots[GB_PY_ARG_ALIGNMENT] && slots[GB_PY_ARG_ALIGNMENT] != Py_None &&
+        gb_py_int64(slots[GB_PY_ARG_ALIGNMENT], "alignment", "an int (items)", &r->alignment) < 0)
+        goto fail;
     return 0;
 fail:
     Py_CLEAR(*dtype);

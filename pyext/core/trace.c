@@ -5,20 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-int gb_tracing;
+int gb_py_tracing;
 
 /* The note's first line is the place; with GRIDBUF_DEBUG=1 the second is what was asked for. */
-void gb_trace(void *data, uint64_t plan_number) {
+void gb_py_trace(void *data, uint64_t plan_number) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);   /* a trace that cannot be made is no reason to fail, nor to forget a failure */
     PyFrameObject *frame = PyEval_GetFrame();   /* borrowed */
     PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
     PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
-    PyObject *plan = gb_debugging && plan_number ? Py_XNewRef((PyObject *)gb_plan_by_number(plan_number)) : NULL;
+    PyObject *plan = gb_debugging && plan_number ? Py_XNewRef((PyObject *)gb_py_plan_by_number(plan_number)) : NULL;
     PyObject *what = plan ? PyObject_Repr(plan) : NULL;
     PyObject *text = name ? PyUnicode_FromFormat(what ? "%U:%d\n%U" : "%U:%d", name, PyFrame_GetLineNumber(frame), what) : NULL;
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-    if (utf8) gb_set_note(data, strdup(utf8));
+    if (utf8) gb_heap_set_note(data, strdup(utf8));
     Py_XDECREF(text);
     Py_XDECREF(plan);
     Py_XDECREF(what);
@@ -27,7 +27,7 @@ void gb_trace(void *data, uint64_t plan_number) {
     PyErr_Restore(type, value, traceback);
 }
 
-void gb_trace_init(void) {
+void gb_py_trace_init(void) {
     const char *trace = getenv("GRIDBUF_TRACE"), *debug = getenv("GRIDBUF_DEBUG");   /* which tells where as well */
-    gb_tracing = (trace && strcmp(trace, "1") == 0) || (debug && strcmp(debug, "1") == 0);
+    gb_py_tracing = (trace && strcmp(trace, "1") == 0) || (debug && strcmp(debug, "1") == 0);
 }

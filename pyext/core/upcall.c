@@ -4,10 +4,10 @@
 #include <stdarg.h>
 
 #define ROW(name, module, function) {module, function},
-static const struct { const char *module, *function; } table[] = {GB_UPCALLS(ROW)};
-static PyObject *found[GB_UPCALL_COUNT];
+static const struct { const char *module, *function; } table[] = {GB_PY_UPCALLS(ROW)};
+static PyObject *found[GB_PY_UPCALL_COUNT];
 
-PyObject *gb_upcall_get(gb_upcall which) {
+PyObject *gb_py_upcall_get(gb_py_upcall which) {
     if (__builtin_expect(found[which] != NULL, 1)) return found[which];
     PyObject *module = PyImport_ImportModule(table[which].module);
     PyObject *function = module ? PyObject_GetAttrString(module, table[which].function) : NULL;
@@ -17,8 +17,8 @@ PyObject *gb_upcall_get(gb_upcall which) {
     return function ? found[which] : NULL;
 }
 
-PyObject *gb_upcall_to(gb_upcall which, const char *format, ...) {
-    PyObject *function = gb_upcall_get(which);
+PyObject *gb_py_upcall_to(gb_py_upcall which, const char *format, ...) {
+    PyObject *function = gb_py_upcall_get(which);
     if (!function) return NULL;
     va_list values;
     va_start(values, format);

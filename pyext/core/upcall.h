@@ -4,48 +4,48 @@
 
 #include "common.h"
 
-#define GB_UPCALLS(X)                                                 \
-    X(UP_CHECK_MASK, "gridbuf.wrapping", "check_mask")                \
-    X(UP_FROM_ARRAY_METHOD, "gridbuf.wrapping", "from_array_method")  \
-    X(UP_DESCRIBED, "gridbuf.wrapping", "described")                  \
-    X(UP_CARRIED, "gridbuf.wrapping", "carried")                      \
-    X(UP_EXTENDED_DTYPE, "gridbuf.wrapping", "extended_dtype")        \
-    X(UP_CUPY_MEMORY, "gridbuf.wrapping", "cupy_memory")              \
-    X(UP_CUPY_BLOCK, "gridbuf.wrapping", "cupy_block")                \
-    X(UP_CUPY_STREAM, "gridbuf.cupy_arrays", "stream_of")             \
-    X(UP_CUPY_ARRAY, "gridbuf.cupy_arrays", "array_over")             \
-    X(UP_COPYTO, "gridbuf.numpy_copies", "_copyto_any")               \
-    X(UP_FILL, "gridbuf.numpy_copies", "_fill_any")                   \
-    X(UP_CONVERTED, "gridbuf.numpy_copies", "_converted")             \
-    X(UP_CHECK_REQUIRE, "gridbuf.requirements", "check")              \
-    X(UP_FIELD, "gridbuf.field", "Field")                             \
-    X(UP_PLACED_TYPE, "gridbuf.field", "placed")                      \
-    X(UP_COPY_OF_FIELD, "gridbuf.field", "copy")                      \
-    X(UP_NAMED, "gridbuf.fields.operands", "named")                   \
-    X(UP_KEY, "gridbuf.fields.operands", "key")                       \
-    X(UP_FIELD_UFUNC, "gridbuf.fields.ufuncs", "call")                \
-    X(UP_FIELD_FUNCTION, "gridbuf.fields.functions", "call")          \
-    X(UP_FIELD_BINARY, "gridbuf.fields.operators", "binary")          \
-    X(UP_FIELD_IN_PLACE, "gridbuf.fields.operators", "in_place")      \
-    X(UP_STORAGE_META, "gridbuf.storage.indexing", "meta_of_view")    \
-    X(UP_STORAGE_GETITEM, "gridbuf.storage.indexing", "getitem")      \
-    X(UP_STORAGE_SETITEM, "gridbuf.storage.indexing", "setitem")      \
-    X(UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")  \
-    X(UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")            \
-    X(UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")         \
-    X(UP_REDUCE_OPERAND, "gridbuf.gufunc.reduction", "operand")       \
-    X(UP_REDUCE_CHOOSE, "gridbuf.gufunc.reduction", "choose")         \
-    X(UP_REDUCE_START, "gridbuf.gufunc.reduction", "start")           \
-    X(UP_REDUCE_CONCLUDE, "gridbuf.gufunc.reduction", "conclude")
+#define GB_PY_UPCALLS(X)                                                 \
+    X(GB_PY_UP_CHECK_MASK, "gridbuf.wrapping", "check_mask")                \
+    X(GB_PY_UP_FROM_ARRAY_METHOD, "gridbuf.wrapping", "from_array_method")  \
+    X(GB_PY_UP_DESCRIBED, "gridbuf.wrapping", "described")                  \
+    X(GB_PY_UP_CARRIED, "gridbuf.wrapping", "carried")                      \
+    X(GB_PY_UP_EXTENDED_DTYPE, "gridbuf.wrapping", "extended_dtype")        \
+    X(GB_PY_UP_CUPY_MEMORY, "gridbuf.wrapping", "cupy_memory")              \
+    X(GB_PY_UP_CUPY_BLOCK, "gridbuf.wrapping", "cupy_block")                \
+    X(GB_PY_UP_CUPY_STREAM, "gridbuf.cupy_arrays", "stream_of")             \
+    X(GB_PY_UP_CUPY_ARRAY, "gridbuf.cupy_arrays", "array_over")             \
+    X(GB_PY_UP_COPYTO, "gridbuf.numpy_copies", "_copyto_any")               \
+    X(GB_PY_UP_FILL, "gridbuf.numpy_copies", "_fill_any")                   \
+    X(GB_PY_UP_CONVERTED, "gridbuf.numpy_copies", "_converted")             \
+    X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.requirements", "check")              \
+    X(GB_PY_UP_FIELD, "gridbuf.field", "Field")                             \
+    X(GB_PY_UP_PLACED_TYPE, "gridbuf.field", "placed")                      \
+    X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                      \
+    X(GB_PY_UP_NAMED, "gridbuf.fields.operands", "named")                   \
+    X(GB_PY_UP_KEY, "gridbuf.fields.operands", "key")                       \
+    X(GB_PY_UP_FIELD_UFUNC, "gridbuf.fields.ufuncs", "call")                \
+    X(GB_PY_UP_FIELD_FUNCTION, "gridbuf.fields.functions", "call")          \
+    X(GB_PY_UP_FIELD_BINARY, "gridbuf.fields.operators", "binary")          \
+    X(GB_PY_UP_FIELD_IN_PLACE, "gridbuf.fields.operators", "in_place")      \
+    X(GB_PY_UP_STORAGE_META, "gridbuf.storage.indexing", "meta_of_view")    \
+    X(GB_PY_UP_STORAGE_GETITEM, "gridbuf.storage.indexing", "getitem")      \
+    X(GB_PY_UP_STORAGE_SETITEM, "gridbuf.storage.indexing", "setitem")      \
+    X(GB_PY_UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")  \
+    X(GB_PY_UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")            \
+    X(GB_PY_UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")         \
+    X(GB_PY_UP_REDUCE_OPERAND, "gridbuf.gufunc.reduction", "operand")       \
+    X(GB_PY_UP_REDUCE_CHOOSE, "gridbuf.gufunc.reduction", "choose")         \
+    X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.reduction", "start")           \
+    X(GB_PY_UP_REDUCE_CONCLUDE, "gridbuf.gufunc.reduction", "conclude")
 
-#define GB_UPCALL_NAME(name, module, function) name,
-typedef enum gb_upcall { GB_UPCALLS(GB_UPCALL_NAME) GB_UPCALL_COUNT } gb_upcall;
+#define GB_PY_UPCALL_NAME(name, module, function) name,
+typedef enum gb_py_upcall { GB_PY_UPCALLS(GB_PY_UPCALL_NAME) GB_PY_UPCALL_COUNT } gb_py_upcall;
 
 /* The function or class, imported when it is first asked for and kept for good, so that it need not be counted; NULL with an
  * error. */
-PyObject *gb_upcall_get(gb_upcall which);
+PyObject *gb_py_upcall_get(gb_py_upcall which);
 
 /* Calls it; format is that of Py_BuildValue for the tuple of arguments, in parentheses. New reference. */
-PyObject *gb_upcall_to(gb_upcall which, const char *format, ...);
+PyObject *gb_py_upcall_to(gb_py_upcall which, const char *format, ...);
 
 #endif

@@ -3,13 +3,13 @@
 #include "../exchange/wrap.h"
 
 /* Whether the caller only has to hand the copy to the driver: nothing is converted, and the host's side, if there is one, is pinned. */
-static int is_at_once(gb_field *dst, gb_field *src) {
-    gb_memory to = gb_memory_of_field(dst), from = gb_memory_of_field(src);
-    const gb_field *host = gb_on_gpu(dst) ? src : dst;
-    if (gb_on_gpu(dst) && gb_on_gpu(src)) host = NULL;
-    if (host && host->place.kind != GB_ON_PINNED) return 0;
-    if (!PyArray_EquivTypes(to.descr, from.descr) || !gb_descr_movable(to.descr)) return 0;
-    return gb_on_gpu(dst) || src->geometry.size == dst->geometry.size;
+static int is_at_once(gb_py_field *dst, gb_py_field *src) {
+    gb_py_memory to = gb_py_memory_of_field(dst), from = gb_py_memory_of_field(src);
+    const gb_py_field *host = gb_py_on_gpu(dst) ? src : dst;
+    if (gb_py_on_gpu(dst) && gb_py_on_gpu(src)) host = NULL;
+    if (host && host->place.kind != GB_PY_ON_PINNED) return 0;
+    if (!PyArray_EquivTypes(to.descr, from.descr) || !gb_py_descr_trivially_copyable(to.descr)) return 0;
+    return gb_py_on_gpu(dst) || src->geometry.size == dst->geometry.size;
 }
 
 /* copy_sides(dst, src, stream) -> (dst, src, at_once): Fields over both, which src is not when it is values without memory.
@@ -20,30 +20,30 @@ static PyObject *copy_sides(PyObject *self, PyObject *args) {
     gb_cuda_error e;
     int owner = -1;
     if (!PyArg_ParseTuple(args, "OOK", &dst_obj, &src_obj, &stream)) return NULL;
-    if (!(src_obj = gb_fitted(dst_obj, src_obj, "src"))) return NULL;   /* by name */
-    gb_thread_stream before = gb_use_stream(stream);
-    int values = gb_is_values(src_obj), mine;
-    gb_field *dst = values < 0 ? NULL : (gb_field *)gb_wrap(gb_FieldType, dst_obj);
-    PyObject *src = !dst ? NULL : values ? Py_NewRef(src_obj) : gb_wrap(gb_FieldType, src_obj);
+    if (!(src_obj = gb_py_fitted(dst_obj, src_obj, "src"))) return NULL;   /* by name */
+    gb_py_thread_stream before = gb_py_use_stream(stream);
+    int values = gb_py_is_values(src_obj), mine;
+    gb_py_field *dst = values < 0 ? NULL : (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst_obj);
+    PyObject *src = !dst ? NULL : values ? Py_NewRef(src_obj) : gb_py_wrap(gb_py_FieldType, src_obj);
     if (!dst || !src) goto out;
-    gb_field *from = values ? NULL : (gb_field *)src;
-    if (!gb_on_gpu(dst) && !(from && gb_on_gpu(from))) {
+    gb_py_field *from = values ? NULL : (gb_py_field *)src;
+    if (!gb_py_on_gpu(dst) && !(from && gb_py_on_gpu(from))) {
         PyErr_SetString(PyExc_TypeError, "copy_async: neither dst nor src is memory of a GPU; gridbuf.copyto copies on the host");
         goto out;
     }
     if (stream > 2 && gb_cuda_owner(stream, &owner, &e) < 0) {
-        gb_cuda_raise(&e);
+        gb_py_cuda_raise(&e);
         goto out;
     }
-    mine = owner < 0 || (gb_on_gpu(dst) && dst->place.device == owner) || (from && gb_on_gpu(from) && from->place.device == owner);
+    mine = owner < 0 || (gb_py_on_gpu(dst) && dst->place.device == owner) || (from && gb_py_on_gpu(from) && from->place.device == owner);
     if (!mine) {
         PyErr_Format(PyExc_ValueError, "stream: it is one of GPU %d, and the copy is the work of GPU %d", owner,
-                     (int)(gb_on_gpu(dst) ? dst : from)->place.device);
+                     (int)(gb_py_on_gpu(dst) ? dst : from)->place.device);
         goto out;
     }
     result = Py_BuildValue("(OON)", (PyObject *)dst, src, PyBool_FromLong(from && is_at_once(dst, from)));
 out:
-    gb_use_again(before);
+    gb_py_use_again(before);
     Py_DECREF(src_obj);
     Py_XDECREF((PyObject *)dst);
     Py_XDECREF(src);
@@ -55,12 +55,12 @@ static PyObject *copy_begin(PyObject *self, PyObject *args) {
     PyObject *dst, *src, *casting;
     unsigned long long stream;
     NPY_CASTING rule = NPY_SAME_KIND_CASTING;
-    gb_async_copy *copy = NULL;
+    gb_py_async_copy *copy = NULL;
     if (!PyArg_ParseTuple(args, "OOOK", &dst, &src, &casting, &stream) || !PyArray_CastingConverter(casting, &rule)) return NULL;
-    gb_thread_stream before = gb_use_stream(stream);   /* also for what goes through the host, and other GPUs */
-    int rc = gb_async_copy_begin(dst, src, rule, NULL, &copy);
-    gb_use_again(before);
-    if (rc > 0 && gb_async_copy_record_use(copy) == 0 && gb_async_copy_record(copy) == 0) return (PyObject *)copy;
+    gb_py_thread_stream before = gb_py_use_stream(stream);   /* also for what goes through the host, and other GPUs */
+    int rc = gb_py_async_copy_begin(dst, src, rule, NULL, &copy);
+    gb_py_use_again(before);
+    if (rc > 0 && gb_py_async_copy_record_use(copy) == 0 && gb_py_async_copy_record(copy) == 0) return (PyObject *)copy;
     Py_XDECREF((PyObject *)copy);
     return NULL;
 }
@@ -71,4 +71,4 @@ static PyMethodDef functions[] = {
     {NULL},
 };
 
-int gb_device_copy_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }
+int gb_py_device_copy_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }

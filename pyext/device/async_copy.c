@@ -5,30 +5,30 @@
 
 static PyTypeObject *type;
 
-gb_async_copy *gb_async_copy_new(gb_cuda_queue on, gb_cuda_queue from) {
-    gb_async_copy *copy = (gb_async_copy *)PyType_GenericAlloc(type, 0);
+gb_py_async_copy *gb_py_async_copy_new(gb_cuda_queue on, gb_cuda_queue from) {
+    gb_py_async_copy *copy = (gb_py_async_copy *)PyType_GenericAlloc(type, 0);
     if (copy) copy->on = on, copy->from = from;
     return copy;
 }
 
-void gb_async_copy_hold(gb_async_copy *copy, gb_field *f, gb_cuda_queue on) {
-    copy->held[copy->n_held++] = (struct held){Py_NewRef((PyObject *)f), gb_field_block(f), on};
+void gb_py_async_copy_hold(gb_py_async_copy *copy, gb_py_field *f, gb_cuda_queue on) {
+    copy->held[copy->n_held++] = (struct held){Py_NewRef((PyObject *)f), gb_py_field_block(f), on};
 }
 
-void gb_async_copy_hold_blocks(gb_async_copy *copy, const gb_cuda_job *job) {
+void gb_py_async_copy_hold_blocks(gb_py_async_copy *copy, const gb_cuda_job *job) {
     for (int i = 0; i < job->n_blocks; i++) copy->held[copy->n_held++] = (struct held){NULL, job->blocks[i], job->used_on[i]};
 }
 
-int gb_async_copy_record(gb_async_copy *copy) {
+int gb_py_async_copy_record(gb_py_async_copy *copy) {
     gb_cuda_error e;
-    return gb_cuda_record(copy->on, &copy->event, &e) < 0 ? gb_cuda_raise(&e) : 0;
+    return gb_cuda_record(copy->on, &copy->event, &e) < 0 ? gb_py_cuda_raise(&e) : 0;
 }
 
 static int wait_for(gb_cuda_event *event, int64_t nanoseconds) {
     gb_cuda_error e;
     for (;;) {
         int64_t slice = nanoseconds < 0 || nanoseconds > SLICE ? SLICE : nanoseconds;
-        int done = GB_CUDA_UNLOCKED(&e, gb_cuda_wait(event, slice, &e));
+        int done = GB_PY_CUDA_UNLOCKED(&e, gb_cuda_wait(event, slice, &e));
         if (done) return done;
         if (PyErr_CheckSignals() < 0) return -1;
         if (nanoseconds >= 0 && (nanoseconds -= slice) <= 0) return 0;
@@ -36,7 +36,7 @@ static int wait_for(gb_cuda_event *event, int64_t nanoseconds) {
 }
 
 /* All of it has passed. */
-static void arrived(gb_async_copy *copy) {
+static void arrived(gb_py_async_copy *copy) {
     if (copy->event) gb_cuda_release_event(copy->event);
     copy->event = NULL;
     copy->host_free = 1;
@@ -47,30 +47,30 @@ static void arrived(gb_async_copy *copy) {
     }
 }
 
-int gb_async_copy_record_use(gb_async_copy *copy) {
+int gb_py_async_copy_record_use(gb_py_async_copy *copy) {
     gb_cuda_error e;
-    if (gb_cuda_enter(copy->on.device, &e) < 0) return gb_cuda_raise(&e);
+    if (gb_cuda_enter(copy->on.device, &e) < 0) return gb_py_cuda_raise(&e);
     int bad = 0;
     for (int i = 0; i < copy->n_held && !bad; i++) {
         gb_cuda_block *block = copy->held[i].block;
         bad = block && gb_cuda_record_use(block, copy->held[i].on, &e) < 0;
     }
     gb_cuda_leave();
-    return bad ? gb_cuda_raise(&e) : 0;
+    return bad ? gb_py_cuda_raise(&e) : 0;
 }
 
-int gb_async_copy_detach(gb_async_copy *copy) {
+int gb_py_async_copy_detach(gb_py_async_copy *copy) {
     for (int i = 0; i < copy->n_held; i++) {
         gb_cuda_block *block = copy->held[i].block;
         if (!block || block->kind == GB_CUDA_PINNED) return 0;
     }
-    if (gb_async_copy_record_use(copy) < 0) return -1;
+    if (gb_py_async_copy_record_use(copy) < 0) return -1;
     arrived(copy);
     return 1;
 }
 
 /* Several threads may wait. The event is given back by the last of them, for it may serve another copy at once. */
-int gb_async_copy_wait(gb_async_copy *copy, int64_t nanoseconds) {
+int gb_py_async_copy_wait(gb_py_async_copy *copy, int64_t nanoseconds) {
     if (!copy->event || copy->passed) return 1;
     Py_INCREF((PyObject *)copy);
     copy->waiting++;
@@ -83,10 +83,10 @@ int gb_async_copy_wait(gb_async_copy *copy, int64_t nanoseconds) {
     return done;
 }
 
-int gb_host_wait(gb_field *f) {
+int gb_py_host_wait(gb_py_field *f) {
     gb_cuda_error e;
-    gb_cuda_block *block = gb_field_block(f);
-    return !block ? 0 : GB_CUDA_UNLOCKED(&e, gb_cuda_synchronize_block(block, &e)) < 0 ? -1 : 0;
+    gb_cuda_block *block = gb_py_field_block(f);
+    return !block ? 0 : GB_PY_CUDA_UNLOCKED(&e, gb_cuda_synchronize_block(block, &e)) < 0 ? -1 : 0;
 }
 
 static void wait_out(gb_cuda_event *event) {
@@ -97,7 +97,7 @@ static void wait_out(gb_cuda_event *event) {
 }
 
 /* It failed half way: what was queued until then is waited for, on either GPU. */
-static void wait_for_both(gb_async_copy *copy) {
+static void wait_for_both(gb_py_async_copy *copy) {
     gb_cuda_error e;
     gb_cuda_queue both[] = {copy->from, copy->on};
     for (int i = copy->from.device == copy->on.device; i < 2; i++) {
@@ -110,25 +110,25 @@ static void wait_for_both(gb_async_copy *copy) {
 
 /* Whoever lets go of a copy on its way waits here: its memory is not to be used again before. */
 static void dealloc(PyObject *self) {
-    gb_async_copy *copy = (gb_async_copy *)self;
+    gb_py_async_copy *copy = (gb_py_async_copy *)self;
     PyObject *kind, *value, *traceback;
     PyErr_Fetch(&kind, &value, &traceback);
     if (copy->event) wait_out(copy->event);
     else if (copy->n_held) wait_for_both(copy);
     arrived(copy);
     PyErr_Restore(kind, value, traceback);
-    GB_FREE_OBJECT(self);
+    GB_PY_FREE_OBJECT(self);
 }
 
 /* wait(nanoseconds) -> bool; < 0: for ever, 0: ask. */
 static PyObject *wait(PyObject *self, PyObject *number) {
     int64_t nanoseconds;
-    if (gb_int64(number, "nanoseconds", "an int", &nanoseconds) < 0) return NULL;
-    int done = gb_async_copy_wait((gb_async_copy *)self, nanoseconds);
+    if (gb_py_int64(number, "nanoseconds", "an int", &nanoseconds) < 0) return NULL;
+    int done = gb_py_async_copy_wait((gb_py_async_copy *)self, nanoseconds);
     return done < 0 ? NULL : PyBool_FromLong(done);
 }
 
-static PyObject *get_host_free(PyObject *self, void *unused) { return PyBool_FromLong(((gb_async_copy *)self)->host_free); }
+static PyObject *get_host_free(PyObject *self, void *unused) { return PyBool_FromLong(((gb_py_async_copy *)self)->host_free); }
 
 static PyMethodDef methods[] = {
     {"wait", wait, METH_O, NULL},
@@ -150,9 +150,9 @@ static PyType_Slot slots[] = {
 
 static PyType_Spec spec = {
     .name = "gridbuf._core._AsyncCopy",
-    .basicsize = sizeof(gb_async_copy),
+    .basicsize = sizeof(gb_py_async_copy),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = slots,
 };
 
-int gb_async_copy_init(PyObject *module) { return (type = (PyTypeObject *)PyType_FromSpec(&spec)) ? 0 : -1; }
+int gb_py_async_copy_init(PyObject *module) { return (type = (PyTypeObject *)PyType_FromSpec(&spec)) ? 0 : -1; }

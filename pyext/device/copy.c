@@ -14,11 +14,11 @@ typedef struct run {
     PyObject *progress;
 } run;
 
-static int lay_out(void *self, const gb_view *dst, const gb_view *src) {
+static int lay_out(void *self, const gb_copy_view *dst, const gb_copy_view *src) {
     run *r = self;
     gb_copy copy;
     PyEval_RestoreThread(r->without);
-    int rc = gb_copy_finish(&copy, gb_copy_plan(&copy, dst, src), NULL);
+    int rc = gb_py_copy_finish(&copy, gb_copy_plan(&copy, dst, src), NULL);
     r->without = PyEval_SaveThread();
     return rc;
 }
@@ -42,16 +42,17 @@ static int progress(void *self, double done) {
 
 /* ---- the ways ---- */
 
-static PyObject *of_module(gb_upcall function, PyObject *x, PyObject *y, NPY_CASTING casting, PyObject *progress) {
+static PyObject *of_module(gb_py_upcall function, PyObject *x, PyObject *y, NPY_CASTING casting, PyObject *progress) {
     static const char *const names[] = {"no", "equiv", "safe", "same_kind", "unsafe"};
-    return gb_upcall_to(function, "(OOsO)", x, y, names[casting], progress ? progress : Py_None);
+    return gb_py_upcall_to(function, "(OOsO)", x, y, names[casting], progress ? progress : Py_None);
 }
 
 /* A GPU's values for a host that wants them converted, or repeated: they come as they are first. */
-static gb_async_copy *to_numpy(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
-    gb_cuda_queue from = gb_queue_for(src->place.device);
-    PyObject *here = gb_host_wait(dst) < 0 ? NULL : gb_on_host(src), *done = here ? of_module(UP_COPYTO, (PyObject *)dst, here, casting, progress) : NULL;
-    gb_async_copy *copy = done ? gb_async_copy_new(from, from) : NULL;
+static gb_py_async_copy *to_numpy(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting, PyObject *progress) {
+    gb_cuda_queue from = gb_py_queue_for(src->place.device);
+    PyObject *here = gb_py_host_wait(dst) < 0 ? NULL : gb_py_on_host(src),
+             *done = here ? of_module(GB_PY_UP_COPYTO, (PyObject *)dst, here, casting, progress) : NULL;
+    gb_py_async_copy *copy = done ? gb_py_async_copy_new(from, from) : NULL;
     if (copy) copy->host_free = 1;
     Py_XDECREF(here);
     Py_XDECREF(done);
@@ -59,26 +60,27 @@ static gb_async_copy *to_numpy(gb_field *dst, gb_field *src, NPY_CASTING casting
 }
 
 /* What the kernels do not convert NumPy does, on the host. */
-static gb_field *by_numpy(gb_field *dst, PyObject *values, NPY_CASTING casting) {
-    PyObject *array = of_module(UP_CONVERTED, values, (PyObject *)dst->dtype->descr, casting, NULL);
-    gb_field *field = array ? (gb_field *)gb_wrap(gb_FieldType, array) : NULL;
+static gb_py_field *by_numpy(gb_py_field *dst, PyObject *values, NPY_CASTING casting) {
+    PyObject *array = of_module(GB_PY_UP_CONVERTED, values, (PyObject *)dst->dtype->descr, casting, NULL);
+    gb_py_field *field = array ? (gb_py_field *)gb_py_wrap(gb_py_FieldType, array) : NULL;
     Py_XDECREF(array);
     return field;
 }
 
-static gb_cuda_side side_of(gb_field *f, const gb_view *view, const int64_t *strides, gb_cuda_queue on) {
+static gb_cuda_side side_of(gb_py_field *f, const gb_copy_view *view, const int64_t *strides, gb_cuda_queue on) {
     return (gb_cuda_side){.data = (uintptr_t)f->data, .strides = strides, .itemsize = view->itemsize, .type = view->type,
-                          .kind = f->place.kind - GB_ON_DEVICE, .block = gb_field_block(f), .on = on};
+                          .kind = f->place.kind - GB_PY_ON_DEVICE, .block = gb_py_field_block(f), .on = on};
 }
 
-static gb_async_copy *by_driver(gb_field *dst, gb_field *src, const gb_view *to, const gb_view *from, const int64_t *from_strides, PyObject *called) {
-    gb_cuda_queue on = gb_queue_for((gb_on_gpu(dst) ? dst : src)->place.device);
-    gb_cuda_queue read_on = gb_on_gpu(dst) && gb_on_gpu(src) ? gb_queue_for(src->place.device) : on;
-    gb_async_copy *copy = gb_async_copy_new(on, read_on);
+static gb_py_async_copy *by_driver(gb_py_field *dst, gb_py_field *src, const gb_copy_view *to, const gb_copy_view *from,
+                                   const int64_t *from_strides, PyObject *called) {
+    gb_cuda_queue on = gb_py_queue_for((gb_py_on_gpu(dst) ? dst : src)->place.device);
+    gb_cuda_queue read_on = gb_py_on_gpu(dst) && gb_py_on_gpu(src) ? gb_py_queue_for(src->place.device) : on;
+    gb_py_async_copy *copy = gb_py_async_copy_new(on, read_on);
     if (!copy || dst->geometry.nbytes == 0) return copy;
-    gb_async_copy_hold(copy, dst, on);
-    gb_async_copy_hold(copy, src, read_on);
-    gb_drain();   /* what others have let go of may serve as a temporary */
+    gb_py_async_copy_hold(copy, dst, on);
+    gb_py_async_copy_hold(copy, src, read_on);
+    gb_py_decref_deferred();   /* what others have let go of may serve as a temporary */
     run r = {.progress = called};
     gb_cuda_caller caller = {lay_out, yield, called ? progress : NULL, &r};
     gb_cuda_job job = {.dst = side_of(dst, to, to->strides, on), .src = side_of(src, from, from_strides, read_on), .ndim = to->ndim,
@@ -87,8 +89,8 @@ static gb_async_copy *by_driver(gb_field *dst, gb_field *src, const gb_view *to,
     r.without = PyEval_SaveThread();
     int bad = gb_cuda_copy_strided(&job, &e);
     PyEval_RestoreThread(r.without);
-    if (bad && e.status != GB_CUDA_STOPPED) gb_cuda_raise(&e);
-    gb_async_copy_hold_blocks(copy, &job);
+    if (bad && e.status != GB_CUDA_STOPPED) gb_py_cuda_raise(&e);
+    gb_py_async_copy_hold_blocks(copy, &job);
     copy->host_free = job.host_free;
     if (bad) Py_CLEAR(copy);
     return copy;
@@ -106,22 +108,22 @@ static path path_of(int to_gpu, int from_gpu, int convertible, int same_type, in
 }
 
 /* Sends the values on their way. When it fails, what has been sent has arrived before it returns. */
-static gb_async_copy *send(gb_field *dst, gb_field *src, NPY_CASTING casting, PyObject *progress) {
+static gb_py_async_copy *send(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting, PyObject *progress) {
     if (dst->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), NULL;
-    gb_async_copy *copy = NULL;
+    gb_py_async_copy *copy = NULL;
     for (Py_INCREF((PyObject *)src); src;) {   /* a source that has been brought nearer is looked at again */
-        gb_memory to = gb_memory_of_field(dst), from = gb_memory_of_field(src);
+        gb_py_memory to = gb_py_memory_of_field(dst), from = gb_py_memory_of_field(src);
         int64_t from_strides[GB_COPY_DIMS];
         int types[2], empty = dst->geometry.nbytes == 0, repeated = src->geometry.size != dst->geometry.size;
-        int convertible = gb_convertible(to.descr, from.descr, from.view.ndim, casting, types);
+        int convertible = gb_py_convertible(to.descr, from.descr, from.view.ndim, casting, types);
         to.view.type = types[0];
         from.view.type = types[1];
-        if (gb_broadcast(&from.view, &to.view, from_strides) < 0) break;
-        gb_field *nearer = NULL;
-        switch (empty ? DIRECT : path_of(gb_on_gpu(dst), gb_on_gpu(src), convertible, types[0] == types[1], repeated)) {
+        if (gb_py_broadcast(&from.view, &to.view, from_strides) < 0) break;
+        gb_py_field *nearer = NULL;
+        switch (empty ? DIRECT : path_of(gb_py_on_gpu(dst), gb_py_on_gpu(src), convertible, types[0] == types[1], repeated)) {
         case DIRECT: copy = by_driver(dst, src, &to.view, &from.view, from_strides, progress); break;
         case TO_NUMPY: copy = to_numpy(dst, src, casting, progress); break;
-        case SOURCE_TO_HOST: nearer = (gb_field *)gb_on_host(src); break;
+        case SOURCE_TO_HOST: nearer = (gb_py_field *)gb_py_on_host(src); break;
         case CONVERT_SOURCE:
             nearer = by_numpy(dst, (PyObject *)src, casting);
             casting = NPY_UNSAFE_CASTING;
@@ -134,21 +136,22 @@ static gb_async_copy *send(gb_field *dst, gb_field *src, NPY_CASTING casting, Py
     return copy;
 }
 
-int gb_is_values(PyObject *obj) {
+int gb_py_is_values(PyObject *obj) {
     PyObject *found;
-    if (PyArray_Check(obj)) return !gb_descr_movable(PyArray_DESCR((PyArrayObject *)obj));
-    if (gb_is_field(obj)) return 0;
-    int has = gb_may_be_cuda(obj);
+    if (PyArray_Check(obj)) return !gb_py_descr_trivially_copyable(PyArray_DESCR((PyArrayObject *)obj));
+    if (gb_py_is_field(obj)) return 0;
+    int has = gb_py_has_cuda_interface(obj);
     if (has) return has < 0 ? -1 : 0;
-    has = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.dlpack, &found);
+    has = gb_py_optional((PyObject *)Py_TYPE(obj), gb_py_attr.dlpack, &found);
     if (has > 0) Py_DECREF(found);
     return has < 0 ? -1 : !has;
 }
 
-int gb_async_copy_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyObject *progress, gb_async_copy **copy) {
-    int values = gb_is_values(src_obj);
-    gb_field *dst = values < 0 ? NULL : (gb_field *)gb_wrap(gb_FieldType, dst_obj), *src = dst && !values ? (gb_field *)gb_wrap(gb_FieldType, src_obj) : NULL;
-    int rc = !dst || (!values && !src) ? -1 : gb_on_gpu(dst) || (src && gb_on_gpu(src));
+int gb_py_async_copy_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyObject *progress, gb_py_async_copy **copy) {
+    int values = gb_py_is_values(src_obj);
+    gb_py_field *dst = values < 0 ? NULL : (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst_obj),
+                *src = dst && !values ? (gb_py_field *)gb_py_wrap(gb_py_FieldType, src_obj) : NULL;
+    int rc = !dst || (!values && !src) ? -1 : gb_py_on_gpu(dst) || (src && gb_py_on_gpu(src));
     if (rc > 0) {
         if (values) src = by_numpy(dst, src_obj, casting);
         *copy = src ? send(dst, src, values ? NPY_UNSAFE_CASTING : casting, progress) : NULL;
@@ -159,12 +162,12 @@ int gb_async_copy_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING castin
     return rc;
 }
 
-int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress) {
-    gb_async_copy *copy = NULL;
-    int rc = gb_async_copy_begin(dst, src, casting, progress, &copy);
+int gb_py_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress) {
+    gb_py_async_copy *copy = NULL;
+    int rc = gb_py_async_copy_begin(dst, src, casting, progress, &copy);
     if (rc <= 0) return rc;
-    rc = gb_async_copy_detach(copy);                /* between GPUs: nothing that anybody has to wait for */
-    if (rc == 0) rc = gb_async_copy_record(copy) == 0 && gb_async_copy_wait(copy, -1) > 0 ? 1 : -1;
+    rc = gb_py_async_copy_detach(copy);                /* between GPUs: nothing that anybody has to wait for */
+    if (rc == 0) rc = gb_py_async_copy_record(copy) == 0 && gb_py_async_copy_wait(copy, -1) > 0 ? 1 : -1;
     Py_DECREF((PyObject *)copy);
     if (rc > 0 && progress && !PyErr_Occurred()) {
         PyObject *told = PyObject_CallFunction(progress, "d", 1.0);
@@ -177,7 +180,7 @@ int gb_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject
 /* ---- what the rest of the extension asks for ---- */
 
 /* An empty host array with the Field's order of strides. */
-static PyObject *array_like(gb_field *f) {
+static PyObject *array_like(gb_py_field *f) {
     const gb_geometry *g = &f->geometry;
     npy_intp order[GB_MAXDIMS], back[GB_MAXDIMS], shape[GB_MAXDIMS];
     for (int i = 0; i < g->ndim; i++) {
@@ -197,9 +200,9 @@ static PyObject *array_like(gb_field *f) {
     return array;
 }
 
-PyObject *gb_on_host(gb_field *f) {
-    PyObject *array = array_like(f), *field = array ? gb_wrap(gb_FieldType, array) : NULL;
-    if (field && gb_device_copyto(field, (PyObject *)f, NPY_NO_CASTING, NULL) <= 0) Py_CLEAR(field);
+PyObject *gb_py_on_host(gb_py_field *f) {
+    PyObject *array = array_like(f), *field = array ? gb_py_wrap(gb_py_FieldType, array) : NULL;
+    if (field && gb_py_device_copyto(field, (PyObject *)f, NPY_NO_CASTING, NULL) <= 0) Py_CLEAR(field);
     Py_XDECREF(array);
     return field;
 }
@@ -209,14 +212,14 @@ static int is_one_value(PyObject *value) {
 }
 
 /* value: one element in the Field's dtype. */
-static int set(gb_field *f, const void *value) {
+static int set(gb_py_field *f, const void *value) {
     gb_cuda_error e;
-    gb_view view = gb_memory_of_field(f).view;
-    gb_cuda_side dst = side_of(f, &view, view.strides, gb_queue_for(f->place.device));
-    return gb_cuda_fill_strided(&dst, view.ndim, view.shape, value, &e) < 0 ? gb_cuda_raise(&e) : 0;
+    gb_copy_view view = gb_py_memory_of_field(f).view;
+    gb_cuda_side dst = side_of(f, &view, view.strides, gb_py_queue_for(f->place.device));
+    return gb_cuda_fill_strided(&dst, view.ndim, view.shape, value, &e) < 0 ? gb_py_cuda_raise(&e) : 0;
 }
 
-static int fill(gb_field *f, PyObject *value) {
+static int fill(gb_py_field *f, PyObject *value) {
     if (f->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), -1;
     Py_INCREF((PyObject *)f->dtype->descr);
     PyObject *one = PyArray_NewFromDescr(&PyArray_Type, f->dtype->descr, 0, NULL, NULL, NULL, 0, NULL);
@@ -225,14 +228,14 @@ static int fill(gb_field *f, PyObject *value) {
     return rc;
 }
 
-int gb_device_assign(PyObject *dst, PyObject *value) {
-    if (is_one_value(value)) return fill((gb_field *)dst, value);
-    return gb_device_copyto(dst, value, NPY_UNSAFE_CASTING, NULL) > 0 ? 0 : -1;
+int gb_py_device_assign(PyObject *dst, PyObject *value) {
+    if (is_one_value(value)) return fill((gb_py_field *)dst, value);
+    return gb_py_device_copyto(dst, value, NPY_UNSAFE_CASTING, NULL) > 0 ? 0 : -1;
 }
 
-int gb_device_fill(PyObject *dst, PyObject *value) {
-    gb_field *f = (gb_field *)gb_wrap(gb_FieldType, dst);
-    int rc = !f ? -1 : !gb_on_gpu(f) ? 0 : fill(f, value) == 0 ? 1 : -1;
+int gb_py_device_fill(PyObject *dst, PyObject *value) {
+    gb_py_field *f = (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst);
+    int rc = !f ? -1 : !gb_py_on_gpu(f) ? 0 : fill(f, value) == 0 ? 1 : -1;
     Py_XDECREF((PyObject *)f);
     return rc;
 }

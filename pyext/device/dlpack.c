@@ -3,7 +3,7 @@
 #include "device.h"
 #include "../core/pending.h"
 
-DLDevice gb_dl_device(const gb_field *f) {
+DLDevice gb_py_dl_device(const gb_py_field *f) {
     return f->place.gpu ? (DLDevice){kDLCUDA, f->place.device} : (DLDevice){kDLCPU, 0};
 }
 
@@ -24,18 +24,18 @@ static int read_stream(PyObject *obj, gb_cuda_stream *stream) {
 
 /* The consumer's stream waits for our own work on the block, and, once others may have been at it, for what this thread
  * has under way. */
-static int order(gb_field *f, PyObject *stream_obj) {
+static int order(gb_py_field *f, PyObject *stream_obj) {
     gb_cuda_queue on = {.device = f->place.device};
     gb_cuda_error e;
-    gb_cuda_block *block = gb_field_block(f);
+    gb_cuda_block *block = gb_py_field_block(f);
     int wanted = read_stream(stream_obj, &on.stream), seen = !block || block->shown;
     if (block) gb_cuda_show(block);
     if (wanted <= 0) return wanted;
-    if (block && gb_cuda_stream_wait_block(block, on, &e) < 0) return gb_cuda_raise(&e);
-    return seen ? gb_queue_wait(on, gb_queue_for(on.device)) : 0;
+    if (block && gb_cuda_stream_wait_block(block, on, &e) < 0) return gb_py_cuda_raise(&e);
+    return seen ? gb_py_queue_wait(on, gb_py_queue_for(on.device)) : 0;
 }
 
-static int unknown(PyObject *dl_device, const gb_field *f) {
+static int unknown(PyObject *dl_device, const gb_py_field *f) {
     static const char *const allowed[] = {"(1, 0)", "its own (2, n), and (1, 0), which is a copy", "(1, 0) and (3, 0)",
                                           "(1, 0), its own (2, n) and (13, 0)"};
     PyErr_Format(PyExc_BufferError, "dl_device: this Field cannot be exported to %R; allowed are %s", dl_device, allowed[f->place.kind]);
@@ -51,33 +51,33 @@ static int host_stream(PyObject *stream) {
 }
 
 /* A pair of ints that a consumer passed: what is no such pair is a TypeError, numbers that nothing has are a BufferError. */
-int gb_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair) {
+int gb_py_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair) {
     if (!PyTuple_Check(obj) || PyTuple_Size(obj) != 2) {
         PyErr_Format(PyExc_TypeError, "%s: expected a pair of ints, got %R", arg, obj);
         return -1;
     }
     for (int i = 0; i < 2; i++)
-        if (gb_int64(PyTuple_GetItem(obj, i), arg, "a pair of ints", &pair[i]) < 0) {
-            if (PyErr_ExceptionMatches(PyExc_ValueError) && gb_forgive())
+        if (gb_py_int64(PyTuple_GetItem(obj, i), arg, "a pair of ints", &pair[i]) < 0) {
+            if (PyErr_ExceptionMatches(PyExc_ValueError) && gb_py_forgive())
                 PyErr_Format(PyExc_BufferError, "%s: %R is no pair that DLPack has", arg, obj);
             return -1;
         }
     return 0;
 }
 
-int gb_device_request(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device, int *copy_to_host) {
+int gb_py_device_request(gb_py_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device, int *copy_to_host) {
     *copy_to_host = 0;
-    *device = gb_dl_device(f);
+    *device = gb_py_dl_device(f);
     if (dl_device != Py_None) {
         int64_t type, id;
         int64_t pair[2];
         if (!PyTuple_Check(dl_device) || PyTuple_Size(dl_device) != 2) return unknown(dl_device, f);
-        if (gb_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
+        if (gb_py_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
         type = pair[0];
         id = pair[1];
-        int managed = f->place.kind == GB_ON_MANAGED, on_device = f->place.kind == GB_ON_DEVICE;
+        int managed = f->place.kind == GB_PY_ON_MANAGED, on_device = f->place.kind == GB_PY_ON_DEVICE;
         int fits = (type == kDLCPU && id == 0) || (type == kDLCUDA && id == f->place.device && (managed || on_device)) ||
-                   (type == kDLCUDAHost && id == 0 && f->place.kind == GB_ON_PINNED) || (type == kDLCUDAManaged && id == 0 && managed);
+                   (type == kDLCUDAHost && id == 0 && f->place.kind == GB_PY_ON_PINNED) || (type == kDLCUDAManaged && id == 0 && managed);
         if (!fits) return unknown(dl_device, f);
         *device = (DLDevice){(DLDeviceType)type, (int32_t)id};
         *copy_to_host = type == kDLCPU && on_device;
@@ -87,4 +87,6 @@ int gb_device_request(gb_field *f, PyObject *stream, PyObject *dl_device, DLDevi
     return is_gpu(*device) ? (read_stream(stream, &unused) < 0 ? -1 : 0) : host_stream(stream);
 }
 
-int gb_device_ready(gb_field *f, DLDevice device, PyObject *stream) { return is_gpu(device) ? order(f, stream) : gb_host_may_look(f); }
+int gb_py_device_ready(gb_py_field *f, DLDevice device, PyObject *stream) {
+    return is_gpu(device) ? order(f, stream) : gb_py_require_host_access(f);
+}

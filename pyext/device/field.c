@@ -5,37 +5,38 @@
 
 #include <stddef.h>
 
-static gb_field *of(PyObject *self) { return (gb_field *)self; }
+static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }
 
 static PyObject *refuse_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    gb_host_may_look(of(self));   /* it never may */
+    gb_py_require_host_access(of(self));   /* it never may */
     return NULL;
 }
 
 /* ---- __cuda_array_interface__, version 3 ---- */
 
-int gb_field_pending(gb_field *f, gb_cuda_stream *stream) {
+int gb_py_field_pending(gb_py_field *f, gb_cuda_stream *stream) {
     gb_cuda_error e;
-    gb_cuda_block *block = gb_field_block(f);
+    gb_cuda_block *block = gb_py_field_block(f);
     int pending = block ? gb_cuda_in_flight(block, stream, &e) : 0;
-    return pending < 0 ? gb_cuda_raise(&e) : pending;
+    return pending < 0 ? gb_py_cuda_raise(&e) : pending;
 }
 
 /* From now on others may work on it without our knowing. */
-static void show(gb_field *f) {
-    gb_cuda_block *block = gb_field_block(f);
+static void show(gb_py_field *f) {
+    gb_cuda_block *block = gb_py_field_block(f);
     if (block) gb_cuda_show(block);
 }
 
 static PyObject *get_interface(PyObject *self, void *_) {
-    gb_field *f = of(self);
+    gb_py_field *f = of(self);
     gb_cuda_stream stream = 0;
-    if (!gb_needs_driver(&f->place)) return PyErr_Format(PyExc_AttributeError, "this Field lies on the host and has no __cuda_array_interface__");
-    if (gb_field_expressible(f, "__cuda_array_interface__") < 0) return NULL;
-    int pending = gb_field_pending(f, &stream);
+    if (!gb_py_needs_driver(&f->place))
+        return PyErr_Format(PyExc_AttributeError, "this Field lies on the host and has no __cuda_array_interface__");
+    if (gb_py_field_expressible(f, "__cuda_array_interface__") < 0) return NULL;
+    int pending = gb_py_field_pending(f, &stream);
     if (pending < 0) return NULL;
     show(f);
-    PyObject *dict = gb_field_interface(f, f->geometry.size ? f->data : NULL);
+    PyObject *dict = gb_py_field_interface(f, f->geometry.size ? f->data : NULL);
     if (!dict || !pending) return dict;
     PyObject *number = PyLong_FromUnsignedLongLong(stream ? stream : 1);   /* 0 is not allowed there */
     if (!number || PyDict_SetItemString(dict, "stream", number) < 0) Py_CLEAR(dict);
@@ -46,19 +47,19 @@ static PyObject *get_interface(PyObject *self, void *_) {
 /* ---- cupy ---- */
 
 /* cupy does not ask: what is pending of ours, its current stream waits for. */
-static int settle_for_cupy(gb_field *f) {
+static int settle_for_cupy(gb_py_field *f) {
     gb_cuda_stream stream;
     gb_cuda_error e;
-    int pending = gb_field_pending(f, &stream);
+    int pending = gb_py_field_pending(f, &stream);
     if (pending <= 0) return pending;
-    PyObject *number = gb_upcall_to(UP_CUPY_STREAM, "(i)", (int)f->place.device);
+    PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", (int)f->place.device);
     gb_cuda_queue on = {f->place.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
-    int rc = number ? gb_cuda_stream_wait_block(gb_field_block(f), on, &e) : -2;
+    int rc = number ? gb_cuda_stream_wait_block(gb_py_field_block(f), on, &e) : -2;
     Py_XDECREF(number);
-    return rc == -1 ? gb_cuda_raise(&e) : rc == -2 ? -1 : 0;
+    return rc == -1 ? gb_py_cuda_raise(&e) : rc == -2 ? -1 : 0;
 }
 
-PyObject *gb_cupy_over(gb_field *f) {
+PyObject *gb_py_cupy_over(gb_py_field *f) {
     if (settle_for_cupy(f) < 0) return NULL;
     show(f);
     if (f->cupy) return Py_NewRef(f->cupy);
@@ -68,16 +69,16 @@ PyObject *gb_cupy_over(gb_field *f) {
         int64_t reach = (g->shape[i] - 1) * g->strides[i];
         *(reach < 0 ? &low : &high) += reach;
     }
-    PyObject *shape = gb_ints_tuple(g->shape, g->ndim), *strides = gb_ints_tuple(g->strides, g->ndim);
+    PyObject *shape = gb_py_ints_tuple(g->shape, g->ndim), *strides = gb_py_ints_tuple(g->strides, g->ndim);
     if (shape && strides)
-        f->cupy = gb_upcall_to(UP_CUPY_ARRAY, "(OKLLiOOO)", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
+        f->cupy = gb_py_upcall_to(GB_PY_UP_CUPY_ARRAY, "(OKLLiOOO)", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
                                (long long)high, (int)f->place.device, shape, f->dtype->descr, strides);
     Py_XDECREF(shape);
     Py_XDECREF(strides);
     return Py_XNewRef(f->cupy);
 }
 
-static PyObject *to_cupy(PyObject *self, PyObject *unused) { return gb_cupy_over(of(self)); }
+static PyObject *to_cupy(PyObject *self, PyObject *unused) { return gb_py_cupy_over(of(self)); }
 
 /* ---- the types ---- */
 
@@ -95,7 +96,7 @@ static PyMethodDef device_methods[] = {
 };
 
 static PyType_Slot device_slots[] = {
-    {Py_tp_dealloc, gb_field_dealloc},
+    {Py_tp_dealloc, gb_py_field_dealloc},
     {Py_tp_getset, device_getset},
     {Py_tp_methods, device_methods},
     {Py_tp_doc, "A Field in the memory of a GPU. Made by gridbuf.Field."},
@@ -104,35 +105,41 @@ static PyType_Slot device_slots[] = {
 
 static PyGetSetDef managed_getset[] = {
     {"__cuda_array_interface__", get_interface, NULL, "The CUDA array interface, version 3; with a stream only while our own work is pending.", NULL},
-    {"__array_interface__", gb_field_array_interface, NULL, "NumPy's array interface, version 3; waits for the GPU.", NULL},
+    {"__array_interface__", gb_py_field_array_interface, NULL, "NumPy's array interface, version 3; waits for the GPU.", NULL},
     {NULL},
 };
 
 static PyMethodDef managed_methods[] = {
-    {"__array__", (PyCFunction)(void *)gb_field_array, FAST, "An np.ndarray over the same memory (NumPy's protocol); waits for the GPU."},
+    {"__array__", (PyCFunction)(void *)gb_py_field_array, FAST, "An np.ndarray over the same memory (NumPy's protocol); waits for the GPU."},
     {"__cupy_get_ndarray__", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time (cupy's protocol)."},
     {"cupy", to_cupy, METH_NOARGS, DOC_FIELD_CUPY},
     {NULL},
 };
 
 static PyType_Slot managed_slots[] = {
-    {Py_tp_dealloc, gb_field_dealloc},
+    {Py_tp_dealloc, gb_py_field_dealloc},
     {Py_tp_getset, managed_getset},
     {Py_tp_methods, managed_methods},
-    {Py_bf_getbuffer, gb_field_getbuffer},
+    {Py_bf_getbuffer, gb_py_field_getbuffer},
     {Py_tp_doc, "A Field in managed memory, which host and GPU both reach. Made by gridbuf.Field."},
     {0, NULL},
 };
 
 static PyType_Spec specs[] = {
-    {.name = "gridbuf.DeviceField", .basicsize = GB_FIELD_SIZE(2), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = device_slots},
-    {.name = "gridbuf.ManagedField", .basicsize = GB_FIELD_SIZE(3), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = managed_slots},
+    {.name = "gridbuf.DeviceField",
+     .basicsize = GB_PY_FIELD_SIZE(2),
+     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+     .slots = device_slots},
+    {.name = "gridbuf.ManagedField",
+     .basicsize = GB_PY_FIELD_SIZE(3),
+     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+     .slots = managed_slots},
 };
 
-int gb_device_field_init(PyObject *module) {
-    gb_DeviceFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[0], (PyObject *)gb_FieldType);
-    gb_ManagedFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[1], (PyObject *)gb_FieldType);
-    if (!gb_DeviceFieldType || !gb_ManagedFieldType) return -1;
-    return PyModule_AddObjectRef(module, "DeviceField", (PyObject *)gb_DeviceFieldType) < 0 ||
-                   PyModule_AddObjectRef(module, "ManagedField", (PyObject *)gb_ManagedFieldType) < 0 ? -1 : 0;
+int gb_py_device_field_init(PyObject *module) {
+    gb_py_DeviceFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[0], (PyObject *)gb_py_FieldType);
+    gb_py_ManagedFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[1], (PyObject *)gb_py_FieldType);
+    if (!gb_py_DeviceFieldType || !gb_py_ManagedFieldType) return -1;
+    return PyModule_AddObjectRef(module, "DeviceField", (PyObject *)gb_py_DeviceFieldType) < 0 ||
+                   PyModule_AddObjectRef(module, "ManagedField", (PyObject *)gb_py_ManagedFieldType) < 0 ? -1 : 0;
 }

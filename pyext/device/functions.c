@@ -4,7 +4,7 @@
 
 static PyObject *start(PyObject *self, PyObject *none) {
     gb_cuda_error e;
-    return GB_CUDA_UNLOCKED(&e, gb_cuda_start(&e)) < 0 ? NULL : Py_NewRef(Py_None);
+    return GB_PY_CUDA_UNLOCKED(&e, gb_cuda_start(&e)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *started(PyObject *self, PyObject *none) { return PyBool_FromLong(gb_cuda_started()); }
@@ -12,12 +12,12 @@ static PyObject *started(PyObject *self, PyObject *none) { return PyBool_FromLon
 static PyObject *devices(PyObject *self, PyObject *none) {
     gb_cuda_error e;
     int n = 0;
-    if (GB_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0) return NULL;
+    if (GB_PY_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0) return NULL;
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < n; i++) {
         gb_cuda_device_info d;
         PyObject *entry = NULL;
-        if (GB_CUDA_UNLOCKED(&e, gb_cuda_info(i, &d, &e)) == 0)
+        if (GB_PY_CUDA_UNLOCKED(&e, gb_cuda_info(i, &d, &e)) == 0)
             entry = Py_BuildValue("{s:i,s:s,s:i,s:(ii),s:N,s:N,s:N,s:N,s:L,s:L}", "number", i, "name", d.name, "driver_version",
                                   (int)d.driver_version, "compute_capability", (int)d.compute_major, (int)d.compute_minor,
                                   "memory_pools", PyBool_FromLong(d.memory_pools), "managed_memory", PyBool_FromLong(d.managed_memory),
@@ -30,12 +30,12 @@ static PyObject *devices(PyObject *self, PyObject *none) {
     return list;
 }
 
-static PyObject *get_stream(PyObject *self, PyObject *none) { return PyLong_FromUnsignedLongLong(gb_current_stream()); }
+static PyObject *get_stream(PyObject *self, PyObject *none) { return PyLong_FromUnsignedLongLong(gb_py_current_stream()); }
 
 static PyObject *count(PyObject *self, PyObject *none) {
     gb_cuda_error e;
     int n = 0;
-    return GB_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0 ? NULL : PyLong_FromLong(n);
+    return GB_PY_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0 ? NULL : PyLong_FromLong(n);
 }
 
 /* block(kind, device, span, boundary, offset) -> (owner, address) */
@@ -46,10 +46,10 @@ static PyObject *block(PyObject *self, PyObject *args) {
     want.span = span;
     want.boundary = boundary;
     want.offset = offset;
-    want.stream = gb_queue_for(want.device).stream;
-    PyObject *owner = gb_block_alloc(&want);
-    if (owner) gb_cuda_show(((gb_block_object *)owner)->block);
-    return owner ? Py_BuildValue("(NK)", owner, (unsigned long long)((gb_block_object *)owner)->block->data) : NULL;
+    want.stream = gb_py_queue_for(want.device).stream;
+    PyObject *owner = gb_py_block_alloc(&want);
+    if (owner) gb_cuda_show(((gb_py_block_object *)owner)->block);
+    return owner ? Py_BuildValue("(NK)", owner, (unsigned long long)((gb_py_block_object *)owner)->block->data) : NULL;
 }
 
 /* {name: address} of the functions that other libraries allocate with (cuda/exports.h). */
@@ -65,15 +65,15 @@ static PyObject *exports(PyObject *self, PyObject *none) {
 static PyObject *synchronize(PyObject *self, PyObject *number) {
     gb_cuda_error e;
     int64_t device;
-    if (gb_int64(number, "device", "an int", &device) < 0) return NULL;
+    if (gb_py_int64(number, "device", "an int", &device) < 0) return NULL;
     if (device < 0 || device > INT32_MAX) return PyErr_Format(PyExc_RuntimeError, "there is no GPU %R; they are numbered from 0", number);
-    return GB_CUDA_UNLOCKED(&e, gb_cuda_synchronize((int)device, &e)) < 0 ? NULL : Py_NewRef(Py_None);
+    return GB_PY_CUDA_UNLOCKED(&e, gb_cuda_synchronize((int)device, &e)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *set_stream(PyObject *self, PyObject *handle) {
     unsigned long long value = PyLong_AsUnsignedLongLong(handle);
     if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
-    return PyLong_FromUnsignedLongLong(gb_use_stream(value).stream);
+    return PyLong_FromUnsignedLongLong(gb_py_use_stream(value).stream);
 }
 
 static PyMethodDef functions[] = {
@@ -89,4 +89,4 @@ static PyMethodDef functions[] = {
     {NULL},
 };
 
-int gb_device_functions_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }
+int gb_py_device_functions_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }

@@ -8,7 +8,7 @@ static PyObject *stats(PyObject *self, PyObject *args) {
     int kind, device;
     gb_cuda_stats s;
     if (!PyArg_ParseTuple(args, "ii", &kind, &device)) return NULL;
-    gb_drain();
+    gb_py_decref_deferred();
     gb_cuda_get_stats(kind, device, &s);
     PyObject *limit = s.limit < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(s.limit);
     return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:N,s:L}", "live_bytes", (long long)s.live_bytes, "cached_bytes",
@@ -37,7 +37,7 @@ static PyObject *trim(PyObject *self, PyObject *args) {
     int kind, device;
     int64_t bytes;
     if (!PyArg_ParseTuple(args, "ii", &kind, &device)) return NULL;
-    gb_drain();
+    gb_py_decref_deferred();
     Py_BEGIN_ALLOW_THREADS
     bytes = gb_cuda_trim(kind, device, 0);
     Py_END_ALLOW_THREADS
@@ -47,16 +47,16 @@ static PyObject *trim(PyObject *self, PyObject *args) {
 /* [(id, bytes, age in s, address, None, plan or None, kind, device)], largest first. */
 static PyObject *live(PyObject *self, PyObject *number) {
     int64_t room;
-    if (gb_int64(number, "n", "an int", &room) < 0) return NULL;
+    if (gb_py_int64(number, "n", "an int", &room) < 0) return NULL;
     if (room < 0 || room > 1 << 20) return PyErr_Format(PyExc_ValueError, "n: %R is not allowed; give 0 to 2**20", number);
-    gb_drain();
+    gb_py_decref_deferred();
     gb_cuda_live *blocks = malloc((size_t)(room + 1) * sizeof *blocks);
     if (!blocks) return PyErr_NoMemory();
     int64_t n = gb_cuda_live_blocks(blocks, room);
     PyObject *list = PyList_New(0);
     for (int64_t i = 0; list && i < n; i++) {
         gb_cuda_live *b = &blocks[i];
-        gb_plan_object *plan = gb_plan_by_number(b->plan);
+        gb_py_plan_object *plan = gb_py_plan_by_number(b->plan);
         PyObject *entry = Py_BuildValue("(KLLKzNii)", (unsigned long long)b->block.id, (long long)b->block.bytes, (long long)b->age,
                                         (unsigned long long)b->block.data, NULL, Py_NewRef(plan ? (PyObject *)plan : Py_None),
                                         (int)b->block.kind, (int)b->block.device);
@@ -76,4 +76,4 @@ static PyMethodDef functions[] = {
     {NULL},
 };
 
-int gb_device_stats_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }
+int gb_py_device_stats_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }

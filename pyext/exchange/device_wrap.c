@@ -7,45 +7,46 @@
 
 /* On the type first: the instance would make cupy look at its stream. torch's and jax's arrays on the host have it there
  * too. Some objects have it in their own dict, or make it up when asked. */
-int gb_may_be_cuda(PyObject *obj) {
+int gb_py_has_cuda_interface(PyObject *obj) {
     PyObject *found;
     if (PyArray_Check(obj) || PyType_Check(obj)) return 0;
-    if (gb_is_field(obj)) return gb_needs_driver(&((gb_field *)obj)->place);
-    int has = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.cuda_array_interface, &found);
-    if (has == 0) has = gb_optional(obj, gb_attr.cuda_array_interface, &found);
+    if (gb_py_is_field(obj)) return gb_py_needs_driver(&((gb_py_field *)obj)->place);
+    int has = gb_py_optional((PyObject *)Py_TYPE(obj), gb_py_attr.cuda_array_interface, &found);
+    if (has == 0) has = gb_py_optional(obj, gb_py_attr.cuda_array_interface, &found);
     if (has > 0) Py_DECREF(found);
     return has;
 }
 
 /* Where the memory at an address lies, as the driver says. */
-static int find_place(uintptr_t data, gb_place *place) {
+static int find_place(uintptr_t data, gb_py_location *place) {
     int kind, device;
     gb_cuda_error e;
     if (!data) return 0;   /* no elements, nowhere */
-    if (gb_cuda_pointer_attributes(data, &kind, &device, &e) < 0) return gb_cuda_raise(&e);
+    if (gb_cuda_pointer_attributes(data, &kind, &device, &e) < 0) return gb_py_cuda_raise(&e);
     if (kind < 0) {
         PyErr_Format(PyExc_ValueError, "data: the address %p in __cuda_array_interface__ is not memory that CUDA knows", (void *)data);
         return -1;
     }
-    *place = (gb_place){.kind = (uint8_t)(GB_ON_DEVICE + kind), .gpu = kind != GB_CUDA_PINNED, .device = kind == GB_CUDA_PINNED ? 0 : (int16_t)device};
+    *place = (gb_py_location){.kind = (uint8_t)(GB_PY_ON_DEVICE + kind), .gpu = kind != GB_CUDA_PINNED,
+                               .device = kind == GB_CUDA_PINNED ? 0 : (int16_t)device};
     return 0;
 }
 
-static PyObject *after_stream(PyTypeObject *type, const gb_foreign *m, unsigned long long stream) {
-    if (stream && gb_queue_wait(gb_queue_for(m->place.device), (gb_cuda_queue){m->place.device, stream}) < 0) return NULL;
-    return gb_over_memory(type, m);
+static PyObject *after_stream(PyTypeObject *type, const gb_py_imported *m, unsigned long long stream) {
+    if (stream && gb_py_queue_wait(gb_py_queue_for(m->place.device), (gb_cuda_queue){m->place.device, stream}) < 0) return NULL;
+    return gb_py_from_memory(type, m);
 }
 
 static PyObject *of_interface(PyTypeObject *type, PyObject *obj, PyObject *interface) {
-    gb_described t = {0};
+    gb_py_described t = {0};
     PyObject *object = NULL;
-    if (gb_read_cuda_interface(&t, obj, interface) == 0) {
+    if (gb_py_read_cuda_interface(&t, obj, interface) == 0) {
         const gb_interface *d = &t.memory;
-        gb_foreign m = {.descr = t.descr, .ndim = d->ndim, .shape = d->shape, .strides = d->strides, .data = (char *)(uintptr_t)d->data,
-                        .readonly = t.readonly, .owner = t.owner, .place = {.kind = GB_ON_DEVICE, .gpu = 1}};
+        gb_py_imported m = {.descr = t.descr, .ndim = d->ndim, .shape = d->shape, .strides = d->strides, .data = (char *)(uintptr_t)d->data,
+                        .readonly = t.readonly, .owner = t.owner, .place = {.kind = GB_PY_ON_DEVICE, .gpu = 1}};
         if (find_place((uintptr_t)d->data, &m.place) == 0) object = after_stream(type, &m, (unsigned long long)t.stream);
     }
-    gb_forget(&t);
+    gb_py_forget(&t);
     return object;
 }
 
@@ -57,17 +58,17 @@ static PyObject *of_cupy(PyTypeObject *type, PyObject *told) {
     unsigned long long address, stream;
     int device;
     if (!PyArg_ParseTuple(told, "OKOOO!iK", &owner, &address, &sizes, &steps, &PyArrayDescr_Type, &descr, &device, &stream)) return NULL;
-    int n = gb_ints(sizes, "shape", shape, GB_MAXDIMS), nstrides = n < 0 ? -1 : gb_ints(steps, "strides", strides, GB_MAXDIMS);
+    int n = gb_py_ints(sizes, "shape", shape, GB_MAXDIMS), nstrides = n < 0 ? -1 : gb_py_ints(steps, "strides", strides, GB_MAXDIMS);
     if (nstrides < 0) return NULL;
     if (n != nstrides) return PyErr_Format(PyExc_ValueError, "data: %d strides for a shape of %d indices", nstrides, n);
-    gb_foreign m = {.descr = descr, .ndim = n, .shape = shape, .strides = strides, .data = (char *)(uintptr_t)address, .owner = owner};
-    m.place = gb_is_block(owner) ? gb_block_place(((gb_block_object *)owner)->block, 1)
-                                 : (gb_place){.kind = GB_ON_DEVICE, .gpu = 1, .device = (int16_t)device};
+    gb_py_imported m = {.descr = descr, .ndim = n, .shape = shape, .strides = strides, .data = (char *)(uintptr_t)address, .owner = owner};
+    m.place = gb_py_is_block(owner) ? gb_py_block_location(((gb_py_block_object *)owner)->block, 1)
+                                 : (gb_py_location){.kind = GB_PY_ON_DEVICE, .gpu = 1, .device = (int16_t)device};
     return after_stream(type, &m, stream);
 }
 
-PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj) {
-    PyObject *told = gb_upcall_to(UP_CUPY_MEMORY, "(O)", obj), *interface, *object;
+PyObject *gb_py_wrap_cuda(PyTypeObject *type, PyObject *obj) {
+    PyObject *told = gb_py_upcall_to(GB_PY_UP_CUPY_MEMORY, "(O)", obj), *interface, *object;
     if (!told) return NULL;
     if (told != Py_None) {
         object = of_cupy(type, told);
@@ -75,9 +76,9 @@ PyObject *gb_wrap_cuda(PyTypeObject *type, PyObject *obj) {
         return object;
     }
     Py_DECREF(told);
-    int found = gb_optional(obj, gb_attr.cuda_array_interface, &interface);
+    int found = gb_py_optional(obj, gb_py_attr.cuda_array_interface, &interface);
     if (found <= 0) return found < 0 ? NULL : Py_NewRef(Py_NotImplemented);
     object = interface == Py_None ? Py_NewRef(Py_NotImplemented) : of_interface(type, obj, interface);
-    gb_let_go(interface);
+    gb_py_let_go(interface);
     return object;
 }

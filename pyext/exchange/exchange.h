@@ -7,28 +7,28 @@
 
 /* What a consumer of ours wants: memory of the producer and no copy of it, or memory
  * that is nobody else's. */
-enum { GB_SHARE_ONLY = 1, GB_OWN_COPY = 2 };
+enum { GB_PY_SHARE_ONLY = 1, GB_PY_OWN_COPY = 2 };
 
 /* These give a Field of the type, or with type NULL an ndarray, over a foreign tensor. */
-PyObject *gb_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int readonly);
-PyObject *gb_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int wishes);   /* takes m over unless it fails */
-PyObject *gb_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes);
-PyObject *gb_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes);   /* method: obj.__dlpack__ */
-int gb_from_producer_init(void);
-int gb_import_dlpack_init(void);
+PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int readonly);
+PyObject *gb_py_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int wishes);   /* takes m over unless it fails */
+PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes);
+PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes);   /* method: obj.__dlpack__ */
+int gb_py_from_producer_init(void);
+int gb_py_import_dlpack_init(void);
 
 /* The exchange API behind type(obj). 1: *api can be used; 0: there is none, or none of a
  * version that can be read; -1 with BufferError: what is there is no such API. */
-int gb_exchange_find(PyObject *obj, const DLPackExchangeAPI **api);
+int gb_py_exchange_find(PyObject *obj, const DLPackExchangeAPI **api);
 
 /* Refuses objects whose values are not what lies in their memory. */
-int gb_check_values(PyObject *obj);
+int gb_py_check_values(PyObject *obj);
 
 /* A Field of its own memory with a Field's values: new reference; or in place of the Field. */
-PyObject *gb_copy_of(PyObject *field);
-PyObject *gb_copied(PyObject *field);
+PyObject *gb_py_copy_of(PyObject *field);
+PyObject *gb_py_copied(PyObject *field);
 
 /* from_dlpack(x, dims=None, *, origin=None, halo=None, copy=None) */
-PyObject *gb_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 #endif

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-static int set_dims(gb_field *f, PyObject *dims) {
+static int set_dims(gb_py_field *f, PyObject *dims) {
     if (!dims || dims == Py_None) return 0;
     int32_t codes[GB_MAXDIMS];
-    int n = gb_dims(dims, "dims", codes, GB_MAXDIMS);
+    int n = gb_py_dims(dims, "dims", codes, GB_MAXDIMS);
     if (n < 0) return -1;
     if (n != f->geometry.ndim) {
         PyErr_Format(PyExc_ValueError, "dims: %R names %d indices, the data has %d", dims, n, f->geometry.ndim);
@@ -20,18 +20,18 @@ static int set_dims(gb_field *f, PyObject *dims) {
     return 0;
 }
 
-static int set_given(gb_field *f, PyObject *dims, PyObject *origin, PyObject *halo) {
+static int set_given(gb_py_field *f, PyObject *dims, PyObject *origin, PyObject *halo) {
     if (set_dims(f, dims) < 0) return -1;
-    gb_meta meta;
-    if (gb_read_meta(origin, halo, f->geometry.shape, f->geometry.ndim, &meta) < 0) return -1;
-    return gb_field_set_meta(f, &meta);
+    gb_py_meta meta;
+    if (gb_py_read_meta(origin, halo, f->geometry.shape, f->geometry.ndim, &meta) < 0) return -1;
+    return gb_py_field_set_meta(f, &meta);
 }
 
 /* The dims and origin that the object itself carries. */
-static int set_carried(gb_field *f, PyObject *data) {
-    if (PyArray_CheckExact(data) || gb_is_field(data)) return 0;
+static int set_carried(gb_py_field *f, PyObject *data) {
+    if (PyArray_CheckExact(data) || gb_py_is_field(data)) return 0;
     PyObject *dims, *origin;
-    int carried = gb_carried(data, (PyObject *)f, &dims, &origin);
+    int carried = gb_py_inherited_metadata(data, (PyObject *)f, &dims, &origin);
     if (carried <= 0) return carried;
     carried = set_given(f, dims, origin, NULL);
     Py_DECREF(dims);
@@ -39,34 +39,42 @@ static int set_carried(gb_field *f, PyObject *data) {
     return carried;
 }
 
-static int check_require(gb_field *f, PyObject *require) {
+static int check_require(gb_py_field *f, PyObject *require) {
     if (!require || require == Py_None) return 0;
-    PyObject *met = gb_upcall_to(UP_CHECK_REQUIRE, "(OO)", (PyObject *)f, require);
+    PyObject *met = gb_py_upcall_to(GB_PY_UP_CHECK_REQUIRE, "(OO)", (PyObject *)f, require);
     Py_XDECREF(met);
     return met ? 0 : -1;
 }
 
-PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"data", "dims", "origin", "halo", "require", NULL};
     PyObject *data, *dims = NULL, *origin = NULL, *halo = NULL, *require = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOO:Field", names, &data, &dims, &origin, &halo, &require)) return NULL;
     PyObject *given[] = {dims, origin, halo, require};   /* kwargs may be somebody's dict, which what follows can empty */
     for (int i = 0; i < 4; i++) Py_XINCREF(given[i]);
-    gb_field *f = (gb_field *)gb_wrap(type, data);
+    gb_py_field *f = (gb_py_field *)gb_py_wrap(type, data);
     if (f && (set_carried(f, data) < 0 || set_given(f, dims, origin, halo) < 0 || check_require(f, require) < 0)) Py_CLEAR(f);
-    for (int i = 0; i < 4; i++) gb_let_go(given[i]);
+    for (int i = 0; i < 4; i++) gb_py_let_go(given[i]);
     return (PyObject *)f;
 }
 
-PyObject *gb_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_signature sig = {"from_dlpack", {A_X, A_DIMS}, 2, 1,
-                                     A_BIT(A_X) | A_BIT(A_DIMS) | A_BIT(A_ORIGIN) | A_BIT(A_HALO) | A_BIT(A_COPY)};
-    PyObject *slots[A_COUNT];
-    if (gb_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
-    int copy = slots[A_COPY] && slots[A_COPY] != Py_None ? PyObject_IsTrue(slots[A_COPY]) : -2;
+PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const gb_py_signature sig = {"from_dlpack",
+                                        {GB_PY_ARG_X, GB_PY_ARG_DIMS},
+                                        2,
+                                        1,
+                                        GB_PY_ARG_BIT(GB_PY_ARG_X) | GB_PY_ARG_BIT(GB_PY_ARG_DIMS) |
+                                            GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN) | GB_PY_ARG_BIT(GB_PY_ARG_HALO) |
+                                            GB_PY_ARG_BIT(GB_PY_ARG_COPY)};
+    PyObject *slots[GB_PY_ARG_COUNT];
+    if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
+    int copy = slots[GB_PY_ARG_COPY] && slots[GB_PY_ARG_COPY] != Py_None ? PyObject_IsTrue(slots[GB_PY_ARG_COPY]) : -2;
     if (copy == -1) return NULL;
-    gb_field *f = (gb_field *)gb_wrap_tensor(gb_FieldType, slots[A_X], copy == 1 ? GB_OWN_COPY : copy == 0 ? GB_SHARE_ONLY : 0);
-    if (!f) gb_blame("x", 0);
-    if (f && set_given(f, slots[A_DIMS], slots[A_ORIGIN], slots[A_HALO]) < 0) Py_CLEAR(f);
+    gb_py_field *f = (gb_py_field *)gb_py_wrap_tensor(gb_py_FieldType, slots[GB_PY_ARG_X],
+                                                      copy == 1   ? GB_PY_OWN_COPY
+                                                      : copy == 0 ? GB_PY_SHARE_ONLY
+                                                                  : 0);
+    if (!f) gb_py_blame("x", 0);
+    if (f && set_given(f, slots[GB_PY_ARG_DIMS], slots[GB_PY_ARG_ORIGIN], slots[GB_PY_ARG_HALO]) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }

@@ -36,7 +36,7 @@ static void keeper_dealloc(PyObject *self) {
         k->release(k->tensor);
         PyErr_Restore(type, value, traceback);
     }
-    GB_FREE_OBJECT(self);
+    GB_PY_FREE_OBJECT(self);
 }
 
 static PyType_Slot keeper_slots[] = {
@@ -52,7 +52,7 @@ static PyType_Spec keeper_spec = {
     .slots = keeper_slots,
 };
 
-int gb_import_dlpack_init(void) {
+int gb_py_import_dlpack_init(void) {
     keeper_type = (PyTypeObject *)PyType_FromSpec(&keeper_spec);
     return keeper_type ? 0 : -1;
 }
@@ -60,17 +60,17 @@ int gb_import_dlpack_init(void) {
 /* What ml_dtypes has under the name of the type; none for those that are padded to a byte. */
 static PyArray_Descr *extended_descr(DLDataType dtype) {
     const char *name = NULL;
-    for (int i = 0; i < GB_EXTENDED_TYPES && dtype.bits >= 8; i++) {
+    for (int i = 0; i < GB_DLPACK_EXTENDED_TYPES && dtype.bits >= 8; i++) {
         const gb_dlpack_extended *e = &gb_dlpack_extended_types[i];
         if (e->dtype.code == dtype.code && e->dtype.bits == dtype.bits) name = e->name;
     }
-    return (PyArray_Descr *)gb_upcall_to(UP_EXTENDED_DTYPE, "(zii)", name, (int)dtype.code, (int)dtype.bits);
+    return (PyArray_Descr *)gb_py_upcall_to(GB_PY_UP_EXTENDED_DTYPE, "(zii)", name, (int)dtype.code, (int)dtype.bits);
 }
 
 /* NumPy's dtype for a DLPack one, or NULL with a BufferError. */
 static PyArray_Descr *descr_of(DLDataType dtype) {
     int type = gb_dlpack_number(dtype);
-    return type ? PyArray_DescrFromType(gb_npy_type(type)) : extended_descr(dtype);
+    return type ? PyArray_DescrFromType(gb_py_npy_type(type)) : extended_descr(dtype);
 }
 
 /* The driver cannot say what the tensor claims. */
@@ -83,7 +83,7 @@ static int not_known(DLDevice device, const gb_cuda_error *e) {
 static int check_gpu(DLDevice device) {
     gb_cuda_error e;
     int count = 0;
-    if (GB_CUDA_UNLOCKED(&e, gb_cuda_count(&count, &e)) < 0) return not_known(device, &e);
+    if (GB_PY_CUDA_UNLOCKED(&e, gb_cuda_count(&count, &e)) < 0) return not_known(device, &e);
     if (device.device_id >= 0 && device.device_id < count) return 0;
     PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and this process sees %d GPUs, numbered from 0",
                  (int)device.device_type, (int)device.device_id, count);
@@ -91,26 +91,26 @@ static int check_gpu(DLDevice device) {
 }
 
 /* DLPack does not say which GPU managed memory belongs to: the driver does. */
-static int managed_place(const DLTensor *t, gb_place *place) {
+static int managed_place(const DLTensor *t, gb_py_location *place) {
     gb_cuda_error e;
     int kind = -1, device = 0;
     void *data = gb_dlpack_first(t);
-    place->kind = GB_ON_MANAGED;
+    place->kind = GB_PY_ON_MANAGED;
     if (!data) return 0;   /* no elements, nowhere */
-    if (GB_CUDA_UNLOCKED(&e, gb_cuda_pointer_attributes((uintptr_t)data, &kind, &device, &e)) < 0) return not_known(t->device, &e);
+    if (GB_PY_CUDA_UNLOCKED(&e, gb_cuda_pointer_attributes((uintptr_t)data, &kind, &device, &e)) < 0) return not_known(t->device, &e);
     if (kind == GB_CUDA_MANAGED) return place->device = (int16_t)device, 0;
     PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and its address %p is not managed memory",
                  (int)t->device.device_type, (int)t->device.device_id, data);
     return -1;
 }
 
-static int find_place(PyTypeObject *type, const DLTensor *t, gb_place *place) {
-    int where = t->device.device_type, on_host = !type || type == gb_HostFieldType;
-    *place = (gb_place){0};
-    if (where == kDLCUDAHost) place->kind = GB_ON_PINNED;
-    if (where == kDLCUDAManaged) return on_host ? (place->kind = GB_ON_MANAGED, 0) : managed_place(t, place);
+static int find_place(PyTypeObject *type, const DLTensor *t, gb_py_location *place) {
+    int where = t->device.device_type, on_host = !type || type == gb_py_HostFieldType;
+    *place = (gb_py_location){0};
+    if (where == kDLCUDAHost) place->kind = GB_PY_ON_PINNED;
+    if (where == kDLCUDAManaged) return on_host ? (place->kind = GB_PY_ON_MANAGED, 0) : managed_place(t, place);
     if (where != kDLCUDA) return 0;
-    *place = (gb_place){GB_ON_DEVICE, 1, 0};
+    *place = (gb_py_location){GB_PY_ON_DEVICE, 1, 0};
     if (on_host) return 0;   /* refused for that */
     if (check_gpu(t->device) < 0) return -1;
     place->device = (int16_t)t->device.device_id;
@@ -118,13 +118,13 @@ static int find_place(PyTypeObject *type, const DLTensor *t, gb_place *place) {
 }
 
 static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObject *keeper) {
-    gb_place place;
+    gb_py_location place;
     if (find_place(type, t, &place) < 0) return NULL;
-    if (type == gb_HostFieldType && place.kind == GB_ON_MANAGED) place.kind = GB_HEAP;   /* as a producer on the host said */
-    if (type == gb_DeviceFieldType && place.kind != GB_ON_DEVICE)
+    if (type == gb_py_HostFieldType && place.kind == GB_PY_ON_MANAGED) place.kind = GB_PY_HEAP;   /* as a producer on the host said */
+    if (type == gb_py_DeviceFieldType && place.kind != GB_PY_ON_DEVICE)
         return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on a GPU as its producer said",
                             (int)t->device.device_type, (int)t->device.device_id);
-    if (place.kind == GB_ON_DEVICE && (!type || type == gb_HostFieldType)) {
+    if (place.kind == GB_PY_ON_DEVICE && (!type || type == gb_py_HostFieldType)) {
         PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on the host", (int)t->device.device_type,
                      (int)t->device.device_id);
         return NULL;
@@ -135,9 +135,9 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
     gb_dlpack_byte_strides(t, strides);
     static char nowhere[16];   /* an empty tensor may have no address; NumPy wants one */
     char *data = gb_dlpack_first(t);
-    gb_foreign memory = {.descr = descr, .ndim = t->ndim, .shape = t->shape, .strides = strides,
+    gb_py_imported memory = {.descr = descr, .ndim = t->ndim, .shape = t->shape, .strides = strides,
                         .data = data ? data : nowhere, .readonly = readonly, .owner = keeper, .place = place};
-    PyObject *object = gb_over_memory(type, &memory);
+    PyObject *object = gb_py_from_memory(type, &memory);
     Py_DECREF((PyObject *)descr);
     return object;
 }
@@ -191,25 +191,25 @@ static int check_versioned(const DLManagedTensorVersioned *m, int wishes) {
         PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
         return -1;
     }
-    if (!(wishes & GB_SHARE_ONLY) || !(m->flags & DLPACK_FLAG_BITMASK_IS_COPIED)) return 0;
+    if (!(wishes & GB_PY_SHARE_ONLY) || !(m->flags & DLPACK_FLAG_BITMASK_IS_COPIED)) return 0;
     PyErr_SetString(PyExc_BufferError, "DLPack: the producer made a copy where its memory was to be shared; "
                                        "gridbuf.from_dlpack(x, copy=True) takes one on purpose");
     return -1;
 }
 
 /* Not the object's method: a subclass's copy may be anything. */
-PyObject *gb_copy_of(PyObject *field) {
-    PyObject *copy = gb_upcall_to(UP_COPY_OF_FIELD, "(O)", field);
-    if (copy && !gb_is_field(copy)) {
+PyObject *gb_py_copy_of(PyObject *field) {
+    PyObject *copy = gb_py_upcall_to(GB_PY_UP_COPY_OF_FIELD, "(O)", field);
+    if (copy && !gb_py_is_field(copy)) {
         PyErr_Format(PyExc_TypeError, "copy: expected gridbuf.field.copy to make a Field, got %R", copy);
         Py_CLEAR(copy);
     }
     return copy;
 }
 
-PyObject *gb_copied(PyObject *object) {
-    PyObject *copy = gb_copy_of(object);
-    gb_let_go(object);
+PyObject *gb_py_copied(PyObject *object) {
+    PyObject *copy = gb_py_copy_of(object);
+    gb_py_let_go(object);
     return copy;
 }
 
@@ -217,15 +217,15 @@ static PyObject *versioned(PyTypeObject *type, PyObject *capsule, DLManagedTenso
     if (check_versioned(m, wishes) < 0) return NULL;
     int readonly = (m->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0, fresh = (m->flags & DLPACK_FLAG_BITMASK_IS_COPIED) && !readonly;
     PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, (names){"dltensor_versioned", "used_dltensor_versioned"}, free_versioned);
-    return object && wishes & GB_OWN_COPY && !fresh ? gb_copied(object) : object;
+    return object && wishes & GB_PY_OWN_COPY && !fresh ? gb_py_copied(object) : object;
 }
 
-PyObject *gb_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int wishes) {
+PyObject *gb_py_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int wishes) {
     if (check_versioned(m, wishes) < 0) return NULL;
     return consume(type, NULL, m, &m->dl_tensor, m->flags & DLPACK_FLAG_BITMASK_READ_ONLY, (names){NULL, NULL}, free_versioned);
 }
 
-PyObject *gb_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int readonly) {
+PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int readonly) {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
         return versioned(type, capsule, PyCapsule_GetPointer(capsule, "dltensor_versioned"), wishes);
     if (!PyCapsule_IsValid(capsule, "dltensor")) {
@@ -239,7 +239,7 @@ PyObject *gb_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int
         return NULL;
     }
     PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, (names){"dltensor", "used_dltensor"}, free_legacy);
-    return object && wishes & GB_OWN_COPY ? gb_copied(object) : object;   /* a legacy tensor cannot say that it is a copy */
+    return object && wishes & GB_PY_OWN_COPY ? gb_py_copied(object) : object;   /* a legacy tensor cannot say that it is a copy */
 }
 
-PyObject *gb_import_capsule(PyObject *self, PyObject *capsule) { return gb_from_capsule(NULL, capsule, 0, 0); }
+PyObject *gb_py_import_capsule(PyObject *self, PyObject *capsule) { return gb_py_from_capsule(NULL, capsule, 0, 0); }

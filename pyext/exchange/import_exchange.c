@@ -26,27 +26,27 @@ static int choose(PyObject *obj, const DLPackExchangeAPIHeader *header, const DL
     return 0;
 }
 
-int gb_exchange_find(PyObject *obj, const DLPackExchangeAPI **api) {
+int gb_py_exchange_find(PyObject *obj, const DLPackExchangeAPI **api) {
     PyObject *capsule;
-    int found = gb_optional((PyObject *)Py_TYPE(obj), gb_attr.exchange_api, &capsule);
+    int found = gb_py_optional((PyObject *)Py_TYPE(obj), gb_py_attr.exchange_api, &capsule);
     if (found <= 0) return found;
     if (capsule == Py_None) found = 0;   /* how a subclass takes it back */
     else if (PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
         found = choose(obj, PyCapsule_GetPointer(capsule, "dlpack_exchange_api"), api);
     else found = refuse(obj, "not a capsule 'dlpack_exchange_api'");
-    gb_let_go(capsule);
+    gb_py_let_go(capsule);
     return found;
 }
 
 /* torch's tables describe the bytes of tensors whose values are something else (a conjugate
  * or a negation not yet carried out), or that take part in a gradient; its __dlpack__ refuses
  * most of these. */
-int gb_check_values(PyObject *obj) {
+int gb_py_check_values(PyObject *obj) {
     static const char *const remedies[] = {"resolve_conj()", "resolve_neg()", "detach()"};
-    PyObject *const names[] = {gb_attr.is_conj, gb_attr.is_neg, gb_attr.requires_grad};
+    PyObject *const names[] = {gb_py_attr.is_conj, gb_py_attr.is_neg, gb_py_attr.requires_grad};
     for (int i = 0; i < 3; i++) {
         PyObject *value, *flag;
-        int found = gb_optional(obj, names[i], &value);
+        int found = gb_py_optional(obj, names[i], &value);
         if (found < 0) return -1;
         if (!found) continue;
         flag = PyCallable_Check(value) ? PyObject_CallNoArgs(value) : Py_NewRef(value);
@@ -72,25 +72,25 @@ static void give_back(DLManagedTensorVersioned *m) {
 }
 
 /* The tensor comes without synchronisation: our stream waits for the one that the producer works on. */
-static int order(const DLPackExchangeAPI *api, const gb_place *place) {
+static int order(const DLPackExchangeAPI *api, const gb_py_location *place) {
     void *stream = NULL;
-    if (place->kind != GB_ON_DEVICE || !api->current_work_stream) return 0;
+    if (place->kind != GB_PY_ON_DEVICE || !api->current_work_stream) return 0;
     if (api->current_work_stream(kDLCUDA, place->device, &stream) != 0) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "DLPack: current_work_stream of the producer failed");
         return -1;
     }
-    return gb_queue_wait(gb_queue_for(place->device), (gb_cuda_queue){place->device, (gb_cuda_stream)(uintptr_t)stream});
+    return gb_py_queue_wait(gb_py_queue_for(place->device), (gb_cuda_queue){place->device, (gb_cuda_stream)(uintptr_t)stream});
 }
 
-PyObject *gb_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes) {
+PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes) {
     DLManagedTensorVersioned *m = NULL;
-    if (gb_check_values(obj) < 0) return NULL;   /* the table lives as long as the process, whatever this runs */
+    if (gb_py_check_values(obj) < 0) return NULL;   /* the table lives as long as the process, whatever this runs */
     if (api->managed_tensor_from_py_object_no_sync(obj, &m) != 0) {
         if (!PyErr_Occurred()) refuse(obj, "it failed and did not say why");
         return NULL;
     }
-    PyObject *object = PyErr_Occurred() ? NULL : gb_from_tensor(type, m, wishes);
+    PyObject *object = PyErr_Occurred() ? NULL : gb_py_from_tensor(type, m, wishes);
     if (!object) give_back(m);
-    else if (gb_is_field(object) && order(api, &((gb_field *)object)->place) < 0) Py_CLEAR(object);
+    else if (gb_py_is_field(object) && order(api, &((gb_py_field *)object)->place) < 0) Py_CLEAR(object);
     return object;
 }

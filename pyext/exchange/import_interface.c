@@ -16,28 +16,28 @@ enum { VERSION, MASK, TYPESTR, DESCR, SHAPE, STRIDES, DATA, OFFSET, STREAM, ENTR
 static const char *const keys[ENTRIES] = {"version", "mask", "typestr", "descr", "shape", "strides", "data", "offset", "stream"};
 
 /* What is no plain data. */
-static int wrong(const gb_described *t, const char *key, const char *expected, PyObject *found) {
+static int wrong(const gb_py_described *t, const char *key, const char *expected, PyObject *found) {
     PyErr_Format(PyExc_ValueError, "data: %s of %R: %s is %R; expected %s", t->door, Py_TYPE(t->obj), key, found ? found : Py_None, expected);
     return -1;
 }
 
 /* The same for an exception that asking for a value has raised. */
-static int unreadable(const gb_described *t, const char *key, const char *expected, PyObject *found) {
-    return PyErr_Occurred() && !gb_forgive() ? -1 : wrong(t, key, expected, found);
+static int unreadable(const gb_py_described *t, const char *key, const char *expected, PyObject *found) {
+    return PyErr_Occurred() && !gb_py_forgive() ? -1 : wrong(t, key, expected, found);
 }
 
 /* What is plain data, and not sound. */
-static int refused(const gb_described *t, const gb_error *e) {
+static int refused(const gb_py_described *t, const gb_error *e) {
     PyErr_Format(PyExc_ValueError, "data: %s of %R: %s", t->door, Py_TYPE(t->obj), e->message);
     return -1;
 }
 
 /* ---- what the doors share ---- */
 
-static int read_type(gb_described *t, PyObject *typestr, PyObject *fields) {
+static int read_type(gb_py_described *t, PyObject *typestr, PyObject *fields) {
     gb_error e;
     const char *key;
-    if ((t->descr = gb_read_typestr(typestr, fields, &key, &e))) {
+    if ((t->descr = gb_py_read_typestr(typestr, fields, &key, &e))) {
         t->memory.itemsize = PyDataType_ELSIZE(t->descr);
         return 0;
     }
@@ -49,49 +49,49 @@ static int read_type(gb_described *t, PyObject *typestr, PyObject *fields) {
     return -1;
 }
 
-static int check(gb_described *t) {
+static int check(gb_py_described *t) {
     gb_error e;
     return gb_interface_memory(&t->memory, &e) < 0 ? refused(t, &e) : 0;
 }
 
-static PyObject *over(PyTypeObject *type, const gb_described *t) {
+static PyObject *over(PyTypeObject *type, const gb_py_described *t) {
     static char nowhere[16];   /* NumPy would allocate where there is no address */
     const gb_interface *d = &t->memory;
-    gb_foreign m = {.descr = t->descr, .ndim = d->ndim, .shape = d->shape, .strides = d->strides, .readonly = t->readonly, .owner = t->owner,
+    gb_py_imported m = {.descr = t->descr, .ndim = d->ndim, .shape = d->shape, .strides = d->strides, .readonly = t->readonly, .owner = t->owner,
                     .data = d->data ? (char *)(uintptr_t)d->data : nowhere};
-    return gb_over_memory(type, &m);
+    return gb_py_from_memory(type, &m);
 }
 
-void gb_forget(gb_described *t) {
-    gb_let_go(t->owner);
-    gb_let_go((PyObject *)t->descr);
+void gb_py_forget(gb_py_described *t) {
+    gb_py_let_go(t->owner);
+    gb_py_let_go((PyObject *)t->descr);
 }
 
 /* ---- the dicts ---- */
 
-static int read_number(const gb_described *t, int key, PyObject *value, int64_t *number) {
+static int read_number(const gb_py_described *t, int key, PyObject *value, int64_t *number) {
     char name[64];
     snprintf(name, sizeof name, "data: %s: %s", t->door, keys[key]);
-    return gb_int64(value, name, "an int", number);
+    return gb_py_int64(value, name, "an int", number);
 }
 
 /* At most GB_MAXDIMS numbers: how many, or -1. */
-static int read_numbers(const gb_described *t, int key, const char *expected, PyObject *values, int64_t *numbers) {
+static int read_numbers(const gb_py_described *t, int key, const char *expected, PyObject *values, int64_t *numbers) {
     char name[64];
     if (!values || !(PyTuple_Check(values) || PyList_Check(values))) return wrong(t, keys[key], expected, values);
     snprintf(name, sizeof name, "data: %s: %s", t->door, keys[key]);
-    return gb_ints(values, name, numbers, GB_MAXDIMS);
+    return gb_py_ints(values, name, numbers, GB_MAXDIMS);
 }
 
-static int read_version(const gb_described *t, int cuda, PyObject *value) {
+static int read_version(const gb_py_described *t, int cuda, PyObject *value) {
     int overflow = 0;
     gb_error e;
     int64_t version = value && PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : -1;
     if (!value || !PyLong_Check(value) || overflow) return wrong(t, "version", cuda ? "0 to 3" : "3", value);
-    return (cuda ? gb_cuda_interface_version : gb_interface_version)(version, &e) < 0 ? refused(t, &e) : 0;
+    return (cuda ? gb_interface_cuda_version : gb_interface_version)(version, &e) < 0 ? refused(t, &e) : 0;
 }
 
-static int read_layout(gb_described *t, PyObject *sizes, PyObject *steps) {
+static int read_layout(gb_py_described *t, PyObject *sizes, PyObject *steps) {
     gb_interface *d = &t->memory;
     if ((d->ndim = read_numbers(t, SHAPE, "a tuple of ints", sizes, d->shape)) < 0) return -1;
     d->nstrides = -1;
@@ -99,7 +99,7 @@ static int read_layout(gb_described *t, PyObject *sizes, PyObject *steps) {
 }
 
 /* data as (address, read-only). */
-static int read_address(gb_described *t, PyObject *pair, const char *expected) {
+static int read_address(gb_py_described *t, PyObject *pair, const char *expected) {
     PyObject *number = pair && PyTuple_Check(pair) && PyTuple_Size(pair) == 2 ? PyNumber_Index(PyTuple_GetItem(pair, 0)) : NULL;
     if (number) t->memory.data = PyLong_AsUnsignedLongLong(number);
     Py_XDECREF(number);
@@ -111,7 +111,7 @@ static int read_address(gb_described *t, PyObject *pair, const char *expected) {
 }
 
 /* data as a buffer. */
-static int read_buffer(gb_described *t, PyObject *data) {
+static int read_buffer(gb_py_described *t, PyObject *data) {
     Py_buffer b;
     t->owner = data ? PyMemoryView_FromObject(data) : NULL;
     if (!t->owner || PyObject_GetBuffer(t->owner, &b, PyBUF_SIMPLE) < 0)
@@ -123,17 +123,17 @@ static int read_buffer(gb_described *t, PyObject *data) {
     return 0;
 }
 
-static int read_host_data(gb_described *t, PyObject *data, PyObject *offset) {
+static int read_host_data(gb_py_described *t, PyObject *data, PyObject *offset) {
     if (offset && read_number(t, OFFSET, offset, &t->memory.offset) < 0) return -1;
     return data && PyTuple_Check(data) ? read_address(t, data, "(address, read-only) with an address of this process, or a buffer") : read_buffer(t, data);
 }
 
-static int read_stream(gb_described *t, PyObject *stream) {
+static int read_stream(gb_py_described *t, PyObject *stream) {
     gb_error e;
     if (!stream) return 0;
     if (!PyLong_Check(stream) || PyBool_Check(stream)) return wrong(t, "stream", "None, 1, 2 or a stream's handle", stream);
     if (read_number(t, STREAM, stream, &t->stream) < 0) return -1;
-    return gb_cuda_interface_stream(t->stream, &e) < 0 ? refused(t, &e) : 0;
+    return gb_interface_cuda_stream(t->stream, &e) < 0 ? refused(t, &e) : 0;
 }
 
 /* Whatever address an array without elements has, it is nowhere. */
@@ -142,7 +142,7 @@ static void forget_address_of_nothing(gb_interface *d) {
         if (d->shape[i] == 0) d->data = 0;
 }
 
-static int read_values(gb_described *t, int cuda, PyObject **e) {
+static int read_values(gb_py_described *t, int cuda, PyObject **e) {
     t->memory.mask = e[MASK] != NULL;
     if (read_version(t, cuda, e[VERSION]) < 0 || read_type(t, e[TYPESTR], e[DESCR]) < 0 || read_layout(t, e[SHAPE], e[STRIDES]) < 0) return -1;
     if (!cuda) return read_host_data(t, e[DATA], e[OFFSET]) < 0 ? -1 : check(t);
@@ -163,26 +163,26 @@ static int read_entries(PyObject *dict, PyObject **entries) {
     return 0;
 }
 
-static int read_dict(gb_described *t, int cuda, PyObject *interface) {
+static int read_dict(gb_py_described *t, int cuda, PyObject *interface) {
     PyObject *e[ENTRIES] = {NULL};
     if (!PyDict_Check(interface)) return PyErr_Format(PyExc_TypeError, "data: %s of %R is %R, not a dict", t->door, Py_TYPE(t->obj), interface), -1;
     PyObject *dict = PyDict_Copy(interface);   /* a key's own __eq__ may change the original */
     int rc = dict && read_entries(dict, e) == 0 ? read_values(t, cuda, e) : -1;
-    for (int i = 0; i < ENTRIES; i++) gb_let_go(e[i]);
-    gb_let_go(dict);
+    for (int i = 0; i < ENTRIES; i++) gb_py_let_go(e[i]);
+    gb_py_let_go(dict);
     return rc;
 }
 
-int gb_read_cuda_interface(gb_described *t, PyObject *obj, PyObject *interface) {
+int gb_py_read_cuda_interface(gb_py_described *t, PyObject *obj, PyObject *interface) {
     t->obj = obj;
     t->door = CUDA;
     return read_dict(t, 1, interface);
 }
 
-PyObject *gb_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface) {
-    gb_described t = {.obj = obj, .door = HOST};
+PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface) {
+    gb_py_described t = {.obj = obj, .door = HOST};
     PyObject *object = read_dict(&t, 0, interface) < 0 ? NULL : over(type, &t);
-    gb_forget(&t);
+    gb_py_forget(&t);
     return object;
 }
 
@@ -196,7 +196,7 @@ static PyObject *struct_typestr(char kind, int itemsize, int swapped) {
 }
 
 /* All of the struct is copied before anything in it is asked for its value. */
-static int read_struct(gb_described *t, PyObject *capsule) {
+static int read_struct(gb_py_described *t, PyObject *capsule) {
     gb_interface *d = &t->memory;
     const PyArrayInterface *s = PyCapsule_GetPointer(capsule, NULL);
     if (s->nd < 0 || s->nd > GB_MAXDIMS || (s->nd && !s->shape))
@@ -214,16 +214,16 @@ static int read_struct(gb_described *t, PyObject *capsule) {
     PyObject *typestr = struct_typestr(s->typekind, s->itemsize, !(s->flags & NPY_ARRAY_NOTSWAPPED));
     int rc = typestr && read_type(t, typestr, fields) == 0 ? check(t) : -1;
     Py_XDECREF(typestr);
-    gb_let_go(fields);
+    gb_py_let_go(fields);
     if (rc == 0) t->owner = PyTuple_Pack(2, t->obj, capsule);
     return t->owner ? 0 : -1;
 }
 
-PyObject *gb_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule) {
-    gb_described t = {.obj = obj, .door = "__array_struct__"};
+PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule) {
+    gb_py_described t = {.obj = obj, .door = "__array_struct__"};
     const PyArrayInterface *s = PyCapsule_IsValid(capsule, NULL) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
     if (!s || s->two != 2) return Py_NewRef(Py_NotImplemented);
     PyObject *object = read_struct(&t, capsule) < 0 ? NULL : over(type, &t);
-    gb_forget(&t);
+    gb_py_forget(&t);
     return object;
 }

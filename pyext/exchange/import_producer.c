@@ -12,7 +12,7 @@ static PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *
 /* The keywords of a sharing and of a copying call, and their values. */
 static PyObject *keywords[4], *version;   /* index: 1 copying, 2 with a stream */
 
-int gb_from_producer_init(void) {
+int gb_py_from_producer_init(void) {
     vectorcall = (PyObject *(*)(PyObject *, PyObject *const *, size_t, PyObject *))dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
     if (!vectorcall) {
         PyErr_SetString(PyExc_ImportError, "gridbuf: this Python has no PyObject_Vectorcall");
@@ -29,30 +29,31 @@ int gb_from_producer_init(void) {
 /* Where obj says that its memory is: narrows *type to what fits there; *gpu is the one whose stream must be said, or -1. An
  * object that does not say is asked for its tensor. */
 static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
-    int host_only = !*type || *type == gb_HostFieldType;
+    int host_only = !*type || *type == gb_py_HostFieldType;
     *gpu = -1;
     PyObject *method;
-    int found = gb_optional(obj, gb_attr.dlpack_device, &method);
+    int found = gb_py_optional(obj, gb_py_attr.dlpack_device, &method);
     if (found <= 0) return found;
     PyObject *device = PyObject_CallNoArgs(method);
     Py_DECREF(method);
     if (!device) return -1;
     int64_t pair[2];
-    int ok = PyTuple_Check(device) && PyTuple_Size(device) == 2 && gb_int64(PyTuple_GetItem(device, 0), "device", "int", &pair[0]) == 0 &&
-             gb_int64(PyTuple_GetItem(device, 1), "device", "int", &pair[1]) == 0;
+    int ok = PyTuple_Check(device) && PyTuple_Size(device) == 2 &&
+             gb_py_int64(PyTuple_GetItem(device, 0), "device", "int", &pair[0]) == 0 &&
+             gb_py_int64(PyTuple_GetItem(device, 1), "device", "int", &pair[1]) == 0;
     if (!ok) {
-        if (!PyErr_Occurred() || gb_forgive())
+        if (!PyErr_Occurred() || gb_py_forgive())
             PyErr_Format(PyExc_BufferError, "DLPack: __dlpack_device__ of %R gave %R, not a pair of ints", Py_TYPE(obj), device);
     } else if (pair[0] == kDLCUDA && !host_only) {
         *gpu = pair[1] >= 0 && pair[1] <= INT16_MAX ? (int)pair[1] : 0;   /* the tensor's own number is checked */
-        if (*type == gb_FieldType) *type = gb_DeviceFieldType;
+        if (*type == gb_py_FieldType) *type = gb_py_DeviceFieldType;
     } else if (pair[0] != kDLCPU && pair[0] != kDLCUDAHost && pair[0] != kDLROCMHost && pair[0] != kDLCUDAManaged) {
         PyErr_Format(PyExc_TypeError, "data: %R lies on DLPack device %R, and a host array is needed", Py_TYPE(obj), device);
         ok = 0;
-    } else if (pair[0] == kDLCPU && *type == gb_FieldType) {
-        *type = gb_HostFieldType;
+    } else if (pair[0] == kDLCPU && *type == gb_py_FieldType) {
+        *type = gb_py_HostFieldType;
     }
-    gb_let_go(device);
+    gb_py_let_go(device);
     return ok ? 0 : -1;
 }
 
@@ -60,15 +61,15 @@ static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
  * flags.writeable, or an attribute readonly. */
 static int says_readonly(PyObject *obj) {
     PyObject *value, *flags;
-    int found = gb_optional(obj, gb_attr.readonly, &value);
+    int found = gb_py_optional(obj, gb_py_attr.readonly, &value);
     if (found < 0) return -1;
     if (found) {
         int yes = value == Py_True;
         Py_DECREF(value);
         if (yes) return 1;
     }
-    if ((found = gb_optional(obj, gb_attr.flags, &flags)) <= 0) return found;
-    found = gb_optional(flags, gb_attr.writeable, &value);
+    if ((found = gb_py_optional(obj, gb_py_attr.flags, &flags)) <= 0) return found;
+    found = gb_py_optional(flags, gb_py_attr.writeable, &value);
     Py_DECREF(flags);
     if (found <= 0) return found;
     found = value == Py_False;
@@ -76,12 +77,12 @@ static int says_readonly(PyObject *obj) {
     return found;
 }
 
-PyObject *gb_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes) {
+PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes) {
     int gpu;
-    if (check_device(obj, &type, &gpu) < 0 || (!PyArray_Check(obj) && gb_check_values(obj) < 0)) return NULL;
-    int copying = (wishes & GB_OWN_COPY) != 0;
+    if (check_device(obj, &type, &gpu) < 0 || (!PyArray_Check(obj) && gb_py_check_values(obj) < 0)) return NULL;
+    int copying = (wishes & GB_PY_OWN_COPY) != 0;
     int cuda = gpu >= 0;
-    gb_cuda_stream ours = cuda ? gb_queue_for(gpu).stream : 0;
+    gb_cuda_stream ours = cuda ? gb_py_queue_for(gpu).stream : 0;
     PyObject *stream = cuda ? PyLong_FromUnsignedLongLong(ours ? ours : 1) : Py_NewRef(Py_True);
     if (!stream) return NULL;
     PyObject *values[] = {version, stream, Py_True};   /* without a stream, what stands there is copy */
@@ -93,7 +94,7 @@ PyObject *gb_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, 
     Py_DECREF(stream);
     if (!capsule) return NULL;
     int readonly = PyCapsule_IsValid(capsule, "dltensor") ? says_readonly(obj) : 0;
-    PyObject *object = readonly < 0 ? NULL : gb_from_capsule(type, capsule, wishes, readonly);
-    gb_let_go(capsule);
+    PyObject *object = readonly < 0 ? NULL : gb_py_from_capsule(type, capsule, wishes, readonly);
+    gb_py_let_go(capsule);
     return object;
 }

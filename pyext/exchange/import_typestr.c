@@ -23,7 +23,7 @@ static PyObject *own_name(PyObject *obj) {
 /* A typestr, or the fields of a type in a type; *bytes is the size of one. */
 static PyObject *own_type(PyObject *obj, int depth, int64_t *bytes, gb_error *e) {
     Py_ssize_t n;
-    gb_item item;
+    gb_interface_item_type item;
     *bytes = 0;
     if (PyList_Check(obj)) return own_fields(obj, depth + 1, bytes, e);
     PyObject *text = own_text(obj);
@@ -41,9 +41,9 @@ static PyObject *own_field(PyObject *field, int depth, int64_t *bytes, gb_error 
     if (n != 2 && n != 3) return NULL;
     PyObject *name = own_name(PyTuple_GetItem(field, 0)), *type = name ? own_type(PyTuple_GetItem(field, 1), depth, &size, e) : NULL;
     PyObject *sizes = n == 3 ? PyTuple_GetItem(field, 2) : NULL, *own = NULL;
-    if (type && sizes) ndim = PyTuple_Check(sizes) || PyList_Check(sizes) ? gb_ints(sizes, "descr", shape, GB_MAXDIMS) : -1;
+    if (type && sizes) ndim = PyTuple_Check(sizes) || PyList_Check(sizes) ? gb_py_ints(sizes, "descr", shape, GB_MAXDIMS) : -1;
     if (type && ndim >= 0 && gb_interface_field(size, shape, ndim, bytes, e) == 0)
-        own = sizes ? Py_BuildValue("(OON)", name, type, gb_ints_tuple(shape, ndim)) : PyTuple_Pack(2, name, type);
+        own = sizes ? Py_BuildValue("(OON)", name, type, gb_py_ints_tuple(shape, ndim)) : PyTuple_Pack(2, name, type);
     Py_XDECREF(name);
     Py_XDECREF(type);
     return own;
@@ -77,7 +77,7 @@ static PyArray_Descr *convert(PyObject *own, int64_t size) {
     PyArray_Descr *descr = NULL;
     if (own && PyArray_DescrConverter(own, &descr) && PyDataType_ELSIZE(descr) == size && !PyDataType_REFCHK(descr)) return descr;
     Py_CLEAR(descr);
-    if (PyErr_Occurred()) (void)gb_forgive();
+    if (PyErr_Occurred()) (void)gb_py_forgive();
     return NULL;
 }
 
@@ -89,9 +89,9 @@ static PyArray_Descr *read_fields(PyObject *fields, int64_t size, gb_error *e) {
     return descr;
 }
 
-PyArray_Descr *gb_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e) {
+PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e) {
     PyArray_Descr *descr = NULL;
-    gb_item item = {0};
+    gb_interface_item_type item = {0};
     Py_ssize_t n;
     e->message[0] = 0;
     *wrong = "typestr";
@@ -110,10 +110,10 @@ PyArray_Descr *gb_read_typestr(PyObject *typestr, PyObject *fields, const char *
 }
 
 /* read_typestr(typestr) -> dtype, or what is wrong with it */
-PyObject *gb_read_typestr_py(PyObject *self, PyObject *typestr) {
+PyObject *gb_py_read_typestr_method(PyObject *self, PyObject *typestr) {
     const char *wrong;
     gb_error e;
-    PyArray_Descr *descr = gb_read_typestr(typestr, NULL, &wrong, &e);
+    PyArray_Descr *descr = gb_py_read_typestr(typestr, NULL, &wrong, &e);
     if (descr || !wrong) return (PyObject *)descr;
     return e.message[0] ? PyUnicode_FromFormat("%s", e.message) : PyUnicode_FromFormat("typestr: %R; a str such as '<f8' is needed", typestr);
 }

@@ -13,18 +13,18 @@
 #define NEXT Py_NewRef(Py_NotImplemented)
 
 /* The Field whose memory an array shows, or NULL. Borrowed. */
-static gb_field *field_behind(PyArrayObject *array) {
+static gb_py_field *field_behind(PyArrayObject *array) {
     PyObject *base = (PyObject *)array;
     while (base && PyArray_Check(base) && !PyArray_CHKFLAGS((PyArrayObject *)base, NPY_ARRAY_OWNDATA)) base = PyArray_BASE((PyArrayObject *)base);
-    return base && gb_is_field(base) ? (gb_field *)base : NULL;
+    return base && gb_py_is_field(base) ? (gb_py_field *)base : NULL;
 }
 
 /* What the memory of an array is held by: of a Field's, what the Field itself holds, so that Fields over arrays over
  * Fields do not become a chain. Owned, but for the block. */
-static void find_owner(PyArrayObject *array, PyObject *otherwise, gb_foreign *m) {
-    gb_block_object *device = PyArray_BASE(array) ? gb_block_behind((PyObject *)array) : NULL;
-    gb_field *field = device ? NULL : field_behind(array);
-    if (device) m->place = gb_block_place(device->block, 0);
+static void find_owner(PyArrayObject *array, PyObject *otherwise, gb_py_imported *m) {
+    gb_py_block_object *device = PyArray_BASE(array) ? gb_py_block_behind((PyObject *)array) : NULL;
+    gb_py_field *field = device ? NULL : field_behind(array);
+    if (device) m->place = gb_py_block_location(device->block, 0);
     m->owner = device ? (PyObject *)device : field ? field->owner : otherwise;
     m->block = field ? field->block : NULL;
     if (!m->owner && !m->block) m->owner = otherwise;
@@ -40,13 +40,13 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
         shape[i] = PyArray_DIM(array, i);
         strides[i] = PyArray_STRIDE(array, i);
     }
-    gb_foreign m = {.descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array)), .ndim = n, .shape = shape,
+    gb_py_imported m = {.descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array)), .ndim = n, .shape = shape,
                     .strides = strides, .data = PyArray_DATA(array), .readonly = !PyArray_ISWRITEABLE(array)};
     find_owner(array, owner, &m);
-    if (m.block) gb_share(m.block);
-    PyObject *object = gb_over_memory(type, &m);
-    if (m.block) gb_release(m.block);
-    gb_let_go(m.owner);
+    if (m.block) gb_heap_share(m.block);
+    PyObject *object = gb_py_from_memory(type, &m);
+    if (m.block) gb_heap_release(m.block);
+    gb_py_let_go(m.owner);
     Py_DECREF((PyObject *)m.descr);
     return object;
 }
@@ -54,11 +54,11 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
 /* A subclass of ndarray may have a mask, which no Field could keep: gridbuf._wrap finds out. */
 static PyObject *of_subclass(PyTypeObject *type, PyObject *obj) {
     PyObject *mask;
-    int found = gb_optional(obj, gb_attr.mask, &mask);
+    int found = gb_py_optional(obj, gb_py_attr.mask, &mask);
     if (found < 0) return NULL;
     if (found) {
         Py_DECREF(mask);
-        PyObject *checked = gb_upcall_to(UP_CHECK_MASK, "(O)", obj);
+        PyObject *checked = gb_py_upcall_to(GB_PY_UP_CHECK_MASK, "(O)", obj);
         if (!checked) return NULL;
         Py_DECREF(checked);
     }
@@ -97,61 +97,61 @@ static PyObject *of_buffer(PyTypeObject *type, PyObject *obj) {
     if (!PyObject_CheckBuffer(obj)) return NEXT;
     PyObject *view = PyMemoryView_FromObject(obj);
     if (!view || PyObject_GetBuffer(view, &b, PyBUF_FULL_RO) < 0) {
-        gb_let_go(view);
-        return gb_forgive() ? NEXT : NULL;
+        gb_py_let_go(view);
+        return gb_py_forgive() ? NEXT : NULL;
     }
     int indirect = 0;
     for (int i = 0; b.suboffsets && i < b.ndim; i++) indirect |= b.suboffsets[i] >= 0;
     PyObject *array = indirect ? NEXT : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
-    if (!array && gb_forgive_numpy()) array = NEXT;   /* a format that NumPy cannot read; no_memory says so if there is no other way */
+    if (!array && gb_py_forgive_numpy()) array = NEXT;   /* a format that NumPy cannot read; no_memory says so if there is no other way */
     const void *data = b.buf;
     int ndim = b.ndim;
     PyBuffer_Release(&b);
-    gb_let_go(view);
+    gb_py_let_go(view);
     return of_numpys(type, array, data, ndim);
 }
 
 static PyObject *of_struct(PyTypeObject *type, PyObject *obj) {
     PyObject *capsule;
-    int found = gb_optional(obj, gb_attr.array_struct, &capsule);
+    int found = gb_py_optional(obj, gb_py_attr.array_struct, &capsule);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *object = gb_wrap_struct(type, obj, capsule);
-    gb_let_go(capsule);
+    PyObject *object = gb_py_wrap_struct(type, obj, capsule);
+    gb_py_let_go(capsule);
     return object;
 }
 
 static PyObject *of_interface(PyTypeObject *type, PyObject *obj) {
     PyObject *interface;
-    int found = gb_optional(obj, gb_attr.array_interface, &interface);
+    int found = gb_py_optional(obj, gb_py_attr.array_interface, &interface);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *object = gb_wrap_interface(type, obj, interface);
-    gb_let_go(interface);
+    PyObject *object = gb_py_wrap_interface(type, obj, interface);
+    gb_py_let_go(interface);
     return object;
 }
 
 static PyObject *of_exchange(PyTypeObject *type, PyObject *obj, int wishes) {
     const DLPackExchangeAPI *api;
-    int found = gb_exchange_find(obj, &api);
+    int found = gb_py_exchange_find(obj, &api);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    return gb_from_exchange(type, obj, api, wishes);
+    return gb_py_from_exchange(type, obj, api, wishes);
 }
 
 static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int wishes) {
     PyObject *method;
-    int found = gb_optional(obj, gb_attr.dlpack, &method);
+    int found = gb_py_optional(obj, gb_py_attr.dlpack, &method);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *object = gb_from_producer(type, obj, method, wishes);
-    gb_let_go(method);
+    PyObject *object = gb_py_from_producer(type, obj, method, wishes);
+    gb_py_let_go(method);
     return object;
 }
 
 /* xarray and others: __array__ may copy; gridbuf._wrap finds out. */
 static PyObject *of_method(PyTypeObject *type, PyObject *obj) {
     PyObject *method;
-    int found = gb_optional(obj, gb_attr.array, &method);
+    int found = gb_py_optional(obj, gb_py_attr.array, &method);
     if (found <= 0) return found < 0 ? NULL : NEXT;
     Py_DECREF(method);
-    PyObject *array = gb_upcall_to(UP_FROM_ARRAY_METHOD, "(O)", obj);
+    PyObject *array = gb_py_upcall_to(GB_PY_UP_FROM_ARRAY_METHOD, "(O)", obj);
     PyObject *object = array ? of_array(type, (PyArrayObject *)array, array) : NULL;
     Py_XDECREF(array);
     return object;
@@ -159,23 +159,23 @@ static PyObject *of_method(PyTypeObject *type, PyObject *obj) {
 
 /* Objects that say of their memory only what a stencil asks (__gt_interface__, __gt_data_interface__): gridbuf.interface reads it. */
 static PyObject *of_described(PyTypeObject *type, PyObject *obj) {
-    PyObject *const names[] = {gb_attr.gt_interface, gb_attr.gt_data_interface};
+    PyObject *const names[] = {gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
     int found = 0;
     for (int i = 0; i < 2 && !found; i++) {
         PyObject *value;
-        found = gb_optional(obj, names[i], &value);
+        found = gb_py_optional(obj, names[i], &value);
         if (found > 0) Py_DECREF(value);
     }
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *inside = gb_upcall_to(UP_DESCRIBED, "(OO)", obj, type ? Py_True : Py_False);
-    PyObject *object = inside ? gb_wrap(type, inside) : NULL;
+    PyObject *inside = gb_py_upcall_to(GB_PY_UP_DESCRIBED, "(OO)", obj, type ? Py_True : Py_False);
+    PyObject *object = inside ? gb_py_wrap(type, inside) : NULL;
     Py_XDECREF(inside);
     return object;
 }
 
 static int is_device_memory(PyObject *obj) {
     PyObject *interface;
-    int found = gb_optional(obj, gb_attr.cuda_array_interface, &interface);
+    int found = gb_py_optional(obj, gb_py_attr.cuda_array_interface, &interface);
     if (found <= 0) return found;
     Py_DECREF(interface);
     PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; gridbuf.Field(data).to(device='cpu') copies it", Py_TYPE(obj));
@@ -195,7 +195,7 @@ static PyObject *no_memory(PyObject *obj) {
     if (format) PyErr_Format(PyExc_TypeError, "data: the buffer of %R has the format %R, which NumPy cannot read as plain memory", Py_TYPE(obj), format);
     Py_XDECREF(view);
     Py_XDECREF(format);
-    if (format || (PyErr_Occurred() && !gb_forgive())) return NULL;
+    if (format || (PyErr_Occurred() && !gb_py_forgive())) return NULL;
     PyErr_Format(PyExc_TypeError,
                  "data: %R has no memory to share (no buffer, array interface or DLPack); "
                  "gridbuf.from_array or Field.from_array makes a copy", Py_TYPE(obj));
@@ -204,8 +204,8 @@ static PyObject *no_memory(PyObject *obj) {
 
 /* A capsule itself, as nanobind returns arrays. */
 static PyObject *of_capsule(PyTypeObject *type, PyObject *capsule, int wishes) {
-    PyObject *object = gb_from_capsule(type, capsule, wishes, 0);
-    if (!object) gb_drop_later(capsule);
+    PyObject *object = gb_py_from_capsule(type, capsule, wishes, 0);
+    if (!object) gb_py_decref_later(capsule);
     return object;
 }
 
@@ -213,7 +213,7 @@ static PyObject *of_capsule(PyTypeObject *type, PyObject *capsule, int wishes) {
 static PyObject *wrap(PyTypeObject *type, PyObject *obj, int wishes) {
     if (PyArray_CheckExact(obj)) return of_array(type, (PyArrayObject *)obj, obj);
     if (PyArray_Check(obj)) return of_subclass(type, obj);
-    if (gb_is_field(obj)) return type ? gb_over_field(type, (gb_field *)obj) : gb_field_numpy(obj, NULL);
+    if (gb_py_is_field(obj)) return type ? gb_py_from_field(type, (gb_py_field *)obj) : gb_py_field_numpy(obj, NULL);
     if (is_value(obj)) return no_memory(obj);
     if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, wishes);
     PyObject *object = of_exchange(type, obj, wishes);
@@ -222,10 +222,10 @@ static PyObject *wrap(PyTypeObject *type, PyObject *obj, int wishes) {
         Py_DECREF(object);
         object = ways[i](type, obj);
     }
-    int cuda = object == Py_NotImplemented && type && type != gb_HostFieldType ? gb_may_be_cuda(obj) : 0;
+    int cuda = object == Py_NotImplemented && type && type != gb_py_HostFieldType ? gb_py_has_cuda_interface(obj) : 0;
     if (cuda) {
         Py_DECREF(object);
-        object = cuda < 0 ? NULL : gb_wrap_cuda(type, obj);
+        object = cuda < 0 ? NULL : gb_py_wrap_cuda(type, obj);
     }
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
@@ -242,23 +242,23 @@ static PyObject *wrap(PyTypeObject *type, PyObject *obj, int wishes) {
     return no_memory(obj);
 }
 
-PyObject *gb_wrap(PyTypeObject *type, PyObject *obj) { return wrap(type, obj, GB_SHARE_ONLY); }
+PyObject *gb_py_wrap(PyTypeObject *type, PyObject *obj) { return wrap(type, obj, GB_PY_SHARE_ONLY); }
 
-PyObject *gb_host_array(PyObject *self, PyObject *obj) { return gb_wrap(NULL, obj); }
+PyObject *gb_py_host_array(PyObject *self, PyObject *obj) { return gb_py_wrap(NULL, obj); }
 
 /* The doors that NumPy goes through without a look. 1 or 0; -1 with an error. */
 static int numpy_would_believe(PyObject *obj) {
-    PyObject *const names[] = {gb_attr.array_struct, gb_attr.array_interface}, *value;
+    PyObject *const names[] = {gb_py_attr.array_struct, gb_py_attr.array_interface}, *value;
     int found = PyObject_CheckBuffer(obj);
     for (int i = 0; i < 2 && !found; i++)
-        if ((found = gb_optional(obj, names[i], &value)) > 0) Py_DECREF(value);
+        if ((found = gb_py_optional(obj, names[i], &value)) > 0) Py_DECREF(value);
     return found;
 }
 
 /* Memory that NumPy does not know of. A producer that refuses may still have made values for NumPy (__array__). */
 static PyObject *unknown_to_numpy(PyObject *obj) {
     PyObject *method, *object;
-    int numpys = gb_optional(obj, gb_attr.array, &method);
+    int numpys = gb_py_optional(obj, gb_py_attr.array, &method);
     if (numpys < 0) return NULL;
     if (numpys) Py_DECREF(method);
     object = of_exchange(NULL, obj, 0);
@@ -266,7 +266,7 @@ static PyObject *unknown_to_numpy(PyObject *obj) {
         Py_DECREF(object);
         object = of_producer(NULL, obj, 0);
     }
-    if (!object && numpys && gb_forgive()) return NEXT;
+    if (!object && numpys && gb_py_forgive()) return NEXT;
     if (object != Py_NotImplemented || numpys) return object;
     Py_DECREF(object);
     return of_described(NULL, obj);
@@ -277,8 +277,8 @@ static int is_list(PyObject *obj) { return PyList_Check(obj) || PyTuple_Check(ob
 /* NumPy reads lists item by item: one that describes memory is checked as if it had come alone. */
 static PyObject *item_values(PyObject *item) {
     if (PyArray_Check(item) || (is_value(item) && !is_list(item))) return Py_NewRef(item);
-    int believed = is_list(item) || gb_is_field(item) ? 1 : numpy_would_believe(item);
-    return believed < 0 ? NULL : believed ? gb_values(item) : Py_NewRef(item);
+    int believed = is_list(item) || gb_py_is_field(item) ? 1 : numpy_would_believe(item);
+    return believed < 0 ? NULL : believed ? gb_py_values(item) : Py_NewRef(item);
 }
 
 /* The list itself where nothing in it had to be replaced. */
@@ -298,8 +298,8 @@ static PyObject *list_values(PyObject *list) {
         failed |= !value || (value != item && !made);
     }
     Py_LeaveRecursiveCall();
-    gb_let_go(items);
-    if (failed) return gb_let_go(made), NULL;
+    gb_py_let_go(items);
+    if (failed) return gb_py_let_go(made), NULL;
     if (!made || PyList_Check(list)) return made ? made : Py_NewRef(list);
     PyObject *tuple = PyList_AsTuple(made);   /* as an index, a tuple is no list */
     Py_DECREF(made);
@@ -307,10 +307,10 @@ static PyObject *list_values(PyObject *list) {
 }
 
 /* Whatever can be wrapped is read as memory, here alone: copies are as good as what they are of. */
-PyObject *gb_values(PyObject *obj) {
+PyObject *gb_py_values(PyObject *obj) {
     if (is_list(obj)) return list_values(obj);
     if (PyArray_Check(obj) || is_value(obj)) return Py_NewRef(obj);
-    if (gb_is_field(obj)) return ((gb_field *)obj)->place.kind == GB_ON_DEVICE ? Py_NewRef(obj) : gb_field_numpy(obj, NULL);
+    if (gb_py_is_field(obj)) return ((gb_py_field *)obj)->place.kind == GB_PY_ON_DEVICE ? Py_NewRef(obj) : gb_py_field_numpy(obj, NULL);
     int believed = PyCapsule_CheckExact(obj) ? 1 : numpy_would_believe(obj);
     if (believed) return believed < 0 ? NULL : wrap(NULL, obj, 0);
     PyObject *object = unknown_to_numpy(obj);
@@ -319,18 +319,18 @@ PyObject *gb_values(PyObject *obj) {
     return Py_NewRef(obj);
 }
 
-PyObject *gb_values_py(PyObject *self, PyObject *obj) { return gb_values(obj); }
+PyObject *gb_py_values_method(PyObject *self, PyObject *obj) { return gb_py_values(obj); }
 
-PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
+PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
     if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, wishes);
-    PyObject *object = wishes & GB_OWN_COPY ? NEXT : of_exchange(type, obj, wishes);
+    PyObject *object = wishes & GB_PY_OWN_COPY ? NEXT : of_exchange(type, obj, wishes);
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
     object = of_producer(type, obj, wishes);
-    if (object == Py_NotImplemented && wishes & GB_OWN_COPY) {   /* a producer with the exchange API alone */
+    if (object == Py_NotImplemented && wishes & GB_PY_OWN_COPY) {   /* a producer with the exchange API alone */
         Py_DECREF(object);
         object = of_exchange(type, obj, wishes);
-        if (object && object != Py_NotImplemented) object = gb_copied(object);
+        if (object && object != Py_NotImplemented) object = gb_py_copied(object);
     }
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
@@ -339,17 +339,18 @@ PyObject *gb_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
 }
 
 /* Most objects carry nothing, and are not worth a call of Python. */
-int gb_carried(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **origin) {
-    PyObject *const names[] = {gb_attr.gt_dims, gb_attr.gt_origin, gb_attr.dims, gb_attr.gt_interface, gb_attr.gt_data_interface};
+int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **origin) {
+    PyObject *const names[] = {gb_py_attr.gt_dims, gb_py_attr.gt_origin, gb_py_attr.dims,
+                               gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
     const char *debug = getenv("GRIDBUF_DEBUG");
     int found = debug && strcmp(debug, "1") == 0;
     for (int i = 0; i < 5 && !found; i++) {
         PyObject *value;
-        if ((found = gb_optional(obj, names[i], &value)) < 0) return -1;
+        if ((found = gb_py_optional(obj, names[i], &value)) < 0) return -1;
         if (found) Py_DECREF(value);
     }
     if (!found) return 0;
-    PyObject *both = gb_upcall_to(UP_CARRIED, "(OO)", obj, wrapped);
+    PyObject *both = gb_py_upcall_to(GB_PY_UP_CARRIED, "(OO)", obj, wrapped);
     found = both && PyArg_ParseTuple(both, "OO", dims, origin) ? 1 : -1;
     if (found == 1) {
         Py_INCREF(*dims);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static gb_field *of(PyObject *self) { return (gb_field *)self; }
+static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }
 
 static int refuse(Py_buffer *view, const char *why) {
     view->obj = NULL;
@@ -12,11 +12,11 @@ static int refuse(Py_buffer *view, const char *why) {
     return -1;
 }
 
-int gb_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
-    gb_field *f = of(self);
+int gb_py_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
+    gb_py_field *f = of(self);
     const gb_geometry *g = &f->geometry;
-    int c = g->flags & GB_C_CONTIGUOUS, fortran = g->flags & GB_F_CONTIGUOUS;
-    if (f->place.kind != GB_HEAP && gb_host_may_look(f) < 0) return view->obj = NULL, -1;
+    int c = g->flags & GB_GEOMETRY_C_CONTIGUOUS, fortran = g->flags & GB_GEOMETRY_F_CONTIGUOUS;
+    if (f->place.kind != GB_PY_HEAP && gb_py_require_host_access(f) < 0) return view->obj = NULL, -1;
     if (!f->dtype->format) return refuse(view, "this dtype has no buffer format (PEP 3118); use DLPack or field.numpy()");
     if ((flags & PyBUF_WRITABLE) && f->readonly) return refuse(view, "the Field is read-only");
     if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) return refuse(view, "the Field is not C-contiguous");
@@ -38,16 +38,16 @@ int gb_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     return 0;
 }
 
-int gb_field_expressible(const gb_field *f, const char *interface) {
+int gb_py_field_expressible(const gb_py_field *f, const char *interface) {
     if (f->dtype->typestr) return 0;
     PyErr_Format(PyExc_AttributeError, "this Field has no %s: it cannot express %R", interface, f->dtype->descr);
     return -1;
 }
 
-PyObject *gb_field_interface(const gb_field *f, void *address) {
+PyObject *gb_py_field_interface(const gb_py_field *f, void *address) {
     const gb_geometry *g = &f->geometry;
-    PyObject *shape = gb_ints_tuple(g->shape, g->ndim);
-    PyObject *strides = g->flags & GB_C_CONTIGUOUS ? Py_NewRef(Py_None) : gb_ints_tuple(g->strides, g->ndim);
+    PyObject *shape = gb_py_ints_tuple(g->shape, g->ndim);
+    PyObject *strides = g->flags & GB_GEOMETRY_C_CONTIGUOUS ? Py_NewRef(Py_None) : gb_py_ints_tuple(g->strides, g->ndim);
     if (!shape || !strides) {
         Py_XDECREF(shape);
         Py_XDECREF(strides);
@@ -59,23 +59,23 @@ PyObject *gb_field_interface(const gb_field *f, void *address) {
     return dict;
 }
 
-PyObject *gb_field_array_interface(PyObject *self, void *unused) {
-    gb_field *f = of(self);
-    if (gb_field_expressible(f, "__array_interface__") < 0) return NULL;
+PyObject *gb_py_field_array_interface(PyObject *self, void *unused) {
+    gb_py_field *f = of(self);
+    if (gb_py_field_expressible(f, "__array_interface__") < 0) return NULL;
     if (PyDataType_HASFIELDS(f->dtype->descr) && !f->dtype->format)   /* fields that lie elsewhere than a list of them says: __array__ is exact */
         return PyErr_Format(PyExc_AttributeError, "this Field has no __array_interface__: NumPy would read %R as another dtype", f->dtype->descr);
-    if (gb_host_may_look(f) < 0) return NULL;
-    return gb_field_interface(f, f->data);
+    if (gb_py_require_host_access(f) < 0) return NULL;
+    return gb_py_field_interface(f, f->data);
 }
 
-PyObject *gb_field_numpy(PyObject *self, PyObject *unused) {
-    gb_field *f = of(self);
-    if (gb_host_may_look(f) < 0) return NULL;
-    return gb_array_over(&f->geometry, f->dtype, f->data, !f->readonly, self);
+PyObject *gb_py_field_numpy(PyObject *self, PyObject *unused) {
+    gb_py_field *f = of(self);
+    if (gb_py_require_host_access(f) < 0) return NULL;
+    return gb_py_array_over(&f->geometry, f->dtype, f->data, !f->readonly, self);
 }
 
 /* __array__(dtype=None, *, copy=None): the way in for dtypes without a buffer format. */
-PyObject *gb_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+PyObject *gb_py_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *dtype = nargs > 0 ? args[0] : Py_None, *copy = nargs > 1 ? args[1] : Py_None;
     Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t i = 0; i < nkw; i++) {
@@ -87,7 +87,7 @@ PyObject *gb_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs
             return NULL;
         }
     }
-    PyObject *array = gb_field_numpy(self, NULL);
+    PyObject *array = gb_py_field_numpy(self, NULL);
     PyArray_Descr *descr = NULL;
     if (!array || (dtype != Py_None && !PyArray_DescrConverter(dtype, &descr))) {
         Py_XDECREF(array);

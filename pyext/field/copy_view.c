@@ -3,35 +3,35 @@
 
 _Static_assert(sizeof(npy_intp) == sizeof(int64_t), "shapes and strides are handed over as they are");
 
-gb_memory gb_memory_of_field(const gb_field *f) {
-    return (gb_memory){
+gb_py_memory gb_py_memory_of_field(const gb_py_field *f) {
+    return (gb_py_memory){
         .view = {f->data, f->dtype->itemsize, GB_RAW, f->geometry.ndim, f->geometry.shape, f->geometry.strides},
         .descr = f->dtype->descr, .readonly = f->readonly,
     };
 }
 
-int gb_memory_of(PyObject *obj, gb_memory *m) {
+int gb_py_memory_of(PyObject *obj, gb_py_memory *m) {
     if (PyArray_Check(obj)) {
         PyArrayObject *a = (PyArrayObject *)obj;
         m->descr = PyArray_DESCR(a);
         m->readonly = !PyArray_ISWRITEABLE(a);
-        m->view = (gb_view){PyArray_BYTES(a), PyArray_ITEMSIZE(a), GB_RAW, PyArray_NDIM(a),
+        m->view = (gb_copy_view){PyArray_BYTES(a), PyArray_ITEMSIZE(a), GB_RAW, PyArray_NDIM(a),
                             (int64_t *)PyArray_SHAPE(a), (int64_t *)PyArray_STRIDES(a)};
         return 1;
     }
-    if (!gb_is_field(obj) || gb_needs_driver(&((gb_field *)obj)->place)) return 0;
-    *m = gb_memory_of_field((gb_field *)obj);
+    if (!gb_py_is_field(obj) || gb_py_needs_driver(&((gb_py_field *)obj)->place)) return 0;
+    *m = gb_py_memory_of_field((gb_py_field *)obj);
     return 1;
 }
 
-int gb_descr_type(PyArray_Descr *descr) {
-    int type = PyArray_ISNBO(descr->byteorder) ? gb_type_of_descr(descr) : GB_RAW;
+int gb_py_descr_type(PyArray_Descr *descr) {
+    int type = PyArray_ISNBO(descr->byteorder) ? gb_py_type_of_descr(descr) : GB_RAW;
     return gb_copy_converts(type) ? type : -1;
 }
 
 #define END_OF_LEGACY 2048   /* NumPy numbers its new kinds of dtype, such as StringDType, from here */
 
-int gb_descr_movable(PyArray_Descr *descr) {
+int gb_py_descr_trivially_copyable(PyArray_Descr *descr) {
     int n = descr->type_num;
     return n >= 0 && n < END_OF_LEGACY && PyDataType_ELSIZE(descr) > 0 && !PyDataType_REFCHK(descr);
 }
@@ -49,7 +49,7 @@ static void extent(PyArrayObject *a, uintptr_t *low, uintptr_t *end) {
 }
 
 /* NumPy up to 2.5 looks for overlaps by half: not where the source is one element or has items of another size. */
-PyObject *gb_apart(PyArrayObject *target, PyObject *value) {
+PyObject *gb_py_apart(PyArrayObject *target, PyObject *value) {
     uintptr_t to, to_end, from, from_end;
     int memory = PyArray_Check(value) || (PyObject_CheckBuffer(value) && !PyBytes_Check(value) && !PyArray_IsScalar(value, Generic));
     PyObject *source = memory ? PyArray_FROM_O(value) : NULL;

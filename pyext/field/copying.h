@@ -7,33 +7,33 @@
 
 /* An array's or a Field's memory as transfer/ sees it. All of it is borrowed, and of an array only until Python code
  * runs again, which may give it another shape or dtype: look again after that (architecture.md, what must always hold). */
-typedef struct gb_memory {
-    gb_view view;
+typedef struct gb_py_memory {
+    gb_copy_view view;
     PyArray_Descr *descr;
     int readonly;
-} gb_memory;
+} gb_py_memory;
 
 /* -1 with ValueError. */
-static inline int gb_refuse_readonly(const gb_memory *dst) {
+static inline int gb_py_refuse_readonly(const gb_py_memory *dst) {
     if (dst->readonly) PyErr_SetString(PyExc_ValueError, "dst: it is read-only");
     return -dst->readonly;
 }
 
 /* copy_view.c. 0: obj is neither an ndarray nor a Field on the host. */
-int gb_memory_of(PyObject *obj, gb_memory *m);
-gb_memory gb_memory_of_field(const gb_field *f);   /* wherever it lies */
-int gb_descr_type(PyArray_Descr *descr);      /* a gb_type, or -1 */
-int gb_descr_movable(PyArray_Descr *descr);   /* its elements are plain bytes */
-PyObject *gb_apart(PyArrayObject *target, PyObject *value);   /* value, copied where NumPy would read what it has overwritten */
+int gb_py_memory_of(PyObject *obj, gb_py_memory *m);
+gb_py_memory gb_py_memory_of_field(const gb_py_field *f);   /* wherever it lies */
+int gb_py_descr_type(PyArray_Descr *descr);      /* a gb_type, or -1 */
+int gb_py_descr_trivially_copyable(PyArray_Descr *descr);   /* its elements are plain bytes */
+PyObject *gb_py_apart(PyArrayObject *target, PyObject *value);   /* value, copied where NumPy would read what it has overwritten */
 
 /* copyto.c. 1: done; 0: not for these kernels; -1: an error is set. */
-int gb_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING casting, int *types);   /* types of both views */
-int gb_broadcast(gb_view *src, const gb_view *dst, int64_t *strides);         /* src with dst's shape; -1 with ValueError */
-int gb_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress);   /* arrays or Fields */
+int gb_py_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING casting, int *types);   /* types of both views */
+int gb_py_broadcast(gb_copy_view *src, const gb_copy_view *dst, int64_t *strides);         /* src with dst's shape; -1 with ValueError */
+int gb_py_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress);   /* arrays or Fields */
 
 /* assign.c */
-PyObject *gb_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-int gb_assign(PyObject *target, PyObject *value);   /* target[...] = fill_value, for an array or Field that nobody else has */
-PyObject *gb_fill_py(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+int gb_py_assign(PyObject *target, PyObject *value);   /* target[...] = fill_value, for an array or Field that nobody else has */
+PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;
+PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType, *gb_py_ManagedFieldType;
 
 /* ---- life ---- */
 
@@ -18,21 +18,21 @@ PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedF
 #else
 #define SPARES 16
 #endif
-static gb_field *spares[SPARES + 1];
+static gb_py_field *spares[SPARES + 1];
 static int n_spares;
 
-static gb_field *fresh(PyTypeObject *type) {
-    if (type != gb_HostFieldType || n_spares == 0) return (gb_field *)PyType_GenericAlloc(type, 0);
-    gb_field *f = spares[--n_spares];
-    memset(&f->geometry, 0, offsetof(gb_field, room) - offsetof(gb_field, geometry));
+static gb_py_field *fresh(PyTypeObject *type) {
+    if (type != gb_py_HostFieldType || n_spares == 0) return (gb_py_field *)PyType_GenericAlloc(type, 0);
+    gb_py_field *f = spares[--n_spares];
+    memset(&f->geometry, 0, offsetof(gb_py_field, room) - offsetof(gb_py_field, geometry));
     PyObject_Init((PyObject *)f, type);
     PyObject_GC_Track((PyObject *)f);
     return f;
 }
 
-static void keep_or_free(gb_field *f) {
+static void keep_or_free(gb_py_field *f) {
     PyTypeObject *type = Py_TYPE((PyObject *)f);
-    if (type == gb_HostFieldType && n_spares < SPARES) spares[n_spares++] = f;
+    if (type == gb_py_HostFieldType && n_spares < SPARES) spares[n_spares++] = f;
     else PyObject_GC_Del(f);
     Py_DECREF((PyObject *)type);
 }
@@ -40,25 +40,25 @@ static void keep_or_free(gb_field *f) {
 /* Where the origin lies in a Field's own lists. */
 static size_t meta_at(int ndim) { return ((size_t)gb_geometry_bytes(ndim) + 7) & ~(size_t)7; }
 
-gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim) {
-    gb_field *f = fresh(type);
+gb_py_field *gb_py_field_alloc(PyTypeObject *type, int own_ndim) {
+    gb_py_field *f = fresh(type);
     if (!f || own_ndim < 0) return f;
     /* Behind the lists is room for the origin and the halo. */
-    f->lists = own_ndim <= GB_FIELD_INLINE ? f->room : malloc(meta_at(own_ndim) + (3 * (size_t)own_ndim + 1) * sizeof(int64_t));
+    f->lists = own_ndim <= GB_PY_FIELD_INLINE ? f->room : malloc(meta_at(own_ndim) + (3 * (size_t)own_ndim + 1) * sizeof(int64_t));
     if (!f->lists) {
         Py_DECREF((PyObject *)f);
-        return (gb_field *)PyErr_NoMemory();
+        return (gb_py_field *)PyErr_NoMemory();
     }
-    gb_geometry_place(&f->geometry, own_ndim, f->lists);
+    gb_geometry_set_lists(&f->geometry, own_ndim, f->lists);
     return f;
 }
 
-void gb_field_dealloc(PyObject *self) {
-    gb_field *f = (gb_field *)self;
+void gb_py_field_dealloc(PyObject *self) {
+    gb_py_field *f = (gb_py_field *)self;
     PyObject_GC_UnTrack(self);
     if (f->weakrefs) PyObject_ClearWeakRefs(self);
-    if (f->block) gb_release(f->block);
-    if (f->owner) gb_drop_owner(f->owner);
+    if (f->block) gb_heap_release(f->block);
+    if (f->owner) gb_py_decref_owner(f->owner);
     Py_XDECREF(f->cupy);
     Py_XDECREF((PyObject *)f->plan);
     Py_XDECREF((PyObject *)f->dtype);
@@ -72,7 +72,7 @@ void gb_field_dealloc(PyObject *self) {
 
 /* ---- what it holds, and what its indices mean ---- */
 
-int gb_field_room(gb_field *f, int want_origin, int want_halo) {
+int gb_py_field_room(gb_py_field *f, int want_origin, int want_halo) {
     size_t n = (size_t)f->geometry.ndim + 1;   /* never zero bytes */
     if (f->lists) {
         int64_t *room = (int64_t *)((char *)f->lists + meta_at(f->geometry.ndim));
@@ -85,10 +85,10 @@ int gb_field_room(gb_field *f, int want_origin, int want_halo) {
     return 0;
 }
 
-int gb_field_share(gb_field *f, const gb_field *from) {
-    if ((f->block = from->block)) gb_share(f->block);
+int gb_py_field_share(gb_py_field *f, const gb_py_field *from) {
+    if ((f->block = from->block)) gb_heap_share(f->block);
     f->owner = Py_XNewRef(from->owner);
-    f->dtype = (gb_dtype *)Py_NewRef((PyObject *)from->dtype);
+    f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)from->dtype);
     f->readonly = from->readonly;
     f->dims_given = from->dims_given;
     f->place = from->place;
@@ -96,25 +96,25 @@ int gb_field_share(gb_field *f, const gb_field *from) {
     return 0;
 }
 
-int gb_field_copy_meta(gb_field *f, const gb_field *from) {
-    if (gb_field_room(f, from->origin != NULL, from->halo != NULL) < 0) return -1;
+int gb_py_field_copy_meta(gb_py_field *f, const gb_py_field *from) {
+    if (gb_py_field_room(f, from->origin != NULL, from->halo != NULL) < 0) return -1;
     size_t n = (size_t)f->geometry.ndim;
     if (from->origin) memcpy(f->origin, from->origin, n * sizeof *f->origin);
     if (from->halo) memcpy(f->halo, from->halo, 2 * n * sizeof *f->halo);
     return 0;
 }
 
-int gb_field_set_meta(gb_field *f, const gb_meta *meta) {
+int gb_py_field_set_meta(gb_py_field *f, const gb_py_meta *meta) {
     if (!meta->has_origin && !meta->has_halo) return 0;
-    if (gb_field_room(f, meta->has_origin, meta->has_halo) < 0) return -1;
+    if (gb_py_field_room(f, meta->has_origin, meta->has_halo) < 0) return -1;
     size_t n = (size_t)meta->base;
     if (meta->has_origin) memcpy(f->origin, meta->origin, n * sizeof *f->origin);
     if (meta->has_halo) memcpy(f->halo, meta->halo, 2 * n * sizeof *f->halo);
     return 0;
 }
 
-gb_block_object *gb_block_behind(PyObject *obj) {
+gb_py_block_object *gb_py_block_behind(PyObject *obj) {
     while (obj && PyArray_Check(obj)) obj = PyArray_BASE((PyArrayObject *)obj);
-    if (obj && gb_is_field(obj)) obj = ((gb_field *)obj)->owner;
-    return obj && gb_is_block(obj) ? (gb_block_object *)obj : NULL;
+    if (obj && gb_py_is_field(obj)) obj = ((gb_py_field *)obj)->owner;
+    return obj && gb_py_is_block(obj) ? (gb_py_block_object *)obj : NULL;
 }

@@ -7,83 +7,85 @@
 #include "../core/driver.h"
 
 /* Views are made often, and most have few indices: their lists, the origin and the halo need no allocation of their own. */
-#define GB_FIELD_INLINE 4
-#define GB_FIELD_ROOM ((28 * GB_FIELD_INLINE + 7) / 8 + 3 * GB_FIELD_INLINE)
+#define GB_PY_FIELD_INLINE 4
+#define GB_PY_FIELD_ROOM ((28 * GB_PY_FIELD_INLINE + 7) / 8 + 3 * GB_PY_FIELD_INLINE)
 
-typedef struct gb_field {
+typedef struct gb_py_field {
     PyObject_HEAD
     gb_geometry geometry;    /* its lists are the plan's, or our own */
     char *data;              /* element 0 */
-    gb_dtype *dtype;
-    gb_plan_object *plan;    /* NULL until somebody asks, for views and wrapped memory */
+    gb_py_dtype *dtype;
+    gb_py_plan_object *plan;    /* NULL until somebody asks, for views and wrapped memory */
     void *lists;             /* our own lists, in `room` where they fit, or NULL */
     void *block;             /* the heap block we share, or NULL */
     PyObject *owner;         /* the Python object whose memory this is, or NULL */
     int64_t *origin, *halo;  /* index order, halo as low, high pairs; NULL when not given */
     uint8_t dims_given, readonly;
-    gb_place place;
+    gb_py_location place;
     PyObject *cupy;          /* the cupy array over it, once somebody asked, or NULL */
     PyObject *weakrefs;
-    int64_t room[GB_FIELD_ROOM];
-} gb_field;
+    int64_t room[GB_PY_FIELD_ROOM];
+} gb_py_field;
 
 /* The types differ in size, so that assigning to __class__ cannot turn a Field in one kind of memory into another's. */
-#define GB_FIELD_SIZE(kind) ((int)(sizeof(gb_field) + (kind) * sizeof(void *)))
+#define GB_PY_FIELD_SIZE(kind) ((int)(sizeof(gb_py_field) + (kind) * sizeof(void *)))
 
-extern PyTypeObject *gb_FieldType, *gb_HostFieldType, *gb_DeviceFieldType, *gb_ManagedFieldType;
-int gb_field_init(PyObject *module);
-#define gb_is_field(obj) PyObject_TypeCheck(obj, gb_FieldType)
+extern PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType, *gb_py_ManagedFieldType;
+int gb_py_field_init(PyObject *module);
+#define gb_py_is_field(obj) PyObject_TypeCheck(obj, gb_py_FieldType)
 
 /* A Field's own block of the driver, or NULL. Borrowed. */
-static inline gb_cuda_block *gb_field_block(const gb_field *f) {
-    return f->owner && gb_is_block(f->owner) ? ((gb_block_object *)f->owner)->block : NULL;
+static inline gb_cuda_block *gb_py_field_block(const gb_py_field *f) {
+    return f->owner && gb_py_is_block(f->owner) ? ((gb_py_block_object *)f->owner)->block : NULL;
 }
 
 /* core.c */
 /* The driver's block that an object's memory lies in, or NULL: through the bases of arrays. Borrowed. */
-gb_block_object *gb_block_behind(PyObject *obj);
-void gb_field_dealloc(PyObject *self);
-gb_field *gb_field_alloc(PyTypeObject *type, int own_ndim);   /* own_ndim >= 0: room for lists of its own */
-int gb_field_room(gb_field *f, int want_origin, int want_halo);
-int gb_field_share(gb_field *f, const gb_field *from);        /* hold the same memory */
-int gb_field_copy_meta(gb_field *f, const gb_field *from);
-int gb_field_set_meta(gb_field *f, const gb_meta *meta);
+gb_py_block_object *gb_py_block_behind(PyObject *obj);
+void gb_py_field_dealloc(PyObject *self);
+gb_py_field *gb_py_field_alloc(PyTypeObject *type, int own_ndim);   /* own_ndim >= 0: room for lists of its own */
+int gb_py_field_room(gb_py_field *f, int want_origin, int want_halo);
+int gb_py_field_share(gb_py_field *f, const gb_py_field *from);        /* hold the same memory */
+int gb_py_field_copy_meta(gb_py_field *f, const gb_py_field *from);
+int gb_py_field_set_meta(gb_py_field *f, const gb_py_meta *meta);
 
 /* field_new.c */
-gb_field *gb_field_like(const gb_field *lead, gb_dtype *dtype);   /* new host memory with its shape, layout, names, origin and halo */
-PyObject *gb_field_twin(PyObject *self, PyObject *unused);
-PyObject *gb_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+gb_py_field *gb_py_field_like(const gb_py_field *lead,
+                              gb_py_dtype *dtype);   /* new host memory with its shape, layout, names, origin and halo */
+PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused);
+PyObject *gb_py_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* exchange/field_wrap.c */
-PyObject *gb_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
+PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 
 /* field_index.c */
-PyObject *gb_field_subscript(PyObject *self, PyObject *key);
-int gb_field_assign(PyObject *self, PyObject *key, PyObject *value);
-PyObject *gb_field_item(PyObject *self, Py_ssize_t i);
-PyObject *gb_field_domain(PyObject *self, void *unused);
-PyObject *gb_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
-PyObject *gb_field_reversed(PyObject *self, void *unused);
-PyObject *gb_field_iter(PyObject *self);
+PyObject *gb_py_field_subscript(PyObject *self, PyObject *key);
+int gb_py_field_assign(PyObject *self, PyObject *key, PyObject *value);
+PyObject *gb_py_field_item(PyObject *self, Py_ssize_t i);
+PyObject *gb_py_field_domain(PyObject *self, void *unused);
+PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+PyObject *gb_py_field_reversed(PyObject *self, void *unused);
+PyObject *gb_py_field_iter(PyObject *self);
 
 /* names.c: by name. */
-gb_field *gb_field_into(const gb_field *f, const gb_field *target, const char *arg);   /* f's indices where target has those names */
-int gb_names_count(PyObject *target, PyObject *values);   /* both say what their indices mean; -1 with an error */
-PyObject *gb_fitted(PyObject *target, PyObject *values, const char *arg);   /* values for target, by name where both have names */
-PyObject *gb_key_by_name(PyObject *self, PyObject *key);                    /* an advanced key without names */
+gb_py_field *gb_py_field_into(const gb_py_field *f, const gb_py_field *target,
+                              const char *arg);   /* f's indices where target has those names */
+int gb_py_names_count(PyObject *target, PyObject *values);   /* both say what their indices mean; -1 with an error */
+PyObject *gb_py_fitted(PyObject *target, PyObject *values, const char *arg);   /* values for target, by name where both have names */
+PyObject *gb_py_key_by_name(PyObject *self, PyObject *key);                    /* an advanced key without names */
 
 /* type.c: the Field type over memory there, when `asked` was asked for; NULL with a TypeError. */
-PyTypeObject *gb_type_for(PyTypeObject *asked, gb_place place);
+PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location place);
 
 /* host_access.c: before the host looks at a Field's memory: refuses device memory, waits for managed memory; -1 with an error. */
-int gb_host_may_look(gb_field *f);
+int gb_py_require_host_access(gb_py_field *f);
 
 /* Memory as somebody described it. Everything is borrowed from the caller, who copies what an array, a dict or a tensor
  * says: making a Field runs Python code, which can change it. */
-typedef struct gb_foreign {
+typedef struct gb_py_imported {
     PyArray_Descr *descr;
     int ndim;
     const int64_t *shape, *strides;   /* strides in bytes */
@@ -91,39 +93,39 @@ typedef struct gb_foreign {
     int readonly;
     PyObject *owner;   /* what keeps the memory alive, or NULL: */
     void *block;       /* the heap block it lies in */
-    gb_place place;
-} gb_foreign;
+    gb_py_location place;
+} gb_py_imported;
 
 /* over.c: a Field of the type over the memory; with type NULL an ndarray. */
-PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *memory);
-PyObject *gb_over_field(PyTypeObject *type, const gb_field *from);
+PyObject *gb_py_from_memory(PyTypeObject *type, const gb_py_imported *memory);
+PyObject *gb_py_from_field(PyTypeObject *type, const gb_py_field *from);
 
 /* class.c: subclasses. */
-int gb_field_inherit(gb_field *f, const gb_field *from);
-PyObject *gb_field_as(PyTypeObject *type, gb_field *from);
-PyObject *gb_field_around(PyObject *type, PyObject *field);
-PyObject *gb_field_get_class(PyObject *self, void *unused);
-int gb_field_set_class(PyObject *self, PyObject *value, void *unused);
+int gb_py_field_inherit(gb_py_field *f, const gb_py_field *from);
+PyObject *gb_py_field_as(PyTypeObject *type, gb_py_field *from);
+PyObject *gb_py_field_around(PyObject *type, PyObject *field);
+PyObject *gb_py_field_get_class(PyObject *self, void *unused);
+int gb_py_field_set_class(PyObject *self, PyObject *value, void *unused);
 
 /* buffer.c */
-int gb_field_getbuffer(PyObject *self, Py_buffer *view, int flags);
-int gb_field_expressible(const gb_field *f, const char *interface);   /* -1 with AttributeError: its dtype has no typestr */
-PyObject *gb_field_interface(const gb_field *f, void *address);         /* the keys that both array interfaces share */
-PyObject *gb_field_array_interface(PyObject *self, void *unused);
-PyObject *gb_field_numpy(PyObject *self, PyObject *unused);
-PyObject *gb_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+int gb_py_field_getbuffer(PyObject *self, Py_buffer *view, int flags);
+int gb_py_field_expressible(const gb_py_field *f, const char *interface);   /* -1 with AttributeError: its dtype has no typestr */
+PyObject *gb_py_field_interface(const gb_py_field *f, void *address);         /* the keys that both array interfaces share */
+PyObject *gb_py_field_array_interface(PyObject *self, void *unused);
+PyObject *gb_py_field_numpy(PyObject *self, PyObject *unused);
+PyObject *gb_py_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* field_dlpack.c */
-int gb_field_dlpack_init(void);
-int gb_field_exportable(const gb_field *f);   /* -1 with BufferError */
-DLManagedTensorVersioned *gb_field_tensor(gb_field *f, DLDevice device, uint64_t flags);
-PyObject *gb_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_field_dlpack_device(PyObject *self, PyObject *unused);
+int gb_py_field_dlpack_init(void);
+int gb_py_field_exportable(const gb_py_field *f);   /* -1 with BufferError */
+DLManagedTensorVersioned *gb_py_field_tensor(gb_py_field *f, DLDevice device, uint64_t flags);
+PyObject *gb_py_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_field_dlpack_device(PyObject *self, PyObject *unused);
 
 /* exchange.c: the C exchange API on the types. */
-int gb_exchange_init(void);
+int gb_py_exchange_init(void);
 
 /* exchange/import_dlpack.c: an ndarray over a capsule's tensor. */
-PyObject *gb_import_capsule(PyObject *self, PyObject *capsule);
+PyObject *gb_py_import_capsule(PyObject *self, PyObject *capsule);
 
 #endif

@@ -6,12 +6,12 @@
 #include <string.h>
 
 /* A view with the indices from[0], from[1], ... of f, at most GB_MAXDIMS; -1 is a new index of one element, named as in codes. */
-static gb_field *picked(const gb_field *f, const int *from, const int32_t *codes, int n) {
-    gb_field *view = gb_field_alloc(Py_TYPE((PyObject *)f), n);
+static gb_py_field *picked(const gb_py_field *f, const int *from, const int32_t *codes, int n) {
+    gb_py_field *view = gb_py_field_alloc(Py_TYPE((PyObject *)f), n);
     if (!view) return NULL;
-    gb_field_share(view, f);
+    gb_py_field_share(view, f);
     view->data = f->data;
-    gb_field_room(view, f->origin != NULL, f->halo != NULL);   /* in its own lists: cannot fail */
+    gb_py_field_room(view, f->origin != NULL, f->halo != NULL);   /* in its own lists: cannot fail */
     for (int i = 0; i < n; i++) {
         int k = from[i];
         view->geometry.shape[i] = k < 0 ? 1 : f->geometry.shape[k];
@@ -21,7 +21,7 @@ static gb_field *picked(const gb_field *f, const int *from, const int32_t *codes
         if (f->halo && k >= 0) memcpy(&view->halo[2 * i], &f->halo[2 * k], 2 * sizeof *f->halo);
     }
     gb_geometry_finish(&view->geometry);
-    if (gb_field_inherit(view, f) < 0) Py_CLEAR(view);
+    if (gb_py_field_inherit(view, f) < 0) Py_CLEAR(view);
     return view;
 }
 
@@ -33,15 +33,15 @@ static int find(const int32_t *codes, int n, int32_t code) {
 
 /* ---- transposition ---- */
 
-static PyObject *not_a_permutation(const gb_field *f, PyObject *given) {
-    PyObject *own = gb_dims_tuple(f->geometry.dims, f->geometry.ndim);
+static PyObject *not_a_permutation(const gb_py_field *f, PyObject *given) {
+    PyObject *own = gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim);
     if (own) PyErr_Format(PyExc_ValueError, "dims: %R is not a permutation of this Field's dims %R", given, own);
     Py_XDECREF(own);
     return NULL;
 }
 
-PyObject *gb_field_reversed(PyObject *self, void *unused) {
-    gb_field *f = (gb_field *)self;
+PyObject *gb_py_field_reversed(PyObject *self, void *unused) {
+    gb_py_field *f = (gb_py_field *)self;
     int n = f->geometry.ndim, from[GB_MAXDIMS];
     int32_t codes[GB_MAXDIMS];
     for (int i = 0; i < n; i++) codes[i] = f->geometry.dims[from[i] = n - 1 - i];
@@ -49,11 +49,11 @@ PyObject *gb_field_reversed(PyObject *self, void *unused) {
 }
 
 /* Numbers of indices, as NumPy counts them: the codes of those indices. */
-static int by_number(const gb_field *f, PyObject *const *items, Py_ssize_t count, int32_t *codes) {
+static int by_number(const gb_py_field *f, PyObject *const *items, Py_ssize_t count, int32_t *codes) {
     int n = f->geometry.ndim;
     for (Py_ssize_t i = 0; i < count; i++) {
         int64_t k;
-        if (gb_int64(items[i], "dims", "names of indices or their numbers", &k) < 0) return -1;
+        if (gb_py_int64(items[i], "dims", "names of indices or their numbers", &k) < 0) return -1;
         if (k < -n || k >= n || i >= n) return -2;
         codes[i] = f->geometry.dims[k < 0 ? k + n : k];
     }
@@ -67,18 +67,18 @@ static int all_ints(PyObject *const *items, Py_ssize_t count) {
 }
 
 /* transpose("KJI"), ("K", "J", "I"), (2, 1, 0), of a tuple of either, or of nothing: reversed. */
-PyObject *gb_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    gb_field *f = (gb_field *)self;
+PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    gb_py_field *f = (gb_py_field *)self;
     int32_t codes[GB_MAXDIMS];
     int from[GB_MAXDIMS], n, matched;
-    if (nargs == 0 || (nargs == 1 && args[0] == Py_None)) return gb_field_reversed(self, NULL);
+    if (nargs == 0 || (nargs == 1 && args[0] == Py_None)) return gb_py_field_reversed(self, NULL);
     PyObject *items[GB_MAXDIMS + 1], *dims = nargs == 1 ? Py_NewRef(args[0]) : PyTuple_New(nargs);
     for (Py_ssize_t i = 0; dims && nargs > 1 && i < nargs; i++) PyTuple_SetItem(dims, i, Py_NewRef(args[i]));
     if (!dims) return NULL;
     Py_ssize_t count = PyTuple_Check(dims) && PyTuple_Size(dims) <= GB_MAXDIMS ? PyTuple_Size(dims) : 0;
     for (Py_ssize_t i = 0; i < count; i++) items[i] = PyTuple_GetItem(dims, i);
     if (nargs == 1 && PyLong_Check(dims)) items[count++] = dims;
-    n = all_ints(items, count) ? by_number(f, items, count, codes) : gb_dims(dims, "dims", codes, GB_MAXDIMS);
+    n = all_ints(items, count) ? by_number(f, items, count, codes) : gb_py_dims(dims, "dims", codes, GB_MAXDIMS);
     matched = n == f->geometry.ndim;
     for (int i = 0; matched && i < n; i++)
         matched = (from[i] = find(f->geometry.dims, n, codes[i])) >= 0 && find(codes, i, codes[i]) < 0;
@@ -89,13 +89,13 @@ PyObject *gb_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t n
 
 /* ---- values for a target ---- */
 
-gb_field *gb_field_into(const gb_field *f, const gb_field *target, const char *arg) {
+gb_py_field *gb_py_field_into(const gb_py_field *f, const gb_py_field *target, const char *arg) {
     const gb_geometry *own = &f->geometry, *to = &target->geometry;
     int from[GB_MAXDIMS];
     for (int i = 0; i < own->ndim; i++) {
         if (find(to->dims, to->ndim, own->dims[i]) >= 0) continue;
-        PyObject *theirs = gb_dims_tuple(own->dims, own->ndim), *ours = gb_dims_tuple(to->dims, to->ndim);
-        PyObject *lacking = gb_dims_tuple(&own->dims[i], 1);
+        PyObject *theirs = gb_py_dims_tuple(own->dims, own->ndim), *ours = gb_py_dims_tuple(to->dims, to->ndim);
+        PyObject *lacking = gb_py_dims_tuple(&own->dims[i], 1);
         if (theirs && ours && lacking)
             PyErr_Format(PyExc_ValueError, "%s: its dims %R do not fit into %R, which lack %R", arg, theirs, ours, PyTuple_GetItem(lacking, 0));
         Py_XDECREF(theirs);
@@ -109,48 +109,48 @@ gb_field *gb_field_into(const gb_field *f, const gb_field *target, const char *a
 
 /* Numbers, arrays and lists cannot be asked for names; most other objects carry none either. */
 static int may_have_names(PyObject *obj) {
-    if (gb_is_field(obj)) return ((gb_field *)obj)->dims_given;
+    if (gb_py_is_field(obj)) return ((gb_py_field *)obj)->dims_given;
     if (PyArray_CheckExact(obj) || PyFloat_Check(obj) || PyLong_Check(obj) || PyComplex_Check(obj) || PyList_Check(obj) ||
         PyTuple_Check(obj) || PyUnicode_Check(obj) || PyBytes_Check(obj) || PyArray_IsScalar(obj, Generic))
         return 0;
-    PyObject *const names[] = {gb_attr.gt_dims, gb_attr.dims, gb_attr.gt_interface, gb_attr.gt_data_interface};
+    PyObject *const names[] = {gb_py_attr.gt_dims, gb_py_attr.dims, gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
     for (int i = 0; i < 4; i++) {
         PyObject *value;
-        int found = gb_optional(obj, names[i], &value);
+        int found = gb_py_optional(obj, names[i], &value);
         if (found) return found < 0 ? -1 : (Py_DECREF(value), 1);
     }
     return 0;
 }
 
-int gb_names_count(PyObject *target, PyObject *values) {
-    return gb_is_field(target) && ((gb_field *)target)->dims_given ? may_have_names(values) : 0;
+int gb_py_names_count(PyObject *target, PyObject *values) {
+    return gb_py_is_field(target) && ((gb_py_field *)target)->dims_given ? may_have_names(values) : 0;
 }
 
-PyObject *gb_fitted(PyObject *target, PyObject *values, const char *arg) {
-    const gb_field *to = (gb_field *)target;
-    int named = gb_names_count(target, values);
+PyObject *gb_py_fitted(PyObject *target, PyObject *values, const char *arg) {
+    const gb_py_field *to = (gb_py_field *)target;
+    int named = gb_py_names_count(target, values);
     if (named <= 0) return named < 0 ? NULL : Py_NewRef(values);
     PyObject *field = Py_NewRef(values);
-    if (!gb_is_field(values)) {   /* a storage, an xarray.DataArray */
+    if (!gb_py_is_field(values)) {   /* a storage, an xarray.DataArray */
         Py_DECREF(field);
-        field = gb_upcall_to(UP_NAMED, "(O)", values);
-        if (!field || !gb_is_field(field)) return field;
+        field = gb_py_upcall_to(GB_PY_UP_NAMED, "(O)", values);
+        if (!field || !gb_py_is_field(field)) return field;
     }
-    gb_field *f = (gb_field *)field;
+    gb_py_field *f = (gb_py_field *)field;
     int n = to->geometry.ndim;
     int same = n == f->geometry.ndim && memcmp(f->geometry.dims, to->geometry.dims, (size_t)n * sizeof *f->geometry.dims) == 0;
     if (same || !f->dims_given) return field;
-    PyObject *fitted = (PyObject *)gb_field_into(f, to, arg);
+    PyObject *fitted = (PyObject *)gb_py_field_into(f, to, arg);
     Py_DECREF(field);
     return fitted;
 }
 
 /* ---- keys ---- */
 
-PyObject *gb_key_by_name(PyObject *self, PyObject *key) {
+PyObject *gb_py_key_by_name(PyObject *self, PyObject *key) {
     Py_ssize_t n = PyTuple_Check(key) ? PyTuple_Size(key) : 1;
     int named = 0;
     for (Py_ssize_t i = 0; i < n && !named; i++) named = may_have_names(PyTuple_Check(key) ? PyTuple_GetItem(key, i) : key);
     if (named <= 0) return named < 0 ? NULL : Py_NewRef(key);
-    return gb_upcall_to(UP_KEY, "(OO)", self, key);
+    return gb_py_upcall_to(GB_PY_UP_KEY, "(OO)", self, key);
 }

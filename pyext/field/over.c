@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-static PyObject *array_over(const gb_foreign *m) {
+static PyObject *array_over(const gb_py_imported *m) {
     PyObject *array = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)m->descr), m->ndim, (npy_intp *)m->shape,
                                            (npy_intp *)m->strides, m->data, m->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
     if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(m->owner)) < 0) Py_CLEAR(array);
     return array;
 }
 
-static int plain(const gb_foreign *m) {
+static int plain(const gb_py_imported *m) {
     if (m->ndim > GB_MAXDIMS) {
         PyErr_Format(PyExc_ValueError, "data: %d dimensions; at most %d are allowed", m->ndim, GB_MAXDIMS);
         return 0;
@@ -20,13 +20,13 @@ static int plain(const gb_foreign *m) {
     return 0;
 }
 
-PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *m) {
+PyObject *gb_py_from_memory(PyTypeObject *type, const gb_py_imported *m) {
     if (!plain(m)) return NULL;
     if (!type) return array_over(m);
-    type = gb_type_for(type, m->place);
-    gb_field *f = type ? gb_field_alloc(type, m->ndim) : NULL;
+    type = gb_py_type_for(type, m->place);
+    gb_py_field *f = type ? gb_py_field_alloc(type, m->ndim) : NULL;
     if (!f) return NULL;
-    if (!(f->dtype = gb_dtype_of(m->descr))) {
+    if (!(f->dtype = gb_py_dtype_of(m->descr))) {
         Py_DECREF((PyObject *)f);
         return NULL;
     }
@@ -41,22 +41,22 @@ PyObject *gb_over_memory(PyTypeObject *type, const gb_foreign *m) {
     f->readonly = m->readonly != 0;
     f->place = m->place;
     f->owner = Py_XNewRef(m->owner);
-    if ((f->block = m->block)) gb_share(f->block);
+    if ((f->block = m->block)) gb_heap_share(f->block);
     return (PyObject *)f;
 }
 
-PyObject *gb_over_field(PyTypeObject *type, const gb_field *from) {
+PyObject *gb_py_from_field(PyTypeObject *type, const gb_py_field *from) {
     int n = from->geometry.ndim;
-    type = gb_type_for(type, from->place);
-    gb_field *f = type ? gb_field_alloc(type, n) : NULL;
+    type = gb_py_type_for(type, from->place);
+    gb_py_field *f = type ? gb_py_field_alloc(type, n) : NULL;
     if (!f) return NULL;
     gb_geometry own = f->geometry;
-    gb_field_share(f, from);
+    gb_py_field_share(f, from);
     memcpy(own.shape, from->geometry.shape, n * sizeof(int64_t));
     memcpy(own.strides, from->geometry.strides, n * sizeof(int64_t));
     memcpy(own.dims, from->geometry.dims, n * sizeof(int32_t));
     gb_geometry_finish(&f->geometry);
     f->data = from->data;
-    if (gb_field_copy_meta(f, from) < 0) Py_CLEAR(f);
+    if (gb_py_field_copy_meta(f, from) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }

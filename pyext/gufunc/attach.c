@@ -10,7 +10,7 @@ static void *attach(void) {
     return PyEval_SaveThread();
 }
 
-static void detach(gb_sweep *job, void *thread) {
+static void detach(gb_gu_run *job, void *thread) {
     PyEval_RestoreThread(thread);
     if (PyErr_Occurred()) {
         PyObject *type, *value, *trace;
@@ -20,12 +20,12 @@ static void detach(gb_sweep *job, void *thread) {
         Py_XDECREF(trace);
         if (job->error) Py_XDECREF(value);   /* the GIL is held: one thread at a time */
         else job->error = value;
-        gb_sweep_stop(job);
+        gb_gu_run_stop(job);
     }
     PyGILState_Release(PyGILState_UNLOCKED);
 }
 
 __attribute__((constructor)) static void ready(void) {
-    gb_attach = attach;
-    gb_detach = detach;
+    gb_gu_attach = attach;
+    gb_gu_detach = detach;
 }

@@ -3,41 +3,41 @@
 
 #define WITH_SIZES (1 << 9)
 
-static int64_t encode(int64_t *encoding, const gb_invocation *v) {
+static int64_t encode(int64_t *encoding, const gb_py_invocation *v) {
     int64_t *w = encoding;
     *w++ = v->kernel;
     *w++ = v->nop | v->has_where << 8;
     for (int i = 0; i < v->nop + v->has_where; i++) {
-        const gb_arg *a = &v->arg[i];
-        w = gb_encode_operand(w, GB_HEAD(a->type, a->swapped, a->misaligned, a->absent), a->ndim, a->shape, a->strides,
+        const gb_py_arg *a = &v->arg[i];
+        w = gb_py_encode_operand(w, GB_PY_HEAD(a->type, a->swapped, a->misaligned, a->absent), a->ndim, a->shape, a->strides,
                               !a->absent && a->ndims >= 0 ? a->dims : NULL);
     }
     return w - encoding;
 }
 
 /* The shape of an operand for output_dims: its core axes are the last. */
-static PyObject *shape_of(const gb_arg *a) {
+static PyObject *shape_of(const gb_py_arg *a) {
     if (a->absent) Py_RETURN_NONE;
-    return gb_ints_tuple(a->shape, a->ndim);
+    return gb_py_ints_tuple(a->shape, a->ndim);
 }
 
 /* Core sizes that neither operands nor the signature tell: Python asks output_dims or NumPy.
  * They follow from the shapes, which are part of the encoding, so they are asked for once. */
-static int64_t add_sizes(gb_invocation *v, int64_t *encoding, int64_t n) {
+static int64_t add_sizes(gb_py_invocation *v, int64_t *encoding, int64_t n) {
     PyObject *shapes = PyTuple_New(v->nop), *sizes = NULL;
     for (int i = 0; shapes && i < v->nop; i++) {
         PyObject *shape = shape_of(&v->arg[i]);
         if (!shape || PyTuple_SetItem(shapes, i, shape) < 0) Py_CLEAR(shapes);
     }
     if (shapes) sizes = PyObject_CallMethod((PyObject *)v->gufunc, "_sizes", "Oi", shapes, v->kernel);
-    int known = sizes ? gb_ints(sizes, "output_dims", encoding + n, GB_MAXCORE) : -1;
+    int known = sizes ? gb_py_ints(sizes, "output_dims", encoding + n, GB_GU_MAXCORE) : -1;
     Py_XDECREF(shapes);
     Py_XDECREF(sizes);
     if (known > 0) encoding[1] |= WITH_SIZES;
     return known < 0 ? -1 : n + known;
 }
 
-static gb_entry *refuse_fork(gb_invocation *v) {
+static gb_py_entry *refuse_fork(gb_py_invocation *v) {
     PyObject *name = PyObject_GetAttrString((PyObject *)v->gufunc, "name");
     if (name)
         PyErr_Format(PyExc_RuntimeError, "%S: a call with these shapes and types was not made before the fork, and a new one needs the "
@@ -47,19 +47,19 @@ static gb_entry *refuse_fork(gb_invocation *v) {
     return NULL;
 }
 
-static void free_call(void *call) { gb_call_free(call); }
+static void free_call(void *call) { gb_gu_call_free(call); }
 
-gb_entry *gb_entry_for(gb_invocation *v) {
-    int64_t encoding[GB_MOST_WORDS];
+gb_py_entry *gb_py_entry_for(gb_py_invocation *v) {
+    int64_t encoding[GB_PY_MOST_WORDS];
     uint64_t hash;
     int64_t n = encode(encoding, v), asked = n, flags = encoding[1];
-    gb_entry *e = gb_entries_find(v->gufunc->entries, encoding, n, &hash);
+    gb_py_entry *e = gb_py_entries_find(v->gufunc->entries, encoding, n, &hash);
     if (e) return e;
     gb_error error;
-    gb_call *call = NULL;
+    gb_gu_call *call = NULL;
     if (gb_forked) return refuse_fork(v);
     if (v->gufunc->asks_sizes && (asked = add_sizes(v, encoding, n)) < 0) return NULL;
-    if (GB_ENTER_GO(&error, gbridge_gufunc_resolve(v->gufunc->info.id, encoding, asked, &call, &error)) < 0) return NULL;
+    if (GB_PY_ENTER_GO(&error, gbridge_gufunc_resolve(v->gufunc->info.id, encoding, asked, &call, &error)) < 0) return NULL;
     encoding[1] = flags;
-    return gb_entries_keep(v->gufunc->entries, encoding, n, hash, call, free_call);
+    return gb_py_entries_keep(v->gufunc->entries, encoding, n, hash, call, free_call);
 }

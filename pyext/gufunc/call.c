@@ -8,19 +8,19 @@
 
 static PyObject *name_failed;
 
-int gb_gufunc_call_init(void) {
+int gb_py_gufunc_call_init(void) {
     name_failed = PyUnicode_InternFromString("_failed");
-    return name_failed && gb_keywords_init() == 0 ? 0 : -1;
+    return name_failed && gb_py_keywords_init() == 0 ? 0 : -1;
 }
 
-void gb_invocation_clear(gb_invocation *v) {
+void gb_py_invocation_clear(gb_py_invocation *v) {
     for (int i = 0; i < v->nop + v->has_where; i++) Py_CLEAR(v->arg[i].keep);
     Py_CLEAR(v->codes);
-    if (v->entry) gb_entry_drop(v->entry);
+    if (v->entry) gb_py_entry_drop(v->entry);
     v->entry = NULL;
 }
 
-static void start(gb_invocation *v, gb_gufunc_object *g) {
+static void start(gb_py_invocation *v, gb_py_gufunc_object *g) {
     /* Only what is read before it is written: the whole record is large. */
     v->gufunc = g;
     v->nop = g->info.nin + g->info.nout;
@@ -29,45 +29,45 @@ static void start(gb_invocation *v, gb_gufunc_object *g) {
     v->codes = NULL;
     v->entry = NULL;
     for (int i = 0; i <= v->nop; i++) {
-        gb_arg *a = &v->arg[i];
+        gb_py_arg *a = &v->arg[i];
         a->keep = a->given = NULL;
         a->field = NULL;
         a->type = a->swapped = a->misaligned = a->absent = a->weak = 0;
         a->ndim = 0;
         a->ndims = -1;
-        if (i < GB_MAXARGS) v->place[i].n = 0;
+        if (i < GB_GU_MAXARGS) v->place[i].n = 0;
     }
 }
 
 /* ---- reading ---- */
 
-static int wrong_count(gb_invocation *v, const char *format, Py_ssize_t n, int nout) {
+static int wrong_count(gb_py_invocation *v, const char *format, Py_ssize_t n, int nout) {
     PyObject *signature = PyObject_GetAttrString((PyObject *)v->gufunc, "signature");
     PyObject *name = signature ? PyObject_GetAttrString((PyObject *)v->gufunc, "name") : NULL;
-    if (name && nout) gb_setup_error(format, n, signature, nout);
-    else if (name) gb_setup_error(format, name, n, signature, v->gufunc->info.nin, v->gufunc->info.nout);
+    if (name && nout) gb_py_setup_error(format, n, signature, nout);
+    else if (name) gb_py_setup_error(format, name, n, signature, v->gufunc->info.nin, v->gufunc->info.nout);
     Py_XDECREF(signature);
     Py_XDECREF(name);
     return -1;
 }
 
-static int read_outputs(gb_invocation *v, PyObject *args, PyObject *out) {
+static int read_outputs(gb_py_invocation *v, PyObject *args, PyObject *out) {
     int nin = v->gufunc->info.nin, nout = v->gufunc->info.nout, nargs = (int)PyTuple_Size(args);
-    if (out && nargs > nin) return gb_setup_error("out: outputs are given both by position and as out=");
+    if (out && nargs > nin) return gb_py_setup_error("out: outputs are given both by position and as out=");
     Py_ssize_t given = !out ? 0 : PyTuple_Check(out) ? PyTuple_Size(out) : 1;
     if (out && PyTuple_Check(out) && given != nout) return wrong_count(v, "out: %zd arrays given, %S has %d outputs", given, nout);
     for (int i = 0; i < nout; i++) {
         PyObject *each = nin + i < nargs ? PyTuple_GetItem(args, nin + i) : i >= given ? Py_None : PyTuple_Check(out) ? PyTuple_GetItem(out, i) : out;
-        if (gb_read_output(&v->arg[nin + i], each, i, nout > 1) < 0) return -1;
+        if (gb_py_read_output(&v->arg[nin + i], each, i, nout > 1) < 0) return -1;
     }
     return 0;
 }
 
 /* By name when every input has names or needs none. */
-static void settle_names(gb_invocation *v) {
+static void settle_names(gb_py_invocation *v) {
     int every = 1, some = 0;
     for (int i = 0; i < v->gufunc->info.nin; i++) {
-        const gb_arg *a = &v->arg[i];
+        const gb_py_arg *a = &v->arg[i];
         every &= a->ndims >= 0 || a->ndim == 0;
         some |= a->ndims >= 0;
     }
@@ -76,95 +76,96 @@ static void settle_names(gb_invocation *v) {
         for (int i = 0; i < v->nop + v->has_where; i++) v->arg[i].ndims = -1;
 }
 
-static int read_call(gb_invocation *v, PyObject *args, PyObject *kwargs) {
-    gb_gufunc_object *g = v->gufunc;
-    gb_keywords k;
+static int read_call(gb_py_invocation *v, PyObject *args, PyObject *kwargs) {
+    gb_py_gufunc_object *g = v->gufunc;
+    gb_py_keywords k;
     Py_ssize_t nargs = PyTuple_Size(args);
-    if (gb_read_keywords(g, kwargs, &k) < 0) return -1;
+    if (gb_py_read_keywords(g, kwargs, &k) < 0) return -1;
     if (nargs < g->info.nin || nargs > v->nop) return wrong_count(v, "%S: %zd operands given; %S takes %d inputs and up to %d outputs", nargs, 0);
-    if ((v->errors = gb_read_errors(k.errors)) < 0 || gb_read_workers(k.workers, &v->workers) < 0) return -1;
-    v->ignore_errors = v->errors == GB_IGNORE;
+    if ((v->errors = gb_py_read_errors(k.errors)) < 0 || gb_py_read_workers(k.workers, &v->workers) < 0) return -1;
+    v->ignore_errors = v->errors == GB_PY_IGNORE;
     for (int i = 0; i < g->info.nin; i++)
-        if (gb_read_input(&v->arg[i], PyTuple_GetItem(args, i), i) < 0) return -1;
+        if (gb_py_read_input(&v->arg[i], PyTuple_GetItem(args, i), i) < 0) return -1;
     if (read_outputs(v, args, k.out) < 0) return -1;
     if (k.where && k.where != Py_True) {
         v->has_where = 1;
-        if (gb_read_mask(&v->arg[v->nop], k.where) < 0) return -1;
+        if (gb_py_read_mask(&v->arg[v->nop], k.where) < 0) return -1;
     }
-    if (gb_choose(v, &k) < 0 || gb_arrange(v, &k) < 0) return -1;
+    if (gb_py_choose(v, &k) < 0 || gb_py_arrange(v, &k) < 0) return -1;
     settle_names(v);
-    return gb_read_uniforms(v, &k);
+    return gb_py_read_uniforms(v, &k);
 }
 
 /* ---- the outcome ---- */
 
-static PyObject *codes_of(const gb_invocation *v) {
+static PyObject *codes_of(const gb_py_invocation *v) {
     if (v->codes) return Py_NewRef(v->codes);
-    const gb_call *call = v->entry->call;
+    const gb_gu_call *call = v->entry->call;
     return PyArray_ZEROS(call->outer_ndim, (npy_intp *)call->outer_shape, NPY_UINT8, 0);
 }
 
-static PyObject *with_info(const gb_invocation *v, PyObject *result) {
-    PyObject *type = gb_upcall_get(UP_ERROR_INFO), *codes = codes_of(v), *info = NULL;
+static PyObject *with_info(const gb_py_invocation *v, PyObject *result) {
+    PyObject *type = gb_py_upcall_get(GB_PY_UP_ERROR_INFO), *codes = codes_of(v), *info = NULL;
     if (type && codes) info = PyObject_CallFunction(type, "OLL", codes, (long long)v->nfailed, (long long)v->nselected);
     Py_XDECREF(codes);
     return info ? Py_BuildValue("(ON)", result, info) : NULL;
 }
 
-static PyObject *outcome(gb_invocation *v) {
-    PyObject *plain = gb_results(v), *result = NULL;
-    if (!plain || (!v->codes && v->errors != GB_RETURN)) return plain;
-    if (v->errors == GB_RETURN) {
+static PyObject *outcome(gb_py_invocation *v) {
+    PyObject *plain = gb_py_results(v), *result = NULL;
+    if (!plain || (!v->codes && v->errors != GB_PY_RETURN)) return plain;
+    if (v->errors == GB_PY_RETURN) {
         result = with_info(v, plain);
     } else {
         PyObject *method = PyObject_GetAttr((PyObject *)v->gufunc, name_failed);
         if (method)
-            result = PyObject_CallFunction(method, "OOLLi", plain, v->codes, (long long)v->nfailed, (long long)v->nselected, v->errors == GB_WARN);
+            result = PyObject_CallFunction(method, "OOLLi", plain, v->codes, (long long)v->nfailed, (long long)v->nselected,
+                                           v->errors == GB_PY_WARN);
         Py_XDECREF(method);
     }
     Py_DECREF(plain);
     return result;
 }
 
-PyObject *gb_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs) {
-    gb_invocation v;
-    start(&v, (gb_gufunc_object *)self);
-    PyObject *result = read_call(&v, args, kwargs) == 0 && gb_invoke(&v) == 0 ? outcome(&v) : NULL;
-    gb_invocation_clear(&v);
+PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    gb_py_invocation v;
+    start(&v, (gb_py_gufunc_object *)self);
+    PyObject *result = read_call(&v, args, kwargs) == 0 && gb_py_invoke(&v) == 0 ? outcome(&v) : NULL;
+    gb_py_invocation_clear(&v);
     return result;
 }
 
 /* _check(args, kwargs): raises what is wrong with a call, without running it. */
-PyObject *gb_gufunc_check(PyObject *self, PyObject *pair) {
+PyObject *gb_py_gufunc_check(PyObject *self, PyObject *pair) {
     PyObject *args, *kwargs;
-    gb_invocation v;
+    gb_py_invocation v;
     if (!PyArg_ParseTuple(pair, "O!O!:_check", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return NULL;
-    start(&v, (gb_gufunc_object *)self);
-    int ok = read_call(&v, args, kwargs) == 0 && (v.entry = gb_entry_for(&v));
-    gb_invocation_clear(&v);
+    start(&v, (gb_py_gufunc_object *)self);
+    int ok = read_call(&v, args, kwargs) == 0 && (v.entry = gb_py_entry_for(&v));
+    gb_py_invocation_clear(&v);
     if (!ok) return NULL;
     Py_RETURN_NONE;
 }
 
 /* _resolve(args, kwargs) -> (kernel, its types, outer shape, elements, chunks, elements a chunk, core sizes,
  * shape, strides and dims of each new output), what the call would do. */
-PyObject *gb_gufunc_resolve(PyObject *self, PyObject *pair) {
+PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *pair) {
     PyObject *args, *kwargs, *result = NULL;
-    gb_invocation v;
+    gb_py_invocation v;
     if (!PyArg_ParseTuple(pair, "O!O!:_resolve", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return NULL;
-    start(&v, (gb_gufunc_object *)self);
-    if (read_call(&v, args, kwargs) == 0 && (v.entry = gb_entry_for(&v))) {
-        const gb_call *call = v.entry->call;
+    start(&v, (gb_py_gufunc_object *)self);
+    if (read_call(&v, args, kwargs) == 0 && (v.entry = gb_py_entry_for(&v))) {
+        const gb_gu_call *call = v.entry->call;
         PyObject *outs = PyTuple_New(v.nop - call->nin);
         for (int i = call->nin; outs && i < v.nop; i++) {
-            PyObject *out = gb_output_describe(&v, i);
+            PyObject *out = gb_py_output_describe(&v, i);
             if (!out || PyTuple_SetItem(outs, i - call->nin, out) < 0) Py_CLEAR(outs);
         }
         if (outs)
             result = Py_BuildValue("(iy#NLLLNN)", v.kernel, (char *)v.types, (Py_ssize_t)v.nop,
-                                   gb_ints_tuple(call->outer_shape, call->outer_ndim), (long long)call->n, (long long)call->nchunks,
-                                   (long long)call->chunk, gb_ints_tuple(call->core, call->ncore), outs);
+                                   gb_py_ints_tuple(call->outer_shape, call->outer_ndim), (long long)call->n, (long long)call->nchunks,
+                                   (long long)call->chunk, gb_py_ints_tuple(call->core, call->ncore), outs);
     }
-    gb_invocation_clear(&v);
+    gb_py_invocation_clear(&v);
     return result;
 }

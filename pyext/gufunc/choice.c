@@ -8,8 +8,8 @@
 
 #define MOST_CHOICES 256
 
-void gb_forget_choices(gb_gufunc_object *g) {
-    gb_choice *old = g->choices;
+void gb_py_forget_choices(gb_py_gufunc_object *g) {
+    gb_py_choice *old = g->choices;
     int n = g->nchoices;
     g->choices = NULL;
     g->nchoices = 0;
@@ -30,23 +30,23 @@ static int same_signature(PyObject *a, PyObject *b) {
     return 1;
 }
 
-static void fill_key(const gb_invocation *v, gb_choice *c) {
+static void fill_key(const gb_py_invocation *v, gb_py_choice *c) {
     memset(c->key, 0, sizeof c->key);
     for (int i = 0; i < v->nop; i++) {
-        const gb_arg *a = &v->arg[i];
-        c->key[i] = a->weak ? 0x80 | a->weak : a->absent ? 0 : (uint8_t)(a->type | (a->swapped ? GB_SWAPPED : 0));
+        const gb_py_arg *a = &v->arg[i];
+        c->key[i] = a->weak ? 0x80 | a->weak : a->absent ? 0 : (uint8_t)(a->type | (a->swapped ? GB_BRIDGE_SWAPPED : 0));
     }
 }
 
-static int find(gb_gufunc_object *g, const gb_choice *wanted, gb_invocation *v) {
-    gb_choice *c = g->choices;
+static int find(gb_py_gufunc_object *g, const gb_py_choice *wanted, gb_py_invocation *v) {
+    gb_py_choice *c = g->choices;
     for (int k = 0; k < g->nchoices; k++, c++) {
         if (memcmp(c->key, wanted->key, sizeof c->key) || c->casting != wanted->casting || c->dtype != wanted->dtype) continue;
         if (!same_signature(c->signature, wanted->signature)) continue;
         v->kernel = c->kernel;
         memcpy(v->types, c->types, sizeof v->types);
         if (k) {   /* what is asked for often comes to the front */
-            gb_choice up = *c;
+            gb_py_choice up = *c;
             *c = c[-1];
             c[-1] = up;
         }
@@ -55,7 +55,7 @@ static int find(gb_gufunc_object *g, const gb_choice *wanted, gb_invocation *v) 
     return 0;
 }
 
-static int remember(gb_gufunc_object *g, const gb_choice *c) {
+static int remember(gb_py_gufunc_object *g, const gb_py_choice *c) {
     if (c->signature && !PyUnicode_CheckExact(c->signature) && !PyTuple_CheckExact(c->signature)) return 0;
     if (g->nchoices == MOST_CHOICES) {
         PyObject *old = g->choices[--g->nchoices].signature;
@@ -65,7 +65,7 @@ static int remember(gb_gufunc_object *g, const gb_choice *c) {
         Py_XDECREF(old);
         return 0;
     }
-    gb_choice *more = realloc(g->choices, (size_t)(g->nchoices + 1) * sizeof *more);
+    gb_py_choice *more = realloc(g->choices, (size_t)(g->nchoices + 1) * sizeof *more);
     if (!more) return PyErr_NoMemory(), -1;
     more[g->nchoices] = *c;
     Py_XINCREF(c->signature);
@@ -75,22 +75,22 @@ static int remember(gb_gufunc_object *g, const gb_choice *c) {
 }
 
 /* What _choose sees of an operand: its memory, or the number itself. */
-static PyObject *seen(const gb_invocation *v, int from, int to) {
+static PyObject *seen(const gb_py_invocation *v, int from, int to) {
     PyObject *tuple = PyTuple_New(to - from);
     for (int i = from; tuple && i < to; i++) {
-        const gb_arg *a = &v->arg[i];
+        const gb_py_arg *a = &v->arg[i];
         PyObject *obj = a->absent ? Py_None : a->keep && !a->weak ? a->keep : a->given;
         if (PyTuple_SetItem(tuple, i - from, Py_NewRef(obj)) < 0) Py_CLEAR(tuple);
     }
     return tuple;
 }
 
-static int ask(gb_invocation *v, const gb_keywords *k, gb_choice *c) {
-    gb_gufunc_object *g = v->gufunc;
+static int ask(gb_py_invocation *v, const gb_py_keywords *k, gb_py_choice *c) {
+    gb_py_gufunc_object *g = v->gufunc;
     PyObject *inputs = seen(v, 0, g->info.nin), *outs = seen(v, g->info.nin, v->nop), *number = NULL;
     if (inputs && outs)
         number = PyObject_CallMethod((PyObject *)g, "_choose", "OOOOs", inputs, outs, k->dtype ? k->dtype : Py_None,
-                                     k->signature ? k->signature : Py_None, gb_casting_name(c->casting));
+                                     k->signature ? k->signature : Py_None, gb_py_casting_name(c->casting));
     Py_XDECREF(inputs);
     Py_XDECREF(outs);
     long n = number ? PyLong_AsLong(number) : -1;
@@ -105,17 +105,17 @@ static int ask(gb_invocation *v, const gb_keywords *k, gb_choice *c) {
     return remember(g, c);
 }
 
-static int choose(gb_invocation *v, const gb_keywords *k) {
-    gb_choice c = {.signature = k->signature};
-    int casting = gb_read_casting(k->casting), cacheable = 1;
+static int choose(gb_py_invocation *v, const gb_py_keywords *k) {
+    gb_py_choice c = {.signature = k->signature};
+    int casting = gb_py_read_casting(k->casting), cacheable = 1;
     if (casting < 0) return -1;
     c.casting = (uint8_t)casting;
     if (k->dtype) {
         int64_t none[1];
         int n;
-        gb_dtype *dtype = gb_dtype_parse(k->dtype, none, 0, &n);
+        gb_py_dtype *dtype = gb_py_dtype_parse(k->dtype, none, 0, &n);
         if (!dtype) PyErr_Clear();   /* _choose says it with the word dtype */
-        c.dtype = dtype ? gb_type_of_descr(dtype->descr) : 0;
+        c.dtype = dtype ? gb_py_type_of_descr(dtype->descr) : 0;
         cacheable = c.dtype != 0;
         Py_XDECREF((PyObject *)dtype);
     }
@@ -125,7 +125,7 @@ static int choose(gb_invocation *v, const gb_keywords *k) {
 
 /* Numbers that do not fit simply: an array of the kernel's type, or another number, with
  * which a kernel is looked for again. */
-static int ask_numbers(gb_invocation *v, int *again) {
+static int ask_numbers(gb_py_invocation *v, int *again) {
     int nin = v->gufunc->info.nin, rc = -1;
     PyObject *numbers = PyTuple_New(nin), *found = NULL;
     for (int i = 0; numbers && i < nin; i++)
@@ -134,16 +134,16 @@ static int ask_numbers(gb_invocation *v, int *again) {
     if (found && PyTuple_CheckExact(found) && PyTuple_Size(found) == nin) {
         rc = 0;
         for (int i = 0; i < nin; i++) {
-            gb_arg *a = &v->arg[i];
+            gb_py_arg *a = &v->arg[i];
             PyObject *each = PyTuple_GetItem(found, i);
             if (!a->weak || each == Py_None) continue;
             if (PyArray_CheckExact(each)) {
-                gb_arg_array(a, (PyArrayObject *)each);
+                gb_py_arg_array(a, (PyArrayObject *)each);
                 continue;
             }
             *again = 1;
             a->weak = PyLong_CheckExact(each) ? 1 : 2;
-            gb_arg_keep(a, each);
+            gb_py_arg_keep(a, each);
             a->given = a->keep;
         }
     } else if (found) {
@@ -154,13 +154,13 @@ static int ask_numbers(gb_invocation *v, int *again) {
     return rc;
 }
 
-int gb_choose(gb_invocation *v, const gb_keywords *k) {
+int gb_py_choose(gb_py_invocation *v, const gb_py_keywords *k) {
     for (int again = 1, rounds = 0; again && rounds < 2; rounds++) {
         again = 0;
         if (choose(v, k) < 0) return -1;
         int simple = 1;
         for (int i = 0; i < v->gufunc->info.nin; i++)
-            if (v->arg[i].weak) simple &= gb_arg_number(&v->arg[i], v->types[i]);
+            if (v->arg[i].weak) simple &= gb_py_arg_number(&v->arg[i], v->types[i]);
         if (!simple && ask_numbers(v, &again) < 0) return -1;
     }
     return 0;

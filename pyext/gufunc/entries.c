@@ -15,16 +15,16 @@ static uint64_t hash_of(const int64_t *encoding, int64_t n) {
 }
 
 /* The entry at a place comes to the front of its set. */
-static gb_entry *to_front(gb_entry **set, int way, gb_entry *e) {
+static gb_py_entry *to_front(gb_py_entry **set, int way, gb_py_entry *e) {
     for (int k = way; k > 0; k--) set[k] = set[k - 1];
     return set[0] = e;
 }
 
-gb_entry *gb_entries_find(gb_entry **entries, const int64_t *encoding, int64_t n, uint64_t *hash) {
+gb_py_entry *gb_py_entries_find(gb_py_entry **entries, const int64_t *encoding, int64_t n, uint64_t *hash) {
     *hash = hash_of(encoding, n);
-    gb_entry **set = entries + *hash % GB_SETS * GB_WAYS;
-    for (int way = 0; way < GB_WAYS && set[way]; way++) {
-        gb_entry *e = set[way];
+    gb_py_entry **set = entries + *hash % GB_PY_SETS * GB_PY_WAYS;
+    for (int way = 0; way < GB_PY_WAYS && set[way]; way++) {
+        gb_py_entry *e = set[way];
         if (e->hash != *hash || e->n != n || memcmp(e->encoding, encoding, (size_t)n * sizeof *encoding)) continue;
         e->refs++;
         return to_front(set, way, e);
@@ -32,25 +32,26 @@ gb_entry *gb_entries_find(gb_entry **entries, const int64_t *encoding, int64_t n
     return NULL;
 }
 
-gb_entry *gb_entries_keep(gb_entry **entries, const int64_t *encoding, int64_t n, uint64_t hash, void *plan, void (*free_plan)(void *)) {
-    gb_entry *e = malloc(sizeof *e + (size_t)n * sizeof *encoding), **set = entries + hash % GB_SETS * GB_WAYS;
+gb_py_entry *gb_py_entries_keep(gb_py_entry **entries, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
+                                void (*free_plan)(void *)) {
+    gb_py_entry *e = malloc(sizeof *e + (size_t)n * sizeof *encoding), **set = entries + hash % GB_PY_SETS * GB_PY_WAYS;
     if (!e) {
         free_plan(plan);
-        return (gb_entry *)PyErr_NoMemory();
+        return (gb_py_entry *)PyErr_NoMemory();
     }
-    *e = (gb_entry){.plan = plan, .free_plan = free_plan, .hash = hash, .refs = 2, .n = n};
+    *e = (gb_py_entry){.plan = plan, .free_plan = free_plan, .hash = hash, .refs = 2, .n = n};
     memcpy(e->encoding, encoding, (size_t)n * sizeof *encoding);
-    if (set[GB_WAYS - 1]) gb_entry_drop(set[GB_WAYS - 1]);
-    return to_front(set, GB_WAYS - 1, e);
+    if (set[GB_PY_WAYS - 1]) gb_py_entry_drop(set[GB_PY_WAYS - 1]);
+    return to_front(set, GB_PY_WAYS - 1, e);
 }
 
-void gb_entry_drop(gb_entry *e) {
+void gb_py_entry_drop(gb_py_entry *e) {
     if (--e->refs) return;
     e->free_plan(e->plan);
     free(e);
 }
 
-void gb_entries_clear(gb_entry **entries) {
-    for (int i = 0; i < GB_SETS * GB_WAYS; i++)
-        if (entries[i]) gb_entry_drop(entries[i]);
+void gb_py_entries_clear(gb_py_entry **entries) {
+    for (int i = 0; i < GB_PY_SETS * GB_PY_WAYS; i++)
+        if (entries[i]) gb_py_entry_drop(entries[i]);
 }

@@ -3,135 +3,136 @@
 #define GRIDBUF_PYGUFUNC_H
 
 #include "../../bridge/gufunc.h"
+#include "../../transfer/transfer.h"
 #include "../field/field.h"
 
 /* An operand: what resolution needs to know of it, and its memory. Shape and strides are copies: Python may
  * run between reading an operand and using it. */
-typedef struct gb_arg {
+typedef struct gb_py_arg {
     uint8_t type, swapped, misaligned, absent;
     uint8_t weak;                   /* a Python number: gufunc.Weak */
     int32_t ndim, ndims;            /* ndims: how many of dims are given, -1 none */
     char *data;
     PyObject *keep;                 /* holds the memory; owned */
     PyObject *given;                /* what the caller passed; borrowed */
-    const gb_field *field;          /* keep, where that is a Field */
+    const gb_py_field *field;          /* keep, where that is a Field */
     _Alignas(16) char number[16];   /* the value of a Python number, once the kernel is known */
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     int32_t dims[GB_MAXDIMS];
-} gb_arg;
+} gb_py_arg;
 
 /* What decides on a kernel, and the kernel found for it before. */
-typedef struct gb_choice {
-    uint8_t key[GB_MAXARGS];        /* type | GB_SWAPPED; 0x80 | weak for Python numbers; 0 an output to allocate */
+typedef struct gb_py_choice {
+    uint8_t key[GB_GU_MAXARGS];        /* type | GB_BRIDGE_SWAPPED; 0x80 | weak for Python numbers; 0 an output to allocate */
     uint8_t casting, dtype;
     PyObject *signature;            /* as given, or NULL; owned */
-    uint8_t types[GB_MAXARGS];      /* of the kernel */
+    uint8_t types[GB_GU_MAXARGS];      /* of the kernel */
     int32_t kernel;
-} gb_choice;
+} gb_py_choice;
 
 /* A planned call or reduction, found again by the encoded request. */
-typedef struct gb_entry {
-    union { void *plan; gb_call *call; struct gb_reduction *reduction; };
+typedef struct gb_py_entry {
+    union { void *plan; gb_gu_call *call; struct gb_gu_reduction *reduction; };
     void (*free_plan)(void *);
     uint64_t hash;
     int64_t refs, n;
     int64_t encoding[];
-} gb_entry;
+} gb_py_entry;
 
-#define GB_SETS 64    /* of entries, each the last GB_WAYS that fell into it, latest first */
-#define GB_WAYS 8
+#define GB_PY_SETS 64    /* of entries, each the last GB_PY_WAYS that fell into it, latest first */
+#define GB_PY_WAYS 8
 
-typedef struct gb_reducers gb_reducers;
+typedef struct gb_py_reducers gb_py_reducers;
 
-typedef struct gb_gufunc_object {
+typedef struct gb_py_gufunc_object {
     PyObject_HEAD
-    gb_gufunc_info info;
-    uint8_t (*kernel_types)[GB_MAXARGS];   /* of each kernel */
-    gb_choice *choices;
+    gb_bridge_gufunc_info info;
+    uint8_t (*kernel_types)[GB_GU_MAXARGS];   /* of each kernel */
+    gb_py_choice *choices;
     int32_t nchoices;
     int asks_sizes;                 /* core sizes of a call may have to be asked for (_sizes) */
     PyObject *uniform_names;        /* tuple of str */
-    gb_entry **entries;
-    gb_reducers *reducers;          /* what was learnt about reductions; NULL: nothing yet */
-} gb_gufunc_object;
+    gb_py_entry **entries;
+    gb_py_reducers *reducers;          /* what was learnt about reductions; NULL: nothing yet */
+} gb_py_gufunc_object;
 
-enum { GB_RAISE, GB_RETURN, GB_WARN, GB_IGNORE };
+enum { GB_PY_RAISE, GB_PY_RETURN, GB_PY_WARN, GB_PY_IGNORE };
 
 /* Where the core axes of a new output go (axis=, axes=), and of how many. */
-typedef struct gb_placing {
+typedef struct gb_py_placing {
     int32_t n, keep;                /* keep: they are axes of size 1 that the output has not yet (keepdims=) */
-    int32_t axis[GB_MAXCORE];
-    int32_t name[GB_MAXCORE];       /* of kept axes */
+    int32_t axis[GB_GU_MAXCORE];
+    int32_t name[GB_GU_MAXCORE];       /* of kept axes */
     int32_t named;                  /* by name: at its place in the order I, J, K, ... */
-} gb_placing;
+} gb_py_placing;
 
 /* One call, read. */
-typedef struct gb_invocation {
-    gb_gufunc_object *gufunc;
-    gb_arg arg[GB_MAXARGS + 1];     /* operands; after them the mask */
+typedef struct gb_py_invocation {
+    gb_py_gufunc_object *gufunc;
+    gb_py_arg arg[GB_GU_MAXARGS + 1];     /* operands; after them the mask */
     int nop, has_where, kernel, workers, ignore_errors, errors;
     int named;                      /* every input has names: outputs are Fields */
-    uint8_t types[GB_MAXARGS];      /* of the kernel */
-    gb_placing place[GB_MAXARGS];
+    uint8_t types[GB_GU_MAXARGS];      /* of the kernel */
+    gb_py_placing place[GB_GU_MAXARGS];
     void *uniforms;
     _Alignas(16) char pack[32 * 8];
     /* what came of it */
     PyObject *codes;                /* NULL: nothing failed */
     int64_t nfailed, nselected;
-    gb_entry *entry;
-} gb_invocation;
+    gb_py_entry *entry;
+} gb_py_invocation;
 
 /* The keywords of a call. Borrowed; NULL: not given. */
-typedef struct gb_keywords {
+typedef struct gb_py_keywords {
     PyObject *out, *where, *axes, *axis, *keepdims, *casting, *dtype, *signature, *errors, *workers;
     PyObject *uniform[32];
-} gb_keywords;
+} gb_py_keywords;
 
-int gb_gufunc_init(PyObject *module);
+int gb_py_gufunc_init(PyObject *module);
 
 /* errors.c */
-int gb_setup_error(const char *format, ...);                        /* raises SignatureError; -1 */
+int gb_py_setup_error(const char *format, ...);                        /* raises SignatureError; -1 */
 
 /* operand.c */
-void gb_arg_keep(gb_arg *a, PyObject *obj);
-void gb_arg_array(gb_arg *a, PyArrayObject *array);                 /* type 0, ndim > GB_MAXDIMS: none for kernels */
-int gb_arg_number(gb_arg *a, uint8_t type);                         /* 1 done, 0: not this simply */
-int gb_read_input(gb_arg *a, PyObject *obj, int i);
-int gb_read_mask(gb_arg *a, PyObject *obj);
-int gb_read_output(gb_arg *a, PyObject *obj, int i, int several);
+void gb_py_arg_keep(gb_py_arg *a, PyObject *obj);
+void gb_py_arg_array(gb_py_arg *a, PyArrayObject *array);                 /* type 0, ndim > GB_MAXDIMS: none for kernels */
+int gb_py_arg_number(gb_py_arg *a, uint8_t type);                         /* 1 done, 0: not this simply */
+int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i);
+int gb_py_read_mask(gb_py_arg *a, PyObject *obj);
+int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several);
 
 /* keywords.c */
-int gb_keywords_init(void);
-int gb_read_keywords(gb_gufunc_object *g, PyObject *kwargs, gb_keywords *k);
-int gb_read_errors(PyObject *errors);
-int gb_read_casting(PyObject *casting);
-const char *gb_casting_name(int casting);
-int gb_read_workers(PyObject *workers, int *n);
-int gb_read_uniforms(gb_invocation *v, const gb_keywords *k);
+int gb_py_keywords_init(void);
+int gb_py_read_keywords(gb_py_gufunc_object *g, PyObject *kwargs, gb_py_keywords *k);
+int gb_py_read_errors(PyObject *errors);
+int gb_py_read_casting(PyObject *casting);
+const char *gb_py_casting_name(int casting);
+int gb_py_read_workers(PyObject *workers, int *n);
+int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k);
 
 /* choice.c: the kernel, its types, and the Python numbers in them. */
-int gb_choose(gb_invocation *v, const gb_keywords *k);
-void gb_forget_choices(gb_gufunc_object *g);
+int gb_py_choose(gb_py_invocation *v, const gb_py_keywords *k);
+void gb_py_forget_choices(gb_py_gufunc_object *g);
 
 /* axes.c: core axes that are not the last ones. */
-int gb_arrange(gb_invocation *v, const gb_keywords *k);
+int gb_py_arrange(gb_py_invocation *v, const gb_py_keywords *k);
 
 /* output.c */
-int gb_output_allocate(gb_invocation *v, int i);
-PyObject *gb_output_describe(const gb_invocation *v, int i);   /* (shape, strides, dims or None), None for a given one */
-PyObject *gb_results(gb_invocation *v);
+int gb_py_output_allocate(gb_py_invocation *v, int i);
+PyObject *gb_py_output_describe(const gb_py_invocation *v, int i);   /* (shape, strides, dims or None), None for a given one */
+PyObject *gb_py_results(gb_py_invocation *v);
 
 /* halo.c: halo and origin of a result from those of the inputs. */
-int gb_join_halos(gb_field *result, const gb_invocation *v);
+int gb_py_join_halos(gb_py_field *result, const gb_py_invocation *v);
 
-int gb_threads(void);                                               /* of transfer/, whose header has types of its own */
 
-/* entries.c. An encoded request (gufunc/encoding.go reads it) is at most GB_MOST_WORDS long. */
-#define GB_MOST_WORDS ((GB_MAXARGS + 2) * (1 + 3 * GB_MAXDIMS) + 2 + GB_MAXDIMS)
-#define GB_HEAD(type, swapped, misaligned, absent) ((type) | (swapped) << 8 | (misaligned) << 9 | (absent) << 10)
-#define GB_HEAD_NAMED (1 << 11)
-static inline int64_t *gb_encode_operand(int64_t *to, int64_t head, int ndim, const int64_t *shape, const int64_t *strides, const int32_t *dims) {
-    *to++ = head | (dims ? GB_HEAD_NAMED : 0) | (int64_t)ndim << 16;   /* dims NULL: no names */
+/* entries.c. An encoded request (gufunc/encoding.go reads it) is at most GB_PY_MOST_WORDS long. */
+#define GB_PY_MOST_WORDS ((GB_GU_MAXARGS + 2) * (1 + 3 * GB_MAXDIMS) + 2 + GB_MAXDIMS)
+#define GB_PY_HEAD(type, swapped, misaligned, absent) ((type) | (swapped) << 8 | (misaligned) << 9 | (absent) << 10)
+#define GB_PY_HEAD_NAMED (1 << 11)
+static inline int64_t *gb_py_encode_operand(int64_t *to, int64_t head, int ndim, const int64_t *shape,
+                                            const int64_t *strides, const int32_t *dims) {
+    *to++ = head | (dims ? GB_PY_HEAD_NAMED : 0) | (int64_t)ndim << 16;   /* dims NULL: no names */
     for (int d = 0; d < ndim; d++) {
         to[d] = shape[d];
         to[ndim + d] = strides[d];
@@ -139,28 +140,28 @@ static inline int64_t *gb_encode_operand(int64_t *to, int64_t head, int ndim, co
     }
     return to + (dims ? 3 : 2) * ndim;
 }
-gb_entry *gb_entries_find(gb_entry **entries, const int64_t *encoding, int64_t n, uint64_t *hash);   /* owned; NULL: it is new */
-gb_entry *gb_entries_keep(gb_entry **entries, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
+gb_py_entry *gb_py_entries_find(gb_py_entry **entries, const int64_t *encoding, int64_t n, uint64_t *hash);   /* owned; NULL: it is new */
+gb_py_entry *gb_py_entries_keep(gb_py_entry **entries, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
                           void (*free_plan)(void *));               /* takes the plan; owned; NULL with an error */
-void gb_entry_drop(gb_entry *entry);
-void gb_entries_clear(gb_entry **entries);
+void gb_py_entry_drop(gb_py_entry *entry);
+void gb_py_entries_clear(gb_py_entry **entries);
 
 /* cache.c */
-gb_entry *gb_entry_for(gb_invocation *v);                           /* owned; NULL with an error */
+gb_py_entry *gb_py_entry_for(gb_py_invocation *v);                           /* owned; NULL with an error */
 
 /* invoke.c: allocate, run, fill in what came of it. -1 with an error set. */
-int gb_invoke(gb_invocation *v);
-int gb_run(gb_sweep *job, int64_t id, int workers);                 /* run.c */
+int gb_py_invoke(gb_py_invocation *v);
+int gb_py_run(gb_gu_run *job, int64_t id, int workers);                 /* run.c */
 
 /* call.c */
-int gb_gufunc_call_init(void);
-void gb_invocation_clear(gb_invocation *v);
-PyObject *gb_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *gb_gufunc_check(PyObject *self, PyObject *args);
-PyObject *gb_gufunc_resolve(PyObject *self, PyObject *args);
+int gb_py_gufunc_call_init(void);
+void gb_py_invocation_clear(gb_py_invocation *v);
+PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *gb_py_gufunc_check(PyObject *self, PyObject *args);
+PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *args);
 
 /* adopt.c */
-PyObject *gb_ufunc_loops(PyObject *self, PyObject *ufunc);
-PyObject *gb_capsule_address(PyObject *self, PyObject *capsule);
+PyObject *gb_py_ufunc_loops(PyObject *self, PyObject *ufunc);
+PyObject *gb_py_capsule_address(PyObject *self, PyObject *capsule);
 
 #endif

@@ -7,25 +7,25 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The index of a dimension in a Field, which has it in full; -1: it has not. */
-static int axis_of(const gb_field *f, int32_t name, int64_t size) {
+static int axis_of(const gb_py_field *f, int32_t name, int64_t size) {
     for (int d = 0; d < f->geometry.ndim; d++)
         if (f->geometry.dims[d] == name) return f->geometry.shape[d] == size ? d : -1;
     return -1;
 }
 
-int gb_join_halos(gb_field *result, const gb_invocation *v) {
+int gb_py_join_halos(gb_py_field *result, const gb_py_invocation *v) {
     int nin = v->gufunc->info.nin, halo = 0, origin = 0;
     for (int i = 0; i < nin; i++) {
-        const gb_field *f = v->arg[i].field;
+        const gb_py_field *f = v->arg[i].field;
         halo |= f && f->halo;
         origin |= f && f->origin;
     }
     if (!halo && !origin) return 0;
-    if (gb_field_room(result, origin, halo) < 0) return -1;
+    if (gb_py_field_room(result, origin, halo) < 0) return -1;
     for (int d = 0; d < result->geometry.ndim; d++) {
         int64_t low = 0, high = 0, first = 0, size = result->geometry.shape[d];
         for (int i = 0; i < nin; i++) {
-            const gb_field *f = v->arg[i].field;
+            const gb_py_field *f = v->arg[i].field;
             int axis = f ? axis_of(f, result->geometry.dims[d], size) : -1;
             if (axis < 0) continue;
             if (f->halo) low = larger(low, f->halo[2 * axis]), high = larger(high, f->halo[2 * axis + 1]);

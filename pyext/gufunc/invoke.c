@@ -18,8 +18,8 @@ static int refuse(const char *why) {
 static void free_codes(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, "gridbuf.codes")); }
 
 /* The codes lie in loop order; seen through code_strides they have the outer shape. */
-static PyObject *codes_array(gb_sweep *job) {
-    const gb_call *call = job->call;
+static PyObject *codes_array(gb_gu_run *job) {
+    const gb_gu_call *call = job->call;
     PyObject *owner = PyCapsule_New(job->codes, "gridbuf.codes", free_codes);
     if (!owner) return NULL;
     uint8_t *codes = job->codes;
@@ -31,7 +31,7 @@ static PyObject *codes_array(gb_sweep *job) {
     return array;
 }
 
-static int finish(gb_invocation *v, gb_sweep *job) {
+static int finish(gb_py_invocation *v, gb_gu_run *job) {
     if (job->no_memory) {
         PyErr_SetString(PyExc_MemoryError, "no memory left for the scratch space of a worker");
         return -1;
@@ -43,30 +43,30 @@ static int finish(gb_invocation *v, gb_sweep *job) {
     return v->codes ? 0 : -1;
 }
 
-int gb_invoke(gb_invocation *v) {
-    v->entry = gb_entry_for(v);
+int gb_py_invoke(gb_py_invocation *v) {
+    v->entry = gb_py_entry_for(v);
     if (!v->entry) return -1;
-    const gb_call *call = v->entry->call;
-    char *data[GB_MAXARGS + 1];
+    const gb_gu_call *call = v->entry->call;
+    char *data[GB_GU_MAXARGS + 1];
     for (int i = 0; i < v->nop + v->has_where; i++) {
-        if (v->arg[i].absent && gb_output_allocate(v, i) < 0) return -1;
+        if (v->arg[i].absent && gb_py_output_allocate(v, i) < 0) return -1;
         data[i] = v->arg[i].data;
     }
     const char *why = NULL;
     int rc;
-    if (call->nchunks <= 1 && !(call->flags & GB_MEASURED)) {   /* nobody will help: the job needs no heap */
-        gb_sweep job;
-        if (gb_sweep_init(&job, call, data, v->uniforms, v->ignore_errors, &why) < 0) return refuse(why);
-        rc = gb_run(&job, v->gufunc->info.id, 1);
+    if (call->nchunks <= 1 && !(call->flags & GB_GU_MEASURED)) {   /* nobody will help: the job needs no heap */
+        gb_gu_run job;
+        if (gb_gu_run_init(&job, call, data, v->uniforms, v->ignore_errors, &why) < 0) return refuse(why);
+        rc = gb_py_run(&job, v->gufunc->info.id, 1);
         if (rc == 0) rc = finish(v, &job);
-        gb_sweep_clear(&job);
+        gb_gu_run_clear(&job);
         return rc;
     }
-    int workers = v->workers > 0 ? v->workers : gb_threads();
-    gb_sweep *job = gb_sweep_new(call, data, v->uniforms, v->ignore_errors, &why);
+    int workers = v->workers > 0 ? v->workers : gb_copy_threads();
+    gb_gu_run *job = gb_gu_run_new(call, data, v->uniforms, v->ignore_errors, &why);
     if (!job) return refuse(why);
-    rc = gb_run(job, v->gufunc->info.id, workers);
+    rc = gb_py_run(job, v->gufunc->info.id, workers);
     if (rc == 0) rc = finish(v, job);
-    gb_sweep_drop(job);
+    gb_gu_run_drop(job);
     return rc;
 }

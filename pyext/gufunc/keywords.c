@@ -5,22 +5,22 @@
 #include <string.h>
 
 static const struct { const char *name; size_t at; } known[] = {
-    {"out", offsetof(gb_keywords, out)},           {"where", offsetof(gb_keywords, where)},
-    {"axes", offsetof(gb_keywords, axes)},         {"axis", offsetof(gb_keywords, axis)},
-    {"keepdims", offsetof(gb_keywords, keepdims)}, {"casting", offsetof(gb_keywords, casting)},
-    {"dtype", offsetof(gb_keywords, dtype)},       {"signature", offsetof(gb_keywords, signature)},
-    {"errors", offsetof(gb_keywords, errors)},     {"workers", offsetof(gb_keywords, workers)},
+    {"out", offsetof(gb_py_keywords, out)},           {"where", offsetof(gb_py_keywords, where)},
+    {"axes", offsetof(gb_py_keywords, axes)},         {"axis", offsetof(gb_py_keywords, axis)},
+    {"keepdims", offsetof(gb_py_keywords, keepdims)}, {"casting", offsetof(gb_py_keywords, casting)},
+    {"dtype", offsetof(gb_py_keywords, dtype)},       {"signature", offsetof(gb_py_keywords, signature)},
+    {"errors", offsetof(gb_py_keywords, errors)},     {"workers", offsetof(gb_py_keywords, workers)},
 };
 #define KNOWN (int)(sizeof known / sizeof *known)
 static PyObject *interned[KNOWN];
 
-int gb_keywords_init(void) {
+int gb_py_keywords_init(void) {
     for (int i = 0; i < KNOWN; i++)
         if (!(interned[i] = PyUnicode_InternFromString(known[i].name))) return -1;
     return 0;
 }
 
-static PyObject **slot_of(gb_gufunc_object *g, PyObject *name, gb_keywords *k) {
+static PyObject **slot_of(gb_py_gufunc_object *g, PyObject *name, gb_py_keywords *k) {
     for (int i = 0; i < KNOWN; i++)
         if (interned[i] == name) return (PyObject **)((char *)k + known[i].at);
     for (int i = 0; i < KNOWN; i++)   /* a name that was built at run time is not interned */
@@ -30,8 +30,8 @@ static PyObject **slot_of(gb_gufunc_object *g, PyObject *name, gb_keywords *k) {
     return NULL;
 }
 
-int gb_read_keywords(gb_gufunc_object *g, PyObject *kwargs, gb_keywords *k) {
-    memset(k, 0, offsetof(gb_keywords, uniform) + (size_t)g->info.nuniforms * sizeof *k->uniform);
+int gb_py_read_keywords(gb_py_gufunc_object *g, PyObject *kwargs, gb_py_keywords *k) {
+    memset(k, 0, offsetof(gb_py_keywords, uniform) + (size_t)g->info.nuniforms * sizeof *k->uniform);
     PyObject *name, *value;
     Py_ssize_t at = 0;
     while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
@@ -56,22 +56,22 @@ static int one_of(PyObject *given, const char *argument, const char *const *name
     return -1;
 }
 
-int gb_read_errors(PyObject *errors) {
+int gb_py_read_errors(PyObject *errors) {
     static const char *const names[] = {"raise", "return", "warn", "ignore"};
-    return errors ? one_of(errors, "errors", names, 4, "('raise', 'return', 'warn', 'ignore')") : GB_RAISE;
+    return errors ? one_of(errors, "errors", names, 4, "('raise', 'return', 'warn', 'ignore')") : GB_PY_RAISE;
 }
 
 static const char *const castings[] = {"same_kind", "no", "equiv", "safe", "unsafe"};
 
-int gb_read_casting(PyObject *casting) {
+int gb_py_read_casting(PyObject *casting) {
     return casting ? one_of(casting, "casting", castings, 5, "('no', 'equiv', 'safe', 'same_kind', 'unsafe')") : 0;
 }
 
-const char *gb_casting_name(int casting) { return castings[casting]; }
+const char *gb_py_casting_name(int casting) { return castings[casting]; }
 
-int gb_read_workers(PyObject *workers, int *n) {
+int gb_py_read_workers(PyObject *workers, int *n) {
     int64_t value = 0;
-    if (workers && gb_int64(workers, "workers", "an int (at most so many threads) or None", &value) < 0) return -1;
+    if (workers && gb_py_int64(workers, "workers", "an int (at most so many threads) or None", &value) < 0) return -1;
     if (workers && value < 1) {
         PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers);
         return -1;
@@ -127,7 +127,7 @@ static int put_uniform(char *to, uint8_t type, PyObject *value) {
 }
 
 /* A value that needs more than a look: Python makes a bool, an int or a float of it, or says why not. */
-static int put_other(const gb_invocation *v, int i, char *to, PyObject *value) {
+static int put_other(const gb_py_invocation *v, int i, char *to, PyObject *value) {
     PyObject *exact = PyObject_CallMethod((PyObject *)v->gufunc, "_uniform", "iO", i, value);
     int done = exact ? put_uniform(to, v->gufunc->info.uniform_types[i], exact) : -1;
     Py_XDECREF(exact);
@@ -136,8 +136,8 @@ static int put_other(const gb_invocation *v, int i, char *to, PyObject *value) {
     return done > 0 ? 0 : -1;
 }
 
-int gb_read_uniforms(gb_invocation *v, const gb_keywords *k) {
-    const gb_gufunc_info *info = &v->gufunc->info;
+int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k) {
+    const gb_bridge_gufunc_info *info = &v->gufunc->info;
     size_t at = 0;
     for (int i = 0; i < info->nuniforms; i++) {
         if (k->uniform[i]) continue;

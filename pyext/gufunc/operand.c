@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-void gb_arg_keep(gb_arg *a, PyObject *obj) {
+void gb_py_arg_keep(gb_py_arg *a, PyObject *obj) {
     PyObject *old = a->keep;
     a->keep = Py_NewRef(obj);
     Py_XDECREF(old);
@@ -16,9 +16,9 @@ void gb_arg_keep(gb_arg *a, PyObject *obj) {
 
 static int swapped(const PyArray_Descr *descr) { return descr->byteorder == (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN ? '>' : '<'); }
 
-void gb_arg_array(gb_arg *a, PyArrayObject *array) {
+void gb_py_arg_array(gb_py_arg *a, PyArrayObject *array) {
     PyArray_Descr *descr = PyArray_DESCR(array);
-    a->type = gb_type_of_descr(descr);
+    a->type = gb_py_type_of_descr(descr);
     a->swapped = (uint8_t)swapped(descr);
     a->misaligned = !PyArray_ISALIGNED(array);
     a->absent = a->weak = 0;
@@ -27,13 +27,13 @@ void gb_arg_array(gb_arg *a, PyArrayObject *array) {
     int n = a->ndim <= GB_MAXDIMS ? a->ndim : 0;
     for (int d = 0; d < n; d++) a->shape[d] = PyArray_DIMS(array)[d], a->strides[d] = PyArray_STRIDES(array)[d];
     a->data = PyArray_BYTES(array);
-    gb_arg_keep(a, (PyObject *)array);
+    gb_py_arg_keep(a, (PyObject *)array);
     a->field = NULL;
 }
 
-static void read_field(gb_arg *a, gb_field *f) {
+static void read_field(gb_py_arg *a, gb_py_field *f) {
     const gb_geometry *g = &f->geometry;
-    a->type = gb_type_of_descr(f->dtype->descr);
+    a->type = gb_py_type_of_descr(f->dtype->descr);
     a->swapped = (uint8_t)swapped(f->dtype->descr);
     a->absent = a->weak = 0;
     a->ndim = g->ndim;
@@ -45,21 +45,21 @@ static void read_field(gb_arg *a, gb_field *f) {
     }
     a->misaligned = (bits & (f->dtype->alignment - 1)) != 0;
     a->data = f->data;
-    gb_arg_keep(a, (PyObject *)f);
+    gb_py_arg_keep(a, (PyObject *)f);
     a->field = f;
 }
 
 /* The memory of an array or a Field on the heap's side; 0: it is neither. */
-static int read_memory(gb_arg *a, PyObject *obj) {
-    if (PyArray_CheckExact(obj)) gb_arg_array(a, (PyArrayObject *)obj);
-    else if (gb_is_field(obj) && ((gb_field *)obj)->place.kind == GB_HEAP) read_field(a, (gb_field *)obj);
+static int read_memory(gb_py_arg *a, PyObject *obj) {
+    if (PyArray_CheckExact(obj)) gb_py_arg_array(a, (PyArrayObject *)obj);
+    else if (gb_py_is_field(obj) && ((gb_py_field *)obj)->place.kind == GB_PY_HEAP) read_field(a, (gb_py_field *)obj);
     else return 0;
     return 1;
 }
 
 /* Python makes an ndarray or a Field of it, or says why not. what: "input 0", "out", "where". */
-static int read_other(gb_arg *a, PyObject *obj, const char *what) {
-    PyObject *found = gb_upcall_to(UP_GUFUNC_OPERAND, "(Os)", obj, what);
+static int read_other(gb_py_arg *a, PyObject *obj, const char *what) {
+    PyObject *found = gb_py_upcall_to(GB_PY_UP_GUFUNC_OPERAND, "(Os)", obj, what);
     if (!found) return -1;
     int ok = read_memory(a, found);
     Py_DECREF(found);
@@ -68,14 +68,14 @@ static int read_other(gb_arg *a, PyObject *obj, const char *what) {
     return -1;
 }
 
-static int check(const gb_arg *a, const char *what, const char *does) {
-    if (a->ndim > GB_MAXDIMS) return gb_setup_error("%s: %d dimensions; at most %d are allowed", what, a->ndim, GB_MAXDIMS);
+static int check(const gb_py_arg *a, const char *what, const char *does) {
+    if (a->ndim > GB_MAXDIMS) return gb_py_setup_error("%s: %d dimensions; at most %d are allowed", what, a->ndim, GB_MAXDIMS);
     if (a->type && a->type < GB_DATETIME) return 0;
     PyArray_Descr *descr = a->field ? a->field->dtype->descr : PyArray_DESCR((PyArrayObject *)a->keep);
-    return gb_setup_error("%s: no kernel %s elements of type %S", what, does, (PyObject *)descr);
+    return gb_py_setup_error("%s: no kernel %s elements of type %S", what, does, (PyObject *)descr);
 }
 
-int gb_read_input(gb_arg *a, PyObject *obj, int i) {
+int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
     char what[24];
     a->given = obj;
     if (PyFloat_CheckExact(obj) || PyLong_CheckExact(obj) || PyComplex_CheckExact(obj)) {
@@ -92,10 +92,10 @@ int gb_read_input(gb_arg *a, PyObject *obj, int i) {
     }
     PyOS_snprintf(what, sizeof what, "input %d", i);
     if (!a->keep && (PyArray_CheckScalar(obj) || PyList_CheckExact(obj) || PyTuple_CheckExact(obj))) {
-        PyObject *values = gb_values(obj), *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
+        PyObject *values = gb_py_values(obj), *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
         Py_XDECREF(values);
-        if (!array) return gb_blame(what, 0), -1;
-        gb_arg_array(a, (PyArrayObject *)array);
+        if (!array) return gb_py_blame(what, 0), -1;
+        gb_py_arg_array(a, (PyArrayObject *)array);
         Py_DECREF(array);
     } else if (!a->keep && read_other(a, obj, what) < 0) {
         return -1;
@@ -103,7 +103,7 @@ int gb_read_input(gb_arg *a, PyObject *obj, int i) {
     return check(a, what, "takes");
 }
 
-int gb_read_mask(gb_arg *a, PyObject *obj) {
+int gb_py_read_mask(gb_py_arg *a, PyObject *obj) {
     a->given = obj;
     if (PyBool_Check(obj)) {   /* where=True has been left out */
         a->type = GB_BOOL;
@@ -119,7 +119,7 @@ int gb_read_mask(gb_arg *a, PyObject *obj) {
     return -1;
 }
 
-int gb_read_output(gb_arg *a, PyObject *obj, int i, int several) {
+int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several) {
     char what[24] = "out";
     if (obj == Py_None) {
         a->absent = 1;
@@ -135,7 +135,7 @@ int gb_read_output(gb_arg *a, PyObject *obj, int i, int several) {
     return check(a, what, "gives");
 }
 
-static int put_int(gb_arg *a, uint8_t type, long long v) {
+static int put_int(gb_py_arg *a, uint8_t type, long long v) {
 #define FITS(ctype, low, high)                                                                                    \
     do {                                                                                                          \
         if (v < (long long)(low) || v > (long long)(high)) return 0;                                              \
@@ -159,7 +159,7 @@ static int put_int(gb_arg *a, uint8_t type, long long v) {
 #undef FITS
 }
 
-static int put_float(gb_arg *a, uint8_t type, double v) {
+static int put_float(gb_py_arg *a, uint8_t type, double v) {
     float narrow = (float)v;
     if (type == GB_F64) memcpy(a->number, &v, sizeof v);
     else if (type == GB_F32 && (isfinite(narrow) || !isfinite(v))) memcpy(a->number, &narrow, sizeof narrow);
@@ -167,7 +167,7 @@ static int put_float(gb_arg *a, uint8_t type, double v) {
     return 1;
 }
 
-int gb_arg_number(gb_arg *a, uint8_t type) {
+int gb_py_arg_number(gb_py_arg *a, uint8_t type) {
     int overflow = 0, done = 0;
     if (a->weak == 1) {
         long long v = PyLong_AsLongLongAndOverflow(a->given, &overflow);

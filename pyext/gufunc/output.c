@@ -7,7 +7,7 @@
 /* Where the axes of the memory end up in the result, which may have its core elsewhere and
  * kept axes of size 1 besides. from[d]: an axis of the memory, or -1 - k for the kept axis k.
  * Returns how many there are. */
-static int places(const gb_placing *p, const gb_geometry *g, int outer, int *from) {
+static int places(const gb_py_placing *p, const gb_geometry *g, int outer, int *from) {
     int n = g->ndim, kept = p->keep ? p->n : 0;
     if (!p->n || (!kept && n - outer != p->n)) {   /* an optional dimension is missing: nothing moves */
         for (int d = 0; d < n; d++) from[d] = d;
@@ -22,7 +22,7 @@ static int places(const gb_placing *p, const gb_geometry *g, int outer, int *fro
             for (at = 0; at < rest && g->dims[at] < name; at++) {}
         }
         if (at < 0 || at >= total || from[at] != INT32_MAX)
-            return gb_setup_error("axes: %d does not fit an output with %d dimensions", p->axis[k], total);
+            return gb_py_setup_error("axes: %d does not fit an output with %d dimensions", p->axis[k], total);
         from[at] = kept ? -1 - k : rest + k;
     }
     for (int d = 0, next = 0; d < total; d++)
@@ -30,7 +30,7 @@ static int places(const gb_placing *p, const gb_geometry *g, int outer, int *fro
     return total;
 }
 
-static void place(gb_geometry *to, const gb_geometry *g, const gb_placing *p, const int *from) {
+static void place(gb_geometry *to, const gb_geometry *g, const gb_py_placing *p, const int *from) {
     for (int d = 0; d < to->ndim; d++) {
         int f = from[d];
         to->shape[d] = f < 0 ? 1 : g->shape[f];
@@ -41,50 +41,52 @@ static void place(gb_geometry *to, const gb_geometry *g, const gb_placing *p, co
 
 /* Memory for the plan; without elements a few bytes do. */
 static int take(const gb_plan *plan, void **data) {
-    if (plan->geometry.size) return gb_plan_allocate(plan, 0, data);
-    gb_want want = plan->want;
+    if (plan->geometry.size) return gb_py_plan_allocate(plan, 0, data);
+    gb_heap_layout want = plan->want;
     int fresh;
     want.span = plan->geometry.itemsize;
-    want.reserve = gb_reserve(want.span, want.boundary);
-    return gb_allocate(&want, data, &fresh);
+    want.reserve = gb_heap_reserve(want.span, want.boundary);
+    return gb_py_allocate(&want, data, &fresh);
 }
 
-static PyObject *array_over(const gb_invocation *v, int i, const gb_geometry *g, gb_dtype *dtype, void *data, const int *from, int n) {
-    if (!v->place[i].n) return gb_array_over(g, dtype, data, 1, NULL);
+static PyObject *array_over(const gb_py_invocation *v, int i, const gb_geometry *g, gb_py_dtype *dtype, void *data,
+                            const int *from, int n) {
+    if (!v->place[i].n) return gb_py_array_over(g, dtype, data, 1, NULL);
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     int32_t dims[GB_MAXDIMS];
     gb_geometry placed = {.ndim = n, .shape = shape, .strides = strides, .dims = dims};
     place(&placed, g, &v->place[i], from);
-    return gb_array_over(&placed, dtype, data, 1, NULL);
+    return gb_py_array_over(&placed, dtype, data, 1, NULL);
 }
 
-static PyObject *field_over(const gb_invocation *v, int i, const gb_geometry *g, gb_dtype *dtype, void *data, const int *from, int n) {
-    gb_field *f = gb_field_alloc(gb_HostFieldType, n);
+static PyObject *field_over(const gb_py_invocation *v, int i, const gb_geometry *g, gb_py_dtype *dtype, void *data,
+                            const int *from, int n) {
+    gb_py_field *f = gb_py_field_alloc(gb_py_HostFieldType, n);
     if (!f) {
-        gb_release(data);
+        gb_heap_release(data);
         return NULL;
     }
     f->data = f->block = data;
-    f->dtype = (gb_dtype *)Py_NewRef((PyObject *)dtype);
+    f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)dtype);
     f->geometry.itemsize = dtype->itemsize;
     f->dims_given = 1;
     place(&f->geometry, g, &v->place[i], from);
     gb_geometry_finish(&f->geometry);
-    if (gb_join_halos(f, v) < 0) Py_CLEAR(f);
+    if (gb_py_join_halos(f, v) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }
 
-int gb_output_allocate(gb_invocation *v, int i) {
-    const gb_call *call = v->entry->call;
+int gb_py_output_allocate(gb_py_invocation *v, int i) {
+    const gb_gu_call *call = v->entry->call;
     const gb_geometry *g = &call->out[i]->geometry;
-    gb_arg *a = &v->arg[i];
-    int from[GB_MAXDIMS + GB_MAXCORE];
+    gb_py_arg *a = &v->arg[i];
+    int from[GB_MAXDIMS + GB_GU_MAXCORE];
     int n = places(&v->place[i], g, call->outer_ndim, from);
     if (n < 0) return -1;
-    if (n > GB_MAXDIMS) return gb_setup_error("keepdims: the output would have %d dimensions; at most %d are allowed", n, GB_MAXDIMS);
+    if (n > GB_MAXDIMS) return gb_py_setup_error("keepdims: the output would have %d dimensions; at most %d are allowed", n, GB_MAXDIMS);
     void *data;
-    PyArray_Descr *descr = PyArray_DescrFromType(gb_npy_type(call->op[i].from));
-    gb_dtype *dtype = descr ? gb_dtype_of(descr) : NULL;
+    PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(call->op[i].from));
+    gb_py_dtype *dtype = descr ? gb_py_dtype_of(descr) : NULL;
     Py_XDECREF((PyObject *)descr);
     if (!dtype) return -1;
     if (take(call->out[i], &data) == 0) a->keep = v->named && n ? field_over(v, i, g, dtype, data, from, n) : array_over(v, i, g, dtype, data, from, n);
@@ -93,30 +95,30 @@ int gb_output_allocate(gb_invocation *v, int i) {
     return a->keep ? 0 : -1;
 }
 
-PyObject *gb_output_describe(const gb_invocation *v, int i) {
-    const gb_call *call = v->entry->call;
+PyObject *gb_py_output_describe(const gb_py_invocation *v, int i) {
+    const gb_gu_call *call = v->entry->call;
     if (!call->out[i]) Py_RETURN_NONE;
     const gb_geometry *g = &call->out[i]->geometry;
-    int from[GB_MAXDIMS + GB_MAXCORE];
-    int64_t shape[GB_MAXDIMS + GB_MAXCORE], strides[GB_MAXDIMS + GB_MAXCORE];
-    int32_t dims[GB_MAXDIMS + GB_MAXCORE];
+    int from[GB_MAXDIMS + GB_GU_MAXCORE];
+    int64_t shape[GB_MAXDIMS + GB_GU_MAXCORE], strides[GB_MAXDIMS + GB_GU_MAXCORE];
+    int32_t dims[GB_MAXDIMS + GB_GU_MAXCORE];
     gb_geometry placed = {.ndim = places(&v->place[i], g, call->outer_ndim, from), .shape = shape, .strides = strides, .dims = dims};
     if (placed.ndim < 0) return NULL;
     place(&placed, g, &v->place[i], from);
-    PyObject *names = v->named ? gb_dims_tuple(dims, placed.ndim) : Py_NewRef(Py_None);
-    return Py_BuildValue("(NNN)", gb_ints_tuple(shape, placed.ndim), gb_ints_tuple(strides, placed.ndim), names);
+    PyObject *names = v->named ? gb_py_dims_tuple(dims, placed.ndim) : Py_NewRef(Py_None);
+    return Py_BuildValue("(NNN)", gb_py_ints_tuple(shape, placed.ndim), gb_py_ints_tuple(strides, placed.ndim), names);
 }
 
 /* What a call returns: the outputs as given, fresh 0-d ones as scalars. */
-static PyObject *result(gb_invocation *v, int i) {
-    gb_arg *a = &v->arg[i];
+static PyObject *result(gb_py_invocation *v, int i) {
+    gb_py_arg *a = &v->arg[i];
     if (!a->absent) return Py_NewRef(a->given);
     PyObject *made = a->keep;
     a->keep = NULL;
     return PyArray_CheckExact(made) && !PyArray_NDIM((PyArrayObject *)made) ? PyArray_Return((PyArrayObject *)made) : made;
 }
 
-PyObject *gb_results(gb_invocation *v) {
+PyObject *gb_py_results(gb_py_invocation *v) {
     int nin = v->gufunc->info.nin, nout = v->gufunc->info.nout;
     if (nout == 1) return result(v, nin);
     PyObject *tuple = PyTuple_New(nout);

@@ -19,7 +19,7 @@ typedef struct poller {
 
 static int poll(void *with) {
     poller *p = with;
-    int64_t now = gb_now();
+    int64_t now = gb_gu_now();
     if (now - p->last < SLICE) return 0;
     p->last = now;
     PyGILState_STATE state = PyGILState_Ensure();
@@ -32,25 +32,25 @@ static int poll(void *with) {
     return stop;
 }
 
-static int run_tasks(gb_reduce_args *q, gb_reducing *run) {
-    const gb_reduction *r = run->r;
+static int run_tasks(gb_py_reduce_args *q, gb_gu_reducing *run) {
+    const gb_gu_reduction *r = run->r;
     if (r->kept_n == 0) return 0;
-    int64_t few = r->flags & GB_R_IN_PLACE ? FEW : r->flags & GB_R_STATE ? FEW / 4 : 0;
+    int64_t few = r->flags & GB_GU_R_IN_PLACE ? FEW : r->flags & GB_GU_R_STATE ? FEW / 4 : 0;
     if (r->tiles * r->blocks == 1 && r->kept_n <= few && r->fold_n <= few / r->kept_n) {
-        gb_reduce_here(run);
+        gb_gu_reduce_here(run);
         return PyErr_Occurred() ? -1 : 0;
     }
-    poller signals = {.last = gb_now()};
+    poller signals = {.last = gb_gu_now()};
     run->poll = poll;
     run->with = &signals;
     const char *why = "memory";
     char *counter[2] = {NULL, NULL};
-    gb_sweep *job = gb_sweep_new(r->call, counter, run, 1, &why);
+    gb_gu_run *job = gb_gu_run_new(r->call, counter, run, 1, &why);
     if (!job) return PyErr_NoMemory(), -1;
     run->job = job;
-    int rc = gb_run(job, q->gufunc->info.id, q->workers > 0 ? q->workers : gb_threads());
+    int rc = gb_py_run(job, q->gufunc->info.id, q->workers > 0 ? q->workers : gb_copy_threads());
     if (job->no_memory) run->no_memory = 1;
-    gb_sweep_drop(job);
+    gb_gu_run_drop(job);
     if (signals.type) {
         PyErr_Clear();
         PyErr_Restore(signals.type, signals.value, signals.trace);
@@ -59,11 +59,11 @@ static int run_tasks(gb_reduce_args *q, gb_reducing *run) {
     return rc;
 }
 
-static int run_all(gb_reduce_args *q, gb_reducing *run) {
-    if (gb_reduce_begin(run) < 0) return PyErr_NoMemory(), -1;
+static int run_all(gb_py_reduce_args *q, gb_gu_reducing *run) {
+    if (gb_gu_reduce_begin(run) < 0) return PyErr_NoMemory(), -1;
     int rc = run_tasks(q, run);
     if (rc < 0) run->stopped = 1;
-    gb_reduce_end(run);
+    gb_gu_reduce_end(run);
     if (rc == 0 && run->no_memory) return PyErr_NoMemory(), -1;
     return rc < 0 || PyErr_Occurred() ? -1 : 0;
 }
@@ -71,8 +71,8 @@ static int run_all(gb_reduce_args *q, gb_reducing *run) {
 /* ---- starts ---- */
 
 /* The first value of every output; -1 with an error. */
-static int start(const gb_reduce_args *q, gb_reducing *run) {
-    const gb_folding *c = q->choice;
+static int start(const gb_py_reduce_args *q, gb_gu_reducing *run) {
+    const gb_py_folding *c = q->choice;
     if (c->has_identity) memcpy(run->identity, c->identity, sizeof run->identity);
     run->has_start = c->has_identity && !q->initial;
     if (run->has_start) memcpy(run->start, c->identity, sizeof run->start);
@@ -83,19 +83,19 @@ static int start(const gb_reduce_args *q, gb_reducing *run) {
         memcpy(run->start, &v, sizeof v);
         return 0;
     }
-    PyObject *bytes = gb_upcall_to(UP_REDUCE_START, "(Oi)", q->initial, c->type);
+    PyObject *bytes = gb_py_upcall_to(GB_PY_UP_REDUCE_START, "(Oi)", q->initial, c->type);
     char *value;
     Py_ssize_t n;
-    int rc = bytes && PyBytes_AsStringAndSize(bytes, &value, &n) == 0 && n <= GB_MAX_ITEM ? 0 : -1;
+    int rc = bytes && PyBytes_AsStringAndSize(bytes, &value, &n) == 0 && n <= GB_GU_MAX_ITEM ? 0 : -1;
     if (rc == 0) memcpy(run->start, value, (size_t)n);
     Py_XDECREF(bytes);
     return rc;
 }
 
 /* Whether there is something to begin with where that is needed. */
-static int check_start(const gb_reduce_args *q, const gb_reducing *run) {
-    const gb_reduction *r = run->r;
-    if (run->has_start || r->flags & GB_R_STATE) return 0;
+static int check_start(const gb_py_reduce_args *q, const gb_gu_reducing *run) {
+    const gb_gu_reduction *r = run->r;
+    if (run->has_start || r->flags & GB_GU_R_STATE) return 0;
     if (q->where) {
         PyErr_SetString(PyExc_ValueError, "where: the reduction has no identity; give initial= as well");
         return -1;
@@ -107,18 +107,18 @@ static int check_start(const gb_reduce_args *q, const gb_reducing *run) {
 
 /* ---- overlaps ---- */
 
-static int shares(const gb_view *a, const gb_view *b) {
-    return gb_views_overlap(a->data, a->shape, a->strides, a->ndim, gb_type_size(a->type), b->data, b->shape, b->strides, b->ndim,
+static int shares(const gb_py_reduce_view *a, const gb_py_reduce_view *b) {
+    return gb_gu_views_overlap(a->data, a->shape, a->strides, a->ndim, gb_type_size(a->type), b->data, b->shape, b->strides, b->ndim,
                             gb_type_size(b->type));
 }
 
-static int replace(PyObject **operand, gb_view *v) {
-    PyObject *array = gb_is_field(*operand) ? gb_field_numpy(*operand, NULL) : Py_NewRef(*operand);
+static int replace(PyObject **operand, gb_py_reduce_view *v) {
+    PyObject *array = gb_py_is_field(*operand) ? gb_py_field_numpy(*operand, NULL) : Py_NewRef(*operand);
     PyObject *copy = array ? PyArray_NewCopy((PyArrayObject *)array, NPY_KEEPORDER) : NULL;
     Py_XDECREF(array);
     if (!copy) return -1;
-    gb_view own = *v;   /* names stay */
-    gb_view_of(v, copy);
+    gb_py_reduce_view own = *v;   /* names stay */
+    gb_py_view_of(v, copy);
     v->named = own.named, v->dims = own.dims;
     Py_DECREF(*operand);
     *operand = copy;
@@ -126,11 +126,11 @@ static int replace(PyObject **operand, gb_view *v) {
 }
 
 /* "As if the inputs had been copied first": copies of those that a result overlaps. */
-static int protect(gb_reduce_args *q, PyObject **array, PyObject **where) {
+static int protect(gb_py_reduce_args *q, PyObject **array, PyObject **where) {
     for (int i = 0; i < q->gufunc->info.nout; i++) {
-        gb_view *o = &q->result[i];
+        gb_py_reduce_view *o = &q->result[i];
         if (o->absent) continue;
-        int twice = gb_self_overlap(o->shape, o->strides, o->ndim, gb_type_size(o->type));
+        int twice = gb_gu_self_overlap(o->shape, o->strides, o->ndim, gb_type_size(o->type));
         for (int j = 0; j < i; j++) twice |= !q->result[j].absent && shares(o, &q->result[j]);
         if (twice) {
             PyErr_SetString(PyExc_ValueError, "out: elements of the results share memory; give each its own");
@@ -144,14 +144,14 @@ static int protect(gb_reduce_args *q, PyObject **array, PyObject **where) {
 
 /* ---- all of it ---- */
 
-static PyObject *finish(gb_reduce_args *q, gb_reducing *run, void **data) {
-    const gb_reduction *r = run->r;
-    PyObject *results[GB_MAXARGS] = {0}, *result = NULL;
+static PyObject *finish(gb_py_reduce_args *q, gb_gu_reducing *run, void **data) {
+    const gb_gu_reduction *r = run->r;
+    PyObject *results[GB_GU_MAXARGS] = {0}, *result = NULL;
     int ok = 1;
     for (int i = 0; i < r->nout; i++) {
         if (q->given[i]) results[i] = Py_NewRef(q->given[i]);
         else {
-            results[i] = gb_reduce_result(q, r, i, data[i]);
+            results[i] = gb_py_reduce_result(q, r, i, data[i]);
             data[i] = NULL;
         }
         ok = ok && results[i];
@@ -160,61 +160,61 @@ static PyObject *finish(gb_reduce_args *q, gb_reducing *run, void **data) {
     else if (ok && (result = PyTuple_New(r->nout)))
         for (int i = 0; i < r->nout; i++) PyTuple_SetItem(result, i, Py_NewRef(results[i]));
     for (int i = 0; i < r->nout; i++) Py_XDECREF(results[i]);
-    return result ? gb_reduce_outcome(q, r, result, run) : NULL;
+    return result ? gb_py_reduce_outcome(q, r, result, run) : NULL;
 }
 
-static PyObject *run(gb_reduce_args *q, const gb_reduction *r, gb_reducing *run) {
-    void *data[GB_MAXARGS] = {0};
-    _Alignas(32) char cells[2][GB_MAX_ITEM], *more = NULL;
+static PyObject *run(gb_py_reduce_args *q, const gb_gu_reduction *r, gb_gu_reducing *run) {
+    void *data[GB_GU_MAXARGS] = {0};
+    _Alignas(32) char cells[2][GB_GU_MAX_ITEM], *more = NULL;
     PyObject *result = NULL;
     int ok = 1;
     run->r = r;
     run->in = q->view.data + r->in_offset;
     run->where = q->where ? q->mask.data + r->where_offset : NULL;
-    run->ignore_errors = q->errors == GB_REDUCE_IGNORE;
+    run->ignore_errors = q->errors == GB_PY_REDUCE_IGNORE;
     run->poll = NULL;
     if (check_start(q, run) < 0) return NULL;
-    if (r->nout > 2 && !(more = malloc((size_t)r->nout * GB_MAX_ITEM))) return PyErr_NoMemory();
+    if (r->nout > 2 && !(more = malloc((size_t)r->nout * GB_GU_MAX_ITEM))) return PyErr_NoMemory();
     for (int i = 0; ok && i < r->nout; i++) {
         if (!q->result[i].absent) run->out[i] = q->result[i].data;
-        else if (!r->plan[i]) data[i] = run->out[i] = more ? more + i * GB_MAX_ITEM : cells[i];
-        else if ((ok = gb_plan_allocate(r->plan[i], 0, &data[i]) == 0)) run->out[i] = data[i];
+        else if (!r->plan[i]) data[i] = run->out[i] = more ? more + i * GB_GU_MAX_ITEM : cells[i];
+        else if ((ok = gb_py_plan_allocate(r->plan[i], 0, &data[i]) == 0)) run->out[i] = data[i];
     }
     if (ok && run_all(q, run) == 0) result = finish(q, run, data);
     for (int i = 0; i < r->nout; i++)
-        if (data[i] && r->plan[i]) gb_release(data[i]);
+        if (data[i] && r->plan[i]) gb_heap_release(data[i]);
     free(run->codes);
     free(more);
     return result;
 }
 
-static PyObject *reduce(gb_reduce_args *q) {
-    gb_view first;
-    gb_reducing work;
-    if (!gb_view_of(&first, q->array)) return NULL;
+static PyObject *reduce(gb_py_reduce_args *q) {
+    gb_py_reduce_view first;
+    gb_gu_reducing work;
+    if (!gb_py_view_of(&first, q->array)) return NULL;
     uint8_t out = 0;
     if (q->out[0] && q->gufunc->info.nout == 1) {
-        gb_view o;
-        gb_view_of(&o, q->out[0]);
+        gb_py_reduce_view o;
+        gb_py_view_of(&o, q->out[0]);
         out = o.type;
     }
     if (!first.type || first.type >= GB_DATETIME) {
         PyErr_Format(PyExc_TypeError, "array: no kernel folds elements of its type");
         return NULL;
     }
-    if (!(q->choice = gb_folding_for(q, first.type, out)) || start(q, &work) < 0) return NULL;
-    if (gb_read_views(q) < 0) return NULL;
+    if (!(q->choice = gb_py_folding_for(q, first.type, out)) || start(q, &work) < 0) return NULL;
+    if (gb_py_read_views(q) < 0) return NULL;
     if (q->choice->sequential && !q->ordered && q->ngone > 1 && !q->choice->state) {
         PyErr_SetString(PyExc_ValueError, "axis: the operation is not reorderable, so at most one axis may be given, or ordered=True");
         return NULL;
     }
     PyObject *array = Py_NewRef(q->array), *where = Py_XNewRef(q->where), *result = NULL;
     if (protect(q, &array, &where) == 0) {
-        gb_entry *p = gb_planned_for(q);
+        gb_py_entry *p = gb_py_planned_for(q);
         work.codes = NULL;
         if (p) {
             result = run(q, p->reduction, &work);
-            gb_entry_drop(p);
+            gb_py_entry_drop(p);
         }
     }
     Py_DECREF(array);
@@ -222,33 +222,34 @@ static PyObject *reduce(gb_reduce_args *q) {
     return result;
 }
 
-PyObject *gb_gufunc_reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    gb_reduce_args q;
-    q.gufunc = (gb_gufunc_object *)self;
+PyObject *gb_py_gufunc_reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    gb_py_reduce_args q;
+    q.gufunc = (gb_py_gufunc_object *)self;
     q.array = q.where = q.initial = NULL;
     for (int i = 0; i < q.gufunc->info.nout; i++) q.out[i] = q.given[i] = NULL;
     q.dtype = 0;
     q.keepdims = q.ordered = q.workers = q.errors = 0;
     q.choice = NULL;
-    PyObject *result = gb_read_reduce_args(&q, args, nargs, kwnames) == 0 ? reduce(&q) : NULL;
-    gb_reduce_args_clear(&q);
+    PyObject *result = gb_py_read_reduce_args(&q, args, nargs, kwnames) == 0 ? reduce(&q) : NULL;
+    gb_py_reduce_args_clear(&q);
     return result;
 }
 
 /* _add_state(step, merge, final, init, types, any order) -> number */
-PyObject *gb_gufunc_add_state(PyObject *self, PyObject *args) {
+PyObject *gb_py_gufunc_add_state(PyObject *self, PyObject *args) {
     unsigned long long step, merge, final;
     const char *init, *types;
     Py_ssize_t size, n;
     int any_order;
     if (!PyArg_ParseTuple(args, "KKKy#y#p:_add_state", &step, &merge, &final, &init, &size, &types, &n, &any_order)) return NULL;
-    gb_state_kernel k = {.init = init, .size = size};
+    gb_gu_state_kernel k = {.init = init, .size = size};
     *(void **)&k.step = (void *)(uintptr_t)step;
     *(void **)&k.merge = (void *)(uintptr_t)merge;
     *(void **)&k.final = (void *)(uintptr_t)final;
     int32_t number = 0;
     gb_error e;
-    if (GB_ENTER_GO(&e, gbridge_gufunc_add_state(((gb_gufunc_object *)self)->info.id, &k, (uint8_t *)types, (int32_t)n, any_order, &number, &e)) < 0)
+    if (GB_PY_ENTER_GO(&e, gbridge_gufunc_add_state(((gb_py_gufunc_object *)self)->info.id, &k, (uint8_t *)types, (int32_t)n,
+                                                    any_order, &number, &e)) < 0)
         return NULL;
     return PyLong_FromLong(number);
 }

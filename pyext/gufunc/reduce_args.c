@@ -10,7 +10,7 @@ static const char *const names[R_COUNT] = {"array",   "axis",  "dtype",   "out",
                                            "initial", "where", "ordered", "errors", "workers"};
 static PyObject *interned[R_COUNT];
 
-int gb_reduce_args_init(void) {
+int gb_py_reduce_args_init(void) {
     for (int i = 0; i < R_COUNT; i++)
         if (!(interned[i] = PyUnicode_InternFromString(names[i]))) return -1;
     return 0;
@@ -47,7 +47,7 @@ static int sort(PyObject **slots, PyObject *const *args, Py_ssize_t nargs, PyObj
 
 /* ---- axes ---- */
 
-static int add_axis(gb_reduce_args *q, PyObject *entry) {
+static int add_axis(gb_py_reduce_args *q, PyObject *entry) {
     static const char expected[] = "an int, an index's name or a tuple of them";
     if (PyBool_Check(entry)) {
         PyErr_Format(PyExc_TypeError, "axis: expected %s, got %R", expected, entry);
@@ -58,12 +58,12 @@ static int add_axis(gb_reduce_args *q, PyObject *entry) {
         return -1;
     }
     q->by_name[q->naxes] = 0;
-    return gb_int64(entry, "axis", expected, &q->axes[q->naxes++]);
+    return gb_py_int64(entry, "axis", expected, &q->axes[q->naxes++]);
 }
 
-static int add_names(gb_reduce_args *q, PyObject *sequence) {
+static int add_names(gb_py_reduce_args *q, PyObject *sequence) {
     int32_t dims[GB_MAXDIMS];
-    int n = gb_dims(sequence, "axis", dims, GB_MAXDIMS - q->naxes);
+    int n = gb_py_dims(sequence, "axis", dims, GB_MAXDIMS - q->naxes);
     for (int i = 0; i < n; i++) {
         q->by_name[q->naxes] = 1;
         q->axes[q->naxes++] = dims[i];
@@ -71,7 +71,7 @@ static int add_names(gb_reduce_args *q, PyObject *sequence) {
     return n < 0 ? -1 : 0;
 }
 
-static int read_axes(gb_reduce_args *q, PyObject *axis) {
+static int read_axes(gb_py_reduce_args *q, PyObject *axis) {
     q->naxes = axis == Py_None ? -1 : 0;
     if (axis == Py_None) return 0;
     if (PyUnicode_Check(axis)) return add_names(q, axis);
@@ -87,8 +87,8 @@ static int read_axes(gb_reduce_args *q, PyObject *axis) {
     return 0;
 }
 
-static int refuse_axis(const gb_reduce_args *q, int i, const char *why) {
-    PyObject *names = q->by_name[i] ? gb_dims_tuple(&(int32_t){(int32_t)q->axes[i]}, 1) : NULL;
+static int refuse_axis(const gb_py_reduce_args *q, int i, const char *why) {
+    PyObject *names = q->by_name[i] ? gb_py_dims_tuple(&(int32_t){(int32_t)q->axes[i]}, 1) : NULL;
     if (names) PyErr_Format(PyExc_ValueError, "axis: %U %s", PyTuple_GetItem(names, 0), why);
     else if (!q->by_name[i]) PyErr_Format(PyExc_ValueError, "axis: %lld %s", (long long)q->axes[i], why);
     Py_XDECREF(names);
@@ -96,8 +96,8 @@ static int refuse_axis(const gb_reduce_args *q, int i, const char *why) {
 }
 
 /* From what was given to places in the array. */
-static int place_axes(gb_reduce_args *q) {
-    const gb_view *v = &q->view;
+static int place_axes(gb_py_reduce_args *q) {
+    const gb_py_reduce_view *v = &q->view;
     uint32_t seen = 0;
     q->ngone = 0;
     if (q->naxes < 0)
@@ -125,10 +125,10 @@ static int place_axes(gb_reduce_args *q) {
 
 /* ---- operands ---- */
 
-static int host_field(PyObject *obj) { return gb_is_field(obj) && ((gb_field *)obj)->place.kind == GB_HEAP; }
+static int host_field(PyObject *obj) { return gb_py_is_field(obj) && ((gb_py_field *)obj)->place.kind == GB_PY_HEAP; }
 static int usual(PyObject *obj) { return PyArray_CheckExact(obj) || host_field(obj); }
 
-int gb_view_of(gb_view *v, PyObject *obj) {
+int gb_py_view_of(gb_py_reduce_view *v, PyObject *obj) {
     memset(v, 0, sizeof *v);
     PyArray_Descr *descr;
     if (PyArray_Check(obj)) {
@@ -140,7 +140,7 @@ int gb_view_of(gb_view *v, PyObject *obj) {
         v->data = PyArray_BYTES(array);
         v->misaligned = !PyArray_ISALIGNED(array);
     } else if (host_field(obj)) {
-        const gb_field *f = (gb_field *)obj;
+        const gb_py_field *f = (gb_py_field *)obj;
         descr = f->dtype->descr;
         v->ndim = f->geometry.ndim;
         v->shape = f->geometry.shape;
@@ -154,26 +154,26 @@ int gb_view_of(gb_view *v, PyObject *obj) {
     } else {
         return 0;
     }
-    v->type = gb_type_of_descr(descr);
+    v->type = gb_py_type_of_descr(descr);
     v->swapped = descr->byteorder == (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN ? '>' : '<');
     return 1;
 }
 
 static int writable(PyObject *obj) {
-    return PyArray_Check(obj) ? PyArray_ISWRITEABLE((PyArrayObject *)obj) : !((gb_field *)obj)->readonly;
+    return PyArray_Check(obj) ? PyArray_ISWRITEABLE((PyArrayObject *)obj) : !((gb_py_field *)obj)->readonly;
 }
 
 /* Whatever has memory, as an ndarray or a Field: gridbuf.gufunc.reduction.operand(kind, object). New reference. */
 static PyObject *operand(const char *kind, PyObject *obj) {
     if (usual(obj)) return Py_NewRef(obj);
-    PyObject *found = gb_upcall_to(UP_REDUCE_OPERAND, "(sO)", kind, obj);
+    PyObject *found = gb_py_upcall_to(GB_PY_UP_REDUCE_OPERAND, "(sO)", kind, obj);
     if (!found || usual(found)) return found;
     PyErr_Format(PyExc_TypeError, "%s: expected memory on the host, got %R", kind, obj);
     Py_DECREF(found);
     return NULL;
 }
 
-static int read_outs(gb_reduce_args *q, PyObject *out) {
+static int read_outs(gb_py_reduce_args *q, PyObject *out) {
     int nout = q->gufunc->info.nout;
     if (out == Py_None) return 0;
     Py_ssize_t n = PyTuple_Check(out) ? PyTuple_Size(out) : 1;
@@ -194,17 +194,17 @@ static int read_outs(gb_reduce_args *q, PyObject *out) {
     return 0;
 }
 
-static int read_dtype(gb_reduce_args *q, PyObject *dtype) {
+static int read_dtype(gb_py_reduce_args *q, PyObject *dtype) {
     PyArray_Descr *descr = NULL;
     if (dtype == Py_None) return 0;
     if (!PyArray_DescrConverter(dtype, &descr)) return -1;
-    q->dtype = gb_type_of_descr(descr);
+    q->dtype = gb_py_type_of_descr(descr);
     if (!q->dtype || q->dtype >= GB_DATETIME) PyErr_Format(PyExc_TypeError, "dtype: no kernel has operands of type %S", descr);
     Py_DECREF((PyObject *)descr);
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int read_errors(gb_reduce_args *q, PyObject *errors) {
+static int read_errors(gb_py_reduce_args *q, PyObject *errors) {
     static const char *const words[] = {"raise", "return", "warn", "ignore"};
     for (int i = 0; PyUnicode_Check(errors) && i < 4; i++)
         if (PyUnicode_CompareWithASCIIString(errors, words[i]) == 0) return q->errors = i, 0;
@@ -212,16 +212,16 @@ static int read_errors(gb_reduce_args *q, PyObject *errors) {
     return -1;
 }
 
-static int read_workers(gb_reduce_args *q, PyObject *workers) {
+static int read_workers(gb_py_reduce_args *q, PyObject *workers) {
     int64_t n;
     if (workers == Py_None) return 0;
-    if (gb_int64(workers, "workers", "an int or None", &n) < 0) return -1;
+    if (gb_py_int64(workers, "workers", "an int or None", &n) < 0) return -1;
     if (n >= 1) return q->workers = n > 4096 ? 4096 : (int)n, 0;
     PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers);
     return -1;
 }
 
-int gb_read_reduce_args(gb_reduce_args *q, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+int gb_py_read_reduce_args(gb_py_reduce_args *q, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *slots[R_COUNT];
     if (sort(slots, args, nargs, kwnames) < 0) return -1;
     if (slots[R_AXIS]) {
@@ -242,7 +242,7 @@ int gb_read_reduce_args(gb_reduce_args *q, PyObject *const *args, Py_ssize_t nar
     return slots[R_OUT] ? read_outs(q, slots[R_OUT]) : 0;
 }
 
-void gb_reduce_args_clear(gb_reduce_args *q) {
+void gb_py_reduce_args_clear(gb_py_reduce_args *q) {
     Py_CLEAR(q->array);
     Py_CLEAR(q->where);
     Py_CLEAR(q->initial);
@@ -254,8 +254,8 @@ void gb_reduce_args_clear(gb_reduce_args *q) {
 
 /* ---- views ---- */
 
-static int read_view(gb_view *v, PyObject *obj, const char *what) {
-    if (!gb_view_of(v, obj) || v->ndim > GB_MAXDIMS) {
+static int read_view(gb_py_reduce_view *v, PyObject *obj, const char *what) {
+    if (!gb_py_view_of(v, obj) || v->ndim > GB_MAXDIMS) {
         PyErr_Format(PyExc_ValueError, "%s: at most %d dimensions are allowed", what, GB_MAXDIMS);
         return -1;
     }
@@ -263,21 +263,21 @@ static int read_view(gb_view *v, PyObject *obj, const char *what) {
 }
 
 /* No Python code runs from here on. */
-int gb_read_views(gb_reduce_args *q) {
+int gb_py_read_views(gb_py_reduce_args *q) {
     if (read_view(&q->view, q->array, "array") < 0 || (q->where && read_view(&q->mask, q->where, "where") < 0)) return -1;
     if (q->where && q->mask.type != GB_BOOL) {
         PyErr_SetString(PyExc_TypeError, "where: expected bools");
         return -1;
     }
     for (int i = 0; i < q->gufunc->info.nout; i++) {
-        if (!q->out[i]) q->result[i] = (gb_view){.absent = 1};
+        if (!q->out[i]) q->result[i] = (gb_py_reduce_view){.absent = 1};
         else if (read_view(&q->result[i], q->out[i], "out") < 0) return -1;
         else if (!q->result[i].type || q->result[i].type >= GB_DATETIME) {
             PyErr_Format(PyExc_TypeError, "out: no kernel gives elements of its type");
             return -1;
         }
     }
-    const gb_folding *c = q->choice;
+    const gb_py_folding *c = q->choice;
     if (c && (q->view.type != c->array || (!c->state && q->out[0] && q->result[0].type != c->out))) {
         PyErr_SetString(PyExc_RuntimeError, "array: its dtype changed while the arguments were read");
         return -1;

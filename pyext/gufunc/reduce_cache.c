@@ -8,22 +8,22 @@
 
 #define MOST_CHOICES 256
 
-struct gb_reducers {
+struct gb_py_reducers {
     int nchoices;
-    gb_folding *choices[MOST_CHOICES];
-    gb_entry *entries[GB_SETS * GB_WAYS];
+    gb_py_folding *choices[MOST_CHOICES];
+    gb_py_entry *entries[GB_PY_SETS * GB_PY_WAYS];
 };
 
-static gb_reducers *reducers_of(gb_gufunc_object *g) {
+static gb_py_reducers *reducers_of(gb_py_gufunc_object *g) {
     if (!g->reducers && !(g->reducers = calloc(1, sizeof *g->reducers))) PyErr_NoMemory();
     return g->reducers;
 }
 
-void gb_reducers_free(gb_gufunc_object *g) {
-    gb_reducers *all = g->reducers;
+void gb_py_reducers_free(gb_py_gufunc_object *g) {
+    gb_py_reducers *all = g->reducers;
     if (!all) return;
     for (int i = 0; i < all->nchoices; i++) free(all->choices[i]);
-    gb_entries_clear(all->entries);
+    gb_py_entries_clear(all->entries);
     free(all);
 }
 
@@ -31,14 +31,15 @@ void gb_reducers_free(gb_gufunc_object *g) {
 
 /* gridbuf.gufunc.reduction.choose(g, array, dtype, out, ordered, extras)
  * -> (kernel, has a state, sequential, type, identity or None) */
-static int ask(gb_reduce_args *q, gb_folding *c) {
-    PyObject *found = gb_upcall_to(UP_REDUCE_CHOOSE, "(Oiiiii)", (PyObject *)q->gufunc, c->array, c->dtype, c->out, c->ordered, c->extras);
+static int ask(gb_py_reduce_args *q, gb_py_folding *c) {
+    PyObject *found = gb_py_upcall_to(GB_PY_UP_REDUCE_CHOOSE, "(Oiiiii)", (PyObject *)q->gufunc, c->array, c->dtype, c->out,
+                                      c->ordered, c->extras);
     if (!found) return -1;
     const char *identity = NULL;
     Py_ssize_t n = 0;
     int kernel, state, sequential, type, ok = PyArg_ParseTuple(found, "ippiz#:choose", &kernel, &state, &sequential, &type, &identity, &n);
-    if (ok && n > GB_MAX_ITEM) {
-        PyErr_Format(PyExc_ValueError, "identity: an element has at most %d bytes, this one %zd", GB_MAX_ITEM, n);
+    if (ok && n > GB_GU_MAX_ITEM) {
+        PyErr_Format(PyExc_ValueError, "identity: an element has at most %d bytes, this one %zd", GB_GU_MAX_ITEM, n);
         ok = 0;
     }
     if (ok) {
@@ -50,32 +51,33 @@ static int ask(gb_reduce_args *q, gb_folding *c) {
     return ok ? 0 : -1;
 }
 
-const gb_folding *gb_folding_for(gb_reduce_args *q, uint8_t array, uint8_t out) {
-    gb_folding key = {.array = array, .dtype = q->dtype, .out = out, .ordered = (uint8_t)q->ordered,
+const gb_py_folding *gb_py_folding_for(gb_py_reduce_args *q, uint8_t array, uint8_t out) {
+    gb_py_folding key = {.array = array, .dtype = q->dtype, .out = out, .ordered = (uint8_t)q->ordered,
                      .extras = q->where || q->initial};
-    gb_reducers *all = reducers_of(q->gufunc);
+    gb_py_reducers *all = reducers_of(q->gufunc);
     if (!all) return NULL;
     for (int i = 0; i < all->nchoices; i++)
-        if (memcmp(all->choices[i], &key, offsetof(gb_folding, state)) == 0) return all->choices[i];
+        if (memcmp(all->choices[i], &key, offsetof(gb_py_folding, state)) == 0) return all->choices[i];
     if (ask(q, &key) < 0) return NULL;
     if (all->nchoices == MOST_CHOICES) {
         PyErr_SetString(PyExc_RuntimeError, "reduce: too many combinations of types");
         return NULL;
     }
-    gb_folding *kept = malloc(sizeof *kept);
-    if (!kept) return (gb_folding *)PyErr_NoMemory();
+    gb_py_folding *kept = malloc(sizeof *kept);
+    if (!kept) return (gb_py_folding *)PyErr_NoMemory();
     *kept = key;
     return all->choices[all->nchoices++] = kept;
 }
 
 /* ---- the plan ---- */
 
-static int64_t *encode_view(int64_t *to, const gb_view *v) {
-    return gb_encode_operand(to, GB_HEAD(v->type, v->swapped, v->misaligned, v->absent), v->ndim, v->shape, v->strides, v->named ? v->dims : NULL);
+static int64_t *encode_view(int64_t *to, const gb_py_reduce_view *v) {
+    return gb_py_encode_operand(to, GB_PY_HEAD(v->type, v->swapped, v->misaligned, v->absent), v->ndim, v->shape, v->strides,
+                                v->named ? v->dims : NULL);
 }
 
-static int64_t encode(int64_t *encoding, const gb_reduce_args *q) {
-    const gb_folding *c = q->choice;
+static int64_t encode(int64_t *encoding, const gb_py_reduce_args *q) {
+    const gb_py_folding *c = q->choice;
     int64_t *w = encoding, nout = q->gufunc->info.nout;
     *w++ = c->kernel | (int64_t)c->state << 32;
     *w++ = (q->keepdims ? 1 : 0) | c->sequential << 1 | (q->ordered ? 4 : 0) | c->has_identity << 3 | (q->where ? 1 << 8 : 0) |
@@ -87,17 +89,17 @@ static int64_t encode(int64_t *encoding, const gb_reduce_args *q) {
     return w - encoding;
 }
 
-static void free_reduction(void *r) { gb_reduction_free(r); }
+static void free_reduction(void *r) { gb_gu_reduction_free(r); }
 
-gb_entry *gb_planned_for(gb_reduce_args *q) {
-    int64_t encoding[GB_MOST_WORDS], n = encode(encoding, q);
+gb_py_entry *gb_py_planned_for(gb_py_reduce_args *q) {
+    int64_t encoding[GB_PY_MOST_WORDS], n = encode(encoding, q);
     uint64_t hash;
-    gb_reducers *all = reducers_of(q->gufunc);
+    gb_py_reducers *all = reducers_of(q->gufunc);
     if (!all) return NULL;
-    gb_entry *e = gb_entries_find(all->entries, encoding, n, &hash);
+    gb_py_entry *e = gb_py_entries_find(all->entries, encoding, n, &hash);
     if (e) return e;
     gb_error error;
-    gb_reduction *r = NULL;
-    if (GB_ENTER_GO(&error, gbridge_gufunc_reduce(q->gufunc->info.id, encoding, n, &r, &error)) < 0) return NULL;
-    return gb_entries_keep(all->entries, encoding, n, hash, r, free_reduction);
+    gb_gu_reduction *r = NULL;
+    if (GB_PY_ENTER_GO(&error, gbridge_gufunc_reduce(q->gufunc->info.id, encoding, n, &r, &error)) < 0) return NULL;
+    return gb_py_entries_keep(all->entries, encoding, n, hash, r, free_reduction);
 }

@@ -8,22 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gb_dtype *dtype_of(uint8_t type) {
-    PyArray_Descr *descr = PyArray_DescrFromType(gb_npy_type(type));
-    gb_dtype *dtype = descr ? gb_dtype_of(descr) : NULL;
+static gb_py_dtype *dtype_of(uint8_t type) {
+    PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(type));
+    gb_py_dtype *dtype = descr ? gb_py_dtype_of(descr) : NULL;
     Py_XDECREF((PyObject *)descr);
     return dtype;
 }
 
-static int goes(const gb_reduce_args *q, int axis) {
+static int goes(const gb_py_reduce_args *q, int axis) {
     for (int i = 0; i < q->ngone; i++)
         if (q->gone[i] == axis) return 1;
     return 0;
 }
 
 /* What a Field keeps of another one of which axes went. */
-static int keep_meta(const gb_reduce_args *q, gb_field *f, const gb_field *from) {
-    if (gb_field_room(f, from->origin != NULL, from->halo != NULL) < 0) return -1;
+static int keep_meta(const gb_py_reduce_args *q, gb_py_field *f, const gb_py_field *from) {
+    if (gb_py_field_room(f, from->origin != NULL, from->halo != NULL) < 0) return -1;
     for (int a = 0, d = 0; a < from->geometry.ndim; a++) {
         int gone = goes(q, a);
         if (gone && !q->keepdims) continue;
@@ -36,34 +36,34 @@ static int keep_meta(const gb_reduce_args *q, gb_field *f, const gb_field *from)
     return 0;
 }
 
-static PyObject *field(const gb_reduce_args *q, const gb_geometry *g, gb_dtype *dtype, void *data) {
-    gb_field *f = gb_field_alloc(gb_HostFieldType, g->ndim);
+static PyObject *field(const gb_py_reduce_args *q, const gb_geometry *g, gb_py_dtype *dtype, void *data) {
+    gb_py_field *f = gb_py_field_alloc(gb_py_HostFieldType, g->ndim);
     if (!f) {
-        gb_release(data);
+        gb_heap_release(data);
         return NULL;
     }
     memcpy(f->geometry.shape, g->shape, (size_t)g->ndim * sizeof *g->shape);
     memcpy(f->geometry.strides, g->strides, (size_t)g->ndim * sizeof *g->strides);
     f->geometry.itemsize = dtype->itemsize;
     gb_geometry_finish(&f->geometry);
-    f->dtype = (gb_dtype *)Py_NewRef((PyObject *)dtype);
+    f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)dtype);
     f->data = f->block = data;
-    if (keep_meta(q, f, (gb_field *)q->array) < 0) Py_CLEAR(f);
+    if (keep_meta(q, f, (gb_py_field *)q->array) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }
 
-PyObject *gb_reduce_result(const gb_reduce_args *q, const gb_reduction *r, int i, void *data) {
+PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction *r, int i, void *data) {
     if (!r->plan[i]) {   /* the one number in data */
-        PyArray_Descr *descr = PyArray_DescrFromType(gb_npy_type(r->out[i].from));
+        PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(r->out[i].from));
         PyObject *scalar = descr ? PyArray_Scalar(data, descr, NULL) : NULL;
         Py_XDECREF((PyObject *)descr);
         return scalar;
     }
-    gb_dtype *dtype = dtype_of(r->out[i].from);
+    gb_py_dtype *dtype = dtype_of(r->out[i].from);
     PyObject *result = NULL;
-    if (!dtype) gb_release(data);
-    else if (gb_is_field(q->array)) result = field(q, &r->plan[i]->geometry, dtype, data);
-    else result = gb_array_over(&r->plan[i]->geometry, dtype, data, 1, NULL);
+    if (!dtype) gb_heap_release(data);
+    else if (gb_py_is_field(q->array)) result = field(q, &r->plan[i]->geometry, dtype, data);
+    else result = gb_py_array_over(&r->plan[i]->geometry, dtype, data, 1, NULL);
     Py_XDECREF((PyObject *)dtype);
     return result;
 }
@@ -73,7 +73,7 @@ PyObject *gb_reduce_result(const gb_reduce_args *q, const gb_reduction *r, int i
 static void free_codes(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, "gridbuf.codes")); }
 
 /* The codes lie in the order of the loops; seen through code_strides they have the results' shape. */
-static PyObject *codes_array(const gb_reduction *r, gb_reducing *run) {
+static PyObject *codes_array(const gb_gu_reduction *r, gb_gu_reducing *run) {
     PyObject *owner = PyCapsule_New(run->codes, "gridbuf.codes", free_codes);
     if (!owner) return NULL;
     uint8_t *codes = run->codes;
@@ -86,12 +86,12 @@ static PyObject *codes_array(const gb_reduction *r, gb_reducing *run) {
 }
 
 /* Takes result. */
-PyObject *gb_reduce_outcome(gb_reduce_args *q, const gb_reduction *r, PyObject *result, gb_reducing *run) {
-    int64_t failed = gb_reduce_failed(run);
-    if (!failed && q->errors != GB_REDUCE_RETURN) return result;
+PyObject *gb_py_reduce_outcome(gb_py_reduce_args *q, const gb_gu_reduction *r, PyObject *result, gb_gu_reducing *run) {
+    int64_t failed = gb_gu_reduce_failed(run);
+    if (!failed && q->errors != GB_PY_REDUCE_RETURN) return result;
     static const char *const words[] = {"raise", "return", "warn", "ignore"};
-    PyObject *codes = failed ? codes_array(r, run) : Py_NewRef(Py_None), *shape = gb_ints_tuple(r->out_shape, r->out_ndim);
-    PyObject *outcome = codes && shape ? gb_upcall_to(UP_REDUCE_CONCLUDE, "(OOOLLsO)", (PyObject *)q->gufunc, result, codes,
+    PyObject *codes = failed ? codes_array(r, run) : Py_NewRef(Py_None), *shape = gb_py_ints_tuple(r->out_shape, r->out_ndim);
+    PyObject *outcome = codes && shape ? gb_py_upcall_to(GB_PY_UP_REDUCE_CONCLUDE, "(OOOLLsO)", (PyObject *)q->gufunc, result, codes,
                                                       (long long)failed, (long long)r->kept_n, words[q->errors], shape)
                                        : NULL;
     Py_XDECREF(codes);

@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct run {
-    gb_sweep *job;
+    gb_gu_run *job;
     int64_t id;
     int workers;
     int shared, handed_over;    /* helpers are awake; they do all of it */
@@ -26,29 +26,29 @@ typedef struct run {
 /* A time slice of work without the GIL. 1: there may be more, 0: nothing is left, -1 error. */
 static int time_slice(run *r, int64_t now, int64_t length) {
     int64_t deadline = now + length;
-    if (r->job->call->form != GB_GO_LOOP) return gb_sweep_work(r->job, now, deadline);
+    if (r->job->call->form != GB_GU_GO_LOOP) return gb_gu_run_work(r->job, now, deadline);
     int32_t more = 0;
-    return GB_ENTER_GO_DETACHED(&r->e, gbridge_gufunc_work(r->id, r->job, deadline, &more, &r->e)) < 0 ? -1 : more;
+    return GB_PY_ENTER_GO_DETACHED(&r->e, gbridge_gufunc_work(r->id, r->job, deadline, &more, &r->e)) < 0 ? -1 : more;
 }
 
 /* Wake others if what is left is worth it, by the latest measure. */
 static int share(run *r) {
-    int64_t left = gb_sweep_left(r->job), helpers = 0;
+    int64_t left = gb_gu_run_left(r->job), helpers = 0;
     if (gb_forked || left <= 0) return 0;
-    if (!r->shared && left > FAN_OUT && r->workers > 1 && !(r->job->call->flags & GB_ONE_WORKER)) {
+    if (!r->shared && left > FAN_OUT && r->workers > 1 && !(r->job->call->flags & GB_GU_ONE_WORKER)) {
         r->shared = 1;
         helpers = left / GLANCE < r->workers - 1 ? left / GLANCE : r->workers - 1;
     }
-    if (!r->handed_over && r->job->longest > GB_LONG_SLICE) {
+    if (!r->handed_over && r->job->longest > GB_GU_LONG_SLICE) {
         r->handed_over = 1;
         helpers++;
     }
-    return helpers ? GB_ENTER_GO_DETACHED(&r->e, gbridge_gufunc_help(r->id, r->job, (int32_t)helpers, &r->e)) : 0;
+    return helpers ? GB_PY_ENTER_GO_DETACHED(&r->e, gbridge_gufunc_help(r->id, r->job, (int32_t)helpers, &r->e)) : 0;
 }
 
-static void settle(gb_sweep *job) {
-    gb_sweep_stop(job);
-    while (gb_sweep_wait(job, 0)) {}
+static void settle(gb_gu_run *job) {
+    gb_gu_run_stop(job);
+    while (gb_gu_run_wait(job, 0)) {}
 }
 
 /* With the GIL. A handler may fork: in the child there are no helpers, and what they
@@ -65,7 +65,7 @@ static int look(run *r, int *more) {
     r->handed_over = 0;
     *more = 1;
     if (rc < 0) return -1;
-    if (gb_sweep_alone(r->job) == 0) return 0;
+    if (gb_gu_run_alone(r->job) == 0) return 0;
     PyErr_SetString(PyExc_RuntimeError, "gridbuf: this process was forked while threads of its parent worked on this call, and its inputs "
                                         "are partly written over; call it again in the parent, or fork when it is done");
     return -1;
@@ -78,28 +78,28 @@ static int detached(run *r, int64_t now) {
     int more = 1, rc = 0;
     while (rc == 0) {
         if (more == 1 && !r->handed_over) more = time_slice(r, now, r->shared || r->workers < 2 ? SLICE : GLANCE);
-        else if (gb_sweep_wait(r->job, now + SLICE) == 0) break;
+        else if (gb_gu_run_wait(r->job, now + SLICE) == 0) break;
         if (more < 0 || (more == 1 && share(r) < 0)) {
             settle(r->job);
             PyEval_RestoreThread(thread);
-            return gb_raise(&r->e);
+            return gb_py_raise(&r->e);
         }
-        now = gb_now();
-        if (now - looked < GB_LONG_SLICE) continue;
+        now = gb_gu_now();
+        if (now - looked < GB_GU_LONG_SLICE) continue;
         PyEval_RestoreThread(thread);
         rc = look(r, &more);
         thread = PyEval_SaveThread();
-        now = looked = gb_now();
+        now = looked = gb_gu_now();
     }
     PyEval_RestoreThread(thread);
     return rc;
 }
 
 /* The loop may need the GIL: this thread, and with it, but others get it in between. */
-static int exclusive(gb_sweep *job) {
+static int exclusive(gb_gu_run *job) {
     for (int more = 1; more;) {
-        int64_t now = gb_now();
-        more = gb_sweep_work(job, now, now + GB_LONG_SLICE);
+        int64_t now = gb_gu_now();
+        more = gb_gu_run_work(job, now, now + GB_GU_LONG_SLICE);
         if (PyErr_Occurred() || PyErr_CheckSignals() < 0) return -1;
         if (more) {
             Py_BEGIN_ALLOW_THREADS
@@ -110,40 +110,40 @@ static int exclusive(gb_sweep *job) {
 }
 
 /* Giving the GIL away costs little alone and up to 5 ms among busy threads. */
-static int brief(const gb_sweep *job) {
-    const gb_call *call = job->call;
-    if (call->form == GB_GO_LOOP) return 0;
+static int brief(const gb_gu_run *job) {
+    const gb_gu_call *call = job->call;
+    if (call->form == GB_GU_GO_LOOP) return 0;
     int64_t items = 1;
     for (int i = 0; i < call->nop; i++) {
         int64_t weight = call->op[i].to == GB_LONGDOUBLE || call->op[i].to == GB_CLONGDOUBLE ? 8 : 1;
         if (call->op[i].core_items * weight > items) items = call->op[i].core_items * weight;
     }
     if (call->n > FEW / items) return 0;
-    if (!job->measured && call->form == GB_NUMPY_LOOP && call->n <= FEWEST / items) return 2;
+    if (!job->measured && call->form == GB_GU_NUMPY_LOOP && call->n <= FEWEST / items) return 2;
     return __atomic_load_n(&call->brief, __ATOMIC_RELAXED) >= (job->measured ? TRUSTED : 1);
 }
 
 /* What a loop raised, here or on a helper's thread. */
-static int raised(gb_sweep *job, int rc) {
+static int raised(gb_gu_run *job, int rc) {
     PyObject *error = job->error;
     job->error = NULL;
     if (error && rc == 0 && !PyErr_Occurred()) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     Py_XDECREF(error);
-    return rc < 0 || (job->call->flags & GB_RAISES && PyErr_Occurred()) ? -1 : 0;
+    return rc < 0 || (job->call->flags & GB_GU_RAISES && PyErr_Occurred()) ? -1 : 0;
 }
 
-int gb_run(gb_sweep *job, int64_t id, int workers) {
-    const gb_call *call = job->call;
-    if (call->form == GB_GO_LOOP && gb_forked) return gb_refuse_go();
-    if (call->flags & GB_EXCLUSIVE) return exclusive(job);
+int gb_py_run(gb_gu_run *job, int64_t id, int workers) {
+    const gb_gu_call *call = job->call;
+    if (call->form == GB_GU_GO_LOOP && gb_forked) return gb_py_refuse_go();
+    if (call->flags & GB_GU_EXCLUSIVE) return exclusive(job);
     int held = brief(job);
     if (held == 2) {   /* not worth a look at the clock */
-        gb_sweep_work(job, 0, 0);
+        gb_gu_run_work(job, 0, 0);
         return raised(job, 0);
     }
-    int64_t began = gb_now();
+    int64_t began = gb_gu_now();
     run r = {.job = job, .id = id, .workers = workers};
-    int rc = held && !gb_sweep_work(job, began, job->measured ? began + GLANCE : 0) ? 0 : detached(&r, began);
+    int rc = held && !gb_gu_run_work(job, began, job->measured ? began + GLANCE : 0) ? 0 : detached(&r, began);
     int64_t before = __atomic_load_n(&call->brief, __ATOMIC_RELAXED);
     __atomic_store_n((int64_t *)&call->brief, job->ended - began < BRIEF ? before + 1 : 0, __ATOMIC_RELAXED);
     return raised(job, rc);

@@ -8,8 +8,8 @@
 
 static PyObject *allocate(PyTypeObject *type) {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    gb_gufunc_object *g = (gb_gufunc_object *)alloc(type, 0);
-    if (g && !(g->entries = calloc(GB_SETS * GB_WAYS, sizeof *g->entries))) {
+    gb_py_gufunc_object *g = (gb_py_gufunc_object *)alloc(type, 0);
+    if (g && !(g->entries = calloc(GB_PY_SETS * GB_PY_WAYS, sizeof *g->entries))) {
         Py_DECREF(g);
         return PyErr_NoMemory();
     }
@@ -17,20 +17,20 @@ static PyObject *allocate(PyTypeObject *type) {
 }
 
 /* The types of kernels from number first on, kept here: a forked child asks too. */
-static int fetch_types(gb_gufunc_object *g, int first) {
-    uint8_t(*types)[GB_MAXARGS] = realloc(g->kernel_types, (size_t)(g->info.nkernels + 1) * sizeof *types);
+static int fetch_types(gb_py_gufunc_object *g, int first) {
+    uint8_t(*types)[GB_GU_MAXARGS] = realloc(g->kernel_types, (size_t)(g->info.nkernels + 1) * sizeof *types);
     if (!types) return PyErr_NoMemory(), -1;
     g->kernel_types = types;
     gb_error e;
     for (int n = first; n < g->info.nkernels; n++) {
         memset(types[n], 0, sizeof *types);
-        if (GB_ENTER_GO(&e, gbridge_gufunc_types(g->info.id, n, types[n], &e)) < 0) return -1;
+        if (GB_PY_ENTER_GO(&e, gbridge_gufunc_types(g->info.id, n, types[n], &e)) < 0) return -1;
     }
     return 0;
 }
 
 /* The names of uniform parameters stand behind those of the dimensions, one a line. */
-static PyObject *names_of_uniforms(const gb_gufunc_info *info) {
+static PyObject *names_of_uniforms(const gb_bridge_gufunc_info *info) {
     const char *at = info->names;
     for (int i = 0; i < info->ndims; i++) at = strchr(at, '\n') + 1;
     PyObject *names = PyTuple_New(info->nuniforms);
@@ -48,31 +48,31 @@ static PyObject *gufunc_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     const char *name, *signature;
     int flags;
     if (!PyArg_ParseTuple(args, "szi:GUFunc", &name, &signature, &flags)) return NULL;
-    gb_gufunc_object *g = (gb_gufunc_object *)allocate(type);
+    gb_py_gufunc_object *g = (gb_py_gufunc_object *)allocate(type);
     if (!g) return NULL;
     gb_error e;
-    int rc = signature ? GB_ENTER_GO(&e, gbridge_gufunc_new((char *)name, (char *)signature, flags, &g->info, &e))
-                       : GB_ENTER_GO(&e, gbridge_gufunc_builtin((char *)name, &g->info, &e));
+    int rc = signature ? GB_PY_ENTER_GO(&e, gbridge_gufunc_new((char *)name, (char *)signature, flags, &g->info, &e))
+                       : GB_PY_ENTER_GO(&e, gbridge_gufunc_builtin((char *)name, &g->info, &e));
     if (rc < 0 || fetch_types(g, 0) < 0 || !(g->uniform_names = names_of_uniforms(&g->info))) Py_CLEAR(g);
     return (PyObject *)g;
 }
 
 static void gufunc_dealloc(PyObject *self) {
-    gb_gufunc_object *g = (gb_gufunc_object *)self;
-    if (g->entries) gb_entries_clear(g->entries);
+    gb_py_gufunc_object *g = (gb_py_gufunc_object *)self;
+    if (g->entries) gb_py_entries_clear(g->entries);
     free(g->entries);
     free(g->kernel_types);
-    gb_forget_choices(g);
+    gb_py_forget_choices(g);
     Py_XDECREF(g->uniform_names);
-    gb_reducers_free(g);
+    gb_py_reducers_free(g);
     gb_error e;
-    if (g->info.id) (void)GB_ENTER_GO_DETACHED(&e, gbridge_gufunc_drop(g->info.id, &e));
-    GB_FREE_OBJECT(self);
+    if (g->info.id) (void)GB_PY_ENTER_GO_DETACHED(&e, gbridge_gufunc_drop(g->info.id, &e));
+    GB_PY_FREE_OBJECT(self);
 }
 
 /* _describe() -> (nin, nout, flags, kernels, names, fixed sizes, computed, optional, cores, types of uniforms) */
 static PyObject *describe(PyObject *self, PyObject *none) {
-    const gb_gufunc_info *info = &((gb_gufunc_object *)self)->info;
+    const gb_bridge_gufunc_info *info = &((gb_py_gufunc_object *)self)->info;
     PyObject *dims = PyList_New(0), *cores = PyList_New(0), *uniforms = NULL, *result = NULL;
     for (int i = 0; dims && i < info->ndims; i++) {
         PyObject *d = Py_BuildValue("(LOO)", (long long)info->fixed[i], info->computed[i] ? Py_True : Py_False,
@@ -81,9 +81,9 @@ static PyObject *describe(PyObject *self, PyObject *none) {
         Py_XDECREF(d);
     }
     for (int i = 0; cores && i < info->nin + info->nout; i++) {
-        int64_t uses[GB_MAXCORE];
+        int64_t uses[GB_GU_MAXCORE];
         for (int k = 0; k < info->core_n[i]; k++) uses[k] = info->core[i][k];
-        PyObject *c = gb_ints_tuple(uses, info->core_n[i]);
+        PyObject *c = gb_py_ints_tuple(uses, info->core_n[i]);
         if (!c || PyList_Append(cores, c) < 0) Py_CLEAR(cores);
         Py_XDECREF(c);
     }
@@ -98,14 +98,14 @@ static PyObject *describe(PyObject *self, PyObject *none) {
 
 /* _add(form, function, data, name of a Go kernel or None, types, flags) -> number */
 static PyObject *add(PyObject *self, PyObject *args) {
-    gb_gufunc_object *g = (gb_gufunc_object *)self;
-    gb_kernel_spec spec = {0};
+    gb_py_gufunc_object *g = (gb_py_gufunc_object *)self;
+    gb_bridge_kernel_spec spec = {0};
     unsigned long long function, data;
     const char *name, *types;
     Py_ssize_t n;
     if (!PyArg_ParseTuple(args, "iKKzy#i:_add", &spec.form, &function, &data, &name, &types, &n, &spec.flags)) return NULL;
-    if (n > GB_MAXARGS) {
-        PyErr_Format(PyExc_ValueError, "types: %zd operands; at most %d are allowed", n, GB_MAXARGS);
+    if (n > GB_GU_MAXARGS) {
+        PyErr_Format(PyExc_ValueError, "types: %zd operands; at most %d are allowed", n, GB_GU_MAXARGS);
         return NULL;
     }
     spec.function = (uintptr_t)function, spec.data = (uintptr_t)data, spec.go_name = (char *)name;
@@ -113,14 +113,14 @@ static PyObject *add(PyObject *self, PyObject *args) {
     memcpy(spec.types, types, (size_t)n);
     int32_t number = 0;
     gb_error e;
-    if (GB_ENTER_GO(&e, gbridge_gufunc_add(g->info.id, &spec, &number, &e)) < 0) return NULL;
+    if (GB_PY_ENTER_GO(&e, gbridge_gufunc_add(g->info.id, &spec, &number, &e)) < 0) return NULL;
     g->info.nkernels = number + 1;
-    gb_forget_choices(g);   /* what was chosen before may be served by this one now */
+    gb_py_forget_choices(g);   /* what was chosen before may be served by this one now */
     return fetch_types(g, number) < 0 ? NULL : PyLong_FromLong(number);
 }
 
 static PyObject *types_of_kernel(PyObject *self, PyObject *number) {
-    gb_gufunc_object *g = (gb_gufunc_object *)self;
+    gb_py_gufunc_object *g = (gb_py_gufunc_object *)self;
     long n = PyLong_AsLong(number);
     if (n == -1 && PyErr_Occurred()) return NULL;
     if (n >= 0 && n < g->info.nkernels) return PyBytes_FromStringAndSize((const char *)g->kernel_types[n], g->info.nin + g->info.nout);
@@ -130,20 +130,20 @@ static PyObject *types_of_kernel(PyObject *self, PyObject *number) {
 
 /* _select(types, kinds of Python numbers, types asked for or b"", casting) -> number */
 static PyObject *select_kernel(PyObject *self, PyObject *args) {
-    gb_gufunc_object *g = (gb_gufunc_object *)self;
+    gb_py_gufunc_object *g = (gb_py_gufunc_object *)self;
     const char *types, *weak, *wanted;
     Py_ssize_t n, m, nwanted;
     PyObject *rule;
     int32_t number = 0;
     gb_error e;
     if (!PyArg_ParseTuple(args, "y#y#y#O:_select", &types, &n, &weak, &m, &wanted, &nwanted, &rule)) return NULL;
-    int casting = gb_read_casting(rule);
+    int casting = gb_py_read_casting(rule);
     if (casting < 0) return NULL;
     if (n != m) {
         PyErr_SetString(PyExc_ValueError, "_select: as many types as kinds are needed");
         return NULL;
     }
-    if (GB_ENTER_GO(&e, gbridge_gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, (uint8_t *)wanted,
+    if (GB_PY_ENTER_GO(&e, gbridge_gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, (uint8_t *)wanted,
                                               (int32_t)nwanted, casting, &number, &e)) < 0)
         return NULL;
     return PyLong_FromLong(number);
@@ -151,7 +151,7 @@ static PyObject *select_kernel(PyObject *self, PyObject *args) {
 
 /* _ask_sizes(): core sizes of new calls come from the method _sizes. */
 static PyObject *ask_sizes(PyObject *self, PyObject *none) {
-    ((gb_gufunc_object *)self)->asks_sizes = 1;
+    ((gb_py_gufunc_object *)self)->asks_sizes = 1;
     Py_RETURN_NONE;
 }
 
@@ -160,7 +160,7 @@ static PyObject *ask_sizes(PyObject *self, PyObject *none) {
 static PyObject *go_names(PyObject *self, PyObject *none) {
     char names[16384];
     gb_error e;
-    return GB_ENTER_GO(&e, gbridge_gufunc_go_names(names, sizeof names, &e)) < 0 ? NULL : PyUnicode_FromString(names);
+    return GB_PY_ENTER_GO(&e, gbridge_gufunc_go_names(names, sizeof names, &e)) < 0 ? NULL : PyUnicode_FromString(names);
 }
 
 static PyObject *go_kernel(PyObject *self, PyObject *name) {
@@ -168,7 +168,7 @@ static PyObject *go_kernel(PyObject *self, PyObject *name) {
     gb_error e;
     PyObject *utf8 = PyUnicode_AsUTF8String(name), *result = NULL;
     if (!utf8) return NULL;
-    if (GB_ENTER_GO(&e, gbridge_gufunc_go_kernel(PyBytes_AsString(utf8), signature, types, sizeof types, &e)) == 0)
+    if (GB_PY_ENTER_GO(&e, gbridge_gufunc_go_kernel(PyBytes_AsString(utf8), signature, types, sizeof types, &e)) == 0)
         result = Py_BuildValue("(ss)", signature, types);
     Py_DECREF(utf8);
     return result;
@@ -177,20 +177,20 @@ static PyObject *go_kernel(PyObject *self, PyObject *name) {
 static PyObject *panic_text(PyObject *self, PyObject *none) {
     char said[16384];
     gb_error e;
-    return GB_ENTER_GO(&e, gbridge_gufunc_panic_text(said, sizeof said, &e)) < 0 ? NULL : PyUnicode_FromString(said);
+    return GB_PY_ENTER_GO(&e, gbridge_gufunc_panic_text(said, sizeof said, &e)) < 0 ? NULL : PyUnicode_FromString(said);
 }
 
 static PyObject *scalar_loop(PyObject *self, PyObject *args) {
     int inputs, single;
     if (!PyArg_ParseTuple(args, "ip", &inputs, &single)) return NULL;
-    return PyLong_FromVoidPtr((void *)gb_scalar_loop(inputs, single));
+    return PyLong_FromVoidPtr((void *)gb_gu_scalar_loop(inputs, single));
 }
 
 /* The gufuncs that come with gridbuf and the types of their reductions with a state: ({name: (signature, doc)}, [(name, types)]). */
 static PyObject *builtins(PyObject *self, PyObject *none) {
     int nloops, nstates;
-    const gb_builtin *loops = gb_builtin_loops(0, &nloops);
-    const gb_builtin_state *own = gb_builtin_states(&nstates);
+    const gb_gu_builtin *loops = gb_gu_builtin_loops(0, &nloops);
+    const gb_gu_builtin_state *own = gb_gu_builtin_states(&nstates);
     PyObject *known = PyDict_New(), *states = PyList_New(0);
     for (int i = 0; known && i < nloops; i++) {
         PyObject *row = loops[i].doc ? Py_BuildValue("(ss)", loops[i].signature, loops[i].doc) : NULL;
@@ -209,8 +209,8 @@ static PyObject *builtins(PyObject *self, PyObject *none) {
 }
 
 static PyMethodDef functions[] = {
-    {"gufunc_loops", gb_ufunc_loops, METH_O, NULL},
-    {"gufunc_capsule", gb_capsule_address, METH_O, NULL},
+    {"gufunc_loops", gb_py_ufunc_loops, METH_O, NULL},
+    {"gufunc_capsule", gb_py_capsule_address, METH_O, NULL},
     {"gufunc_builtins", builtins, METH_NOARGS, NULL},
     {"gufunc_scalar_loop", scalar_loop, METH_VARARGS, NULL},
     {"gufunc_go_names", go_names, METH_NOARGS, NULL},
@@ -252,26 +252,26 @@ static PyMethodDef methods[] = {
     {"_types", types_of_kernel, METH_O, NULL},
     {"_select", select_kernel, METH_VARARGS, NULL},
     {"_ask_sizes", ask_sizes, METH_NOARGS, NULL},
-    {"_check", gb_gufunc_check, METH_VARARGS, NULL},
-    {"_resolve", gb_gufunc_resolve, METH_VARARGS, NULL},
-    {"_add_state", gb_gufunc_add_state, METH_VARARGS, NULL},
-    {"reduce", (PyCFunction)(void (*)(void))gb_gufunc_reduce, METH_FASTCALL | METH_KEYWORDS, reduce_doc},
+    {"_check", gb_py_gufunc_check, METH_VARARGS, NULL},
+    {"_resolve", gb_py_gufunc_resolve, METH_VARARGS, NULL},
+    {"_add_state", gb_py_gufunc_add_state, METH_VARARGS, NULL},
+    {"reduce", (PyCFunction)(void (*)(void))gb_py_gufunc_reduce, METH_FASTCALL | METH_KEYWORDS, reduce_doc},
     {NULL},
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, gufunc_new}, {Py_tp_dealloc, gufunc_dealloc}, {Py_tp_call, gb_gufunc_call}, {Py_tp_methods, methods}, {0, NULL},
+    {Py_tp_new, gufunc_new}, {Py_tp_dealloc, gufunc_dealloc}, {Py_tp_call, gb_py_gufunc_call}, {Py_tp_methods, methods}, {0, NULL},
 };
 
 static PyType_Spec spec = {
     .name = "gridbuf._core.GUFunc",
-    .basicsize = sizeof(gb_gufunc_object),
+    .basicsize = sizeof(gb_py_gufunc_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = slots,
 };
 
-int gb_gufunc_init(PyObject *module) {
-    if (gb_gufunc_call_init() < 0 || gb_reduce_args_init() < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
+int gb_py_gufunc_init(PyObject *module) {
+    if (gb_py_gufunc_call_init() < 0 || gb_py_reduce_args_init() < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
     PyObject *type = PyType_FromSpec(&spec);
     int rc = type ? PyModule_AddObjectRef(module, "GUFunc", type) : -1;
     Py_XDECREF(type);

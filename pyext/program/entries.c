@@ -10,21 +10,21 @@ enum { E_DST, E_DST_AT, E_DST_STRIDES, E_SRC, E_SRC_AT, E_SRC_STRIDES, E_SHAPE, 
 
 typedef struct side {
     const char *name;
-    const gb_slot *slot;
+    const gb_py_slot *slot;
     int64_t number, at, strides[GB_COPY_DIMS];
 } side;
 
-static int read_side(PyObject *tuple, int first, Py_ssize_t number, const gb_slot *slots, Py_ssize_t n_slots, int ndim, side *s) {
+static int read_side(PyObject *tuple, int first, Py_ssize_t number, const gb_py_slot *slots, Py_ssize_t n_slots, int ndim, side *s) {
     char arg[64];
     snprintf(arg, sizeof arg, "entries[%zd]: %s slot", number, s->name);
-    if (gb_int64(PyTuple_GetItem(tuple, first), arg, "an int", &s->number) < 0) return -1;
+    if (gb_py_int64(PyTuple_GetItem(tuple, first), arg, "an int", &s->number) < 0) return -1;
     if (s->number < 0 || s->number >= n_slots)
         return PyErr_Format(PyExc_ValueError, "%s: %lld; there are %zd", arg, (long long)s->number, n_slots), -1;
     s->slot = &slots[s->number];
     snprintf(arg, sizeof arg, "entries[%zd]: %s offset", number, s->name);
-    if (gb_int64(PyTuple_GetItem(tuple, first + 1), arg, "an int", &s->at) < 0) return -1;
+    if (gb_py_int64(PyTuple_GetItem(tuple, first + 1), arg, "an int", &s->at) < 0) return -1;
     snprintf(arg, sizeof arg, "entries[%zd]: %s strides", number, s->name);
-    int n = gb_ints(PyTuple_GetItem(tuple, first + 2), arg, s->strides, GB_COPY_DIMS);
+    int n = gb_py_ints(PyTuple_GetItem(tuple, first + 2), arg, s->strides, GB_COPY_DIMS);
     if (n >= 0 && n != ndim) PyErr_Format(PyExc_ValueError, "%s: %d of them; the shape has %d sizes", arg, n, ndim);
     return n == ndim ? 0 : -1;
 }
@@ -55,7 +55,7 @@ static int sign_of(PyArray_Descr *descr, gb_program_copy *copy) {
 #endif
     }
     if (descr->type_num >= NPY_USERDEF) {
-        gb_dtype *d = gb_dtype_of(descr);
+        gb_py_dtype *d = gb_py_dtype_of(descr);
         if (!d) return -1;
         int code = d->dl_code;
         unit = code == kDLBfloat ? 2
@@ -74,23 +74,23 @@ static int read_mode(PyObject *obj, Py_ssize_t number, PyArray_Descr *descr, gb_
     int64_t mode;
     char arg[64];
     snprintf(arg, sizeof arg, "entries[%zd]: mode", number);
-    if (gb_int64(obj, arg, "an int", &mode) < 0) return -1;
+    if (gb_py_int64(obj, arg, "an int", &mode) < 0) return -1;
     if (mode & ~(int64_t)(GB_PROGRAM_SIGN | GB_PROGRAM_ADD | GB_PROGRAM_CLEAR))
         return PyErr_Format(PyExc_ValueError, "%s: %R is no sum of SIGN, ADD and CLEAR", arg, obj), -1;
     copy->mode = (int)mode;
-    copy->type = PyArray_ISNBO(descr->byteorder) ? gb_type_of_descr(descr) : GB_RAW;
+    copy->type = PyArray_ISNBO(descr->byteorder) ? gb_py_type_of_descr(descr) : GB_RAW;
     int has = mode & GB_PROGRAM_SIGN ? sign_of(descr, copy) : 1;
     if (has == 0 && mode & GB_PROGRAM_ADD && (descr->kind == 'i' || descr->kind == 'u')) return 0;   /* integers are subtracted */
     if (has == 0) PyErr_Format(PyExc_TypeError, "entries[%zd]: elements of dtype %S have no sign bit to flip", number, descr);
     return has == 1 ? 0 : -1;
 }
 
-static int read_tuple(PyObject *tuple, Py_ssize_t number, const gb_slot *slots, Py_ssize_t n_slots, PyArray_Descr *descr, gb_program *program) {
+static int read_tuple(PyObject *tuple, Py_ssize_t number, const gb_py_slot *slots, Py_ssize_t n_slots, PyArray_Descr *descr, gb_program *program) {
     char arg[64];
     int64_t shape[GB_COPY_DIMS];
     side dst = {.name = "target"}, src = {.name = "source"};
     snprintf(arg, sizeof arg, "entries[%zd]: shape", number);
-    int n = gb_ints(PyTuple_GetItem(tuple, E_SHAPE), arg, shape, GB_COPY_DIMS - 1), empty = 0;
+    int n = gb_py_ints(PyTuple_GetItem(tuple, E_SHAPE), arg, shape, GB_COPY_DIMS - 1), empty = 0;
     if (n < 0 || read_side(tuple, E_DST, number, slots, n_slots, n, &dst) < 0) return -1;
     if (read_side(tuple, E_SRC, number, slots, n_slots, n, &src) < 0) return -1;
     gb_program_copy copy = {
@@ -119,7 +119,7 @@ static int read_tuple(PyObject *tuple, Py_ssize_t number, const gb_slot *slots, 
     }
 }
 
-int gb_entry_read(PyObject *obj, Py_ssize_t number, const gb_slot *slots, Py_ssize_t n_slots, gb_program *program) {
+int gb_py_entry_read(PyObject *obj, Py_ssize_t number, const gb_py_slot *slots, Py_ssize_t n_slots, gb_program *program) {
     PyArray_Descr *descr;
     PyObject *tuple = PySequence_Tuple(obj);
     if (!tuple) return -1;
@@ -128,7 +128,7 @@ int gb_entry_read(PyObject *obj, Py_ssize_t number, const gb_slot *slots, Py_ssi
         PyErr_Format(PyExc_ValueError, "entries[%zd]: %zd items; there are %d: target slot, offset, strides, source slot, offset, "
                      "strides, shape, dtype, mode", number, PyTuple_Size(tuple), E_COUNT);
     else if (PyArray_DescrConverter(PyTuple_GetItem(tuple, E_DTYPE), &descr)) {
-        if (!gb_descr_movable(descr)) PyErr_Format(PyExc_TypeError, "entries[%zd]: elements of dtype %R are not plain bytes", number, descr);
+        if (!gb_py_descr_trivially_copyable(descr)) PyErr_Format(PyExc_TypeError, "entries[%zd]: elements of dtype %R are not plain bytes", number, descr);
         else rc = read_tuple(tuple, number, slots, n_slots, descr, program);
         Py_DECREF((PyObject *)descr);
     }

@@ -6,7 +6,7 @@
 #include "../field/copying.h"
 
 /* What memory an entry counts from, and what must be given for it at each run. */
-typedef struct gb_slot {
+typedef struct gb_py_slot {
     PyObject *name;           /* for errors; NULL: bound */
     PyObject *bound;          /* the array or Field whose memory this is, always, or NULL */
     char *base;               /* of it */
@@ -16,20 +16,20 @@ typedef struct gb_slot {
     int64_t low, end;         /* what may be touched, in bytes from element 0 */
     int ndim;
     uint8_t writable;         /* an entry may write here; so the object must not be read-only */
-} gb_slot;
+} gb_py_slot;
 
 /* slots.c */
-int gb_slot_read(PyObject *obj, Py_ssize_t number, gb_slot *slot);
-void gb_slot_clear(gb_slot *slot);
+int gb_py_slot_read(PyObject *obj, Py_ssize_t number, gb_py_slot *slot);
+void gb_py_slot_clear(gb_py_slot *slot);
 /* Element 0 of obj's memory, which has to be as the slot says; -1 with an error. 1: Python code may have run, so that
  * what was taken before has to be taken again. Buffers go through views, which the caller releases; managed memory is waited
  * for the first time. */
-int gb_slot_take(gb_slot *slot, PyObject *obj, Py_buffer *view, char **base, int first);
+int gb_py_slot_take(gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **base, int first);
 
 /* entries.c: one tuple as a copy that stays inside its slots, appended. */
-int gb_entry_read(PyObject *obj, Py_ssize_t number, const gb_slot *slots, Py_ssize_t n_slots, gb_program *program);
+int gb_py_entry_read(PyObject *obj, Py_ssize_t number, const gb_py_slot *slots, Py_ssize_t n_slots, gb_program *program);
 
 /* type.c */
-int gb_program_init(PyObject *module);
+int gb_py_program_init(PyObject *module);
 
 #endif

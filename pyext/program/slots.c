@@ -9,7 +9,7 @@
 
 /* ---- reading ---- */
 
-void gb_slot_clear(gb_slot *slot) {
+void gb_py_slot_clear(gb_py_slot *slot) {
     Py_XDECREF(slot->name);
     Py_XDECREF(slot->bound);
     Py_XDECREF((PyObject *)slot->descr);
@@ -19,7 +19,7 @@ void gb_slot_clear(gb_slot *slot) {
 }
 
 /* The bytes from element 0 down to the lowest element and up to the end of the highest. */
-static int reach(gb_slot *slot, const gb_view *v, const char *arg) {
+static int reach(gb_py_slot *slot, const gb_copy_view *v, const char *arg) {
     int64_t low = 0, end = v->itemsize, step;
     int bad = 0, empty = 0;
     for (int i = 0; i < v->ndim; i++) {
@@ -36,7 +36,7 @@ static int reach(gb_slot *slot, const gb_view *v, const char *arg) {
     return 0;
 }
 
-static int keep_lists(gb_slot *slot, const gb_view *v) {
+static int keep_lists(gb_py_slot *slot, const gb_copy_view *v) {
     slot->ndim = v->ndim;
     slot->shape = malloc((size_t)(2 * v->ndim + 1) * sizeof *slot->shape);
     if (!slot->shape) return PyErr_NoMemory(), -1;
@@ -45,13 +45,13 @@ static int keep_lists(gb_slot *slot, const gb_view *v) {
     return 0;
 }
 
-static int read_bound(PyObject *obj, const char *arg, gb_slot *slot) {
-    gb_memory m;
-    if (!gb_memory_of(obj, &m))
+static int read_bound(PyObject *obj, const char *arg, gb_py_slot *slot) {
+    gb_py_memory m;
+    if (!gb_py_memory_of(obj, &m))
         return PyErr_Format(PyExc_TypeError,
                             "%s: expected (name, dtype, shape, strides, writable), (name, nbytes, writable), or an ndarray or "
                             "Field on the host, got %R", arg, Py_TYPE(obj)), -1;
-    if (!gb_descr_movable(m.descr)) return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, m.descr), -1;
+    if (!gb_py_descr_trivially_copyable(m.descr)) return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, m.descr), -1;
     if (reach(slot, &m.view, arg) < 0) return -1;
     slot->bound = Py_NewRef(obj);
     slot->base = m.view.data;
@@ -59,24 +59,24 @@ static int read_bound(PyObject *obj, const char *arg, gb_slot *slot) {
     return 0;
 }
 
-static int read_field(PyObject *tuple, const char *arg, gb_slot *slot) {
+static int read_field(PyObject *tuple, const char *arg, gb_py_slot *slot) {
     int64_t shape[GB_COPY_DIMS], strides[GB_COPY_DIMS];
     char text[64];
     if (!PyArray_DescrConverter(PyTuple_GetItem(tuple, 1), &slot->descr)) return -1;
-    if (!gb_descr_movable(slot->descr))
+    if (!gb_py_descr_trivially_copyable(slot->descr))
         return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, slot->descr), -1;
     snprintf(text, sizeof text, "%s: shape", arg);
-    int n = gb_ints(PyTuple_GetItem(tuple, 2), text, shape, GB_COPY_DIMS);
+    int n = gb_py_ints(PyTuple_GetItem(tuple, 2), text, shape, GB_COPY_DIMS);
     if (n < 0) return -1;
     snprintf(text, sizeof text, "%s: strides", arg);
-    int m = gb_ints(PyTuple_GetItem(tuple, 3), text, strides, GB_COPY_DIMS);
+    int m = gb_py_ints(PyTuple_GetItem(tuple, 3), text, strides, GB_COPY_DIMS);
     if (m < 0) return -1;
     if (m != n) return PyErr_Format(PyExc_ValueError, "%s: %d sizes and %d strides", arg, n, m), -1;
-    gb_view v = {NULL, PyDataType_ELSIZE(slot->descr), GB_RAW, n, shape, strides};
+    gb_copy_view v = {NULL, PyDataType_ELSIZE(slot->descr), GB_RAW, n, shape, strides};
     return reach(slot, &v, arg) < 0 ? -1 : keep_lists(slot, &v);
 }
 
-int gb_slot_read(PyObject *obj, Py_ssize_t number, gb_slot *slot) {
+int gb_py_slot_read(PyObject *obj, Py_ssize_t number, gb_py_slot *slot) {
     char arg[64];
     snprintf(arg, sizeof arg, "slots[%zd]", number);
     Py_ssize_t n = PyTuple_Check(obj) ? PyTuple_Size(obj) : 0;
@@ -88,7 +88,7 @@ int gb_slot_read(PyObject *obj, Py_ssize_t number, gb_slot *slot) {
     slot->name = Py_NewRef(name);
     slot->writable = (uint8_t)writable;
     if (n == 5) return read_field(obj, arg, slot);
-    if (gb_int64(PyTuple_GetItem(obj, 1), arg, "a number of bytes", &slot->end) < 0) return -1;
+    if (gb_py_int64(PyTuple_GetItem(obj, 1), arg, "a number of bytes", &slot->end) < 0) return -1;
     if (slot->end < 0 || slot->end > (int64_t)1 << 60)
         return PyErr_Format(PyExc_ValueError, "%s: %lld bytes", arg, (long long)slot->end), -1;
     return 0;
@@ -97,21 +97,21 @@ int gb_slot_read(PyObject *obj, Py_ssize_t number, gb_slot *slot) {
 /* ---- taking ---- */
 
 /* Where an axis has one index, its stride says nothing. */
-static int same_strides(const gb_slot *slot, const int64_t *strides) {
+static int same_strides(const gb_py_slot *slot, const int64_t *strides) {
     for (int i = 0; i < slot->ndim; i++)
         if (strides[i] != slot->strides[i] && slot->shape[i] > 1) return slot->end == 0;
     return 1;
 }
 
-static int other_numbers(const gb_slot *slot, const char *what, const int64_t *wanted, int n_wanted, const int64_t *given, int n_given) {
-    PyObject *a = gb_ints_tuple(given, n_given), *b = gb_ints_tuple(wanted, n_wanted);
+static int other_numbers(const gb_py_slot *slot, const char *what, const int64_t *wanted, int n_wanted, const int64_t *given, int n_given) {
+    PyObject *a = gb_py_ints_tuple(given, n_given), *b = gb_py_ints_tuple(wanted, n_wanted);
     if (a && b) PyErr_Format(PyExc_ValueError, "%U: %s %R; the plan was made for %R", slot->name, what, a, b);
     Py_XDECREF(a);
     Py_XDECREF(b);
     return -1;
 }
 
-static int take_view(const gb_slot *slot, const gb_memory *m, char **base) {
+static int take_view(const gb_py_slot *slot, const gb_py_memory *m, char **base) {
     size_t list = (size_t)slot->ndim * sizeof(int64_t);
     if (m->view.ndim != slot->ndim || memcmp(m->view.shape, slot->shape, list))
         return other_numbers(slot, "shape", slot->shape, slot->ndim, m->view.shape, m->view.ndim);
@@ -122,7 +122,7 @@ static int take_view(const gb_slot *slot, const gb_memory *m, char **base) {
     return 0;
 }
 
-static int take_buffer(const gb_slot *slot, PyObject *obj, Py_buffer *view, char **base) {
+static int take_buffer(const gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **base) {
     if (PyObject_GetBuffer(obj, view, PyBUF_SIMPLE) < 0) return view->obj = NULL, -1;
     if (view->len != slot->end)
         return PyErr_Format(PyExc_ValueError, "%U: %zd bytes; the plan was made for %lld", slot->name, view->len, (long long)slot->end), -1;
@@ -133,7 +133,7 @@ static int take_buffer(const gb_slot *slot, PyObject *obj, Py_buffer *view, char
 }
 
 /* NumPy makes another object of the same dtype at times; comparing them may run Python code (a title's __eq__). */
-static int compare_dtypes(gb_slot *slot, PyArray_Descr *descr) {
+static int compare_dtypes(gb_py_slot *slot, PyArray_Descr *descr) {
     Py_INCREF((PyObject *)descr);
     if (!PyArray_EquivTypes(slot->descr, descr)) {
         if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "%U: dtype %S; the plan was made for %S", slot->name, descr, slot->descr);
@@ -146,16 +146,16 @@ static int compare_dtypes(gb_slot *slot, PyArray_Descr *descr) {
     return 1;
 }
 
-int gb_slot_take(gb_slot *slot, PyObject *obj, Py_buffer *view, char **base, int first) {
-    gb_memory m;
+int gb_py_slot_take(gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **base, int first) {
+    gb_py_memory m;
     if (!slot->descr) return take_buffer(slot, obj, view, base);
     int waited = 0;
-    if (gb_is_field(obj)) {
-        gb_field *f = (gb_field *)obj;
-        waited = first && gb_needs_driver(&f->place);
-        if (waited && gb_host_may_look(f) < 0) return -1;
-        m = gb_memory_of_field(f);
-    } else if (!gb_memory_of(obj, &m))
+    if (gb_py_is_field(obj)) {
+        gb_py_field *f = (gb_py_field *)obj;
+        waited = first && gb_py_needs_driver(&f->place);
+        if (waited && gb_py_require_host_access(f) < 0) return -1;
+        m = gb_py_memory_of_field(f);
+    } else if (!gb_py_memory_of(obj, &m))
         return PyErr_Format(PyExc_TypeError, "%U: expected a Field or an ndarray, got %R", slot->name, Py_TYPE(obj)), -1;
     if (m.descr != slot->descr && m.descr != slot->equal) return compare_dtypes(slot, m.descr);
     return take_view(slot, &m, base) < 0 ? -1 : waited;

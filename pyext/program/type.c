@@ -9,7 +9,7 @@
 typedef struct program_object {
     PyObject_HEAD
     gb_program program;
-    gb_slot *slots;
+    gb_py_slot *slots;
     Py_ssize_t n_slots, n_given;   /* given: those that are not bound */
 } program_object;
 
@@ -18,9 +18,9 @@ typedef struct program_object {
 static void program_dealloc(PyObject *self) {
     program_object *p = (program_object *)self;
     gb_program_free(&p->program);
-    for (Py_ssize_t i = 0; i < p->n_slots; i++) gb_slot_clear(&p->slots[i]);
+    for (Py_ssize_t i = 0; i < p->n_slots; i++) gb_py_slot_clear(&p->slots[i]);
     free(p->slots);
-    GB_FREE_OBJECT(self);
+    GB_PY_FREE_OBJECT(self);
 }
 
 static int read_slots(program_object *p, PyObject *slots) {
@@ -29,8 +29,8 @@ static int read_slots(program_object *p, PyObject *slots) {
     p->slots = calloc((size_t)n + 1, sizeof *p->slots);
     if (!p->slots) return PyErr_NoMemory(), -1;
     for (; p->n_slots < n; ) {
-        gb_slot *slot = &p->slots[p->n_slots++];   /* what was read of it is cleared with the others */
-        if (gb_slot_read(PyTuple_GetItem(slots, p->n_slots - 1), p->n_slots - 1, slot) < 0) return -1;
+        gb_py_slot *slot = &p->slots[p->n_slots++];   /* what was read of it is cleared with the others */
+        if (gb_py_slot_read(PyTuple_GetItem(slots, p->n_slots - 1), p->n_slots - 1, slot) < 0) return -1;
         p->n_given += !slot->bound;
     }
     return 0;
@@ -38,7 +38,7 @@ static int read_slots(program_object *p, PyObject *slots) {
 
 static int read_entries(program_object *p, PyObject *entries) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(entries); i++)
-        if (gb_entry_read(PyTuple_GetItem(entries, i), i, p->slots, p->n_slots, &p->program) < 0) return -1;
+        if (gb_py_entry_read(PyTuple_GetItem(entries, i), i, p->slots, p->n_slots, &p->program) < 0) return -1;
     return 0;
 }
 
@@ -77,7 +77,7 @@ static void bases_free(const program_object *p, bases *b) {
 static int bases_take(program_object *p, PyObject *const *args, bases *b, int first) {
     int again = 0;
     for (Py_ssize_t i = 0, at = 0; i < p->n_slots; i++) {
-        gb_slot *slot = &p->slots[i];
+        gb_py_slot *slot = &p->slots[i];
         if (slot->bound) {
             b->base[i] = slot->base;
             continue;
@@ -85,7 +85,7 @@ static int bases_take(program_object *p, PyObject *const *args, bases *b, int fi
         PyObject *obj = args[at++];
         if (!slot->descr && !b->view && !(b->view = calloc((size_t)p->n_slots, sizeof *b->view))) return PyErr_NoMemory(), -1;
         if (!slot->descr && b->view[i].obj) continue;   /* held since the first time */
-        int rc = gb_slot_take(slot, obj, b->view ? &b->view[i] : NULL, &b->base[i], first);
+        int rc = gb_py_slot_take(slot, obj, b->view ? &b->view[i] : NULL, &b->base[i], first);
         if (rc < 0) return -1;
         again |= rc;
     }
@@ -115,7 +115,7 @@ static int slice(gb_program_run *run) {
         return 0;
     }
     gb_error e;
-    return GB_ENTER_GO_UNLOCKED(&e, gbridge_program(run, SLICE, &e));
+    return GB_PY_ENTER_GO_UNLOCKED(&e, gbridge_program(run, SLICE, &e));
 }
 
 static int carry_out(const gb_program *program, char *const *base) {
@@ -177,7 +177,7 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-int gb_program_init(PyObject *module) {
+int gb_py_program_init(PyObject *module) {
     PyObject *type = PyType_FromSpec(&spec);
     static const struct { const char *name; long value; } modes[] = {
         {"SIGN", GB_PROGRAM_SIGN}, {"ADD", GB_PROGRAM_ADD}, {"CLEAR", GB_PROGRAM_CLEAR},

@@ -4,20 +4,20 @@
 #include "../core/upcall.h"
 
 /* An int or a slice; what is left of a slice is adjusted once the array's shape is read. */
-static int read_part(PyObject *part, gb_cut *cut) {
+static int read_part(PyObject *part, gb_py_cut *cut) {
     if (PySlice_Check(part)) {
         Py_ssize_t start, stop, step;
-        if (PySlice_Unpack(part, &start, &stop, &step) < 0) return GB_KEY_ERROR;
-        *cut = (gb_cut){start, step, stop, 0, 1};
-        return GB_KEY_VIEW;
+        if (PySlice_Unpack(part, &start, &stop, &step) < 0) return GB_PY_KEY_ERROR;
+        *cut = (gb_py_cut){start, step, stop, 0, 1};
+        return GB_PY_KEY_VIEW;
     }
-    if (!PyLong_CheckExact(part) && !PyArray_IsScalar(part, Integer)) return GB_KEY_OTHER;
+    if (!PyLong_CheckExact(part) && !PyArray_IsScalar(part, Integer)) return GB_PY_KEY_OTHER;
     Py_ssize_t i = PyNumber_AsSsize_t(part, NULL);   /* clipped: out of range, as it is */
-    *cut = (gb_cut){i, 1, 1, 0, 0};
-    return PyErr_Occurred() ? GB_KEY_ERROR : GB_KEY_VIEW;
+    *cut = (gb_py_cut){i, 1, 1, 0, 0};
+    return PyErr_Occurred() ? GB_PY_KEY_ERROR : GB_PY_KEY_VIEW;
 }
 
-static int adjust(gb_cut *cut, npy_intp n) {
+static int adjust(gb_py_cut *cut, npy_intp n) {
     cut->size = n;
     if (cut->keep) {
         Py_ssize_t start = cut->start, stop = cut->length;
@@ -30,37 +30,37 @@ static int adjust(gb_cut *cut, npy_intp n) {
     return cut->start >= 0 && cut->start < n;
 }
 
-int gb_storage_cuts(PyObject *key, PyArrayObject *array, gb_cut *cuts) {
+int gb_py_storage_cuts(PyObject *key, PyArrayObject *array, gb_py_cut *cuts) {
     int tuple = PyTuple_Check(key), ndim = PyArray_NDIM(array), given = 0, gap = -1, elements = 1;
     Py_ssize_t n = tuple ? PyTuple_Size(key) : 1;
-    gb_cut parts[GB_STORAGE_AXES];
+    gb_py_cut parts[GB_PY_STORAGE_AXES];
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *part = tuple ? PyTuple_GetItem(key, i) : key;
         if (part == Py_Ellipsis && gap < 0) {
             gap = given;
             continue;
         }
-        int kind = given < ndim ? read_part(part, &parts[given]) : GB_KEY_OTHER;
-        if (kind != GB_KEY_VIEW) return kind;
+        int kind = given < ndim ? read_part(part, &parts[given]) : GB_PY_KEY_OTHER;
+        if (kind != GB_PY_KEY_VIEW) return kind;
         elements = elements && !parts[given].keep;
         given++;
     }
-    if (PyArray_NDIM(array) != ndim) return GB_KEY_OTHER;
+    if (PyArray_NDIM(array) != ndim) return GB_PY_KEY_OTHER;
     int whole = ndim - given;
     if (gap < 0) gap = given;
     for (int i = 0; i < ndim; i++) {
         npy_intp size = PyArray_DIM(array, i);
-        if (i >= gap && i < gap + whole) cuts[i] = (gb_cut){0, 1, size, size, 1};
+        if (i >= gap && i < gap + whole) cuts[i] = (gb_py_cut){0, 1, size, size, 1};
         else {
             cuts[i] = parts[i < gap ? i : i - whole];
-            if (!adjust(&cuts[i], size)) return GB_KEY_OTHER;
+            if (!adjust(&cuts[i], size)) return GB_PY_KEY_OTHER;
         }
     }
-    return elements && whole == 0 && n == ndim ? GB_KEY_ELEMENT : GB_KEY_VIEW;   /* an ellipsis makes a view without indices, as NumPy has it */
+    return elements && whole == 0 && n == ndim ? GB_PY_KEY_ELEMENT : GB_PY_KEY_VIEW;   /* an ellipsis makes a view without indices, as NumPy has it */
 }
 
-PyObject *gb_cut_array(PyArrayObject *array, const gb_cut *cuts) {
-    npy_intp shape[GB_STORAGE_AXES], strides[GB_STORAGE_AXES];
+PyObject *gb_py_cut_array(PyArrayObject *array, const gb_py_cut *cuts) {
+    npy_intp shape[GB_PY_STORAGE_AXES], strides[GB_PY_STORAGE_AXES];
     char *data = PyArray_BYTES(array);
     int n = 0;
     for (int i = 0; i < PyArray_NDIM(array); i++) {
@@ -78,10 +78,10 @@ PyObject *gb_cut_array(PyArrayObject *array, const gb_cut *cuts) {
 /* ---- the Meta of a view depends on these numbers alone, and programs cut the same way again and again ---- */
 
 #define REMEMBERED 256
-typedef struct { PyObject *meta, *made; int n; gb_cut cuts[GB_STORAGE_AXES]; } remembered;
+typedef struct { PyObject *meta, *made; int n; gb_py_cut cuts[GB_PY_STORAGE_AXES]; } remembered;
 static remembered seen[REMEMBERED];
 
-static remembered *place_of(PyObject *meta, int n, const gb_cut *cuts) {
+static remembered *place_of(PyObject *meta, int n, const gb_py_cut *cuts) {
     uint64_t h = (uintptr_t)meta >> 4;
     for (int i = 0; i < n; i++) {
         h = (h ^ (uint64_t)cuts[i].start ^ (uint64_t)cuts[i].length << 16 ^ (uint64_t)(cuts[i].keep + cuts[i].step * 2) << 40) * 0x9E3779B97F4A7C15u;
@@ -90,7 +90,7 @@ static remembered *place_of(PyObject *meta, int n, const gb_cut *cuts) {
     return &seen[(h >> 32) % REMEMBERED];
 }
 
-static int same_cuts(const gb_cut *a, const gb_cut *b, int n) {
+static int same_cuts(const gb_py_cut *a, const gb_py_cut *b, int n) {
     for (int i = 0; i < n; i++)
         if (a[i].start != b[i].start || a[i].step != b[i].step || a[i].length != b[i].length || a[i].size != b[i].size || a[i].keep != b[i].keep)
             return 0;
@@ -98,7 +98,7 @@ static int same_cuts(const gb_cut *a, const gb_cut *b, int n) {
 }
 
 /* For each index its size, and what is taken: (first, step, how many), or an int where the index goes. */
-static PyObject *picks(int n, const gb_cut *cuts) {
+static PyObject *picks(int n, const gb_py_cut *cuts) {
     PyObject *all = PyTuple_New(n);
     for (int i = 0; all && i < n; i++) {
         Py_ssize_t start = cuts[i].start, step = cuts[i].step, length = cuts[i].length, size = cuts[i].size;
@@ -108,10 +108,10 @@ static PyObject *picks(int n, const gb_cut *cuts) {
     return all;
 }
 
-PyObject *gb_cut_meta(PyObject *meta, int n, const gb_cut *cuts) {
+PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts) {
     remembered *r = place_of(meta, n, cuts);
     if (r->meta == meta && r->n == n && same_cuts(r->cuts, cuts, n)) return Py_NewRef(r->made);
-    PyObject *taken = picks(n, cuts), *made = taken ? gb_upcall_to(UP_STORAGE_META, "(OO)", meta, taken) : NULL;
+    PyObject *taken = picks(n, cuts), *made = taken ? gb_py_upcall_to(GB_PY_UP_STORAGE_META, "(OO)", meta, taken) : NULL;
     Py_XDECREF(taken);
     if (!made) return NULL;
     PyObject *before = r->meta, *result = r->made;

@@ -4,29 +4,29 @@
 
 #include <string.h>
 
-static PyObject *view_of(PyObject *self, PyArrayObject *host, const gb_cut *cuts) {
+static PyObject *view_of(PyObject *self, PyArrayObject *host, const gb_py_cut *cuts) {
     int n = PyArray_NDIM(host);
-    PyObject *array = gb_cut_array(host, cuts), *meta = array ? gb_cut_meta(((gb_storage *)self)->meta, n, cuts) : NULL;
-    PyObject *view = meta ? gb_storage_new(Py_TYPE(self), array, Py_None, meta, Py_None) : NULL;
+    PyObject *array = gb_py_cut_array(host, cuts), *meta = array ? gb_py_cut_meta(((gb_py_storage *)self)->meta, n, cuts) : NULL;
+    PyObject *view = meta ? gb_py_storage_new(Py_TYPE(self), array, Py_None, meta, Py_None) : NULL;
     Py_XDECREF(meta);
     Py_XDECREF(array);
     return view;
 }
 
-PyObject *gb_storage_subscript(PyObject *self, PyObject *key) {
-    PyArrayObject *host = gb_storage_host(self);
-    gb_cut cuts[GB_STORAGE_AXES];
-    int kind = host ? gb_storage_cuts(key, host, cuts) : GB_KEY_OTHER;
-    if (kind == GB_KEY_ERROR) return NULL;
-    if (kind == GB_KEY_OTHER) return gb_upcall_to(UP_STORAGE_GETITEM, "(OO)", self, key);
+PyObject *gb_py_storage_subscript(PyObject *self, PyObject *key) {
+    PyArrayObject *host = gb_py_storage_host(self);
+    gb_py_cut cuts[GB_PY_STORAGE_AXES];
+    int kind = host ? gb_py_storage_cuts(key, host, cuts) : GB_PY_KEY_OTHER;
+    if (kind == GB_PY_KEY_ERROR) return NULL;
+    if (kind == GB_PY_KEY_OTHER) return gb_py_upcall_to(GB_PY_UP_STORAGE_GETITEM, "(OO)", self, key);
     Py_INCREF((PyObject *)host);
-    PyObject *found = kind == GB_KEY_ELEMENT ? PyObject_GetItem((PyObject *)host, key) : view_of(self, host, cuts);
+    PyObject *found = kind == GB_PY_KEY_ELEMENT ? PyObject_GetItem((PyObject *)host, key) : view_of(self, host, cuts);
     Py_DECREF((PyObject *)host);
     return found;
 }
 
-PyObject *gb_storage_item(PyObject *self, Py_ssize_t i) {
-    PyObject *key = PyLong_FromSsize_t(i), *result = key ? gb_storage_subscript(self, key) : NULL;
+PyObject *gb_py_storage_item(PyObject *self, Py_ssize_t i) {
+    PyObject *key = PyLong_FromSsize_t(i), *result = key ? gb_py_storage_subscript(self, key) : NULL;
     Py_XDECREF(key);
     return result;
 }
@@ -45,18 +45,18 @@ static int read_halo(PyObject *meta, int n, Py_ssize_t (*halo)[2]) {
 }
 
 /* The points that are not in the halo. NotImplemented: for Python to find. */
-PyObject *gb_storage_inside(PyObject *self, PyObject *unused) {
-    Py_ssize_t halo[GB_STORAGE_AXES][2];
-    gb_cut cuts[GB_STORAGE_AXES];
-    PyArrayObject *host = gb_storage_host(self);
+PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused) {
+    Py_ssize_t halo[GB_PY_STORAGE_AXES][2];
+    gb_py_cut cuts[GB_PY_STORAGE_AXES];
+    PyArrayObject *host = gb_py_storage_host(self);
     if (!host) Py_RETURN_NOTIMPLEMENTED;
-    int n = PyArray_NDIM(host), ok = read_halo(((gb_storage *)self)->meta, n, halo);
+    int n = PyArray_NDIM(host), ok = read_halo(((gb_py_storage *)self)->meta, n, halo);
     if (PyErr_Occurred()) return NULL;
-    host = gb_storage_host(self);   /* reading may have run Python code */
+    host = gb_py_storage_host(self);   /* reading may have run Python code */
     if (!ok || !host || PyArray_NDIM(host) != n) Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < n; i++) {
         npy_intp size = PyArray_DIM(host, i);
-        cuts[i] = (gb_cut){halo[i][0], 1, size - halo[i][0] - halo[i][1], size, 1};
+        cuts[i] = (gb_py_cut){halo[i][0], 1, size - halo[i][0] - halo[i][1], size, 1};
         if (cuts[i].length < 0) Py_RETURN_NOTIMPLEMENTED;
     }
     return view_of(self, host, cuts);
@@ -72,7 +72,7 @@ static int is_number(PyObject *value) {
 /* The value's array with its indices where the target has those of the same name: stride 0 along those that it lacks or
  * has one element of. NULL without an error: it does not fit, which Python explains. */
 static PyObject *by_name(PyArrayObject *from, const char *own, PyArrayObject *target, const char *names) {
-    npy_intp strides[GB_STORAGE_AXES];
+    npy_intp strides[GB_PY_STORAGE_AXES];
     int n = PyArray_NDIM(target), used = 0;
     if (strlen(names) != (size_t)n || strlen(own) != (size_t)PyArray_NDIM(from)) return NULL;
     for (int i = 0; i < n; i++) {
@@ -94,10 +94,10 @@ static int same_shape(PyArrayObject *a, PyArrayObject *b) {
 }
 
 /* The names of the indices that a key keeps. */
-static int kept_axes(PyObject *meta, int n, const gb_cut *cuts, char kept[GB_STORAGE_AXES + 1]) {
-    char axes[GB_STORAGE_AXES + 1];
+static int kept_axes(PyObject *meta, int n, const gb_py_cut *cuts, char kept[GB_PY_STORAGE_AXES + 1]) {
+    char axes[GB_PY_STORAGE_AXES + 1];
     int to = 0;
-    if (gb_meta_axes(meta, axes) < 0) return -1;
+    if (gb_py_meta_axes(meta, axes) < 0) return -1;
     for (int i = 0; i < n && axes[i]; i++)
         if (cuts[i].keep) kept[to++] = axes[i];
     kept[to] = 0;
@@ -105,23 +105,23 @@ static int kept_axes(PyObject *meta, int n, const gb_cut *cuts, char kept[GB_STO
 }
 
 /* What to copy from: an ndarray of the target's shape, or a host storage by name. NULL: with an error, or not for here. */
-static PyObject *source_for(PyObject *self, PyArrayObject *target, const gb_cut *cuts, int n, PyObject *value) {
+static PyObject *source_for(PyObject *self, PyArrayObject *target, const gb_py_cut *cuts, int n, PyObject *value) {
     if (PyArray_CheckExact(value)) return same_shape((PyArrayObject *)value, target) ? Py_NewRef(value) : NULL;
-    PyArrayObject *from = PyObject_TypeCheck(value, gb_StorageType) ? gb_storage_host(value) : NULL;
-    char names[GB_STORAGE_AXES + 1], own[GB_STORAGE_AXES + 1];
-    if (!from || kept_axes(((gb_storage *)self)->meta, n, cuts, names) < 0 || gb_meta_axes(((gb_storage *)value)->meta, own) < 0) return NULL;
+    PyArrayObject *from = PyObject_TypeCheck(value, gb_py_StorageType) ? gb_py_storage_host(value) : NULL;
+    char names[GB_PY_STORAGE_AXES + 1], own[GB_PY_STORAGE_AXES + 1];
+    if (!from || kept_axes(((gb_py_storage *)self)->meta, n, cuts, names) < 0 || gb_py_meta_axes(((gb_py_storage *)value)->meta, own) < 0) return NULL;
     return strcmp(names, own) == 0 && same_shape(from, target) ? Py_NewRef((PyObject *)from) : by_name(from, own, target, names);
 }
 
 /* 1: done; 0: Python has to; -1: an error. */
 static int quick(PyObject *self, PyArrayObject *host, PyObject *key, PyObject *value) {
-    gb_cut cuts[GB_STORAGE_AXES];
+    gb_py_cut cuts[GB_PY_STORAGE_AXES];
     int number = is_number(value), n = PyArray_NDIM(host);
-    if (!number && !PyArray_CheckExact(value) && !PyObject_TypeCheck(value, gb_StorageType)) return 0;
-    int kind = gb_storage_cuts(key, host, cuts);
-    if (kind == GB_KEY_ERROR || kind == GB_KEY_OTHER) return kind == GB_KEY_ERROR ? -1 : 0;
-    if (number && kind == GB_KEY_ELEMENT) return PyObject_SetItem((PyObject *)host, key, value) < 0 ? -1 : 1;
-    PyObject *target = key == Py_Ellipsis ? Py_NewRef((PyObject *)host) : gb_cut_array(host, cuts), *source = NULL;
+    if (!number && !PyArray_CheckExact(value) && !PyObject_TypeCheck(value, gb_py_StorageType)) return 0;
+    int kind = gb_py_storage_cuts(key, host, cuts);
+    if (kind == GB_PY_KEY_ERROR || kind == GB_PY_KEY_OTHER) return kind == GB_PY_KEY_ERROR ? -1 : 0;
+    if (number && kind == GB_PY_KEY_ELEMENT) return PyObject_SetItem((PyObject *)host, key, value) < 0 ? -1 : 1;
+    PyObject *target = key == Py_Ellipsis ? Py_NewRef((PyObject *)host) : gb_py_cut_array(host, cuts), *source = NULL;
     int rc = -1;
     if (target && number) {
         rc = PyObject_SetItem(target, Py_Ellipsis, value) < 0 ? -1 : 1;
@@ -134,17 +134,17 @@ static int quick(PyObject *self, PyArrayObject *host, PyObject *key, PyObject *v
     return rc;
 }
 
-int gb_storage_assign(PyObject *self, PyObject *key, PyObject *value) {
+int gb_py_storage_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "elements of a storage cannot be deleted");
         return -1;
     }
-    PyArrayObject *host = gb_storage_host(self);
+    PyArrayObject *host = gb_py_storage_host(self);
     Py_XINCREF((PyObject *)host);
     int rc = host ? quick(self, host, key, value) : 0;
     Py_XDECREF((PyObject *)host);
     if (rc) return rc < 0 ? -1 : 0;
-    PyObject *done = gb_upcall_to(UP_STORAGE_SETITEM, "(OOO)", self, key, value);
+    PyObject *done = gb_py_upcall_to(GB_PY_UP_STORAGE_SETITEM, "(OOO)", self, key, value);
     Py_XDECREF(done);
     return done ? 0 : -1;
 }

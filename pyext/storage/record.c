@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-PyTypeObject *gb_StorageType;
+PyTypeObject *gb_py_StorageType;
 
-PyObject *gb_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair) {
-    gb_storage *s = (gb_storage *)PyType_GenericAlloc(type, 0);
+PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair) {
+    gb_py_storage *s = (gb_py_storage *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;
     s->host = Py_NewRef(host);
     s->dev = Py_NewRef(dev);
@@ -15,30 +15,67 @@ PyObject *gb_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyOb
     return (PyObject *)s;
 }
 
-/* _of_plan(class, plan, meta, zero): a host storage of its own memory. */
-PyObject *gb_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 4 || !PyType_Check(args[0]) || !PyType_IsSubtype((PyTypeObject *)args[0], gb_StorageType) || Py_TYPE(args[1]) != gb_PlanType ||
-        ((gb_plan_object *)args[1])->plan->device != GB_CPU || ((gb_plan_object *)args[1])->plan->memory != GB_PLAIN)
+/* storage_of_plan(class, plan, meta, zero): a host storage of its own memory. */
+PyObject *gb_py_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != 4 || !PyType_Check(args[0]) || !PyType_IsSubtype((PyTypeObject *)args[0], gb_py_StorageType) || Py_TYPE(args[1]) != gb_py_PlanType ||
+        ((gb_py_plan_object *)args[1])->plan->device != GB_CPU || ((gb_py_plan_object *)args[1])->plan->memory != GB_PLAIN)
         return PyErr_Format(PyExc_TypeError, "storage_of_plan() takes a Storage class, a Plan of plain host memory, a Meta and a bool");
-    PyObject *host = gb_array_of((gb_plan_object *)args[1], args[3] == Py_True);
-    PyObject *made = host ? gb_storage_new((PyTypeObject *)args[0], host, Py_None, args[2], Py_None) : NULL;
+    PyObject *host = gb_py_array_of((gb_py_plan_object *)args[1], args[3] == Py_True);
+    PyObject *made = host ? gb_py_storage_new((PyTypeObject *)args[0], host, Py_None, args[2], Py_None) : NULL;
     Py_XDECREF(host);
     return made;
 }
 
-PyArrayObject *gb_storage_host(PyObject *obj) {
-    gb_storage *s = (gb_storage *)obj;   /* without a meta the garbage collector has been here */
-    if (!s->host || !PyArray_CheckExact(s->host) || s->dev != Py_None || s->pair != Py_None || !s->meta) return NULL;
-    return PyArray_NDIM((PyArrayObject *)s->host) <= GB_STORAGE_AXES ? (PyArrayObject *)s->host : NULL;
+/* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. */
+static int is_constant(PyObject *obj, int depth) {
+    if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None) return 1;
+    if (PyArray_DescrCheck(obj) || PyType_Check(obj)) return gb_py_dtype_constant(obj);
+    if (!PyTuple_CheckExact(obj) || depth == 0) return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(obj); i++)
+        if (!is_constant(PyTuple_GetItem(obj, i), depth - 1)) return 0;
+    return 1;
 }
 
-int gb_meta_axes(PyObject *meta, char axes[GB_STORAGE_AXES + 1]) {
+PyObject *gb_py_is_constant(PyObject *self, PyObject *obj) { return PyBool_FromLong(is_constant(obj, 5)); }
+
+PyArrayObject *gb_py_storage_host(PyObject *obj) {
+    gb_py_storage *s = (gb_py_storage *)obj;   /* without a meta the garbage collector has been here */
+    if (!s->host || !PyArray_CheckExact(s->host) || s->dev != Py_None || s->pair != Py_None || !s->meta) return NULL;
+    return PyArray_NDIM((PyArrayObject *)s->host) <= GB_PY_STORAGE_AXES ? (PyArrayObject *)s->host : NULL;
+}
+
+int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]) {
     Py_ssize_t n = 0;
     PyObject *text = PyObject_GetAttrString(meta, "axes");
     const char *letters = text ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
-    if (letters && n <= GB_STORAGE_AXES) memcpy(axes, letters, (size_t)n + 1);
+    if (letters && n <= GB_PY_STORAGE_AXES) memcpy(axes, letters, (size_t)n + 1);
     else if (letters) PyErr_Format(PyExc_ValueError, "axes: %R has more than three letters", text);
-    int rc = letters && n <= GB_STORAGE_AXES ? 0 : -1;
+    int rc = letters && n <= GB_PY_STORAGE_AXES ? 0 : -1;
     Py_XDECREF(text);
     return rc;
+}
+
+/* What __gt_interface__ says of a host storage's memory: shape, typestr, data and strides. NotImplemented: for Python to ask. */
+PyObject *gb_py_storage_told(PyObject *self, PyObject *unused) {
+    PyArrayObject *host = gb_py_storage_host(self);
+    if (!host) Py_RETURN_NOTIMPLEMENTED;
+    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
+    gb_py_dtype *dtype = gb_py_dtype_of(descr);
+    Py_DECREF((PyObject *)descr);
+    if (!dtype) return NULL;
+    if (!dtype->typestr) {
+        Py_DECREF((PyObject *)dtype);
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    int n = PyArray_NDIM(host), readonly = !PyArray_ISWRITEABLE(host);
+    PyObject *shape = gb_py_ints_tuple((const int64_t *)PyArray_DIMS(host), n), *strides = gb_py_ints_tuple((const int64_t *)PyArray_STRIDES(host), n);
+    PyObject *address = PyLong_FromVoidPtr(PyArray_DATA(host)), *told = NULL;
+    if (shape && strides && address)
+        told = Py_BuildValue("{s:O,s:O,s:(OO),s:O}", "shape", shape, "typestr", dtype->typestr, "data", address,
+                             readonly ? Py_True : Py_False, "strides", strides);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    Py_XDECREF(address);
+    Py_DECREF((PyObject *)dtype);
+    return told;
 }

@@ -5,7 +5,7 @@
 #include <structmember.h>
 
 static int traverse(PyObject *self, visitproc visit, void *arg) {
-    gb_storage *s = (gb_storage *)self;
+    gb_py_storage *s = (gb_py_storage *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(s->host);
     Py_VISIT(s->dev);
@@ -15,7 +15,7 @@ static int traverse(PyObject *self, visitproc visit, void *arg) {
 }
 
 static int clear(PyObject *self) {
-    gb_storage *s = (gb_storage *)self;
+    gb_py_storage *s = (gb_py_storage *)self;
     Py_CLEAR(s->host);
     Py_CLEAR(s->dev);
     Py_CLEAR(s->meta);
@@ -25,9 +25,9 @@ static int clear(PyObject *self) {
 
 static void dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
-    if (((gb_storage *)self)->weakrefs) PyObject_ClearWeakRefs(self);
+    if (((gb_py_storage *)self)->weakrefs) PyObject_ClearWeakRefs(self);
     clear(self);
-    GB_FREE_OBJECT(self);
+    GB_PY_FREE_OBJECT(self);
 }
 
 static PyObject *refuse(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -40,21 +40,22 @@ static PyObject *refuse(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
 /* _of(host, dev, meta, pair=None) */
 static PyObject *of(PyObject *cls, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs != 3 && nargs != 4) return PyErr_Format(PyExc_TypeError, "_of() takes host, dev, meta and pair, got %zd arguments", nargs);
-    return gb_storage_new((PyTypeObject *)cls, args[0], args[1], args[2], nargs == 4 ? args[3] : Py_None);
+    return gb_py_storage_new((PyTypeObject *)cls, args[0], args[1], args[2], nargs == 4 ? args[3] : Py_None);
 }
 
 static PyMemberDef members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_storage, weakrefs), READONLY, NULL},
-    {"_host", T_OBJECT_EX, offsetof(gb_storage, host), READONLY, "The host buffer or None."},
-    {"_dev", T_OBJECT_EX, offsetof(gb_storage, dev), READONLY, "The device buffer or None."},
-    {"_meta", T_OBJECT_EX, offsetof(gb_storage, meta), 0, "What the indices mean."},
-    {"_pair", T_OBJECT_EX, offsetof(gb_storage, pair), READONLY, "Both buffers of a software-managed storage, or None."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_py_storage, weakrefs), READONLY, NULL},
+    {"_host", T_OBJECT_EX, offsetof(gb_py_storage, host), READONLY, "The host buffer or None."},
+    {"_dev", T_OBJECT_EX, offsetof(gb_py_storage, dev), READONLY, "The device buffer or None."},
+    {"_meta", T_OBJECT_EX, offsetof(gb_py_storage, meta), 0, "What the indices mean."},
+    {"_pair", T_OBJECT_EX, offsetof(gb_py_storage, pair), READONLY, "Both buffers of a software-managed storage, or None."},
     {NULL},
 };
 
 static PyMethodDef methods[] = {
     {"_of", (PyCFunction)(void *)of, METH_FASTCALL | METH_CLASS, "A storage over these buffers."},
-    {"_inside", gb_storage_inside, METH_NOARGS, "A view without the halo; NotImplemented where there is a device buffer."},
+    {"_told", gb_py_storage_told, METH_NOARGS, "The memory of a host storage as __gt_interface__ describes it; else NotImplemented."},
+    {"_inside", gb_py_storage_inside, METH_NOARGS, "A view without the halo; NotImplemented where there is a device buffer."},
     {NULL},
 };
 
@@ -66,20 +67,20 @@ static PyType_Slot type_slots[] = {
     {Py_tp_clear, clear},
     {Py_tp_members, members},
     {Py_tp_methods, methods},
-    {Py_mp_subscript, gb_storage_subscript},
-    {Py_mp_ass_subscript, gb_storage_assign},
-    {Py_sq_item, gb_storage_item},   /* iter() and `in` ask for it */
+    {Py_mp_subscript, gb_py_storage_subscript},
+    {Py_mp_ass_subscript, gb_py_storage_assign},
+    {Py_sq_item, gb_py_storage_item},   /* iter() and `in` ask for it */
     {0, NULL},
 };
 
 static PyType_Spec type_spec = {
     .name = "gridbuf._core.StorageBase",
-    .basicsize = sizeof(gb_storage),
+    .basicsize = sizeof(gb_py_storage),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .slots = type_slots,
 };
 
-int gb_storage_init(PyObject *module) {
-    gb_StorageType = (PyTypeObject *)PyType_FromSpec(&type_spec);
-    return gb_StorageType ? PyModule_AddObjectRef(module, "StorageBase", (PyObject *)gb_StorageType) : -1;
+int gb_py_storage_init(PyObject *module) {
+    gb_py_StorageType = (PyTypeObject *)PyType_FromSpec(&type_spec);
+    return gb_py_StorageType ? PyModule_AddObjectRef(module, "StorageBase", (PyObject *)gb_py_StorageType) : -1;
 }

@@ -38,21 +38,22 @@ static void fail(const char *what) {
 static int take(uint64_t *state, piece *p) {
     static const int64_t boundaries[] = {8, 64, 64, 64, 256, 4096, 96, 640};
     int64_t largest = next(state) % 50 == 0 ? 3 << 20 : next(state) % 4 == 0 ? 60000 : 900;
-    gb_want want = {.span = (int64_t)(next(state) % (uint64_t)largest) + 1, .boundary = boundaries[next(state) % 8]};
+    gb_heap_layout want = {.span = (int64_t)(next(state) % (uint64_t)largest) + 1, .boundary = boundaries[next(state) % 8]};
     want.offset = (int64_t)(next(state) % (uint64_t)want.boundary) & ~(int64_t)7;
-    want.reserve = gb_reserve(want.span, want.boundary);
+    want.reserve = gb_heap_reserve(want.span, want.boundary);
     void *data;
     int fresh, answer;
-    while ((answer = gb_take(&want, &data, &fresh)) == GB_NEED_SLAB)
-        if (gb_refill(want.reserve) < 0) return 0;
-    if (answer != GB_TAKEN) return 0;
+    while ((answer = gb_heap_take(&want, &data, &fresh)) == GB_HEAP_NEED_SLAB)
+        if (gb_heap_refill(want.reserve) < 0) return 0;
+    if (answer != GB_HEAP_TAKEN) return 0;
     *p = (piece){data, want.span, (unsigned char)(next(state) | 1)};
     if ((int64_t)((uintptr_t)data % (uint64_t)want.boundary) != want.offset) fail("a block lies elsewhere than asked");
-    if (gb_block_bytes(data) < want.span) fail("a block is too small");
+    if (gb_heap_block_bytes(data) < want.span) fail("a block is too small");
     if (fresh && (p->data[0] || p->data[p->span - 1])) fail("fresh memory is not zero");
-    if (!fresh && next(state) % 8 == 0 && gb_zero(data, want.span) == 0 && (p->data[0] || p->data[p->span - 1])) fail("zeroed memory is not zero");
+    if (!fresh && next(state) % 8 == 0 && gb_heap_zero(data, want.span) == 0 && (p->data[0] || p->data[p->span - 1]))
+        fail("zeroed memory is not zero");
     memset(p->data, p->mark, (size_t)p->span);
-    if (next(state) % 16 == 0) gb_set_note(data, strdup("driver.c:1\na block"));
+    if (next(state) % 16 == 0) gb_heap_set_note(data, strdup("driver.c:1\na block"));
     atomic_fetch_add(&taken, 1);
     return 1;
 }
@@ -63,13 +64,13 @@ static void give_back(const piece *p) {
             fail("somebody else wrote into a block");
             break;
         }
-    gb_release(p->data);
+    gb_heap_release(p->data);
 }
 
 static void exchange(uint64_t *state, piece *mine) {
     pthread_mutex_lock(&lock);
     if (on_shelf < SHELF && next(state) % 2) {
-        gb_share(mine->data);   /* both hold it, and release it where they are */
+        gb_heap_share(mine->data);   /* both hold it, and release it where they are */
         shelf[on_shelf++] = *mine;
     } else if (on_shelf > 0) {
         piece other = shelf[--on_shelf];
@@ -82,13 +83,13 @@ static void exchange(uint64_t *state, piece *mine) {
 
 static void look(uint64_t *state) {
     gb_heap_stats stats;
-    gb_live live[8];
+    gb_heap_live live[8];
     switch (next(state) % 5) {
-    case 0: gb_trim((int64_t)(next(state) % (1 << 20))); break;
-    case 1: gb_get_stats(&stats); if (stats.live_bytes < 0 || stats.live_buffers < 0) fail("counts below zero"); break;
-    case 2: gb_live_blocks(live, 8); break;
-    case 3: gb_set_limit(next(state) % 2 ? -1 : (int64_t)64 << 20); break;
-    default: gb_set_cache_bound((int64_t)(next(state) % (8 << 20)));
+    case 0: gb_heap_trim((int64_t)(next(state) % (1 << 20))); break;
+    case 1: gb_heap_get_stats(&stats); if (stats.live_bytes < 0 || stats.live_buffers < 0) fail("counts below zero"); break;
+    case 2: gb_heap_live_blocks(live, 8); break;
+    case 3: gb_heap_set_limit(next(state) % 2 ? -1 : (int64_t)64 << 20); break;
+    default: gb_heap_set_cache_bound((int64_t)(next(state) % (8 << 20)));
     }
 }
 
@@ -120,10 +121,10 @@ int main(int argc, char **argv) {
     for (int i = 0; i < threads; i++) pthread_join(all[i], NULL);
     while (on_shelf > 0) give_back(&shelf[--on_shelf]);
     gb_heap_stats stats;
-    gb_get_stats(&stats);
+    gb_heap_get_stats(&stats);
     if (stats.live_bytes || stats.live_buffers) fail("something is left");
-    gb_trim(0);
-    gb_get_stats(&stats);
+    gb_heap_trim(0);
+    gb_heap_get_stats(&stats);
     if (stats.cached_bytes) fail("trimming leaves memory");
     printf("heap: %ld blocks on %d threads, %d failures\n", atomic_load(&taken), threads, atomic_load(&failures));
     return atomic_load(&failures) != 0;

@@ -165,3 +165,112 @@ def test_gt4py_s_own_call_takes_storages_as_well(copy: Any) -> None:
     inp, out = gs.ones((4, 4, 4), halo=(1, 1, 0)), gs.zeros((4, 4, 4), axes="KJI", halo=(0, 1, 1))
     copy.stencil(inp, out, domain=(2, 2, 4))
     assert np.add.reduce(out, axis=None) == 16 and (out.domain.to_numpy() == 1).all()
+
+
+def test_a_call_seen_before_gives_the_same(laplace: Any) -> None:
+    backend = laplace.stencil.backend
+    rng = np.random.default_rng(3)
+    for halo, axes in ((1, "IJK"), (2, "IJK"), (1, "KJI"), (1, "IJK")):
+        for _ in range(3):
+            shape = (9, 8, 4)
+            inp = gs.storage(rng.random(shape), defaults=backend, halo=(halo, halo, 0))
+            out = gs.zeros(tuple(shape["IJK".index(a)] for a in axes), axes=axes, defaults=backend)
+            out.halo = tuple((0, 0) if a == "K" else (halo, halo) for a in axes)
+            laplace(inp, out)
+            expected = np.zeros(shape)
+            inner = (slice(halo, -halo), slice(halo, -halo))
+            full = np.zeros(shape)
+            full[1:-1, 1:-1] = reference(inp.to_numpy())
+            expected[inner] = full[inner]
+            np.testing.assert_allclose(gb.as_numpy(out, "IJK"), expected, atol=1e-12)
+            laplace(inp=inp, out=out, origin=(1, 1, 0), domain=(2, 3, 4))
+            np.testing.assert_allclose(gb.as_numpy(out, "IJK")[1:3, 1:4], full[1:3, 1:4], atol=1e-12)
+
+
+def test_what_was_right_before_does_not_make_wrong_calls_right(copy: Any) -> None:
+    inp, out = gs.ones((3, 3, 3)), gs.zeros((3, 3, 3))
+    for _ in range(2):
+        copy(inp, out)
+        with pytest.raises(TypeError, match="nothing"):
+            copy(inp, out, nothing=1)
+        with pytest.raises(TypeError):
+            copy(inp, in_field=inp, out_field=out)
+        with pytest.raises(TypeError, match="float32"):
+            copy(gs.ones((3, 3, 3), np.float32), out)
+        with pytest.raises(ValueError, match="out_field: its memory is read-only"):
+            readonly = np.zeros((3, 3, 3))
+            readonly.flags.writeable = False
+            copy(inp, readonly)
+        with pytest.raises(ValueError, match="domain"):
+            copy(inp, out, domain=(4, 4, 4))
+
+
+def test_a_halo_set_later_counts(copy: Any) -> None:
+    inp, out = gs.ones((5, 5, 5)), gs.zeros((5, 5, 5))
+    for halo, points in ((0, 125), (1, 27), (2, 1), (0, 125)):
+        inp.halo = out.halo = (halo,) * 3
+        out[...] = 0
+        copy(inp, out)
+        assert np.add.reduce(out, axis=None) == points
+
+
+@pytest.mark.parametrize("policy", ["raise", "copy"])
+def test_inputs_of_size_one_count_for_all_points(cache: Path, policy: str) -> None:
+    run = stencil_call(stencils.compiled(stencils.plane_and_column, cache), policy=policy)
+    for _ in range(2):
+        out = gs.zeros((3, 4, 5))
+        run(plane=gs.storage(np.arange(4.0).reshape(1, 4), axes="IJ"), column=gs.ones((1,), axes="K"), out=out, factor=2.0)
+        np.testing.assert_array_equal(out.to_numpy(), np.broadcast_to(1 + 2 * np.arange(4.0)[None, :, None], (3, 4, 5)))
+        flat = gs.zeros((1, 1, 1))
+        run(plane=gs.ones((1, 1), axes="IJ"), column=gs.ones((1,), axes="K"), out=flat, factor=2.0)
+        assert flat[0, 0, 0] == 3
+
+
+def test_inputs_of_size_one_whose_neighbours_are_read(laplace: Any) -> None:
+    backend = laplace.stencil.backend
+    row = gs.storage(np.arange(7.0).reshape(1, 7, 1) ** 2, defaults=backend, halo=(0, 1, 0))
+    for _ in range(2):
+        out = gs.zeros((6, 7, 5), defaults=backend, halo=(1, 1, 0))
+        laplace(row, out)
+        np.testing.assert_array_equal(out.domain.to_numpy(), np.full((4, 5, 5), 2.0))
+
+
+def test_an_output_of_size_one_is_named(copy: Any) -> None:
+    with pytest.raises(ValueError, match="out_field: its size is 1 along I, the domain's 3"):
+        copy(gs.ones((3, 4, 5)), gs.zeros((1, 4, 5)))
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: gs.ones((6, 6, 3)), lambda: np.ones((6, 6, 3), order="F"), lambda: gb.Field(np.ones((6, 6, 3)), "IJK")]
+)
+def test_a_field_without_the_halo_that_the_stencil_reads_is_named(laplace: Any, make: Any) -> None:
+    out = gs.zeros((6, 6, 3), defaults=laplace.stencil.backend, halo=(1, 1, 0))
+    with pytest.raises(ValueError, match="inp: it carries no halo along I, and the stencil reads 1 point beyond"):
+        laplace(make(), out)
+    q = gs.ones((8, 8, 3), defaults=laplace.stencil.backend, halo=(1, 1, 0))
+    with pytest.raises(ValueError, match="inp: it carries no halo along I"):
+        laplace(q.domain, out)
+    with pytest.raises(ValueError, match=r"inp: its halo is \(0, 1\) along J"):
+        q.halo = (1, (0, 1), 0)
+        laplace(q, out)
+
+
+def test_halos_that_leave_no_point_are_named(copy: Any) -> None:
+    with pytest.raises(ValueError, match="domain: in_field leaves no point along J"):
+        copy(gs.ones((4, 4, 4), halo=(1, 2, 1)), gs.zeros((4, 4, 4)))
+
+
+def test_frozen_stencils_seen_before(copy: Any) -> None:
+    frozen = stencil_call(copy.stencil.freeze(origin={"in_field": (1, 0, 0), "out_field": (0, 0, 0)}, domain=(1, 2, 2)))
+    for value in (3.0, 4.0, 5.0):
+        inp, out = gs.full((2, 2, 2), value), gs.zeros((2, 2, 2), axes="KJI")
+        frozen(inp, out_field=out)
+        assert gb.as_numpy(out, "IJK")[0].tolist() == [[value] * 2] * 2 and not gb.as_numpy(out, "IJK")[1].any()
+        with pytest.raises(TypeError, match="float32"):
+            frozen(inp, gs.zeros((2, 2, 2), np.float32))
+
+
+def test_the_wrapped_stencil_s_own_attributes(copy: Any) -> None:
+    assert copy.backend == "numpy" and set(copy.field_info) == {"in_field", "out_field"}
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        _ = copy.no_such_thing

@@ -45,7 +45,7 @@ def test_the_aligned_index_is_an_absolute_position() -> None:
         field = gtx.zeros(domain, aligned_index=at, allocator=gbg.allocator(byte_alignment=128))
         assert field.ndarray[index[1] + 3 :].ctypes.data % 128 == 0
     for outside in (-4, 7):
-        with pytest.raises(ValueError, match=rf"aligned_index: {outside} is outside the domain's -3 to 6 along Cell"):
+        with pytest.raises(ValueError, match=rf"aligned_index: {outside} along Cell is outside the domain range, -3 to 6"):
             gtx.zeros(domain, aligned_index=[gtx.common.NamedIndex(CELL, outside)], allocator=gbg.allocator())
 
 

@@ -152,3 +152,11 @@ def test_by_name_on_the_device(gpu: FakeDevice) -> None:
     found = ij + k
     assert found.axes == "IJK" and (found._dev.hidden == np.arange(6.0).reshape(2, 3, 1) + np.arange(4.0)).all()
     assert found.alignment == 4 and found.__cuda_array_interface__["data"][0] % 32 == 0
+
+
+@pytest.mark.parametrize("managed", [None, "gt4py", "cuda"])
+def test_a_storage_s_device_makes_another_there(gpu: FakeDevice, managed: str | None) -> None:
+    s = gs.zeros((3,), axes="K", device="gpu", managed=managed)
+    for made in (gs.zeros((3,), axes="K", device=s.device, managed=managed), gs.storage(s, device=s.device)):
+        assert type(made) is type(s) and made.device == s.device == 0
+    assert gs.zeros((3,), axes="K", device=gs.zeros((3,), axes="K").device).device is None

@@ -162,7 +162,7 @@ def test_unknown_parameters_are_named() -> None:
     for managed, error in (("cupy", ValueError), (True, TypeError)):
         with pytest.raises(error, match="managed"):
             gs.empty((2,), managed=managed)  # type: ignore[arg-type]
-    for device in ("tpu", ("gpu", -1), ("gpu",), 0):
+    for device in ("tpu", ("gpu", -1), ("gpu",), -1, True, 0.0):
         with pytest.raises(ValueError, match="device"):
             gs.empty((2,), device=device)
 

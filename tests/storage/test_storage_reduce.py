@@ -125,12 +125,6 @@ def test_reinterpret_calls_the_indices_otherwise() -> None:
             s.reinterpret(axes)
 
 
-@pytest.mark.parametrize("call", [np.sum, np.mean, np.sort, lambda s: np.concatenate([s, s]), np.where, np.squeeze, np.copy])
-def test_other_numpy_functions(call: object) -> None:
-    with pytest.raises(TypeError):
-        call(gs.storage(VALUES))
-
-
 @pytest.mark.parametrize("managed", [None, "gt4py", "cuda"])
 def test_on_the_device(gpu: FakeDevice, managed: str | None) -> None:
     s = gs.ones((3, 4), device="gpu", managed=managed)

@@ -138,7 +138,7 @@ def test_arrays_of_three_dimensions() -> None:
     kji, x = random((4, 3, 2), axes="KJI"), RNG.random((4, 1, 2))
     assert (kji + x).axes == "KJI" and ((kji + x).to_numpy() == kji.to_numpy() + x).all()
     ij, y = random((5, 3)), RNG.random((5, 3, 1))
-    assert (ij + y).axes == "IJK" and (ij + y).shape == (5, 3, 1)
+    assert (ij + y).axes == "IJ" and ((ij + y).to_numpy() == ij.to_numpy() + y[:, :, 0]).all()
     ji, z = random((3, 5), axes="JI"), RNG.random((1, 3, 7))
     assert (ji + z).axes == "IJK" and ((ji + z).to_numpy() == ji.to_numpy().T[:, :, None] + z).all()
 
@@ -172,13 +172,23 @@ def test_a_field_takes_part_by_its_names() -> None:
     assert found.axes == "IJK" and (found.to_numpy() == ij.to_numpy()[:, :, None] * f.numpy().T[:, None, :]).all()
 
 
-@pytest.mark.parametrize("call", [
-    lambda s: np.add.accumulate(s), lambda s: np.add.reduceat(s, [0, 1]), lambda s: np.add.outer(s, s),
-    lambda s: np.add.at(s, [0], 1.0), lambda s: np.matmul(s, s), lambda s: s @ s,
-])  # fmt: skip
-def test_other_methods_and_generalized_ufuncs(call: object) -> None:
-    with pytest.raises(TypeError, match="storages"):
-        call(random((3, 3)))
+def test_the_other_methods_of_ufuncs() -> None:
+    s = random((3, 3), axes="JI", halo=(1, 0))
+    values = s.to_numpy().copy()
+    for axis, number in (("I", 1), ("J", 0), (-1, 1)):
+        found = np.add.accumulate(s, axis=axis)
+        assert (found.axes, found.halo) == ("JI", s.halo) and (found.to_numpy() == np.add.accumulate(values, axis=number)).all()
+    out = gs.empty((3, 3))
+    assert np.add.accumulate(s, axis="I", out=out) is out and (out.to_numpy() == np.add.accumulate(values, axis=1).T).all()
+    for call in (
+        lambda a: np.add.reduceat(a, [0, 1]), lambda a: np.add.outer(a, a), lambda a: np.matmul(a, a), lambda a: a @ a,
+    ):  # fmt: skip
+        assert type(call(s)) is np.ndarray and (call(s) == call(values)).all()
+    np.add.at(s, [0, 0], 1.0)
+    np.add.at(values, [0, 0], 1.0)
+    assert (s.to_numpy() == values).all()
+    with pytest.raises(ValueError, match=r"add\.outer: it goes by position"):
+        np.add.outer(s, random((3, 3)))
 
 
 def test_zero_axes() -> None:

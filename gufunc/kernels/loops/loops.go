@@ -28,7 +28,7 @@ type State struct {
 }
 
 // InstructionSet is what the loops in use were compiled for.
-func InstructionSet() string { return C.GoString(C.gb_builtin_set()) }
+func InstructionSet() string { return C.GoString(C.gb_gu_builtin_set()) }
 
 // All are the loops that suit the machine best, or with base those for every machine.
 func All(base bool) []Loop {
@@ -36,11 +36,13 @@ func All(base bool) []Loop {
 	if base {
 		plain = 1
 	}
-	first := C.gb_builtin_loops(plain, &n)
+	first := C.gb_gu_builtin_loops(plain, &n)
 	all := make([]Loop, 0, n)
 	for _, l := range unsafe.Slice(first, int(n)) {
-		all = append(all, Loop{C.GoString(l.name), C.GoString(l.types), C.GoString(l.signature), C.GoString(l.doc),
-			int32(l.form), l.folds != 0, uintptr(l.loop)})
+		all = append(all, Loop{
+			Name: C.GoString(l.name), Types: C.GoString(l.types), Signature: C.GoString(l.signature), Doc: C.GoString(l.doc),
+			Form: int32(l.form), Folds: l.folds != 0, Address: uintptr(l.loop),
+		})
 	}
 	return all
 }
@@ -48,11 +50,13 @@ func All(base bool) []Loop {
 // States are the reductions with a state.
 func States() []State {
 	var n C.int
-	first := C.gb_builtin_states(&n)
+	first := C.gb_gu_builtin_states(&n)
 	all := make([]State, 0, n)
 	for _, s := range unsafe.Slice(first, int(n)) {
-		all = append(all, State{C.GoString(s.name), C.GoString(s.types), C.GoBytes(s.init, C.int(s.size)), s.any_order != 0,
-			uintptr(s.step), uintptr(s.merge), uintptr(s.final)})
+		all = append(all, State{
+			Name: C.GoString(s.name), Types: C.GoString(s.types), Init: C.GoBytes(s.init, C.int(s.size)), AnyOrder: s.any_order != 0,
+			Step: uintptr(s.step), Merge: uintptr(s.merge), Final: uintptr(s.final),
+		})
 	}
 	return all
 }

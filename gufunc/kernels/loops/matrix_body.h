@@ -188,8 +188,13 @@ INLINE intptr_t solve_stack(STACK_ARGS, int n) {
 
 /* Written out for n up to 4 where UNROLL says so; up to 8 the loops stay loops, because unrolled
  * they would be five times the code; larger matrices one at a time. */
+#ifdef __clang__
+#define AS_LOOPS __attribute__((noinline))
+#else
+#define AS_LOOPS __attribute__((noinline, optimize("O2")))
+#endif
 #define LOOPED(name)                                                                                            \
-    static __attribute__((noinline, optimize("O2"))) intptr_t name##_looped(STACK_ARGS) {                       \
+    static AS_LOOPS intptr_t name##_looped(STACK_ARGS) {                                                        \
         return name##_stack(args, dims, steps, status, (int)dims[1]);                                           \
     }
 #define WHEN(name, n) \

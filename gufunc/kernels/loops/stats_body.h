@@ -2,6 +2,13 @@
  * a state, and as kernels over rows, which are the same with one state per row.
  * A NaN is an extreme of its own: the first one wins, as in NumPy. */
 
+/* Nothing is fused here, also where the processor could: every machine gives the same bits. */
+#ifdef __clang__
+#pragma clang fp contract(off)
+#else
+#pragma GCC optimize("fp-contract=off")
+#endif
+
 /* VECTOR bytes is what the machine takes at once; four of them go side by side, so that one need not wait for the last. */
 typedef REAL stats_vec __attribute__((vector_size(VECTOR)));
 typedef WORD stats_mask __attribute__((vector_size(VECTOR)));
@@ -53,7 +60,7 @@ static inline int stats_any(stats_mask m) { return STATS_ANY(m); }
  * where it is. */
 enum { STRETCH_OF_EXTREMES = 256 };
 #define EXTREME(name, better, further)                                                                               \
-    static void name##_each(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
+    static void name##_each(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
         REAL best = (REAL)s->value;                                                                               \
         int64_t index = s->index;                                                                                 \
         for (intptr_t i = 0; i < n && (index < 0 || best == best); i++) {                                         \
@@ -63,7 +70,7 @@ enum { STRETCH_OF_EXTREMES = 256 };
         s->value = best;                                                                                          \
         s->index = index;                                                                                         \
     }                                                                                                             \
-    static void name##_scan(gb_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
+    static void name##_scan(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
         intptr_t i = 0;                                                                                           \
         if (step == sizeof(REAL) && n >= STATS_STEP) {                                                            \
             const char *found = NULL;                                                                             \
@@ -108,22 +115,22 @@ enum { STRETCH_OF_EXTREMES = 256 };
         if (s->index < 0 || s->value == s->value) name##_each(s, first + i, n - i, p + i * step, step);           \
     }                                                                                                             \
     void TYPED(name##_merge)(void *state, void const *later, void *data) {                                        \
-        gb_extreme *s = state;                                                                                    \
-        const gb_extreme *t = later;                                                                              \
+        gb_gu_extreme *s = state;                                                                                    \
+        const gb_gu_extreme *t = later;                                                                              \
         if (t->index < 0 || (s->index >= 0 && s->value != s->value)) return;                                      \
         if (s->index < 0 || t->value better s->value || t->value != t->value) *s = *t;                            \
     }                                                                                                             \
     int TYPED(name##_final)(void const *state, char **outs, void *data) {                                         \
-        *(int64_t *)outs[0] = ((const gb_extreme *)state)->index;                                                 \
-        return ((const gb_extreme *)state)->index < 0;                                                            \
+        *(int64_t *)outs[0] = ((const gb_gu_extreme *)state)->index;                                                 \
+        return ((const gb_gu_extreme *)state)->index < 0;                                                            \
     }                                                                                                             \
-    STEP(name, gb_extreme)                                                                                        \
-    ROWS(name, gb_extreme, ((gb_extreme){0, -1}), 1)
+    STEP(name, gb_gu_extreme)                                                                                        \
+    ROWS(name, gb_gu_extreme, ((gb_gu_extreme){0, -1}), 1)
 
 EXTREME(argmin, <, STATS_MIN)
 EXTREME(argmax, >, STATS_MAX)
 
-static void minmax_scan(gb_range *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {
+static void minmax_scan(gb_gu_range *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {
     if (n == 0) return;
     REAL low = s->n ? (REAL)s->low : ITEM(p), high = s->n ? (REAL)s->high : ITEM(p);
     intptr_t i = 0;
@@ -160,8 +167,8 @@ static void minmax_scan(gb_range *s, intptr_t first, intptr_t n, const char *p, 
     s->n += n;
 }
 void TYPED(minmax_merge)(void *state, void const *later, void *data) {
-    gb_range *s = state;
-    const gb_range *t = later;
+    gb_gu_range *s = state;
+    const gb_gu_range *t = later;
     if (!t->n) return;
     if (!s->n) {
         *s = *t;
@@ -172,17 +179,17 @@ void TYPED(minmax_merge)(void *state, void const *later, void *data) {
     s->n += t->n;
 }
 int TYPED(minmax_final)(void const *state, char **outs, void *data) {
-    const gb_range *s = state;
+    const gb_gu_range *s = state;
     *(REAL *)outs[0] = s->n ? (REAL)s->low : (REAL)__builtin_nan("");
     *(REAL *)outs[1] = s->n ? (REAL)s->high : (REAL)__builtin_nan("");
     return !s->n;
 }
-STEP(minmax, gb_range)
-ROWS(minmax, gb_range, ((gb_range){0, 0, 0}), 2)
+STEP(minmax, gb_gu_range)
+ROWS(minmax, gb_gu_range, ((gb_gu_range){0, 0, 0}), 2)
 
 void TYPED(moments_merge)(void *state, void const *later, void *data) {
-    gb_moments *s = state;
-    const gb_moments *t = later;
+    gb_gu_moments *s = state;
+    const gb_gu_moments *t = later;
     if (t->n == 0) return;
     double n = s->n + t->n, delta = t->mean - s->mean;
     s->mean += delta * (t->n / n);
@@ -190,14 +197,14 @@ void TYPED(moments_merge)(void *state, void const *later, void *data) {
     s->n = n;
 }
 /* Mean and squares of a stretch that stays in cache, then joined to what came before. */
-static void moments_scan(gb_moments *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {
+static void moments_scan(gb_gu_moments *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {
     enum { STRETCH = 1024, SUMS = 8 };
     while (n > 0) {
         intptr_t k = n < STRETCH ? n : STRETCH;
         double sum[SUMS] = {0}, squares[SUMS] = {0};
         for (intptr_t i = 0; i < k; i++) sum[i % SUMS] += ITEM(p + i * step);
         for (int i = 1; i < SUMS; i++) sum[0] += sum[i];
-        gb_moments here = {(double)k, sum[0] / (double)k, 0};
+        gb_gu_moments here = {(double)k, sum[0] / (double)k, 0};
         for (intptr_t i = 0; i < k; i++) {
             double d = ITEM(p + i * step) - here.mean;
             squares[i % SUMS] += d * d;
@@ -209,10 +216,10 @@ static void moments_scan(gb_moments *s, intptr_t first, intptr_t n, const char *
     }
 }
 int TYPED(moments_final)(void const *state, char **outs, void *data) {
-    const gb_moments *s = state;
+    const gb_gu_moments *s = state;
     *(REAL *)outs[0] = s->n ? (REAL)s->mean : (REAL)__builtin_nan("");
     *(REAL *)outs[1] = s->n ? (REAL)(s->squares / s->n) : (REAL)__builtin_nan("");
     return s->n == 0;
 }
-STEP(moments, gb_moments)
-ROWS(moments, gb_moments, ((gb_moments){0, 0, 0}), 2)
+STEP(moments, gb_gu_moments)
+ROWS(moments, gb_gu_moments, ((gb_gu_moments){0, 0, 0}), 2)

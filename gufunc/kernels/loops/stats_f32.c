@@ -1,6 +1,6 @@
 /* stats_f32.c: row statistics of floats. */
 #include "headers.h"
-#define TYPED(name) gb_k_##name##_f32_base
+#define TYPED(name) gb_gu_k_##name##_f32_base
 #define REAL float
 #define WORD int32_t
 #define VECTOR 16

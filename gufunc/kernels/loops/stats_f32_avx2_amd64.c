@@ -1,14 +1,20 @@
 /* stats_f32_avx2_amd64.c: row statistics of floats for AVX2; without FMA, so that results are those of every machine. */
 #include "headers.h"
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
 #pragma GCC target("avx2")
-#define TYPED(name) gb_k_##name##_f32_avx2
+#endif
+#define TYPED(name) gb_gu_k_##name##_f32_avx2
 #define REAL float
 #define WORD int32_t
 #define VECTOR 32
 #define ITEM(p) (*(const REAL *)(p))
-#include <immintrin.h>
 #define STATS_MAX(v, top) ((stats_vec)_mm256_max_ps(v, top))
 #define STATS_MIN(v, top) ((stats_vec)_mm256_min_ps(v, top))
 #define STATS_NAN(v, w) ((stats_mask)_mm256_cmp_ps(v, w, _CMP_UNORD_Q))
 #define STATS_ANY(m) (!_mm256_testz_si256((__m256i)(m), (__m256i)(m)))
 #include "stats_body.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#endif

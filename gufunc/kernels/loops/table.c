@@ -4,31 +4,31 @@
 #include "headers.h"
 #include "list.h"
 
-static const gb_extreme no_extreme = {0, -1};
-static const gb_range no_range;
-static const gb_moments no_moments;
+static const gb_gu_extreme no_extreme = {0, -1};
+static const gb_gu_range no_range;
+static const gb_gu_moments no_moments;
 
-#define DECLARE_GB_NUMPY_LOOP(f) void f(char **, intptr_t const *, intptr_t const *, void *);
-#define DECLARE_GB_STATUS_LOOP(f) intptr_t f(char **, intptr_t const *, intptr_t const *, void *, uint8_t *);
-#define DECLARE(S, name, form, folds, types, signature, doc) DECLARE_##form(gb_k_##name##_##S)
+#define DECLARE_GB_GU_NUMPY_LOOP(f) void f(char **, intptr_t const *, intptr_t const *, void *);
+#define DECLARE_GB_GU_STATUS_LOOP(f) intptr_t f(char **, intptr_t const *, intptr_t const *, void *, uint8_t *);
+#define DECLARE(S, name, form, folds, types, signature, doc) DECLARE_##form(gb_gu_k_##name##_##S)
 #define DECLARE_STATE(S, name, state, start, any_order, types, signature, doc)                                     \
-    void gb_k_##name##_step_##S(void *, intptr_t, intptr_t, char **, intptr_t const *, void *);                   \
-    void gb_k_##name##_merge_##S(void *, void const *, void *);                                                   \
-    int gb_k_##name##_final_##S(void const *, char **, void *);                                                   \
-    DECLARE_GB_STATUS_LOOP(gb_k_##name##_rows_##S)
+    void gb_gu_k_##name##_step_##S(void *, intptr_t, intptr_t, char **, intptr_t const *, void *);                   \
+    void gb_gu_k_##name##_merge_##S(void *, void const *, void *);                                                   \
+    int gb_gu_k_##name##_final_##S(void const *, char **, void *);                                                   \
+    DECLARE_GB_GU_STATUS_LOOP(gb_gu_k_##name##_rows_##S)
 
-#define ROW(S, name, form, folds, types, signature, doc) {#name, types, signature, doc, form, folds, gb_k_##name##_##S},
+#define ROW(S, name, form, folds, types, signature, doc) {#name, types, signature, doc, form, folds, gb_gu_k_##name##_##S},
 #define ROW_OF_STATE(S, name, state, start, any_order, types, signature, doc)                                      \
-    {#name, types, signature, doc, GB_STATUS_LOOP, 0, gb_k_##name##_rows_##S},
+    {#name, types, signature, doc, GB_GU_STATUS_LOOP, 0, gb_gu_k_##name##_rows_##S},
 #define STATE(S, name, state, start, any_order, types, signature, doc)                                             \
-    {#name, types, &start, sizeof(state), any_order, gb_k_##name##_step_##S, gb_k_##name##_merge_##S, gb_k_##name##_final_##S},
+    {#name, types, &start, sizeof(state), any_order, gb_gu_k_##name##_step_##S, gb_gu_k_##name##_merge_##S, gb_gu_k_##name##_final_##S},
 
 #define BOTH(LIST, X, set) LIST(X, "f", f32_##set) LIST(X, "d", f64_##set)
 #define TABLES(set)                                                                                                \
-    BOTH(GB_LOOPS, DECLARE, set)                                                                                   \
-    BOTH(GB_STATES, DECLARE_STATE, set)                                                                            \
-    static const gb_builtin loops_##set[] = {BOTH(GB_LOOPS, ROW, set) BOTH(GB_STATES, ROW_OF_STATE, set)};         \
-    static const gb_builtin_state states_##set[] = {BOTH(GB_STATES, STATE, set)};
+    BOTH(GB_GU_LOOPS, DECLARE, set)                                                                                   \
+    BOTH(GB_GU_STATES, DECLARE_STATE, set)                                                                            \
+    static const gb_gu_builtin loops_##set[] = {BOTH(GB_GU_LOOPS, ROW, set) BOTH(GB_GU_STATES, ROW_OF_STATE, set)};         \
+    static const gb_gu_builtin_state states_##set[] = {BOTH(GB_GU_STATES, STATE, set)};
 
 TABLES(base)
 #ifdef __x86_64__
@@ -44,9 +44,15 @@ static int has_avx2(void) {
 #endif
 }
 
-const char *gb_builtin_set(void) { return has_avx2() ? "avx2" : "base"; }
+#ifdef __aarch64__
+#define BASE "neon"   /* which every such processor has */
+#else
+#define BASE "base"
+#endif
 
-const gb_builtin *gb_builtin_loops(int base, int *n) {
+const char *gb_gu_builtin_set(void) { return has_avx2() ? "avx2" : BASE; }
+
+const gb_gu_builtin *gb_gu_builtin_loops(int base, int *n) {
     *n = (int)(sizeof loops_base / sizeof *loops_base);
 #ifdef __x86_64__
     if (!base && has_avx2()) return loops_avx2;
@@ -54,7 +60,7 @@ const gb_builtin *gb_builtin_loops(int base, int *n) {
     return loops_base;
 }
 
-const gb_builtin_state *gb_builtin_states(int *n) {
+const gb_gu_builtin_state *gb_gu_builtin_states(int *n) {
     *n = (int)(sizeof states_base / sizeof *states_base);
 #ifdef __x86_64__
     if (has_avx2()) return states_avx2;

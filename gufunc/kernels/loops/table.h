@@ -2,24 +2,24 @@
 #ifndef GRIDBUF_LOOPS_TABLE_H
 #define GRIDBUF_LOOPS_TABLE_H
 
-typedef struct gb_builtin {
+typedef struct gb_gu_builtin {
     const char *name, *types, *signature;   /* types as NumPy's characters */
     const char *doc;                        /* NULL: for Go programs only */
     int form, folds;                        /* form: gufunc.Form */
     void *loop;
-} gb_builtin;
+} gb_gu_builtin;
 
 /* A reduction with a state; its loop over rows is in the other table under the same name. */
-typedef struct gb_builtin_state {
+typedef struct gb_gu_builtin_state {
     const char *name, *types;
     const void *init;
     long size;
     int any_order;
     void *step, *merge, *final;
-} gb_builtin_state;
+} gb_gu_builtin_state;
 
-const gb_builtin *gb_builtin_loops(int base, int *n);   /* base: those for every machine */
-const gb_builtin_state *gb_builtin_states(int *n);
-const char *gb_builtin_set(void);   /* "base", "avx2", ... */
+const gb_gu_builtin *gb_gu_builtin_loops(int base, int *n);   /* base: those for every machine */
+const gb_gu_builtin_state *gb_gu_builtin_states(int *n);
+const char *gb_gu_builtin_set(void);   /* "base", "avx2", ... */
 
 #endif

@@ -1,0 +1,38 @@
+"""Fields larger than one process: a grid cut into blocks, and what happens at the edges of the blocks.
+
+Files in the order in which to read them, each using only those before it. Integers: `boxes` (boxes and signed permutations of axes
+in doubled coordinates), `cuts` (one axis), `tiles` (tiles, seams, points that exist more than once), `blocks` (all axes, and who has
+what), `linking` (which points of which block are filled from which), `schedule` (those that concern one rank). Fields: `items`, `layouts`,
+`binding` (links in bytes). Exchanges: `engine` (what one must do), `plan`, `local` (all blocks in this process). What users see: `arguments`,
+`rules`, `grids`, `seams`, `cutting`, `making`.
+
+Examples
+--------
+>>> import gridbuf.distributed as gbd
+>>> grid = gbd.grid((8, 8), blocks=(2, 2), periodic="IJ", halo=2)
+>>> T = grid.ones()
+>>> grid.exchange(T)
+"""
+
+from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.errors import DisagreementError
+from gridbuf.distributed.grids import Grid
+from gridbuf.distributed.items import Item, pair, scalar, vector
+from gridbuf.distributed.making import cubed_sphere, grid, topology, tripolar
+from gridbuf.distributed.plan import Handle, Plan
+
+__all__ = [
+    "Block",
+    "DisagreementError",
+    "Grid",
+    "Handle",
+    "Item",
+    "Plan",
+    "cubed_sphere",
+    "grid",
+    "pair",
+    "scalar",
+    "topology",
+    "tripolar",
+    "vector",
+]

@@ -1,0 +1,102 @@
+"""The arguments that all grids take, read once: what is wrong with their kind is a TypeError, with their value a ValueError."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from gridbuf.distributed.layouts import Pairs
+from gridbuf.names import name_of, read_names
+
+
+def integer(given: Any, what: str, least: int | None = None) -> int:
+    if isinstance(given, bool):
+        raise TypeError(f"{what}: expected an integer, got bool")
+    try:
+        found = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{what}: expected an integer, got {type(given).__name__}") from None
+    if least is not None and found < least:
+        raise ValueError(f"{what}: {found} is less than {least}")
+    return found
+
+
+def entries(given: Any, what: str, count: int | None = None, of: str = "") -> list[Any]:
+    """A sequence of as many entries as there are dims."""
+    if isinstance(given, str | bytes | dict | set):
+        raise TypeError(f"{what}: expected a sequence, got {type(given).__name__}")
+    try:
+        found = list(given)
+    except TypeError:
+        raise TypeError(f"{what}: expected a sequence, got {type(given).__name__}") from None
+    if count is not None and len(found) != count:
+        raise ValueError(f"{what}: {len(found)} entries, and {of} {count}")
+    return found
+
+
+def read_dims(dims: Any, ndim: int, of: str) -> tuple[str, ...]:
+    names = read_names(dims, "dims:")
+    if len(names) != ndim:
+        raise ValueError(f"dims: {names} names {len(names)} indices, {of} has {ndim}")
+    return names
+
+
+def read_shape(shape: Any, what: str = "shape") -> tuple[int, ...]:
+    given = [shape] if not hasattr(shape, "__iter__") else entries(shape, what)
+    found = tuple(integer(n, what, 0) for n in given)
+    if not found:
+        raise ValueError(f"{what}: it is empty; a grid has at least one dim")
+    return found
+
+
+def read_periodic(periodic: Any, dims: Sequence[str]) -> tuple[bool, ...]:
+    names = read_names(periodic, "periodic:")
+    for name in names:
+        if name not in dims:
+            raise ValueError(f"periodic: {name!r} is not among the grid's dims {tuple(dims)}")
+    return tuple(name in names for name in dims)
+
+
+def read_pair(given: Any, what: str) -> tuple[int, int]:
+    if isinstance(given, tuple | list):
+        if len(given) != 2:
+            raise ValueError(f"{what}: {given!r} is not a (low, high) pair")
+        return integer(given[0], what, 0), integer(given[1], what, 0)
+    return (integer(given, what, 0),) * 2
+
+
+def read_halo(halo: Any, dims: Sequence[str]) -> Pairs:
+    """One pair for each of dims, of an int or of an int or a pair for each."""
+    if not hasattr(halo, "__iter__"):
+        return (read_pair(halo, "halo"),) * len(dims)
+    return tuple(read_pair(each, "halo") for each in entries(halo, "halo", len(dims), f"dims {tuple(dims)} are"))
+
+
+def read_faces(faces: Any, dims: Sequence[str], grid: Sequence[str]) -> tuple[str, ...]:
+    names = read_names(faces, "faces:")
+    for name in names:
+        if name not in dims:
+            raise ValueError(f"faces: {name!r} is not among the field's dims {tuple(dims)}")
+        if name not in grid:
+            raise ValueError(f"faces: {name!r} is not among the dims that the grid cuts, {tuple(grid)}")
+    return names
+
+
+def read_sizes(sizes: Any, dims: Sequence[str], grid: Sequence[str]) -> dict[str, int]:
+    """The sizes of the dims that the grid does not cut."""
+    if not hasattr(sizes, "items"):
+        raise TypeError(f"sizes: expected a dict of dims and sizes, got {type(sizes).__name__}")
+    given = {name_of(key): integer(n, f"sizes[{name_of(key)!r}]", 0) for key, n in sizes.items()}
+    for name in dims:
+        if name not in grid and name not in given:
+            raise ValueError(f"sizes: {name!r} is missing; the grid cuts {tuple(grid)}, so write sizes={{{name!r}: n}}")
+    return given
+
+
+def read_timeout(timeout: Any, what: str = "timeout") -> float | None:
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise TypeError(f"{what}: expected seconds or None, got {type(timeout).__name__}")
+    if not timeout >= 0:
+        raise ValueError(f"{what}: {timeout} seconds; 0 or more is allowed")
+    return float(timeout)

@@ -1,0 +1,155 @@
+"""Links bound to the layouts of fields: copies within a rank, and chunks of messages, in bytes.
+
+Both ends of a message list its chunks in one order: by field, destination block, source block, place in the walk. A message is
+in the order of the receiver's memory; the sender turns, flips and signs.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridbuf._core import CopyProgram
+from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.items import Item
+from gridbuf.distributed.layouts import Bound
+from gridbuf.distributed.linking import Index, Link
+
+ALIGNMENT = 16  # of chunks in a message
+SIGN, ADD, CLEAR = CopyProgram.SIGN, CopyProgram.ADD, CopyProgram.CLEAR  # modes of an entry, to be added up
+Entry = tuple[int, int, Index, int, int, Index, Index, np.dtype[Any], int]  # one copy, as _core.CopyProgram takes it
+
+
+class Place(NamedTuple):
+    """Points of a field in this process."""
+
+    slot: int
+    at: int
+    strides: Index
+
+
+class Chunk(NamedTuple):
+    """A part of a message: the points of one link of one field."""
+
+    field: int
+    link: Link
+    at: int  # bytes from the start of the message
+    nbytes: int
+    shape: Index
+    strides: Index  # in the message
+    place: Place  # in the field: where it comes from, or where it goes
+    dtype: np.dtype[Any]
+    mode: int  # SIGN, where the sender changes it
+
+
+class Message(NamedTuple):
+    """All that one rank has for another in one exchange."""
+
+    peer: int
+    nbytes: int  # of the buffer
+    payload: int
+    chunks: list[Chunk]
+
+
+class Sources(NamedTuple):
+    """For a field of a plan: which fields stand for it where axes turn, and when the sign changes."""
+
+    item: Item
+    fields: tuple[int, ...]
+    component: int
+
+    def of(self, link: Link, axes: Index) -> tuple[int, int]:
+        """The field that a link's points come from, and the sign they get."""
+        if self.item.kind == "scalar":
+            folded = self.item.sign < 0 and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [-1, -1]
+            return self.fields[0], -1 if folded else 1
+        along = link.axes.index(axes.index(self.component)) if self.component in axes else self.component
+        sign = link.signs[along] if self.item.kind == "vector" and self.component in axes else 1
+        return self.fields[axes[along] if self.component in axes else along], sign
+
+
+class Binding:
+    """Turns links of fields into entries: bytes and strides."""
+
+    def __init__(
+        self, bounds: Sequence[Bound], sources: Sequence[Sources], blocks: Sequence[Block], names: Sequence[str]
+    ) -> None:
+        self.bounds, self.sources, self.names = bounds, sources, names
+        self.local = {block.number: i for i, block in enumerate(blocks)}
+        self.count = len(blocks)
+        self.orders = [memory_order(bound) for bound in bounds]
+
+    def copies(self, field: int, links: Sequence[Link]) -> Iterator[Entry]:
+        """From field to field within the rank."""
+        bound, order = self.bounds[field], self.orders[field]
+        for link in links:
+            source, sign = self.sources[field].of(link, bound.geometry.axes)
+            to, shape = self._target(field, link, order)
+            come = self._source(source, field, link, order)
+            yield (to.slot, to.at, to.strides, come.slot, come.at, come.strides, shape, bound.dtype, SIGN if sign < 0 else 0)
+
+    def message(
+        self, peer: int, parts: Sequence[tuple[int, Sequence[Link]]], sent: bool, orders: Sequence[Sequence[str]] | None = None
+    ) -> Message:
+        """The message to or from a peer: `orders` is the receiver's order of dims for each field, by default this rank's."""
+        chunks, at, payload = [], 0, 0
+        for field, links in parts:
+            bound = self.bounds[field]
+            order = self.orders[field] if orders is None else orders[field]
+            for link in links:
+                if sent:
+                    source, sign = self.sources[field].of(link, bound.geometry.axes)
+                    place, shape = self._source(source, field, link, order), self._shape(bound, link, order)
+                else:
+                    sign, (place, shape) = 1, self._target(field, link, order)
+                nbytes = prod(shape) * bound.dtype.itemsize
+                strides = packed(shape, bound.dtype.itemsize)
+                chunks.append(Chunk(field, link, at, nbytes, shape, strides, place, bound.dtype, SIGN if sign < 0 else 0))
+                payload += nbytes
+                at += -(-nbytes // ALIGNMENT) * ALIGNMENT
+        return Message(peer, at, payload, chunks)
+
+    def _shape(self, bound: Bound, link: Link, order: Sequence[str]) -> Index:
+        sizes = dict(bound.extra)
+        for axis, n in zip(bound.geometry.axes, link.shape, strict=True):
+            sizes[self.names[axis]] = n
+        return tuple(sizes[dim] for dim in order)
+
+    def _target(self, field: int, link: Link, order: Sequence[str]) -> tuple[Place, Index]:
+        bound, block = self.bounds[field], self.local[link.dst]
+        at, strides = 0, dict(zip(bound.layouts[block].dims, bound.layouts[block].strides, strict=True))
+        for axis, (low, _), i in zip(bound.geometry.axes, bound.geometry.halos, link.at, strict=True):
+            at += (i + low) * strides[self.names[axis]]
+        return Place(field * self.count + block, at, tuple(strides[dim] for dim in order)), self._shape(bound, link, order)
+
+    def _source(self, source: int, field: int, link: Link, order: Sequence[str]) -> Place:
+        """Where a link's points come from, walked as the destination's axes go."""
+        bound, block = self.bounds[source], self.local[link.src]
+        strides = dict(zip(bound.layouts[block].dims, bound.layouts[block].strides, strict=True))
+        at, turned = 0, dict(strides)
+        axes = self.bounds[field].geometry.axes
+        for d, (axis, (low, _), i) in enumerate(zip(axes, bound.geometry.halos, link.source_at, strict=True)):
+            stride = strides[self.names[axis]]
+            at += (i + low) * stride
+            turned[self.names[axes[link.axes[d]]]] = link.signs[d] * stride
+        return Place(source * self.count + block, at, tuple(turned[dim] for dim in order))
+
+
+def packed(shape: Index, itemsize: int) -> Index:
+    strides, step = [], itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+def memory_order(bound: Bound) -> tuple[str, ...]:
+    """The dims of a field from slowest to fastest in memory: messages to this rank have it."""
+    layout = bound.layouts[0]
+    return tuple(
+        dim
+        for _, _, dim in sorted(
+            (-abs(stride), i, dim) for i, (dim, stride) in enumerate(zip(layout.dims, layout.strides, strict=True))
+        )
+    )

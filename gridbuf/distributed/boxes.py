@@ -1,0 +1,120 @@
+"""Boxes of points and signed permutations of axes, in doubled coordinates: integers only.
+
+The centre of cell i lies at 2i + 1 and its low face at 2i, so that one map serves every position of a point in its cell.
+A box has (first, last) along each axis, both within, in steps of 2: all its points have the same parity along an axis.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+Box = tuple[tuple[int, int], ...]
+Linear = tuple[int, int, int]  # sign * x[axis] + shift, as (axis, sign, shift); sign 0 is a constant
+
+
+class Map(NamedTuple):
+    """x'[d] = signs[d] * x[axes[d]] + shift[d]: a signed permutation and a shift."""
+
+    axes: tuple[int, ...]
+    signs: tuple[int, ...]
+    shift: tuple[int, ...]
+
+    def of(self, box: Box) -> Box:
+        """The image of a box."""
+        image = []
+        for axis, sign, shift in zip(*self, strict=True):
+            first, last = box[axis]
+            image.append((first + shift, last + shift) if sign > 0 else (shift - last, shift - first))
+        return tuple(image)
+
+    def back(self, image: Box) -> Box:
+        """The box that has this image."""
+        box = [(0, 0)] * len(image)
+        for (first, last), axis, sign, shift in zip(image, *self, strict=True):
+            box[axis] = (first - shift, last - shift) if sign > 0 else (shift - last, shift - first)
+        return tuple(box)
+
+    def after(self, first: "Map") -> "Map":
+        """The map that applies `first`, then this."""
+        axes = tuple(first.axes[a] for a in self.axes)
+        signs = tuple(s * first.signs[a] for a, s in zip(self.axes, self.signs, strict=True))
+        return Map(axes, signs, tuple(s * first.shift[a] + c for a, s, c in zip(*self, strict=True)))
+
+    def inverse(self) -> "Map":
+        n = len(self.axes)
+        axes, signs, shift = [0] * n, [0] * n, [0] * n
+        for d, (a, s, c) in enumerate(zip(*self, strict=True)):
+            axes[a], signs[a], shift[a] = d, s, -s * c
+        return Map(tuple(axes), tuple(signs), tuple(shift))
+
+    @property
+    def turns(self) -> bool:
+        """Whether axes change places."""
+        return self.axes != tuple(range(len(self.axes)))
+
+    @property
+    def moves_only(self) -> bool:
+        return not self.turns and min(self.signs, default=1) > 0
+
+
+def identity(ndim: int) -> Map:
+    return Map(tuple(range(ndim)), (1,) * ndim, (0,) * ndim)
+
+
+def is_empty(box: Box) -> bool:
+    return any(first > last for first, last in box)
+
+
+def clip(box: Box, axis: int, low: int, high: int) -> Box:
+    """The points with low <= x[axis] <= high."""
+    first, last = box[axis]
+    low += (low ^ first) & 1
+    high -= (high ^ first) & 1
+    return (*box[:axis], (max(first, low), min(last, high)), *box[axis + 1 :])
+
+
+def intersect(a: Box, b: Box) -> Box:
+    """Common points of boxes of one parity."""
+    return tuple((max(p, r), min(q, s)) for (p, q), (r, s) in zip(a, b, strict=True))
+
+
+def subtract(box: Box, hole: Box) -> Iterator[Box]:
+    """Disjoint boxes that have the points of `box` outside `hole`, which has its parity."""
+    if is_empty(intersect(box, hole)):
+        if not is_empty(box):
+            yield box
+        return
+    for axis, (first, last) in enumerate(hole):
+        for part in (clip(box, axis, box[axis][0], first - 2), clip(box, axis, last + 2, box[axis][1])):
+            if not is_empty(part):
+                yield part
+        box = clip(box, axis, first, last)
+
+
+def compare(box: Box, f: Linear, g: Linear) -> Iterator[tuple[Box, int]]:
+    """Parts of a box with the sign of f - g there: where it changes along a diagonal, one slice each."""
+    (af, sf, cf), (ag, sg, cg) = f, g
+    if af != ag and sf and sg:
+        for first, last, axis, other in ((*box[af], af, g), (*box[ag], ag, f)):
+            if first == last:  # constant along that axis
+                swapped = -1 if other is f else 1
+                one = (axis, 0, (sf if axis == af else sg) * first + (cf if axis == af else cg))
+                yield from ((part, sign * swapped) for part, sign in compare(box, one, other))
+                return
+        for x in range(box[af][0], box[af][1] + 1, 2):
+            yield from compare(clip(box, af, x, x), (af, 0, sf * x + cf), g)
+        return
+    axis, slope, rest = (af if sf else ag), sf - sg, cf - cg
+    if slope == 0:
+        yield box, (rest > 0) - (rest < 0)
+        return
+    zero, whole = divmod(-rest, slope)  # slope * x + rest is 0 at zero when whole is 0
+    below = zero if whole else zero - 1
+    falls = 1 if slope > 0 else -1
+    low, high = box[axis]
+    for part, sign in (
+        (clip(box, axis, low, below), -falls),
+        (clip(box, axis, zero, zero if not whole else zero - 1), 0),
+        (clip(box, axis, zero + 1, high), falls),
+    ):
+        if not is_empty(part):
+            yield part, sign

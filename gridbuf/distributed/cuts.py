@@ -1,0 +1,42 @@
+"""How one axis is cut into consecutive blocks, in closed form where they are as equal as can be."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+
+class Cuts:
+    """The blocks of an axis of n points: `starts(k)` of each, and which of them hold given points."""
+
+    __slots__ = ("count", "given", "longer", "n", "shorter")
+
+    def __init__(self, n: int, count: int, sizes: Sequence[int] | None = None) -> None:
+        self.n, self.count = n, count
+        self.shorter, self.longer = divmod(n, count)
+        self.given = None if sizes is None else (0, *accumulate(sizes))
+
+    def start(self, k: int) -> int:
+        """The first point of block k; of k = count: the end."""
+        return k * self.shorter + min(k, self.longer) if self.given is None else self.given[k]
+
+    def holders(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+        """Blocks that hold some of the points from first to last (doubled), and which: faces between two are held by both."""
+        k = max(0, bisect_left(range(self.count + 1), (first + 1) // 2, key=self.start) - 1)
+        while k < self.count and 2 * self.start(k) <= last:
+            low, high = max(first, 2 * self.start(k)), min(last, 2 * self.start(k + 1))
+            low += (low ^ first) & 1
+            high -= (high ^ first) & 1
+            if low <= high:
+                yield k, low, high
+            k += 1
+
+    def keepers(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+        """As `holders`, each point once: with the lowest block that holds it."""
+        for k, low, high in self.holders(first, last):
+            if max(low, first) <= high:
+                yield k, max(low, first), high
+                first = high + 2
+
+    def find(self, i: int) -> int:
+        """The block that has point i."""
+        return bisect_right(range(self.count + 1), i, key=self.start) - 1

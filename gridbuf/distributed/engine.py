@@ -1,0 +1,31 @@
+"""What an engine is: who this rank is among how many, and something that moves a plan's bytes."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class Transport(Protocol):
+    """Moves what one plan says. Fields come in the order of the plan's slots, at every start anew."""
+
+    def start(self, fields: Sequence[Any]) -> None:
+        """Check the fields, send, and begin to receive; copies within the rank may be made at once."""
+
+    def test(self) -> bool:
+        """Whether everything has arrived and lies in the fields."""
+
+    def wait(self, timeout: float | None) -> None:
+        """Wait for that; TimeoutError after so many seconds."""
+
+    def accumulate(self, fields: Sequence[Any]) -> None:
+        """The adjoint, from start to end."""
+
+
+class Engine(Protocol):
+    """Where the ranks are."""
+
+    name: str
+    rank: int
+    size: int
+
+    def prepare(self, plan: Any) -> Transport:
+        """What moves a plan. It may keep what the plan says, and nothing of the fields."""

@@ -1,0 +1,96 @@
+"""What a plan knows of its fields: of each its layout, and where in its cells the points lie."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.linking import Geometry
+
+Pairs = tuple[tuple[int, int], ...]
+CENTRE, FACE = 1, 0
+
+
+class Layout(NamedTuple):
+    """Shape and place of a Field on one block: what two of them must share to take each other's place in a plan."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dims: tuple[str, ...]
+    halo: Pairs | None
+
+
+class Bound(NamedTuple):
+    """A field of a plan: its name in errors, its geometry, and its layout on each of the rank's blocks."""
+
+    name: str
+    dtype: np.dtype[Any]
+    geometry: Geometry
+    dims: tuple[str, ...]
+    extra: tuple[tuple[str, int], ...]  # the dims that the grid does not cut, and their extents, halo included
+    layouts: tuple[Layout, ...]
+
+
+def as_field(given: Any, name: str) -> _core.Field:
+    if isinstance(given, _core.Field):
+        return given
+    if given is None or isinstance(given, str | bytes | int | float | complex):
+        raise TypeError(f"{name}: expected a Field or what gridbuf.Field takes, got {type(given).__name__}")
+    try:
+        return _core.Field(given)
+    except (TypeError, ValueError, BufferError) as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def layout_of(field: _core.Field) -> Layout:
+    return Layout(field.dtype, field.shape, field.strides, field.dims, field.halo)
+
+
+def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) -> Geometry:
+    """Where the points of a field on a block lie; ValueError that names both sizes where it does not fit."""
+    halo = layout.halo or ((0, 0),) * len(layout.shape)
+    axes, positions, halos = [], [], []
+    for axis, name in enumerate(names):
+        if name not in layout.dims:
+            continue
+        i = layout.dims.index(name)
+        low, high = halo[i]
+        own, n = layout.shape[i] - low - high, block.stop[axis] - block.start[axis]
+        if own not in (n, n + 1):
+            raise ValueError(
+                f"{field}: its domain has {own} points along {name} ({layout.shape[i]} with its halo of {low} and {high}), block "
+                f"{block.index} has {n}; allowed are {n} (centres) and {n + 1} (faces)"
+            )
+        axes.append(axis)
+        positions.append(CENTRE if own == n else FACE)
+        halos.append((low, high))
+    return Geometry(tuple(axes), tuple(positions), tuple(halos))
+
+
+def bind(fields: Sequence[_core.Field], blocks: Sequence[Block], names: Sequence[str], name: str) -> Bound:
+    """A field on all blocks of a rank, held to be one field."""
+    layouts = tuple(map(layout_of, fields))
+    first = layouts[0]
+    geometry = geometry_of(first, blocks[0], names, name)
+    extra = extra_of(first, names)
+    for layout, block in zip(layouts[1:], blocks[1:], strict=True):
+        other = geometry_of(layout, block, names, name)
+        for what, a, b in (
+            ("dtype", first.dtype, layout.dtype),
+            ("dims", sorted(first.dims), sorted(layout.dims)),
+            ("positions", *(tuple("centre" if p else "face" for p in each.positions) for each in (geometry, other))),
+            ("halo", geometry.halos, other.halos),
+            ("sizes", sorted(extra), sorted(extra_of(layout, names))),
+        ):
+            if a != b:
+                raise ValueError(
+                    f"{name}: its {what} on block {block.index} is {b}, on block {blocks[0].index} {a}; both must be the same"
+                )
+    return Bound(name, first.dtype, geometry, first.dims, extra, layouts)
+
+
+def extra_of(layout: Layout, names: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    return tuple((dim, n) for dim, n in zip(layout.dims, layout.shape, strict=True) if dim not in names)

@@ -1,0 +1,154 @@
+"""Links: this box of a block is filled from that box of a block. Every builder is one walk: trace, copies, keepers."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+from gridbuf.distributed.blocks import Block, Decomposition
+from gridbuf.distributed.boxes import Box, Map, is_empty
+from gridbuf.distributed.tiles import Seam, Topology
+
+Index = tuple[int, ...]
+
+
+class Geometry(NamedTuple):
+    """Where a field's points lie: along which axes of the grid, at faces (0) or centres (1), and how far beyond the block."""
+
+    axes: Index
+    positions: Index
+    halos: tuple[tuple[int, int], ...]
+
+
+class Link(NamedTuple):
+    """Points of one block that are filled from those of another. Along the geometry's axes, counted from the blocks' first own points.
+
+    `at` and `shape` are the box in the destination; its axis `axes[d]` is the source's axis d, walked forwards or backwards
+    as `signs[d]` says, from the point `source_at` on, which fills the point `at`.
+    """
+
+    dst: int
+    src: int
+    at: Index
+    shape: Index
+    source_at: Index
+    axes: Index
+    signs: Index
+
+
+class LinkBuilder:
+    """The links of blocks of one decomposition of one topology."""
+
+    def __init__(self, topology: Topology, decomposition: Decomposition) -> None:
+        self.whole, self.decomposition = topology, decomposition
+        self._parts: dict[Index, Topology] = {tuple(range(topology.ndim)): topology}
+
+    def along(self, axes: Index) -> Topology:
+        """The topology of fields that have only these of its axes."""
+        found = self._parts.get(axes)
+        if found is None:
+            seams = {}
+            for (tile, axis, side), seam in self.whole.seams.items():
+                if axis not in axes:
+                    continue
+                rows = [row for row in zip(*seam.map, strict=True)]
+                if any(rows[a][0] not in axes for a in axes):
+                    raise ValueError(
+                        f"fields: one has only the dims {[self.whole.names[a] for a in axes]} of the grid, "
+                        f"and {self.whole.name_of((tile, axis, side))} turns them into others"
+                    )
+                kept = [(axes.index(rows[a][0]), *rows[a][1:]) for a in axes]
+                seams[tile, axes.index(axis), side] = Seam(seam.tile, Map(*zip(*kept, strict=True)))
+            tiles = tuple(tuple(tile[a] for a in axes) for tile in self.whole.tiles)
+            found = self._parts[axes] = Topology(tiles, seams, tuple(self.whole.names[a] for a in axes))
+        return found
+
+    def domain(self, block: Block, geometry: Geometry) -> Box:
+        """A block's own points."""
+        return tuple(
+            (2 * block.start[a] + p, 2 * block.stop[a] - p) for a, p in zip(geometry.axes, geometry.positions, strict=True)
+        )
+
+    def filling(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
+        """What the halo of a block is filled from, in one order for everybody who asks."""
+        links: list[Link] = []
+        if any(block.start[a] == block.stop[a] for a in geometry.axes) or not any(map(any, geometry.halos)):
+            return links
+        topology, domain = self.along(geometry.axes), self.domain(block, geometry)
+        sides = [
+            [(0, first, last), *((-1, first - 2 * low, first - 2),) * (low > 0), *((1, last + 2, last + 2 * high),) * (high > 0)]
+            for (first, last), (low, high) in zip(domain, geometry.halos, strict=True)
+        ]
+        for where in product(*sides):
+            outside = sum(side != 0 for side, _, _ in where)
+            if outside == 0 or (outside > 1 and not corners):
+                continue
+            for piece in topology.trace(block.tile, tuple(part[1:] for part in where)):
+                for source, how, box in self._kept(topology, geometry, piece.tile, piece.map.of(piece.box), block.index):
+                    links.append(self._link(geometry, domain, block.number, source, how.after(piece.map), box))
+        links.sort(key=lambda link: link[:2])  # stable: the walk's order among those of two blocks
+        return links
+
+    def synchronising(self, geometry: Geometry, block: Block) -> list[Link]:
+        """Own points of a block that exist elsewhere too and are owned there."""
+        links: list[Link] = []
+        domain = self.domain(block, geometry)
+        if not is_empty(domain):
+            for source, how, box in self._kept(self.along(geometry.axes), geometry, block.tile, domain, None):
+                link = self._link(geometry, domain, block.number, source, how, box)
+                if link.dst != link.src or link.at != link.source_at:
+                    links.append(link)
+        links.sort(key=lambda link: link[:2])
+        return links
+
+    def owned(self, geometry: Geometry, block: Block) -> list[tuple[tuple[int, int], ...]]:
+        """The own points of a block that it owns, as (start, stop) along the geometry's axes: every point of the grid once."""
+        domain, parts = self.domain(block, geometry), []
+        if is_empty(domain):
+            return []
+        for source, how, box in self._kept(self.along(geometry.axes), geometry, block.tile, domain, None):
+            link = self._link(geometry, domain, block.number, source, how, box)
+            if link.dst == link.src and link.at == link.source_at:
+                parts.append(tuple((at, at + n) for at, n in zip(link.at, link.shape, strict=True)))
+        return parts
+
+    def near(self, geometry: Geometry, block: Block, synchronised: bool = False) -> set[int]:
+        """Blocks that may ask this one for points: a superset, itself included."""
+        topology, domain = self.along(geometry.axes), self.domain(block, geometry)
+        if is_empty(domain):
+            return set()
+        wide = 0 if synchronised else 2 * max(max(pair) for pair in geometry.halos) + 2
+        found = set()
+        for piece in topology.trace(block.tile, tuple((first - wide, last + wide) for first, last in domain)):
+            for part, copies in topology.copies(piece.tile, piece.map.of(piece.box)):
+                here = piece.tile, topology.here
+                for tile, how in {here, *copies}:
+                    beside = None if synchronised else block.index
+                    found |= {number for number, _ in self.decomposition.holders(tile, geometry.axes, how.of(part), beside)}
+        return found
+
+    def _kept(
+        self, topology: Topology, geometry: Geometry, tile: int, box: Box, beside: Index | None
+    ) -> Iterator[tuple[int, Map, Box]]:
+        """The blocks that own the points of a box within a tile: number, the way from box to them, their points."""
+        for part, copies in topology.copies(tile, box):
+            rest = [part]
+            for there, how in copies:
+                left = []
+                for each in rest:
+                    kept, land = self.decomposition.keepers(there, geometry.axes, how.of(each), beside)
+                    yield from ((number, how, points) for number, points in kept)
+                    left += [how.back(points) for points in land]
+                rest = left
+                if not rest:
+                    break
+
+    def _link(self, geometry: Geometry, domain: Box, dst: int, src: int, how: Map, box: Box) -> Link:
+        target = how.back(box)
+        at = tuple((first - own) // 2 for (first, _), (own, _) in zip(target, domain, strict=True))
+        shape = tuple((last - first) // 2 + 1 for first, last in target)
+        origin = self.decomposition.block(src).start
+        source = []
+        for d, (axis, sign, shift) in enumerate(zip(*how, strict=True)):
+            x = sign * target[axis][0] + shift
+            source.append((x - (x & 1)) // 2 - origin[geometry.axes[d]])
+        return Link(dst, src, at, shape, tuple(source), how.axes, how.signs)

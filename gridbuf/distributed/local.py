@@ -1,0 +1,38 @@
+"""The local engine: all blocks in this process, so that a plan is nothing but copies from field to field. The reference for the others."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gridbuf._core import CopyProgram
+
+
+class LocalTransport:
+    """Copies at the start; nothing is ever under way."""
+
+    def __init__(self, plan: Any) -> None:
+        self._plan = plan
+        self._back: CopyProgram | None = None
+        self._program = CopyProgram(plan.slots(), plan.copies)
+
+    def start(self, fields: Sequence[Any]) -> None:
+        self._program.run(*fields)
+
+    def test(self) -> bool:
+        return True
+
+    def wait(self, timeout: float | None) -> None:
+        pass
+
+    def accumulate(self, fields: Sequence[Any]) -> None:
+        if self._back is None:
+            self._back = CopyProgram(self._plan.slots(), self._plan.adjoint())
+        self._back.run(*fields)
+
+
+class LocalEngine:
+    """One rank, which has all blocks."""
+
+    name, rank, size = "local", 0, 1
+
+    def prepare(self, plan: Any) -> LocalTransport:
+        return LocalTransport(plan)

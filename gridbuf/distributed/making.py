@@ -1,0 +1,346 @@
+"""The functions that make grids: a topology, its cuts, and an engine."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from gridbuf.distributed import arguments as read
+from gridbuf.distributed.blocks import Decomposition
+from gridbuf.distributed.cuts import Cuts
+from gridbuf.distributed.cutting import best_cut
+from gridbuf.distributed.engine import Engine
+from gridbuf.distributed.grids import Grid
+from gridbuf.distributed.layouts import Pairs
+from gridbuf.distributed.local import LocalEngine
+from gridbuf.distributed.seams import cube, folded, read_seams, rings
+from gridbuf.distributed.tiles import Topology
+
+ENGINES = ("local", "mpi", "ghex")
+
+
+def grid(
+    shape: Any,
+    dims: Any = "IJ",
+    *,
+    blocks: Any = None,
+    cuts: Any = None,
+    owners: Any = None,
+    periodic: Any = "",
+    halo: Any = 0,
+    comm: Any = None,
+    engine: str | None = None,
+    timeout: float | None = None,
+) -> Grid:
+    """A Cartesian grid, cut into blocks.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        How many cells it has along each of dims.
+    dims : str or sequence, optional
+        The indices that are cut; fields may have others.
+    blocks : sequence of int, optional
+        How many blocks along each of dims. None: as many in all as there are ranks, cut so that the least is exchanged.
+    cuts : sequence of sequences of int, optional
+        Instead: the sizes of the blocks along each of dims.
+    owners : sequence of int or None, optional
+        The rank of each block in C order; None for one that nobody has (land). By default each rank has as many consecutive ones.
+    periodic : str or sequence, optional
+        The dims without ends.
+    halo : int or sequence, optional
+        The halo that fields get: an int, or an int or a (low, high) pair for each of dims.
+    comm : mpi4py.MPI.Comm, optional
+        Whose ranks have the blocks. None: all blocks are in this process.
+    engine : {"local", "mpi", "ghex"}, optional
+        What moves the bytes: "local" by default without a communicator, "mpi" with one.
+    timeout : float, optional
+        After how many seconds an exchange that does not end raises TimeoutError.
+
+    Returns
+    -------
+    Grid
+        What makes fields and exchanges them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is wrong; the message names it.
+
+    Examples
+    --------
+    >>> import gridbuf.distributed as gbd
+    >>> grid = gbd.grid((6, 4), blocks=(2, 2), periodic="I", halo=1)
+    >>> T = grid.zeros("IJK", sizes={"K": 3})
+    >>> for block, f in zip(grid.blocks, T):
+    ...     f[...] = block.number
+    >>> grid.exchange(T)
+    >>> T[0].numpy()[:, 2, 0]  # from block 2 on both sides: the axis is periodic
+    array([2., 0., 0., 0., 2.])
+    """
+    extents = read.read_shape(shape)
+    names = read.read_dims(dims, len(extents), "shape")
+    cyclic = read.read_periodic(periodic, names)
+    pairs = read.read_halo(halo, names)
+    return build(
+        Topology((extents,), rings(0, extents, cyclic, names), names), cyclic, pairs, blocks, cuts, owners, comm, engine, timeout
+    )
+
+
+def tripolar(
+    shape: Any,
+    dims: Any = "IJ",
+    *,
+    pivot: str = "T",
+    blocks: Any = None,
+    cuts: Any = None,
+    owners: Any = None,
+    halo: Any = 0,
+    comm: Any = None,
+    engine: str | None = None,
+    timeout: float | None = None,
+) -> Grid:
+    """A tripolar grid: the first dim is periodic, and the high end of the second is folded.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        How many cells it has along each of the two dims; the first is even.
+    dims : str or sequence, optional
+        Their names.
+    pivot : {"T", "F"}, optional
+        What the fold turns about. "F": corners of cells; row NJ - 1 + k at i is row NJ - k at NI - 1 - i. "T": centres; row
+        NJ - 1 + k at i is row NJ - 1 - k at NI - i, and the points of the last row exist twice.
+    blocks, cuts, owners, halo, comm, engine, timeout
+        As for `grid`. Blocks may be cut anywhere.
+
+    Returns
+    -------
+    Grid
+        What makes fields and exchanges them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is wrong; the message names it.
+
+    Examples
+    --------
+    >>> import gridbuf.distributed as gbd
+    >>> grid = gbd.tripolar((4, 2), pivot="F", halo=(0, (0, 1)))
+    >>> T = grid.zeros()
+    >>> T[:, 1] = [1, 2, 3, 4]
+    >>> grid.exchange(T)
+    >>> T.numpy()[:, 2]
+    array([4., 3., 2., 1.])
+    """
+    extents = read.read_shape(shape)
+    if len(extents) != 2:
+        raise ValueError(f"shape: {extents} has {len(extents)} dims; a tripolar grid has 2")
+    names = read.read_dims(dims, 2, "shape")
+    if extents[0] % 2 or min(extents) < 1:
+        raise ValueError(f"shape: {extents}; a folded grid has an even number of points along {names[0]}, and at least one row")
+    if not isinstance(pivot, str):
+        raise TypeError(f"pivot: expected 'T' or 'F', got {type(pivot).__name__}")
+    if pivot not in ("T", "F"):
+        raise ValueError(f"pivot: {pivot!r} is neither 'T' nor 'F'")
+    topology = Topology((extents,), folded(extents, pivot, names), names)
+    return build(topology, (True, False), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout)
+
+
+def cubed_sphere(
+    n: int,
+    dims: Any = "IJ",
+    *,
+    blocks: Any = (1, 1),
+    cuts: Any = None,
+    owners: Any = None,
+    halo: Any = 0,
+    comm: Any = None,
+    engine: str | None = None,
+    timeout: float | None = None,
+) -> Grid:
+    """Six tiles of n x n cells that meet as the sides of a cube do, numbered and turned as FV3 has them.
+
+    Parameters
+    ----------
+    n : int
+        The cells along an edge.
+    dims : str or sequence, optional
+        The names of the two dims.
+    blocks, cuts, owners, halo, comm, engine, timeout
+        As for `grid`; blocks and cuts are those of each tile, owners tile by tile.
+
+    Returns
+    -------
+    Grid
+        What makes fields and exchanges them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is wrong; the message names it.
+
+    Notes
+    -----
+    East of an even tile t lies the west of t + 1, north of it the west of t + 2; north of an odd one the south of t + 1, east of it the
+    south of t + 2. At a corner of the cube three tiles meet, and what would be the fourth is left untouched.
+
+    Examples
+    --------
+    >>> import gridbuf.distributed as gbd
+    >>> grid = gbd.cubed_sphere(8, halo=2)
+    >>> T = grid.zeros()
+    >>> for block, f in zip(grid.blocks, T):
+    ...     f[...] = block.tile
+    >>> grid.exchange(T)
+    >>> west, east, south, north = T[0][0, 5], T[0][11, 5], T[0][5, 0], T[0][5, 11]
+    >>> print(west, east, south, north)
+    4.0 1.0 5.0 2.0
+    """
+    extent = read.integer(n, "n", 1)
+    names = read.read_dims(dims, 2, "a cubed sphere")
+    topology = Topology(((extent, extent),) * 6, cube(extent), names)
+    given = None if cuts is not None and blocks == (1, 1) else blocks
+    return build(topology, (False, False), read.read_halo(halo, names), given, cuts, owners, comm, engine, timeout)
+
+
+def topology(
+    tiles: Any,
+    seams: Any,
+    dims: Any = "IJ",
+    *,
+    blocks: Any = None,
+    cuts: Any = None,
+    owners: Any = None,
+    halo: Any = 0,
+    comm: Any = None,
+    engine: str | None = None,
+    timeout: float | None = None,
+) -> Grid:
+    """A grid of tiles that meet as given.
+
+    Parameters
+    ----------
+    tiles : sequence of sequences of int
+        The shape of each tile.
+    seams : sequence of tuple
+        (tile, side, other tile, other side) or, with a fifth entry True, reversed: a side is "I+", "J-", ... Going on beyond the one is
+        going inwards from the other; along it lower index meets lower index, or higher where reversed. One entry serves both directions.
+        A side that meets itself reversed is a fold.
+    dims : str or sequence, optional
+        The names of the one or two dims.
+    blocks, cuts, owners, halo, comm, engine, timeout
+        As for `grid`; blocks and cuts are those of each tile, owners tile by tile.
+
+    Returns
+    -------
+    Grid
+        What makes fields and exchanges them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is wrong; the message names it.
+
+    Examples
+    --------
+    >>> import gridbuf.distributed as gbd
+    >>> grid = gbd.topology([(2, 3), (4, 3)], [(0, "I+", 1, "I-")], halo=1)
+    >>> T = grid.zeros()
+    >>> T[1][...] = 5
+    >>> grid.exchange(T)
+    >>> float(T[0][3, 1])
+    5.0
+    """
+    extents = tuple(read.read_shape(tile, "tiles") for tile in read.entries(tiles, "tiles"))
+    if not extents:
+        raise ValueError("tiles: none were given; a grid has at least one")
+    if len({len(tile) for tile in extents}) > 1 or len(extents[0]) > 2:
+        raise ValueError(f"tiles: {extents}; all have one dim, or all have two")
+    names = read.read_dims(dims, len(extents[0]), "each tile")
+    made = Topology(extents, read_seams(seams, extents, names), names)
+    return build(made, (False,) * len(names), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout)
+
+
+def build(
+    topology: Topology,
+    cyclic: Sequence[bool],
+    halo: Pairs,
+    blocks: Any,
+    cuts: Any,
+    owners: Any,
+    comm: Any,
+    engine: Any,
+    timeout: Any,
+) -> Grid:
+    """The grid of a topology: what all kinds of grids have in common."""
+    seconds = read.read_timeout(timeout)
+    chosen = engine_of(comm, engine)
+    decomposition = cut(topology, cyclic, halo, blocks, cuts, owners, chosen.size)
+    periodic = tuple(name for name, yes in zip(topology.names, cyclic, strict=True) if yes)
+    return Grid(topology, decomposition, periodic, halo, chosen, comm, seconds)
+
+
+def engine_of(comm: Any, engine: Any) -> Engine:
+    if engine is not None and not isinstance(engine, str):
+        raise TypeError(f"engine: expected a name, got {type(engine).__name__}")
+    if engine is not None and engine not in ENGINES:
+        raise ValueError(f"engine: {engine!r} is unknown; allowed are {', '.join(map(repr, ENGINES))}")
+    if comm is None and engine in (None, "local"):
+        return LocalEngine()
+    if comm is None:
+        raise ValueError(f"engine: {engine!r} needs a communicator; give comm=")
+    if engine == "local":
+        raise ValueError("engine: 'local' has no ranks, and comm was given; leave one of them out")
+    raise ValueError(f"engine: {engine or 'mpi'!r} is not there yet")
+
+
+def cut(topology: Topology, cyclic: Sequence[bool], halo: Pairs, blocks: Any, cuts: Any, owners: Any, size: int) -> Decomposition:
+    """The blocks of each tile and their owners."""
+    ndim, tiles = topology.ndim, topology.tiles
+    if blocks is not None and cuts is not None:
+        raise ValueError("cuts: blocks was given as well; one of them says where the grid is cut")
+    if cuts is not None:
+        lists = [
+            [read.integer(n, "cuts", 0) for n in read.entries(each, "cuts")]
+            for each in read.entries(cuts, "cuts", ndim, "the grid's dims are")
+        ]
+        for axis, sizes in enumerate(lists):
+            if not sizes:
+                raise ValueError(f"cuts: none along {topology.names[axis]}; at least one block is needed")
+            for tile in tiles:
+                if sum(sizes) != tile[axis]:
+                    raise ValueError(
+                        f"cuts: {sizes} along {topology.names[axis]} are {sum(sizes)} points, the grid has {tile[axis]}"
+                    )
+        each = [tuple(Cuts(tile[axis], len(sizes), sizes) for axis, sizes in enumerate(lists)) for tile in tiles]
+    else:
+        if blocks is not None:
+            given = (
+                [blocks]
+                if not hasattr(blocks, "__iter__") and ndim == 1
+                else read.entries(blocks, "blocks", ndim, "the grid's dims are")
+            )
+            counts = tuple(read.integer(n, "blocks", 1) for n in given)
+            per_tile = [counts] * len(tiles)
+        elif owners is not None:
+            raise ValueError("owners: they are of blocks; give blocks or cuts as well")
+        else:
+            per_tile = [best_cut(tile, -(-size // len(tiles)), halo, cyclic) for tile in tiles]
+        each = [
+            tuple(Cuts(n, count) for n, count in zip(tile, counts, strict=True))
+            for tile, counts in zip(tiles, per_tile, strict=True)
+        ]
+    total = sum(prod(axis.count for axis in tile) for tile in each)
+    return Decomposition(each, size, None if owners is None else read_owners(owners, total, size))
+
+
+def read_owners(owners: Any, total: int, size: int) -> list[int | None]:
+    found = [
+        None if rank is None else read.integer(rank, "owners", 0)
+        for rank in read.entries(owners, "owners", total, "the blocks are")
+    ]
+    for rank in found:
+        if rank is not None and rank >= size:
+            raise ValueError(f"owners: there is no rank {rank}; ranks are 0 to {size - 1}")
+    return found

@@ -1,0 +1,274 @@
+"""A plan: the links of an exchange bound to the layouts of its fields. It knows no memory: fields are given at every start.
+
+For this rank it has the copies from field to field (`copies`), and for each peer the chunks of one message each way (`sends`,
+`receives`). An engine moves them.
+"""
+
+import weakref
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from gridbuf.distributed.binding import ADD, CLEAR, Binding, Entry, Message, Sources
+from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.engine import Engine, Transport
+from gridbuf.distributed.layouts import Bound, as_field
+from gridbuf.distributed.linking import Index, Link
+from gridbuf.distributed.schedule import Schedule
+
+Slot = tuple[str, np.dtype[Any], Index, Index, bool]
+
+
+class Handle:
+    """An exchange under way: what `Plan.start` returns. As a context manager it waits when the block is left."""
+
+    def __init__(self, plan: "Plan", transport: Transport) -> None:
+        self._plan, self._transport, self._done = plan, transport, False
+
+    def test(self) -> bool:
+        """Whether everything has arrived; asking also moves messages on.
+
+        Returns
+        -------
+        bool
+            True once the halos can be read.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4,), "I", periodic="I", halo=1)
+        >>> f = grid.ones()
+        >>> grid.plan(f).start(f).test()
+        True
+        """
+        if not self._done:
+            self._done = self._transport.test()
+        return self._done
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until everything has arrived.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            After so many seconds a TimeoutError says who did not come; the next call goes on waiting.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4,), "I", periodic="I", halo=1)
+        >>> f = grid.ones()
+        >>> grid.plan(f).start(f).wait()
+        >>> float(f[0])
+        1.0
+        """
+        if not self._done:
+            self._transport.wait(timeout)
+            self._done = True
+
+    def __enter__(self) -> "Handle":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        self.wait()
+
+
+class Plan:
+    """Who sends which points of which fields to whom: what `Grid.plan` returns.
+
+    It is bound to the layouts of the fields, not to their memory: any fields of these layouts can be exchanged by it.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the plans of its grid.
+    messages : int
+        How many messages this rank sends in an exchange.
+    nbytes : int
+        How many bytes of values they have.
+    copies : list
+        The copies within the rank, as `_core.CopyProgram` takes them.
+    sends, receives : dict
+        The message to and from each peer, by its rank.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        bounds: Sequence[Bound],
+        sources: Sequence[Sources],
+        blocks: Sequence[Block],
+        names: Sequence[str],
+        schedules: Sequence[Schedule],
+        engine: Engine,
+    ) -> None:
+        self.number, self.bounds, self.blocks = number, tuple(bounds), tuple(blocks)
+        self.binding = Binding(bounds, sources, blocks, names)
+        self.copies: list[Entry] = []
+        to: dict[int, list[tuple[int, list[Link]]]] = {}
+        come: dict[int, list[tuple[int, list[Link]]]] = {}
+        for field, found in enumerate(schedules):
+            self.copies += self.binding.copies(field, found.local)
+            for peer, links in found.sends.items():
+                to.setdefault(peer, []).append((field, links))
+            for peer, links in found.receives.items():
+                come.setdefault(peer, []).append((field, links))
+        self.sends: dict[int, Message] = {peer: self.binding.message(peer, to[peer], True) for peer in sorted(to)}
+        self.receives: dict[int, Message] = {peer: self.binding.message(peer, come[peer], False) for peer in sorted(come)}
+        self.messages = len(self.sends)
+        self.nbytes = sum(message.payload for message in self.sends.values())
+        self._transport = engine.prepare(self)
+        self._under_way: weakref.ref[Handle] | None = None
+
+    def slots(self) -> list[Slot]:
+        """The fields in the order of their slots, as `_core.CopyProgram` takes them.
+
+        Returns
+        -------
+        list of tuple
+            Name, dtype, shape, strides and True for each: all that the rank has of one field, then the next.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4,), "I", blocks=(2,), halo=1)
+        >>> [slot[0] for slot in grid.plan(grid.zeros(), names=["T"]).slots()]
+        ['T', 'T']
+        """
+        return [
+            (bound.name, layout.dtype, layout.shape, layout.strides, True) for bound in self.bounds for layout in bound.layouts
+        ]
+
+    def adjoint(self) -> list[Entry]:
+        """The copies within the rank the other way round: halo points are added to those they come from, and set to 0.
+
+        Returns
+        -------
+        list of tuple
+            As `_core.CopyProgram` takes them.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4,), "I", periodic="I", halo=1)
+        >>> len(grid.plan(grid.zeros()).adjoint())
+        2
+        """
+        return [
+            (source, at, strides, slot, to, along, shape, dtype, mode | ADD | CLEAR)
+            for slot, to, along, source, at, strides, shape, dtype, mode in self.copies
+        ]
+
+    def start(self, *fields: Any) -> Handle:
+        """Begin an exchange. Until it is waited for, halos are neither read nor written, and own points not written.
+
+        Parameters
+        ----------
+        *fields : Field or list of Field
+            The fields of the plan's items, in their order, of the layouts that the plan was made for.
+
+        Returns
+        -------
+        Handle
+            To test and to wait for.
+
+        Raises
+        ------
+        RuntimeError
+            When the plan's last exchange has not been waited for.
+        TypeError, ValueError
+            When the fields are not as many, or not of the plan's layouts.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4,), "I", periodic="I", halo=1)
+        >>> f = grid.ones()
+        >>> plan = grid.plan(f)
+        >>> with plan.start(f):
+        ...     pass  # work on what needs no halo
+        >>> float(f[0])
+        1.0
+        """
+        self._check_idle()
+        self._transport.start(self._flat(fields))
+        handle = Handle(self, self._transport)
+        self._under_way = weakref.ref(handle)
+        return handle
+
+    def __call__(self, *fields: Any) -> None:
+        """Exchange: start and wait."""
+        self.start(*fields).wait()
+
+    def accumulate(self, *fields: Any) -> None:
+        """The adjoint of an exchange: each halo value is added to the point that it comes from, and set to 0.
+
+        Parameters
+        ----------
+        *fields : Field or list of Field
+            As for `start`.
+
+        Raises
+        ------
+        RuntimeError
+            When the plan's last exchange has not been waited for.
+        TypeError, ValueError
+            When the fields are not as many, or not of the plan's layouts.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4,), "I", periodic="I", halo=1)
+        >>> f = grid.ones()
+        >>> grid.plan(f).accumulate(f)
+        >>> f.numpy()
+        array([0., 2., 1., 1., 2., 0.])
+        """
+        self._check_idle()
+        self._transport.accumulate(self._flat(fields))
+
+    def _check_idle(self) -> None:
+        before = None if self._under_way is None else self._under_way()
+        if before is not None and not before._done:
+            raise RuntimeError(
+                f"plan {self.number}: it was started before and not waited for; call wait() of what start() returned"
+            )
+
+    def _flat(self, fields: Sequence[Any]) -> list[Any]:
+        """The fields on all blocks of the rank, in the order of the slots."""
+        if len(fields) != len(self.bounds):
+            raise TypeError(
+                f"fields: the plan is for {len(self.bounds)} ({', '.join(b.name for b in self.bounds)}), got {len(fields)}"
+            )
+        flat = []
+        for bound, given in zip(self.bounds, fields, strict=True):
+            flat += on_blocks(given, len(self.blocks), bound.name)
+        return flat
+
+    def __str__(self) -> str:
+        what = ", ".join(f"{b.name} ({b.dtype}, {''.join(b.dims)})" for b in self.bounds)
+        lines = [f"plan {self.number}: {what}; {len(self.copies)} copies within the rank"]
+        for word, found in (("to", self.sends), ("from", self.receives)):
+            for peer, message in found.items():
+                lines.append(f"  {word} rank {peer}: {message.payload:,} bytes in {len(message.chunks)} chunks")
+                for chunk in message.chunks:
+                    shape = " x ".join(map(str, chunk.shape))
+                    lines.append(
+                        f"    {self.bounds[chunk.field].name}: {shape} points of block {chunk.link.src} for block {chunk.link.dst}"
+                    )
+        return "\n".join(lines)
+
+
+def on_blocks(given: Any, count: int, name: str) -> list[Any]:
+    """One Field for each block of the rank, of what a user gave for a field."""
+    if isinstance(given, list | tuple):
+        if len(given) != count:
+            raise ValueError(f"{name}: got {len(given)} fields, this rank has {count} blocks")
+        return [as_field(each, name) for each in given]
+    if count != 1:
+        raise TypeError(
+            f"{name}: expected a list of {count} Fields, one for each of this rank's blocks, got {type(given).__name__}"
+        )
+    return [as_field(given, name)]

@@ -1,0 +1,69 @@
+"""Which fields may be exchanged over which seams: what every rank can see is refused on every rank, before anything is sent."""
+
+from collections.abc import Sequence
+
+from gridbuf.distributed.binding import Sources
+from gridbuf.distributed.layouts import Bound
+from gridbuf.distributed.linking import LinkBuilder
+
+
+def check(builder: LinkBuilder, bounds: Sequence[Bound], sources: Sequence[Sources]) -> None:
+    """Hold the fields of a plan against the seams of the grid."""
+    whole = builder.whole
+    for i, (bound, source) in enumerate(zip(bounds, sources, strict=True)):
+        axes, positions = bound.geometry.axes, bound.geometry.positions
+        builder.along(axes)  # refuses what a seam turns out of the field
+        item = source.item
+        others = [bounds[f] for f in source.fields if f != i]
+        if item.kind != "scalar":
+            for other in others:
+                compare(bound, other, item.kind)
+        for side, seam in whole.seams.items():
+            if side[1] not in axes or seam.map.moves_only:
+                continue
+            where = whole.name_of(side)
+            back = seam.map.signs[:2] == (-1, -1) and not seam.map.turns
+            signed = item.kind == "vector" or (item.sign < 0 and back)
+            if signed and bound.dtype.kind in "iub":
+                raise ValueError(
+                    f"{bound.name}: {bound.dtype} has no sign, and {where} needs one; use gbd.pair, or a scalar without sign"
+                )
+            if signed and bound.dtype.kind not in "fcV":
+                raise ValueError(f"{bound.name}: {bound.dtype} has no sign, and {where} needs one")
+            if signed and not {0, 1} <= set(axes):
+                raise ValueError(f"{bound.name}: it has only the dims {bound.dims}, and {where} changes its sign along two")
+            for a in axes:
+                if not seam.map.turns:
+                    continue
+                came = (
+                    bounds[source.fields[component(source, seam.map.axes.index(source.component))]]
+                    if item.kind != "scalar"
+                    else bound
+                )
+                there = dict(zip(came.geometry.axes, came.geometry.positions, strict=True))
+                if there[a] != positions[axes.index(seam.map.axes[a])]:
+                    raise ValueError(
+                        f"{bound.name}: {where} turns its axes, and its points, at {described(bound, whole.names)}, come from "
+                        f"{came.name}, at {described(came, whole.names)}: they do not fit"
+                    )
+
+
+def component(source: Sources, axis: int) -> int:
+    return axis if axis < 2 else source.component
+
+
+def described(bound: Bound, names: Sequence[str]) -> str:
+    return ", ".join(
+        f"{'centres' if p else 'faces'} of {names[a]}" for a, p in zip(bound.geometry.axes, bound.geometry.positions, strict=True)
+    )
+
+
+def compare(a: Bound, b: Bound, kind: str) -> None:
+    """The two fields of a vector or a pair can stand for each other."""
+    for what, ours, theirs in (
+        ("dtype", a.dtype, b.dtype),
+        ("dims", sorted(a.dims), sorted(b.dims)),
+        ("sizes", sorted(a.extra), sorted(b.extra)),
+    ):
+        if ours != theirs:
+            raise ValueError(f"{a.name}: its {what} is {ours}, that of {b.name} {theirs}; the two of a {kind} have the same")

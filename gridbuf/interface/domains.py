@@ -1,0 +1,105 @@
+"""Where a stencil computes: the domain that halos, origins and sizes leave, and which fields are broadcast to it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.lib.stride_tricks import as_strided
+
+from gridbuf import _core
+from gridbuf.names import get_dims
+
+Sizes = tuple[int, ...]
+Extent = tuple[tuple[int, int], ...]  # per axis, how far beyond the domain a stencil reads
+
+
+class Sizing:
+    """One field of a call: its sizes and origin in the order of its axes, its halo, and what the stencil reads of it."""
+
+    __slots__ = ("axes", "boundary", "halo", "name", "origin", "output", "shape", "told")
+
+    def __init__(self, name: str, info: Any, shape: Sizes, origin: Sizes, halo: Any, *, output: bool, told: bool) -> None:
+        self.name, self.shape, self.origin, self.halo, self.output = name, shape, origin, halo, output
+        self.told = told  # the caller gave its origin
+        self.axes: tuple[str, ...] = tuple(info.axes)
+        self.boundary: Extent = tuple(tuple(info.boundary["IJK".index(axis)]) for axis in self.axes)
+
+    def spans(self, i: int) -> bool:
+        """Whether it has one element along the axis that stands for all: a size of 1 counts as missing."""
+        return self.shape[i] == 1 and self.origin[i] == 0
+
+
+def halo_of(obj: Any) -> list[tuple[int, int]] | None:
+    """The halo of a storage or Field in the order I, J, K; None where it has none."""
+    halo: Any = getattr(obj, "halo", None) if isinstance(obj, (_core.StorageBase, _core.Field)) else None
+    dims = get_dims(obj)
+    if halo is None or dims is None:
+        return None
+    return [halo[dims.index(axis)] for axis in "IJK" if axis in dims]
+
+
+def find_domain(fields: list[Sizing], given: Any, halos_count: bool) -> tuple[int, int, int]:
+    """The domain: what was given, else the points in every field's domain; an axis that no field has is of size 1."""
+    for field in fields:
+        if not field.told:
+            _check_reach(field)
+    if given is not None:
+        return given  # type: ignore[no-any-return]
+    size: dict[str, int] = {}
+    least: dict[str, str] = {}
+    for broadcast in (False, True):
+        for field in fields:
+            for i, axis in enumerate(field.axes):
+                if field.spans(i) is not broadcast or (broadcast and axis in size and not _own_axis(size, axis)):
+                    continue
+                high = field.halo[i][1] if halos_count and field.halo else 0
+                own = field.shape[i] - field.origin[i] - max(field.boundary[i][1], high)
+                if own < size.get(axis, own + 1):
+                    size[axis], least[axis] = own, field.name
+    for axis, points in size.items():
+        if points < 1:
+            raise ValueError(
+                f"domain: {least[axis]} leaves no point along {axis}: its size less its halo, or what is read beyond, is {points}"
+            )
+    return size.get("I", 1), size.get("J", 1), size.get("K", 1)
+
+
+def _own_axis(size: Mapping[str, int], axis: str) -> bool:
+    """Whether only fields of size 1 have spoken of the axis."""
+    return size[axis] <= 1
+
+
+def _check_reach(field: Sizing) -> None:
+    for axis, size, origin, (lower, _), i in zip(field.axes, field.shape, field.origin, field.boundary, range(3), strict=False):
+        if origin >= lower or size == 1:
+            continue
+        carries = (
+            f"its halo is {field.halo[i]} along {axis}"
+            if field.halo and any(field.halo[i])
+            else f"it carries no halo along {axis}"
+        )
+        points = "1 point" if lower == 1 else f"{lower} points"
+        raise ValueError(
+            f"{field.name}: {carries}, and the stencil reads {points} beyond the domain there; give it a halo, or say origin= and domain="
+        )
+
+
+def broadcast_shape(field: Sizing, domain: Sizes) -> Sizes | None:
+    """The shape to broadcast the field to, None where it is as it must be; an output cannot be."""
+    wanted = list(field.shape)
+    for i, axis in enumerate(field.axes):
+        lower, upper = field.boundary[i]
+        needed = domain["IJK".index(axis)] + lower + upper
+        if needed == 1 or not field.spans(i):
+            continue
+        if field.output:
+            raise ValueError(
+                f"{field.name}: its size is 1 along {axis}, the domain's {domain['IJK'.index(axis)]}; only what is read is broadcast"
+            )
+        wanted[i] = needed
+    return None if tuple(wanted) == field.shape else tuple(wanted)
+
+
+def repeated(array: Any, shape: Sizes) -> Any:
+    """The array broadcast to the shape. Not read-only, as np.broadcast_to has it: gt4py's compiled stencils refuse that for what they read, too."""
+    strides = tuple(0 if own != size else stride for own, size, stride in zip(array.shape, shape, array.strides, strict=True))
+    return as_strided(array, shape, strides)

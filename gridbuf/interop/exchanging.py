@@ -1,0 +1,65 @@
+"""Another package's functions exchanged for ours: in every module that holds them, and back."""
+
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def exchange(pairs: Iterable[tuple[Any, Any]]) -> None:
+    """Put the second of each pair wherever a module has the first under any name.
+
+    What a module holds is found by identity in its namespace, without asking the module: some load themselves when they
+    are asked. Functions that somebody has put into a class, a closure or a container stay what they are.
+    """
+    new = {id(old): (old, ours) for old, ours in pairs}
+    for module in list(sys.modules.values()):
+        try:
+            names = object.__getattribute__(module, "__dict__")
+        except AttributeError:  # what somebody has put in a module's place
+            continue
+        for name, value in list(names.items()):
+            if id(value) in new:
+                names[name] = new[id(value)][1]
+
+
+class Installation:
+    """Something that is on or off for the whole process: `install()` returns it, and as a context it goes off at the end."""
+
+    def __init__(self, on: Callable[[], Callable[[], None]]) -> None:
+        self._turn_on = on
+        self._turn_off: Callable[[], None] | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def is_on(self) -> bool:
+        return self._turn_off is not None
+
+    def on(self) -> "Installed":
+        """Turn it on; the result knows whether it was on before."""
+        with self._lock:
+            before = self.is_on
+            if not before:
+                self._turn_off = self._turn_on()
+        return Installed(self, before)
+
+    def off(self) -> None:
+        """Turn it off, if it is on."""
+        with self._lock:
+            turn_off, self._turn_off = self._turn_off, None
+            if turn_off is not None:
+                turn_off()
+
+
+class Installed:
+    """What an `install()` returns: leaving it as a context undoes that, unless it was on before."""
+
+    def __init__(self, what: Installation, before: bool) -> None:
+        self._what, self._before = what, before
+
+    def __enter__(self) -> "Installed":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if not self._before:
+            self._what.off()

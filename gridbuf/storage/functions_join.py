@@ -1,0 +1,216 @@
+"""NumPy's functions of several operands: where, clip, comparisons, concatenate, stack, copyto, by axis name."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.joining import Adapt, adapted, into, is_scalar, lacking
+from gridbuf.numpy_functions import clip
+from gridbuf.storage import broadcasting, functions_plain, operands, results
+from gridbuf.storage.allocation import new
+from gridbuf.storage.axes import LETTERS, positions
+from gridbuf.storage.base import Storage
+
+
+class _Joined:
+    """Operands in their common frame, on the side where the operation runs."""
+
+    def __init__(self, objects: tuple[Any, ...]) -> None:
+        self.lead = operands.governing(objects)
+        self.device = operands.on_device(self.lead, objects)
+        self.resolution = broadcasting.resolve(tuple(map(operands.describe, objects)), (None,))
+        arrays = (operands.fetch(obj, self.lead, self.device) for obj in objects)
+        self.views = [adapted(array, adapt) for array, adapt in zip(arrays, self.resolution.adapts, strict=True)]
+
+    def on_side(self, function: Any) -> Any:
+        return operands.function_on(self.device, function)
+
+    def storage(self, dtype: Any) -> tuple[Storage, Any]:
+        """A new storage in the frame, and its array."""
+        assert self.resolution.meta is not None
+        made = new(type(self.lead), self.resolution.shape, np.dtype(dtype), self.resolution.meta, self.lead.device)
+        return made, made._dev if self.device else made._host
+
+    def holding(self, values: Any) -> Storage:
+        made, target = self.storage(values.dtype)
+        target[...] = values
+        made._wrote(self.device)
+        return made
+
+
+def _where(condition: Any, *values: Any) -> Any:
+    if not values:
+        return functions_plain.call(np.where, (condition,), {})
+    joined = _Joined((condition, *values))
+    chosen, x, y = joined.views
+    made, target = joined.storage(np.result_type(*(v if is_scalar(v) else v.dtype for v in (x, y))))
+    target[...] = y
+    joined.on_side(np.copyto)(
+        target, x, where=bool(chosen) if is_scalar(chosen) else chosen if chosen.dtype == bool else chosen != 0
+    )
+    made._wrote(joined.device)
+    return made
+
+
+def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    joined, count = _Joined((*condlist, *choicelist, default)), len(condlist)
+    *views, default = joined.views
+    return joined.holding(joined.on_side(np.select)(views[:count], views[count:], default))
+
+
+def _isclose(a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
+    joined = _Joined((a, b))
+    return joined.holding(joined.on_side(np.isclose)(*joined.views, *args, **kwargs))
+
+
+def _allclose(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
+    joined = _Joined((a, b))
+    return bool(joined.on_side(np.allclose)(*joined.views, *args, **kwargs))
+
+
+def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """The same axes, whatever their order, sizes and values."""
+    objects = tuple(operands.values_of(obj, "array") if isinstance(obj, (list, tuple)) else obj for obj in (a1, a2))
+    axes = [obj.axes for obj in objects if isinstance(obj, Storage)]
+    if len(axes) == 2 and sorted(axes[0]) != sorted(axes[1]):
+        return False
+    if len(axes) == 2:
+        sizes = tuple(objects[1].shape[axes[1].index(name)] for name in axes[0])
+        if sizes != objects[0].shape:
+            return False
+    elif np.shape(objects[0]) != np.shape(objects[1]):
+        return False
+    joined = _Joined(objects)
+    return bool(joined.on_side(np.array_equal)(*joined.views, **({"equal_nan": True} if equal_nan else {})))
+
+
+def _array_equiv(a1: Any, a2: Any) -> bool:
+    try:
+        joined = _Joined((a1, a2))
+    except ValueError:  # they do not broadcast
+        return False
+    return bool(joined.on_side(np.array_equiv)(*joined.views))
+
+
+def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    """Plain arrays in the common frame."""
+    joined = _Joined(args)
+    return joined.on_side(np.broadcast_arrays)(*joined.views)
+
+
+# --- one after the other
+
+
+def _same_axes(arrays: Any, function: str) -> tuple[list[Any], str, list[Adapt]]:
+    """The parts, the axes of the first storage, and how each part goes there."""
+    parts = [operands.values_of(part, "arrays") if isinstance(part, (list, tuple)) else part for part in arrays]
+    axes = next(part.axes for part in parts if isinstance(part, Storage))
+    adapts: list[Adapt] = []
+    for part in parts:
+        own = operands.describe(part)
+        if own is None or (own[0] is None and len(own[1]) != len(axes)):
+            raise ValueError(f"arrays: {function} joins what has the axes {axes!r}, got an array of shape {np.shape(part)}")
+        if own[0] is not None and sorted(own[0]) != sorted(axes):
+            raise ValueError(f"arrays: {function} joins storages of the same axes, got {axes!r} and {own[0]!r}")
+        adapts.append(None if own[0] is None else into(own[0], axes))
+    return parts, axes, adapts
+
+
+def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    options = {"casting": casting} if out is None and dtype is None else {"dtype": dtype, "casting": casting}
+    arrays = tuple(arrays)
+    if axis is None or not any(isinstance(part, Storage) for part in arrays):
+        return functions_plain.call(np.concatenate, (arrays,), {"axis": axis, "out": out, **options})
+    parts, axes, adapts = _same_axes(arrays, "concatenate")
+    at = positions(axis, axes)
+    if len(at) != 1:
+        raise ValueError(f"axis: concatenate goes along one axis, not {axis!r}")
+    shape, meta = results.concatenated(_known(parts, adapts, axes), axes[at[0]])
+    return _joined_into(np.concatenate, parts, adapts, (shape, meta), at[0], out, options)
+
+
+def _stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    """By name where the new axis has one."""
+    options = {"casting": casting} if out is None and dtype is None else {"dtype": dtype, "casting": casting}
+    arrays = tuple(arrays)
+    if not isinstance(axis, str):
+        return functions_plain.call(np.stack, (arrays,), {"axis": axis, "out": out, **options})
+    parts, axes, adapts = _same_axes(arrays, "stack")
+    if axis not in tuple(LETTERS) or axis in axes:
+        raise ValueError(f"axis: {axis!r} is not the name of a new axis; the storages have {axes!r}, and I, J, K are possible")
+    known = _known(parts, adapts, axes)
+    shape, meta = results.with_axis(results.joined(known, axes, known[0][0]), known[0][0], axis, len(parts))
+    return _joined_into(np.stack, parts, adapts, (shape, meta), meta.axes.index(axis), out, options)
+
+
+def _known(parts: list[Any], adapts: list[Adapt], axes: str) -> list[Any]:
+    """Shape and metadata of each part, its axes in the common order; arrays without names have the first storage's metadata."""
+    first = next(part._meta for part in parts if isinstance(part, Storage))
+    metas = [part._meta if isinstance(part, Storage) else first for part in parts]
+    return [
+        (tuple(part.shape[m.axes.index(name)] for name in axes), m.selected(tuple(m.axes.index(name) for name in axes)))
+        for part, m in zip(parts, metas, strict=True)
+    ]
+
+
+def _joined_into(
+    function: Any, parts: list[Any], adapts: list[Adapt], result: tuple[Any, Any], at: int, out: Any, options: Any
+) -> Any:
+    lead = operands.governing((*parts, out))
+    device = operands.on_device(lead, tuple(parts), (out,))
+    views = [adapted(operands.fetch(part, lead, device), adapt) for part, adapt in zip(parts, adapts, strict=True)]
+    dtype = options.get("dtype") or np.result_type(*(view.dtype for view in views))
+    made = new(type(lead), result[0], np.dtype(dtype), result[1], lead.device) if out is None else out
+    target = operands.fetch(made, lead, device, "out")
+    if isinstance(made, Storage):
+        target = adapted(target, operands.of_same_axes(made, result[1], "out"))
+    given = {name: value for name, value in options.items() if name != "dtype"}
+    operands.function_on(device, function)(views, axis=at, out=target, **given)
+    if isinstance(made, Storage):
+        made._wrote(device)
+    return made
+
+
+# --- copies
+
+
+def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    if isinstance(dst, _core.Field) and where is True:
+        _core.copyto(dst, src, casting=casting)
+        return
+    lead = operands.governing((dst, src, where))
+    device = operands.on_device(lead, (src, where) if isinstance(dst, Storage) else (src,), (dst,))
+    axes, shape = (dst.axes, dst.shape) if isinstance(dst, Storage) else _axes_beside(dst, src, where)
+    views = []
+    for argument, obj in (("src", src), ("where", where)):
+        view = operands.fetch(obj, lead, device)
+        own = operands.describe(obj)
+        if own is not None:
+            letters = own[0] if own[0] is not None else broadcasting.name_array(own[1], None, (axes, shape))
+            if own[0] is not None and (missing := "".join(lacking(letters, axes))):
+                raise ValueError(f"{argument}: its axes {letters!r} do not fit into {axes!r}, which lack {missing!r}")
+            view = adapted(view, into(letters, axes) if own[0] is not None else broadcasting.fitted(letters, own[1], axes))
+        views.append(view)
+    target = operands.fetch(dst, lead, device, "dst")
+    operands.function_on(device, np.copyto)(target, views[0], casting=casting, where=views[1])
+    if isinstance(dst, Storage):
+        dst._wrote(device)
+
+
+def _axes_beside(dst: Any, src: Any, where: Any) -> tuple[str, tuple[int, ...]]:
+    """The axes that a target without names has beside storages."""
+    named = next(obj for obj in (src, where) if isinstance(obj, Storage))
+    described = operands.describe(dst)
+    if described is None:
+        raise ValueError(f"dst: an array without axes cannot take a storage with the axes {named.axes!r}")
+    own = described[0] if described[0] is not None else broadcasting.name_array(described[1], (named.axes, named.shape), None)
+    return own, described[1]
+
+
+HANDLERS: dict[Any, Callable[..., Any]] = {
+    np.where: _where, np.select: _select, np.clip: clip, np.isclose: _isclose, np.allclose: _allclose,
+    np.array_equal: _array_equal, np.array_equiv: _array_equiv, np.broadcast_arrays: _broadcast_arrays,
+    np.concatenate: _concatenate, np.stack: _stack, np.copyto: _copyto,
+}  # fmt: skip

@@ -1,0 +1,117 @@
+"""The functions of NumPy that know nothing of names: storages as the arrays that they are, where that loses no names."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gridbuf.names import get_dims
+from gridbuf.storage import operands
+from gridbuf.storage.axes import positions
+from gridbuf.storage.base import Storage
+
+# Each operand has indices of its own, or nobody asks where an element stands: storages of different axes may meet.
+_INDEPENDENT: set[Any] = {
+    np.einsum, np.einsum_path, np.outer, np.kron, np.dot, np.tensordot, np.matmul, np.ix_, np.interp, np.searchsorted, np.digitize,
+    np.shares_memory, np.may_share_memory, np.result_type, np.common_type, np.can_cast, np.min_scalar_type,
+    np.isin, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d, np.savez, np.savez_compressed, np.iterable,
+    np.linalg.solve, np.linalg.lstsq, np.linalg.multi_dot, np.linalg.tensorsolve,
+    np.polyval, np.convolve, np.correlate, np.meshgrid,
+}  # fmt: skip
+# These write into their first argument.
+_WRITING = {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+_AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
+_REMEDY = "np.asarray(s) goes by position, np.transpose(s, ...) changes the order of the axes"
+
+
+def _inside(obj: Any) -> Iterator[Any]:
+    """The arrays in an argument."""
+    if isinstance(obj, (list, tuple)):
+        for part in obj:
+            yield from _inside(part)
+    elif isinstance(obj, dict):
+        for part in obj.values():
+            yield from _inside(part)
+    else:
+        yield obj
+
+
+def _axes_of(obj: Any) -> str | None:
+    if isinstance(obj, Storage):
+        return obj.axes
+    if isinstance(obj, np.ndarray) or not hasattr(obj, "shape"):
+        return None
+    dims = get_dims(obj)
+    return None if dims is None else "".join(dims)
+
+
+def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None, method: str | None = None) -> Any:
+    """`func(*args, **kwargs)` by position; ValueError where the names of several storages differ."""
+    called = func if method is None else getattr(func, method)
+    name = name or (func.__name__ if method is None else f"{func.__name__}.{method}")
+    objects = list(_inside((args, kwargs)))
+    storages = [obj for obj in objects if isinstance(obj, Storage)]
+    orders = {axes for obj in objects if (axes := _axes_of(obj)) is not None}
+    if len(orders) > 1 and func not in _INDEPENDENT:
+        first, second = sorted(orders)[:2]
+        raise ValueError(f"{name}: it goes by position, and the axes {first!r} and {second!r} differ; {_REMEDY}")
+    if len(orders) == 1:
+        args, kwargs = _numbered(func, args, kwargs, orders.pop())
+    device = any(not storage._has_host for storage in storages)
+    given: dict[int, tuple[Storage, Any]] = {}
+
+    def bare(obj: Any) -> Any:
+        if isinstance(obj, Storage):
+            array = operands.fetch(obj, obj, device)[...]
+            given[id(array)] = obj, array
+            return array
+        if isinstance(obj, (list, tuple)) and any(isinstance(part, Storage) for part in _inside(obj)):
+            parts = [bare(part) for part in obj]
+            return type(obj)(*parts) if hasattr(obj, "_fields") else type(obj)(parts)
+        if isinstance(obj, dict):
+            return {key: bare(value) for key, value in obj.items()}
+        return obj
+
+    written = [kwargs.get("out")]
+    if func in _WRITING and method is None:
+        written.append(args[0] if args else next(iter(kwargs.values())))
+    function = operands.function_on(device, called) if device else called
+    result = function(*map(bare, args), **{key: bare(value) for key, value in kwargs.items()})
+    if method == "at":
+        written.append(args[0])
+    for obj in _inside(written):
+        if isinstance(obj, Storage):
+            obj._wrote(device)
+    known = given.get(id(result))
+    return known[0] if known is not None and known[1] is result else result
+
+
+def _numbered(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], axes: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with the names of axes as numbers."""
+
+    def number(value: Any) -> Any:
+        if isinstance(value, str):
+            found = positions(value, axes)
+            return found[0] if len(found) == 1 else found
+        return tuple(positions(value, axes)) if any(isinstance(part, str) for part in _inside(value)) else value
+
+    kwargs = {key: number(value) if key in _AXIS else value for key, value in kwargs.items()}
+    if any(isinstance(part, str) for arg in args if isinstance(arg, (str, tuple, list)) for part in _inside(arg)):
+        names = _parameters(func)
+        args = tuple(number(arg) if i < len(names) and names[i] in _AXIS else arg for i, arg in enumerate(args))
+    return args, kwargs
+
+
+def _parameters(func: Callable[..., Any]) -> list[str]:
+    """The names of the arguments that may be given by position, up to the first *args."""
+    try:
+        parameters = inspect.signature(func).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    names: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            break
+        names.append(parameter.name)
+    return names

@@ -1,0 +1,199 @@
+"""NumPy's reductions, and what goes along one axis: `axis` takes names, numbers and tuples of both."""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from gridbuf.joining import adapted, lacking, reduced_dtype
+from gridbuf.storage import functions_plain, operands, reduction
+from gridbuf.storage.allocation import new
+from gridbuf.storage.axes import positions
+from gridbuf.storage.base import Storage
+
+_DTYPE_FIRST = ("dtype", "out", "keepdims", "initial", "where")
+_SPREAD = ("dtype", "out", "ddof", "keepdims")
+_BOUND = ("out", "keepdims", "initial", "where")
+_MEDIAN = ("out", "overwrite_input", "keepdims")
+_POSITIONAL: dict[Any, tuple[str, ...]] = {
+    np.sum: _DTYPE_FIRST, np.prod: _DTYPE_FIRST, np.nansum: _DTYPE_FIRST, np.nanprod: _DTYPE_FIRST,
+    np.mean: ("dtype", "out", "keepdims"), np.nanmean: ("dtype", "out", "keepdims"),
+    np.std: _SPREAD, np.var: _SPREAD, np.nanstd: _SPREAD, np.nanvar: _SPREAD,
+    np.max: _BOUND, np.min: _BOUND, np.amax: _BOUND, np.amin: _BOUND, np.nanmax: _BOUND, np.nanmin: _BOUND,
+    np.all: ("out", "keepdims"), np.any: ("out", "keepdims"), np.median: _MEDIAN, np.nanmedian: _MEDIAN,
+}  # fmt: skip
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not np._NoValue}
+
+
+@lru_cache(maxsize=256)
+def _dtype(function: Any, own: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
+    """The dtype that NumPy gives the reduction of one element."""
+    if isinstance(function, np.ufunc):
+        return reduced_dtype(function, own, dtype)
+    found: np.dtype[Any] = function(np.ones(1, own), axis=0, **({} if dtype is None else {"dtype": dtype})).dtype
+    return found
+
+
+def _run(function: Any, array: Any, device: bool, **options: Any) -> Any:
+    return operands.function_on(device, function)(array, **options)
+
+
+def reduced(
+    function: Any, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, by: Any = None, **options: Any
+) -> Any:
+    """A reduction by NumPy: a number where no axis is given. `by` is the function with its other arguments bound."""
+    options = _given(options)
+    keep = keepdims is not np._NoValue and bool(keepdims)
+    call = function if by is None else by
+    if not isinstance(a, Storage):  # the output is one, or a mask
+        given = {"axis": axis, **({} if out is None else {"out": out}), **({"keepdims": True} if keep else {}), **options}
+        return functions_plain.call(call, (a,), given, name=function.__name__)
+    if axis is None and out is None and not keep:
+        device = operands.on_device(a, (a,))
+        array = operands.fetch(a, a, device)
+        if options.get("where", True) is not True:
+            options["where"] = reduction.where_on(options["where"], a, a, device)
+        return operands.number(_run(call, array, device, axis=None, **options), device)
+    dtype = options.get("dtype")
+    return reduction.over_axes(
+        partial(_run, call), lambda array: _dtype(call, array.dtype, dtype), a, axis, out, keep, **options
+    )  # fmt: skip
+
+
+def _reducing(function: Any) -> Callable[..., Any]:
+    def handler(a: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
+        return reduced(function, a, axis, **dict(zip(_POSITIONAL[function], args, strict=False)), **options)
+
+    return handler
+
+
+def _one_axis(axis: Any, a: Storage, function: Any) -> int:
+    found = positions(axis, a.axes)
+    if len(found) != 1:
+        raise ValueError(f"axis: {function.__name__} goes along one axis, not {axis!r}")
+    return found[0]
+
+
+def _placing(function: Any) -> Callable[..., Any]:
+    """argmax and its kin: the place along one axis, or in the whole counted in index order."""
+
+    def handler(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        if axis is None:
+            return reduced(function, a, None, out, keepdims)
+        at = _one_axis(axis, a, function)
+
+        def run(array: Any, device: bool, axis: Any, out: Any, keepdims: bool) -> None:
+            operands.function_on(device, function)(array, axis=at, out=out, keepdims=keepdims)
+
+        keep = keepdims is not np._NoValue and bool(keepdims)
+        return reduction.over_axes(run, lambda array: np.dtype(np.intp), a, at, out, keep)
+
+    return handler
+
+
+def _of_order(function: Any) -> Callable[..., Any]:
+    """Percentiles and quantiles: several at once have an axis more, without a name, so they are a plain array."""
+
+    def handler(a: Any, q: Any, axis: Any = None, out: Any = None, *args: Any, keepdims: Any = False, **options: Any) -> Any:
+        names = ("overwrite_input", "method", "keepdims")
+        options = {**dict(zip(names, args, strict=False)), **options}
+        keepdims = options.pop("keepdims", keepdims)
+        if not isinstance(a, Storage) or np.ndim(q):
+            return functions_plain.call(function, (a, q), {"axis": axis, "out": out, "keepdims": keepdims, **options})
+
+        def by(array: Any, **given: Any) -> Any:
+            return function(array, q, **given, **_given(options))
+
+        def run(array: Any, device: bool, **given: Any) -> Any:
+            return operands.function_on(device, function)(array, q, **given, **_given(options))
+
+        keep = keepdims is not np._NoValue and bool(keepdims)
+        if axis is None and out is None and not keep:
+            device = operands.on_device(a, (a,))
+            return operands.number(run(operands.fetch(a, a, device), device, axis=None), device)
+        return reduction.over_axes(run, lambda array: by(np.ones(1, array.dtype), axis=0).dtype, a, axis, out, keep)
+
+    return handler
+
+
+def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    if not isinstance(a, Storage):
+        return functions_plain.call(np.count_nonzero, (a, axis), {"keepdims": keepdims})
+    counted = reduced(np.sum, a != 0, axis, None, keepdims, dtype=np.intp)
+    return counted if isinstance(counted, Storage) else type(np.count_nonzero(True))(counted)  # NumPy changed which
+
+
+def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    high, low = reduced(np.max, a, axis, None, keepdims), reduced(np.min, a, axis, None, keepdims)
+    return np.subtract(high, low) if out is None else np.subtract(high, low, out=out)
+
+
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+    """Weights go where the storage has axes of the same name."""
+    if weights is None:
+        found = reduced(np.mean, a, axis, None, keepdims)
+        count = a.size // max(found.size, 1)
+        return (
+            (found, np.full_like(found, count) if isinstance(found, Storage) else found.dtype.type(count)) if returned else found
+        )
+    if isinstance(weights, Storage) and lacking(weights.axes, a.axes):
+        raise ValueError(f"weights: its axes {weights.axes!r} are not all among {a.axes!r}")
+    if not isinstance(weights, Storage):
+        weights = operands.values_of(weights, "weights")
+        if axis is not None and weights.ndim == 1 and a.ndim != 1:  # as NumPy has it: along the axis
+            shape = [1] * a.ndim
+            shape[_one_axis(axis, a, np.average)] = weights.size
+            weights = weights.reshape(shape)
+    dtype = np.result_type(a.dtype, weights.dtype, np.float64 if a.dtype.kind in "biu" else a.dtype)
+    spread = np.add(weights, np.zeros_like(a, dtype=dtype))
+    scale = reduced(np.sum, spread, axis, None, keepdims, dtype=dtype)
+    if np.any(scale == 0.0):
+        raise ZeroDivisionError("weights: they sum to zero and cannot be normalized")
+    found = np.divide(reduced(np.sum, np.multiply(a, spread), axis, None, keepdims, dtype=dtype), scale)
+    return (found, scale) if returned else found
+
+
+def _cumulative(function: Any) -> Callable[..., Any]:
+    def handler(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        if not isinstance(a, Storage) or (axis is None and a.ndim != 1):  # flattened: no names are left
+            return functions_plain.call(function, (a,), {"axis": axis, "dtype": dtype, "out": out})
+        return along(function, a, 0 if axis is None else axis, dtype, out)
+
+    return handler
+
+
+def along(function: Any, a: Storage, axis: Any, dtype: Any = None, out: Any = None) -> Any:
+    """A running sum or product: as many elements as before, so halo and aligned index stay."""
+    if isinstance(out, tuple):
+        (out,) = out
+    at = _one_axis(axis, a, function)
+    lead = operands.governing((a, out))
+    device = operands.on_device(lead, (a,), (out,))
+    array = operands.fetch(a, lead, device)
+    result = new(type(a), a.shape, _dtype(function, array.dtype, dtype), a._meta, a.device) if out is None else out
+    target = operands.fetch(result, lead, device, "out")
+    if isinstance(result, Storage):
+        target = adapted(target, operands.of_same_axes(result, a, "out"))
+    given = {"axis": at, "out": target, **({} if dtype is None else {"dtype": dtype})}
+    if isinstance(function, np.ufunc):
+        function.accumulate(array, **given)
+    else:
+        operands.function_on(device, function)(array, **given)
+    if isinstance(result, Storage):
+        result._wrote(device)
+    return result
+
+
+HANDLERS: dict[Any, Callable[..., Any]] = {
+    **{function: _reducing(function) for function in _POSITIONAL},
+    **{function: _placing(function) for function in (np.argmax, np.argmin, np.nanargmax, np.nanargmin)},
+    **{function: _of_order(function) for function in (np.percentile, np.quantile, np.nanpercentile, np.nanquantile)},
+    **{function: _cumulative(function) for function in (np.cumsum, np.cumprod, np.nancumsum, np.nancumprod)},
+    np.count_nonzero: _count_nonzero,
+    np.ptp: _ptp,
+    np.average: _average,
+}
