@@ -23,9 +23,10 @@ class Spec(TypedDict, total=False):
 
     backend: str
     dimensions: Dims | None
+    dims: Dims | None
     aligned_index: Sequence[int] | None
     halo: Halo | None
-    layout: Sequence[int] | None
+    layout: str | Sequence[int] | None
     byte_alignment: int | None
     padding: Padding | None
     device: Device | None
@@ -34,7 +35,6 @@ class Spec(TypedDict, total=False):
 class FieldSpec(Spec, total=False):
     """The keywords of `Field.empty`."""
 
-    dims: Dims | None
     origin: Sequence[int] | None
 
 class Require(TypedDict, total=False):
@@ -141,6 +141,7 @@ def register_backend(
     alignment: int = ...,
     device: Literal["cpu", "gpu"] = ...,
 ) -> None: ...
+def set_standing_backend(name: str | None, ask: Callable[[], str | None] | None, /) -> None: ...
 def backends() -> tuple[str, ...]: ...
 def memory_stats() -> dict[str, Any]: ...
 def memory_live(n: int, /) -> list[tuple[int, int, int, int, str | None, Plan | None]]: ...
@@ -337,6 +338,8 @@ class Field:
     def __gt_data_interface__(self) -> dict[Any, dict[str, Any]]: ...
     @property
     def __gt_dims__(self) -> tuple[str, ...]: ...
+    @property
+    def gt_domain(self) -> tuple[int, int, int]: ...
     @property
     def __gt_origin__(self) -> tuple[int, ...]: ...
     def _twin(self) -> Self | None: ...

@@ -12,7 +12,7 @@ from gridbuf.like import base_shape, copy_values, like, prepare
 
 
 def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any) -> NDArray[Any]:
-    """A new array with the values of another, laid out as asked.
+    """A new array of float64, or of the dtype given, with the values of another, laid out as asked.
 
     Parameters
     ----------

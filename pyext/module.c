@@ -50,6 +50,7 @@ static PyMethodDef methods[] = {
     {"storage_of_plan", (PyCFunction)(void *)gb_py_storage_of_plan, METH_FASTCALL, NULL},
     {"plan", (PyCFunction)(void *)gb_py_plan, FAST, DOC_PLAN},
     {"explain", gb_py_explain, METH_O, NULL},
+    {"set_standing_backend", gb_set_standing, METH_VARARGS, NULL},
     {"unmet", (PyCFunction)(void *)gb_py_unmet, FAST, NULL},
     {"empty_elements", (PyCFunction)(void *)gb_py_empty_elements, FAST, NULL},
     {"like", (PyCFunction)(void *)gb_py_like, METH_FASTCALL, NULL},

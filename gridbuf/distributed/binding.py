@@ -72,6 +72,8 @@ class Sources(NamedTuple):
 class Binding:
     """Turns links of fields into entries: bytes and strides."""
 
+    plain = False  # whether no link turns anything: then the rules of items make no difference
+
     def __init__(
         self, bounds: Sequence[Bound], sources: Sequence[Sources], blocks: Sequence[Block], names: Sequence[str]
     ) -> None:

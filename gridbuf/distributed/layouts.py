@@ -40,6 +40,8 @@ def as_field(given: Any, name: str) -> _core.Field:
     if given is None or isinstance(given, str | bytes | int | float | complex):
         raise TypeError(f"{name}: expected a Field or what gridbuf.Field takes, got {type(given).__name__}")
     try:
+        if isinstance(given, _core.StorageBase):
+            return _core.Field(given, halo=given.halo)  # type: ignore[attr-defined]  # all that are made have one
         return _core.Field(given)
     except (TypeError, ValueError, BufferError) as error:
         raise type(error)(f"{name}: {error}") from error

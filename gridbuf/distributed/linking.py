@@ -5,7 +5,7 @@ from itertools import product
 from typing import NamedTuple
 
 from gridbuf.distributed.blocks import Block, Decomposition
-from gridbuf.distributed.boxes import Box, Map, is_empty
+from gridbuf.distributed.boxes import Box, Map, is_empty, subtract
 from gridbuf.distributed.tiles import Seam, Topology
 
 Index = tuple[int, ...]
@@ -62,6 +62,25 @@ class LinkBuilder:
             found = self._parts[axes] = Topology(tiles, seams, tuple(self.whole.names[a] for a in axes))
         return found
 
+    def crossings(self, axes: Index) -> Iterator[tuple[str, Map]]:
+        """The ways from block to block that do more than move points, for fields that have these axes; errors call them so."""
+        self.along(axes)  # refuses what a seam turns out of the field
+        for side, seam in self.whole.seams.items():
+            if side[1] in axes and not seam.map.moves_only:
+                yield self.whole.name_of(side), seam.map
+
+    def check_width(self, geometry: Geometry, field: str) -> None:
+        """Beyond an edge at which axes turn a halo is no wider than the tile there."""
+        for side, seam in self.whole.seams.items():
+            if side[1] in geometry.axes and seam.map.turns:
+                low, high = geometry.halos[geometry.axes.index(side[1])]
+                width, n = (high if side[2] > 0 else low), min(self.whole.tiles[seam.tile])
+                if width > n:
+                    raise ValueError(
+                        f"{field}: its halo of {width} points along {self.whole.names[side[1]]} is wider than the tile of {n} beyond "
+                        f"{self.whole.name_of(side)}"
+                    )
+
     def domain(self, block: Block, geometry: Geometry) -> Box:
         """A block's own points."""
         return tuple(
@@ -88,12 +107,19 @@ class LinkBuilder:
         links.sort(key=lambda link: link[:2])  # stable: the walk's order among those of two blocks
         return links
 
-    def synchronising(self, geometry: Geometry, block: Block) -> list[Link]:
-        """Own points of a block that exist elsewhere too and are owned there."""
+    def synchronising(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
+        """Own points of a block that exist elsewhere too and are owned there; without those at corners of tiles, if asked."""
         links: list[Link] = []
         domain = self.domain(block, geometry)
-        if not is_empty(domain):
-            for source, how, box in self._kept(self.along(geometry.axes), geometry, block.tile, domain, None):
+        parts = [] if is_empty(domain) else [domain]
+        if not corners:
+            ends = [sorted({0, 2 * self.whole.tiles[block.tile][a]}) for a in geometry.axes]
+            for corner in product(*ends):
+                point = tuple((x, x) for x in corner)
+                same = all((x ^ first) & 1 == 0 for x, (first, _) in zip(corner, domain, strict=True))
+                parts = [left for part in parts for left in (subtract(part, point) if same else [part])]
+        for part in parts:
+            for source, how, box in self._kept(self.along(geometry.axes), geometry, block.tile, part, None):
                 link = self._link(geometry, domain, block.number, source, how, box)
                 if link.dst != link.src or link.at != link.source_at:
                     links.append(link)

@@ -17,6 +17,7 @@ from gridbuf.distributed.engine import Engine, Transport
 from gridbuf.distributed.layouts import Bound, as_field
 from gridbuf.distributed.linking import Index, Link
 from gridbuf.distributed.schedule import Schedule
+from gridbuf.distributed.twice import check_same
 
 Slot = tuple[str, np.dtype[Any], Index, Index, bool]
 
@@ -245,6 +246,8 @@ class Plan:
         flat = []
         for bound, given in zip(self.bounds, fields, strict=True):
             flat += on_blocks(given, len(self.blocks), bound.name)
+        if len({id(each) for each in flat}) < len(flat):
+            check_same(self.binding, flat)
         return flat
 
     def __str__(self) -> str:

@@ -55,10 +55,10 @@ class Scheduler:
             lambda block: self.builder.near(geometry, block),
         )
 
-    def synchronising(self, geometry: Geometry) -> Schedule:
+    def synchronising(self, geometry: Geometry, corners: bool) -> Schedule:
         return self._find(
-            (geometry, "sync"),
-            lambda block: self.builder.synchronising(geometry, block),
+            (geometry, "sync" if corners else "sync without corners"),
+            lambda block: self.builder.synchronising(geometry, block, corners),
             lambda block: self.builder.near(geometry, block, True),
         )
 

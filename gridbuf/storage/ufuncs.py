@@ -99,6 +99,12 @@ def _general(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...] | None, k
     lead = operands.governing(inputs if any(isinstance(i, Storage) for i in inputs) else outputs)
     if out is not None:
         lead = operands.governing((lead, *outputs))
+    with operands.held((*inputs, *outputs)):
+        return _computed(ufunc, inputs, outputs, lead, kwargs)
+
+
+def _computed(ufunc: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...], lead: Storage, kwargs: dict[str, Any]) -> Any:
+    """The call on the side where it has to run."""
     device = operands.on_device(lead, inputs, outputs)
     resolution = broadcasting.resolve(tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs)))
     arrays = [operands.fetch(obj, lead, device) for obj in inputs]
