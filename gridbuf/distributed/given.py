@@ -24,6 +24,7 @@ class GivenLinks(LinkBuilder):
 
     def __init__(self, topology: Topology, decomposition: Decomposition, links: Sequence[Given]) -> None:
         super().__init__(topology, decomposition)
+        self.straight = False
         self._into: dict[int, list[Given]] = {}
         self._out_of: dict[int, set[int]] = {}
         for given in links:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.distributed import regions
-from gridbuf.distributed.binding import Sources
+from gridbuf.distributed.binding import Memo, Sources
 from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.checksums import header, of_block
 from gridbuf.distributed.constructors import Constructors, Fields
@@ -69,10 +69,23 @@ class Grid(Constructors):
         self._builder = LinkBuilder(topology, decomposition) if builder is None else builder
         self._scheduler = Scheduler(self._builder, list(self.blocks), engine.rank)
         self._plans: dict[Any, Plan] = {}
-        self._tokens: dict[int, tuple[weakref.ref[_core.Field], Layout]] = {}
+        self._tokens: dict[int, int] = {}
+        self._references: dict[int, Any] = {}  # weak ones
+        self._layouts: dict[Layout, int] = {}
         crossings = [how for _, how in self._builder.crossings(tuple(range(topology.ndim)))]
         self._crosses, self._turns = bool(crossings), any(how.turns for how in crossings)
         self._made = 0
+        self._bounds: dict[tuple[Layout, ...], Bound] = {}
+        self._memo = Memo()
+        self._keys = 0
+        tokens, references = self._tokens, self._references
+
+        def forget(gone: Any) -> None:  # nothing of the grid: a Field may outlive it
+            found: Any = references.get(gone.key)
+            if found is gone:
+                del references[gone.key], tokens[gone.key]
+
+        self._forget = forget
 
     def __repr__(self) -> str:
         tiles = "" if len(self.tiles) == 1 else f"{len(self.tiles)} tiles of "
@@ -141,7 +154,7 @@ class Grid(Constructors):
 
     def _new(self, bounds: Any, sources: Any, schedules: Any, fields: list[list[_core.Field]]) -> Plan:
         self._made += 1
-        plan = Plan(self._made, bounds, sources, self.blocks, self.dims, schedules, self._engine)
+        plan = Plan(self._made, bounds, sources, self.blocks, self.dims, schedules, self._engine, self._memo)
         plan.binding.plain = not self._crosses
         flat = [each for field in fields for each in field]
         check_same(plan.binding, flat)
@@ -158,16 +171,27 @@ class Grid(Constructors):
         if names is not None and len(names) != len(fields):
             raise ValueError(f"names: {len(names)} for {len(fields)} fields")
         called = [f"fields[{i}]" for i in range(len(fields))] if names is None else [str(name) for name in names]
-        bounds = (
-            [bind(field, self.blocks, self.dims, name) for field, name in zip(fields, called, strict=True)] if self.blocks else []
-        )
+        bounds = [self._bound(field, name) for field, name in zip(fields, called, strict=True)] if self.blocks else []
         sources, place = [], 0
         for item in items if self.blocks else []:
             its = tuple(range(place, place + len(item.fields)))
-            sources += [Sources(item, its, component) for component in range(len(its))]
+            rule = item._replace(fields=())  # plans hold no memory
+            sources += [Sources(rule, its, component) for component in range(len(its))]
             place += len(its)
         check(self._builder, bounds, sources)
         return bounds, sources
+
+    def _bound(self, fields: list[_core.Field], name: str) -> Bound:
+        layouts = tuple(map(layout_of, fields))
+        known = self._bounds.get(layouts)
+        if known is None:
+            if len(self._bounds) >= MOST_TOKENS:
+                self._bounds.clear()
+                self._memo.clear()
+            self._keys += 1  # never the same again: older plans still have theirs
+            known = bind(layouts, self.blocks, self.dims, name)._replace(key=self._keys)
+            self._bounds[layouts] = known
+        return known._replace(name=name)
 
     def exchange(self, *items: Any) -> None:
         """Fill the halos of fields, corners included, from the points that they are images of.
@@ -184,7 +208,11 @@ class Grid(Constructors):
         >>> T = grid.full(7.0)
         >>> grid.exchange(T)
         """
-        self._kept("exchange", items)
+        plan = self._plans.get(("exchange", *map(self._tokens.get, map(id, items))))
+        if plan is not None:  # all are known Fields: anything else has no number, and is not found
+            plan(*items)
+        else:
+            self._kept("exchange", items)
 
     def sync(self, *items: Any) -> None:
         """Give points that exist more than once, on shared faces and folds, the value that their owner has.
@@ -224,39 +252,42 @@ class Grid(Constructors):
         known = tuple(key)
         plan = self._plans.get(known)
         if plan is None:
-            given = items_of(items)
-            fields = self._flat(given)
-            if what == "sync":
-                bounds, sources = self._bind(given, fields, None)
-                schedules = [
-                    self._scheduler.synchronising(bound.geometry, source.item.kind == "scalar" or not self._turns)
-                    for bound, source in zip(bounds, sources, strict=True)
-                ]
-                plan = self._new(bounds, sources, schedules, fields)
-            else:
-                plan = self._plan(given, fields, True, None)
+            plan = self._first(what, items_of(items))
             if len(self._plans) >= MOST_PLANS:
                 del self._plans[next(iter(self._plans))]
             self._plans[known] = plan
         plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))
 
+    def _first(self, what: str, given: list[Item]) -> Plan:
+        fields = self._flat(given)
+        if what == "exchange":
+            return self._plan(given, fields, True, None)
+        bounds, sources = self._bind(given, fields, None)
+        schedules = [
+            self._scheduler.synchronising(bound.geometry, source.item.kind == "scalar" or not self._turns)
+            for bound, source in zip(bounds, sources, strict=True)
+        ]
+        return self._new(bounds, sources, schedules, fields)
+
     def _token(self, given: Any, key: list[Any]) -> None:
-        """Add what stands for the layout of a field: of one seen before, without asking it anything."""
+        """Add a number for the layout of a field. Of a Field it is kept until that is gone, so that nothing need be asked again."""
         known = self._tokens.get(id(given))
-        if known is not None and known[0]() is given:
-            key.append(known[1])
+        if known is not None:
+            key.append(known)
         elif isinstance(given, list | tuple):
             key.append(len(given))
             for each in given:
                 self._token(each, key)
         else:
             field = as_field(given, "fields")
-            layout = layout_of(field)
-            key.append(layout)
+            if len(self._references) >= MOST_TOKENS or len(self._layouts) >= MOST_TOKENS:
+                for each in (self._tokens, self._references, self._layouts, self._plans):
+                    each.clear()  # the keys of plans have numbers of layouts
+            token = -1 - self._layouts.setdefault(layout_of(field), len(self._layouts))
+            key.append(token)
             if field is given:
-                if len(self._tokens) >= MOST_TOKENS:
-                    self._tokens.clear()
-                self._tokens[id(given)] = weakref.ref(field), layout
+                reference = weakref.KeyedRef(field, self._forget, id(field))
+                self._references[id(field)], self._tokens[id(field)] = reference, token
 
     # ---- points ----
 
@@ -330,7 +361,7 @@ class Grid(Constructors):
     def _each(self, given: Fields, what: Callable[[_core.Field, Block], Any]) -> Any:
         fields = on_blocks(given, len(self.blocks), "field")
         if self.blocks:
-            bind(fields, self.blocks, self.dims, "field")
+            self._bound(fields, "field")
         found = [what(field, block) for field, block in zip(fields, self.blocks, strict=True)]
         return found if isinstance(given, list | tuple) else found[0]
 
@@ -357,7 +388,7 @@ class Grid(Constructors):
         fields = on_blocks(field, len(self.blocks), "field")
         total = 0
         if self.blocks:
-            bound = bind(fields, self.blocks, self.dims, "field")
+            bound = self._bound(fields, "field")
             head = header(bound)
             for one, block in zip(fields, self.blocks, strict=True):
                 total += of_block(one, bound, block, head, self._builder.owned(bound.geometry, block), self.dims)

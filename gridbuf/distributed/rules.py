@@ -10,15 +10,15 @@ from gridbuf.distributed.linking import LinkBuilder
 def check(builder: LinkBuilder, bounds: Sequence[Bound], sources: Sequence[Sources]) -> None:
     """Hold the fields of a plan against the seams of the grid."""
     names = builder.whole.names
-    for i, (bound, source) in enumerate(zip(bounds, sources, strict=True)):
+    for bound, source in zip(bounds, sources, strict=True):
         axes, positions = bound.geometry.axes, bound.geometry.positions
-        builder.check_width(bound.geometry, bound.name)
+        if not builder.straight:
+            builder.check_width(bound.geometry, bound.name)
         item = source.item
-        others = [bounds[f] for f in source.fields if f != i]
         if item.kind != "scalar":
-            for other in others:
-                compare(bound, other, item.kind)
-        for where, how in builder.crossings(axes):
+            for f in source.fields:
+                compare(bound, bounds[f], item.kind)
+        for where, how in () if builder.straight else builder.crossings(axes):
             back = how.signs[:2] == (-1, -1) and not how.turns
             signed = item.kind == "vector" or (item.sign < 0 and back)
             if signed and bound.dtype.kind in "iub":
