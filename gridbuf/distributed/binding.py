@@ -87,7 +87,8 @@ class Sources(NamedTuple):
     def of(self, link: Link, axes: Index) -> tuple[int, int]:
         """The field that a link's points come from, and the sign they get."""
         if self.item.kind == "scalar":
-            folded = self.item.sign < 0 and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [-1, -1]
+            straight = self.item.sign < 0 and link.axes == tuple(range(len(axes)))
+            folded = straight and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [-1, -1]
             return self.fields[0], -1 if folded else 1
         along = link.axes.index(axes.index(self.component)) if self.component in axes else self.component
         sign = link.signs[along] if self.item.kind == "vector" and self.component in axes else 1

@@ -192,3 +192,36 @@ def test_given_links_turn() -> None:
     grid.exchange(gbd.pair(u, v))
     assert v[0].numpy()[2:5, 4:6].tolist() == [[4, 1], [5, 2], [6, 3]]
     assert (u[1].numpy() == 0).sum() == u[1].size - 6  # nothing fills it
+
+
+def test_a_scalar_changes_sign_at_folds_alone() -> None:
+    """Not where axes change places, even if both are walked backwards."""
+    for axes, sign in ((("-J", "-I"), 1), (("-I", "-J"), -1), (("J", "I"), 1)):
+        grid = gbd.links(
+            [(2, 2), (2, 2)],
+            [
+                (
+                    0,
+                    (slice(2, 3), slice(0, 2)),
+                    1,
+                    (slice(0, 2), slice(0, 1)) if "I" in axes[1] else (slice(0, 1), slice(0, 2)),
+                    axes,
+                )
+            ],
+            halo=1,
+        )
+        f = grid.ones()
+        f[0].numpy()[...] = 0
+        grid.exchange(gbd.scalar(f, sign=-1))
+        assert (f[0].numpy()[3, 1:3] == sign).all()
+
+
+def test_a_vector_has_no_third_component() -> None:
+    box = (slice(2, 3), slice(0, 1), slice(0, 1))
+    grid = gbd.links([(2, 2, 2), (2, 2, 2)], [(0, box, 1, (slice(0, 1),) * 3, ("K", "J", "I"))], "IJK", halo=1)
+    with pytest.raises(ValueError, match=r"links\[0\] turns I into K"):
+        grid.exchange(gbd.vector(grid.zeros(), grid.zeros()))
+    f = grid.ones()
+    f[0].numpy()[...] = 0
+    grid.exchange(f)
+    assert f[0].numpy().sum() == 1

@@ -156,3 +156,13 @@ def test_the_closed_form_finds_what_the_walk_finds(periodic: str) -> None:
                                 points[at] = link.src, tuple(np.add(link.source_at, index).tolist())
                         found.append(points)
                     assert found[0] == found[1]
+
+
+def test_given_links_of_ranks(ranks: Any) -> None:
+    box = (slice(-1, 0), slice(0, 2)), (slice(1, 2), slice(0, 2))
+    given = [(0, box[0], 1, box[1]), (1, box[0], 2, box[1]), (2, box[0], 1, (slice(0, 2), slice(1, 2)), ("J", "I"))]
+    plans = [grid.plan(grid.zeros(sizes={})) for grid in ranks("links", 3, [(2, 2)] * 3, given, halo=1)]
+    assert [(sorted(plan.sends), sorted(plan.receives)) for plan in plans] == [([], [1]), ([0, 2], [2]), ([1], [1])]
+    for rank, plan in enumerate(plans):
+        for peer, message in plan.sends.items():
+            assert [c.link for c in message.chunks] == [c.link for c in plans[peer].receives[rank].chunks]
