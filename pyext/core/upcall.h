@@ -39,7 +39,7 @@
     X(GB_PY_UP_REDUCE_OPERAND, "gridbuf.gufunc.reduction", "operand")       \
     X(GB_PY_UP_REDUCE_CHOOSE, "gridbuf.gufunc.reduction", "choose")         \
     X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.reduction", "start")           \
-    X(GB_PY_UP_REDUCE_CONCLUDE, "gridbuf.gufunc.reduction", "conclude")
+    X(GB_PY_UP_GUFUNC_CONCLUDE, "gridbuf.gufunc.outcomes", "conclude")
 
 #define GB_PY_UPCALL_NAME(name, module, function) name,
 typedef enum gb_py_upcall { GB_PY_UPCALLS(GB_PY_UPCALL_NAME) GB_PY_UPCALL_COUNT } gb_py_upcall;
