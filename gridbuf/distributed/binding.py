@@ -208,3 +208,11 @@ def packed(shape: Index, itemsize: int) -> Index:
         strides.append(step)
         step *= n
     return tuple(reversed(strides))
+
+
+def adjoint(copies: Sequence[Entry]) -> list[Entry]:
+    """Copies the other way round: what was filled is added to where it came from, and set to 0."""
+    return [
+        (source, at, strides, slot, to, along, shape, dtype, mode | ADD | CLEAR)
+        for slot, to, along, source, at, strides, shape, dtype, mode in copies
+    ]
