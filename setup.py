@@ -22,7 +22,18 @@ GO_NEEDED = (1, 26)
 # A free-threaded Python has no limited API: the same sources, with the whole API, in a wheel of its own.
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 LIMITED_API = [] if FREE_THREADED else ["-DPy_LIMITED_API=0x030B0000"]
-GO_ROOMS = ["alloc", "arrayinterface", "bridge", "cuda", "cudaarrayinterface", "dlpack", "gufunc", "internal", "transfer"]
+GO_ROOMS = [
+    "alloc",
+    "arrayinterface",
+    "bridge",
+    "cuda",
+    "cudaarrayinterface",
+    "dlpack",
+    "exact",
+    "gufunc",
+    "internal",
+    "transfer",
+]
 
 # CGO_CFLAGS replaces what Go itself would say, "-O2 -g"; warnings, and what a room wants beyond this, stand in its #cgo lines.
 # Debuggers and profilers find the way out of our C by its unwind tables, which cost 70 KB. The linker drops functions

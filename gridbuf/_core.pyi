@@ -74,6 +74,9 @@ DIVIDE: int
 OVERFLOW: int
 STATUS: int
 PANIC: int
+EXACT_WORDS: int
+EXACT_CHUNKS: int
+EXACT_BIAS: int
 
 class BackendError(ValueError, RuntimeError):
     """A backend that nobody has registered; the message has the names that are known."""
@@ -618,6 +621,9 @@ class Plan:
     def memory(self) -> Memory | None: ...
     def __hash__(self) -> int: ...
     def _repr_html_(self) -> str: ...
+
+def exact_add(values: NDArray[np.int64], x: Any, y: Any, negative: bool, /) -> None: ...
+def exact_merge(values: NDArray[np.int64], other: NDArray[np.int64], /) -> None: ...
 
 @final
 class CopyProgram:

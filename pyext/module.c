@@ -13,7 +13,7 @@
  * gufunc/      errors.c, attach.c, adopt.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
  * storage/     record.c, cut.c (keys), index.c, ufunc.c, type.c: host storages, as far as they need no thought
- * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c; of a Field:
+ * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
  *              field_new.c, field_index.c, field_number.c, field_protocols.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
 #define GB_PY_IMPORTS_NUMPY
@@ -21,6 +21,7 @@
 #include "core/attribute.h"
 #include "field/copying.h"
 #include "device/async_copy.h"
+#include "exact.h"
 #include "exchange/exchange.h"
 #include "field_number.h"
 #include "program/program.h"
@@ -66,6 +67,8 @@ static PyMethodDef methods[] = {
     {"import_capsule", gb_py_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_py_register_backend, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_register_backend},
     {"backends", gb_py_backend_names, METH_NOARGS, GB_PY_DOC_backends},
+    {"exact_add", (PyCFunction)(void *)gb_py_exact_add, METH_FASTCALL, NULL},
+    {"exact_merge", (PyCFunction)(void *)gb_py_exact_merge, METH_FASTCALL, NULL},
     {"memory_stats", gb_py_memory_stats, METH_NOARGS, NULL},
     {"memory_live", gb_py_memory_live, METH_O, NULL},
     {"memory_id", gb_py_memory_id, METH_O, GB_PY_DOC_memory_id},
