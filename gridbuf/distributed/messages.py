@@ -90,7 +90,8 @@ class Messages:
 
     def arrived(self) -> bool:
         """Whether all messages have come and gone."""
-        return MPI.Request.Testall(self.all)  # type: ignore[no-any-return]
+        gone: bool = MPI.Request.Testall(self.all)
+        return gone
 
     def missing(self) -> list[int]:
         """Peers whose messages have not come."""
