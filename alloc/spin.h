@@ -7,7 +7,7 @@
 typedef struct { char held; } gb_spin;
 
 /* Says to the processor that this is a wait: it slows down, and leaves the line to the holder. */
-static inline void gb_heap_pause(void) {
+static inline void gb_spin_pause(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -19,7 +19,7 @@ static inline void gb_heap_pause(void) {
 static inline void gb_spin_lock(gb_spin *s) {
     for (int tries = 0; __atomic_test_and_set(&s->held, __ATOMIC_ACQUIRE);)
         while (__atomic_load_n(&s->held, __ATOMIC_RELAXED))
-            if (tries++ < 64) gb_heap_pause();
+            if (tries++ < 64) gb_spin_pause();
             else sched_yield();      /* the holder lost its core */
 }
 
