@@ -98,15 +98,24 @@ def stamp() -> str:
     return subprocess.run(["sh", "bridge/stamp.sh"], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def c_of_rooms(go: str, main: str, tags: list[str]) -> dict[Path, list[str]]:
-    """The C of the archive's packages, with what their #cgo lines say; not that of other modules, nor what needs cgo's own header.
+def packages_of(go: str, main: str, tags: list[str]) -> tuple[dict[Path, list[str]], list[Path]]:
+    """The C of this module in the archive, with what its #cgo lines say; and the folders of a workspace's other modules.
 
-    Go would compile all C of a package again, one file after the other, whenever one of its files or imports changed.
+    Go would compile all C of a package again, one file after the other, whenever one of its files or imports changed. It keeps
+    what needs cgo's own header, and the C of other modules.
     """
-    line = '{{if and .Module .Module.Main}}{{range .CFiles}}{{$.Dir}}/{{.}}|{{join $.CgoCFLAGS " "}}\n{{end}}{{end}}'
-    told = subprocess.run([go, "list", "-deps", *tags, "-f", line, main], capture_output=True, text=True, check=True).stdout
-    found = (row.split("|") for row in told.split("\n") if row)
-    return {Path(path): flags.split() for path, flags in found if "_cgo_export.h" not in Path(path).read_text()}
+    line = '{{if and .Module .Module.Main}}{{.Dir}}|{{join .CgoCFLAGS " "}}|{{join .CFiles "|"}}\n{{end}}'
+    told = subprocess.run([go, "list", "-deps", *tags, "-f", line, main], capture_output=True, text=True)
+    if told.returncode:
+        sys.exit(f"gridbuf: Go cannot list what {main} is made of:\n{told.stderr.strip()}")
+    ours: dict[Path, list[str]] = {}
+    others = []
+    for folder, flags, *names in (row.split("|") for row in told.stdout.split("\n") if row):
+        if not Path(folder).is_relative_to(Path.cwd()):
+            others.append(Path(folder))
+            continue
+        ours |= {Path(folder, name): flags.split() for name in names if name}
+    return {path: flags for path, flags in ours.items() if "_cgo_export.h" not in path.read_text()}, others
 
 
 def escaped(path: object) -> str:
@@ -171,7 +180,7 @@ class build_core(build_ext):
         ]
         main = os.environ.get("GRIDBUF_GO_MAIN", "./bridge/archive")
         tags = ["-tags", tags] if (tags := os.environ.get("GRIDBUF_GO_TAGS", "")) else []
-        self.c_files = c_of_rooms(go, main, tags)
+        self.c_files, workspace = packages_of(go, main, tags)
         rules = NINJA.format(
             cc=self.compiler.command,
             cgo_cflags=shlex.quote(shlex.join([*optimised, *extra, f"-DBUILD_STAMP={stamp()}"])),
@@ -197,7 +206,7 @@ class build_core(build_ext):
             rules += f"build {objects[-1]}: c {escaped(source)} | {included}\n  cflags = {room}\n"
         go_sources = [
             path
-            for room in [*GO_ROOMS, main]
+            for room in [*GO_ROOMS, main, *workspace]
             for path in sorted(Path(room).rglob("*"))
             if path.suffix in {".go", ".c", ".h", ".gz"} and path.resolve() not in self.c_files
         ]

@@ -65,7 +65,30 @@ def _stencil(backend: str) -> Case:
     return Case(f"{backend}: stencil on a result / on a fresh storage", ours, peer, setup, 1.05, **SHORT)
 
 
+FIVE = """
+import os
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+import numpy as np, gridbuf.storage as gs
+from gridbuf.interface import stencil_call
+from gt4py.cartesian import gtscript
+from stencils import five
+
+stencil = gtscript.stencil(backend="gt:cpu_ifirst", definition=five)
+fields = [gs.ones((10, 10, 6), defaults="gt:cpu_ifirst", halo=(1, 1, 0)) for _ in range(5)]
+named = dict(zip("abcde", fields))
+arrays = {name: field.to_numpy() for name, field in named.items()}
+frozen = stencil.freeze(origin={name: (1, 1, 0) for name in named}, domain=(8, 8, 6))
+called, cold = stencil_call(stencil), stencil_call(frozen)
+"""
+
 CASES = [
+    Case(
+        "stencil_call of 5 fields / the direct call on storages", "called(*fields)", "stencil(*fields)", FIVE, 1.0, 1.0, rounds=15
+    ),
+    Case(
+        "stencil_call by keyword / the direct call on storages", "called(**named)", "stencil(**named)", FIVE, 1.0, 1.0, rounds=15
+    ),
+    Case("stencil_call of a frozen stencil / frozen on arrays", "cold(**named)", "frozen(**arrays)", FIVE, 4.0, 4.0, rounds=15),
     Case("a + b / on the arrays", "a + b", "na + nb", SHAPES, 1.25, **SHORT),
     Case("a += b / on the arrays", "global a; a += b", "global na; na += nb", SHAPES, 1.1, **SHORT),
     *_broadcast("gtx86"),
@@ -89,6 +112,63 @@ OVERHEADS = [
 ]
 
 
+SMALL = """
+import numpy as np, gridbuf.storage as gs, gridbuf.interface as gi
+s, a, b = (gs.ones((22, 20, 6), halo=(1, 1, 0)) for _ in range(3))
+f, g = (gs.ones((22, 20, 6), defaults="F") for _ in range(2))
+k, row, x = gs.ones(6, axes="K"), gs.ones((20, 6), axes="JK"), np.zeros((22, 20, 6))
+def acquire():
+    with gi.acquired({"a": a, "b": b}, outputs=("b",)):
+        pass
+"""
+
+# What programs write in every step, on arrays so small that only the call counts: statement, microseconds at most.
+CALLS = [
+    ("s[1:-1, 1:-1]", 1.5),
+    ("f[1:-1, ..., 2]", 1.5),
+    ("s.domain", 1.0),
+    ("s[1, 2, 3]", 0.5),
+    ("f[-1, 2, 3]", 0.5),
+    ("s[0] = s[-2]", 4.0),
+    ("f[:, 0] = f[:, -2]", 4.0),
+    ("s[3] = row", 4.0),
+    ("s[...] = 1.0", 3.0),
+    ("gs.zeros((22, 20, 6))", 3.0),
+    ("gs.zeros((22, 20, 6), np.float32, defaults='gtmc', halo=(1, 1, 0))", 3.0),
+    ("gs.empty((22, 20, 6), defaults='F')", 3.0),
+    ("gs.ones((20, 6), axes='JK')", 3.0),
+    ("gs.zeros_like(s)", 3.0),
+    ("gs.empty_like(f, dtype='int32')", 3.0),
+    ("gs.as_storage(x)", 3.0),
+    ("gs.as_storage(x, halo=(1, 1, 0))", 3.0),
+    ("gs.as_storage(s)", 3.0),
+    ("a + b", 3.0),
+    ("f + g", 3.0),
+    ("a * 2.0", 3.0),
+    ("np.add(a, b, out=s)", 3.0),
+    ("global a; a += b", 3.0),
+    ("a + k", 4.0),
+    ("np.max(s)", 4.0),
+    ("acquire()", 8.0),
+    ("gi.read(s)", 3.0),
+]
+
+
+def small(statement: str, idle: bool) -> float:
+    """Seconds of one call: the median in turns with nothing, hot or after 1 ms of idling."""
+    namespace: dict[str, Any] = {}
+    exec(SMALL, namespace)
+    one, nothing = _once(statement, namespace), _once("pass", namespace)
+    for _ in range(100):
+        one()
+    found = []
+    for _ in range(300 if idle else 3000):
+        if idle:
+            time.sleep(0.001)
+        found.append(one() - nothing())
+    return statistics.median(found)
+
+
 def _once(statement: str, namespace: dict[str, Any]) -> Callable[[], float]:
     scope = namespace | {"clock": time.perf_counter}
     declared, _, statement = statement.rpartition("; ")
@@ -109,4 +189,9 @@ def overhead(ours: str, peer: str, pairs: int = 1500) -> float:
 
 def facts() -> list[tuple[str, float, float, str]]:
     """(name, measured, at most, unit): what is not a ratio."""
-    return [(text, overhead(ours, peer) * 1e6, most, "us") for text, ours, peer, most in OVERHEADS]
+    found = [(text, overhead(ours, peer) * 1e6, most, "us") for text, ours, peer, most in OVERHEADS]
+    for statement, most in CALLS:
+        name = statement.rpartition("; ")[2]
+        found.append((name, small(statement, idle=False) * 1e6, most, "us"))
+        found.append((f"{name} after 1 ms idle", small(statement, idle=True) * 1e6, most * 3, "us"))
+    return found

@@ -28,6 +28,7 @@ except ImportError:
     ) from None
 
 from gridbuf import cuda, gufunc, interface, interop, memory, storage
+from gridbuf import defaults as _defaults
 from gridbuf import field as _field
 from gridbuf._core import (
     BackendError,
@@ -49,16 +50,19 @@ from gridbuf._core import (
     set_num_threads,
     zeros,
 )
-from gridbuf.arrays import empty_like, from_array, full_like, ones_like, zeros_like
+from gridbuf.arrays import copy, empty_like, from_array, full_like, ones_like, zeros_like
 from gridbuf.async_copy import Copy, copy_async
+from gridbuf.checking import Check, check
+from gridbuf.defaults import default_backend, get_default_backend, set_default_backend
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 
 __version__ = "0.1.0"
 _field.install()
+_defaults.from_environment()
 
 __all__ = [
-    "BackendError", "Copy", "DeviceField", "Field", "HostField", "ManagedField", "Plan", "as_cupy", "as_numpy", "backends", "copy_async",
-    "copyto", "cuda", "empty", "empty_like", "fill", "from_array", "from_dlpack", "full", "full_like", "get_dims", "get_num_threads",
-    "get_origin", "gufunc", "interface", "interop", "memory", "ones", "ones_like", "plan", "register_backend", "set_num_threads",
+    "BackendError", "Check", "Copy", "DeviceField", "Field", "HostField", "ManagedField", "Plan", "as_cupy", "as_numpy", "backends", "check", "copy", "copy_async",
+    "copyto", "cuda", "default_backend", "empty", "empty_like", "fill", "from_array", "from_dlpack", "full", "full_like", "get_default_backend", "get_dims", "get_num_threads",
+    "get_origin", "gufunc", "interface", "interop", "memory", "ones", "ones_like", "plan", "register_backend", "set_default_backend", "set_num_threads",
     "storage", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from gridbuf.like import base_shape, copy_values, like, prepare
 
 
 def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any) -> NDArray[Any]:
-    """A new array with the values of another, laid out as asked.
+    """A new array of float64, or of the dtype given, with the values of another, laid out as asked.
 
     Parameters
     ----------
@@ -49,6 +49,38 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
     array = _core.empty(base_shape(source.shape, dtype), dtype, **spec)
     copy_values(array, source)
     return array
+
+
+def copy(data: Any) -> Any:
+    """A copy with the order of strides, padding and alignment of the original.
+
+    `copy.deepcopy`, pickle, `array.copy("K")` and `numpy.empty_like` of an array keep at most the order: NumPy packs what it copies.
+
+    Parameters
+    ----------
+    data
+        An array, or a Field.
+
+    Returns
+    -------
+    numpy.ndarray or Field
+        With memory of its own; a Field has the dims, origin and halo of the original.
+
+    Raises
+    ------
+    MemoryError
+        No memory, or a limit (`gridbuf.memory.set_limit`).
+
+    Examples
+    --------
+    >>> import copy, gridbuf as gb
+    >>> a = gb.zeros((17, 8, 4), backend="gt:cpu_ifirst", padding=True)
+    >>> gb.copy(a).strides == a.strides, copy.deepcopy(a).strides == a.strides
+    (True, False)
+    """
+    made = empty_like(data)
+    _core.copyto(made, data)
+    return made
 
 
 if TYPE_CHECKING:

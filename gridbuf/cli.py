@@ -107,12 +107,20 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Explain the layout that gridbuf.empty would give, without allocating it."
     parser.epilog = "example: python -m gridbuf plan 128 128 80 --backend gt:cpu_ifirst --halo 3 3 0"
     parser.add_argument("shape", type=int, nargs="+", help="elements along each index")
-    parser.add_argument("--backend", help="a preset: gt:cpu_ifirst, dace:cpu, C, ... (default C)")
+    parser.add_argument("--backend", help="a preset: gt:cpu_ifirst, dace:cpu, C, ... (default: GRIDBUF_BACKEND, or C)")
     parser.add_argument("--dtype", default="float64", help="anything numpy.dtype takes (default float64)")
-    parser.add_argument("--dims", dest="dimensions", metavar="NAMES", help="the indices' names in order, such as KJI")
+    parser.add_argument(
+        "--dims", "--dimensions", "--axes", dest="dimensions", metavar="NAMES", help="the indices' names in order, such as KJI"
+    )
     parser.add_argument("--halo", type=_halo_entry, nargs="+", metavar="N|LOW:HIGH", help="per index")
     parser.add_argument("--aligned-index", type=int, nargs="+", metavar="N", help="the element on the boundary")
-    parser.add_argument("--layout", type=int, nargs="+", metavar="RANK", help="rank of each stride, 0 the largest")
+    parser.add_argument(
+        "--layout",
+        type=_rank,
+        nargs="+",
+        metavar="NAMES|RANK",
+        help="KJI: from the largest stride on; or the rank of each, 0 the largest",
+    )
     parser.add_argument("--byte-alignment", type=int, metavar="BYTES", help="a power of two")
     parser.add_argument(
         "--padding", type=_padding, metavar="yes|no|ITEMS", help="pad rows to the alignment, or to a multiple of ITEMS"
@@ -128,6 +136,10 @@ def _halo_entry(word: str) -> Any:
         return (int(low), int(high)) if colon else int(low)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{word!r} is not a number or a LOW:HIGH pair") from error
+
+
+def _rank(word: str) -> Any:
+    return int(word) if word.isdecimal() else word
 
 
 def _padding(word: str) -> bool | int:
@@ -153,6 +165,8 @@ def _plan(arguments: argparse.Namespace) -> None:
     from gridbuf import explain
 
     spec = {name: value for name in _SPEC if (value := getattr(arguments, name)) is not None}
+    if "layout" in spec and any(isinstance(rank, str) for rank in spec["layout"]):
+        spec["layout"] = "".join(map(str, spec["layout"]))
     try:
         plan = gridbuf.plan(tuple(arguments.shape), arguments.dtype, **spec)
     except (TypeError, ValueError, RuntimeError, ImportError, MemoryError) as error:

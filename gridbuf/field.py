@@ -15,15 +15,17 @@ Field = _core.Field
 
 
 @as_in(arrays.from_array)
-def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any) -> _core.Field:
-    """A new Field with the values of another array.
+def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = None, **spec: Any) -> _core.Field:
+    """A new Field with the values and the dtype of another array.
 
-    As `gridbuf.from_array` with dims, origin and halo.
+    As `gridbuf.from_array` with dims, origin and halo, and another default for dtype.
 
     Parameters
     ----------
     data : array_like
         The values. Their index order is kept; a Field's dims, origin and halo are the defaults.
+    dtype : dtype_like, optional
+        The data's unless given.
     **spec
         The keywords of `Field.empty`.
 
@@ -186,6 +188,20 @@ def _maker(make: Any) -> Any:
     return made
 
 
+def _gt_domain(self: _core.Field) -> tuple[int, int, int]:
+    """The points inside the halo, in gt4py's order I, J, K: `stencil(f, g, domain=f.gt_domain)`.
+
+    gt4py takes from a Field where its domain begins, but not where it ends.
+    """
+    missing = "".join(axis for axis in "IJK" if axis not in self.dims)
+    if missing:
+        raise ValueError(
+            f"gt_domain: the Field has the indices {''.join(self.dims)} and no {missing}; take it from one that has I, J and K"
+        )
+    size = dict(zip(self.dims, self.domain.shape, strict=True))
+    return size["I"], size["J"], size["K"]
+
+
 def _gt_interface(self: _core.Field) -> dict[Any, dict[str, Any]]:
     """The buffer as `__gt_interface__` describes it; dims only where they were given."""
     entries: dict[Any, dict[str, Any]] = {}
@@ -227,7 +243,7 @@ def install() -> None:
     """Give the C types their Python methods."""
     methods: dict[str, Any] = {
         "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html,
-        "__gt_interface__": property(_gt_interface), "__gt_data_interface__": property(_gt_interface),
+        "__gt_interface__": property(_gt_interface), "gt_domain": property(_gt_domain), "__gt_data_interface__": property(_gt_interface),
         "__init_subclass__": classmethod(_init_subclass), **METHODS,
     }  # fmt: skip
     for name, method in {"from_array": staticmethod(from_array), **methods}.items():

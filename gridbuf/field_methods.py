@@ -125,6 +125,106 @@ def astype(self: _core.Field, dtype: Any, *, casting: Any = "unsafe", copy: bool
     return made
 
 
+def fill(self: _core.Field, value: Any) -> None:
+    """Give every element one value.
+
+    Parameters
+    ----------
+    value : scalar
+        Converted as by assignment.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> f = gb.Field.zeros((2, 2), dims="IJ")
+    >>> f.fill(3.0)
+    >>> f.tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
+    _core.fill(self, value)
+
+
+def view(self: _core.Field, kind: Any = None) -> Any:
+    """The same memory as another kind of array.
+
+    Parameters
+    ----------
+    kind : type, optional
+        `numpy.ndarray`: as `numpy()`; a class of Fields, or nothing: as a Field with the same names and halo.
+
+    Returns
+    -------
+    numpy.ndarray or Field
+
+    Raises
+    ------
+    TypeError
+        When kind is neither; bytes are read as another dtype by `field.numpy().view(dtype)`.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, numpy as np
+    >>> f = gb.Field.zeros((2, 2), dims="IJ")
+    >>> type(f.view(np.ndarray)), f.view().dims
+    (<class 'numpy.ndarray'>, ('I', 'J'))
+    """
+    if kind is np.ndarray:
+        return self.numpy()
+    if kind is None:
+        return self[...]
+    if isinstance(kind, type) and issubclass(kind, _core.Field):
+        return kind(self)
+    raise TypeError(
+        f"kind: expected numpy.ndarray or a class of Fields, got {kind!r}; field.numpy().view({kind!r}) reads bytes anew"
+    )
+
+
+def tobytes(self: _core.Field) -> bytes:
+    """The values as bytes, in the order of the indices.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.Field.full((2,), 1, "int8", dims="I").tobytes()
+    b'\\x01\\x01'
+    """
+    return _on_host(self).numpy().tobytes()
+
+
+def round(self: _core.Field, decimals: int = 0) -> _core.Field:
+    """The elements rounded, in a Field of the same names and halo.
+
+    Parameters
+    ----------
+    decimals : int, optional
+        How many places behind the point.
+
+    Returns
+    -------
+    Field
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.Field.full((2,), 1.26, dims="I").round(1).tolist()
+    [1.3, 1.3]
+    """
+    from gridbuf.arrays import empty_like
+
+    made: _core.Field = empty_like(self)
+    np.round(self.numpy(), decimals, out=made.numpy())
+    return made
+
+
+def _itemsize(self: _core.Field) -> int:
+    """Bytes of an element."""
+    return int(self.dtype.itemsize)
+
+
 def _flags(self: _core.Field) -> Any:
     """NumPy's (or cupy's) flags of the memory."""
     return self.cupy().flags if isinstance(self, _core.DeviceField) else self.numpy().flags
@@ -239,7 +339,8 @@ def clip(self: _core.Field, min: Any = None, max: Any = None, **options: Any) ->
 
 METHODS: dict[str, Any] = {
     "__float__": _float, "__int__": _int, "__complex__": _complex, "__index__": _index, "__contains__": _contains,
-    "item": item, "tolist": tolist, "astype": astype, "flags": property(_flags), "clip": clip,
+    "item": item, "tolist": tolist, "astype": astype, "flags": property(_flags),
+    "fill": fill, "view": view, "tobytes": tobytes, "round": round, "itemsize": property(_itemsize), "clip": clip,
     **{name: _without_names(name) for name in ("reshape", "ravel", "flatten", "squeeze")},
     **{name: _as_function(name, *texts) for name, texts in _ALONG_INDICES.items()},
 }  # fmt: skip

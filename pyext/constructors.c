@@ -23,18 +23,17 @@ static PyObject *make_filled(const gb_py_signature *sig, PyObject *const *args, 
 }
 
 PyObject *gb_py_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"empty", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1,
-                                        GB_PY_ARG_SPEC};
+    static const gb_py_signature sig = {"empty", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC, 1};
     return make(&sig, args, nargs, kwnames, 0);
 }
 
 PyObject *gb_py_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"zeros", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC};
+    static const gb_py_signature sig = {"zeros", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC, 1};
     return make(&sig, args, nargs, kwnames, 1);
 }
 
 PyObject *gb_py_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC};
+    static const gb_py_signature sig = {"ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC, 1};
     PyObject *one = PyLong_FromLong(1);
     PyObject *array = one ? make_filled(&sig, args, nargs, kwnames, one) : NULL;
     Py_XDECREF(one);
@@ -42,20 +41,19 @@ PyObject *gb_py_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
 }
 
 PyObject *gb_py_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"full", {GB_PY_ARG_SHAPE, GB_PY_ARG_FILL_VALUE, GB_PY_ARG_DTYPE}, 3, 2,
-                                        GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_FILL_VALUE)};
+    static const gb_py_signature sig = {"full", {GB_PY_ARG_SHAPE, GB_PY_ARG_FILL_VALUE, GB_PY_ARG_DTYPE}, 3, 2, GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_FILL_VALUE), 1};
     return make_filled(&sig, args, nargs, kwnames, NULL);
 }
 
 /* For gridbuf.storage, whose alignment counts elements and moves rows and start alike. */
 PyObject *gb_py_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_py_signature sig = {"empty_elements", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE, GB_PY_ARG_LAYOUT, GB_PY_ARG_ALIGNED_INDEX}, 4, 1,
-                                     GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_ALIGNMENT)};
+                                     GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_ALIGNMENT), 0};
     return make(&sig, args, nargs, kwnames, 0);
 }
 
 PyObject *gb_py_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"plan", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_ALIGNMENT)};
+    static const gb_py_signature sig = {"plan", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_ALIGNMENT), 1};
     gb_py_meta meta;
     return (PyObject *)gb_py_plan_for_call(&sig, args, nargs, kwnames, &meta);
 }

@@ -131,7 +131,8 @@ static PyObject *repr(PyObject *self) {
     PyObject *strides = get_strides(self, NULL), *origin = get_origin(self, NULL), *halo = get_halo(self, NULL);
     PyObject *device = get_device(self, NULL);
     static const char *const kinds[] = {"", "", ", memory='pinned'", ", memory='managed'"};
-    PyObject *names = dims && empty ? PyUnicode_Join(empty, dims) : NULL, *text = NULL;
+    PyObject *names = !dims || !empty ? NULL : of(self)->dims_given ? PyUnicode_Join(empty, dims) : PyUnicode_FromString("dims not given,");
+    PyObject *text = NULL;
     if (names && shape && strides && origin && halo && device)
         text = PyUnicode_FromFormat("Field(%U %R %S, strides=%R, origin=%R, halo=%R, device=%R%s%s)", names, shape,
                                     of(self)->dtype->descr, strides, origin, halo, device, kinds[of(self)->place.kind],

@@ -106,20 +106,20 @@ static PyObject *filled(PyObject *field, PyObject *value) {
     return field;
 }
 
-#define FIELD_SPEC (GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_DIMS) | GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN))
+#define FIELD_SPEC (GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN))
 
 PyObject *gb_py_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"Field.empty", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC};
+    static const gb_py_signature sig = {"Field.empty", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC, 1};
     return make(&sig, args, nargs, kwnames, 0, NULL);
 }
 
 PyObject *gb_py_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"Field.zeros", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC};
+    static const gb_py_signature sig = {"Field.zeros", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC, 1};
     return make(&sig, args, nargs, kwnames, 1, NULL);
 }
 
 PyObject *gb_py_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"Field.ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC};
+    static const gb_py_signature sig = {"Field.ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC, 1};
     PyObject *one = PyLong_FromLong(1);
     PyObject *field = one ? filled(make(&sig, args, nargs, kwnames, 0, NULL), one) : NULL;
     Py_XDECREF(one);
@@ -127,8 +127,7 @@ PyObject *gb_py_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nar
 }
 
 PyObject *gb_py_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"Field.full", {GB_PY_ARG_SHAPE, GB_PY_ARG_FILL_VALUE, GB_PY_ARG_DTYPE}, 3, 2,
-                                        FIELD_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_FILL_VALUE)};
+    static const gb_py_signature sig = {"Field.full", {GB_PY_ARG_SHAPE, GB_PY_ARG_FILL_VALUE, GB_PY_ARG_DTYPE}, 3, 2, FIELD_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_FILL_VALUE), 1};
     PyObject *value;
     PyObject *field = make(&sig, args, nargs, kwnames, 0, &value);
     return filled(field, value);

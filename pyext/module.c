@@ -12,7 +12,7 @@
  * program/     copies planned together: slots.c, entries.c, type.c
  * gufunc/      errors.c, attach.c, adopt.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
- * storage/     record.c, cut.c (keys), index.c, type.c: host storages, as far as they need no thought
+ * storage/     record.c, cut.c (keys), index.c, ufunc.c, type.c: host storages, as far as they need no thought
  * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c; of a Field:
  *              field_new.c, field_index.c, field_number.c, field_protocols.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
@@ -49,6 +49,7 @@ static PyMethodDef methods[] = {
     {"storage_of_plan", (PyCFunction)(void *)gb_py_storage_of_plan, METH_FASTCALL, NULL},
     {"plan", (PyCFunction)(void *)gb_py_plan, FAST, DOC_PLAN},
     {"explain", gb_py_explain, METH_O, NULL},
+    {"set_standing_backend", gb_set_standing, METH_VARARGS, NULL},
     {"unmet", (PyCFunction)(void *)gb_py_unmet, FAST, NULL},
     {"empty_elements", (PyCFunction)(void *)gb_py_empty_elements, FAST, NULL},
     {"like", (PyCFunction)(void *)gb_py_like, METH_FASTCALL, NULL},

@@ -5,8 +5,7 @@
 
 /* unmet(data, shape, dtype, **spec): None, or what is missed first: (word, plan of a new array, boundary, bytes after one). */
 PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"unmet", {GB_PY_ARG_DATA, GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 3, 3,
-                                        GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_DATA)};
+    static const gb_py_signature sig = {"unmet", {GB_PY_ARG_DATA, GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 3, 3, GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_DATA), 0};
     static const char *const words[] = {NULL, "device", "memory", "order", "rows", "packed", "boundary"};
     PyObject *slots[GB_PY_ARG_COUNT];
     gb_request request;

@@ -1,4 +1,4 @@
-"""The extension once more, as gdb wants it, with a Go main of its own and a Go function that panics; built once for each state of the sources."""
+"""The extension once more, as gdb wants it, with a Go main from another module and a Go function that panics; built once for each state of the sources."""
 
 import fcntl
 import hashlib
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -29,12 +30,7 @@ def debug_build(folder: Path) -> Path:
         stamp, extension = kept / "stamp", kept / "gridbuf" / "_core.abi3.so"
         if not extension.exists() or not stamp.exists() or stamp.read_text() != state():
             stamp.unlink(missing_ok=True)
-            chosen = {
-                "GRIDBUF_GO_MAIN": "./tests/own_main",
-                "GRIDBUF_GO_TAGS": "gridbuf_panic",
-                "GRIDBUF_CFLAGS": "-DGRIDBUF_PANIC",
-            }
-            env = {**os.environ, **chosen}
+            env = {**os.environ, "GRIDBUF_GO_TAGS": "gridbuf_panic", "GRIDBUF_CFLAGS": "-DGRIDBUF_PANIC"}
             command = [
                 sys.executable,
                 "setup.py",
@@ -46,12 +42,24 @@ def debug_build(folder: Path) -> Path:
                 "--build-temp",
                 str(kept / "temp"),
             ]
-            subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True)
+            with tempfile.TemporaryDirectory() as outside:
+                env |= own_module(Path(outside))
+                subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True)
             stamp.write_text(state())
     others = shutil.ignore_patterns("_core*.so", "__pycache__")
     shutil.copytree(Path(gridbuf.__file__).parent, folder / "gridbuf", dirs_exist_ok=True, ignore=others)
     shutil.copy(extension, folder / "gridbuf")
     return folder
+
+
+def own_module(folder: Path) -> dict[str, str]:
+    """A module of its own with a main for the extension, in a workspace with the checkout, as docs/go.md has it; what names them."""
+    main = folder / "mine" / "core"
+    main.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "own_main" / "main.go", main)
+    (folder / "mine" / "go.mod").write_text("module mine\n\ngo 1.26\n")
+    (folder / "go.work").write_text(f"go 1.26\n\nuse (\n\t{ROOT}\n\t./mine\n)\n")
+    return {"GOWORK": str(folder / "go.work"), "GRIDBUF_GO_MAIN": os.path.relpath(main.resolve(), ROOT)}
 
 
 def state() -> str:

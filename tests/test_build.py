@@ -53,6 +53,19 @@ def test_without_a_c_compiler(tmp_path: Path) -> None:
     assert "needs a C compiler" in build(tmp_path)
 
 
+@pytest.mark.skipif(shutil.which("go") is None, reason="needs go")
+def test_a_main_that_is_not_there(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", tmp_path, "--build-temp", tmp_path],
+        cwd=ROOT,
+        env={**os.environ, "GRIDBUF_GO_MAIN": "./nowhere"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode != 0 and "Traceback" not in run.stderr
+    assert "gridbuf: Go cannot list what ./nowhere is made of:" in run.stderr, run.stderr
+
+
 # It notes what it is asked for, and makes what is asked for without looking.
 GO = """
 if [ "$1" = env ]; then echo go1.26.8; exit; fi

@@ -107,7 +107,7 @@ def test_a_copied_slice_keeps_values_names_and_order() -> None:
 
 
 def test_to_another_layout_dtype_and_order() -> None:
-    f = gb.Field.from_array(VALUES, dims="IJK", halo=(0, 1, 1))
+    f = gb.Field.from_array(VALUES, dtype="f8", dims="IJK", halo=(0, 1, 1))
     g = f.to(backend="gt:cpu_ifirst", dims="KJI", dtype=np.float32)
     assert g.dims == ("K", "J", "I") and g.shape == (4, 3, 2) and g.dtype == np.float32 and g.halo == ((1, 1), (1, 1), (0, 0))
     assert (gb.as_numpy(g, "IJK") == VALUES).all() and g.strides == (24, 8, 4)

@@ -2,9 +2,9 @@
 
 Files in the order in which to read them, each using only those before it. Integers: `boxes` (boxes and signed permutations of axes
 in doubled coordinates), `cuts` (one axis), `tiles` (tiles, seams, points that exist more than once), `blocks` (all axes, and who has
-what), `linking` (which points of which block are filled from which), `schedule` (those that concern one rank). Fields: `items`, `layouts`,
-`binding` (links in bytes). Exchanges: `engine` (what one must do), `plan`, `local` (all blocks in this process). What users see: `arguments`,
-`rules`, `grids`, `seams`, `cutting`, `making`.
+what), `straight` (axes that only move), `linking` (which points of which block are filled from which), `schedule` (those that concern one rank). Fields: `items`, `layouts`,
+`binding` (links in bytes), `twice` (one memory given twice). Exchanges: `engine` (what one must do), `plan`, `local` (all blocks in this process). What users see: `arguments`,
+`rules`, `constructors`, `regions`, `checksums`, `drawing`, `grids`, `seams`, `given` (links that users write), `cutting`, `making`.
 
 Examples
 --------
@@ -15,21 +15,24 @@ Examples
 """
 
 from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.drawing import Drawing
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.grids import Grid
 from gridbuf.distributed.items import Item, pair, scalar, vector
-from gridbuf.distributed.making import cubed_sphere, grid, topology, tripolar
+from gridbuf.distributed.making import cubed_sphere, grid, links, topology, tripolar
 from gridbuf.distributed.plan import Handle, Plan
 
 __all__ = [
     "Block",
     "DisagreementError",
+    "Drawing",
     "Grid",
     "Handle",
     "Item",
     "Plan",
     "cubed_sphere",
     "grid",
+    "links",
     "pair",
     "scalar",
     "topology",

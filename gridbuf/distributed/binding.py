@@ -4,7 +4,8 @@ Both ends of a message list its chunks in one order: by field, destination block
 in the order of the receiver's memory; the sender turns, flips and signs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
@@ -43,13 +44,37 @@ class Chunk(NamedTuple):
     mode: int  # SIGN, where the sender changes it
 
 
-class Message(NamedTuple):
+Part = tuple[
+    int, int, int, list[Chunk]
+]  # a field, how far its slots are from those of the chunks, where it begins, its chunks alone
+
+
+class Message:
     """All that one rank has for another in one exchange."""
 
-    peer: int
-    nbytes: int  # of the buffer
-    payload: int
-    chunks: list[Chunk]
+    def __init__(self, peer: int, nbytes: int, payload: int, parts: Sequence[Part]) -> None:
+        self.peer, self.nbytes, self.payload, self._parts = peer, nbytes, payload, parts  # nbytes: of the buffer
+
+    @cached_property
+    def chunks(self) -> list[Chunk]:
+        """What it is made of, in the order that both ends know."""
+        return [
+            Chunk(field, link, at + start, n, shape, strides, Place(slot + by, place, along), dtype, mode)
+            for field, by, at, base in self._parts
+            for _, link, start, n, shape, strides, (slot, place, along), dtype, mode in base
+        ]
+
+
+class Memo:
+    """What bindings of one grid have in common: fields that differ in nothing but their slots are worked out once."""
+
+    def __init__(self) -> None:
+        self.copies: dict[Any, tuple[Sequence[Link], int, list[Entry]]] = {}
+        self.chunks: dict[Any, tuple[Sequence[Link], int, list[Chunk], int, int]] = {}
+
+    def clear(self) -> None:
+        self.copies.clear()
+        self.chunks.clear()
 
 
 class Sources(NamedTuple):
@@ -62,7 +87,8 @@ class Sources(NamedTuple):
     def of(self, link: Link, axes: Index) -> tuple[int, int]:
         """The field that a link's points come from, and the sign they get."""
         if self.item.kind == "scalar":
-            folded = self.item.sign < 0 and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [-1, -1]
+            straight = self.item.sign < 0 and link.axes == tuple(range(len(axes)))
+            folded = straight and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [-1, -1]
             return self.fields[0], -1 if folded else 1
         along = link.axes.index(axes.index(self.component)) if self.component in axes else self.component
         sign = link.signs[along] if self.item.kind == "vector" and self.component in axes else 1
@@ -72,43 +98,83 @@ class Sources(NamedTuple):
 class Binding:
     """Turns links of fields into entries: bytes and strides."""
 
+    plain = False  # whether no link turns anything: then the rules of items make no difference
+
     def __init__(
-        self, bounds: Sequence[Bound], sources: Sequence[Sources], blocks: Sequence[Block], names: Sequence[str]
+        self,
+        bounds: Sequence[Bound],
+        sources: Sequence[Sources],
+        blocks: Sequence[Block],
+        names: Sequence[str],
+        memo: Memo | None = None,
     ) -> None:
         self.bounds, self.sources, self.names = bounds, sources, names
         self.local = {block.number: i for i, block in enumerate(blocks)}
         self.count = len(blocks)
+        self.keys = [
+            (bound.key, source.item.sign) if source.item.kind == "scalar" and bound.key >= 0 else None
+            for bound, source in zip(bounds, sources, strict=True)
+        ]
         self.orders = [memory_order(bound) for bound in bounds]
+        self.memo = Memo() if memo is None else memo
 
-    def copies(self, field: int, links: Sequence[Link]) -> Iterator[Entry]:
+    def copies(self, field: int, links: Sequence[Link]) -> list[Entry]:
         """From field to field within the rank."""
-        bound, order = self.bounds[field], self.orders[field]
+        key = (self.keys[field], id(links))
+        known = None if key[0] is None else self.memo.copies.get(key)
+        if known is not None:
+            by = (field - known[1]) * self.count
+            return [
+                (to + by, at, st, come + by, start, ss, n, dtype, mode)
+                for to, at, st, come, start, ss, n, dtype, mode in known[2]
+            ]
+        bound, order, found = self.bounds[field], self.orders[field], []
         for link in links:
             source, sign = self.sources[field].of(link, bound.geometry.axes)
             to, shape = self._target(field, link, order)
             come = self._source(source, field, link, order)
-            yield (to.slot, to.at, to.strides, come.slot, come.at, come.strides, shape, bound.dtype, SIGN if sign < 0 else 0)
+            mode = SIGN if sign < 0 else 0
+            found.append((to.slot, to.at, to.strides, come.slot, come.at, come.strides, shape, bound.dtype, mode))
+        if key[0] is not None:
+            self.memo.copies[key] = links, field, found
+        return found
 
     def message(
         self, peer: int, parts: Sequence[tuple[int, Sequence[Link]]], sent: bool, orders: Sequence[Sequence[str]] | None = None
     ) -> Message:
         """The message to or from a peer: `orders` is the receiver's order of dims for each field, by default this rank's."""
-        chunks, at, payload = [], 0, 0
+        found: list[Part] = []
+        at = payload = 0
         for field, links in parts:
-            bound = self.bounds[field]
-            order = self.orders[field] if orders is None else orders[field]
-            for link in links:
-                if sent:
-                    source, sign = self.sources[field].of(link, bound.geometry.axes)
-                    place, shape = self._source(source, field, link, order), self._shape(bound, link, order)
-                else:
-                    sign, (place, shape) = 1, self._target(field, link, order)
-                nbytes = prod(shape) * bound.dtype.itemsize
-                strides = packed(shape, bound.dtype.itemsize)
-                chunks.append(Chunk(field, link, at, nbytes, shape, strides, place, bound.dtype, SIGN if sign < 0 else 0))
-                payload += nbytes
-                at += -(-nbytes // ALIGNMENT) * ALIGNMENT
-        return Message(peer, at, payload, chunks)
+            order = tuple(self.orders[field] if orders is None else orders[field])
+            key = (self.keys[field], id(links), sent, order)
+            known = None if key[0] is None else self.memo.chunks.get(key)
+            if known is None:
+                known = (links, field, *self._chunked(field, links, sent, order))
+                if key[0] is not None:
+                    self.memo.chunks[key] = known
+            _, first, base, nbytes, values = known
+            found.append((field, (field - first) * self.count, at, base))
+            at += nbytes
+            payload += values
+        return Message(peer, at, payload, found)
+
+    def _chunked(self, field: int, links: Sequence[Link], sent: bool, order: Sequence[str]) -> tuple[list[Chunk], int, int]:
+        """The chunks of a field as if it were alone; bytes with what aligns them, and without."""
+        bound, at, payload = self.bounds[field], 0, 0
+        chunks: list[Chunk] = []
+        for link in links:
+            if sent:
+                source, sign = self.sources[field].of(link, bound.geometry.axes)
+                place, shape = self._source(source, field, link, order), self._shape(bound, link, order)
+            else:
+                sign, (place, shape) = 1, self._target(field, link, order)
+            nbytes = prod(shape) * bound.dtype.itemsize
+            strides = packed(shape, bound.dtype.itemsize)
+            chunks.append(Chunk(field, link, at, nbytes, shape, strides, place, bound.dtype, SIGN if sign < 0 else 0))
+            payload += nbytes
+            at += -(-nbytes // ALIGNMENT) * ALIGNMENT
+        return chunks, at, payload
 
     def _shape(self, bound: Bound, link: Link, order: Sequence[str]) -> Index:
         sizes = dict(bound.extra)

@@ -29,3 +29,6 @@ class Engine(Protocol):
 
     def prepare(self, plan: Any) -> Transport:
         """What moves a plan. It may keep what the plan says, and nothing of the fields."""
+
+    def total(self, number: int) -> int:
+        """The sum of a number over all ranks, in 64 bits; all of them ask."""

@@ -1,30 +1,31 @@
 """The grid: blocks of tiles and the ranks that have them, the fields on them, and their exchange."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import DTypeLike
-
 from gridbuf import _core
-from gridbuf.distributed import arguments as read
-from gridbuf.distributed.binding import Sources
+from gridbuf.distributed import regions
+from gridbuf.distributed.binding import Memo, Sources
 from gridbuf.distributed.blocks import Block, Decomposition
+from gridbuf.distributed.checksums import header, of_block
+from gridbuf.distributed.constructors import Constructors, Fields
+from gridbuf.distributed.drawing import Drawing, draw
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.items import Item, items_of
-from gridbuf.distributed.layouts import Bound, Pairs, bind
+from gridbuf.distributed.layouts import Bound, Layout, Pairs, as_field, bind, layout_of
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.plan import Plan, on_blocks
 from gridbuf.distributed.rules import check
 from gridbuf.distributed.schedule import Scheduler
 from gridbuf.distributed.tiles import Topology
-from gridbuf.names import read_names
+from gridbuf.distributed.twice import check_same, check_shared
 
-Fields = Any  # a Field where the rank has one block, else a list of them
 MOST_PLANS = 64  # that exchange() keeps
+MOST_TOKENS = 1024  # fields whose layouts it knows
 
 
-class Grid:
+class Grid(Constructors):
     """Blocks of a grid, the ranks that have them, and what happens at their edges: what `gbd.grid` and its like return.
 
     Attributes
@@ -58,16 +59,33 @@ class Grid:
         engine: Engine,
         comm: Any = None,
         timeout: float | None = None,
+        builder: LinkBuilder | None = None,
     ) -> None:
         self.tiles, self.dims, self.periodic, self.halo = topology.tiles, topology.names, periodic, halo
         self.shape = self.tiles[0]
         self.comm, self.rank, self.size, self.engine, self.timeout = comm, engine.rank, engine.size, engine.name, timeout
         self.blocks = tuple(decomposition.block(number) for number in decomposition.numbers_of(engine.rank))
         self._engine, self._decomposition = engine, decomposition
-        self._builder = LinkBuilder(topology, decomposition)
+        self._builder = LinkBuilder(topology, decomposition) if builder is None else builder
         self._scheduler = Scheduler(self._builder, list(self.blocks), engine.rank)
         self._plans: dict[Any, Plan] = {}
+        self._tokens: dict[int, int] = {}
+        self._references: dict[int, Any] = {}  # weak ones
+        self._layouts: dict[Layout, int] = {}
+        crossings = [how for _, how in self._builder.crossings(tuple(range(topology.ndim)))]
+        self._crosses, self._turns = bool(crossings), any(how.turns for how in crossings)
         self._made = 0
+        self._bounds: dict[tuple[Layout, ...], Bound] = {}
+        self._memo = Memo()
+        self._keys = 0
+        tokens, references = self._tokens, self._references
+
+        def forget(gone: Any) -> None:  # nothing of the grid: a Field may outlive it
+            found: Any = references.get(gone.key)
+            if found is gone:
+                del references[gone.key], tokens[gone.key]
+
+        self._forget = forget
 
     def __repr__(self) -> str:
         tiles = "" if len(self.tiles) == 1 else f"{len(self.tiles)} tiles of "
@@ -89,176 +107,6 @@ class Grid:
         [(0, 0), (3, 0)]
         """
         return (self._decomposition.block(number) for number in range(self._decomposition.number_of_blocks))
-
-    # ---- fields ----
-
-    def empty(
-        self,
-        dims: Any = None,
-        dtype: DTypeLike = np.float64,
-        *,
-        sizes: Mapping[Any, int] = {},
-        halo: Any = None,
-        faces: Any = "",
-        **keywords: Any,
-    ) -> Fields:
-        """Fields on this rank's blocks, with the grid's halo, uninitialized.
-
-        Parameters
-        ----------
-        dims : str or sequence, optional
-            Their indices: any of the grid's and others. None: the grid's.
-        dtype : dtype_like, optional
-            Of the elements.
-        sizes : dict, optional
-            How many points they have along the indices that the grid does not cut, without halo.
-        halo : int or sequence, optional
-            An int for the grid's dims, or an int or a (low, high) pair for each of dims. None: the grid's.
-        faces : str or sequence, optional
-            Along which of the grid's dims the points lie on faces: one more than there are cells.
-        **keywords
-            Those of `gridbuf.Field.empty`: backend, padding, device, ...
-
-        Returns
-        -------
-        Field or list of Field
-            A Field where the rank has one block, else a list in the order of `blocks`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When a parameter is wrong; the message names it.
-
-        Examples
-        --------
-        >>> import gridbuf.distributed as gbd
-        >>> grid = gbd.grid((8, 6), blocks=(2, 1), halo=1)
-        >>> [f.shape for f in grid.empty("IJK", sizes={"K": 5}, faces="I")]
-        [(7, 8, 5), (7, 8, 5)]
-        """
-        return self._make(_core.Field.empty, (), dims, dtype, sizes, halo, faces, keywords)
-
-    def zeros(
-        self,
-        dims: Any = None,
-        dtype: DTypeLike = np.float64,
-        *,
-        sizes: Mapping[Any, int] = {},
-        halo: Any = None,
-        faces: Any = "",
-        **keywords: Any,
-    ) -> Fields:
-        """Fields on this rank's blocks, filled with zeros.
-
-        Parameters
-        ----------
-        dims, dtype, sizes, halo, faces, **keywords
-            As for `empty`.
-
-        Returns
-        -------
-        Field or list of Field
-            As from `empty`.
-
-        Examples
-        --------
-        >>> import gridbuf.distributed as gbd
-        >>> gbd.grid((8, 6), halo=2).zeros().shape
-        (12, 10)
-        """
-        return self._make(_core.Field.zeros, (), dims, dtype, sizes, halo, faces, keywords)
-
-    def ones(
-        self,
-        dims: Any = None,
-        dtype: DTypeLike = np.float64,
-        *,
-        sizes: Mapping[Any, int] = {},
-        halo: Any = None,
-        faces: Any = "",
-        **keywords: Any,
-    ) -> Fields:
-        """Fields on this rank's blocks, filled with ones.
-
-        Parameters
-        ----------
-        dims, dtype, sizes, halo, faces, **keywords
-            As for `empty`.
-
-        Returns
-        -------
-        Field or list of Field
-            As from `empty`.
-
-        Examples
-        --------
-        >>> import gridbuf.distributed as gbd
-        >>> gbd.grid((8, 6)).ones("I").dims
-        ('I',)
-        """
-        return self._make(_core.Field.ones, (), dims, dtype, sizes, halo, faces, keywords)
-
-    def full(
-        self,
-        fill_value: Any,
-        dims: Any = None,
-        dtype: DTypeLike = np.float64,
-        *,
-        sizes: Mapping[Any, int] = {},
-        halo: Any = None,
-        faces: Any = "",
-        **keywords: Any,
-    ) -> Fields:
-        """Fields on this rank's blocks, filled with a value.
-
-        Parameters
-        ----------
-        fill_value : scalar
-            What every element is.
-        dims, dtype, sizes, halo, faces, **keywords
-            As for `empty`.
-
-        Returns
-        -------
-        Field or list of Field
-            As from `empty`.
-
-        Examples
-        --------
-        >>> import gridbuf.distributed as gbd
-        >>> float(gbd.grid((8, 6)).full(2.5)[0, 0])
-        2.5
-        """
-        return self._make(_core.Field.full, (fill_value,), dims, dtype, sizes, halo, faces, keywords)
-
-    def _make(
-        self,
-        make: Callable[..., _core.Field],
-        value: tuple[Any, ...],
-        dims: Any,
-        dtype: Any,
-        sizes: Any,
-        halo: Any,
-        faces: Any,
-        keywords: Any,
-    ) -> Fields:
-        names = self.dims if dims is None else read_names(dims, "dims:")
-        staggered = read.read_faces(faces, names, self.dims)
-        given = read.read_sizes(sizes, names, self.dims)
-        if halo is None or not hasattr(halo, "__iter__"):
-            own = self.halo if halo is None else read.read_halo(halo, self.dims)
-            pairs = tuple(own[self.dims.index(name)] if name in self.dims else (0, 0) for name in names)
-        else:
-            pairs = read.read_halo(halo, names)
-        fields = []
-        for block in self.blocks:
-            shape = []
-            for name, (low, high) in zip(names, pairs, strict=True):
-                axis = self.dims.index(name) if name in self.dims else None
-                n = given[name] if axis is None else block.stop[axis] - block.start[axis] + (name in staggered)
-                shape.append(n + low + high)
-            fields.append(make(tuple(shape), *value, dtype=dtype, dims=names, halo=pairs, **keywords))
-        return fields[0] if len(self.blocks) == 1 else fields
 
     # ---- exchange ----
 
@@ -302,11 +150,16 @@ class Grid:
     def _plan(self, items: list[Item], fields: list[list[_core.Field]], corners: bool, names: Sequence[str] | None) -> Plan:
         bounds, sources = self._bind(items, fields, names)
         schedules = [self._scheduler.halos(bound.geometry, corners) for bound in bounds]
-        return self._new(bounds, sources, schedules)
+        return self._new(bounds, sources, schedules, fields)
 
-    def _new(self, bounds: Any, sources: Any, schedules: Any) -> Plan:
+    def _new(self, bounds: Any, sources: Any, schedules: Any, fields: list[list[_core.Field]]) -> Plan:
         self._made += 1
-        return Plan(self._made, bounds, sources, self.blocks, self.dims, schedules, self._engine)
+        plan = Plan(self._made, bounds, sources, self.blocks, self.dims, schedules, self._engine, self._memo)
+        plan.binding.plain = not self._crosses
+        flat = [each for field in fields for each in field]
+        check_same(plan.binding, flat)
+        check_shared(plan.binding, flat)
+        return plan
 
     def _flat(self, items: list[Item]) -> list[list[_core.Field]]:
         flat = [field for item in items for field in item.fields]
@@ -318,16 +171,27 @@ class Grid:
         if names is not None and len(names) != len(fields):
             raise ValueError(f"names: {len(names)} for {len(fields)} fields")
         called = [f"fields[{i}]" for i in range(len(fields))] if names is None else [str(name) for name in names]
-        bounds = (
-            [bind(field, self.blocks, self.dims, name) for field, name in zip(fields, called, strict=True)] if self.blocks else []
-        )
+        bounds = [self._bound(field, name) for field, name in zip(fields, called, strict=True)] if self.blocks else []
         sources, place = [], 0
         for item in items if self.blocks else []:
             its = tuple(range(place, place + len(item.fields)))
-            sources += [Sources(item, its, component) for component in range(len(its))]
+            rule = item._replace(fields=())  # plans hold no memory
+            sources += [Sources(rule, its, component) for component in range(len(its))]
             place += len(its)
         check(self._builder, bounds, sources)
         return bounds, sources
+
+    def _bound(self, fields: list[_core.Field], name: str) -> Bound:
+        layouts = tuple(map(layout_of, fields))
+        known = self._bounds.get(layouts)
+        if known is None:
+            if len(self._bounds) >= MOST_TOKENS:
+                self._bounds.clear()
+                self._memo.clear()
+            self._keys += 1  # never the same again: older plans still have theirs
+            known = bind(layouts, self.blocks, self.dims, name)._replace(key=self._keys)
+            self._bounds[layouts] = known
+        return known._replace(name=name)
 
     def exchange(self, *items: Any) -> None:
         """Fill the halos of fields, corners included, from the points that they are images of.
@@ -344,16 +208,206 @@ class Grid:
         >>> T = grid.full(7.0)
         >>> grid.exchange(T)
         """
-        given = items_of(items)
-        fields = self._flat(given)
-        key = (
-            tuple((item.kind, item.sign) for item in given),
-            tuple((f.dtype, f.shape, f.strides, f.dims, f.halo) for each in fields for f in each),
-        )
-        plan = self._plans.get(key)
+        plan = self._plans.get(("exchange", *map(self._tokens.get, map(id, items))))
+        if plan is not None:  # all are known Fields: anything else has no number, and is not found
+            plan(*items)
+        else:
+            self._kept("exchange", items)
+
+    def sync(self, *items: Any) -> None:
+        """Give points that exist more than once, on shared faces and folds, the value that their owner has.
+
+        Parameters
+        ----------
+        *items : Field, list of Field or Item
+            As for `plan`.
+
+        Notes
+        -----
+        Of the copies of a point the one on the lowest tile owns, there the one of lowest indices, and of blocks that share a face the
+        lower. Components of vectors at a corner of a cube are left as they are.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4,), "I", blocks=(2,))
+        >>> u = grid.full(1.0, faces="I")
+        >>> u[1][0] = 5.0  # the face that block 0 has as well, and owns
+        >>> grid.sync(u)
+        >>> float(u[1][0])
+        1.0
+        """
+        self._kept("sync", items)
+
+    def _kept(self, what: str, items: tuple[Any, ...]) -> None:
+        """Run the plan of these items, found by the fields' layouts."""
+        key: list[Any] = [what]
+        for item in items:
+            if isinstance(item, Item):
+                key += [item.kind, item.sign]
+                for field in item.fields:
+                    self._token(field, key)
+            else:
+                self._token(item, key)
+        known = tuple(key)
+        plan = self._plans.get(known)
         if plan is None:
-            plan = self._plan(given, fields, True, None)
+            plan = self._first(what, items_of(items))
             if len(self._plans) >= MOST_PLANS:
                 del self._plans[next(iter(self._plans))]
-            self._plans[key] = plan
-        plan(*fields)
+            self._plans[known] = plan
+        plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))
+
+    def _first(self, what: str, given: list[Item]) -> Plan:
+        fields = self._flat(given)
+        if what == "exchange":
+            return self._plan(given, fields, True, None)
+        bounds, sources = self._bind(given, fields, None)
+        schedules = [
+            self._scheduler.synchronising(bound.geometry, source.item.kind == "scalar" or not self._turns)
+            for bound, source in zip(bounds, sources, strict=True)
+        ]
+        return self._new(bounds, sources, schedules, fields)
+
+    def _token(self, given: Any, key: list[Any]) -> None:
+        """Add a number for the layout of a field. Of a Field it is kept until that is gone, so that nothing need be asked again."""
+        known = self._tokens.get(id(given))
+        if known is not None:
+            key.append(known)
+        elif isinstance(given, list | tuple):
+            key.append(len(given))
+            for each in given:
+                self._token(each, key)
+        else:
+            field = as_field(given, "fields")
+            if len(self._references) >= MOST_TOKENS or len(self._layouts) >= MOST_TOKENS:
+                for each in (self._tokens, self._references, self._layouts, self._plans):
+                    each.clear()  # the keys of plans have numbers of layouts
+            token = -1 - self._layouts.setdefault(layout_of(field), len(self._layouts))
+            key.append(token)
+            if field is given:
+                reference = weakref.KeyedRef(field, self._forget, id(field))
+                self._references[id(field)], self._tokens[id(field)] = reference, token
+
+    # ---- points ----
+
+    def coordinates(self, field: Fields) -> Any:
+        """The indices on the grid of a field's points along each axis, halo included.
+
+        Parameters
+        ----------
+        field : Field or list of Field
+            On this rank's blocks.
+
+        Returns
+        -------
+        dict or list of dict
+            An array of indices for each dim: of centres or faces, whichever the field has; of other dims than the grid's from 0 on. Where a
+            halo lies beyond the tile they go on: below 0, and beyond the end. A list, one a block, where `field` is one.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4, 6), blocks=(1, 2), halo=1)
+        >>> [each["J"].tolist() for each in grid.coordinates(grid.zeros())]
+        [[-1, 0, 1, 2, 3], [2, 3, 4, 5, 6]]
+        """
+        return self._each(field, lambda one, block: regions.coordinates(one, block, self.dims))
+
+    def core(self, field: Fields) -> Fields:
+        """The own points that no halo reaches: what can be computed while an exchange is under way.
+
+        Parameters
+        ----------
+        field : Field or list of Field
+            On this rank's blocks. Its halo is as wide as what is computed reaches, also where the grid ends.
+
+        Returns
+        -------
+        Field or list of Field
+            Views.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((8, 6), halo=1)
+        >>> grid.core(grid.zeros()).shape
+        (6, 4)
+        """
+        return self._each(field, lambda one, block: regions.cut_out(one, regions.spans(one, self.dims)[1]))
+
+    def rims(self, field: Fields) -> Any:
+        """The own points that are not in the core, each in one of several views.
+
+        Parameters
+        ----------
+        field : Field or list of Field
+            As for `core`.
+
+        Returns
+        -------
+        list of Field or list of lists
+            Views that do not overlap; a list of them for each block where `field` is a list.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((8, 6), halo=1)
+        >>> [rim.shape for rim in grid.rims(grid.zeros())]
+        [(1, 6), (1, 6), (6, 1), (6, 1)]
+        """
+        return self._each(field, lambda one, block: [*regions.around(one, self.dims)])
+
+    def _each(self, given: Fields, what: Callable[[_core.Field, Block], Any]) -> Any:
+        fields = on_blocks(given, len(self.blocks), "field")
+        if self.blocks:
+            self._bound(fields, "field")
+        found = [what(field, block) for field, block in zip(fields, self.blocks, strict=True)]
+        return found if isinstance(given, list | tuple) else found[0]
+
+    def checksum(self, field: Fields) -> int:
+        """A number of a field's dims, dtype and values that does not depend on blocks, ranks, layouts and the order of dims.
+
+        Parameters
+        ----------
+        field : Field or list of Field
+            On this rank's blocks. Halos do not count, and of points that exist more than once the owner's does.
+
+        Returns
+        -------
+        int
+            Of 64 bits, the same on every rank.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> one, four = gbd.grid((6, 6), halo=2), gbd.grid((6, 6), blocks=(2, 2))
+        >>> one.checksum(one.ones(faces="I")) == four.checksum(four.ones(faces="I", backend="F"))
+        True
+        """
+        fields = on_blocks(field, len(self.blocks), "field")
+        total = 0
+        if self.blocks:
+            bound = self._bound(fields, "field")
+            head = header(bound)
+            for one, block in zip(fields, self.blocks, strict=True):
+                total += of_block(one, bound, block, head, self._builder.owned(bound.geometry, block), self.dims)
+        return self._engine.total(total % 2**64)
+
+    def draw(self) -> Drawing:
+        """A picture of the blocks, the ranks that have them and their halos.
+
+        Returns
+        -------
+        Drawing
+            A notebook shows it; `str` of it is text, `svg` the source of the picture.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> print(gbd.grid((6, 4), blocks=(2, 2), owners=(0, 0, None, 0)).draw())
+        IJ: 6 x 4 in 4 blocks on 1 rank, halo 0 0; this is rank 0
+          I 0:3    [0]  [0]
+          I 3:6     .   [0]
+        """
+        return draw(self)

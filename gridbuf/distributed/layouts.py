@@ -32,6 +32,7 @@ class Bound(NamedTuple):
     dims: tuple[str, ...]
     extra: tuple[tuple[str, int], ...]  # the dims that the grid does not cut, and their extents, halo included
     layouts: tuple[Layout, ...]
+    key: int = -1  # one number for all bounds of a grid that differ in their names alone
 
 
 def as_field(given: Any, name: str) -> _core.Field:
@@ -40,6 +41,8 @@ def as_field(given: Any, name: str) -> _core.Field:
     if given is None or isinstance(given, str | bytes | int | float | complex):
         raise TypeError(f"{name}: expected a Field or what gridbuf.Field takes, got {type(given).__name__}")
     try:
+        if isinstance(given, _core.StorageBase):
+            return _core.Field(given, halo=given.halo)  # type: ignore[attr-defined]  # all that are made have one
         return _core.Field(given)
     except (TypeError, ValueError, BufferError) as error:
         raise type(error)(f"{name}: {error}") from error
@@ -70,9 +73,8 @@ def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) 
     return Geometry(tuple(axes), tuple(positions), tuple(halos))
 
 
-def bind(fields: Sequence[_core.Field], blocks: Sequence[Block], names: Sequence[str], name: str) -> Bound:
+def bind(layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[str], name: str) -> Bound:
     """A field on all blocks of a rank, held to be one field."""
-    layouts = tuple(map(layout_of, fields))
     first = layouts[0]
     geometry = geometry_of(first, blocks[0], names, name)
     extra = extra_of(first, names)

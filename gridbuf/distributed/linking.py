@@ -5,7 +5,8 @@ from itertools import product
 from typing import NamedTuple
 
 from gridbuf.distributed.blocks import Block, Decomposition
-from gridbuf.distributed.boxes import Box, Map, is_empty
+from gridbuf.distributed.boxes import Box, Map, is_empty, subtract
+from gridbuf.distributed.straight import Axis, Segment, combined
 from gridbuf.distributed.tiles import Seam, Topology
 
 Index = tuple[int, ...]
@@ -41,6 +42,10 @@ class LinkBuilder:
     def __init__(self, topology: Topology, decomposition: Decomposition) -> None:
         self.whole, self.decomposition = topology, decomposition
         self._parts: dict[Index, Topology] = {tuple(range(topology.ndim)): topology}
+        self._axes: dict[tuple[Geometry, int], list[Axis]] = {}
+        self.straight = not decomposition.has_land and all(
+            seam.tile == tile and seam.map.moves_only for (tile, _, _), seam in topology.seams.items()
+        )
 
     def along(self, axes: Index) -> Topology:
         """The topology of fields that have only these of its axes."""
@@ -62,6 +67,66 @@ class LinkBuilder:
             found = self._parts[axes] = Topology(tiles, seams, tuple(self.whole.names[a] for a in axes))
         return found
 
+    def crossings(self, axes: Index) -> Iterator[tuple[str, Map]]:
+        """The ways from block to block that do more than move points, for fields that have these axes; errors call them so."""
+        self.along(axes)  # refuses what a seam turns out of the field
+        for side, seam in self.whole.seams.items():
+            if side[1] in axes and not seam.map.moves_only:
+                yield self.whole.name_of(side), seam.map
+
+    def check_width(self, geometry: Geometry, field: str) -> None:
+        """Beyond an edge at which axes turn a halo is no wider than the tile there."""
+        for side, seam in self.whole.seams.items():
+            if side[1] in geometry.axes and seam.map.turns:
+                low, high = geometry.halos[geometry.axes.index(side[1])]
+                width, n = (high if side[2] > 0 else low), min(self.whole.tiles[seam.tile])
+                if width > n:
+                    raise ValueError(
+                        f"{field}: its halo of {width} points along {self.whole.names[side[1]]} is wider than the tile of {n} beyond "
+                        f"{self.whole.name_of(side)}"
+                    )
+
+    def giving(self, geometry: Geometry, block: Block, corners: bool) -> Iterator[Link]:
+        """What the halos of all blocks take from one: for each of them in the order of its `filling`."""
+        if self.straight:
+            asking = [
+                axis.asking(block.index[a]) for a, axis in zip(geometry.axes, self._lines(geometry, block.tile), strict=True)
+            ]
+            for each in product(*asking):
+                index = list(block.index)
+                for a, (k, _) in zip(geometry.axes, each, strict=True):
+                    index[a] = k
+                for segments in combined([rows for _, rows in each], corners):
+                    yield self._straight(geometry, block, tuple(index), segments)
+            return
+        for number in sorted(self.near(geometry, block)):
+            for link in self.filling(geometry, self.decomposition.block(number), corners):
+                if link.src == block.number:
+                    yield link
+
+    def _lines(self, geometry: Geometry, tile: int) -> list[Axis]:
+        found = self._axes.get((geometry, tile))
+        if found is None:
+            if len(self._axes) >= 256:  # geometries, of which a program has a handful
+                self._axes.clear()
+            found = self._axes[geometry, tile] = [
+                Axis(self.decomposition.cuts[tile][a], (tile, a, 1) in self.whole.seams, p, halo)
+                for a, p, halo in zip(geometry.axes, geometry.positions, geometry.halos, strict=True)
+            ]
+        return found
+
+    def _straight(self, geometry: Geometry, block: Block, index: Index, each: tuple[Segment, ...]) -> Link:
+        """The link of some segments into the block of an index of the same tile."""
+        source = list(index)
+        for a, segment in zip(geometry.axes, each, strict=True):
+            source[a] = segment.source
+        _, at, shape, _, source_at = zip(*each, strict=True)
+        axes = tuple(range(len(each)))
+        number_at = self.decomposition.number_at
+        return Link(
+            number_at(block.tile, index), number_at(block.tile, tuple(source)), at, shape, source_at, axes, (1,) * len(each)
+        )
+
     def domain(self, block: Block, geometry: Geometry) -> Box:
         """A block's own points."""
         return tuple(
@@ -72,6 +137,13 @@ class LinkBuilder:
         """What the halo of a block is filled from, in one order for everybody who asks."""
         links: list[Link] = []
         if any(block.start[a] == block.stop[a] for a in geometry.axes) or not any(map(any, geometry.halos)):
+            return links
+        if self.straight:
+            rows = [
+                axis.segments(block.index[a]) for a, axis in zip(geometry.axes, self._lines(geometry, block.tile), strict=True)
+            ]
+            links = [self._straight(geometry, block, block.index, each) for each in combined(rows, corners)]
+            links.sort(key=lambda link: link[:2])
             return links
         topology, domain = self.along(geometry.axes), self.domain(block, geometry)
         sides = [
@@ -88,12 +160,19 @@ class LinkBuilder:
         links.sort(key=lambda link: link[:2])  # stable: the walk's order among those of two blocks
         return links
 
-    def synchronising(self, geometry: Geometry, block: Block) -> list[Link]:
-        """Own points of a block that exist elsewhere too and are owned there."""
+    def synchronising(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
+        """Own points of a block that exist elsewhere too and are owned there; without those at corners of tiles, if asked."""
         links: list[Link] = []
         domain = self.domain(block, geometry)
-        if not is_empty(domain):
-            for source, how, box in self._kept(self.along(geometry.axes), geometry, block.tile, domain, None):
+        parts = [] if is_empty(domain) else [domain]
+        if not corners:
+            ends = [sorted({0, 2 * self.whole.tiles[block.tile][a]}) for a in geometry.axes]
+            for corner in product(*ends):
+                point = tuple((x, x) for x in corner)
+                same = all((x ^ first) & 1 == 0 for x, (first, _) in zip(corner, domain, strict=True))
+                parts = [left for part in parts for left in (subtract(part, point) if same else [part])]
+        for part in parts:
+            for source, how, box in self._kept(self.along(geometry.axes), geometry, block.tile, part, None):
                 link = self._link(geometry, domain, block.number, source, how, box)
                 if link.dst != link.src or link.at != link.source_at:
                     links.append(link)

@@ -9,6 +9,7 @@ from gridbuf.distributed.blocks import Decomposition
 from gridbuf.distributed.cuts import Cuts
 from gridbuf.distributed.cutting import best_cut
 from gridbuf.distributed.engine import Engine
+from gridbuf.distributed.given import Given, GivenLinks, read_links
 from gridbuf.distributed.grids import Grid
 from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.local import LocalEngine
@@ -262,6 +263,64 @@ def topology(
     return build(made, (False,) * len(names), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout)
 
 
+def links(
+    shapes: Any,
+    links: Any,
+    dims: Any = "IJ",
+    *,
+    owners: Any = None,
+    halo: Any = 0,
+    comm: Any = None,
+    engine: str | None = None,
+    timeout: float | None = None,
+) -> Grid:
+    """Blocks whose halos are filled as a list says.
+
+    Parameters
+    ----------
+    shapes : sequence of sequences of int
+        The shape of each block.
+    links : sequence of tuple
+        (destination, slices, source, slices): the numbers of two blocks, and a slice for each of dims, counted from the block's first own
+        point; negative and beyond its end is halo. Where axes turn a fifth entry says along which of the source's each of the
+        destination's goes: ("J", "-I").
+    dims : str or sequence, optional
+        The names of the dims.
+    owners, halo, comm, engine, timeout
+        As for `grid`.
+
+    Returns
+    -------
+    Grid
+        What makes fields and exchanges them. Fields have all its dims, and lie at centres.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is wrong, or two links fill one point; the message names it.
+
+    Examples
+    --------
+    >>> import gridbuf.distributed as gbd
+    >>> grid = gbd.links([(3,), (2,)], [(0, slice(3, 4), 1, slice(0, 1)), (1, slice(-2, 0), 0, slice(1, 3), ["-I"])], "I", halo=2)
+    >>> a, b = T = grid.zeros()
+    >>> a[2:5], b[2:4] = [1, 2, 3], [7, 8]
+    >>> grid.exchange(T)
+    >>> a.numpy(), b.numpy()
+    (array([0., 0., 1., 2., 3., 7., 0.]), array([3., 2., 7., 8., 0., 0.]))
+    """
+    extents = tuple(read.read_shape(shape, "shapes") for shape in read.entries(shapes, "shapes"))
+    if not extents:
+        raise ValueError("shapes: none were given; a grid has at least one block")
+    if len({len(shape) for shape in extents}) > 1:
+        raise ValueError(f"shapes: {extents}; all have as many dims")
+    names = read.read_dims(dims, len(extents[0]), "each block")
+    given = read_links(links, extents, names)
+    whole = Topology(extents, {}, names)
+    pairs, ones = read.read_halo(halo, names), (1,) * len(names)
+    return build(whole, (False,) * len(names), pairs, ones, None, owners, comm, engine, timeout, given)
+
+
 def build(
     topology: Topology,
     cyclic: Sequence[bool],
@@ -272,13 +331,15 @@ def build(
     comm: Any,
     engine: Any,
     timeout: Any,
+    links: Sequence[Given] | None = None,
 ) -> Grid:
     """The grid of a topology: what all kinds of grids have in common."""
     seconds = read.read_timeout(timeout)
     chosen = engine_of(comm, engine)
     decomposition = cut(topology, cyclic, halo, blocks, cuts, owners, chosen.size)
     periodic = tuple(name for name, yes in zip(topology.names, cyclic, strict=True) if yes)
-    return Grid(topology, decomposition, periodic, halo, chosen, comm, seconds)
+    builder = None if links is None else GivenLinks(topology, decomposition, links)
+    return Grid(topology, decomposition, periodic, halo, chosen, comm, seconds, builder)
 
 
 def engine_of(comm: Any, engine: Any) -> Engine:

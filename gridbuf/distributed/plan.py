@@ -11,13 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.distributed.binding import ADD, CLEAR, Binding, Entry, Message, Sources
+from gridbuf import _core
+from gridbuf.distributed.binding import ADD, CLEAR, Binding, Entry, Memo, Message, Sources
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine, Transport
 from gridbuf.distributed.layouts import Bound, as_field
 from gridbuf.distributed.linking import Index, Link
 from gridbuf.distributed.schedule import Schedule
+from gridbuf.distributed.twice import check_same
 
+HOST = {_core.HostField}
 Slot = tuple[str, np.dtype[Any], Index, Index, bool]
 
 
@@ -103,9 +106,10 @@ class Plan:
         names: Sequence[str],
         schedules: Sequence[Schedule],
         engine: Engine,
+        memo: Memo | None = None,
     ) -> None:
         self.number, self.bounds, self.blocks = number, tuple(bounds), tuple(blocks)
-        self.binding = Binding(bounds, sources, blocks, names)
+        self.binding = Binding(bounds, sources, blocks, names, memo)
         self.copies: list[Entry] = []
         to: dict[int, list[tuple[int, list[Link]]]] = {}
         come: dict[int, list[tuple[int, list[Link]]]] = {}
@@ -242,9 +246,14 @@ class Plan:
             raise TypeError(
                 f"fields: the plan is for {len(self.bounds)} ({', '.join(b.name for b in self.bounds)}), got {len(fields)}"
             )
-        flat = []
-        for bound, given in zip(self.bounds, fields, strict=True):
-            flat += on_blocks(given, len(self.blocks), bound.name)
+        if len(self.blocks) == 1 and {*map(type, fields)} == HOST:
+            flat = list(fields)
+        else:
+            flat = []
+            for bound, given in zip(self.bounds, fields, strict=True):
+                flat += on_blocks(given, len(self.blocks), bound.name)
+        if len({*map(id, flat)}) < len(flat):
+            check_same(self.binding, flat)
         return flat
 
     def __str__(self) -> str:

@@ -9,20 +9,22 @@ from gridbuf.distributed.linking import LinkBuilder
 
 def check(builder: LinkBuilder, bounds: Sequence[Bound], sources: Sequence[Sources]) -> None:
     """Hold the fields of a plan against the seams of the grid."""
-    whole = builder.whole
-    for i, (bound, source) in enumerate(zip(bounds, sources, strict=True)):
+    names = builder.whole.names
+    for bound, source in zip(bounds, sources, strict=True):
         axes, positions = bound.geometry.axes, bound.geometry.positions
-        builder.along(axes)  # refuses what a seam turns out of the field
+        if not builder.straight:
+            builder.check_width(bound.geometry, bound.name)
         item = source.item
-        others = [bounds[f] for f in source.fields if f != i]
         if item.kind != "scalar":
-            for other in others:
-                compare(bound, other, item.kind)
-        for side, seam in whole.seams.items():
-            if side[1] not in axes or seam.map.moves_only:
-                continue
-            where = whole.name_of(side)
-            back = seam.map.signs[:2] == (-1, -1) and not seam.map.turns
+            for f in source.fields:
+                compare(bound, bounds[f], item.kind)
+        for where, how in () if builder.straight else builder.crossings(axes):
+            back = how.signs[:2] == (-1, -1) and not how.turns
+            if item.kind != "scalar" and how.axes.index(source.component) > 1:
+                raise ValueError(
+                    f"{bound.name}: {where} turns {names[source.component]} into {names[how.axes.index(source.component)]}, and a "
+                    f"{item.kind} has components along {names[0]} and {names[1]} alone"
+                )
             signed = item.kind == "vector" or (item.sign < 0 and back)
             if signed and bound.dtype.kind in "iub":
                 raise ValueError(
@@ -33,18 +35,16 @@ def check(builder: LinkBuilder, bounds: Sequence[Bound], sources: Sequence[Sourc
             if signed and not {0, 1} <= set(axes):
                 raise ValueError(f"{bound.name}: it has only the dims {bound.dims}, and {where} changes its sign along two")
             for a in axes:
-                if not seam.map.turns:
+                if not how.turns:
                     continue
                 came = (
-                    bounds[source.fields[component(source, seam.map.axes.index(source.component))]]
-                    if item.kind != "scalar"
-                    else bound
+                    bounds[source.fields[component(source, how.axes.index(source.component))]] if item.kind != "scalar" else bound
                 )
                 there = dict(zip(came.geometry.axes, came.geometry.positions, strict=True))
-                if there[a] != positions[axes.index(seam.map.axes[a])]:
+                if there[a] != positions[axes.index(how.axes[a])]:
                     raise ValueError(
-                        f"{bound.name}: {where} turns its axes, and its points, at {described(bound, whole.names)}, come from "
-                        f"{came.name}, at {described(came, whole.names)}: they do not fit"
+                        f"{bound.name}: {where} turns its axes, and its points, at {described(bound, names)}, come from "
+                        f"{came.name}, at {described(came, names)}: they do not fit"
                     )
 
 

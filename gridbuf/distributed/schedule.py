@@ -1,9 +1,9 @@
 """Which links of a geometry concern one rank, sorted by who has the other end."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from gridbuf.distributed.blocks import Block, Decomposition
+from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.linking import Geometry, Link, LinkBuilder
 
 
@@ -13,32 +13,6 @@ class Schedule(NamedTuple):
     local: list[Link]
     receives: dict[int, list[Link]]
     sends: dict[int, list[Link]]
-
-
-def schedule(
-    blocks: Iterable[Block],
-    decomposition: Decomposition,
-    rank: int,
-    links_of: Callable[[Block], list[Link]],
-    near: Callable[[Block], set[int]],
-) -> Schedule:
-    """The links into the rank's blocks, and those of other ranks' blocks that come from them."""
-    found = Schedule([], {}, {})
-    asking: set[int] = set()
-    for block in blocks:
-        asking |= near(block)
-        for link in links_of(block):
-            peer = decomposition.rank_of(link.src)
-            assert peer is not None  # land fills nothing
-            (found.local if peer == rank else found.receives.setdefault(peer, [])).append(link)
-    for number in sorted(asking):
-        peer = decomposition.rank_of(number)
-        if peer is None or peer == rank:
-            continue
-        for link in links_of(decomposition.block(number)):
-            if decomposition.rank_of(link.src) == rank:
-                found.sends.setdefault(peer, []).append(link)
-    return found
 
 
 class Scheduler:
@@ -52,23 +26,46 @@ class Scheduler:
         return self._find(
             (geometry, "halos" if corners else "sides"),
             lambda block: self.builder.filling(geometry, block, corners),
-            lambda block: self.builder.near(geometry, block),
+            lambda block: self.builder.giving(geometry, block, corners),
         )
 
-    def synchronising(self, geometry: Geometry) -> Schedule:
+    def synchronising(self, geometry: Geometry, corners: bool) -> Schedule:
+        def giving(block: Block) -> Iterator[Link]:
+            for number in sorted(self.builder.near(geometry, block, True)):
+                for link in self.builder.synchronising(geometry, self.builder.decomposition.block(number), corners):
+                    if link.src == block.number:
+                        yield link
+
         return self._find(
-            (geometry, "sync"),
-            lambda block: self.builder.synchronising(geometry, block),
-            lambda block: self.builder.near(geometry, block, True),
+            (geometry, "sync" if corners else "sync without corners"),
+            lambda block: self.builder.synchronising(geometry, block, corners),
+            giving,
         )
 
     def _find(
-        self, key: tuple[Geometry, str], links_of: Callable[[Block], list[Link]], near: Callable[[Block], set[int]]
+        self, key: tuple[Geometry, str], filling: Callable[[Block], list[Link]], giving: Callable[[Block], Iterable[Link]]
     ) -> Schedule:
         found = self._known.get(key)
         if found is None:
-            found = schedule(self.blocks, self.builder.decomposition, self.rank, links_of, near)
             if len(self._known) >= 256:  # geometries, of which a program has a handful
                 self._known.clear()
-            self._known[key] = found
+            found = self._known[key] = self._make(filling, giving)
+        return found
+
+    def _make(self, filling: Callable[[Block], list[Link]], giving: Callable[[Block], Iterable[Link]]) -> Schedule:
+        """The links into the rank's blocks, and those of other ranks' blocks that come from them."""
+        found, rank_of = Schedule([], {}, {}), self.builder.decomposition.rank_of
+        for block in self.blocks:
+            for link in filling(block):
+                peer = rank_of(link.src)
+                assert peer is not None  # land fills nothing
+                (found.local if peer == self.rank else found.receives.setdefault(peer, [])).append(link)
+        if self.builder.decomposition.size > 1:
+            for block in self.blocks:
+                for link in giving(block):
+                    peer = rank_of(link.dst)
+                    if peer is not None and peer != self.rank:
+                        found.sends.setdefault(peer, []).append(link)
+        for links in found.sends.values():
+            links.sort(key=lambda link: link[:2])  # stable: as the receiver has them
         return found

@@ -1,20 +1,16 @@
-"""The gufunc object: its kernels, what it shows of itself, and what comes of a call."""
+"""The gufunc object: its kernels, and what it shows of itself."""
 
 import operator
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from gridbuf.gufunc.choosing import Choosing, Generator, OutputDims
-from gridbuf.gufunc.errors import ErrorInfo, PartialSuccess, SignatureError, TotalFailure
+from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.futures import Future, start
 from gridbuf.gufunc.kernels import Kernel
 from gridbuf.gufunc.keywords import KEYWORDS, call_text, signature_of
 from gridbuf.gufunc.operands import captured
-from gridbuf.gufunc.reduction import identity_bytes
 from gridbuf.gufunc.resolution import Resolution, describe
 from gridbuf.gufunc.states import StateKernel, check
 from gridbuf.gufunc.types import parse_types, types_text
@@ -164,16 +160,6 @@ class GUFunc(Choosing):
         self._owners.append(kernel)
         return int(number)
 
-    def _folded_type(self, array: int, dtype: int, out: int) -> int:
-        """The type in which a reduction of elements of a type is done."""
-        if dtype or out:
-            return dtype or out
-        kernel = int(self._select(bytes([array, array]), bytes(2), b"", "safe"))
-        return int(self._types(kernel)[2])
-
-    def _identity_of(self, dtype: "np.dtype[Any]") -> bytes | None:
-        return identity_bytes(self.identity, dtype)
-
     @staticmethod
     def _check_errors(errors: str, workers: int | None) -> None:
         if errors not in _ERRORS:
@@ -287,36 +273,3 @@ class GUFunc(Choosing):
         ('dd->d', (3, 5), dtype('float64'))
         """
         return describe(self, args, kwargs)
-
-    # ---- the outcomes ----
-
-    def _failed(self, result: Any, codes: Any, failed: int, selected: int, warn: bool) -> Any:
-        return self._conclude(result, codes, failed, selected, "warn" if warn else "raise", level=3)
-
-    def _conclude(
-        self,
-        result: Any,
-        codes: Any,
-        failed: int,
-        selected: int,
-        errors: str,
-        outer: tuple[int, ...] | None = None,
-        level: int = 4,
-    ) -> Any:
-        if errors == "return":
-            if codes is None:
-                codes = np.zeros(self._outer(result) if outer is None else outer, np.uint8)
-            return result, ErrorInfo(codes, failed, selected)
-        if not failed or errors == "ignore":
-            return result
-        info = ErrorInfo(codes, failed, selected)
-        message = f"{self.name}: {failed} of {selected} elements failed, the first at {info.first}"
-        if errors == "warn":
-            warnings.warn(message, RuntimeWarning, stacklevel=level)
-            return result
-        raise (TotalFailure if failed == selected else PartialSuccess)(message, result, info)
-
-    def _outer(self, result: Any) -> tuple[int, ...]:
-        first = np.shape(result[0] if self.nout > 1 else result)
-        core = len(self._cores[self.nin])
-        return tuple(first[: len(first) - core])

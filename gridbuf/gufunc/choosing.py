@@ -12,7 +12,7 @@ from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import Kernel
 from gridbuf.gufunc.keywords import refuse
 from gridbuf.gufunc.operands import Operand, read_input, weak
-from gridbuf.gufunc.types import DTYPES, number_of, parse_types
+from gridbuf.gufunc.types import DTYPES, identity_bytes, number_of, parse_types
 from gridbuf.gufunc.uniforms import exact
 
 Generator = Callable[[str, tuple[str, ...]], Kernel]
@@ -23,6 +23,8 @@ class Choosing(_core.GUFunc):
     """The part of a GUFunc that finds things out."""
 
     name: str
+    signature: str
+    identity: Any
     nin: int
     nout: int
     nargs: int
@@ -37,6 +39,9 @@ class Choosing(_core.GUFunc):
     _uniform_types: bytes
     _generated: dict[str, int]  # kernels by the types that the generator was asked for
     _lock: threading.RLock
+    _owners: list[Kernel]
+    _states: list[tuple[int, str]]  # numbers and types of the kernels with a state
+    _reorderable: bool
 
     def _refuse(self, keyword: str) -> None:
         refuse(self.name, self._uniform_names, keyword)
@@ -82,6 +87,16 @@ class Choosing(_core.GUFunc):
         if not all(np.can_cast(np.dtype(c), DTYPES[t], "safe") for c, t in zip(types, takes, strict=True)):
             raise SignatureError(f"generator: asked for the types {types!r}, it returned a kernel for {kernel.types!r}")
         return self._register(kernel, _core.GENERATED)
+
+    def _folded_type(self, array: int, dtype: int, out: int) -> int:
+        """The type in which a reduction of elements of a type is done."""
+        if dtype or out:
+            return dtype or out
+        kernel = int(self._select(bytes([array, array]), bytes(2), b"", "safe"))
+        return int(self._types(kernel)[2])
+
+    def _identity_of(self, dtype: "np.dtype[Any]") -> bytes | None:
+        return identity_bytes(self.identity, dtype)
 
     def _wanted(self, dtype: Any, signature: Any) -> list[int]:
         """The type of each operand that dtype= or signature= asks for; 0: any."""

@@ -1,18 +1,15 @@
 """What g.reduce asks Python for, once for each combination of types; the rest is C and Go."""
 
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.gufunc.choosing import Choosing
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.types import DTYPES, number_of
 from gridbuf.names import get_dims
 from gridbuf.wrapping import host_array, naming, values
-
-if TYPE_CHECKING:
-    from gridbuf.gufunc.call import GUFunc
 
 Choice = tuple[int, bool, bool, int, bytes | None]  # kernel, has a state, sequential, type, identity
 
@@ -29,7 +26,7 @@ def operand(kind: str, given: Any) -> Any:
     return array if getattr(given, "__gt_dims__", None) is None else _core.Field(array, dims=get_dims(given))
 
 
-def choose(g: "GUFunc", array: int, dtype: int, out: int, ordered: bool, extras: bool) -> Choice:
+def choose(g: Choosing, array: int, dtype: int, out: int, ordered: bool, extras: bool) -> Choice:
     """The kernel that folds elements of a type; dtype and out are 0 where they are not given."""
     if g._states:
         return _choose_state(g, array, ordered, extras or dtype != 0)
@@ -46,7 +43,7 @@ def choose(g: "GUFunc", array: int, dtype: int, out: int, ordered: bool, extras:
     )
 
 
-def _choose_state(g: "GUFunc", array: int, ordered: bool, extras: bool) -> Choice:
+def _choose_state(g: Choosing, array: int, ordered: bool, extras: bool) -> Choice:
     for n, types in g._states:
         if np.can_cast(DTYPES[array], np.dtype(types[0]), "safe"):
             if extras:
@@ -54,20 +51,6 @@ def _choose_state(g: "GUFunc", array: int, ordered: bool, extras: bool) -> Choic
             return n, True, bool(ordered), number_of(np.dtype(types[0])), None
     takes = " and ".join(types[0] for _, types in g._states)
     raise SignatureError(f"array: {g.name} reduces elements of type {takes}, not {DTYPES[array]}")
-
-
-def identity_bytes(value: Any, dtype: "np.dtype[Any]") -> bytes | None:
-    """An identity in a type; -1 stands for all bits, as in NumPy."""
-    if value is None:
-        return None
-    if dtype.kind == "u" and isinstance(value, int) and value == -1:
-        return bytes([255] * dtype.itemsize)
-    cell = np.zeros((), dtype)
-    try:
-        cell[()] = value
-    except (TypeError, ValueError, OverflowError) as error:
-        raise type(error)(f"identity: {value!r} is no value of {dtype}: {error}") from None
-    return cell.tobytes()
 
 
 def start(initial: Any, number: int) -> bytes:
@@ -87,14 +70,3 @@ def start(initial: Any, number: int) -> bytes:
     except (TypeError, ValueError, OverflowError) as error:
         raise type(error)(f"initial: {initial!r} is no value of {dtype}: {error}") from None
     return cell.tobytes()
-
-
-def conclude(g: "GUFunc", result: Any, codes: Any, failed: int, selected: int, errors: str, shape: tuple[int, ...]) -> Any:
-    """What a reduction with failed outputs, or one with errors="return", ends in."""
-    if errors == "warn":
-        outcome = g._conclude(result, codes, failed, selected, "return", shape)[1]
-        warnings.warn(
-            f"{g.name}: {failed} of {selected} elements failed, the first at {outcome.first}", RuntimeWarning, stacklevel=2
-        )
-        return result
-    return g._conclude(result, codes, failed, selected, errors, shape)

@@ -1,13 +1,11 @@
 """What a call would give: g.resolve(...)."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gridbuf.gufunc.choosing import Choosing
 from gridbuf.gufunc.types import DTYPES, types_text
-
-if TYPE_CHECKING:
-    from gridbuf.gufunc.call import GUFunc
 
 
 class Output(NamedTuple):
@@ -47,7 +45,7 @@ class Resolution(NamedTuple):
     outputs: tuple[Output, ...]
 
 
-def describe(g: "GUFunc", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Resolution:
+def describe(g: Choosing, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Resolution:
     """The resolution of a call with these arguments."""
     _, types, outer, elements, chunks, _, core, outs = g._resolve(args, kwargs)
     given = args[g.nin :] or kwargs.get("out")

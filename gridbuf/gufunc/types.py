@@ -45,3 +45,17 @@ def types_text(types: bytes, nin: int) -> str:
     """The reverse of parse_types."""
     chars = "".join(_CHARS[t] for t in types)
     return chars[:nin] + "->" + chars[nin:]
+
+
+def identity_bytes(value: Any, dtype: "np.dtype[Any]") -> bytes | None:
+    """An identity in a type; -1 stands for all bits, as in NumPy."""
+    if value is None:
+        return None
+    if dtype.kind == "u" and isinstance(value, int) and value == -1:
+        return bytes([255] * dtype.itemsize)
+    cell = np.zeros((), dtype)
+    try:
+        cell[()] = value
+    except (TypeError, ValueError, OverflowError) as error:
+        raise type(error)(f"identity: {value!r} is no value of {dtype}: {error}") from None
+    return cell.tobytes()

@@ -12,6 +12,7 @@ Examples
 ('J', 'I', 'K')
 """
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,6 +64,7 @@ def to_dataarray(
     axes: Mapping[Any, str] | None = None,
     coords: Mapping[Any, Any] | None = None,
     name: Any = None,
+    domain: bool = False,
 ) -> xr.DataArray:
     """A DataArray over the host memory of a Field, a storage or anything with dims; nothing is copied.
 
@@ -71,11 +73,13 @@ def to_dataarray(
     obj
         An object that names its indices. Its origin and halo go into attrs.
     like : DataArray, optional
-        Where coordinates, name and attrs are taken from, as far as they fit.
+        Where coordinates, name and attrs are taken from. Coordinates of another length are left out, with a warning.
     axes : mapping, optional
         The DataArray's own names of dims to "I", "J", "K", "0", ..., as in `from_dataarray`.
     coords, name : optional
         As for DataArray; they win over those of `like`.
+    domain : bool, optional
+        Only the points inside the halo of obj, and coordinates of `like`, which are of all points, cut by that halo.
 
     Returns
     -------
@@ -99,6 +103,8 @@ def to_dataarray(
     dims = get_dims(obj)
     if dims is None:
         raise ValueError(f"obj: {type(obj).__name__} does not name its indices; wrap it in a gridbuf.Field with dims")
+    if domain:
+        obj, like = _inside(obj, dims, like, axes)
     spelling = {axis: dim for dim, axis in (axes or {}).items()}
     attrs: dict[str, Any] = {} if like is None else {k: v for k, v in like.attrs.items() if k not in (ORIGIN, HALO, SHAPE)}
     origin = get_origin(obj)
@@ -113,8 +119,33 @@ def to_dataarray(
     if like is not None:
         array.name = like.name if name is None else name
         fitting = {key: c for key, c in like.coords.items() if all(array.sizes.get(d) == n for d, n in c.sizes.items())}
+        for dim in (d for d in like.dims if d in array.sizes and like.sizes[d] != array.sizes[d] and d in like.coords):
+            warnings.warn(
+                f"like: {dim} has {like.sizes[dim]} points there and {array.sizes[dim]} here, so that its coordinates are left out; "
+                "to_dataarray(field, like=..., domain=True) cuts both by the field's halo",
+                stacklevel=2,
+            )
         array = array.assign_coords(fitting)
     return array if coords is None else array.assign_coords(coords)
+
+
+def _inside(obj: Any, dims: tuple[str, ...], like: xr.DataArray | None, axes: Mapping[Any, str] | None) -> tuple[Any, Any]:
+    """The domain of a Field or storage, and the same points of `like`."""
+    halo = obj.halo if isinstance(obj, (_core.Field, Storage)) else None
+    if halo is None:
+        raise ValueError(
+            f"domain: {type(obj).__name__} has no halo; give it one, as in gridbuf.Field(data, dims, halo=(3, 3, 0))"
+        )
+    if like is not None:
+        own = {(axes or {}).get(dim, str(dim)): dim for dim in like.dims}
+        sizes = dict(zip(dims, obj.shape, strict=True))
+        cuts = {
+            own[dim]: slice(low, sizes[dim] - high)
+            for dim, (low, high) in zip(dims, halo, strict=True)
+            if dim in own and like.sizes[own[dim]] == sizes[dim]
+        }
+        like = like.isel(cuts)
+    return obj.domain, like
 
 
 def _remembered(array: xr.DataArray, dims: tuple[str, ...]) -> tuple[Any, Any]:
@@ -138,7 +169,8 @@ def from_dataarray(
     array : DataArray
         Of host memory.
     axes : mapping, optional
-        The DataArray's dims to "I", "J", "K", "0", ...; needed where they are called otherwise.
+        The DataArray's dims to "I", "J", "K", "0", ...; needed where they are called otherwise. Names that the array has
+        not are ignored, so that one mapping serves a whole dataset.
     origin, halo : optional
         As for Field, in index order; else what attrs hold, where `to_dataarray` put it and the array still has the
         sizes that it had then: of a part they say nothing.
@@ -153,7 +185,7 @@ def from_dataarray(
     TypeError
         When array is no DataArray, or not of host memory.
     ValueError
-        When axes names no dim of the array, or dims are not all I, J, K or numbers; when origin or halo do not fit.
+        When dims are not all I, J, K or numbers; when origin or halo do not fit.
 
     Examples
     --------
@@ -164,12 +196,12 @@ def from_dataarray(
     """
     if not isinstance(array, xr.DataArray):
         raise TypeError(f"array: expected an xarray.DataArray, got {type(array).__name__}; gridbuf.Field wraps other memory")
-    unknown = [dim for dim in axes or () if dim not in array.dims]
-    if unknown:
-        raise ValueError(f"axes: {unknown[0]!r} is not among the array's dims {array.dims}")
     dims = tuple((axes or {}).get(dim, str(dim)) for dim in array.dims)
     if not all(map(is_name, dims)):
-        raise ValueError(f"axes: the dims {dims} are not all I, J, K or numbers; say which is which, as in {{'lon': 'I'}}")
+        raise ValueError(
+            f"axes: the dims {dims} are not all I, J, K or numbers; say which is which, as in {{'lon': 'I'}}, or choose one of the "
+            "others first: array.isel(time=0); a stencil has no time"
+        )
     if origin is None and halo is None:
         origin, halo = _remembered(array, dims)
     return _core.Field(as_numpy(array), dims, origin=origin, halo=halo)

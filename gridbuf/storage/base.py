@@ -5,6 +5,7 @@ methods.py, which is loaded before anybody gets a storage, gives it their functi
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -18,9 +19,12 @@ from gridbuf.storage.axes import check_axes
 from gridbuf.storage.halo import Halo, check_halo
 from gridbuf.storage.interface import described
 from gridbuf.storage.meta import Meta
-from gridbuf.storage.sync import Pair
+from gridbuf.storage.sync import Pair, SyncState, writing
 
 _Method = Callable[..., Any]
+
+
+_NO_STATE: AbstractContextManager[Any] = nullcontext()
 
 
 class GTNoSuchBufferError(RuntimeError):
@@ -47,6 +51,8 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
     _has_host: ClassVar[bool] = False
     _has_device: ClassVar[bool] = False
     _one_description: ClassVar[bool] = True  # all its interfaces are made from one
+
+    SyncState = SyncState
 
     _meta: Meta
     _pair: Pair | None
@@ -83,6 +89,10 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
                 f"a {type(self).__name__} has no device buffer; gridbuf.storage.storage(s, device='gpu') copies"
             )
         return self._dev
+
+    def _writing(self) -> AbstractContextManager[Any]:
+        """To be held from bringing a side up to date to `_wrote`."""
+        return _NO_STATE if self._pair is None else writing([self._pair.state])
 
     def _wrote(self, device: bool) -> None:
         """Values were written on that side, which was up to date before."""
@@ -391,7 +401,6 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
 
     if TYPE_CHECKING:
 
-        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
         def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
         def copy(self) -> Self: ...
         def __copy__(self) -> Self: ...

@@ -193,10 +193,11 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
                 raise ValueError(f"{argument}: its axes {letters!r} do not fit into {axes!r}, which lack {missing!r}")
             view = adapted(view, into(letters, axes) if own[0] is not None else broadcasting.fitted(letters, own[1], axes))
         views.append(view)
-    target = operands.fetch(dst, lead, device, "dst")
-    operands.function_on(device, np.copyto)(target, views[0], casting=casting, where=views[1])
-    if isinstance(dst, Storage):
-        dst._wrote(device)
+    with operands.held((dst,)):
+        target = operands.fetch(dst, lead, device, "dst")
+        operands.function_on(device, np.copyto)(target, views[0], casting=casting, where=views[1])
+        if isinstance(dst, Storage):
+            dst._wrote(device)
 
 
 def _axes_beside(dst: Any, src: Any, where: Any) -> tuple[str, tuple[int, ...]]:

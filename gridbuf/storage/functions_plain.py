@@ -77,12 +77,13 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | N
     if func in _WRITING and method is None:
         written.append(args[0] if args else next(iter(kwargs.values())))
     function = operands.function_on(device, called) if device else called
-    result = function(*map(bare, args), **{key: bare(value) for key, value in kwargs.items()})
-    if method == "at":
-        written.append(args[0])
-    for obj in _inside(written):
-        if isinstance(obj, Storage):
-            obj._wrote(device)
+    with operands.held(storages):
+        result = function(*map(bare, args), **{key: bare(value) for key, value in kwargs.items()})
+        if method == "at":
+            written.append(args[0])
+        for obj in _inside(written):
+            if isinstance(obj, Storage):
+                obj._wrote(device)
     known = given.get(id(result))
     return known[0] if known is not None and known[1] is result else result
 

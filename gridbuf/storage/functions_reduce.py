@@ -11,6 +11,7 @@ from gridbuf.storage import functions_plain, operands, reduction
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
 from gridbuf.storage.base import Storage
+from gridbuf.storage.cpu import CPUStorage
 
 _DTYPE_FIRST = ("dtype", "out", "keepdims", "initial", "where")
 _SPREAD = ("dtype", "out", "ddof", "keepdims")
@@ -66,6 +67,8 @@ def reduced(
 
 def _reducing(function: Any) -> Callable[..., Any]:
     def handler(a: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
+        if axis is None and not args and not options and type(a) is CPUStorage:
+            return function(a._host)  # of all elements there is nothing to say by name
         return reduced(function, a, axis, **dict(zip(_POSITIONAL[function], args, strict=False)), **options)
 
     return handler

@@ -130,15 +130,17 @@ def setitem(storage: Storage, key: Any, value: Any) -> None:
     device = _side(storage, value)
     source = value if is_scalar(value) else operands.fetch(value, operands.governing((storage, value)), device)
     found = _basic(key, storage.ndim)
-    target = operands.fetch(storage, storage, device, "storage")
-    if found is None:
-        target[_advanced(key, storage, device)] = source
-    else:
-        cuts, _ = found
-        view = target[(*cuts, ...)]
-        axes = "".join(name for name, cut in zip(storage.axes, cuts, strict=True) if isinstance(cut, slice))
-        view[...] = source if is_scalar(source) else _named(source, value, axes, view.shape)
-    storage._wrote(device)
+    advanced = _advanced(key, storage, device) if found is None else None
+    with storage._writing():
+        target = operands.fetch(storage, storage, device, "storage")
+        if found is None:
+            target[advanced] = source
+        else:
+            cuts, _ = found
+            view = target[(*cuts, ...)]
+            axes = "".join(name for name, cut in zip(storage.axes, cuts, strict=True) if isinstance(cut, slice))
+            view[...] = source if is_scalar(source) else _named(source, value, axes, view.shape)
+        storage._wrote(device)
 
 
 def _named(source: Any, value: Any, axes: str, shape: tuple[int, ...]) -> Any:

@@ -32,7 +32,7 @@ class _OfTheClass:
         return self._function
 
 
-def _array_ufunc(self: Storage, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(self: Storage, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method == "__call__" and ufunc.signature is None:
         return ufuncs.call(ufunc, inputs, kwargs)
     if not all(map(operands.takes, operands.given(inputs, kwargs))):
@@ -96,7 +96,6 @@ def rebuilt(values: Any, parameters: tuple[Any, ...], device: int | None, manage
 
 
 for _name, _method in {
-    "__array_ufunc__": _array_ufunc,
     "__array_function__": _OfTheClass(_array_function), "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
 }.items():  # fmt: skip
     setattr(Storage, _name, _method)

@@ -1,5 +1,7 @@
 """What takes part in an operation beside storages, and on which side it is computed."""
 
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import Operand
 from gridbuf.storage.gpu import GPUStorage
 from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
+from gridbuf.storage.sync import writing
 from gridbuf.wrapping import check_mask, naming, shaped, values
 
 
@@ -88,6 +91,11 @@ def governing(candidates: tuple[Any, ...]) -> Storage:
     """The storage that decides where to compute: the first one of the highest priority."""
     storages = [obj for obj in candidates if isinstance(obj, Storage)]
     return max(storages, key=lambda storage: storage.__array_priority__)
+
+
+def held(objects: Iterable[Any]) -> AbstractContextManager[Any]:
+    """While it is held no other thread brings one side of these storages up to date, writes it or marks it."""
+    return writing(obj._pair.state for obj in objects if isinstance(obj, Storage) and obj._pair is not None)
 
 
 def on_device(lead: Storage, inputs: tuple[Any, ...], outputs: tuple[Any, ...] = ()) -> bool:

@@ -46,18 +46,19 @@ def over_axes(
     over, shape, meta = shape_of(source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, bool(keepdims))
     lead = operands.governing((source, out))
     device = operands.on_device(lead, (source,), (out,))
-    array = operands.fetch(source, lead, device)
-    if "where" in options and options["where"] is not True:
-        options["where"] = where_on(options["where"], source, lead, device)
-    result = new(type(source), shape, dtype_of(array), meta, source.device) if out is None else out
-    target = operands.fetch(result, lead, device, "out")
-    if isinstance(result, Storage):
-        if sorted(result.axes) != sorted(meta.axes):
-            raise ValueError(f"out: its axes are {result.axes!r}, the result has {meta.axes!r}")
-        target = adapted(target, into(result.axes, meta.axes))
-    run(array, device, axis=None if axis is None else over, out=target, keepdims=keepdims, **options)
-    if isinstance(result, Storage):
-        result._wrote(device)
+    with operands.held((source, out, options.get("where"))):
+        array = operands.fetch(source, lead, device)
+        if "where" in options and options["where"] is not True:
+            options["where"] = where_on(options["where"], source, lead, device)
+        result = new(type(source), shape, dtype_of(array), meta, source.device) if out is None else out
+        target = operands.fetch(result, lead, device, "out")
+        if isinstance(result, Storage):
+            if sorted(result.axes) != sorted(meta.axes):
+                raise ValueError(f"out: its axes are {result.axes!r}, the result has {meta.axes!r}")
+            target = adapted(target, into(result.axes, meta.axes))
+        run(array, device, axis=None if axis is None else over, out=target, keepdims=keepdims, **options)
+        if isinstance(result, Storage):
+            result._wrote(device)
     return result
 
 

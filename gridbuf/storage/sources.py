@@ -31,6 +31,11 @@ def known_of_storage(storage: Storage) -> Known:
 def _own_axes(obj: Any, ndim: int) -> str | None:
     """The axes that an object names itself, if they are a storage's."""
     dims = get_dims(obj)
+    if dims is None and isinstance(own := getattr(obj, "dims", None), tuple) and not isinstance(obj, _core.Field) and any(own):
+        raise ValueError(
+            f"data: its dims {own} are not all I, J or K; say which is which: "
+            "gridbuf.interop.xarray.from_dataarray(data, axes={'lon': 'I', ...})"
+        )
     if dims is None or len(dims) != ndim:
         return None
     if not set(dims) <= set(LETTERS):

@@ -1,5 +1,8 @@
 """Which of the two buffers of a software-managed storage holds the newest values."""
 
+from collections.abc import Iterable
+from contextlib import ExitStack
+from threading import RLock
 from typing import Any
 from weakref import WeakSet
 
@@ -26,10 +29,13 @@ class SyncState:
     SYNC_HOST_DIRTY = 1
     SYNC_DEVICE_DIRTY = 2
 
-    __slots__ = ("__weakref__", "_pairs", "_state")
+    __slots__ = ("__weakref__", "_lock", "_pairs", "_state")
 
     def __init__(self) -> None:
         self._state = self.SYNC_CLEAN
+        # Held from looking at the state to the end of what follows from it, so that no copy overwrites what another thread
+        # writes meanwhile. Whoever holds one lock to write waits for no other: what is read is fetched before.
+        self._lock = RLock()
         # Views share this object, so whoever synchronises copies every buffer that it speaks for.
         self._pairs: WeakSet[Pair] = WeakSet()
 
@@ -41,7 +47,8 @@ class SyncState:
     def state(self, value: int) -> None:
         if value not in (self.SYNC_CLEAN, self.SYNC_HOST_DIRTY, self.SYNC_DEVICE_DIRTY):
             raise ValueError(f"state: {value!r} is not SYNC_CLEAN (0), SYNC_HOST_DIRTY (1) or SYNC_DEVICE_DIRTY (2)")
-        self._state = value
+        with self._lock:
+            self._state = value
 
     def __repr__(self) -> str:
         return f"SyncState({('SYNC_CLEAN', 'SYNC_HOST_DIRTY', 'SYNC_DEVICE_DIRTY')[self._state]})"
@@ -62,10 +69,11 @@ class SyncState:
         >>> state
         SyncState(SYNC_CLEAN)
         """
-        if force or self._state == self.SYNC_HOST_DIRTY:
-            for pair in list(self._pairs):
-                devices.current().upload(pair.host, pair.device)
-            self._state = self.SYNC_CLEAN
+        with self._lock:
+            if force or self._state == self.SYNC_HOST_DIRTY:
+                for pair in list(self._pairs):
+                    devices.current().upload(pair.host, pair.device)
+                self._state = self.SYNC_CLEAN
 
     @as_in(to_device)
     def to_host(self, force: bool = False) -> None:
@@ -79,10 +87,11 @@ class SyncState:
         >>> state
         SyncState(SYNC_CLEAN)
         """
-        if force or self._state == self.SYNC_DEVICE_DIRTY:
-            for pair in list(self._pairs):
-                devices.current().download(pair.device, pair.host)
-            self._state = self.SYNC_CLEAN
+        with self._lock:
+            if force or self._state == self.SYNC_DEVICE_DIRTY:
+                for pair in list(self._pairs):
+                    devices.current().download(pair.device, pair.host)
+                self._state = self.SYNC_CLEAN
 
     def mark(self, dirty: int, force: bool = False) -> None:
         """Note that one side was changed.
@@ -107,13 +116,22 @@ class SyncState:
         >>> state
         SyncState(SYNC_HOST_DIRTY)
         """
-        if not force and self._state not in (self.SYNC_CLEAN, dirty):
-            side = "device" if dirty == self.SYNC_HOST_DIRTY else "host"
-            raise RuntimeError(
-                f"the {side} buffer has changes that marking the other side modified would lose; "
-                "call synchronize() first, or give force=True to drop them"
-            )
-        self._state = dirty
+        with self._lock:
+            if not force and self._state not in (self.SYNC_CLEAN, dirty):
+                side = "device" if dirty == self.SYNC_HOST_DIRTY else "host"
+                raise RuntimeError(
+                    f"the {side} buffer has changes that marking the other side modified would lose; "
+                    "call synchronize() first, or give force=True to drop them"
+                )
+            self._state = dirty
+
+
+def writing(states: Iterable[SyncState]) -> ExitStack:
+    """To be held while one side of each is brought up to date, written and marked. In one order for all threads, so that none waits for another."""
+    stack = ExitStack()
+    for state in sorted(set(states), key=id):
+        stack.enter_context(state._lock)
+    return stack
 
 
 class Pair:

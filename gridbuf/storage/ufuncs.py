@@ -89,6 +89,36 @@ def _prepare(
     return known
 
 
+def prepared(ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] | None:
+    """For pyext/storage/ufunc.c, which remembers it: what a call with host storages and numbers comes to.
+
+    The plan and the Meta of the result (without a plan where `out` is given), and for each input None or, for each index of the
+    result, which index of the input that is, -1 where it has none. None: such calls are not remembered there.
+    """
+    if not isinstance(ufunc, np.ufunc) or ufunc.nout != 1 or ufunc.nin != len(inputs) or ufunc.signature is not None:
+        return None
+    resolution = broadcasting.resolve(tuple(map(operands.describe, inputs)), (operands.describe(out),))
+    if resolution.out_adapts[0] is not None or resolution.meta is None:
+        return None
+    sources = tuple(
+        None if adapt is None else _sources(adapt, np.ndim(obj._host))
+        for adapt, obj in zip(resolution.adapts, inputs, strict=True)
+    )
+    if out is not None:
+        return None, out._meta, sources
+    arrays = [obj._host if isinstance(obj, Storage) else obj for obj in inputs]
+    dtype = result_dtypes(ufunc, arrays, {})[0]
+    if dtype.kind not in "biufc":
+        return None
+    return memory.host_plan(resolution.shape, dtype, resolution.meta), resolution.meta, sources
+
+
+def _sources(adapt: Any, ndim: int) -> tuple[int, ...]:
+    order, index = adapt
+    left = iter(range(ndim) if order is None else order)
+    return tuple(left) if index is None else tuple(-1 if part is None else next(left) for part in index)
+
+
 def _general(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...] | None, kwargs: dict[str, Any]) -> Any:
     """Any classes of storages, any other arrays, any options, any number of outputs."""
     if not all(map(operands.takes, operands.given(inputs, {**kwargs, "out": out}))):
@@ -99,6 +129,12 @@ def _general(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...] | None, k
     lead = operands.governing(inputs if any(isinstance(i, Storage) for i in inputs) else outputs)
     if out is not None:
         lead = operands.governing((lead, *outputs))
+    with operands.held((*inputs, *outputs)):
+        return _computed(ufunc, inputs, outputs, lead, kwargs)
+
+
+def _computed(ufunc: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...], lead: Storage, kwargs: dict[str, Any]) -> Any:
+    """The call on the side where it has to run."""
     device = operands.on_device(lead, inputs, outputs)
     resolution = broadcasting.resolve(tuple(map(operands.describe, inputs)), tuple(map(operands.describe, outputs)))
     arrays = [operands.fetch(obj, lead, device) for obj in inputs]

@@ -2,6 +2,7 @@
 #include "args.h"
 #include "attribute.h"
 #include "pending.h"
+#include "upcall.h"
 
 #include <string.h>
 
@@ -23,6 +24,23 @@ static int find(const gb_py_signature *sig, PyObject *name) {
     return -1;
 }
 
+void gb_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message) {
+    PyObject *nearest = known && message ? gb_py_upcall_to(GB_PY_UP_SUGGESTION, "(OO)", word, known) : NULL;
+    if (nearest) PyErr_Format(type, "%U%U", message, nearest);
+    Py_XDECREF(nearest);
+    Py_XDECREF(known);
+    Py_XDECREF(message);
+}
+
+static int unexpected(const gb_py_signature *sig, PyObject *name) {
+    PyObject *known = PyList_New(0);
+    for (int i = 0; known && i < GB_PY_ARG_COUNT; i++)
+        if (sig->allowed & GB_PY_ARG_BIT(i) && PyList_Append(known, interned[i]) < 0) Py_CLEAR(known);
+    gb_error_with_suggestion(PyExc_TypeError, name, known,
+                             PyUnicode_FromFormat("%s() got an unexpected keyword argument %R", sig->name, name));
+    return -1;
+}
+
 int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **slots) {
     memset(slots, 0, GB_PY_ARG_COUNT * sizeof *slots);
     if (nargs > sig->n_positional) {
@@ -35,10 +53,7 @@ int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nar
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
         int slot = find(sig, name);
-        if (slot < 0) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", sig->name, name);
-            return -1;
-        }
+        if (slot < 0) return unexpected(sig, name);
         if (slots[slot]) {
             PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R", sig->name, name);
             return -1;
@@ -124,7 +139,7 @@ int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
 }
 
 int gb_py_halo(PyObject *obj, int64_t *out, int room) {
-    static const char expected[] = "a sequence with an int or a (low, high) pair for each index";
+    static const char expected[] = "a sequence with an int or a (low, high) pair for each index, such as (3, 3, 0)";
     PyObject *sequence = as_sequence(obj, "halo", expected, room);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);
@@ -166,7 +181,7 @@ static int32_t dim_code(const char *s, Py_ssize_t n) {
 
 static int bad_dim(const char *arg, PyObject *obj) {
     if (!PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "%s: %R has an unknown name; allowed are 'I', 'J', 'K' and '0', '1', '2', ...", arg, obj);
+        PyErr_Format(PyExc_ValueError, "%s: %R has an unknown name; allowed are 'I', 'J', 'K' (capitals) and '0', '1', '2', ...", arg, obj);
     return -1;
 }
 

@@ -23,8 +23,8 @@
     KEYWORD(DEVICE, "device", 1)                                                        \
     KEYWORD(MEMORY, "memory", 1)                                                        \
     KEYWORD(FILL_VALUE, "fill_value", 0)   /* full and Field.full */                    \
-    KEYWORD(DIMS, "dims", 0)   /* Field.empty and its kin, from_dlpack */               \
-    KEYWORD(ORIGIN, "origin", 0)   /* the same */                                       \
+    KEYWORD(DIMS, "dims", 1)   /* the same as dimensions */                             \
+    KEYWORD(ORIGIN, "origin", 0)   /* Field.empty and its kin, from_dlpack */           \
     KEYWORD(ALIGNMENT, "alignment", 0)   /* empty_elements, where it counts elements */ \
     KEYWORD(X, "x", 0)   /* from_dlpack */                                              \
     KEYWORD(COPY, "copy", 0)   /* from_dlpack */                                        \
@@ -41,7 +41,14 @@ typedef struct gb_py_signature {
     int positional[4];   /* slots, in order */
     int n_positional, n_required;
     uint32_t allowed;
+    int takes_default;   /* the standing backend, where the call names neither a backend nor a layout */
 } gb_py_signature;
+
+/* The standing backend: `name` for everybody (NULL: C), and what says it for the context that runs (NULL: no context ever had
+ * one of its own). */
+typedef struct { PyObject *name, *ask; } gb_standing_backend;
+extern gb_standing_backend gb_standing;
+PyObject *gb_set_standing(PyObject *self, PyObject *args);
 
 int gb_py_args_init(void);
 
@@ -55,6 +62,8 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room);
 int gb_py_halo(PyObject *obj, int64_t *out, int room);
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim);
 PyObject *gb_py_ints_tuple(const int64_t *values, int n);
+/* A ValueError, TypeError, ...: the message, and behind it which of the known words (a tuple) was meant, if one is near. */
+void gb_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message);
 int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out);
 
 /* What a call asked for besides memory; in index order, base entries only. */

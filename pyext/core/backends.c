@@ -19,10 +19,11 @@ static void forget_all(void) {
 static int unknown(PyObject *name, const char *text, Py_ssize_t length) {
     char quoted[300], *known = gb_preset_names(", ", 500);
     if (!known) return PyErr_NoMemory(), -1;
-    if (strlen(text) == (size_t)length)
-        PyErr_Format(gb_py_BackendError, "backend: %s is not known; known are %s", gb_quoted(quoted, sizeof quoted, text), known);
-    else PyErr_Format(gb_py_BackendError, "backend: %R is not known; known are %s", name, known);   /* with a null character */
+    PyObject *message = strlen(text) == (size_t)length
+        ? PyUnicode_FromFormat("backend: %s is not known; known are %s", gb_quoted(quoted, sizeof quoted, text), known)
+        : PyUnicode_FromFormat("backend: %R is not known; known are %s", name, known);   /* with a null character */
     free(known);
+    gb_error_with_suggestion(gb_py_BackendError, name, gb_py_backend_names(NULL, NULL), message);
     return -1;
 }
 
@@ -81,6 +82,19 @@ int gb_py_read_backend(PyObject *obj, gb_request *r) {
         return -1;
     }
     return order == GB_BY_CALLER && r->layout_len < 0 ? call_function(r) : 0;
+}
+
+gb_standing_backend gb_standing;
+
+/* (name or None, function or None): what gridbuf.defaults has checked. */
+PyObject *gb_set_standing(PyObject *self, PyObject *args) {
+    PyObject *name, *ask;
+    if (!PyArg_ParseTuple(args, "OO", &name, &ask)) return NULL;
+    gb_standing_backend before = gb_standing;
+    gb_standing = (gb_standing_backend){name == Py_None ? NULL : Py_NewRef(name), ask == Py_None ? NULL : Py_NewRef(ask)};
+    Py_XDECREF(before.name);
+    Py_XDECREF(before.ask);
+    return Py_NewRef(Py_None);
 }
 
 /* A layout's function is known before anybody can ask for the backend: what is forgotten may run Python code. */

@@ -18,6 +18,7 @@ typedef struct {
     PyObject *kwnames;
     Py_ssize_t nargs, n;
     gb_py_plan_object *plan;
+    PyObject *standing;   /* the backend that stood; NULL: C, or the call does not ask */
     gb_py_meta *meta;   /* NULL: nothing was asked for besides memory */
     PyObject *args[GB_PY_ARG_COUNT], *names[GB_PY_ARG_COUNT];   /* names: borrowed from kwnames */
 } call;
@@ -70,8 +71,9 @@ static call *place_of_new(const gb_py_signature *sig, PyObject *const *args, Py_
     return &calls[h >> 56];
 }
 
-static int same(const call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames) {
-    if (c->sig != sig || c->nargs != nargs || c->n != n) return 0;
+static int same(const call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
+                PyObject *standing) {
+    if (c->sig != sig || c->nargs != nargs || c->n != n || c->standing != standing) return 0;
     for (Py_ssize_t i = 0; i < n; i++)
         if (c->args[i] != args[i] && !(is_new(args[i]) && PyTuple_CheckExact(c->args[i]) && same_entries(c->args[i], args[i]))) return 0;
     if (c->kwnames != kwnames)
@@ -96,6 +98,7 @@ static void drop(call *old) {
     free(old->meta);
     Py_XDECREF(old->kwnames);
     Py_XDECREF((PyObject *)old->plan);
+    Py_XDECREF(old->standing);
     for (Py_ssize_t i = 0; i < old->n; i++) Py_XDECREF(old->args[i]);
 }
 
@@ -112,7 +115,7 @@ void gb_py_forget_calls(void) {
 }
 
 static void remember(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
-                     gb_py_plan_object *plan, const gb_py_meta *meta) {
+                     PyObject *standing, gb_py_plan_object *plan, const gb_py_meta *meta) {
     for (Py_ssize_t i = 0; i < n; i++)
         if (!is_constant(args[i], 0)) return;
     call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n};
@@ -121,6 +124,7 @@ static void remember(call *c, const gb_py_signature *sig, PyObject *const *args,
         *new.meta = *meta;
     }
     Py_XINCREF(kwnames);
+    new.standing = Py_XNewRef(standing);
     new.plan = (gb_py_plan_object *)Py_NewRef((PyObject *)plan);
     for (Py_ssize_t i = 0; i < n; i++) new.args[i] = Py_NewRef(args[i]);
     for (Py_ssize_t i = 0; i < n - nargs; i++) new.names[i] = PyTuple_GetItem(kwnames, i);
@@ -135,25 +139,46 @@ static gb_py_plan_object *known(const call *c, gb_py_meta *meta) {
 
 /* The arguments are read. Not remembered: a value to fill with, whose meaning is nobody's but the call's, and a layout
  * that a Python function chose. */
-static gb_py_plan_object *read_call(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n,
-                                    PyObject *kwnames, gb_py_meta *meta) {
+static gb_py_plan_object *read_call(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
+                                 PyObject *standing, gb_py_meta *meta) {
     PyObject *slots[GB_PY_ARG_COUNT];
     int function_layout;
     if (gb_py_args(sig, args, nargs, kwnames, slots) < 0) return NULL;
+    Py_XINCREF(standing);   /* reading may run Python code that sets another */
+    if (standing && !slots[GB_PY_ARG_BACKEND] && (!slots[GB_PY_ARG_LAYOUT] || slots[GB_PY_ARG_LAYOUT] == Py_None)) slots[GB_PY_ARG_BACKEND] = standing;
     gb_py_plan_object *plan = gb_py_plan_from_slots(slots, meta, &function_layout);
-    if (plan && !meta->fill_value && !function_layout) remember(c, sig, args, nargs, n, kwnames, plan, meta);
+    if (plan && !meta->fill_value && !function_layout) remember(c, sig, args, nargs, n, kwnames, standing, plan, meta);
+    Py_XDECREF(standing);
     return plan;
 }
 
-gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                                       gb_py_meta *meta) {
+static inline gb_py_plan_object *plan_under(PyObject *standing, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                                         gb_py_meta *meta) {
     Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0), i = 0;
     call *c = place(sig, args, n);
-    if (__builtin_expect(same(c, sig, args, nargs, n, kwnames), 1)) return known(c, meta);
+    if (__builtin_expect(same(c, sig, args, nargs, n, kwnames, standing), 1)) return known(c, meta);
     while (i < n && !is_new(args[i])) i++;
     if (i < n) {
         c = place_of_new(sig, args, n);
-        if (same(c, sig, args, nargs, n, kwnames)) return known(c, meta);
+        if (same(c, sig, args, nargs, n, kwnames, standing)) return known(c, meta);
     }
-    return read_call(c, sig, args, nargs, n, kwnames, meta);
+    return read_call(c, sig, args, nargs, n, kwnames, standing, meta);
+}
+
+/* Some context has a backend of its own, and this may be that one. */
+static gb_py_plan_object *plan_in_context(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
+    PyObject *name = PyObject_CallNoArgs(gb_standing.ask);
+    if (!name) return NULL;
+    if (name == Py_None) {
+        Py_DECREF(name);
+        name = Py_XNewRef(gb_standing.name);
+    }
+    gb_py_plan_object *plan = plan_under(name, sig, args, nargs, kwnames, meta);
+    Py_XDECREF(name);
+    return plan;
+}
+
+gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
+    if (__builtin_expect(gb_standing.ask != NULL, 0) && sig->takes_default) return plan_in_context(sig, args, nargs, kwnames, meta);
+    return plan_under(sig->takes_default ? gb_standing.name : NULL, sig, args, nargs, kwnames, meta);
 }

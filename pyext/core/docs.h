@@ -4,21 +4,23 @@
 #define GRIDBUF_DOCS_H
 
 #define SPEC_SIGNATURE                                                                                         \
-    "backend='C', dimensions=None, aligned_index=None, halo=None, layout=None, byte_alignment=None, padding=None, " \
+    "backend='C', dimensions=None, dims=None, aligned_index=None, halo=None, layout=None, byte_alignment=None, padding=None, " \
     "device=None, memory=None"
 
 #define SPEC_PARAMETERS                                                                                       \
     "backend : str, optional\n"                                                                               \
-    "    Whose layout: a name from `gridbuf.backends()`; gt4py's names, GDP-3's, 'C' and 'F'.\n"                \
-    "dimensions : str or sequence of str, optional\n"                                                         \
+    "    Whose layout: a name from `gridbuf.backends()`; gt4py's names, GDP-3's, 'C' and 'F'. Default: where\n"  \
+    "    there is no layout either, what `gridbuf.set_default_backend` says, else 'C'.\n"                       \
+    "dimensions, dims : str or sequence of str, optional\n"                                                         \
     "    What each index means: 'I', 'J', 'K', or '0', '1', ... for data dimensions. Default:\n"                \
     "    'IJK' as far as it goes, then '0', '1', ...\n"                                                         \
     "aligned_index : sequence of int, optional\n"                                                             \
     "    The element that sits on the alignment boundary. Default: the lower halo, else zeros.\n"              \
     "halo : sequence of int or (low, high) pairs, optional\n"                                                 \
     "    Elements around the domain, for each index.\n"                                                       \
-    "layout : sequence of int, optional\n"                                                                    \
-    "    The rank of each index's stride, 0 = largest. Overrides the backend's.\n"                             \
+    "layout : str or sequence of int, optional\n"                                                             \
+    "    The names of the indices from the largest stride to the smallest, such as 'KJI', or the rank of each\n" \
+    "    index's stride, 0 = largest. Overrides the backend's.\n"                                              \
     "byte_alignment : int, optional\n"                                                                        \
     "    The boundary in bytes, a power of two; 64 on the host, 256 on a device; raised to what the\n"         \
     "    backend asks for.\n"                                                                                 \
@@ -53,7 +55,6 @@
 
 #define VALUE_PARAMETER "fill_value : scalar\n    What every element is; converted as by assignment.\n"
 #define DIMS_PARAMETERS                                                                                       \
-    "dims : str or sequence of str, optional\n    What each index means; another spelling of `dimensions`.\n"  \
     "origin : sequence of int, optional\n    The first point of the domain, in index order. Default: the lower halo.\n"
 
 #define AN_ARRAY "numpy.ndarray\n    Exactly that type; it owns its memory. On a GPU a cupy.ndarray.\n"
@@ -73,7 +74,7 @@
 
 #define A_FIELD "Field\n    Over memory of its own.\n"
 #define DOC_FIELD_MAKER(signature, text, value, example)                                                      \
-    DOC_MAKER(signature "dtype='float64', *, dims=None, origin=None, ", text, value, DIMS_PARAMETERS, A_FIELD, example)
+    DOC_MAKER(signature "dtype='float64', *, origin=None, ", text, value, DIMS_PARAMETERS, A_FIELD, example)
 #define DOC_FIELD_EMPTY                                                                                       \
     DOC_FIELD_MAKER("empty(shape, ", "A Field over new memory with a backend's best layout, its values undefined.", "", \
                     ">>> f = gb.Field.empty((10, 10, 10), dims='IJK', halo=(2, 2, 0), backend='gt:cpu_ifirst')\n" \

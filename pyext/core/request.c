@@ -1,6 +1,7 @@
 /* request.c: reading a request for memory: the keywords of gridbuf.empty. */
 #include "args.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
@@ -82,7 +83,15 @@ static int read_dims(PyObject **slots, gb_request *r, gb_py_meta *meta) {
     return r->dims_len < 0 ? -1 : 0;
 }
 
-static int read_halo(PyObject *obj, const int64_t *shape, gb_py_meta *meta) {
+/* "J (index 1)"; dims: codes of the names, or NULL. */
+static const char *index_name(char *text, size_t room, const int32_t *dims, int i) {
+    int32_t code = dims ? dims[i] : i - 3;
+    if (code < 0) snprintf(text, room, "%c (index %d)", "IJK"[code + 3], i);
+    else snprintf(text, room, "index %d", i);
+    return text;
+}
+
+static int read_halo(PyObject *obj, const int64_t *shape, const int32_t *dims, gb_py_meta *meta) {
     if (!obj || obj == Py_None) return 0;
     int n = gb_py_halo(obj, meta->halo, GB_MAXDIMS);
     if (n < 0) return -1;
@@ -91,8 +100,9 @@ static int read_halo(PyObject *obj, const int64_t *shape, gb_py_meta *meta) {
     for (int i = 0; i < n; i++) {
         int64_t low = meta->halo[2 * i], high = meta->halo[2 * i + 1];
         if (shape[i] >= 0 && (low > shape[i] || high > shape[i] - low)) {
-            PyErr_Format(PyExc_ValueError, "halo: (%lld, %lld) is more than the %lld elements of index %d", (long long)low,
-                         (long long)high, (long long)shape[i], i);
+            char name[32];
+            PyErr_Format(PyExc_ValueError, "halo: (%lld, %lld) is more than the %lld elements of %s", (long long)low, (long long)high,
+                         (long long)shape[i], index_name(name, sizeof name, dims, i));
             return -1;
         }
     }
@@ -120,7 +130,7 @@ static int read_origin(PyObject *obj, const int64_t *shape, gb_py_meta *meta) {
 int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim, gb_py_meta *meta) {
     gb_py_meta_clear(meta);
     meta->base = ndim;
-    return read_halo(halo, shape, meta) < 0 || read_origin(origin, shape, meta) < 0 ? -1 : 0;
+    return read_halo(halo, shape, NULL, meta) < 0 || read_origin(origin, shape, meta) < 0 ? -1 : 0;
 }
 
 /* The element on the boundary: as given, else the lower halo, else the origin. */
@@ -135,14 +145,41 @@ static int read_aligned(PyObject *obj, gb_request *r, const gb_py_meta *meta) {
     return 0;
 }
 
-static int read_layout(PyObject *obj, gb_request *r) {
+/* Letters from the largest stride to the smallest; those of indices that are not there say nothing. */
+static int read_order(PyObject *obj, gb_request *r, int base) {
+    int32_t letters[GB_MAXDIMS];
+    char name[32];
+    int n = gb_py_dims(obj, "layout", letters, GB_MAXDIMS), rank = 0;
+    if (n < 0) return -1;
+    for (int i = 0; i < base; i++) r->layout[i] = -1;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < base; i++)
+            if (letters[k] == (r->dims_len >= 0 ? r->dims[i] : i - 3)) r->layout[i] = rank++;
+    for (int i = 0; i < base; i++)
+        if (r->layout[i] < 0) {
+            PyErr_Format(PyExc_ValueError, "layout: %R does not name %s; give a letter for each, that of the largest stride first", obj,
+                         index_name(name, sizeof name, r->dims_len >= 0 ? r->dims : NULL, i));
+            return -1;
+        }
+    r->layout_len = base;
+    return 0;
+}
+
+static int read_layout(PyObject *obj, gb_request *r, int base) {
     if (!obj || obj == Py_None) return 0;
+    if (PyUnicode_Check(obj)) return read_order(obj, r, base);
     int64_t ranks[GB_MAXDIMS];
     int n = gb_py_ints(obj, "layout", ranks, GB_MAXDIMS);
     if (n < 0) return -1;
     for (int i = 0; i < n; i++) r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
     r->layout_len = n;
     return 0;
+}
+
+/* The error about a dtype that is the name of a backend says so. */
+static void backend_for_dtype(PyObject *obj) {
+    const char *text = PyUnicode_Check(obj) && PyErr_ExceptionMatches(PyExc_TypeError) ? PyUnicode_AsUTF8AndSize(obj, NULL) : NULL;
+    if (text && gb_preset_named(text)) PyErr_Format(PyExc_TypeError, "dtype: %R is a backend, which goes by name: backend=%R", obj, obj);
 }
 
 int gb_py_read_request(PyObject **slots, gb_request *r, gb_py_dtype **dtype, gb_py_meta *meta) {
@@ -155,16 +192,16 @@ int gb_py_read_request(PyObject **slots, gb_request *r, gb_py_dtype **dtype, gb_
     PyObject *dtype_obj = slots[GB_PY_ARG_DTYPE];
     if (!dtype_obj || dtype_obj == Py_None) dtype_obj = (PyObject *)&PyFloat_Type;
     *dtype = gb_py_dtype_parse(dtype_obj, sub_shape, GB_MAXDIMS, &r->sub_ndim);
-    if (!*dtype) return -1;
+    if (!*dtype) return backend_for_dtype(dtype_obj), -1;
     r->itemsize = (*dtype)->itemsize;
     meta->base = read_shape(slots[GB_PY_ARG_SHAPE], r, r->sub_ndim);
     if (meta->base < 0) goto fail;
     for (int i = 0; i < r->sub_ndim; i++) r->shape[meta->base + i] = sub_shape[i];
     r->ndim = meta->base + r->sub_ndim;
 
-    if (read_dims(slots, r, meta) < 0 || read_halo(slots[GB_PY_ARG_HALO], r->shape, meta) < 0 ||
+    if (read_dims(slots, r, meta) < 0 || read_halo(slots[GB_PY_ARG_HALO], r->shape, r->dims_len >= 0 ? r->dims : NULL, meta) < 0 ||
         read_origin(slots[GB_PY_ARG_ORIGIN], r->shape, meta) < 0 || read_aligned(slots[GB_PY_ARG_ALIGNED_INDEX], r, meta) < 0 ||
-        read_layout(slots[GB_PY_ARG_LAYOUT], r) < 0 || read_byte_alignment(slots[GB_PY_ARG_BYTE_ALIGNMENT], r) < 0 ||
+        read_layout(slots[GB_PY_ARG_LAYOUT], r, meta->base) < 0 || read_byte_alignment(slots[GB_PY_ARG_BYTE_ALIGNMENT], r) < 0 ||
         read_padding(slots[GB_PY_ARG_PADDING], r) < 0 || read_device(slots[GB_PY_ARG_DEVICE], r) < 0 ||
         read_memory(slots[GB_PY_ARG_MEMORY], r) < 0 || gb_py_read_backend(slots[GB_PY_ARG_BACKEND], r) < 0)
         goto fail;

@@ -19,6 +19,7 @@
     X(GB_PY_UP_CONVERTED, "gridbuf.numpy_copies", "_converted")             \
     X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.requirements", "check")              \
     X(GB_PY_UP_FIELD, "gridbuf.field", "Field")                             \
+    X(GB_PY_UP_SUGGESTION, "gridbuf.suggesting", "suggestion")              \
     X(GB_PY_UP_PLACED_TYPE, "gridbuf.field", "placed")                      \
     X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                      \
     X(GB_PY_UP_NAMED, "gridbuf.fields.operands", "named")                   \
@@ -30,13 +31,15 @@
     X(GB_PY_UP_STORAGE_META, "gridbuf.storage.indexing", "meta_of_view")    \
     X(GB_PY_UP_STORAGE_GETITEM, "gridbuf.storage.indexing", "getitem")      \
     X(GB_PY_UP_STORAGE_SETITEM, "gridbuf.storage.indexing", "setitem")      \
+    X(GB_PY_UP_STORAGE_PREPARED, "gridbuf.storage.ufuncs", "prepared")      \
+    X(GB_PY_UP_STORAGE_UFUNC, "gridbuf.storage.methods", "array_ufunc")     \
     X(GB_PY_UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")  \
     X(GB_PY_UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")            \
     X(GB_PY_UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")         \
     X(GB_PY_UP_REDUCE_OPERAND, "gridbuf.gufunc.reduction", "operand")       \
     X(GB_PY_UP_REDUCE_CHOOSE, "gridbuf.gufunc.reduction", "choose")         \
     X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.reduction", "start")           \
-    X(GB_PY_UP_REDUCE_CONCLUDE, "gridbuf.gufunc.reduction", "conclude")
+    X(GB_PY_UP_GUFUNC_CONCLUDE, "gridbuf.gufunc.outcomes", "conclude")
 
 #define GB_PY_UPCALL_NAME(name, module, function) name,
 typedef enum gb_py_upcall { GB_PY_UPCALLS(GB_PY_UPCALL_NAME) GB_PY_UPCALL_COUNT } gb_py_upcall;

@@ -65,7 +65,8 @@ PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t na
                                         1,
                                         GB_PY_ARG_BIT(GB_PY_ARG_X) | GB_PY_ARG_BIT(GB_PY_ARG_DIMS) |
                                             GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN) | GB_PY_ARG_BIT(GB_PY_ARG_HALO) |
-                                            GB_PY_ARG_BIT(GB_PY_ARG_COPY)};
+                                            GB_PY_ARG_BIT(GB_PY_ARG_COPY),
+                                        0};
     PyObject *slots[GB_PY_ARG_COUNT];
     if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
     int copy = slots[GB_PY_ARG_COPY] && slots[GB_PY_ARG_COPY] != Py_None ? PyObject_IsTrue(slots[GB_PY_ARG_COPY]) : -2;

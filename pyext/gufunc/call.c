@@ -6,13 +6,6 @@
 
 #include <string.h>
 
-static PyObject *name_failed;
-
-int gb_py_gufunc_call_init(void) {
-    name_failed = PyUnicode_InternFromString("_failed");
-    return name_failed && gb_py_keywords_init() == 0 ? 0 : -1;
-}
-
 void gb_py_invocation_clear(gb_py_invocation *v) {
     for (int i = 0; i < v->nop + v->has_where; i++) Py_CLEAR(v->arg[i].keep);
     Py_CLEAR(v->codes);
@@ -117,11 +110,8 @@ static PyObject *outcome(gb_py_invocation *v) {
     if (v->errors == GB_PY_RETURN) {
         result = with_info(v, plain);
     } else {
-        PyObject *method = PyObject_GetAttr((PyObject *)v->gufunc, name_failed);
-        if (method)
-            result = PyObject_CallFunction(method, "OOLLi", plain, v->codes, (long long)v->nfailed, (long long)v->nselected,
-                                           v->errors == GB_PY_WARN);
-        Py_XDECREF(method);
+        result = gb_py_upcall_to(GB_PY_UP_GUFUNC_CONCLUDE, "(OOOLLs)", (PyObject *)v->gufunc, plain, v->codes, (long long)v->nfailed,
+                                 (long long)v->nselected, v->errors == GB_PY_WARN ? "warn" : "raise");
     }
     Py_DECREF(plain);
     return result;

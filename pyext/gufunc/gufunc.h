@@ -154,7 +154,6 @@ int gb_py_invoke(gb_py_invocation *v);
 int gb_py_run(gb_gu_run *job, int64_t id, int workers);                 /* run.c */
 
 /* call.c */
-int gb_py_gufunc_call_init(void);
 void gb_py_invocation_clear(gb_py_invocation *v);
 PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *gb_py_gufunc_check(PyObject *self, PyObject *args);

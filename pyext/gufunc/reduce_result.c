@@ -91,7 +91,7 @@ PyObject *gb_py_reduce_outcome(gb_py_reduce_args *q, const gb_gu_reduction *r, P
     if (!failed && q->errors != GB_PY_REDUCE_RETURN) return result;
     static const char *const words[] = {"raise", "return", "warn", "ignore"};
     PyObject *codes = failed ? codes_array(r, run) : Py_NewRef(Py_None), *shape = gb_py_ints_tuple(r->out_shape, r->out_ndim);
-    PyObject *outcome = codes && shape ? gb_py_upcall_to(GB_PY_UP_REDUCE_CONCLUDE, "(OOOLLsO)", (PyObject *)q->gufunc, result, codes,
+    PyObject *outcome = codes && shape ? gb_py_upcall_to(GB_PY_UP_GUFUNC_CONCLUDE, "(OOOLLsO)", (PyObject *)q->gufunc, result, codes,
                                                       (long long)failed, (long long)r->kept_n, words[q->errors], shape)
                                        : NULL;
     Py_XDECREF(codes);

@@ -271,7 +271,7 @@ static PyType_Spec spec = {
 };
 
 int gb_py_gufunc_init(PyObject *module) {
-    if (gb_py_gufunc_call_init() < 0 || gb_py_reduce_args_init() < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
+    if (gb_py_keywords_init() < 0 || gb_py_reduce_args_init() < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
     PyObject *type = PyType_FromSpec(&spec);
     int rc = type ? PyModule_AddObjectRef(module, "GUFunc", type) : -1;
     Py_XDECREF(type);

@@ -43,4 +43,8 @@ PyObject *gb_py_storage_item(PyObject *self, Py_ssize_t i);
 int gb_py_storage_assign(PyObject *self, PyObject *key, PyObject *value);
 PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused);
 
+/* ufunc.c */
+int gb_py_storage_ufunc_init(void);
+PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
+
 #endif

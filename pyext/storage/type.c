@@ -54,6 +54,7 @@ static PyMemberDef members[] = {
 
 static PyMethodDef methods[] = {
     {"_of", (PyCFunction)(void *)of, METH_FASTCALL | METH_CLASS, "A storage over these buffers."},
+    {"__array_ufunc__", (PyCFunction)(void *)gb_py_storage_array_ufunc, METH_VARARGS | METH_KEYWORDS, "What NumPy's ufuncs ask."},
     {"_told", gb_py_storage_told, METH_NOARGS, "The memory of a host storage as __gt_interface__ describes it; else NotImplemented."},
     {"_inside", gb_py_storage_inside, METH_NOARGS, "A view without the halo; NotImplemented where there is a device buffer."},
     {NULL},
@@ -81,6 +82,7 @@ static PyType_Spec type_spec = {
 };
 
 int gb_py_storage_init(PyObject *module) {
+    if (gb_py_storage_ufunc_init() < 0) return -1;
     gb_py_StorageType = (PyTypeObject *)PyType_FromSpec(&type_spec);
     return gb_py_StorageType ? PyModule_AddObjectRef(module, "StorageBase", (PyObject *)gb_py_StorageType) : -1;
 }

@@ -71,7 +71,8 @@ def test_other_names_are_translated_both_ways() -> None:
     )
     field = gbx.from_dataarray(array, axes=axes, halo=(1, 1))
     assert field.dims == ("J", "I") and field.halo == ((1, 1), (1, 1))
-    back = gbx.to_dataarray(field.domain, like=array, axes=axes)
+    with pytest.warns(UserWarning, match=r"like: lat has 4 points there and 2 here.*domain=True"):
+        back = gbx.to_dataarray(field.domain, like=array, axes=axes)
     assert back.dims == ("lat", "lon") and back.attrs["units"] == "K" and not back.coords  # of another size
     assert set(gbx.to_dataarray(field, like=array, axes=axes).coords) == {"lat", "area"}
     with pytest.raises(ValueError, match="axes: the dims"):
@@ -108,3 +109,49 @@ def test_origin_and_halo_survive_a_file(tmp_path: Any) -> None:
         with xr.open_dataarray(tmp_path / f"{dims}.nc") as stored:
             back = gbx.from_dataarray(stored.load())
         assert (back.dims, back.halo, back.origin) == (field.dims, field.halo, field.origin)
+
+
+# ---- from a file to a stencil and back ----
+
+AXES = {"lon": "I", "lat": "J", "lev": "K"}
+
+
+@pytest.fixture
+def dataset() -> xr.Dataset:
+    values = np.arange(2 * 3 * 6 * 8, dtype="f4").reshape(2, 3, 6, 8)
+    coords = {"lon": np.arange(8) * 10.0, "lat": np.arange(6) * 5.0, "height": ("lev", [1.0, 2.0, 3.0]), "time": [0, 6]}
+    return xr.Dataset({"h": (("time", "lev", "lat", "lon"), values), "oro": (("lat", "lon"), np.ones((6, 8)))}, coords=coords)
+
+
+def test_one_mapping_serves_a_dataset(dataset: xr.Dataset) -> None:
+    assert gbx.from_dataarray(dataset.oro, axes=AXES).dims == ("J", "I")
+    assert gbx.from_dataarray(dataset.h.isel(time=0), axes=AXES).dims == ("K", "J", "I")
+    with pytest.raises(ValueError, match=r"array.isel\(time=0\); a stencil has no time"):
+        gbx.from_dataarray(dataset.h, axes=AXES)
+
+
+@pytest.mark.parametrize("halo", [(1, 2, 0), ((1, 2), (0, 1), (1, 0))])
+@pytest.mark.parametrize("dims", ["IJK", "KJI"])
+def test_coordinates_are_cut_by_the_halo(dataset: xr.Dataset, halo: tuple, dims: str) -> None:
+    step = dataset.h.isel(time=1)
+    field = gb.Field(gbx.from_dataarray(step, axes=AXES), halo=[halo["IJK".index(d)] for d in "KJI"])
+    array = gbx.to_dataarray(field.to(dims=dims, backend="gt:cpu_ifirst"), like=step, axes=AXES, domain=True)
+    pairs = [(h, h) if isinstance(h, int) else h for h in halo]
+    cut = {name: slice(low, step.sizes[name] - high) for name, (low, high) in zip(("lon", "lat", "lev"), pairs, strict=True)}
+    expected = step.isel(cut).transpose(*array.dims)
+    assert array.dtype == np.float32 and np.array_equal(array, expected) and array.name == "h"
+    for name in ("lon", "lat", "height", "time"):
+        assert array[name].equals(expected[name]), name
+
+
+def test_a_domain_needs_a_halo(dataset: xr.Dataset) -> None:
+    with pytest.raises(ValueError, match="domain: HostField has no halo"):
+        gbx.to_dataarray(gb.Field.zeros((8, 6), dims="IJ"), like=dataset.oro, axes=AXES, domain=True)
+
+
+def test_names_are_never_made_up(dataset: xr.Dataset) -> None:
+    field = gb.Field(dataset.h)
+    assert repr(field).startswith("Field(dims not given, (2, 3, 6, 8) float32") and not hasattr(field, "__gt_dims__")
+    assert repr(gb.Field(dataset.oro, "JI")).startswith("Field(JI (6, 8)")
+    with pytest.raises(ValueError, match=r"data: its dims \('lev', 'lat', 'lon'\) are not all I, J or K"):
+        gs.as_storage(dataset.h.isel(time=0))

@@ -60,8 +60,7 @@ def test_gt4py_next() -> None:
     allocator = gbg.allocator()
     empty = gtx.zeros({I: 0, K: 4}, allocator=allocator, aligned_index=[common.NamedIndex(K, 1)])
     assert empty.ndarray.shape == (0, 4)
-    with pytest.raises(ValueError, match="aligned_index: 'I' is not among the domain's"):
-        gtx.zeros({K: 4}, allocator=allocator, aligned_index=[common.NamedIndex(I, 1)])
+    assert gtx.zeros({K: 4}, allocator=allocator, aligned_index=[common.NamedIndex(I, 1)]).ndarray.shape == (4,)
     with pytest.raises(TypeError, match=r"field: expected a gridbuf\.Field, got ndarray"):
         gbg.to_next(np.zeros(3), {"I": I})
     with pytest.raises(TypeError, match=r"field: expected a field of gt4py\.next, got ndarray"):
@@ -71,8 +70,7 @@ def test_gt4py_next() -> None:
 def test_xarray() -> None:
     gbx = pytest.importorskip("gridbuf.interop.xarray")
     array = gbx.to_dataarray(gb.Field.zeros((3, 4), dims="IJ"))
-    with pytest.raises(ValueError, match="axes: 'x' is not among the array's dims"):
-        gbx.from_dataarray(array, axes={"x": "I"})
+    assert gbx.from_dataarray(array, axes={"x": "I"}).dims == ("I", "J")  # a mapping may be that of a whole dataset
     with pytest.raises(TypeError, match=r"array: expected an xarray\.DataArray, got ndarray"):
         gbx.from_dataarray(np.zeros(3))
 

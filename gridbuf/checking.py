@@ -1,0 +1,161 @@
+"""Whether fields lie in memory as a backend wants them: one table, before anybody wonders why a step is slow."""
+
+import sys
+from collections import Counter
+from html import escape
+from typing import Any, NamedTuple
+
+from gridbuf import _core
+from gridbuf.defaults import get_default_backend
+
+
+class Row(NamedTuple):
+    """What is found of one field, and whether that is well."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    order: str
+    wanted: str
+    alignment: str
+    ok: bool
+    verdict: str
+
+
+class Check:
+    """What `gridbuf.check` found; made by it.
+
+    Attributes
+    ----------
+    backend : str
+        Whose wishes they were compared with.
+    rows : tuple
+        A named tuple for each field: name, shape, dtype, order, wanted, alignment, ok and verdict.
+    ok : bool
+        Whether every field is as the backend wants it.
+    """
+
+    def __init__(self, backend: str, rows: tuple[Row, ...]) -> None:
+        self.backend, self.rows = backend, rows
+        self.ok = all(row.ok for row in rows)
+
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        head = ("field", "shape", "dtype", "order", "wanted", "aligned", "verdict")
+        return head, [(r.name, str(r.shape), r.dtype, r.order, r.wanted, r.alignment, r.verdict) for r in self.rows]
+
+    def __repr__(self) -> str:
+        head, rows = self._table()
+        widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head) - 1)]
+        lines = ["  ".join((*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1])) for row in (head, *rows)]
+        return f"on {self.backend}; orders go from the largest stride to the smallest\n" + "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head, rows = self._table()
+        top = "".join(f'<th style="text-align:left">{escape(c)}</th>' for c in head)
+        body = ""
+        for row, found in zip(rows, self.rows, strict=True):
+            weight = "normal" if found.ok else "bold"
+            body += "<tr>" + "".join(f'<td style="text-align:left;font-weight:{weight}">{escape(c)}</td>' for c in row) + "</tr>"
+        caption = f"on {escape(self.backend)}; orders go from the largest stride to the smallest"
+        return f'<div>{caption}</div><table style="border-collapse:collapse"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
+    """Compare fields with what a backend wants: the order of strides, the device, the boundary, one dtype for all.
+
+    Nothing is copied or changed.
+
+    Parameters
+    ----------
+    *fields
+        Fields, storages, DataArrays, arrays: whatever `gridbuf.Field` wraps. They are called as the caller's variables are.
+    backend : str, optional
+        Whose wishes; the standing backend (`set_default_backend`) unless given.
+    **named
+        More of them, under these names.
+
+    Returns
+    -------
+    Check
+        A table in a terminal and in a notebook; `rows` and `ok` for programs.
+
+    Raises
+    ------
+    TypeError
+        When something has no memory, or there is no backend to compare with.
+    BackendError
+        When there is no such backend.
+
+    Examples
+    --------
+    >>> import numpy as np, gridbuf as gb
+    >>> h, u = gb.zeros((8, 8, 4), backend="gt:cpu_ifirst"), np.zeros((8, 8, 4))
+    >>> gb.check(h, u, backend="gt:cpu_ifirst")  # doctest: +ELLIPSIS
+    on gt:cpu_ifirst; orders go from the largest stride to the smallest
+    field  shape      dtype    order  wanted  aligned  verdict
+    h      (8, 8, 4)  float64  KJI    KJI     64 B     fits
+    u      (8, 8, 4)  float64  IJK    KJI     ...      slow: copy once with gridbuf.from_array(u, backend='gt:cpu_ifirst')
+    >>> gb.check(h, backend="gt:cpu_ifirst").ok
+    True
+    """
+    if backend is None:
+        backend = get_default_backend()
+        if backend == "C":
+            raise TypeError("backend: say whose wishes to compare with, here or once by gridbuf.set_default_backend(name)")
+    frame = sys._getframe(1)
+    called = {id(value): name for scope in (frame.f_globals, frame.f_locals) for name, value in scope.items() if name[:1] != "_"}
+    each = [(called.get(id(obj), f"field {i}"), obj) for i, obj in enumerate(fields)] + list(named.items())
+    wrapped = [(name, obj, _field(name, obj)) for name, obj in each]
+    floats = Counter(field.dtype.name for _, _, field in wrapped if field.dtype.kind == "f")
+    usual = floats.most_common(1)[0][0] if floats else None
+    return Check(backend, tuple(_row(name, obj, field, backend, usual) for name, obj, field in wrapped))
+
+
+def _field(name: str, obj: Any) -> _core.Field:
+    try:
+        return obj if isinstance(obj, _core.Field) else _core.Field(obj)
+    except (TypeError, ValueError, BufferError) as error:
+        raise type(error)(f"{name}: {str(error).removeprefix('data: ')}") from error
+
+
+def order_of(strides: tuple[int, ...], shape: tuple[int, ...], dims: tuple[str, ...], backend: str) -> tuple[str, str]:
+    """Two orders of the names, from the largest stride to the smallest: the one that memory has, and the one the backend wants.
+
+    An index of one element has no stride to speak of, and stands where it is wanted.
+    """
+    layout = _core.plan((2,) * len(dims), backend=backend, dimensions=dims).layout
+    wanted = sorted(range(len(dims)), key=layout.__getitem__)
+    moving = sorted((i for i in wanted if shape[i] > 1), key=lambda i: -abs(strides[i]))  # stable: ties as wanted
+    found = iter(moving)
+    order = [next(found) if shape[i] > 1 else i for i in wanted]
+    return "".join(dims[i] for i in order), "".join(dims[i] for i in wanted)
+
+
+def _row(name: str, obj: Any, field: _core.Field, backend: str, usual: str | None) -> Row:
+    found, wanted = order_of(field.strides, field.shape, field.dims, backend)
+    preset = _core.plan(field.shape, field.dtype, backend=backend, dimensions=field.dims)
+    problems = []
+    on_gpu = field.device != "cpu"
+    if (preset.device != "cpu") != on_gpu and not isinstance(field, _core.ManagedField):
+        problems.append("wrong device: it lies on " + ("a GPU" if on_gpu else "the host"))
+    if found != wanted:
+        a_field = isinstance(obj, _core.Field)
+        remedy = f"{name}.to(backend={backend!r})" if a_field else f"gridbuf.from_array({name}, backend={backend!r})"
+        problems.append(f"slow: copy once with {remedy}")
+    if field.dtype.kind == "f" and usual not in (None, field.dtype.name):
+        problems.append(f"{field.dtype} beside {usual}")
+    return Row(
+        name, field.shape, str(field.dtype), found or "scalar", wanted or "scalar", _boundary(field), not problems, "; ".join(problems) or "fits"
+    )  # fmt: skip
+
+
+def _boundary(field: _core.Field) -> str:
+    """The largest power of two, up to 4096, on whose multiple the first element of the domain lies."""
+    if field.size == 0:
+        return "-"
+    interface = field.__cuda_array_interface__ if isinstance(field, _core.DeviceField) else field.numpy().__array_interface__
+    at = interface["data"][0]
+    inside = field.origin is not None and all(o < n for o, n in zip(field.origin, field.shape, strict=True))
+    if field.origin is not None and inside:
+        at += sum(o * s for o, s in zip(field.origin, field.strides, strict=True))
+    return f"{min(at & -at, 4096)} B"

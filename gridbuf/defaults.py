@@ -1,0 +1,114 @@
+"""The standing backend: what allocates without naming a backend or a layout gets that one's layout."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from gridbuf import _core
+
+_here: ContextVar[str | None] = ContextVar("gridbuf_backend", default=None)
+_everywhere: str | None = None
+_ask = None  # the function that C asks, once there was a context with a backend of its own
+
+
+def set_default_backend(name: str | None) -> None:
+    """Say once whose layout allocations get that name neither a backend nor a layout.
+
+    It is for the whole process, for `gridbuf.empty` and its kin, `Field.empty` and its kin, `from_array` and `plan`. The `*_like`
+    functions and copies keep the layout of what they are made from. GRIDBUF_BACKEND in the environment says the same.
+
+    Parameters
+    ----------
+    name : str or None
+        A name from `gridbuf.backends()`; None: C order again.
+
+    Raises
+    ------
+    BackendError
+        When there is no such backend.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.set_default_backend("gt:cpu_ifirst")
+    >>> gb.zeros((4, 5, 6)).strides
+    (8, 32, 160)
+    >>> gb.set_default_backend(None)
+    >>> gb.zeros((4, 5, 6)).strides
+    (240, 48, 8)
+    """
+    global _everywhere
+    _check(name)
+    _everywhere = name
+    _core.set_standing_backend(name, _ask)
+
+
+def get_default_backend() -> str:
+    """The backend whose layout an allocation gets here that names none.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.get_default_backend()
+    'C'
+    """
+    return _here.get() or _everywhere or "C"
+
+
+@contextmanager
+def default_backend(name: str) -> Iterator[None]:
+    """As `set_default_backend`, for the code in this block, on this thread or in this asyncio task.
+
+    Also a decorator. Blocks nest.
+
+    Parameters
+    ----------
+    name : str
+        A name from `gridbuf.backends()`.
+
+    Yields
+    ------
+    None
+
+    Raises
+    ------
+    BackendError
+        When there is no such backend.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> with gb.default_backend("F"):
+    ...     a = gb.zeros((4, 5))
+    >>> a.strides, gb.zeros((4, 5)).strides
+    ((8, 32), (40, 8))
+    """
+    global _ask
+    _check(name)
+    if _ask is None:
+        _ask = _here.get
+        _core.set_standing_backend(_everywhere, _ask)
+    before = _here.set(name)
+    try:
+        yield
+    finally:
+        _here.reset(before)
+
+
+def _check(name: str | None) -> None:
+    if name is not None:
+        _core.plan((1,), "int8", backend=name, layout=(0,))
+
+
+def from_environment() -> None:
+    """GRIDBUF_BACKEND; a name that is registered later is looked up when somebody allocates."""
+    global _everywhere
+    name = os.environ.get("GRIDBUF_BACKEND")
+    if name:
+        _everywhere = name
+        _core.set_standing_backend(name, None)

@@ -1,0 +1,109 @@
+"""A grid as a picture: its tiles beside one another, blocks in the colours of their ranks, halos of this rank's blocks as dashes."""
+
+from html import escape
+from typing import Any, NamedTuple
+
+WIDE = 640.0  # of the picture
+MOST = 4096  # blocks that are drawn
+
+
+class Drawing(NamedTuple):
+    """A grid as text and as a picture.
+
+    Attributes
+    ----------
+    text : str
+        For a terminal.
+    svg : str
+        The source of an SVG picture, which a notebook shows.
+    """
+
+    text: str
+    svg: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+
+def draw(grid: Any) -> Drawing:
+    if sum(1 for _ in zip(grid.all_blocks(), range(MOST + 1), strict=False)) > MOST:
+        raise ValueError(f"grid: it has more than {MOST} blocks, too many for a picture")
+    return Drawing(text(grid), svg(grid))
+
+
+def head(grid: Any) -> str:
+    blocks = sum(1 for _ in grid.all_blocks())
+    shape = " x ".join(map(str, grid.shape))
+    tiles = f"{len(grid.tiles)} tiles of " if len(grid.tiles) > 1 else ""
+    halo = " ".join(str(low) if low == high else f"{low}/{high}" for low, high in grid.halo)
+    ranks = f"{grid.size} rank{'s' if grid.size > 1 else ''}"
+    return f"{''.join(grid.dims)}: {tiles}{shape} in {blocks} blocks on {ranks}, halo {halo}; this is rank {grid.rank}"
+
+
+def text(grid: Any) -> str:
+    """A line for each row of blocks along the first dim: the rank of each, this one's in brackets, a dot for land."""
+    lines, row = [head(grid)], None
+    for block in grid.all_blocks():
+        if (block.tile, block.index[:-1]) != row:
+            row = block.tile, block.index[:-1]
+            where = " ".join(
+                f"{d} {start}:{stop}" for d, start, stop in zip(grid.dims, block.start[:-1], block.stop[:-1], strict=False)
+            )
+            tile = f"tile {block.tile} " if len(grid.tiles) > 1 else ""
+            lines.append(f"  {tile}{where:<8}")
+        cell = "." if block.rank is None else f"[{block.rank}]" if block.rank == grid.rank else str(block.rank)
+        lines[-1] += f" {cell:^4}"
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def color(rank: int) -> str:
+    return f"hsl({rank * 137.508 % 360:.0f} 55% 60%)"  # neighbours in number are far apart in colour
+
+
+def svg(grid: Any) -> str:
+    """The first dim to the right, the second upwards."""
+    shapes = [(*shape, 1)[:2] for shape in grid.tiles]
+    gap = max(max(n for n, _ in shapes) * 0.15, sum(grid.halo[0]) + 1.0)
+    scale = WIDE / (sum(n + gap for n, _ in shapes) + gap)
+    height = (max(n for _, n in shapes) + 2 * gap) * scale + 24
+    parts = [f'<text x="8" y="16">{escape(head(grid))}</text>']
+    left, lefts = gap, []
+    for n, _ in shapes:
+        lefts.append(left)
+        left += n + gap
+    for block in grid.all_blocks():
+        (i, k), (stop, end) = (*block.start, 0)[:2], (*block.stop, 1)[:2]
+        fill = "none" if block.rank is None else color(block.rank)
+        parts.append(
+            _rectangle(
+                lefts[block.tile] + i, end, stop - i, end - k, scale, height - gap * scale, f'fill="{fill}" stroke="currentColor"'
+            )
+        )
+        x, y = (lefts[block.tile] + (i + stop) / 2) * scale, height - gap * scale - (k + end) / 2 * scale + 4
+        parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{"land" if block.rank is None else block.rank}</text>')
+    for block in grid.blocks:
+        (low, high), (below, above) = (*grid.halo, (0, 0))[:2]
+        (i, k), (stop, end) = (*block.start, 0)[:2], (*block.stop, 1)[:2]
+        style = 'fill="none" stroke="currentColor" stroke-dasharray="4 3"'
+        parts.append(
+            _rectangle(
+                lefts[block.tile] + i - low,
+                end + above,
+                stop - i + low + high,
+                end - k + below + above,
+                scale,
+                height - gap * scale,
+                style,
+            )
+        )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:.0f} {height:.0f}" style="width:100%;max-width:{WIDE:.0f}px;height:auto" '
+        f'font-family="system-ui,sans-serif" font-size="12" fill="currentColor" role="img">{"".join(parts)}</svg>'
+    )
+
+
+def _rectangle(x: float, top: float, width: float, height: float, scale: float, base: float, style: str) -> str:
+    return f'<rect x="{x * scale:.1f}" y="{base - top * scale:.1f}" width="{width * scale:.1f}" height="{height * scale:.1f}" {style}/>'

@@ -1,0 +1,48 @@
+"""One memory that is given twice: harmless where both are filled alike, and refused otherwise."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.distributed.binding import Binding
+
+EFFORT = 10_000  # of NumPy, to find out whether interleaved views share an element
+
+
+def check_same(binding: Binding, flat: Sequence[Any]) -> None:
+    """Refuse an object that stands for two fields under different rules."""
+    seen: dict[int, int] = {}
+    for slot, each in enumerate(flat):
+        first = seen.setdefault(id(each), slot)
+        if first == slot:
+            continue
+        a, b = first // binding.count, slot // binding.count
+        if first % binding.count != slot % binding.count:
+            raise ValueError(f"{binding.bounds[b].name}: one Field is given for two blocks")
+        ours, theirs = binding.sources[a], binding.sources[b]
+        alike = (ours.item.kind, ours.item.sign, ours.component) == (theirs.item.kind, theirs.item.sign, theirs.component)
+        partners = [[id(flat[f * binding.count + slot % binding.count]) for f in each.fields] for each in (ours, theirs)]
+        if not binding.plain and not (alike and partners[0] == partners[1]):
+            raise ValueError(
+                f"{binding.bounds[b].name}: it is {binding.bounds[a].name} as well, and its halo would be filled in two ways"
+            )
+
+
+def check_shared(binding: Binding, flat: Sequence[_core.Field]) -> None:
+    """Refuse different Fields that have elements in common: what one gets, the other may have to send."""
+    arrays = [field.numpy() for field in flat if field.device == "cpu"]
+    if len(arrays) < len(flat):
+        return
+    for (i, a), (j, b) in combinations(enumerate(arrays), 2):
+        if flat[i] is flat[j] or not np.may_share_memory(a, b):
+            continue
+        try:
+            shared = np.shares_memory(a, b, max_work=EFFORT)
+        except np.exceptions.TooHardError:
+            continue
+        if shared:
+            names = [binding.bounds[slot // binding.count].name for slot in (i, j)]
+            raise ValueError(f"{names[1]}: it shares memory with {names[0]}; each field of an exchange has its own")

@@ -1,0 +1,229 @@
+"""What is wrong is refused with a word that says what; the grid goes on working."""
+
+import gc
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gridbuf as gb
+import gridbuf.distributed as gbd
+
+GRID = gbd.grid((6, 4), blocks=(1, 1), periodic="I", halo=2)
+CUBE = gbd.cubed_sphere(4, halo=1)
+FOLD = gbd.tripolar((6, 4), halo=1)
+FIELD = GRID.zeros()
+LINK = (0, (slice(-1, 0), slice(0, 2)), 1, (slice(0, 1), slice(0, 2)))
+
+
+def locked() -> gb.Field:
+    array = np.zeros((10, 8))
+    array.flags.writeable = False
+    return gb.Field(array, dims="IJ", halo=(2, 2))
+
+
+def links(*given: Any) -> gbd.Grid:
+    return gbd.links([(2, 2), (2, 2)], given)
+
+
+VALUES: list[tuple[str, Callable[[], Any]]] = [
+    ("shape: ", lambda: gbd.grid(())),
+    ("shape: ", lambda: gbd.grid((3, -1))),
+    ("dims: ", lambda: gbd.grid((3, 3), "IJK")),
+    ("dims: ", lambda: gbd.grid((3, 3), "IX")),
+    ("dims: ", lambda: gbd.grid((3, 3), "II")),
+    ("blocks: 3 entries", lambda: gbd.grid((3, 3), blocks=(1, 1, 1))),
+    ("blocks: 0", lambda: gbd.grid((3, 3), blocks=(0, 1))),
+    ("cuts: blocks was given", lambda: gbd.grid((3, 3), blocks=(1, 1), cuts=([3], [3]))),
+    ("cuts: .* 4 points, the grid has 3", lambda: gbd.grid((3, 3), cuts=([2, 2], [3]))),
+    ("cuts: -1", lambda: gbd.grid((3, 3), cuts=([4, -1], [3]))),
+    ("cuts: none along J", lambda: gbd.grid((3, 0), cuts=([3], []))),
+    ("owners: 1 entries", lambda: gbd.grid((3, 3), blocks=(2, 1), owners=[0])),
+    ("owners: there is no rank 1", lambda: gbd.grid((3, 3), blocks=(2, 1), owners=[0, 1])),
+    ("owners: .* give blocks", lambda: gbd.grid((3, 3), owners=[0])),
+    ("periodic: 'K'", lambda: gbd.grid((3, 3), periodic="K")),
+    ("periodic: 'I' has no points", lambda: gbd.grid((0, 3), periodic="I")),
+    ("halo: -1", lambda: gbd.grid((3, 3), halo=-1)),
+    ("halo: 3 entries", lambda: gbd.grid((3, 3), halo=(1, 1, 1))),
+    ("halo: .* pair", lambda: gbd.grid((3, 3), halo=(1, (1, 2, 3)))),
+    ("engine: 'gpu'", lambda: gbd.grid((3, 3), engine="gpu")),
+    ("engine: 'mpi' needs a communicator", lambda: gbd.grid((3, 3), engine="mpi")),
+    ("timeout: -1", lambda: gbd.grid((3, 3), timeout=-1)),
+    ("timeout: nan", lambda: gbd.grid((3, 3), timeout=float("nan"))),
+    ("shape: .* even", lambda: gbd.tripolar((5, 4))),
+    ("shape: .* 3 dims", lambda: gbd.tripolar((4, 4, 4))),
+    ("pivot: 'U'", lambda: gbd.tripolar((4, 4), pivot="U")),
+    ("n: 0", lambda: gbd.cubed_sphere(0)),
+    ("tiles: none", lambda: gbd.topology([], [])),
+    ("tiles: ", lambda: gbd.topology([(3,), (3, 3)], [])),
+    (r"seams\[0\]: there is no tile 2", lambda: gbd.topology([(3, 3)], [(0, "I+", 2, "I-")])),
+    (r"seams\[0\]: 'K\+'", lambda: gbd.topology([(3, 3)], [(0, "K+", 0, "I-")])),
+    (r"seams\[0\]: 'I'", lambda: gbd.topology([(3, 3)], [(0, "I", 0, "I-")])),
+    (r"seams\[0\]: 3 entries", lambda: gbd.topology([(3, 3)], [(0, "I+", 0)])),
+    (r"seams\[0\]: I\+ of tile 0 has 4 cells", lambda: gbd.topology([(3, 4)], [(0, "I+", 0, "J-")])),
+    (r"seams\[1\]: I\+ of tile 0", lambda: gbd.topology([(3, 3)], [(0, "I+", 0, "I-"), (0, "I+", 0, "J-")])),
+    ("shapes: none", lambda: gbd.links([], [])),
+    (r"links\[0\]: there is no block 2", lambda: links((2, *LINK[1:]))),
+    (r"links\[0\]: 1 points along I come from 2", lambda: links((*LINK[:3], (slice(0, 2), slice(0, 2))))),
+    (r"links\[0\]: its source is 2 to 3", lambda: links((*LINK[:3], (slice(2, 3), slice(0, 2))))),
+    (r"links\[0\]: .* owns", lambda: links((0, (slice(0, 1), slice(0, 2)), *LINK[2:]))),
+    (r"links\[0\]: .* step 2", lambda: links((0, (slice(-1, 0), slice(0, 4, 2)), *LINK[2:]))),
+    (r"links\[0\]: axes", lambda: links((*LINK, ("I", "-I")))),
+    (r"links\[0\] and links\[1\]", lambda: links(LINK, LINK)),
+    ("faces: 'K'", lambda: GRID.zeros("IK", sizes={"K": 2}, faces="K")),
+    ("faces: 'J'", lambda: GRID.zeros("I", faces="J")),
+    ("sizes: 'K' is missing", lambda: GRID.zeros("IK")),
+    (r"sizes\['K'\]: -1", lambda: GRID.zeros("IK", sizes={"K": -1})),
+    ("halo: ", lambda: GRID.zeros(halo=(1,))),
+    ("its domain has 6 points along J .* 4 .centres. and 5", lambda: GRID.exchange(gb.Field.zeros((6, 6), dims="IJ"))),
+    ("3 points along I", lambda: GRID.exchange(gb.Field.zeros((3, 4), dims="IJ"))),
+    ("got 2 fields, this rank has 1", lambda: GRID.exchange([FIELD, FIELD])),
+    ("sign: 2", lambda: gbd.scalar(FIELD, sign=2)),
+    ("names: 1 for 2", lambda: GRID.plan(FIELD, GRID.zeros(), names=["T"])),
+    ("dtype", lambda: GRID.exchange(gbd.vector(GRID.zeros(), GRID.zeros(dtype="f4")))),
+    ("dims", lambda: GRID.exchange(gbd.vector(GRID.zeros(), GRID.zeros("I")))),
+    ("sizes", lambda: GRID.exchange(gbd.pair(GRID.zeros("IJK", sizes={"K": 2}), GRID.zeros("IJK", sizes={"K": 3})))),
+    ("I\\+ edge of tile 1|J\\+ edge of tile 0|I- edge of tile 0", lambda: CUBE.exchange(CUBE.zeros("I"))),
+    ("edge of tile", lambda: CUBE.exchange(CUBE.zeros(faces="I"))),
+    ("edge of tile", lambda: CUBE.exchange(gbd.vector(CUBE.zeros(faces="I"), CUBE.zeros()))),
+    ("int32 has no sign", lambda: CUBE.exchange(gbd.vector(CUBE.zeros(dtype="i4"), CUBE.zeros(dtype="i4")))),
+    ("bool has no sign", lambda: FOLD.exchange(gbd.scalar(FOLD.zeros(dtype=bool), sign=-1))),
+    ("wider than the tile", lambda: CUBE.exchange(CUBE.zeros(halo=5))),
+    ("two ways", lambda: FOLD.exchange(u := FOLD.zeros(), gbd.vector(u, FOLD.zeros()))),
+    ("two ways", lambda: FOLD.exchange(gbd.vector(u := FOLD.zeros(), u))),
+    ("shares memory with", lambda: GRID.exchange(FIELD, gb.Field(FIELD.numpy()[:], dims="IJ", halo=(2, 2)))),
+    ("read-only", lambda: GRID.exchange(locked())),
+    ("dtype", lambda: CUBE.exchange([CUBE.zeros(dtype=("f4", "f8")[i % 2])[i] for i in range(6)])),
+    ("positions", lambda: CUBE.exchange([CUBE.zeros(faces=("", "IJ")[i % 2])[i] for i in range(6)])),
+    ("halo", lambda: CUBE.exchange([CUBE.zeros(halo=i % 2)[i] for i in range(6)])),
+    ("points", lambda: GRID.core(gb.Field.zeros((2, 2), dims="IJ"))),
+]
+
+TYPES: list[tuple[str, Callable[[], Any]]] = [
+    ("shape: ", lambda: gbd.grid("ab")),
+    ("shape: ", lambda: gbd.grid((3, 2.5))),
+    ("shape: ", lambda: gbd.grid((True, 3))),
+    ("dims: ", lambda: gbd.grid((3,), 5)),
+    ("blocks: ", lambda: gbd.grid((3, 3), blocks=4)),
+    ("blocks: ", lambda: gbd.grid((3, 3), blocks="12")),
+    ("cuts: ", lambda: gbd.grid((3, 3), cuts=(3, 3))),
+    ("owners: ", lambda: gbd.grid((3, 3), blocks=(1, 1), owners=0)),
+    ("halo: ", lambda: gbd.grid((3, 3), halo="a")),
+    ("engine: ", lambda: gbd.grid((3, 3), engine=3)),  # type: ignore[arg-type]
+    ("timeout: ", lambda: gbd.grid((3, 3), timeout="1")),  # type: ignore[arg-type]
+    ("pivot: ", lambda: gbd.tripolar((4, 4), pivot=1)),  # type: ignore[arg-type]
+    ("n: ", lambda: gbd.cubed_sphere(2.0)),  # type: ignore[arg-type]
+    (r"seams\[0\]: ", lambda: gbd.topology([(3, 3)], [3])),
+    (r"seams\[0\]: reversed", lambda: gbd.topology([(3, 3)], [(0, "I+", 0, "I-", 1)])),
+    (r"links\[0\]: expected slices", lambda: links((0, (1, 2), *LINK[2:]))),
+    ("sizes: ", lambda: GRID.zeros("IK", sizes=3)),
+    ("corners: ", lambda: GRID.plan(FIELD, corners=1)),  # type: ignore[arg-type]
+    ("sign: ", lambda: gbd.scalar(FIELD, sign=-1.0)),  # type: ignore[arg-type]
+    ("expected a Field", lambda: GRID.exchange("abc")),
+    ("expected a Field", lambda: GRID.exchange(None)),
+    ("list of 6 Fields", lambda: CUBE.exchange(FIELD)),
+    ("for 1 .*, got 2", lambda: GRID.plan(FIELD)(FIELD, FIELD)),
+]
+
+
+@pytest.mark.parametrize(("kind", "words", "call"), [(ValueError, *c) for c in VALUES] + [(TypeError, *c) for c in TYPES])
+def test_what_is_wrong_is_named(kind: type[Exception], words: str, call: Callable[[], Any]) -> None:
+    with pytest.raises(kind, match=words):
+        call()
+    FIELD[...] = 1.0
+    FIELD.numpy()[:2] = 0.0
+    GRID.exchange(FIELD)
+    assert (FIELD.numpy()[:, 2:-2] == 1.0).all()
+
+
+def test_a_plan_is_for_its_layouts() -> None:
+    plan = GRID.plan(FIELD, names=["T"])
+    for other, words in (
+        (GRID.zeros(dtype="f4"), "T: .*float32|T: .*dtype"),
+        (GRID.zeros(backend="F"), "T: .*strides"),
+        (GRID.zeros(halo=1), "T: .*shape"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            plan(other)
+    plan(GRID.zeros())
+
+
+def test_a_plan_is_not_started_twice() -> None:
+    plan = GRID.plan(FIELD)
+    handle = plan.start(FIELD)
+    with pytest.raises(RuntimeError, match="not waited for"):
+        plan.start(FIELD)
+    with pytest.raises(RuntimeError, match="not waited for"):
+        plan.accumulate(FIELD)
+    handle.wait()
+    handle.wait(timeout=1)
+    with plan.start(FIELD) as handle:
+        pass
+    assert handle.test()
+    plan.start(FIELD)  # dropped
+    gc.collect()
+    plan(FIELD)
+    other = GRID.plan(FIELD)
+    first, second = plan.start(FIELD), other.start(FIELD)
+    first.wait()
+    second.wait()
+
+
+def test_the_same_field_twice_is_harmless() -> None:
+    u, v = FOLD.ones(), FOLD.ones()
+    FOLD.exchange(u, u, gbd.vector(v, FOLD.ones()))
+    GRID.exchange(FIELD, gbd.vector(FIELD, GRID.zeros()))  # nothing turns there
+    a = np.zeros((10, 8, 2))
+    GRID.exchange(*(gb.Field(a[..., i], dims="IJ", halo=(2, 2)) for i in range(2)))  # interleaved
+
+
+def test_fields_freed_and_made_anew_find_the_plan_of_their_layout() -> None:
+    grid = gbd.grid((4, 3), periodic="IJ", halo=1)
+    for i in range(300):
+        f = grid.full(float(i), dtype=("f8", "f4")[i % 2], halo=1 + i % 3)
+        f.numpy()[0] = -1
+        grid.exchange(f)
+        assert (f.numpy() == i).all()
+    assert len(grid._plans) <= 6
+
+
+def test_storages_and_arrays() -> None:
+    storage = gb.storage.zeros((6, 4), halo=(1, 0))
+    storage[...] = 1.0
+    array = np.arange(24.0).reshape(6, 4)
+    grid = gbd.grid((4, 4), periodic="I")
+    grid.exchange(storage)
+    with pytest.raises(ValueError, match="6 points along I"):
+        grid.exchange(array)
+    gbd.grid((6, 4), periodic="I").exchange(array)  # without a halo there is nothing to fill
+
+
+def test_ten_thousand_plans() -> None:
+    """Dropped plans leave nothing."""
+    import tracemalloc
+
+    grid = gbd.grid((4,), "I", periodic="I", halo=1)
+    f = grid.zeros()
+
+    def make(n: int) -> int:
+        for _ in range(n):
+            grid.plan(f)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = make(1000)
+        assert make(9000) < before + 50_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_importing_gridbuf_does_not_import_it() -> None:
+    code = "import sys, gridbuf; assert not [m for m in sys.modules if m.startswith('gridbuf.distributed') or 'mpi4py' in m]"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    code = "import sys, gridbuf.distributed; assert 'mpi4py' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,227 @@
+"""Coordinates, core and rims, checksums, pictures, and links that users write."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import fill
+
+import gridbuf as gb
+import gridbuf.distributed as gbd
+
+
+def test_blocks() -> None:
+    grid = gbd.grid((7, 5), cuts=([3, 4], [5]), owners=[0, None], halo=1)
+    (block,) = grid.blocks
+    assert (block.index, block.tile, block.start, block.stop, block.rank, block.number) == ((0, 0), 0, (0, 0), (3, 5), 0, 0)
+    assert [each.rank for each in grid.all_blocks()] == [0, None]
+    assert (grid.shape, grid.tiles, grid.dims, grid.periodic, grid.halo) == ((7, 5), ((7, 5),), ("I", "J"), (), ((1, 1), (1, 1)))
+    assert (grid.comm, grid.rank, grid.size, grid.engine) == (None, 0, 1, "local")
+    assert isinstance(grid.zeros(), gb.Field)  # one block, one Field
+    assert gbd.grid((2, 2), blocks=(1, 1), owners=[None]).zeros() == []
+    tiles = gbd.cubed_sphere(4, blocks=(2, 1))
+    assert [(b.tile, b.index, b.start, b.stop) for b in tiles.blocks][2:4] == [
+        (1, (0, 0), (0, 0), (2, 4)),
+        (1, (1, 0), (2, 0), (4, 4)),
+    ]
+
+
+@pytest.mark.parametrize("n", range(12))
+@pytest.mark.parametrize("count", range(1, 6))
+def test_blocks_are_as_equal_as_can_be(n: int, count: int) -> None:
+    starts = [b.start[0] for b in gbd.grid((n,), "I", blocks=(count,)).blocks] + [n]
+    sizes = np.diff(starts)
+    assert starts[0] == 0 and sizes.sum() == n and sizes.max() - sizes.min() <= 1
+
+
+def test_the_automatic_cut() -> None:
+    from gridbuf.distributed.cutting import best_cut, exchanged
+
+    one = ((1, 1), (1, 1))
+    assert best_cut((100, 100), 4, one, (False, False)) == (2, 2)
+    assert best_cut((400, 100), 4, one, (False, False)) == (4, 1)
+    assert best_cut((10, 1000), 7, one, (False, False)) == (1, 7)
+    assert best_cut((100, 100), 2, ((0, 0), (5, 5)), (False, False)) == (2, 1)
+    assert best_cut((3, 2), 6, one, (False, False)) == (3, 2)
+    assert best_cut((100, 100, 100), 8, one + one[:1], (False,) * 3) == (2, 2, 2)
+    assert best_cut((1024, 1024), 9973, one, (False, False)) in ((9973, 1), (1, 9973))  # a prime: some blocks have no points
+    cuts = [(k, 12 // k) for k in (1, 2, 3, 4, 6, 12)]
+    assert best_cut((90, 60), 12, one, (True, False)) == min(cuts, key=lambda cut: exchanged((90, 60), cut, one, (True, False)))
+
+
+def test_fields() -> None:
+    grid = gbd.grid((6, 4), halo=((1, 2), 3))
+    assert grid.zeros().shape == (9, 10) and grid.zeros().halo == ((1, 2), (3, 3))
+    assert grid.empty("JKI", "f4", sizes={"K": 5, "2": 7}).shape == (10, 5, 9)
+    assert grid.zeros("IK", sizes={"K": 5}, halo=(0, (1, 1))).shape == (6, 7)
+    assert grid.zeros("KJ", sizes={"K": 5}, halo=1).shape == (5, 6)
+    assert grid.zeros("K", sizes={"K": 5}).halo == ((0, 0),)
+    assert grid.ones(faces="IJ").domain.shape == (7, 5) and float(grid.full(3, dtype="i2")[0, 0]) == 3
+    field = grid.zeros("IJK", sizes={"K": 2}, backend="gt:cpu_ifirst", padding=True)
+    assert field.plan.layout[0] == 2 and grid.zeros(dims=["I", "J"]).dims == ("I", "J")
+
+
+def test_coordinates() -> None:
+    grid = gbd.grid((6, 4), blocks=(2, 1), periodic="I", halo=((1, 2), 0))
+    fields = grid.zeros("JIK", sizes={"K": 2}, faces="J")
+    first, second = grid.coordinates(fields)
+    assert list(first) == ["J", "I", "K"]
+    assert second["I"].tolist() == [2, 3, 4, 5, 6, 7] and first["I"].tolist() == [-1, 0, 1, 2, 3, 4]
+    assert first["J"].tolist() == [0, 1, 2, 3, 4] and first["K"].tolist() == [0, 1]
+    whole = gbd.grid((6, 4), halo=1)
+    assert isinstance(whole.coordinates(whole.zeros()), dict)
+
+
+@pytest.mark.parametrize("halo", [0, 1, ((2, 1), (0, 3)), 5], ids=str)
+def test_core_and_rims_are_the_domain(halo: Any) -> None:
+    grid = gbd.grid((9, 7), blocks=(2, 1), halo=halo)
+    fields = grid.zeros("JIK", sizes={"K": 2}, halo=None)
+    for core, rims, f in zip(grid.core(fields), grid.rims(fields), fields, strict=True):
+        core[...] = core.numpy() + 1
+        for rim in rims:
+            rim[...] = rim.numpy() + 1
+            assert rim.size
+        assert (f.domain.numpy() == 1).all() and f.numpy().sum() == f.domain.size
+        assert np.shares_memory(core.numpy(), f.numpy()) or core.size == 0
+    widths = grid.halo
+    core = grid.core(fields)[0]
+    assert core.shape[:2] == tuple(max(0, n - sum(pair)) for n, pair in zip((7, 5), widths[::-1], strict=True))
+
+
+def filled(grid: gbd.Grid, **keywords: Any) -> Any:
+    """Values of a point's place on the grid; other ones in halos."""
+    fields = grid.full(-7, **keywords)
+    each = fields if isinstance(fields, list) else [fields]
+    for block, f in zip(grid.blocks, each, strict=True):
+        index = np.meshgrid(*(np.arange(n) for n in f.domain.shape), indexing="ij")
+        starts = [block.start[grid.dims.index(d)] if d in grid.dims else 0 for d in f.dims]
+        place = {d: i + s for d, i, s in zip(f.dims, index, starts, strict=True)}
+        f.domain[...] = (place["I"] * 7 % 5 + place["J"] * 3 + block.tile + place.get("K", 0)).astype(f.dtype)
+    return fields
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i1", "bool", "c16", "f2", "longdouble", ">f4"])
+def test_checksums_depend_on_values_and_places_alone(dtype: str) -> None:
+    keywords: dict[str, Any] = {"dims": "IJK", "sizes": {"K": 3}, "dtype": dtype, "faces": "J"}
+    grid = gbd.grid((6, 5), halo=1)
+    known = grid.checksum(filled(grid, **keywords))
+    for other in (gbd.grid((6, 5), blocks=(3, 2)), gbd.grid((6, 5), cuts=([0, 6], [1, 4]), halo=2)):
+        assert other.checksum(filled(other, **keywords)) == known
+        assert other.checksum(filled(other, **keywords | {"dims": "KJI", "backend": "F"})) == known
+    field = filled(grid, **keywords)
+    field.numpy()[0] = 0
+    assert grid.checksum(field) == known  # the halo does not count
+    a, b = field.domain.numpy()[1, 2, 0], field.domain.numpy()[2, 2, 0]
+    assert a != b or dtype == "bool"
+    field.domain[1, 2, 0], field.domain[2, 2, 0] = (b, a) if a != b else (not a, b)
+    assert grid.checksum(field) != known
+    assert grid.checksum(filled(grid, **keywords | {"dtype": "i2"})) != known
+    assert 0 <= known < 2**64
+
+
+def test_checksums_of_points_that_exist_twice() -> None:
+    for make in (lambda **k: gbd.tripolar((4, 4), pivot="T", **k), lambda **k: gbd.cubed_sphere(4, **k)):
+        one, many = make(blocks=(1, 1), halo=1), make(blocks=(2, 2), halo=2)
+        a, b = (filled(grid, faces="IJ") for grid in (one, many))
+        assert one.checksum(a) == many.checksum(b)
+        other = b[-1]
+        other.domain[-1, -1] = 1000.0  # a copy that owns nothing
+        assert one.checksum(a) == many.checksum(b)
+
+
+def test_every_point_is_owned_once() -> None:
+    from gridbuf.distributed.linking import Geometry
+
+    for grid, counts in (
+        (gbd.grid((6, 4), blocks=(3, 2), periodic="I"), {(1, 1): 24, (0, 1): 24, (1, 0): 30, (0, 0): 30}),
+        (gbd.cubed_sphere(4, blocks=(2, 1)), {(1, 1): 96, (0, 0): 98}),
+        (gbd.tripolar((6, 4), pivot="F", blocks=(3, 2)), {(1, 1): 24, (1, 0): 27, (0, 0): 28}),
+        (gbd.tripolar((6, 4), pivot="T", blocks=(3, 2)), {(1, 1): 22, (0, 1): 21, (1, 0): 24}),
+    ):
+        for positions, count in counts.items():
+            geometry = Geometry((0, 1), positions, ((0, 0), (0, 0)))
+            parts = [part for block in grid.blocks for part in grid._builder.owned(geometry, block)]
+            assert sum(np.prod([stop - start for start, stop in part]) for part in parts) == count
+
+
+def test_pictures() -> None:
+    grid = gbd.grid((6, 4), blocks=(2, 2), owners=[0, None, 0, 0], halo=1)
+    drawing = grid.draw()
+    assert "[0]   ." in str(drawing) and "I 3:6" in drawing.text
+    assert drawing.svg.count("<rect") == 4 + 3 and ">land<" in drawing._repr_html_()
+    import xml.etree.ElementTree as ElementTree
+
+    for other in (
+        grid,
+        gbd.cubed_sphere(3, halo=1),
+        gbd.grid((5,), "K", blocks=(2,)),
+        gbd.grid((2, 3, 4), "IJK", blocks=(2, 1, 2)),
+    ):
+        assert ElementTree.fromstring(other.draw().svg).tag.endswith("svg")
+        assert len(str(other.draw()).splitlines()) > 1
+    with pytest.raises(ValueError, match="4096"):
+        gbd.grid((100, 100), blocks=(100, 100)).draw()
+
+
+# ---- links that users write ----
+
+
+def test_given_links_are_those_of_a_periodic_grid() -> None:
+    full = slice(None)
+    links = [(0, (full, slice(-2, 0)), 1, (full, slice(2, 4))), (0, (full, slice(3, 4)), 1, (full, slice(0, 1)))]
+    links += [(1, (full, slice(-2, 0)), 0, (full, slice(1, 3))), (1, (full, slice(4, 5)), 0, (full, slice(0, 1)))]
+    ours = gbd.links([(2, 3), (2, 4)], links, halo=(0, (2, 1)))
+    theirs = gbd.grid((2, 7), cuts=([2], [3, 4]), periodic="J", halo=(0, (2, 1)))
+    a, b = ours.zeros("JIK", sizes={"K": 2}), theirs.zeros("JIK", sizes={"K": 2})
+    for fields, grid in ((a, ours), (b, theirs)):
+        fill(fields, np.random.default_rng(1))
+        grid.exchange(fields)
+    assert all(f.numpy().tobytes() == g.numpy().tobytes() for f, g in zip(a, b, strict=True))
+
+
+def test_given_links_turn() -> None:
+    """The destination's I runs along the source's J, its J backwards along the source's I."""
+    grid = gbd.links([(3, 2), (2, 3)], [(0, (slice(0, 3), slice(2, 4)), 1, (slice(0, 2), slice(0, 3)), ("J", "-I"))], halo=2)
+    u, v = grid.zeros(), grid.zeros()
+    u[1].domain[...], v[1].domain[...] = [[1, 2, 3], [4, 5, 6]], [[10, 20, 30], [40, 50, 60]]
+    grid.exchange(u[:])
+    assert u[0].numpy()[2:5, 4:6].tolist() == [[4, 1], [5, 2], [6, 3]]
+    grid.exchange(gbd.vector(u, v))
+    assert u[0].numpy()[2:5, 4:6].tolist() == [[40, 10], [50, 20], [60, 30]]
+    assert v[0].numpy()[2:5, 4:6].tolist() == [[-4, -1], [-5, -2], [-6, -3]]
+    grid.exchange(gbd.pair(u, v))
+    assert v[0].numpy()[2:5, 4:6].tolist() == [[4, 1], [5, 2], [6, 3]]
+    assert (u[1].numpy() == 0).sum() == u[1].size - 6  # nothing fills it
+
+
+def test_a_scalar_changes_sign_at_folds_alone() -> None:
+    """Not where axes change places, even if both are walked backwards."""
+    for axes, sign in ((("-J", "-I"), 1), (("-I", "-J"), -1), (("J", "I"), 1)):
+        grid = gbd.links(
+            [(2, 2), (2, 2)],
+            [
+                (
+                    0,
+                    (slice(2, 3), slice(0, 2)),
+                    1,
+                    (slice(0, 2), slice(0, 1)) if "I" in axes[1] else (slice(0, 1), slice(0, 2)),
+                    axes,
+                )
+            ],
+            halo=1,
+        )
+        f = grid.ones()
+        f[0].numpy()[...] = 0
+        grid.exchange(gbd.scalar(f, sign=-1))
+        assert (f[0].numpy()[3, 1:3] == sign).all()
+
+
+def test_a_vector_has_no_third_component() -> None:
+    box = (slice(2, 3), slice(0, 1), slice(0, 1))
+    grid = gbd.links([(2, 2, 2), (2, 2, 2)], [(0, box, 1, (slice(0, 1),) * 3, ("K", "J", "I"))], "IJK", halo=1)
+    with pytest.raises(ValueError, match=r"links\[0\] turns I into K"):
+        grid.exchange(gbd.vector(grid.zeros(), grid.zeros()))
+    f = grid.ones()
+    f[0].numpy()[...] = 0
+    grid.exchange(f)
+    assert f[0].numpy().sum() == 1

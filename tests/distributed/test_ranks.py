@@ -1,0 +1,168 @@
+"""What ranks plan, each for itself, fits together: every message has one order of chunks at both ends. No MPI: ranks are played here."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import fill
+from test_seams import made
+
+import gridbuf.distributed as gbd
+from gridbuf import _core
+from gridbuf.distributed import linking, making
+
+
+class Played:
+    """An engine that only plans."""
+
+    name = "played"
+
+    def __init__(self, rank: int, size: int) -> None:
+        self.rank, self.size = rank, size
+
+    def prepare(self, plan: Any) -> None:
+        return None
+
+    def total(self, number: int) -> int:
+        return number
+
+
+@pytest.fixture
+def ranks(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Grids of all ranks; the last is the local one with the same blocks."""
+
+    def make(kind: str, size: int, *args: Any, **keywords: Any) -> list[gbd.Grid]:
+        grids = []
+        for rank in range(size):
+            monkeypatch.setattr(making, "engine_of", lambda *_, rank=rank: Played(rank, size))
+            grids.append(getattr(gbd, kind)(*args, **keywords))
+        monkeypatch.undo()
+        return grids
+
+    return make
+
+
+CASES: list[tuple[str, int, tuple[Any, ...], dict[str, Any]]] = [
+    ("grid", 4, ((7, 5),), {"periodic": "I", "halo": ((2, 1), 3)}),
+    ("grid", 2, ((6, 5),), {"blocks": (2, 1), "periodic": "IJ", "halo": 1}),
+    ("grid", 3, ((7, 5),), {"blocks": (3, 2), "periodic": "IJ", "halo": (9, 2)}),
+    ("grid", 4, ((3, 2),), {"blocks": (2, 3), "periodic": "J", "halo": 2}),
+    ("grid", 3, ((7, 5),), {"blocks": (3, 2), "owners": [2, 0, None, 1, 0, 2], "periodic": "IJ", "halo": 2}),
+    ("grid", 5, ((3,), "K"), {"blocks": 3, "halo": 1}),  # ranks without a block
+    ("cubed_sphere", 4, (3,), {"halo": 2}),
+    ("cubed_sphere", 5, (4,), {"blocks": (2, 1), "halo": 1}),
+    ("tripolar", 4, ((6, 4),), {"pivot": "T", "halo": 2}),
+    ("tripolar", 3, ((6, 4),), {"pivot": "F", "blocks": (3, 2), "halo": (5, 1)}),
+]
+
+
+@pytest.mark.parametrize(("kind", "size", "args", "keywords"), CASES)
+def test_messages_fit(kind: str, size: int, args: Any, keywords: Any, ranks: Any) -> None:
+    grids = ranks(kind, size, *args, **keywords)
+    layout = grids[0]._decomposition
+    sizes = {
+        "cuts": None,
+        "blocks": layout.counts[0],
+        "owners": [0 if b.rank is not None else None for b in grids[0].all_blocks()],
+    }
+    alone = getattr(gbd, kind)(*args, **keywords | sizes)
+    order = [b.number for b in alone.blocks]
+    positions = ((1, 1), (0, 0)) if len(grids[0].dims) == 2 else ((1,), (0,))
+    whole = [made(alone, p, dtype=d) for p, d in zip(positions, ("f8", "i2"), strict=True)]
+    if len(alone.dims) == 2:
+        whole += [made(alone, (0, 1)), made(alone, (1, 0))]
+    for i, fields in enumerate(whole):
+        fill(fields, np.random.default_rng(i))
+    # each rank's fields are its blocks' share of copies of the whole's
+    copies = [[_core.Field(f.numpy().copy(), dims=f.dims, halo=f.halo) for f in fields] for fields in whole]
+
+    def items(fields: list[Any]) -> list[Any]:
+        return [*fields[:2], gbd.vector(*fields[2:])] if len(fields) > 2 else fields
+
+    plans = []
+    shares = []
+    for grid in grids:
+        share = [[fields[order.index(b.number)] for b in grid.blocks] for fields in copies]
+        shares.append([f for fields in share for f in fields])
+        plans.append(grid.plan(*items(share)))
+    messages: dict[tuple[int, int], np.ndarray] = {}
+    for rank, plan in enumerate(plans):
+        assert rank not in plan.sends and rank not in plan.receives
+        assert plan.messages == len(plan.sends) and plan.nbytes == sum(m.payload for m in plan.sends.values())
+        for peer, message in plan.sends.items():
+            there = plans[peer].receives[rank]
+            assert [(c.field, c.link, c.at, c.nbytes, c.shape) for c in message.chunks] == [
+                (c.field, c.link, c.at, c.nbytes, c.shape) for c in there.chunks
+            ]
+            buffer = messages[rank, peer] = np.zeros(message.nbytes, "u1")
+            slots = [*plan.slots(), buffer]
+            entries = [
+                (len(slots) - 1, c.at, c.strides, c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype, c.mode)
+                for c in message.chunks
+            ]
+            _core.CopyProgram(slots, entries).run(*shares[rank])
+    assert sum(len(plan.receives) for plan in plans) == len(messages)
+    for rank, plan in enumerate(plans):
+        _core.CopyProgram(plan.slots(), plan.copies).run(*shares[rank])
+        for peer, message in plan.receives.items():
+            slots = [*plan.slots(), messages[peer, rank]]
+            entries = [
+                (c.place.slot, c.place.at, c.place.strides, len(slots) - 1, c.at, c.strides, c.shape, c.dtype, 0)
+                for c in message.chunks
+            ]
+            _core.CopyProgram(slots, entries).run(*shares[rank])
+    alone.exchange(*items(whole))
+    for ours, theirs in zip(copies, whole, strict=True):
+        assert all(f.numpy().tobytes() == g.numpy().tobytes() for f, g in zip(ours, theirs, strict=True))
+
+
+def test_one_of_ten_thousand_ranks_knows_its_neighbours_alone(ranks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = set()
+    block = gbd.blocks.Decomposition.block if hasattr(gbd, "blocks") else None
+    assert block is not None
+    monkeypatch.setattr(gbd.blocks.Decomposition, "block", lambda self, number: asked.add(number) or block(self, number))
+    import tracemalloc
+
+    made_up = Played(5050, 10_000)
+    monkeypatch.setattr(making, "engine_of", lambda *_: made_up)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        grid = gbd.grid((1000, 1000), periodic="I", halo=3)
+        plan = grid.plan(grid.zeros(), grid.zeros(faces="I"))
+        assert tracemalloc.get_traced_memory()[0] - before < 200_000
+    finally:
+        tracemalloc.stop()
+    assert sorted(plan.sends) == sorted(plan.receives) == [4949, 4950, 4951, 5049, 5051, 5149, 5150, 5151]
+    assert len(asked) <= 9
+
+
+@pytest.mark.parametrize("periodic", ["", "I", "IJ"])
+def test_the_closed_form_finds_what_the_walk_finds(periodic: str) -> None:
+    for cuts in (((3, 4), (2, 3)), ((0, 7), (1, 0, 4)), ((7,), (5,))):
+        grid = gbd.grid((7, 5), cuts=cuts, periodic=periodic)
+        for positions in ((1, 1), (0, 1), (0, 0)):
+            for halos in (((1, 1), (2, 0)), ((8, 9), (0, 6))):
+                geometry = linking.Geometry((0, 1), positions, halos)
+                for block in grid.blocks:
+                    found = []
+                    for straight in (True, False):
+                        grid._builder.straight = straight
+                        points = {}
+                        for link in grid._builder.filling(geometry, block):
+                            for index in np.ndindex(link.shape):
+                                at = tuple(np.add(link.at, index).tolist())
+                                assert at not in points
+                                points[at] = link.src, tuple(np.add(link.source_at, index).tolist())
+                        found.append(points)
+                    assert found[0] == found[1]
+
+
+def test_given_links_of_ranks(ranks: Any) -> None:
+    box = (slice(-1, 0), slice(0, 2)), (slice(1, 2), slice(0, 2))
+    given = [(0, box[0], 1, box[1]), (1, box[0], 2, box[1]), (2, box[0], 1, (slice(0, 2), slice(1, 2)), ("J", "I"))]
+    plans = [grid.plan(grid.zeros(sizes={})) for grid in ranks("links", 3, [(2, 2)] * 3, given, halo=1)]
+    assert [(sorted(plan.sends), sorted(plan.receives)) for plan in plans] == [([], [1]), ([0, 2], [2]), ([1], [1])]
+    for rank, plan in enumerate(plans):
+        for peer, message in plan.sends.items():
+            assert [c.link for c in message.chunks] == [c.link for c in plans[peer].receives[rank].chunks]
