@@ -1,6 +1,7 @@
 """Build gridbuf._core: the C of all rooms, linked with an archive that holds the Go runtime and the rooms' Go."""
 
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -21,7 +22,18 @@ GO_NEEDED = (1, 26)
 # A free-threaded Python has no limited API: the same sources, with the whole API, in a wheel of its own.
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 LIMITED_API = [] if FREE_THREADED else ["-DPy_LIMITED_API=0x030B0000"]
-GO_ROOMS = ["alloc", "arrayinterface", "bridge", "cuda", "cudaarrayinterface", "dlpack", "gufunc", "internal", "transfer"]
+GO_ROOMS = [
+    "alloc",
+    "arrayinterface",
+    "bridge",
+    "cuda",
+    "cudaarrayinterface",
+    "dlpack",
+    "exact",
+    "gufunc",
+    "internal",
+    "transfer",
+]
 
 # CGO_CFLAGS replaces what Go itself would say, "-O2 -g"; warnings, and what a room wants beyond this, stand in its #cgo lines.
 # Debuggers and profilers find the way out of our C by its unwind tables, which cost 70 KB. The linker drops functions
@@ -118,6 +130,20 @@ def packages_of(go: str, main: str, tags: list[str]) -> tuple[dict[Path, list[st
     return {path: flags for path, flags in ours.items() if "_cgo_export.h" not in path.read_text()}, others
 
 
+def docstrings() -> str:
+    """The text of docs.h, for C: made of the stub's docstrings."""
+    spec = importlib.util.spec_from_file_location("docstrings", "pyext/docstrings.py")
+    assert spec is not None and spec.loader is not None
+    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
+    return str(module.header(Path("gridbuf/_core.pyi").read_text()))
+
+
+def write(path: Path, text: str) -> None:
+    """Ninja makes again what depends on a file that was written."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
 def escaped(path: object) -> str:
     """A path as ninja reads it."""
     return re.sub(r"([ :$])", r"$\1", str(path))
@@ -147,13 +173,10 @@ class build_core(build_ext):
         work = Path(self.build_temp).resolve()
         work.mkdir(parents=True, exist_ok=True)
         rules = work / "build.ninja"
-        text = self.rules(go, work, target)
-        if not rules.exists() or rules.read_text() != text:
-            rules.write_text(text)
-        hidden = work / "overlay.json"  # Go does not see the C that ninja compiles
-        overlay = json.dumps({"Replace": dict.fromkeys(map(str, self.c_files), "")}, indent=1)
-        if not hidden.exists() or hidden.read_text() != overlay:
-            hidden.write_text(overlay)
+        write(rules, self.rules(go, work, target))
+        # Go does not see the C that ninja compiles
+        write(work / "overlay.json", json.dumps({"Replace": dict.fromkeys(map(str, self.c_files), "")}, indent=1))
+        write(work / "docs.h", docstrings())
         command = [Path(ninja.BIN_DIR) / "ninja", "-f", rules, "--quiet" if not self.verbose else "-v"]
         subprocess.run(command, check=True)
         if self.for_checkout:  # for clangd and other tools that want to know how a file is compiled
@@ -166,7 +189,13 @@ class build_core(build_ext):
         optimised = [*OPTIMISED, *(DEBUG if self.debug else [])]
         # NumPy before Python: some systems keep an old numpy/ among Python's headers.
         foreign = own_pyconfig(work / "include", self.compiler.machine) if self.compiler.foreign else []
-        includes = [numpy.get_include(), sysconfig.get_path("include"), sysconfig.get_path("platinclude"), *foreign]
+        includes = [
+            str(Path(self.build_temp).resolve()),
+            numpy.get_include(),
+            sysconfig.get_path("include"),
+            sysconfig.get_path("platinclude"),
+            *foreign,
+        ]
         cflags = ["-std=gnu11", "-fPIC", "-pthread", "-fvisibility=hidden", *optimised, *WARNINGS, *(f"-isystem{path}" for path in includes),
                   *LIMITED_API, *extra]  # fmt: skip
         symbols = os.environ.get("GRIDBUF_DEBUG_FILE", "")

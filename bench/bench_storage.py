@@ -7,6 +7,7 @@ takes long enough for the machine's drift to hide microseconds.
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from measure import Case
@@ -42,6 +43,18 @@ def made():
 one, profile = made(), gs.ones(80, axes="K", defaults=backend)
 result, fresh, out = one + profile, made(), made()
 domain = (128, 128, 80)
+"""
+
+
+# The example's model, on storages and on plain arrays of the same memory layout.
+PROGRAM = """
+import os, sys
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, "{examples}")
+import storage_program
+data = storage_program.dataset(128, 128, 80)
+model = storage_program.on_storages(data, "gt:cpu_ifirst")
+arrays = storage_program.on_arrays(model, "gt:cpu_ifirst")
 """
 
 
@@ -94,7 +107,9 @@ CASES = [
     *_broadcast("gtx86"),
     *_broadcast("gtmc"),
     *(_stencil(backend) for backend in ("gt:cpu_ifirst", "gt:cpu_kfirst")),
-]
+    Case("a step of examples/storage_program.py / on plain arrays", "model.step(0.1)", "arrays.step(0.1)",
+         PROGRAM.format(examples=Path(__file__).resolve().parents[1] / "examples"), 1.05, rounds=61, number=1),
+]  # fmt: skip
 
 # name, ours, the peer, microseconds at most
 OVERHEADS = [

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/exact"
 	"gridbuf/internal/record"
 	"gridbuf/transfer"
 )
@@ -26,6 +27,11 @@ func gbridge_copy(job unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.in
 //export gbridge_program
 func gbridge_program(run unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return transfer.ResumeProgram(run, time.Duration(nanoseconds)) })
+}
+
+//export gbridge_exact
+func gbridge_exact(progress unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { _, err := exact.Resume(progress, time.Duration(nanoseconds)); return err })
 }
 
 //export gbridge_explain

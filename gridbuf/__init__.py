@@ -27,7 +27,7 @@ except ImportError:
         "or import from another folder what is installed"
     ) from None
 
-from gridbuf import cuda, gufunc, interface, interop, memory, storage
+from gridbuf import cuda, exact, gufunc, interface, interop, memory, storage
 from gridbuf import defaults as _defaults
 from gridbuf import field as _field
 from gridbuf._core import (
@@ -62,7 +62,7 @@ _defaults.from_environment()
 
 __all__ = [
     "BackendError", "Check", "Copy", "DeviceField", "Field", "HostField", "ManagedField", "Plan", "as_cupy", "as_numpy", "backends", "check", "copy", "copy_async",
-    "copyto", "cuda", "default_backend", "empty", "empty_like", "fill", "from_array", "from_dlpack", "full", "full_like", "get_default_backend", "get_dims", "get_num_threads",
+    "copyto", "cuda", "default_backend", "empty", "empty_like", "exact", "fill", "from_array", "from_dlpack", "full", "full_like", "get_default_backend", "get_dims", "get_num_threads",
     "get_origin", "gufunc", "interface", "interop", "memory", "ones", "ones_like", "plan", "register_backend", "set_default_backend", "set_num_threads",
     "storage", "zeros", "zeros_like",
 ]  # fmt: skip

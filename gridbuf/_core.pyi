@@ -74,34 +74,155 @@ DIVIDE: int
 OVERFLOW: int
 STATUS: int
 PANIC: int
+EXACT_WORDS: int
+EXACT_CHUNKS: int
+EXACT_BIAS: int
 
-class BackendError(ValueError, RuntimeError): ...
+class BackendError(ValueError, RuntimeError):
+    """A backend that nobody has registered; the message has the names that are known."""
 
 @overload
-def empty(shape: Shape, dtype: _Float64 = ..., **spec: Unpack[Spec]) -> NDArray[np.float64]: ...
+def empty(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> NDArray[np.float64]:
+    """A new array with a backend's best layout, its values undefined.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Elements along each index; zeros are allowed, at most 32 indices.
+    dtype : dtype_like, optional
+        A sub-shape adds data dimensions at the end.
+    backend : str, optional
+        Whose layout: a name from `gridbuf.backends()`; gt4py's names, GDP-3's, 'C' and 'F'. Default: where
+        there is no layout either, what `gridbuf.set_default_backend` says, else 'C'.
+    dimensions, dims : str or sequence of str, optional
+        What each index means: 'I', 'J', 'K', or '0', '1', ... for data dimensions. Default:
+        'IJK' as far as it goes, then '0', '1', ...
+    aligned_index : sequence of int, optional
+        The element that sits on the alignment boundary. Default: the lower halo, else zeros.
+    halo : sequence of int or (low, high) pairs, optional
+        Elements around the domain, for each index.
+    layout : str or sequence of int, optional
+        The names of the indices from the largest stride to the smallest, such as 'KJI', or the rank of each
+        index's stride, 0 = largest. Overrides the backend's.
+    byte_alignment : int, optional
+        The boundary in bytes, a power of two; 64 on the host, 256 on a device; raised to what the
+        backend asks for.
+    padding : None, bool or int, optional
+        None: rows as the backend says; False: none; True: rows to the boundary; an int: rows to
+        that many items.
+    device : None, 'cpu', 'gpu' or ('gpu', n), optional
+        None: as the backend says. Arrays on a GPU are cupy's; Fields there need no cupy.
+    memory : None, 'pinned' or 'managed', optional
+        The kind of memory; pinned memory lies on the host.
+
+    Returns
+    -------
+    numpy.ndarray
+        Exactly that type; it owns its memory. On a GPU a cupy.ndarray.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The argument's name, what came and what is allowed.
+    BackendError
+        An unknown backend: a ValueError and a RuntimeError, with the known names.
+    MemoryError
+        No memory, or a limit (`gridbuf.memory.set_limit`); the numbers are in it.
+    RuntimeError
+        A device that is not there, or a new request in a forked child.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.empty((12, 12, 7), backend='gtmc', aligned_index=(2, 2, 0)).strides
+    (8, 896, 128)
+    """
+
 @overload
 def empty(shape: Shape, dtype: type[_T] | np.dtype[_T], **spec: Unpack[Spec]) -> NDArray[_T]: ...
 @overload
 def empty(shape: Shape, dtype: DTypeLike, **spec: Unpack[Spec]) -> NDArray[Any]: ...
 @overload
-def zeros(shape: Shape, dtype: _Float64 = ..., **spec: Unpack[Spec]) -> NDArray[np.float64]: ...
+def zeros(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> NDArray[np.float64]:
+    """A new array of zeros with a backend's best layout.
+
+    As `empty`.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.zeros((2, 2), backend='gt:cpu_ifirst').tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+
 @overload
 def zeros(shape: Shape, dtype: type[_T] | np.dtype[_T], **spec: Unpack[Spec]) -> NDArray[_T]: ...
 @overload
 def zeros(shape: Shape, dtype: DTypeLike, **spec: Unpack[Spec]) -> NDArray[Any]: ...
 @overload
-def ones(shape: Shape, dtype: _Float64 = ..., **spec: Unpack[Spec]) -> NDArray[np.float64]: ...
+def ones(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> NDArray[np.float64]:
+    """A new array of ones with a backend's best layout.
+
+    As `empty`.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.ones((2, 2), backend='gt:cpu_ifirst').tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+
 @overload
 def ones(shape: Shape, dtype: type[_T] | np.dtype[_T], **spec: Unpack[Spec]) -> NDArray[_T]: ...
 @overload
 def ones(shape: Shape, dtype: DTypeLike, **spec: Unpack[Spec]) -> NDArray[Any]: ...
 @overload
-def full(shape: Shape, fill_value: Any, dtype: _Float64 = ..., **spec: Unpack[Spec]) -> NDArray[np.float64]: ...
+def full(shape: Shape, fill_value: Any, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> NDArray[np.float64]:
+    """A new array of one value with a backend's best layout.
+
+    As `empty`.
+
+    Parameters
+    ----------
+    fill_value : scalar
+        What every element is; converted as by assignment.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.full((2,), 1.7, 'int32').tolist()
+    [1, 1]
+    """
+
 @overload
 def full(shape: Shape, fill_value: Any, dtype: type[_T] | np.dtype[_T], **spec: Unpack[Spec]) -> NDArray[_T]: ...
 @overload
 def full(shape: Shape, fill_value: Any, dtype: DTypeLike, **spec: Unpack[Spec]) -> NDArray[Any]: ...
-def plan(shape: Shape, dtype: DTypeLike = ..., *, alignment: int | None = ..., **spec: Unpack[Spec]) -> Plan: ...
+def plan(shape: Shape, dtype: DTypeLike = "float64", *, alignment: int | None = None, **spec: Unpack[Spec]) -> Plan:
+    """The answer to a request, without allocating: strides, padding, alignment and size.
+
+    The parameters are those of `gridbuf.empty`. A device need not be there.
+
+    As `empty`.
+
+    Parameters
+    ----------
+    alignment : int, optional
+        Items. That of a backend, which rows and boundary follow.
+
+    Returns
+    -------
+    Plan
+        Equal requests give equal plans, however they are spelled.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> p = gb.plan((12, 12, 7), backend='gtcuda', aligned_index=(2, 2, 0))
+    >>> p.strides, p.offset, p.byte_alignment
+    ((8, 256, 3072), 240, 256)
+    """
+
 def explain(plan: Any, /) -> str: ...
 def unmet(
     data: Field, shape: Shape, dtype: DTypeLike, **spec: Unpack[Spec]
@@ -115,20 +236,152 @@ def empty_elements(
     alignment: int = ...,
     **spec: Any,
 ) -> NDArray[Any]: ...
-def copyto(dst: Any, src: Any, *, casting: _Casting | None = ..., progress: Callable[[float], object] | None = ...) -> None: ...
-def fill(dst: Any, value: Any, *, progress: Callable[[float], object] | None = ...) -> None: ...
-def get_num_threads() -> int: ...
+def copyto(
+    dst: Any, src: Any, *, casting: _Casting | None = "same_kind", progress: Callable[[float], object] | None = None
+) -> None:
+    """Copy values from one buffer into another, whatever the strides, on all cores when that pays.
+
+    Parameters
+    ----------
+    dst
+        A Field, an ndarray or anything with writable host memory. Indices are matched by name where
+        both sides have names, else by position; names that dst lacks are an error.
+    src
+        Values that broadcast to dst's shape. They may overlap dst: the result is as if they had been
+        copied away first.
+    casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}
+        Which dtype conversions are allowed, as for np.copyto.
+    progress : callable, optional
+        Called every 20 ms or so with the part that is done, 0.0 to 1.0, and at the end with 1.0. An
+        exception from it, or Ctrl-C, ends the copy; dst is then written in part.
+
+    Raises
+    ------
+    TypeError
+        When the conversion is not allowed, or dst has no memory to write to.
+    ValueError
+        When src does not broadcast to dst, or dst is read-only.
+    MemoryError
+        When overlapping arrays need a temporary and there is no memory for it.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> f = gb.Field.zeros((2, 3))
+    >>> gb.copyto(f, [1.0, 2.0, 3.0])
+    >>> float(f[1, 2])
+    3.0
+    """
+
+def fill(dst: Any, value: Any, *, progress: Callable[[float], object] | None = None) -> None:
+    """Set every element of a Field, an ndarray or other writable host memory to one value.
+
+    Parameters
+    ----------
+    dst
+        A Field, an ndarray or anything with writable host memory; a Field may lie on a GPU.
+    value : scalar
+        Converted as by assignment.
+    progress : callable, optional
+        As for `gridbuf.copyto`.
+
+    Raises
+    ------
+    TypeError
+        When dst has no memory to write to, or the value does not convert.
+    ValueError
+        When dst is read-only, or the value is more than one.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> a = gb.empty((2, 2))
+    >>> gb.fill(a, 7.0)
+    >>> float(a.sum())
+    28.0
+    """
+
 def machine() -> tuple[int, int, int, str, str]: ...
-def set_num_threads(n: int, /) -> None: ...
+def get_num_threads() -> int:
+    """How many threads gridbuf uses.
+
+    Returns
+    -------
+    int
+        `set_num_threads`, else GRIDBUF_NUM_THREADS, else the cores this process may use.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.get_num_threads() >= 1
+    True
+    """
+
+def set_num_threads(n: int, /) -> None:
+    """Use n threads from now on.
+
+    Parameters
+    ----------
+    n : int
+        1 or more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When n is no int, or below 1.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> before = gb.get_num_threads()
+    >>> gb.set_num_threads(1)
+    >>> gb.get_num_threads()
+    1
+    >>> gb.set_num_threads(before)
+    """
+
 def is_mapped(address: int, nbytes: int, /) -> bool: ...
 def is_constant(obj: Any, /) -> bool: ...
 def storage_of_plan(cls: type[Any], plan: Plan, meta: Any, zero: bool, /) -> Any: ...
 def like(data: Any, dtype: Any, zero: bool, value: Any = ..., /) -> Any: ...
 def plan_of(array_or_field: Any, /) -> Plan: ...
 def from_dlpack(
-    x: Any, dims: Dims | None = ..., *, origin: Sequence[int] | None = ..., halo: Halo | None = ..., copy: bool | None = ...
-) -> Field: ...
-def host_array(obj: Any, /) -> NDArray[Any]: ...
+    x: Any, dims: Dims | None = None, *, origin: Sequence[int] | None = None, halo: Halo | None = None, copy: bool | None = None
+) -> Field:
+    """A Field over the memory of any DLPack producer.
+
+    Parameters
+    ----------
+    x
+        An object with the DLPack C exchange API on its type (1.3) or with `__dlpack__` of any age.
+    dims, origin, halo
+        As for `Field`.
+    copy : bool, optional
+        True: memory of its own, writable. False: never a copy. None: a copy only if the producer makes one.
+
+    Returns
+    -------
+    Field
+        Over the producer's memory, which it keeps; over memory of its own where a copy was made.
+
+    Raises
+    ------
+    TypeError
+        When x does not speak DLPack or says that its memory is not on the host.
+    BufferError
+        When the producer's tensor is malformed or cannot be shared.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, numpy as np
+    >>> a = np.zeros((2, 3))
+    >>> np.shares_memory(gb.from_dlpack(a, dims='IJ'), a)
+    True
+    """
+
+def host_array(obj: Any, /) -> NDArray[Any]:
+    """An ndarray over obj's host memory; TypeError when it has none, never a copy."""
+
 def read_typestr(typestr: Any, /) -> np.dtype[Any] | str: ...
 def values(obj: Any, /) -> Any: ...
 def import_capsule(capsule: Any, /) -> NDArray[Any]: ...
@@ -136,14 +389,78 @@ def register_backend(
     name: str,
     *,
     layout: str | Sequence[str] | Callable[[tuple[str, ...]], Sequence[int]],
-    alignment: int = ...,
-    device: Literal["cpu", "gpu"] = ...,
-) -> None: ...
+    alignment: int = 1,
+    device: Literal["cpu", "gpu"] = "cpu",
+) -> None:
+    """Add a backend preset of your own.
+
+    Parameters
+    ----------
+    name : str
+        A name given before is replaced; a built-in one cannot be.
+    layout : str, or function
+        The axes, slowest first, such as 'KJI'; or a function from a tuple of dims
+        to a layout (the rank of each index's stride, 0 = largest).
+    alignment : int, optional
+        Items that rows are padded to and that the aligned element sits on.
+    device : 'cpu' or 'gpu', optional
+        Where its memory lies.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The argument's name, what came and what is allowed.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.register_backend('mine', layout='JIK', alignment=4)
+    >>> gb.plan((3, 4, 5), backend='mine').strides
+    (64, 192, 8)
+    """
+
 def set_standing_backend(name: str | None, ask: Callable[[], str | None] | None, /) -> None: ...
-def backends() -> tuple[str, ...]: ...
+def backends() -> tuple[str, ...]:
+    """The known backend names.
+
+    Returns
+    -------
+    tuple of str
+        Sorted; those of `register_backend` are among them.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> 'gt:cpu_ifirst' in gb.backends()
+    True
+    """
+
 def memory_stats() -> dict[str, Any]: ...
 def memory_live(n: int, /) -> list[tuple[int, int, int, int, str | None, Plan | None]]: ...
-def memory_id(obj: Any, /) -> int | None: ...
+def memory_id(obj: Any, /) -> int | None:
+    """The number of the buffer that an array, a view of one or a Field lies in.
+
+    A number is never used again, unlike an address: a cache keyed by it cannot take new memory
+    for old.
+
+    Parameters
+    ----------
+    obj
+        Any object.
+
+    Returns
+    -------
+    int or None
+        None for memory that is not gridbuf's.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> a = gb.empty((2, 3))
+    >>> gb.memory.buffer_id(a) == gb.memory.buffer_id(gb.Field(a)[1:])
+    True
+    """
+
 def memory_trim() -> int: ...
 def memory_set_limit(limit: int | None, /) -> None: ...
 def cuda_start() -> None: ...
@@ -213,8 +530,68 @@ class GUFunc:
 
 @final
 class Plan:
+    """What is known of an array before it has memory; made by `gridbuf.plan`.
+
+    Immutable and hashable; equal requests give equal plans.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Elements along each index, those of a sub-shape dtype at the end.
+    dtype : numpy.dtype
+    dims : tuple of str
+        What each index means: 'I', 'J', 'K', '0', '1', ...
+    ndim : int
+    layout : tuple of int
+        The rank of each index's stride, 0 = largest.
+    strides : tuple of int
+        In bytes.
+    padded_shape : tuple of int
+        Elements along each index with those that only pad.
+    aligned_index : tuple of int
+        The element that sits on the alignment boundary.
+    byte_alignment : int
+        That boundary, in bytes.
+    offset : int
+        The address of element 0 modulo `byte_alignment`, in bytes.
+    nbytes : int
+        Bytes of the elements alone.
+    alloc_nbytes : int
+        Bytes that are reserved: padding, alignment and the block's size class included.
+    device : 'cpu' or ('gpu', n)
+        Where the memory lies.
+    memory : None, 'pinned' or 'managed'
+        Its kind.
+    """
+
     @staticmethod
-    def of(array_or_field: Any, /) -> Plan: ...
+    def of(array_or_field: Any, /) -> Plan:
+        """The plan read back from memory that exists.
+
+        A Field made by gridbuf answers with the plan it was made from. For other memory
+        aligned_index is zeros, byte_alignment the largest power of two up to 4096 that divides
+        the address of element 0.
+
+        Parameters
+        ----------
+        array_or_field
+            What `gridbuf.Field` takes.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        TypeError
+            When it has no memory.
+
+        Examples
+        --------
+        >>> import gridbuf as gb, numpy as np
+        >>> gb.Plan.of(np.zeros((4, 3), order='F')).layout
+        (1, 0)
+        """
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -246,6 +623,9 @@ class Plan:
     def __hash__(self) -> int: ...
     def _repr_html_(self) -> str: ...
 
+def exact_add(values: NDArray[np.int64], x: Any, y: Any, negative: bool, /) -> None: ...
+def exact_merge(values: NDArray[np.int64], other: NDArray[np.int64], /) -> None: ...
+
 @final
 class CopyProgram:
     SIGN: ClassVar[int]
@@ -274,24 +654,147 @@ class StorageBase:
     def __delitem__(self, key: Any, /) -> None: ...
 
 class Field:
+    """Memory that remembers what its indices mean and where the halo ends.
+
+    Wraps without copying; `Field.empty`, `zeros`, `ones`, `full` and `from_array` make memory.
+    The Field of a stencil call needs no origin and no dimension order: gt4py reads both.
+
+    Parameters
+    ----------
+    data
+        An ndarray, a Field, or an object with the buffer protocol, an array interface or DLPack.
+    dims : str or sequence of str, optional
+        What each index means. Default: what data itself says.
+    origin : sequence of int, optional
+        The first point of the domain, in index order. Default: the lower halo.
+    halo : sequence of int or (low, high) pairs, optional
+        Elements around the domain.
+    require : dict, optional
+        What the memory must satisfy, in the keywords of `gridbuf.empty` and dtype: the Field shares the
+        memory, or a ValueError names the first requirement missed, what was expected and found, and
+        the call that makes a proper copy.
+
+    Attributes
+    ----------
+    shape, strides : tuple of int
+        Elements, and bytes, along each index.
+    dtype : numpy.dtype
+    ndim, size, nbytes : int
+        Indices, elements, and bytes of the elements.
+    dims : tuple of str
+        What each index means.
+    origin : tuple of int or None
+        The first point of the domain.
+    halo : tuple of (int, int) or None
+        Elements below and above the domain, for each index.
+    device : 'cpu' or ('gpu', n)
+        Where the memory lies.
+    readonly : bool
+    plan : Plan
+        Its layout.
+    domain : Field
+        The same memory without the halo.
+    T : Field
+        The same memory with the indices in reverse.
+    flags : numpy.flagsobj
+        Those of the array over the same memory.
+
+    Raises
+    ------
+    TypeError
+        When data has no memory to share.
+    ValueError
+        When dims, origin or halo do not fit, or a requirement is missed.
+    BufferError
+        When a DLPack tensor is malformed or cannot be shared.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, numpy as np
+    >>> a = np.zeros((5, 6, 7))
+    >>> f = gb.Field(a, 'KJI', halo=(0, 1, 1))
+    >>> f.domain.shape, f.__gt_origin__
+    ((5, 4, 5), (1, 1, 0))
+    >>> np.shares_memory(f, a)
+    True
+    >>> gb.Field(a, 'KJI', require={'backend': 'gt:cpu_ifirst', 'dtype': 'f8', 'byte_alignment': 8}).dims
+    ('K', 'J', 'I')
+    """
+
     __dlpack_c_exchange_api__: Any
     def __new__(
         cls,
         data: Any,
-        dims: Dims | None = ...,
+        dims: Dims | None = None,
         *,
-        origin: Sequence[int] | None = ...,
-        halo: Halo | None = ...,
-        require: Require | None = ...,
+        origin: Sequence[int] | None = None,
+        halo: Halo | None = None,
+        require: Require | None = None,
     ) -> Self: ...
     @staticmethod
-    def empty(shape: Shape, dtype: DTypeLike = ..., **spec: Unpack[FieldSpec]) -> Field: ...
+    def empty(shape: Shape, dtype: DTypeLike = "float64", **spec: Unpack[FieldSpec]) -> Field:
+        """A Field over new memory with a backend's best layout, its values undefined.
+
+        As `empty`.
+
+        Parameters
+        ----------
+        origin : sequence of int, optional
+            The first point of the domain, in index order. Default: the lower halo.
+
+        Returns
+        -------
+        Field
+            Over memory of its own.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> f = gb.Field.empty((10, 10, 10), dims='IJK', halo=(2, 2, 0), backend='gt:cpu_ifirst')
+        >>> f.origin, f.strides
+        ((2, 2, 0), (8, 80, 800))
+        """
     @staticmethod
-    def zeros(shape: Shape, dtype: DTypeLike = ..., **spec: Unpack[FieldSpec]) -> Field: ...
+    def zeros(shape: Shape, dtype: DTypeLike = "float64", **spec: Unpack[FieldSpec]) -> Field:
+        """A Field of zeros over new memory with a backend's best layout.
+
+        As `Field.empty`.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> gb.Field.zeros((2, 3), dims='KI').tolist()
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        """
     @staticmethod
-    def ones(shape: Shape, dtype: DTypeLike = ..., **spec: Unpack[FieldSpec]) -> Field: ...
+    def ones(shape: Shape, dtype: DTypeLike = "float64", **spec: Unpack[FieldSpec]) -> Field:
+        """A Field of ones over new memory with a backend's best layout.
+
+        As `Field.empty`.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> gb.Field.ones((2, 3), dims='KI').tolist()
+        [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+        """
     @staticmethod
-    def full(shape: Shape, fill_value: Any, dtype: DTypeLike = ..., **spec: Unpack[FieldSpec]) -> Field: ...
+    def full(shape: Shape, fill_value: Any, dtype: DTypeLike = "float64", **spec: Unpack[FieldSpec]) -> Field:
+        """A Field of one value over new memory with a backend's best layout.
+
+        As `Field.empty`.
+
+        Parameters
+        ----------
+        fill_value : scalar
+            What every element is; converted as by assignment.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> gb.Field.full((2,), 7, 'int32', dims='K').tolist()
+        [7, 7]
+        """
     @staticmethod
     def from_array(data: Any = ..., device_data: Any = ..., *, dtype: DTypeLike | None = ..., **spec: Any) -> Field: ...
     @classmethod
@@ -339,8 +842,52 @@ class Field:
     @property
     def __gt_origin__(self) -> tuple[int, ...]: ...
     def _twin(self) -> Self | None: ...
-    def numpy(self) -> NDArray[Any]: ...
-    def transpose(self, *dims: Dims | int | None) -> Self: ...
+    def numpy(self) -> NDArray[Any]:
+        """An np.ndarray over the same memory.
+
+        Returns
+        -------
+        numpy.ndarray
+            A view that keeps the Field's memory; writable where the Field is.
+
+        Raises
+        ------
+        TypeError
+            When the memory is a GPU's: `field.to(device='cpu').numpy()` copies.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> f = gb.Field.zeros((2, 3), dims='KI')
+        >>> f.numpy()[0, 0] = 1.0
+        >>> float(f[0, 0])
+        1.0
+        """
+    def transpose(self, *dims: Dims | int | None) -> Self:
+        """The same memory with the indices in another order.
+
+        Parameters
+        ----------
+        *dims : str or int
+            Names or numbers, one by one or in a sequence; in reverse without any.
+
+        Returns
+        -------
+        Field
+            A view.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When dims is no permutation of the Field's.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> f = gb.Field.zeros((2, 3, 4), dims='IJK')
+        >>> f.transpose('KJI').shape, f.transpose('K', 'J', 'I').shape, f.transpose(2, 0, 1).dims
+        ((4, 3, 2), (4, 3, 2), ('K', 'I', 'J'))
+        """
     def copy(self) -> Self: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, memo: Any) -> Self: ...
@@ -423,8 +970,10 @@ class Field:
     def __pos__(self) -> Self: ...
     def __abs__(self) -> Self: ...
     def __invert__(self) -> Self: ...
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any: ...
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any, /) -> Any: ...
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+        """NumPy's protocol of ufuncs: operands meet along indices of the same name, and a Field comes back."""
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any, /) -> Any:
+        """NumPy's protocol of functions: by name where they reduce or join, else on plain arrays."""
     @overload
     def __getitem__(self, key: slice | EllipsisType | tuple[slice | EllipsisType, ...], /) -> Self: ...
     @overload
@@ -440,12 +989,13 @@ class Field:
     def __array_interface__(self) -> dict[str, Any]: ...
     def __dlpack__(
         self,
-        stream: int | None = ...,
+        stream: int | None = None,
         *,
-        max_version: tuple[int, int] | None = ...,
-        dl_device: tuple[int, int] | None = ...,
-        copy: bool | None = ...,
-    ) -> Any: ...
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule over the same memory (DLPack 1.3)."""
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def _repr_html_(self) -> str: ...
 
@@ -462,7 +1012,25 @@ class DeviceField(Field):
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
     def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]: ...
     def __cupy_get_ndarray__(self) -> Any: ...
-    def cupy(self) -> Any: ...
+    def cupy(self) -> Any:
+        """A cupy.ndarray over the same memory, the same one each time.
+
+        Returns
+        -------
+        cupy.ndarray
+            A view that keeps the Field's memory.
+
+        Raises
+        ------
+        ImportError
+            When cupy is not installed.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> gb.Field.zeros((2, 3), device='gpu').cupy().shape  # doctest: +SKIP
+        (2, 3)
+        """
 
 @final
 class ManagedField(Field):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
+from gridbuf.halo_attrs import remembered
 from gridbuf.names import get_dims, get_origin, index_order
 
 host_array = _core.host_array
@@ -164,8 +165,16 @@ def extended_dtype(name: str | None, code: int, bits: int) -> np.dtype[Any]:
     return found
 
 
-def carried(obj: Any, wrapped: Any) -> tuple[Any, Any]:
-    """The dims and the origin (index order) that obj carries, for the Field over its memory; None where it does not say."""
+def _carried_halo(obj: Any, dims: tuple[str, ...] | None) -> tuple[Any, Any]:
+    """Origin and halo in index order, of a storage or of a DataArray that was one."""
+    storages = sys.modules.get("gridbuf.storage.base")
+    if storages is not None and isinstance(obj, storages.Storage):
+        return None, obj.halo if any(map(any, obj.halo)) else None
+    return remembered(obj, dims)
+
+
+def carried(obj: Any, wrapped: Any) -> tuple[Any, Any, Any]:
+    """The dims, the origin and the halo (index order) that obj carries, for the Field over its memory; None where it does not say."""
     dims, origin = get_dims(obj), get_origin(obj)
     if dims is None:
         dims = described_dims(obj)
@@ -182,4 +191,5 @@ def carried(obj: Any, wrapped: Any) -> tuple[Any, Any]:
         from gridbuf.interface.agreement import check_agreement
 
         check_agreement(obj)
-    return dims, origin
+    remembered_origin, halo = _carried_halo(obj, dims)
+    return dims, remembered_origin if origin is None else origin, halo

@@ -1,8 +1,9 @@
 /* field.c: the Field types, their attributes and methods. */
-#include "core/docs.h"
 #include "device/device.h"
 #include "field_number.h"
 #include "core/memory.h"
+
+#include <docs.h>
 
 #include <stddef.h>
 #include <string.h>
@@ -169,15 +170,15 @@ static int truth(PyObject *self) {
 
 #define FAST (METH_FASTCALL | METH_KEYWORDS)
 static PyMethodDef methods[] = {
-    {"empty", (PyCFunction)(void *)gb_py_field_empty, FAST | METH_STATIC, DOC_FIELD_EMPTY},
-    {"zeros", (PyCFunction)(void *)gb_py_field_zeros, FAST | METH_STATIC, DOC_FIELD_ZEROS},
-    {"ones", (PyCFunction)(void *)gb_py_field_ones, FAST | METH_STATIC, DOC_FIELD_ONES},
-    {"full", (PyCFunction)(void *)gb_py_field_full, FAST | METH_STATIC, DOC_FIELD_FULL},
-    {"numpy", gb_py_field_numpy, METH_NOARGS, DOC_FIELD_NUMPY},
+    {"empty", (PyCFunction)(void *)gb_py_field_empty, FAST | METH_STATIC, GB_PY_DOC_Field_empty},
+    {"zeros", (PyCFunction)(void *)gb_py_field_zeros, FAST | METH_STATIC, GB_PY_DOC_Field_zeros},
+    {"ones", (PyCFunction)(void *)gb_py_field_ones, FAST | METH_STATIC, GB_PY_DOC_Field_ones},
+    {"full", (PyCFunction)(void *)gb_py_field_full, FAST | METH_STATIC, GB_PY_DOC_Field_full},
+    {"numpy", gb_py_field_numpy, METH_NOARGS, GB_PY_DOC_Field_numpy},
     {"_around", gb_py_field_around, METH_O | METH_CLASS, "A Field of this class over the memory of another."},
     {"_twin", gb_py_field_empty_like, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
-    {"transpose", (PyCFunction)(void *)gb_py_field_transpose, METH_FASTCALL, DOC_FIELD_TRANSPOSE},
-    {"__dlpack__", (PyCFunction)(void *)gb_py_field_dlpack, FAST, DOC_FIELD_DLPACK},
+    {"transpose", (PyCFunction)(void *)gb_py_field_transpose, METH_FASTCALL, GB_PY_DOC_Field_transpose},
+    {"__dlpack__", (PyCFunction)(void *)gb_py_field_dlpack, FAST, GB_PY_DOC_Field___dlpack__},
     {"__dlpack_device__", gb_py_field_dlpack_device, METH_NOARGS, "__dlpack_device__($self, /)\n--\n\n(device type, device id) as DLPack numbers them."},
     {NULL},
 };
@@ -188,7 +189,7 @@ static PyMemberDef members[] = {
 };
 
 static PyType_Slot field_slots[] = {
-    {Py_tp_doc, DOC_FIELD},
+    {Py_tp_doc, GB_PY_DOC_Field},
     {Py_tp_new, gb_py_field_new},
     {Py_tp_dealloc, gb_py_field_dealloc},
     {Py_tp_traverse, traverse},

@@ -1,8 +1,9 @@
 /* field_protocols.c: NumPy's protocols on the Field type, and not on Fields. NumPy asks the type. Other libraries ask
  * the object, and take one that has them for an array to keep as it is: xarray would compute by our names where it
  * has its own. They see what they can read, as before. A class that overrides a protocol shows it. */
-#include "core/docs.h"
 #include "field_number.h"
+
+#include <docs.h>
 
 typedef struct {
     PyObject_HEAD
@@ -42,8 +43,8 @@ static PyType_Spec spec = {
 };
 
 static PyMethodDef methods[] = {
-    {"__array_ufunc__", (PyCFunction)(void *)gb_py_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_UFUNC},
-    {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function, METH_VARARGS | METH_KEYWORDS, DOC_FIELD_ARRAY_FUNCTION},
+    {"__array_ufunc__", (PyCFunction)(void *)gb_py_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_ufunc__},
+    {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_function__},
 };
 
 int gb_py_field_protocols_init(void) {

@@ -13,7 +13,7 @@
  * gufunc/      errors.c, attach.c, adopt.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
  * storage/     record.c, cut.c (keys), index.c, ufunc.c, type.c: host storages, as far as they need no thought
- * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c; of a Field:
+ * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
  *              field_new.c, field_index.c, field_number.c, field_protocols.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
 #define GB_PY_IMPORTS_NUMPY
@@ -21,7 +21,7 @@
 #include "core/attribute.h"
 #include "field/copying.h"
 #include "device/async_copy.h"
-#include "core/docs.h"
+#include "exact.h"
 #include "exchange/exchange.h"
 #include "field_number.h"
 #include "program/program.h"
@@ -30,6 +30,8 @@
 #include "core/numbers.h"
 #include "exchange/wrap.h"
 #include "storage/storage.h"
+
+#include <docs.h>
 
 #ifdef GRIDBUF_PANIC
 static PyObject *panic_py(PyObject *self, PyObject *none) {
@@ -40,34 +42,36 @@ static PyObject *panic_py(PyObject *self, PyObject *none) {
 
 #define FAST (METH_FASTCALL | METH_KEYWORDS)
 static PyMethodDef methods[] = {
-    {"empty", (PyCFunction)(void *)gb_py_empty, FAST, DOC_EMPTY},
-    {"zeros", (PyCFunction)(void *)gb_py_zeros, FAST, DOC_ZEROS},
-    {"ones", (PyCFunction)(void *)gb_py_ones, FAST, DOC_ONES},
-    {"full", (PyCFunction)(void *)gb_py_full, FAST, DOC_FULL},
+    {"empty", (PyCFunction)(void *)gb_py_empty, FAST, GB_PY_DOC_empty},
+    {"zeros", (PyCFunction)(void *)gb_py_zeros, FAST, GB_PY_DOC_zeros},
+    {"ones", (PyCFunction)(void *)gb_py_ones, FAST, GB_PY_DOC_ones},
+    {"full", (PyCFunction)(void *)gb_py_full, FAST, GB_PY_DOC_full},
     {"is_mapped", (PyCFunction)(void *)gb_py_is_mapped, METH_FASTCALL, NULL},
     {"is_constant", gb_py_is_constant, METH_O, NULL},
     {"storage_of_plan", (PyCFunction)(void *)gb_py_storage_of_plan, METH_FASTCALL, NULL},
-    {"plan", (PyCFunction)(void *)gb_py_plan, FAST, DOC_PLAN},
+    {"plan", (PyCFunction)(void *)gb_py_plan, FAST, GB_PY_DOC_plan},
     {"explain", gb_py_explain, METH_O, NULL},
-    {"set_standing_backend", gb_set_standing, METH_VARARGS, NULL},
+    {"set_standing_backend", gb_py_set_standing, METH_VARARGS, NULL},
     {"unmet", (PyCFunction)(void *)gb_py_unmet, FAST, NULL},
     {"empty_elements", (PyCFunction)(void *)gb_py_empty_elements, FAST, NULL},
     {"like", (PyCFunction)(void *)gb_py_like, METH_FASTCALL, NULL},
-    {"copyto", (PyCFunction)(void *)gb_py_copyto, FAST, DOC_COPYTO},
-    {"fill", (PyCFunction)(void *)gb_py_fill, FAST, DOC_FILL},
-    {"get_num_threads", gb_py_get_num_threads, METH_NOARGS, DOC_GET_NUM_THREADS},
-    {"set_num_threads", gb_py_set_num_threads, METH_O, DOC_SET_NUM_THREADS},
-    {"plan_of", gb_py_plan_of, METH_O, DOC_PLAN_OF},
-    {"from_dlpack", (PyCFunction)(void *)gb_py_from_dlpack, FAST, DOC_FROM_DLPACK},
-    {"host_array", gb_py_host_array, METH_O, DOC_HOST_ARRAY},
+    {"copyto", (PyCFunction)(void *)gb_py_copyto, FAST, GB_PY_DOC_copyto},
+    {"fill", (PyCFunction)(void *)gb_py_fill, FAST, GB_PY_DOC_fill},
+    {"get_num_threads", gb_py_get_num_threads, METH_NOARGS, GB_PY_DOC_get_num_threads},
+    {"set_num_threads", gb_py_set_num_threads, METH_O, GB_PY_DOC_set_num_threads},
+    {"plan_of", gb_py_plan_of, METH_O, GB_PY_DOC_Plan_of},
+    {"from_dlpack", (PyCFunction)(void *)gb_py_from_dlpack, FAST, GB_PY_DOC_from_dlpack},
+    {"host_array", gb_py_host_array, METH_O, GB_PY_DOC_host_array},
     {"values", gb_py_values_method, METH_O, NULL},
     {"read_typestr", gb_py_read_typestr_method, METH_O, NULL},
     {"import_capsule", gb_py_import_capsule, METH_O, NULL},
-    {"register_backend", (PyCFunction)(void *)gb_py_register_backend, METH_VARARGS | METH_KEYWORDS, DOC_REGISTER},
-    {"backends", gb_py_backend_names, METH_NOARGS, DOC_BACKENDS},
+    {"register_backend", (PyCFunction)(void *)gb_py_register_backend, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_register_backend},
+    {"backends", gb_py_backend_names, METH_NOARGS, GB_PY_DOC_backends},
+    {"exact_add", (PyCFunction)(void *)gb_py_exact_add, METH_FASTCALL, NULL},
+    {"exact_merge", (PyCFunction)(void *)gb_py_exact_merge, METH_FASTCALL, NULL},
     {"memory_stats", gb_py_memory_stats, METH_NOARGS, NULL},
     {"memory_live", gb_py_memory_live, METH_O, NULL},
-    {"memory_id", gb_py_memory_id, METH_O, DOC_BUFFER_ID},
+    {"memory_id", gb_py_memory_id, METH_O, GB_PY_DOC_memory_id},
     {"memory_trim", gb_py_memory_trim, METH_NOARGS, NULL},
     {"memory_set_limit", gb_py_memory_set_limit, METH_O, NULL},
     {"machine", gb_py_machine, METH_NOARGS, NULL},

@@ -12,7 +12,7 @@ import gridbuf
 from gridbuf import consumers
 from gridbuf.demo.checks import NEEDED
 
-LATER = ["gufunc", "interface", "interop", "storage"]
+LATER = ["exact", "gufunc", "interface", "interop", "storage"]
 
 
 def fresh(code: str) -> str:

@@ -16,7 +16,7 @@ from test_lint import ROOT, Sources, sources
 
 Graph = dict[str, set[str]]
 
-ROOMS = ("alloc", "cuda", "dlpack", "gufunc", "pyext", "transfer")  # cuda/fake is a test's
+ROOMS = ("alloc", "cuda", "dlpack", "exact", "gufunc", "pyext", "transfer")  # cuda/fake is a test's
 
 
 def circle(graph: Graph) -> list[str]:

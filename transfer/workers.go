@@ -8,14 +8,10 @@ package transfer
 import "C"
 
 import (
-	"errors"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
-	"gridbuf/alloc"
+	"gridbuf/internal/work"
 )
 
 type jobRecord = C.gb_copy_job
@@ -29,11 +25,11 @@ func Resume(copy unsafe.Pointer, budget time.Duration) (done bool, err error) {
 	end := time.Now().Add(budget)
 	for C.gb_copy_finished(c) == 0 {
 		job := &c.job[c.at_job]
-		work := shared{
-			pieces: int64(job.tiles), batch: int64(C.gb_copy_job_batch(job)), threads: int(C.gb_copy_job_threads(job)),
-			run: func(first, end int64) { runTiles(job, first, end) },
+		tiles := work.Shared{
+			Pieces: int64(job.tiles), Batch: int64(C.gb_copy_job_batch(job)), Threads: int(C.gb_copy_job_threads(job)),
+			Run: func(first, end int64) { runTiles(job, first, end) }, Doing: "copying",
 		}
-		reached, err := work.share(int64(c.at_tile), end)
+		reached, err := tiles.Share(int64(c.at_tile), end)
 		c.at_tile = C.int64_t(reached)
 		if err != nil {
 			return false, err
@@ -54,59 +50,11 @@ func Resume(copy unsafe.Pointer, budget time.Duration) (done bool, err error) {
 func ResumeProgram(run unsafe.Pointer, budget time.Duration) error {
 	r := (*C.gb_program_run)(run)
 	p, bases := r.program, r.bases
-	work := shared{
-		pieces: int64(p.n), batch: int64(C.gb_program_batch(p)), threads: int(C.gb_program_threads(p)),
-		run: func(first, end int64) { C.gb_program_entries_run(p, bases, C.int64_t(first), C.int64_t(end)) },
+	entries := work.Shared{
+		Pieces: int64(p.n), Batch: int64(C.gb_program_batch(p)), Threads: int(C.gb_program_threads(p)),
+		Run: func(first, end int64) { C.gb_program_entries_run(p, bases, C.int64_t(first), C.int64_t(end)) }, Doing: "copying",
 	}
-	reached, err := work.share(int64(r.at), time.Now().Add(budget))
+	reached, err := entries.Share(int64(r.at), time.Now().Add(budget))
 	r.at = C.int64_t(reached)
 	return err
-}
-
-// shared is work in pieces of which any range may be done by any thread: how many there are, how many are
-// worth taking at a time, and by how many threads.
-type shared struct {
-	pieces, batch int64
-	threads       int
-	run           func(first, end int64)
-}
-
-// share hands pieces to this goroutine and its helpers, a batch at a time, until
-// there are no more or the time is over. All pieces below the one it returns are done.
-func (s *shared) share(first int64, end time.Time) (reached int64, err error) {
-	var next atomic.Int64
-	next.Store(first)
-	work := func() {
-		for {
-			t := next.Add(s.batch) - s.batch
-			if t >= s.pieces {
-				return
-			}
-			s.run(t, min(t+s.batch, s.pieces))
-			if time.Now().After(end) {
-				return
-			}
-		}
-	}
-	failures := make([]error, s.threads)
-	var helpers sync.WaitGroup
-	for i := 1; i < s.threads; i++ {
-		helpers.Go(func() {
-			defer recovered(&failures[i])
-			work()
-		})
-	}
-	func() {
-		defer recovered(&failures[0])
-		work()
-	}()
-	helpers.Wait()
-	return min(next.Load(), s.pieces), errors.Join(failures...)
-}
-
-// recovered is deferred where a panic would end the process, or leave helpers at work unseen.
-func recovered(failure *error) {
-	if r := recover(); r != nil {
-		*failure = alloc.ErrUnavailable.Errorf("panic while copying: %v\n%s", r, debug.Stack())
-	}
 }

@@ -115,7 +115,7 @@ class Binding:
             (bound.key, source.item.sign) if source.item.kind == "scalar" and bound.key >= 0 else None
             for bound, source in zip(bounds, sources, strict=True)
         ]
-        self.orders = [memory_order(bound) for bound in bounds]
+        self.orders = [bound.order for bound in bounds]
         self.memo = Memo() if memo is None else memo
 
     def copies(self, field: int, links: Sequence[Link]) -> list[Entry]:
@@ -210,12 +210,9 @@ def packed(shape: Index, itemsize: int) -> Index:
     return tuple(reversed(strides))
 
 
-def memory_order(bound: Bound) -> tuple[str, ...]:
-    """The dims of a field from slowest to fastest in memory: messages to this rank have it."""
-    layout = bound.layouts[0]
-    return tuple(
-        dim
-        for _, _, dim in sorted(
-            (-abs(stride), i, dim) for i, (dim, stride) in enumerate(zip(layout.dims, layout.strides, strict=True))
-        )
-    )
+def adjoint(copies: Sequence[Entry]) -> list[Entry]:
+    """Copies the other way round: what was filled is added to where it came from, and set to 0."""
+    return [
+        (source, at, strides, slot, to, along, shape, dtype, mode | ADD | CLEAR)
+        for slot, to, along, source, at, strides, shape, dtype, mode in copies
+    ]

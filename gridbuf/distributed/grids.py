@@ -92,6 +92,31 @@ class Grid(Constructors):
         shape = " x ".join(map(str, self.shape))
         return f"<Grid {''.join(self.dims)}: {tiles}{shape} in {self._decomposition.number_of_blocks} blocks, rank {self.rank} of {self.size} ({self.engine})>"
 
+    def arguments(self) -> dict[str, str]:
+        """What a grid was made with, in words: on all ranks the same.
+
+        Returns
+        -------
+        dict of str
+            By the argument's name.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> gbd.grid((8, 6), halo=1).arguments()["halo"]
+        '((1, 1), (1, 1))'
+        """
+        seams = sorted((key, tuple(seam)) for key, seam in self._builder.whole.seams.items())
+        return {
+            "dims": str(self.dims),
+            "shape": str(self.tiles),
+            "seams": str(seams),
+            "cuts": str([[axis.given or axis.count for axis in tile] for tile in self._decomposition.cuts]),
+            "owners": str(self._decomposition.owners),
+            "halo": str(self.halo),
+            "engine": self.engine,
+        }
+
     def all_blocks(self) -> Iterator[Block]:
         """Every block of the grid, one after the other; land has rank None.
 
@@ -148,7 +173,11 @@ class Grid(Constructors):
         return self._plan(given, self._flat(given), corners, names)
 
     def _plan(self, items: list[Item], fields: list[list[_core.Field]], corners: bool, names: Sequence[str] | None) -> Plan:
-        bounds, sources = self._bind(items, fields, names)
+        try:
+            bounds, sources = self._bind(items, fields, names)
+        except (TypeError, ValueError) as error:
+            self._engine.failed(error)
+            raise
         schedules = [self._scheduler.halos(bound.geometry, corners) for bound in bounds]
         return self._new(bounds, sources, schedules, fields)
 

@@ -32,6 +32,7 @@ class Bound(NamedTuple):
     dims: tuple[str, ...]
     extra: tuple[tuple[str, int], ...]  # the dims that the grid does not cut, and their extents, halo included
     layouts: tuple[Layout, ...]
+    order: tuple[str, ...]  # of the dims, from slowest to fastest in memory: messages to this rank have it
     key: int = -1  # one number for all bounds of a grid that differ in their names alone
 
 
@@ -91,7 +92,8 @@ def bind(layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[s
                 raise ValueError(
                     f"{name}: its {what} on block {block.index} is {b}, on block {blocks[0].index} {a}; both must be the same"
                 )
-    return Bound(name, first.dtype, geometry, first.dims, extra, layouts)
+    by_stride = sorted((-abs(stride), i, dim) for i, (dim, stride) in enumerate(zip(first.dims, first.strides, strict=True)))
+    return Bound(name, first.dtype, geometry, first.dims, extra, layouts, tuple(dim for _, _, dim in by_stride))
 
 
 def extra_of(layout: Layout, names: Sequence[str]) -> tuple[tuple[str, int], ...]:

@@ -14,13 +14,14 @@ class LocalTransport:
         self._back: CopyProgram | None = None
         self._program = CopyProgram(plan.slots(), plan.copies)
 
-    def start(self, fields: Sequence[Any]) -> None:
+    def start(self, fields: Sequence[Any]) -> int:
         self._program.run(*fields)
+        return 0
 
-    def test(self) -> bool:
+    def test(self, exchange: int) -> bool:
         return True
 
-    def wait(self, timeout: float | None) -> None:
+    def wait(self, exchange: int, timeout: float | None) -> None:
         pass
 
     def accumulate(self, fields: Sequence[Any]) -> None:
@@ -33,6 +34,9 @@ class LocalEngine:
     """One rank, which has all blocks."""
 
     name, rank, size = "local", 0, 1
+
+    def failed(self, error: Exception) -> None:
+        pass
 
     def prepare(self, plan: Any) -> LocalTransport:
         return LocalTransport(plan)

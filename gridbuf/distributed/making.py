@@ -15,10 +15,12 @@ from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.local import LocalEngine
 from gridbuf.distributed.seams import cube, folded, read_seams, rings
 from gridbuf.distributed.tiles import Topology
+from gridbuf.distributed.together import on_all_ranks
 
 ENGINES = ("local", "mpi", "ghex")
 
 
+@on_all_ranks
 def grid(
     shape: Any,
     dims: Any = "IJ",
@@ -87,6 +89,7 @@ def grid(
     )
 
 
+@on_all_ranks
 def tripolar(
     shape: Any,
     dims: Any = "IJ",
@@ -148,6 +151,7 @@ def tripolar(
     return build(topology, (True, False), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout)
 
 
+@on_all_ranks
 def cubed_sphere(
     n: int,
     dims: Any = "IJ",
@@ -205,6 +209,7 @@ def cubed_sphere(
     return build(topology, (False, False), read.read_halo(halo, names), given, cuts, owners, comm, engine, timeout)
 
 
+@on_all_ranks
 def topology(
     tiles: Any,
     seams: Any,
@@ -263,6 +268,7 @@ def topology(
     return build(made, (False,) * len(names), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout)
 
 
+@on_all_ranks
 def links(
     shapes: Any,
     links: Any,
@@ -335,14 +341,14 @@ def build(
 ) -> Grid:
     """The grid of a topology: what all kinds of grids have in common."""
     seconds = read.read_timeout(timeout)
-    chosen = engine_of(comm, engine)
+    chosen = engine_of(comm, engine, seconds)
     decomposition = cut(topology, cyclic, halo, blocks, cuts, owners, chosen.size)
     periodic = tuple(name for name, yes in zip(topology.names, cyclic, strict=True) if yes)
     builder = None if links is None else GivenLinks(topology, decomposition, links)
     return Grid(topology, decomposition, periodic, halo, chosen, comm, seconds, builder)
 
 
-def engine_of(comm: Any, engine: Any) -> Engine:
+def engine_of(comm: Any, engine: Any, timeout: float | None) -> Engine:
     if engine is not None and not isinstance(engine, str):
         raise TypeError(f"engine: expected a name, got {type(engine).__name__}")
     if engine is not None and engine not in ENGINES:
@@ -353,7 +359,11 @@ def engine_of(comm: Any, engine: Any) -> Engine:
         raise ValueError(f"engine: {engine!r} needs a communicator; give comm=")
     if engine == "local":
         raise ValueError("engine: 'local' has no ranks, and comm was given; leave one of them out")
-    raise ValueError(f"engine: {engine or 'mpi'!r} is not there yet")
+    if engine == "ghex":
+        raise ValueError("engine: 'ghex' is not there yet")
+    from gridbuf.distributed.mpi import MPIEngine
+
+    return MPIEngine(comm, timeout)
 
 
 def cut(topology: Topology, cyclic: Sequence[bool], halo: Pairs, blocks: Any, cuts: Any, owners: Any, size: int) -> Decomposition:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.distributed.binding import ADD, CLEAR, Binding, Entry, Memo, Message, Sources
+from gridbuf.distributed.binding import Binding, Entry, Memo, Message, Sources, adjoint
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine, Transport
 from gridbuf.distributed.layouts import Bound, as_field
@@ -27,8 +27,9 @@ Slot = tuple[str, np.dtype[Any], Index, Index, bool]
 class Handle:
     """An exchange under way: what `Plan.start` returns. As a context manager it waits when the block is left."""
 
-    def __init__(self, plan: "Plan", transport: Transport) -> None:
-        self._plan, self._transport, self._done = plan, transport, False
+    def __init__(self, plan: "Plan", transport: Transport, exchange: int) -> None:
+        self._plan, self._transport, self._exchange = plan, transport, exchange
+        self._done = self._given_up = False
 
     def test(self) -> bool:
         """Whether everything has arrived; asking also moves messages on.
@@ -47,7 +48,7 @@ class Handle:
         True
         """
         if not self._done:
-            self._done = self._transport.test()
+            self._done = self._transport.test(self._exchange)
         return self._done
 
     def wait(self, timeout: float | None = None) -> None:
@@ -68,7 +69,8 @@ class Handle:
         1.0
         """
         if not self._done:
-            self._transport.wait(timeout)
+            self._given_up = True  # unless it returns: the plan may then be started again
+            self._transport.wait(self._exchange, timeout)
             self._done = True
 
     def __enter__(self) -> "Handle":
@@ -160,10 +162,7 @@ class Plan:
         >>> len(grid.plan(grid.zeros()).adjoint())
         2
         """
-        return [
-            (source, at, strides, slot, to, along, shape, dtype, mode | ADD | CLEAR)
-            for slot, to, along, source, at, strides, shape, dtype, mode in self.copies
-        ]
+        return adjoint(self.copies)
 
     def start(self, *fields: Any) -> Handle:
         """Begin an exchange. Until it is waited for, halos are neither read nor written, and own points not written.
@@ -197,8 +196,7 @@ class Plan:
         1.0
         """
         self._check_idle()
-        self._transport.start(self._flat(fields))
-        handle = Handle(self, self._transport)
+        handle = Handle(self, self._transport, self._transport.start(self._flat(fields)))
         self._under_way = weakref.ref(handle)
         return handle
 
@@ -235,13 +233,15 @@ class Plan:
 
     def _check_idle(self) -> None:
         before = None if self._under_way is None else self._under_way()
-        if before is not None and not before._done:
+        if before is not None and not (before._done or before._given_up):
             raise RuntimeError(
                 f"plan {self.number}: it was started before and not waited for; call wait() of what start() returned"
             )
 
     def _flat(self, fields: Sequence[Any]) -> list[Any]:
         """The fields on all blocks of the rank, in the order of the slots."""
+        if not self.blocks:  # a rank without blocks has no fields, and what it gives says nothing
+            return []
         if len(fields) != len(self.bounds):
             raise TypeError(
                 f"fields: the plan is for {len(self.bounds)} ({', '.join(b.name for b in self.bounds)}), got {len(fields)}"

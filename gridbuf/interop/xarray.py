@@ -16,17 +16,13 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from gridbuf import _core
+from gridbuf.halo_attrs import HALO, ORIGIN, SHAPE, remembered
 from gridbuf.interface.reading import entries_of
-from gridbuf.names import as_numpy, canonical, get_dims, get_origin, index_order, is_name
+from gridbuf.names import as_numpy, canonical, get_dims, get_origin, is_name
 from gridbuf.storage import Storage
-
-# In attrs: numbers in the order of __gt_origin__, which a transposition leaves as they are, flat, as netCDF stores them.
-# xarray keeps attrs through slices and reductions; the sizes tell that they are about another array.
-ORIGIN, HALO, SHAPE = "gt_origin", "gt_halo", "gt_shape"
 
 
 def _named(array: xr.DataArray) -> tuple[str, ...] | None:
@@ -148,17 +144,6 @@ def _inside(obj: Any, dims: tuple[str, ...], like: xr.DataArray | None, axes: Ma
     return obj.domain, like
 
 
-def _remembered(array: xr.DataArray, dims: tuple[str, ...]) -> tuple[Any, Any]:
-    """Origin and halo from attrs, where they are about this array."""
-    found = {key: np.atleast_1d(array.attrs[key]).tolist() for key in (ORIGIN, HALO, SHAPE) if key in array.attrs}
-    order = canonical(dims)
-    if found.get(SHAPE) != [array.shape[dims.index(dim)] for dim in order]:
-        return None, None
-    halo = found.get(HALO)
-    pairs = None if halo is None else tuple((halo[2 * order.index(dim)], halo[2 * order.index(dim) + 1]) for dim in dims)
-    return index_order(found[ORIGIN], dims) if ORIGIN in found else None, pairs
-
-
 def from_dataarray(
     array: xr.DataArray, *, axes: Mapping[Any, str] | None = None, origin: Any = None, halo: Any = None
 ) -> _core.Field:
@@ -203,7 +188,7 @@ def from_dataarray(
             "others first: array.isel(time=0); a stencil has no time"
         )
     if origin is None and halo is None:
-        origin, halo = _remembered(array, dims)
+        origin, halo = remembered(array, dims)
     return _core.Field(as_numpy(array), dims, origin=origin, halo=halo)
 
 

@@ -193,6 +193,10 @@ class Storage(_core.StorageBase, NDArrayOperatorsMixin):
             found = self[(*(slice(low, size - high) for (low, high), size in zip(self._meta.halo, self.shape, strict=True)), ...)]
         return found
 
+    @domain_view.setter
+    def domain_view(self, value: Any) -> None:  # `s.domain += 1` ends here, with the view that it was done in
+        self.domain_view[...] = value
+
     domain = domain_view
 
     @property

@@ -21,7 +21,10 @@ class Spec(TypedDict, total=False):
     aligned_index: Any
     alignment: int | None
     axes: str | None
+    backend: str | None
     defaults: str | None
+    dimensions: Any
+    dims: Any
     device: Any
     halo: Any
     layout: Any
@@ -53,7 +56,7 @@ def _made(shape: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
 
 def _made_like(data: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
     """A storage like the data; zero: of zeros."""
-    for name in ("shape", "axes"):
+    for name in ("shape", "axes", "dims", "dimensions"):
         if name in spec:
             raise TypeError(f"{name}: cannot be given here, it is the data's")
     key = None
@@ -91,8 +94,8 @@ def empty(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> S
     **spec
         Optional keywords, each of which may be None:
 
-        * axes (str): the name of each index, such as "IJK" (default: its first letters), "KJI", "IJ".
-        * defaults (str): "C", "F" or a backend preset: parameters that are not given come from there.
+        * axes (str), also called dims or dimensions: the name of each index, such as "IJK" (default: its first letters), "KJI", "IJ".
+        * defaults (str), also called backend: "C", "F" or a backend preset: parameters that are not given come from there.
         * layout (str): all three axes, the one with the largest stride first; default "IJK".
         * halo (sequence of int or (int, int)): per axis the points at the ends that do not belong to
           the domain; default none.

@@ -25,14 +25,14 @@ _AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
 _REMEDY = "np.asarray(s) goes by position, np.transpose(s, ...) changes the order of the axes"
 
 
-def _inside(obj: Any) -> Iterator[Any]:
+def inside(obj: Any) -> Iterator[Any]:
     """The arrays in an argument."""
     if isinstance(obj, (list, tuple)):
         for part in obj:
-            yield from _inside(part)
+            yield from inside(part)
     elif isinstance(obj, dict):
         for part in obj.values():
-            yield from _inside(part)
+            yield from inside(part)
     else:
         yield obj
 
@@ -50,7 +50,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | N
     """`func(*args, **kwargs)` by position; ValueError where the names of several storages differ."""
     called = func if method is None else getattr(func, method)
     name = name or (func.__name__ if method is None else f"{func.__name__}.{method}")
-    objects = list(_inside((args, kwargs)))
+    objects = list(inside((args, kwargs)))
     storages = [obj for obj in objects if isinstance(obj, Storage)]
     orders = {axes for obj in objects if (axes := _axes_of(obj)) is not None}
     if len(orders) > 1 and func not in _INDEPENDENT:
@@ -66,7 +66,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | N
             array = operands.fetch(obj, obj, device)[...]
             given[id(array)] = obj, array
             return array
-        if isinstance(obj, (list, tuple)) and any(isinstance(part, Storage) for part in _inside(obj)):
+        if isinstance(obj, (list, tuple)) and any(isinstance(part, Storage) for part in inside(obj)):
             parts = [bare(part) for part in obj]
             return type(obj)(*parts) if hasattr(obj, "_fields") else type(obj)(parts)
         if isinstance(obj, dict):
@@ -81,7 +81,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | N
         result = function(*map(bare, args), **{key: bare(value) for key, value in kwargs.items()})
         if method == "at":
             written.append(args[0])
-        for obj in _inside(written):
+        for obj in inside(written):
             if isinstance(obj, Storage):
                 obj._wrote(device)
     known = given.get(id(result))
@@ -95,10 +95,10 @@ def _numbered(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], axes: st
         if isinstance(value, str):
             found = positions(value, axes)
             return found[0] if len(found) == 1 else found
-        return tuple(positions(value, axes)) if any(isinstance(part, str) for part in _inside(value)) else value
+        return tuple(positions(value, axes)) if any(isinstance(part, str) for part in inside(value)) else value
 
     kwargs = {key: number(value) if key in _AXIS else value for key, value in kwargs.items()}
-    if any(isinstance(part, str) for arg in args if isinstance(arg, (str, tuple, list)) for part in _inside(arg)):
+    if any(isinstance(part, str) for arg in args if isinstance(arg, (str, tuple, list)) for part in inside(arg)):
         names = _parameters(func)
         args = tuple(number(arg) if i < len(names) and names[i] in _AXIS else arg for i, arg in enumerate(args))
     return args, kwargs

@@ -8,7 +8,7 @@ import numpy as np
 from gridbuf.joining import adapted, into, is_scalar, lacking, sliced, spread
 from gridbuf.storage import devices, operands
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import name_array
+from gridbuf.storage.broadcasting import fitted, name_array, without_ones
 from gridbuf.storage.managed import SoftwareManagedGPUStorage
 from gridbuf.storage.meta import Meta, aligned_in_view
 from gridbuf.storage.sync import SyncState
@@ -130,7 +130,9 @@ def setitem(storage: Storage, key: Any, value: Any) -> None:
     device = _side(storage, value)
     source = value if is_scalar(value) else operands.fetch(value, operands.governing((storage, value)), device)
     found = _basic(key, storage.ndim)
-    advanced = _advanced(key, storage, device) if found is None else None
+    advanced = None
+    if found is None:
+        advanced, source = _advanced(key, storage, device), _where_selected(source, value, key, storage)
     with storage._writing():
         target = operands.fetch(storage, storage, device, "storage")
         if found is None:
@@ -143,12 +145,48 @@ def setitem(storage: Storage, key: Any, value: Any) -> None:
         storage._wrote(device)
 
 
+def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
+    """The value's array for an advanced key: by name where one list or mask stands for one axis, else only in the same order.
+
+    What several lists or a mask of many axes select has no names; what a list selects along an axis is that axis.
+    """
+    described = operands.describe(value)
+    if described is None or described[0] is None:
+        return source
+    parts = list(key) if isinstance(key, tuple) else [key]
+    if Ellipsis in [part for part in parts if part is Ellipsis]:
+        at = next(i for i, part in enumerate(parts) if part is Ellipsis)
+        parts[at : at + 1] = [slice(None)] * (storage.ndim - len(parts) + 1)
+    parts += [slice(None)] * (storage.ndim - len(parts))
+    lists = [part for part in parts if not isinstance(part, (slice, int, np.integer))]
+    if len(lists) != 1 or len(parts) != storage.ndim or isinstance(lists[0], Storage) or np.ndim(lists[0]) != 1:
+        raise TypeError(
+            f"value: a storage with the axes {described[0]!r} goes by name, and what the key selects has no names; "
+            "numpy.copyto(s, value, where=mask) does, numpy.asarray(value) goes by position"
+        )
+    kept = [name for name, part in zip(storage.axes, parts, strict=True) if not isinstance(part, (int, np.integer))]
+    listed = next(name for name, part in zip(storage.axes, parts, strict=True) if part is lists[0])
+    if any(isinstance(part, (int, np.integer)) for part in parts):  # NumPy puts what the list and ints select where they meet
+        places = [i for i, part in enumerate(parts) if not isinstance(part, slice)]
+        if places != list(range(places[0], places[-1] + 1)):
+            kept = [listed, *(name for name in kept if name != listed)]
+    missing = "".join(lacking(described[0], kept))
+    if missing:
+        raise ValueError(f"value: its axes {described[0]!r} do not fit into {''.join(kept)!r}, which lack {missing!r}")
+    return adapted(source, into(described[0], "".join(kept)))
+
+
 def _named(source: Any, value: Any, axes: str, shape: tuple[int, ...]) -> Any:
     """The value's array with its indices where the target has those of the same name."""
     described = operands.describe(value)
     if described is None:
         return source
-    own = described[0] if described[0] is not None else name_array(described[1], None, (axes, shape))
+    if described[0] is None:
+        own = name_array(described[1], None, (axes, shape))
+        if not lacking(without_ones(own, described[1], axes)[0], axes):
+            return adapted(source, fitted(own, described[1], axes))
+    else:
+        own = described[0]
     missing = "".join(lacking(own, axes))
     if missing:
         raise ValueError(f"value: its axes {own!r} do not fit into {axes!r}, which lack {missing!r}")

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.storage import array_methods as array_methods
+from gridbuf.storage import beside_xarray as beside_xarray
 from gridbuf.storage import devices, functions, functions_plain, functions_reduce, operands, reduction, ufuncs
 from gridbuf.storage import operators as operators
 from gridbuf.storage import showing as showing

@@ -30,8 +30,8 @@ def host_array(obj: Any) -> Any:
 
 def takes(obj: Any) -> bool:
     """Whether storages compute with an object; arrays of other libraries (xarray, pandas, dask) do so themselves."""
-    if isinstance(obj, (Storage, np.ma.MaskedArray)):
-        return True
+    if isinstance(obj, (Storage, np.ndarray)):  # a subclass with nothing of its own to say is an array; masks are looked at later
+        return not isinstance(obj, np.ndarray) or type(obj).__array_ufunc__ is np.ndarray.__array_ufunc__
     return obj is not None and fields_take(obj)
 
 

@@ -85,7 +85,7 @@ def _contains(self: Storage, value: Any) -> bool:
 def _iter(self: Storage) -> Any:
     if not self.ndim:
         raise TypeError("iteration over a storage without axes")
-    return (self[i] for i in range(self.shape[0]))
+    return map(self.__getitem__, range(self.shape[0]))
 
 
 def _index(self: Storage) -> int:

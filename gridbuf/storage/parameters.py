@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.names import read_names
 from gridbuf.storage import layout, memory
 from gridbuf.storage.axes import LETTERS, check_axes, default_axes, integer, non_negative
 from gridbuf.storage.halo import Halo, check_halo, lower
 from gridbuf.storage.meta import Meta, meta_of
+from gridbuf.suggesting import suggestion
 
 KEYWORDS = ("aligned_index", "alignment", "axes", "defaults", "device", "halo", "layout", "managed", "shape")
+SPELLINGS = {"dims": "axes", "dimensions": "axes", "backend": "defaults"}  # as `gridbuf.empty` has them
 MANAGED = (None, "gt4py", "cuda")
 
 
@@ -125,11 +128,27 @@ def _shape_and_axes(spec: dict[str, Any], known: Known | None) -> tuple[tuple[in
     return own, axes
 
 
+def _spelled(spec: dict[str, Any]) -> dict[str, Any]:
+    """The keywords by their names here; names of indices may come as a sequence."""
+    found = {name: value for name, value in spec.items() if name not in SPELLINGS}
+    for name in SPELLINGS.keys() & spec.keys():
+        own, value = SPELLINGS[name], spec[name]
+        if value is None:
+            continue
+        if found.get(own) is not None:
+            raise TypeError(f"{name} and {own} mean the same; give one of them")
+        found[own] = "".join(read_names(value, name)) if own == "axes" else value
+    return found
+
+
 def resolve(dtype: Any, spec: dict[str, Any], known: Known | None = None) -> Parameters:
     """Check what was given and complete it; None counts as not given, except for managed."""
+    if not SPELLINGS.keys().isdisjoint(spec):
+        spec = _spelled(spec)
     for name in spec:
         if name not in KEYWORDS:
-            raise TypeError(f"{name}: not a parameter of storages; there are {', '.join(KEYWORDS)}")
+            near = suggestion(name, (*KEYWORDS, *SPELLINGS))
+            raise TypeError(f"{name}: not a parameter of storages; there are {', '.join(KEYWORDS)}{near}")
     given = {name: value for name, value in spec.items() if value is not None or name == "managed"}
     shape, axes = _shape_and_axes(given, known)
     preset = _preset(given["defaults"], axes) if "defaults" in given else {}

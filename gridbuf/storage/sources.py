@@ -3,14 +3,17 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gridbuf import _core
+from gridbuf.halo_attrs import remembered
 from gridbuf.names import as_numpy, get_dims
 from gridbuf.storage import devices, layout
 from gridbuf.storage.axes import LETTERS, default_axes
 from gridbuf.storage.base import Storage
 from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
 from gridbuf.storage.parameters import Known
-from gridbuf.wrapping import values
+from gridbuf.wrapping import check_mask, values
 
 
 def managed_of(storage: Storage) -> str | None:
@@ -48,7 +51,7 @@ def known_of_array(obj: Any, array: Any, device: int | None = None) -> Known:
     axes = _own_axes(obj, array.ndim)
     named = axes is not None
     letters = default_axes(array.ndim, "data") if axes is None else axes
-    halo = obj.halo if isinstance(obj, _core.Field) else None
+    halo = obj.halo if isinstance(obj, _core.Field) else remembered(obj, None if axes is None else tuple(axes))[1]
     return Known(array.shape, array.dtype, letters, named, layout.of_strides(array.strides, letters), halo, device=device)
 
 
@@ -66,6 +69,8 @@ class Source:
             self.device = devices.current().asarray(obj)
             self.known = known_of_array(obj, self.device, devices.current().device_id(self.device))
         else:
+            if isinstance(obj, np.ndarray):
+                check_mask(obj)
             self.host = values(obj) if copying else as_numpy(obj)
             self.known = known_of_array(obj, self.host)
 

@@ -24,7 +24,7 @@ static int find(const gb_py_signature *sig, PyObject *name) {
     return -1;
 }
 
-void gb_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message) {
+void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message) {
     PyObject *nearest = known && message ? gb_py_upcall_to(GB_PY_UP_SUGGESTION, "(OO)", word, known) : NULL;
     if (nearest) PyErr_Format(type, "%U%U", message, nearest);
     Py_XDECREF(nearest);
@@ -36,7 +36,7 @@ static int unexpected(const gb_py_signature *sig, PyObject *name) {
     PyObject *known = PyList_New(0);
     for (int i = 0; known && i < GB_PY_ARG_COUNT; i++)
         if (sig->allowed & GB_PY_ARG_BIT(i) && PyList_Append(known, interned[i]) < 0) Py_CLEAR(known);
-    gb_error_with_suggestion(PyExc_TypeError, name, known,
+    gb_py_error_with_suggestion(PyExc_TypeError, name, known,
                              PyUnicode_FromFormat("%s() got an unexpected keyword argument %R", sig->name, name));
     return -1;
 }

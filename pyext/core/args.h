@@ -46,9 +46,9 @@ typedef struct gb_py_signature {
 
 /* The standing backend: `name` for everybody (NULL: C), and what says it for the context that runs (NULL: no context ever had
  * one of its own). */
-typedef struct { PyObject *name, *ask; } gb_standing_backend;
-extern gb_standing_backend gb_standing;
-PyObject *gb_set_standing(PyObject *self, PyObject *args);
+typedef struct { PyObject *name, *ask; } gb_py_standing_backend;
+extern gb_py_standing_backend gb_py_standing;
+PyObject *gb_py_set_standing(PyObject *self, PyObject *args);
 
 int gb_py_args_init(void);
 
@@ -63,7 +63,7 @@ int gb_py_halo(PyObject *obj, int64_t *out, int room);
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim);
 PyObject *gb_py_ints_tuple(const int64_t *values, int n);
 /* A ValueError, TypeError, ...: the message, and behind it which of the known words (a tuple) was meant, if one is near. */
-void gb_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message);
+void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message);
 int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out);
 
 /* What a call asked for besides memory; in index order, base entries only. */

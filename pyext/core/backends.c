@@ -23,7 +23,7 @@ static int unknown(PyObject *name, const char *text, Py_ssize_t length) {
         ? PyUnicode_FromFormat("backend: %s is not known; known are %s", gb_quoted(quoted, sizeof quoted, text), known)
         : PyUnicode_FromFormat("backend: %R is not known; known are %s", name, known);   /* with a null character */
     free(known);
-    gb_error_with_suggestion(gb_py_BackendError, name, gb_py_backend_names(NULL, NULL), message);
+    gb_py_error_with_suggestion(gb_py_BackendError, name, gb_py_backend_names(NULL, NULL), message);
     return -1;
 }
 
@@ -84,14 +84,14 @@ int gb_py_read_backend(PyObject *obj, gb_request *r) {
     return order == GB_BY_CALLER && r->layout_len < 0 ? call_function(r) : 0;
 }
 
-gb_standing_backend gb_standing;
+gb_py_standing_backend gb_py_standing;
 
 /* (name or None, function or None): what gridbuf.defaults has checked. */
-PyObject *gb_set_standing(PyObject *self, PyObject *args) {
+PyObject *gb_py_set_standing(PyObject *self, PyObject *args) {
     PyObject *name, *ask;
     if (!PyArg_ParseTuple(args, "OO", &name, &ask)) return NULL;
-    gb_standing_backend before = gb_standing;
-    gb_standing = (gb_standing_backend){name == Py_None ? NULL : Py_NewRef(name), ask == Py_None ? NULL : Py_NewRef(ask)};
+    gb_py_standing_backend before = gb_py_standing;
+    gb_py_standing = (gb_py_standing_backend){name == Py_None ? NULL : Py_NewRef(name), ask == Py_None ? NULL : Py_NewRef(ask)};
     Py_XDECREF(before.name);
     Py_XDECREF(before.ask);
     return Py_NewRef(Py_None);

@@ -1,7 +1,8 @@
 /* go.c: entering Go, and what it may leave behind. */
 #include "go.h"
-#include "docs.h"
 #include "upcall.h"
+
+#include <docs.h>
 
 #include <string.h>
 #include <sys/resource.h>
@@ -17,7 +18,7 @@ __attribute__((constructor(101))) static void remember_limit(void) { getrlimit(R
 int gb_py_go_init(PyObject *module) {
     gb_error e;
     PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_RuntimeError);
-    gb_py_BackendError = bases ? PyErr_NewExceptionWithDoc("gridbuf.BackendError", DOC_BACKEND_ERROR, bases, NULL) : NULL;
+    gb_py_BackendError = bases ? PyErr_NewExceptionWithDoc("gridbuf.BackendError", GB_PY_DOC_BackendError, bases, NULL) : NULL;
     Py_XDECREF(bases);
     if (!gb_py_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_py_BackendError) < 0) return -1;
     if (GB_PY_ENTER_GO(&e, gbridge_start(&e)) < 0) return -1;

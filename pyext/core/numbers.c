@@ -3,6 +3,7 @@
 #include "../../bridge/gufunc.h"
 #include "../../cuda/cuda.h"
 #include "../../dlpack/dlpack.h"
+#include "../../exact/exact.h"
 
 static const struct { const char *name; long value; } numbers[] = {
     {"MEMORY_DEVICE", GB_CUDA_DEVICE}, {"MEMORY_PINNED", GB_CUDA_PINNED}, {"MEMORY_MANAGED", GB_CUDA_MANAGED},
@@ -12,7 +13,8 @@ static const struct { const char *name; long value; } numbers[] = {
     {"RAISES", GB_GU_RAISES},
     {"FOLDS", GB_GU_FOLDS}, {"GENERATED", GB_BRIDGE_GENERATED}, {"SWAPPED", GB_BRIDGE_SWAPPED},
     {"INVALID", GB_GU_INVALID}, {"DIVIDE", GB_GU_DIVIDE}, {"OVERFLOW", GB_GU_OVERFLOW}, {"STATUS", GB_GU_STATUS},
-    {"PANIC", GB_GU_PANICKED},
+    {"PANIC", GB_GU_PANICKED}, {"EXACT_WORDS", GB_EXACT_WORDS}, {"EXACT_CHUNKS", GB_EXACT_CHUNKS},
+    {"EXACT_BIAS", GB_EXACT_BIAS},
 };
 
 int gb_py_numbers_init(PyObject *module) {

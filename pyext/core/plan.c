@@ -1,7 +1,8 @@
 /* plan.c: gridbuf.Plan, the answer to a request, seen from Python. */
-#include "docs.h"
 #include "plan.h"
 #include "upcall.h"
+
+#include <docs.h>
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -168,7 +169,7 @@ PyObject *gb_py_plan_of(PyObject *self, PyObject *obj) {
 }
 
 static PyMethodDef plan_methods[] = {
-    {"of", gb_py_plan_of, METH_O | METH_STATIC, DOC_PLAN_OF},
+    {"of", gb_py_plan_of, METH_O | METH_STATIC, GB_PY_DOC_Plan_of},
     {NULL},
 };
 
@@ -185,7 +186,7 @@ static PyType_Slot slots[] = {
     {Py_tp_richcompare, compare},
     {Py_tp_hash, hash},
     {Py_tp_repr, repr},
-    {Py_tp_doc, DOC_PLAN_TYPE},
+    {Py_tp_doc, GB_PY_DOC_Plan},
     {0, NULL},
 };
 

@@ -1,7 +1,8 @@
 /* field.c: the Field types in device and in managed memory. */
 #include "device.h"
-#include "../core/docs.h"
 #include "../core/upcall.h"
+
+#include <docs.h>
 
 #include <stddef.h>
 
@@ -91,7 +92,7 @@ static PyGetSetDef device_getset[] = {
 static PyMethodDef device_methods[] = {
     {"__array__", (PyCFunction)(void *)refuse_array, FAST, "Raises TypeError: NumPy cannot read device memory."},
     {"__cupy_get_ndarray__", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time (cupy's protocol)."},
-    {"cupy", to_cupy, METH_NOARGS, DOC_FIELD_CUPY},
+    {"cupy", to_cupy, METH_NOARGS, GB_PY_DOC_DeviceField_cupy},
     {NULL},
 };
 
@@ -112,7 +113,7 @@ static PyGetSetDef managed_getset[] = {
 static PyMethodDef managed_methods[] = {
     {"__array__", (PyCFunction)(void *)gb_py_field_array, FAST, "An np.ndarray over the same memory (NumPy's protocol); waits for the GPU."},
     {"__cupy_get_ndarray__", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time (cupy's protocol)."},
-    {"cupy", to_cupy, METH_NOARGS, DOC_FIELD_CUPY},
+    {"cupy", to_cupy, METH_NOARGS, GB_PY_DOC_DeviceField_cupy},
     {NULL},
 };
 

@@ -27,16 +27,15 @@ static int set_given(gb_py_field *f, PyObject *dims, PyObject *origin, PyObject 
     return gb_py_field_set_meta(f, &meta);
 }
 
-/* The dims and origin that the object itself carries. */
+/* The dims, origin and halo that the object itself carries. */
 static int set_carried(gb_py_field *f, PyObject *data) {
     if (PyArray_CheckExact(data) || gb_py_is_field(data)) return 0;
-    PyObject *dims, *origin;
-    int carried = gb_py_inherited_metadata(data, (PyObject *)f, &dims, &origin);
-    if (carried <= 0) return carried;
-    carried = set_given(f, dims, origin, NULL);
-    Py_DECREF(dims);
-    Py_DECREF(origin);
-    return carried;
+    PyObject *carried[3];
+    int found = gb_py_inherited_metadata(data, (PyObject *)f, carried);
+    if (found <= 0) return found;
+    found = set_given(f, carried[0], carried[1], carried[2]);
+    for (int i = 0; i < 3; i++) Py_DECREF(carried[i]);
+    return found;
 }
 
 static int check_require(gb_py_field *f, PyObject *require) {

@@ -339,9 +339,9 @@ PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
 }
 
 /* Most objects carry nothing, and are not worth a call of Python. */
-int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **origin) {
+int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *carried[3]) {
     PyObject *const names[] = {gb_py_attr.gt_dims, gb_py_attr.gt_origin, gb_py_attr.dims,
-                               gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
+                                gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
     const char *debug = getenv("GRIDBUF_DEBUG");
     int found = debug && strcmp(debug, "1") == 0;
     for (int i = 0; i < 5 && !found; i++) {
@@ -350,12 +350,9 @@ int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject **dims, 
         if (found) Py_DECREF(value);
     }
     if (!found) return 0;
-    PyObject *both = gb_py_upcall_to(GB_PY_UP_CARRIED, "(OO)", obj, wrapped);
-    found = both && PyArg_ParseTuple(both, "OO", dims, origin) ? 1 : -1;
-    if (found == 1) {
-        Py_INCREF(*dims);
-        Py_INCREF(*origin);
-    }
-    Py_XDECREF(both);
+    PyObject *all = gb_py_upcall_to(GB_PY_UP_CARRIED, "(OO)", obj, wrapped);
+    found = all && PyArg_ParseTuple(all, "OOO", &carried[0], &carried[1], &carried[2]) ? 1 : -1;
+    for (int i = 0; i < 3 && found == 1; i++) Py_INCREF(carried[i]);
+    Py_XDECREF(all);
     return found;
 }

@@ -21,9 +21,9 @@ PyObject *gb_py_is_mapped(PyObject *self, PyObject *const *args, Py_ssize_t narg
 PyObject *gb_py_values(PyObject *obj);
 PyObject *gb_py_values_method(PyObject *self, PyObject *obj);
 
-/* The dims and origin that obj carries, for the Field or array over it: 1 with new
+/* The dims, origin and halo that obj carries, for the Field or array over it: 1 with new
  * references (None where it does not say), 0 without any, -1 with an error. */
-int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject **dims, PyObject **origin);
+int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *carried[3]);
 
 /* device_wrap.c: a Field over an object with __cuda_array_interface__; NotImplemented for those that turn out not to have it. */
 PyObject *gb_py_wrap_cuda(PyTypeObject *type, PyObject *obj);

@@ -84,3 +84,17 @@ def test_storages_in_one_page(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "layout='JKI'" in said and "wrapped: KJI, sum: KJI" in said
     assert re.search(r"lowest level: 273\.50 to 280\.00 K", said)
+
+
+def test_the_program_on_storages_is_the_one_on_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("gt4py.cartesian")
+    program = load("storage_program")
+    result = program.main("numpy", str(tmp_path))  # restarts from its checkpoint, and compares
+    assert "tracer kept to" in capsys.readouterr().out and result.dims == ("lon", "lat", "level") and "lat" in result.coords
+    data = program.dataset(12, 10, 4)
+    model = program.on_storages(data, "numpy")
+    arrays = program.on_arrays(model, "numpy")
+    for _ in range(5):
+        model.step(0.1)
+        arrays.step(0.1)
+    assert type(arrays.q) is np.ndarray and (model.q.to_numpy() == arrays.q).all() and not (arrays.q == arrays.between).all()

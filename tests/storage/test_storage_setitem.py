@@ -56,7 +56,7 @@ def test_arrays_without_names() -> None:
         with pytest.raises(ValueError, match="broadcast"):
             s[...] = np.zeros(shape)
     with pytest.raises(ValueError):
-        gs.zeros((2, 3))[...] = np.zeros((2, 3, 1))  # counts as an IJK operand
+        gs.zeros((2, 3))[...] = np.zeros((2, 3, 2))  # counts as an IJK operand
 
 
 def test_a_field_is_broadcast_by_its_names() -> None:

@@ -1,0 +1,129 @@
+package exact
+
+// #cgo nocallback gb_exact_run
+// #cgo noescape gb_exact_run
+// #include <stdlib.h>
+// #include "exact.h"
+import "C"
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"time"
+	"unsafe"
+
+	"gridbuf/alloc"
+	"gridbuf/internal/work"
+	"gridbuf/transfer"
+)
+
+// Words is the length of a Sum.
+const Words = C.GB_EXACT_WORDS
+
+// Sum is a sum on its way. The zero Sum is the sum of nothing. Sums of several processes add up word by word, by
+// any reduction of integers, if [Sum.Merge] with a zero Sum follows.
+type Sum [Words]int64
+
+// Add adds every element of an array of real numbers.
+func (s *Sum) Add(x transfer.View) error { return s.add(x, nil) }
+
+// AddProducts adds the product of every element of x with that of y at the same index. Both are of floats, or both of integers.
+func (s *Sum) AddProducts(x, y transfer.View) error {
+	if !slices.Equal(x.Shape, y.Shape) {
+		return alloc.ErrInvalid.Errorf("y: shape %v; x has %v", y.Shape, x.Shape)
+	}
+	return s.add(x, &y)
+}
+
+// Merge adds another sum.
+func (s *Sum) Merge(other *Sum) {
+	C.gb_exact_merge((*C.gb_exact)(unsafe.Pointer(s)), (*C.gb_exact)(unsafe.Pointer(other)))
+}
+
+func view(v *transfer.View, to *C.gb_copy_view, shape, strides *[C.GB_COPY_DIMS]C.int64_t, name string) error {
+	if len(v.Shape) > transfer.MaxDims || len(v.Shape) != len(v.Strides) {
+		return alloc.ErrInvalid.Errorf("%s: %d sizes and %d strides; give one each for at most %d indices", name, len(v.Shape), len(v.Strides), transfer.MaxDims)
+	}
+	for i := range v.Shape {
+		shape[i], strides[i] = C.int64_t(v.Shape[i]), C.int64_t(v.Strides[i])
+	}
+	*to = C.gb_copy_view{data: (*C.char)(v.Data), itemsize: C.int64_t(v.Type.Size()), _type: C.int32_t(v.Type), ndim: C.int32_t(len(v.Shape)),
+		shape: &shape[0], strides: &strides[0]}
+	return nil
+}
+
+func (s *Sum) add(x transfer.View, y *transfer.View) error {
+	task := (*C.gb_exact_task)(C.calloc(1, C.sizeof_gb_exact_task))
+	if task == nil {
+		return alloc.ErrNoMemory.Errorf("no memory for a sum")
+	}
+	defer C.free(unsafe.Pointer(task))
+	if err := view(&x, &task.a, &task.shape, &task.a_strides, "x"); err != nil {
+		return err
+	}
+	var b *C.gb_copy_view
+	if y != nil {
+		if err := view(y, &task.b, &task.shape, &task.b_strides, "y"); err != nil {
+			return err
+		}
+		b = &task.b
+	}
+	switch C.gb_exact_plan(&task.progress.job, &task.total, &task.a, b, 0) {
+	case C.GB_COPY_OK:
+	case C.GB_COPY_NO_CAST:
+		return alloc.ErrInvalid.Errorf("x: elements of type %v cannot be summed so; give real numbers, and of products both floats or both integers", x.Type)
+	default:
+		return alloc.ErrInvalid.Errorf("x: a shape with negative sizes, or more elements than 64 bits can count")
+	}
+	for done := false; !done; {
+		var err error
+		if done, err = Resume(unsafe.Pointer(&task.progress), time.Hour); err != nil {
+			return err
+		}
+	}
+	s.Merge((*Sum)(unsafe.Pointer(&task.total)))
+	return nil
+}
+
+// Resume goes on with a gb_exact_progress for about as long as the budget says, on as many threads as it is worth.
+func Resume(progress unsafe.Pointer, budget time.Duration) (done bool, err error) {
+	p := (*C.gb_exact_progress)(progress)
+	job := &p.job
+	pieces := work.Shared{Pieces: int64(job.pieces), Batch: int64(C.gb_exact_batch(job)), Threads: int(C.gb_exact_threads(job)),
+		Run: func(first, end int64) { C.gb_exact_run(job, C.int64_t(first), C.int64_t(end)) }, Doing: "summing"}
+	reached, err := pieces.Share(int64(p.at), time.Now().Add(budget))
+	p.at = C.int64_t(reached)
+	return reached == int64(job.pieces), err
+}
+
+// scaled is the finite part times 2^GB_EXACT_BIAS.
+func (s *Sum) scaled() *big.Int {
+	total := new(big.Int)
+	for i := C.GB_EXACT_CHUNKS - 1; i >= 0; i-- {
+		total.Add(total.Lsh(total, 32), big.NewInt(s[i]))
+	}
+	return total
+}
+
+// Float64 is the sum, rounded once: beyond the range an infinity, of infinities of both signs NaN.
+func (s *Sum) Float64() float64 {
+	nans, infinities, negative := s[C.GB_EXACT_CHUNKS], s[C.GB_EXACT_CHUNKS+1], s[C.GB_EXACT_CHUNKS+2]
+	switch {
+	case nans > 0 || infinities > 0 && negative > 0:
+		return math.NaN()
+	case infinities > 0:
+		return math.Inf(1)
+	case negative > 0:
+		return math.Inf(-1)
+	}
+	total := new(big.Float).SetInt(s.scaled())
+	value, _ := total.SetMantExp(total, -C.GB_EXACT_BIAS).Float64()
+	return value
+}
+
+// Int is the sum of integers.
+func (s *Sum) Int() *big.Int {
+	total := s.scaled()
+	return total.Rsh(total, C.GB_EXACT_BIAS)
+}

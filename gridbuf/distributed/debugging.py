@@ -1,0 +1,87 @@
+"""What GRIDBUF_DEBUG=1 adds to exchanges: halos that nobody fills show, and messages say what they are.
+
+Halo points that a plan fills hold NaN (or a pattern of bytes) from its start until their values come, so a program that reads them too early
+sees it. A message ends with the exchange it belongs to and a checksum of its values.
+"""
+
+import os
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gridbuf._core import CopyProgram
+from gridbuf.distributed.binding import Entry, Message
+
+PATTERN = 0xA5
+SEAL = 16  # bytes at the end of a message: the exchange's number, the values' checksum
+
+
+def debugging() -> bool:
+    return os.environ.get("GRIDBUF_DEBUG", "0") not in ("", "0")
+
+
+def poison_of(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """One element that no program has written."""
+    if dtype.kind in "fc":
+        return np.full(1, complex(np.nan, np.nan) if dtype.kind == "c" else np.nan, dtype)
+    return np.frombuffer(bytes([PATTERN]) * dtype.itemsize, dtype).copy() if dtype.itemsize else np.zeros(1, dtype)
+
+
+def poisoning(slots: Sequence[Any], copies: Iterable[Entry], receives: Iterable[Message]) -> CopyProgram | None:
+    """The program that poisons all points that a plan fills."""
+    targets = [(slot, at, strides, shape, dtype) for slot, at, strides, _, _, _, shape, dtype, _ in copies]
+    targets += [(c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype) for m in receives for c in m.chunks]
+    if not targets:
+        return None
+    constants: dict[np.dtype[Any], int] = {}
+    for *_, dtype in targets:
+        constants.setdefault(dtype, len(slots) + len(constants))
+    entries = [
+        (slot, at, strides, constants[dtype], 0, (0,) * len(shape), shape, dtype, 0)
+        for slot, at, strides, shape, dtype in targets
+    ]
+    return CopyProgram([*slots, *(poison_of(dtype) for dtype in constants)], entries)
+
+
+class Guard:
+    """Looks after one direction of a plan.
+
+    Parameters
+    ----------
+    poison
+        Makes the points that the exchange fills unreadable; None for an adjoint, which reads them.
+    outgoing, incoming
+        The messages by peer, the last SEAL bytes of each this guard's.
+    ledger
+        By peer: how many exchanges have begun with values for it, and from it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        poison: CopyProgram | None,
+        outgoing: Mapping[int, Any],
+        incoming: Mapping[int, Any],
+        ledger: Mapping[int, list[int]],
+    ) -> None:
+        self.name, self.poison, self.outgoing, self.incoming, self.ledger = name, poison, outgoing, incoming, ledger
+
+    def close(self, fields: Sequence[Any]) -> None:
+        """What is packed is sent next."""
+        for peer, buffer in self.outgoing.items():
+            memory = np.asarray(buffer)
+            memory[-SEAL:].view("i8")[:] = self.ledger[peer][0] + 1, zlib.crc32(memory[:-SEAL])
+        if self.poison is not None:
+            self.poison.run(*fields)
+
+    def check(self) -> None:
+        """Messages have come: RuntimeError where one is not what was awaited."""
+        for peer, buffer in self.incoming.items():
+            memory = np.asarray(buffer)
+            number, checksum = memory[-SEAL:].view("i8").tolist()
+            if number != self.ledger[peer][1]:
+                raise RuntimeError(f"{self.name}: rank {peer} sent its exchange {number}, awaited was {self.ledger[peer][1]}")
+            if checksum != zlib.crc32(memory[:-SEAL]):
+                raise RuntimeError(f"{self.name}: the values from rank {peer} are not those it sent: their checksums differ")

@@ -1,0 +1,244 @@
+"""A sum on its way: exact, and an array of integers meanwhile, which processes can add up."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from gridbuf._core import EXACT_BIAS, EXACT_CHUNKS, EXACT_WORDS, exact_add, exact_merge
+from gridbuf.exact.operands import kind_of, operand, pair, parts
+
+
+class Total:
+    """A sum to which arrays are added without rounding.
+
+    `values` is all there is to it: an array of int64. Sums of several processes are added by adding these, with any
+    reduction of integers (`comm.Allreduce(MPI.IN_PLACE, total.values)`), up to 2**30 of them at a time.
+
+    Parameters
+    ----------
+    dtype : dtype_like
+        Of what will be added; bools and integers of any size count as one kind, so do floats, so do complex numbers.
+        For products, the kind that the product has.
+    values : numpy.ndarray, optional
+        What `values` of other Totals of this kind have added up to. It is used, not copied.
+
+    Raises
+    ------
+    TypeError
+        `dtype` is no number, or a long double; `values` is no writable array of int64 in a row.
+    ValueError
+        `values` has another length.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, numpy as np
+    >>> a, b = gb.exact.Total("float64"), gb.exact.Total("float64")
+    >>> a.add(np.array([1e16, 1.0]))
+    >>> b.add(np.array([-1e16, 1.0]))
+    >>> both = gb.exact.Total("float64", a.values + b.values)
+    >>> both.sum(), both.mean(), both.count
+    (2.0, 0.5, 4)
+    """
+
+    __slots__ = ("_kind", "values")
+    values: NDArray[np.int64]
+
+    def __init__(self, dtype: DTypeLike, values: NDArray[np.int64] | None = None) -> None:
+        self._kind = kind_of(np.dtype(dtype), "dtype")
+        length = self._numbers * EXACT_WORDS + 1
+        if values is None:
+            values = np.zeros(length, np.int64)
+        elif not (isinstance(values, np.ndarray) and values.dtype == np.int64 and values.flags.carray and values.ndim == 1):
+            raise TypeError(f"values: expected a writable array of {length} int64 in a row")
+        elif len(values) != length:
+            raise ValueError(f"values: {len(values)} of them; a Total of {np.dtype(dtype)} has {length}")
+        self.values = values
+
+    @property
+    def _numbers(self) -> int:
+        return 2 if self._kind == "c" else 1
+
+    def _part(self, i: int) -> NDArray[np.int64]:
+        return self.values[i * EXACT_WORDS : (i + 1) * EXACT_WORDS]
+
+    @property
+    def count(self) -> int:
+        """How many elements, or products, were added."""
+        return int(self.values[-1])
+
+    def _fits(self, kind: str, argument: str) -> None:
+        if kind != self._kind and (kind, self._kind) != ("f", "c"):
+            names = {"i": "integers", "f": "floats", "c": "complex numbers"}
+            raise TypeError(f"{argument}: {names[kind]} do not go into a Total of {names[self._kind]}")
+
+    def add(self, x: Any) -> None:
+        """Add every element of an array.
+
+        Parameters
+        ----------
+        x : array_like
+            An array, a Field, a storage or anything whose memory on the host can be read; halos count like all other elements.
+
+        Raises
+        ------
+        TypeError
+            Elements that are no numbers, long doubles, or another kind of number than the Total's.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> total = gb.exact.Total("int64")
+        >>> total.add(gb.Field.full((3, 4), 2**62, "int64", dims="IJ"))
+        >>> total.sum() == 12 * 2**62
+        True
+        """
+        x = operand(x, "x")
+        kind = kind_of(x.dtype, "x")
+        self._fits(kind, "x")
+        for i, part in enumerate(parts(x, kind)):
+            exact_add(self._part(i), part, None, False)
+        self.values[-1] += math.prod(x.shape)
+
+    def add_product(self, x: Any, y: Any) -> None:
+        """Add the product of every element of x with that of y at the same index; nothing is conjugated.
+
+        Parameters
+        ----------
+        x, y : array_like
+            As for `add`, of one shape. Where both are Fields, y's axes are brought into x's order by name. Integers of at
+            most 32 bits may meet floats.
+
+        Raises
+        ------
+        TypeError
+            As for `add`; or larger integers with floats.
+        ValueError
+            The shapes or dims differ.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> total = gb.exact.Total("float64")
+        >>> total.add_product([1e200, 1.0], [1e-200, 3.0])
+        >>> total.sum()
+        4.0
+        """
+        x, y = pair(x, y)
+        kinds = kind_of(x.dtype, "x"), kind_of(y.dtype, "y")
+        kind = "c" if "c" in kinds else kinds[0]
+        self._fits(kind, "x, y")
+        for i, a in enumerate(parts(x, kinds[0])):
+            for k, b in enumerate(parts(y, kinds[1])):
+                exact_add(self._part(i ^ k), a, b, i + k == 2)
+        self.values[-1] += math.prod(x.shape)
+
+    def __iadd__(self, other: Any) -> "Total":
+        if not isinstance(other, Total):
+            return NotImplemented
+        self._fits(other._kind, "other")
+        for i in range(other._numbers):
+            exact_merge(self._part(i), other._part(i))
+        self.values[-1] += other.values[-1]
+        return self
+
+    def _special(self, i: int) -> float | None:
+        """What infinities and NaN make of a part; None where there are none."""
+        nans, infinities, negative = (int(n) for n in self._part(i)[EXACT_CHUNKS:])
+        if nans or (infinities and negative):
+            return math.nan
+        return math.inf if infinities else -math.inf if negative else None
+
+    def _scaled(self, i: int) -> int:
+        """The finite part, times 2**EXACT_BIAS."""
+        values = self._part(i).copy()
+        exact_merge(values, np.zeros_like(values))
+        low = int.from_bytes(values[: EXACT_CHUNKS - 1].astype("<u4").tobytes(), "little")
+        return low + (int(values[EXACT_CHUNKS - 1]) << 32 * (EXACT_CHUNKS - 1))
+
+    def _rounded(self, i: int, divisor: int) -> float:
+        special = self._special(i)
+        if special is not None:
+            return special
+        total = self._scaled(i)
+        try:
+            return total / (divisor << EXACT_BIAS)
+        except OverflowError:
+            return math.inf if total > 0 else -math.inf
+
+    def sum(self) -> Any:
+        """The sum, rounded once.
+
+        Returns
+        -------
+        int, float or complex
+            Beyond the range of doubles an infinity; NaN where NaN or infinities of both signs were added. Of nothing 0.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> gb.exact.Total("complex64").sum()
+        0j
+        """
+        if self._kind == "i":
+            return self._scaled(0) >> EXACT_BIAS
+        return complex(self._rounded(0, 1), self._rounded(1, 1)) if self._kind == "c" else self._rounded(0, 1)
+
+    def mean(self) -> Any:
+        """The exact sum divided by `count`, rounded once.
+
+        Returns
+        -------
+        float or complex
+            NaN where nothing was added.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> total = gb.exact.Total("float64")
+        >>> total.add([1e308, 1e308])
+        >>> total.sum(), total.mean()
+        (inf, 1e+308)
+        """
+        n = self.count
+        values = [self._rounded(i, n) if n else math.nan for i in range(self._numbers)]
+        return complex(*values) if self._kind == "c" else values[0]
+
+    def root(self) -> float:
+        """The square root of the exact sum, rounded once: of a Total of squares, the norm.
+
+        Returns
+        -------
+        float
+            It is finite where the norm is, though the squares be larger than any double.
+
+        Raises
+        ------
+        ValueError
+            The sum is negative, or complex.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> total = gb.exact.Total("float64")
+        >>> x = [3 * 2.0**800, 4 * 2.0**800]
+        >>> total.add_product(x, x)
+        >>> total.sum(), total.root() == 5 * 2.0**800
+        (inf, True)
+        """
+        if self._kind == "c":
+            raise ValueError("the sum is complex; add the squares of real and imaginary parts to a Total of floats")
+        special = self._special(0)
+        total = self._scaled(0)
+        if special == -math.inf or (special is None and total < 0):
+            raise ValueError("the sum is negative; it has no real square root")
+        if special is not None:
+            return special
+        more = max(0, 132 - total.bit_length() // 2 * 2)  # bits, so that the root has more than a double
+        root = math.isqrt(total << more)
+        inexact = root * root != total << more
+        try:
+            return (2 * root + inexact) / (1 << (more + EXACT_BIAS) // 2 + 1)
+        except OverflowError:
+            return math.inf

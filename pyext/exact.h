@@ -1,0 +1,10 @@
+/* exact.h: what gridbuf.exact asks of exact/. */
+#ifndef GRIDBUF_PYEXACT_H
+#define GRIDBUF_PYEXACT_H
+
+#include "core/common.h"
+
+PyObject *gb_py_exact_add(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *gb_py_exact_merge(PyObject *self, PyObject *const *args, Py_ssize_t n);
+
+#endif

@@ -1,0 +1,309 @@
+"""Run by two processes: whatever goes wrong, both learn of it, nothing hangs, and the same grid goes on working."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+import gridbuf as gb
+import gridbuf.distributed as gbd
+import gridbuf.distributed.messages as messages
+
+comm = MPI.COMM_WORLD
+me, other = comm.rank, 1 - comm.rank
+grid = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
+
+
+@contextmanager
+def raises(kind: type[BaseException], *words: str) -> Iterator[None]:
+    try:
+        yield
+    except kind as error:
+        for word in words:
+            assert word in str(error), (me, word, str(error))
+    else:
+        raise AssertionError(f"rank {me}: no {kind.__name__}")
+
+
+def check(f: Any, value: float) -> None:
+    assert f[0, 2] == value and f[-1, 2] == value, (me, value, f.numpy())
+
+
+def works(its: gbd.Grid = grid) -> None:
+    f = its.full(float(its.rank))
+    its.exchange(f)
+    check(f, float(1 - its.rank))
+
+
+def ranks_that_describe_fields_differently() -> None:
+    for kinds, word in (
+        ([{"dtype": "f8"}, {"dtype": "f4"}], "fields[0]: its dtype"),
+        ([{"halo": 1}, {"halo": 2}], "fields[0]: its halo"),
+        ([{"dims": "IJK", "sizes": {"K": 2}}, {"dims": "IJK", "sizes": {"K": 3}}], "fields[0]: its sizes"),
+        ([{"faces": ""}, {"faces": "I"}], "fields[0]: its positions"),
+        ([{"dims": "IJK", "sizes": {"K": 2}}, {"dims": "IJ"}], "fields[0]: its dims"),
+    ):
+        with raises(gbd.DisagreementError, word, "on rank 0", "on rank 1"):
+            grid.exchange(grid.zeros(**kinds[me]))
+        works()
+    with raises(gbd.DisagreementError, "fields: there are", "on rank 0", "on rank 1"):
+        grid.exchange(*(grid.zeros(dtype="i8") for _ in range(1 + me)))
+    works()
+    u, v = grid.zeros(dtype="f4"), grid.zeros(dtype="f4")
+    with raises(gbd.DisagreementError, "its rule"):
+        grid.exchange(*([gbd.pair(u, v)] if me else [u, v]))
+    works()
+
+
+def plans_in_another_order() -> None:
+    a, b = grid.full(1.0 * me, dtype="f4"), grid.full(2 * me, dtype="i4")
+    first, second = grid.plan(a), grid.plan(b)
+    with raises(gbd.DisagreementError, "its dtype"):
+        (second if me else first)(b if me else a)
+    first(a)
+    second(b)
+    check(a, other)
+    check(b, 2 * other)
+
+
+def a_field_that_one_rank_cannot_write() -> None:
+    field = grid.zeros(dtype="u2")
+    frozen = gb.Field(np.broadcast_to(np.zeros((), "u2"), field.shape).copy(), dims="IJ", halo=field.halo)
+    array = np.asarray(frozen)
+    array.flags.writeable = False
+    readonly = gb.Field(array, dims="IJ", halo=field.halo)
+    with raises(ValueError, "read-only") if me == 0 else raises(gbd.DisagreementError, "rank 0", "read-only"):
+        grid.exchange(readonly if me == 0 else field)
+    works()
+
+
+def an_exchange_that_one_rank_leaves_out() -> None:
+    a, b = grid.full(float(me)), grid.zeros(dtype="i8")
+    plan = grid.plan(a, names=["a"])
+    plan(a)
+    a[...] = 5.0
+    with raises(gbd.DisagreementError, "rank 0 waits for the values of rank 1", "(a), exchange 2", "(b)"):
+        plan(a) if me == 0 else grid.plan(b, names=["b"])(b)
+    a[...] = 10.0 + me
+    plan(a)  # not the values that rank 0 had sent before
+    check(a, 10.0 + other)
+    works()
+
+
+def an_error_of_one_rank_is_told_to_the_other() -> None:
+    a, b = grid.zeros(dtype="i1"), grid.zeros(dtype="u1")
+    if me == 0:
+        with raises(gbd.DisagreementError, "its dtype", "before, rank 1 raised ValueError: fields[0]: its domain has"):
+            grid.exchange(a)
+    else:
+        with raises(ValueError, "its domain has"):
+            grid.exchange(gb.Field.zeros((9, 9), dtype="i1", halo=(1, 1)))
+        with raises(gbd.DisagreementError, "its dtype"):
+            grid.exchange(b)
+    works()
+
+
+def a_rank_that_comes_late() -> None:
+    a = grid.full(float(me))
+    plan = grid.plan(a, names=["T"])
+    plan(a)
+    comm.Barrier()
+    if me:
+        time.sleep(0.5)
+    handle = plan.start(a)
+    if not me:
+        with raises(TimeoutError, "rank 0 waits for rank 1: plan", "(T), exchange 2"):
+            handle.wait(0.1)
+    handle.wait()
+    check(a, float(other))
+    hasty = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=0.1 if me == 0 else 10.0)
+    fresh = hasty.plan(a, names=["U"])
+    comm.Barrier()
+    if me:
+        time.sleep(0.5)
+    else:
+        with raises(TimeoutError, "rank 0 waits for rank 1", "(U), its first use"):
+            fresh(a)
+        time.sleep(0.5)
+    fresh(a)
+    check(a, float(other))
+    comm.Barrier()
+    if me:
+        time.sleep(0.5)
+    handle = plan.start(a)
+    if not me:
+        with raises(TimeoutError):
+            handle.wait(0.05)
+    a2 = grid.full(7.0 + me)
+    plan(a2) if me == 0 else (handle.wait(), plan(a2))  # what was given up ends before the next begins
+    check(a2, 7.0 + other)
+    handle.wait()
+
+
+def handles_that_are_dropped_or_started_twice() -> None:
+    a = grid.full(float(me))
+    plan = grid.plan(a)
+    plan.start(a)
+    a[...] = 20.0 + me
+    plan(a)
+    check(a, 20.0 + other)
+    handle = plan.start(a)
+    with raises(RuntimeError, "not waited for"):
+        plan.start(a)
+    handle.wait()
+    handle.wait()
+    try:
+        with plan.start(a):
+            raise KeyError
+    except KeyError:
+        pass
+    plan(a)
+
+
+def two_plans_under_way() -> None:
+    a, b = grid.full(float(me)), grid.full(me, dtype="i8")
+    first, second = grid.plan(a), grid.plan(b)
+    handles = [first.start(a), second.start(b)]
+    while not all(handle.test() for handle in handles):
+        pass
+    handles = [first.start(a), second.start(b)]
+    for handle in handles[:: 1 - 2 * me]:
+        handle.wait()
+    check(a, float(other))
+    check(b, other)
+
+
+def ctrl_c_while_waiting() -> None:
+    a = grid.full(float(me))
+    plan = grid.plan(a)
+    plan(a)
+    comm.Barrier()
+    if me:
+        time.sleep(0.6)
+        plan(a)
+    else:
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with raises(KeyboardInterrupt):
+            plan(a)
+        timer.join()
+    a[...] = 30.0 + me
+    plan(a)
+    check(a, 30.0 + other)
+
+
+def children_and_threads() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            works()
+        except RuntimeError as error:
+            os._exit(7 if "forked child" in str(error) else 1)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    if MPI.Query_thread() >= MPI.THREAD_SERIALIZED:
+        thread = threading.Thread(target=works)
+        thread.start()
+        thread.join()
+    works()
+
+
+def grids_that_differ() -> None:
+    with raises(gbd.DisagreementError, "shape: rank 0 says ((8, 6),), rank 1 ((8, 7),)"):
+        gbd.grid((8, 6 + me), comm=comm, timeout=10)
+    kind = (gbd.DisagreementError, "rank 1 ValueError: halo") if me == 0 else (ValueError, "halo")
+    with raises(*kind):  # type: ignore[arg-type]
+        gbd.grid((8, 6), halo=-me, comm=comm, timeout=10)
+    with raises(ValueError, "halo"):
+        gbd.grid((8, 6), halo=-1, comm=comm, timeout=10)
+    for kind, wrong in ((TypeError, 3), (ValueError, MPI.COMM_NULL)):
+        with raises(kind, "comm"):
+            gbd.grid((8, 6), comm=wrong)
+    works()
+
+
+def other_communicators_and_ranks_without_blocks() -> None:
+    works(gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm.Split(0, -me), timeout=10))
+    one = gbd.grid((4, 4), blocks=(1, 1), periodic="IJ", halo=1, comm=comm, timeout=10)
+    assert len(one.blocks) == 1 - me
+    f = one.full(3.0)
+    one.exchange(f)
+    assert f == [] if me else (f.numpy() == 3).all()
+
+
+def many_plans_and_long_messages() -> None:
+    a = grid.full(float(me))
+    for i in range(500):
+        plan = grid.plan(a)
+        if i % 50 == 0:
+            plan(a)
+    check(a, float(other))
+    before, messages.PART = messages.PART, 100
+    try:
+        works(gbd.grid((80, 60), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10))
+    finally:
+        messages.PART = before
+
+
+def debug_mode() -> None:
+    os.environ["GRIDBUF_DEBUG"] = "1"
+    try:
+        a = grid.full(float(me))
+        plan = grid.plan(a)
+        plan(a)
+        check(a, float(other))
+        comm.Barrier()
+        if me:
+            time.sleep(0.2)
+        with plan.start(a):
+            if not me:
+                assert np.isnan(a.numpy()[0, 1:-1]).all()
+        check(a, float(other))
+        if me:
+            del os.environ["GRIDBUF_DEBUG"]
+        with raises(gbd.DisagreementError, "GRIDBUF_DEBUG"):
+            grid.plan(a)(a)
+    finally:
+        os.environ.pop("GRIDBUF_DEBUG", None)
+    works()
+
+
+for scenario in (
+    works,
+    ranks_that_describe_fields_differently,
+    plans_in_another_order,
+    a_field_that_one_rank_cannot_write,
+    an_exchange_that_one_rank_leaves_out,
+    an_error_of_one_rank_is_told_to_the_other,
+    a_rank_that_comes_late,
+    handles_that_are_dropped_or_started_twice,
+    two_plans_under_way,
+    ctrl_c_while_waiting,
+    children_and_threads,
+    grids_that_differ,
+    other_communicators_and_ranks_without_blocks,
+    many_plans_and_long_messages,
+    debug_mode,
+):
+    scenario()
+    if me == 0:
+        print(scenario.__name__, flush=True)
+f = grid.full(float(me))
+last = grid.plan(f).start(f)  # under way when the program ends
+if len(sys.argv) > 1:
+    last.wait()
+    MPI.Finalize()
+    with raises(RuntimeError, "finalized"):
+        works()
+if me == 0:
+    print("end", flush=True)
