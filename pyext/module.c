@@ -74,6 +74,7 @@ static PyMethodDef methods[] = {
     {"memory_id", gb_py_memory_id, METH_O, GB_PY_DOC_memory_id},
     {"memory_trim", gb_py_memory_trim, METH_NOARGS, NULL},
     {"memory_set_limit", gb_py_memory_set_limit, METH_O, NULL},
+    {"machine", gb_py_machine, METH_NOARGS, NULL},
     {"numpy_handler", gb_py_numpy_handler, METH_NOARGS, NULL},
     {"set_numpy_handler", gb_py_set_numpy_handler, METH_O, NULL},
 #ifdef GRIDBUF_PANIC

@@ -2,6 +2,9 @@
 #include "device/device.h"
 #include "core/memory.h"
 #include "core/upcall.h"
+#include "../alloc/pages.h"
+#include "../gufunc/kernels/loops/table.h"
+#include "../transfer/transfer.h"
 
 #include <stdlib.h>
 
@@ -123,4 +126,10 @@ PyObject *gb_py_memory_set_limit(PyObject *self, PyObject *limit) {
     }
     gb_heap_set_limit(bytes);
     Py_RETURN_NONE;
+}
+
+/* What was found as the library was loaded: (page, huge page, where large mappings start, kernels of copies, kernels of gufuncs). */
+PyObject *gb_py_machine(PyObject *self, PyObject *none) {
+    return Py_BuildValue("(LLLss)", (long long)gb_heap_page_bytes, (long long)gb_heap_huge_bytes, (long long)gb_heap_huge_boundary,
+                         gb_copy_kernels_name(), gb_gu_builtin_set());
 }

@@ -34,6 +34,7 @@ PyObject *gb_py_memory_live(PyObject *self, PyObject *number);
 PyObject *gb_py_memory_id(PyObject *self, PyObject *obj);
 PyObject *gb_py_memory_stats(PyObject *self, PyObject *none);
 PyObject *gb_py_memory_trim(PyObject *self, PyObject *none);
+PyObject *gb_py_machine(PyObject *self, PyObject *none);
 PyObject *gb_py_memory_set_limit(PyObject *self, PyObject *limit);
 
 #endif

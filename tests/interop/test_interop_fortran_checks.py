@@ -1,6 +1,7 @@
 """gridbuf.interop.fortran without a compiler: kinds, and errors that name the index and say what to do."""
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -159,3 +160,15 @@ def test_a_descriptor_is_one() -> None:
             fortran.from_descriptor(wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="descriptor: its dtype is float64, and 'integer"):
         fortran.from_descriptor(fortran.descriptor(np.zeros(4)), kind="integer(4)")
+
+
+@pytest.mark.parametrize(("bits", "kind"), [(63, 10), (112, 16)])
+def test_long_double_is_what_the_processor_has(monkeypatch: pytest.MonkeyPatch, bits: int, kind: int) -> None:
+    """80 bits on x86, 128 on aarch64; both take 16 bytes."""
+    monkeypatch.setattr(np, "finfo", lambda dtype: SimpleNamespace(nmant=bits))
+    for name, dtype in (("real", np.longdouble), ("complex", np.clongdouble)):
+        assert dtype_of(f"{name}({kind})") == dtype
+        code = type_code(np.dtype(dtype))
+        assert code >> 8 == kind and dtype_of_code(code, np.dtype(dtype).itemsize) == dtype
+        with pytest.raises(ValueError, match="has no dtype"):
+            dtype_of(f"{name}({26 - kind})")

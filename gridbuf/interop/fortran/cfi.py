@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf.interop.fortran.kinds import long_double
+
 VERSION = 1  # CFI_VERSION
 MAX_RANK = 15
 ATTRIBUTES = {"pointer": 0, "allocatable": 1, "other": 2}
@@ -45,11 +47,11 @@ def dtype_of_code(code: int, elem_len: int) -> np.dtype[Any]:
     letter = {number: letter for letter, number in FAMILIES.items()}.get(family)
     if letter is None or code < 0:
         raise ValueError(f"descriptor: its type {code} is no integer, logical, real or complex number")
-    if kind == 10 and letter in "fc":
+    if kind == long_double() and letter in "fc":
         found: np.dtype[Any] = np.dtype(np.longdouble if letter == "f" else np.clongdouble)
     elif kind not in ((4, 8) if letter in "fc" else (1, 2, 4, 8)):
         raise ValueError(
-            f"descriptor: NumPy has no dtype for Fortran's type {family} with a kind of {kind} bytes, as real(16) is"
+            f"descriptor: NumPy has no dtype for Fortran's type {family} with a kind of {kind} bytes, as real(16) is on x86"
         )
     else:
         letter = "i" if family == LOGICAL and kind > 1 else letter

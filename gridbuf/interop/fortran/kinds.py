@@ -35,7 +35,7 @@ def dtype_of(kind: Any) -> np.dtype[Any]:
         except TypeError:
             raise ValueError(f"kind: {kind!r} is neither a Fortran type, such as {EXAMPLES}, nor a dtype") from None
     family, nbytes = found
-    if family in ("real", "complex") and nbytes == 10 and np.finfo(np.longdouble).nmant == 63:
+    if family in ("real", "complex") and nbytes == long_double():
         return np.dtype(np.longdouble if family == "real" else np.clongdouble)
     sizes = {"integer": (1, 2, 4, 8), "logical": (1, 2, 4, 8), "real": (4, 8), "complex": (4, 8)}[family]
     if nbytes not in sizes:
@@ -49,6 +49,11 @@ def dtype_of(kind: Any) -> np.dtype[Any]:
     if family == "logical":
         return np.dtype(bool) if nbytes == 1 else np.dtype(f"i{nbytes}")
     return np.dtype(f"{NUMBERS[family]}{nbytes * (2 if family == 'complex' else 1)}")
+
+
+def long_double() -> int:
+    """The kind of real that C's long double is: 10 on x86, 16 on aarch64, 0 where Fortran has none of its format."""
+    return {63: 10, 112: 16}.get(np.finfo(np.longdouble).nmant, 0)
 
 
 def is_logical(kind: Any) -> bool:

@@ -1,0 +1,55 @@
+"""Builds the sdist, and from it a wheel for each machine, with zig as the compiler: `make wheels`.
+
+zig is clang with the C libraries of every glibc version, from PyPI; neither a container nor an old system is needed.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from targets import BUILT, GLIBC, MACHINES, ROOT, tag
+
+
+def compiler(folder: Path, machine: str) -> Path:
+    """A command that compiles for a machine and its oldest glibc. Without it zig's checks of undefined behaviour stay in."""
+    target = f"{machine}-linux-gnu"
+    path = folder / f"zig-{machine}"
+    path.write_text(
+        "#!/bin/sh\n"
+        f'case "$1" in -dumpmachine) echo {target}; exit ;; esac\n'
+        f'exec "{sys.executable}" -m ziglang cc -target {target}.{GLIBC[0]}.{GLIBC[1]} -fno-sanitize=undefined "$@"\n'
+    )
+    path.chmod(0o755)
+    return path
+
+
+def main(machines: list[str]) -> None:
+    shutil.rmtree(BUILT, ignore_errors=True)
+    BUILT.mkdir()
+    subprocess.run(
+        [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", BUILT, ROOT],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    (source,) = BUILT.glob("gridbuf-*.tar.gz")
+    with tempfile.TemporaryDirectory() as temporary:
+        for machine in machines:
+            symbols = BUILT / f"{source.name.removesuffix('.tar.gz')}-{tag(machine)}.debug"
+            flags = f"{os.environ.get('GRIDBUF_CFLAGS', '')} -Werror"
+            environment = {
+                "CC": str(compiler(Path(temporary), machine)),
+                "GRIDBUF_CFLAGS": flags,
+                "GRIDBUF_DEBUG_FILE": str(symbols),
+            }
+            subprocess.run(
+                [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
+                 f"--config-settings=--build-option=--plat-name={tag(machine)}", "--wheel-dir", BUILT, source],
+                env={**os.environ, **environment}, check=True,
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(MACHINES))

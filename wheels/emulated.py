@@ -1,0 +1,98 @@
+"""Installs the aarch64 wheel into Debian's Python for that machine, and runs core tests under qemu: the last part of `make test-wheels`.
+
+Nothing is installed on this machine: Debian's packages, of its own and of the other machine, are unpacked under .venvs/.
+Where that cannot be had, one line says so, and the wheel stays untested.
+"""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from core import EMULATED, PACKAGES
+from targets import ROOT, wheel
+
+MACHINE = ROOT / ".venvs" / "aarch64"
+DEBIAN = ["python3", "libstdc++6"]  # Python and what it needs; NumPy's wheels want the second
+SECONDS = 600
+
+
+class Unavailable(Exception):
+    pass
+
+
+def apt(folder: Path, *arguments: str, architecture: str) -> None:
+    """apt-get with lists and downloads of its own."""
+    for name in ("state/lists/partial", "cache/archives/partial"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    options = {
+        "APT::Architecture": architecture, "APT::Architectures": architecture, "Dir::State": folder / "state",
+        "Dir::State::status": "/dev/null", "Dir::Cache": folder / "cache", "Debug::NoLocking": "1", "APT::Sandbox::User": "root",
+    }  # fmt: skip
+    command = ["apt-get", "-qq", *(f"-o{name}={value}" for name, value in options.items()), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    except (FileNotFoundError, subprocess.TimeoutExpired) as error:
+        raise Unavailable(str(error)) from error
+    if done.returncode != 0:
+        raise Unavailable((done.stderr.strip().splitlines() or ["apt-get fails"])[-1])
+
+
+def unpacked(name: str, packages: list[str], architecture: str, *options: str) -> Path:
+    """The packages and what they need, for a machine, in a folder that is as its root."""
+    folder, root = MACHINE / f"apt-{name}", MACHINE / name
+    if root.exists():
+        return root
+    apt(folder, "update", architecture=architecture)
+    apt(folder, "install", "-y", "--download-only", "--no-install-recommends", *options, *packages, architecture=architecture)
+    fresh = MACHINE / f"{name}.part"
+    fresh.mkdir(exist_ok=True)
+    for package in sorted((folder / "cache" / "archives").glob("*.deb")):
+        subprocess.run(["dpkg-deb", "-x", package, fresh], check=True)
+    fresh.rename(root)
+    return root
+
+
+def python() -> Path:
+    """A command that is Python on that machine: its children are told to run under the emulator too, by its own name."""
+    native = os.uname().machine == "aarch64"
+    root = unpacked("root", DEBIAN, "arm64")
+    (own,) = (root / "usr" / "bin").glob("python3.[0-9][0-9]")
+    emulator = "" if native else unpacked("qemu", ["qemu-user-static"], "amd64") / "usr" / "bin" / "qemu-aarch64-static"
+    path = MACHINE / own.name
+    path.write_text(f'#!/bin/sh\nPYTHONHOME={root}/usr exec {emulator} -L {root} -0 "$0" {own} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def site(python: Path) -> Path:
+    """NumPy and the test tools for that machine, and the wheel."""
+    folder = MACHINE / "site"
+    platforms = [f"--platform=manylinux_2_{minor}_aarch64" for minor in (17, 24, 27, 28)]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target", folder, *platforms,
+         f"--python-version={python.name.removeprefix('python')}", "--only-binary=:all:", "numpy", *PACKAGES, wheel("aarch64")],
+        check=True, timeout=300,
+    )  # fmt: skip
+    with zipfile.ZipFile(wheel("aarch64")) as inside:  # pip keeps what has the same version
+        inside.extractall(folder)
+    return folder
+
+
+def main() -> None:
+    try:
+        command = python()
+    except Unavailable as error:
+        print(f"gridbuf: the aarch64 wheel is not tested: no Python and emulator for it from Debian's packages ({error})")
+        return
+    print(f"\n== {command.name} on aarch64, emulated: the manylinux wheel", flush=True)
+    environment = {**os.environ, "PYTHONPATH": str(site(command)), "GRIDBUF_NUM_THREADS": "2"}
+    check = "import platform, gridbuf; assert platform.machine() == 'aarch64'"
+    subprocess.run([command, "-c", check], cwd=ROOT / "tests", env=environment, check=True)
+    tests = [command, "-m", "pytest", "-q", "-rN", "-p", "no:cacheprovider", "-m", "not slow", *EMULATED]
+    subprocess.run(tests, cwd=ROOT / "tests", env=environment, check=True, timeout=SECONDS)
+
+
+if __name__ == "__main__":
+    main()
