@@ -148,10 +148,10 @@ class Binding:
         for field, links in parts:
             order = tuple(self.orders[field] if orders is None else orders[field])
             key = (self.keys[field], id(links), sent, order)
-            known = None if key[0] is None else self.memo.chunks.get(key)
+            known = None if key[0] is None or orders is not None else self.memo.chunks.get(key)
             if known is None:
                 known = (links, field, *self._chunked(field, links, sent, order))
-                if key[0] is not None:
+                if key[0] is not None and orders is None:
                     self.memo.chunks[key] = known
             _, first, base, nbytes, values = known
             found.append((field, (field - first) * self.count, at, base))

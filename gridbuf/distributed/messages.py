@@ -68,11 +68,14 @@ class Messages:
         self._counted = [ledger[peer] for ledger in ledgers for peer in dict.fromkeys(self.to)]
         self._expected = [ledger[peer] for ledger in ledgers for peer in dict.fromkeys(peer for peer, _ in self.receives)]
 
-    def start(self, fields: Sequence[Any]) -> None:
-        """Nothing is under way before: pack, send, and copy within the rank meanwhile."""
+    def fill(self, fields: Sequence[Any]) -> None:
+        """Nothing is under way: pack."""
         self.pack.run(*fields)
         if self.guard is not None:
             self.guard.close(fields)
+
+    def start(self, fields: Sequence[Any]) -> None:
+        """Send, and copy within the rank meanwhile."""
         MPI.Prequest.Startall(self.all)
         for line in self._counted:
             line[0] += 1

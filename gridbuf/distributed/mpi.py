@@ -63,6 +63,7 @@ class MPITransport:
         self._ways: tuple[Messages, Messages] | None = None  # there, and the adjoint's back
         self._under_way: Messages | None = None
         self._fields: Sequence[Any] = ()
+        self._refused = 0, ""
 
     # ---- what a plan asks for ----
 
@@ -71,6 +72,9 @@ class MPITransport:
         return self.exchange
 
     def test(self, exchange: int) -> bool:
+        self.hub.check()
+        if exchange == self._refused[0]:
+            raise DisagreementError(self._refused[1])
         if self._under_way is None or exchange != self.exchange:
             return True
         if not self._under_way.arrived():
@@ -80,6 +84,9 @@ class MPITransport:
         return True
 
     def wait(self, exchange: int, timeout: float | None) -> None:
+        self.hub.check()
+        if exchange == self._refused[0]:
+            raise DisagreementError(self._refused[1])
         if self._under_way is not None and exchange == self.exchange:
             self._wait(timeout)
             self._finish()
@@ -104,9 +111,10 @@ class MPITransport:
         if self._ways is None:
             self._ways = self._connect()
         messages = self._ways[way]
-        messages.start(fields)
+        messages.fill(fields)
         self.exchange += 1
-        self._under_way, self._fields = messages, fields
+        self._under_way, self._fields = messages, fields  # before anything is: Ctrl-C may come between
+        messages.start(fields)
 
     def _wait(self, timeout: float | None) -> None:
         messages = self._under_way
@@ -138,12 +146,16 @@ class MPITransport:
         for peer in self._under_way.missing():
             if hub.mail[peer] and hub.mail[peer][0].get("sent", np.inf) < hub.ledger[peer][1]:
                 self._refuse(peer, hub.mail[peer].popleft())
+        for peer in self._under_way.stuck():  # what it has not taken it will not take
+            if hub.mail[peer] and hub.mail[peer][0].get("awaited", np.inf) < hub.ledger[peer][0]:
+                self._refuse(peer, hub.mail[peer].popleft())
 
     def _refuse(self, peer: int, words: Words) -> None:
         """The values that this rank waits for will not come."""
         hub = self.hub
         assert self._under_way is not None
-        self._ledger[peer][1] -= self._under_way.cancel(peer) == 0
+        if peer in self._under_way.missing():
+            self._ledger[peer][1] -= self._under_way.cancel(peer) == 0
         hub.doubt(peer)
         text = f"rank {hub.rank} waits for the values of rank {peer}: {self.name}, exchange {self.exchange}"
         text += f"; rank {peer} is at its {words['plan']}, whose first use it is"
@@ -152,6 +164,7 @@ class MPITransport:
         if words["trouble"]:
             text += f"; before, it raised {words['trouble']}"
         refuse(hub, peer, text)
+        self._refused = self.exchange, text
         raise DisagreementError(text)
 
     # ---- before the first ----
@@ -168,6 +181,10 @@ class MPITransport:
         heard, problem = self._handshakes.shake({peer: self._words(peer, wrong) for peer in doubtful})
         for peer, words in heard.items():
             self._drop(peer, words["begun"])
+            if self._ledger[peer][1] > words["begun"]:  # given up, and never to come
+                if self._under_way is not None:
+                    self._under_way.cancel(peer)
+                self._ledger[peer][1] = words["begun"]
             self._agreed[peer] = self.hub.doubts[peer]
             its = (words["tag"], words["orders"])
             if self._their.get(peer) != its:
@@ -196,7 +213,7 @@ class MPITransport:
     def _drop(self, peer: int, begun: int) -> None:
         """Receive and forget the values that a peer has sent by this plan and this rank never asked for."""
         while self._ledger[peer][1] < begun:
-            for _ in parts(np.empty(self.receives[peer].nbytes, "u1")):
+            for _ in parts(np.empty((self.receives.get(peer) or self.sends[peer]).nbytes, "u1")):
                 status = MPI.Status()
                 message = self.hub.comm.Mprobe(peer, self.number % PLAN_TAGS, status)
                 message.Recv([np.empty(status.Get_count(MPI.BYTE), "u1"), MPI.BYTE])

@@ -61,7 +61,9 @@ def _made_like(data: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
             raise TypeError(f"{name}: cannot be given here, it is the data's")
     key = None
     if type(data) is CPUStorage:
-        key = remembered.key_of(dtype, spec, data._meta, data._host.shape, data._host.dtype)
+        own = data._host.dtype
+        if own is np.dtype(own.char):  # else one that has metadata may equal one without
+            key = remembered.key_of(dtype, spec, data._meta, data._host.shape, own.char)
     found: Storage | None = remembered.known(key, zero)
     if found is None:
         found = allocate(resolve(dtype, dict(spec), Source(data, copying=True).known))

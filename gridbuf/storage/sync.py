@@ -141,4 +141,5 @@ class Pair:
 
     def __init__(self, host: Any, device: Any, state: SyncState) -> None:
         self.host, self.device, self.state = host, device, state
-        state._pairs.add(self)
+        with state._lock:
+            state._pairs.add(self)

@@ -111,11 +111,15 @@ static PyObject *picks(int n, const gb_py_cut *cuts) {
 PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts) {
     remembered *r = place_of(meta, n, cuts);
     if (r->meta == meta && r->n == n && same_cuts(r->cuts, cuts, n)) return Py_NewRef(r->made);
+    Py_INCREF(meta);   /* the storage may get another one meanwhile */
     PyObject *taken = picks(n, cuts), *made = taken ? gb_py_upcall_to(GB_PY_UP_STORAGE_META, "(OO)", meta, taken) : NULL;
     Py_XDECREF(taken);
-    if (!made) return NULL;
+    if (!made) {
+        Py_DECREF(meta);
+        return NULL;
+    }
     PyObject *before = r->meta, *result = r->made;
-    r->meta = Py_NewRef(meta);
+    r->meta = meta;
     r->made = Py_NewRef(made);
     r->n = n;
     for (int i = 0; i < n; i++) r->cuts[i] = cuts[i];

@@ -26,10 +26,21 @@ PyObject *gb_py_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_
     return made;
 }
 
+/* NumPy's own dtype of a number. Others equal one that has other metadata, or another C type of the same size. */
+static int is_own_dtype(PyObject *obj) {
+    int number = ((PyArray_Descr *)obj)->type_num;
+    if (number < 0 || number >= NPY_OBJECT || number == NPY_LONGLONG || number == NPY_ULONGLONG) return 0;
+    PyArray_Descr *own = PyArray_DescrFromType(number);
+    int is = (PyObject *)own == obj;
+    Py_XDECREF((PyObject *)own);
+    return is;
+}
+
 /* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. */
 static int is_constant(PyObject *obj, int depth) {
     if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None) return 1;
-    if (PyArray_DescrCheck(obj) || PyType_Check(obj)) return gb_py_dtype_constant(obj);
+    if (PyArray_DescrCheck(obj)) return is_own_dtype(obj);
+    if (PyType_Check(obj)) return gb_py_dtype_constant(obj);
     if (!PyTuple_CheckExact(obj) || depth == 0) return 0;
     for (Py_ssize_t i = 0; i < PyTuple_Size(obj); i++)
         if (!is_constant(PyTuple_GetItem(obj, i), depth - 1)) return 0;

@@ -76,32 +76,36 @@ static int read_sources(PyObject *list, int *sources, int *ndim) {
 
 /* 1: remembered; 0: nothing to remember; -1: an error. */
 static int ask(call *asked, PyObject *const *in, PyObject *out) {
+    for (int i = 0; i < asked->n; i++) asked->kept[i] = Py_XNewRef(asked->in[i].meta);   /* storages may get others meanwhile */
+    asked->kept[asked->n] = Py_XNewRef(asked->out.meta);
     PyObject *inputs = PyTuple_New(asked->n), *plan, *meta, *sources;
     for (int i = 0; inputs && i < asked->n; i++) PyTuple_SetItem(inputs, i, Py_NewRef(in[i]));
     PyObject *answer = inputs ? gb_py_upcall_to(GB_PY_UP_STORAGE_PREPARED, "(OOO)", asked->ufunc, inputs, out ? out : Py_None) : NULL;
     Py_XDECREF(inputs);
-    if (!answer) return -1;
-    int good = answer != Py_None && PyArg_ParseTuple(answer, "OOO", &plan, &meta, &sources) && PyTuple_Check(sources) && PyTuple_Size(sources) == asked->n;
+    int good = answer && answer != Py_None && PyArg_ParseTuple(answer, "OOO", &plan, &meta, &sources) && PyTuple_Check(sources) && PyTuple_Size(sources) == asked->n;
     for (int i = 0; i < asked->n && good; i++) {
         PyObject *one = PyTuple_GetItem(sources, i);
         asked->adapted[i] = one != Py_None;
         if (asked->adapted[i]) good = read_sources(one, asked->sources[i], &asked->ndim);
     }
     if (good && plan != Py_None && (Py_TYPE(plan) != gb_py_PlanType || ((gb_py_plan_object *)plan)->plan->device != GB_CPU)) good = 0;
+    operand now;   /* what was answered is about the storages as they are now: it is remembered if that is as they were */
+    for (int i = 0; i < asked->n && good; i++) good = describe(in[i], &now) >= 0 && same(&now, &asked->in[i]);
+    if (good && out) good = describe(out, &now) >= 0 && same(&now, &asked->out);
     if (good) {
         call *place = place_of(asked), before = *place;
         Py_INCREF(asked->ufunc);
         asked->plan = plan == Py_None ? NULL : Py_NewRef(plan);
         asked->meta = Py_NewRef(meta);
-        for (int i = 0; i < asked->n; i++) asked->kept[i] = Py_XNewRef(asked->in[i].meta);
-        asked->kept[asked->n] = Py_XNewRef(asked->out.meta);
         *place = *asked;
         Py_XDECREF(before.ufunc);
         Py_XDECREF(before.plan);
         Py_XDECREF(before.meta);
         for (int i = 0; i <= before.n && before.ufunc; i++) Py_XDECREF(before.kept[i]);
+    } else {
+        for (int i = 0; i <= asked->n; i++) Py_CLEAR(asked->kept[i]);
     }
-    Py_DECREF(answer);
+    Py_XDECREF(answer);
     return PyErr_Occurred() ? -1 : good;
 }
 
