@@ -18,6 +18,7 @@ from gridbuf.distributed.layouts import Bound
 from gridbuf.distributed.waiting import Waiting
 
 Words = dict[str, Any]
+ALIKE = ("fields", "sends", "receives", "orders", "debug", "error")  # what two plans have in common that can stand for each other
 
 
 def chunks_of(message: Message | None) -> str:
@@ -48,26 +49,39 @@ class Handshakes:
         self._told: dict[int, Words] = {}
         self._heard: dict[int, Words] = {}
 
-    def shake(self, words: Mapping[int, Words]) -> tuple[dict[int, Words], str]:
-        """Tell each peer its words and hear what each says. Who agrees, and what the others say differently."""
+    def shake(self, words: Mapping[int, Words]) -> tuple[dict[int, tuple[Words, int]], str]:
+        """Tell each peer its words and hear what each says.
+
+        What each says who agrees, with the tag that it was told to send with; and what the others say differently.
+        """
         hub = self.hub
         for peer, its in words.items():
-            if peer not in self._told:
+            if peer in self._told:
+                continue
+            if peer in hub.unanswered:  # one that was given up: the answer to it comes first
+                self._told[peer] = hub.unanswered[peer]
+            else:
                 sent, awaited = hub.ledger[peer]
                 words_to = dict(its, plan=self.name, sent=sent, awaited=awaited, trouble=hub.trouble)
                 send(hub, peer, words_to)
-                self._told[peer] = words_to
+                self._told[peer] = hub.unanswered[peer] = words_to
         waiting = Waiting(self.timeout, lambda: self._missing(words))
         while not self._all_heard(words):
             waiting.pause()
         hub.trouble = ""
         found = {peer: self._heard.pop(peer) for peer in words}
         told = {peer: self._told.pop(peer) for peer in words}
-        problems = {peer: text for peer in words if (text := differs(told[peer], found[peer], peer, hub.rank))}
-        for peer in problems:
-            hub.doubt(peer)
-            del found[peer]
-        return found, "; ".join(problems.values())
+        problems = {}
+        for peer, its in words.items():
+            hub.unanswered.pop(peer, None)
+            problem = differs(told[peer], found[peer], peer, hub.rank)
+            if not problem and any(told[peer][what] != its[what] for what in ALIKE):
+                problem = f"rank {peer} has agreed to {told[peer]['plan']} of this rank, which was given up"
+            if problem:
+                hub.doubt(peer)
+                problems[peer] = problem
+        agreed = {peer: (found[peer], int(told[peer]["tag"])) for peer in words if peer not in problems}
+        return agreed, "; ".join(problems.values())
 
     def _all_heard(self, words: Mapping[int, Words]) -> bool:
         for peer in words:

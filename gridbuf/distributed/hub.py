@@ -7,6 +7,7 @@ next call frees them. Nothing is freed by a destructor, so the end of a program 
 import atexit
 import os
 import threading
+import time
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -20,6 +21,7 @@ from gridbuf.distributed.waiting import Waiting
 
 LARGEST_TAG = 2**15 - 1  # what MPI promises everywhere
 HANDSHAKE = LARGEST_TAG
+LAST_WORDS = 5.0  # seconds at exit for messages under way
 PLAN_TAGS = LARGEST_TAG - 7  # plans have 0 to here; between the two are those of what is not a plan
 
 
@@ -35,6 +37,10 @@ class Hub:
         two sides sees an exchange that one left out.
     doubts : dict
         How often this rank and another disagreed: plans that were agreed on before that shake hands anew.
+    mail : dict
+        By rank: its handshakes that came while something else was awaited.
+    unanswered : dict
+        By rank: the handshake that it has not answered. There is one at most: an answer says nothing of which it is for.
     trouble : str
         What this rank raised last where its peers could not see it; the next handshake tells them.
     """
@@ -46,9 +52,8 @@ class Hub:
             waiting.pause()
         self.rank, self.size = self.comm.rank, self.comm.size
         self.ledger: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
-        self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(
-            deque
-        )  # handshakes that came while something else was awaited
+        self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)
+        self.unanswered: dict[int, dict[str, Any]] = {}
         self.doubts: defaultdict[int, int] = defaultdict(int)
         self.trouble = ""
         self._process = os.getpid()
@@ -56,7 +61,7 @@ class Hub:
         self._plans = 0
         self._late: Any = None  # a reduction that was given up, with its memory
         self._left: deque[tuple[list[Any], list[Any], Any]] = deque()
-        self._receiving: dict[int, list[Any]] = {}
+        self._kept: dict[int, tuple[list[Any], list[Any], Any]] = {}
         atexit.register(self._stop)
 
     def number(self) -> int:
@@ -101,9 +106,9 @@ class Hub:
         self._late = None
         return found
 
-    def watch(self, receives: list[Any]) -> None:
-        """Persistent receives, until they are left."""
-        self._receiving[id(receives)] = receives
+    def keep(self, receives: list[Any], sends: list[Any], buffers: Any) -> None:
+        """Persistent requests and their memory, until they are left and have ended."""
+        self._kept[id(receives)] = receives, sends, buffers
 
     def leave(self, receives: list[Any], sends: list[Any], buffers: Any) -> None:
         """Requests that nobody needs any more. May be called by any thread, also while objects are collected."""
@@ -114,7 +119,7 @@ class Hub:
         for _ in range(len(self._left)):
             receives, sends, _ = left = self._left.popleft()
             if MPI.Request.Testall([*receives, *sends]):
-                self._receiving.pop(id(receives), None)
+                self._kept.pop(id(receives), None)
                 for request in (*receives, *sends):
                     if request != MPI.REQUEST_NULL:  # a persistent one
                         request.Free()
@@ -122,13 +127,18 @@ class Hub:
                 self._left.append(left)
 
     def _stop(self) -> None:
-        """At exit nothing is received any more: memory goes before MPI does."""
-        if os.getpid() == self._process and not MPI.Is_finalized():
-            for receives in self._receiving.values():
-                for request in receives:
-                    if not request.Get_status():
-                        request.Cancel()
-                        request.Wait()
+        """At exit what was sent still goes, for a while, and nothing is received any more: memory goes before MPI does."""
+        if os.getpid() != self._process or MPI.Is_finalized():
+            return
+        end = time.monotonic() + LAST_WORDS
+        for _, sends, _ in self._kept.values():
+            while not all(request.Get_status() for request in sends) and time.monotonic() < end:
+                time.sleep(0.001)
+        for receives, _, _ in self._kept.values():
+            for request in receives:
+                if not request.Get_status():
+                    request.Cancel()
+                    request.Wait()
 
 
 _keys: list[int] = []

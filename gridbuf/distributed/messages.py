@@ -32,7 +32,7 @@ class Messages:
     outgoing
         By peer: its buffer, and the tag that the peer receives with.
     incoming
-        By peer: its buffer. They come with `tag`.
+        By peer: its buffer, and the tag that this rank receives with.
     programs
         Fields to messages, fields to fields, messages to fields.
     guard
@@ -42,9 +42,8 @@ class Messages:
     def __init__(
         self,
         hub: Hub,
-        tag: int,
         outgoing: Mapping[int, tuple[Any, int]],
-        incoming: Mapping[int, Any],
+        incoming: Mapping[int, tuple[Any, int]],
         programs: tuple[_core.CopyProgram, _core.CopyProgram | None, _core.CopyProgram | None],
         guard: Guard | None = None,
     ) -> None:
@@ -55,12 +54,14 @@ class Messages:
             comm.Send_init([part, MPI.BYTE], peer, its) for peer, (buffer, its) in outgoing.items() for part in parts(buffer)
         ]
         self.receives = [
-            (peer, comm.Recv_init([part, MPI.BYTE], peer, tag)) for peer, buffer in incoming.items() for part in parts(buffer)
+            (peer, comm.Recv_init([part, MPI.BYTE], peer, ours))
+            for peer, (buffer, ours) in incoming.items()
+            for part in parts(buffer)
         ]
         self.to = [peer for peer, (buffer, _) in outgoing.items() for _ in parts(buffer)]
         receiving = [request for _, request in self.receives]
         self.all = [*receiving, *self.sends]
-        hub.watch(receiving)
+        hub.keep(receiving, self.sends, (outgoing, incoming))
         weakref.finalize(self, hub.leave, receiving, self.sends, (outgoing, incoming)).atexit = False
 
     def count(self, *ledgers: Mapping[int, list[int]]) -> None:

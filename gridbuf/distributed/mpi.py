@@ -60,6 +60,7 @@ class MPITransport:
         self._ledger = {peer: [0, 0] for peer in self.peers}  # exchanges of this plan with values for a peer, and from it
         self._handshakes = Handshakes(hub, self.name, timeout)
         self._their: dict[int, tuple[int, list[list[str]]]] = {}  # by peer: its tag, and its order of each field's dims
+        self._tags: dict[int, int] = {}  # by peer: the tag that it sends with
         self._ways: tuple[Messages, Messages] | None = None  # there, and the adjoint's back
         self._under_way: Messages | None = None
         self._fields: Sequence[Any] = ()
@@ -143,20 +144,21 @@ class MPITransport:
         while (found := receive_any(hub)) is not None:
             hub.mail[found[0]].append(found[1])
         assert self._under_way is not None
-        for peer in self._under_way.missing():
-            if hub.mail[peer] and hub.mail[peer][0].get("sent", np.inf) < hub.ledger[peer][1]:
-                self._refuse(peer, hub.mail[peer].popleft())
-        for peer in self._under_way.stuck():  # what it has not taken it will not take
-            if hub.mail[peer] and hub.mail[peer][0].get("awaited", np.inf) < hub.ledger[peer][0]:
+        missing, stuck = self._under_way.missing(), self._under_way.stuck()
+        for peer in sorted({*missing, *stuck}):
+            if not hub.mail[peer]:
+                continue
+            words = hub.mail[peer][0]
+            if "refused" in words:  # what this rank had told it before it gave up
+                hub.unanswered.pop(peer, None)
+                self._give_up(peer, hub.mail[peer].popleft()["refused"])
+            sent, awaited = hub.ledger[peer]
+            if (peer in missing and words["sent"] < awaited) or (peer in stuck and words["awaited"] < sent):
                 self._refuse(peer, hub.mail[peer].popleft())
 
     def _refuse(self, peer: int, words: Words) -> None:
-        """The values that this rank waits for will not come."""
+        """The values that this rank waits for will not come, or nobody takes those that it has sent."""
         hub = self.hub
-        assert self._under_way is not None
-        if peer in self._under_way.missing():
-            self._ledger[peer][1] -= self._under_way.cancel(peer) == 0
-        hub.doubt(peer)
         text = f"rank {hub.rank} waits for the values of rank {peer}: {self.name}, exchange {self.exchange}"
         text += f"; rank {peer} is at its {words['plan']}, whose first use it is"
         if problem := fields_differ(self._facts(), words["fields"], hub.rank, peer):
@@ -164,6 +166,14 @@ class MPITransport:
         if words["trouble"]:
             text += f"; before, it raised {words['trouble']}"
         refuse(hub, peer, text)
+        self._give_up(peer, text)
+
+    def _give_up(self, peer: int, text: str) -> None:
+        """The exchange under way does not end with this peer; both shake hands anew."""
+        assert self._under_way is not None
+        if peer in self._under_way.missing():
+            self._ledger[peer][1] -= self._under_way.cancel(peer) == 0
+        self.hub.doubt(peer)
         self._refused = self.exchange, text
         raise DisagreementError(text)
 
@@ -179,7 +189,9 @@ class MPITransport:
         wrong = "" if error is None else f"{type(error).__name__}: {error}"
         doubtful = [peer for peer in self.peers if self._agreed[peer] != self.hub.doubts[peer]]
         heard, problem = self._handshakes.shake({peer: self._words(peer, wrong) for peer in doubtful})
-        for peer, words in heard.items():
+        for peer, (words, tag) in heard.items():
+            if self._tags.get(peer) != tag:
+                self._tags[peer], self._ways = tag, None
             self._drop(peer, words["begun"])
             if self._ledger[peer][1] > words["begun"]:  # given up, and never to come
                 if self._under_way is not None:
@@ -215,7 +227,7 @@ class MPITransport:
         while self._ledger[peer][1] < begun:
             for _ in parts(np.empty((self.receives.get(peer) or self.sends[peer]).nbytes, "u1")):
                 status = MPI.Status()
-                message = self.hub.comm.Mprobe(peer, self.number % PLAN_TAGS, status)
+                message = self.hub.comm.Mprobe(peer, self._tags[peer], status)
                 message.Recv([np.empty(status.Get_count(MPI.BYTE), "u1"), MPI.BYTE])
             self._ledger[peer][1] += 1
 
@@ -229,7 +241,7 @@ class MPITransport:
         out = {peer: _core.empty((message.nbytes + more,), "uint8") for peer, message in sends.items()}
         come = {peer: _core.empty((message.nbytes + more,), "uint8") for peer, message in self.receives.items()}
         tags = {peer: tag for peer, (tag, _) in self._their.items()}
-        tag, first = self.number % PLAN_TAGS, len(self.slots)
+        first = len(self.slots)
         slots = [*self.slots, *out.values()]
         pack = [entry for i, message in enumerate(sends.values()) for entry in packed(message, first + i)]
         added = [entry for i, message in enumerate(sends.values()) for entry in unpacked(message, first + i, ADD)]
@@ -238,9 +250,8 @@ class MPITransport:
         cleared = [entry for i, message in enumerate(self.receives.values()) for entry in packed(message, first + i, CLEAR)]
         there = Messages(
             self.hub,
-            tag,
             {peer: (buffer, tags[peer]) for peer, buffer in out.items()},
-            come,
+            {peer: (buffer, self._tags[peer]) for peer, buffer in come.items()},
             (CopyProgram(slots, pack), program(self.slots, self.copies), program(slots_in, unpack)),
             Guard(self.name, poisoning(self.slots, self.copies, self.receives.values()), out, come, self._ledger)
             if self.debug
@@ -248,9 +259,8 @@ class MPITransport:
         )
         back = Messages(
             self.hub,
-            tag,
             {peer: (buffer, tags[peer]) for peer, buffer in come.items()},
-            out,
+            {peer: (buffer, self._tags[peer]) for peer, buffer in out.items()},
             (CopyProgram(slots_in, cleared), program(self.slots, adjoint(self.copies)), program(slots, added)),
             Guard(self.name, None, come, out, self._ledger) if self.debug else None,
         )

@@ -32,7 +32,7 @@ def on_all_ranks(make: Callable[P, Grid]) -> Callable[P, Grid]:
         hub = hub_of(comm, seconds)
         try:
             grid = make(*args, **keywords)
-        except (TypeError, ValueError) as error:
+        except Exception as error:
             with suppress(DisagreementError):  # the others raise it
                 agree(hub, {ARGUMENTS: f"{type(error).__name__}: {error}"}, seconds)
             raise

@@ -13,6 +13,9 @@ LOOK = 5e-3  # seconds between looks at what else has come
 WARNING = 60.0  # seconds until somebody who set no timeout is told what is awaited
 
 
+_give_way: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
+
+
 class Waiting:
     """One wait, with its end.
 
@@ -39,7 +42,7 @@ class Waiting:
         if self._timeout is None and waited >= WARNING and not self._warned:
             self._warned = True
             warnings.warn(f"{self._missing()}, for {WARNING:g} s already", RuntimeWarning, stacklevel=5)
-        os.sched_yield()
+        _give_way()
         if now - self._looked >= LOOK:
             self._looked = now
             return True

@@ -148,6 +148,46 @@ def a_rank_that_comes_late() -> None:
     handle.wait()
 
 
+def first_uses_that_are_given_up() -> None:
+    """The answer to a handshake that its rank has given up is no answer to the next one."""
+    hasty = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10.0 if me else 0.1)
+    a, b = hasty.full(float(me)), hasty.full(me, dtype="i4")
+    comm.Barrier()
+    if not me:
+        with raises(TimeoutError, "its first use"):
+            hasty.plan(a)(a)
+    comm.Barrier()
+    patient = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10.0)
+    for i in range(3):
+        a[...] = 10.0 * i + me
+        patient.plan(a)(a)
+        check(a, 10.0 * i + other)
+    comm.Barrier()
+    if not me:
+        with raises(TimeoutError, "its first use"):
+            hasty.plan(b)(b)
+    comm.Barrier()
+    with raises(gbd.DisagreementError):  # rank 0's plan of b is what rank 1 hears of first
+        patient.plan(a)(a)
+    for i in range(3):
+        a[...] = 20.0 * i + me
+        patient.plan(a)(a)
+        check(a, 20.0 * i + other)
+
+
+def neighbours_that_only_send_or_only_receive() -> None:
+    one_way = gbd.grid((8, 40000), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm, timeout=10)
+    a, b = one_way.full(float(me)), one_way.zeros(dtype="i8")  # rank 1 sends, more than MPI takes without a receiver
+    plan = one_way.plan(a)
+    plan(a)
+    with raises(gbd.DisagreementError, "plan"):
+        plan(a) if me else one_way.plan(b)(b)
+    for value in (11.0, 21.0):
+        a[...] = value + me
+        plan(a)
+        assert me or a[-1, 2] == value + other
+
+
 def handles_that_are_dropped_or_started_twice() -> None:
     a = grid.full(float(me))
     plan = grid.plan(a)
@@ -286,6 +326,8 @@ for scenario in (
     an_exchange_that_one_rank_leaves_out,
     an_error_of_one_rank_is_told_to_the_other,
     a_rank_that_comes_late,
+    first_uses_that_are_given_up,
+    neighbours_that_only_send_or_only_receive,
     handles_that_are_dropped_or_started_twice,
     two_plans_under_way,
     ctrl_c_while_waiting,
