@@ -8,6 +8,7 @@ import numpy as np
 
 from gridbuf.storage import operands
 from gridbuf.storage.base import Storage
+from gridbuf.wrapping import CAPSULE, shaped
 
 _BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "matmul": np.matmul, "truediv": np.true_divide,
@@ -26,7 +27,11 @@ def _has_operators(other: Any) -> bool:
 
 
 def _takes(other: Any) -> bool:
-    return type(other) in _QUICK or operands.takes(other)
+    if type(other) in _QUICK:
+        return True
+    if type(other) is CAPSULE:
+        shaped(other)  # says what to do
+    return operands.takes(other)
 
 
 def _forward(ufunc: Any) -> Callable[[Any, Any], Any]:
