@@ -106,6 +106,8 @@ class Checkout:
             "LICENSE",
             "go.mod",
             "go.sum",
+            "pyext/docstrings.py",
+            "gridbuf/_core.pyi",
             "pyext/exports.map",
             "tests/go_flags.sh",
             "bridge/stamp.sh",

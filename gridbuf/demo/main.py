@@ -79,7 +79,7 @@ def _real_field(
     from gridbuf.demo.stencils import COEFFICIENT, HALO
 
     halo = (0, HALO, HALO)
-    field = gb.Field.from_array(weather.values, dims="KJI", halo=halo, backend=backend)
+    field = gb.Field.from_array(weather.values, "float64", dims="KJI", halo=halo, backend=backend)
     console.print(
         f"\n[bold]{weather.name}[/] in {weather.units}: {weather.values.dtype} {weather.values.shape} from hybrid_height.nc, as a Field for {backend}",
         highlight=False,
@@ -142,7 +142,7 @@ def _slow_backends(console: "Console", weather: Any, stencils: Any) -> float:
     shape, steps, worst = (12, 12, 4), 3, 0.0
     for backend in (name for name in stencils.cpu_backends() if name in stencils.PURE_PYTHON):
         values, stencil = data.tile(weather.values, shape), stencils.compiled(backend)
-        now = gb.Field.from_array(values, dims="IJK", halo=(stencils.HALO, stencils.HALO, 0), backend=backend)
+        now = gb.Field.from_array(values, "float64", dims="IJK", halo=(stencils.HALO, stencils.HALO, 0), backend=backend)
         after = now.copy()
         for _ in range(steps):
             stencil(now, after, stencils.COEFFICIENT)

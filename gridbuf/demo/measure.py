@@ -76,7 +76,7 @@ def contenders(values: NDArray[np.float64], backend: str) -> list[Contender]:
     from gt4py import storage
 
     origin = (HALO, HALO, 0)
-    ours = gb.Field.from_array(values, dims="IJK", halo=origin, backend=backend)
+    ours = gb.Field.from_array(values, np.float64, dims="IJK", halo=origin, backend=backend)
     theirs = [storage.from_array(values, dtype=values.dtype, backend=backend, aligned_index=origin) for _ in range(2)]
     told = {"origin": origin}
     return [
