@@ -19,6 +19,7 @@ import gt4py.storage.cartesian.layout_registry as registry
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.interface.domains import Sizing, find_domain, halo_of
 from gridbuf.interface.origins import resolve_origins
 from gridbuf.interface.stencil import StencilCall
 from gridbuf.interop.gt4py_allocator import HORIZONTAL_FIRST, Allocator, Buffer, Kind
@@ -147,8 +148,16 @@ def stencil_args(stencil: Any, *args: Any, origin: Any = None, domain: Any = Non
     plain = as_numpy if call._device is None else as_cupy
     arrays = {name: plain(obj, dims[name]) for name, obj in fields.items()}
     origins = resolve_origins(fields, origin, dims)
-    if domain is None:
-        domain = call._domain(fields, arrays, origins)
+    halos = {name: halo_of(obj) for name, obj in fields.items()}
+    if domain is None and any(halo is not None for halo in halos.values()):
+        written, infos = dict(call._fields), call.stencil.field_info
+        sizing = [
+            Sizing(
+                name, infos[name], arrays[name].shape, origins[name], halos[name], output=written[name], told=origin is not None
+            )
+            for name in fields
+        ]
+        domain = find_domain(sizing, None, halos_count=origin is None)
     return {**given, **arrays, "origin": origins} | ({} if domain is None else {"domain": tuple(domain)})
 
 
