@@ -208,13 +208,13 @@ class build_core(build_ext):
             *([] if self.compiler.is_clang else ["-Wl,-z,noseparate-code"]),  # lld's way without being told
         ]
         main = os.environ.get("GRIDBUF_GO_MAIN", "./bridge/archive")
-        tags = ["-tags", tags] if (tags := os.environ.get("GRIDBUF_GO_TAGS", "")) else []
-        self.c_files, workspace = packages_of(go, main, tags)
+        tags = os.environ.get("GRIDBUF_GO_TAGS", "")
+        self.c_files, workspace = packages_of(go, main, ["-tags", tags])
         rules = NINJA.format(
             cc=self.compiler.command,
             cgo_cflags=shlex.quote(shlex.join([*optimised, *extra, f"-DBUILD_STAMP={stamp()}"])),
             go=go,
-            tags=shlex.join(tags),
+            tags=f"-tags {shlex.quote(f'{tags},gridbuf_extension'.strip(','))}",  # bridge/rooms.go: of some rooms the C alone
             overlay=shlex.quote(str(work / "overlay.json")),
             main=main,
             strip="-s -w" if strip and not symbols else "",

@@ -2,12 +2,13 @@ package alloc
 
 import (
 	"cmp"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"gridbuf/internal/message"
 )
 
 // TB is what Check needs of *testing.T, *testing.B and *testing.F.
@@ -72,7 +73,7 @@ func (c *checks) leaks() []string {
 	slices.SortFunc(held, func(a, b *Buffer) int { return cmp.Compare(a.ID(), b.ID()) })
 	texts := make([]string, len(held))
 	for i, b := range held {
-		texts[i] = fmt.Sprintf("buffer #%d is not freed: %v, made at%s", b.ID(), b.plan, callers(c.live[b]))
+		texts[i] = message.Format("buffer #%d is not freed: %v, made at%s", b.ID(), b.plan, callers(c.live[b]))
 	}
 	return texts
 }
@@ -83,7 +84,7 @@ func callers(calls []uintptr) string {
 	for more := true; more; {
 		var f runtime.Frame
 		if f, more = frames.Next(); f.File != "" {
-			fmt.Fprintf(&text, "\n\t%s:%d %s", f.File, f.Line, f.Function)
+			text.WriteString(message.Format("\n\t%s:%d %s", f.File, f.Line, f.Function))
 		}
 	}
 	return text.String()

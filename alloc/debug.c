@@ -1,7 +1,7 @@
 /* debug.c: what GRIDBUF_DEBUG=1 adds: guard bytes behind every buffer, poison in every
  * free one. A write past the end is noticed when the buffer is freed, a write into
  * freed memory when it is used again or given back, and both when the process ends;
- * each is told once, on standard error, with the buffer's number, what it was and where
+ * each is reported once, on standard error, with the buffer's number, what it was and where
  * it was made. */
 #include "slab.h"
 
@@ -24,24 +24,24 @@ static const char *first_other(const char *p, const char *end, int expected) {
     return p < end ? p : NULL;
 }
 
-static void tell(const char *what, uint64_t id, long long at, long long size, const char *note) {
+static void report(const char *what, uint64_t id, long long at, long long size, const char *note) {
     if (!note) note = "";
-    int place = (int)strcspn(note, "\n");
-    const char *plan = note[place] ? note + place + 1 : "";
+    int line = (int)strcspn(note, "\n");
+    const char *plan = note[line] ? note + line + 1 : "";
     fprintf(stderr, "gridbuf: %s buffer #%llu of %lld bytes, at byte %lld%s%s%s%.*s\n", what, (unsigned long long)id, size, at,
-            *plan ? ": " : "", plan, place ? "; it was made at " : "", place, note);
+            *plan ? ": " : "", plan, line ? "; it was made at " : "", line, note);
 }
 
 static void check_free(gb_heap_header *h, gb_heap_slab *s) {
     trailer *t = trailer_of(h, s);
     const char *bad = first_other((char *)(h + 1), (char *)t, POISON);
-    if (bad) tell("write into freed", t->id, bad - t->lead - (char *)h, t->span, t->note);
+    if (bad) report("write into freed", t->id, bad - t->lead - (char *)h, t->span, t->note);
 }
 
 static void check_guard(gb_heap_header *h) {
     trailer *t = trailer_of(h, h->slab);
     const char *bad = first_other(h->data + t->span, (char *)t, GUARD);
-    if (bad) tell("write past the end of", h->id, bad - h->data, t->span, h->note);
+    if (bad) report("write past the end of", h->id, bad - h->data, t->span, h->note);
 }
 
 void gb_heap_debug_taken(gb_heap_header *h, int64_t span, int fresh) {

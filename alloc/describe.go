@@ -1,8 +1,9 @@
 package alloc
 
 import (
+	"cmp"
 	"math/bits"
-	"sort"
+	"slices"
 )
 
 // Describe reads a plan back from memory that already exists: any strides, at
@@ -12,7 +13,7 @@ import (
 func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) (*Plan, error) {
 	n := len(shape)
 	if n > MaxDims {
-		return nil, ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", n, MaxDims)
+		return nil, ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", n, int(MaxDims))
 	}
 	p := &Plan{
 		shape: append([]int64{}, shape...), strides: append([]int64{}, strides...),
@@ -45,7 +46,7 @@ func (p *Plan) rankStrides() {
 	for i := range order {
 		order[i] = i
 	}
-	sort.SliceStable(order, func(a, b int) bool { return abs(p.strides[order[a]]) > abs(p.strides[order[b]]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(abs(p.strides[b]), abs(p.strides[a])) })
 	for rank, i := range order {
 		p.layout[i] = int32(rank)
 	}

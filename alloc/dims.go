@@ -3,6 +3,8 @@ package alloc
 import (
 	"strconv"
 	"strings"
+
+	"gridbuf/internal/message"
 )
 
 // Dim names an index of a field: I, J, K, or a data dimension 0, 1, ...
@@ -70,7 +72,7 @@ func checkDims(dims []Dim) error {
 		}
 		for _, e := range dims[:i] {
 			if d == e {
-				return ErrInvalid.Errorf("dimensions: %s appears twice in %v; every dimension may appear once", d, dims)
+				return ErrInvalid.Errorf("dimensions: %s appears twice in %v; every dimension may appear once", d, message.List(dims))
 			}
 		}
 	}

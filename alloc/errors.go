@@ -3,7 +3,7 @@ package alloc
 // #include "errors.h"
 import "C"
 
-import "fmt"
+import "gridbuf/internal/message"
 
 // Kind is what an error is about, for errors.Is: every package of this module that refuses something
 // wraps one of them, errors.Is(err, alloc.ErrNoMemory) holds for host memory, pinned and device memory
@@ -29,12 +29,12 @@ func (k Kind) Error() string {
 	case ErrUnavailable:
 		return "not available"
 	}
-	return fmt.Sprintf("error of kind %d", int32(k))
+	return message.Format("error of kind %d", int32(k))
 }
 
 // Errorf makes an error of this kind.
 func (k Kind) Errorf(format string, args ...any) error {
-	return &Error{Kind: k, Message: fmt.Sprintf(format, args...)}
+	return &Error{Kind: k, Message: message.Format(format, args...)}
 }
 
 // Error is a refusal that says what was wrong.

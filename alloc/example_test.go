@@ -56,7 +56,7 @@ func ExamplePlan_Explain() {
 	// order      J, K, I from slowest to fastest: neighbours along I lie side by side
 	// padding    4 at the end of each row along I: 16 elements = 128 bytes a row
 	// alignment  element (2, 2, 0) starts on a 64-byte boundary; element (0, 0, 0) 48 bytes after one
-	//            and so does the same element of every other row
+	//            and so does that element of every row
 	// bytes       80,640  elements (78.8 KiB)
 	//             26,880  padding between them (33.3 %)
 	//              7,168  around them, for alignment and rounding

@@ -1,12 +1,13 @@
 package alloc
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gridbuf/internal/message"
 	"gridbuf/internal/record"
+	"gridbuf/internal/sorting"
 )
 
 // Fact is one thing worth saying about a plan: what it is about, empty where it goes on from the fact before, and a sentence.
@@ -19,7 +20,7 @@ type Explanation []Fact
 func (e Explanation) String() string {
 	lines := make([]string, len(e))
 	for i, f := range e {
-		lines[i] = fmt.Sprintf("%-11s%s", f.Term, f.Text)
+		lines[i] = column(f.Term, -11) + f.Text
 	}
 	return strings.Join(lines, "\n")
 }
@@ -33,7 +34,7 @@ func (p *Plan) Explain() Explanation {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return int(p.layout[a]) - int(p.layout[b]) })
+	sorting.Stable(order, func(a, b int) int { return int(p.layout[a]) - int(p.layout[b]) })
 	fastest := order[len(order)-1]
 	return slices.Concat(p.explainOrder(order), p.explainPadding(fastest), p.explainAlignment(fastest), p.explainBytes())
 }
@@ -51,23 +52,45 @@ func (p *Plan) explainOrder(order []int) Explanation {
 	if step := p.strides[fastest]; step != p.itemSize {
 		beside = grouped(step) + " bytes apart"
 	}
-	return Explanation{{"order", fmt.Sprintf("%s from slowest to fastest: neighbours along %s lie %s", strings.Join(names, ", "), p.dims[fastest], beside)}}
+	return Explanation{{"order", message.Format("%s from slowest to fastest: neighbours along %s lie %s", strings.Join(names, ", "), p.dims[fastest], beside)}}
+}
+
+// described says whether the plan was read off memory that is there: what lies between its elements may belong to others.
+func (p *Plan) described() bool { return p.reserve <= p.reaches() }
+
+// reaches is how many bytes there are from the first element to the last.
+func (p *Plan) reaches() int64 {
+	if p.bytes == 0 {
+		return 0
+	}
+	bytes := p.itemSize
+	for i, n := range p.shape {
+		bytes += (n - 1) * max(p.strides[i], -p.strides[i])
+	}
+	return bytes
 }
 
 func (p *Plan) explainPadding(fastest int) Explanation {
 	dim, size, padded := p.dims[fastest], p.shape[fastest], p.paddedShape[fastest]
-	if padded == size {
-		return Explanation{{"padding", fmt.Sprintf("none: a row along %s is its %s elements", dim, grouped(size))}}
+	if step := p.strides[fastest]; step != p.itemSize && size > 1 {
+		return Explanation{{"padding", message.Format("unknown: a row along %s is %s elements with others between them", dim, grouped(size))}}
 	}
-	return Explanation{{"padding", fmt.Sprintf("%d at the end of each row along %s: %s elements = %s bytes a row",
+	if p.described() && padded != size {
+		return Explanation{{"padding", message.Format("unknown: after the %s elements of each row along %s lie %s bytes that are not this array's",
+			grouped(size), dim, grouped((padded-size)*p.itemSize))}}
+	}
+	if padded == size {
+		return Explanation{{"padding", message.Format("none: a row along %s is its %s elements", dim, grouped(size))}}
+	}
+	return Explanation{{"padding", message.Format("%d at the end of each row along %s: %s elements = %s bytes a row",
 		padded-size, dim, grouped(padded), grouped(padded*p.itemSize))}}
 }
 
 // explainAlignment says what lies on the boundary, and by how much a step along each slower index leaves it.
 func (p *Plan) explainAlignment(fastest int) Explanation {
-	text := fmt.Sprintf("element %s starts on a %d-byte boundary", tuple(p.alignedIndex), p.byteAlignment)
+	text := message.Format("element %s starts on a %d-byte boundary", tuple(p.alignedIndex), p.byteAlignment)
 	if slices.ContainsFunc(p.alignedIndex, func(a int64) bool { return a != 0 }) {
-		text += fmt.Sprintf("; element %s %d bytes after one", tuple(make([]int64, len(p.shape))), p.offset)
+		text += message.Format("; element %s %d bytes after one", tuple(make([]int64, len(p.shape))), p.offset)
 	}
 	facts := Explanation{{"alignment", text}}
 	if len(p.shape) < 2 {
@@ -76,17 +99,20 @@ func (p *Plan) explainAlignment(fastest int) Explanation {
 	var off []string
 	for i, stride := range p.strides {
 		if shift := (stride%p.byteAlignment + p.byteAlignment) % p.byteAlignment; shift != 0 && i != fastest {
-			off = append(off, fmt.Sprintf("%d per step in %s", shift, p.dims[i]))
+			off = append(off, message.Format("%d per step in %s", shift, p.dims[i]))
 		}
 	}
 	if len(off) == 0 {
-		return append(facts, Fact{"", "and so does the same element of every other row"})
+		return append(facts, Fact{"", "and so does that element of every row"})
 	}
-	return append(facts, Fact{"", fmt.Sprintf("other rows are shifted off it, in bytes: %s (padding=True would align them)", strings.Join(off, ", "))})
+	return append(facts, Fact{"", message.Format("other rows are shifted off it, in bytes: %s (padding=True would align them)", strings.Join(off, ", "))})
 }
 
 func (p *Plan) explainBytes() Explanation {
-	padded, share, elements := int64(0), 0.0, "elements"
+	if p.described() {
+		return amounts([]int64{p.bytes, max(p.reaches()-p.bytes, 0), p.reaches()}, []string{"elements", "between them that are not this array's", "from the first to the last"})
+	}
+	padded, share := int64(0), 0.0
 	if p.bytes != 0 {
 		padded = p.itemSize
 		for _, n := range p.paddedShape {
@@ -94,21 +120,33 @@ func (p *Plan) explainBytes() Explanation {
 		}
 		share = 100 * float64(padded-p.bytes) / float64(p.bytes)
 	}
-	if p.bytes >= 10<<10 {
-		elements += " (" + bytesText(p.bytes) + ")"
+	return amounts([]int64{p.bytes, padded - p.bytes, max(p.reserve-padded, 0), p.reserve}, []string{
+		"elements", "padding between them (" + strconv.FormatFloat(share, 'f', 1, 64) + " %)", "around them, for alignment and rounding", "reserved"})
+}
+
+// amounts are numbers of bytes, one below the other, the first one's also as people read them.
+func amounts(numbers []int64, what []string) Explanation {
+	if numbers[0] >= 10<<10 {
+		what[0] += " (" + bytesText(numbers[0]) + ")"
 	}
-	amounts := []int64{p.bytes, padded - p.bytes, max(p.reserve-padded, 0), p.reserve}
-	what := []string{elements, fmt.Sprintf("padding between them (%.1f %%)", share), "around them, for alignment and rounding", "reserved"}
 	width := 0
-	for _, n := range amounts {
+	for _, n := range numbers {
 		width = max(width, len(grouped(n)))
 	}
-	facts := make(Explanation, len(amounts))
-	for i, n := range amounts {
-		facts[i].Text = fmt.Sprintf("%*s  %s", width, grouped(n), what[i])
+	facts := make(Explanation, len(numbers))
+	for i, n := range numbers {
+		facts[i].Text = column(grouped(n), width) + "  " + what[i]
 	}
 	facts[0].Term = "bytes"
 	return facts
+}
+
+// column has blanks before the words, or with a negative width after them.
+func column(words string, width int) string {
+	if width < 0 {
+		return words + strings.Repeat(" ", max(0, -width-len(words)))
+	}
+	return strings.Repeat(" ", max(0, width-len(words))) + words
 }
 
 // tuple writes an index as Python does: (1, 2), and (1,) for one entry.
@@ -142,7 +180,7 @@ func bytesText(n int64) string {
 	if size == float64(int64(size)) {
 		return grouped(int64(size)) + " " + name
 	}
-	tenths := fmt.Sprintf("%.1f", size)
+	tenths := strconv.FormatFloat(size, 'f', 1, 64)
 	whole, rest, _ := strings.Cut(tenths, ".")
 	n, _ = strconv.ParseInt(whole, 10, 64)
 	return grouped(n) + "." + rest + " " + name

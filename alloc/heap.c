@@ -1,4 +1,5 @@
 /* heap.c: slabs and blocks. See heap.h for what they are. */
+#include "heap.h"
 #include "map.h"
 #include "pages.h"
 #include "slab.h"
@@ -92,8 +93,8 @@ static int64_t destroy(gb_heap_slab *gone) {
 
 /* ---- blocks ---- */
 
-static char *place(const gb_heap_layout *w, char *block, int64_t stagger) {
-    block += w->boundary < GB_HEAP_COLOURS ? stagger : 0;
+static char *align_data(const gb_heap_layout *w, char *block, int64_t colour) {
+    block += w->boundary < GB_HEAP_COLOURS ? colour : 0;
     if (w->boundary <= GB_HEAP_BLOCK_ALIGN && (w->boundary & (w->boundary - 1)) == 0)
         return block + GB_HEAP_DATA_ROOM + w->offset;
     uintptr_t low = (uintptr_t)block + GB_HEAP_DATA_ROOM, b = (uintptr_t)w->boundary;
@@ -129,7 +130,7 @@ int gb_heap_take(const gb_heap_layout *want, void **data, int *fresh) {
     heap.stats.live_buffers++;
     heap.stats.live_bytes += reserve;
     if (heap.stats.live_bytes > heap.stats.peak_bytes) heap.stats.peak_bytes = heap.stats.live_bytes;
-    *data = place(want, block, s->stagger);
+    *data = align_data(want, block, s->colour);
     *(gb_heap_header *)block = (gb_heap_header){ .slab = s, .data = *data, .id = ++heap.next_id, .plan = want->plan, .shares = 1,
                                        .magic = GB_HEAP_LIVE, .born = gb_heap_seconds() };
     gb_heap_allow(block, block + s->block);
@@ -163,7 +164,7 @@ int gb_heap_add_slab(int64_t reserve, void *memory, int64_t bytes) {
     gb_spin_lock(&heap.lock);
     heap.now = gb_heap_seconds();
     heap.mapped_bytes += bytes;
-    if (reserve > GB_HEAP_SMALL_MAX) s->stagger = heap.large_slabs++ * 13 % 64 * 64;
+    if (reserve > GB_HEAP_SMALL_MAX) s->colour = heap.large_slabs++ * 13 % 64 * 64;
     s->after = heap.all;
     if (heap.all) heap.all->before = s;
     heap.all = s;

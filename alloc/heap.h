@@ -14,45 +14,9 @@
 #ifndef GRIDBUF_HEAP_H
 #define GRIDBUF_HEAP_H
 
+#include "block.h"
 #include "numbers.h"
 #include "process.h"
-
-#include <stddef.h>
-#include <stdint.h>
-
-#define GB_HEAP_BLOCK_ALIGN 64          /* every block starts at a multiple of this */
-#define GB_HEAP_SMALL_MAX (64 << 10)    /* largest block that shares a slab */
-
-typedef struct gb_heap_slab gb_heap_slab;
-
-typedef struct gb_heap_header {
-    gb_heap_slab *slab;
-    char *data;
-    char *note;        /* where it was made, and what it is, in two lines from malloc; NULL unless traced */
-    uint64_t id;       /* never used again */
-    uint64_t plan;     /* the serial number of the plan it was made for, or 0 */
-    int32_t shares;    /* views and capsules that keep the block; atomic */
-    uint32_t magic;    /* GB_HEAP_LIVE or GB_HEAP_FREED */
-    int64_t born;      /* seconds of gb_heap_seconds */
-} gb_heap_header;
-
-#define GB_HEAP_LIVE 0x67624c56u
-#define GB_HEAP_FREED 0x67624652u
-#define GB_HEAP_HEADER_ROOM ((int64_t)sizeof(gb_heap_header) + 8)   /* room below the data */
-
-/* What a block must satisfy: data == offset (mod boundary). */
-typedef struct gb_heap_layout {
-    int64_t span;       /* bytes from element 0 on */
-    int64_t boundary;   /* bytes; any positive number */
-    int64_t offset;     /* 0 <= offset < boundary */
-    int64_t reserve;    /* gb_heap_reserve(span, boundary) */
-    uint64_t plan;      /* its serial number, or 0 */
-} gb_heap_layout;
-
-typedef struct gb_heap_stats {
-    int64_t live_bytes, cached_bytes, peak_bytes, live_buffers;
-    int64_t allocations, hits, misses, limit, cache_bound;
-} gb_heap_stats;
 
 /* Results of gb_heap_take. */
 enum { GB_HEAP_TAKEN = 0, GB_HEAP_NEED_SLAB = 1, GB_HEAP_OVER_LIMIT = 2 };
@@ -69,12 +33,9 @@ int gb_heap_take(const gb_heap_layout *want, void **data, int *fresh);
 int gb_heap_zero(void *data, int64_t span);
 
 /* gb_heap_slab_bytes is how much to map for a block of this size; gb_heap_add_slab hands the
- * mapping over. gb_heap_map and gb_heap_unmap are the system calls; gb_heap_map returns NULL with
- * errno set. */
+ * mapping (map.h) over. */
 int64_t gb_heap_slab_bytes(int64_t reserve);
 int gb_heap_add_slab(int64_t reserve, void *memory, int64_t bytes);
-void *gb_heap_map(int64_t bytes);
-void gb_heap_unmap(void *memory, int64_t bytes);
 
 /* gb_heap_refill maps and adds a slab without Go, for a forked child. 0 or -1. */
 int gb_heap_refill(int64_t reserve);

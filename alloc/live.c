@@ -1,4 +1,5 @@
 /* live.c: who holds what: the blocks in use, and where they were made. */
+#include "heap.h"
 #include "map.h"
 #include "slab.h"
 

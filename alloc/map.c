@@ -5,7 +5,6 @@
  * What is mapped, cut off, given back or discarded starts and ends on a page: the kernel
  * refuses any other start, and rounds any other length up, past what is ours. */
 #define _GNU_SOURCE
-#include "heap.h"
 #include "map.h"
 #include "pages.h"
 

@@ -1,8 +1,11 @@
-/* map.h: what the heap asks of the system besides mapping (heap.h). */
+/* map.h: what the heap asks of the system. */
 #ifndef GRIDBUF_MAP_H
 #define GRIDBUF_MAP_H
 
 #include <stdint.h>
+
+void *gb_heap_map(int64_t bytes);   /* NULL with errno set */
+void gb_heap_unmap(void *memory, int64_t bytes);
 
 int64_t gb_heap_physical_memory(void);
 int64_t gb_heap_seconds(void);   /* a clock that never goes back */

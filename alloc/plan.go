@@ -2,10 +2,11 @@ package alloc
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
+
+	"gridbuf/internal/message"
 )
 
 // Plan is the answer to a Spec: everything that can be known without memory.
@@ -42,17 +43,17 @@ func NewPlan(s *Spec) (*Plan, error) {
 		shape: ints[:n:n], strides: ints[n : 2*n : 2*n], paddedShape: ints[2*n : 3*n : 3*n], alignedIndex: ints[3*n:],
 		layout: make([]int32, n), dims: make([]Dim, n),
 	}
-	if err := p.answer(s); err != nil {
+	if err := p.fill(s); err != nil {
 		return nil, err
 	}
 	p.reserve = reserved(p.span, p.byteAlignment)
 	return p, nil
 }
 
-// answer fills in a plan whose lists have room; they may lie in C memory.
-func (p *Plan) answer(s *Spec) error {
+// fill fills in a plan whose lists have room; they may lie in C memory.
+func (p *Plan) fill(s *Spec) error {
 	if len(s.Shape) > MaxDims {
-		return ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", len(s.Shape), MaxDims)
+		return ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", len(s.Shape), int(MaxDims))
 	}
 	if p := s.Preset; p != nil && p.Order == ByName && sortedLetters(p.Axes) != "IJK" {
 		return ErrInvalid.Errorf("layout: %q does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"", p.Axes)
@@ -263,7 +264,7 @@ func (p *Plan) String() string {
 	if p.memory != Plain {
 		device += ", " + p.memory.String()
 	}
-	return fmt.Sprintf("Plan(%s %v of %d bytes, strides=%v, aligned_index=%v, byte_alignment=%d, %d bytes reserved, %s)",
+	return message.Format("Plan(%s %v of %d bytes, strides=%v, aligned_index=%v, byte_alignment=%d, %d bytes reserved, %s)",
 		DimsString(p.dims), p.shape, p.itemSize, p.strides, p.alignedIndex, p.byteAlignment, p.reserve, device)
 }
 

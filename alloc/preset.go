@@ -5,11 +5,12 @@ package alloc
 import "C"
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 	"unsafe"
+
+	"gridbuf/internal/sorting"
 )
 
 // Order says how a preset turns dimensions into a layout.
@@ -124,6 +125,6 @@ func (p *Preset) slowness(d Dim) int64 {
 
 func sortedLetters(s string) string {
 	letters := strings.Split(s, "")
-	slices.Sort(letters)
+	sorting.Stable(letters, strings.Compare)
 	return strings.Join(letters, "")
 }

@@ -5,9 +5,10 @@ package alloc
 import "C"
 
 import (
-	"fmt"
 	"slices"
 	"unsafe"
+
+	"gridbuf/internal/message"
 )
 
 // Unmet says what memory misses of a Spec. A copy in a new [Buffer] of the wanted Plan has it.
@@ -18,7 +19,7 @@ type Unmet struct {
 }
 
 func (e *Unmet) Error() string {
-	return fmt.Sprintf("%s; strides: wanted %v for dims %s, found %v", e.What, e.Wanted.strides, DimsString(e.Wanted.dims), e.Found)
+	return message.Format("%s; strides: wanted %v for dims %s, found %v", e.What, e.Wanted.strides, DimsString(e.Wanted.dims), e.Found)
 }
 
 // Unwrap gives [ErrInvalid], for errors.Is.
@@ -73,28 +74,28 @@ func (s *Spec) unmet(m *C.gb_plan_missed, wanted, have *Plan) string {
 		if own || s.Preset == nil {
 			return field
 		}
-		return fmt.Sprintf("preset %q", s.Preset.Name)
+		return message.Format("preset %q", s.Preset.Name)
 	}
 	switch m.what {
 	case C.GB_PLAN_MISSES_DEVICE:
-		return fmt.Sprintf("%s: wanted memory on %s, found it on %s", source("device", s.Device != AnyDevice), wanted.where(), have.where())
+		return message.Format("%s: wanted memory on %s, found it on %s", source("device", s.Device != AnyDevice), wanted.where(), have.where())
 	case C.GB_PLAN_MISSES_MEMORY:
-		return fmt.Sprintf("%s: wanted %s memory, found %s", source("memory", s.Memory != Plain), wanted.memory, have.memory)
+		return message.Format("%s: wanted %s memory, found %s", source("memory", s.Memory != Plain), wanted.memory, have.memory)
 	case C.GB_PLAN_MISSES_ORDER:
 		return source("layout", s.Layout != nil) + " orders the strides otherwise"
 	case C.GB_PLAN_MISSES_ROWS:
-		return fmt.Sprintf("%s puts rows on multiples of %d bytes", source("padding", s.Padding != PadAsPreset), m.boundary)
+		return message.Format("%s puts rows on multiples of %d bytes", source("padding", s.Padding != PadAsPreset), int64(m.boundary))
 	case C.GB_PLAN_MISSES_PACKED:
 		return "padding leaves no room between rows"
 	}
-	return fmt.Sprintf("%s: element %v must lie on a boundary of %d bytes, and it lies %d bytes after one",
-		source("alignment", s.ByteAlignment != 0), wanted.alignedIndex, m.boundary, m.after)
+	return message.Format("%s: element %v must lie on a boundary of %d bytes, and it lies %d bytes after one",
+		source("alignment", s.ByteAlignment != 0), wanted.alignedIndex, int64(m.boundary), int64(m.after))
 }
 
 // where is a device in words.
 func (p *Plan) where() string {
 	if p.device == GPU {
-		return fmt.Sprintf("gpu %d", p.deviceID)
+		return message.Format("gpu %d", p.deviceID)
 	}
 	return p.device.String()
 }

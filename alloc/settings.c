@@ -1,4 +1,5 @@
 /* settings.c: counters, bounds, what the environment asks for, and fork. */
+#include "heap.h"
 #include "map.h"
 #include "slab.h"
 

@@ -3,7 +3,7 @@
 #ifndef GRIDBUF_SIZES_H
 #define GRIDBUF_SIZES_H
 
-#include "heap.h"
+#include "block.h"
 
 #define GB_HEAP_SMALL_BINS 64
 #define GB_HEAP_LARGE_BINS 64

@@ -2,7 +2,7 @@
 #ifndef GRIDBUF_SLAB_H
 #define GRIDBUF_SLAB_H
 
-#include "heap.h"
+#include "block.h"
 #include "sizes.h"
 #include "spin.h"
 
@@ -27,7 +27,7 @@ struct gb_heap_slab {
     int64_t bytes, block;
     int64_t idle_since;             /* seconds; while no block is in use */
     uint32_t used;
-    int32_t bin, in_bin, stagger;
+    int32_t bin, in_bin, colour;
 };
 
 typedef struct gb_heap {

@@ -3,7 +3,7 @@ package alloc
 // #include "numbers.h"
 import "C"
 
-import "fmt"
+import "gridbuf/internal/message"
 
 // Device is where memory lives.
 type Device int32
@@ -17,7 +17,7 @@ const (
 
 func (d Device) String() string {
 	if d < AnyDevice || d > GPU {
-		return fmt.Sprintf("Device(%d)", int32(d))
+		return message.Format("Device(%d)", int32(d))
 	}
 	return [...]string{"any", "cpu", "gpu"}[d]
 }
@@ -34,7 +34,7 @@ const (
 
 func (m Memory) String() string {
 	if m < Plain || m > Managed {
-		return fmt.Sprintf("Memory(%d)", int32(m))
+		return message.Format("Memory(%d)", int32(m))
 	}
 	return [...]string{"plain", "pinned", "managed"}[m]
 }

@@ -3,7 +3,7 @@ package alloc
 // #include "heap.h"
 import "C"
 
-import "fmt"
+import "gridbuf/internal/message"
 
 // Stats is a consistent picture of the heap.
 type Stats struct {
@@ -26,9 +26,9 @@ func Statistics() Stats {
 func (s Stats) String() string {
 	limit := "no limit"
 	if s.Limit >= 0 {
-		limit = fmt.Sprintf("limit %d bytes", s.Limit)
+		limit = message.Format("limit %d bytes", s.Limit)
 	}
-	return fmt.Sprintf("%d bytes live in %d buffers, %d cached, %s", s.LiveBytes, s.LiveBuffers, s.CachedBytes, limit)
+	return message.Format("%d bytes live in %d buffers, %d cached, %s", s.LiveBytes, s.LiveBuffers, s.CachedBytes, limit)
 }
 
 // Trim gives the cached memory back to the system and says how much that was.

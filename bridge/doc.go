@@ -16,15 +16,11 @@
 //   - agree.c: the compiler holds the headers against what cgo generates
 //   - panic.go: an export that panics, in the build that tests the guard
 //   - archive/: the main package that setup.py makes a C archive of
+//
+// What is imported here is in every process that imports gridbuf, so none of it imports fmt, time, context or
+// math/big, which bring reflection, files and clocks: internal/message and internal/work are what it has of them.
+// rooms.go says of which rooms the extension has the C alone.
 package bridge
 
 // #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra
 import "C"
-
-// The extension calls the C side of these packages: array interfaces, DLPack tensors, and the CUDA driver.
-import (
-	_ "gridbuf/arrayinterface"
-	_ "gridbuf/cuda"
-	_ "gridbuf/cudaarrayinterface"
-	_ "gridbuf/dlpack"
-)

@@ -5,13 +5,12 @@ import "C"
 
 import (
 	"strings"
-	"time"
 	"unsafe"
 
 	"gridbuf/alloc"
-	"gridbuf/exact"
 	"gridbuf/internal/record"
-	"gridbuf/transfer"
+	"gridbuf/internal/work/copies"
+	"gridbuf/internal/work/sums"
 )
 
 // The first call: it waits until Go's runtime has started.
@@ -21,17 +20,17 @@ func gbridge_start(e *C.gb_error) C.int { return guard(e, func() error { return 
 
 //export gbridge_copy
 func gbridge_copy(job unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
-	return guard(e, func() error { _, err := transfer.Resume(job, time.Duration(nanoseconds)); return err })
+	return guard(e, func() error { _, err := copies.Resume(job, int64(nanoseconds)); return err })
 }
 
 //export gbridge_program
 func gbridge_program(run unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return transfer.ResumeProgram(run, time.Duration(nanoseconds)) })
+	return guard(e, func() error { return copies.ResumeProgram(run, int64(nanoseconds)) })
 }
 
 //export gbridge_exact
 func gbridge_exact(progress unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
-	return guard(e, func() error { _, err := exact.Resume(progress, time.Duration(nanoseconds)); return err })
+	return guard(e, func() error { _, err := sums.Resume(progress, int64(nanoseconds)); return err })
 }
 
 //export gbridge_explain

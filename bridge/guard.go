@@ -4,14 +4,12 @@ package bridge
 import "C"
 
 import (
-	"errors"
-	"fmt"
-	"runtime/debug"
 	"unicode/utf8"
 	"unsafe"
 
 	"gridbuf/alloc"
 	"gridbuf/gufunc"
+	"gridbuf/internal/message"
 )
 
 // guard runs the body of an export. Nothing leaves it but a return code: an
@@ -19,7 +17,7 @@ import (
 func guard(e *C.gb_error, body func() error) (rc C.int) {
 	defer func() {
 		if r := recover(); r != nil {
-			report(e, C.GB_PANIC, fmt.Sprintf("panic in Go: %v\n%s", r, debug.Stack()))
+			report(e, C.GB_PANIC, message.Format("panic in Go: %s\n%s", message.Of(r), message.Stack()))
 			rc = -1
 		}
 	}()
@@ -27,14 +25,26 @@ func guard(e *C.gb_error, body func() error) (rc C.int) {
 	if err == nil {
 		return 0
 	}
-	kind := alloc.ErrUnavailable
-	errors.As(err, &kind)
-	number := C.int32_t(kind)
-	if setup := (*gufunc.SignatureError)(nil); errors.As(err, &setup) {
-		number = C.GB_SIGNATURE_ERROR
-	}
-	report(e, number, err.Error())
+	report(e, number(err), err.Error())
 	return -1
+}
+
+// number is what C calls the kind of an error.
+func number(err error) C.int32_t {
+	for why := err; why != nil; {
+		switch is := why.(type) {
+		case *gufunc.SignatureError:
+			return C.GB_SIGNATURE_ERROR
+		case alloc.Kind:
+			return C.int32_t(is)
+		}
+		inner, ok := why.(interface{ Unwrap() error })
+		if !ok {
+			break
+		}
+		why = inner.Unwrap()
+	}
+	return C.GB_RUNTIME_ERROR
 }
 
 // report writes the message, cut to the room there is, with a closing zero.

@@ -4,13 +4,14 @@ package bridge
 import "C"
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"unsafe"
 
+	"gridbuf/alloc"
 	"gridbuf/gufunc"
 	"gridbuf/gufunc/kernels"
+	"gridbuf/internal/message"
 )
 
 // gufuncs numbers the gufuncs that Python holds.
@@ -25,7 +26,7 @@ func gufuncOf(id int64) (*gufunc.GUFunc, error) {
 	defer gufuncs.RUnlock()
 	g := gufuncs.byID[id]
 	if g == nil {
-		return nil, fmt.Errorf("gufunc: number %d is not known", id)
+		return nil, alloc.ErrUnavailable.Errorf("gufunc: number %d is not known", id)
 	}
 	return g, nil
 }
@@ -76,7 +77,7 @@ func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 		}
 	}
 	if len(s.Uniforms) > len(info.uniform_types) {
-		return &gufunc.SignatureError{Message: fmt.Sprintf("signature: %d uniform parameters; at most %d are allowed", len(s.Uniforms), len(info.uniform_types))}
+		return &gufunc.SignatureError{Message: message.Format("signature: %d uniform parameters; at most %d are allowed", len(s.Uniforms), len(info.uniform_types))}
 	}
 	info.nuniforms = C.int32_t(len(s.Uniforms))
 	for i, u := range s.Uniforms {
@@ -84,7 +85,7 @@ func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 		info.uniform_types[i] = C.uint8_t(u.Type)
 	}
 	if names.Len() >= len(info.names) {
-		return &gufunc.SignatureError{Message: fmt.Sprintf("signature: its names have %d bytes together; at most %d are allowed", names.Len(), len(info.names)-1)}
+		return &gufunc.SignatureError{Message: message.Format("signature: its names have %d bytes together; at most %d are allowed", names.Len(), int(len(info.names)-1))}
 	}
 	if err := writeText(text(&info.names[0], C.int64_t(len(info.names))), names.String()); err != nil {
 		return err
@@ -223,7 +224,7 @@ func text(room *C.char, n C.int64_t) []byte { return unsafe.Slice((*byte)(unsafe
 // is meant for reading (a panic), else refused.
 func writeText(room []byte, s string) error {
 	if len(s) >= len(room) {
-		return fmt.Errorf("a text of %d bytes needs %d, %d are there", len(s), len(s)+1, len(room))
+		return alloc.ErrUnavailable.Errorf("a text of %d bytes needs %d, %d are there", len(s), len(s)+1, len(room))
 	}
 	room[copy(room, s)] = 0
 	return nil

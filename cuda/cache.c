@@ -1,5 +1,5 @@
 /* cache.c: free blocks, slabs that nobody uses, and giving them back. */
-#include "pool.h"
+#include "cache.h"
 
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ void gb_cu_bin_push(gb_cu_pool *pool, gb_cu_record *r) {
     *first = r;
 }
 
-void gb_cu_bin_remove(gb_cu_pool *pool, gb_cu_record *r) {
+static void bin_remove(gb_cu_pool *pool, gb_cu_record *r) {
     if (r->prev) r->prev->next = r->next; else pool->bins[gb_cu_bin(r->size)] = r->next;
     if (r->next) r->next->prev = r->prev;
 }
@@ -35,15 +35,15 @@ void gb_cu_cache_push(gb_cu_pool *pool, gb_cu_slab *slab) {
     pool->idle_bytes += slab->bytes;
 }
 
-void gb_cu_cache_remove(gb_cu_pool *pool, gb_cu_slab *slab) {
+static void cache_remove(gb_cu_pool *pool, gb_cu_slab *slab) {
     if (slab->newer) slab->newer->older = slab->older; else pool->newest = slab->older;
     if (slab->older) slab->older->newer = slab->newer; else pool->oldest = slab->newer;
     pool->idle_bytes -= slab->bytes;
 }
 
 void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r) {
-    gb_cu_bin_remove(pool, r);
-    if (r->slab->used++ == 0) gb_cu_cache_remove(pool, r->slab);
+    bin_remove(pool, r);
+    if (r->slab->used++ == 0) cache_remove(pool, r->slab);
     for (gb_cuda_event *event; (event = r->in_flight);) {   /* on the same stream: nothing to wait for */
         r->in_flight = event->next;
         gb_cuda_release_event(event);
@@ -55,12 +55,12 @@ void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r) {
     if (s->live_bytes > s->peak_bytes) s->peak_bytes = s->live_bytes;
 }
 
-gb_cu_slab *gb_cu_evict(gb_cu_pool *pool, int64_t keep) {
+static gb_cu_slab *evict(gb_cu_pool *pool, int64_t keep) {
     gb_cu_slab *gone = NULL;
     while (pool->oldest && pool->idle_bytes > keep) {
         gb_cu_slab *slab = pool->oldest;
-        gb_cu_cache_remove(pool, slab);
-        for (int i = 0; i < slab->count; i++) gb_cu_bin_remove(pool, &slab->records[i]);
+        cache_remove(pool, slab);
+        for (int i = 0; i < slab->count; i++) bin_remove(pool, &slab->records[i]);
         pool->held_bytes -= slab->bytes;
         slab->older = gone;
         gone = slab;
@@ -93,7 +93,7 @@ static void wait_for(uint64_t devices) {
     }
 }
 
-int64_t gb_cu_destroy(gb_cu_slab *gone) {
+static int64_t destroy(gb_cu_slab *gone) {
     int64_t bytes = 0;
     while (gone) {
         gb_cu_slab *next = gone->older;
@@ -115,11 +115,11 @@ int64_t gb_cuda_trim(int kind, int device, int64_t keep) {
     gb_cu_pool *pool = gb_cu_pool_of(kind, device);
     if (!pool || !gb_cuda_started()) return 0;
     pthread_mutex_lock(pool->lock);
-    gb_cu_slab *gone = gb_cu_evict(pool, keep < 0 ? 0 : keep);
+    gb_cu_slab *gone = evict(pool, keep < 0 ? 0 : keep);
     pthread_mutex_unlock(pool->lock);
     if (!gone) return 0;
     int entered = gb_cu_enter_to_release(pool->device) != NULL;   /* if not, the driver is gone, and says so to each call */
-    int64_t bytes = gb_cu_destroy(gone);
+    int64_t bytes = destroy(gone);
     if (entered) gb_cu_leave();
     return bytes;
 }

@@ -1,6 +1,6 @@
 /* context.c: the primary context of each device, current only while one of our functions
  * acts, so that any thread may call and nobody's own context is disturbed. */
-#include "driver.h"
+#include "context.h"
 
 #include <pthread.h>
 #include <stdlib.h>

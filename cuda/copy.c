@@ -1,5 +1,5 @@
 /* copy.c: bytes from here to there, on a stream. */
-#include "driver.h"
+#include "copy.h"
 
 int gb_cu_check_copy(int direction, int64_t bytes, gb_cuda_error *e) {
     if (direction < GB_CUDA_UPLOAD || direction > GB_CUDA_WITHIN) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "direction is %d, not 0, 1 or 2", direction);

@@ -12,6 +12,7 @@
 #ifndef GRIDBUF_CUDA_H
 #define GRIDBUF_CUDA_H
 
+#include "../alloc/block.h"
 #include "../alloc/numbers.h"
 
 #include <stdint.h>
@@ -98,10 +99,7 @@ void gb_cuda_show(gb_cuda_block *block);
 void gb_cuda_release(gb_cuda_block *block);         /* any thread, also while the process ends and in a forked child */
 gb_cuda_block *gb_cuda_find(uint64_t data);         /* the live block whose data this is, or NULL; not a share */
 
-typedef struct gb_cuda_stats {   /* as gb_heap_stats */
-    int64_t live_bytes, cached_bytes, peak_bytes, live_buffers;
-    int64_t allocations, hits, misses, limit, cache_bound;
-} gb_cuda_stats;
+typedef gb_heap_stats gb_cuda_stats;
 
 /* One pool for each kind and device; pinned memory has one pool, of device 0. */
 void gb_cuda_get_stats(int kind, int device, gb_cuda_stats *out);

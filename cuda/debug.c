@@ -1,7 +1,7 @@
 /* debug.c: what GRIDBUF_DEBUG=1 adds to device, pinned and managed memory: poison in what
  * is new or freed, and guard bytes behind every block, looked at when it is freed. Each
  * waits for the stream, so a program is slow and orderly with it. */
-#include "pool.h"
+#include "blocks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ int gb_cu_debug_taken(gb_cu_record *r, gb_cuda_error *e) {
     return bad;
 }
 
-static void tell(gb_cu_record *r, int64_t at) {
+static void report(gb_cu_record *r, int64_t at) {
     char where[32] = "pinned";
     if (r->block.kind != GB_CUDA_PINNED) snprintf(where, sizeof where, "GPU %d", r->block.device);
     fprintf(stderr, "gridbuf: write past the end of %s buffer #%llu of %lld bytes, at byte %lld\n", where, (unsigned long long)r->block.id,
@@ -49,7 +49,7 @@ void gb_cu_debug_released(gb_cu_record *r) {
     if (read) {
         size_t i = 0;
         while (i < sizeof seen && seen[i] == GUARD) i++;
-        if (i < sizeof seen) tell(r, r->span + (int64_t)i);
+        if (i < sizeof seen) report(r, r->span + (int64_t)i);
         r->stream = 0;
         r->key = GB_CU_LEGACY;   /* the poison is written there */
         set(r, r->base, r->base + (uint64_t)r->size, POISON, NULL);

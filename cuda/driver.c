@@ -1,5 +1,6 @@
 /* driver.c: opening the driver. Nothing is opened before somebody asks for a GPU. */
-#include "driver.h"
+#include "error.h"
+#include "fork.h"
 
 #include "../alloc/process.h"
 

@@ -1,5 +1,5 @@
 /* epoch.c: waiting for a whole device, and knowing that it was waited for. */
-#include "pool.h"
+#include "blocks.h"
 
 static uint64_t begun, done[GB_CUDA_MAX_DEVICES];
 

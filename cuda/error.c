@@ -1,5 +1,5 @@
 /* error.c: what went wrong, in one sentence. */
-#include "driver.h"
+#include "error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

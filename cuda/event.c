@@ -1,5 +1,8 @@
 /* event.c: events, which are used again. */
-#include "pool.h"
+#include "../alloc/clock.h"
+#include "blocks.h"
+#include "fork.h"
+#include "locks.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -96,7 +99,7 @@ gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device) {
     return NULL;
 }
 
-int gb_cu_query_event(gb_cuda_event *event, gb_cuda_error *e) {
+static int query_event(gb_cuda_event *event, gb_cuda_error *e) {
     if (__atomic_load_n(&event->done, __ATOMIC_ACQUIRE)) return 1;
     CUresult code = gb_cu.cuEventQuery(event->handle);
     if (code == CUDA_ERROR_NOT_READY) return 0;
@@ -109,7 +112,7 @@ int gb_cu_all_done(gb_cuda_event **events) {
     gb_cuda_event **link = events;
     while (*link) {
         gb_cuda_event *event = *link;
-        if (gb_cu_query_event(event, NULL) == 1) {
+        if (query_event(event, NULL) == 1) {
             *link = event->next;
             gb_cuda_release_event(event);
         } else {
@@ -129,21 +132,15 @@ int gb_cuda_record(gb_cuda_queue on, gb_cuda_event **event, gb_cuda_error *e) {
 int gb_cuda_query(gb_cuda_event *event, gb_cuda_error *e) {
     if (!gb_cu_in_child && __atomic_load_n(&event->done, __ATOMIC_ACQUIRE)) return 1;
     if (!gb_cu_enter(event->on.device, e)) return -1;
-    int done = gb_cu_query_event(event, e);
+    int done = query_event(event, e);
     gb_cu_leave();
     return done;
-}
-
-static int64_t now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* A copy that is nearly done is not worth a sleep, which takes a tenth of a millisecond however short it is
  * meant to be: the first looks are a turn of the clock apart, with pauses that grow to some 50 us. */
 static void pause_awake(int look) {
-    for (int64_t until = now() + (200 << look / 2); now() < until;) __asm__ volatile("" ::: "memory");
+    for (int64_t until = gb_nanoseconds() + (200 << look / 2); gb_nanoseconds() < until;) __asm__ volatile("" ::: "memory");
 }
 
 /* Asks again and again, in the end with sleeps that grow to half a millisecond: cuEventSynchronize
@@ -152,10 +149,10 @@ static void pause_awake(int look) {
 int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e) {
     if (!gb_cu_in_child && __atomic_load_n(&event->done, __ATOMIC_ACQUIRE)) return 1;
     if (!gb_cu_enter(event->on.device, e)) return -1;
-    int64_t start = now(), pause = 20000;
+    int64_t start = gb_nanoseconds(), pause = 20000;
     int done;
-    for (int look = 0; !(done = gb_cu_query_event(event, e)); look++) {
-        int64_t left = nanoseconds - (now() - start);
+    for (int look = 0; !(done = query_event(event, e)); look++) {
+        int64_t left = nanoseconds - (gb_nanoseconds() - start);
         if (left <= 0) break;
         if (look < AWAKE) {
             pause_awake(look);

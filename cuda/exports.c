@@ -3,6 +3,7 @@
 #include "exports.h"
 
 #include "pool.h"
+#include "blocks.h"
 
 static void *take(int kind, int64_t bytes, int device, gb_cuda_stream stream, int any_stream) {
     gb_cuda_request request = {.kind = kind, .device = device, .span = bytes, .boundary = GB_CU_ALIGN, .stream = stream};

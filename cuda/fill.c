@@ -1,5 +1,6 @@
 /* fill.c: one value everywhere: by the driver's memset where the value repeats within four bytes, else by
  * a kernel, or, where the driver takes no kernels, by a first element that is copied again and again. */
+#include "launch.h"
 #include "relayout.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* fill_strided.c: one value into strided memory of a GPU, without a trip to the host. */
-#include "pair.h"
-#include "driver.h"
+#include "context.h"
+#include "moves.h"
+#include "strided.h"
 
 #include <string.h>
 
@@ -37,8 +38,8 @@ static int spread(const gb_cu_pair *p, uint64_t data, const char *value, int64_t
         uint64_t all = 0;
         for (int i = 0; i < p->ndim; i++) {
             shape[i] = p->axis[i].n;
-            view.strides[i] = p->axis[i].a;
-            all |= (uint64_t)p->axis[i].a;
+            view.strides[i] = p->axis[i].dst;
+            all |= (uint64_t)p->axis[i].dst;
         }
         if (all % (uint64_t)itemsize == 0) return gb_cuda_fill(&view, shape, p->ndim ? p->ndim : 1, value, (int)itemsize, on, e);
     }
@@ -48,7 +49,7 @@ static int spread(const gb_cu_pair *p, uint64_t data, const char *value, int64_t
 static int set(const gb_cuda_side *dst, const gb_cu_pair *p, const char *value, gb_cuda_error *e) {
     int64_t item = dst->itemsize;
     uint64_t first = dst->data + (uint64_t)p->a_at;
-    int dense = p->ndim == 0 || (p->ndim == 1 && p->axis[0].a == item), width = dense ? unit_of(value, item, first) : 0;
+    int dense = p->ndim == 0 || (p->ndim == 1 && p->axis[0].dst == item), width = dense ? unit_of(value, item, first) : 0;
     if (dst->block && gb_cuda_stream_wait_block(dst->block, dst->on, e)) return -1;
     if (width ? gb_cuda_set(first, width, piece(value, width), p->size * item / width, dst->on, e) : spread(p, dst->data, value, item, dst->on, e))
         return -1;

@@ -1,7 +1,8 @@
 /* fork.c: a context does not survive fork. In the child, what was made before is let go of
  * without a word to the driver, and anything new is refused. A child of a process that
  * never used the driver may use it. */
-#include "pool.h"
+#include "fork.h"
+#include "locks.h"
 
 int gb_cu_in_child;
 

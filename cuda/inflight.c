@@ -1,5 +1,5 @@
 /* inflight.c: our own asynchronous work on a block: who else must wait for it. */
-#include "pool.h"
+#include "blocks.h"
 
 static gb_cu_record *lock_record(gb_cuda_block *block) {
     gb_cu_record *r = (gb_cu_record *)block;

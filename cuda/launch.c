@@ -1,6 +1,6 @@
 /* launch.c: the kernels: PTX that the driver compiles for the GPU at hand on first use. */
 #include "inflate.h"
-#include "relayout.h"
+#include "launch.h"
 
 #include <pthread.h>
 #include <stdio.h>

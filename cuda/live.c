@@ -1,5 +1,6 @@
 /* live.c: the blocks in use, found by their address. */
-#include "pool.h"
+#include "blocks.h"
+#include "locks.h"
 
 #include "../alloc/map.h"
 #include <stdlib.h>

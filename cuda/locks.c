@@ -1,6 +1,6 @@
 /* locks.c: the locks of this room, in the order in which they may be taken; a fork holds them all, so that the child finds
  * whatever they guard whole. */
-#include "pool.h"
+#include "locks.h"
 
 pthread_mutex_t gb_cu_making = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t gb_cu_pool_locks[GB_CUDA_KINDS][GB_CUDA_MAX_DEVICES] = {

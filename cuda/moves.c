@@ -1,5 +1,5 @@
 /* moves.c: carrying a pair's elements: by the driver's own moves of bytes and rows, or by the relayout kernel. */
-#include "pair.h"
+#include "moves.h"
 
 #define MAX_PITCH (((int64_t)1 << 31) - 1)   /* of a copy in rows */
 
@@ -11,11 +11,11 @@ typedef struct { int64_t width, rows, a_pitch, b_pitch; } block;
 static int fastest(const gb_cu_pair *p, int64_t itemsize, block *m) {
     int left = p->ndim;
     *m = (block){itemsize, 1, 0, 0};
-    if (left && p->axis[left - 1].a == itemsize && p->axis[left - 1].b == itemsize) m->width *= p->axis[--left].n;
+    if (left && p->axis[left - 1].dst == itemsize && p->axis[left - 1].src == itemsize) m->width *= p->axis[--left].n;
     if (!left) return 0;
-    const gb_cu_axis *row = &p->axis[left - 1];
-    if (row->a < m->width || row->b < m->width || row->a > MAX_PITCH || row->b > MAX_PITCH) return left;
-    *m = (block){m->width, row->n, row->a, row->b};
+    const gb_copy_axis *row = &p->axis[left - 1];
+    if (row->dst < m->width || row->src < m->width || row->dst > MAX_PITCH || row->src > MAX_PITCH) return left;
+    *m = (block){m->width, row->n, row->dst, row->src};
     return left - 1;
 }
 
@@ -37,11 +37,11 @@ static int move(const block *m, int direction, uint64_t a, uint64_t b, gb_cuda_q
 /* Count through the first `axes` axes; 0 when it starts anew. */
 static int step(const gb_cu_pair *p, int axes, int64_t *index, uint64_t *a, uint64_t *b) {
     for (int i = axes - 1; i >= 0; i--) {
-        *a += (uint64_t)p->axis[i].a;
-        *b += (uint64_t)p->axis[i].b;
+        *a += (uint64_t)p->axis[i].dst;
+        *b += (uint64_t)p->axis[i].src;
         if (++index[i] < p->axis[i].n) return 1;
-        *a -= (uint64_t)(p->axis[i].n * p->axis[i].a);
-        *b -= (uint64_t)(p->axis[i].n * p->axis[i].b);
+        *a -= (uint64_t)(p->axis[i].n * p->axis[i].dst);
+        *b -= (uint64_t)(p->axis[i].n * p->axis[i].src);
         index[i] = 0;
     }
     return 0;
@@ -67,18 +67,18 @@ int gb_cu_pair_relayout(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t ite
     a += (uint64_t)p->a_at;
     b += (uint64_t)p->b_at;
     uint64_t all = a | b | (uint64_t)itemsize | 16;   /* items of a power of two that divides whatever there is */
-    for (int i = 0; i < p->ndim; i++) all |= (uint64_t)p->axis[i].a | (uint64_t)p->axis[i].b;
+    for (int i = 0; i < p->ndim; i++) all |= (uint64_t)p->axis[i].dst | (uint64_t)p->axis[i].src;
     int64_t unit = (int64_t)(all & -all);
     gb_cu_pair q = *p;
-    if (unit < itemsize) q.axis[q.ndim++] = (gb_cu_axis){itemsize / unit, unit, unit};
+    if (unit < itemsize) q.axis[q.ndim++] = (gb_copy_axis){itemsize / unit, unit, unit};
     int outer = q.ndim > GB_CUDA_AXES ? q.ndim - GB_CUDA_AXES : 0, n = q.ndim - outer;
     int64_t index[GB_COPY_DIMS] = {0}, shape[GB_CUDA_AXES] = {0};
     gb_cuda_view dst = {0}, src = {0};
     if (n == 0) shape[n++] = 1;
     for (int i = 0; i < q.ndim - outer; i++) {
         shape[i] = q.axis[outer + i].n;
-        dst.strides[i] = q.axis[outer + i].a;
-        src.strides[i] = q.axis[outer + i].b;
+        dst.strides[i] = q.axis[outer + i].dst;
+        src.strides[i] = q.axis[outer + i].src;
     }
     do {
         dst.data = a;

@@ -1,5 +1,5 @@
 /* pointer.c: what lies at an address that somebody else gave. */
-#include "driver.h"
+#include "context.h"
 
 /* The driver answers for any address, in whatever context; without one it may ask for one. */
 static int ask(void *value, int attribute, uint64_t address, CUresult *code, gb_cuda_error *e) {

@@ -1,6 +1,9 @@
 /* pool.c: taking and releasing blocks. A block that comes from its stream's own free ones
  * costs no call of the driver, nor does letting it go. */
 #include "pool.h"
+#include "cache.h"
+#include "fork.h"
+#include "slab.h"
 
 #include "../alloc/heap.h"
 #include "../alloc/map.h"
@@ -26,7 +29,7 @@ static int64_t reserve(const gb_cuda_request *w) {
     return gb_cu_round(need > 0 ? need : 1);
 }
 
-static uint64_t place(const gb_cuda_request *w, uint64_t base) {
+static uint64_t aligned(const gb_cuda_request *w, uint64_t base) {
     uint64_t b = (uint64_t)w->boundary, off = (uint64_t)w->offset;
     return base + (off + b - base % b) % b;
 }
@@ -142,7 +145,7 @@ int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **
         }
         r = &slab->records[0];
     }
-    r->block.data = place(request, r->base);
+    r->block.data = aligned(request, r->base);
     r->block.bytes = (int64_t)(r->base + (uint64_t)size - r->block.data);
     r->block.id = gb_heap_new_id();
     r->block.shown = any_stream;

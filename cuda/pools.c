@@ -1,5 +1,7 @@
 /* pools.c: one pool for each kind of memory and device, made when it is first asked for. */
-#include "pool.h"
+#include "blocks.h"
+#include "fork.h"
+#include "locks.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
  * first; axes that continue each other in both views merge, and what then is the fastest
  * axis is moved in the largest words that divide everything. */
 #include "relayout.h"
+#include "launch.h"
 
 #include <stdlib.h>
 #include <string.h>

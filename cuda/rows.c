@@ -1,5 +1,5 @@
 /* rows.c: rows of bytes that lie a pitch apart. */
-#include "driver.h"
+#include "copy.h"
 
 int gb_cuda_copy_rows(int direction, uint64_t dst, int64_t dst_pitch, uint64_t src, int64_t src_pitch, int64_t width, int64_t rows,
                       gb_cuda_queue on, gb_cuda_error *e) {

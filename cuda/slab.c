@@ -1,6 +1,7 @@
 /* slab.c: new memory for a pool, and what happens when there is none: what nobody uses is
  * given back, and the driver is asked once more. */
-#include "pool.h"
+#include "slab.h"
+#include "cache.h"
 
 #include "../alloc/map.h"
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* staging.c: between host and GPU: directly where the driver can, else in chunks through pinned memory: while one chunk is
  * on the bus, the next is laid out. */
-#include "pair.h"
-#include "pool.h"
+#include "staging.h"
+#include "blocks.h"
+#include "moves.h"
 
 #define SMALL ((int64_t)1 << 20)   /* the driver's own staging of pageable memory is good enough */
 #define CHUNK_MIN ((int64_t)256 << 10)
@@ -65,8 +66,8 @@ static int lay_out_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at,
     int64_t shape[GB_COPY_DIMS + 1], in_slot[GB_COPY_DIMS + 1], outside[GB_COPY_DIMS + 1];
     for (int i = 0; i < at->packed.ndim; i++) {
         shape[i] = at->packed.axis[i].n;
-        in_slot[i] = at->packed.axis[i].a;
-        outside[i] = at->packed.axis[i].b;
+        in_slot[i] = at->packed.axis[i].dst;
+        outside[i] = at->packed.axis[i].src;
     }
     gb_copy_view staging = {at->data, s->device_item, s->device_type, at->packed.ndim, shape, in_slot};
     gb_copy_view host = {at->host, s->host_item, s->host_type, at->packed.ndim, shape, outside};
@@ -88,12 +89,12 @@ static int chunk(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, int le
     int axes = s->pair->ndim - level;
     if (finish_slot(job, s, at, e)) return -1;
     for (int i = axes - 1; i >= 0; i--) {
-        const gb_cu_axis *x = &s->pair->axis[level + i];
+        const gb_copy_axis *x = &s->pair->axis[level + i];
         shape[i] = i ? x->n : n;
-        far[i] = x->a;
+        far[i] = x->dst;
         near[i] = step;
         step *= shape[i];
-        at->packed.axis[i] = (gb_cu_axis){shape[i], near[i], x->b};
+        at->packed.axis[i] = (gb_copy_axis){shape[i], near[i], x->src};
     }
     at->packed.ndim = axes;
     at->host = host;
@@ -113,8 +114,8 @@ static int chunks(const gb_cuda_job *job, const gb_cu_staged *s, ring *r, int le
         uint64_t device = s->device + (uint64_t)p->a_at;
         char *host = s->host + p->b_at;
         for (int i = 0; i <= level && i < p->ndim; i++) {
-            device += (uint64_t)(index[i] * p->axis[i].a);
-            host += index[i] * p->axis[i].b;
+            device += (uint64_t)(index[i] * p->axis[i].dst);
+            host += index[i] * p->axis[i].src;
         }
         int64_t left = p->ndim ? p->axis[level].n - index[level] : 1, n = left < rows ? left : rows;
         if (chunk(job, s, &r->slots[turn % r->count], level, n, device, host, e)) return -1;

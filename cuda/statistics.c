@@ -1,5 +1,5 @@
 /* statistics.c: counters and bounds. */
-#include "pool.h"
+#include "blocks.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* stream.c: streams of our own, which live until they are destroyed, and what becomes of the blocks that were used on one. */
-#include "pool.h"
+#include "blocks.h"
+#include "fork.h"
+#include "locks.h"
 
 #include <stdlib.h>
 

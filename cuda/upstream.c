@@ -1,5 +1,5 @@
 /* upstream.c: memory from the driver, and back to it. */
-#include "pool.h"
+#include "blocks.h"
 
 #define PORTABLE 1        /* CU_MEMHOSTALLOC_PORTABLE: pinned for every context */
 #define ATTACH_GLOBAL 1   /* CU_MEM_ATTACH_GLOBAL */

@@ -1,12 +1,12 @@
 /* job.c: sums of arrays: any strides and types, cut into pieces that threads share. */
 #define _GNU_SOURCE
 #include "block.h"
+#include "../alloc/clock.h"
 #include "../transfer/kernels.h"
 #include "../transfer/strided.h"
 
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -172,19 +172,13 @@ int gb_exact_threads(const gb_exact_job *job) {
     return most < 2 ? 1 : (int)(most < n ? most : n);
 }
 
-static int64_t now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 int gb_exact_go_on(gb_exact_progress *p, int64_t nanoseconds) {
-    int64_t end = now() + nanoseconds;
+    int64_t end = gb_nanoseconds() + nanoseconds;
     while (p->at < p->job.pieces) {
         int64_t stop = p->job.pieces - p->at < 16 ? p->job.pieces : p->at + 16;
         gb_exact_run(&p->job, p->at, stop);
         p->at = stop;
-        if (stop < p->job.pieces && now() >= end) return 0;
+        if (stop < p->job.pieces && gb_nanoseconds() >= end) return 0;
     }
     return 1;
 }

@@ -1,7 +1,5 @@
 package exact
 
-// #cgo nocallback gb_exact_run
-// #cgo noescape gb_exact_run
 // #include <stdlib.h>
 // #include "exact.h"
 import "C"
@@ -14,7 +12,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
-	"gridbuf/internal/work"
+	"gridbuf/internal/work/sums"
 	"gridbuf/transfer"
 )
 
@@ -78,23 +76,12 @@ func (s *Sum) add(x transfer.View, y *transfer.View) error {
 	}
 	for done := false; !done; {
 		var err error
-		if done, err = Resume(unsafe.Pointer(&task.progress), time.Hour); err != nil {
+		if done, err = sums.Resume(unsafe.Pointer(&task.progress), int64(time.Hour)); err != nil {
 			return err
 		}
 	}
 	s.Merge((*Sum)(unsafe.Pointer(&task.total)))
 	return nil
-}
-
-// Resume goes on with a gb_exact_progress for about as long as the budget says, on as many threads as it is worth.
-func Resume(progress unsafe.Pointer, budget time.Duration) (done bool, err error) {
-	p := (*C.gb_exact_progress)(progress)
-	job := &p.job
-	pieces := work.Shared{Pieces: int64(job.pieces), Batch: int64(C.gb_exact_batch(job)), Threads: int(C.gb_exact_threads(job)),
-		Run: func(first, end int64) { C.gb_exact_run(job, C.int64_t(first), C.int64_t(end)) }, Doing: "summing"}
-	reached, err := pieces.Share(int64(p.at), time.Now().Add(budget))
-	p.at = C.int64_t(reached)
-	return reached == int64(job.pieces), err
 }
 
 // scaled is the finite part times 2^GB_EXACT_BIAS.

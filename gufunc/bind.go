@@ -63,7 +63,7 @@ func (g *GUFunc) bind(r *Request) (*binding, error) {
 		return nil, err
 	}
 	for i := range r.Operands {
-		if err := b.place(r, i); err != nil {
+		if err := b.locateCore(r, i); err != nil {
 			return nil, err
 		}
 	}
@@ -144,8 +144,8 @@ func (b *binding) compute(r *Request) error {
 	return nil
 }
 
-// place says where operand i's core lies in its memory.
-func (b *binding) place(r *Request, i int) error {
+// locateCore says where operand i's core lies in its memory.
+func (b *binding) locateCore(r *Request, i int) error {
 	o := r.Operands[i]
 	axis := b.outer[i]
 	for _, u := range b.s.Operands[i].Dims {

@@ -1,10 +1,13 @@
 package gufunc
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/message"
+	"gridbuf/internal/sorting"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }
@@ -99,7 +102,7 @@ func (b *binding) names(r *Request, l *outerLoops) {
 		}
 	}
 	if named {
-		slices.Sort(dims)
+		sorting.Stable(dims, cmp.Compare[alloc.Dim])
 		l.dims = dims
 	}
 }
@@ -117,11 +120,11 @@ func (b *binding) checkNames(r *Request, l *outerLoops, all []Operand) error {
 		}
 		outer := b.outerOf(all, i)
 		if o.Dims == nil && outer > len(l.dims) {
-			return setupError("%s has %d outer dimensions without names; the result has %v", b.nameOf(all, i), outer, l.dims)
+			return setupError("%s has %d outer dimensions without names; the result has %v", b.nameOf(all, i), outer, message.List(l.dims))
 		}
 		for _, d := range l.dims {
 			if output && o.Dims != nil && !slices.Contains(o.Dims[:outer], d) {
-				return setupError("%s: its dimensions %v lack %v; the result has %v", b.nameOf(all, i), o.Dims[:outer], d, l.dims)
+				return setupError("%s: its dimensions %v lack %v; the result has %v", b.nameOf(all, i), message.List(o.Dims[:outer]), d, message.List(l.dims))
 			}
 		}
 	}

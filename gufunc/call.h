@@ -11,6 +11,7 @@
 #ifndef GRIDBUF_GUFUNC_CALL_H
 #define GRIDBUF_GUFUNC_CALL_H
 
+#include "../alloc/clock.h"
 #include "../alloc/plan.h"
 #include "types.h"
 
@@ -26,7 +27,7 @@ enum {
     GB_GU_MEASURED = 8,        /* an element may take any time: pieces are cut by measured time */
     GB_GU_RAISES = 16,         /* the loop may set a Python error */
     GB_GU_WHERE = 32, GB_GU_GATHER = 64, GB_GU_CASTS_OUT = 128,
-    GB_GU_FOLDS = 256,         /* of a kernel too: it folds a row when its output is its first input (reduce.h) */
+    GB_GU_FOLDS = 256,         /* of a kernel too: it folds a row when its output is its first input (reduction.h) */
 };
 
 typedef struct gb_gu_operand {
@@ -127,7 +128,6 @@ int gb_gu_run_alone(gb_gu_run *job);          /* in a forked child, whose only t
  * a Python error that is pending then goes into job->error. */
 extern void *(*gb_gu_attach)(void);
 extern void (*gb_gu_detach)(gb_gu_run *job, void *thread);
-int64_t gb_gu_now(void);
 
 /* ---- one worker ---- */
 

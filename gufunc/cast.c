@@ -2,6 +2,15 @@
 #include "cast.h"
 
 #include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+
+/* Not every clang knows the word f16c in __builtin_cpu_supports. */
+static int has_f16c(void) {
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+#endif
 
 /* The loops of cast_body.h that suit the machine: [to][from]. AVX2 has no conversion from
  * int64, and what a compiler makes up for it is slower than one by one. */
@@ -11,7 +20,7 @@ __attribute__((constructor)) static void choose(void) {
     memcpy(table, gb_gu_casts_base, sizeof table);
 #ifdef __x86_64__
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) return;
+    if (!__builtin_cpu_supports("avx2") || !has_f16c()) return;
     for (int to = 0; to < GB_REALS; to++)
         for (int from = 0; from < GB_REALS; from++)
             if (gb_gu_casts_avx2[to][from] && from != GB_I64) table[to][from] = gb_gu_casts_avx2[to][from];

@@ -9,6 +9,7 @@
 #pragma GCC optimize("O3")
 #pragma GCC target("avx2,f16c")
 #endif
+#define CASTS_TO_HALF(S) ((S) != GB_F64 && (S) != GB_LONGDOUBLE)
 #include "cast_body.h"
 
 FROM_ALL(F16)

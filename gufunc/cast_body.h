@@ -33,6 +33,22 @@ static inline float single(T_F16 v) {
 #define VALUE(D, v) _Generic((v), T_F16: sizeof(T_##D) > sizeof(float) ? single((T_F16)(v)) : (float)(v), default: (v))
 #define CONVERT(D, v) (GB_##D == GB_BOOL ? (T_##D)(VALUE(D, v) != 0) : (T_##D)VALUE(D, v))
 
+/* Where clang and zig convert to halves by integer code of their own, nothing says that a number was too large. Processors do, whose
+ * instructions take floats: CASTS_TO_HALF says which sources have such an instruction. */
+#if defined(__clang__) && defined(__x86_64__)
+#ifndef CASTS_TO_HALF
+#define CASTS_TO_HALF(S) 0
+#endif
+static inline void tell_overflow(double from, T_F16 to) {
+    volatile double largest = 0x1.fffffffffffffp1023;
+    if (__builtin_isinf(to) && !__builtin_isinf(from)) largest += largest;
+}
+#define TELL(D, S, v, w) \
+    if (GB_##D == GB_F16 && GB_##S != GB_F16 && !CASTS_TO_HALF(GB_##S)) tell_overflow((double)(v), (T_F16)(w))
+#else
+#define TELL(D, S, v, w)
+#endif
+
 /* The first loop is for packed memory: the compiler makes vector code of it. */
 #define CAST(D, S, ...)                                                                                           \
     static void D##_from_##S(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n) {      \
@@ -42,6 +58,7 @@ static inline float single(T_F16 v) {
             for (int64_t i = 0; i < n; i++) {                                                                     \
                 memcpy(&v, src + i * (intptr_t)sizeof v, sizeof v);                                               \
                 w = CONVERT(D, v);                                                                                \
+                TELL(D, S, v, w);                                                                                 \
                 memcpy(dst + i * (intptr_t)sizeof w, &w, sizeof w);                                               \
             }                                                                                                     \
             return;                                                                                               \
@@ -49,6 +66,7 @@ static inline float single(T_F16 v) {
         for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) {                                       \
             memcpy(&v, src, sizeof v);                                                                            \
             w = CONVERT(D, v);                                                                                    \
+            TELL(D, S, v, w);                                                                                     \
             memcpy(dst, &w, sizeof w);                                                                            \
         }                                                                                                         \
     }

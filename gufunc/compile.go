@@ -68,7 +68,7 @@ func (f *compiler) output(i int) error {
 		return alloc.ErrNoMemory.Errorf("no memory left for a call")
 	}
 	f.c.out[i], f.specs[i] = made, spec
-	if err := alloc.AnswerInto(record.Plan(made), spec); err != nil {
+	if err := alloc.PlanInto(record.Plan(made), spec); err != nil {
 		return err
 	}
 	C.gb_plan_finish(made)

@@ -14,7 +14,7 @@
 //     every element.
 //
 // [GUFunc.Reduce] folds an array along axes, by the same stages: planned in Go, compiled
-// into a [Reduction], run in C (reduce.h).
+// into a [Reduction], run in C (reduction.h).
 //
 // The loops run in C (block.c, job.c). They need neither Go nor Python, so the
 // extension runs small calls, and calls in a forked child, without entering Go; Go
@@ -28,6 +28,6 @@
 // loops), compile.go (the record for C), run.go and outcome.go. C: call.h first, then pieces.c (who does what),
 // job.c (a worker), block.c (its next call of the kernel), stage.c and cast.c (operands into scratch memory), where.c
 // (masks), fperrors.c (which elements failed), overlap.c and boundary.c (outputs over inputs). Reductions: reduce.go,
-// reduce_compile.go; reduce.h, reduce.c, folder.c, fold.c, fold_state.c. encoding.go and reduce_encoding.go read what
+// reduce_compile.go; reduction.h, folder.c, fold.c, fold_state.c, reduce.c. encoding.go and reduce_encoding.go read what
 // the extension asks. The builtin loops: kernels/loops/list.h, then one *_body.h.
 package gufunc

@@ -1,10 +1,10 @@
 package gufunc
 
 import (
-	"fmt"
 	"strings"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/message"
 )
 
 // SignatureError says that a gufunc or a call cannot be set up: a signature that
@@ -21,16 +21,16 @@ func (e *SignatureError) Error() string {
 	if e.Signature == "" || e.At < 0 {
 		return e.Message
 	}
-	return fmt.Sprintf("%s\n    %s\n    %s^", e.Message, e.Signature, strings.Repeat(" ", min(e.At, len(e.Signature))))
+	return message.Format("%s\n    %s\n    %s^", e.Message, e.Signature, strings.Repeat(" ", min(e.At, len(e.Signature))))
 }
 
 // Unwrap gives [alloc.ErrInvalid], for errors.Is.
 func (e *SignatureError) Unwrap() error { return alloc.ErrInvalid }
 
 func (s *Signature) errorAt(at int, format string, args ...any) error {
-	return &SignatureError{Message: fmt.Sprintf(format, args...), Signature: s.Text, At: at}
+	return &SignatureError{Message: message.Format(format, args...), Signature: s.Text, At: at}
 }
 
 func setupError(format string, args ...any) error {
-	return &SignatureError{Message: fmt.Sprintf(format, args...), At: -1}
+	return &SignatureError{Message: message.Format(format, args...), At: -1}
 }

@@ -8,9 +8,9 @@
  * What meets what depends on the shape and the strides alone, never on the number of
  * outputs of a run: those of a failed run are folded again one by one.
  */
+#include "fold.h"
 #include "cast.h"
 #include "fpstate.h"
-#include "reduce.h"
 
 #include <string.h>
 
@@ -39,7 +39,7 @@ static void call(gb_gu_folder *w, const char *a, intptr_t a_step, const char *b,
             ((gb_gu_numpy_loop)r->loop)(args, dims, steps, r->data);
             continue;
         }
-        int64_t begin = gb_gu_now();
+        int64_t begin = gb_nanoseconds();
         if (r->form == GB_GU_NUMPY_LOOP) {
             ((gb_gu_numpy_loop)r->loop)(args, dims, steps, r->data);
         } else {
@@ -48,7 +48,7 @@ static void call(gb_gu_folder *w, const char *a, intptr_t a_step, const char *b,
                 for (int64_t i = 0; i < k; i++)
                     if (w->status[i]) w->any_bad = w->bad[first == ONE_OUTPUT ? 0 : first + at + i] = GB_GU_STATUS;
         }
-        w->ns = (double)(gb_gu_now() - begin) / (double)k;
+        w->ns = (double)(gb_nanoseconds() - begin) / (double)k;
         if (w->ns > 1000 && gb_gu_folder_stopped(w, INT64_MAX)) return;
     }
 }
@@ -86,7 +86,7 @@ static void fill(char *to, const char *value, int64_t item, int64_t n) {
 }
 
 /* One more value for each of n outputs. */
-void gb_gu_absorb(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
+static void absorb(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
     if (w->count[0]) gb_gu_combine(w, &w->acc[0], x, step, n);
     else if (step == w->r->item) memcpy(w->acc[0], x, (size_t)(n * step));
     else for (int64_t i = 0; i < n; i++) memcpy(w->acc[0] + i * w->r->item, x + i * step, (size_t)w->r->item);
@@ -155,7 +155,7 @@ static void masked_row(gb_gu_folder *w, const char *x, const char *mask, int64_t
                 if (mask[i * mask_step]) memmove(w->stage + i * item, w->stage + --k * item, (size_t)item);
                 else memcpy(w->stage + i * item, w->run->identity, (size_t)item);
         }
-        gb_gu_absorb(w, w->stage, item, n);
+        absorb(w, w->stage, item, n);
         return;
     }
     int64_t k = picked(w, w->stage, x, step, mask, mask_step, n);
@@ -189,9 +189,9 @@ static void across(gb_gu_folder *w, gb_gu_walk *at, int64_t n, int64_t from, int
                 count(w, n);
             } else if (r->flags & GB_GU_R_STAGED) {
                 gb_gu_pack(w->stage, &r->in, x, step, n);
-                gb_gu_absorb(w, w->stage, r->item, n);
+                absorb(w, w->stage, r->item, n);
             } else {
-                gb_gu_absorb(w, x, step, n);
+                absorb(w, x, step, n);
             }
             if (gb_gu_folder_stopped(w, n)) return;
         }
@@ -233,9 +233,9 @@ static void fold_row(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
         if (n) call(w, w->acc[0], 0, x, step, w->acc[0], 0, n, ONE_OUTPUT);
         count(w, 1);
     } else if (r->flags & GB_GU_R_SEQUENTIAL) {
-        for (int64_t i = 0; i < n; i++) gb_gu_absorb(w, x + i * step, step == r->item ? step : 0, 1);
+        for (int64_t i = 0; i < n; i++) absorb(w, x + i * step, step == r->item ? step : 0, 1);
     } else {
-        gb_gu_absorb(w, n == 1 ? x : fold_lanes(w, x, step, n), r->item, 1);
+        absorb(w, n == 1 ? x : fold_lanes(w, x, step, n), r->item, 1);
     }
 }
 

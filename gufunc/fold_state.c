@@ -1,6 +1,6 @@
 /* fold_state.c: folding with a state, in the order of the indices. */
+#include "fold.h"
 #include "cast.h"
-#include "reduce.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* folder.c: one worker of a reduction: its room, when it stops, and its place in the loops that go. */
-#include "reduce.h"
+#include "folder.h"
 
 #include <string.h>
 

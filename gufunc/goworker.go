@@ -5,12 +5,11 @@ package gufunc
 import "C"
 
 import (
-	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/message"
 )
 
 // lastPanic keeps what a Go kernel panicked with, for LastPanic.
@@ -92,7 +91,7 @@ func (w *goWorker) each(block Block) int {
 func guarded(k GoKernel, b Block) (failed int, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			lastPanic.Store(fmt.Sprintf("%v\n%s", r, debug.Stack()))
+			lastPanic.Store(message.Of(r) + "\n" + message.Stack())
 		}
 	}()
 	return k(b), true

@@ -129,7 +129,7 @@ int gb_gu_run_work(gb_gu_run *job, int64_t now, int64_t deadline) {
 void gb_gu_run_help(gb_gu_run *job) {
     gb_gu_piece p;
     if (!gb_gu_run_take(job, &p)) return;
-    int64_t now = job->measured ? gb_gu_now() : 0;
+    int64_t now = job->measured ? gb_nanoseconds() : 0;
     if (!(job->call->flags & GB_GU_RAISES) || !gb_gu_attach) {
         pieces(job, p, now, 0);
         return;

@@ -6,8 +6,11 @@ import "C"
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
+
+	"gridbuf/internal/sorting"
 )
 
 // Form says how a kernel is called.
@@ -127,7 +130,9 @@ func Lookup(name string) (Registered, error) {
 func RegisteredNames() []string {
 	registered.RLock()
 	defer registered.RUnlock()
-	return slices.Sorted(maps.Keys(registered.byName))
+	names := slices.Collect(maps.Keys(registered.byName))
+	sorting.Stable(names, strings.Compare)
+	return names
 }
 
 // ParseTypes reads "dd->d" or "ddd".

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/sorting"
 )
 
 // outputSpec asks for the memory of an absent output: outer dimensions in the order of
@@ -52,7 +53,7 @@ func bySlowness(strides []int64) []int {
 		}
 	}
 	sorted := slices.Clone(places)
-	slices.SortStableFunc(sorted, func(x, y int) int { return cmp.Compare(abs(strides[y]), abs(strides[x])) })
+	sorting.Stable(sorted, func(x, y int) int { return cmp.Compare(abs(strides[y]), abs(strides[x])) })
 	for k, d := range places {
 		order[d] = sorted[k]
 	}

@@ -15,7 +15,6 @@
 #include "call.h"
 
 #include <sched.h>
-#include <time.h>
 
 #ifdef __linux__
 #include <linux/futex.h>
@@ -25,12 +24,6 @@
 
 enum { FEW = 8, CAUTION = 40, GRAIN = 64 };
 #define LONG 1000000ll   /* ns */
-
-int64_t gb_gu_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 static int64_t load(const int64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 static void store(int64_t *p, int64_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
@@ -83,7 +76,7 @@ static int busy(const gb_gu_run *job) {
 int64_t gb_gu_run_finished(gb_gu_run *job, const gb_gu_piece *p, int64_t began) {
     int64_t now = 0;
     if (began) {
-        now = gb_gu_now();
+        now = gb_nanoseconds();
         learn(job, p, began, now);
     }
     if (alone(job)) {
@@ -134,7 +127,7 @@ int gb_gu_run_wait(gb_gu_run *job, int64_t deadline) {
             sched_yield();
             continue;
         }
-        int64_t rest = deadline ? deadline - gb_gu_now() : 50000000;
+        int64_t rest = deadline ? deadline - gb_nanoseconds() : 50000000;
         if (rest <= 0) return 1;
         __atomic_store_n(&job->sleeping, 1, __ATOMIC_SEQ_CST);
         if (busy(job)) sleep_while(&job->sleeping, 1, rest);

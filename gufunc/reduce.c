@@ -2,6 +2,7 @@
  * results, and which of them failed. */
 #include "reduce.h"
 #include "cast.h"
+#include "fold.h"
 #include "fpstate.h"
 
 #include <stdlib.h>
@@ -17,10 +18,10 @@ void gb_gu_reduction_free(gb_gu_reduction *r) {
     free(r);
 }
 
-/* ---- places ---- */
+/* ---- where they lie ---- */
 
 /* The memory of output k, and how many follow it in the innermost kept loop. */
-static int64_t place(const gb_gu_reducing *run, int64_t k, const char **in, const char **where, char **out) {
+static int64_t locate(const gb_gu_reducing *run, int64_t k, const char **in, const char **where, char **out) {
     const gb_gu_reduction *r = run->r;
     int64_t left = 1;
     *in = run->in;
@@ -136,7 +137,7 @@ static void stretches(gb_gu_folder *w, int64_t k, int64_t end, stretch s) {
     char *out[GB_GU_MAXARGS];
     const char *in, *where;
     for (; k < end && !__atomic_load_n(&w->run->stopped, __ATOMIC_RELAXED); k += s.n) {
-        s.n = place(w->run, k, &in, &where, out);
+        s.n = locate(w->run, k, &in, &where, out);
         if (s.n > end - k) s.n = end - k;
         if (s.n > r->width) s.n = r->width;
         s.k = k;

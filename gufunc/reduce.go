@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/message"
 )
 
 // ReduceRequest is a reduction without memory.
@@ -82,7 +83,7 @@ func (g *GUFunc) PlanReduction(q *ReduceRequest) (*Reduction, error) {
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
-	if err := p.place(); err != nil {
+	if err := p.locate(); err != nil {
 		return nil, err
 	}
 	p.c = C.gb_gu_reduction_new(C.int(len(q.Outs)))
@@ -129,8 +130,8 @@ func (p *reducePlanner) choose() error {
 	return nil
 }
 
-// place finds out where everything lies: what is kept, what is folded, and the results.
-func (p *reducePlanner) place() error {
+// locate finds out where everything lies: what is kept, what is folded, and the results.
+func (p *reducePlanner) locate() error {
 	q := p.q
 	if err := p.align(); err != nil {
 		return err
@@ -180,7 +181,7 @@ func (p *reducePlanner) align() error {
 		at := len(a.Shape) - len(m.Shape) + i
 		if m.Dims != nil && a.Dims != nil {
 			if at = slices.Index(a.Dims, m.Dims[i]); at < 0 {
-				return setupError("where: its index %s is none of the operand's %v", m.Dims[i], a.Dims)
+				return setupError("where: its index %s is none of the operand's %v", m.Dims[i], message.List(a.Dims))
 			}
 		}
 		if at < 0 || n != 1 && n != a.Shape[at] {
@@ -219,7 +220,7 @@ func (p *reducePlanner) outSteps(i int) error {
 		order[d] = d
 		if !o.Absent && o.Dims != nil && p.dims != nil && len(o.Dims) == len(p.dims) {
 			if order[d] = slices.Index(o.Dims, p.dims[d]); order[d] < 0 {
-				return setupError("out: its dims are %v, the result has %v", o.Dims, p.dims)
+				return setupError("out: its dims are %v, the result has %v", message.List(o.Dims), message.List(p.dims))
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func (p *reducePlanner) plans() error {
 			return alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 		}
 		p.c.plan[i] = made
-		if err := alloc.AnswerInto(record.Plan(made), spec); err != nil {
+		if err := alloc.PlanInto(record.Plan(made), spec); err != nil {
 			return err
 		}
 		C.gb_plan_finish(made)

@@ -1,12 +1,14 @@
 package gufunc
 
 import (
-	"fmt"
 	"slices"
+
+	"gridbuf/internal/message"
+	"gridbuf/internal/sorting"
 )
 
 func wrongShape(given, needed []int64) string {
-	return fmt.Sprintf("out: its shape is %v, the result's %v", given, needed)
+	return message.Format("out: its shape is %v, the result's %v", given, needed)
 }
 
 // slower orders loops as memory lies: those that do not move first, then from the largest
@@ -70,9 +72,9 @@ func (p *reducePlanner) arrange() (in, where int64) {
 				l.in, l.where = -l.in, -l.where
 			}
 		}
-		slices.SortStableFunc(p.fold, slower)
+		sorting.Stable(p.fold, slower)
 	}
-	slices.SortStableFunc(p.kept, slower)
+	sorting.Stable(p.kept, slower)
 	p.kept, p.fold = nested(p.kept), nested(p.fold)
 	if len(p.fold) == 0 {
 		p.fold = []loop{{n: 1}}

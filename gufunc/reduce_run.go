@@ -168,12 +168,12 @@ func (r *Reduction) share(c *C.gb_gu_reducing, workers int) error {
 	}
 	defer C.free(unsafe.Pointer(counter))
 	var why *C.char
-	sweep := C.gb_gu_run_new(r.c.call, &counter[0], unsafe.Pointer(c), 1, &why)
-	if sweep == nil {
+	job := C.gb_gu_run_new(r.c.call, &counter[0], unsafe.Pointer(c), 1, &why)
+	if job == nil {
 		return OverlapError(C.GoString(why))
 	}
-	c.job = sweep
-	j := &Job{job: sweep, call: r.c.call}
+	c.job = job
+	j := &Job{job: job, call: r.c.call}
 	defer j.Drop()
 	return j.work(workers)
 }

@@ -6,7 +6,6 @@ import "C"
 
 import (
 	"runtime"
-	"time"
 	"unsafe"
 
 	"gridbuf/alloc"
@@ -20,7 +19,7 @@ type Job struct {
 }
 
 // fanOut is how much work must be left to make it worth waking other threads.
-const fanOut = 100 * time.Microsecond
+const fanOut = 100_000 // ns
 
 // Options of a run.
 type Options struct {
@@ -38,7 +37,7 @@ func (g *GUFunc) Start(c *Call, data []unsafe.Pointer, o Options) (*Job, error) 
 		return nil, err
 	}
 	if want := int(c.c.nop) + int(c.c.flags&C.GB_GU_WHERE)/C.GB_GU_WHERE; len(data) != want {
-		return nil, setupError("%d addresses for %d operands", len(data), want)
+		return nil, setupError("%d addresses for %d operands", len(data), int(want))
 	}
 	room := (*[C.GB_GU_MAXARGS + 1]unsafe.Pointer)(C.malloc(C.size_t(unsafe.Sizeof([C.GB_GU_MAXARGS + 1]unsafe.Pointer{}))))
 	defer C.free(unsafe.Pointer(room))
@@ -83,7 +82,7 @@ func (g *GUFunc) Run(c *Call, data []unsafe.Pointer, o Options) (*Outcome, error
 func (j *Job) Drop() { C.gb_gu_run_drop(j.job) }
 
 // glance is how long this thread works before it looks whether others should help.
-const glance = 50 * time.Microsecond
+const glance = 50_000 // ns
 
 func (j *Job) work(workers int) error {
 	if workers <= 0 {
@@ -96,10 +95,10 @@ func (j *Job) work(workers int) error {
 	for alone, more := workers > 1, true; more && failure == nil; {
 		deadline := int64(0)
 		if alone {
-			deadline = int64(C.gb_gu_now()) + glance.Nanoseconds()
+			deadline = int64(C.gb_nanoseconds()) + glance
 		}
 		more, failure = j.take(deadline)
-		if left := time.Duration(C.gb_gu_run_left(j.job)); more && alone && left > fanOut {
+		if left := int64(C.gb_gu_run_left(j.job)); more && alone && left > fanOut {
 			j.Help(min(workers-1, int(left/glance)))
 			alone = false
 		}
@@ -145,7 +144,7 @@ func (j *Job) Work(deadline int64) (more bool, err error) { return j.take(deadli
 // take runs pieces on this thread; without a deadline (0) all that are left.
 func (j *Job) take(deadline int64) (more bool, err error) {
 	if j.kernel == nil {
-		return C.gb_gu_run_work(j.job, C.gb_gu_now(), C.int64_t(deadline)) != 0, nil
+		return C.gb_gu_run_work(j.job, C.gb_nanoseconds(), C.int64_t(deadline)) != 0, nil
 	}
 	var p C.gb_gu_piece
 	if C.gb_gu_run_take(j.job, &p) == 0 { // the call may be gone: nothing but the job is touched
@@ -158,7 +157,7 @@ func (j *Job) take(deadline int64) (more bool, err error) {
 		return false, err
 	}
 	defer w.free()
-	for began := C.gb_gu_now(); ; {
+	for began := C.gb_nanoseconds(); ; {
 		w.piece(&p)
 		now := C.gb_gu_run_finished(j.job, &p, began)
 		if deadline != 0 && (int64(now) >= deadline || now-began > C.GB_GU_LONG_SLICE) {

@@ -144,7 +144,7 @@ func (p *parser) operands(outputs bool) error {
 			return p.fail("signature: expected '(' at the start of an operand")
 		}
 		if len(p.s.Operands) == MaxOperands {
-			return p.fail("signature: more than %d operands; at most that many are allowed", MaxOperands)
+			return p.fail("signature: more than %d operands; at most that many are allowed", int(MaxOperands))
 		}
 		if err := p.core(outputs); err != nil {
 			return err
@@ -165,7 +165,7 @@ func (p *parser) core(output bool) error {
 		p.skip()
 		use := Use{At: p.at}
 		if len(c.Dims) == MaxCore {
-			return p.fail("signature: more than %d core dimensions in an operand; at most that many are allowed", MaxCore)
+			return p.fail("signature: more than %d core dimensions in an operand; at most that many are allowed", int(MaxCore))
 		}
 		if err := p.dim(&use, output); err != nil {
 			return err
@@ -231,7 +231,7 @@ func (p *parser) intern(d CoreDim) (int, error) {
 		return i, nil
 	}
 	if len(p.s.Dims) == MaxCore {
-		return 0, p.s.errorAt(d.At, "signature: more than %d distinct core dimensions; at most that many are allowed", MaxCore)
+		return 0, p.s.errorAt(d.At, "signature: more than %d distinct core dimensions; at most that many are allowed", int(MaxCore))
 	}
 	p.s.Dims = append(p.s.Dims, d)
 	return len(p.s.Dims) - 1, nil
@@ -248,14 +248,14 @@ func (p *parser) finish() error {
 			}
 		}
 	}
-	dims, place := make([]CoreDim, len(order)), make([]int, len(order))
+	dims, position := make([]CoreDim, len(order)), make([]int, len(order))
 	for to, from := range order {
-		dims[to], place[from] = s.Dims[from], to
+		dims[to], position[from] = s.Dims[from], to
 	}
 	s.Dims = dims
 	for _, c := range s.Operands {
 		for i := range c.Dims {
-			c.Dims[i].Dim = place[c.Dims[i].Dim]
+			c.Dims[i].Dim = position[c.Dims[i].Dim]
 		}
 	}
 	for i := range s.Dims {

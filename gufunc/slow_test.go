@@ -55,19 +55,20 @@ func TestSlowElementsAreShared(t *testing.T) {
 	for name, before := range map[string]int{"at once": 0, "after 300 quick ones": 300, "late": 3000} {
 		t.Run(name, func(t *testing.T) {
 			m := &meeting{met: make(chan struct{})}
-			x := float64s(t, []int64{int64(before + 25)})
+			waiting := 20 + before/20 // one worker may have a 40th of what was quick in hand, see pieces.c
+			x := float64s(t, []int64{int64(before + 5 + waiting)})
 			for i := range 5 {
 				items(x)[before+i] = 10
 			}
-			for i := range 20 {
+			for i := range waiting {
 				items(x)[before+5+i] = -1
 			}
 			r, err := slow(t, m).Call([]gufunc.Array{x}, nil, gufunc.Options{Workers: 2})
 			require.NoError(t, err)
 			defer r.Free()
 			assert.True(t, r.AllGood(), "two workers never met")
-			assert.EqualValues(t, before+25, m.elements.Load())
-			assert.Equal(t, -2.0, items(r.Outputs[0])[before+24])
+			assert.EqualValues(t, before+5+waiting, m.elements.Load())
+			assert.Equal(t, -2.0, items(r.Outputs[0])[before+4+waiting])
 		})
 	}
 }

@@ -3,7 +3,7 @@ package gufunc
 import "sync"
 
 // StateKernel is a reduction that carries more than one number. Step, Merge and Final are
-// C functions (see gb_gu_state_kernel in reduce.h); Init is the state before the first element.
+// C functions (see gb_gu_state_kernel in reduction.h); Init is the state before the first element.
 type StateKernel struct {
 	Step, Merge, Final, Data uintptr
 	Init                     []byte

@@ -2,6 +2,7 @@
  * the kernels on the host, the driver, or, for what neither does (objects, strings of another length, ...), NumPy. */
 #include "device/device.h"
 #include "core/pending.h"
+#include "exchange/device_wrap.h"
 #include "exchange/wrap.h"
 #include "core/upcall.h"
 
@@ -83,7 +84,7 @@ static int is_one_value(PyObject *value) {
 int gb_py_assign(PyObject *target, PyObject *value) {
     int filled = is_one_value(value) ? fill(target, value, "fill_value", NULL) : 0;
     if (filled) return filled < 0 ? -1 : 0;
-    if (gb_py_is_field(target) && gb_py_needs_driver(&((gb_py_field *)target)->place)) return gb_py_device_assign(target, value);
+    if (gb_py_is_field(target) && gb_py_needs_driver(&((gb_py_field *)target)->location)) return gb_py_device_assign(target, value);
     PyObject *array = gb_py_is_field(target) ? gb_py_field_numpy(target, NULL) : Py_NewRef(target);
     PyObject *checked = array ? gb_py_values(value) : NULL;
     int rc = checked ? PyArray_CopyObject((PyArrayObject *)array, checked) : -1;

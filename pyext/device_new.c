@@ -4,8 +4,8 @@
 
 static gb_py_field *over_block(gb_py_plan_object *plan, PyObject *owner) {
     gb_cuda_block *block = ((gb_py_block_object *)owner)->block;
-    gb_py_location place = gb_py_block_location(block, plan->plan->device == GB_GPU);
-    PyTypeObject *type = gb_py_type_for(gb_py_FieldType, place);
+    gb_py_location location = gb_py_block_location(block, plan->plan->device == GB_GPU);
+    PyTypeObject *type = gb_py_type_for(gb_py_FieldType, location);
     gb_py_field *f = type ? gb_py_field_alloc(type, -1) : NULL;
     if (!f) return NULL;
     f->geometry = plan->plan->geometry;
@@ -13,7 +13,7 @@ static gb_py_field *over_block(gb_py_plan_object *plan, PyObject *owner) {
     f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)plan->dtype);
     f->data = (char *)(uintptr_t)block->data;
     f->owner = Py_NewRef(owner);
-    f->place = place;
+    f->location = location;
     return f;
 }
 

@@ -59,25 +59,25 @@ static gb_py_field *as_field(void *obj) {
 
 /* Nothing is synchronised here, but the stream that current_work_stream names does wait for our own work elsewhere. A
  * consumer on the host has no stream: what it is shown of managed memory is waited for. */
-static int settled(gb_py_field *f) {
+static int let_read(gb_py_field *f) {
     gb_cuda_error e;
-    gb_cuda_block *block = f->place.kind == GB_PY_HEAP ? NULL : gb_py_field_block(f);
-    if (!f->place.gpu) return f->place.kind == GB_PY_HEAP ? 0 : gb_py_require_host_access(f);
+    gb_cuda_block *block = f->location.kind == GB_PY_HEAP ? NULL : gb_py_field_block(f);
+    if (!f->location.gpu) return f->location.kind == GB_PY_HEAP ? 0 : gb_py_require_host_access(f);
     if (block) gb_cuda_show(block);
-    return block && gb_cuda_stream_wait_block(block, gb_py_queue_for(f->place.device), &e) < 0 ? gb_py_cuda_raise(&e) : 0;
+    return block && gb_cuda_stream_wait_block(block, gb_py_queue_for(f->location.device), &e) < 0 ? gb_py_cuda_raise(&e) : 0;
 }
 
-static int from_object(void *obj, DLManagedTensorVersioned **out) {
+static int field_to_tensor(void *obj, DLManagedTensorVersioned **out) {
     gb_py_field *f = as_field(obj);
-    *out = f && settled(f) == 0 ? gb_py_field_tensor(f, gb_py_dl_device(f), f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) : NULL;
+    *out = f && let_read(f) == 0 ? gb_py_field_tensor(f, gb_py_dl_device(f), f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) : NULL;
     return *out ? 0 : -1;
 }
 
 /* Borrowed: shape and strides are the Field's own. A lent tensor cannot say that it is
  * read-only, so a read-only Field is not lent. */
-static int lend(void *obj, DLTensor *out) {
+static int lend_field(void *obj, DLTensor *out) {
     gb_py_field *f = as_field(obj);
-    if (!f || settled(f) < 0) return -1;
+    if (!f || let_read(f) < 0) return -1;
     if (f->readonly) {
         PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be lent as a bare DLTensor");
         return -1;
@@ -89,8 +89,21 @@ static int lend(void *obj, DLTensor *out) {
     return 0;
 }
 
+/* Nothing of Python stands before these. */
+static int from_object(void *obj, DLManagedTensorVersioned **out) {
+    int rc;
+    GB_PY_TURN(rc, field_to_tensor(obj, out));
+    return rc;
+}
+
+static int lend(void *obj, DLTensor *out) {
+    int rc;
+    GB_PY_TURN(rc, lend_field(obj, out));
+    return rc;
+}
+
 static int to_object(DLManagedTensorVersioned *tensor, void **out) {
-    *out = gb_py_from_tensor(gb_py_FieldType, tensor, 0);
+    GB_PY_TURN(*out, gb_py_from_tensor(gb_py_FieldType, tensor, 0));
     return *out ? 0 : -1;
 }
 

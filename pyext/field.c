@@ -40,7 +40,7 @@ static PyObject *get_dtype(PyObject *self, void *_) { return Py_NewRef((PyObject
 static PyObject *get_ndim(PyObject *self, void *_) { return PyLong_FromLong(of(self)->geometry.ndim); }
 static PyObject *get_size(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->geometry.size); }
 static PyObject *get_nbytes(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->geometry.nbytes); }
-static PyObject *get_device(PyObject *self, void *_) { return gb_py_device_name(of(self)->place.gpu, of(self)->place.device); }
+static PyObject *get_device(PyObject *self, void *_) { return gb_py_device_name(of(self)->location.gpu, of(self)->location.device); }
 static PyObject *get_readonly(PyObject *self, void *_) { return PyBool_FromLong(of(self)->readonly); }
 
 static PyObject *get_origin(PyObject *self, void *_) {
@@ -62,7 +62,7 @@ static PyObject *get_halo(PyObject *self, void *_) {
 /* A view's plan is worked out when somebody asks for it. */
 static PyObject *get_plan(PyObject *self, void *_) {
     gb_py_field *f = of(self);
-    if (!f->plan) f->plan = gb_py_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype, f->place);
+    if (!f->plan) f->plan = gb_py_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype, f->location);
     return Py_XNewRef((PyObject *)f->plan);
 }
 
@@ -89,9 +89,9 @@ static PyObject *get_gt_origin(PyObject *self, void *_) {
     int n = f->geometry.ndim;
     int64_t sorted[GB_MAXDIMS];
     for (int i = 0; i < n; i++) {
-        int place = 0;
-        for (int j = 0; j < n; j++) place += f->geometry.dims[j] < f->geometry.dims[i];
-        sorted[place] = f->origin[i];
+        int rank = 0;
+        for (int j = 0; j < n; j++) rank += f->geometry.dims[j] < f->geometry.dims[i];
+        sorted[rank] = f->origin[i];
     }
     return gb_py_ints_tuple(sorted, n);
 }
@@ -136,7 +136,7 @@ static PyObject *repr(PyObject *self) {
     PyObject *text = NULL;
     if (names && shape && strides && origin && halo && device)
         text = PyUnicode_FromFormat("Field(%U %R %S, strides=%R, origin=%R, halo=%R, device=%R%s%s)", names, shape,
-                                    of(self)->dtype->descr, strides, origin, halo, device, kinds[of(self)->place.kind],
+                                    of(self)->dtype->descr, strides, origin, halo, device, kinds[of(self)->location.kind],
                                     of(self)->readonly ? ", readonly" : "");
     Py_XDECREF(device);
     Py_XDECREF(dims);
@@ -158,7 +158,7 @@ static Py_ssize_t length(PyObject *self) {
 /* As for an array: one element has a truth value, several have none. */
 static int truth(PyObject *self) {
     gb_py_field *f = of(self);
-    PyObject *host = f->place.kind == GB_PY_ON_DEVICE && f->geometry.size == 1 ? gb_py_on_host(f) : Py_NewRef(self);
+    PyObject *host = f->location.kind == GB_PY_ON_DEVICE && f->geometry.size == 1 ? gb_py_on_host(f) : Py_NewRef(self);
     PyObject *array = host ? gb_py_field_numpy(host, NULL) : NULL;
     Py_XDECREF(host);
     int yes = array ? PyObject_IsTrue(array) : -1;
@@ -176,7 +176,7 @@ static PyMethodDef methods[] = {
     {"full", (PyCFunction)(void *)gb_py_field_full, FAST | METH_STATIC, GB_PY_DOC_Field_full},
     {"numpy", gb_py_field_numpy, METH_NOARGS, GB_PY_DOC_Field_numpy},
     {"_around", gb_py_field_around, METH_O | METH_CLASS, "A Field of this class over the memory of another."},
-    {"_twin", gb_py_field_empty_like, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
+    {"_empty_like", gb_py_field_empty_like, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
     {"transpose", (PyCFunction)(void *)gb_py_field_transpose, METH_FASTCALL, GB_PY_DOC_Field_transpose},
     {"__dlpack__", (PyCFunction)(void *)gb_py_field_dlpack, FAST, GB_PY_DOC_Field___dlpack__},
     {"__dlpack_device__", gb_py_field_dlpack_device, METH_NOARGS, "__dlpack_device__($self, /)\n--\n\n(device type, device id) as DLPack numbers them."},
@@ -244,9 +244,9 @@ static PyType_Spec host_spec = {
 };
 
 int gb_py_field_init(PyObject *module) {
-    gb_py_FieldType = (PyTypeObject *)PyType_FromSpec(&field_spec);
+    gb_py_FieldType = (PyTypeObject *)gb_py_type(&field_spec, NULL);
     if (!gb_py_FieldType) return -1;
-    gb_py_HostFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&host_spec, (PyObject *)gb_py_FieldType);
+    gb_py_HostFieldType = (PyTypeObject *)gb_py_type(&host_spec, (PyObject *)gb_py_FieldType);
     if (!gb_py_HostFieldType) return -1;
     return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_py_FieldType) < 0 ||
                    PyModule_AddObjectRef(module, "HostField", (PyObject *)gb_py_HostFieldType) < 0 ? -1 : 0;

@@ -9,26 +9,26 @@
 #include <string.h>
 
 /* The keywords of __dlpack__, as slots. */
-enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, WISHES };
-static const char *const names[WISHES] = {"stream", "max_version", "dl_device", "copy"};
-static PyObject *interned[WISHES];
+enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, KEYWORDS };
+static const char *const names[KEYWORDS] = {"stream", "max_version", "dl_device", "copy"};
+static PyObject *interned[KEYWORDS];
 
 int gb_py_field_dlpack_init(void) {
-    for (int i = 0; i < WISHES; i++)
+    for (int i = 0; i < KEYWORDS; i++)
         if (!(interned[i] = PyUnicode_InternFromString(names[i]))) return -1;
     return 0;
 }
 
 static int find(PyObject *name) {
-    for (int i = 0; i < WISHES; i++)
+    for (int i = 0; i < KEYWORDS; i++)
         if (interned[i] == name) return i;
-    for (int i = 0; i < WISHES; i++)
+    for (int i = 0; i < KEYWORDS; i++)
         if (PyUnicode_Compare(interned[i], name) == 0) return i;
     return -1;
 }
 
 /* Consumers pass the same tuple of names every time: the one seen last is kept. */
-static struct { PyObject *kwnames; int8_t slots[WISHES]; int n; } seen;
+static struct { PyObject *kwnames; int8_t slots[KEYWORDS]; int n; } seen;
 
 static void see(PyObject *kwnames, const int8_t *slots, int n) {
     PyObject *before = seen.kwnames;
@@ -39,7 +39,7 @@ static void see(PyObject *kwnames, const int8_t *slots, int n) {
 }
 
 static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **w) {
-    for (int i = 0; i < WISHES; i++) w[i] = Py_None;
+    for (int i = 0; i < KEYWORDS; i++) w[i] = Py_None;
     if (nargs > 1) {
         PyErr_Format(PyExc_TypeError, "__dlpack__() takes at most 1 positional argument, the stream (%zd given)", nargs);
         return -1;
@@ -49,7 +49,7 @@ static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwname
         for (int i = 0; i < seen.n; i++) w[seen.slots[i]] = args[nargs + i];
         return 0;
     }
-    int8_t slots[WISHES];
+    int8_t slots[KEYWORDS];
     Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
@@ -111,7 +111,7 @@ int gb_py_field_exportable(const gb_py_field *f) {
 static int check_wishes(gb_py_field *f, PyObject *const *w, int *versioned, int *copy, DLDevice *device) {
     int to_host = 0;
     *device = (DLDevice){kDLCPU, 0};
-    if (f->place.kind != GB_PY_HEAP) {
+    if (f->location.kind != GB_PY_HEAP) {
         if (gb_py_device_request(f, w[STREAM], w[DL_DEVICE], device, &to_host) < 0) return -1;
     } else if (w[STREAM] != Py_None) {
         PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", w[STREAM]);
@@ -167,7 +167,7 @@ static void describe(const gb_py_field *f, DLDevice device, uint64_t flags, gb_d
 static void release_cuda(void *block) { gb_cuda_release(block); }
 
 static void *share(gb_py_field *f, gb_dlpack_release *release) {
-    gb_cuda_block *block = f->place.kind == GB_PY_HEAP ? NULL : gb_py_field_block(f);
+    gb_cuda_block *block = f->location.kind == GB_PY_HEAP ? NULL : gb_py_field_block(f);
     if (block) {
         *release = release_cuda;
         gb_cuda_share(block);
@@ -215,13 +215,13 @@ static PyObject *legacy_capsule(gb_py_field *f, DLDevice device) {
 
 /* Whoever reads it comes after what is queued on it: a copy made for the export is, too. */
 static PyObject *export(gb_py_field *f, DLDevice device, int versioned, uint64_t flags, PyObject *stream) {
-    if (f->place.kind != GB_PY_HEAP && gb_py_device_ready(f, device, stream) < 0) return NULL;
+    if (f->location.kind != GB_PY_HEAP && gb_py_device_ready(f, device, stream) < 0) return NULL;
     return versioned ? versioned_capsule(f, device, flags) : legacy_capsule(f, device);
 }
 
 PyObject *gb_py_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     gb_py_field *f = (gb_py_field *)self;
-    PyObject *w[WISHES];
+    PyObject *w[KEYWORDS];
     int versioned, copy;
     DLDevice device;
     if (read_wishes(args, nargs, kwnames, w) < 0 || check_wishes(f, w, &versioned, &copy, &device) < 0) return NULL;

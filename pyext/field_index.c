@@ -185,7 +185,7 @@ PyObject *gb_py_field_subscript(PyObject *self, PyObject *key) {
     int scalar = view;
     for (int i = 0; i < f->geometry.ndim && scalar; i++) scalar = !cuts[i].keep;
     if (view && (!scalar || has_ellipsis(key))) return make_view(f, cuts);   /* with one it is a view without indices, as NumPy has it */
-    if (f->place.kind == GB_PY_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
+    if (f->location.kind == GB_PY_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
     PyObject *array = gb_py_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : key_of_arrays(self, key);
     PyObject *result = array && plain ? PyObject_GetItem(array, plain) : NULL;
     Py_XDECREF(array);
@@ -226,7 +226,7 @@ static int copy_into(PyObject *self, PyObject *key, PyObject *value) {
 }
 
 static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
-    if (gb_py_needs_driver(&((gb_py_field *)self)->place)) return device_assign(self, key, value);
+    if (gb_py_needs_driver(&((gb_py_field *)self)->location)) return device_assign(self, key, value);
     int copied = copy_into(self, key, value);
     if (copied) return copied < 0 ? -1 : 0;
     PyObject *array = gb_py_field_numpy(self, NULL), *plain = array ? key_of_arrays(self, key) : NULL;

@@ -27,12 +27,12 @@ static gb_py_field *over_plan(gb_py_plan_object *plan, int zero) {
 PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused) {
     gb_py_field *f = (gb_py_field *)self;
     if (f->lists) Py_RETURN_NONE;
-    gb_py_field *twin = over_plan(f->plan, 0);
-    if (twin) twin->dims_given = f->dims_given;
-    if (twin && gb_py_field_copy_meta(twin, f) < 0) Py_CLEAR(twin);
-    if (!twin || Py_TYPE((PyObject *)twin) == Py_TYPE(self)) return (PyObject *)twin;
-    gb_py_field *same = (gb_py_field *)gb_py_field_as(Py_TYPE(self), twin);   /* somebody's subclass */
-    Py_DECREF((PyObject *)twin);
+    gb_py_field *made = over_plan(f->plan, 0);
+    if (made) made->dims_given = f->dims_given;
+    if (made && gb_py_field_copy_meta(made, f) < 0) Py_CLEAR(made);
+    if (!made || Py_TYPE((PyObject *)made) == Py_TYPE(self)) return (PyObject *)made;
+    gb_py_field *same = (gb_py_field *)gb_py_field_as(Py_TYPE(self), made);   /* somebody's subclass */
+    Py_DECREF((PyObject *)made);
     if (same && gb_py_field_inherit(same, f) < 0) Py_CLEAR(same);
     return (PyObject *)same;
 }

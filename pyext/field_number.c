@@ -98,7 +98,7 @@ static int result_type(PyObject *ufunc, PyObject *const *in, const int *code, in
 
 /* ---- the quick way ---- */
 
-#define is_plain(obj) (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)(obj))->place.kind == GB_PY_HEAP)
+#define is_plain(obj) (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)(obj))->location.kind == GB_PY_HEAP)
 
 static int same_indices(const gb_py_field *a, const gb_py_field *b) {
     size_t n = (size_t)a->geometry.ndim;

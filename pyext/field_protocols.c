@@ -45,15 +45,16 @@ static PyType_Spec spec = {
 static PyMethodDef methods[] = {
     {"__array_ufunc__", (PyCFunction)(void *)gb_py_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_ufunc__},
     {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_function__},
+    {NULL},
 };
 
 int gb_py_field_protocols_init(void) {
-    if (!(hidden_type = (PyTypeObject *)PyType_FromSpec(&spec))) return -1;
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    if (gb_py_methods_take_turns(methods) < 0 || !(hidden_type = (PyTypeObject *)gb_py_type(&spec, NULL))) return -1;
+    for (PyMethodDef *method = methods; method->ml_name; method++) {
         hidden *h = (hidden *)PyType_GenericAlloc(hidden_type, 0);
         if (!h) return -1;
-        h->name = PyUnicode_InternFromString(methods[i].ml_name);
-        h->method = PyDescr_NewMethod(gb_py_FieldType, &methods[i]);
+        h->name = PyUnicode_InternFromString(method->ml_name);
+        h->method = PyDescr_NewMethod(gb_py_FieldType, method);
         int rc = h->name && h->method ? PyObject_SetAttr((PyObject *)gb_py_FieldType, h->name, (PyObject *)h) : -1;
         Py_DECREF((PyObject *)h);
         if (rc < 0) return -1;

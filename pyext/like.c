@@ -42,9 +42,9 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     return made;
 }
 
-/* The twin of a Field; its zeros are bytes, as zeros' are. */
+/* A Field like another one; its zeros are bytes, as zeros' are. */
 static PyObject *like_field(PyObject *data, int zero) {
-    if (zero && ((gb_py_field *)data)->place.kind != GB_PY_HEAP) Py_RETURN_NONE;
+    if (zero && ((gb_py_field *)data)->location.kind != GB_PY_HEAP) Py_RETURN_NONE;
     PyObject *made = gb_py_field_empty_like(data, NULL);
     if (!zero || !made || made == Py_None) return made;
     int64_t span = ((gb_py_field *)data)->plan->plan->want.span;

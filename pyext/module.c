@@ -1,16 +1,16 @@
 /* module.c: gridbuf._core, the functions and types that gridbuf re-exports. To be read in this order; no file calls a later one,
  * and no folder a later folder:
  *
- * core/        the ways up into Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way: pending.c; releasing
+ * core/        where there is no GIL: turns.c; the ways up into Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way: pending.c; releasing
  *              from any thread: drop.c; a request: args.c, dtype.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
- *              callcache.c (same call, same plan); host memory: trace.c, memory.c, handler.c (NumPy's), copy_run.c, array.c; memory
- *              of the driver: device_error.c, device_stream.c, device_block.c
+ *              callcache.c (same call, same plan); host memory: who allocates: watch_blocks.c, watch_line.c, watch.c; trace.c,
+ *              memory.c, handler.c (NumPy's), copy_run.c, array.c; memory of the driver: device_error.c, device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
  * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
  *              (any object to its memory), field_wrap.c
- * device/      async_copy.c, copy.c, async.c, dlpack.c, functions.c, stats.c, field.c
- * program/     copies planned together: slots.c, entries.c, type.c
- * gufunc/      errors.c, attach.c, adopt.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
+ * device/      async_copy.c, copy.c, async.c, dlpack.c, functions.c, field.c
+ * program/     copies planned together: slots.c, entries.c, type.c; and sent: messages.c
+ * gufunc/      errors.c, attach.c, from_ufunc.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
  * storage/     record.c, cut.c (keys), index.c, ufunc.c, type.c: host storages, as far as they need no thought
  * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
@@ -23,11 +23,14 @@
 #include "device/async_copy.h"
 #include "exact.h"
 #include "exchange/exchange.h"
+#include "exchange/import_typestr.h"
 #include "field_number.h"
 #include "program/program.h"
 #include "gufunc/gufunc.h"
 #include "core/memory.h"
 #include "core/numbers.h"
+#include "core/watch.h"
+#include "core/watch_line.h"
 #include "exchange/wrap.h"
 #include "storage/storage.h"
 
@@ -47,8 +50,9 @@ static PyMethodDef methods[] = {
     {"ones", (PyCFunction)(void *)gb_py_ones, FAST, GB_PY_DOC_ones},
     {"full", (PyCFunction)(void *)gb_py_full, FAST, GB_PY_DOC_full},
     {"is_mapped", (PyCFunction)(void *)gb_py_is_mapped, METH_FASTCALL, NULL},
-    {"is_constant", gb_py_is_constant, METH_O, NULL},
+    {"constant", gb_py_constant, METH_O, NULL},
     {"storage_of_plan", (PyCFunction)(void *)gb_py_storage_of_plan, METH_FASTCALL, NULL},
+    {"storage_ufunc", (PyCFunction)(void *)gb_py_storage_ufunc, METH_FASTCALL, NULL},
     {"plan", (PyCFunction)(void *)gb_py_plan, FAST, GB_PY_DOC_plan},
     {"explain", gb_py_explain, METH_O, NULL},
     {"set_standing_backend", gb_py_set_standing, METH_VARARGS, NULL},
@@ -69,14 +73,14 @@ static PyMethodDef methods[] = {
     {"backends", gb_py_backend_names, METH_NOARGS, GB_PY_DOC_backends},
     {"exact_add", (PyCFunction)(void *)gb_py_exact_add, METH_FASTCALL, NULL},
     {"exact_merge", (PyCFunction)(void *)gb_py_exact_merge, METH_FASTCALL, NULL},
-    {"memory_stats", gb_py_memory_stats, METH_NOARGS, NULL},
-    {"memory_live", gb_py_memory_live, METH_O, NULL},
-    {"memory_id", gb_py_memory_id, METH_O, GB_PY_DOC_memory_id},
-    {"memory_trim", gb_py_memory_trim, METH_NOARGS, NULL},
-    {"memory_set_limit", gb_py_memory_set_limit, METH_O, NULL},
-    {"machine", gb_py_machine, METH_NOARGS, NULL},
     {"numpy_handler", gb_py_numpy_handler, METH_NOARGS, NULL},
     {"set_numpy_handler", gb_py_set_numpy_handler, METH_O, NULL},
+    {"watch_start", gb_py_watch_start, METH_VARARGS, NULL},
+    {"watch_stop", gb_py_watch_stop, METH_NOARGS, NULL},
+    {"watch_line", gb_py_watch_line, METH_VARARGS, NULL},
+    {"watch_lines", gb_py_watch_lines, METH_NOARGS, NULL},
+    {"watch_block", gb_py_watch_block, METH_O, NULL},
+    {"watch_total", gb_py_watch_total, METH_NOARGS, NULL},
 #ifdef GRIDBUF_PANIC
     {"panic", panic_py, METH_NOARGS, NULL},
 #endif
@@ -95,13 +99,16 @@ static int exec(PyObject *module) {
     if (gb_py_field_dlpack_init() < 0 || gb_py_exchange_init() < 0 || gb_py_field_number_init() < 0 ||
         gb_py_field_protocols_init() < 0)
         return -1;
-    if (gb_py_device_copy_init(module) < 0 || gb_py_device_functions_init(module) < 0 || gb_py_device_stats_init(module) < 0) return -1;
-    if (gb_py_program_init(module) < 0) return -1;
+    if (gb_py_device_copy_init(module) < 0 || gb_py_device_functions_init(module) < 0 || gb_py_statistics_init(module) < 0) return -1;
+    if (gb_py_program_init(module) < 0 || gb_py_messages_init(module) < 0) return -1;
     return gb_py_gufunc_init(module) < 0 ? -1 : gb_py_storage_init(module);
 }
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, exec},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
     {0, NULL},
 };
 
@@ -114,4 +121,7 @@ static PyModuleDef definition = {
 };
 
 __attribute__((visibility("default"))) PyObject *PyInit__core(void);
-PyObject *PyInit__core(void) { return PyModuleDef_Init(&definition); }
+PyObject *PyInit__core(void) {
+    if (gb_py_turns_init() < 0 || gb_py_methods_take_turns(methods) < 0) return NULL;
+    return PyModuleDef_Init(&definition);
+}

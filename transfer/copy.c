@@ -1,11 +1,11 @@
 /* copy.c: copies and fills as a whole: views checked, overlap resolved, and the serial run. */
 #include "axes.h"
+#include "../alloc/clock.h"
 #include "job.h"
 #include "kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static int cast_between(int to, int from, int64_t to_size, int64_t from_size, gb_copy_cast_fn *cast) {
     *cast = NULL;
@@ -86,14 +86,8 @@ double gb_copy_progress(const gb_copy *copy) {
     return (copy->at_job + (double)copy->at_tile / (double)(job->tiles ? job->tiles : 1)) / copy->jobs;
 }
 
-static int64_t now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 int gb_copy_run(gb_copy *copy, int64_t nanoseconds) {
-    int64_t end = now() + nanoseconds;
+    int64_t end = gb_nanoseconds() + nanoseconds;
     for (; copy->at_job < copy->jobs; copy->at_job++, copy->at_tile = 0) {
         const gb_copy_job *job = &copy->job[copy->at_job];
         int64_t batch = 4 * gb_copy_job_batch(job);
@@ -101,7 +95,7 @@ int gb_copy_run(gb_copy *copy, int64_t nanoseconds) {
             int64_t stop = job->tiles - copy->at_tile < batch ? job->tiles : copy->at_tile + batch;
             gb_copy_job_run(job, copy->at_tile, stop);
             copy->at_tile = stop;
-            if (stop < job->tiles && now() >= end) return 0;
+            if (stop < job->tiles && gb_nanoseconds() >= end) return 0;
         }
     }
     return 1;

@@ -6,11 +6,13 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/work/copies"
 )
 
 // Job is a copy or a fill that can be run a little at a time. It must be closed.
@@ -91,7 +93,7 @@ func PlanFill(dst View, value any) (*Job, error) {
 		defer C.free(at)
 	} else if kind = scalar(at, value); kind == Raw {
 		job.Close()
-		return nil, alloc.ErrInvalid.Errorf("value: %T is not a number, and not the bytes of an element", value)
+		return nil, alloc.ErrInvalid.Errorf("value: %s is not a number, and not the bytes of an element", fmt.Sprintf("%T", value))
 	} else {
 		size = kind.Size()
 	}
@@ -130,7 +132,7 @@ func scalar(at unsafe.Pointer, value any) Type {
 // as it is worth, and reports whether it is done. After an error the contents of the
 // target are undefined and the job cannot go on.
 func (j *Job) Run(budget time.Duration) (done bool, err error) {
-	return Resume(unsafe.Pointer(&j.task.copy), budget)
+	return copies.Resume(unsafe.Pointer(&j.task.copy), budget.Nanoseconds())
 }
 
 // Progress is how much of the job is done, from 0 to 1.

@@ -5,9 +5,12 @@ import (
 	"context"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gridbuf/internal/work/copies"
 )
 
 func filledViews(t *testing.T, n int64) (dst, src View, dstMemory, srcMemory []byte) {
@@ -47,9 +50,9 @@ func TestAJobGoesOnWhereItStopped(t *testing.T) {
 func TestAPanicInAWorkerIsAnError(t *testing.T) {
 	defer setThreads(0)
 	setThreads(3)
-	run := runTiles
-	defer func() { runTiles = run }()
-	runTiles = func(job *jobRecord, first, end int64) {
+	run := copies.RunTiles
+	defer func() { copies.RunTiles = run }()
+	copies.RunTiles = func(job unsafe.Pointer, first, end int64) {
 		if first > 0 {
 			panic("out of tiles")
 		}
@@ -60,9 +63,9 @@ func TestAPanicInAWorkerIsAnError(t *testing.T) {
 }
 
 func TestCancelStopsBetweenSlices(t *testing.T) {
-	run := runTiles
-	defer func() { runTiles = run }()
-	runTiles = func(job *jobRecord, first, end int64) {
+	run := copies.RunTiles
+	defer func() { copies.RunTiles = run }()
+	copies.RunTiles = func(job unsafe.Pointer, first, end int64) {
 		time.Sleep(Slice)
 		run(job, first, end)
 	}

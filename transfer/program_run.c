@@ -1,8 +1,7 @@
 /* program_run.c: carrying out a range of entries. */
+#include "../alloc/clock.h"
 #include "job.h"
 #include "program.h"
-
-#include <time.h>
 
 static gb_program_loop loop_of(const gb_program_entry *e) {
     switch (e->kind) {
@@ -44,20 +43,14 @@ void gb_program_entries_run(const gb_program *program, char *const *bases, int64
     }
 }
 
-static int64_t now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 int gb_program_go_on(gb_program_run *run, int64_t nanoseconds) {
     const gb_program *p = run->program;
-    int64_t end = now() + nanoseconds, batch = 4 * gb_program_batch(p);
+    int64_t end = gb_nanoseconds() + nanoseconds, batch = 4 * gb_program_batch(p);
     while (run->at < p->n) {
         int64_t stop = p->n - run->at < batch ? p->n : run->at + batch;
         gb_program_entries_run(p, run->bases, run->at, stop);
         run->at = stop;
-        if (stop < p->n && now() >= end) return 0;
+        if (stop < p->n && gb_nanoseconds() >= end) return 0;
     }
     return 1;
 }

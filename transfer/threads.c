@@ -20,8 +20,8 @@ static int cores(void) {
 int gb_copy_threads(void) {
     int n = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
     if (n > 0) return n;
-    const char *wish = getenv("GRIDBUF_NUM_THREADS");
-    n = wish ? atoi(wish) : 0;
+    const char *asked = getenv("GRIDBUF_NUM_THREADS");
+    n = asked ? atoi(asked) : 0;
     return n > 0 ? n : cores();
 }
 

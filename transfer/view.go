@@ -72,7 +72,7 @@ func (v *View) check(arg string) error {
 		return alloc.ErrInvalid.Errorf("%s: ItemSize %d; give 0 or more bytes", arg, v.ItemSize)
 	}
 	if len(v.Shape) != len(v.Strides) || len(v.Shape) > MaxDims {
-		return alloc.ErrInvalid.Errorf("%s: %d dimensions and %d strides; give as many of each, at most %d", arg, len(v.Shape), len(v.Strides), MaxDims)
+		return alloc.ErrInvalid.Errorf("%s: %d dimensions and %d strides; give as many of each, at most %d", arg, len(v.Shape), len(v.Strides), int(MaxDims))
 	}
 	for i, n := range v.Shape {
 		if n < 0 {

@@ -152,24 +152,9 @@ EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context) {
     END_LATE(CUDA_SUCCESS);
 }
 
-EXPORT CUresult cuCtxSynchronize(void) {
-    BEGIN(cuCtxSynchronize)
-    NEED_CONTEXT(context)
-    fake_drain(NULL, context);
-    END(CUDA_SUCCESS);
-}
-
 EXPORT CUresult cuCtxGetDevice(CUdevice *device) {
     BEGIN(cuCtxGetDevice)
     NEED_CONTEXT(context)
     *device = context->device;
-    END(CUDA_SUCCESS);
-}
-
-EXPORT CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
-    BEGIN(cuMemGetInfo_v2)
-    NEED_CONTEXT(context)
-    *total = (size_t)fake.memory;
-    *free_bytes = *total - fake_in_use(context->device);
     END(CUDA_SUCCESS);
 }

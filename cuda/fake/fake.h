@@ -13,7 +13,7 @@
 #ifndef GRIDBUF_FAKE_H
 #define GRIDBUF_FAKE_H
 
-#include "../driver.h"
+#include "../entries.h"
 
 #include <pthread.h>
 
@@ -111,14 +111,15 @@ fake_context *fake_current(void);   /* of this thread, or NULL */
 fake_block *fake_find(CUdeviceptr address);   /* the block it lies in, or NULL */
 void *fake_at(CUdeviceptr address, size_t bytes, const char *who);   /* as the device sees it; aborts if there is no such memory */
 void fake_release(fake_block *block);
-size_t fake_in_use(int device);
+
+/* order.c */
+int fake_is_behind(const fake_work *later, const fake_work *earlier);   /* directly: both are queued */
 
 /* queue.c */
 fake_stream *fake_resolve(CUstream stream, fake_context *context);   /* NULL: misuse */
 fake_work *fake_new_work(fake_stream *stream, void (*run)(fake_work *));
 int fake_submit(fake_work *work);            /* 0 */
 void fake_drain(fake_stream *stream, fake_context *context);   /* one stream, or NULL and a context, or all */
-int fake_is_behind(const fake_work *later, const fake_work *earlier);   /* directly: both are queued */
 
 /* watch.c */
 void fake_look_for_races(fake_work *queue, fake_work *fresh);   /* fresh is the last of the queue */

@@ -16,7 +16,6 @@ static int64_t living;
 
 EXPORT int64_t fake_blocks(void) { return living; }
 EXPORT int64_t fake_bytes(int device) { return (int64_t)in_use[device]; }
-size_t fake_in_use(int device) { return in_use[device]; }
 
 fake_block *fake_find(CUdeviceptr address) {
     for (fake_block *b = blocks; b; b = b->next)
@@ -160,5 +159,13 @@ EXPORT CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr ad
     else if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED) *(unsigned *)value = b->kind == FAKE_MANAGED;
     else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *(int *)value = b->context->device;
     else END(CUDA_ERROR_INVALID_VALUE);
+    END(CUDA_SUCCESS);
+}
+
+EXPORT CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
+    BEGIN(cuMemGetInfo_v2)
+    NEED_CONTEXT(context)
+    *total = (size_t)fake.memory;
+    *free_bytes = *total - in_use[context->device];
     END(CUDA_SUCCESS);
 }

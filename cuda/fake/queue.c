@@ -50,17 +50,6 @@ fake_work *fake_new_work(fake_stream *stream, void (*run)(fake_work *)) {
     return w;
 }
 
-static int keeps_back(const fake_work *first, const fake_work *later) {
-    const fake_stream *a = first->stream, *b = later->stream;
-    return a == b || (a->context == b->context && ((a->legacy && b->blocking) || (b->legacy && a->blocking)));
-}
-
-int fake_is_behind(const fake_work *later, const fake_work *earlier) {
-    if (earlier->number >= later->number) return 0;
-    if (later->after_all ? earlier->stream->context == later->stream->context : keeps_back(earlier, later)) return 1;
-    return later->waits && !earlier->waits && earlier->event == later->event && earlier->version == later->version;
-}
-
 /* What waits for an event waits for the recording that it met: a later one, on another stream, may be done before. */
 static int may_run(const fake_work *w) {
     for (fake_work *q = queue; q != w; q = q->next)
@@ -289,4 +278,11 @@ EXPORT CUresult cuEventQuery(CUevent event) {
     if (!v) END(400);
     if (fake.awaited && v->done < v->recorded && --fake.awaited == 0) fake_drain(NULL, NULL);
     END(v->done >= v->recorded ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
+EXPORT CUresult cuCtxSynchronize(void) {
+    BEGIN(cuCtxSynchronize)
+    NEED_CONTEXT(context)
+    fake_drain(NULL, context);
+    END(CUDA_SUCCESS);
 }

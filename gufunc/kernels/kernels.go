@@ -2,10 +2,12 @@ package kernels
 
 import (
 	"slices"
+	"strings"
 
 	"gridbuf/alloc"
 	"gridbuf/gufunc"
 	"gridbuf/gufunc/kernels/loops"
+	"gridbuf/internal/sorting"
 )
 
 // Names lists the kernels, sorted.
@@ -14,7 +16,7 @@ func Names() []string {
 	for _, l := range loops.All(true) {
 		names = append(names, l.Name)
 	}
-	slices.Sort(names)
+	sorting.Stable(names, strings.Compare)
 	return slices.Compact(names)
 }
 

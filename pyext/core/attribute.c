@@ -19,7 +19,7 @@ int gb_py_optional(PyObject *obj, PyObject *name, PyObject **value) {
 }
 
 int gb_py_attribute_init(void) {
-    static const struct { PyObject **place; const char *name; } all[] = {
+    static const struct { PyObject **into; const char *name; } all[] = {
         {&gb_py_attr.exchange_api, "__dlpack_c_exchange_api__"}, {&gb_py_attr.dlpack, "__dlpack__"},
         {&gb_py_attr.dlpack_device, "__dlpack_device__"}, {&gb_py_attr.array_struct, "__array_struct__"},
         {&gb_py_attr.array_interface, "__array_interface__"}, {&gb_py_attr.cuda_array_interface, "__cuda_array_interface__"},
@@ -30,7 +30,7 @@ int gb_py_attribute_init(void) {
         {&gb_py_attr.value, "value"}, {&gb_py_attr.dict, "__dict__"}, {&gb_py_attr.gt_interface, "__gt_interface__"},
         {&gb_py_attr.gt_data_interface, "__gt_data_interface__"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (!(*all[i].place = PyUnicode_InternFromString(all[i].name))) return -1;
+        if (!(*all[i].into = PyUnicode_InternFromString(all[i].name))) return -1;
     lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "PyObject_GetOptionalAttr");
     if (!lookup) lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "_PyObject_LookupAttr");
     return 0;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define CALLS 256
+#define INLINED __attribute__((always_inline)) inline   /* every call goes through it, and no call is spent on it */
 
 typedef struct {
     const gb_py_signature *sig;
@@ -50,13 +51,13 @@ static int is_new(PyObject *arg) { return PyTuple_CheckExact(arg) && Py_REFCNT(a
 #define MIX(h, w) (((h) ^ (uint64_t)(w)) * 0x9E3779B97F4A7C15u)
 
 /* Where a call is kept: by its objects, or, where some are new, with what these say instead. */
-static call *place(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t n) {
+static call *slot_of(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t n) {
     uint64_t h = (uintptr_t)sig;
     for (Py_ssize_t i = 0; i < n; i++) h = MIX(h, (uintptr_t)args[i]);
     return &calls[h >> 56];
 }
 
-static call *place_of_new(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t n) {
+static call *slot_of_new(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t n) {
     uint64_t h = (uintptr_t)sig;
     for (Py_ssize_t i = 0; i < n; i++) {
         Py_ssize_t m = is_new(args[i]) ? PyTuple_Size(args[i]) : -1;
@@ -131,7 +132,7 @@ static void remember(call *c, const gb_py_signature *sig, PyObject *const *args,
     exchange(c, &new);
 }
 
-static gb_py_plan_object *known(const call *c, gb_py_meta *meta) {
+static INLINED gb_py_plan_object *known(const call *c, gb_py_meta *meta) {
     if (c->meta) *meta = *c->meta;   /* a copy: what follows may run Python code and change the cache */
     else gb_py_meta_clear(meta);
     return (gb_py_plan_object *)Py_NewRef((PyObject *)c->plan);
@@ -152,14 +153,14 @@ static gb_py_plan_object *read_call(call *c, const gb_py_signature *sig, PyObjec
     return plan;
 }
 
-static inline gb_py_plan_object *plan_under(PyObject *standing, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+static INLINED gb_py_plan_object *plan_under(PyObject *standing, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                          gb_py_meta *meta) {
     Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0), i = 0;
-    call *c = place(sig, args, n);
+    call *c = slot_of(sig, args, n);
     if (__builtin_expect(same(c, sig, args, nargs, n, kwnames, standing), 1)) return known(c, meta);
     while (i < n && !is_new(args[i])) i++;
     if (i < n) {
-        c = place_of_new(sig, args, n);
+        c = slot_of_new(sig, args, n);
         if (same(c, sig, args, nargs, n, kwnames, standing)) return known(c, meta);
     }
     return read_call(c, sig, args, nargs, n, kwnames, standing, meta);

@@ -15,6 +15,7 @@
 #include <numpy/arrayobject.h>
 
 #include "../../alloc/plan.h"
+#include "turns.h"
 
 /* Python 3.12's headers leave out the reference, because None and the others live for ever
  * there. The same wheel runs on 3.11, where they do not. */

@@ -65,7 +65,7 @@ static PyType_Spec spec = {
 };
 
 int gb_py_device_block_init(PyObject *module) {
-    gb_py_BlockType = (PyTypeObject *)PyType_FromSpec(&spec);
+    gb_py_BlockType = (PyTypeObject *)gb_py_type(&spec, NULL);
     if (!gb_py_BlockType) return -1;
     return PyModule_AddObjectRef(module, "_DeviceBlock", (PyObject *)gb_py_BlockType);
 }

@@ -5,7 +5,7 @@
  * it goes on a list, and the main thread is asked to empty it soon.
  */
 #define _GNU_SOURCE
-#include "memory.h"
+#include "drop.h"
 #include "pending.h"
 
 #include <dlfcn.h>

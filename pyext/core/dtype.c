@@ -198,6 +198,6 @@ static PyType_Spec spec = {
 };
 
 int gb_py_dtype_init(PyObject *module) {
-    record_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    record_type = (PyTypeObject *)gb_py_type(&spec, NULL);
     return record_type ? 0 : -1;
 }

@@ -1,12 +1,12 @@
 /* numbers.c: the numbers of the C below that Python code needs, as constants of the module. */
 #include "numbers.h"
 #include "../../bridge/gufunc.h"
-#include "../../cuda/cuda.h"
+#include "../../cuda/strided.h"
 #include "../../dlpack/dlpack.h"
 #include "../../exact/exact.h"
 
 static const struct { const char *name; long value; } numbers[] = {
-    {"MEMORY_DEVICE", GB_CUDA_DEVICE}, {"MEMORY_PINNED", GB_CUDA_PINNED}, {"MEMORY_MANAGED", GB_CUDA_MANAGED},
+    {"MEMORY_HOST", GB_CUDA_HOST}, {"MEMORY_DEVICE", GB_CUDA_DEVICE}, {"MEMORY_PINNED", GB_CUDA_PINNED}, {"MEMORY_MANAGED", GB_CUDA_MANAGED},
     {"DL_CPU", kDLCPU}, {"DL_CUDA", kDLCUDA}, {"DL_CUDA_HOST", kDLCUDAHost}, {"DL_ROCM", kDLROCM}, {"DL_CUDA_MANAGED", kDLCUDAManaged},
     {"NUMPY_LOOP", GB_GU_NUMPY_LOOP}, {"STATUS_LOOP", GB_GU_STATUS_LOOP}, {"GO_LOOP", GB_GU_GO_LOOP},
     {"EXCLUSIVE", GB_GU_EXCLUSIVE}, {"ONE_WORKER", GB_GU_ONE_WORKER}, {"PURE", GB_GU_PURE}, {"MEASURED", GB_GU_MEASURED},

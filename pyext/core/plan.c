@@ -17,7 +17,13 @@ static uint64_t made;
 gb_py_plan_object *gb_py_plan_by_number(uint64_t number) {
     gb_py_plan_object *p = alive;
     while (p && p->plan->want.plan != number) p = p->next;
-    return p;
+#ifdef Py_GIL_DISABLED
+    PyObject *living = NULL;
+    if (p) (void)PyWeakref_GetRef(p->self, &living);
+    return (gb_py_plan_object *)living;
+#else
+    return (gb_py_plan_object *)Py_XNewRef((PyObject *)p);
+#endif
 }
 
 gb_py_plan_object *gb_py_plan_wrap(gb_plan *plan, gb_py_dtype *dtype) {
@@ -26,6 +32,13 @@ gb_py_plan_object *gb_py_plan_wrap(gb_plan *plan, gb_py_dtype *dtype) {
         free(plan);
         return NULL;
     }
+#ifdef Py_GIL_DISABLED
+    if (!(self->self = PyWeakref_NewRef((PyObject *)self, NULL))) {
+        free(plan);
+        GB_PY_FREE_OBJECT((PyObject *)self);
+        return NULL;
+    }
+#endif
     gb_plan_finish(plan);
     plan->want.plan = ++made;
     self->next = alive;
@@ -36,14 +49,14 @@ gb_py_plan_object *gb_py_plan_wrap(gb_plan *plan, gb_py_dtype *dtype) {
     return self;
 }
 
-gb_py_plan_object *gb_py_plan_describe(gb_geometry *geometry, uintptr_t data, gb_py_dtype *dtype, gb_py_location place) {
+gb_py_plan_object *gb_py_plan_describe(gb_geometry *geometry, uintptr_t data, gb_py_dtype *dtype, gb_py_location location) {
     gb_error e;
     gb_plan *plan = gb_plan_new(geometry->ndim);
     if (!plan) return (gb_py_plan_object *)PyErr_NoMemory();
     if (gb_plan_read_back(geometry, data, plan, &e) == 0) {
-        plan->device = place.gpu ? GB_GPU : GB_CPU;
-        plan->device_id = place.gpu ? place.device : 0;
-        plan->memory = place.kind == GB_PY_HEAP ? GB_PLAIN : place.kind - GB_PY_ON_DEVICE;
+        plan->device = location.gpu ? GB_GPU : GB_CPU;
+        plan->device_id = location.gpu ? location.device : 0;
+        plan->memory = location.kind == GB_PY_HEAP ? GB_PLAIN : location.kind - GB_PY_ON_DEVICE;
         return gb_py_plan_wrap(plan, dtype);
     }
     free(plan);
@@ -58,6 +71,9 @@ static void dealloc(PyObject *self) {
     if (p->previous) p->previous->next = p->next;
     else alive = p->next;
     free(p->plan);
+#ifdef Py_GIL_DISABLED
+    Py_XDECREF(p->self);
+#endif
     Py_XDECREF((PyObject *)p->dtype);
     GB_PY_FREE_OBJECT(self);
 }
@@ -198,7 +214,7 @@ static PyType_Spec spec = {
 };
 
 int gb_py_plan_init(PyObject *module) {
-    gb_py_PlanType = (PyTypeObject *)PyType_FromSpec(&spec);
+    gb_py_PlanType = (PyTypeObject *)gb_py_type(&spec, NULL);
     return gb_py_PlanType && PyModule_AddObjectRef(module, "Plan", (PyObject *)gb_py_PlanType) == 0 ? 0 : -1;
 }
 

@@ -10,6 +10,9 @@ typedef struct gb_py_plan_object {
     gb_plan *plan;      /* C memory, never changed */
     gb_py_dtype *dtype;
     PyObject *weakrefs;
+#ifdef Py_GIL_DISABLED
+    PyObject *self;     /* a weak reference: what is on the list may be dying, and wait for its turn */
+#endif
 } gb_py_plan_object;
 
 extern PyTypeObject *gb_py_PlanType;
@@ -36,12 +39,12 @@ typedef struct gb_py_location {
     int16_t device;   /* the GPU's number */
 } gb_py_location;
 enum { GB_PY_HEAP, GB_PY_ON_DEVICE, GB_PY_ON_PINNED = GB_PY_ON_DEVICE + GB_PINNED, GB_PY_ON_MANAGED = GB_PY_ON_DEVICE + GB_MANAGED };
-#define gb_py_needs_driver(place) ((place)->kind == GB_PY_ON_DEVICE || (place)->kind == GB_PY_ON_MANAGED)
+#define gb_py_needs_driver(location) ((location)->kind == GB_PY_ON_DEVICE || (location)->kind == GB_PY_ON_MANAGED)
 
 /* Reads a plan back from a geometry at an address. New reference. */
-gb_py_plan_object *gb_py_plan_describe(gb_geometry *geometry, uintptr_t data, gb_py_dtype *dtype, gb_py_location place);
+gb_py_plan_object *gb_py_plan_describe(gb_geometry *geometry, uintptr_t data, gb_py_dtype *dtype, gb_py_location location);
 
-/* The plan with this serial number if it is still alive (borrowed), or NULL. */
+/* The plan with this serial number if it is still alive, or NULL. New reference. */
 gb_py_plan_object *gb_py_plan_by_number(uint64_t number);
 
 /* Takes ownership of plan. */

@@ -1,6 +1,7 @@
 /* trace.c: with GRIDBUF_TRACE=1 every block remembers the line of Python that asked for it. */
-#include "memory.h"
+#include "trace.h"
 #include "plan.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +9,15 @@
 int gb_py_tracing;
 
 /* The note's first line is the place; with GRIDBUF_DEBUG=1 the second is what was asked for. */
-void gb_py_trace(void *data, uint64_t plan_number) {
+void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
+    if (gb_py_watching) gb_py_watch_own(data, bytes);
+    if (!gb_py_tracing) return;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);   /* a trace that cannot be made is no reason to fail, nor to forget a failure */
     PyFrameObject *frame = PyEval_GetFrame();   /* borrowed */
     PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
     PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
-    PyObject *plan = gb_debugging && plan_number ? Py_XNewRef((PyObject *)gb_py_plan_by_number(plan_number)) : NULL;
+    PyObject *plan = gb_debugging && plan_number ? (PyObject *)gb_py_plan_by_number(plan_number) : NULL;
     PyObject *what = plan ? PyObject_Repr(plan) : NULL;
     PyObject *text = name ? PyUnicode_FromFormat(what ? "%U:%d\n%U" : "%U:%d", name, PyFrame_GetLineNumber(frame), what) : NULL;
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;

@@ -7,7 +7,7 @@ static int is_at_once(gb_py_field *dst, gb_py_field *src) {
     gb_py_memory to = gb_py_memory_of_field(dst), from = gb_py_memory_of_field(src);
     const gb_py_field *host = gb_py_on_gpu(dst) ? src : dst;
     if (gb_py_on_gpu(dst) && gb_py_on_gpu(src)) host = NULL;
-    if (host && host->place.kind != GB_PY_ON_PINNED) return 0;
+    if (host && host->location.kind != GB_PY_ON_PINNED) return 0;
     if (!PyArray_EquivTypes(to.descr, from.descr) || !gb_py_descr_trivially_copyable(to.descr)) return 0;
     return gb_py_on_gpu(dst) || src->geometry.size == dst->geometry.size;
 }
@@ -35,10 +35,10 @@ static PyObject *copy_sides(PyObject *self, PyObject *args) {
         gb_py_cuda_raise(&e);
         goto out;
     }
-    mine = owner < 0 || (gb_py_on_gpu(dst) && dst->place.device == owner) || (from && gb_py_on_gpu(from) && from->place.device == owner);
+    mine = owner < 0 || (gb_py_on_gpu(dst) && dst->location.device == owner) || (from && gb_py_on_gpu(from) && from->location.device == owner);
     if (!mine) {
         PyErr_Format(PyExc_ValueError, "stream: it is one of GPU %d, and the copy is the work of GPU %d", owner,
-                     (int)(gb_py_on_gpu(dst) ? dst : from)->place.device);
+                     (int)(gb_py_on_gpu(dst) ? dst : from)->location.device);
         goto out;
     }
     result = Py_BuildValue("(OON)", (PyObject *)dst, src, PyBool_FromLong(from && is_at_once(dst, from)));
@@ -71,4 +71,4 @@ static PyMethodDef functions[] = {
     {NULL},
 };
 
-int gb_py_device_copy_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }
+int gb_py_device_copy_init(PyObject *module) { return gb_py_functions(module, functions); }

@@ -155,4 +155,4 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-int gb_py_async_copy_init(PyObject *module) { return (type = (PyTypeObject *)PyType_FromSpec(&spec)) ? 0 : -1; }
+int gb_py_async_copy_init(PyObject *module) { return (type = (PyTypeObject *)gb_py_type(&spec, NULL)) ? 0 : -1; }

@@ -18,7 +18,7 @@ typedef struct gb_py_async_copy {
     struct held { PyObject *object; gb_cuda_block *block; gb_cuda_queue on; } held[GB_PY_ASYNC_COPY_HELD];
 } gb_py_async_copy;
 
-static inline int gb_py_on_gpu(const gb_py_field *f) { return gb_py_needs_driver(&f->place); }
+static inline int gb_py_on_gpu(const gb_py_field *f) { return gb_py_needs_driver(&f->location); }
 
 /* copy.c: sends dst = src on its way. 1 with the copy; 0: no GPU takes part; -1. What has been sent when it fails has
  * arrived before it returns. */

@@ -2,6 +2,7 @@
 #include "../core/attribute.h"
 #include "async_copy.h"
 #include "../core/memory.h"
+#include "../exchange/device_wrap.h"
 #include "../exchange/wrap.h"
 #include "../core/upcall.h"
 
@@ -49,7 +50,7 @@ static PyObject *of_module(gb_py_upcall function, PyObject *x, PyObject *y, NPY_
 
 /* A GPU's values for a host that wants them converted, or repeated: they come as they are first. */
 static gb_py_async_copy *to_numpy(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting, PyObject *progress) {
-    gb_cuda_queue from = gb_py_queue_for(src->place.device);
+    gb_cuda_queue from = gb_py_queue_for(src->location.device);
     PyObject *here = gb_py_host_wait(dst) < 0 ? NULL : gb_py_on_host(src),
              *done = here ? of_module(GB_PY_UP_COPYTO, (PyObject *)dst, here, casting, progress) : NULL;
     gb_py_async_copy *copy = done ? gb_py_async_copy_new(from, from) : NULL;
@@ -69,13 +70,13 @@ static gb_py_field *by_numpy(gb_py_field *dst, PyObject *values, NPY_CASTING cas
 
 static gb_cuda_side side_of(gb_py_field *f, const gb_copy_view *view, const int64_t *strides, gb_cuda_queue on) {
     return (gb_cuda_side){.data = (uintptr_t)f->data, .strides = strides, .itemsize = view->itemsize, .type = view->type,
-                          .kind = f->place.kind - GB_PY_ON_DEVICE, .block = gb_py_field_block(f), .on = on};
+                          .kind = f->location.kind - GB_PY_ON_DEVICE, .block = gb_py_field_block(f), .on = on};
 }
 
 static gb_py_async_copy *by_driver(gb_py_field *dst, gb_py_field *src, const gb_copy_view *to, const gb_copy_view *from,
                                    const int64_t *from_strides, PyObject *called) {
-    gb_cuda_queue on = gb_py_queue_for((gb_py_on_gpu(dst) ? dst : src)->place.device);
-    gb_cuda_queue read_on = gb_py_on_gpu(dst) && gb_py_on_gpu(src) ? gb_py_queue_for(src->place.device) : on;
+    gb_cuda_queue on = gb_py_queue_for((gb_py_on_gpu(dst) ? dst : src)->location.device);
+    gb_cuda_queue read_on = gb_py_on_gpu(dst) && gb_py_on_gpu(src) ? gb_py_queue_for(src->location.device) : on;
     gb_py_async_copy *copy = gb_py_async_copy_new(on, read_on);
     if (!copy || dst->geometry.nbytes == 0) return copy;
     gb_py_async_copy_hold(copy, dst, on);
@@ -215,7 +216,7 @@ static int is_one_value(PyObject *value) {
 static int set(gb_py_field *f, const void *value) {
     gb_cuda_error e;
     gb_copy_view view = gb_py_memory_of_field(f).view;
-    gb_cuda_side dst = side_of(f, &view, view.strides, gb_py_queue_for(f->place.device));
+    gb_cuda_side dst = side_of(f, &view, view.strides, gb_py_queue_for(f->location.device));
     return gb_cuda_fill_strided(&dst, view.ndim, view.shape, value, &e) < 0 ? gb_py_cuda_raise(&e) : 0;
 }
 

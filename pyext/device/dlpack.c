@@ -4,7 +4,7 @@
 #include "../core/pending.h"
 
 DLDevice gb_py_dl_device(const gb_py_field *f) {
-    return f->place.gpu ? (DLDevice){kDLCUDA, f->place.device} : (DLDevice){kDLCPU, 0};
+    return f->location.gpu ? (DLDevice){kDLCUDA, f->location.device} : (DLDevice){kDLCPU, 0};
 }
 
 /* The stream on which the consumer will read: 1 with it, 0 for "do not synchronise", -1 with BufferError: a TypeError
@@ -25,7 +25,7 @@ static int read_stream(PyObject *obj, gb_cuda_stream *stream) {
 /* The consumer's stream waits for our own work on the block, and, once others may have been at it, for what this thread
  * has under way. */
 static int order(gb_py_field *f, PyObject *stream_obj) {
-    gb_cuda_queue on = {.device = f->place.device};
+    gb_cuda_queue on = {.device = f->location.device};
     gb_cuda_error e;
     gb_cuda_block *block = gb_py_field_block(f);
     int wanted = read_stream(stream_obj, &on.stream), seen = !block || block->shown;
@@ -38,7 +38,7 @@ static int order(gb_py_field *f, PyObject *stream_obj) {
 static int unknown(PyObject *dl_device, const gb_py_field *f) {
     static const char *const allowed[] = {"(1, 0)", "its own (2, n), and (1, 0), which is a copy", "(1, 0) and (3, 0)",
                                           "(1, 0), its own (2, n) and (13, 0)"};
-    PyErr_Format(PyExc_BufferError, "dl_device: this Field cannot be exported to %R; allowed are %s", dl_device, allowed[f->place.kind]);
+    PyErr_Format(PyExc_BufferError, "dl_device: this Field cannot be exported to %R; allowed are %s", dl_device, allowed[f->location.kind]);
     return -1;
 }
 
@@ -75,9 +75,9 @@ int gb_py_device_request(gb_py_field *f, PyObject *stream, PyObject *dl_device, 
         if (gb_py_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
         type = pair[0];
         id = pair[1];
-        int managed = f->place.kind == GB_PY_ON_MANAGED, on_device = f->place.kind == GB_PY_ON_DEVICE;
-        int fits = (type == kDLCPU && id == 0) || (type == kDLCUDA && id == f->place.device && (managed || on_device)) ||
-                   (type == kDLCUDAHost && id == 0 && f->place.kind == GB_PY_ON_PINNED) || (type == kDLCUDAManaged && id == 0 && managed);
+        int managed = f->location.kind == GB_PY_ON_MANAGED, on_device = f->location.kind == GB_PY_ON_DEVICE;
+        int fits = (type == kDLCPU && id == 0) || (type == kDLCUDA && id == f->location.device && (managed || on_device)) ||
+                   (type == kDLCUDAHost && id == 0 && f->location.kind == GB_PY_ON_PINNED) || (type == kDLCUDAManaged && id == 0 && managed);
         if (!fits) return unknown(dl_device, f);
         *device = (DLDevice){(DLDeviceType)type, (int32_t)id};
         *copy_to_host = type == kDLCPU && on_device;

@@ -31,7 +31,7 @@ static void show(gb_py_field *f) {
 static PyObject *get_interface(PyObject *self, void *_) {
     gb_py_field *f = of(self);
     gb_cuda_stream stream = 0;
-    if (!gb_py_needs_driver(&f->place))
+    if (!gb_py_needs_driver(&f->location))
         return PyErr_Format(PyExc_AttributeError, "this Field lies on the host and has no __cuda_array_interface__");
     if (gb_py_field_expressible(f, "__cuda_array_interface__") < 0) return NULL;
     int pending = gb_py_field_pending(f, &stream);
@@ -53,8 +53,8 @@ static int settle_for_cupy(gb_py_field *f) {
     gb_cuda_error e;
     int pending = gb_py_field_pending(f, &stream);
     if (pending <= 0) return pending;
-    PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", (int)f->place.device);
-    gb_cuda_queue on = {f->place.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
+    PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", (int)f->location.device);
+    gb_cuda_queue on = {f->location.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
     int rc = number ? gb_cuda_stream_wait_block(gb_py_field_block(f), on, &e) : -2;
     Py_XDECREF(number);
     return rc == -1 ? gb_py_cuda_raise(&e) : rc == -2 ? -1 : 0;
@@ -73,7 +73,7 @@ PyObject *gb_py_cupy_over(gb_py_field *f) {
     PyObject *shape = gb_py_ints_tuple(g->shape, g->ndim), *strides = gb_py_ints_tuple(g->strides, g->ndim);
     if (shape && strides)
         f->cupy = gb_py_upcall_to(GB_PY_UP_CUPY_ARRAY, "(OKLLiOOO)", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
-                               (long long)high, (int)f->place.device, shape, f->dtype->descr, strides);
+                               (long long)high, (int)f->location.device, shape, f->dtype->descr, strides);
     Py_XDECREF(shape);
     Py_XDECREF(strides);
     return Py_XNewRef(f->cupy);
@@ -138,8 +138,8 @@ static PyType_Spec specs[] = {
 };
 
 int gb_py_device_field_init(PyObject *module) {
-    gb_py_DeviceFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[0], (PyObject *)gb_py_FieldType);
-    gb_py_ManagedFieldType = (PyTypeObject *)PyType_FromSpecWithBases(&specs[1], (PyObject *)gb_py_FieldType);
+    gb_py_DeviceFieldType = (PyTypeObject *)gb_py_type(&specs[0], (PyObject *)gb_py_FieldType);
+    gb_py_ManagedFieldType = (PyTypeObject *)gb_py_type(&specs[1], (PyObject *)gb_py_FieldType);
     if (!gb_py_DeviceFieldType || !gb_py_ManagedFieldType) return -1;
     return PyModule_AddObjectRef(module, "DeviceField", (PyObject *)gb_py_DeviceFieldType) < 0 ||
                    PyModule_AddObjectRef(module, "ManagedField", (PyObject *)gb_py_ManagedFieldType) < 0 ? -1 : 0;

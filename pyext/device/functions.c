@@ -89,4 +89,4 @@ static PyMethodDef functions[] = {
     {NULL},
 };
 
-int gb_py_device_functions_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }
+int gb_py_device_functions_init(PyObject *module) { return gb_py_functions(module, functions); }

@@ -1,8 +1,8 @@
 /* device_wrap.c: Fields over device memory of other libraries: cupy's arrays, and whatever has __cuda_array_interface__. */
+#include "device_wrap.h"
 #include "../core/attribute.h"
 #include "import_interface.h"
 #include "../core/pending.h"
-#include "wrap.h"
 #include "../core/upcall.h"
 
 /* On the type first: the instance would make cupy look at its stream. torch's and jax's arrays on the host have it there
@@ -10,7 +10,7 @@
 int gb_py_has_cuda_interface(PyObject *obj) {
     PyObject *found;
     if (PyArray_Check(obj) || PyType_Check(obj)) return 0;
-    if (gb_py_is_field(obj)) return gb_py_needs_driver(&((gb_py_field *)obj)->place);
+    if (gb_py_is_field(obj)) return gb_py_needs_driver(&((gb_py_field *)obj)->location);
     int has = gb_py_optional((PyObject *)Py_TYPE(obj), gb_py_attr.cuda_array_interface, &found);
     if (has == 0) has = gb_py_optional(obj, gb_py_attr.cuda_array_interface, &found);
     if (has > 0) Py_DECREF(found);
@@ -18,7 +18,7 @@ int gb_py_has_cuda_interface(PyObject *obj) {
 }
 
 /* Where the memory at an address lies, as the driver says. */
-static int find_place(uintptr_t data, gb_py_location *place) {
+static int find_location(uintptr_t data, gb_py_location *location) {
     int kind, device;
     gb_cuda_error e;
     if (!data) return 0;   /* no elements, nowhere */
@@ -27,13 +27,13 @@ static int find_place(uintptr_t data, gb_py_location *place) {
         PyErr_Format(PyExc_ValueError, "data: the address %p in __cuda_array_interface__ is not memory that CUDA knows", (void *)data);
         return -1;
     }
-    *place = (gb_py_location){.kind = (uint8_t)(GB_PY_ON_DEVICE + kind), .gpu = kind != GB_CUDA_PINNED,
+    *location = (gb_py_location){.kind = (uint8_t)(GB_PY_ON_DEVICE + kind), .gpu = kind != GB_CUDA_PINNED,
                                .device = kind == GB_CUDA_PINNED ? 0 : (int16_t)device};
     return 0;
 }
 
 static PyObject *after_stream(PyTypeObject *type, const gb_py_imported *m, unsigned long long stream) {
-    if (stream && gb_py_queue_wait(gb_py_queue_for(m->place.device), (gb_cuda_queue){m->place.device, stream}) < 0) return NULL;
+    if (stream && gb_py_queue_wait(gb_py_queue_for(m->location.device), (gb_cuda_queue){m->location.device, stream}) < 0) return NULL;
     return gb_py_from_memory(type, m);
 }
 
@@ -43,39 +43,39 @@ static PyObject *of_interface(PyTypeObject *type, PyObject *obj, PyObject *inter
     if (gb_py_read_cuda_interface(&t, obj, interface) == 0) {
         const gb_interface *d = &t.memory;
         gb_py_imported m = {.descr = t.descr, .ndim = d->ndim, .shape = d->shape, .strides = d->strides, .data = (char *)(uintptr_t)d->data,
-                        .readonly = t.readonly, .owner = t.owner, .place = {.kind = GB_PY_ON_DEVICE, .gpu = 1}};
-        if (find_place((uintptr_t)d->data, &m.place) == 0) object = after_stream(type, &m, (unsigned long long)t.stream);
+                        .readonly = t.readonly, .owner = t.owner, .location = {.kind = GB_PY_ON_DEVICE, .gpu = 1}};
+        if (find_location((uintptr_t)d->data, &m.location) == 0) object = after_stream(type, &m, (unsigned long long)t.stream);
     }
     gb_py_forget(&t);
     return object;
 }
 
-/* cupy knows its own memory: nothing is checked. told: owner, address, shape, strides, dtype, device, current stream. */
-static PyObject *of_cupy(PyTypeObject *type, PyObject *told) {
+/* cupy knows its own memory: nothing is checked. described: owner, address, shape, strides, dtype, device, current stream. */
+static PyObject *of_cupy(PyTypeObject *type, PyObject *described) {
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     PyObject *owner, *sizes, *steps;
     PyArray_Descr *descr;
     unsigned long long address, stream;
     int device;
-    if (!PyArg_ParseTuple(told, "OKOOO!iK", &owner, &address, &sizes, &steps, &PyArrayDescr_Type, &descr, &device, &stream)) return NULL;
+    if (!PyArg_ParseTuple(described, "OKOOO!iK", &owner, &address, &sizes, &steps, &PyArrayDescr_Type, &descr, &device, &stream)) return NULL;
     int n = gb_py_ints(sizes, "shape", shape, GB_MAXDIMS), nstrides = n < 0 ? -1 : gb_py_ints(steps, "strides", strides, GB_MAXDIMS);
     if (nstrides < 0) return NULL;
     if (n != nstrides) return PyErr_Format(PyExc_ValueError, "data: %d strides for a shape of %d indices", nstrides, n);
     gb_py_imported m = {.descr = descr, .ndim = n, .shape = shape, .strides = strides, .data = (char *)(uintptr_t)address, .owner = owner};
-    m.place = gb_py_is_block(owner) ? gb_py_block_location(((gb_py_block_object *)owner)->block, 1)
+    m.location = gb_py_is_block(owner) ? gb_py_block_location(((gb_py_block_object *)owner)->block, 1)
                                  : (gb_py_location){.kind = GB_PY_ON_DEVICE, .gpu = 1, .device = (int16_t)device};
     return after_stream(type, &m, stream);
 }
 
 PyObject *gb_py_wrap_cuda(PyTypeObject *type, PyObject *obj) {
-    PyObject *told = gb_py_upcall_to(GB_PY_UP_CUPY_MEMORY, "(O)", obj), *interface, *object;
-    if (!told) return NULL;
-    if (told != Py_None) {
-        object = of_cupy(type, told);
-        Py_DECREF(told);
+    PyObject *described = gb_py_upcall_to(GB_PY_UP_CUPY_MEMORY, "(O)", obj), *interface, *object;
+    if (!described) return NULL;
+    if (described != Py_None) {
+        object = of_cupy(type, described);
+        Py_DECREF(described);
         return object;
     }
-    Py_DECREF(told);
+    Py_DECREF(described);
     int found = gb_py_optional(obj, gb_py_attr.cuda_array_interface, &interface);
     if (found <= 0) return found < 0 ? NULL : Py_NewRef(Py_NotImplemented);
     object = interface == Py_None ? Py_NewRef(Py_NotImplemented) : of_interface(type, obj, interface);

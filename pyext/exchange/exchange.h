@@ -10,10 +10,10 @@
 enum { GB_PY_SHARE_ONLY = 1, GB_PY_OWN_COPY = 2 };
 
 /* These give a Field of the type, or with type NULL an ndarray, over a foreign tensor. */
-PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int readonly);
-PyObject *gb_py_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int wishes);   /* takes m over unless it fails */
-PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes);
-PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes);   /* method: obj.__dlpack__ */
+PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int request, int readonly);
+PyObject *gb_py_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int request);   /* takes m over unless it fails */
+PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int request);
+PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int request);   /* method: obj.__dlpack__ */
 int gb_py_from_producer_init(void);
 int gb_py_import_dlpack_init(void);
 
@@ -23,6 +23,9 @@ int gb_py_exchange_find(PyObject *obj, const DLPackExchangeAPI **api);
 
 /* Refuses objects whose values are not what lies in their memory. */
 int gb_py_check_values(PyObject *obj);
+
+/* mapped.c */
+PyObject *gb_py_is_mapped(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 
 /* A Field of its own memory with a Field's values: new reference; or in place of the Field. */
 PyObject *gb_py_copy_of(PyObject *field);

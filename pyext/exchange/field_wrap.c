@@ -30,11 +30,11 @@ static int set_given(gb_py_field *f, PyObject *dims, PyObject *origin, PyObject 
 /* The dims, origin and halo that the object itself carries. */
 static int set_carried(gb_py_field *f, PyObject *data) {
     if (PyArray_CheckExact(data) || gb_py_is_field(data)) return 0;
-    PyObject *carried[3];
-    int found = gb_py_inherited_metadata(data, (PyObject *)f, carried);
+    PyObject *inherited[3];
+    int found = gb_py_inherited_metadata(data, (PyObject *)f, inherited);
     if (found <= 0) return found;
-    found = set_given(f, carried[0], carried[1], carried[2]);
-    for (int i = 0; i < 3; i++) Py_DECREF(carried[i]);
+    found = set_given(f, inherited[0], inherited[1], inherited[2]);
+    for (int i = 0; i < 3; i++) Py_DECREF(inherited[i]);
     return found;
 }
 

@@ -3,19 +3,18 @@
 #include "../core/attribute.h"
 #include "exchange.h"
 #include "../core/pending.h"
-#include "wrap.h"
 #include "../core/upcall.h"
 #include "../../dlpack/check.h"
 
 #include <string.h>
 
 /* The owner of what is made over a consumed tensor. release is NULL until the tensor is ours. */
-typedef struct keeper {
+typedef struct tensor_owner {
     PyObject_HEAD
     void *tensor;
     void (*release)(void *tensor);
-} keeper;
-static PyTypeObject *keeper_type;
+} tensor_owner;
+static PyTypeObject *owner_type;
 
 static void free_versioned(void *tensor) {
     DLManagedTensorVersioned *m = tensor;
@@ -30,7 +29,7 @@ static void free_legacy(void *tensor) {
 /* A foreign deleter may run Python code while an exception is on its way. */
 static void keeper_dealloc(PyObject *self) {
     PyObject *type, *value, *traceback;
-    keeper *k = (keeper *)self;
+    tensor_owner *k = (tensor_owner *)self;
     if (k->release) {
         PyErr_Fetch(&type, &value, &traceback);
         k->release(k->tensor);
@@ -47,14 +46,14 @@ static PyType_Slot keeper_slots[] = {
 
 static PyType_Spec keeper_spec = {
     .name = "gridbuf._core._DLPackOwner",
-    .basicsize = sizeof(keeper),
+    .basicsize = sizeof(tensor_owner),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = keeper_slots,
 };
 
 int gb_py_import_dlpack_init(void) {
-    keeper_type = (PyTypeObject *)PyType_FromSpec(&keeper_spec);
-    return keeper_type ? 0 : -1;
+    owner_type = (PyTypeObject *)gb_py_type(&keeper_spec, NULL);
+    return owner_type ? 0 : -1;
 }
 
 /* What ml_dtypes has under the name of the type; none for those that are padded to a byte. */
@@ -91,40 +90,40 @@ static int check_gpu(DLDevice device) {
 }
 
 /* DLPack does not say which GPU managed memory belongs to: the driver does. */
-static int managed_place(const DLTensor *t, gb_py_location *place) {
+static int managed_location(const DLTensor *t, gb_py_location *location) {
     gb_cuda_error e;
     int kind = -1, device = 0;
     void *data = gb_dlpack_first(t);
-    place->kind = GB_PY_ON_MANAGED;
+    location->kind = GB_PY_ON_MANAGED;
     if (!data) return 0;   /* no elements, nowhere */
     if (GB_PY_CUDA_UNLOCKED(&e, gb_cuda_pointer_attributes((uintptr_t)data, &kind, &device, &e)) < 0) return not_known(t->device, &e);
-    if (kind == GB_CUDA_MANAGED) return place->device = (int16_t)device, 0;
+    if (kind == GB_CUDA_MANAGED) return location->device = (int16_t)device, 0;
     PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and its address %p is not managed memory",
                  (int)t->device.device_type, (int)t->device.device_id, data);
     return -1;
 }
 
-static int find_place(PyTypeObject *type, const DLTensor *t, gb_py_location *place) {
+static int find_location(PyTypeObject *type, const DLTensor *t, gb_py_location *location) {
     int where = t->device.device_type, on_host = !type || type == gb_py_HostFieldType;
-    *place = (gb_py_location){0};
-    if (where == kDLCUDAHost) place->kind = GB_PY_ON_PINNED;
-    if (where == kDLCUDAManaged) return on_host ? (place->kind = GB_PY_ON_MANAGED, 0) : managed_place(t, place);
+    *location = (gb_py_location){0};
+    if (where == kDLCUDAHost) location->kind = GB_PY_ON_PINNED;
+    if (where == kDLCUDAManaged) return on_host ? (location->kind = GB_PY_ON_MANAGED, 0) : managed_location(t, location);
     if (where != kDLCUDA) return 0;
-    *place = (gb_py_location){GB_PY_ON_DEVICE, 1, 0};
+    *location = (gb_py_location){GB_PY_ON_DEVICE, 1, 0};
     if (on_host) return 0;   /* refused for that */
     if (check_gpu(t->device) < 0) return -1;
-    place->device = (int16_t)t->device.device_id;
+    location->device = (int16_t)t->device.device_id;
     return 0;
 }
 
-static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObject *keeper) {
-    gb_py_location place;
-    if (find_place(type, t, &place) < 0) return NULL;
-    if (type == gb_py_HostFieldType && place.kind == GB_PY_ON_MANAGED) place.kind = GB_PY_HEAP;   /* as a producer on the host said */
-    if (type == gb_py_DeviceFieldType && place.kind != GB_PY_ON_DEVICE)
+static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObject *owner) {
+    gb_py_location location;
+    if (find_location(type, t, &location) < 0) return NULL;
+    if (type == gb_py_HostFieldType && location.kind == GB_PY_ON_MANAGED) location.kind = GB_PY_HEAP;   /* as a producer on the host said */
+    if (type == gb_py_DeviceFieldType && location.kind != GB_PY_ON_DEVICE)
         return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on a GPU as its producer said",
                             (int)t->device.device_type, (int)t->device.device_id);
-    if (place.kind == GB_PY_ON_DEVICE && (!type || type == gb_py_HostFieldType)) {
+    if (location.kind == GB_PY_ON_DEVICE && (!type || type == gb_py_HostFieldType)) {
         PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on the host", (int)t->device.device_type,
                      (int)t->device.device_id);
         return NULL;
@@ -136,7 +135,7 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
     static char nowhere[16];   /* an empty tensor may have no address; NumPy wants one */
     char *data = gb_dlpack_first(t);
     gb_py_imported memory = {.descr = descr, .ndim = t->ndim, .shape = t->shape, .strides = strides,
-                        .data = data ? data : nowhere, .readonly = readonly, .owner = keeper, .place = place};
+                        .data = data ? data : nowhere, .readonly = readonly, .owner = owner, .location = location};
     PyObject *object = gb_py_from_memory(type, &memory);
     Py_DECREF((PyObject *)descr);
     return object;
@@ -166,13 +165,13 @@ static void rename_back(PyObject *capsule, const char *fresh) {
     PyErr_Restore(type, value, traceback);
 }
 
-/* The tensor moves into a keeper of ours. Its capsule, if it came in one, is renamed as consumed before any Python code
+/* The tensor moves into a tensor_owner of ours. Its capsule, if it came in one, is renamed as consumed before any Python code
  * can run, which might consume it again; until all has worked nothing is taken over. */
 static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, const DLTensor *t, int readonly, names n,
                          void (*release)(void *)) {
     description own;
     describe(&own, t);
-    keeper *k = (keeper *)PyType_GenericAlloc(keeper_type, 0);
+    tensor_owner *k = (tensor_owner *)PyType_GenericAlloc(owner_type, 0);
     if (!k) return NULL;
     k->tensor = tensor;
     PyObject *object = NULL;
@@ -185,13 +184,13 @@ static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, co
     return object;
 }
 
-static int check_versioned(const DLManagedTensorVersioned *m, int wishes) {
+static int check_versioned(const DLManagedTensorVersioned *m, int request) {
     char why[200];
     if (gb_dlpack_check_versioned(m, why, sizeof why) < 0) {
         PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
         return -1;
     }
-    if (!(wishes & GB_PY_SHARE_ONLY) || !(m->flags & DLPACK_FLAG_BITMASK_IS_COPIED)) return 0;
+    if (!(request & GB_PY_SHARE_ONLY) || !(m->flags & DLPACK_FLAG_BITMASK_IS_COPIED)) return 0;
     PyErr_SetString(PyExc_BufferError, "DLPack: the producer made a copy where its memory was to be shared; "
                                        "gridbuf.from_dlpack(x, copy=True) takes one on purpose");
     return -1;
@@ -213,21 +212,21 @@ PyObject *gb_py_copied(PyObject *object) {
     return copy;
 }
 
-static PyObject *versioned(PyTypeObject *type, PyObject *capsule, DLManagedTensorVersioned *m, int wishes) {
-    if (check_versioned(m, wishes) < 0) return NULL;
+static PyObject *versioned(PyTypeObject *type, PyObject *capsule, DLManagedTensorVersioned *m, int request) {
+    if (check_versioned(m, request) < 0) return NULL;
     int readonly = (m->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0, fresh = (m->flags & DLPACK_FLAG_BITMASK_IS_COPIED) && !readonly;
     PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, (names){"dltensor_versioned", "used_dltensor_versioned"}, free_versioned);
-    return object && wishes & GB_PY_OWN_COPY && !fresh ? gb_py_copied(object) : object;
+    return object && request & GB_PY_OWN_COPY && !fresh ? gb_py_copied(object) : object;
 }
 
-PyObject *gb_py_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int wishes) {
-    if (check_versioned(m, wishes) < 0) return NULL;
+PyObject *gb_py_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int request) {
+    if (check_versioned(m, request) < 0) return NULL;
     return consume(type, NULL, m, &m->dl_tensor, m->flags & DLPACK_FLAG_BITMASK_READ_ONLY, (names){NULL, NULL}, free_versioned);
 }
 
-PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, int readonly) {
+PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int request, int readonly) {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
-        return versioned(type, capsule, PyCapsule_GetPointer(capsule, "dltensor_versioned"), wishes);
+        return versioned(type, capsule, PyCapsule_GetPointer(capsule, "dltensor_versioned"), request);
     if (!PyCapsule_IsValid(capsule, "dltensor")) {
         PyErr_Format(PyExc_BufferError, "DLPack: %R is not a fresh 'dltensor' or 'dltensor_versioned' capsule", capsule);
         return NULL;
@@ -239,7 +238,7 @@ PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int wishes, 
         return NULL;
     }
     PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, (names){"dltensor", "used_dltensor"}, free_legacy);
-    return object && wishes & GB_PY_OWN_COPY ? gb_py_copied(object) : object;   /* a legacy tensor cannot say that it is a copy */
+    return object && request & GB_PY_OWN_COPY ? gb_py_copied(object) : object;   /* a legacy tensor cannot say that it is a copy */
 }
 
 PyObject *gb_py_import_capsule(PyObject *self, PyObject *capsule) { return gb_py_from_capsule(NULL, capsule, 0, 0); }

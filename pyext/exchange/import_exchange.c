@@ -72,25 +72,25 @@ static void give_back(DLManagedTensorVersioned *m) {
 }
 
 /* The tensor comes without synchronisation: our stream waits for the one that the producer works on. */
-static int order(const DLPackExchangeAPI *api, const gb_py_location *place) {
+static int order(const DLPackExchangeAPI *api, const gb_py_location *location) {
     void *stream = NULL;
-    if (place->kind != GB_PY_ON_DEVICE || !api->current_work_stream) return 0;
-    if (api->current_work_stream(kDLCUDA, place->device, &stream) != 0) {
+    if (location->kind != GB_PY_ON_DEVICE || !api->current_work_stream) return 0;
+    if (api->current_work_stream(kDLCUDA, location->device, &stream) != 0) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "DLPack: current_work_stream of the producer failed");
         return -1;
     }
-    return gb_py_queue_wait(gb_py_queue_for(place->device), (gb_cuda_queue){place->device, (gb_cuda_stream)(uintptr_t)stream});
+    return gb_py_queue_wait(gb_py_queue_for(location->device), (gb_cuda_queue){location->device, (gb_cuda_stream)(uintptr_t)stream});
 }
 
-PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int wishes) {
+PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int request) {
     DLManagedTensorVersioned *m = NULL;
     if (gb_py_check_values(obj) < 0) return NULL;   /* the table lives as long as the process, whatever this runs */
     if (api->managed_tensor_from_py_object_no_sync(obj, &m) != 0) {
         if (!PyErr_Occurred()) refuse(obj, "it failed and did not say why");
         return NULL;
     }
-    PyObject *object = PyErr_Occurred() ? NULL : gb_py_from_tensor(type, m, wishes);
+    PyObject *object = PyErr_Occurred() ? NULL : gb_py_from_tensor(type, m, request);
     if (!object) give_back(m);
-    else if (gb_py_is_field(object) && order(api, &((gb_py_field *)object)->place) < 0) Py_CLEAR(object);
+    else if (gb_py_is_field(object) && order(api, &((gb_py_field *)object)->location) < 0) Py_CLEAR(object);
     return object;
 }

@@ -3,6 +3,7 @@
 #include "../../cudaarrayinterface/interface.h"
 #include "../core/attribute.h"
 #include "import_interface.h"
+#include "import_typestr.h"
 #include "../core/pending.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define GRIDBUF_IMPORT_INTERFACE_H
 
 #include "../../arrayinterface/interface.h"
-#include "wrap.h"
+#include "../field/field.h"
 
 /* Memory that an object describes. */
 typedef struct gb_py_described {
@@ -20,8 +20,8 @@ typedef struct gb_py_described {
 int gb_py_read_cuda_interface(gb_py_described *t, PyObject *obj, PyObject *interface);
 void gb_py_forget(gb_py_described *t);
 
-/* The dtype behind a typestr and, for 'V', a descr (each may be NULL): new reference. NULL with *wrong naming the key whose
- * value is no such thing and e saying why (it may say nothing), or with *wrong NULL and an exception. */
-PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e);
+/* A Field of the type, or with type NULL an ndarray, over the memory of obj. */
+PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface);
+PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule);   /* NotImplemented: no such struct */
 
 #endif

@@ -77,10 +77,10 @@ static int says_readonly(PyObject *obj) {
     return found;
 }
 
-PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int wishes) {
+PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int request) {
     int gpu;
     if (check_device(obj, &type, &gpu) < 0 || (!PyArray_Check(obj) && gb_py_check_values(obj) < 0)) return NULL;
-    int copying = (wishes & GB_PY_OWN_COPY) != 0;
+    int copying = (request & GB_PY_OWN_COPY) != 0;
     int cuda = gpu >= 0;
     gb_cuda_stream ours = cuda ? gb_py_queue_for(gpu).stream : 0;
     PyObject *stream = cuda ? PyLong_FromUnsignedLongLong(ours ? ours : 1) : Py_NewRef(Py_True);
@@ -94,7 +94,7 @@ PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *metho
     Py_DECREF(stream);
     if (!capsule) return NULL;
     int readonly = PyCapsule_IsValid(capsule, "dltensor") ? says_readonly(obj) : 0;
-    PyObject *object = readonly < 0 ? NULL : gb_py_from_capsule(type, capsule, wishes, readonly);
+    PyObject *object = readonly < 0 ? NULL : gb_py_from_capsule(type, capsule, request, readonly);
     gb_py_let_go(capsule);
     return object;
 }

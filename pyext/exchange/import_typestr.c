@@ -1,7 +1,7 @@
 /* import_typestr.c: the dtype that an array interface describes. arrayinterface/ decides what a typestr says and which fields
  * an item has; here Python's objects are taken apart for it, and NumPy is asked for the dtype of what passed. */
+#include "import_typestr.h"
 #include "../core/args.h"
-#include "import_interface.h"
 #include "../core/pending.h"
 
 /* ---- the fields of a structured type: a list of our own, which nobody changes while NumPy reads it ---- */
@@ -65,8 +65,12 @@ static PyObject *own_fields(PyObject *fields, int depth, int64_t *bytes, gb_erro
 /* NumPy writes a descr for plain types too: one entry without a name, which says nothing more. */
 static int names_fields(PyObject *fields) {
     if (!fields || !PyList_Check(fields) || PyList_Size(fields) == 0) return 0;
-    PyObject *first = PyList_GetItem(fields, 0), *name = PyTuple_Check(first) && PyTuple_Size(first) ? PyTuple_GetItem(first, 0) : NULL;
-    return PyList_Size(fields) > 1 || !name || !PyUnicode_Check(name) || PyUnicode_CompareWithASCIIString(name, "") != 0;
+    PyObject *first = PySequence_GetItem(fields, 0);   /* its own reference: the list is the producer's */
+    if (!first) return PyErr_Clear(), 0;
+    PyObject *name = PyTuple_Check(first) && PyTuple_Size(first) ? PyTuple_GetItem(first, 0) : NULL;
+    int named = PyList_Size(fields) > 1 || !name || !PyUnicode_Check(name) || PyUnicode_CompareWithASCIIString(name, "") != 0;
+    gb_py_let_go(first);
+    return named;
 }
 
 /* ---- the reader ---- */

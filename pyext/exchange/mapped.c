@@ -1,6 +1,6 @@
 /* mapped.c: whether the process has memory where somebody says that it has. */
 #define _GNU_SOURCE
-#include "wrap.h"
+#include "exchange.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,6 +1,8 @@
 /* wrap.c: the ways into an object's memory, in the order in which they are tried. */
 #include "../core/attribute.h"
+#include "device_wrap.h"
 #include "exchange.h"
+#include "import_interface.h"
 #include "../core/memory.h"
 #include "../core/pending.h"
 #include "wrap.h"
@@ -24,7 +26,7 @@ static gb_py_field *field_behind(PyArrayObject *array) {
 static void find_owner(PyArrayObject *array, PyObject *otherwise, gb_py_imported *m) {
     gb_py_block_object *device = PyArray_BASE(array) ? gb_py_block_behind((PyObject *)array) : NULL;
     gb_py_field *field = device ? NULL : field_behind(array);
-    if (device) m->place = gb_py_block_location(device->block, 0);
+    if (device) m->location = gb_py_block_location(device->block, 0);
     m->owner = device ? (PyObject *)device : field ? field->owner : otherwise;
     m->block = field ? field->block : NULL;
     if (!m->owner && !m->block) m->owner = otherwise;
@@ -129,18 +131,18 @@ static PyObject *of_interface(PyTypeObject *type, PyObject *obj) {
     return object;
 }
 
-static PyObject *of_exchange(PyTypeObject *type, PyObject *obj, int wishes) {
+static PyObject *of_exchange(PyTypeObject *type, PyObject *obj, int request) {
     const DLPackExchangeAPI *api;
     int found = gb_py_exchange_find(obj, &api);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    return gb_py_from_exchange(type, obj, api, wishes);
+    return gb_py_from_exchange(type, obj, api, request);
 }
 
-static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int wishes) {
+static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int request) {
     PyObject *method;
     int found = gb_py_optional(obj, gb_py_attr.dlpack, &method);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *object = gb_py_from_producer(type, obj, method, wishes);
+    PyObject *object = gb_py_from_producer(type, obj, method, request);
     gb_py_let_go(method);
     return object;
 }
@@ -203,20 +205,20 @@ static PyObject *no_memory(PyObject *obj) {
 }
 
 /* A capsule itself, as nanobind returns arrays. */
-static PyObject *of_capsule(PyTypeObject *type, PyObject *capsule, int wishes) {
-    PyObject *object = gb_py_from_capsule(type, capsule, wishes, 0);
+static PyObject *of_capsule(PyTypeObject *type, PyObject *capsule, int request) {
+    PyObject *object = gb_py_from_capsule(type, capsule, request, 0);
     if (!object) gb_py_decref_later(capsule);
     return object;
 }
 
 /* The first way that is there decides, also when it fails. */
-static PyObject *wrap(PyTypeObject *type, PyObject *obj, int wishes) {
+static PyObject *wrap(PyTypeObject *type, PyObject *obj, int request) {
     if (PyArray_CheckExact(obj)) return of_array(type, (PyArrayObject *)obj, obj);
     if (PyArray_Check(obj)) return of_subclass(type, obj);
     if (gb_py_is_field(obj)) return type ? gb_py_from_field(type, (gb_py_field *)obj) : gb_py_field_numpy(obj, NULL);
     if (is_value(obj)) return no_memory(obj);
-    if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, wishes);
-    PyObject *object = of_exchange(type, obj, wishes);
+    if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, request);
+    PyObject *object = of_exchange(type, obj, request);
     static PyObject *(*const ways[])(PyTypeObject *, PyObject *) = {of_buffer, of_struct, of_interface};
     for (size_t i = 0; object == Py_NotImplemented && i < sizeof ways / sizeof *ways; i++) {
         Py_DECREF(object);
@@ -229,7 +231,7 @@ static PyObject *wrap(PyTypeObject *type, PyObject *obj, int wishes) {
     }
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
-    object = of_producer(type, obj, wishes);
+    object = of_producer(type, obj, request);
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
     if (is_device_memory(obj) < 0) return NULL;
@@ -310,7 +312,7 @@ static PyObject *list_values(PyObject *list) {
 PyObject *gb_py_values(PyObject *obj) {
     if (is_list(obj)) return list_values(obj);
     if (PyArray_Check(obj) || is_value(obj)) return Py_NewRef(obj);
-    if (gb_py_is_field(obj)) return ((gb_py_field *)obj)->place.kind == GB_PY_ON_DEVICE ? Py_NewRef(obj) : gb_py_field_numpy(obj, NULL);
+    if (gb_py_is_field(obj)) return ((gb_py_field *)obj)->location.kind == GB_PY_ON_DEVICE ? Py_NewRef(obj) : gb_py_field_numpy(obj, NULL);
     int believed = PyCapsule_CheckExact(obj) ? 1 : numpy_would_believe(obj);
     if (believed) return believed < 0 ? NULL : wrap(NULL, obj, 0);
     PyObject *object = unknown_to_numpy(obj);
@@ -321,15 +323,15 @@ PyObject *gb_py_values(PyObject *obj) {
 
 PyObject *gb_py_values_method(PyObject *self, PyObject *obj) { return gb_py_values(obj); }
 
-PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
-    if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, wishes);
-    PyObject *object = wishes & GB_PY_OWN_COPY ? NEXT : of_exchange(type, obj, wishes);
+PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int request) {
+    if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, request);
+    PyObject *object = request & GB_PY_OWN_COPY ? NEXT : of_exchange(type, obj, request);
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
-    object = of_producer(type, obj, wishes);
-    if (object == Py_NotImplemented && wishes & GB_PY_OWN_COPY) {   /* a producer with the exchange API alone */
+    object = of_producer(type, obj, request);
+    if (object == Py_NotImplemented && request & GB_PY_OWN_COPY) {   /* a producer with the exchange API alone */
         Py_DECREF(object);
-        object = of_exchange(type, obj, wishes);
+        object = of_exchange(type, obj, request);
         if (object && object != Py_NotImplemented) object = gb_py_copied(object);
     }
     if (object != Py_NotImplemented) return object;
@@ -339,7 +341,7 @@ PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int wishes) {
 }
 
 /* Most objects carry nothing, and are not worth a call of Python. */
-int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *carried[3]) {
+int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *inherited[3]) {
     PyObject *const names[] = {gb_py_attr.gt_dims, gb_py_attr.gt_origin, gb_py_attr.dims,
                                 gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
     const char *debug = getenv("GRIDBUF_DEBUG");
@@ -351,8 +353,8 @@ int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *carried
     }
     if (!found) return 0;
     PyObject *all = gb_py_upcall_to(GB_PY_UP_CARRIED, "(OO)", obj, wrapped);
-    found = all && PyArg_ParseTuple(all, "OOO", &carried[0], &carried[1], &carried[2]) ? 1 : -1;
-    for (int i = 0; i < 3 && found == 1; i++) Py_INCREF(carried[i]);
+    found = all && PyArg_ParseTuple(all, "OOO", &inherited[0], &inherited[1], &inherited[2]) ? 1 : -1;
+    for (int i = 0; i < 3 && found == 1; i++) Py_INCREF(inherited[i]);
     Py_XDECREF(all);
     return found;
 }

@@ -16,7 +16,7 @@ int gb_py_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     gb_py_field *f = of(self);
     const gb_geometry *g = &f->geometry;
     int c = g->flags & GB_GEOMETRY_C_CONTIGUOUS, fortran = g->flags & GB_GEOMETRY_F_CONTIGUOUS;
-    if (f->place.kind != GB_PY_HEAP && gb_py_require_host_access(f) < 0) return view->obj = NULL, -1;
+    if (f->location.kind != GB_PY_HEAP && gb_py_require_host_access(f) < 0) return view->obj = NULL, -1;
     if (!f->dtype->format) return refuse(view, "this dtype has no buffer format (PEP 3118); use DLPack or field.numpy()");
     if ((flags & PyBUF_WRITABLE) && f->readonly) return refuse(view, "the Field is read-only");
     if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) return refuse(view, "the Field is not C-contiguous");

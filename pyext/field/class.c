@@ -19,7 +19,7 @@ int gb_py_field_inherit(gb_py_field *f, const gb_py_field *from) {
 }
 
 PyObject *gb_py_field_as(PyTypeObject *type, gb_py_field *from) {
-    if (!(type = gb_py_type_for(type, from->place))) return NULL;
+    if (!(type = gb_py_type_for(type, from->location))) return NULL;
     if (type == Py_TYPE((PyObject *)from)) return Py_NewRef((PyObject *)from);
     if (from->lists) return gb_py_from_field(type, from);
     gb_py_field *f = gb_py_field_alloc(type, -1);   /* the plan goes along */

@@ -19,7 +19,7 @@ int gb_py_memory_of(PyObject *obj, gb_py_memory *m) {
                             (int64_t *)PyArray_SHAPE(a), (int64_t *)PyArray_STRIDES(a)};
         return 1;
     }
-    if (!gb_py_is_field(obj) || gb_py_needs_driver(&((gb_py_field *)obj)->place)) return 0;
+    if (!gb_py_is_field(obj) || gb_py_needs_driver(&((gb_py_field *)obj)->location)) return 0;
     *m = gb_py_memory_of_field((gb_py_field *)obj);
     return 1;
 }

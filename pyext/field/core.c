@@ -12,8 +12,9 @@ PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType, *gb
 /* ---- life ---- */
 
 /* Views come and go: the memory of a few waits for the next, which saves an allocator and most of the zeros. Plain host
- * Fields only, which are of one size. Not under a sanitizer, which would take the use of a dead Field for that of a new one. */
-#ifdef __SANITIZE_ADDRESS__
+ * Fields only, which are of one size. Not under a sanitizer, which would take the use of a dead Field for that of a new one, nor
+ * where there is no GIL: other threads may still look whether a dead Field is one. */
+#if defined(__SANITIZE_ADDRESS__) || defined(Py_GIL_DISABLED)
 #define SPARES 0
 #else
 #define SPARES 16
@@ -22,7 +23,7 @@ static gb_py_field *spares[SPARES + 1];
 static int n_spares;
 
 static gb_py_field *fresh(PyTypeObject *type) {
-    if (type != gb_py_HostFieldType || n_spares == 0) return (gb_py_field *)PyType_GenericAlloc(type, 0);
+    if (SPARES == 0 || type != gb_py_HostFieldType || n_spares == 0) return (gb_py_field *)PyType_GenericAlloc(type, 0);
     gb_py_field *f = spares[--n_spares];
     memset(&f->geometry, 0, offsetof(gb_py_field, room) - offsetof(gb_py_field, geometry));
     PyObject_Init((PyObject *)f, type);
@@ -91,7 +92,7 @@ int gb_py_field_share(gb_py_field *f, const gb_py_field *from) {
     f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)from->dtype);
     f->readonly = from->readonly;
     f->dims_given = from->dims_given;
-    f->place = from->place;
+    f->location = from->location;
     f->geometry.itemsize = from->geometry.itemsize;
     return 0;
 }

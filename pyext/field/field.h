@@ -21,7 +21,7 @@ typedef struct gb_py_field {
     PyObject *owner;         /* the Python object whose memory this is, or NULL */
     int64_t *origin, *halo;  /* index order, halo as low, high pairs; NULL when not given */
     uint8_t dims_given, readonly;
-    gb_py_location place;
+    gb_py_location location;
     PyObject *cupy;          /* the cupy array over it, once somebody asked, or NULL */
     PyObject *weakrefs;
     int64_t room[GB_PY_FIELD_ROOM];
@@ -78,7 +78,7 @@ PyObject *gb_py_fitted(PyObject *target, PyObject *values, const char *arg);   /
 PyObject *gb_py_key_by_name(PyObject *self, PyObject *key);                    /* an advanced key without names */
 
 /* type.c: the Field type over memory there, when `asked` was asked for; NULL with a TypeError. */
-PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location place);
+PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location location);
 
 /* host_access.c: before the host looks at a Field's memory: refuses device memory, waits for managed memory; -1 with an error. */
 int gb_py_require_host_access(gb_py_field *f);
@@ -93,7 +93,7 @@ typedef struct gb_py_imported {
     int readonly;
     PyObject *owner;   /* what keeps the memory alive, or NULL: */
     void *block;       /* the heap block it lies in */
-    gb_py_location place;
+    gb_py_location location;
 } gb_py_imported;
 
 /* over.c: a Field of the type over the memory; with type NULL an ndarray. */

@@ -23,7 +23,7 @@ static int plain(const gb_py_imported *m) {
 PyObject *gb_py_from_memory(PyTypeObject *type, const gb_py_imported *m) {
     if (!plain(m)) return NULL;
     if (!type) return array_over(m);
-    type = gb_py_type_for(type, m->place);
+    type = gb_py_type_for(type, m->location);
     gb_py_field *f = type ? gb_py_field_alloc(type, m->ndim) : NULL;
     if (!f) return NULL;
     if (!(f->dtype = gb_py_dtype_of(m->descr))) {
@@ -39,7 +39,7 @@ PyObject *gb_py_from_memory(PyTypeObject *type, const gb_py_imported *m) {
     gb_geometry_finish(&f->geometry);
     f->data = m->data;
     f->readonly = m->readonly != 0;
-    f->place = m->place;
+    f->location = m->location;
     f->owner = Py_XNewRef(m->owner);
     if ((f->block = m->block)) gb_heap_share(f->block);
     return (PyObject *)f;
@@ -47,7 +47,7 @@ PyObject *gb_py_from_memory(PyTypeObject *type, const gb_py_imported *m) {
 
 PyObject *gb_py_from_field(PyTypeObject *type, const gb_py_field *from) {
     int n = from->geometry.ndim;
-    type = gb_py_type_for(type, from->place);
+    type = gb_py_type_for(type, from->location);
     gb_py_field *f = type ? gb_py_field_alloc(type, n) : NULL;
     if (!f) return NULL;
     gb_geometry own = f->geometry;

@@ -10,9 +10,9 @@ static PyTypeObject *placed(PyTypeObject *asked, PyTypeObject *fits) {
     return (PyTypeObject *)type;
 }
 
-PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location place) {
-    PyTypeObject *fits = place.kind == GB_PY_ON_DEVICE    ? gb_py_DeviceFieldType
-                         : place.kind == GB_PY_ON_MANAGED ? gb_py_ManagedFieldType
+PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location location) {
+    PyTypeObject *fits = location.kind == GB_PY_ON_DEVICE    ? gb_py_DeviceFieldType
+                         : location.kind == GB_PY_ON_MANAGED ? gb_py_ManagedFieldType
                                                           : gb_py_HostFieldType;
     if (asked == gb_py_FieldType || asked == fits) return fits;
     int bound = PyType_IsSubtype(asked, gb_py_HostFieldType) || PyType_IsSubtype(asked, gb_py_DeviceFieldType) ||
@@ -21,7 +21,7 @@ PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location place) {
     static const char *const kinds[] = {"host", "device", "pinned", "managed"};
     int host = PyType_IsSubtype(asked, gb_py_HostFieldType), device = PyType_IsSubtype(asked, gb_py_DeviceFieldType);
     PyErr_Format(PyExc_TypeError, "data: it is %s memory, and %R is for %s memory; gridbuf.Field takes it as it is, and its to(%s) copies it",
-                 kinds[place.kind], asked, host ? "host" : device ? "device" : "managed",
+                 kinds[location.kind], asked, host ? "host" : device ? "device" : "managed",
                  host ? "device='cpu'" : device ? "device='gpu'" : "memory='managed'");
     return NULL;
 }

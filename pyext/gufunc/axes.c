@@ -140,7 +140,7 @@ static int arrange_output(gb_py_invocation *v, int i, entry *e, int keepdims, in
         turn(a, e);
         return keepdims ? without_kept(v, i, e) : 0;
     }
-    gb_py_placing *p = &v->place[i];
+    gb_py_placing *p = &v->placing[i];
     p->n = e->n;
     p->keep = keepdims;
     p->named = by_name;
@@ -154,7 +154,7 @@ static int arrange_output(gb_py_invocation *v, int i, entry *e, int keepdims, in
 int gb_py_arrange(gb_py_invocation *v, const gb_py_keywords *k) {
     const gb_bridge_gufunc_info *info = &v->gufunc->info;
     int keepdims = k->keepdims ? PyObject_IsTrue(k->keepdims) : 0;
-    for (int i = info->nin; i < v->nop; i++) v->place[i].n = 0;
+    for (int i = info->nin; i < v->nop; i++) v->placing[i].n = 0;
     if (keepdims < 0) return -1;
     if (!k->axes && !k->axis && !keepdims) return 0;
     entry e[GB_GU_MAXARGS];

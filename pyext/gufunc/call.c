@@ -28,7 +28,7 @@ static void start(gb_py_invocation *v, gb_py_gufunc_object *g) {
         a->type = a->swapped = a->misaligned = a->absent = a->weak = 0;
         a->ndim = 0;
         a->ndims = -1;
-        if (i < GB_GU_MAXARGS) v->place[i].n = 0;
+        if (i < GB_GU_MAXARGS) v->placing[i].n = 0;
     }
 }
 

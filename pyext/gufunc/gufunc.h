@@ -73,7 +73,7 @@ typedef struct gb_py_invocation {
     int nop, has_where, kernel, workers, ignore_errors, errors;
     int named;                      /* every input has names: outputs are Fields */
     uint8_t types[GB_GU_MAXARGS];      /* of the kernel */
-    gb_py_placing place[GB_GU_MAXARGS];
+    gb_py_placing placing[GB_GU_MAXARGS];
     void *uniforms;
     _Alignas(16) char pack[32 * 8];
     /* what came of it */
@@ -159,7 +159,7 @@ PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *gb_py_gufunc_check(PyObject *self, PyObject *args);
 PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *args);
 
-/* adopt.c */
+/* from_ufunc.c */
 PyObject *gb_py_ufunc_loops(PyObject *self, PyObject *ufunc);
 PyObject *gb_py_capsule_address(PyObject *self, PyObject *capsule);
 

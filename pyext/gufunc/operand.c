@@ -52,7 +52,7 @@ static void read_field(gb_py_arg *a, gb_py_field *f) {
 /* The memory of an array or a Field on the heap's side; 0: it is neither. */
 static int read_memory(gb_py_arg *a, PyObject *obj) {
     if (PyArray_CheckExact(obj)) gb_py_arg_array(a, (PyArrayObject *)obj);
-    else if (gb_py_is_field(obj) && ((gb_py_field *)obj)->place.kind == GB_PY_HEAP) read_field(a, (gb_py_field *)obj);
+    else if (gb_py_is_field(obj) && ((gb_py_field *)obj)->location.kind == GB_PY_HEAP) read_field(a, (gb_py_field *)obj);
     else return 0;
     return 1;
 }

@@ -7,7 +7,7 @@
 /* Where the axes of the memory end up in the result, which may have its core elsewhere and
  * kept axes of size 1 besides. from[d]: an axis of the memory, or -1 - k for the kept axis k.
  * Returns how many there are. */
-static int places(const gb_py_placing *p, const gb_geometry *g, int outer, int *from) {
+static int axes_from(const gb_py_placing *p, const gb_geometry *g, int outer, int *from) {
     int n = g->ndim, kept = p->keep ? p->n : 0;
     if (!p->n || (!kept && n - outer != p->n)) {   /* an optional dimension is missing: nothing moves */
         for (int d = 0; d < n; d++) from[d] = d;
@@ -30,7 +30,7 @@ static int places(const gb_py_placing *p, const gb_geometry *g, int outer, int *
     return total;
 }
 
-static void place(gb_geometry *to, const gb_geometry *g, const gb_py_placing *p, const int *from) {
+static void arrange(gb_geometry *to, const gb_geometry *g, const gb_py_placing *p, const int *from) {
     for (int d = 0; d < to->ndim; d++) {
         int f = from[d];
         to->shape[d] = f < 0 ? 1 : g->shape[f];
@@ -51,11 +51,11 @@ static int take(const gb_plan *plan, void **data) {
 
 static PyObject *array_over(const gb_py_invocation *v, int i, const gb_geometry *g, gb_py_dtype *dtype, void *data,
                             const int *from, int n) {
-    if (!v->place[i].n) return gb_py_array_over(g, dtype, data, 1, NULL);
+    if (!v->placing[i].n) return gb_py_array_over(g, dtype, data, 1, NULL);
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     int32_t dims[GB_MAXDIMS];
     gb_geometry placed = {.ndim = n, .shape = shape, .strides = strides, .dims = dims};
-    place(&placed, g, &v->place[i], from);
+    arrange(&placed, g, &v->placing[i], from);
     return gb_py_array_over(&placed, dtype, data, 1, NULL);
 }
 
@@ -70,7 +70,7 @@ static PyObject *field_over(const gb_py_invocation *v, int i, const gb_geometry 
     f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)dtype);
     f->geometry.itemsize = dtype->itemsize;
     f->dims_given = 1;
-    place(&f->geometry, g, &v->place[i], from);
+    arrange(&f->geometry, g, &v->placing[i], from);
     gb_geometry_finish(&f->geometry);
     if (gb_py_join_halos(f, v) < 0) Py_CLEAR(f);
     return (PyObject *)f;
@@ -81,7 +81,7 @@ int gb_py_output_allocate(gb_py_invocation *v, int i) {
     const gb_geometry *g = &call->out[i]->geometry;
     gb_py_arg *a = &v->arg[i];
     int from[GB_MAXDIMS + GB_GU_MAXCORE];
-    int n = places(&v->place[i], g, call->outer_ndim, from);
+    int n = axes_from(&v->placing[i], g, call->outer_ndim, from);
     if (n < 0) return -1;
     if (n > GB_MAXDIMS) return gb_py_setup_error("keepdims: the output would have %d dimensions; at most %d are allowed", n, GB_MAXDIMS);
     void *data;
@@ -102,9 +102,9 @@ PyObject *gb_py_output_describe(const gb_py_invocation *v, int i) {
     int from[GB_MAXDIMS + GB_GU_MAXCORE];
     int64_t shape[GB_MAXDIMS + GB_GU_MAXCORE], strides[GB_MAXDIMS + GB_GU_MAXCORE];
     int32_t dims[GB_MAXDIMS + GB_GU_MAXCORE];
-    gb_geometry placed = {.ndim = places(&v->place[i], g, call->outer_ndim, from), .shape = shape, .strides = strides, .dims = dims};
+    gb_geometry placed = {.ndim = axes_from(&v->placing[i], g, call->outer_ndim, from), .shape = shape, .strides = strides, .dims = dims};
     if (placed.ndim < 0) return NULL;
-    place(&placed, g, &v->place[i], from);
+    arrange(&placed, g, &v->placing[i], from);
     PyObject *names = v->named ? gb_py_dims_tuple(dims, placed.ndim) : Py_NewRef(Py_None);
     return Py_BuildValue("(NNN)", gb_py_ints_tuple(shape, placed.ndim), gb_py_ints_tuple(strides, placed.ndim), names);
 }

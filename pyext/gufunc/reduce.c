@@ -1,6 +1,6 @@
 /* reduce.c: g.reduce: read, find the plan, run, return. */
 #include "reduce.h"
-
+#include "reducing.h"
 #include "../../gufunc/cast.h"
 #include "../core/array.h"
 #include "../core/upcall.h"
@@ -19,7 +19,7 @@ typedef struct poller {
 
 static int poll(void *with) {
     poller *p = with;
-    int64_t now = gb_gu_now();
+    int64_t now = gb_nanoseconds();
     if (now - p->last < SLICE) return 0;
     p->last = now;
     PyGILState_STATE state = PyGILState_Ensure();
@@ -40,7 +40,7 @@ static int run_tasks(gb_py_reduce_args *q, gb_gu_reducing *run) {
         gb_gu_reduce_here(run);
         return PyErr_Occurred() ? -1 : 0;
     }
-    poller signals = {.last = gb_gu_now()};
+    poller signals = {.last = gb_nanoseconds()};
     run->poll = poll;
     run->with = &signals;
     const char *why = "memory";

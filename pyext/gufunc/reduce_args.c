@@ -1,6 +1,6 @@
 /* reduce_args.c: the arguments of g.reduce. What may run Python code is read first;
  * pointers into arrays are taken last. */
-#include "reduce.h"
+#include "reducing.h"
 #include "../core/upcall.h"
 
 #include <string.h>
@@ -125,7 +125,7 @@ static int place_axes(gb_py_reduce_args *q) {
 
 /* ---- operands ---- */
 
-static int host_field(PyObject *obj) { return gb_py_is_field(obj) && ((gb_py_field *)obj)->place.kind == GB_PY_HEAP; }
+static int host_field(PyObject *obj) { return gb_py_is_field(obj) && ((gb_py_field *)obj)->location.kind == GB_PY_HEAP; }
 static int usual(PyObject *obj) { return PyArray_CheckExact(obj) || host_field(obj); }
 
 int gb_py_view_of(gb_py_reduce_view *v, PyObject *obj) {

@@ -1,6 +1,6 @@
 /* reduce_cache.c: which kernel folds which types, and planned reductions under the
  * encoded request: a reduction seen before enters neither Go nor Python code. */
-#include "reduce.h"
+#include "reducing.h"
 #include "../core/upcall.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* reduce_result.c: what a reduction returns: scalars, arrays, Fields with what stays
  * of their dims, origin and halo, and which outputs failed. */
-#include "reduce.h"
+#include "reducing.h"
 
 #include "../core/array.h"
 #include "../core/upcall.h"

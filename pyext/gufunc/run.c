@@ -46,7 +46,7 @@ static int share(run *r) {
     return helpers ? GB_PY_ENTER_GO_DETACHED(&r->e, gbridge_gufunc_help(r->id, r->job, (int32_t)helpers, &r->e)) : 0;
 }
 
-static void settle(gb_gu_run *job) {
+static void stop_and_wait(gb_gu_run *job) {
     gb_gu_run_stop(job);
     while (gb_gu_run_wait(job, 0)) {}
 }
@@ -58,7 +58,7 @@ static int look(run *r, int *more) {
     if (before || !gb_forked) {
         if (rc == 0) return 0;
         PyThreadState *thread = PyEval_SaveThread();
-        settle(r->job);
+        stop_and_wait(r->job);
         PyEval_RestoreThread(thread);
         return -1;
     }
@@ -80,16 +80,16 @@ static int detached(run *r, int64_t now) {
         if (more == 1 && !r->handed_over) more = time_slice(r, now, r->shared || r->workers < 2 ? SLICE : GLANCE);
         else if (gb_gu_run_wait(r->job, now + SLICE) == 0) break;
         if (more < 0 || (more == 1 && share(r) < 0)) {
-            settle(r->job);
+            stop_and_wait(r->job);
             PyEval_RestoreThread(thread);
             return gb_py_raise(&r->e);
         }
-        now = gb_gu_now();
+        now = gb_nanoseconds();
         if (now - looked < GB_GU_LONG_SLICE) continue;
         PyEval_RestoreThread(thread);
         rc = look(r, &more);
         thread = PyEval_SaveThread();
-        now = looked = gb_gu_now();
+        now = looked = gb_nanoseconds();
     }
     PyEval_RestoreThread(thread);
     return rc;
@@ -98,7 +98,7 @@ static int detached(run *r, int64_t now) {
 /* The loop may need the GIL: this thread, and with it, but others get it in between. */
 static int exclusive(gb_gu_run *job) {
     for (int more = 1; more;) {
-        int64_t now = gb_gu_now();
+        int64_t now = gb_nanoseconds();
         more = gb_gu_run_work(job, now, now + GB_GU_LONG_SLICE);
         if (PyErr_Occurred() || PyErr_CheckSignals() < 0) return -1;
         if (more) {
@@ -141,7 +141,7 @@ int gb_py_run(gb_gu_run *job, int64_t id, int workers) {
         gb_gu_run_work(job, 0, 0);
         return raised(job, 0);
     }
-    int64_t began = gb_gu_now();
+    int64_t began = gb_nanoseconds();
     run r = {.job = job, .id = id, .workers = workers};
     int rc = held && !gb_gu_run_work(job, began, job->measured ? began + GLANCE : 0) ? 0 : detached(&r, began);
     int64_t before = __atomic_load_n(&call->brief, __ATOMIC_RELAXED);

@@ -2,6 +2,7 @@
  * and the module functions around it. */
 #include "../../gufunc/kernels/loops/table.h"
 #include "reduce.h"
+#include "reducing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -243,7 +244,7 @@ PyDoc_STRVAR(reduce_doc,
 "Examples\n--------\n"
 ">>> import numpy as np\n"
 ">>> from gridbuf import gufunc\n"
-">>> gufunc.adopt(np.add).reduce(np.ones((3, 4)), axis=1)\n"
+">>> gufunc.from_ufunc(np.add).reduce(np.ones((3, 4)), axis=1)\n"
 "array([4., 4., 4.])");
 
 static PyMethodDef methods[] = {
@@ -271,8 +272,8 @@ static PyType_Spec spec = {
 };
 
 int gb_py_gufunc_init(PyObject *module) {
-    if (gb_py_keywords_init() < 0 || gb_py_reduce_args_init() < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
-    PyObject *type = PyType_FromSpec(&spec);
+    if (gb_py_keywords_init() < 0 || gb_py_reduce_args_init() < 0 || gb_py_functions(module, functions) < 0) return -1;
+    PyObject *type = gb_py_type(&spec, NULL);
     int rc = type ? PyModule_AddObjectRef(module, "GUFunc", type) : -1;
     Py_XDECREF(type);
     return rc;

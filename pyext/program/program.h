@@ -31,5 +31,11 @@ int gb_py_entry_read(PyObject *obj, Py_ssize_t number, const gb_py_slot *slots, 
 
 /* type.c */
 int gb_py_program_init(PyObject *module);
+int gb_py_is_program(PyObject *obj);
+Py_ssize_t gb_py_program_given(PyObject *program);   /* objects that it takes at a run */
+int gb_py_program_run(PyObject *program, PyObject *const *args, Py_ssize_t n);   /* the caller holds all of them */
+
+/* messages.c */
+int gb_py_messages_init(PyObject *module);
 
 #endif

@@ -129,14 +129,18 @@ static int carry_out(const gb_program *program, char *const *base) {
     return rc;
 }
 
-/* The caller holds the program and the objects while it waits for us. */
-static PyObject *program_run(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    program_object *p = (program_object *)self;
+int gb_py_program_run(PyObject *program, PyObject *const *args, Py_ssize_t n) {
+    program_object *p = (program_object *)program;
     bases b;
     int rc = bases_of(p, args, n, &b);
     if (rc == 0) rc = carry_out(&p->program, b.base);
     bases_free(p, &b);
-    return rc < 0 ? NULL : Py_NewRef(Py_None);
+    return rc;
+}
+
+/* The caller holds the program and the objects while it waits for us. */
+static PyObject *program_run(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    return gb_py_program_run(self, args, n) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *program_check(PyObject *self, PyObject *const *args, Py_ssize_t n) {
@@ -145,6 +149,11 @@ static PyObject *program_check(PyObject *self, PyObject *const *args, Py_ssize_t
     bases_free((program_object *)self, &b);
     return rc < 0 ? NULL : Py_NewRef(Py_None);
 }
+
+static PyTypeObject *program_type;
+
+int gb_py_is_program(PyObject *obj) { return Py_TYPE(obj) == program_type; }
+Py_ssize_t gb_py_program_given(PyObject *program) { return ((program_object *)program)->n_given; }
 
 static Py_ssize_t program_length(PyObject *self) { return (Py_ssize_t)((program_object *)self)->program.n; }
 static PyObject *get_nbytes(PyObject *self, void *unused) { return PyLong_FromLongLong(((program_object *)self)->program.bytes); }
@@ -178,7 +187,7 @@ static PyType_Spec spec = {
 };
 
 int gb_py_program_init(PyObject *module) {
-    PyObject *type = PyType_FromSpec(&spec);
+    PyObject *type = gb_py_type(&spec, NULL);
     static const struct { const char *name; long value; } modes[] = {
         {"SIGN", GB_PROGRAM_SIGN}, {"ADD", GB_PROGRAM_ADD}, {"CLEAR", GB_PROGRAM_CLEAR},
     };
@@ -188,6 +197,6 @@ int gb_py_program_init(PyObject *module) {
         rc = value ? PyObject_SetAttrString(type, modes[i].name, value) : -1;
         Py_XDECREF(value);
     }
-    Py_XDECREF(type);
+    program_type = (PyTypeObject *)type;
     return rc;
 }

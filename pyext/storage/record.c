@@ -36,18 +36,28 @@ static int is_own_dtype(PyObject *obj) {
     return is;
 }
 
-/* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. */
-static int is_constant(PyObject *obj, int depth) {
-    if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None) return 1;
-    if (PyArray_DescrCheck(obj)) return is_own_dtype(obj);
-    if (PyType_Check(obj)) return gb_py_dtype_constant(obj);
-    if (!PyTuple_CheckExact(obj) || depth == 0) return 0;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(obj); i++)
-        if (!is_constant(PyTuple_GetItem(obj, i), depth - 1)) return 0;
-    return 1;
+/* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. Lists become tuples and
+ * NumPy's integers ints. NULL without an error: something else. */
+static PyObject *constant(PyObject *obj, int depth) {
+    if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None) return Py_NewRef(obj);
+    if (PyArray_DescrCheck(obj)) return is_own_dtype(obj) ? Py_NewRef(obj) : NULL;
+    if (PyType_Check(obj)) return gb_py_dtype_constant(obj) ? Py_NewRef(obj) : NULL;
+    if (PyArray_IsScalar(obj, Integer) && !PyArray_IsScalar(obj, Timedelta)) return PyNumber_Index(obj);
+    if (depth == 0 || !(PyTuple_CheckExact(obj) || PyList_CheckExact(obj))) return NULL;
+    PyObject *given = PySequence_Tuple(obj), *made = given ? PyTuple_New(PyTuple_Size(given)) : NULL;
+    for (Py_ssize_t i = 0; made && i < PyTuple_Size(given); i++) {
+        PyObject *one = constant(PyTuple_GetItem(given, i), depth - 1);
+        if (!one || PyTuple_SetItem(made, i, one) < 0) Py_CLEAR(made);
+    }
+    Py_XDECREF(given);
+    return made;
 }
 
-PyObject *gb_py_is_constant(PyObject *self, PyObject *obj) { return PyBool_FromLong(is_constant(obj, 5)); }
+/* constant(obj): the object as a key of what is remembered, or None. */
+PyObject *gb_py_constant(PyObject *self, PyObject *obj) {
+    PyObject *found = constant(obj, 5);
+    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
+}
 
 PyArrayObject *gb_py_storage_host(PyObject *obj) {
     gb_py_storage *s = (gb_py_storage *)obj;   /* without a meta the garbage collector has been here */

@@ -25,7 +25,7 @@ int gb_py_storage_init(PyObject *module);
 PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair);
 PyObject *gb_py_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 PyObject *gb_py_storage_told(PyObject *self, PyObject *unused);
-PyObject *gb_py_is_constant(PyObject *self, PyObject *obj);
+PyObject *gb_py_constant(PyObject *self, PyObject *obj);
 /* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or NULL. */
 PyArrayObject *gb_py_storage_host(PyObject *obj);
 /* The axes of a Meta, at most three ASCII letters and a 0; -1 with an error. */
@@ -46,5 +46,6 @@ PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused);
 /* ufunc.c */
 int gb_py_storage_ufunc_init(void);
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *gb_py_storage_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 
 #endif

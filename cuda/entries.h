@@ -1,8 +1,8 @@
-/* driver.h: the part of the CUDA driver API that this room uses, written out, because
+/* entries.h: the part of the CUDA driver API that this room uses, written out, because
  * there is no cuda.h at build time. Names are the versioned ones that the library exports;
  * without a suffix such as _ptsz, stream 0 is the legacy default stream. */
-#ifndef GRIDBUF_CUDA_DRIVER_H
-#define GRIDBUF_CUDA_DRIVER_H
+#ifndef GRIDBUF_CUDA_ENTRIES_H
+#define GRIDBUF_CUDA_ENTRIES_H
 
 #include "cuda.h"
 
@@ -108,40 +108,8 @@ typedef struct gb_cu_driver {
 #undef MEMBER
 } gb_cu_driver;
 
-extern gb_cu_driver gb_cu;   /* filled by gb_cuda_start */
+extern gb_cu_driver gb_cu;   /* driver.c: filled by gb_cuda_start */
 
-/* ---- error.c: each fills in the error, when there is one to fill, and gives -1 ---- */
-int gb_cu_fail(gb_cuda_error *e, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int gb_cu_says(gb_cuda_error *e, CUresult code, const char *call);   /* 0 when code is success */
-char *gb_cu_size(char room[32], int64_t bytes);                      /* "1.5 GiB" */
-
-/* Call an entry point; 0 or -1 with what the driver said. */
-#define GB_CU(e, name, ...) gb_cu_says((e), gb_cu.name(__VA_ARGS__), #name)
 #define GB_CU_STREAM(queue) ((CUstream)(uintptr_t)(queue).stream)
-
-/* ---- context.c ---- */
-typedef struct gb_cu_device {
-    CUdevice device;
-    CUcontext context;   /* the primary one, retained for as long as the process lives */
-    int memory_pools;    /* stream-ordered allocation is there and wanted */
-    int64_t total_bytes;
-    CUmodule kernels;    /* launch.c */
-    CUfunction functions[4][5];
-} gb_cu_device;
-
-/* Its context is current until gb_cu_leave; NULL on error. Within another gb_cu_enter of the same device nothing is pushed. */
-gb_cu_device *gb_cu_enter(int device, gb_cuda_error *e);
-gb_cu_device *gb_cu_enter_to_release(int device);          /* for what nobody can try again: it tries twice */
-void gb_cu_leave(void);
-gb_cu_device *gb_cu_retained(int device);                  /* somebody has entered it before, or NULL; asks nothing of the driver */
-int gb_cu_no_device(int device, gb_cuda_error *e);         /* -1 */
-
-/* ---- copy.c ---- */
-int gb_cu_check_copy(int direction, int64_t bytes, gb_cuda_error *e);
-
-/* ---- fork.c ---- */
-extern int gb_cu_in_child;   /* the driver was in use before the fork */
-int gb_cu_after_fork(gb_cuda_error *e);
-int gb_cu_watch_fork(void);
 
 #endif

@@ -1,6 +1,7 @@
-/* strided.c: which way strided elements go: between host and GPU, within one GPU, or from one to another. */
-#include "pair.h"
-#include "pool.h"
+/* copy_strided.c: which way strided elements go: between host and GPU, within one GPU, or from one to another. */
+#include "blocks.h"
+#include "moves.h"
+#include "staging.h"
 
 /* The job as a pair, a its destination. */
 static gb_cu_pair pair_of(const gb_cuda_job *job) {
@@ -56,8 +57,8 @@ static int by_kernel(gb_cuda_job *job, gb_cu_staged s, const int64_t *near_strid
     gb_cu_pair_pack(&h, item, dense);
     for (int i = 0; i < h.ndim; i++) {
         shape[i] = h.axis[i].n;
-        near[i] = h.axis[i].a;
-        far[i] = h.axis[i].b;
+        near[i] = h.axis[i].dst;
+        far[i] = h.axis[i].src;
     }
     if (gb_cu_temporary(job, GB_CUDA_DEVICE, h.size * item, s.on, &middle, e)) return -1;
     gb_cu_pair_make(&bus, h.ndim, shape, dense, near);

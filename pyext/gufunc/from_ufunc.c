@@ -1,4 +1,4 @@
-/* adopt.c: loops that somebody else compiled. */
+/* from_ufunc.c: loops that somebody else compiled. */
 #include "gufunc.h"
 
 #define NO_IMPORT_UFUNC

@@ -10,21 +10,21 @@ import (
 	"gridbuf/internal/record"
 )
 
-// AnswerInto works out a request into the C side's own record of a plan, which has room for the shape and
+// PlanInto works out a request into the C side's own record of a plan, which has room for the shape and
 // is read without entering Go. The lists are written in place.
-func AnswerInto(at record.Plan, s *Spec) error {
-	p := over((*C.gb_plan)(at))
-	if err := p.answer(s); err != nil {
+func PlanInto(at record.Plan, s *Spec) error {
+	p := view((*C.gb_plan)(at))
+	if err := p.fill(s); err != nil {
 		return err
 	}
-	p.seal((*C.gb_plan)(at))
+	p.store((*C.gb_plan)(at))
 	return nil
 }
 
 // PlanOf is a copy of a plan that C keeps.
 func PlanOf(at record.Plan) *Plan {
 	f := (*C.gb_plan)(at)
-	p := over(f)
+	p := view(f)
 	p.shape, p.strides, p.paddedShape = slices.Clone(p.shape), slices.Clone(p.strides), slices.Clone(p.paddedShape)
 	p.alignedIndex, p.layout, p.dims = slices.Clone(p.alignedIndex), slices.Clone(p.layout), slices.Clone(p.dims)
 	p.itemSize, p.size, p.bytes = int64(f.geometry.itemsize), int64(f.geometry.size), int64(f.geometry.nbytes)
@@ -40,20 +40,20 @@ func (p *Plan) record() *C.gb_plan {
 	if f == nil {
 		return nil
 	}
-	to := over(f)
+	to := view(f)
 	copy(to.shape, p.shape)
 	copy(to.strides, p.strides)
 	copy(to.paddedShape, p.paddedShape)
 	copy(to.alignedIndex, p.alignedIndex)
 	copy(to.layout, p.layout)
 	copy(to.dims, p.dims)
-	p.seal(f)
+	p.store(f)
 	C.gb_plan_finish(f)
 	return f
 }
 
-// over is a plan whose lists are the record's.
-func over(f *C.gb_plan) Plan {
+// view is a plan whose lists are the record's.
+func view(f *C.gb_plan) Plan {
 	g := &f.geometry
 	n := int(g.ndim)
 	return Plan{
@@ -63,8 +63,8 @@ func over(f *C.gb_plan) Plan {
 	}
 }
 
-// seal writes the numbers beside the lists; C derives the geometry's rest (gb_plan_finish).
-func (p *Plan) seal(f *C.gb_plan) {
+// store writes the numbers beside the lists; C derives the geometry's rest (gb_plan_finish).
+func (p *Plan) store(f *C.gb_plan) {
 	f.geometry.itemsize = C.int64_t(p.itemSize)
 	f.want = p.want()
 	f.want.reserve = C.int64_t(reserved(p.span, p.byteAlignment))

@@ -1,0 +1,13 @@
+/* launch.h: the kernels, by what they do and the word that they move. */
+#ifndef GRIDBUF_CUDA_LAUNCH_H
+#define GRIDBUF_CUDA_LAUNCH_H
+
+#include "context.h"
+#include "kernels.h"
+
+enum { GB_CU_COPY, GB_CU_FAR, GB_CU_FILL, GB_CU_TRANSPOSE };   /* as gb_cu_device.functions has them */
+
+/* With the context current. */
+int gb_cu_launch(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda_stream stream, gb_cuda_error *e);
+
+#endif

@@ -1,0 +1,278 @@
+/* turns.c: free-threaded Python: calls of gridbuf take turns.
+ *
+ * The caches, memos and lists of pyext are written for one thread at a time that may be interrupted where Python code runs
+ * and where the GIL is given away. A critical section of one object is just that: whoever waits for another lock, or runs
+ * without its thread state, loses it meanwhile. So every function that Python calls is replaced, before Python sees it, by
+ * one that begins such a section: the tables of functions and types are rewritten here, so that none can be forgotten.
+ *
+ * C has no closures: which function a replacement stands for is its own number, and the compiler makes MOST of each kind.
+ */
+#include "turns.h"
+
+#ifdef Py_GIL_DISABLED
+
+static PyObject *turn;   /* has the lock */
+
+/* The lock that the innermost section of this thread holds need not be taken again. Python 3.14 knows that itself; 3.13 would give
+ * it away to itself, which takes microseconds. */
+int gb_py_turn_begin(PyCriticalSection *section) {
+#if PY_VERSION_HEX < 0x030E0000
+    uintptr_t innermost = PyThreadState_GetUnchecked()->critical_section;   /* its low bits: two locks, or given away */
+    if (innermost && !(innermost & 3) && ((PyCriticalSection *)innermost)->_cs_mutex == &turn->ob_mutex) return 0;
+#endif
+    PyCriticalSection_Begin(section, turn);
+    return 1;
+}
+
+/* ---- what Python calls, by what it passes ---- */
+
+#define MOST 128
+#define KINDS(KIND)                                                                                                         \
+    KIND(unary, PyObject *, (PyObject *a), (a))                                                                             \
+    KIND(binary, PyObject *, (PyObject *a, PyObject *b), (a, b))                                                            \
+    KIND(ternary, PyObject *, (PyObject *a, PyObject *b, PyObject *c), (a, b, c))                                           \
+    KIND(fast, PyObject *, (PyObject *a, PyObject *const *args, Py_ssize_t count), (a, args, count))                                \
+    KIND(named, PyObject *, (PyObject *a, PyObject *const *args, Py_ssize_t count, PyObject *names), (a, args, count, names))       \
+    KIND(make, PyObject *, (PyTypeObject *a, PyObject *b, PyObject *c), (a, b, c))                                          \
+    KIND(get, PyObject *, (PyObject *a, void *closure), (a, closure))                                                       \
+    KIND(set, int, (PyObject *a, PyObject *b, void *closure), (a, b, closure))                                              \
+    KIND(assign, int, (PyObject *a, PyObject *b, PyObject *c), (a, b, c))                                                   \
+    KIND(item, PyObject *, (PyObject *a, Py_ssize_t i), (a, i))                                                             \
+    KIND(size, Py_ssize_t, (PyObject *a), (a))                                                                              \
+    KIND(truth, int, (PyObject *a), (a))                                                                                    \
+    KIND(compare, PyObject *, (PyObject *a, PyObject *b, int how), (a, b, how))                                             \
+    KIND(buffer, int, (PyObject *a, Py_buffer *view, int flags), (a, view, flags))
+
+typedef void (*function)(void);
+
+#define TABLE(kind, returns, parameters, values) \
+    typedef returns(*kind##_function) parameters; \
+    static kind##_function kind##_real[MOST];
+KINDS(TABLE)
+typedef void (*end_function)(PyObject *);
+static end_function end_real[MOST];
+
+#define STAND_IN(kind, n, returns, parameters, values)   \
+    static returns kind##_##n parameters {               \
+        returns result_;                                 \
+        GB_PY_TURN(result_, kind##_real[n] values);      \
+        return result_;                                  \
+    }
+#define END_STAND_IN(n)                                  \
+    static void end_##n(PyObject *a) {                   \
+        PyCriticalSection section;                       \
+        int began = gb_py_turn_begin(&section);          \
+        end_real[n](a);                                  \
+        gb_py_turn_end(&section, began);                 \
+    }
+
+/* EACH(M): M(0x00) to M(0x7f). The names of a kind's stand-ins end so. */
+#define ROW(M, h) M(h##0) M(h##1) M(h##2) M(h##3) M(h##4) M(h##5) M(h##6) M(h##7) M(h##8) M(h##9) M(h##a) M(h##b) M(h##c) M(h##d) M(h##e) M(h##f)
+#define EACH(M) ROW(M, 0x0) ROW(M, 0x1) ROW(M, 0x2) ROW(M, 0x3) ROW(M, 0x4) ROW(M, 0x5) ROW(M, 0x6) ROW(M, 0x7)
+
+#define UNARY(n) STAND_IN(unary, n, PyObject *, (PyObject *a), (a))
+#define BINARY(n) STAND_IN(binary, n, PyObject *, (PyObject *a, PyObject *b), (a, b))
+#define TERNARY(n) STAND_IN(ternary, n, PyObject *, (PyObject *a, PyObject *b, PyObject *c), (a, b, c))
+#define FAST(n) STAND_IN(fast, n, PyObject *, (PyObject *a, PyObject *const *args, Py_ssize_t count), (a, args, count))
+#define NAMED(n) STAND_IN(named, n, PyObject *, (PyObject *a, PyObject *const *args, Py_ssize_t count, PyObject *names), (a, args, count, names))
+#define MAKE(n) STAND_IN(make, n, PyObject *, (PyTypeObject *a, PyObject *b, PyObject *c), (a, b, c))
+#define GET(n) STAND_IN(get, n, PyObject *, (PyObject *a, void *closure), (a, closure))
+#define SET(n) STAND_IN(set, n, int, (PyObject *a, PyObject *b, void *closure), (a, b, closure))
+#define ASSIGN(n) STAND_IN(assign, n, int, (PyObject *a, PyObject *b, PyObject *c), (a, b, c))
+#define ITEM(n) STAND_IN(item, n, PyObject *, (PyObject *a, Py_ssize_t i), (a, i))
+#define SIZE(n) STAND_IN(size, n, Py_ssize_t, (PyObject *a), (a))
+#define TRUTH(n) STAND_IN(truth, n, int, (PyObject *a), (a))
+#define COMPARE(n) STAND_IN(compare, n, PyObject *, (PyObject *a, PyObject *b, int how), (a, b, how))
+#define BUFFER(n) STAND_IN(buffer, n, int, (PyObject *a, Py_buffer *view, int flags), (a, view, flags))
+
+EACH(UNARY)
+EACH(BINARY)
+EACH(TERNARY)
+EACH(FAST)
+EACH(NAMED)
+EACH(MAKE)
+EACH(GET)
+EACH(SET)
+EACH(ASSIGN)
+EACH(ITEM)
+EACH(SIZE)
+EACH(TRUTH)
+EACH(COMPARE)
+EACH(BUFFER)
+EACH(END_STAND_IN)
+
+#define UNARY_NAME(n) unary_##n,
+#define BINARY_NAME(n) binary_##n,
+#define TERNARY_NAME(n) ternary_##n,
+#define FAST_NAME(n) fast_##n,
+#define NAMED_NAME(n) named_##n,
+#define MAKE_NAME(n) make_##n,
+#define GET_NAME(n) get_##n,
+#define SET_NAME(n) set_##n,
+#define ASSIGN_NAME(n) assign_##n,
+#define ITEM_NAME(n) item_##n,
+#define SIZE_NAME(n) size_##n,
+#define TRUTH_NAME(n) truth_##n,
+#define COMPARE_NAME(n) compare_##n,
+#define BUFFER_NAME(n) buffer_##n,
+#define END_NAME(n) end_##n,
+
+static const unary_function unary_stand_in[MOST] = {EACH(UNARY_NAME)};
+static const binary_function binary_stand_in[MOST] = {EACH(BINARY_NAME)};
+static const ternary_function ternary_stand_in[MOST] = {EACH(TERNARY_NAME)};
+static const fast_function fast_stand_in[MOST] = {EACH(FAST_NAME)};
+static const named_function named_stand_in[MOST] = {EACH(NAMED_NAME)};
+static const make_function make_stand_in[MOST] = {EACH(MAKE_NAME)};
+static const get_function get_stand_in[MOST] = {EACH(GET_NAME)};
+static const set_function set_stand_in[MOST] = {EACH(SET_NAME)};
+static const assign_function assign_stand_in[MOST] = {EACH(ASSIGN_NAME)};
+static const item_function item_stand_in[MOST] = {EACH(ITEM_NAME)};
+static const size_function size_stand_in[MOST] = {EACH(SIZE_NAME)};
+static const truth_function truth_stand_in[MOST] = {EACH(TRUTH_NAME)};
+static const compare_function compare_stand_in[MOST] = {EACH(COMPARE_NAME)};
+static const buffer_function buffer_stand_in[MOST] = {EACH(BUFFER_NAME)};
+static const end_function end_stand_in[MOST] = {EACH(END_NAME)};
+
+/* Its stand-in; a function that is one already, or has one, as those of several types do, gets no other. */
+static function replace(function real, function *reals, const function *stand_ins) {
+    if (!real) return NULL;
+    for (int i = 0; i < MOST; i++) {
+        if (real == stand_ins[i]) return real;
+        if (!reals[i]) reals[i] = real;
+        if (reals[i] == real) return stand_ins[i];
+    }
+    PyErr_SetString(PyExc_SystemError, "gridbuf: more functions of a kind than core/turns.c has stand-ins for");
+    return NULL;
+}
+#define REPLACE(kind, place) \
+    ((place = (__typeof__(place))replace((function)(place), (function *)kind##_real, (const function *)kind##_stand_in)) != NULL)
+
+/* ---- the tables ---- */
+
+int gb_py_methods_take_turns(PyMethodDef *methods) {
+    for (PyMethodDef *m = methods; m->ml_name; m++) {
+        int done = 0;
+        switch (m->ml_flags & ~(METH_CLASS | METH_STATIC | METH_COEXIST)) {
+        case METH_NOARGS:
+        case METH_O:
+        case METH_VARARGS: done = REPLACE(binary, m->ml_meth); break;
+        case METH_VARARGS | METH_KEYWORDS: done = REPLACE(ternary, m->ml_meth); break;
+        case METH_FASTCALL: done = REPLACE(fast, m->ml_meth); break;
+        case METH_FASTCALL | METH_KEYWORDS: done = REPLACE(named, m->ml_meth); break;
+        default: PyErr_Format(PyExc_SystemError, "gridbuf: core/turns.c does not know the flags of %s", m->ml_name);
+        }
+        if (!done) return -1;
+    }
+    return 0;
+}
+
+static int attributes(PyGetSetDef *all) {
+    for (PyGetSetDef *a = all; a->name; a++)
+        if ((a->get && !REPLACE(get, a->get)) || (a->set && !REPLACE(set, a->set))) return -1;
+    return 0;
+}
+
+int gb_py_type_takes_turns(PyType_Spec *spec) {
+    for (PyType_Slot *s = spec->slots; s->slot; s++) {
+        int done = 1;
+        switch (s->slot) {
+        case Py_tp_doc:
+        case Py_tp_members:
+        case Py_tp_traverse:   /* the collector's: all threads stand still, or nobody else has the object */
+        case Py_tp_clear: break;
+        case Py_tp_methods: done = gb_py_methods_take_turns(s->pfunc) == 0; break;
+        case Py_tp_getset: done = attributes(s->pfunc) == 0; break;
+        case Py_tp_new: done = REPLACE(make, s->pfunc); break;
+        case Py_tp_dealloc: done = REPLACE(end, s->pfunc); break;
+        case Py_tp_repr:
+        case Py_tp_iter: done = REPLACE(unary, s->pfunc); break;
+        case Py_tp_hash: done = s->pfunc == (void *)PyObject_HashNotImplemented || REPLACE(size, s->pfunc); break;
+        case Py_mp_length:
+        case Py_sq_length: done = REPLACE(size, s->pfunc); break;
+        case Py_nb_bool: done = REPLACE(truth, s->pfunc); break;
+        case Py_sq_item: done = REPLACE(item, s->pfunc); break;
+        case Py_mp_ass_subscript: done = REPLACE(assign, s->pfunc); break;
+        case Py_tp_richcompare: done = REPLACE(compare, s->pfunc); break;
+        case Py_bf_getbuffer: done = REPLACE(buffer, s->pfunc); break;
+        case Py_tp_call:
+        case Py_tp_descr_get:
+        case Py_nb_power:
+        case Py_nb_inplace_power: done = REPLACE(ternary, s->pfunc); break;
+        case Py_mp_subscript:
+        case Py_nb_subtract:
+        case Py_nb_add:
+        case Py_nb_multiply:
+        case Py_nb_true_divide:
+        case Py_nb_floor_divide:
+        case Py_nb_remainder:
+        case Py_nb_divmod:
+        case Py_nb_matrix_multiply:
+        case Py_nb_lshift:
+        case Py_nb_rshift:
+        case Py_nb_and:
+        case Py_nb_or:
+        case Py_nb_xor:
+        case Py_nb_inplace_subtract:
+        case Py_nb_inplace_add:
+        case Py_nb_inplace_multiply:
+        case Py_nb_inplace_true_divide:
+        case Py_nb_inplace_floor_divide:
+        case Py_nb_inplace_remainder:
+        case Py_nb_inplace_matrix_multiply:
+        case Py_nb_inplace_lshift:
+        case Py_nb_inplace_rshift:
+        case Py_nb_inplace_and:
+        case Py_nb_inplace_or:
+        case Py_nb_inplace_xor: done = REPLACE(binary, s->pfunc); break;
+        case Py_nb_negative:
+        case Py_nb_positive:
+        case Py_nb_absolute:
+        case Py_nb_invert:
+        case Py_nb_index:
+        case Py_nb_int:
+        case Py_nb_float: done = REPLACE(unary, s->pfunc); break;
+        default:
+            PyErr_Format(PyExc_SystemError, "gridbuf: core/turns.c does not know slot %d of %s", s->slot, spec->name);
+            done = 0;
+        }
+        if (!done) return -1;
+    }
+    return 0;
+}
+
+/* ---- fork ---- */
+
+/* In the child nobody would end the turn of another thread of the parent, nor what it has begun. So os.fork waits for its turn. */
+static __thread struct { PyCriticalSection section; int began; } forking;
+
+static PyObject *fork_begins(PyObject *self, PyObject *none) {
+    forking.began = gb_py_turn_begin(&forking.section);
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *fork_ends(PyObject *self, PyObject *none) {
+    gb_py_turn_end(&forking.section, forking.began);
+    forking.began = 0;
+    return Py_NewRef(Py_None);
+}
+
+static PyMethodDef around_fork[] = {{"fork_begins", fork_begins, METH_NOARGS, NULL}, {"fork_ends", fork_ends, METH_NOARGS, NULL}};
+
+int gb_py_turns_init(void) {
+    if (turn) return 0;
+    if (!(turn = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type))) return -1;
+    PyObject *os = PyImport_ImportModule("os"), *ask = os ? PyObject_GetAttrString(os, "register_at_fork") : NULL;
+    PyObject *begins = PyCFunction_New(&around_fork[0], NULL), *ends = PyCFunction_New(&around_fork[1], NULL), *none = PyTuple_New(0);
+    PyObject *hooks = begins && ends ? Py_BuildValue("{sOsOsO}", "before", begins, "after_in_parent", ends, "after_in_child", ends) : NULL;
+    PyObject *done = ask && none && hooks ? PyObject_Call(ask, none, hooks) : NULL;
+    Py_XDECREF(os);
+    Py_XDECREF(ask);
+    Py_XDECREF(begins);
+    Py_XDECREF(ends);
+    Py_XDECREF(none);
+    Py_XDECREF(hooks);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+#endif

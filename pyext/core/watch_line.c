@@ -1,0 +1,111 @@
+/* watch_line.c: which line of the program runs: the innermost frame whose file is not among those to be passed over.
+ *
+ * It is asked in the middle of allocations: it makes frame objects and reads them, and runs no Python code.
+ */
+#include "watch_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CODES 512
+
+typedef struct {
+    PyObject *code, *file;   /* ours */
+    int skip;
+} known_code;
+
+static known_code codes[CODES + 1];
+static char **skipped;   /* what stands in the names of files that are passed over */
+static PyObject *f_back;
+
+/* What a thread does for one line, whose frames nobody has to go through meanwhile. */
+static struct {
+    PyObject *file;
+    int64_t line;
+    unsigned long thread;
+} fixed;
+
+/* What is known of a code object: slots keep it alive, so that no other can have its address, and are never taken again, because
+ * a weak reference to a code object that goes may run anything. The last slot is for those that find none. */
+static known_code *code_of(PyObject *code) {
+    known_code *slot = &codes[((uintptr_t)code >> 5) % CODES];
+    if (slot->code == code) return slot;
+    if (slot->code) slot = &codes[CODES];
+    PyObject *file = PyObject_GetAttrString(code, "co_filename");
+    const char *text = file ? PyUnicode_AsUTF8AndSize(file, NULL) : NULL;
+    if (!text) {
+        PyErr_Clear();
+        Py_XDECREF(file);
+        return NULL;
+    }
+    int skip = 0;
+    for (char **each = skipped; each && *each && !skip; each++) skip = strstr(text, *each) != NULL;
+    if (slot != &codes[CODES]) slot->code = Py_NewRef(code);
+    Py_XDECREF(slot->file);   /* a str: nothing runs */
+    slot->file = file;
+    slot->skip = skip;
+    return slot;
+}
+
+PyObject *gb_py_line_of_now(int64_t *line) {
+    if (fixed.file && fixed.thread == PyThread_get_thread_ident()) {
+        *line = fixed.line;
+        return Py_NewRef(fixed.file);
+    }
+    PyObject *found = NULL, *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
+    while (frame) {
+        PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+        known_code *known = code_of(code);
+        Py_DECREF(code);
+        if (!known) break;
+        int skip = known->skip;
+        if (!found || !skip) {   /* the innermost stands where all are passed over */
+            Py_XDECREF(found);
+            found = Py_NewRef(known->file);
+            *line = PyFrame_GetLineNumber((PyFrameObject *)frame);
+        }
+        if (!skip) break;
+        PyObject *back = PyObject_GetAttr(frame, f_back);
+        Py_DECREF(frame);
+        if (back == Py_None) Py_CLEAR(back);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+    return found;
+}
+
+int gb_py_line_pass_over(PyObject *names) {
+    if (!f_back && !(f_back = PyUnicode_InternFromString("f_back"))) return -1;
+    Py_ssize_t n = PyTuple_Size(names);
+    char **texts = calloc((size_t)n + 1, sizeof *texts);
+    for (Py_ssize_t i = 0; texts && i < n; i++) {
+        const char *text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), NULL);
+        if (!text || !(texts[i] = strdup(text))) {
+            while (i > 0) free(texts[--i]);
+            free(texts);
+            return -1;
+        }
+    }
+    for (char **each = skipped; each && *each; each++) free(*each);
+    free(skipped);
+    skipped = texts;
+    for (int i = 0; i <= CODES; i++) {
+        Py_CLEAR(codes[i].code);
+        Py_CLEAR(codes[i].file);
+    }
+    return texts ? 0 : -1;
+}
+
+/* (file or None, line): what this thread does from now on belongs there; one thread at a time, the latest. */
+PyObject *gb_py_watch_line(PyObject *self, PyObject *args) {
+    PyObject *file;
+    long long line;
+    if (!PyArg_ParseTuple(args, "OL:watch_line", &file, &line)) return NULL;
+    unsigned long thread = PyThread_get_thread_ident();
+    if (file == Py_None && fixed.thread != thread) Py_RETURN_NONE;   /* another has begun meanwhile */
+    Py_XDECREF(fixed.file);
+    fixed.file = PyUnicode_Check(file) ? Py_NewRef(file) : NULL;
+    fixed.line = line;
+    fixed.thread = thread;
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,15 @@
+/* watch_line.h: which line of the program runs. */
+#ifndef GRIDBUF_WATCH_LINE_H
+#define GRIDBUF_WATCH_LINE_H
+
+#include "common.h"
+
+/* A tuple of str: files whose names have one of them in it are passed over from now on; -1 with or without an exception. */
+int gb_py_line_pass_over(PyObject *names);
+
+/* The file, a new reference, and the number of the line; NULL, and perhaps an exception, where no Python runs. */
+PyObject *gb_py_line_of_now(int64_t *line);
+
+PyObject *gb_py_watch_line(PyObject *self, PyObject *args);
+
+#endif

@@ -1,0 +1,14 @@
+/* import_typestr.h: the dtype that an array interface describes. */
+#ifndef GRIDBUF_IMPORT_TYPESTR_H
+#define GRIDBUF_IMPORT_TYPESTR_H
+
+#include "../../arrayinterface/interface.h"
+#include "../core/dtype.h"
+
+/* The dtype behind a typestr and, for 'V', a descr (each may be NULL): new reference. NULL with *wrong naming the key whose
+ * value is no such thing and e saying why (it may say nothing), or with *wrong NULL and an exception. */
+PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e);
+
+PyObject *gb_py_read_typestr_method(PyObject *self, PyObject *typestr);
+
+#endif

@@ -1,0 +1,60 @@
+/* reducing.h: the arguments of g.reduce, read, planned, and their results. */
+#ifndef GRIDBUF_PYGUFUNC_REDUCING_H
+#define GRIDBUF_PYGUFUNC_REDUCING_H
+
+#include "../../gufunc/reduce.h"
+#include "../field/field.h"
+#include "gufunc.h"
+
+/* What a reduction asks Python for once: which kernel folds these types. The first five are the key. */
+typedef struct gb_py_folding {
+    uint8_t array, dtype, out, ordered, extras;     /* types, 0: not given; extras: where or initial is */
+    uint8_t state, sequential, has_identity, type;  /* type: of an accumulator */
+    int32_t kernel;
+    char identity[GB_GU_MAX_ITEM];
+} gb_py_folding;
+
+/* An array or a Field, read; the pointers are valid until Python code runs. */
+typedef struct gb_py_reduce_view {
+    uint8_t type, swapped, misaligned, absent;
+    int32_t ndim, named;
+    const int64_t *shape, *strides;
+    const int32_t *dims;
+    char *data;
+} gb_py_reduce_view;
+
+/* The arguments of a reduction. Objects are owned. */
+typedef struct gb_py_reduce_args {
+    gb_py_gufunc_object *gufunc;
+    PyObject *array, *where, *out[GB_GU_MAXARGS], *given[GB_GU_MAXARGS];  /* where NULL: everything; out NULL: new ones */
+    PyObject *initial;                  /* NULL: not given */
+    int naxes;                          /* -1: all */
+    int64_t axes[GB_MAXDIMS];
+    uint8_t by_name[GB_MAXDIMS];
+    uint8_t dtype;
+    int keepdims, ordered, workers, errors;
+    /* worked out from them */
+    const gb_py_folding *choice;
+    gb_py_reduce_view view, mask, result[GB_GU_MAXARGS];
+    int gone[GB_MAXDIMS], ngone;
+} gb_py_reduce_args;
+
+enum { GB_PY_REDUCE_RAISE, GB_PY_REDUCE_RETURN, GB_PY_REDUCE_WARN, GB_PY_REDUCE_IGNORE };
+
+/* reduce_args.c */
+int gb_py_reduce_args_init(void);
+int gb_py_read_reduce_args(gb_py_reduce_args *q, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+int gb_py_read_views(gb_py_reduce_args *q);
+void gb_py_reduce_args_clear(gb_py_reduce_args *q);
+int gb_py_view_of(gb_py_reduce_view *v, PyObject *obj);                          /* 0: neither an ndarray nor a Field in host memory */
+
+/* reduce_cache.c */
+const gb_py_folding *gb_py_folding_for(gb_py_reduce_args *q, uint8_t array, uint8_t out);
+gb_py_entry *gb_py_planned_for(gb_py_reduce_args *q);                      /* owned; NULL with an error */
+void gb_py_reducers_free(gb_py_gufunc_object *g);
+
+/* reduce_result.c */
+PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction *r, int i, void *data);   /* takes data, of the heap */
+PyObject *gb_py_reduce_outcome(gb_py_reduce_args *q, const gb_gu_reduction *r, PyObject *result, gb_gu_reducing *run);
+
+#endif

@@ -1,0 +1,262 @@
+/* messages.c: the type gridbuf._core.MessageExchange: pack, start messages, copy within the process meanwhile, poll, unpack, in one call.
+ *
+ * Two calls of a function of mpi4py's cost less than a frame of Python around them, so the loop is here; MPI itself is called by those
+ * functions alone. Whoever has to wait for long does so in Python, which sees signals and the clock between two calls of test(). */
+#include "program.h"
+
+#include "../../alloc/clock.h"
+#include "../core/args.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PACK, LOCAL, UNPACK, N_PROGRAMS };
+
+typedef struct exchange_object {
+    PyObject_HEAD
+    PyObject *program[N_PROGRAMS];   /* NULL: nothing to do */
+    PyObject *begin, *ended;         /* begin(requests); ended(requests): whether all have come and gone */
+    PyObject *check;                 /* check() before values are unpacked, or NULL */
+    PyObject *requests;              /* a list; where messages lie in the memory of fields, a dict of lists by the fields' addresses */
+    PyObject *place;                 /* place(addresses): puts another list into that dict, and returns it */
+    Py_ssize_t *inside, n_inside;    /* which fields those are */
+    Py_buffer *counters;
+    Py_ssize_t n_counters;
+    int64_t spin;                    /* ns that run and poll look for again */
+    PyObject *active, *fields;       /* while messages are under way: their requests, and a tuple of what keeps memory alive */
+    pid_t process;
+} exchange_object;
+
+static void exchange_dealloc(PyObject *self) {
+    exchange_object *x = (exchange_object *)self;
+    for (int i = 0; i < N_PROGRAMS; i++) Py_XDECREF(x->program[i]);
+    for (Py_ssize_t i = 0; i < x->n_counters; i++) PyBuffer_Release(&x->counters[i]);
+    PyObject *const held[] = {x->begin, x->ended, x->check, x->requests, x->place, x->active, x->fields};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) Py_XDECREF(held[i]);
+    free(x->counters);
+    free(x->inside);
+    GB_PY_FREE_OBJECT(self);
+}
+
+/* ---- making ---- */
+
+static int read_programs(exchange_object *x, PyObject *programs) {
+    if (PyTuple_Size(programs) != N_PROGRAMS)
+        return PyErr_Occurred() ? -1 : (PyErr_SetString(PyExc_ValueError, "programs: there are three: pack, local, unpack"), -1);
+    for (int i = 0; i < N_PROGRAMS; i++) {
+        PyObject *program = PyTuple_GetItem(programs, i);
+        if (program == Py_None && i != PACK) continue;
+        if (!gb_py_is_program(program))
+            return PyErr_Format(PyExc_TypeError, "programs[%d]: expected a CopyProgram, got %R", i, Py_TYPE(program)), -1;
+        x->program[i] = Py_NewRef(program);
+    }
+    return 0;
+}
+
+static int read_counters(exchange_object *x, PyObject *counters) {
+    Py_ssize_t n = PyTuple_Size(counters);
+    if (n < 0 || !(x->counters = calloc((size_t)n + 1, sizeof *x->counters))) return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+    for (; x->n_counters < n; x->n_counters++) {
+        Py_buffer *view = &x->counters[x->n_counters];
+        if (PyObject_GetBuffer(PyTuple_GetItem(counters, x->n_counters), view, PyBUF_WRITABLE) < 0) return -1;
+        if (view->len == sizeof(int64_t) && (uintptr_t)view->buf % sizeof(int64_t) == 0) continue;
+        PyBuffer_Release(view);
+        return PyErr_Format(PyExc_ValueError, "counters[%zd]: expected the memory of one int64", x->n_counters), -1;
+    }
+    return 0;
+}
+
+static int read_inside(exchange_object *x, PyObject *inside) {
+    Py_ssize_t n = PyTuple_Size(inside);
+    if (n < 0 || !(x->inside = calloc((size_t)n + 1, sizeof *x->inside))) return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+    for (; x->n_inside < n; x->n_inside++) {
+        Py_ssize_t i = x->inside[x->n_inside] = PyLong_AsSsize_t(PyTuple_GetItem(inside, x->n_inside));
+        if (i == -1 && PyErr_Occurred()) return -1;
+        if (i < 0 || i >= gb_py_program_given(x->program[PACK]))
+            return PyErr_Format(PyExc_ValueError, "inside: there is no field %zd", i), -1;
+    }
+    return 0;
+}
+
+static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"programs", "begin", "ended", "check", "requests", "counters", "spin", "place", "inside", NULL};
+    PyObject *programs, *begin, *ended, *check, *requests, *counters, *place = NULL, *inside = NULL;
+    double spin;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOOO!d|OO!:MessageExchange", names, &PyTuple_Type, &programs, &begin, &ended,
+                                     &check, &requests, &PyTuple_Type, &counters, &spin, &place, &PyTuple_Type, &inside)) return NULL;
+    if (inside ? !PyDict_Check(requests) : !PyList_Check(requests))
+        return PyErr_Format(PyExc_TypeError, "requests: expected a list, or a dict where messages lie inside fields, got %R", Py_TYPE(requests));
+    exchange_object *x = (exchange_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (!x) return NULL;
+    x->begin = Py_NewRef(begin);
+    x->ended = Py_NewRef(ended);
+    x->check = check == Py_None ? NULL : Py_NewRef(check);
+    x->requests = Py_NewRef(requests);
+    x->place = Py_XNewRef(place);
+    x->spin = spin > 0 && spin < 1 ? (int64_t)(spin * 1e9) : 0;
+    x->process = getpid();
+    if (read_programs(x, programs) < 0 || read_counters(x, counters) < 0 || (inside && read_inside(x, inside) < 0)) Py_CLEAR(x);
+    return (PyObject *)x;
+}
+
+/* ---- one exchange ---- */
+
+static int carry_out(exchange_object *x, int which, PyObject *const *fields, Py_ssize_t n) {
+    return x->program[which] ? gb_py_program_run(x->program[which], fields, n) : 0;
+}
+
+/* The requests over the memory of these fields, which the packing has found to be of the plan's layouts. */
+static PyObject *requests_of(exchange_object *x, PyObject *const *fields) {
+    if (!x->inside) return Py_NewRef(x->requests);
+    PyObject *key = PyTuple_New(x->n_inside), *found = NULL;
+    for (Py_ssize_t i = 0; key && i < x->n_inside; i++) {
+        PyObject *field = fields[x->inside[i]];
+        PyObject *address = gb_py_is_field(field) ? PyLong_FromVoidPtr(gb_py_memory_of_field((gb_py_field *)field).view.data) : NULL;
+        if (!address || PyTuple_SetItem(key, i, address) < 0) Py_CLEAR(key);
+    }
+    if (!key) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "fields: messages lie in the memory of Fields alone");
+    found = Py_XNewRef(PyDict_GetItemWithError(x->requests, key));
+    if (!found && !PyErr_Occurred()) found = PyObject_CallFunctionObjArgs(x->place, key, NULL);
+    Py_DECREF(key);
+    return found;
+}
+
+static PyObject *tuple_of(PyObject *const *items, Py_ssize_t n) {
+    PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple && i < n; i++) PyTuple_SetItem(tuple, i, Py_NewRef(items[i]));
+    return tuple;
+}
+
+/* Nothing has begun where this fails before the messages do; afterwards they are under way, whatever comes. */
+static int begin(exchange_object *x, PyObject *const *fields, Py_ssize_t n) {
+    if (x->active) return PyErr_SetString(PyExc_RuntimeError, "the exchange before has not ended"), -1;
+    if (gb_forked && getpid() != x->process)
+        return PyErr_SetString(PyExc_RuntimeError, "a forked child has no MPI: exchange in the process that made the grid, or start one afresh"), -1;
+    if (carry_out(x, PACK, fields, n) < 0) return -1;
+    PyObject *requests = requests_of(x, fields), *held = requests ? tuple_of(fields, n) : NULL;
+    if (!held || x->active) {   /* Python code may have run */
+        if (held) PyErr_SetString(PyExc_RuntimeError, "the exchange before has not ended");
+        Py_XDECREF(requests);
+        Py_XDECREF(held);
+        return -1;
+    }
+    x->active = requests;
+    x->fields = held;
+    PyObject *done = PyObject_CallFunctionObjArgs(x->begin, requests, NULL);
+    if (!done) return -1;
+    Py_DECREF(done);
+    for (Py_ssize_t i = 0; i < x->n_counters; i++) ++*(int64_t *)x->counters[i].buf;
+    return carry_out(x, LOCAL, fields, n);
+}
+
+static int has_ended(exchange_object *x, PyObject *requests) {
+    PyObject *answer = PyObject_CallFunctionObjArgs(x->ended, requests, NULL);
+    int yes = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return yes;
+}
+
+/* All has come: the exchange is over, also where unpacking fails. */
+static int unpack(exchange_object *x, PyObject *fields) {
+    PyObject *few[64], **items = few;
+    Py_ssize_t n = PyTuple_Size(fields);
+    if (x->check) {
+        PyObject *fine = PyObject_CallFunctionObjArgs(x->check, NULL);
+        if (!fine) return -1;
+        Py_DECREF(fine);
+    }
+    if (!x->program[UNPACK]) return 0;
+    if (n > 64 && !(items = malloc((size_t)n * sizeof *items))) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(fields, i);
+    int rc = carry_out(x, UNPACK, items, n);
+    if (items != few) free(items);
+    return rc;
+}
+
+/* 1: nothing is under way any more; 0: something is, after so many ns of polling. */
+static int end(exchange_object *x, int64_t spin, int wanted) {
+    if (!x->active) return 1;
+    PyObject *requests = Py_NewRef(x->active);
+    int yes = has_ended(x, requests);
+    for (int64_t stop = yes == 0 && spin ? gb_nanoseconds() + spin : 0; yes == 0 && stop && gb_nanoseconds() < stop;) yes = has_ended(x, requests);
+    if (yes == 1 && x->active == requests) {   /* no other thread has seen it meanwhile */
+        PyObject *active = x->active, *fields = x->fields;
+        x->active = x->fields = NULL;
+        if (wanted && unpack(x, fields) < 0) yes = -1;
+        Py_DECREF(active);
+        Py_DECREF(fields);
+    }
+    Py_DECREF(requests);
+    return yes;
+}
+
+static PyObject *truth(int yes) { return yes < 0 ? NULL : PyBool_FromLong(yes); }
+
+/* Whether each is another Field on the host; else it takes Python to say what they are. */
+static int are_plain(PyObject *const *fields, Py_ssize_t n) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (Py_TYPE(fields[i]) != gb_py_HostFieldType) return 0;
+        for (Py_ssize_t j = 0; j < i; j++)
+            if (fields[i] == fields[j]) return 0;
+    }
+    return 1;
+}
+
+static PyObject *exchange_run(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    exchange_object *x = (exchange_object *)self;
+    if (x->active || n != gb_py_program_given(x->program[PACK]) || !are_plain(args, n)) Py_RETURN_NONE;
+    return begin(x, args, n) < 0 ? NULL : truth(end(x, x->spin, 1));
+}
+
+static PyObject *exchange_start(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    return begin((exchange_object *)self, args, n) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *exchange_test(PyObject *self, PyObject *unused) { return truth(end((exchange_object *)self, 0, 1)); }
+static PyObject *exchange_drop(PyObject *self, PyObject *unused) { return truth(end((exchange_object *)self, 0, 0)); }
+static PyObject *exchange_poll(PyObject *self, PyObject *unused) {
+    exchange_object *x = (exchange_object *)self;
+    return truth(end(x, x->spin, 1));
+}
+
+static PyObject *get_active(PyObject *self, void *unused) {
+    PyObject *active = ((exchange_object *)self)->active;
+    return Py_NewRef(active ? active : Py_None);
+}
+
+static PyMethodDef methods[] = {
+    {"run", (PyCFunction)(void *)exchange_run, METH_FASTCALL, NULL},
+    {"start", (PyCFunction)(void *)exchange_start, METH_FASTCALL, NULL},
+    {"test", exchange_test, METH_NOARGS, NULL},
+    {"poll", exchange_poll, METH_NOARGS, NULL},
+    {"drop", exchange_drop, METH_NOARGS, NULL},
+    {NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"active", get_active, NULL, NULL, NULL},
+    {NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, exchange_new},
+    {Py_tp_dealloc, exchange_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {Py_tp_doc, "MessageExchange(programs, begin, ended, check, requests, counters, spin, place=None, inside=None)\n--\n\nFields packed, sent, received and unpacked in one call."},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "gridbuf._core.MessageExchange",
+    .basicsize = sizeof(exchange_object),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};
+
+int gb_py_messages_init(PyObject *module) {
+    PyObject *type = gb_py_type(&spec, NULL);
+    int rc = type ? PyModule_AddObjectRef(module, "MessageExchange", type) : -1;
+    Py_XDECREF(type);
+    return rc;
+}
