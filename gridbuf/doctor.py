@@ -1,4 +1,4 @@
-"""What gridbuf finds on this machine: `python -m gridbuf doctor`. Packages are asked for by metadata, never imported."""
+"""What gridbuf finds on this machine: `python -m gridbuf doctor`. Packages are asked for by metadata, never imported here."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import gridbuf
-from gridbuf import _core, consumers
+from gridbuf import _core, consumers, doctor_mpi
 from gridbuf.compiler import cxx_command, cxx_compiler
 from gridbuf.demo.checks import NEEDED
 from gridbuf.explain import nbytes_text
@@ -42,6 +42,7 @@ def sections() -> Iterator[Section]:
     yield "memory", list(_memory())
     yield "warnings", [(name, text) for name, text in warnings()] or [("none", "nothing found that will hurt")]
     yield "GPU", [("CUDA driver", cuda_driver())]
+    yield "MPI", list(doctor_mpi.entries())
     yield "gridbuf.memory", [(name, _stat(name, value)) for name, value in gridbuf.memory.stats().items() if name != "kinds"]
     yield "consumers", list(_packages(consumers.packages()))
     yield (

@@ -18,6 +18,8 @@ NEEDED = {
     "rich": "rich",
 }
 
+MOST_RANKS = 64  # of a field of 98 x 98 points
+
 
 def check(arguments: argparse.Namespace) -> None:
     """Packages, compiler and numbers, before anything slow is imported."""
@@ -31,6 +33,8 @@ def check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at least 3 3 1")
     if arguments.steps < 1:
         raise UsageError(f"--steps: {arguments.steps} is not a positive number")
+    if not 0 <= arguments.ranks <= MOST_RANKS:
+        raise UsageError(f"--ranks: {arguments.ranks} is not among 0 to {MOST_RANKS}")
 
 
 def prepare_folder(folder: Path) -> None:

@@ -53,7 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
         path = arguments.output / "gridbuf-demo.png"
         draw(path, weather, before, after, scores, arguments.size, steps=arguments.steps, backend=main)
         console.print(f"[bold]Picture:[/] {path}", highlight=False, soft_wrap=True)
+        if arguments.ranks:
+            same = _processes(console, weather, main, compiled[main], before, after, arguments)
+            error = error if same else float("inf")
     worst = max([error, *(s.error for s in scores)])
+    if worst == float("inf"):
+        return 1  # it was said where
     if not worst <= TOLERANCE:
         console.print(f"[red]a result differs from NumPy's by {worst:.2e} K, which is more than rounding[/]")
         return 1
@@ -133,6 +138,35 @@ def _larger_grid(
     if names := disturbed(scores):
         console.print(f"[yellow]Something else was running during {', '.join(names)}[/]: on an idle machine the times are lower")
     return scores
+
+
+def _processes(
+    console: "Console",
+    weather: Any,
+    backend: str,
+    stencil: Callable[..., None],
+    before: Any,
+    after: Any,
+    arguments: argparse.Namespace,
+) -> bool:
+    """The field again on several processes: whether every bit is what one process made."""
+    from gridbuf.demo import blocks_picture, processes
+
+    outcome = processes.run(before, arguments.steps, stencil, backend, arguments.ranks)
+    same = bool(outcome.result.tobytes() == after.tobytes())
+    if outcome.why_not:
+        console.print(f"\n[yellow]One process only:[/] {outcome.why_not}", highlight=False, soft_wrap=True)
+    console.print(
+        f"\n[bold]The same {arguments.steps} steps on {outcome.how}[/] in {1e3 * outcome.seconds:.0f} ms, with {outcome.messages}: "
+        + ("every bit is what one process made" if same else "[red]bits differ from those of one process[/]"),
+        highlight=False,
+    )
+    for line in processes.text(outcome):
+        console.print(f"  {line}", highlight=False, markup=False)
+    path = arguments.output / "gridbuf-demo-blocks.png"
+    blocks_picture.draw(path, weather, outcome.result, outcome.grid, outcome.how)
+    console.print(f"[bold]Picture:[/] {path}", highlight=False, soft_wrap=True)
+    return same
 
 
 def _slow_backends(console: "Console", weather: Any, stencils: Any) -> float:

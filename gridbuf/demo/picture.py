@@ -147,7 +147,7 @@ def _box(axes: Axes, plan: Any, title: str) -> None:
             )
         else:
             axes.text((x0 + x1) / 2 - 0.2, (y0 + y1) / 2 - 0.09, words, ha="center", va="top", **style)
-    note = f"each bar: one contiguous run along {plan.dims[drawn.fastest]}\nstrong to faint: first to last in memory\ndashed: the domain inside the halo"
+    note = f"each bar: one row along {plan.dims[drawn.fastest]}\nstrong to faint: first to last in memory\ndashed: the domain inside the halo"
     axes.text(-0.72, -0.52, note, ha="left", va="top", fontsize=8.5, color=FAINT, linespacing=1.4)
     axes.set_xlim(-0.72, 1.95)
     axes.set_ylim(-0.85, 1.45)

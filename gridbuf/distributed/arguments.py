@@ -1,7 +1,7 @@
 """The arguments that all grids take, read once: what is wrong with their kind is a TypeError, with their value a ValueError."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gridbuf.distributed.layouts import Pairs
@@ -31,6 +31,15 @@ def entries(given: Any, what: str, count: int | None = None, of: str = "") -> li
     if count is not None and len(found) != count:
         raise ValueError(f"{what}: {len(found)} entries, and {of} {count}")
     return found
+
+
+def connections(given: Any, what: str, form: str) -> Iterator[tuple[str, list[Any]]]:
+    """The seams or links of a list: what errors call each, and its four entries, or five."""
+    for i, entry in enumerate(entries(given, what)):
+        parts = entries(entry, f"{what}[{i}]")
+        if len(parts) not in (4, 5):
+            raise ValueError(f"{what}[{i}]: {len(parts)} entries; {form}")
+        yield f"{what}[{i}]", parts
 
 
 def read_dims(dims: Any, ndim: int, of: str) -> tuple[str, ...]:

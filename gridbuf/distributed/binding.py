@@ -16,6 +16,7 @@ from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.layouts import Bound
 from gridbuf.distributed.linking import Index, Link
+from gridbuf.strides import packed
 
 ALIGNMENT = 16  # of chunks in a message
 SIGN, ADD, CLEAR = CopyProgram.SIGN, CopyProgram.ADD, CopyProgram.CLEAR  # modes of an entry, to be added up
@@ -144,20 +145,22 @@ class Binding:
     ) -> Message:
         """The message to or from a peer: `orders` is the receiver's order of dims for each field, by default this rank's."""
         found: list[Part] = []
-        at = payload = 0
+        at = end = payload = 0
         for field, links in parts:
-            order = tuple(self.orders[field] if orders is None else orders[field])
-            key = (self.keys[field], id(links), sent, order)
+            key = (self.keys[field], id(links), sent)  # whose order is this rank's
             known = None if key[0] is None or orders is not None else self.memo.chunks.get(key)
             if known is None:
+                order = tuple(self.orders[field] if orders is None else orders[field])
                 known = (links, field, *self._chunked(field, links, sent, order))
                 if key[0] is not None and orders is None:
                     self.memo.chunks[key] = known
             _, first, base, nbytes, values = known
             found.append((field, (field - first) * self.count, at, base))
+            if base:
+                end = at + base[-1].at + base[-1].nbytes
             at += nbytes
             payload += values
-        return Message(peer, at, payload, found)
+        return Message(peer, end, payload, found)
 
     def _chunked(self, field: int, links: Sequence[Link], sent: bool, order: Sequence[str]) -> tuple[list[Chunk], int, int]:
         """The chunks of a field as if it were alone; bytes with what aligns them, and without."""
@@ -200,14 +203,6 @@ class Binding:
             at += (i + low) * stride
             turned[self.names[axes[link.axes[d]]]] = link.signs[d] * stride
         return Place(source * self.count + block, at, tuple(turned[dim] for dim in order))
-
-
-def packed(shape: Index, itemsize: int) -> Index:
-    strides, step = [], itemsize
-    for n in reversed(shape):
-        strides.append(step)
-        step *= n
-    return tuple(reversed(strides))
 
 
 def adjoint(copies: Sequence[Entry]) -> list[Entry]:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.distributed.blocks import Block
-from gridbuf.distributed.layouts import Bound
 from gridbuf.names import canonical
 
 Words = NDArray[np.uint64]
@@ -23,14 +22,19 @@ def mixed(words: Words) -> Words:
     return words ^ (words >> np.uint64(31))
 
 
-def header(bound: Bound) -> int:
+def header(dims: Sequence[str], dtype: np.dtype[Any]) -> int:
     """What dims and dtype add."""
-    text = f"{canonical(bound.dims)} {bound.dtype.str} {bound.dtype.descr if bound.dtype.names else ''}"
+    text = f"{canonical(dims)} {dtype.str} {dtype.descr if dtype.names else ''}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
 def of_block(
-    field: _core.Field, bound: Bound, block: Block, head: int, owned: Sequence[Sequence[tuple[int, int]]], names: Sequence[str]
+    field: _core.Field,
+    axes: Sequence[int],
+    block: Block,
+    head: int,
+    owned: Sequence[Sequence[tuple[int, int]]],
+    names: Sequence[str],
 ) -> int:
     """The sum over the points that a block owns: each mixes its place on the grid with its bytes."""
     total = 0
@@ -40,7 +44,7 @@ def of_block(
         index, places = [], np.full((1,) * len(dims), head ^ block.tile, np.uint64)
         for i, dim in enumerate(dims):
             axis = names.index(dim) if dim in names else -1
-            start, stop = part[bound.geometry.axes.index(axis)] if axis >= 0 else (0, array.shape[i])
+            start, stop = part[axes.index(axis)] if axis >= 0 else (0, array.shape[i])
             index.append(slice(start, stop))
             first = start + (block.start[axis] if axis >= 0 else 0)
             along = np.arange(first, first + stop - start, dtype=np.uint64)

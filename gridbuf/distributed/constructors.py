@@ -10,6 +10,7 @@ from gridbuf import _core
 from gridbuf.distributed import arguments as read
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.layouts import Pairs
+from gridbuf.docstrings import as_in
 from gridbuf.names import read_names
 
 Fields = Any  # a Field where the rank has one block, else a list of them
@@ -68,6 +69,7 @@ class Constructors:
         """
         return self._make(_core.Field.empty, (), dims, dtype, sizes, halo, faces, keywords)
 
+    @as_in(empty)
     def zeros(
         self,
         dims: Any = None,
@@ -80,16 +82,6 @@ class Constructors:
     ) -> Fields:
         """Fields on this rank's blocks, filled with zeros.
 
-        Parameters
-        ----------
-        dims, dtype, sizes, halo, faces, **keywords
-            As for `empty`.
-
-        Returns
-        -------
-        Field or list of Field
-            As from `empty`.
-
         Examples
         --------
         >>> import gridbuf.distributed as gbd
@@ -98,6 +90,7 @@ class Constructors:
         """
         return self._make(_core.Field.zeros, (), dims, dtype, sizes, halo, faces, keywords)
 
+    @as_in(empty)
     def ones(
         self,
         dims: Any = None,
@@ -110,16 +103,6 @@ class Constructors:
     ) -> Fields:
         """Fields on this rank's blocks, filled with ones.
 
-        Parameters
-        ----------
-        dims, dtype, sizes, halo, faces, **keywords
-            As for `empty`.
-
-        Returns
-        -------
-        Field or list of Field
-            As from `empty`.
-
         Examples
         --------
         >>> import gridbuf.distributed as gbd
@@ -128,6 +111,7 @@ class Constructors:
         """
         return self._make(_core.Field.ones, (), dims, dtype, sizes, halo, faces, keywords)
 
+    @as_in(empty)
     def full(
         self,
         fill_value: Any,
@@ -145,13 +129,6 @@ class Constructors:
         ----------
         fill_value : scalar
             What every element is.
-        dims, dtype, sizes, halo, faces, **keywords
-            As for `empty`.
-
-        Returns
-        -------
-        Field or list of Field
-            As from `empty`.
 
         Examples
         --------

@@ -64,12 +64,14 @@ class Guard:
         poison: CopyProgram | None,
         outgoing: Mapping[int, Any],
         incoming: Mapping[int, Any],
-        ledger: Mapping[int, list[int]],
+        ledger: Mapping[int, Any],
     ) -> None:
         self.name, self.poison, self.outgoing, self.incoming, self.ledger = name, poison, outgoing, incoming, ledger
+        self.fields: Sequence[Any] = ()  # of the exchange that begins
 
-    def close(self, fields: Sequence[Any]) -> None:
+    def close(self) -> None:
         """What is packed is sent next."""
+        fields, self.fields = self.fields, ()
         for peer, buffer in self.outgoing.items():
             memory = np.asarray(buffer)
             memory[-SEAL:].view("i8")[:] = self.ledger[peer][0] + 1, zlib.crc32(memory[:-SEAL])

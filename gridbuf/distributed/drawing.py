@@ -1,7 +1,11 @@
 """A grid as a picture: its tiles beside one another, blocks in the colours of their ranks, halos of this rank's blocks as dashes."""
 
+from collections.abc import Iterator
 from html import escape
 from typing import Any, NamedTuple
+
+from gridbuf.distributed.blocks import Block, Decomposition
+from gridbuf.distributed.tiles import Topology
 
 WIDE = 640.0  # of the picture
 MOST = 4096  # blocks that are drawn
@@ -103,6 +107,36 @@ def svg(grid: Any) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:.0f} {height:.0f}" style="width:100%;max-width:{WIDE:.0f}px;height:auto" '
         f'font-family="system-ui,sans-serif" font-size="12" fill="currentColor" role="img">{"".join(parts)}</svg>'
     )
+
+
+class OnPaper(NamedTuple):
+    """What a picture asks of a grid, without one."""
+
+    tiles: tuple[tuple[int, ...], ...]
+    dims: tuple[str, ...]
+    halo: tuple[tuple[int, int], ...]
+    decomposition: Decomposition
+    rank: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.tiles[0]
+
+    @property
+    def size(self) -> int:
+        return self.decomposition.size
+
+    @property
+    def blocks(self) -> list[Block]:
+        return [self.decomposition.block(number) for number in self.decomposition.numbers_of(self.rank)]
+
+    def all_blocks(self) -> Iterator[Block]:
+        return map(self.decomposition.block, range(self.decomposition.number_of_blocks))
+
+
+def paper(topology: Topology, decomposition: Decomposition, halo: Any) -> str:
+    """The picture of a grid that nobody has made."""
+    return svg(OnPaper(topology.tiles, topology.names, halo, decomposition))
 
 
 def _rectangle(x: float, top: float, width: float, height: float, scale: float, base: float, style: str) -> str:

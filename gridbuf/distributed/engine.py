@@ -1,11 +1,17 @@
 """What an engine is: who this rank is among how many, and something that moves a plan's bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+
+from gridbuf.distributed.calls import Steps
+from gridbuf.distributed.linking import LinkBuilder
 
 
 class Transport(Protocol):
     """Moves what one plan says. Fields come in the order of the plan's slots, at every start anew."""
+
+    def run(self, fields: Sequence[Any]) -> bool:
+        """The whole exchange, where these are different Fields on the host, one for each slot; False: they are not, and nothing was done."""
 
     def start(self, fields: Sequence[Any]) -> int:
         """Check the fields, send, and begin to receive; copies within the rank may be made at once. The exchange's number."""
@@ -30,8 +36,11 @@ class Engine(Protocol):
     def failed(self, error: Exception) -> None:
         """This rank raised before it could tell its peers; they hear of it when they meet."""
 
+    def serve(self, links: LinkBuilder) -> None:
+        """Begin to serve a grid; ValueError where this engine cannot."""
+
     def prepare(self, plan: Any) -> Transport:
         """What moves a plan. It may keep what the plan says, and nothing of the fields."""
 
-    def total(self, number: int) -> int:
-        """The sum of a number over all ranks, in 64 bits; all of them ask."""
+    def run(self, key: Any, make: Callable[[Any], Steps[Any]]) -> Any:
+        """Make a call that all ranks make, with what `everyone` or `alone` has for it; one of the same key goes on where it was given up."""

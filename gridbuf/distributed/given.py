@@ -65,13 +65,8 @@ class GivenLinks(LinkBuilder):
 def read_links(links: Any, shapes: Sequence[Index], names: Sequence[str]) -> list[Given]:
     """Links as users write them: (destination, slices, source, slices) and, where axes turn, the source's axes."""
     found = []
-    for i, entry in enumerate(read.entries(links, "links")):
-        what = f"links[{i}]"
-        parts = read.entries(entry, what)
-        if len(parts) not in (4, 5):
-            raise ValueError(
-                f"{what}: {len(parts)} entries; a link is (destination, slices, source, slices) and, if need be, axes"
-            )
+    form = "a link is (destination, slices, source, slices) and, if need be, axes"
+    for i, (what, parts) in enumerate(read.connections(links, "links", form)):
         dst, src = (_block(parts[k], what, len(shapes)) for k in (0, 2))
         box, origin = (_slices(parts[k], what, shapes[b], names) for k, b in ((1, dst), (3, src)))
         axes, signs = _axes(parts[4], what, names) if len(parts) == 5 else (tuple(range(len(names))), (1,) * len(names))

@@ -1,31 +1,23 @@
 """The grid: blocks of tiles and the ranks that have them, the fields on them, and their exchange."""
 
-import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gridbuf import _core
-from gridbuf.distributed import regions
-from gridbuf.distributed.binding import Memo, Sources
 from gridbuf.distributed.blocks import Block, Decomposition
-from gridbuf.distributed.checksums import header, of_block
-from gridbuf.distributed.constructors import Constructors, Fields
 from gridbuf.distributed.drawing import Drawing, draw
 from gridbuf.distributed.engine import Engine
-from gridbuf.distributed.items import Item, items_of
-from gridbuf.distributed.layouts import Bound, Layout, Pairs, as_field, bind, layout_of
+from gridbuf.distributed.filing import Filing
+from gridbuf.distributed.items import items_of
+from gridbuf.distributed.kept import KeptPlans
+from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.linking import LinkBuilder
-from gridbuf.distributed.plan import Plan, on_blocks
-from gridbuf.distributed.rules import check
-from gridbuf.distributed.schedule import Scheduler
+from gridbuf.distributed.plan import Plan
+from gridbuf.distributed.planning import Planner
+from gridbuf.distributed.points import Points
 from gridbuf.distributed.tiles import Topology
-from gridbuf.distributed.twice import check_same, check_shared
-
-MOST_PLANS = 64  # that exchange() keeps
-MOST_TOKENS = 1024  # fields whose layouts it knows
 
 
-class Grid(Constructors):
+class Grid(Filing, Points):
     """Blocks of a grid, the ranks that have them, and what happens at their edges: what `gbd.grid` and its like return.
 
     Attributes
@@ -66,26 +58,9 @@ class Grid(Constructors):
         self.comm, self.rank, self.size, self.engine, self.timeout = comm, engine.rank, engine.size, engine.name, timeout
         self.blocks = tuple(decomposition.block(number) for number in decomposition.numbers_of(engine.rank))
         self._engine, self._decomposition = engine, decomposition
-        self._builder = LinkBuilder(topology, decomposition) if builder is None else builder
-        self._scheduler = Scheduler(self._builder, list(self.blocks), engine.rank)
-        self._plans: dict[Any, Plan] = {}
-        self._tokens: dict[int, int] = {}
-        self._references: dict[int, Any] = {}  # weak ones
-        self._layouts: dict[Layout, int] = {}
-        crossings = [how for _, how in self._builder.crossings(tuple(range(topology.ndim)))]
-        self._crosses, self._turns = bool(crossings), any(how.turns for how in crossings)
-        self._made = 0
-        self._bounds: dict[tuple[Layout, ...], Bound] = {}
-        self._memo = Memo()
-        self._keys = 0
-        tokens, references = self._tokens, self._references
-
-        def forget(gone: Any) -> None:  # nothing of the grid: a Field may outlive it
-            found: Any = references.get(gone.key)
-            if found is gone:
-                del references[gone.key], tokens[gone.key]
-
-        self._forget = forget
+        links = LinkBuilder(topology, decomposition) if builder is None else builder
+        self._planner = Planner(links, self.blocks, engine)
+        self._kept = KeptPlans(self._planner)
 
     def __repr__(self) -> str:
         tiles = "" if len(self.tiles) == 1 else f"{len(self.tiles)} tiles of "
@@ -106,7 +81,7 @@ class Grid(Constructors):
         >>> gbd.grid((8, 6), halo=1).arguments()["halo"]
         '((1, 1), (1, 1))'
         """
-        seams = sorted((key, tuple(seam)) for key, seam in self._builder.whole.seams.items())
+        seams = sorted((key, tuple(seam)) for key, seam in self._planner.builder.whole.seams.items())
         return {
             "dims": str(self.dims),
             "shape": str(self.tiles),
@@ -169,58 +144,7 @@ class Grid(Constructors):
         """
         if not isinstance(corners, bool):
             raise TypeError(f"corners: expected True or False, got {type(corners).__name__}")
-        given = items_of(items)
-        return self._plan(given, self._flat(given), corners, names)
-
-    def _plan(self, items: list[Item], fields: list[list[_core.Field]], corners: bool, names: Sequence[str] | None) -> Plan:
-        try:
-            bounds, sources = self._bind(items, fields, names)
-        except (TypeError, ValueError) as error:
-            self._engine.failed(error)
-            raise
-        schedules = [self._scheduler.halos(bound.geometry, corners) for bound in bounds]
-        return self._new(bounds, sources, schedules, fields)
-
-    def _new(self, bounds: Any, sources: Any, schedules: Any, fields: list[list[_core.Field]]) -> Plan:
-        self._made += 1
-        plan = Plan(self._made, bounds, sources, self.blocks, self.dims, schedules, self._engine, self._memo)
-        plan.binding.plain = not self._crosses
-        flat = [each for field in fields for each in field]
-        check_same(plan.binding, flat)
-        check_shared(plan.binding, flat)
-        return plan
-
-    def _flat(self, items: list[Item]) -> list[list[_core.Field]]:
-        flat = [field for item in items for field in item.fields]
-        return [on_blocks(field, len(self.blocks), f"fields[{i}]") for i, field in enumerate(flat)]
-
-    def _bind(
-        self, items: list[Item], fields: list[list[_core.Field]], names: Sequence[str] | None
-    ) -> tuple[list[Bound], list[Sources]]:
-        if names is not None and len(names) != len(fields):
-            raise ValueError(f"names: {len(names)} for {len(fields)} fields")
-        called = [f"fields[{i}]" for i in range(len(fields))] if names is None else [str(name) for name in names]
-        bounds = [self._bound(field, name) for field, name in zip(fields, called, strict=True)] if self.blocks else []
-        sources, place = [], 0
-        for item in items if self.blocks else []:
-            its = tuple(range(place, place + len(item.fields)))
-            rule = item._replace(fields=())  # plans hold no memory
-            sources += [Sources(rule, its, component) for component in range(len(its))]
-            place += len(its)
-        check(self._builder, bounds, sources)
-        return bounds, sources
-
-    def _bound(self, fields: list[_core.Field], name: str) -> Bound:
-        layouts = tuple(map(layout_of, fields))
-        known = self._bounds.get(layouts)
-        if known is None:
-            if len(self._bounds) >= MOST_TOKENS:
-                self._bounds.clear()
-                self._memo.clear()
-            self._keys += 1  # never the same again: older plans still have theirs
-            known = bind(layouts, self.blocks, self.dims, name)._replace(key=self._keys)
-            self._bounds[layouts] = known
-        return known._replace(name=name)
+        return self._planner.exchange(items_of(items), corners, names)
 
     def exchange(self, *items: Any) -> None:
         """Fill the halos of fields, corners included, from the points that they are images of.
@@ -237,11 +161,12 @@ class Grid(Constructors):
         >>> T = grid.full(7.0)
         >>> grid.exchange(T)
         """
-        plan = self._plans.get(("exchange", *map(self._tokens.get, map(id, items))))
+        kept = self._kept
+        plan = kept.plans.get(("exchange", *map(kept.numbers.get, map(id, items))))
         if plan is not None:  # all are known Fields: anything else has no number, and is not found
             plan(*items)
         else:
-            self._kept("exchange", items)
+            kept.run("exchange", items)
 
     def sync(self, *items: Any) -> None:
         """Give points that exist more than once, on shared faces and folds, the value that their owner has.
@@ -266,162 +191,7 @@ class Grid(Constructors):
         >>> float(u[1][0])
         1.0
         """
-        self._kept("sync", items)
-
-    def _kept(self, what: str, items: tuple[Any, ...]) -> None:
-        """Run the plan of these items, found by the fields' layouts."""
-        key: list[Any] = [what]
-        for item in items:
-            if isinstance(item, Item):
-                key += [item.kind, item.sign]
-                for field in item.fields:
-                    self._token(field, key)
-            else:
-                self._token(item, key)
-        known = tuple(key)
-        plan = self._plans.get(known)
-        if plan is None:
-            plan = self._first(what, items_of(items))
-            if len(self._plans) >= MOST_PLANS:
-                del self._plans[next(iter(self._plans))]
-            self._plans[known] = plan
-        plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))
-
-    def _first(self, what: str, given: list[Item]) -> Plan:
-        fields = self._flat(given)
-        if what == "exchange":
-            return self._plan(given, fields, True, None)
-        bounds, sources = self._bind(given, fields, None)
-        schedules = [
-            self._scheduler.synchronising(bound.geometry, source.item.kind == "scalar" or not self._turns)
-            for bound, source in zip(bounds, sources, strict=True)
-        ]
-        return self._new(bounds, sources, schedules, fields)
-
-    def _token(self, given: Any, key: list[Any]) -> None:
-        """Add a number for the layout of a field. Of a Field it is kept until that is gone, so that nothing need be asked again."""
-        known = self._tokens.get(id(given))
-        if known is not None:
-            key.append(known)
-        elif isinstance(given, list | tuple):
-            key.append(len(given))
-            for each in given:
-                self._token(each, key)
-        else:
-            field = as_field(given, "fields")
-            if len(self._references) >= MOST_TOKENS or len(self._layouts) >= MOST_TOKENS:
-                for each in (self._tokens, self._references, self._layouts, self._plans):
-                    each.clear()  # the keys of plans have numbers of layouts
-            token = -1 - self._layouts.setdefault(layout_of(field), len(self._layouts))
-            key.append(token)
-            if field is given:
-                reference = weakref.KeyedRef(field, self._forget, id(field))
-                self._references[id(field)], self._tokens[id(field)] = reference, token
-
-    # ---- points ----
-
-    def coordinates(self, field: Fields) -> Any:
-        """The indices on the grid of a field's points along each axis, halo included.
-
-        Parameters
-        ----------
-        field : Field or list of Field
-            On this rank's blocks.
-
-        Returns
-        -------
-        dict or list of dict
-            An array of indices for each dim: of centres or faces, whichever the field has; of other dims than the grid's from 0 on. Where a
-            halo lies beyond the tile they go on: below 0, and beyond the end. A list, one a block, where `field` is one.
-
-        Examples
-        --------
-        >>> import gridbuf.distributed as gbd
-        >>> grid = gbd.grid((4, 6), blocks=(1, 2), halo=1)
-        >>> [each["J"].tolist() for each in grid.coordinates(grid.zeros())]
-        [[-1, 0, 1, 2, 3], [2, 3, 4, 5, 6]]
-        """
-        return self._each(field, lambda one, block: regions.coordinates(one, block, self.dims))
-
-    def core(self, field: Fields) -> Fields:
-        """The own points that no halo reaches: what can be computed while an exchange is under way.
-
-        Parameters
-        ----------
-        field : Field or list of Field
-            On this rank's blocks. Its halo is as wide as what is computed reaches, also where the grid ends.
-
-        Returns
-        -------
-        Field or list of Field
-            Views.
-
-        Examples
-        --------
-        >>> import gridbuf.distributed as gbd
-        >>> grid = gbd.grid((8, 6), halo=1)
-        >>> grid.core(grid.zeros()).shape
-        (6, 4)
-        """
-        return self._each(field, lambda one, block: regions.cut_out(one, regions.spans(one, self.dims)[1]))
-
-    def rims(self, field: Fields) -> Any:
-        """The own points that are not in the core, each in one of several views.
-
-        Parameters
-        ----------
-        field : Field or list of Field
-            As for `core`.
-
-        Returns
-        -------
-        list of Field or list of lists
-            Views that do not overlap; a list of them for each block where `field` is a list.
-
-        Examples
-        --------
-        >>> import gridbuf.distributed as gbd
-        >>> grid = gbd.grid((8, 6), halo=1)
-        >>> [rim.shape for rim in grid.rims(grid.zeros())]
-        [(1, 6), (1, 6), (6, 1), (6, 1)]
-        """
-        return self._each(field, lambda one, block: [*regions.around(one, self.dims)])
-
-    def _each(self, given: Fields, what: Callable[[_core.Field, Block], Any]) -> Any:
-        fields = on_blocks(given, len(self.blocks), "field")
-        if self.blocks:
-            self._bound(fields, "field")
-        found = [what(field, block) for field, block in zip(fields, self.blocks, strict=True)]
-        return found if isinstance(given, list | tuple) else found[0]
-
-    def checksum(self, field: Fields) -> int:
-        """A number of a field's dims, dtype and values that does not depend on blocks, ranks, layouts and the order of dims.
-
-        Parameters
-        ----------
-        field : Field or list of Field
-            On this rank's blocks. Halos do not count, and of points that exist more than once the owner's does.
-
-        Returns
-        -------
-        int
-            Of 64 bits, the same on every rank.
-
-        Examples
-        --------
-        >>> import gridbuf.distributed as gbd
-        >>> one, four = gbd.grid((6, 6), halo=2), gbd.grid((6, 6), blocks=(2, 2))
-        >>> one.checksum(one.ones(faces="I")) == four.checksum(four.ones(faces="I", backend="F"))
-        True
-        """
-        fields = on_blocks(field, len(self.blocks), "field")
-        total = 0
-        if self.blocks:
-            bound = self._bound(fields, "field")
-            head = header(bound)
-            for one, block in zip(fields, self.blocks, strict=True):
-                total += of_block(one, bound, block, head, self._builder.owned(bound.geometry, block), self.dims)
-        return self._engine.total(total % 2**64)
+        self._kept.run("sync", items)
 
     def draw(self) -> Drawing:
         """A picture of the blocks, the ranks that have them and their halos.

@@ -15,6 +15,8 @@ from mpi4py import MPI
 from gridbuf.distributed.binding import Message
 from gridbuf.distributed.hub import HANDSHAKE, Hub, ranks
 from gridbuf.distributed.layouts import Bound
+from gridbuf.distributed.left import Left, leave
+from gridbuf.distributed.tags import Tag
 from gridbuf.distributed.waiting import Waiting
 
 Words = dict[str, Any]
@@ -49,7 +51,7 @@ class Handshakes:
         self._told: dict[int, Words] = {}
         self._heard: dict[int, Words] = {}
 
-    def shake(self, words: Mapping[int, Words]) -> tuple[dict[int, tuple[Words, int]], str]:
+    def shake(self, words: Mapping[int, Words]) -> tuple[dict[int, tuple[Words, Tag]], str]:
         """Tell each peer its words and hear what each says.
 
         What each says who agrees, with the tag that it was told to send with; and what the others say differently.
@@ -61,13 +63,11 @@ class Handshakes:
             if peer in hub.unanswered:  # one that was given up: the answer to it comes first
                 self._told[peer] = hub.unanswered[peer]
             else:
-                sent, awaited = hub.ledger[peer]
+                sent, awaited = hub.ledger[peer].tolist()
                 words_to = dict(its, plan=self.name, sent=sent, awaited=awaited, trouble=hub.trouble)
                 send(hub, peer, words_to)
                 self._told[peer] = hub.unanswered[peer] = words_to
-        waiting = Waiting(self.timeout, lambda: self._missing(words))
-        while not self._all_heard(words):
-            waiting.pause()
+        Waiting(self.timeout, lambda: self._missing(words)).until(lambda: self._all_heard(words))
         hub.trouble = ""
         found = {peer: self._heard.pop(peer) for peer in words}
         told = {peer: self._told.pop(peer) for peer in words}
@@ -80,7 +80,7 @@ class Handshakes:
             if problem:
                 hub.doubt(peer)
                 problems[peer] = problem
-        agreed = {peer: (found[peer], int(told[peer]["tag"])) for peer in words if peer not in problems}
+        agreed = {peer: (found[peer], told[peer]["tag"]) for peer in words if peer not in problems}
         return agreed, "; ".join(problems.values())
 
     def _all_heard(self, words: Mapping[int, Words]) -> bool:
@@ -98,8 +98,10 @@ class Handshakes:
 
 def send(hub: Hub, peer: int, words: Words) -> None:
     """The hub keeps the message until it has gone."""
+    if "tag" in words:
+        words = words | hub.tags[peer].tell(words["tag"])
     text = json.dumps(words).encode()
-    hub.leave([], [hub.comm.Isend([text, MPI.BYTE], peer, HANDSHAKE)], text)
+    leave(Left([], [hub.comm.Isend([text, MPI.BYTE], peer, HANDSHAKE)], text))
 
 
 def receive(hub: Hub, peer: int) -> Words | None:
@@ -119,6 +121,7 @@ def receive_any(hub: Hub, peer: int = MPI.ANY_SOURCE) -> tuple[int, Words] | Non
     text = np.empty(status.Get_count(MPI.BYTE), "u1")
     message.Recv([text, MPI.BYTE])
     words: Words = json.loads(text.tobytes())
+    hub.tags[status.Get_source()].hear(words)
     return status.Get_source(), words
 
 

@@ -1,28 +1,31 @@
 """A hub: the duplicate of a communicator that all grids of it share, and what its ranks must count together.
 
-MPI is called on the thread of whoever calls gridbuf, and by nothing else: a plan that is collected leaves its requests here, and the
+MPI is called on the thread of whoever calls gridbuf, and by nothing else: a plan that is collected leaves its requests (left.py), and the
 next call frees them. Nothing is freed by a destructor, so the end of a program is silent before and after MPI.Finalize.
 """
 
-import atexit
+import gc
 import os
 import threading
-import time
+import weakref
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
-from hashlib import blake2b
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
+from numpy.typing import NDArray
 
-from gridbuf.distributed.errors import DisagreementError
+from gridbuf.distributed.agreements import Agreement
+from gridbuf.distributed.calls import Call
+from gridbuf.distributed.left import LAST_WORDS, free, left
+from gridbuf.distributed.tags import LARGEST_TAG, PLAN_TAGS, Tag, Tags
 from gridbuf.distributed.waiting import Waiting
 
-LARGEST_TAG = 2**15 - 1  # what MPI promises everywhere
 HANDSHAKE = LARGEST_TAG
-LAST_WORDS = 5.0  # seconds at exit for messages under way
-PLAN_TAGS = LARGEST_TAG - 7  # plans have 0 to here; between the two are those of what is not a plan
+ROLL = HANDSHAKE - 1
+CALL_TAGS = range(PLAN_TAGS, ROLL)  # of calls that all ranks make, in turn: what one leaves behind is not the next one's
 
 
 class Hub:
@@ -37,37 +40,76 @@ class Hub:
         two sides sees an exchange that one left out.
     doubts : dict
         How often this rank and another disagreed: plans that were agreed on before that shake hands anew.
+    doubted : int
+        How often it disagreed with anybody.
     mail : dict
         By rank: its handshakes that came while something else was awaited.
     unanswered : dict
         By rank: the handshake that it has not answered. There is one at most: an answer says nothing of which it is for.
+    agreements : dict
+        By rank and digest of a kind of message: what plans that are kept for users have agreed on. They stay: whether a plan is
+        still alive is known on its own rank alone, and a rank that forgot what its peer remembers would wait for a handshake that
+        the peer has no reason to make. Each has a tag, so there are never more of them with a peer than tags.
+    tags : dict
+        By rank: the tags of messages between the two.
+    exchanges : object or None
+        What `gridbuf.interop.mpi4py.exchange_halos` remembers of the communicator.
     trouble : str
         What this rank raised last where its peers could not see it; the next handshake tells them.
+    call : Call or None
+        What all ranks do together and this one has not ended: given up, or under way.
+    calls : int
+        How many of them there were.
+    waiting : dict
+        By rank: where it waited when it last said so.
+    users : WeakSet
+        Engines and transports: while there is one on any rank the duplicate is needed.
     """
 
     def __init__(self, comm: Any, timeout: float | None) -> None:
         self.comm, request = comm.Idup()
-        waiting = Waiting(timeout, lambda: f"rank {comm.rank} waits for the other ranks of {comm.size}: they make no grid")
-        while not request.Test():
-            waiting.pause()
+        Waiting(timeout, lambda: f"rank {comm.rank} waits for the other ranks of {comm.size}: they make no grid").until(
+            request.Test
+        )
         self.rank, self.size = self.comm.rank, self.comm.size
-        self.ledger: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
+        self.ledger: defaultdict[int, NDArray[np.int64]] = defaultdict(lambda: np.zeros(2, np.int64))
         self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)
         self.unanswered: dict[int, dict[str, Any]] = {}
         self.doubts: defaultdict[int, int] = defaultdict(int)
+        self.doubted = 0
+        self.agreements: dict[tuple[int, bytes], Agreement] = {}
+        self.tags: defaultdict[int, Tags] = defaultdict(Tags)
+        self.exchanges: Any = None
         self.trouble = ""
         self._process = os.getpid()
         self._level = MPI.Query_thread()
         self._plans = 0
-        self._late: Any = None  # a reduction that was given up, with its memory
-        self._left: deque[tuple[list[Any], list[Any], Any]] = deque()
-        self._kept: dict[int, tuple[list[Any], list[Any], Any]] = {}
-        atexit.register(self._stop)
+        self.call: Call | None = None
+        self.calls = 0
+        self.waiting: dict[int, int] = {}
+        self.users: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def number(self) -> int:
-        """The next plan's number: what this rank calls it, and the tag of the messages that it gets."""
+        """The next plan's number: what this rank calls it."""
         self._plans += 1
         return self._plans
+
+    def tag(self, peer: int, wanted: int) -> Tag:
+        """A tag that nothing else between this rank and a peer uses; RuntimeError where there is none."""
+        tags = self.tags[peer]
+        tag = tags.new(wanted)
+        if tag is None:
+            gc.collect()  # plans may be dead and not collected
+            self.check()
+            tag = tags.new(wanted)
+        if tag is None:
+            raise RuntimeError(
+                f"rank {self.rank} gets {tags.limit()} kinds of messages from rank {peer}, and MPI promises no more tags: let go of plans that "
+                "are no longer used; a kind of fields that grid.exchange or exchange_halos was given keeps its tag"
+            )
+        while tags.again(tag) and (message := self.comm.Improbe(peer, tag.number, status := MPI.Status())) is not None:
+            message.Recv([np.empty(status.Get_count(MPI.BYTE), "u1"), MPI.BYTE])  # of a plan that is gone: nobody asked for it
+        return tag
 
     def check(self) -> None:
         """RuntimeError where MPI cannot be called."""
@@ -80,94 +122,43 @@ class Hub:
                 f"MPI was initialized for one thread (level {self._level}), and {threading.current_thread().name!r} is another; "
                 "exchange on the main thread, or initialize MPI with THREAD_SERIALIZED or more"
             )
-        if self._left:
-            self._free()
+        if left:
+            free()
+
+    def ready(self) -> bool:
+        """Whether nothing has to be looked at before MPI is called; else check() does it."""
+        return not (left or MPI.Is_finalized() or self._level < MPI.THREAD_SERIALIZED)
 
     def doubt(self, peer: int) -> None:
         """The two ranks disagree: all plans between them shake hands before they are used again."""
         self.doubts[peer] += 1
+        self.doubted += 1
         self.ledger[peer][:] = 0, 0
 
-    def reduce(self, values: Any, operation: Any, timeout: float | None, missing: str) -> Any:
-        """An array made of those of all ranks, which all call this; they are told what the others lack."""
+    def end(self) -> None:
+        """The user frees the communicator, on all ranks: so is the duplicate, where no rank needs it any more."""
         self.check()
-        key = missing, values.tobytes()
-        waiting = Waiting(timeout, lambda: f"rank {self.rank} waits for the other ranks of {self.size}: {missing}")
-        if self._late is not None and self._late[0] != key:  # given up: it counts as made
-            while not self._late[1].Test():
-                waiting.pause()
-            self._late = None
-        if self._late is None:
-            found = np.empty_like(values)
-            self._late = key, self.comm.Iallreduce(values, found, operation), values, found
-        _, request, _, found = self._late
-        while not request.Test():
-            waiting.pause()
-        self._late = None
-        return found
-
-    def keep(self, receives: list[Any], sends: list[Any], buffers: Any) -> None:
-        """Persistent requests and their memory, until they are left and have ended."""
-        self._kept[id(receives)] = receives, sends, buffers
-
-    def leave(self, receives: list[Any], sends: list[Any], buffers: Any) -> None:
-        """Requests that nobody needs any more. May be called by any thread, also while objects are collected."""
-        self._left.append((receives, sends, buffers))
-
-    def _free(self) -> None:
-        """Free what has ended; what is under way keeps its buffers."""
-        for _ in range(len(self._left)):
-            receives, sends, _ = left = self._left.popleft()
-            if MPI.Request.Testall([*receives, *sends]):
-                self._kept.pop(id(receives), None)
-                for request in (*receives, *sends):
-                    if request != MPI.REQUEST_NULL:  # a persistent one
-                        request.Free()
-            else:
-                self._left.append(left)
-
-    def _stop(self) -> None:
-        """At exit what was sent still goes, for a while, and nothing is received any more: memory goes before MPI does."""
-        if os.getpid() != self._process or MPI.Is_finalized():
-            return
-        end = time.monotonic() + LAST_WORDS
-        for _, sends, _ in self._kept.values():
-            while not all(request.Get_status() for request in sends) and time.monotonic() < end:
-                time.sleep(0.001)
-        for receives, _, _ in self._kept.values():
-            for request in receives:
-                if not request.Get_status():
-                    request.Cancel()
-                    request.Wait()
+        self.exchanges = None
+        if self.users or left:
+            gc.collect()  # grids may be dead and not collected
+            self.check()
+        idle, all_idle = np.array([not (self.users or left or self.call)], np.int64), np.zeros(1, np.int64)
+        request = self.comm.Iallreduce(idle, all_idle, MPI.MIN)
+        _asked.append((self, request, idle, all_idle))
+        Waiting(LAST_WORDS, lambda: "a rank has no duplicate: it gave up when the grid was made").until(request.Test)
+        _asked.pop()
+        if all_idle[0]:
+            self.comm.Free()
 
 
 _keys: list[int] = []
+_asked: list[Any] = []  # what MPI may still write to
 
 
-ARGUMENTS = "the arguments of a grid"  # what was wrong with them
-
-
-def agree(hub: Hub, said: Mapping[str, str], timeout: float | None) -> None:
-    """Hold what all ranks say to be the same. All of them call this, also one that has an error to tell.
-
-    Raises
-    ------
-    DisagreementError
-        Names a rank, and what it says otherwise than rank 0.
-    TimeoutError
-        When the others do not come.
-    """
-    digest = np.frombuffer(blake2b(repr(sorted(said.items())).encode(), digest_size=8).digest(), "i8").copy()
-    both = np.concatenate((digest, ~digest))  # the largest of the complements is the complement of the smallest
-    most = hub.reduce(both, MPI.MAX, timeout, "they have not made their grids")
-    if most[0] == ~most[1]:
-        return
-    for rank, other in enumerate(everybody := hub.comm.allgather(dict(said))):
-        for what in sorted({*everybody[0], *other}, key=lambda what: (what != ARGUMENTS, what)):
-            if everybody[0].get(what) != other.get(what):
-                raise DisagreementError(
-                    f"{what}: rank 0 says {everybody[0].get(what, 'nothing')}, rank {rank} {other.get(what, 'nothing')}"
-                )
+def _freed(comm: Any, keyval: int, hub: Hub) -> None:
+    """What MPI calls when a communicator goes: an error here would be that of comm.Free()."""
+    with suppress(RuntimeError, TimeoutError, MPI.Exception):  # MPI is finalized, this is another thread: the duplicate stays
+        hub.end()
 
 
 def hub_of(comm: Any, timeout: float | None = None) -> Hub:
@@ -175,7 +166,7 @@ def hub_of(comm: Any, timeout: float | None = None) -> Hub:
     if MPI.Is_finalized():
         raise RuntimeError("MPI is finalized: grids with a communicator can no longer be used")
     if not _keys:
-        _keys.append(MPI.Comm.Create_keyval())
+        _keys.append(MPI.Comm.Create_keyval(delete_fn=_freed))
     found: Hub | None = comm.Get_attr(_keys[0])
     if found is None:
         found = Hub(comm, timeout)

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from gridbuf import _core
+from gridbuf.docstrings import as_in
 
 Fields = list[_core.Field]
 
@@ -40,6 +41,7 @@ def vector(u: Any, v: Any) -> Item:
     return Item("vector", (u, v), 1)
 
 
+@as_in(vector)
 def pair(dx: Any, dy: Any) -> Item:
     """Two fields that swap where axes do, without a sign: lengths of cells, for example.
 
@@ -47,11 +49,6 @@ def pair(dx: Any, dy: Any) -> Item:
     ----------
     dx, dy : Field or list of Field
         What belongs to the grid's first dim, and what to its second.
-
-    Returns
-    -------
-    Item
-        For `Grid.exchange`, `Grid.plan` and `Grid.sync`.
 
     Examples
     --------
@@ -65,6 +62,7 @@ def pair(dx: Any, dy: Any) -> Item:
     return Item("pair", (dx, dy), 1)
 
 
+@as_in(vector)
 def scalar(field: Any, *, sign: int = 1) -> Item:
     """A field on its own that changes its sign at folds.
 
@@ -74,11 +72,6 @@ def scalar(field: Any, *, sign: int = 1) -> Item:
         The field.
     sign : {1, -1}, optional
         What its values beyond a fold are multiplied by.
-
-    Returns
-    -------
-    Item
-        For `Grid.exchange`, `Grid.plan` and `Grid.sync`.
 
     Raises
     ------

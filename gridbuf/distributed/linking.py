@@ -179,25 +179,18 @@ class LinkBuilder:
         links.sort(key=lambda link: link[:2])
         return links
 
-    def owned(self, geometry: Geometry, block: Block) -> list[tuple[tuple[int, int], ...]]:
-        """The own points of a block that it owns, as (start, stop) along the geometry's axes: every point of the grid once."""
-        domain, parts = self.domain(block, geometry), []
-        if is_empty(domain):
-            return []
-        for source, how, box in self._kept(self.along(geometry.axes), geometry, block.tile, domain, None):
-            link = self._link(geometry, domain, block.number, source, how, box)
-            if link.dst == link.src and link.at == link.source_at:
-                parts.append(tuple((at, at + n) for at, n in zip(link.at, link.shape, strict=True)))
-        return parts
-
     def near(self, geometry: Geometry, block: Block, synchronised: bool = False) -> set[int]:
         """Blocks that may ask this one for points: a superset, itself included."""
         topology, domain = self.along(geometry.axes), self.domain(block, geometry)
         if is_empty(domain):
             return set()
-        wide = 0 if synchronised else 2 * max(max(pair) for pair in geometry.halos) + 2
+        if synchronised:  # with all edges of its cells: beyond a seam that turns, faces along another axis are the same points
+            around = tuple((2 * block.start[a], 2 * block.stop[a]) for a in geometry.axes)
+        else:
+            wide = 2 * max(max(pair) for pair in geometry.halos) + 2
+            around = tuple((first - wide, last + wide) for first, last in domain)
         found = set()
-        for piece in topology.trace(block.tile, tuple((first - wide, last + wide) for first, last in domain)):
+        for piece in topology.trace(block.tile, around):
             for part, copies in topology.copies(piece.tile, piece.map.of(piece.box)):
                 here = piece.tile, topology.here
                 for tile, how in {here, *copies}:

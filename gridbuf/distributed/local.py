@@ -1,9 +1,12 @@
 """The local engine: all blocks in this process, so that a plan is nothing but copies from field to field. The reference for the others."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gridbuf._core import CopyProgram
+from gridbuf.distributed.alone import Alone
+from gridbuf.distributed.calls import Steps
+from gridbuf.distributed.linking import LinkBuilder
 
 
 class LocalTransport:
@@ -13,6 +16,9 @@ class LocalTransport:
         self._plan = plan
         self._back: CopyProgram | None = None
         self._program = CopyProgram(plan.slots(), plan.copies)
+
+    def run(self, fields: Sequence[Any]) -> bool:
+        return False
 
     def start(self, fields: Sequence[Any]) -> int:
         self._program.run(*fields)
@@ -38,8 +44,11 @@ class LocalEngine:
     def failed(self, error: Exception) -> None:
         pass
 
+    def serve(self, links: LinkBuilder) -> None:
+        pass
+
     def prepare(self, plan: Any) -> LocalTransport:
         return LocalTransport(plan)
 
-    def total(self, number: int) -> int:
-        return number
+    def run(self, key: Any, make: Callable[[Any], Steps[Any]]) -> Any:
+        return Alone().run(key, make)

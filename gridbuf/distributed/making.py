@@ -1,21 +1,20 @@
 """The functions that make grids: a topology, its cuts, and an engine."""
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from gridbuf.distributed import arguments as read
-from gridbuf.distributed.blocks import Decomposition
-from gridbuf.distributed.cuts import Cuts
-from gridbuf.distributed.cutting import best_cut
+from gridbuf.distributed.cutting import cut
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.given import Given, GivenLinks, read_links
 from gridbuf.distributed.grids import Grid
 from gridbuf.distributed.layouts import Pairs
+from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.local import LocalEngine
 from gridbuf.distributed.seams import cube, folded, read_seams, rings
 from gridbuf.distributed.tiles import Topology
 from gridbuf.distributed.together import on_all_ranks
+from gridbuf.docstrings import as_in
 
 ENGINES = ("local", "mpi", "ghex")
 
@@ -90,6 +89,7 @@ def grid(
 
 
 @on_all_ranks
+@as_in(grid)
 def tripolar(
     shape: Any,
     dims: Any = "IJ",
@@ -114,18 +114,10 @@ def tripolar(
     pivot : {"T", "F"}, optional
         What the fold turns about. "F": corners of cells; row NJ - 1 + k at i is row NJ - k at NI - 1 - i. "T": centres; row
         NJ - 1 + k at i is row NJ - 1 - k at NI - i, and the points of the last row exist twice.
-    blocks, cuts, owners, halo, comm, engine, timeout
-        As for `grid`. Blocks may be cut anywhere.
 
-    Returns
-    -------
-    Grid
-        What makes fields and exchanges them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is wrong; the message names it.
+    Notes
+    -----
+    Blocks may be cut anywhere, the fold included.
 
     Examples
     --------
@@ -152,6 +144,7 @@ def tripolar(
 
 
 @on_all_ranks
+@as_in(grid)
 def cubed_sphere(
     n: int,
     dims: Any = "IJ",
@@ -172,18 +165,10 @@ def cubed_sphere(
         The cells along an edge.
     dims : str or sequence, optional
         The names of the two dims.
-    blocks, cuts, owners, halo, comm, engine, timeout
-        As for `grid`; blocks and cuts are those of each tile, owners tile by tile.
-
-    Returns
-    -------
-    Grid
-        What makes fields and exchanges them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is wrong; the message names it.
+    blocks, cuts : sequence, optional
+        How each tile is cut, as `grid` says it. One block a tile where neither is given.
+    owners : sequence of int or None, optional
+        The rank of each block, tile by tile, within each in C order; None for one that nobody has.
 
     Notes
     -----
@@ -210,6 +195,7 @@ def cubed_sphere(
 
 
 @on_all_ranks
+@as_in(grid)
 def topology(
     tiles: Any,
     seams: Any,
@@ -235,18 +221,10 @@ def topology(
         A side that meets itself reversed is a fold.
     dims : str or sequence, optional
         The names of the one or two dims.
-    blocks, cuts, owners, halo, comm, engine, timeout
-        As for `grid`; blocks and cuts are those of each tile, owners tile by tile.
-
-    Returns
-    -------
-    Grid
-        What makes fields and exchanges them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is wrong; the message names it.
+    blocks, cuts : sequence, optional
+        How each tile is cut, as `grid` says it.
+    owners : sequence of int or None, optional
+        The rank of each block, tile by tile, within each in C order; None for one that nobody has.
 
     Examples
     --------
@@ -269,6 +247,7 @@ def topology(
 
 
 @on_all_ranks
+@as_in(grid)
 def links(
     shapes: Any,
     links: Any,
@@ -292,8 +271,6 @@ def links(
         destination's goes: ("J", "-I").
     dims : str or sequence, optional
         The names of the dims.
-    owners, halo, comm, engine, timeout
-        As for `grid`.
 
     Returns
     -------
@@ -344,7 +321,8 @@ def build(
     chosen = engine_of(comm, engine, seconds)
     decomposition = cut(topology, cyclic, halo, blocks, cuts, owners, chosen.size)
     periodic = tuple(name for name, yes in zip(topology.names, cyclic, strict=True) if yes)
-    builder = None if links is None else GivenLinks(topology, decomposition, links)
+    builder = LinkBuilder(topology, decomposition) if links is None else GivenLinks(topology, decomposition, links)
+    chosen.serve(builder)
     return Grid(topology, decomposition, periodic, halo, chosen, comm, seconds, builder)
 
 
@@ -360,58 +338,9 @@ def engine_of(comm: Any, engine: Any, timeout: float | None) -> Engine:
     if engine == "local":
         raise ValueError("engine: 'local' has no ranks, and comm was given; leave one of them out")
     if engine == "ghex":
-        raise ValueError("engine: 'ghex' is not there yet")
+        from gridbuf.distributed.ghex import GHEXEngine
+
+        return GHEXEngine(comm, timeout)
     from gridbuf.distributed.mpi import MPIEngine
 
     return MPIEngine(comm, timeout)
-
-
-def cut(topology: Topology, cyclic: Sequence[bool], halo: Pairs, blocks: Any, cuts: Any, owners: Any, size: int) -> Decomposition:
-    """The blocks of each tile and their owners."""
-    ndim, tiles = topology.ndim, topology.tiles
-    if blocks is not None and cuts is not None:
-        raise ValueError("cuts: blocks was given as well; one of them says where the grid is cut")
-    if cuts is not None:
-        lists = [
-            [read.integer(n, "cuts", 0) for n in read.entries(each, "cuts")]
-            for each in read.entries(cuts, "cuts", ndim, "the grid's dims are")
-        ]
-        for axis, sizes in enumerate(lists):
-            if not sizes:
-                raise ValueError(f"cuts: none along {topology.names[axis]}; at least one block is needed")
-            for tile in tiles:
-                if sum(sizes) != tile[axis]:
-                    raise ValueError(
-                        f"cuts: {sizes} along {topology.names[axis]} are {sum(sizes)} points, the grid has {tile[axis]}"
-                    )
-        each = [tuple(Cuts(tile[axis], len(sizes), sizes) for axis, sizes in enumerate(lists)) for tile in tiles]
-    else:
-        if blocks is not None:
-            given = (
-                [blocks]
-                if not hasattr(blocks, "__iter__") and ndim == 1
-                else read.entries(blocks, "blocks", ndim, "the grid's dims are")
-            )
-            counts = tuple(read.integer(n, "blocks", 1) for n in given)
-            per_tile = [counts] * len(tiles)
-        elif owners is not None:
-            raise ValueError("owners: they are of blocks; give blocks or cuts as well")
-        else:
-            per_tile = [best_cut(tile, -(-size // len(tiles)), halo, cyclic) for tile in tiles]
-        each = [
-            tuple(Cuts(n, count) for n, count in zip(tile, counts, strict=True))
-            for tile, counts in zip(tiles, per_tile, strict=True)
-        ]
-    total = sum(prod(axis.count for axis in tile) for tile in each)
-    return Decomposition(each, size, None if owners is None else read_owners(owners, total, size))
-
-
-def read_owners(owners: Any, total: int, size: int) -> list[int | None]:
-    found = [
-        None if rank is None else read.integer(rank, "owners", 0)
-        for rank in read.entries(owners, "owners", total, "the blocks are")
-    ]
-    for rank in found:
-        if rank is not None and rank >= size:
-            raise ValueError(f"owners: there is no rank {rank}; ranks are 0 to {size - 1}")
-    return found

@@ -1,7 +1,8 @@
 """Messages under way: the persistent requests of one direction of a plan, and the copies at both ends.
 
-One message a peer each way, in parts where it is larger than MPI's counts. Requests and buffers are made once; a start packs, and the
-end unpacks. What a collected plan leaves under way stays with the hub until it has ended.
+One message a peer each way, in parts where it is larger than MPI's counts. Requests are made once for memory that stays where it is, and
+once for each memory that fields are given in. `_core.MessageExchange` packs, starts, polls and unpacks. What a collected plan leaves
+under way stays (left.py) until it has ended.
 """
 
 import weakref
@@ -14,8 +15,14 @@ from mpi4py import MPI
 from gridbuf import _core
 from gridbuf.distributed.debugging import Guard
 from gridbuf.distributed.hub import Hub
+from gridbuf.distributed.inside import Inside
+from gridbuf.distributed.left import Left, keep, leave
+from gridbuf.distributed.tags import Tag
+from gridbuf.distributed.waiting import SPIN
 
 PART = 2**30  # bytes in one request: MPI 3 counts with ints
+MOST_PLACES = 16  # memories of fields that requests are kept for: time levels take turns
+Ends = Mapping[int, tuple[Any, Tag]]  # by peer: the memory of its message, or where in a field that lies, and the tag
 
 
 def parts(buffer: Any) -> list[Any]:
@@ -24,17 +31,50 @@ def parts(buffer: Any) -> list[Any]:
     return [memory[at : at + PART] for at in range(0, max(memory.nbytes, 1), PART)]
 
 
+class Requests:
+    """Makes the requests of one direction; where messages lie inside fields, for each memory of these."""
+
+    def __init__(self, hub: Hub, outgoing: Ends, incoming: Ends, receives: list[Any], sends: list[Any]) -> None:
+        self._hub, self._outgoing, self._incoming, self._receives, self._sends = hub, outgoing, incoming, receives, sends
+        ends = [memory for memory, _ in (*outgoing.values(), *incoming.values())]
+        self.slots = sorted({memory.slot for memory in ends if isinstance(memory, Inside)})
+        self.made: dict[tuple[int, ...], list[Any]] = {}
+
+    def place(self, addresses: tuple[int, ...]) -> list[Any]:
+        """Receives, then sends, where the fields with messages in them lie at these addresses."""
+        if len(self.made) >= MOST_PLACES:
+            leave(Left([*self._receives], [*self._sends], None))
+            for each in (self.made, self._receives, self._sends):
+                each.clear()
+        where = dict(zip(self.slots, addresses, strict=True))
+        comm = self._hub.comm
+        receives, sends = (
+            [
+                make([part, MPI.BYTE], peer, tag.number)
+                for peer, (memory, tag) in ends.items()
+                for part in parts(memory.at(where[memory.slot]) if isinstance(memory, Inside) else memory)
+            ]
+            for make, ends in ((comm.Recv_init, self._incoming), (comm.Send_init, self._outgoing))
+        )
+        self._receives.extend(receives)
+        self._sends.extend(sends)
+        found = self.made[addresses] = [*receives, *sends]
+        return found
+
+
 class Messages:
-    """One direction: what goes to which peer, what comes from which, each with its buffer and its tag.
+    """One direction: what goes to which peer, what comes from which, each with its memory and its tag.
 
     Parameters
     ----------
     outgoing
-        By peer: its buffer, and the tag that the peer receives with.
+        By peer: its memory, and the tag that the peer receives with.
     incoming
-        By peer: its buffer, and the tag that this rank receives with.
+        By peer: its memory, and the tag that this rank receives with.
     programs
         Fields to messages, fields to fields, messages to fields.
+    ledgers
+        By peer: how many exchanges have begun with values for it, and from it.
     guard
         What looks after messages and halos in debug mode.
     """
@@ -42,73 +82,54 @@ class Messages:
     def __init__(
         self,
         hub: Hub,
-        outgoing: Mapping[int, tuple[Any, int]],
-        incoming: Mapping[int, tuple[Any, int]],
+        outgoing: Ends,
+        incoming: Ends,
         programs: tuple[_core.CopyProgram, _core.CopyProgram | None, _core.CopyProgram | None],
+        ledgers: Sequence[Mapping[int, Any]],
         guard: Guard | None = None,
     ) -> None:
-        comm = hub.comm
-        self.pack, self.local, self.unpack = programs
-        self.guard = guard
-        self.sends = [
-            comm.Send_init([part, MPI.BYTE], peer, its) for peer, (buffer, its) in outgoing.items() for part in parts(buffer)
-        ]
-        self.receives = [
-            (peer, comm.Recv_init([part, MPI.BYTE], peer, ours))
-            for peer, (buffer, ours) in incoming.items()
-            for part in parts(buffer)
-        ]
-        self.to = [peer for peer, (buffer, _) in outgoing.items() for _ in parts(buffer)]
-        receiving = [request for _, request in self.receives]
-        self.all = [*receiving, *self.sends]
-        hub.keep(receiving, self.sends, (outgoing, incoming))
-        weakref.finalize(self, hub.leave, receiving, self.sends, (outgoing, incoming)).atexit = False
-
-    def count(self, *ledgers: Mapping[int, list[int]]) -> None:
-        """Say where exchanges are counted, by peer: those with values for it, and those with values from it."""
-        self._counted = [ledger[peer] for ledger in ledgers for peer in dict.fromkeys(self.to)]
-        self._expected = [ledger[peer] for ledger in ledgers for peer in dict.fromkeys(peer for peer, _ in self.receives)]
-
-    def fill(self, fields: Sequence[Any]) -> None:
-        """Nothing is under way: pack."""
-        self.pack.run(*fields)
-        if self.guard is not None:
-            self.guard.close(fields)
+        self.to = [peer for peer, (memory, _) in outgoing.items() for _ in range(-(-max(memory.nbytes, 1) // PART))]
+        self.come = [peer for peer, (memory, _) in incoming.items() for _ in range(-(-max(memory.nbytes, 1) // PART))]
+        counters = [ledger[peer][i : i + 1] for ledger in ledgers for i, ends in enumerate((outgoing, incoming)) for peer in ends]
+        held: list[Any] = [outgoing, incoming]
+        left = Left([], [], held)
+        requests = Requests(
+            hub, outgoing, incoming, left.receives, left.sends
+        )  # which the exchange keeps, so it knows nothing of that
+        begin, check = MPI.Prequest.Startall, None
+        if guard is not None:
+            begin, check = guarded(guard), guard.check
+        self._guard = guard
+        inside = (requests.place, tuple(requests.slots)) if requests.slots else ()
+        of = requests.made if inside else requests.place(())
+        self.exchange = _core.MessageExchange(programs, begin, MPI.Prequest.Testall, check, of, tuple(counters), SPIN, *inside)
+        held.append(self.exchange)
+        keep(left)
+        weakref.finalize(self, leave, left).atexit = False
 
     def start(self, fields: Sequence[Any]) -> None:
-        """Send, and copy within the rank meanwhile."""
-        MPI.Prequest.Startall(self.all)
-        for line in self._counted:
-            line[0] += 1
-        for line in self._expected:
-            line[1] += 1
-        if self.local is not None:
-            self.local.run(*fields)
+        """Nothing is under way: pack, send, and copy within the rank meanwhile."""
+        if self._guard is not None:
+            self._guard.fields = fields
+        self.exchange.start(*fields)
 
-    def finish(self, fields: Sequence[Any]) -> None:
-        """All has arrived: unpack."""
-        if self.guard is not None:
-            self.guard.check()
-        if self.unpack is not None:
-            self.unpack.run(*fields)
-
-    def arrived(self) -> bool:
-        """Whether all messages have come and gone."""
-        gone: bool = MPI.Request.Testall(self.all)
-        return gone
+    def _requests(self) -> tuple[list[Any], list[Any]]:
+        """Those under way: what is received, what is sent."""
+        active = self.exchange.active or []
+        return active[: len(self.come)], active[len(self.come) :]
 
     def missing(self) -> list[int]:
         """Peers whose messages have not come."""
-        return sorted({peer for peer, request in self.receives if not request.Get_status()})
+        return sorted({peer for peer, request in zip(self.come, self._requests()[0], strict=False) if not request.Get_status()})
 
     def stuck(self) -> list[int]:
         """Peers that have not taken theirs."""
-        return sorted({peer for peer, request in zip(self.to, self.sends, strict=True) if not request.Get_status()})
+        return sorted({peer for peer, request in zip(self.to, self._requests()[1], strict=False) if not request.Get_status()})
 
     def cancel(self, peer: int) -> int:
         """No longer receive from a peer in the exchange under way; how many messages of it had come after all."""
         came = 0
-        for its, request in self.receives:
+        for its, request in zip(self.come, self._requests()[0], strict=False):
             if its == peer:
                 status = MPI.Status()
                 if not request.Get_status():
@@ -116,3 +137,13 @@ class Messages:
                 request.Wait(status)
                 came += not status.Is_cancelled()
         return came
+
+
+def guarded(guard: Guard) -> Any:
+    """What starts requests after a guard has closed their messages."""
+
+    def begin(requests: list[Any]) -> None:
+        guard.close()
+        MPI.Prequest.Startall(requests)
+
+    return begin

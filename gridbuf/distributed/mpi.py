@@ -5,7 +5,8 @@ leaves an exchange out is noticed at the next handshake; the two then shake hand
 received and dropped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from itertools import groupby
 from typing import Any
 
@@ -13,11 +14,16 @@ import numpy as np
 from mpi4py import MPI
 
 from gridbuf import _core
+from gridbuf.distributed.agreements import Agreement
 from gridbuf.distributed.binding import ADD, CLEAR, Entry, Message, Sources, adjoint
+from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.debugging import SEAL, Guard, debugging, poisoning
 from gridbuf.distributed.errors import DisagreementError
+from gridbuf.distributed.everyone import Everyone
 from gridbuf.distributed.handshake import Handshakes, Words, chunks_of, facts_of, fields_differ, receive_any, refuse
-from gridbuf.distributed.hub import PLAN_TAGS, Hub, hub_of, ranks
+from gridbuf.distributed.hub import Hub, hub_of, ranks
+from gridbuf.distributed.inside import Inside, inside
+from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.messages import Messages, parts
 from gridbuf.distributed.waiting import Waiting
 
@@ -32,16 +38,18 @@ class MPIEngine:
     def __init__(self, comm: Any, timeout: float | None = None) -> None:
         self.hub = hub_of(comm)
         self.rank, self.size, self.timeout = self.hub.rank, self.hub.size, timeout
+        self.hub.users.add(self)
 
     def failed(self, error: Exception) -> None:
         self.hub.trouble = f"{type(error).__name__}: {error}"
 
-    def total(self, number: int) -> int:
-        self.hub.check()
-        mine = np.array([number], np.uint64)
-        return int(self.hub.reduce(mine, MPI.SUM, self.timeout, "they have not asked for this sum")[0])
+    def run(self, key: Any, make: Callable[[Any], Steps[Any]]) -> Any:
+        return Everyone(self.hub, self.timeout).run(key, make)
 
-    def prepare(self, plan: Any) -> "MPITransport":
+    def serve(self, links: LinkBuilder) -> None:
+        pass
+
+    def prepare(self, plan: Any) -> Any:
         return MPITransport(plan, self.hub, self.timeout)
 
 
@@ -56,86 +64,95 @@ class MPITransport:
         self.receives: dict[int, Message] = plan.receives
         self.peers = sorted({*self.sends, *self.receives})
         self.exchange, self.debug = 0, debugging()
-        self._agreed = dict.fromkeys(self.peers, -1)
-        self._ledger = {peer: [0, 0] for peer in self.peers}  # exchanges of this plan with values for a peer, and from it
+        self._with = {peer: self._agreement(peer, plan.shared) for peer in self.peers}
+        self._agreed = dict.fromkeys(self.peers, -1)  # doubts and versions, as they were when this plan was last used
+        self._doubted = -1  # the hub's, then
+        self._versions = dict.fromkeys(self.peers, 0)
+        self._ledger = {peer: agreement.ledger for peer, agreement in self._with.items()}
         self._handshakes = Handshakes(hub, self.name, timeout)
-        self._their: dict[int, tuple[int, list[list[str]]]] = {}  # by peer: its tag, and its order of each field's dims
-        self._tags: dict[int, int] = {}  # by peer: the tag that it sends with
-        self._ways: tuple[Messages, Messages] | None = None  # there, and the adjoint's back
-        self._under_way: Messages | None = None
-        self._fields: Sequence[Any] = ()
+        self._there: Messages | None = None
+        self._back: Messages | None = None  # the adjoint's
+        self._latest: Messages | None = None  # that were started
         self._refused = 0, ""
+        hub.users.add(self)
 
     # ---- what a plan asks for ----
 
+    def run(self, fields: Sequence[Any]) -> bool:
+        there, hub = self._there, self.hub
+        if there is None or self.debug or self._doubted != hub.doubted or not hub.ready():
+            return False
+        if self._latest is not there:
+            if self._under_way() is not None:  # an adjoint that was given up: it ends first
+                return False
+            self._latest = there
+        ended = there.exchange.run(*fields)
+        if ended is None:  # not the objects for it, or something is under way
+            return False
+        self.exchange += 1
+        if not ended:
+            self._wait(None)
+        return True
+
     def start(self, fields: Sequence[Any]) -> int:
-        self._begin(fields, 0)
+        self._begin(fields, False)
         return self.exchange
 
     def test(self, exchange: int) -> bool:
         self.hub.check()
         if exchange == self._refused[0]:
             raise DisagreementError(self._refused[1])
-        if self._under_way is None or exchange != self.exchange:
+        messages = self._under_way()
+        if messages is None or exchange != self.exchange or messages.exchange.test():
             return True
-        if not self._under_way.arrived():
-            self._look()
-            return False
-        self._finish()
-        return True
+        self._look()
+        return False
 
     def wait(self, exchange: int, timeout: float | None) -> None:
         self.hub.check()
         if exchange == self._refused[0]:
             raise DisagreementError(self._refused[1])
-        if self._under_way is not None and exchange == self.exchange:
+        if exchange == self.exchange:
             self._wait(timeout)
-            self._finish()
 
     def accumulate(self, fields: Sequence[Any]) -> None:
-        self._begin(fields, 1)
+        self._begin(fields, True)
         self._wait(None)
-        self._finish()
 
     # ---- one exchange ----
 
-    def _begin(self, fields: Sequence[Any], way: int) -> None:
+    def _under_way(self) -> Messages | None:
+        return self._latest if self._latest is not None and self._latest.exchange.active is not None else None
+
+    def _begin(self, fields: Sequence[Any], back: bool) -> None:
         hub = self.hub
         hub.check()
-        for peer in self.peers:
-            if self._agreed[peer] != hub.doubts[peer]:
+        if self._doubted != hub.doubted:
+            if any(self._agreed[peer] != hub.doubts[peer] for peer in self.peers):
                 self._agree(fields)
-                break
-        if self._under_way is not None:  # given up: it counts as made
-            self._wait(None)
-            self._under_way = None
-        if self._ways is None:
-            self._ways = self._connect()
-        messages = self._ways[way]
-        messages.fill(fields)
-        self.exchange += 1
-        self._under_way, self._fields = messages, fields  # before anything is: Ctrl-C may come between
-        messages.start(fields)
+            self._doubted = hub.doubted
+        if (before := self._under_way()) is not None:  # given up: it counts as made, and its values are not wanted
+            self._wait(None, before.exchange.drop)
+        messages = self._connected(back)
+        self._latest = messages  # before anything is under way: Ctrl-C may come between
+        try:
+            messages.start(fields)
+        finally:
+            self.exchange += messages.exchange.active is not None
 
-    def _wait(self, timeout: float | None) -> None:
-        messages = self._under_way
-        assert messages is not None
-        if messages.arrived():
+    def _wait(self, timeout: float | None, ended: Callable[[], bool] | None = None) -> None:
+        messages = self._under_way()
+        if messages is None:
             return
-        waiting = Waiting(self.timeout if timeout is None else timeout, self._missing)
-        while not messages.arrived():
-            if waiting.pause():
-                self._look()
-
-    def _finish(self) -> None:
-        messages, fields = self._under_way, self._fields
-        self._under_way, self._fields = None, ()
-        assert messages is not None
-        messages.finish(fields)
+        if ended is None:
+            ended = messages.exchange.test
+            if messages.exchange.poll():
+                return
+        Waiting(self.timeout if timeout is None else timeout, self._missing).until(ended, self._look)
 
     def _missing(self) -> str:
-        assert self._under_way is not None
-        late = self._under_way.missing() or self._under_way.stuck()
+        messages = self._under_way()
+        late = [] if messages is None else messages.missing() or messages.stuck()
         return f"rank {self.hub.rank} waits for {ranks(late)}: {self.name}, exchange {self.exchange}"
 
     def _look(self) -> None:
@@ -143,8 +160,10 @@ class MPITransport:
         hub = self.hub
         while (found := receive_any(hub)) is not None:
             hub.mail[found[0]].append(found[1])
-        assert self._under_way is not None
-        missing, stuck = self._under_way.missing(), self._under_way.stuck()
+        messages = self._under_way()
+        if messages is None:
+            return
+        missing, stuck = messages.missing(), messages.stuck()
         for peer in sorted({*missing, *stuck}):
             if not hub.mail[peer]:
                 continue
@@ -170,9 +189,9 @@ class MPITransport:
 
     def _give_up(self, peer: int, text: str) -> None:
         """The exchange under way does not end with this peer; both shake hands anew."""
-        assert self._under_way is not None
-        if peer in self._under_way.missing():
-            self._ledger[peer][1] -= self._under_way.cancel(peer) == 0
+        messages = self._under_way()
+        if messages is not None and peer in messages.missing():
+            self._ledger[peer][1] -= messages.cancel(peer) == 0
         self.hub.doubt(peer)
         self._refused = self.exchange, text
         raise DisagreementError(text)
@@ -182,25 +201,28 @@ class MPITransport:
     def _agree(self, fields: Sequence[Any]) -> None:
         """Shake hands with all peers that this rank has not agreed with, or no longer does."""
         error: Exception | None = None
+        doubtful = [peer for peer, agreement in self._with.items() if agreement.doubts != self.hub.doubts[peer]]
         try:
             CopyProgram(self.slots, []).check(*fields)
-        except (TypeError, ValueError) as found:
+            for peer in doubtful:
+                if self._with[peer].tag is None:
+                    self._with[peer].tag = self.hub.tag(peer, self.number)
+        except (TypeError, ValueError, RuntimeError) as found:
             error = found
         wrong = "" if error is None else f"{type(error).__name__}: {error}"
-        doubtful = [peer for peer in self.peers if self._agreed[peer] != self.hub.doubts[peer]]
         heard, problem = self._handshakes.shake({peer: self._words(peer, wrong) for peer in doubtful})
         for peer, (words, tag) in heard.items():
-            if self._tags.get(peer) != tag:
-                self._tags[peer], self._ways = tag, None
+            self._with[peer].hear(words, tag)
             self._drop(peer, words["begun"])
             if self._ledger[peer][1] > words["begun"]:  # given up, and never to come
-                if self._under_way is not None:
-                    self._under_way.cancel(peer)
+                if (messages := self._under_way()) is not None:
+                    messages.cancel(peer)
                 self._ledger[peer][1] = words["begun"]
-            self._agreed[peer] = self.hub.doubts[peer]
-            its = (words["tag"], words["orders"])
-            if self._their.get(peer) != its:
-                self._their[peer], self._ways = its, None
+            self._with[peer].doubts = self.hub.doubts[peer]
+        for peer, agreement in self._with.items():
+            self._agreed[peer] = agreement.doubts
+            if self._versions[peer] != agreement.version:
+                self._versions[peer], self._there, self._back = agreement.version, None, None
         if error is not None:
             raise error
         if problem:
@@ -210,63 +232,97 @@ class MPITransport:
         return [facts_of(bound, rule(sources)) for bound, sources in zip(self.binding.bounds, self.binding.sources, strict=True)]
 
     def _words(self, peer: int, error: str) -> Words:
+        return self._kind(peer) | {
+            "orders": self._with[peer].ours,
+            "tag": self._with[peer].tag,
+            "begun": int(self._ledger[peer][0]),
+            "error": error,
+        }
+
+    def _kind(self, peer: int) -> Words:
+        """What the messages between this rank and a peer are: both ends say the same."""
         there, here = self.sends.get(peer), self.receives.get(peer)
         return {
             "fields": self._facts(),
             "sends": [there.nbytes if there else 0, chunks_of(there)],
             "receives": [here.nbytes if here else 0, chunks_of(here)],
-            "orders": [list(order) for order in self.binding.orders],
-            "tag": self.number % PLAN_TAGS,
-            "begun": self._ledger[peer][0],
             "debug": self.debug,
-            "error": error,
         }
+
+    def _agreement(self, peer: int, shared: bool) -> Agreement:
+        fresh = Agreement([list(order) for order in self.binding.orders])
+        if not shared:
+            return fresh
+        return self.hub.agreements.setdefault((peer, blake2b(repr(self._kind(peer)).encode(), digest_size=16).digest()), fresh)
 
     def _drop(self, peer: int, begun: int) -> None:
         """Receive and forget the values that a peer has sent by this plan and this rank never asked for."""
         while self._ledger[peer][1] < begun:
             for _ in parts(np.empty((self.receives.get(peer) or self.sends[peer]).nbytes, "u1")):
                 status = MPI.Status()
-                message = self.hub.comm.Mprobe(peer, self._tags[peer], status)
+                message = self.hub.comm.Mprobe(peer, self._with[peer].heard.number, status)
                 message.Recv([np.empty(status.Get_count(MPI.BYTE), "u1"), MPI.BYTE])
             self._ledger[peer][1] += 1
 
-    def _connect(self) -> tuple[Messages, Messages]:
-        """Requests and programs of both ways, over one buffer for each message."""
+    def _connected(self, back: bool) -> Messages:
+        found = self._back if back else self._there
+        if found is None:
+            found = self._connect(back)
+            if back:
+                self._back = found
+            else:
+                self._there = found
+        return found
+
+    def _connect(self, back: bool) -> Messages:
+        """Requests and programs of one way: what the plan sends and receives, or the adjoint, which sends what that receives."""
         sends = {
-            peer: self.binding.message(peer, links_of(message), True, [tuple(order) for order in self._their[peer][1]])
+            peer: self.binding.message(peer, links_of(message), True, self._with[peer].its)
             for peer, message in self.sends.items()
         }
-        more = SEAL if self.debug else 0
-        out = {peer: _core.empty((message.nbytes + more,), "uint8") for peer, message in sends.items()}
-        come = {peer: _core.empty((message.nbytes + more,), "uint8") for peer, message in self.receives.items()}
-        tags = {peer: tag for peer, (tag, _) in self._their.items()}
-        first = len(self.slots)
-        slots = [*self.slots, *out.values()]
-        pack = [entry for i, message in enumerate(sends.values()) for entry in packed(message, first + i)]
-        added = [entry for i, message in enumerate(sends.values()) for entry in unpacked(message, first + i, ADD)]
-        slots_in = [*self.slots, *come.values()]
-        unpack = [entry for i, message in enumerate(self.receives.values()) for entry in unpacked(message, first + i, 0)]
-        cleared = [entry for i, message in enumerate(self.receives.values()) for entry in packed(message, first + i, CLEAR)]
-        there = Messages(
+        receives = {  # in the order that the peer was told, perhaps by another plan
+            peer: self.binding.message(peer, links_of(message), False, self._with[peer].ours)
+            for peer, message in self.receives.items()
+        }
+        mine, theirs = (receives, sends) if back else (sends, receives)
+        out = {peer: self._memory(message, back) for peer, message in mine.items()}
+        come = {peer: self._memory(message, back) for peer, message in theirs.items()}
+        buffers = [memory for memory in (*out.values(), *come.values()) if not isinstance(memory, Inside)]
+        place = {id(memory): len(self.slots) + i for i, memory in enumerate(buffers)}
+        slots = [*self.slots, *buffers]
+        pack = [
+            entry
+            for peer, message in mine.items()
+            if id(out[peer]) in place
+            for entry in packed(message, place[id(out[peer])], CLEAR if back else 0)
+        ]
+        unpack = [
+            entry
+            for peer, message in theirs.items()
+            if id(come[peer]) in place
+            for entry in unpacked(message, place[id(come[peer])], ADD if back else 0)
+        ]
+        guard = None
+        if self.debug:
+            poison = None if back else poisoning(self.slots, self.copies, receives.values())
+            guard = Guard(self.name, poison, out, come, self._ledger)
+        return Messages(
             self.hub,
-            {peer: (buffer, tags[peer]) for peer, buffer in out.items()},
-            {peer: (buffer, self._tags[peer]) for peer, buffer in come.items()},
-            (CopyProgram(slots, pack), program(self.slots, self.copies), program(slots_in, unpack)),
-            Guard(self.name, poisoning(self.slots, self.copies, self.receives.values()), out, come, self._ledger)
-            if self.debug
-            else None,
+            {peer: (memory, self._with[peer].to) for peer, memory in out.items()},
+            {peer: (memory, self._with[peer].heard) for peer, memory in come.items()},
+            (
+                CopyProgram(slots, pack),
+                program(self.slots, adjoint(self.copies) if back else self.copies),
+                program(slots, unpack),
+            ),
+            (self.hub.ledger, self._ledger),
+            guard,
         )
-        back = Messages(
-            self.hub,
-            {peer: (buffer, tags[peer]) for peer, buffer in come.items()},
-            {peer: (buffer, self._tags[peer]) for peer, buffer in out.items()},
-            (CopyProgram(slots_in, cleared), program(self.slots, adjoint(self.copies)), program(slots, added)),
-            Guard(self.name, None, come, out, self._ledger) if self.debug else None,
-        )
-        for messages in (there, back):
-            messages.count(self.hub.ledger, self._ledger)
-        return there, back
+
+    def _memory(self, message: Message, back: bool) -> Any:
+        """What MPI reads or writes: the field's own memory where that is in the message's order, else a buffer."""
+        found = None if back or self.debug else inside(message)
+        return _core.empty((message.nbytes + SEAL * self.debug,), "uint8") if found is None else found
 
 
 def rule(sources: Sources) -> str:

@@ -19,6 +19,7 @@ from gridbuf.distributed.layouts import Bound, as_field
 from gridbuf.distributed.linking import Index, Link
 from gridbuf.distributed.schedule import Schedule
 from gridbuf.distributed.twice import check_same
+from gridbuf.docstrings import as_in
 
 HOST = {_core.HostField}
 Slot = tuple[str, np.dtype[Any], Index, Index, bool]
@@ -97,6 +98,10 @@ class Plan:
         The copies within the rank, as `_core.CopyProgram` takes them.
     sends, receives : dict
         The message to and from each peer, by its rank.
+    shared : bool
+        Whether ranks agree on it once with all plans that send the same: those that a grid keeps for its user.
+    what : {"halos", "sides", "sync"}
+        What it fills: halos, halos without their corners, points that exist twice.
     """
 
     def __init__(
@@ -109,8 +114,10 @@ class Plan:
         schedules: Sequence[Schedule],
         engine: Engine,
         memo: Memo | None = None,
+        shared: bool = False,
+        what: str = "halos",
     ) -> None:
-        self.number, self.bounds, self.blocks = number, tuple(bounds), tuple(blocks)
+        self.number, self.bounds, self.blocks, self.shared, self.what = number, tuple(bounds), tuple(blocks), shared, what
         self.binding = Binding(bounds, sources, blocks, names, memo)
         self.copies: list[Entry] = []
         to: dict[int, list[tuple[int, list[Link]]]] = {}
@@ -202,22 +209,14 @@ class Plan:
 
     def __call__(self, *fields: Any) -> None:
         """Exchange: start and wait."""
-        self.start(*fields).wait()
+        if self._under_way is not None:
+            self._check_idle()
+        if not self._transport.run(fields):
+            self.start(*fields).wait()
 
+    @as_in(start)
     def accumulate(self, *fields: Any) -> None:
         """The adjoint of an exchange: each halo value is added to the point that it comes from, and set to 0.
-
-        Parameters
-        ----------
-        *fields : Field or list of Field
-            As for `start`.
-
-        Raises
-        ------
-        RuntimeError
-            When the plan's last exchange has not been waited for.
-        TypeError, ValueError
-            When the fields are not as many, or not of the plan's layouts.
 
         Examples
         --------
@@ -237,6 +236,7 @@ class Plan:
             raise RuntimeError(
                 f"plan {self.number}: it was started before and not waited for; call wait() of what start() returned"
             )
+        self._under_way = None
 
     def _flat(self, fields: Sequence[Any]) -> list[Any]:
         """The fields on all blocks of the rank, in the order of the slots."""

@@ -73,13 +73,8 @@ def cube(n: int) -> Seams:
 def read_seams(given: Any, tiles: Extents, names: Sequence[str]) -> Seams:
     """Seams as users write them: (tile, "I+", other tile, "J-") and whether they run in opposite directions."""
     seams: Seams = {}
-    for i, entry in enumerate(read.entries(given, "seams")):
-        what = f"seams[{i}]"
-        parts = read.entries(entry, what)
-        if len(parts) not in (4, 5):
-            raise ValueError(
-                f"{what}: {len(parts)} entries; a seam is (tile, side, other tile, other side) and, if need be, reversed"
-            )
+    form = "a seam is (tile, side, other tile, other side) and, if need be, reversed"
+    for what, parts in read.connections(given, "seams", form):
         reverse = parts[4] if len(parts) == 5 else False
         if not isinstance(reverse, bool):
             raise TypeError(f"{what}: reversed is True or False, got {type(reverse).__name__}")

@@ -5,10 +5,13 @@ from contextlib import suppress
 from functools import wraps
 from typing import ParamSpec
 
+from gridbuf.distributed.arguments import read_timeout
+from gridbuf.distributed.calls import attempt
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.grids import Grid
 
 P = ParamSpec("P")
+MAKING = "a grid"
 
 
 def on_all_ranks(make: Callable[P, Grid]) -> Callable[P, Grid]:
@@ -25,18 +28,20 @@ def on_all_ranks(make: Callable[P, Grid]) -> Callable[P, Grid]:
             raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
         if not isinstance(comm, MPI.Intracomm):
             raise TypeError(f"comm: expected a communicator of mpi4py, got {type(comm).__name__}")
-        from gridbuf.distributed.hub import ARGUMENTS, agree, hub_of
+        from gridbuf.distributed.everyone import Everyone, words_of
+        from gridbuf.distributed.hub import hub_of
 
-        timeout = keywords.get("timeout")
-        seconds = float(timeout) if isinstance(timeout, int | float) and timeout > 0 else None
-        hub = hub_of(comm, seconds)
+        seconds, _ = attempt(lambda: read_timeout(keywords.get("timeout")) or None)  # a wrong one is told below
+        ranks = Everyone(hub_of(comm, seconds), seconds)
         try:
             grid = make(*args, **keywords)
+            said = grid.arguments()
         except Exception as error:
-            with suppress(DisagreementError):  # the others raise it
-                agree(hub, {ARGUMENTS: f"{type(error).__name__}: {error}"}, seconds)
+            wrong = error
+            with suppress(type(error), DisagreementError, TimeoutError):  # the others raise it
+                ranks.run(("grid", words_of(wrong)), lambda all_of_them: all_of_them.agree(MAKING, {}, error=wrong))
             raise
-        agree(hub, grid.arguments(), seconds)
+        ranks.run(("grid", str(said)), lambda all_of_them: all_of_them.agree(MAKING, said))
         return grid
 
     return made

@@ -31,18 +31,32 @@ def check_same(binding: Binding, flat: Sequence[Any]) -> None:
             )
 
 
+def shared(a: Any, b: Any) -> bool:
+    """Whether two arrays have an element in common. Interleaved views that NumPy cannot tell apart quickly count as different."""
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return bool(np.shares_memory(a, b, max_work=EFFORT))
+    except np.exceptions.TooHardError:
+        return False
+
+
 def check_shared(binding: Binding, flat: Sequence[_core.Field]) -> None:
     """Refuse different Fields that have elements in common: what one gets, the other may have to send."""
     arrays = [field.numpy() for field in flat if field.device == "cpu"]
     if len(arrays) < len(flat):
         return
     for (i, a), (j, b) in combinations(enumerate(arrays), 2):
-        if flat[i] is flat[j] or not np.may_share_memory(a, b):
-            continue
-        try:
-            shared = np.shares_memory(a, b, max_work=EFFORT)
-        except np.exceptions.TooHardError:
-            continue
-        if shared:
+        if flat[i] is not flat[j] and shared(a, b):
             names = [binding.bounds[slot // binding.count].name for slot in (i, j)]
             raise ValueError(f"{names[1]}: it shares memory with {names[0]}; each field of an exchange has its own")
+
+
+def check_apart(filled: tuple[str, Sequence[_core.Field]], read: tuple[str, Sequence[Any]]) -> None:
+    """Refuse to fill points that are read meanwhile, or that two blocks would fill."""
+    name, fields = filled
+    arrays = [field.numpy() for field in fields]
+    if any(shared(a, b) for a, b in combinations(arrays, 2)):
+        raise ValueError(f"{name}: two of its blocks share memory")
+    if any(shared(a, np.asarray(b)) for a in arrays for b in read[1]):
+        raise ValueError(f"{name}: it shares memory with {read[0]}, which is read while it is filled")

@@ -31,19 +31,28 @@ class Waiting:
         self.began = self._looked = time.perf_counter()
         self._timeout, self._missing, self._warned = timeout, missing, False
 
-    def pause(self) -> bool:
-        """Between two polls. Whether it is time to look at what else has come; TimeoutError at the end."""
-        now = time.perf_counter()
-        waited = now - self.began
-        if waited < SPIN:
-            return False
-        if self._timeout is not None and waited >= self._timeout:
-            raise TimeoutError(f"{self._missing()} ({self._timeout:g} s)")
-        if self._timeout is None and waited >= WARNING and not self._warned:
-            self._warned = True
-            warnings.warn(f"{self._missing()}, for {WARNING:g} s already", RuntimeWarning, stacklevel=5)
-        _give_way()
-        if now - self._looked >= LOOK:
-            self._looked = now
-            return True
-        return False
+    def until(self, come: Callable[[], bool], look: Callable[[], object] | None = None) -> None:
+        """Poll until it has come, and look now and then at what else has; TimeoutError at the end.
+
+        To find out who is missing asks MPI, which moves messages on: so after that it is polled once more, and nobody hears of a
+        wait that is over.
+        """
+        while not come():
+            now = time.perf_counter()
+            waited = now - self.began
+            if waited < SPIN:
+                continue
+            if self._timeout is not None and waited >= self._timeout:
+                missing = self._missing()
+                if come():
+                    return
+                raise TimeoutError(f"{missing} ({self._timeout:g} s)")
+            if self._timeout is None and waited >= WARNING and not self._warned:
+                self._warned, missing = True, self._missing()
+                if come():
+                    return
+                warnings.warn(f"{missing}, for {WARNING:g} s already", RuntimeWarning, stacklevel=5)
+            _give_way()
+            if look is not None and now - self._looked >= LOOK:
+                self._looked = now
+                look()

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gridbuf import _core
+from gridbuf.strides import packed
 
 
 def as_field(obj: Any, argument: str = "field") -> _core.Field:
@@ -28,11 +29,7 @@ def address(field: _core.Field) -> int:
 def compact_strides(field: _core.Field) -> tuple[int, ...]:
     """The strides in bytes of the same values without gaps, in the same order of strides."""
     order = sorted(range(field.ndim), key=lambda i: (abs(field.strides[i]), field.shape[i] > 1, -i))
-    strides, step = [0] * field.ndim, field.dtype.itemsize
-    for i in order:
-        strides[i] = step
-        step *= max(field.shape[i], 1)
-    return tuple(strides)
+    return packed(field.shape, field.dtype.itemsize, order[::-1])
 
 
 def gap(field: _core.Field) -> int | None:

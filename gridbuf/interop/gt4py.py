@@ -157,7 +157,7 @@ def stencil_args(stencil: Any, *args: Any, origin: Any = None, domain: Any = Non
             )
             for name in fields
         ]
-        domain = find_domain(sizing, None, halos_count=origin is None)
+        domain = find_domain(sizing, None, halos_count=origin is None, stacklevel=3)
     return {**given, **arrays, "origin": origins} | ({} if domain is None else {"domain": tuple(domain)})
 
 

@@ -17,6 +17,7 @@ Examples
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -28,13 +29,14 @@ except RuntimeError as error:  # mpi4py's wheels look for the library when they 
 from mpi4py.util import dtlib
 
 from gridbuf import _core
+from gridbuf.distributed.twice import shared
 from gridbuf.docstrings import as_in
+from gridbuf.interop.cartesian_halos import exchanges_of
 from gridbuf.interop.common import address, as_field
-from gridbuf.names import canonical, is_name
+from gridbuf.names import is_name, name_of
 
 Side = Literal["low", "high"]
 SIDES: tuple[Side, Side] = ("low", "high")
-Message = tuple[Any, list[Any], int, int]  # Irecv or Isend, and its arguments
 Loop = tuple[int, int]  # a count and a stride in bytes
 LARGE = 2**30  # counts above go through a second loop: MPI 3 counts with ints
 
@@ -264,7 +266,8 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
     comm : mpi4py.MPI.Cartcomm
         Whose neighbours they are.
     *fields : Field
-        Of the same shapes and halos on every process along the shared borders; layouts and orders of dims may differ.
+        Of the same shapes and halos on every process along the shared borders; layouts and orders of dims may differ. They share
+        nothing else: each has its own dtype, dims, extents and widths.
     dims : sequence of str, optional
         Which index each dimension of the communicator cuts.
 
@@ -273,7 +276,15 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
     TypeError
         When comm is no Cartesian communicator, or an argument is no Field.
     ValueError
-        When dims are not the communicator's, or a field is read-only or has no halo.
+        When dims are not the communicator's, or a field is read-only, has no halo, or shares memory with another.
+    gridbuf.distributed.DisagreementError
+        When neighbours describe their fields differently.
+
+    Notes
+    -----
+    One message goes to each neighbour, whatever the fields are, on a duplicate of the communicator that the first call makes. What was
+    worked out for fields of some layouts is kept with the communicator, and goes when it is freed. Where it ends, halos keep their values, and a neighbour's
+    there come with its points. `gridbuf.distributed` does more: it makes the fields, turns vectors, and works while messages travel.
 
     Examples
     --------
@@ -287,38 +298,49 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
     """
     if not isinstance(comm, MPI.Cartcomm):
         raise TypeError(f"comm: expected a Cartesian communicator (comm.Create_cart), got {type(comm).__name__}")
+    if comm == MPI.COMM_NULL:
+        raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
+    cut, exchanges = tuple(dims), exchanges_of(comm)
+    plan = exchanges.known(fields, cut)
+    if plan is None:
+        try:
+            cut = _checked_dims(cut, comm)
+            for i, field in enumerate(fields):
+                _check_exchanged(i, field, cut)
+            for (i, a), (j, b) in combinations(enumerate(fields), 2):
+                if a is not b and shared(a.numpy(), b.numpy()):
+                    raise ValueError(f"fields: argument {j} shares memory with argument {i}; each has its own")
+            plan = exchanges.plan(fields, cut)
+        except (TypeError, ValueError) as error:
+            exchanges.engine.failed(error)  # the neighbours hear of it when they ask
+            raise
+    plan.run(fields)
+
+
+def _checked_dims(dims: tuple[Any, ...], comm: Any) -> tuple[str, ...]:
     if not all(map(is_name, dims)):
-        raise ValueError(f"dims: {tuple(dims)} are not all I, J, K or numbers")
+        raise ValueError(f"dims: {dims} are not all I, J, K or numbers")
+    if len(set(dims)) < len(dims):
+        raise ValueError(f"dims: {dims} names an index twice")
     if len(dims) != comm.Get_dim():
-        raise ValueError(f"dims: {tuple(dims)} names {len(dims)} indices, the communicator has {comm.Get_dim()} dimensions")
-    fields = tuple(_exchanged(i, field, dims) for i, field in enumerate(fields))
-    for direction, dim in enumerate(dims):  # one after the other: the second carries the corners of the first
-        below, above = comm.Shift(direction, 1)
-        messages: list[Message] = []
-        for tag, field in enumerate(fields):
-            if dim in field.dims:
-                messages += [
-                    (comm.Irecv, buffer(halo(field, dim, "low")), below, 2 * tag),
-                    (comm.Irecv, buffer(halo(field, dim, "high")), above, 2 * tag + 1),
-                    (comm.Isend, buffer(edge(field, dim, "high")), above, 2 * tag),
-                    (comm.Isend, buffer(edge(field, dim, "low")), below, 2 * tag + 1),
-                ]
-        # Nothing is under way until all of it is known to be right: memory must outlive its message.
-        MPI.Request.Waitall([start(memory, neighbour, tag) for start, memory, neighbour, tag in messages])
+        raise ValueError(f"dims: {dims} names {len(dims)} indices, the communicator has {comm.Get_dim()} dimensions")
+    return tuple(map(name_of, dims))
 
 
-def _exchanged(i: int, field: Any, dims: Sequence[str]) -> _core.Field:
-    """A Field whose halos can be filled, in the order of indices that all processes share."""
+def _check_exchanged(i: int, field: Any, dims: tuple[str, ...]) -> None:
+    """A Field whose halos can be filled."""
     if not isinstance(field, _core.Field):
         raise TypeError(
             f"fields: argument {i} is a {type(field).__name__}; a halo is a Field's: gridbuf.Field(data, dims, halo=...)"
         )
     if field.readonly:
         raise ValueError(f"fields: argument {i} is read-only, and its halo is to be written")
+    if field.device != "cpu":
+        raise TypeError(f"fields: argument {i} is in the memory of {field.device}; MPI is given host memory: field.to('cpu')")
     for dim in dims:
         if dim in field.dims:
             edge(field, dim, "low")  # says what is wrong with the halo
-    return field.transpose(canonical(field.dims))
+    _element(field.dtype)
 
 
 __all__ = ["FieldDatatype", "buffer", "datatype", "edge", "exchange_halos", "halo"]

@@ -43,7 +43,7 @@ class MemoryManager(cuda.GetIpcHandleMixin, cuda.HostOnlyCUDAMemoryManager):
         """What the driver says is free, and gridbuf's cache, which Numba can have too."""
         device = int(self.context.device.id)
         info = _core.cuda_devices()[device]
-        cached = _core.cuda_stats(_core.MEMORY_DEVICE, device)["cached_bytes"]
+        cached = _core.memory_stats(_core.MEMORY_DEVICE, device)["cached_bytes"]
         return cuda.MemoryInfo(free=info["free_bytes"] + cached, total=info["total_bytes"])
 
     def reset(self) -> None:

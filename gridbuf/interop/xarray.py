@@ -23,6 +23,7 @@ from gridbuf.halo_attrs import HALO, ORIGIN, SHAPE, remembered
 from gridbuf.interface.reading import entries_of
 from gridbuf.names import as_numpy, canonical, get_dims, get_origin, is_name
 from gridbuf.storage import Storage
+from gridbuf.storage.held import Held
 
 
 def _named(array: xr.DataArray) -> tuple[str, ...] | None:
@@ -63,6 +64,9 @@ def to_dataarray(
     domain: bool = False,
 ) -> xr.DataArray:
     """A DataArray over the host memory of a Field, a storage or anything with dims; nothing is copied.
+
+    Of a storage with memory on both sides it has the newest values whenever it is looked at, and what is written to it counts as
+    changed on the host.
 
     Parameters
     ----------
@@ -111,7 +115,7 @@ def to_dataarray(
         attrs[HALO] = tuple(n for dim in canonical(dims) for n in halo[dims.index(dim)])
     if origin is not None or halo is not None:
         attrs[SHAPE] = tuple(obj.shape[dims.index(dim)] for dim in canonical(dims))
-    array = xr.DataArray(as_numpy(obj), dims=[spelling.get(d, d) for d in dims], attrs=attrs, name=name)
+    array = xr.DataArray(_memory(obj), dims=[spelling.get(d, d) for d in dims], attrs=attrs, name=name)
     if like is not None:
         array.name = like.name if name is None else name
         fitting = {key: c for key, c in like.coords.items() if all(array.sizes.get(d) == n for d, n in c.sizes.items())}
@@ -123,6 +127,11 @@ def to_dataarray(
             )
         array = array.assign_coords(fitting)
     return array if coords is None else array.assign_coords(coords)
+
+
+def _memory(obj: Any) -> Any:
+    """What the DataArray holds: host memory, of a storage with two sides something that brings the host's up to date."""
+    return Held(obj) if isinstance(obj, Storage) and obj._has_host and obj._has_device else as_numpy(obj)
 
 
 def _inside(obj: Any, dims: tuple[str, ...], like: xr.DataArray | None, axes: Mapping[Any, str] | None) -> tuple[Any, Any]:

@@ -187,7 +187,7 @@ def test_fields_freed_and_made_anew_find_the_plan_of_their_layout() -> None:
         f.numpy()[0] = -1
         grid.exchange(f)
         assert (f.numpy() == i).all()
-    assert len(grid._plans) <= 6
+    assert len(grid._kept.plans) <= 6
 
 
 def test_storages_and_arrays() -> None:

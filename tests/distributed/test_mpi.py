@@ -1,5 +1,6 @@
 """The mpi engine under mpirun: the local engine's values on any number of ranks, and what happens when ranks disagree or do not come."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -30,9 +31,47 @@ def test_ranks_have_the_values_of_the_local_engine(count: int) -> None:
     assert done.stdout == f"same {count}\n"
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_whole_fields_are_those_of_the_local_engine(count: int) -> None:
+    done = run("whole.py", count)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"whole {count}\n"
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_fields_move_between_cuts_and_files(count: int, tmp_path: Path) -> None:
+    done = run("files.py", count, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"files {count}\n"
+
+
 @pytest.mark.parametrize("finalized", [False, True], ids=["plans alive at exit", "after Finalize"])
 def test_ranks_that_disagree_learn_of_it_and_go_on(finalized: bool) -> None:
-    done = run("trouble.py", 2, *["finalize"] * finalized)
+    for script in ("trouble.py", "calls.py"):
+        done = run(script, 2, *["finalize"] * finalized)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.endswith("end\n")
+        assert done.stderr == ""
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_nothing_outlives_a_communicator(count: int) -> None:
+    done = run("lifetimes.py", count)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.endswith("end\n")
-    assert done.stderr == ""
+    assert done.stdout == f"lifetimes {count}\n"
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_halos_by_ghex_are_those_of_our_messages(count: int) -> None:
+    pytest.importorskip("ghex")
+    done = run("by_ghex.py", count)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(f"ghex {count}\n")
+
+
+def test_ghex_that_is_not_there_is_named() -> None:
+    pytest.importorskip("mpi4py")
+    if importlib.util.find_spec("ghex") is not None:
+        pytest.skip("ghex is installed")
+    done = run("without_ghex.py", 1)
+    assert done.stdout == "needs the package ghex\n", done.stderr

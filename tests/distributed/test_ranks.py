@@ -20,11 +20,14 @@ class Played:
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size = rank, size
 
+    def serve(self, links: Any) -> None:
+        return None
+
     def prepare(self, plan: Any) -> None:
         return None
 
-    def total(self, number: int) -> int:
-        return number
+    def run(self, key: Any, make: Any) -> None:
+        return None
 
 
 @pytest.fixture
@@ -147,9 +150,9 @@ def test_the_closed_form_finds_what_the_walk_finds(periodic: str) -> None:
                 for block in grid.blocks:
                     found = []
                     for straight in (True, False):
-                        grid._builder.straight = straight
+                        grid._planner.builder.straight = straight
                         points = {}
-                        for link in grid._builder.filling(geometry, block):
+                        for link in grid._planner.builder.filling(geometry, block):
                             for index in np.ndindex(link.shape):
                                 at = tuple(np.add(link.at, index).tolist())
                                 assert at not in points

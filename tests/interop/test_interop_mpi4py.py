@@ -15,6 +15,7 @@ import gridbuf as gb
 pytest.importorskip("mpi4py")
 gbm = pytest.importorskip("gridbuf.interop.mpi4py", exc_type=ImportError)
 MPI = gbm.MPI
+from gridbuf.interop import cartesian_halos  # noqa: E402
 
 
 def through(source: gb.Field, target: gb.Field) -> None:
@@ -155,14 +156,57 @@ def test_a_datatype_may_outlive_the_module() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_two_processes(tmp_path: Path) -> None:
-    mpirun = shutil.which("mpirun")
-    if mpirun is None:
+def mpirun(script: str, count: int) -> "subprocess.CompletedProcess[str]":
+    command = shutil.which("mpirun")
+    if command is None:
         pytest.skip("no mpirun on PATH")
-    script = Path(__file__).parent / "mpi_two_processes.py"
-    command = [mpirun, "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, str(script)]
-    if "Open MPI" not in MPI.Get_library_version():
-        command = [mpirun, "-n", "2", sys.executable, str(script)]
+    options = ["--allow-run-as-root", "--oversubscribe"] if "Open MPI" in MPI.Get_library_version() else []
+    words = [command, *options, "-n", str(count), sys.executable, str(Path(__file__).parent / script)]
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_"))}
-    done = subprocess.run(command, capture_output=True, text=True, env=clean, timeout=300, check=False)
+    return subprocess.run(words, capture_output=True, text=True, env=clean, timeout=300, check=False)
+
+
+def test_two_processes() -> None:
+    done = mpirun("mpi_two_processes.py", 2)
     assert done.returncode == 0 and "passed: 191 messages" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_halos_are_those_of_an_exchange_axis_by_axis(count: int) -> None:
+    done = mpirun("halos_of_ranks.py", count)
+    assert (done.returncode, done.stdout) == (0, f"same {count}\n"), done.stdout + done.stderr
+
+
+def test_what_was_worked_out_for_fields_of_a_layout_is_kept() -> None:
+    ring = MPI.COMM_SELF.Create_cart([1], periods=[True])
+    first, second, other = (gb.Field.from_array([0.0, 1.0, 2.0, 3.0, 0.0], dt, dims="I", halo=(1,)) for dt in ("f8", "f8", "f4"))
+    gbm.exchange_halos(ring, first, dims="I")
+    kept = cartesian_halos.exchanges_of(ring)
+    plan = kept.known((first,), ("I",))
+    assert plan is not None and kept.known((second,), ("I",)) is None
+    gbm.exchange_halos(ring, second, dims=["I"])
+    assert kept.known((second,), ("I",)) is plan
+    gbm.exchange_halos(ring, other, dims="I")
+    assert kept.known((other,), ("I",)) is not plan
+    assert all(f.numpy().tolist() == [3, 1, 2, 3, 1] for f in (first, second, other))
+    number = id(first)
+    assert number in kept._numbers.known
+    first = second
+    gc.collect()
+    assert number not in kept._numbers.known
+
+
+def test_wrong_calls_of_an_exchange_leave_the_communicator_usable() -> None:
+    ring = MPI.COMM_SELF.Create_cart([1], periods=[True])
+    field = gb.Field.from_array([0.0, 1.0, 2.0, 0.0], dims="I", halo=(1,))
+    for dims, kind, says in (
+        ("II", ValueError, "names an index twice"),
+        ([["I"]], ValueError, "are not all I, J, K"),
+        ("IJ", ValueError, "names 2 indices, the communicator has 1"),
+    ):
+        with pytest.raises(kind, match=says):
+            gbm.exchange_halos(ring, field, dims=dims)
+    with pytest.raises(TypeError, match="comm: expected a Cartesian communicator"):
+        gbm.exchange_halos(MPI.COMM_NULL, field)
+    gbm.exchange_halos(ring, field, dims="I")
+    assert field.numpy().tolist() == [2, 1, 2, 1]

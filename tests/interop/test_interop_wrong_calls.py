@@ -14,6 +14,10 @@ def readonly(n: int) -> gb.Field:
     return gb.Field(array, "I", halo=(1,))
 
 
+def overlapping(memory: Any) -> list[gb.Field]:
+    return [gb.Field(part, dims="I", halo=(1,)) for part in (memory[:5], memory[3:])]
+
+
 @pytest.mark.parametrize(
     ("fields", "dims", "error", "says"),
     [
@@ -21,6 +25,7 @@ def readonly(n: int) -> gb.Field:
         (lambda: [gb.Field.zeros(5, dims="I", halo=(1,)), readonly(5)], "I", ValueError, "fields: argument 1 is read-only"),
         (lambda: [gb.Field.zeros(5, dims="I", halo=(1,)), gb.Field.zeros(5, dims="I")], "I", ValueError, "it has no halo"),
         (lambda: [gb.Field.zeros(5, dims="I", halo=(1,)), gb.Field.zeros(5, ">f8", dims="I", halo=(1,))], "I", ValueError, "would not swap"),
+        (lambda: overlapping(np.zeros(8)), "I", ValueError, "fields: argument 1 shares memory with argument 0"),
         (lambda: [gb.Field.zeros(5, dims="I", halo=(1,))], ["X"], ValueError, r"dims: \('X',\) are not all I, J, K"),
     ],
 )  # fmt: skip

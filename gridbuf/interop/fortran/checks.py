@@ -8,6 +8,7 @@ from gridbuf import _core
 from gridbuf.interop.common import as_field, index_name
 from gridbuf.interop.fortran.cfi import type_code
 from gridbuf.interop.fortran.kinds import dtype_of, has_type
+from gridbuf.strides import packed
 
 
 def checked(field: Any, kind: Any, writable: bool, argument: str = "field") -> _core.Field:
@@ -35,11 +36,10 @@ def _declared(dtype: np.dtype[Any]) -> str:
 
 def gap(field: _core.Field) -> str | None:
     """Which index is not where Fortran order without gaps has it."""
-    step = field.dtype.itemsize
-    for i, (n, stride) in enumerate(zip(field.shape, field.strides, strict=True)):
+    wanted = packed(field.shape, field.dtype.itemsize, range(field.ndim)[::-1])
+    for i, (n, stride, step) in enumerate(zip(field.shape, field.strides, wanted, strict=True)):
         if field.size and n > 1 and stride != step:
             return f"{index_name(field, i)} has the stride {stride} where Fortran order without gaps has {step}"
-        step *= n
     return None
 
 

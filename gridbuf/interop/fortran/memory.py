@@ -12,6 +12,7 @@ from gridbuf.interop.common import as_field
 from gridbuf.interop.fortran.cfi import Descriptor, parsed
 from gridbuf.interop.fortran.checks import checked, gap, refuse
 from gridbuf.interop.fortran.kinds import dtype_of, has_type
+from gridbuf.strides import packed
 
 Bounds = Sequence[int | tuple[int, int] | None]
 
@@ -111,13 +112,11 @@ def from_pointer(
     dtype = dtype_of(kind)
     if leading is not None and (len(leading) != len(shape) - 1 or any(n < m for n, m in zip(leading, shape, strict=False))):
         raise ValueError(f"leading: {tuple(leading)} are not the extents, or more, of every index but the last of {shape}")
-    strides, step = [], dtype.itemsize
-    for n in (*(shape[:-1] if leading is None else leading), 0)[: len(shape)]:
-        strides.append(step)
-        step *= n
+    whole = shape if leading is None else (*leading, *shape[-1:])
+    strides = packed(whole, dtype.itemsize, range(len(shape))[::-1])
     if (why := has_type(dtype)) is not None:
         raise ValueError(f"kind: {why}")
-    array = _seen(_address(address), dtype, shape, tuple(strides), owner, release, writable)
+    array = _seen(_address(address), dtype, shape, strides, owner, release, writable)
     return _placed(array, dims, [lower for lower, _ in found], domain)
 
 

@@ -1,11 +1,13 @@
 """Run by any number of processes: an exchange and its adjoint leave on every block what the local engine leaves there."""
 
 import sys
+import weakref
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import numpy as np
+from common import fields
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
@@ -13,18 +15,6 @@ import gridbuf.distributed as gbd
 comm = MPI.COMM_WORLD
 n = comm.size
 Items = Callable[..., list[Any]]
-
-
-def fields(grid: gbd.Grid, kinds: list[dict[str, Any]]) -> list[list[Any]]:
-    """Fields whose values depend on the block alone, halo included."""
-    made = []
-    for i, kind in enumerate(kinds):
-        its = grid.zeros(**{"dims": "IJK", "sizes": {"K": 3}, **kind})
-        its = its if isinstance(its, list) else [its]
-        for block, f in zip(grid.blocks, its, strict=True):
-            f.numpy()[...] = np.random.default_rng((i, block.number)).integers(-50, 50, f.shape)
-        made.append(its)
-    return made
 
 
 def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: Items = lambda *f: list(f)) -> None:
@@ -80,6 +70,54 @@ ours, everything = fields(here, [{"faces": "I"}]), fields(whole, [{"faces": "I"}
 here.sync(ours[0]), whole.sync(everything[0])
 same(here, ours, whole, everything)
 assert here.checksum(ours[0]) == whole.checksum(everything[0])
+# fluxes through edges at which axes turn: what is a face along I here is one along J there
+for make in (
+    lambda **k: gbd.cubed_sphere(4, halo=1, **k),
+    lambda **k: gbd.cubed_sphere(4, halo=1, blocks=(2, 1), **k),
+    lambda **k: gbd.tripolar((12, 6), blocks=(n, 2), halo=1, pivot="T", **k),
+    lambda **k: gbd.tripolar((12, 6), blocks=(n, 2), halo=1, pivot="F", **k),
+):
+    here, whole = make(comm=comm, timeout=60), make()
+    ours, everything = (fields(its, [{"faces": "I"}, {"faces": "J"}]) for its in (here, whole))
+    here.sync(gbd.vector(*(f if len(f) != 1 else f[0] for f in ours)))
+    whole.sync(gbd.vector(*(f if len(f) != 1 else f[0] for f in everything)))
+    same(here, ours, whole, everything)
+# fields that one rank cannot tell apart and another can: a layout is each rank's own affair
+ring = gbd.grid((2 * n, 3), blocks=(n, 1), periodic="I", halo=1, comm=comm, timeout=20)
+for i, padding in enumerate((False, comm.rank == 0 and 8, False, comm.rank == n - 1 and 16)):
+    for call in range(2):
+        f = ring.full(float(100 * i + 10 * call + comm.rank), padding=padding)
+        ring.exchange(f)
+        assert f[0, 1] - f[1, 1] == (comm.rank - 1) % n - comm.rank and f[-1, 2] - f[1, 1] == (comm.rank + 1) % n - comm.rank
+        ring.sync(f)
+# A slab that lies in memory as it is sent is not packed: fields that take turns, and more of them than requests are kept for.
+for periodic, backend in product(("", "I"), ("gt:cpu_kfirst", "gt:cpu_ifirst")):
+    here, whole = (gbd.grid((4 * n, 32), blocks=(n, 1), periodic=periodic, halo=((1, 2), 0), **k) for k in ({"comm": comm}, {}))
+    kind = {"sizes": {"K": 20}, "backend": backend, "dtype": "f4"}
+    plan = here.plan(*fields(here, [kind])[0])
+    for i in range(20):
+        ours, everything = fields(here, [kind]), fields(whole, [kind])
+        if i % 2:
+            handle = plan.start(*ours[0])
+            del handle  # given up: it ends before the next
+        plan(*ours[0])
+        whole.exchange(everything[0])
+        same(here, ours, whole, everything)
+        if i % 7 == 0:
+            plan(*ours[0])
+            plan.accumulate(*ours[0])
+            whole.plan(everything[0]).accumulate(everything[0])
+            same(here, ours, whole, everything)
+    if n > 1 and backend == "gt:cpu_kfirst":
+        assert plan._transport._there.exchange.active is None
+        assert len(plan._transport._there.to) == len(plan.sends)
+    handle, gone = plan.start(*ours[0]), weakref.ref(ours[0][0])
+    del handle, plan, ours  # under way, with messages inside a field that nobody else has
+    comm.Barrier()
+    for _ in range(5):  # as often on all ranks
+        here.exchange(here.zeros())
+        comm.Barrier()
+    assert gone() is None
 if comm.rank == 0:
     print("same", n)
 sys.stdout.flush()

@@ -6,31 +6,20 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from common import raises
 from mpi4py import MPI
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
 import gridbuf.distributed.messages as messages
+import gridbuf.distributed.tags as tags
 
 comm = MPI.COMM_WORLD
 me, other = comm.rank, 1 - comm.rank
 grid = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
-
-
-@contextmanager
-def raises(kind: type[BaseException], *words: str) -> Iterator[None]:
-    try:
-        yield
-    except kind as error:
-        for word in words:
-            assert word in str(error), (me, word, str(error))
-    else:
-        raise AssertionError(f"rank {me}: no {kind.__name__}")
 
 
 def check(f: Any, value: float) -> None:
@@ -109,6 +98,22 @@ def an_error_of_one_rank_is_told_to_the_other() -> None:
         with raises(gbd.DisagreementError, "its dtype"):
             grid.exchange(b)
     works()
+    memory = np.zeros(100)
+    over = [gb.Field(memory[i : i + 48].reshape(6, 8), dims="IJ", halo=(1, 1)) for i in (0, 40)]
+    for wrong, kind, word in (
+        (lambda: grid.exchange(3), TypeError, "fields: expected"),
+        (lambda: grid.plan([]), ValueError, "fields[0]: got 0 fields"),
+        (lambda: grid.exchange(*over), ValueError, "shares memory"),
+    ):
+        if me == 0:
+            with raises(gbd.DisagreementError, "its dtype", "before, rank 1 raised", word):
+                grid.exchange(a)
+        else:
+            with raises(kind, word):
+                wrong()
+            with raises(gbd.DisagreementError, "its dtype"):
+                grid.exchange(b)
+        works()
 
 
 def a_rank_that_comes_late() -> None:
@@ -146,6 +151,31 @@ def a_rank_that_comes_late() -> None:
     plan(a2) if me == 0 else (handle.wait(), plan(a2))  # what was given up ends before the next begins
     check(a2, 7.0 + other)
     handle.wait()
+
+
+def an_adjoint_that_is_given_up() -> None:
+    """It counts as made: whatever the plan does next lets it end first."""
+    a = grid.full(float(me))
+    plan = grid.plan(a)
+    plan(a)
+    plan.accumulate(a)
+    for again in (lambda: plan(a), lambda: plan.start(a).wait(), lambda: plan.accumulate(a)):
+        comm.Barrier()
+        if me:
+            time.sleep(0.4)
+            plan.accumulate(a)
+        else:
+            plan._transport.timeout = 0.1
+            with raises(TimeoutError, "rank 0 waits for rank 1: plan"):
+                plan.accumulate(a)
+            plan._transport.timeout = 10.0
+        a[...] = 40.0 + me
+        again()
+        a[...] = 50.0 + me
+        plan(a)
+        check(a, 50.0 + other)
+        plan.accumulate(a)
+        assert a[1, 2] == 100.0 + 2 * me and a[0, 2] == 0.0
 
 
 def first_uses_that_are_given_up() -> None:
@@ -261,7 +291,7 @@ def children_and_threads() -> None:
 def grids_that_differ() -> None:
     with raises(gbd.DisagreementError, "shape: rank 0 says ((8, 6),), rank 1 ((8, 7),)"):
         gbd.grid((8, 6 + me), comm=comm, timeout=10)
-    kind = (gbd.DisagreementError, "rank 1 ValueError: halo") if me == 0 else (ValueError, "halo")
+    kind = (gbd.DisagreementError, "rank 1: ValueError: halo") if me == 0 else (ValueError, "halo")
     with raises(*kind):  # type: ignore[arg-type]
         gbd.grid((8, 6), halo=-me, comm=comm, timeout=10)
     with raises(ValueError, "halo"):
@@ -295,6 +325,60 @@ def many_plans_and_long_messages() -> None:
         messages.PART = before
 
 
+def tags_that_are_given_again() -> None:
+    """Only those that no plan of either rank uses any more, and what was left behind with them is nobody's."""
+    before, tags.PLAN_TAGS = tags.PLAN_TAGS, 5
+    try:
+        its = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm.Dup(), timeout=10)
+        fields = [its.full(10.0 * i + me) for i in range(3)]
+        plans = [its.plan(f) for f in fields]
+        for plan, f in zip(plans, fields, strict=True):
+            plan(f)
+        for i in range(30):
+            late = its.full(100.0 * i + me)
+            plan = its.plan(late)
+            plan(late)
+            late[...] = 200.0 * i + me
+            handles = [p.start(f) for p, f in [*zip(plans, fields, strict=True), (plan, late)][:: 1 - 2 * me]]
+            for handle in handles:
+                handle.wait()
+            check(late, 200.0 * i + other)
+            for j, f in enumerate(fields):
+                check(f, 10.0 * j + other)
+            del handles, handle, plan
+        alive = [its.plan(f) for f in fields]
+        for plan, f in zip(alive[:2], fields, strict=False):
+            plan(f)
+        for _ in range(2):
+            with raises(RuntimeError, "5 kinds of messages", "MPI promises no more tags"):
+                alive[2](fields[2])
+            for plan, f in zip([*plans, *alive[:2]], [*fields, *fields[:2]], strict=True):
+                f[...] = 7.0 + me
+                plan(f)
+                check(f, 7.0 + other)
+        del alive[:2], plan
+        with raises(RuntimeError, "MPI promises no more tags"):  # the peer has let go of one, and says so now
+            alive[0](fields[2])
+        alive[0](fields[2])
+        check(fields[2], 7.0 + other)
+        one_way = gbd.grid((8, 6), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm.Dup(), timeout=10)
+        a = one_way.zeros()
+        for i in range(20):
+            a[...] = 10.0 * i + me
+            plan = one_way.plan(a)
+            plan(a)
+            assert me or a[-1, 2] == 10.0 * i + 1
+            if me:
+                a[...] = -1.0
+                plan(a)  # which rank 0 leaves out: nobody asks for these values
+            del plan
+            with raises(gbd.DisagreementError, "left some out"):
+                one_way.plan(a)(a)
+    finally:
+        tags.PLAN_TAGS = before
+    works()
+
+
 def debug_mode() -> None:
     os.environ["GRIDBUF_DEBUG"] = "1"
     try:
@@ -326,6 +410,7 @@ for scenario in (
     an_exchange_that_one_rank_leaves_out,
     an_error_of_one_rank_is_told_to_the_other,
     a_rank_that_comes_late,
+    an_adjoint_that_is_given_up,
     first_uses_that_are_given_up,
     neighbours_that_only_send_or_only_receive,
     handles_that_are_dropped_or_started_twice,
@@ -335,6 +420,7 @@ for scenario in (
     grids_that_differ,
     other_communicators_and_ranks_without_blocks,
     many_plans_and_long_messages,
+    tags_that_are_given_again,
     debug_mode,
 ):
     scenario()

@@ -1,0 +1,48 @@
+"""What two ranks have agreed on before they use a plan. Plans that a grid keeps for its user share it: then it is agreed on once.
+
+Whether two fields of one rank have the same layout is that rank's own affair, and a plan is kept for each layout; so one rank may find
+a plan where its peer makes a new one. What travels between the two is the same for both, so that is what is remembered.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gridbuf.distributed.tags import Tag
+
+Orders = list[list[str]]
+
+
+class Agreement:
+    """What one rank knows of its agreement with a peer about one kind of message.
+
+    Attributes
+    ----------
+    doubts : int
+        How often the two had disagreed when they agreed; -1: they have not.
+    ledger : ndarray of two int64
+        How many exchanges have begun with values for the peer, and from it.
+    tag : Tag or None
+        What the peer is told to send with; None: it has not been told yet.
+    heard : Tag
+        What it has been told when it agreed.
+    to : Tag
+        What it wants its values sent with.
+    ours, its : list of lists of str
+        For each field the order of dims in which this rank gets its values, and in which the peer does.
+    version : int
+        Changes with heard, to and its.
+    """
+
+    def __init__(self, ours: Orders) -> None:
+        self.doubts, self.ledger, self.ours = -1, np.zeros(2, np.int64), ours
+        self.tag: Tag | None = None
+        self.heard = self.to = Tag(-1)
+        self.its: Orders = []
+        self.version = 0
+
+    def hear(self, words: dict[str, Any], told: Tag) -> None:
+        """The peer agrees; it has said these words, and was told this tag."""
+        before = self.heard.number, self.to.number, self.its
+        self.heard, self.to, self.its = told, words["tag"], words["orders"]
+        self.version += before != (told.number, words["tag"].number, self.its)

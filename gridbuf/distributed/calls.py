@@ -1,0 +1,51 @@
+"""Calls that all ranks make together, as steps: each step says what it awaits, so that a wait can end early and go on later.
+
+A call is a generator. What it yields is awaited outside of it: after a timeout or Ctrl-C it stays where it was, and the next call of the
+same kind goes on with it; any other one lets it end first.
+"""
+
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple, TypeVar
+
+from gridbuf.distributed.waiting import Waiting
+
+
+class Awaited(NamedTuple):
+    """What a call cannot go on without."""
+
+    come: Callable[[], bool]
+    missing: Callable[[], str]  # "rank 3 waits for rank 2: gather, call 7"
+
+
+T = TypeVar("T")
+Steps = Generator[Awaited, None, T]
+
+
+class Call:
+    """A call on its way."""
+
+    def __init__(self, key: Any, steps: Steps[Any]) -> None:
+        self.key, self._steps = key, steps
+        self._awaited: Awaited | None = None
+        self.over = False  # it has ended, or died of an error
+
+    def drive(self, timeout: float | None) -> Any:
+        """Go on to the end; TimeoutError after so many seconds in which nothing came."""
+        while True:
+            if self._awaited is not None:
+                Waiting(timeout, self._awaited.missing).until(self._awaited.come)
+                self._awaited = None
+            try:
+                self.over = True  # unless it comes to another step
+                self._awaited = next(self._steps)
+                self.over = False
+            except StopIteration as end:
+                return end.value
+
+
+def attempt(do: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    """A result, or what is wrong, to be told to the others before it is raised."""
+    try:
+        return do(), None
+    except Exception as error:
+        return None, error

@@ -1,0 +1,206 @@
+"""What a grid does with whole fields: gather and scatter them, and move them to another grid."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from gridbuf.distributed.blocks import Decomposition
+from gridbuf.distributed.constructors import Constructors, Fields
+from gridbuf.distributed.engine import Engine
+from gridbuf.distributed.gathering import gathering, scattering
+from gridbuf.distributed.ground import Ground
+from gridbuf.distributed.items import Item
+from gridbuf.distributed.linking import Index
+from gridbuf.distributed.planning import Planner
+from gridbuf.distributed.redistributing import Elsewhere, redistributing
+from gridbuf.distributed.subjects import Subject
+
+
+class Moving(Constructors):
+    """What moves fields."""
+
+    tiles: tuple[Index, ...]
+    rank: int
+    size: int
+    comm: Any
+    _engine: Engine
+    _decomposition: Decomposition
+    _planner: Planner
+
+    @cached_property
+    def _ground(self) -> Ground:
+        return Ground(self.tiles, self.dims, self._planner.builder, self._decomposition, self.blocks, self.rank, self.size, {})
+
+    def gather(self, field: Any, root: int = 0, *, fill_value: Any = 0, **keywords: Any) -> Any:
+        """Bring a whole field to one rank. All ranks call this.
+
+        Parameters
+        ----------
+        field : Field, list of Field or Item
+            On this rank's blocks. Of points that exist more than once the owner's value counts; of `vector`, `pair` and `scalar` it is turned
+            and signed as in an exchange.
+        root : int, optional
+            The rank that gets it.
+        fill_value : scalar, optional
+            What points get that nobody has, because they are on land.
+        **keywords
+            Those of `gridbuf.Field.empty` for what the root gets: backend, padding, ...
+
+        Returns
+        -------
+        Field, list of Field or None
+            On the root the field without halo, in the dims that the root's has; a list, one a tile, where there are several tiles. A tuple of two for
+            an item of two. On the other ranks None.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When an argument is wrong on this rank; the message names it.
+        DisagreementError
+            When ranks do not call the same, or one of them raised; the message says what.
+        TimeoutError
+            When a rank does not come.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4, 3), blocks=(2, 1), halo=1)
+        >>> T = grid.zeros()
+        >>> for block, f in zip(grid.blocks, T):
+        ...     f.domain[...] = block.number
+        >>> grid.gather(T).numpy()[:, 0]
+        array([0., 0., 1., 1.])
+        """
+        return self._call(
+            "gather",
+            (field, root, fill_value, keywords),
+            lambda everyone: gathering(everyone, self._ground, field, root, fill_value, keywords),
+        )
+
+    def scatter(self, array: Any, field: Fields, root: int = 0) -> None:
+        """Give every block its part of a whole field that one rank has. All ranks call this.
+
+        Parameters
+        ----------
+        array : array_like or list
+            On the root the values of the whole field, of its dtype, with axes in the order of its dims, or a Field, whose dims have names; a list, one
+            a tile, where there are several tiles. On the other ranks nothing is made of it.
+        field : Field or list of Field
+            On this rank's blocks. Its domain is filled, its halo is not.
+        root : int, optional
+            The rank that has it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When an argument is wrong on this rank: another shape, dtype or dims, a field that is read-only; the message names it.
+        DisagreementError
+            When ranks do not call the same, or one of them raised; the message says what.
+        TimeoutError
+            When a rank does not come.
+
+        Examples
+        --------
+        >>> import numpy as np, gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4, 3), blocks=(2, 1), halo=1)
+        >>> T = grid.zeros()
+        >>> grid.scatter(np.arange(12.0).reshape(4, 3), T)
+        >>> T[1].domain.numpy()
+        array([[ 6.,  7.,  8.],
+               [ 9., 10., 11.]])
+        """
+        self._call("scatter", (array, field, root), lambda everyone: scattering(everyone, self._ground, array, field, root))
+
+    def redistribute(self, field: Fields, other: Any, out: Fields = None, **keywords: Any) -> Fields:
+        """Move a field to a grid of the same tiles that is cut otherwise, or on other ranks. All ranks of this grid call this.
+
+        Parameters
+        ----------
+        field : Field or list of Field
+            On this rank's blocks of this grid.
+        other : Grid or None
+            The other grid, on the same ranks or on some of them; None on ranks that are not in its communicator.
+        out : Field or list of Field, optional
+            What is filled, on this rank's blocks of the other grid. None: new fields.
+        **keywords
+            Those of `empty` for new fields: halo, backend, padding, ...
+
+        Returns
+        -------
+        Field, list of Field or None
+            On this rank's blocks of the other grid; None where it is not in that grid. The halo is not filled: 0 in new fields.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When an argument is wrong on this rank; the message names it.
+        DisagreementError
+            When ranks do not call the same, or one of them raised; the message says what.
+        TimeoutError
+            When a rank does not come.
+
+        Notes
+        -----
+        Each place of a tile keeps its value. Of a place that several blocks have, on the faces between them, the lowest block's counts.
+
+        Examples
+        --------
+        >>> import numpy as np, gridbuf.distributed as gbd
+        >>> rows, columns = gbd.grid((4, 6), blocks=(2, 1)), gbd.grid((4, 6), blocks=(1, 3), halo=1)
+        >>> T = rows.zeros()
+        >>> rows.scatter(np.arange(24.0).reshape(4, 6), T)
+        >>> [f.domain.numpy()[3].tolist() for f in rows.redistribute(T, columns)]
+        [[18.0, 19.0], [20.0, 21.0], [22.0, 23.0]]
+        """
+        return self._call(
+            "redistribute",
+            (field, other, out, keywords),
+            lambda everyone: redistributing(everyone, self._ground, field, lambda: self._elsewhere(other, keywords), out),
+        )
+
+    def _elsewhere(self, other: Any, keywords: Mapping[str, Any]) -> Elsewhere | None:
+        if other is None:
+            return None
+        if not isinstance(other, Moving):
+            raise TypeError(f"other: expected a grid, got {type(other).__name__}")
+        for name in ("dims", "dtype", "sizes", "faces"):
+            if name in keywords:
+                raise TypeError(f"{name}: what is moved has the field's")
+
+        def make(one: Subject) -> Fields:
+            faces = [self.dims[a] for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True) if not p]
+            return other.zeros(one.dims, one.dtype, sizes=one.sizes, faces=faces, **keywords)
+
+        return Elsewhere(other._ground, self._ranks_of(other), make)
+
+    def _ranks_of(self, other: "Moving") -> list[int] | None:
+        """Which of this grid's ranks the other's are; None: the same."""
+        if self.size == other.size == 1:
+            return None
+        if self.comm is None or other.comm is None:
+            lacking = "this grid" if self.comm is None else "it"
+            raise ValueError(f"other: {lacking} has no communicator, and the two must have ranks in common")
+        from mpi4py import MPI
+
+        ours, theirs = self.comm.Get_group(), other.comm.Get_group()
+        found = [int(rank) for rank in MPI.Group.Translate_ranks(theirs, None, ours)]
+        ours.Free(), theirs.Free()
+        if MPI.UNDEFINED in found:
+            raise ValueError(f"other: its rank {found.index(MPI.UNDEFINED)} is none of this grid's ranks")
+        return None if found == [*range(self.size)] else found
+
+    def _call(self, what: str, given: tuple[Any, ...], make: Any) -> Any:
+        """Make a call that all ranks make. One that was given up goes on when it is made again with the same objects."""
+        return self._engine.run((id(self), what, *map(identity, given)), make)
+
+
+def identity(given: Any, depth: int = 4) -> Any:
+    """What tells two arguments apart; they are kept alive by the call that has them. What lies deeper, or in itself, is the same where it is one object."""
+    if depth:
+        if isinstance(given, Item):
+            return given.kind, given.sign, identity(given.fields, depth - 1)
+        if isinstance(given, list | tuple):
+            return tuple(identity(each, depth - 1) for each in given)
+        if isinstance(given, dict):
+            return tuple((key, identity(value, depth - 1)) for key, value in given.items())
+    return (type(given), given) if isinstance(given, int | str | float | None) else id(given)

@@ -1,0 +1,223 @@
+"""The plans behind `gridbuf.interop.mpi4py.exchange_halos`: blocks that know their neighbours in a communicator, and no grid.
+
+A halo point comes from the rank that lies beyond it along those axes along which there is one; along the others, where the communicator
+ends, from the same place there: a neighbour's boundary values come with its points. So one message from each neighbour, those at corners
+included, fills what an exchange axis by axis would. Extents are a rank's own affair: links say from which side they come, and no more.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from gridbuf import _core
+from gridbuf.distributed.binding import Binding, Entry, Message, Place, Sources
+from gridbuf.distributed.hub import Hub, hub_of
+from gridbuf.distributed.items import Item
+from gridbuf.distributed.layouts import Bound, Layout, layout_of
+from gridbuf.distributed.linking import Geometry
+from gridbuf.distributed.mpi import MPIEngine
+from gridbuf.distributed.numbers import LayoutNumbers
+
+Index = tuple[int, ...]
+MOST = 64  # plans that a communicator keeps
+
+
+class Slab(NamedTuple):
+    """A link between neighbours. Both ends say the same of it, and each places its own."""
+
+    src: int
+    dst: int
+    where: Index  # of the destination's sides the one that is filled, along each of the communicator's axes; 0: between them
+    shape: Index  # along each of the field's dims, in the order of their names
+
+
+class Span(NamedTuple):
+    """Points along one axis."""
+
+    start: int
+    n: int
+
+
+Spans = dict[str, Span]  # by dim
+Found = dict[int, list[tuple[int, list[Any]]]]  # by rank: fields, and of each its slabs
+
+
+class Neighbours(NamedTuple):
+    """Where a rank lies in a Cartesian communicator."""
+
+    comm: Any
+    rank: int
+    shape: Index
+    periodic: Sequence[bool]
+    place: Index
+
+    def has(self, axis: int, side: int) -> bool:
+        return bool(self.periodic[axis]) or 0 <= self.place[axis] + side < self.shape[axis]
+
+    def at(self, way: Sequence[int]) -> int:
+        """The rank so many steps away along each axis."""
+        return int(self.comm.Get_cart_rank([(i + k) % n for i, k, n in zip(self.place, way, self.shape, strict=True)]))
+
+
+class Sides:
+    """Where a field of one layout is filled, and from where its neighbours take their points."""
+
+    def __init__(self, layout: Layout, dims: Sequence[str], near: Neighbours) -> None:
+        self.layout, self.near, self.names = layout, near, sorted(layout.dims)
+        self.axes = [axis for axis, dim in enumerate(dims) if dim in layout.dims]
+        self.dims = dims
+        self.rows: dict[str, tuple[int, int, int]] = {}
+        pairs = layout.halo or ((0, 0),) * len(layout.shape)
+        for dim, n, (low, high) in zip(layout.dims, layout.shape, pairs, strict=True):
+            self.rows[dim] = n, low, high
+
+    def filled(self) -> Iterator[tuple[int, Index, Spans]]:
+        """From which rank which side is filled, and where that is."""
+        for where in self._ways(self.near.has):
+            yield self.near.at(where), where, self._spans(where, self._halo)
+
+    def given(self) -> Iterator[tuple[int, Index, Spans]]:
+        """Which rank's which side takes points from here, and where those are."""
+        for where in self._ways(lambda axis, side: self.near.has(axis, -side)):
+            yield self.near.at([-side for side in where]), where, self._spans(where, self._own)
+
+    def shape(self, spans: Spans) -> Index:
+        return tuple(spans[dim].n for dim in self.names)
+
+    def _ways(self, has: Callable[[int, int], bool]) -> Iterator[Index]:
+        """In one order on all ranks: the ways that some of them have not are left out."""
+        sides = [
+            [side for side in (-1, 0, 1) if side == 0 or (axis in self.axes and has(axis, side))]
+            for axis in range(len(self.near.shape))
+        ]
+        return (where for where in product(*sides) if any(where))
+
+    def _spans(self, where: Index, along: Callable[[int, int, int, int], Span]) -> Spans:
+        spans = {dim: Span(0, n) for dim, (n, _, _) in self.rows.items()}
+        for axis in self.axes:
+            n, low, high = self.rows[self.dims[axis]]
+            start, stop = low if self.near.has(axis, -1) else 0, n - high if self.near.has(axis, 1) else n
+            spans[self.dims[axis]] = along(where[axis], n, low, high) if where[axis] else Span(start, stop - start)
+        return spans
+
+    @staticmethod
+    def _halo(side: int, n: int, low: int, high: int) -> Span:
+        return Span(0, low) if side < 0 else Span(n - high, high)
+
+    @staticmethod
+    def _own(side: int, n: int, low: int, high: int) -> Span:
+        """What is beside this rank a low halo are the last of its own points."""
+        return Span(n - high - low, low) if side < 0 else Span(low, high)
+
+
+class Slabs(Binding):
+    """Places slabs in fields."""
+
+    def __init__(self, bounds: Sequence[Bound], sources: Sequence[Sources], fields: Sequence[Sides], rank: int) -> None:
+        super().__init__(bounds, sources, (), ())
+        self.count = 1
+        self.received: Found = {}
+        self.sent: Found = {}
+        self._there: dict[tuple[int, Slab], Spans] = {}
+        self._here: dict[tuple[int, Slab], Spans] = {}
+        for field, sides in enumerate(fields):
+            for peer, where, spans in sides.filled():
+                self._note(field, Slab(peer, rank, where, sides.shape(spans)), spans, self._there, self.received, peer)
+            for peer, where, spans in sides.given():
+                self._note(field, Slab(rank, peer, where, sides.shape(spans)), spans, self._here, self.sent, peer)
+        self.within = self.received.pop(rank, [])
+        self.sent.pop(rank, None)
+
+    def _note(self, field: int, slab: Slab, spans: Spans, placed: dict[tuple[int, Slab], Spans], found: Found, peer: int) -> None:
+        if 0 in slab.shape and sum(map(abs, slab.where)) > 1:
+            return  # beside a side without halo; a side itself stays: ranks compare its width
+        placed[field, slab] = spans
+        its = found.setdefault(peer, [])
+        if not its or its[-1][0] != field:
+            its.append((field, []))
+        its[-1][1].append(slab)
+
+    def _shape(self, bound: Bound, link: Any, order: Sequence[str]) -> Index:
+        sizes = dict(zip(sorted(bound.dims), link.shape, strict=True))
+        return tuple(sizes[dim] for dim in order)
+
+    def _target(self, field: int, link: Any, order: Sequence[str]) -> tuple[Place, Index]:
+        return self._place(field, self._there[field, link], order), self._shape(self.bounds[field], link, order)
+
+    def _source(self, source: int, field: int, link: Any, order: Sequence[str]) -> Place:
+        return self._place(field, self._here[field, link], order)
+
+    def _place(self, field: int, spans: Spans, order: Sequence[str]) -> Place:
+        layout = self.bounds[field].layouts[0]
+        strides = dict(zip(layout.dims, layout.strides, strict=True))
+        return Place(field, sum(spans[dim].start * strides[dim] for dim in order), tuple(strides[dim] for dim in order))
+
+
+class HaloPlan:
+    """What the mpi engine moves for fields of some layouts."""
+
+    shared = True  # other layouts of the same points are no affair of the neighbours
+
+    def __init__(self, layouts: Sequence[Layout], dims: Sequence[str], near: Neighbours, engine: MPIEngine) -> None:
+        self.bounds = [bound(layout, f"fields[{i}]", dims) for i, layout in enumerate(layouts)]
+        sources = [Sources(Item("scalar", (), 1), (i,), 0) for i in range(len(layouts))]
+        self.binding = binding = Slabs(self.bounds, sources, [Sides(layout, dims, near) for layout in layouts], near.rank)
+        self.copies: list[Entry] = [entry for field, links in binding.within for entry in binding.copies(field, links)]
+        self.sends: dict[int, Message] = {p: binding.message(p, binding.sent[p], True) for p in sorted(binding.sent)}
+        self.receives: dict[int, Message] = {p: binding.message(p, binding.received[p], False) for p in sorted(binding.received)}
+        self._transport = engine.prepare(self)
+
+    def slots(self) -> list[tuple[str, Any, Index, Index, bool]]:
+        return [(b.name, b.dtype, b.layouts[0].shape, b.layouts[0].strides, True) for b in self.bounds]
+
+    def run(self, fields: Sequence[Any]) -> None:
+        self._transport.wait(self._transport.start(fields), None)
+
+
+def bound(layout: Layout, name: str, dims: Sequence[str]) -> Bound:
+    """What ranks must say alike of a field: its dtype, its dims, and how many points it has along those that are not cut."""
+    extra = tuple((dim, n) for dim, n in zip(layout.dims, layout.shape, strict=True) if dim not in dims)
+    by_stride = sorted((-abs(stride), i, dim) for i, (dim, stride) in enumerate(zip(layout.dims, layout.strides, strict=True)))
+    order = tuple(dim for _, _, dim in by_stride)
+    return Bound(name, layout.dtype, Geometry((), (), ()), layout.dims, extra, (layout,), order)
+
+
+class Exchanges:
+    """The plans of one communicator, found by the fields' layouts."""
+
+    def __init__(self, hub: Hub, comm: Any) -> None:
+        shape, periodic, place = comm.Get_topo()
+        self.near = Neighbours(comm, hub.rank, tuple(shape), tuple(periodic), tuple(place))
+        self.engine = MPIEngine(comm)
+        self._plans: dict[Any, HaloPlan] = {}
+        self._numbers = LayoutNumbers()
+
+    def known(self, fields: tuple[Any, ...], dims: tuple[str, ...]) -> HaloPlan | None:
+        """The plan of Fields that have been exchanged before, which therefore are right."""
+        try:
+            return self._plans.get((dims, *map(self._numbers.known.get, map(id, fields))))
+        except TypeError:  # dims that are not even hashable
+            return None
+
+    def plan(self, fields: Sequence[_core.Field], dims: tuple[str, ...]) -> HaloPlan:
+        """The plan of Fields that are known to be right."""
+        if self._numbers.full:
+            self._numbers.clear()
+            self._plans.clear()  # their keys have numbers of layouts
+        key = (dims, *map(self._numbers.of, fields))
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = HaloPlan([*map(layout_of, fields)], dims, self.near, self.engine)
+            while len(self._plans) >= MOST:
+                del self._plans[next(iter(self._plans))]
+            self._plans[key] = plan
+        return plan
+
+
+def exchanges_of(comm: Any) -> Exchanges:
+    """What a communicator remembers. The first time all its ranks call this."""
+    hub = hub_of(comm)
+    if hub.exchanges is None:
+        hub.exchanges = Exchanges(hub, comm)
+    found: Exchanges = hub.exchanges
+    return found

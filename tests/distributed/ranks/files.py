@@ -1,0 +1,130 @@
+"""Run by any number of processes, in a folder of their own: fields move between cuts and into files, and come back as they were."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import fields, raises
+from mpi4py import MPI
+
+import gridbuf as gb
+import gridbuf.distributed as gbd
+from gridbuf.distributed import stores
+
+comm = MPI.COMM_WORLD
+me, n = comm.rank, comm.size
+folder = Path(sys.argv[1])
+KINDS = [
+    {"dims": "KJI", "dtype": "i4"},
+    {"backend": "gt:cpu_ifirst", "dtype": "f4", "faces": "I"},
+    {"dims": "IJ", "dtype": "c16", "faces": "IJ", "sizes": {}},
+    {"dims": "JK"},
+]
+few = comm.Split(0 if me < 2 else MPI.UNDEFINED, -me)  # two ranks or one, in another order
+
+
+def alone(grid: gbd.Grid, its: list[Any]) -> Any:
+    return its if len(grid.blocks) != 1 else its[0]
+
+
+def made(make: Any, kinds: list[dict[str, Any]]) -> tuple[gbd.Grid, list[Any]]:
+    grid = make(comm=comm, timeout=20)
+    found = [alone(grid, its) for its in fields(grid, kinds)]
+    for each in found:
+        grid.sync(each)
+    return grid, found
+
+
+def move(make: Any, cuts: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:
+    here, given = made(lambda **k: make(**cuts[0], **k), kinds)
+    grids = [make(comm=comm, timeout=20, **cut) for cut in cuts]
+    grids.append(make(comm=few, timeout=20) if few != MPI.COMM_NULL else None)  # other ranks
+    for there in grids:
+        for field in given:
+            found = here.redistribute(field, there)
+            assert (found is None) == (there is None)
+            sums = comm.allgather(there and there.checksum(found))
+            assert {*sums} - {None} == {here.checksum(field)}
+            if there is not None and there.size == n:
+                back = there.redistribute(found, here)
+                for f, g in zip(*(x if isinstance(x, list) else [x] for x in (field, back)), strict=True):
+                    assert np.array_equal(f.domain.numpy(), g.domain.transpose(*f.dims).numpy())
+
+
+def keep(name: str, make: Any, cuts: list[dict[str, Any]], kinds: list[dict[str, Any]], format: str) -> None:
+    here, given = made(lambda **k: make(**cuts[0], **k), kinds)
+    path = folder / f"{name}-{format}-{n}"
+    named = {f"f{i}": field for i, field in enumerate(given)}
+    sums = [here.checksum(field) for field in given]
+    for _ in range(2):  # the second replaces the first
+        here.save(path, format=format, **named)
+    for there in (*(make(comm=comm, timeout=20, **cut) for cut in cuts), make(), make(blocks=(2, 2))):
+        found = there.load(path)
+        assert [there.checksum(field) for field in found.values()] == sums
+    if few != MPI.COMM_NULL:
+        some = make(comm=few, timeout=20)
+        assert [some.checksum(field) for field in some.load(path, halo=1).values()] == sums
+    comm.Barrier()
+    if me == 0:  # from one process to all
+        one = make(blocks=(1, 2))
+        one.save(path, format=format, **one.load(path))
+    comm.Barrier()
+    assert [here.checksum(field) for field in here.load(path, *named).values()] == sums
+
+
+def one_rank_fails(format: str) -> None:
+    grid = gbd.grid((2 * n, 3), blocks=(n, 1), halo=1, comm=comm, timeout=20)
+    path, culprit = folder / f"fails-{format}-{n}", n - 1
+    grid.save(path, format=format, T=grid.full(1.0))
+    kind = stores.STORES[format]
+    for what in ("write", "read"):
+        before = getattr(kind, what)
+        if me == culprit:
+            setattr(kind, what, lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with (
+            raises(OSError, "No space left")
+            if me == culprit
+            else raises(gbd.DisagreementError, f"rank {culprit}: OSError", "No space left")
+        ):
+            grid.save(path, format=format, T=grid.full(2.0)) if what == "write" else grid.load(path)
+        setattr(kind, what, before)
+        assert grid.sum(grid.load(path)["T"]) == 6.0 * n
+        assert me or not path.with_name(path.name + ".unfinished").exists()
+        comm.Barrier()
+    if n > 1:
+        with raises(gbd.DisagreementError, "path: rank 0 says"):
+            grid.save(path if me else folder / "other", format=format, T=grid.full(2.0))
+        with raises(gbd.DisagreementError, "names: rank 0 says"):
+            grid.load(path, *["T"] * (me > 0))
+        bad = gb.Field.zeros((9, 9), dims="IJ") if me == culprit else grid.zeros()
+        with raises(ValueError, "its domain has") if me == culprit else raises(gbd.DisagreementError, "its domain has"):
+            grid.save(path, format=format, T=bad)
+        with raises(gbd.DisagreementError, "its dtype"):
+            grid.save(path, format=format, T=grid.zeros(dtype="f4" if me else "f8"))
+        with (
+            raises(ValueError, "there is no")
+            if me == 0
+            else raises(gbd.DisagreementError, "rank 0: ValueError: path: there is no")
+        ):
+            grid.load(folder / "nothing")
+        with (
+            raises(TypeError, "other: expected a grid")
+            if me == culprit
+            else raises(gbd.DisagreementError, "other: expected a grid")
+        ):
+            grid.redistribute(grid.zeros(), 3 if me == culprit else grid)
+    assert grid.sum(grid.load(path)["T"]) == 6.0 * n
+
+
+TWO = [{"blocks": (n, 1), "halo": 1}, {"blocks": (1, 1)}, {"cuts": ((0, 5, 2), (3, 2))}]
+move(lambda **k: gbd.grid((7, 5), periodic="I", **k), TWO, KINDS)
+move(lambda **k: gbd.cubed_sphere(4, **k), [{"blocks": (2, 1)}, {"blocks": (1, 1), "halo": 1}], KINDS[:1])
+move(lambda **k: gbd.tripolar((8, 4), pivot="T", **k), [{"blocks": (n, 1), "halo": 1}, {"blocks": (2, 2)}], KINDS[:3])
+for format in ["npy", "zarr"] if stores.zarr_is_there() else ["npy"]:
+    keep("ring", lambda **k: gbd.grid((7, 5), periodic="I", **k), TWO, KINDS, format)
+    keep("cube", lambda **k: gbd.cubed_sphere(4, **k), [{"blocks": (2, 1)}, {"blocks": (1, 1), "halo": 1}], KINDS[:1], format)
+    one_rank_fails(format)
+if me == 0:
+    print("files", n)
+sys.stdout.flush()

@@ -1,0 +1,68 @@
+"""Run by some processes: what a communicator remembers goes when its user frees it, whatever is under way."""
+
+import gc
+import weakref
+from typing import Any
+
+from mpi4py import MPI
+
+import gridbuf as gb
+import gridbuf.distributed as gbd
+import gridbuf.interop.mpi4py as gbm
+from gridbuf.distributed import left
+from gridbuf.distributed.hub import hub_of
+
+world = MPI.COMM_WORLD
+COUNT = 20
+
+
+def by_cartesian_communicator(i: int) -> tuple[Any, Any]:
+    comm = world.Create_cart([world.size], periods=[True])
+    field = gb.Field.zeros((10,), dims="I", halo=(1,))
+    gbm.exchange_halos(comm, field, dims="I")
+    exchanges = hub_of(comm).exchanges
+    return comm, lambda: exchanges.plan([field], ("I",)).run([field])
+
+
+def by_grid(i: int) -> tuple[Any, Any]:
+    comm = world.Dup()
+    grid = gbd.grid((8, 5000), "IJ", blocks=(world.size, 1), periodic="I", halo=1, comm=comm)
+    field = grid.ones(faces="J" if i % 2 else "")
+    grid.exchange(field)
+    assert grid.sum(field) == 8 * (5000 + i % 2)
+    plan = grid.plan(field)
+    if i % 3 == 0:
+        plan.start(field)  # and its handle is dropped
+    else:
+        plan(field)
+    return comm, lambda: plan(field)
+
+
+def main() -> None:
+    for make in (by_cartesian_communicator, by_grid):
+        hubs = []
+        for i in range(COUNT):
+            comm, use = make(i)
+            hub = hub_of(comm)
+            hubs.append(weakref.ref(hub))
+            duplicate = hub.comm
+            del hub
+            if i % 3 == 1:
+                use = None
+            comm.Free()
+            assert (duplicate == MPI.COMM_NULL) == (use is None), (make.__name__, i)
+            if use is not None:  # what was made of a communicator goes on working without it
+                use()
+            del comm, duplicate, use
+        gc.collect()
+        assert not [hub for hub in hubs if hub() is not None], make.__name__
+        world.Barrier()
+    grid = gbd.grid((8,), "I", periodic="I", halo=1, comm=world)
+    for _ in range(100):
+        grid.exchange(grid.ones())  # whose calls free what others left
+    assert not left.left, left.left
+    if world.rank == 0:
+        print("lifetimes", world.size)
+
+
+main()

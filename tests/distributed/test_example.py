@@ -1,0 +1,72 @@
+"""examples/advection_cubed_sphere.py: the physics that it shows, and the same bits on six ranks, on one, and in other blocks."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("gt4py")
+pytestmark = pytest.mark.slow
+EXAMPLE = Path(__file__).parents[2] / "examples" / "advection_cubed_sphere.py"
+
+
+@pytest.fixture(scope="module")
+def advection(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GT_CACHE_ROOT", str(tmp_path_factory.mktemp("gt4py")))
+        spec = importlib.util.spec_from_file_location("advection_cubed_sphere", EXAMPLE)
+        assert spec is not None and spec.loader is not None
+        module = sys.modules["advection_cubed_sphere"] = importlib.util.module_from_spec(spec)  # gt4py reads its source
+        spec.loader.exec_module(module)
+        yield module
+
+
+def test_mass_stays_and_errors_fall_with_the_cells(advection: Any) -> None:
+    coarse, fine = (advection.run(n, n) for n in (8, 16))  # a sixteenth of the way round
+    for found in (coarse, fine):
+        for before, after in zip(found["before"], found["after"], strict=True):
+            assert before > 0.09 and abs(after - before) <= 1e-14 * before
+    for a, b in zip(coarse["l2"], fine["l2"], strict=True):
+        assert 0.01 < b < 0.55 * a < 0.4  # better than first order
+    for found in (coarse, fine):  # over the pole as along the equator: no edge of the cube is another
+        assert found["l2"][0] == pytest.approx(found["l2"][2], rel=1e-6)
+
+
+def test_the_field_goes_where_the_wind_blows(advection: Any) -> None:
+    moved = advection.run(16, 32)
+    still = advection.Model(16, "numpy", (1, 1), None)
+    still.set(still.exact, 2 * advection.np.pi * 32 / advection.turn(16))
+    errors = still.totals(lambda q, exact, area: (q - exact) ** 2 * area)
+    norms = still.totals(lambda q, exact, area: exact**2 * area)
+    assert all(e < 0.3 * (a / b) ** 0.5 for e, a, b in zip(moved["l2"], errors, norms, strict=True))
+
+
+def test_other_blocks_have_the_same_bits(advection: Any) -> None:
+    assert advection.run(6, 2) == advection.run(6, 2, blocks=(2, 3))
+
+
+def output(words: list[str], folder: Path) -> str:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_"))}
+    clean |= {"GT_CACHE_ROOT": str(folder), "OMP_NUM_THREADS": "1", "GRIDBUF_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*words, sys.executable, str(EXAMPLE), "6", "--steps", "3"], capture_output=True, text=True, timeout=280, env=clean
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_six_ranks_have_the_bits_of_one(tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py")
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        pytest.skip("no mpirun on PATH")
+    kind = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=True).stdout
+    options = ["--allow-run-as-root", "--oversubscribe"] if "Open MPI" in kind or "OpenRTE" in kind else []
+    alone = output([], tmp_path)
+    assert "3 steps of 96 round the globe" in alone and "checksum of the field" in alone
+    assert output([mpirun, *options, "-n", "6"], tmp_path) == alone

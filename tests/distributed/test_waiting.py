@@ -1,0 +1,55 @@
+"""Waiting ends when what is awaited has come, also where that is seen last; no MPI."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gridbuf.distributed import waiting
+from gridbuf.distributed.calls import Awaited, Call
+from gridbuf.distributed.waiting import Waiting
+
+
+class Message:
+    """It comes while somebody finds out who is missing, as messages do that MPI moves on when it is asked about them."""
+
+    def __init__(self) -> None:
+        self.here = False
+
+    def missing(self) -> str:
+        self.here = True
+        return "rank 0 waits for rank : plan 1"
+
+    def come(self) -> bool:
+        return self.here
+
+
+def test_what_comes_at_the_deadline_is_no_timeout() -> None:
+    message = Message()
+    Waiting(1e-3, message.missing).until(message.come)
+    assert message.here
+
+
+def test_a_call_goes_on_with_what_comes_at_the_deadline() -> None:
+    message = Message()
+
+    def steps() -> Iterator[Any]:
+        yield Awaited(message.come, message.missing)
+        return 7
+
+    call = Call("sum", steps())
+    assert call.drive(1e-3) == 7 and call.over
+
+
+def test_nobody_is_warned_of_what_has_come(monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder) -> None:
+    monkeypatch.setattr(waiting, "WARNING", 1e-3)
+    message = Message()
+    Waiting(None, message.missing).until(message.come)
+    assert not recwarn.list
+
+
+def test_what_does_not_come_is_named() -> None:
+    looks: list[int] = []
+    with pytest.raises(TimeoutError, match=r"rank 0 waits for rank 1 \(0\.02 s\)"):
+        Waiting(0.02, lambda: "rank 0 waits for rank 1").until(lambda: False, lambda: looks.append(1))
+    assert looks

@@ -1,0 +1,110 @@
+"""What the doctor says of MPI: of libraries played by a module of Python, healthy ones and others, and of the one that is there."""
+
+import os
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from gridbuf import doctor, doctor_mpi
+
+PLAYED = """
+import os, sys, time
+THREAD_MULTIPLE, TAG_UB = 3, 0
+def Get_library_version(): return "Played  MPI v1.2, and more,\\nsecond line\\0"
+def Get_version(): return (3, 1)
+class COMM_WORLD:
+    @staticmethod
+    def Get_attr(key): return {tag}
+def Init_thread(level):
+    os.write(1, b"noise of a library\\n")
+    {init}
+    return {level}
+def Finalize(): print("more noise")
+"""
+
+
+def play(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    package, facts = folder / "mpi4py", folder / "mpi4py-9.8.dist-info"
+    package.mkdir()
+    facts.mkdir()
+    (package / "__init__.py").write_text("def rc(**keywords): pass\n")
+    (package / "MPI.py").write_text(text)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: mpi4py\nVersion: 9.8\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setattr(doctor_mpi, "version", lambda name: "9.8")
+
+
+def test_a_healthy_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    play(tmp_path, monkeypatch, PLAYED.format(tag=2**20, init="pass", level=1))
+    found = dict(doctor_mpi.entries())
+    assert found.pop("mpirun")
+    assert found == {
+        "mpi4py": "9.8",
+        "library": "Played MPI v1.2, and more  (MPI 3.1)",
+        "thread level": "FUNNELED; the main thread alone exchanges",
+        "largest tag": "1,048,576  (gridbuf needs 32,767)",
+        "GPU memory": "it does not say whether it knows GPUs",
+    }
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_library_without_a_bound_for_tags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(tmp_path, monkeypatch, PLAYED.format(tag=None, init="pass", level=3))
+    found = dict(doctor_mpi.entries())
+    assert found["largest tag"] == "not said"
+    assert found["thread level"] == "MULTIPLE; any thread may exchange, one at a time"
+
+
+@pytest.mark.parametrize(
+    ("init", "says"),
+    [
+        ("time.sleep(600)", "it did not start within 1.5 s"),
+        (
+            "__import__('subprocess').Popen(['sleep', '5'], start_new_session=True); time.sleep(600)",
+            "it did not start within 1.5 s",
+        ),
+        ("sys.stderr.write('no network\\n'); os._exit(7)", "it ended with status 7: no network"),
+        ("os.kill(os.getpid(), 11)", "it ended with status -11: noise of a library"),
+        ("raise OSError('no daemon')", "it ended with status 1: OSError: no daemon"),
+    ],
+)
+def test_a_library_that_does_not_start(
+    init: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    play(tmp_path, monkeypatch, PLAYED.format(tag=1, init=init, level=3))
+    began = time.monotonic()
+    found = dict(doctor_mpi.entries(seconds=1.5 if "sleep" in init else 60))
+    assert time.monotonic() - began < 30
+    assert found["cannot be used"] == says
+    assert found["library"].startswith("Played MPI") and "thread level" not in found
+    assert capfd.readouterr() == ("", "")
+
+
+def test_mpi4py_that_finds_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(tmp_path, monkeypatch, "raise RuntimeError('cannot load MPI library\\nlibmpi.so.40: no such file')\n")
+    assert dict(doctor_mpi.entries()) == {
+        "mpi4py": "9.8, which finds no MPI library: cannot load MPI library libmpi.so.40: no such file"
+    }
+
+
+def test_without_mpi4py_there_is_one_line_and_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise doctor_mpi.PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor_mpi, "version", missing)
+    monkeypatch.setattr(doctor_mpi, "facts", lambda *_: pytest.fail("a process was started"))
+    assert list(doctor_mpi.entries()) == [("mpi4py", "not installed: grids have all their blocks in one process")]
+    assert "MPI" in dict(doctor.sections())
+
+
+def test_the_library_of_this_machine() -> None:
+    if find_spec("mpi4py") is None:
+        pytest.skip("mpi4py is not installed")
+    found = dict(doctor_mpi.entries())
+    if "library" not in found:
+        pytest.skip(found["mpi4py"])
+    assert "cannot be used" not in found and found["thread level"].split(";")[0] in doctor_mpi.LEVELS
+    assert found["GPU memory"].startswith("it ")
+    assert int(found["largest tag"].split()[0].replace(",", "")) >= 32767
