@@ -1,4 +1,4 @@
-"""The command line: `python -m gridbuf doctor | plan | demo | run`."""
+"""The command line: `python -m gridbuf doctor | plan | distributed | demo | run | watch`."""
 
 import argparse
 import sys
@@ -7,6 +7,8 @@ from typing import Any
 
 from gridbuf.demo.options import add_arguments as add_demo_arguments
 from gridbuf.errors import UsageError, quiet_pipe
+from gridbuf.paper.options import add_arguments as add_distributed_arguments
+from gridbuf.watch.options import add_arguments as add_watch_arguments
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,20 +43,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     parser = argparse.ArgumentParser(prog="gridbuf", description="The memory layer for stencil programs.")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="doctor | plan | demo | run")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="doctor | plan | distributed | demo | run | watch")
     commands = {
         "doctor": subparsers.add_parser("doctor", help="what gridbuf finds on this machine"),
         "plan": subparsers.add_parser("plan", help="explain strides, padding, bytes and alignment of a request"),
+        "distributed": subparsers.add_parser(
+            "distributed", help="plan a run on many processes on paper: cuts, messages, bytes, memory"
+        ),
         "demo": subparsers.add_parser("demo", help="gt4py stencils on real weather data: our arrays against others"),
         "run": subparsers.add_parser("run", help="run a program unchanged, with NumPy's and gt4py's arrays in gridbuf's memory"),
+        "watch": subparsers.add_parser("watch", help="run a program unchanged, and tell what it does with its memory"),
     }
     commands["doctor"].add_argument(
         "--consumers", nargs="*", metavar="NAME", help="try out who takes our memory and whose we take, all or the ones named"
     )
     commands["doctor"].set_defaults(run=_doctor)
     _add_plan_arguments(commands["plan"])
+    add_distributed_arguments(commands["distributed"])
     add_demo_arguments(commands["demo"])
     _add_run_arguments(commands["run"])
+    add_watch_arguments(commands["watch"])
     return parser, commands
 
 
@@ -106,7 +114,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Explain the layout that gridbuf.empty would give, without allocating it."
     parser.epilog = "example: python -m gridbuf plan 128 128 80 --backend gt:cpu_ifirst --halo 3 3 0"
-    parser.add_argument("shape", type=int, nargs="+", help="elements along each index")
+    parser.add_argument("shape", type=int, nargs="*", help="elements along each index, before all options")
     parser.add_argument("--backend", help="a preset: gt:cpu_ifirst, dace:cpu, C, ... (default: GRIDBUF_BACKEND, or C)")
     parser.add_argument("--dtype", default="float64", help="anything numpy.dtype takes (default float64)")
     parser.add_argument(
@@ -127,7 +135,7 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", type=_device, metavar="cpu|gpu[:N]")
     parser.add_argument("--memory", metavar="pinned|managed")
-    parser.set_defaults(run=_plan)
+    parser.set_defaults(run=_plan, parser=parser)
 
 
 def _halo_entry(word: str) -> Any:
@@ -164,6 +172,11 @@ def _plan(arguments: argparse.Namespace) -> None:
     import gridbuf
     from gridbuf import explain
 
+    if not arguments.shape:
+        arguments.parser.error(
+            "shape: none was given; it goes first, because --halo and others take every number that follows: "
+            "plan 128 128 80 --halo 3 3 0"
+        )
     spec = {name: value for name in _SPEC if (value := getattr(arguments, name)) is not None}
     if "layout" in spec and any(isinstance(rank, str) for rank in spec["layout"]):
         spec["layout"] = "".join(map(str, spec["layout"]))

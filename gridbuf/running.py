@@ -29,7 +29,8 @@ def execute(program: str, arguments: Sequence[str] = (), *, module: bool = False
     except UsageError:
         raise
     except BaseException as error:
-        error.__traceback__ = _own_frames(error.__traceback__)
+        error.__traceback__ = _from_the_program_on(error.__traceback__)
+        _without_watch(error)
         sys.excepthook(type(error), error, error.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
@@ -69,11 +70,28 @@ def _status(code: Any) -> int:
     return 1
 
 
-def _own_frames(traceback: Any) -> Any:
+_WATCH = os.path.join(os.path.dirname(__file__), "watch", "")
+
+
+def _from_the_program_on(traceback: Any) -> Any:
     """The traceback from the program's first frame on."""
     while traceback is not None and traceback.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
         traceback = traceback.tb_next
     return traceback
+
+
+def _without_watch(error: BaseException) -> None:
+    """Take the frames of gridbuf.watch, which stand between the program's own, out of an exception and those behind it."""
+    chain: list[BaseException | None] = [error]
+    for each in chain:
+        last = each.__traceback__ if each is not None else None
+        while last is not None and last.tb_next is not None:
+            if last.tb_next.tb_frame.f_code.co_filename.startswith(_WATCH):
+                last.tb_next = last.tb_next.tb_next
+            else:
+                last = last.tb_next
+        if each is not None:
+            chain += [other for other in (each.__cause__, each.__context__) if not any(other is one for one in chain)]
 
 
 def let_children_know(names: Sequence[str]) -> None:

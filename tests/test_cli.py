@@ -26,6 +26,12 @@ def test_plan_prints_the_explanation_of_the_same_request(capsys: pytest.CaptureF
     assert out == explain.text(plan, halo=(3, 3, 0)) + "\n"
 
 
+def test_a_shape_that_an_option_swallowed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["plan", "--halo", "3", "3", "0", "128", "128", "80"])
+    assert exit_.value.code == 2 and "shape: none was given; it goes first" in capsys.readouterr().err
+
+
 def test_plan_passes_every_option_on(capsys: pytest.CaptureFixture[str]) -> None:
     words = "plan 15 100 90 --dtype float32 --dims KJI --halo 0 1:2 2 --aligned-index 0 4 8 --layout 2 0 1 --byte-alignment 128 --padding 32"
     plan = gb.plan(

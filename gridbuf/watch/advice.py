@@ -1,0 +1,110 @@
+"""What to change, with what it gains: at most ten lines, those that save most seconds of this run first."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gridbuf.explain.facts import nbytes_text
+from gridbuf.watch.table import seconds
+
+MOST = 10
+WORTH = 0.001  # of the program's time: less is not worth a line, unless it is a stencil's layout
+
+
+def advice(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The lines, each with the seconds that it would have saved in this run; None where that was not measured."""
+    lines = [*_layouts(found), *_pools(found), *_copies(found), *_messages(found)]
+    lines = [line for line in lines if line["saves"] is None or line["saves"] > 0]
+    worth = [line for line in lines if line["saves"] is None or line["saves"] > line["least"] * found["seconds"]]
+    worth.sort(key=lambda line: (line["saves"] is None, -(line["saves"] or 0.0), -line["takes"]))
+    return worth[:MOST]
+
+
+def _line(text: str, saves: float | None, takes: float, least: float = WORTH) -> dict[str, Any]:
+    return {"text": text, "saves": saves, "takes": takes, "least": least}
+
+
+def _layouts(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for s in found["stencils"]:
+        wrong: dict[tuple[str, str], dict[str, list[str]]] = {}  # (order, wanted) -> line -> names
+        for f in s["fields"]:
+            if f["order"] != f["wanted"]:
+                made = f["made_by"][0]["text"] if f["made_by"] else ""
+                names = wrong.setdefault((f["order"], f["wanted"]), {}).setdefault(made, [])
+                if f["name"] not in names:
+                    names.append(f["name"])
+        if not wrong:
+            continue
+        said = []
+        for (order, wanted), lines in wrong.items():
+            who = "; ".join(", ".join(names) + (f" ({line})" if line else "") for line, names in lines.items())
+            one = sum(len(names) for names in lines.values()) == 1
+            said.append(f"{who} {'is' if one else 'are'} {_ordered(order)}, {s['backend']} wants {wanted}")
+        measured = s["measured"] or {}
+        ratio = measured.get("ratio")
+        gain = (
+            f"{s['name']} {ratio:.1f} times faster"
+            if ratio is not None
+            else f"{s['name']} takes {seconds(s['seconds'])}; --measure tells the gain"
+        )
+        remedy = f"gb.zeros(..., backend={s['backend']!r})" if s["kind"] == "gt4py.cartesian" else "an allocator of its backend"
+        calls = max(f["calls"] for f in s["fields"] if f["order"] != f["wanted"])
+        saves = None if ratio is None else (measured["seconds"] - measured["relaid_seconds"]) * calls
+        yield _line(f"{'; '.join(said)}: {gain}; {remedy}", saves, s["seconds"], least=0.0)
+
+
+def _ordered(order: str) -> str:
+    return "C-ordered" if order in ("IJK", "IJ", "I") else f"in the order {order}"
+
+
+def _pools(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All lines at once: what turns one on turns all on."""
+    rows = [a for a in found["allocations"] if (a.get("pool") or {}).get("ratio", 0) >= 1.05]
+    if not rows:
+        return
+    saved = sum(a["pool"]["saved"] for a in rows)
+    first = ", ".join(a["line"]["text"] for a in rows[:3])
+    count = sum(a["pool"]["reused"] for a in rows)
+    ratio = rows[0]["pool"]["ratio"]
+    yield _line(
+        f"{first}{' and others' if len(rows) > 3 else ''}: {count:,} blocks are made and dropped again: {ratio:.1f} times faster made and touched from a pool, "
+        f"{seconds(saved)} of this run; gridbuf.interop.numpy.enable()",
+        saved,
+        saved,
+    )
+
+
+def _copies(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for c in found["copies"]:
+        made = f", made by {c['made_by']['text']}" if c["made_by"] else ""
+        yield _line(
+            f"{c['line']['text']}: {c['kind']} copied {c['count']:,} times, {nbytes_text(c['bytes'])} in {seconds(c['seconds'])} "
+            f"({c['why']}{made}); {_remedy(c)}",
+            c["seconds"],
+            c["seconds"],
+        )
+
+
+def _remedy(copy: dict[str, Any]) -> str:
+    why, kind = copy["why"], copy["kind"]
+    if kind.startswith(("pickle", "multiprocessing")):
+        return "send arrays by shared memory, or once"
+    if kind == "copy.deepcopy":
+        return "gridbuf.copy keeps the layout, too"
+    if " to " in why and "order" not in why and "rows" not in why:
+        return f"make it {why.split(' to ')[1]} in the first place"
+    if "aligned" in why:
+        return "gb.empty aligns what it makes"
+    if why == "same layout":
+        return "np.asarray, or copy=None, shares it"
+    return "allocate it in the order that is asked for, or take any strides (gridbuf.copyto, gridbuf.interop.mpi4py.buffer)"
+
+
+def _messages(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for m in found["messages"]:
+        if m["derived"] and m["bytes"]:
+            yield _line(
+                f"{m['line']['text']}: {m['call']} of derived datatypes took {seconds(m['seconds'])} for {nbytes_text(m['bytes'])}; "
+                "packing by gridbuf.copyto into kept buffers may be faster",
+                None,
+                m["seconds"],
+            )

@@ -1,0 +1,59 @@
+"""--apply: the same program in fresh processes, as it is and with gridbuf's memory under it, taking turns."""
+
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from gridbuf.watch.book import clock
+
+ROUNDS = 2
+INSTALLED = "numpy,gt4py"
+
+
+def applied(arguments: list[str], folder: str) -> dict[str, Any]:
+    """Seconds of each, the least of the rounds, their ratio, and whether status and output are the same.
+
+    `arguments` are what stands behind `python -m gridbuf run`: a file, or -m and a module, and the program's own. The
+    processes start in `folder`, read nothing, and what they print is compared, not shown.
+    """
+    plain = [sys.executable, *_flags(), *arguments]
+    ours = [sys.executable, *_flags(), "-m", "gridbuf", "run", "--install", INSTALLED, *arguments]
+    runs = [[_run(command, folder) for command in (plain, ours)] for _ in range(ROUNDS)]
+    before, after = (min(pair[i]["seconds"] for pair in runs) for i in (0, 1))
+    first, second = runs[0]
+    return {
+        "installed": INSTALLED,
+        "seconds": before,
+        "installed_seconds": after,
+        "ratio": before / after,
+        "rounds": ROUNDS,
+        "status": [first["status"], second["status"]],
+        "same_output": first["output"] == second["output"],
+    }
+
+
+def _flags() -> list[str]:
+    """The interpreter's own options."""
+    return subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined,no-any-return]
+
+
+def _run(command: list[str], folder: str) -> dict[str, Any]:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        start = clock()
+        status = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=errors).returncode
+        seconds = clock() - start
+        output.seek(0)
+        return {"status": status, "seconds": seconds, "output": output.read()}
+
+
+def text(found: dict[str, Any]) -> str:
+    """One line."""
+    ran = f"{found['ratio']:.2f} times as fast with `gridbuf run --install {found['installed']}`: "
+    said = f"{found['installed_seconds']:.2f} s against {found['seconds']:.2f} s, whole processes, the least of {found['rounds']}"
+    wrong = []
+    if found["status"][0] != found["status"][1]:
+        wrong.append(f"they end with {found['status'][1]} and {found['status'][0]}")
+    if not found["same_output"]:
+        wrong.append("what they print differs")
+    return ran + said + ("".join(f"; {words}" for words in wrong))

@@ -1,0 +1,119 @@
+"""Where the collectors write: one record for each thing that is told apart, and what writing cost."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Hashable
+from statistics import median
+from typing import Any
+
+from gridbuf.watch.lines import Line
+
+clock = time.perf_counter
+KEPT = 4096
+
+
+class Times:
+    """How often, and how long: total, least and median."""
+
+    __slots__ = ("count", "least", "samples", "step", "total")
+
+    def __init__(self) -> None:
+        self.count, self.total, self.least = 0, 0.0, float("inf")
+        self.samples: list[float] = []
+        self.step = 1
+
+    def add(self, seconds: float) -> None:
+        self.count += 1
+        self.total += seconds
+        if seconds < self.least:
+            self.least = seconds
+        if self.count % self.step == 0:
+            self.samples.append(seconds)
+            if len(self.samples) >= KEPT:  # every second one stands for both, from now on
+                self.samples = self.samples[1::2]
+                self.step *= 2
+
+    def as_dict(self) -> dict[str, Any]:
+        middle = median(self.samples) if self.samples else (self.total / self.count if self.count else 0.0)
+        return {"calls": self.count, "seconds": self.total, "least": self.least if self.count else 0.0, "median": middle}
+
+
+class Layout:
+    """One way in which a field came to a stencil."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        self.facts = facts
+        self.lines: dict[Line | None, None] = {}  # who allocated it, in order
+
+
+class Combination:
+    """The layouts of all fields of a call, and how many calls had these."""
+
+    __slots__ = ("calls", "layouts")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.layouts: list[Layout] = []
+
+
+class Stencil:
+    """Calls of one stencil on one backend."""
+
+    def __init__(self, kind: str, name: str, backend: str, defined: Line | None = None) -> None:
+        self.kind, self.name, self.backend, self.defined = kind, name, backend, defined
+        self.times = Times()
+        self.layouts: dict[str, dict[Hashable, Layout]] = {}
+        self.combinations: dict[Hashable, Combination] = {}  # by all strides
+        self.seen: set[Hashable] = set()  # sets of arguments whose lines are known
+        self.callers: dict[Line, None] = {}
+        self.measured: dict[str, Any] | None = None
+        self.keeps: Any = None  # alive, so that nothing else has its address
+
+    def calls_with(self, layout: Layout) -> int:
+        """In how many calls a field came so."""
+        return sum(each.calls for each in self.combinations.values() if layout in each.layouts)
+
+
+class Copy:
+    """Copies of one kind that one line made."""
+
+    def __init__(self) -> None:
+        self.count, self.bytes, self.seconds = 0, 0, 0.0
+        self.made_by: Line | None = None  # who allocated what was copied
+
+
+class Message:
+    """Messages of one kind that one line sent, received or waited for."""
+
+    def __init__(self) -> None:
+        self.count, self.bytes, self.derived, self.seconds = 0, 0, 0, 0.0
+        self.datatypes: dict[str, None] = {}
+
+
+class Book:
+    """Everything that was seen; `on` says whether anything is still written."""
+
+    def __init__(self) -> None:
+        self.on, self.process, self.began = True, os.getpid(), clock()
+        self.stencils: dict[Hashable, Stencil] = {}
+        self.copies: dict[tuple[str, str, Line], Copy] = {}
+        self.messages: dict[tuple[str, str, Line], Message] = {}
+        self.own = 0.0  # seconds in our own code, by the clock
+        self.aside = 0.0  # seconds in what was measured beside the program
+        self.events = 0  # how often it was entered: the call itself costs, too
+        self.inside = threading.local()  # .depth: of stencils that call others
+        self.children = 0
+        self.not_seen: dict[str, None] = {}
+
+    def copy(
+        self, kind: str, why: str, line: Line, nbytes: int, seconds: float, made_by: Callable[[], Line | None] | None = None
+    ) -> None:
+        """A copy was made; who allocated what was copied is asked for the first of a line."""
+        found = self.copies.get((kind, why, line))
+        if found is None:
+            found = self.copies[kind, why, line] = Copy()
+            found.made_by = None if made_by is None else made_by()
+        found.count += 1
+        found.bytes += nbytes
+        found.seconds += seconds

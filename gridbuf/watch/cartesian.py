@@ -1,0 +1,156 @@
+"""Calls of gt4py.cartesian's stencils: every class of a stencil is made by a generated module, and wrapped when it is."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from gridbuf.watch.allocations import aside
+from gridbuf.watch.book import Book, Stencil, clock
+from gridbuf.watch.imports import Undo, from_import_on
+from gridbuf.watch.layouts import facts, wanted_alignment, wanted_order
+from gridbuf.watch.stencils import Described, depth, note_layouts, note_lines, timed
+
+PACKAGE = "gt4py.cartesian.stencil_object"
+Measure = Callable[[Any, Callable[[dict[str, Any]], Any], dict[str, Any]], dict[str, Any]]
+
+
+def install(book: Book, measure: Measure | None = None) -> Undo:
+    """Watch stencils that are made from now on, and those there are; the result leaves them alone again."""
+
+    def put(undo: list[Undo]) -> None:
+        from gt4py.cartesian import stencil_object
+
+        StencilObject: Any = stencil_object.StencilObject
+        before = vars(StencilObject).get("__init_subclass__")
+
+        def __init_subclass__(cls: Any, /, **keywords: Any) -> None:
+            super(StencilObject, cls).__init_subclass__(**keywords)
+            undo.append(_wrap(cls, book, measure))
+
+        StencilObject.__init_subclass__ = classmethod(__init_subclass__)
+
+        def put_back() -> None:
+            if before is None:
+                del StencilObject.__init_subclass__
+            else:
+                StencilObject.__init_subclass__ = before
+
+        undo.append(put_back)
+        for cls in _all_subclasses(StencilObject):
+            undo.append(_wrap(cls, book, measure))
+
+    return from_import_on(PACKAGE, put)
+
+
+def _all_subclasses(cls: Any) -> list[Any]:
+    direct: list[Any] = cls.__subclasses__()
+    return direct + [each for found in direct for each in _all_subclasses(found)]
+
+
+def _wrap(cls: Any, book: Book, measure: Measure | None) -> Callable[[], None]:
+    """Put ours in the place of `run` and `__call__` of one class, where it has its own."""
+    own = {name: vars(cls)[name] for name in ("run", "__call__") if inspect.isfunction(vars(cls).get(name))}
+    if "run" in own:
+        cls.run = _run(own["run"], book, measure)
+    if "__call__" in own:
+        cls.__call__ = _call(own["__call__"], book)
+
+    def put_back() -> None:
+        for name, function in own.items():
+            setattr(cls, name, function)
+
+    return put_back
+
+
+def _record(book: Book, stencil: Any) -> Stencil:
+    key: Any = type(stencil)
+    found = book.stencils.get(key)
+    if found is None:
+        options, function = stencil.options, getattr(stencil, "definition_func", None)
+        code = getattr(function, "__code__", None)
+        defined = None if code is None else (code.co_filename, code.co_firstlineno)
+        found = book.stencils[key] = Stencil("gt4py.cartesian", options["name"], stencil.backend, defined)
+    return found
+
+
+def _call(plain: Any, book: Book) -> Any:
+    """The whole call: gt4py's own checks, and the run."""
+    names = list(inspect.signature(plain).parameters)[1:]
+
+    @functools.wraps(plain)
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not book.on:
+            return plain(self, *args, **kwargs)
+        record = _record(book, self)
+        result = timed(book, record, lambda: plain(self, *args, **kwargs))
+        key = (*map(id, args), *map(id, kwargs.values()))
+        if key not in record.seen:
+            began = clock()
+            fields = self.field_info
+            given = [(name, value) for name, value in (*zip(names, args, strict=False), *kwargs.items()) if name in fields]
+            note_lines(record, given, key)
+            book.own += clock() - began
+        return result
+
+    return __call__
+
+
+def _run(plain: Any, book: Book, measure: Measure | None) -> Any:
+    """What is compiled: here the arrays have their indices in I, J, K order."""
+
+    @functools.wraps(plain)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not book.on:
+            return plain(self, *args, **kwargs)
+        began = clock()
+        record = _record(book, self)
+        names = self.field_info
+        try:
+            key = tuple([kwargs[name].strides for name in names])
+        except (KeyError, AttributeError):  # one that is not used
+            key = tuple([getattr(kwargs.get(name), "strides", None) for name in names])
+        wrong = note_layouts(record, key, lambda: _described(self, kwargs))
+        if depth(book):  # called by __call__, which is timed as a whole
+            book.events += 1
+            book.own += clock() - began
+            result = plain(self, *args, **kwargs)
+            if wrong:
+                _measured(book, measure, record, self, plain, args, kwargs)
+            return result
+        ids = tuple([id(kwargs.get(name)) for name in names])  # a FrozenStencil calls run with what it was given
+        note_lines(record, [(name, kwargs.get(name)) for name in names], ids)
+        book.own += clock() - began
+        result = timed(book, record, lambda: plain(self, *args, **kwargs))
+        if wrong:
+            _measured(book, measure, record, self, plain, args, kwargs)
+        return result
+
+    return run
+
+
+def _measured(book: Book, measure: Measure | None, record: Stencil, stencil: Any, plain: Any, args: Any, kwargs: Any) -> None:
+    """After the first call with layouts that are not wanted: what they cost. It is not the program's time."""
+    if measure is None or (record.measured and "ratio" in record.measured):
+        return
+    with aside(book):
+        record.measured = measure(stencil, lambda arrays: plain(stencil, *args, **{**kwargs, **arrays}), kwargs)
+
+
+def _described(stencil: Any, arguments: dict[str, Any]) -> Described:
+    origins = arguments.get("_origin_") or {}
+    for name, info in stencil.field_info.items():
+        array = arguments.get(name)
+        if array is None or not hasattr(array, "strides"):
+            continue
+        dims = (*info.axes, *(str(i) for i in range(len(info.data_dims))))
+        if len(dims) != len(array.shape):
+            continue
+        origin = origins.get(name) if isinstance(origins, dict) else None
+        described = facts(
+            array, dims, wanted_order(stencil.backend, dims), wanted_alignment(stencil.backend, array.dtype.itemsize), origin
+        )
+        described["dims"] = list(dims)
+        if info.dtype != array.dtype:
+            described["wants_dtype"] = str(info.dtype)
+        yield name, array, described

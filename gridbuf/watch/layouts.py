@@ -1,0 +1,94 @@
+"""What there is to say of an array's layout beside what a backend wants."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gridbuf import _core
+from gridbuf.checking import order_of
+
+
+def address(array: Any) -> int | None:
+    """Where element 0 lies, on the host or on a GPU; None for what has no memory."""
+    for name in ("__array_interface__", "__cuda_array_interface__"):
+        interface = getattr(array, name, None)
+        if isinstance(interface, dict) and interface.get("data"):
+            return int(interface["data"][0])
+    return None
+
+
+def boundary(at: int) -> int:
+    """The largest power of two, up to a page, that divides an address."""
+    return min(at & -at, 4096) or 4096
+
+
+def wanted_order(backend: str, dims: tuple[str, ...]) -> tuple[int, ...] | None:
+    """The rank of each index's stride, 0 the largest; None where nobody knows the backend."""
+    try:
+        return tuple(_core.plan((2,) * len(dims), backend=backend, dimensions=dims).layout)
+    except Exception:
+        pass
+    try:
+        from gt4py.storage.cartesian.layout_registry import REGISTRY
+
+        return tuple(REGISTRY[backend]["layout_map"](dims))
+    except Exception:
+        return None
+
+
+def wanted_alignment(backend: str, itemsize: int) -> int:
+    """The boundary in bytes that a backend wants the domain's first element on; 1 where it does not care or is not known."""
+    try:
+        return max(_core.plan((2,), backend=backend, dimensions=("I",)).byte_alignment, itemsize)
+    except Exception:
+        return itemsize
+
+
+def orders(
+    shape: Sequence[int], strides: Sequence[int], dims: tuple[str, ...], layout: tuple[int, ...] | None
+) -> tuple[str, str]:
+    """The names from the largest stride to the smallest: as it is, and as it is wanted; where nobody knows, both as it is.
+
+    An index of one element has no stride to speak of, and stands where it is wanted.
+    """
+    ranks = layout if layout is not None and len(layout) == len(dims) else sorted_ranks(strides)
+    if all(len(dim) == 1 for dim in dims):
+        return order_of(tuple(strides), tuple(shape), dims, ranks)
+    found, wanted = order_of(tuple(strides), tuple(shape), tuple(f"{dim} " for dim in dims), ranks)
+    return found.rstrip(), wanted.rstrip()
+
+
+def sorted_ranks(strides: Sequence[int]) -> tuple[int, ...]:
+    """The ranks that strides have, the largest 0."""
+    by_size = sorted(range(len(strides)), key=lambda i: -abs(strides[i]))
+    return tuple(by_size.index(i) for i in range(len(strides)))
+
+
+def padding(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> float:
+    """Bytes between elements, as a part of all bytes from the first row to the last."""
+    points = itemsize
+    for n in shape:
+        points *= n
+    spans = [n * abs(s) for n, s in zip(shape, strides, strict=True) if n > 1 and s]
+    whole = max(spans, default=points)
+    return max(0.0, 1 - points / whole) if whole else 0.0
+
+
+def facts(
+    array: Any, dims: tuple[str, ...], layout: tuple[int, ...] | None, alignment: int, origin: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """Of one array: shape, dtype, orders, alignment of the domain's first element, padding."""
+    shape, strides, dtype = tuple(array.shape), tuple(array.strides), array.dtype
+    at = address(array)
+    if at is not None and origin is not None and len(origin) == len(strides):
+        at += sum(o * s for o, s in zip(origin, strides, strict=True))
+    order, wanted = orders(shape, strides, dims, layout)
+    return {
+        "shape": list(shape),
+        "strides": list(strides),
+        "dtype": str(dtype),
+        "order": order,
+        "wanted": wanted,
+        "aligned": None if at is None else boundary(at),
+        "wants_aligned": alignment,
+        "padding": padding(shape, strides, dtype.itemsize),
+    }

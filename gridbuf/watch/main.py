@@ -1,0 +1,69 @@
+"""`python -m gridbuf watch program.py`: the program unchanged, and at its end what it did with its memory."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from gridbuf import running
+from gridbuf.errors import UsageError
+from gridbuf.watch import (
+    allocations,
+    cartesian,
+    dace_programs,
+    gufuncs,
+    jax_copies,
+    messages,
+    next_programs,
+    numpy_copies,
+    pickles,
+    torch_copies,
+)
+from gridbuf.watch.book import Book
+from gridbuf.watch.ending import Ending
+from gridbuf.watch.output import Output
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the program under watch; its exit status."""
+    program = [*(["-m"] if arguments.module else []), arguments.program, *arguments.arguments]
+    book = Book()
+    output = Output(book, program, json=arguments.json, html=arguments.html, live=arguments.live, apply=arguments.apply)
+    ending = Ending(book, output.write)
+    undo = install(book, measure=arguments.measure)
+    try:
+        status = running.execute(arguments.program, arguments.arguments, module=arguments.module)
+    except UsageError:
+        ending.cancel()
+        undo()
+        raise
+    ending.status = status
+    return status
+
+
+def install(book: Book, *, measure: bool = False) -> Callable[[], None]:
+    """Put every collector in place; each waits for its library. The result takes all away."""
+    each: list[Callable[[], None]] = [
+        allocations.install(book),
+        numpy_copies.install(book),
+        pickles.install(book),
+        jax_copies.install(book),
+        torch_copies.install(book),
+        cartesian.install(book, _measure() if measure else None),
+        next_programs.install(book, measure=measure),
+        dace_programs.install(book),
+        gufuncs.install(book),
+        messages.install(book),
+    ]
+
+    def uninstall() -> None:
+        book.on = False
+        while each:
+            each.pop()()
+
+    return uninstall
+
+
+def _measure() -> Any:
+    from gridbuf.watch.measuring import cartesian as measure
+
+    return measure

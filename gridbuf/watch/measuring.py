@@ -1,0 +1,107 @@
+"""What the layouts of a stencil's fields cost: the same call on copies of them as they lie, and relaid as its backend wants."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gridbuf as gb
+from gridbuf.watch.book import clock
+from gridbuf.watch.layouts import orders, wanted_order
+
+ROUNDS, SECONDS = 7, 1.0  # at most
+PART_OF_FREE = 0.25  # of the memory that is left: more is not taken
+
+Call = Callable[[dict[str, Any]], Any]
+
+
+def cartesian(stencil: Any, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Measure a stencil of gt4py.cartesian: `call` makes it with other arrays of these names."""
+    arrays, relaid = {}, {}
+    for name, info in stencil.field_info.items():
+        array = arguments.get(name)
+        if array is None:
+            continue
+        if not isinstance(array, np.ndarray):
+            return {"why": "not on the host"}
+        dims = (*info.axes, *(str(i) for i in range(len(info.data_dims))))
+        layout = wanted_order(stencil.backend, dims)
+        if layout is None:
+            return {"why": f"nobody knows the layout of {stencil.backend}"}
+        arrays[name] = array
+        order, wanted = orders(array.shape, array.strides, dims, layout)
+        if order != wanted or not _is_aligned(array):
+            relaid[name] = layout
+    return compare(arrays, relaid, call)
+
+
+def compare(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]], call: Call) -> dict[str, Any]:
+    """Call with copies that lie as the arrays do, and with those of `relaid` in these layouts, taking turns."""
+    if not relaid:
+        return {"why": "as the backend wants"}
+    needed = 2 * sum(array.nbytes for array in arrays.values())
+    if needed > PART_OF_FREE * _free_bytes():
+        return {"why": f"copies would need {needed:,} bytes"}
+    shared = _shared(arrays)
+    if shared:
+        return {"why": f"{shared} share memory"}
+    same = {name: _same(array) for name, array in arrays.items()}
+    other = {name: _relaid(array, relaid[name]) if name in relaid else _same(array) for name, array in arrays.items()}
+    started, seconds = clock(), ([], [])  # type: tuple[float, tuple[list[float], list[float]]]
+    for each in (same, other):  # code and pages are loaded
+        call(each)
+    while len(seconds[0]) < ROUNDS and (len(seconds[0]) < 2 or clock() - started < SECONDS):
+        for each, taken in zip((same, other), seconds, strict=True):
+            start = clock()
+            call(each)
+            taken.append(clock() - start)
+    least = [min(taken) for taken in seconds]
+    return {
+        "ratio": least[0] / least[1],
+        "seconds": least[0],
+        "relaid_seconds": least[1],
+        "rounds": len(seconds[0]),
+        "fields": list(relaid),
+    }
+
+
+def _is_aligned(array: Any) -> bool:
+    """Whether elements lie where the processor reads them; the rest is the order's part."""
+    return bool(array.flags.aligned)
+
+
+def _same(array: Any) -> Any:
+    """A copy with the same strides, gaps included, at the same place within a page."""
+    offsets = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+    low, high = sum(o for o in offsets if o < 0), sum(o for o in offsets if o > 0) + array.itemsize
+    memory = np.zeros(high - low + 2 * 4096, np.uint8)
+    start = memory.__array_interface__["data"][0]
+    first = array.__array_interface__["data"][0]
+    at = (first + low - start) % 4096 - low
+    made = np.ndarray(array.shape, array.dtype, memory, at, array.strides)
+    made[...] = array
+    return made
+
+
+def _relaid(array: Any, layout: tuple[int, ...]) -> Any:
+    made = gb.empty(array.shape, array.dtype, layout=layout)
+    made[...] = array
+    return made
+
+
+def _shared(arrays: dict[str, Any]) -> str:
+    """Two names whose arrays overlap: copies would not."""
+    named = list(arrays.items())
+    for i, (name, array) in enumerate(named):
+        for other, another in named[i + 1 :]:
+            if np.may_share_memory(array, another):
+                return f"{name} and {other}"
+    return ""
+
+
+def _free_bytes() -> float:
+    try:
+        with open("/proc/meminfo") as file:
+            return next(1024 * float(line.split()[1]) for line in file if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return float("inf")

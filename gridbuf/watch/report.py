@@ -1,0 +1,86 @@
+"""Everything that was seen as one dictionary, which JSON can say: what the tables, the page and the advice are made of."""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from gridbuf.watch import allocations
+from gridbuf.watch.book import Book, Stencil, clock
+from gridbuf.watch.costs import own_costs
+from gridbuf.watch.lines import Line, source, text
+
+
+def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, Any]:
+    """What is known now; with final=True also what is only measured at the end."""
+    seconds = clock() - book.began - book.aside
+    rows = allocations.rows()
+    found: dict[str, Any] = {
+        "program": program,
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+        "seconds": seconds,
+        "stencils": [stencil_row(each) for each in sorted(book.stencils.values(), key=lambda s: -s.times.total)],
+        "allocations": [allocation_row(row) for row in rows],
+        "copies": sorted((copy_row(*each) for each in book.copies.items()), key=lambda row: -row["bytes"]),
+        "messages": sorted((message_row(*each) for each in book.messages.items()), key=lambda row: -row["seconds"]),
+        "children": book.children,
+        "not_seen": list(book.not_seen),
+    }
+    if final:
+        found["own"] = own_costs(book, seconds)
+    return found
+
+
+def place(line: Line | None) -> dict[str, Any] | None:
+    """A line as JSON has it."""
+    return None if line is None else {"file": line[0], "line": line[1], "text": text(line), "source": source(line)}
+
+
+def stencil_row(stencil: Stencil) -> dict[str, Any]:
+    """One stencil with its fields; of each field the ways in which it came."""
+    fields = []
+    for name, layouts in stencil.layouts.items():
+        for layout in layouts.values():
+            fields.append(
+                {
+                    "name": name,
+                    **layout.facts,
+                    "calls": stencil.calls_with(layout),
+                    "made_by": [place(line) for line in layout.lines],
+                }
+            )
+    return {
+        "kind": stencil.kind,
+        "name": stencil.name,
+        "backend": stencil.backend,
+        "defined": place(stencil.defined),
+        "called_by": [place(line) for line in stencil.callers],
+        **stencil.times.as_dict(),
+        "fields": fields,
+        "measured": stencil.measured,
+    }
+
+
+def allocation_row(row: dict[str, Any]) -> dict[str, Any]:
+    """One line that allocates."""
+    sizes = [{"bytes": nbytes, "count": count, "most_at_once": peak} for nbytes, count, peak in row["sizes"]]
+    return {**row, "line": place(row["line"]), "sizes": sizes}
+
+
+def copy_row(key: tuple[str, str, Line], copy: Any) -> dict[str, Any]:
+    """Copies of one kind by one line."""
+    kind, why, line = key
+    return {
+        "kind": kind, "why": why, "line": place(line), "count": copy.count, "bytes": copy.bytes, "seconds": copy.seconds,
+        "made_by": place(copy.made_by),
+    }  # fmt: skip
+
+
+def message_row(key: tuple[str, str, Line], message: Any) -> dict[str, Any]:
+    """Messages of one kind by one line."""
+    call, what, line = key
+    return {
+        "call": call, "what": what, "line": place(line), "count": message.count, "bytes": message.bytes,
+        "derived": message.derived, "datatypes": list(message.datatypes), "seconds": message.seconds,
+    }  # fmt: skip

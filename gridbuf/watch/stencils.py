@@ -1,0 +1,77 @@
+"""What the collectors of stencil calls have in common: timing a call, and noting once how its fields lie."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+from gridbuf import _core
+from gridbuf.watch.allocations import maker
+from gridbuf.watch.book import Book, Combination, Layout, Stencil, clock
+from gridbuf.watch.layouts import address
+from gridbuf.watch.lines import here
+
+Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, whose memory, facts
+LOOKED_UP = 64  # sets of arguments whose lines are looked up
+
+
+def depth(book: Book) -> int:
+    """How many watched stencils this thread is inside of."""
+    return getattr(book.inside, "depth", 0)
+
+
+def timed(book: Book, record: Stencil, call: Callable[[], Any]) -> Any:
+    """Make the call, which is entered and left inside `record`; what our own code takes meanwhile is not the stencil's.
+
+    What is allocated in it is put down to the line that makes the call: nobody has to look for it each time.
+    """
+    above = depth(book)
+    book.inside.depth = above + 1
+    if not above:
+        _core.watch_line(*here(3))
+    own = book.own + book.aside
+    start = clock()
+    try:
+        return call()
+    finally:
+        record.times.add(clock() - start - (book.own + book.aside - own))
+        book.inside.depth = above
+        if not above:
+            _core.watch_line(None, 0)
+        book.events += 2  # two clocks, and what stands around them
+
+
+def note_layouts(record: Stencil, key: Hashable, describe: Callable[[], Described]) -> bool:
+    """Count the layouts of this call; `describe` is asked only when such a set of strides was not seen before.
+
+    The answer: whether it is new, and not as the backend wants it.
+    """
+    known = record.combinations.get(key)
+    if known is not None:
+        known.calls += 1
+        return False
+    known = record.combinations[key] = Combination()
+    known.calls = 1
+    for name, _, facts in describe():
+        layouts = record.layouts.setdefault(name, {})
+        token = tuple(facts["strides"]), tuple(facts["shape"]), facts["dtype"]
+        layout = layouts.get(token)
+        if layout is None:
+            layout = layouts[token] = Layout(facts)
+        known.layouts.append(layout)
+    return any(layout.facts["order"] != layout.facts["wanted"] for layout in known.layouts)
+
+
+def note_lines(record: Stencil, arguments: Sequence[tuple[str, Any]], key: Hashable) -> None:
+    """Who allocated the arguments, and who calls: once for each set of arguments."""
+    if key in record.seen or len(record.seen) >= LOOKED_UP:
+        return
+    record.seen.add(key)
+    record.callers.setdefault(here(3))
+    for name, value in arguments:
+        at = address(value)
+        line = maker(at)
+        if at is None or line is None:
+            continue
+        strides = getattr(value, "strides", None)
+        for layout in record.layouts.get(name, {}).values():
+            if strides is None or sorted(map(abs, layout.facts["strides"])) == sorted(map(abs, strides)):
+                layout.lines.setdefault(line)

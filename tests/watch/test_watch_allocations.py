@@ -1,0 +1,149 @@
+"""Allocations: how many, how large, and by which line of the program."""
+
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from watched import number, told, watch, watching
+
+import gridbuf as gb
+from gridbuf.watch import pool
+
+MODEL = """
+import numpy as np
+import gridbuf as gb
+a = np.zeros((100, 100))                 # 80 000
+b = np.ones((100, 100))                  # 80 000, by a function of NumPy's in Python
+for _ in range(10):
+    c = a + b                            # ten times 80 000, two at once
+small = np.zeros(100)
+f = gb.zeros((64, 64), backend="gt:cpu_ifirst")   # gridbuf's own
+g = a[::2]
+a.resize((200, 100))                     # 160 000
+"""
+
+
+def by_line(found: dict[str, Any], source: str, file: str) -> dict[int, Any]:
+    return {row["line"]["line"]: row for row in found["allocations"] if row["line"]["file"] == file}
+
+
+def test_a_program_s_allocations(tmp_path: Path) -> None:
+    source = MODEL.replace("g = a[::2]\n", "")
+    found = watch(source, cwd=tmp_path)
+    rows = by_line(found, source, str(tmp_path / "model.py"))
+    for part, count, nbytes in (
+        ("a = np.zeros", 1, 80_000),
+        ("b = np.ones", 1, 80_000),
+        ("c = a + b", 10, 800_000),
+        ("a.resize", 1, 160_000),
+    ):
+        row = rows.pop(number(source, part))
+        assert (row["count"], row["bytes"], row["own"]) == (count, nbytes, False), part
+        assert row["line"]["source"].startswith(part)
+        if part == "c = a + b":
+            assert row["sizes"] == [{"bytes": 80_000, "count": 10, "most_at_once": 2}]
+            assert row["pool"]["reused"] == 8
+    row = rows.pop(number(source, "gb.zeros"))
+    assert row["own"] and row["count"] == 1 and row["bytes"] >= 64 * 64 * 8
+    assert rows == {}
+    assert found["own"]["blocks"] == 14 and found["own"]["seconds"] > 0
+
+
+def test_page_faults_belong_to_the_line_whose_memory_was_touched(tmp_path: Path) -> None:
+    source = "import numpy as np\na = np.empty(50_000_000, 'u1')\na[:] = 1\nb = np.empty(50_000_000, 'u1')\nc = np.empty(10_000_000, 'u1')\nc[:] = 1\n"
+    found = watch(source, cwd=tmp_path)
+    faults = {row["line"]["line"]: row["page_faults"] for row in found["allocations"]}
+    most = 50_000_000 // 4096 + 2
+    assert 20 < faults[2] <= most  # huge pages: one fault for 512 pages
+
+
+def test_a_line_of_a_library_is_the_program_s_that_called_it(tmp_path: Path) -> None:
+    source = "import numpy as np\nx = np.linspace(0, 1, 5000)\ny = np.roll(x, 3)\nz = np.full((30, 30), 2.0)\n"
+    found = watch(source, cwd=tmp_path)
+    assert {row["line"]["line"] for row in found["allocations"]} == {2, 3, 4}
+
+
+def test_threads_that_are_started_later() -> None:
+    def work() -> None:
+        np.zeros(10_000)
+
+    with watching() as book:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        found = told(book)
+    assert [(row["count"], row["line"]["line"]) for row in found["allocations"] if row["line"]["file"] == __file__][-1:] == [
+        (1, work.__code__.co_firstlineno + 1)
+    ]
+
+
+def test_the_maker_of_a_view_is_found() -> None:
+    from gridbuf.watch.allocations import maker
+    from gridbuf.watch.layouts import address
+
+    with watching():
+        a = np.zeros((100, 100))
+        line = sys._getframe().f_lineno - 1
+        assert maker(address(a)) == (__file__, line) == maker(address(a[50:, ::-1]))
+        f = gb.Field.zeros((100, 100))
+        assert maker(address(f)) == (__file__, line + 3)
+
+
+def test_blocks_of_many_sizes_are_told_apart_and_forgotten() -> None:
+    rng = np.random.default_rng(1)
+    sizes = [int(n) for n in rng.integers(4096, 9000, 3000)]
+    with watching() as book:
+        before = {tuple(row[:3]): row for row in _lines()}
+        kept = [np.empty(n, "u1") for n in sizes]
+        del kept[::2]
+        kept += [np.empty(n, "u1") for n in sizes]
+        rows = [row for row in _lines() if tuple(row[:3]) not in before or before[tuple(row[:3])] != row]
+        assert sum(row[4] for row in rows) == 2 * len(sizes) and sum(row[7] for row in rows) == len(kept)
+        assert {row[2] for row in rows} == set(sizes)
+        for array in kept:
+            assert _block(array)[2] == array.nbytes
+        del kept, array
+        assert sum(row[7] for row in _lines() if row[0] == __file__ and row[2] in set(sizes)) == 0
+    assert book.on is False
+
+
+def _lines() -> list[Any]:
+    from gridbuf import _core
+
+    return _core.watch_lines()
+
+
+def _block(array: Any) -> Any:
+    from gridbuf import _core
+
+    return _core.watch_block(array.__array_interface__["data"][0])
+
+
+def test_what_a_pool_gives_out_again() -> None:
+    sizes = [{"bytes": 8, "count": 10, "most_at_once": 2}, {"bytes": 16, "count": 3, "most_at_once": 3}]
+    assert pool.reused(sizes) == [(8, 8)]
+
+
+def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was() -> None:
+    from gridbuf import _core
+
+    before = _core.numpy_handler()
+    rows = [{"own": False, "sizes": [{"bytes": 1 << 20, "count": 10, "most_at_once": 2}]}, {"own": True, "sizes": []}]
+    pool.add_savings(rows, before[0])
+    found: Any = rows[0]["pool"]
+    assert found["reused"] == 8 and found["ratio"] > 0 and "pool" not in rows[1]
+    assert _core.numpy_handler() == before
+
+
+def test_numpy_s_handler_is_put_back() -> None:
+    from gridbuf import _core
+
+    before, start = _core.numpy_handler(), threading.Thread.start
+    with watching():
+        assert _core.numpy_handler()[0] is not before[0] and threading.Thread.start is not start
+        kept = np.zeros(10_000)
+    assert _core.numpy_handler() == before and threading.Thread.start is start
+    kept.resize(20_000, refcheck=False)  # it keeps the handler it was made with
+    assert kept.sum() == 0

@@ -1,0 +1,120 @@
+"""Hidden copies: exactly those that were made, with their bytes and lines, and none that was not."""
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from watched import number, told, watch, watching
+
+import gridbuf as gb
+
+SEVEN = """
+import pickle
+import numpy as np
+a = np.zeros((100, 200))
+b = a.T
+for _ in range(3):
+    np.ascontiguousarray(b)              # three: 160 000 bytes each
+    np.ascontiguousarray(a)
+np.asarray(a, "f4")                      # one: 80 000
+np.array(a)                              # one: 160 000
+np.ascontiguousarray(a[:, :50])          # one: 40 000
+pickle.dumps(a[:10])                     # one: more than 16 000
+np.asarray(a); np.array(a, copy=None); np.asarray([1.0] * 5000); np.ravel(a); np.asarray(b); np.asfortranarray(b)
+"""
+
+
+def test_seven_copies_of_known_bytes_at_known_lines(tmp_path: Path) -> None:
+    found = watch(SEVEN, cwd=tmp_path)
+    assert sum(c["count"] for c in found["copies"]) == 7
+    assert {c["line"]["file"] for c in found["copies"]} == {str(tmp_path / "model.py")}
+    by_line = {c["line"]["line"]: c for c in found["copies"]}
+    expected = [
+        ("three", "numpy.ascontiguousarray", 3, 480_000, "Fortran order to C"),
+        ("np.asarray(a, ", "numpy.asarray", 1, 80_000, "float64 to float32"),
+        ("160 000\n", "numpy.array", 1, 160_000, "same layout"),
+        ("40 000", "numpy.ascontiguousarray", 1, 40_000, "rows apart to rows together"),
+    ]
+    for part, kind, count, nbytes, why in expected:
+        row = by_line.pop(number(SEVEN, part) if "\n" not in part else number(SEVEN, "np.array(a)  "))
+        assert (row["kind"], row["count"], row["bytes"], row["why"]) == (kind, count, nbytes, why)
+        assert row["made_by"]["line"] == number(SEVEN, "a = np.zeros")
+        assert row["seconds"] > 0
+    ((line, row),) = by_line.items()
+    assert (line, row["kind"], row["count"]) == (number(SEVEN, "pickle.dumps"), "pickle.dumps", 1)
+    assert 16_000 < row["bytes"] < 17_000
+    assert "hidden copies" in found["stderr"] and "numpy.ascontiguousarray" in found["stderr"]
+
+
+A, F = np.zeros((40, 50)), gb.Field.zeros((40, 50), dims="IJ")
+
+
+class Given:
+    """What has its memory from somewhere else."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.array if dtype is None else self.array.astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("call", "nbytes"),
+    [
+        (lambda: np.asarray(A), 0),
+        (lambda: np.asarray(F), 0),
+        (lambda: np.asarray(Given(A)), 0),
+        (lambda: np.asarray(memoryview(A)), 0),
+        (lambda: np.asarray(range(1000)), 0),
+        (lambda: np.reshape(A, -1), 0),
+        (lambda: np.from_dlpack(A), 0),
+        (lambda: np.asarray(A[:1, :9], "f4"), 0),  # less than anybody waits for
+        (lambda: np.asarray(Given(A), "f4"), 8000),
+        (lambda: np.array(Given(A)), 0),  # NumPy leaves it to the object
+        (lambda: np.array(memoryview(A)), 16000),
+        (lambda: np.array(F), 16000),
+        (lambda: np.asarray(F, "f4"), 8000),
+        (lambda: np.reshape(A.T, -1), 16000),
+        (lambda: np.ravel(A[:, ::2]), 8000),
+        (lambda: np.asfortranarray(A), 16000),
+        (lambda: np.require(A, "i2", "C"), 4000),
+        (lambda: np.from_dlpack(A, copy=True), 16000),
+        (lambda: copy.deepcopy(A), 16000),
+        (lambda: copy.deepcopy({"a": [A, A[:, :20]]}), 16000 + 6400),
+    ],
+)
+def test_what_is_a_copy(call: Any, nbytes: int) -> None:
+    if "from_dlpack" in call.__code__.co_names and np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        pytest.skip("from_dlpack has no copy before NumPy 2.1")
+    with watching() as book:
+        call()
+    assert [(row.count, row.bytes) for row in book.copies.values()] == ([(1, nbytes)] if nbytes else [])
+    assert all(key[2] == (__file__, call.__code__.co_firstlineno) for key in book.copies)
+
+
+def test_results_are_what_they_are_without_us() -> None:
+    plain = {name: getattr(np, name) for name in ("asarray", "array", "ascontiguousarray")}, pickle.dumps, copy.deepcopy
+    with watching():
+        assert np.asarray is not plain[0]["asarray"] and np.asarray.__name__ == "asarray"
+        assert pickle.loads(pickle.dumps(np.asarray)) is np.asarray
+        assert np.array_equal(np.array(A.T, "f4", order="F", ndmin=3), plain[0]["array"](A.T, "f4", order="F", ndmin=3))
+        with pytest.raises(ValueError, match="x"):
+            np.asarray("x", float)
+    assert ({name: getattr(np, name) for name in plain[0]}, pickle.dumps, copy.deepcopy) == plain
+
+
+def test_pickles_are_counted_by_what_is_written(tmp_path: Path) -> None:
+    with watching() as book, (tmp_path / "a").open("wb") as file:
+        pickle.dump(A, file)
+    assert [row.bytes for row in book.copies.values()] == [(tmp_path / "a").stat().st_size]
+
+
+def test_nothing_is_written_afterwards() -> None:
+    with watching() as book:
+        pass
+    np.ascontiguousarray(A.T)
+    assert told(book)["copies"] == []

@@ -1,0 +1,211 @@
+"""The report's forms: table, page, JSON and live; --apply; and what is said without the libraries that it can look into."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from watched import python, watch
+
+from gridbuf.watch import applying, lines
+from gridbuf.watch.advice import advice
+from gridbuf.watch.page import page
+from gridbuf.watch.table import seconds, tables, text
+
+PLACE = {"file": "/a/model.py", "line": 41, "text": "model.py:41", "source": "u = v[<0>]"}
+
+
+def field(name: str, order: str, wanted: str, calls: int = 5) -> dict[str, Any]:
+    return {
+        "name": name, "shape": [40, 30, 20], "strides": [4800, 160, 8], "dtype": "float64", "order": order, "wanted": wanted, "dims": ["I", "J", "K"],
+        "aligned": 16, "wants_aligned": 64, "padding": 0.125, "calls": calls, "made_by": [PLACE],
+    }  # fmt: skip
+
+
+def found(**changed: Any) -> dict[str, Any]:
+    stencil = {
+        "kind": "gt4py.cartesian", "name": "advect<T>", "backend": "gt:cpu_ifirst", "defined": PLACE, "called_by": [PLACE], "calls": 5,
+        "seconds": 0.5, "median": 0.1, "least": 0.09,
+        "fields": [field("u", "IJK", "KJI"), field("v", "IJK", "KJI"), field("w", "KJI", "KJI")],
+        "measured": {"ratio": 13.1, "seconds": 0.1, "relaid_seconds": 0.1 / 13.1, "rounds": 7, "fields": ["u", "v"]},
+    }  # fmt: skip
+    copy = {
+        "kind": "numpy.asarray",
+        "why": "float64 to float32",
+        "line": PLACE,
+        "count": 7,
+        "bytes": 700_000,
+        "seconds": 0.02,
+        "made_by": PLACE,
+    }
+    block = {
+        "line": PLACE, "own": False, "count": 10, "bytes": 80_000, "seconds": 0.001, "page_faults": 20, "sizes": [],
+        "pool": {"reused": 8, "saved": 0.2, "ratio": 3.14},
+    }  # fmt: skip
+    message = {
+        "call": "Isend",
+        "what": "start",
+        "line": PLACE,
+        "count": 3,
+        "bytes": 240,
+        "derived": 3,
+        "datatypes": ["vector"],
+        "seconds": 0.03,
+    }
+    whole = {
+        "program": ["model.py", "-x"], "seconds": 2.0, "stencils": [stencil], "copies": [copy], "allocations": [block], "messages": [message],
+        "own": {"seconds": 0.01, "part": 0.005, "calls": 9, "blocks": 10, "seconds_each_block": 3e-7}, "children": 0, "not_seen": ["what <others> do"],
+    }  # fmt: skip
+    return {**whole, **changed}
+
+
+def test_advice_is_sorted_by_what_it_saves() -> None:
+    said = advice(found())
+    assert [round(line["saves"] or 0, 3) for line in said] == [0.462, 0.2, 0.02, 0]
+    assert said[0]["text"] == (
+        "u, v (model.py:41) are C-ordered, gt:cpu_ifirst wants KJI: advect<T> 13.1 times faster; gb.zeros(..., backend='gt:cpu_ifirst')"
+    )
+    assert "8 blocks" in said[1]["text"] and "3.1 times faster made and touched from a pool" in said[1]["text"]
+    assert "copied 7 times" in said[2]["text"] and "make it float32 in the first place" in said[2]["text"]
+    assert "derived datatypes" in said[3]["text"]
+
+
+def test_at_most_ten_lines_and_none_that_is_not_worth_it() -> None:
+    copies = [{**found()["copies"][0], "seconds": 0.001 * n} for n in range(1, 31)]
+    said = advice(found(copies=copies))
+    assert len(said) == 10
+    assert advice(found(stencils=[], copies=copies[:2], allocations=[], messages=[])) == []
+    slower = {**found()["stencils"][0], "measured": {"ratio": 0.9, "seconds": 0.1, "relaid_seconds": 0.11}}
+    assert not any("advect" in line["text"] for line in advice(found(stencils=[slower])))
+    right = {**found()["stencils"][0], "fields": [field("w", "KJI", "KJI")]}
+    assert not any("advect" in line["text"] for line in advice(found(stencils=[right])))
+
+
+def test_the_table() -> None:
+    whole = found()
+    whole["advice"] = advice(whole)
+    said = text(whole)
+    assert said.startswith("gridbuf watch: model.py -x: 2 s\nwatching cost 0.5% of that: 10 ms")
+    for words in (
+        "advect<T>",
+        "13.10 times faster relaid",
+        "40 x 30 x 20",
+        "16 B of 64",
+        "12.5%",
+        "u = v[<0>]",
+        "vector",
+        "  1. u, v",
+        "not seen: what <others> do",
+    ):
+        assert words in said, words
+    many = found(copies=whole["copies"] * 30)
+    assert "... and 18 more (--json has all)" in text(many)
+    assert [title for title, *_ in tables(found(stencils=[], messages=[]))] == ["allocations", "hidden copies"]
+
+
+def test_the_table_in_a_terminal() -> None:
+    pytest.importorskip("rich")
+    said = text(found(), color=True, width=200)
+    assert "\x1b[" in said and "u = v[<0>]" in said and "┃" in said
+
+
+@pytest.mark.parametrize(
+    ("s", "words"), [(0, "0"), (2.5e-9, "2 ns"), (1.5e-6, "1.5 us"), (0.0123, "12.3 ms"), (1234.5, "1,234 s"), (-0.5, "-500 ms")]
+)
+def test_seconds(s: float, words: str) -> None:
+    assert seconds(s) == words
+
+
+def test_the_page_is_whole_and_nothing_in_it_is_markup() -> None:
+    whole = found()
+    whole["advice"] = advice(whole)
+    said = page(whole)
+    assert said.startswith("<!doctype html>") and "<script" not in said and "http://" not in said.replace("http://www.w3.org", "")
+    assert "advect&lt;T&gt;" in said and "advect<T>" not in said and "u = v[&lt;0&gt;]" in said
+    assert said.count("<svg") == 3 + 2 * 2  # three rows of bars; of u and of v as it is and as it should be
+    assert "as it lies: IJK" in said and "wants it: KJI" in said
+
+
+SOURCE = "import sys\nimport numpy as np\na = np.zeros((200, 300))\nfor _ in range(5):\n    b = np.ascontiguousarray(a.T)\nprint('out', sys.argv[1:])\n"
+
+
+def test_json_and_page_of_a_program(tmp_path: Path) -> None:
+    seen = watch(SOURCE, "--html", "page.html", cwd=tmp_path, arguments=("--html", "x"))
+    assert seen["stdout"] == "out ['--html', 'x']\n"
+    said = (tmp_path / "page.html").read_text()
+    assert "model.py:5" in said and "numpy.ascontiguousarray" in said
+    assert seen["program"] == ["model.py", "--html", "x"] and seen["seconds"] > 0 and "messages" in seen
+
+
+def test_live_without_a_terminal(tmp_path: Path) -> None:
+    seen = watch(
+        "import time\nimport numpy as np\na = np.zeros(9000)\nstarted = time.time()\nwhile time.time() - started < 4.5:\n    time.sleep(0.1)\n",
+        "--live",
+        cwd=tmp_path,
+    )
+    assert re.search(r"^gridbuf watch: \d s: 0 stencil calls, 1 blocks, 0 hidden copies$", seen["stderr"], flags=re.M)
+
+
+def test_apply(tmp_path: Path) -> None:
+    seen = watch("import numpy as np\na = np.ones((300, 300)) + 1\nprint(a.sum())\n", "--apply", cwd=tmp_path)
+    applied = seen["applied"]
+    assert applied["status"] == [0, 0] and applied["same_output"] and applied["rounds"] == 2
+    assert applied["ratio"] == applied["seconds"] / applied["installed_seconds"] > 0
+    assert "times as fast with `gridbuf run --install numpy,gt4py`" in seen["stderr"] and seen["stdout"] == "180000.0\n"
+
+
+def test_apply_says_what_differs() -> None:
+    said = applying.text(
+        {
+            "ratio": 2.0,
+            "installed": "numpy",
+            "seconds": 2.0,
+            "installed_seconds": 1.0,
+            "rounds": 2,
+            "status": [0, 1],
+            "same_output": False,
+        }
+    )
+    assert said == (
+        "2.00 times as fast with `gridbuf run --install numpy`: 1.00 s against 2.00 s, whole processes, the least of 2; "
+        "they end with 1 and 0; what they print differs"
+    )
+
+
+def test_without_the_libraries_it_shows_numpy_s_part(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nclass No:\n    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('gt4py', 'jax', 'torch', 'mpi4py', 'dace', 'numba', 'rich'):\n"
+        "            raise ModuleNotFoundError(name)\nsys.meta_path.insert(0, No())\n"
+    )
+    (tmp_path / "model.py").write_text(SOURCE)
+    from watched import ROOT
+
+    done = python("-m", "gridbuf", "watch", "--json", "o.json", "model.py", cwd=tmp_path, PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert done.returncode == 0 and done.stdout == "out []\n"
+    assert json.loads((tmp_path / "o.json").read_text())["copies"][0]["count"] == 5 and "model.py:5" in done.stderr
+
+
+def test_libraries_that_nobody_imports_are_not_imported(tmp_path: Path) -> None:
+    source = "import sys\nprint(sorted({'gt4py', 'jax', 'torch', 'mpi4py', 'dace', 'numba', 'rich'} & set(sys.modules)))"
+    assert watch(source, cwd=tmp_path)["stdout"] == "[]\n"
+
+
+def test_places_are_named_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert lines.text((str(tmp_path / "a" / "b.py"), 3)) == "a/b.py:3"
+    assert lines.text(("/usr/lib/x.py", 3)) == "/usr/lib/x.py:3"
+    assert lines.text(("<stdin>", 1)) == "<stdin>:1" and lines.text(None) == "?"
+
+
+@pytest.mark.slow
+def test_the_demo(tmp_path: Path) -> None:
+    for package in ("gt4py", "netCDF4", "iris_sample_data", "matplotlib", "rich"):
+        pytest.importorskip(package)
+    words = ["demo", "--backend", "numpy", "--steps", "4", "--size", "20", "20", "10", "--output", str(tmp_path / "demo")]
+    done = python("-m", "gridbuf", "watch", "--json", "o.json", "-m", "gridbuf", *words, cwd=tmp_path, timeout=300)
+    assert done.returncode == 0 and "diffusion steps" in done.stdout, done.stderr
+    (row,) = [s for s in json.loads((tmp_path / "o.json").read_text())["stencils"] if s["kind"] == "gt4py.cartesian"]
+    assert row["name"] == "diffusion" and {f["name"] for f in row["fields"]} == {"inp", "out"}
+    assert any(Path(line["file"]).name == "measure.py" for f in row["fields"] for line in f["made_by"])

@@ -1,0 +1,95 @@
+"""A program under watch is the program: its output, input, status, exceptions, exit handlers, children and threads."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from watched import ROOT, python
+
+REPORT = "gridbuf watch: "
+
+
+def both(folder: Path, source: str, *arguments: str, stdin: str = "", options: Sequence[str] = ()) -> str:
+    """What the program prints and its status are Python's own, the report follows what it says; returned is the report."""
+    (folder / "model.py").write_text(source)
+    plain = python("model.py", *arguments, cwd=folder, stdin=stdin)
+    ours = python("-m", "gridbuf", "watch", *options, "model.py", *arguments, cwd=folder, stdin=stdin)
+    said, found, report = ours.stderr.partition("\n" + REPORT)
+    assert (ours.returncode, ours.stdout, said) == (plain.returncode, plain.stdout, plain.stderr)
+    assert found, ours.stderr
+    return report
+
+
+PROGRAMS = {
+    "arguments": "import sys; print(sys.argv, __name__, __file__, sys.path[0], __spec__)",
+    "main": "import sys; print(sys.modules['__main__'].__dict__ is globals(), __loader__.get_source('__main__'))",
+    "stdin": "import sys; print(input(), sys.stdin.read())",
+    "exit": "import sys; sys.exit(3)",
+    "exit with words": "import sys; sys.exit('said why')",
+    "an exception": "def f(): raise ValueError('no')\nf()",
+    "an exception below a function of ours": "import numpy as np\nclass A:\n    def __array__(self, dtype=None, copy=None):\n        raise KeyError('no')\nnp.asarray(A())",
+    "a chain of exceptions": "import numpy as np\ntry:\n    np.asarray(1, 'no such type')\nexcept TypeError as e:\n    raise ValueError('x') from e",
+    "a wrong program": "x = = 3",
+    "exit handlers": "import atexit\natexit.register(print, 'end')\nprint('first')",
+    "a thread that goes on": "import threading, time\ndef f():\n    time.sleep(0.3)\n    print('late')\nthreading.Thread(target=f).start()\nprint('early')",
+    "an excepthook": "import sys\nsys.excepthook = lambda *e: print('mine', e[0])\n1 / 0",
+    "pickle": "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
+    "warnings": "import warnings\nwarnings.warn('here')\ndef f(): warnings.warn('there', stacklevel=2)\nf()",
+    "a system command": "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout)",
+    "fork": "import os, warnings\nwarnings.simplefilter('ignore')  # Go has threads\np = os.fork()\nif p == 0:\n    print('child', flush=True)\n    raise SystemExit(7)\nprint(os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]))",
+    "pools": "import multiprocessing as mp\nimport numpy as np\ndef f(n):\n    return float(np.ones(n).sum()), mp.current_process().name[:4]\n"
+    "if __name__ == '__main__':\n    for way in ('fork', 'spawn'):\n        with mp.get_context(way).Pool(1) as pool:\n            print(pool.map(f, [10_000, 20_000]))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_is_as_python_runs_it(tmp_path: Path, name: str) -> None:
+    both(tmp_path, PROGRAMS[name], "a", "--json", "-m", stdin="one\ntwo\n")
+
+
+def test_children_are_counted(tmp_path: Path) -> None:
+    assert "2 forked children ran without being watched" in both(
+        tmp_path,
+        "import os, warnings\nwarnings.simplefilter('ignore')\nfor _ in range(2):\n    p = os.fork()\n    if p == 0:\n        os._exit(0)\n    os.waitpid(p, 0)",
+    )
+
+
+def test_a_module(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "model.py").write_text(
+        "import sys, numpy as np\na = np.zeros(5000)\nprint(__name__, sys.argv[1:], __package__)\n"
+    )
+    done = python("-m", "gridbuf", "watch", "-m", "package.model", "x", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "__main__ ['x'] package\n")
+    assert "package/model.py:2" in done.stderr and "-m package.model x" in done.stderr
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (("none.py",), "gridbuf watch: program: none.py: No such file or directory\n"),
+    (("--json", "no/such/folder", "model.py"), "gridbuf watch: --json: no/such/folder: No such file or directory\n"),
+])  # fmt: skip
+def test_wrong_calls_are_one_line(tmp_path: Path, options: Sequence[str], said: str) -> None:
+    (tmp_path / "model.py").write_text("print('ran')")
+    done = python("-m", "gridbuf", "watch", *options, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_who_is_ended_by_a_signal_is_so_after_the_report(tmp_path: Path, name: str) -> None:
+    source = "import sys, time\nimport numpy as np\na = np.zeros(5000)\nprint('ready', flush=True)\ntime.sleep(60)\n"
+    (tmp_path / "model.py").write_text(source)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "gridbuf", "watch", "model.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert child.stdout is not None and child.stdout.readline() == "ready\n"
+    time.sleep(0.1)
+    child.send_signal(getattr(signal, name))
+    _, said = child.communicate(timeout=60)
+    assert "model.py:3" in said and REPORT in said
+    assert child.returncode == (-signal.SIGTERM if name == "SIGTERM" else 130)

@@ -1,0 +1,124 @@
+"""Calls of gt4py.cartesian's stencils: how often, with which fields, how they lie, who made them; and that data stay as they are."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from watched import number, watch
+
+pytest.importorskip("gt4py.cartesian")
+
+HEAD = """
+import numpy as np
+from gt4py import storage
+from gt4py.cartesian import gtscript
+from gt4py.cartesian.gtscript import PARALLEL, Field, computation, interval
+import gridbuf as gb
+"""
+
+MODEL = (
+    HEAD
+    + """
+@gtscript.stencil(backend="numpy")
+def smooth(u: Field[np.float64], out: Field[np.float64], w: Field[gtscript.K, np.float32], c: float):
+    with computation(PARALLEL), interval(...):
+        out = u + c * (u[1, 0, 0] + u[-1, 0, 0]) * w
+
+u = np.zeros((34, 32, 10), order="F")                                      # u is made here
+out = storage.zeros((34, 32, 10), backend="numpy", aligned_index=(1, 0, 0))    # out is made here
+w = np.ones(10, "f4")                                                      # too small to be looked at
+u[...] = np.arange(u.size).reshape(u.shape)
+before = u.copy()
+for _ in range(5):
+    smooth(u, out, w, 0.5, origin=(1, 0, 0), domain=(32, 32, 10))          # five calls
+frozen = smooth.freeze(origin={"u": (1, 0, 0), "out": (1, 0, 0), "w": (0,)}, domain=(32, 32, 10))
+for _ in range(3):
+    frozen(u=u, out=out, w=w, c=0.5)                                       # three calls
+f = gb.Field.zeros((34, 32, 10), backend="numpy", dims="IJK", halo=(1, 0, 0))   # a Field
+smooth(f, out, w, c=0.5, domain=(32, 32, 10))                              # one
+try:
+    smooth(u[:, :, :3], out, w, 0.5, domain=(32, 32, 10))                  # one that fails
+except ValueError:
+    print("refused")
+assert (u == before).all()
+print(float(out.sum()), type(smooth).__name__, smooth.run.__name__)
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: Any) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("watch")
+    found = watch(MODEL, "--measure", cwd=folder)
+    found["folder"] = folder
+    return found
+
+
+def test_calls(found: dict[str, Any]) -> None:
+    (smooth,) = found["stencils"]
+    assert (smooth["kind"], smooth["name"], smooth["backend"]) == ("gt4py.cartesian", "smooth", "numpy")
+    assert smooth["calls"] == 10  # the one that fails is a call
+    assert smooth["defined"]["line"] == number(MODEL, "@gtscript.stencil")
+    assert smooth["least"] <= smooth["median"] <= smooth["seconds"]
+    called = {line["line"] for line in smooth["called_by"]}
+    assert {number(MODEL, "# five calls"), number(MODEL, "# three calls"), number(MODEL, "w, c=0.5, domain")} <= called
+
+
+def test_fields(found: dict[str, Any]) -> None:
+    (smooth,) = found["stencils"]
+    fields = {(f["name"], f["order"]): f for f in smooth["fields"]}
+    assert set(fields) == {("u", "KJI"), ("u", "IJK"), ("out", "IJK"), ("w", "K")}
+    u, field, out, w = (fields[key] for key in (("u", "KJI"), ("u", "IJK"), ("out", "IJK"), ("w", "K")))
+    assert (u["calls"], field["calls"], out["calls"], w["calls"]) == (8, 1, 9, 9)
+    assert u["shape"] == [34, 32, 10] and u["strides"] == [8, 272, 8704] and u["wanted"] == "IJK" and u["padding"] == 0
+    assert [line["line"] for line in u["made_by"]] == [number(MODEL, "# u is made here")]
+    assert [line["line"] for line in out["made_by"]] == [number(MODEL, "# out is made here")]
+    assert [line["line"] for line in field["made_by"]] == [number(MODEL, "# a Field")]
+    assert w["made_by"] == [] and w["dtype"] == "float32"
+    assert field["aligned"] >= field["wants_aligned"] > 8
+    assert u["aligned"] == 8  # of the domain's first element: NumPy's boundary of 16 or more, and one element on
+
+
+def test_the_program_s_data_are_its_own(found: dict[str, Any]) -> None:
+    (smooth,) = found["stencils"]
+    assert smooth["measured"]["ratio"] > 0 and smooth["measured"]["fields"] == ["u"]
+    assert any(row["line"]["line"] == number(MODEL, "# five calls") for row in found["allocations"])  # the stencil's temporaries
+    plain = watch(MODEL, cwd=found["folder"])
+    assert plain["stdout"] == found["stdout"] and "refused" in plain["stdout"]
+    assert plain["stencils"][0]["measured"] is None
+    made = {row["line"]["line"] for row in found["allocations"] if "copy" not in row["line"]["source"]}
+    assert made == {row["line"]["line"] for row in plain["allocations"] if "copy" not in row["line"]["source"]}
+
+
+def test_advice(found: dict[str, Any]) -> None:
+    line = next(a["text"] for a in found["advice"] if "smooth" in a["text"])
+    assert f"u (model.py:{number(MODEL, '# u is made here')}) is in the order KJI, numpy wants IJK" in line
+    assert "times faster" in line and "gb.zeros(..., backend='numpy')" in line
+    assert line in found["stderr"]
+
+
+def test_fifty_fields(tmp_path: Path) -> None:
+    names = [f"f{i}" for i in range(49)]
+    source = (
+        HEAD
+        + f"""
+@gtscript.stencil(backend="numpy")
+def many({", ".join(f"{name}: Field[np.float64]" for name in names)}, out: Field[np.float64]):
+    with computation(PARALLEL), interval(...):
+        out = {" + ".join(names)}
+
+fields = dict({", ".join(f"{name}=np.zeros((20, 20, 10))" for name in names)}, out=storage.zeros((20, 20, 10), backend="numpy"))
+fields["f7"] = np.asfortranarray(fields["f7"])   # the odd one
+fields["f8"] = fields["f8"][::-1]
+for _ in range(4):
+    many(**fields)
+"""
+    )
+    found = watch(source, cwd=tmp_path)
+    (many,) = found["stencils"]
+    assert many["calls"] == 4 and len(many["fields"]) == 50 and all(f["calls"] == 4 for f in many["fields"])
+    odd = [f for f in many["fields"] if f["order"] != f["wanted"]]
+    assert [f["name"] for f in odd] == ["f7"] and odd[0]["made_by"][0]["line"] == number(source, "# the odd one")
+    made = number(source, "fields = dict")
+    assert all([line["line"] for line in f["made_by"]] == [made] for f in many["fields"] if f["name"] != "f7")
+    assert "f7 (model.py:" in found["stderr"] and "--measure tells the gain" in found["stderr"]
