@@ -28,7 +28,7 @@ def _case(
 
 MATRICES = """
 a = r.normal(size=(10**6, 3, 3)); o = np.empty_like(a)
-loop = np.linalg._umath_linalg.inv; adopted = gufunc.adopt(loop)
+loop = np.linalg._umath_linalg.inv; adopted = gufunc.from_ufunc(loop)
 """
 ROWS = "x, y, o = r.normal(size=(10**6, 3)), r.normal(size=(10**6, 3)), np.empty(10**6)\n"
 BIG = "x, y, o = np.abs(r.normal(size=10**7)) + .1, np.abs(r.normal(size=10**7)) + .1, np.empty(10**7)\n"
@@ -49,7 +49,7 @@ import math, numba
 def formula(x):
     return math.sin(x) / (1.0 + x * x)
 x, o = r.random(10**6), np.empty(10**6)
-adopted = gufunc.adopt(numba.vectorize(["f8(f8)"], nopython=True)(formula))
+adopted = gufunc.from_ufunc(numba.vectorize(["f8(f8)"], nopython=True)(formula))
 scalar = gufunc.GUFunc("()->()", [gufunc.scalar(numba.cfunc("f8(f8)", error_model="numpy")(formula), "d->d")])
 """
 NUMBA_THOMAS = """
@@ -79,7 +79,11 @@ def peer():
 def _elementwise(name: str, target: float) -> Case:
     operands = "x, y" if name in ("power", "arctan2", "add") else "x"
     return _case(
-        f"{name} of 1e7", f"f({operands}, out=o)", f"np.{name}({operands}, out=o)", BIG + f"f = gufunc.adopt(np.{name})\n", target
+        f"{name} of 1e7",
+        f"f({operands}, out=o)",
+        f"np.{name}({operands}, out=o)",
+        BIG + f"f = gufunc.from_ufunc(np.{name})\n",
+        target,
     )
 
 
@@ -88,7 +92,7 @@ import gridbuf as gb
 x, y, o, m, s = r.random(3), r.random(3), np.empty(3), np.array([True, False, True]), r.random((3, 3))
 F, G, O = (gb.Field(a, dims="I") for a in (x, y, o))
 full, column = gb.Field.ones((3, 2, 2), dims="IJK", halo=(1, 0, 0)), gb.Field.ones((2,), dims="K")
-f, dot = gufunc.adopt(np.add), gufunc.dot
+f, dot = gufunc.from_ufunc(np.add), gufunc.dot
 """
 
 
@@ -114,8 +118,8 @@ CASES = [
     *(_elementwise(name, 1.6) for name in ("power", "arctan2")),
     *(_elementwise(name, 1.2) for name in ("exp", "log", "sqrt")),
     _elementwise("add", 1.3),
-    _case("add of 1e7, allocating", "f(x, y)", "np.add(x, y)", BIG + "f = gufunc.adopt(np.add)\n", 1.6),
-    _case("sum of 1e7", "f.reduce(x)", "np.sum(x)", BIG + "f = gufunc.adopt(np.add)\n", 1.3, rounds=15),
+    _case("add of 1e7, allocating", "f(x, y)", "np.add(x, y)", BIG + "f = gufunc.from_ufunc(np.add)\n", 1.6),
+    _case("sum of 1e7", "f.reduce(x)", "np.sum(x)", BIG + "f = gufunc.from_ufunc(np.add)\n", 1.3, rounds=15),
     _case(
         "f4 inputs to an f8 dot (1e6,3) / vecdot",
         "gufunc.dot(x, y, out=o, dtype='d')",
@@ -128,7 +132,7 @@ CASES = [
             f"f4 inputs to an f8 add of 1e{digits} / astype first",
             "f(x, y, out=o, dtype='d')",
             "np.add(x.astype('d'), y.astype('d'), out=o)",
-            f"n = 10**{digits}; x, y, o = r.random(n, 'f'), r.random(n, 'f'), np.empty(n); f = gufunc.adopt(np.add)\n",
+            f"n = 10**{digits}; x, y, o = r.random(n, 'f'), r.random(n, 'f'), np.empty(n); f = gufunc.from_ufunc(np.add)\n",
             2.5,
             number=10 ** (7 - digits),
         )
@@ -138,7 +142,7 @@ CASES = [
         "add of 1e6 with a random mask",
         "f(x, y, out=o, where=m)",
         "np.add(x, y, out=o, where=m)",
-        "x, y, o, m = r.random(10**6), r.random(10**6), np.empty(10**6), r.random(10**6) < .5; f = gufunc.adopt(np.add)\n",
+        "x, y, o, m = r.random(10**6), r.random(10**6), np.empty(10**6), r.random(10**6) < .5; f = gufunc.from_ufunc(np.add)\n",
         5,
         number=5,
     ),
@@ -146,14 +150,14 @@ CASES = [
         "overlapping add of 1e7",
         "f(x[:-1], x[:-1], out=x[1:])",
         "np.add(x[:-1], x[:-1], out=x[1:])",
-        BIG + "x[:] = 0; f = gufunc.adopt(np.add)\n",
+        BIG + "x[:] = 0; f = gufunc.from_ufunc(np.add)\n",
         1.5,
     ),
     _case(
         "the error mask, nothing failing",
         "f(x, out=o)",
         "f(x, out=o, errors='ignore')",
-        BIG + "f = gufunc.adopt(np.sqrt)\n",
+        BIG + "f = gufunc.from_ufunc(np.sqrt)\n",
         1.05,
         faster=False,
         rounds=25,
@@ -202,7 +206,7 @@ if importlib.util.find_spec("numba"):
 def lost_pace() -> float:
     """How much slower a thread counts in Python while a call with one worker runs, in percent: median of paired slices."""
     scope: dict[str, Any] = {}
-    exec(SETUP + "f = gufunc.adopt(np.sin); x = r.random(10**6); o = np.empty_like(x)\n", scope)
+    exec(SETUP + "f = gufunc.from_ufunc(np.sin); x = r.random(10**6); o = np.empty_like(x)\n", scope)
     f, x, o = scope["f"], scope["x"], scope["o"]
     count, done = [0], threading.Event()
 
@@ -230,6 +234,6 @@ def lost_pace() -> float:
 def facts() -> list[tuple[str, float, float, str]]:
     """What has no peer: a call with one element, and what a call leaves to other threads."""
     scope: dict[str, object] = {}
-    exec(SETUP + "f = gufunc.adopt(np.add); x, o = np.ones(1), np.empty(1)\n", scope)
+    exec(SETUP + "f = gufunc.from_ufunc(np.add); x, o = np.ones(1), np.empty(1)\n", scope)
     one = statistics.median(timeit.repeat("f(x, x, out=o)", globals=scope, number=5000, repeat=9)) / 5000 * 1e6
     return [("one element", one, 1.5, "us"), ("pace that a counting thread loses beside one worker", lost_pace(), 10, "%")]

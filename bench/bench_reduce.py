@@ -6,7 +6,7 @@ SETUP = """
 import numpy as np
 from gridbuf import gufunc
 r = np.random.default_rng(0)
-add, most = gufunc.adopt(np.add), gufunc.adopt(np.maximum)
+add, most = gufunc.from_ufunc(np.add), gufunc.from_ufunc(np.maximum)
 x3, x100, x1000 = r.random(3), r.random(100), r.random(1000)
 fortran = np.asfortranarray(r.random((200, 200, 200)))
 cube = r.random((200, 200, 200))

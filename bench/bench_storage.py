@@ -81,7 +81,7 @@ def _stencil(backend: str) -> Case:
 FIVE = """
 import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-import numpy as np, gridbuf.storage as gs
+import numpy as np, gridbuf as gb, gridbuf.storage as gs
 from gridbuf.interface import stencil_call
 from gt4py.cartesian import gtscript
 from stencils import five
@@ -92,6 +92,7 @@ named = dict(zip("abcde", fields))
 arrays = {name: field.to_numpy() for name, field in named.items()}
 frozen = stencil.freeze(origin={name: (1, 1, 0) for name in named}, domain=(8, 8, 6))
 called, cold = stencil_call(stencil), stencil_call(frozen)
+wrapped = {name: gb.Field(field) for name, field in named.items()}
 """
 
 CASES = [
@@ -101,6 +102,7 @@ CASES = [
     Case(
         "stencil_call by keyword / the direct call on storages", "called(**named)", "stencil(**named)", FIVE, 1.0, 1.0, rounds=15
     ),
+    Case("stencil_call of 5 Fields / the direct call on them", "called(**wrapped)", "stencil(**wrapped)", FIVE, 1.0, 1.0, rounds=15),
     Case("stencil_call of a frozen stencil / frozen on arrays", "cold(**named)", "frozen(**arrays)", FIVE, 4.0, 4.0, rounds=15),
     Case("a + b / on the arrays", "a + b", "na + nb", SHAPES, 1.25, **SHORT),
     Case("a += b / on the arrays", "global a; a += b", "global na; na += nb", SHAPES, 1.1, **SHORT),
@@ -128,12 +130,15 @@ OVERHEADS = [
 
 
 SMALL = """
-import numpy as np, gridbuf.storage as gs, gridbuf.interface as gi
+import numpy as np, gridbuf as gb, gridbuf.storage as gs, gridbuf.interface as gi
 s, a, b = (gs.ones((22, 20, 6), halo=(1, 1, 0)) for _ in range(3))
 f, g = (gs.ones((22, 20, 6), defaults="F") for _ in range(2))
+p, q = (gs.ones((6, 20, 22), axes="KJI") for _ in range(2))
+t, u = (gs.ones((2, 3, 4)) for _ in range(2))
 k, row, x = gs.ones(6, axes="K"), gs.ones((20, 6), axes="JK"), np.zeros((22, 20, 6))
-def acquire():
-    with gi.acquired({"a": a, "b": b}, outputs=("b",)):
+field, other = (gb.Field.zeros((22, 20, 6), dims="IJK") for _ in range(2))
+def acquire(a=a, b=b, **options):
+    with gi.acquired({"a": a, "b": b}, outputs=("b",), **options):
         pass
 """
 
@@ -144,28 +149,50 @@ CALLS = [
     ("s.domain", 1.0),
     ("s[1, 2, 3]", 0.5),
     ("f[-1, 2, 3]", 0.5),
+    ("p[1:-1, 1:-1]", 1.5),
+    ("p.domain", 1.0),
     ("s[0] = s[-2]", 4.0),
     ("f[:, 0] = f[:, -2]", 4.0),
     ("s[3] = row", 4.0),
     ("s[...] = 1.0", 3.0),
     ("gs.zeros((22, 20, 6))", 3.0),
+    ("gs.zeros([22, 20, 6], halo=[1, 1, 0])", 3.0),
+    ("gs.full((22, 20, 6), 7.0)", 3.0),
     ("gs.zeros((22, 20, 6), np.float32, defaults='gtmc', halo=(1, 1, 0))", 3.0),
     ("gs.empty((22, 20, 6), defaults='F')", 3.0),
     ("gs.ones((20, 6), axes='JK')", 3.0),
     ("gs.zeros_like(s)", 3.0),
     ("gs.empty_like(f, dtype='int32')", 3.0),
+    ("gs.zeros_like(p)", 3.0),
+    ("gs.zeros_like(x)", 3.0),
+    ("gs.zeros_like(field)", 3.0),
+    ("gs.as_storage(field)", 3.0),
     ("gs.as_storage(x)", 3.0),
     ("gs.as_storage(x, halo=(1, 1, 0))", 3.0),
     ("gs.as_storage(s)", 3.0),
     ("a + b", 3.0),
     ("f + g", 3.0),
+    ("p + q", 3.0),
+    ("t + u", 3.0),
+    ("a + x", 3.0),
     ("a * 2.0", 3.0),
+    ("a * np.float64(2.0)", 3.0),
+    ("a ** 2", 3.0),
     ("np.add(a, b, out=s)", 3.0),
     ("global a; a += b", 3.0),
     ("a + k", 4.0),
+    ("global a; a += k", 4.0),
+    ("a + p", 4.0),
     ("np.max(s)", 4.0),
+    ("s.max()", 4.0),
+    ("np.sum(p)", 4.0),
     ("acquire()", 8.0),
+    ("acquire(p, f)", 8.0),
+    ("acquire(field, other)", 8.0),
+    ("acquire(dims={'a': 'KJI', 'b': 'IJK'}, dtypes={'a': 'f8'}, backend='gtx86')", 8.0),
     ("gi.read(s)", 3.0),
+    ("gi.read(field)", 3.0),
+    ("gi.read(x)", 3.0),
 ]
 
 

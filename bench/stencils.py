@@ -15,3 +15,17 @@ def diffuse(inp: gtscript.Field[np.float64], out: gtscript.Field[np.float64]) ->
 def five(a: _Field, b: _Field, c: _Field, d: _Field, e: _Field) -> None:
     with computation(PARALLEL), interval(...):
         e = a[1, 0, 0] + b + c + d[0, -1, 0]  # noqa: F841
+
+
+def fifty(
+    f0: _Field, f1: _Field, f2: _Field, f3: _Field, f4: _Field, f5: _Field, f6: _Field,
+    f7: _Field, f8: _Field, f9: _Field, f10: _Field, f11: _Field, f12: _Field, f13: _Field,
+    f14: _Field, f15: _Field, f16: _Field, f17: _Field, f18: _Field, f19: _Field, f20: _Field,
+    f21: _Field, f22: _Field, f23: _Field, f24: _Field, f25: _Field, f26: _Field, f27: _Field,
+    f28: _Field, f29: _Field, f30: _Field, f31: _Field, f32: _Field, f33: _Field, f34: _Field,
+    f35: _Field, f36: _Field, f37: _Field, f38: _Field, f39: _Field, f40: _Field, f41: _Field,
+    f42: _Field, f43: _Field, f44: _Field, f45: _Field, f46: _Field, f47: _Field, f48: _Field,
+    out: _Field,
+) -> None:  # fmt: skip
+    with computation(PARALLEL), interval(...):
+        out = f0 + f1 + f2 + f47 + f48  # noqa: F841

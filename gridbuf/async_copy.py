@@ -26,23 +26,23 @@ class _Begin:
     be let go of, and waited for, wherever the garbage collector happens to run.
     """
 
-    def __init__(self, transit: "_core._Transit | None" = None) -> None:
-        self.transit, self.error = transit, None  # type: tuple[_core._Transit | None, BaseException | None]
+    def __init__(self, handle: "_core._AsyncCopy | None" = None) -> None:
+        self.handle, self.error = handle, None  # type: tuple[_core._AsyncCopy | None, BaseException | None]
         self._running = allocate_lock()
         self._process = os.getpid()
-        if transit is None:
+        if handle is None:
             self._running.acquire()
 
     def run(self, *args: Any) -> None:
         try:
-            self.transit = _core.cuda_copy_begin(*args)
+            self.handle = _core.cuda_copy_begin(*args)
         except BaseException as error:
             self.error = error
         del args
         self._running.release()
 
     def is_over(self) -> bool:
-        return self.transit is not None or self.error is not None
+        return self.handle is not None or self.error is not None
 
     def wait(self, timeout: float = -1) -> bool:
         if self.is_over():
@@ -54,11 +54,11 @@ class _Begin:
             self._running.release()
         return over
 
-    def result(self) -> "_core._Transit":
+    def result(self) -> "_core._AsyncCopy":
         if self.error is not None:
             raise self.error
-        assert self.transit is not None
-        return self.transit
+        assert self.handle is not None
+        return self.handle
 
 
 class Copy:

@@ -118,12 +118,11 @@ def _field(name: str, obj: Any) -> _core.Field:
         raise type(error)(f"{name}: {str(error).removeprefix('data: ')}") from error
 
 
-def order_of(strides: tuple[int, ...], shape: tuple[int, ...], dims: tuple[str, ...], backend: str) -> tuple[str, str]:
-    """Two orders of the names, from the largest stride to the smallest: the one that memory has, and the one the backend wants.
+def order_of(strides: tuple[int, ...], shape: tuple[int, ...], dims: tuple[str, ...], layout: tuple[int, ...]) -> tuple[str, str]:
+    """Two orders of the names, from the largest stride to the smallest: the one that memory has, and the one that is wanted.
 
     An index of one element has no stride to speak of, and stands where it is wanted.
     """
-    layout = _core.plan((2,) * len(dims), backend=backend, dimensions=dims).layout
     wanted = sorted(range(len(dims)), key=layout.__getitem__)
     moving = sorted((i for i in wanted if shape[i] > 1), key=lambda i: -abs(strides[i]))  # stable: ties as wanted
     found = iter(moving)
@@ -132,7 +131,8 @@ def order_of(strides: tuple[int, ...], shape: tuple[int, ...], dims: tuple[str, 
 
 
 def _row(name: str, obj: Any, field: _core.Field, backend: str, usual: str | None) -> Row:
-    found, wanted = order_of(field.strides, field.shape, field.dims, backend)
+    layout = _core.plan((2,) * field.ndim, backend=backend, dimensions=field.dims).layout
+    found, wanted = order_of(field.strides, field.shape, field.dims, layout)
     preset = _core.plan(field.shape, field.dtype, backend=backend, dimensions=field.dims)
     problems = []
     on_gpu = field.device != "cpu"

@@ -51,7 +51,7 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = None, 
     return field
 
 
-def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None = None, **spec: Any) -> _core.Field:
+def to(self: _core.Field, dtype: Any = None, *, dims: str | Sequence[Any] | None = None, **spec: Any) -> _core.Field:
     """A copy of the Field in another layout, dtype or order of indices.
 
     Parameters
@@ -95,6 +95,7 @@ def to(self: _core.Field, *, dtype: Any = None, dims: str | Sequence[Any] | None
     return of_class(self, field)
 
 
+@as_in(arrays.copy)
 def copy(self: _core.Field) -> _core.Field:
     """A copy with the same layout, dims, origin and halo.
 
@@ -103,11 +104,6 @@ def copy(self: _core.Field) -> _core.Field:
     Field
         Of the same class, over memory of its own.
 
-    Raises
-    ------
-    MemoryError
-        No memory, or a limit (`gridbuf.memory.set_limit`).
-
     Examples
     --------
     >>> import gridbuf as gb
@@ -115,20 +111,20 @@ def copy(self: _core.Field) -> _core.Field:
     >>> f.copy().strides == f.strides
     True
     """
-    twin = self._twin()
-    if twin is None:
+    made = self._empty_like()
+    if made is None:
         return to(self)
-    copy_values(twin, self)
-    return twin
+    copy_values(made, self)
+    return made
 
 
 def _deepcopy(self: _core.Field, memo: Any) -> _core.Field:
     from copy import deepcopy
 
-    twin = copy(self)
+    made = copy(self)
     if attributes := getattr(self, "__dict__", None):
-        twin.__dict__.update(deepcopy(attributes, memo))
-    return twin
+        made.__dict__.update(deepcopy(attributes, memo))
+    return made
 
 
 def _reduce(self: _core.Field) -> tuple[Any, ...]:
@@ -153,8 +149,8 @@ _PLACES = (_core.HostField, _core.DeviceField, _core.ManagedField)
 _PLACED_FROM, _PLACED = "_gridbuf_class", "_gridbuf_placed"
 
 
-def placed(cls: Any, place: Any) -> Any:
-    """The type of cls's objects whose memory lies where that of `place` does; Field's own are HostField and its siblings.
+def placed(cls: Any, kind: Any) -> Any:
+    """The type of cls's objects whose memory lies where that of `kind` does; Field's own are HostField and its siblings.
 
     It has the interfaces of both, and is called like cls, which keeps it.
     """
@@ -162,10 +158,10 @@ def placed(cls: Any, place: Any) -> Any:
     if known is None:
         known = {}
         setattr(cls, _PLACED, known)
-    if place not in known:
+    if kind not in known:
         names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-        known[place] = type(cls)(cls.__name__, (cls, place), {**names, "__slots__": (), _PLACED_FROM: cls})
-    return known[place]
+        known[kind] = type(cls)(cls.__name__, (cls, kind), {**names, "__slots__": (), _PLACED_FROM: cls})
+    return known[kind]
 
 
 def _around(cls: Any, field: _core.Field) -> Any:

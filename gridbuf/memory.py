@@ -12,16 +12,19 @@ Examples
 1
 """
 
+from operator import index
 from typing import Any, NamedTuple
 
 from gridbuf import _core
-from gridbuf._core import MEMORY_DEVICE, MEMORY_MANAGED, MEMORY_PINNED
+from gridbuf._core import MEMORY_DEVICE, MEMORY_HOST, MEMORY_MANAGED, MEMORY_PINNED
 from gridbuf._core import memory_id as buffer_id
 from gridbuf.docstrings import as_in
 
 __all__ = ["LiveBuffer", "Report", "buffer_id", "report", "set_limit", "stats", "trim"]
 
-_KINDS = {MEMORY_DEVICE: "gpu", MEMORY_PINNED: "pinned", MEMORY_MANAGED: "managed"}
+_KINDS = {MEMORY_HOST: "host", MEMORY_PINNED: "pinned", MEMORY_DEVICE: "gpu", MEMORY_MANAGED: "managed"}
+_HEAP = (MEMORY_HOST, 0)
+_COUNTERS = ("live_bytes", "cached_bytes", "peak_bytes", "live_buffers", "allocations", "hits", "misses")
 
 
 def _pool(device: Any, memory: Any) -> tuple[int, int] | None:
@@ -44,6 +47,11 @@ def _pool(device: Any, memory: Any) -> tuple[int, int] | None:
     if memory == "managed":
         return MEMORY_MANAGED, number
     return (MEMORY_DEVICE, number) if device == "gpu" else None
+
+
+def _name(kind: int, device: int) -> str:
+    """What a pool is called in figures; of the host's heap and of pinned memory there is one for all devices."""
+    return _KINDS[kind] if kind in (MEMORY_HOST, MEMORY_PINNED) else f"{_KINDS[kind]}:{device}"
 
 
 def _pools() -> list[tuple[int, int]]:
@@ -86,15 +94,15 @@ def stats(*, device: Any = None, memory: Any = None) -> dict[str, Any]:
     """
     pool = _pool(device, memory)
     if pool is not None:
-        return _core.cuda_stats(*pool)
-    found = _core.memory_stats()
-    for kind, number in [] if device == "cpu" else _pools():
-        counters = _core.cuda_stats(kind, number)
-        name = _KINDS[kind] if kind == MEMORY_PINNED else f"{_KINDS[kind]}:{number}"
-        found["kinds"][name] = {key: counters[key] for key in found["kinds"]["host"]}
-        for key in found["kinds"]["host"]:
+        return _core.memory_stats(*pool)
+    found = {**_core.memory_stats(*_HEAP), "numpy_allocations": _core.numpy_allocations()}
+    kinds = {"host": {key: found[key] for key in _COUNTERS}}
+    for each in [] if device == "cpu" else _pools():
+        counters = _core.memory_stats(*each)
+        kinds[_name(*each)] = {key: counters[key] for key in _COUNTERS}
+        for key in _COUNTERS:
             found[key] += counters[key]
-    return found
+    return {**found, "kinds": kinds}
 
 
 def set_limit(limit: int | None, /, *, device: Any = None, memory: Any = None) -> None:
@@ -124,15 +132,13 @@ def set_limit(limit: int | None, /, *, device: Any = None, memory: Any = None) -
     1099511627776
     >>> gb.memory.set_limit(None)
     """
-    pool = _pool(device, memory)
-    if pool is None:
-        _core.memory_set_limit(limit)
-        return
+    pool = _pool(device, memory) or _HEAP
     if limit is not None and not hasattr(type(limit), "__index__"):
         raise TypeError(f"limit: expected an int (bytes) or None, got {limit!r}")
-    if limit is not None and limit < 0:
+    nbytes = -1 if limit is None else index(limit)
+    if limit is not None and nbytes < 0:
         raise ValueError(f"limit: {limit!r} bytes is not allowed; give 0 or more, or None for no limit")
-    _core.cuda_set_limit(*pool, -1 if limit is None else min(int(limit), (1 << 63) - 1))
+    _core.memory_set_limit(*pool, min(nbytes, (1 << 63) - 1))
 
 
 @as_in(stats)
@@ -159,9 +165,8 @@ def trim(*, device: Any = None, memory: Any = None) -> int:
     """
     pool = _pool(device, memory)
     if pool is not None:
-        return _core.cuda_trim(*pool)
-    freed = _core.memory_trim()
-    return freed if device == "cpu" else freed + sum(_core.cuda_trim(*each) for each in _pools())
+        return _core.memory_trim(*pool)
+    return sum(_core.memory_trim(*each) for each in [_HEAP, *([] if device == "cpu" else _pools())])
 
 
 class LiveBuffer(NamedTuple):
@@ -228,13 +233,5 @@ def report(n: int = 10) -> Report:
     >>> largest.plan.shape, largest.id == gb.memory.buffer_id(a)
     ((1000, 1000), True)
     """
-    found = [LiveBuffer(*entry) for entry in _core.memory_live(n)]
-    if _core.cuda_started():
-        for number, nbytes, age, address, where, plan, kind, device in _core.cuda_live(n):
-            found.append(
-                LiveBuffer(
-                    number, nbytes, age, address, where, plan, "pinned" if kind == MEMORY_PINNED else f"{_KINDS[kind]}:{device}"
-                )
-            )
-        found.sort(key=lambda buffer: -buffer.nbytes)
-    return Report(found[:n])
+    found = [LiveBuffer(*entry[:6], pool=_name(*entry[6:])) for entry in _core.memory_live(n)]
+    return Report(sorted(found, key=lambda buffer: -buffer.nbytes)[:n])

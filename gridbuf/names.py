@@ -1,6 +1,6 @@
 """What an object says of its indices, and the arrays behind it (the utilities of GT4Py's "Allocation and Array Interfaces")."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -123,11 +123,29 @@ def get_origin(obj: Any) -> tuple[int, ...] | None:
         raise ValueError(f"obj: its __gt_origin__ is {origin!r}, which are not ints") from error
 
 
+def described_dims(obj: Any) -> tuple[str, ...] | None:
+    """The dims that an object says in its `__gt_interface__` alone."""
+    for name in ("__gt_interface__", "__gt_data_interface__"):
+        entries = getattr(obj, name, None)
+        if isinstance(entries, Mapping):
+            found = [entries[key] for key in (None, "cpu", "gpu", *entries) if key in entries]
+            dims = found[0].get("dims") if found and isinstance(found[0], Mapping) else None
+            return None if dims is None else read_names(dims, f"obj: its {name} has dims, which")
+    return None
+
+
+def named(obj: Any) -> tuple[str, ...] | None:
+    """The names of an object's indices, wherever it says them."""
+    dims = get_dims(obj)
+    is_field = hasattr(type(obj), "__gt_dims__")  # one without names of its own
+    return described_dims(obj) if dims is None and not is_field else dims
+
+
 def _transposition(obj: Any, dims: Iterable[Any] | None) -> tuple[int, ...] | None:
     """How to permute obj's indices into the order of dims; None for as it is."""
     if dims is None:
         return None
-    own, wanted = get_dims(obj), read_names(dims, "dims:")
+    own, wanted = named(obj), read_names(dims, "dims:")
     if own is None:
         return None
     if sorted(own) != sorted(wanted):

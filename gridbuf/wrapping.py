@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.halo_attrs import remembered
-from gridbuf.names import get_dims, get_origin, index_order
+from gridbuf.names import described_dims, get_dims, get_origin, index_order
 
 host_array = _core.host_array
 
@@ -108,15 +108,6 @@ def _after_acquire(obj: Any, before: dict[str, Any], device: str | None) -> dict
             before["release"]()
         raise
     return {**now, "touch": before["touch"], "release": before["release"]}
-
-
-def described_dims(obj: Any) -> tuple[str, ...] | None:
-    from gridbuf.interface.reading import entries_of, pick
-
-    entries = entries_of(obj) or {}
-    entry = pick(entries, None) or pick(entries, "gpu") or {}
-    dims = entry.get("dims")
-    return None if dims is None else tuple(str(name) for name in dims)
 
 
 def cupy_block(obj: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.consumers.cell import Cell, values
 from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.strides import packed
 
 GAPS = Cannot(
     "XLA takes compact memory only",
@@ -49,11 +50,7 @@ class Jax(Consumer):
         return int(theirs.unsafe_buffer_pointer())
 
     def strides(self, theirs: Any) -> tuple[int, ...]:
-        steps, step = [0] * theirs.ndim, theirs.dtype.itemsize
-        for i in reversed(theirs.format.layout.major_to_minor):
-            steps[i] = step
-            step *= theirs.shape[i]
-        return tuple(steps)
+        return packed(theirs.shape, theirs.dtype.itemsize, theirs.format.layout.major_to_minor)
 
     def values(self, theirs: Any) -> np.ndarray[Any, Any]:
         import jax.numpy as jnp

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gridbuf.docstrings import as_in
 from gridbuf.exact.operands import kind_of, operand, pair, parts
 from gridbuf.exact.total import Total
 
@@ -34,29 +35,17 @@ def sum(x: Any) -> Any:
     >>> gb.exact.sum(np.full(3, 2**63, "uint64")) == 3 * 2**63
     True
     """
-    x = operand(x, "x")
-    total = Total(x.dtype)
-    total.add(x)
-    return total.sum()
+    return _total(x).sum()
 
 
+@as_in(sum)
 def mean(x: Any) -> Any:
     """The exact sum divided by the number of elements, rounded once.
-
-    Parameters
-    ----------
-    x : array_like
-        As for `sum`.
 
     Returns
     -------
     float or complex
         NaN of no elements.
-
-    Raises
-    ------
-    TypeError
-        As `sum` does.
 
     Examples
     --------
@@ -64,10 +53,7 @@ def mean(x: Any) -> Any:
     >>> gb.exact.mean([1, 2, 4])
     2.3333333333333335
     """
-    x = operand(x, "x")
-    total = Total(x.dtype)
-    total.add(x)
-    return total.mean()
+    return _total(x).mean()
 
 
 def dot(x: Any, y: Any) -> Any:
@@ -103,6 +89,7 @@ def dot(x: Any, y: Any) -> Any:
     return total.sum()
 
 
+@as_in(sum)
 def norm(x: Any) -> float:
     """The square root of the sum of squares of all elements, rounded once.
 
@@ -115,11 +102,6 @@ def norm(x: Any) -> float:
     -------
     float
         It is right also where squares are larger than any double, or smaller.
-
-    Raises
-    ------
-    TypeError
-        As `sum` does.
 
     Examples
     --------
@@ -135,3 +117,10 @@ def norm(x: Any) -> float:
     for part in parts(x, kind):
         total.add_product(part, part)
     return total.root()
+
+
+def _total(x: Any) -> Total:
+    x = operand(x, "x")
+    total = Total(x.dtype)
+    total.add(x)
+    return total

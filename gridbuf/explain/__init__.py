@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from gridbuf.explain import svg
-from gridbuf.explain.drawing import Halo
+from gridbuf.explain.drawing import Halo, is_described
 from gridbuf.explain.facts import facts, halo_pairs, nbytes_text
 
 __all__ = ["facts", "halo_pairs", "html", "nbytes_text", "text"]
@@ -44,7 +44,7 @@ def _index_table(plan: Any, pairs: Halo, with_halo: bool) -> list[str]:
     rows: list[tuple[str, list[str]]] = [
         ("index", list(plan.dims)),
         ("elements", [f"{n:,}" for n in plan.shape]),
-        ("padded to", [f"{n:,}" for n in plan.padded_shape]),
+        *([] if is_described(plan) else [("padded to", [f"{n:,}" for n in plan.padded_shape])]),
         ("stride in bytes", [f"{s:,}" for s in plan.strides]),
         ("place in memory", [_rank_words(rank, plan.ndim) for rank in plan.layout]),
         ("aligned element", [str(a) for a in plan.aligned_index]),
@@ -59,7 +59,7 @@ def _index_table(plan: Any, pairs: Halo, with_halo: bool) -> list[str]:
 def _rank_words(rank: int, ndim: int) -> str:
     if ndim == 1:
         return "only"
-    return "fastest" if rank == ndim - 1 else "slowest" if rank == 0 else str(rank)
+    return "fastest" if rank == ndim - 1 else "slowest" if rank == 0 else {1: "second", 2: "third"}.get(rank, f"{rank + 1}th")
 
 
 def _sentences(plan: Any) -> list[str]:

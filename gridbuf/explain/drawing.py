@@ -54,6 +54,12 @@ _DIRECTIONS = {2: ((1.0, 0.0), (0.0, 1.0)), 3: ((1.0, -0.22), (0.62, 0.42), (0.0
 _FACES = {2: ((0, 1, None, 0.0),), 3: ((0, 2, 1, 0.0), (1, 2, 0, 1.0), (0, 1, 2, 1.0))}
 
 
+def is_described(plan: Any) -> bool:
+    """Whether a plan was read off memory that is there: what lies between its elements may belong to others."""
+    span = sum((n - 1) * abs(stride) for n, stride in zip(plan.shape, plan.strides, strict=True)) + plan.dtype.itemsize
+    return bool(plan.alloc_nbytes <= span)
+
+
 def drawn_axes(dims: Sequence[str]) -> tuple[int, ...]:
     """The indices to draw: up to three, I, J and K first."""
     return tuple(sorted(range(len(dims)), key=lambda i: (dims[i] not in "IJK", dims[i]))[:3])
@@ -152,7 +158,8 @@ def row(plan: Any, pairs: Halo, *, limit: int = 26) -> Row | None:
     if plan.ndim == 0 or 0 in plan.shape:
         return None
     fastest = max(range(plan.ndim), key=lambda i: plan.layout[i])
-    size, padded = plan.shape[fastest], plan.padded_shape[fastest]
+    size = plan.shape[fastest]
+    padded = size if is_described(plan) else plan.padded_shape[fastest]
     step, (low, high) = plan.strides[fastest], pairs[fastest]
     lead = -plan.aligned_index[fastest] * step % plan.byte_alignment
 

@@ -101,7 +101,9 @@ def picture(plan: Any, pairs: Halo) -> str:
         height += int(scale * (1 + depth)) + (62 if depth else 38)
     if cells is not None:
         name = plan.dims[cells.fastest]
-        parts.append(_label(10, height + 14, f"one row along {name}, as it lies in memory", anchor="start", faint=True))
+        step, side_by_side = plan.strides[cells.fastest], _is_contiguous(plan, cells.fastest)
+        how = "as it lies in memory" if side_by_side else f"its elements {step:,} bytes apart, without what lies between them"
+        parts.append(_label(10, height + 14, f"one row along {name}, {how}", anchor="start", faint=True))
         parts += _row(plan, cells, 10, height + 28, width - 20)
         names = [(kind, kind) for kind in ("domain", "halo", "padding") if any(c.kind == kind for c in cells.cells)]
         parts += _legend(
@@ -114,15 +116,23 @@ def picture(plan: Any, pairs: Halo) -> str:
     )
 
 
+def _is_contiguous(plan: Any, index: int) -> bool:
+    return bool(plan.strides[index] == plan.dtype.itemsize or plan.shape[index] == 1)
+
+
+def _run(plan: Any, index: int) -> str:
+    return "one contiguous run" if _is_contiguous(plan, index) else f"one row of elements {plan.strides[index]:,} bytes apart"
+
+
 def _words(plan: Any, drawn: Box, left: float, top: float) -> list[str]:
     order = sorted(range(plan.ndim), key=lambda i: plan.layout[i])
     lines = [
         ("slowest " + " → ".join(plan.dims[i] for i in order) + " fastest", True),
-        (f"each bar: one contiguous run along {plan.dims[drawn.fastest]}", False),
+        (f"each bar: {_run(plan, drawn.fastest)} along {plan.dims[drawn.fastest]}", False),
         ("strong to faint: first to last in memory", False),
     ]
     if drawn.fastest != order[-1]:
-        lines[1] = (f"{plan.dims[order[-1]]}, not drawn, is the contiguous index", False)
+        lines[1] = (f"{plan.dims[order[-1]]}, not drawn, is the fastest index", False)
     if drawn.outlines:
         lines.append(("dashed: the domain, without its halo", False))
     return [_label(left, top + 19 * i, words, anchor="start", bold=bold, faint=not bold) for i, (words, bold) in enumerate(lines)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from gridbuf import _core, wrapping
 from gridbuf.joining import Pair, adapted, into, is_scalar, lacking
-from gridbuf.names import get_dims, is_name
+from gridbuf.names import described_dims, get_dims, is_name
 from gridbuf.wrapping import host_array
 
 Field, DeviceField = _core.Field, _core.DeviceField
@@ -121,19 +121,13 @@ def array(obj: Any, device: bool, argument: str = "operand") -> Any:
 
 def named(values: Any) -> Any:
     """Values for assignment: a Field where they have names, else as they are."""
-    dims = get_dims(values) or get_interface_dims(values)
+    dims = get_dims(values) or described_dims(values)
     if dims is None or not all(map(is_name, dims)):
         return values
     try:
         return Field(values)
     except TypeError:  # it makes its values when it is asked for them
         return Field(wrapping.values(values), dims=dims)
-
-
-def get_interface_dims(values: Any) -> tuple[str, ...] | None:
-    from gridbuf.wrapping import described_dims
-
-    return described_dims(values)
 
 
 def key(field: _core.Field, given: Any) -> Any:

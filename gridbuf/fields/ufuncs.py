@@ -59,7 +59,7 @@ def _generalized(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...], kwar
     if any(names_of(obj) is not None for obj in (*inputs, *out)):
         raise TypeError(
             f"{ufunc.__name__}: its core dimensions have no names, and a Field's indices have; field.numpy() goes by position, "
-            f"gridbuf.gufunc.adopt(numpy.{ufunc.__name__}) takes stacks by name"
+            f"gridbuf.gufunc.from_ufunc(numpy.{ufunc.__name__}) takes stacks by name"
         )
     device = any(map(operands.on_gpu, fields))
     if out:

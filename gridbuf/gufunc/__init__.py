@@ -1,11 +1,11 @@
 """Gufuncs that say which elements failed.
 
-`adopt` takes the loops of an existing ufunc; `GUFunc` builds one from compiled
+`from_ufunc` takes the loops of an existing ufunc; `GUFunc` builds one from compiled
 kernels; `inv`, `solve`, `tridiagonal` and others come with the package.
 
 >>> import numpy as np
 >>> from gridbuf import gufunc
->>> inv = gufunc.adopt(np.linalg._umath_linalg.inv)
+>>> inv = gufunc.from_ufunc(np.linalg._umath_linalg.inv)
 >>> stack = np.stack([np.eye(2), np.zeros((2, 2))])
 >>> try:
 ...     inv(stack)

@@ -1,4 +1,4 @@
-"""adopt: make a GUFunc of an existing ufunc object's loops."""
+"""from_ufunc: make a GUFunc of an existing ufunc object's loops."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -125,7 +125,7 @@ def _types(inputs: list[Operand]) -> list[Any]:
     return [_PYTHON[o.weak] if o.weak else o.array.dtype for o in inputs]
 
 
-def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: OutputDims | None = None) -> GUFunc:
+def from_ufunc(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: OutputDims | None = None) -> GUFunc:
     """A GUFunc with the loops of an existing ufunc: NumPy's, SciPy's, numba's.
 
     Parameters
@@ -154,7 +154,7 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: Outpu
     --------
     >>> import numpy as np
     >>> from gridbuf import gufunc
-    >>> log = gufunc.adopt(np.log)
+    >>> log = gufunc.from_ufunc(np.log)
     >>> log(np.array([1.0, 0.0]), errors="return")[1]
     ErrorInfo(1 of 2 failed, first at (1,): division by zero)
     """
@@ -189,8 +189,11 @@ def adopt(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: Outpu
     return g
 
 
+adopt = from_ufunc  # its first name
+
+
 def _adopt_again(ufunc: Any, flags: tuple[str, ...], output_dims: OutputDims | None) -> GUFunc:
-    return adopt(ufunc, flags=flags, output_dims=output_dims)
+    return from_ufunc(ufunc, flags=flags, output_dims=output_dims)
 
 
 def _by_number(number: int) -> int:

@@ -30,7 +30,7 @@ def make(name: str) -> GUFunc:
     if name in ("log", "power"):
         import numpy as np
 
-        from gridbuf.gufunc.adopted import adopt
+        from gridbuf.gufunc.adopted import from_ufunc
 
-        return adopt(getattr(np, name))
+        return from_ufunc(getattr(np, name))
     return Builtin(name)

@@ -268,7 +268,7 @@ class GUFunc(Choosing):
         --------
         >>> import numpy as np
         >>> from gridbuf import gufunc
-        >>> plan = gufunc.adopt(np.add).resolve(np.ones((3, 1), "f4"), np.ones(5))
+        >>> plan = gufunc.from_ufunc(np.add).resolve(np.ones((3, 1), "f4"), np.ones(5))
         >>> plan.kernel, plan.outer_shape, plan.outputs[0].dtype
         ('dd->d', (3, 5), dtype('float64'))
         """

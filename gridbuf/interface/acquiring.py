@@ -6,11 +6,14 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any
 
-from gridbuf.interface.layouts import warn_of_layout
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.interface.layouts import slow_layout, warn_of_layouts
 from gridbuf.interface.memory import Memory
 from gridbuf.interface.operand import Operand
 from gridbuf.interface.reading import check_device
-from gridbuf.names import canonical
+from gridbuf.names import canonical, read_names
 from gridbuf.storage.cpu import CPUStorage
 
 POLICIES = ("raise", "copy")
@@ -37,27 +40,69 @@ def _check_names(fields: Any, outputs: Any, dims: Any, dtypes: Any, policy: str)
             raise ValueError(f"{argument}: {', '.join(unknown)} is not among the fields {', '.join(fields)}")
 
 
-@lru_cache(maxsize=64)
-def _canonical_order(axes: str) -> tuple[int, ...] | None:
-    order = tuple(axes.index(name) for name in canonical(axes))
-    return None if order == tuple(range(len(axes))) else order
+@lru_cache(maxsize=256)
+def _order(own: Any, asked: Any, ndim: int) -> Any:
+    """The dims of what a call gets, and how the indices go there; None where that has to be explained."""
+    try:
+        wanted = None if asked is None else read_names(asked, "dims")
+    except ValueError:
+        return None
+    if own is None:
+        return (wanted, None) if wanted is None or len(wanted) == ndim else None
+    dims = tuple(own)
+    wanted = canonical(dims) if wanted is None else wanted
+    if sorted(wanted) != sorted(dims):
+        return None
+    order = tuple(dims.index(name) for name in wanted)
+    return wanted, None if order == tuple(range(ndim)) else order
 
 
-def _host_storages(fields: Any, outputs: Any) -> dict[str, Any] | None:
-    """The arrays of storages on the host, which nobody has to acquire, touch or release; None where there is anything else."""
-    if type(fields) is not dict or type(outputs) is not tuple:
+def _host_arrays(fields: Any, outputs: Any, dims: Any, dtypes: Any, backend: str | None) -> dict[str, Any] | None:
+    """The arrays of host storages, Fields and plain arrays, which nobody has to acquire, touch or release.
+
+    None where there is anything else, or anything to explain or to warn of.
+    """
+    if type(fields) is not dict or type(outputs) not in _COLLECTIONS:
+        return None
+    if (dims or dtypes) and not dims.keys() | dtypes.keys() <= fields.keys():
         return None
     arrays = {}
     for name, obj in fields.items():
-        if type(obj) is not CPUStorage:
+        cls = type(obj)
+        if cls is CPUStorage:
+            own, array = obj._meta.axes, obj._host
+        elif cls is np.ndarray:
+            own, array = None, obj
+        elif cls is _core.HostField:
+            own, array = getattr(obj, "__gt_dims__", None), _core.host_array(obj)
+        else:
             return None
-        order = _canonical_order(obj._meta.axes)
-        array = obj._host
-        arrays[name] = array[...] if order is None else array.transpose(order)
+        asked = dims.get(name) if dims else None
+        if own is asked is None:
+            wanted = order = None
+        else:
+            found = _order(own, asked if asked is None or type(asked) is str else _spelled(asked), array.ndim)
+            if found is None:
+                return None
+            wanted, order = found
+        dtype, needed = array.dtype, dtypes.get(name) if dtypes else None
+        if dtype.hasobject or not (needed is None or needed is dtype or dtype == needed):
+            return None
+        arrays[name] = array = array[...] if order is None else array.transpose(order)
+        if backend is not None and wanted is not None and slow_layout(array, wanted, backend):
+            return None
     for name in outputs:
         if name not in arrays or not arrays[name].flags.writeable:
-            return None  # which is an error, and explained elsewhere
+            return None
     return arrays
+
+
+_COLLECTIONS = (tuple, list, set, frozenset)
+
+
+def _spelled(dims: Any) -> Any:
+    """Names in a sequence as something that can be looked up; whatever else names nothing here."""
+    return tuple(dims) if type(dims) in (tuple, list) and all(type(name) is str for name in dims) else ("",)
 
 
 class Acquired:
@@ -86,8 +131,8 @@ class Acquired:
 
     def __enter__(self) -> dict[str, Any]:
         fields, outputs, dims, dtypes = self._fields, self._outputs, self._dims or {}, self._dtypes or {}
-        if self._device is self._backend is None and not dims and not dtypes and self._policy in POLICIES:
-            found = _host_storages(fields, outputs)
+        if self._device in (None, "cpu") and self._policy in POLICIES:
+            found = _host_arrays(fields, outputs, dims, dtypes, self._backend)
             if found is not None:
                 return found
         _check_names(fields, outputs, dims, dtypes, self._policy)
@@ -109,9 +154,8 @@ class Acquired:
             for operand in operands:  # a comprehension would be one more frame before Python 3.12
                 buffers[operand.name] = operand.enter(self._stacklevel)
             if self._backend is not None:
-                for operand in operands:
-                    if operand.dims is not None:
-                        warn_of_layout(operand.name, buffers[operand.name], operand.dims, self._backend, self._stacklevel)
+                named = [(one.name, buffers[one.name], one.dims) for one in operands if one.dims is not None]
+                warn_of_layouts(named, self._backend, self._stacklevel)
         except BaseException:
             _run_all([memory.entry["release"] for memory in self._memories])
             raise

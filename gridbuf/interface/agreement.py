@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interface.description import contiguous
+from gridbuf.strides import packed
 
 
 class _Seen(NamedTuple):
@@ -26,7 +26,7 @@ def _seen(interface: Any) -> _Seen:
         raise ValueError(f"data: {dtype}")
     strides = interface.get("strides")
     if strides is None:
-        strides = contiguous(shape, dtype.itemsize)
+        strides = packed(shape, dtype.itemsize)
     if 0 in shape:
         return _Seen(0, shape, dtype.str, (0,) * len(shape))
     told = tuple(int(stride) if size > 1 else 0 for stride, size in zip(strides, shape, strict=True))

@@ -1,7 +1,6 @@
 """One entry of a `__gt_interface__`: what it must hold, checked and completed."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.names import MOST, get_dims, is_name, name_of
+from gridbuf.strides import packed
 
 CALLABLES = ("acquire", "touch", "release")
 
@@ -27,7 +27,7 @@ def checked(entry: Any, obj: Any) -> Description:
         raise ValueError(f"__gt_interface__: shape {shape} has a negative size")
     dtype = _dtype(entry["typestr"])
     strides = entry.get("strides")
-    strides = contiguous(shape, dtype.itemsize) if strides is None else _ints(strides, "strides")
+    strides = packed(shape, dtype.itemsize) if strides is None else _ints(strides, "strides")
     if len(strides) != len(shape):
         raise ValueError(f"__gt_interface__: strides {strides} have another length than shape {shape}")
     found = {"shape": shape, "typestr": entry["typestr"], "data": _data(entry["data"], shape), "strides": strides}
@@ -38,11 +38,6 @@ def checked(entry: Any, obj: Any) -> Description:
             raise TypeError(f"__gt_interface__: {key!r} is {value!r}, neither callable nor None")
         found[key] = value
     return found
-
-
-def contiguous(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """The strides, in bytes, of a C-contiguous array."""
-    return tuple(itemsize * math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape)))
 
 
 def _ints(values: Any, key: str) -> tuple[int, ...]:
@@ -77,6 +72,8 @@ def _dims(dims: Any, obj: Any, ndim: int) -> tuple[str, ...] | None:
         dims = get_dims(obj)
     if dims is None:
         return None
+    if not isinstance(dims, Iterable):
+        raise TypeError(f"__gt_interface__: 'dims' is {dims!r}, expected names such as 'IJK'")
     names = tuple(name_of(name) for name in islice(dims, MOST + 1))
     if len(names) != ndim or len(set(names)) != ndim or not all(map(is_name, names)):
         raise ValueError(f"__gt_interface__: 'dims' {names} must name each of {ndim} indices once, with I, J, K or a number")

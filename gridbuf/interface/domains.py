@@ -1,5 +1,6 @@
 """Where a stencil computes: the domain that halos, origins and sizes leave, and which fields are broadcast to it."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,7 +38,11 @@ def halo_of(obj: Any) -> list[tuple[int, int]] | None:
     return [halo[dims.index(axis)] for axis in "IJK" if axis in dims]
 
 
-def find_domain(fields: list[Sizing], given: Any, halos_count: bool) -> tuple[int, int, int]:
+class DomainWarning(UserWarning):
+    """Fields of a call have domains of different sizes, and only what they have in common is computed."""
+
+
+def find_domain(fields: list[Sizing], given: Any, halos_count: bool, stacklevel: int = 2) -> tuple[int, int, int]:
     """The domain: what was given, else the points in every field's domain; an axis that no field has is of size 1."""
     for field in fields:
         if not field.told:
@@ -60,7 +65,29 @@ def find_domain(fields: list[Sizing], given: Any, halos_count: bool) -> tuple[in
             raise ValueError(
                 f"domain: {least[axis]} leaves no point along {axis}: its size less its halo, or what is read beyond, is {points}"
             )
-    return size.get("I", 1), size.get("J", 1), size.get("K", 1)
+    found = size.get("I", 1), size.get("J", 1), size.get("K", 1)
+    if halos_count:
+        _warn_of_extents(fields, found, stacklevel + 1)
+    return found
+
+
+def _warn_of_extents(fields: list[Sizing], found: Sizes, stacklevel: int) -> None:
+    """What a field has less its own halo, whatever is read of it; a size of 1 that stands for all points says nothing."""
+    for n, axis in enumerate("IJK"):
+        own = {
+            field.name: field.shape[i] - field.origin[i] - (field.halo[i][1] if field.halo else 0)
+            for field in fields
+            for i in [field.axes.index(axis) if axis in field.axes else -1]
+            if i >= 0 and not field.spans(i)
+        }
+        if len(set(own.values())) > 1:
+            points = ", ".join(f"{name} has {count}" for name, count in own.items())
+            warnings.warn(
+                f"domain: along {axis} {points} points inside its halo, and {found[n]} are computed; domain= says which are meant",
+                DomainWarning,
+                stacklevel=stacklevel,
+            )
+            return
 
 
 def _own_axis(size: Mapping[str, int], axis: str) -> bool:

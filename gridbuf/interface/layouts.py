@@ -1,6 +1,8 @@
 """Warnings about layouts: a wrong one is slow, never an error."""
 
 import warnings
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from gridbuf import _core
@@ -12,23 +14,32 @@ class LayoutWarning(UserWarning):
 
 def slow_layout(array: Any, dims: tuple[str, ...], backend: str) -> str:
     """The order in which the backend wants the strides, the largest first; "" where the array's are so."""
+    return _slow(array.shape, array.strides, dims, backend)
+
+
+@lru_cache(maxsize=1024)
+def _slow(shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[str, ...], backend: str) -> str:
     if backend not in _core.backends():
         return ""
     layout = _core.plan((2,) * len(dims), backend=backend, dimensions=dims).layout
     order = sorted(range(len(dims)), key=layout.__getitem__)
-    strides = [abs(array.strides[i]) for i in order if array.shape[i] > 1]
-    return "" if strides == sorted(strides, reverse=True) else "".join(dims[i] for i in order)
+    ordered = [abs(strides[i]) for i in order if shape[i] > 1]
+    return "" if ordered == sorted(ordered, reverse=True) else "".join(dims[i] for i in order)
 
 
-def warn_of_layout(name: str, array: Any, dims: tuple[str, ...], backend: str, stacklevel: int) -> None:
-    """LayoutWarning with the remedy when the array's strides are not in the backend's order."""
-    best = slow_layout(array, dims, backend)
-    if not best:
+def warn_of_layouts(fields: Iterable[tuple[str, Any, tuple[str, ...]]], backend: str, stacklevel: int) -> None:
+    """One LayoutWarning with the remedy for those fields (name, array, dims) whose strides are not in the backend's order."""
+    slow = [(name, array, dims, best) for name, array, dims in fields if (best := slow_layout(array, dims, backend))]
+    if not slow:
         return
+    kinds = {(array.strides, dims, best) for _, array, dims, best in slow}
+    told = "; ".join(
+        f"{', '.join(name for name, array, own, _ in slow if (array.strides, own) == (strides, dims))}: strides {strides} for "
+        f"{''.join(dims)} are slow on {backend!r}, which wants {best} from the largest to the smallest"
+        for strides, dims, best in sorted(kinds)
+    )
     warnings.warn(
-        f"{name}: strides {array.strides} for {''.join(dims)} are slow on {backend!r}, which wants {best} from the "
-        f"largest to the smallest; allocate with gridbuf.empty(..., backend={backend!r}) or copy once with "
-        f"gridbuf.from_array(..., backend={backend!r})",
+        f"{told}; allocate with gridbuf.empty(..., backend={backend!r}) or copy once with gridbuf.from_array(..., backend={backend!r})",
         LayoutWarning,
         stacklevel=stacklevel,
     )

@@ -8,7 +8,9 @@ from gridbuf import _core
 from gridbuf.interface.agreement import check_extent
 from gridbuf.interface.buffers import array_over, copied, copy_back
 from gridbuf.interface.description import Description
-from gridbuf.interface.reading import Device, changed, find, looked_up
+from gridbuf.interface.reading import Device, changed, find, looked_up, plain
+from gridbuf.names import get_dims
+from gridbuf.wrapping import naming, values
 
 
 class Memory:
@@ -45,11 +47,30 @@ class Memory:
         where = "the host" if self._device is None else str(self._device)
         other: Device = "gpu" if self._device is None else None
         found, self._described = looked_up(self.obj, other) if policy == "copy" else (None, False)
+        if found is None and policy == "copy":
+            return self._values(where)
         if found is None:
-            raise ValueError(f"{self._name}: {type(self.obj).__name__} has no buffer for {where}")
+            raise ValueError(
+                f"{self._name}: {type(self.obj).__name__} has no buffer for {where}; numpy.asarray or policy='copy' makes one of numbers"
+            )
         self.reasons.append(f"there is no buffer for {where}")
         self._device, self.on_device = other, not self.wanted_device
         return found
+
+    def _values(self, where: str) -> Description:
+        """What has no memory to share, but numbers: a list, an array that is computed when it is asked for."""
+        with naming(self._name):
+            self._array = values(self.obj).copy()
+        self._array.flags.writeable = False  # what an output got would be lost
+        told = plain(self._array)
+        if told is None:
+            raise ValueError(
+                f"{self._name}: {type(self.obj).__name__} has no buffer for {where}, and what it holds are no numbers ({self._array.dtype})"
+            )
+        self._device, self.on_device = None, False
+        self.reasons.append(f"a {type(self.obj).__name__} has no memory to share")
+        dims = get_dims(self.obj)
+        return told if dims is None else {**told, "dims": dims}
 
     def acquire(self) -> None:
         """Call the object's `acquire`, which may move the memory; what the memory is must stay."""

@@ -1,6 +1,7 @@
 """The names of gridbuf.interface, loaded together when the first of them is asked for."""
 
 from gridbuf.interface.acquiring import acquired
+from gridbuf.interface.domains import DomainWarning
 from gridbuf.interface.layouts import LayoutWarning
 from gridbuf.interface.operand import CopyWarning
 from gridbuf.interface.origins import resolve_origins
@@ -9,6 +10,6 @@ from gridbuf.interface.stencil import StencilCall, stencil_call
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 
 __all__ = [
-    "CopyWarning", "LayoutWarning", "StencilCall", "acquired", "as_cupy", "as_numpy", "get_dims", "get_origin", "read",
-    "resolve_origins", "stencil_call",
+    "CopyWarning", "DomainWarning", "LayoutWarning", "StencilCall", "acquired", "as_cupy", "as_numpy", "get_dims", "get_origin",
+    "read", "resolve_origins", "stencil_call",
 ]  # fmt: skip

@@ -65,6 +65,10 @@ def looked_up(obj: Any, device: Device) -> tuple[Description | None, bool]:
         if own is not None:
             own["release"] = None
         return own, True
+    if device is None and type(obj) in _PLAIN:
+        told = plain(obj)
+        if told is not None:
+            return told, type(obj) is not np.ndarray
     if os.environ.get("GRIDBUF_DEBUG") == "1":
         check_agreement(obj)
     entries = entries_of(obj)
@@ -75,6 +79,21 @@ def looked_up(obj: Any, device: Device) -> tuple[Description | None, bool]:
     else:
         entry = _device_entry(obj)
     return None if entry is None else checked(entry, obj), entries is not None
+
+
+_PLAIN = (np.ndarray, _core.HostField)
+
+
+def plain(obj: Any) -> Description | None:
+    """What is to say of an array or a host Field, which need no checks; None where a typestr does not say it all."""
+    array = obj if type(obj) is np.ndarray else _core.host_array(obj)
+    dtype = array.dtype
+    if dtype.kind not in "biufc":
+        return None
+    return {
+        "shape": array.shape, "typestr": dtype.str, "data": array.__array_interface__["data"], "strides": array.strides,
+        "dims": getattr(obj, "__gt_dims__", None), "acquire": None, "touch": None, "release": None,
+    }  # fmt: skip
 
 
 def changed(before: Description, now: Mapping[str, Any]) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.interface.acquiring import acquired
 from gridbuf.interface.domains import Sizing, broadcast_shape, find_domain, halo_of, repeated
-from gridbuf.interface.layouts import slow_layout
 from gridbuf.interface.origins import resolve_origins
 from gridbuf.storage.broadcasting import BoundedCache
 from gridbuf.storage.cpu import CPUStorage
@@ -21,7 +20,7 @@ _Adapt = tuple[str, tuple[int, ...] | None, tuple[int, ...] | None]
 
 
 class _Known(NamedTuple):
-    """What a call comes to: it depends on types, shapes, strides, dtypes and Metas alone."""
+    """What a call comes to: it depends on types, shapes, strides, dtypes and what objects say of their indices alone."""
 
     run: Any  # a frozen stencil
     adapts: tuple[_Adapt, ...]
@@ -88,6 +87,9 @@ class StencilCall:
             elif type(obj) is np.ndarray:
                 array = obj
                 key += (None, array.shape, array.strides, array.dtype)
+            elif type(obj) is _core.HostField:
+                array = _core.host_array(obj)
+                key += (getattr(obj, "__gt_dims__", None), obj.origin, obj.halo, array.shape, array.strides, array.dtype)
             else:
                 return None
             if output:
@@ -98,8 +100,8 @@ class StencilCall:
                 continue
             key.append(name)
             if name in ("origin", "domain"):
-                constant = tuple(value.items()) if type(value) is dict else value
-                if not _core.is_constant((constant,)):
+                constant = _core.constant(tuple(value.items()) if type(value) is dict else value)
+                if constant is None and value is not None:
                     return None
                 key.append(constant)
             elif name in self._defaults:
@@ -109,7 +111,7 @@ class StencilCall:
         return tuple(key)
 
     def _general(self, key: tuple[Any, ...] | None, arrays: dict[str, Any], args: Any, kwargs: Any) -> None:
-        """Whatever the fields are; what host storages and arrays come to is remembered."""
+        """Whatever the fields are; what host storages, Fields and arrays come to is remembered."""
         given = self._signature.bind(*args, **kwargs).arguments
         infos = self.stencil.field_info
         fields = {name: given[name] for name, _ in self._fields if given.get(name) is not None}
@@ -129,7 +131,7 @@ class StencilCall:
                 if key is not None and len(fields) == len(self._fields):
                     none = {name: (0,) * info.ndim for name, info in infos.items()}
                     run = self.stencil.freeze(origin={**none, **call["origin"]}, domain=tuple(call["domain"]))
-            if key is not None and run is not None and self._can_be_remembered(given, arrays, buffers):
+            if key is not None and run is not None and self._can_be_remembered(given, arrays):
                 self._calls[key] = _Known(run, self._adapts(fields, shapes))
 
     def _place(
@@ -152,7 +154,7 @@ class StencilCall:
             )
             for name, obj in fields.items()
         ]  # fmt: skip
-        call["domain"] = find_domain(sizing, domain, halos_count=origin is None)
+        call["domain"] = find_domain(sizing, domain, halos_count=origin is None, stacklevel=5)
         call["origin"] = origins
         shapes = {}
         for field in sizing:
@@ -168,19 +170,17 @@ class StencilCall:
                 )
         return shapes
 
-    def _can_be_remembered(self, given: dict[str, Any], arrays: dict[str, Any], buffers: dict[str, Any]) -> bool:
-        """Not where each call has to copy or to warn, nor where gt4py turns a parameter into a number."""
+    def _can_be_remembered(self, given: dict[str, Any], arrays: dict[str, Any]) -> bool:
+        """Not where each call has to copy, nor where gt4py turns a parameter into a number."""
         infos = self.stencil.field_info
-        return (
-            all(array.dtype == infos[name].dtype for name, array in arrays.items())
-            and not any(slow_layout(array, self._dims[name], self.stencil.backend) for name, array in buffers.items())
-            and all(isinstance(given.get(name, 0), _NUMBERS) for name in self.stencil.parameter_info)
+        return all(array.dtype == infos[name].dtype for name, array in arrays.items()) and all(
+            isinstance(given.get(name, 0), _NUMBERS) for name in self.stencil.parameter_info
         )
 
     def _adapts(self, fields: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> tuple[_Adapt, ...]:
         found = []
         for name, obj in fields.items():
-            axes = obj._meta.axes if type(obj) is CPUStorage else self._dims[name]
+            axes = obj._meta.axes if type(obj) is CPUStorage else getattr(obj, "__gt_dims__", None) or self._dims[name]
             order = tuple(axes.index(axis) for axis in self._dims[name])
             plain = order == tuple(range(len(order)))
             if not plain or name in shapes:
@@ -212,8 +212,9 @@ def stencil_call(stencil: Any, *, policy: str = "raise") -> StencilCall:
 
     Notes
     -----
-    Layouts that are slow on the stencil's backend give a `LayoutWarning`. What a call with host
-    storages and arrays comes to is remembered, and the next such call is gt4py's frozen one.
+    Layouts that are slow on the stencil's backend give a `LayoutWarning`, fields whose domains differ
+    a `DomainWarning`, unless `domain` is given. What a call with host storages, Fields and arrays comes to is
+    remembered, and the next such call is gt4py's frozen one, without these warnings.
 
     Examples
     --------

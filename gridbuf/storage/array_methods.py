@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf.numpy_functions import clip
-from gridbuf.storage import functions, functions_plain, functions_shape
+from gridbuf.storage import functions, functions_plain, functions_shape, operands
 from gridbuf.storage.base import Storage
 
 
@@ -150,7 +150,8 @@ def _made(m: _Method) -> Callable[..., Any]:
                 return functions_plain.call(of_numpy, (self, *args), options)
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        return function(self, *args, **options)
+        with operands.NOTHING_TO_HOLD if self._pair is None else operands.held(functions_plain.inside((self, args, options))):
+            return function(self, *args, **options)
 
     method.__name__, method.__doc__ = m.name, _documentation(m)
     method.__annotations__["return"] = Any if m.gives else None

@@ -17,7 +17,8 @@ def check_axes(axes: Any) -> str:
             raise TypeError(f"axes: expected a str such as 'IJK', got {axes!r}")
         axes = "".join(axes)
     if len(set(axes)) != len(axes) or not set(axes) <= set(LETTERS):
-        raise ValueError(f"axes: {axes!r} is not a permutation of some of the letters I, J, K")
+        capitals = " (capitals)" if axes != axes.upper() else ""
+        raise ValueError(f"axes: {axes!r} is not a permutation of some of the letters I, J, K{capitals}")
     return str(axes)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.docstrings import as_in
+from gridbuf.joining import SCALARS
 from gridbuf.storage import remembered
 from gridbuf.storage.allocation import class_of, new
 from gridbuf.storage.base import Storage
@@ -59,11 +60,8 @@ def _made_like(data: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
     for name in ("shape", "axes", "dims", "dimensions"):
         if name in spec:
             raise TypeError(f"{name}: cannot be given here, it is the data's")
-    key = None
-    if type(data) is CPUStorage:
-        own = data._host.dtype
-        if own is np.dtype(own.char):  # else one that has metadata may equal one without
-            key = remembered.key_of(dtype, spec, data._meta, data._host.shape, own.char)
+    own = remembered.data_key(data)
+    key = None if own is None else remembered.key_of(dtype, spec, *own)
     found: Storage | None = remembered.known(key, zero)
     if found is None:
         found = allocate(resolve(dtype, dict(spec), Source(data, copying=True).known))
@@ -75,9 +73,12 @@ def _made_like(data: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
 
 def _filled(storage: Storage, value: Any) -> Storage:
     """Both sides filled, so that a software-managed storage stays clean."""
-    if type(value) is not int:
+    if type(value) not in SCALARS:
         with naming("fill_value"):
             value = _core.values(value)
+    if type(storage) is CPUStorage:
+        storage._host[...] = value
+        return storage
     for buffer in (storage._host, storage._dev if storage._pair is not None or storage._host is None else None):
         if buffer is not None:
             buffer[...] = value

@@ -92,6 +92,7 @@ class CupyDevice:
         return from_array(host, dtype=None, device="gpu")
 
     def to_host(self, device: Any) -> NDArray[Any]:
+        _core.cuda_synchronize(self.device_id(device))  # a kernel on another stream may still write
         found: NDArray[Any] = _core.Field(device).to(device="cpu").numpy()
         return found
 

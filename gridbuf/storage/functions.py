@@ -1,11 +1,13 @@
 """NumPy's functions on storages: by axis name where they reduce, join or broadcast, else on the plain arrays."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from gridbuf.storage import functions_join, functions_like, functions_plain, functions_reduce, functions_shape, operands
+from gridbuf.storage.managed import SoftwareManagedGPUStorage
 from gridbuf.wrapping import check_mask
 
 HANDLERS: dict[Any, Callable[..., Any]] = {
@@ -16,13 +18,25 @@ HANDLERS: dict[Any, Callable[..., Any]] = {
 }
 
 
-def call(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What `__array_function__` answers; NotImplemented where an array of another library has to know."""
-    if not all(map(operands.takes_type, types)):
+@lru_cache(maxsize=256)
+def _judged(types: tuple[type, ...]) -> tuple[bool, bool, bool]:
+    """Whether these may be operands of ours, whether one may hide values, and whether one has memory on two sides."""
+    return (
+        all(map(operands.takes_type, types)),
+        any(issubclass(cls, np.ma.MaskedArray) for cls in types),
+        any(issubclass(cls, SoftwareManagedGPUStorage) for cls in types),
+    )
+
+
+def call(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`__array_function__`: NotImplemented where an array of another library has to know."""
+    taken, masked, two_sides = _judged(types if type(types) is tuple else tuple(types))
+    if not taken:
         return NotImplemented
-    if any(issubclass(cls, np.ma.MaskedArray) for cls in types):
+    if masked:
         for obj in functions_plain.inside((args, kwargs)):
             if isinstance(obj, np.ma.MaskedArray):
                 check_mask(obj)
     handler = HANDLERS.get(func)
-    return functions_plain.call(func, args, kwargs) if handler is None else handler(*args, **kwargs)
+    with operands.held(functions_plain.inside((args, kwargs))) if two_sides else operands.NOTHING_TO_HOLD:
+        return functions_plain.call(func, args, kwargs) if handler is None else handler(*args, **kwargs)

@@ -1,17 +1,21 @@
 """NumPy's functions of several operands: where, clip, comparisons, concatenate, stack, copyto, by axis name."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gridbuf import _core
 from gridbuf.joining import Adapt, adapted, into, is_scalar, lacking
 from gridbuf.numpy_functions import clip
-from gridbuf.storage import broadcasting, functions_plain, operands, results
+from gridbuf.storage import broadcasting, functions_plain, memory, operands, results
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import LETTERS, positions
 from gridbuf.storage.base import Storage
+from gridbuf.storage.broadcasting import Operand
+from gridbuf.storage.cpu import CPUStorage
+from gridbuf.storage.meta import Meta
 
 
 class _Joined:
@@ -103,61 +107,75 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 # --- one after the other
 
 
-def _same_axes(arrays: Any, function: str) -> tuple[list[Any], str, list[Adapt]]:
-    """The parts, the axes of the first storage, and how each part goes there."""
-    parts = [operands.values_of(part, "arrays") if isinstance(part, (list, tuple)) else part for part in arrays]
-    axes = next(part.axes for part in parts if isinstance(part, Storage))
+class _Laid(NamedTuple):
+    """How parts lie one after the other: it depends on what broadcasting sees of them alone."""
+
+    adapts: tuple[Adapt, ...]
+    shape: tuple[int, ...]
+    meta: Meta
+    at: int  # the index along which
+
+
+@lru_cache(maxsize=256, typed=True)
+def _laid(function: str, parts: tuple[Operand, ...], axis: Any) -> _Laid:
+    axes, _, first = next((own[0], own[1], own[2]) for own in parts if own is not None and own[2] is not None)
+    assert axes is not None and first is not None
     adapts: list[Adapt] = []
-    for part in parts:
-        own = operands.describe(part)
+    known = []
+    for own in parts:
         if own is None or (own[0] is None and len(own[1]) != len(axes)):
-            raise ValueError(f"arrays: {function} joins what has the axes {axes!r}, got an array of shape {np.shape(part)}")
+            shape = () if own is None else own[1]
+            raise ValueError(f"arrays: {function} joins what has the axes {axes!r}, got an array of shape {shape}")
         if own[0] is not None and sorted(own[0]) != sorted(axes):
             raise ValueError(f"arrays: {function} joins storages of the same axes, got {axes!r} and {own[0]!r}")
         adapts.append(None if own[0] is None else into(own[0], axes))
-    return parts, axes, adapts
-
-
-def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    options = {"casting": casting} if out is None and dtype is None else {"dtype": dtype, "casting": casting}
-    arrays = tuple(arrays)
-    if axis is None or not any(isinstance(part, Storage) for part in arrays):
-        return functions_plain.call(np.concatenate, (arrays,), {"axis": axis, "out": out, **options})
-    parts, axes, adapts = _same_axes(arrays, "concatenate")
+        # Without names it has the first storage's order, and the metadata of that one.
+        meta, named = (first, axes) if own[2] is None else (own[2], own[2].axes)
+        sizes = own[1] if own[0] is None else tuple(own[1][own[0].index(name)] for name in axes)
+        known.append((sizes, meta.selected(tuple(named.index(name) for name in axes))))
+    if function == "stack":
+        if axis not in tuple(LETTERS) or axis in axes:
+            raise ValueError(
+                f"axis: {axis!r} is not the name of a new axis; the storages have {axes!r}, and I, J, K are possible"
+            )
+        sizes, whole = results.with_axis(results.joined(known, axes, known[0][0]), known[0][0], axis, len(parts))
+        return _Laid(tuple(adapts), sizes, whole, whole.axes.index(axis))
     at = positions(axis, axes)
     if len(at) != 1:
         raise ValueError(f"axis: concatenate goes along one axis, not {axis!r}")
-    shape, meta = results.concatenated(_known(parts, adapts, axes), axes[at[0]])
-    return _joined_into(np.concatenate, parts, adapts, (shape, meta), at[0], out, options)
+    sizes, whole = results.concatenated(known, axes[at[0]])
+    return _Laid(tuple(adapts), sizes, whole, at[0])
+
+
+def _one_after_the_other(function: Any, arrays: Any, axis: Any, out: Any, dtype: Any, casting: Any, by_name: bool) -> Any:
+    options = {"casting": casting} if out is None and dtype is None else {"dtype": dtype, "casting": casting}
+    arrays = tuple(arrays)
+    if not by_name or not any(isinstance(part, Storage) for part in arrays):
+        return functions_plain.call(function, (arrays,), {"axis": axis, "out": out, **options})
+    parts = [operands.values_of(part, "arrays") if isinstance(part, (list, tuple)) else part for part in arrays]
+    described = tuple(map(operands.describe, parts))
+    laid = (_laid if isinstance(axis, (str, int)) else _laid.__wrapped__)(function.__name__, described, axis)
+    return _joined_into(function, parts, list(laid.adapts), (laid.shape, laid.meta), laid.at, out, options)
+
+
+def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return _one_after_the_other(np.concatenate, arrays, axis, out, dtype, casting, by_name=axis is not None)
 
 
 def _stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """By name where the new axis has one."""
-    options = {"casting": casting} if out is None and dtype is None else {"dtype": dtype, "casting": casting}
-    arrays = tuple(arrays)
-    if not isinstance(axis, str):
-        return functions_plain.call(np.stack, (arrays,), {"axis": axis, "out": out, **options})
-    parts, axes, adapts = _same_axes(arrays, "stack")
-    if axis not in tuple(LETTERS) or axis in axes:
-        raise ValueError(f"axis: {axis!r} is not the name of a new axis; the storages have {axes!r}, and I, J, K are possible")
-    known = _known(parts, adapts, axes)
-    shape, meta = results.with_axis(results.joined(known, axes, known[0][0]), known[0][0], axis, len(parts))
-    return _joined_into(np.stack, parts, adapts, (shape, meta), meta.axes.index(axis), out, options)
-
-
-def _known(parts: list[Any], adapts: list[Adapt], axes: str) -> list[Any]:
-    """Shape and metadata of each part, its axes in the common order; arrays without names have the first storage's metadata."""
-    first = next(part._meta for part in parts if isinstance(part, Storage))
-    metas = [part._meta if isinstance(part, Storage) else first for part in parts]
-    return [
-        (tuple(part.shape[m.axes.index(name)] for name in axes), m.selected(tuple(m.axes.index(name) for name in axes)))
-        for part, m in zip(parts, metas, strict=True)
-    ]
+    return _one_after_the_other(np.stack, arrays, axis, out, dtype, casting, by_name=isinstance(axis, str))
 
 
 def _joined_into(
     function: Any, parts: list[Any], adapts: list[Adapt], result: tuple[Any, Any], at: int, out: Any, options: Any
 ) -> Any:
+    if out is None and all(type(part) is CPUStorage for part in parts):
+        views = [adapted(part._host, adapt) for part, adapt in zip(parts, adapts, strict=True)]
+        dtype = np.dtype(options.get("dtype") or np.result_type(*(view.dtype for view in views)))
+        target = memory.empty(result[0], dtype, result[1])
+        function(views, axis=at, out=target, casting=options["casting"])
+        return CPUStorage._of(target, None, result[1])
     lead = operands.governing((*parts, out))
     device = operands.on_device(lead, tuple(parts), (out,))
     views = [adapted(operands.fetch(part, lead, device), adapt) for part, adapt in zip(parts, adapts, strict=True)]

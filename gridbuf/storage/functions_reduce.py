@@ -26,6 +26,15 @@ _POSITIONAL: dict[Any, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+# Of all elements: what NumPy's function comes to on an array.
+_WHOLE: dict[Any, Callable[[Any], Any]] = {
+    np.sum: partial(np.add.reduce, axis=None), np.prod: partial(np.multiply.reduce, axis=None),
+    **{function: partial(np.maximum.reduce, axis=None) for function in (np.max, np.amax)},
+    **{function: partial(np.minimum.reduce, axis=None) for function in (np.min, np.amin)},
+    **{function: getattr(np.ndarray, function.__name__) for function in (np.all, np.any, np.mean, np.std, np.var)},
+}  # fmt: skip
+
+
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not np._NoValue}
 
@@ -66,9 +75,11 @@ def reduced(
 
 
 def _reducing(function: Any) -> Callable[..., Any]:
+    whole = _WHOLE.get(function, function)
+
     def handler(a: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
         if axis is None and not args and not options and type(a) is CPUStorage:
-            return function(a._host)  # of all elements there is nothing to say by name
+            return whole(a._host)  # of all elements there is nothing to say by name
         return reduced(function, a, axis, **dict(zip(_POSITIONAL[function], args, strict=False)), **options)
 
     return handler

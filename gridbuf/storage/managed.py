@@ -72,8 +72,11 @@ class CUDAManagedGPUStorage(HostBuffer, DeviceBuffer):
         devices.current().synchronize()  # the host must not look while a kernel writes
         return self._host
 
-    def _for_host(self) -> None:
-        self._on_host()
+    def device_to_host(self, *, force: bool = False) -> None:
+        devices.current().synchronize()
+
+    def synchronize(self) -> None:
+        devices.current().synchronize()
 
 
 GT4PySyncedGPUStorage = SoftwareManagedGPUStorage

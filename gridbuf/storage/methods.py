@@ -20,15 +20,21 @@ class _OfTheClass:
     """An attribute that the class has and its instances do not.
 
     NumPy asks the class for `__array_function__`. Other libraries (xarray, dask) ask the object, and take one that has it for an
-    array which goes by position; storages go by name, so these get the plain array of `__array__`. A storage with device memory
-    they do hold, since writing to its plain array would tell nobody that the other side is older now.
+    array which goes by position; storages go by name, so these get the plain array of `__array__`. Where memory is on both sides
+    that array would grow old, and writing to it would tell nobody: an error.
     """
 
     def __init__(self, function: Any) -> None:
         self._function = function
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        if instance is not None and not instance._has_device:
+        if instance is not None:
+            if instance._has_host and instance._has_device:
+                raise TypeError(
+                    f"data: a {type(instance).__name__} goes by name and has memory on both sides, which an array by position cannot "
+                    "follow; gridbuf.interop.xarray.to_dataarray(s) is a DataArray that does, s.to_numpy() the host's memory, "
+                    "s.to_cupy() the device's"
+                )
             raise AttributeError("__array_function__ is an attribute of the class")
         return self._function
 
@@ -41,12 +47,9 @@ def array_ufunc(self: Storage, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     if method == "reduce":
         return reduction.reduce(ufunc, *inputs, **kwargs)
     if method == "accumulate" and isinstance(inputs[0], Storage):
-        return functions_reduce.along(ufunc, inputs[0], *(inputs[1:] or (kwargs.pop("axis", 0),)), **kwargs)
+        with operands.held(operands.given(inputs, kwargs)):
+            return functions_reduce.along(ufunc, inputs[0], *(inputs[1:] or (kwargs.pop("axis", 0),)), **kwargs)
     return functions_plain.call(ufunc, inputs, kwargs, method=None if method == "__call__" else method)
-
-
-def _array_function(self: Storage, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    return functions.call(func, types, args, kwargs)
 
 
 def copy(self: S) -> S:
@@ -97,6 +100,6 @@ def rebuilt(values: Any, parameters: tuple[Any, ...], device: int | None, manage
 
 
 for _name, _method in {
-    "__array_function__": _OfTheClass(_array_function), "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
+    "__array_function__": _OfTheClass(functions.call), "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
 }.items():  # fmt: skip
     setattr(Storage, _name, _method)

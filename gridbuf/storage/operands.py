@@ -1,7 +1,7 @@
 """What takes part in an operation beside storages, and on which side it is computed."""
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.fields.operands import takes as fields_take
 from gridbuf.joining import Adapt, into, is_scalar, lacking
-from gridbuf.names import as_numpy, get_dims
+from gridbuf.names import as_numpy, named
 from gridbuf.storage import devices
 from gridbuf.storage.axes import LETTERS
 from gridbuf.storage.base import Storage
@@ -79,7 +79,7 @@ def describe(obj: Any) -> Operand:
     array = shaped(obj)
     if len(array.shape) == 0:
         return None
-    dims = get_dims(obj)
+    dims = named(obj)
     if dims is None:
         return None, tuple(array.shape), None
     if lacking(dims, LETTERS) or len(dims) != len(array.shape):
@@ -91,6 +91,9 @@ def governing(candidates: tuple[Any, ...]) -> Storage:
     """The storage that decides where to compute: the first one of the highest priority."""
     storages = [obj for obj in candidates if isinstance(obj, Storage)]
     return max(storages, key=lambda storage: storage.__array_priority__)
+
+
+NOTHING_TO_HOLD: AbstractContextManager[Any] = nullcontext()
 
 
 def held(objects: Iterable[Any]) -> AbstractContextManager[Any]:

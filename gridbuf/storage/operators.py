@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf import _core
 from gridbuf.storage import operands
 from gridbuf.storage.base import Storage
 from gridbuf.wrapping import CAPSULE, shaped
@@ -15,10 +16,10 @@ _BINARY = {
     "floordiv": np.floor_divide, "mod": np.remainder, "divmod": np.divmod, "pow": np.power, "lshift": np.left_shift,
     "rshift": np.right_shift, "and": np.bitwise_and, "xor": np.bitwise_xor, "or": np.bitwise_or,
 }  # fmt: skip
+_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 _COMPARING = {
     "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal,
 }  # fmt: skip
-_QUICK = frozenset({float, int, bool, complex, np.ndarray, np.float64, np.float32, np.int64})  # that storages take for certain
 
 
 def _has_operators(other: Any) -> bool:
@@ -27,29 +28,59 @@ def _has_operators(other: Any) -> bool:
 
 
 def _takes(other: Any) -> bool:
-    if type(other) in _QUICK:
-        return True
     if type(other) is CAPSULE:
         shaped(other)  # says what to do
     return operands.takes(other)
 
 
+def _as_it_was(ufunc: Any, *operands: Any) -> Any:
+    return NotImplemented
+
+
+def _quick(ufunc: Any) -> Any:
+    """What is asked first: C's answer for host storages, arrays and numbers, which needs no search for who computes."""
+    return _core.storage_ufunc if ufunc.nout == 1 and ufunc.signature is None else _as_it_was
+
+
+def _unary(ufunc: Any) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        found = _core.storage_ufunc(ufunc, self, None)
+        return ufunc(self) if found is NotImplemented else found
+
+    return method
+
+
 def _forward(ufunc: Any) -> Callable[[Any, Any], Any]:
+    quick = _quick(ufunc)
+
     def method(self: Any, other: Any) -> Any:
+        found = quick(ufunc, self, other, None)
+        if found is not NotImplemented:
+            return found
         return ufunc(self, other) if _takes(other) else NotImplemented
 
     return method
 
 
 def _reflected(ufunc: Any) -> Callable[[Any, Any], Any]:
+    quick = _quick(ufunc)
+
     def method(self: Any, other: Any) -> Any:
+        found = quick(ufunc, other, self, None)
+        if found is not NotImplemented:
+            return found
         return ufunc(other, self) if _takes(other) else NotImplemented
 
     return method
 
 
 def _compared(ufunc: Any) -> Callable[[Any, Any], Any]:
+    quick = _quick(ufunc)
+
     def method(self: Any, other: Any) -> Any:
+        found = quick(ufunc, self, other, None)
+        if found is not NotImplemented:
+            return found
         if _takes(other):
             return ufunc(self, other)
         if not _has_operators(other) and ufunc in (np.equal, np.not_equal):  # else Python would compare identities, and say False
@@ -63,7 +94,12 @@ def _compared(ufunc: Any) -> Callable[[Any, Any], Any]:
 
 
 def _in_place(ufunc: Any) -> Callable[[Any, Any], Any]:
+    quick = _quick(ufunc)
+
     def method(self: Any, other: Any) -> Any:
+        found = quick(ufunc, self, other, self)
+        if found is not NotImplemented:
+            return found
         if not _takes(other):  # Python would go on with `self = self + other`, and the storage keep its old values
             raise TypeError(
                 f"{ufunc.__name__}: a storage does not take a {type(other).__name__} into its memory; "
@@ -79,8 +115,32 @@ for _name, _ufunc in _BINARY.items():
     setattr(Storage, f"__r{_name}__", _reflected(_ufunc))
     if _name != "divmod":
         setattr(Storage, f"__i{_name}__", _in_place(_ufunc))
+_power, _power_in_place = _forward(np.power), _in_place(np.power)
+
+
+def _as_square_or_root(self: Storage, exponent: Any) -> Any:
+    """The ufunc that `**` is for some exponents, as for ndarrays; None for the others."""
+    exact = type(exponent)
+    if exponent == 2 if exact is int or (exact is float and self.dtype.kind in "fc") else False:
+        return np.square
+    return np.sqrt if exact is float and exponent == 0.5 and self.dtype.kind in "fc" else None
+
+
+def _pow(self: Any, exponent: Any) -> Any:
+    ufunc = _as_square_or_root(self, exponent)
+    return _power(self, exponent) if ufunc is None else ufunc(self)
+
+
+def _ipow(self: Any, exponent: Any) -> Any:
+    ufunc = _as_square_or_root(self, exponent)
+    return _power_in_place(self, exponent) if ufunc is None else ufunc(self, out=(self,))
+
+
+Storage.__pow__, Storage.__ipow__ = _pow, _ipow  # type: ignore[method-assign]
 for _name, _ufunc in _COMPARING.items():
     setattr(Storage, f"__{_name}__", _compared(_ufunc))
+for _name, _ufunc in _UNARY.items():
+    setattr(Storage, f"__{_name}__", _unary(_ufunc))
 
 
 def _contains(self: Storage, value: Any) -> bool:

@@ -57,6 +57,8 @@ class Parameters:
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype that storages support: booleans, integers, floats and complex numbers."""
+    if isinstance(dtype, str) and dtype in _core.backends() and dtype not in layout.ORDERS:
+        raise TypeError(f"dtype: {dtype!r} is a backend, which goes by name: defaults={dtype!r}")
     found: np.dtype[Any] = np.dtype(dtype)
     if found.kind not in "biufc" or found.shape:
         raise TypeError(f"dtype: {found} is not supported; storages hold booleans, integers, floats and complex numbers")
@@ -98,7 +100,8 @@ def _preset(name: Any, axes: str) -> dict[str, Any]:
     if name in layout.ORDERS:
         return {"layout": layout.of_order(name, axes)}
     if name not in _core.backends():
-        raise ValueError(f"defaults: {name!r} is not known; there are {', '.join(_core.backends())}")
+        near = suggestion(name, _core.backends())
+        raise ValueError(f"defaults: {name!r} is not known; there are {', '.join(_core.backends())}{near}")
     ranks, alignment, device = memory.preset(name)
     letters = "".join(LETTERS[ranks.index(rank)] for rank in range(3))
     return {"layout": letters, "alignment": alignment, "device": "cpu" if device == "cpu" else "gpu"}

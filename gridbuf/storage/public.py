@@ -1,7 +1,8 @@
 """The names of gridbuf.storage, loaded together when the first of them is asked for."""
 
 from gridbuf.storage import methods as methods
-from gridbuf.storage.base import GTNoSuchBufferError, Storage
+from gridbuf.storage.base import Storage
+from gridbuf.storage.buffers import GTNoSuchBufferError
 from gridbuf.storage.constructors import (
     empty,
     empty_like,

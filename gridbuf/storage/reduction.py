@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import adapted, into, lacking, reduced_dtype
-from gridbuf.storage import devices, operands, results
+from gridbuf.storage import devices, memory, operands, results
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import BoundedCache
+from gridbuf.storage.cpu import CPUStorage
 
 _DTYPES: BoundedCache[np.dtype[Any]] = BoundedCache(1024)
 
@@ -44,6 +45,11 @@ def over_axes(
         (out,) = out
     shape_of = results.reduced if axis is None or isinstance(axis, (str, int)) else results.reduced.__wrapped__
     over, shape, meta = shape_of(source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, bool(keepdims))
+    if type(source) is CPUStorage and out is None and options.get("where", True) is True:
+        array = source._host
+        target = memory.empty(shape, dtype_of(array), meta)
+        run(array, False, axis=None if axis is None else over, out=target, keepdims=keepdims, **options)
+        return CPUStorage._of(target, None, meta)
     lead = operands.governing((source, out))
     device = operands.on_device(lead, (source,), (out,))
     with operands.held((source, out, options.get("where"))):

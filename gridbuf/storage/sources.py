@@ -7,7 +7,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.halo_attrs import remembered
-from gridbuf.names import as_numpy, get_dims
+from gridbuf.names import as_numpy, named
 from gridbuf.storage import devices, layout
 from gridbuf.storage.axes import LETTERS, default_axes
 from gridbuf.storage.base import Storage
@@ -33,7 +33,7 @@ def known_of_storage(storage: Storage) -> Known:
 
 def _own_axes(obj: Any, ndim: int) -> str | None:
     """The axes that an object names itself, if they are a storage's."""
-    dims = get_dims(obj)
+    dims = named(obj)
     if dims is None and isinstance(own := getattr(obj, "dims", None), tuple) and not isinstance(obj, _core.Field) and any(own):
         raise ValueError(
             f"data: its dims {own} are not all I, J or K; say which is which: "

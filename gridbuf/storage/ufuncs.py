@@ -90,10 +90,11 @@ def _prepare(
 
 
 def prepared(ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] | None:
-    """For pyext/storage/ufunc.c, which remembers it: what a call with host storages and numbers comes to.
+    """For pyext/storage/ufunc.c, which remembers it: what a call with host storages, arrays and numbers comes to.
 
-    The plan and the Meta of the result (without a plan where `out` is given), and for each input None or, for each index of the
-    result, which index of the input that is, -1 where it has none. None: such calls are not remembered there.
+    The plan and the Meta of the result (without a plan where `out` is given), for each input None or, for each index of the
+    result, which index of the input that is, -1 where it has none, and whether `out` has to go by its name. None: such calls are
+    not remembered there.
     """
     if not isinstance(ufunc, np.ufunc) or ufunc.nout != 1 or ufunc.nin != len(inputs) or ufunc.signature is not None:
         return None
@@ -101,22 +102,25 @@ def prepared(ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] |
     if resolution.out_adapts[0] is not None or resolution.meta is None:
         return None
     sources = tuple(
-        None if adapt is None else _sources(adapt, np.ndim(obj._host))
-        for adapt, obj in zip(resolution.adapts, inputs, strict=True)
+        None if adapt is None else _sources(adapt, obj.ndim) for adapt, obj in zip(resolution.adapts, inputs, strict=True)
     )
+    named = ufunc is np.maximum or ufunc is np.minimum  # NumPy frowns on a third argument of theirs
     if out is not None:
-        return None, out._meta, sources
+        return None, out._meta, sources, named
     arrays = [obj._host if isinstance(obj, Storage) else obj for obj in inputs]
     dtype = result_dtypes(ufunc, arrays, {})[0]
     if dtype.kind not in "biufc":
         return None
-    return memory.host_plan(resolution.shape, dtype, resolution.meta), resolution.meta, sources
+    return memory.host_plan(resolution.shape, dtype, resolution.meta), resolution.meta, sources, named
 
 
 def _sources(adapt: Any, ndim: int) -> tuple[int, ...]:
     order, index = adapt
     left = iter(range(ndim) if order is None else order)
-    return tuple(left) if index is None else tuple(-1 if part is None else next(left) for part in index)
+    if index is None:
+        return tuple(left)
+    found = [(part, -1 if part is None else next(left)) for part in index]
+    return tuple(at for part, at in found if part is None or isinstance(part, slice))  # a 0 drops an index of one element
 
 
 def _general(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...] | None, kwargs: dict[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from gridbuf import _core
 from gridbuf.storage import devices, layout, memory, remembered
 from gridbuf.storage.allocation import class_of, device_empty, new
 from gridbuf.storage.base import Storage
@@ -63,11 +64,16 @@ def as_storage(
     ('KJI', True)
     """
     key = None
-    if type(data) in _SIMPLE and device_data is None and sync_state is None:
-        key = _key_around(data, dtype, spec)
-        found = remembered.known_around(key)
-        if found is not None:
-            return CPUStorage._of(data if type(data) is np.ndarray else data._host, None, found)
+    if device_data is None and sync_state is None:
+        own = remembered.data_key(data)
+        if own is not None:
+            if type(data) is CPUStorage:
+                own = (*own, data._host.strides)
+            key = remembered.key_of(dtype, spec, *own)
+            found = remembered.known_around(key)
+            if found is not None:
+                array = data if type(data) is np.ndarray else data._host if type(data) is CPUStorage else _core.host_array(data)
+                return CPUStorage._of(array, None, found)
     _check_state(sync_state)
     host, dev, known = read(data, device_data, copying=False)
     parameters = resolve(dtype, dict(spec), known)
@@ -75,17 +81,6 @@ def as_storage(
     if type(made) is CPUStorage and parameters.meta.alignment == 1:
         remembered.remember_around(key, made._meta)
     return made
-
-
-_SIMPLE = (np.ndarray, CPUStorage)
-
-
-def _key_around(data: Any, dtype: Any, spec: Any) -> tuple[Any, ...] | None:
-    """What a storage around an array or a host storage depends on, as long as no alignment is asked for."""
-    if type(data) is np.ndarray:
-        return remembered.key_of(dtype, spec, data.shape, data.strides, data.dtype)
-    array = data._host
-    return remembered.key_of(dtype, spec, data._meta, array.shape, array.strides, array.dtype)
 
 
 def _as_storage(
@@ -237,6 +232,12 @@ def storage(
         raise TypeError(f"copy: expected True or False, got {copy!r}; as_storage, or copy=False, shares memory or refuses")
     if not copy:
         return as_storage(data, device_data, sync_state=sync_state, dtype=dtype, **spec)
+    own = remembered.data_key(data) if device_data is None and sync_state is None else None
+    key = None if own is None else remembered.key_of(dtype, spec, "copied", *own)
+    found: Storage | None = remembered.known(key, False)
+    if found is not None:
+        found[...] = data
+        return found
     _check_state(sync_state)
     first, second, known = read(data, device_data, copying=True)
     parameters = resolve(dtype, dict(spec), known)
@@ -251,6 +252,7 @@ def storage(
         _copy(made._on_host(), _one(first, second).values(False), order)
     else:
         _copy(made._on_device(), _one(second, first).values(True), order)
+    remembered.remember(key, made)
     return made
 
 

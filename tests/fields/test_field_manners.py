@@ -133,7 +133,7 @@ def test_objects_that_only_describe_their_memory(word: str) -> None:
     obj = Described(array, word, dims=("K", "I"))
     f = gb.Field(obj)
     assert f.dims == ("K", "I") and np.shares_memory(f, array) and np.shares_memory(gb.as_numpy(obj), array)
-    assert np.array_equal(gb.gufunc.adopt(np.add)(obj, 1.0), A + 1) and gb.Field(obj, "JI").dims == ("J", "I")
+    assert np.array_equal(gb.gufunc.from_ufunc(np.add)(obj, 1.0), A + 1) and gb.Field(obj, "JI").dims == ("J", "I")
     target = gb.Field.zeros((4, 3), dims="IK")
     target[...] = obj
     assert np.array_equal(target.numpy(), A.T)

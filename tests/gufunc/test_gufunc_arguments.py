@@ -15,7 +15,7 @@ import pytest
 import gridbuf as gb
 from gridbuf import gufunc
 
-add = gufunc.adopt(np.add)
+add = gufunc.from_ufunc(np.add)
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
 LIBM.cbrt.restype, LIBM.cbrt.argtypes = ctypes.c_double, [ctypes.c_double]
 scaled = gufunc.GUFunc("()->() ; k:i64, tol:f64", gufunc.numpy_loop(LIBM.cbrt, "d->d"), name="scaled")  # never run
@@ -28,7 +28,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "masked": (lambda: add(1.0, np.ma.array([1.0, 2.0], mask=[0, 1])), ValueError, "^input 1: 1 of its 2 elements are masked"),
     "dimensions": (lambda: add(np.ones((1,) * 33), 1), ValueError, "^input 0: 33 dimensions; at most 32"),
     "out": (lambda: add(1.0, 2.0, out=3), TypeError, "^out: "),
-    "second out": (lambda: gufunc.adopt(np.modf)(1.0, out=(None, 3)), TypeError, r"^out\[1\]: "),
+    "second out": (lambda: gufunc.from_ufunc(np.modf)(1.0, out=(None, 3)), TypeError, r"^out\[1\]: "),
     "read-only": (lambda: add(1.0, 2.0, out=np.broadcast_to(1.0, 3)), ValueError, "^out: it is read-only"),
     "where": (lambda: add(1.0, 2.0, where=1.0), TypeError, "^where: expected bools, got float64"),
     "dtype": (lambda: add(1.0, 2.0, dtype="foo"), TypeError, "^dtype: 'foo' is no dtype"),
@@ -107,10 +107,10 @@ def test_copies_and_pickles() -> None:
     for g in (add, gufunc.inv, gufunc.log, scaled):
         assert copy.copy(g) is g and copy.deepcopy([g])[0] is g
     assert pickle.loads(pickle.dumps(gufunc.inv)) is gufunc.inv
-    again = pickle.loads(pickle.dumps(gufunc.adopt(np.divide, flags=("divide",))))
+    again = pickle.loads(pickle.dumps(gufunc.from_ufunc(np.divide, flags=("divide",))))
     assert again(np.array([1.0, 0.0]), 0.0, errors="return")[1].codes.tolist() == [2, 0]
     special = pytest.importorskip("scipy.special")
-    assert pickle.loads(pickle.dumps(gufunc.adopt(special.gammaln)))(3.0) == special.gammaln(3.0)
+    assert pickle.loads(pickle.dumps(gufunc.from_ufunc(special.gammaln)))(3.0) == special.gammaln(3.0)
     with pytest.raises(TypeError, match=r"scaled.* cannot be pickled: its kernels are addresses"):
         pickle.dumps(scaled)
 
@@ -121,7 +121,7 @@ def test_resolve_says_what_a_call_would_give() -> None:
     for g, args, kwargs in [
         (add, (np.ones((3, 1), "f4"), np.ones(5)), {}), (add, (np.ones(3, "f4"), 2), {"dtype": "d"}), (add, (f, 1.0), {}),
         (gufunc.dot, (f, f), {"axis": "J"}), (gufunc.dot, (np.ones((3, 4)),) * 2, {"axis": 0, "keepdims": True}),
-        (gufunc.inv, (np.ones((0, 3, 3)),), {}), (gufunc.adopt(np.modf), (np.ones((2, 2)).T,), {}),
+        (gufunc.inv, (np.ones((0, 3, 3)),), {}), (gufunc.from_ufunc(np.modf), (np.ones((2, 2)).T,), {}),
     ]:  # fmt: skip
         plan, made = g.resolve(*args, **kwargs), g(*args, **kwargs)
         made = made if isinstance(made, tuple) else (made,)
@@ -163,3 +163,7 @@ def test_the_first_kernel_asked_for_that_the_casting_rule_reaches_is_taken(casti
             g.resolve(np.zeros(2, ">f8"), dtype="d", casting=casting)
     else:
         assert g.resolve(np.zeros(2, ">f8"), dtype="d", casting=casting).kernel == "d->d"
+
+
+def test_the_first_name_of_from_ufunc() -> None:
+    assert gufunc.adopt is gufunc.from_ufunc

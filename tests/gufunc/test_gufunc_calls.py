@@ -13,7 +13,7 @@ from gridbuf import gufunc
 
 TYPES = "?bBhHiIlLefdFD"
 NAMES = ["add", "multiply", "subtract", "maximum", "arctan2", "less", "bitwise_xor", "hypot", "divide", "power", "floor_divide"]
-ADOPTED = {name: gufunc.adopt(getattr(np, name)) for name in NAMES}
+ADOPTED = {name: gufunc.from_ufunc(getattr(np, name)) for name in NAMES}
 add = ADOPTED["add"]
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
 PLAIN = gufunc.GUFunc("(),()->()", [gufunc.scalar(LIBM.fmax, "dd->d")], name="fmax")
@@ -159,7 +159,7 @@ def test_a_transposed_view_of_itself():
 
 
 def test_outputs_may_not_overlap():
-    divmod_, room = gufunc.adopt(np.divmod), np.zeros(10)
+    divmod_, room = gufunc.from_ufunc(np.divmod), np.zeros(10)
     with pytest.raises(ValueError, match="two outputs"):
         divmod_(np.ones(5), np.ones(5), out=(room[:5], room[2:7]))
     with pytest.raises(ValueError, match="elements of an output share"):
@@ -205,8 +205,8 @@ def test_types_may_be_asked_for(asked):
     same(add(x, x, **asked), np.add(x, x, **asked))
 
 
-vecdot = gufunc.adopt(np.vecdot) if hasattr(np, "vecdot") else gufunc.dot
-matvec = gufunc.adopt(np.matvec) if hasattr(np, "matvec") else gufunc.matvec
+vecdot = gufunc.from_ufunc(np.vecdot) if hasattr(np, "vecdot") else gufunc.dot
+matvec = gufunc.from_ufunc(np.matvec) if hasattr(np, "matvec") else gufunc.matvec
 with_numpys = pytest.mark.skipif(not hasattr(np, "matvec"), reason="np.vecdot and np.matvec came with NumPy 2.2")
 rng = np.random.default_rng(5)
 

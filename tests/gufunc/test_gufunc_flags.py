@@ -33,7 +33,7 @@ def elementwise():
         u = getattr(np, name)
         if isinstance(u, np.ufunc) and u.signature is None and u.__name__ == name:
             try:
-                yield gufunc.adopt(u), u
+                yield gufunc.from_ufunc(u), u
             except gufunc.SignatureError:
                 continue  # it has no compiled loops
 
@@ -90,7 +90,7 @@ def test_what_numpy_raises_by_feraiseexcept():
             (np.nextafter, (np.float16([1, 65504]), np.float16([1, np.inf])), 4),
             (np.multiply, (np.array([1, np.finfo("g").max], "g"), np.array([1, 2], "g")), 4),
         ]:
-            info = gufunc.adopt(ufunc)(*args, errors="return")[1]
+            info = gufunc.from_ufunc(ufunc)(*args, errors="return")[1]
             assert info.failed.tolist() == [False, True] and info.codes[1] == code, (ufunc, args, info.codes)
 
 
@@ -130,7 +130,7 @@ def test_the_callers_flags_stay_as_they_were(kernels, way, mine):
 
 
 def test_casts_raise_flags_too():
-    add = gufunc.adopt(np.add)
+    add = gufunc.from_ufunc(np.add)
     info = add(np.array([1e5, 1.0]), 1.0, out=np.empty(2, np.float16), errors="return")[1]
     assert info.codes.tolist() == [4, 0]
     info = add(np.array([1e39, 1.0]), 1.0, out=np.empty(2, np.float32), errors="return")[1]

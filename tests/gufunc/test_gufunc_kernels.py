@@ -228,15 +228,15 @@ def test_what_cannot_be_a_source_is_refused():
         with pytest.raises(TypeError, match="source"):
             gufunc.numpy_loop(wrong, "d->d")
     with pytest.raises(TypeError, match="ufunc"):
-        gufunc.adopt(len)
+        gufunc.from_ufunc(len)
     with pytest.raises(gufunc.SignatureError, match="calls Python"):
-        gufunc.adopt(np.frompyfunc(abs, 1, 1))
+        gufunc.from_ufunc(np.frompyfunc(abs, 1, 1))
     with pytest.raises(gufunc.SignatureError, match="no Go kernel"):
         gufunc.go("nothing")
 
 
 def test_optional_and_broadcast_dimensions_as_matmul():
-    matmul, rng = gufunc.adopt(np.matmul), np.random.default_rng(0)
+    matmul, rng = gufunc.from_ufunc(np.matmul), np.random.default_rng(0)
     assert np.matmul.signature == "(n?,k),(k,m?)->(n?,m?)"
     for a, b in [((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4))]:
         x, y = rng.normal(size=a), rng.normal(size=b)
@@ -248,8 +248,8 @@ def test_optional_and_broadcast_dimensions_as_matmul():
 def test_scipys_ufuncs():
     special = pytest.importorskip("scipy.special")
     x = np.linspace(0.1, 20, 100_000)
-    np.testing.assert_array_equal(gufunc.adopt(special.gammaln)(x), special.gammaln(x))
-    np.testing.assert_array_equal(gufunc.adopt(special.jv)(0.5, x), special.jv(0.5, x))
+    np.testing.assert_array_equal(gufunc.from_ufunc(special.gammaln)(x), special.gammaln(x))
+    np.testing.assert_array_equal(gufunc.from_ufunc(special.jv)(0.5, x), special.jv(0.5, x))
 
 
 def test_a_capsule_and_a_cffi_function():

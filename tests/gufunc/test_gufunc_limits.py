@@ -11,7 +11,7 @@ import pytest
 import gridbuf as gb
 from gridbuf import gufunc
 
-add = gufunc.adopt(np.add)
+add = gufunc.from_ufunc(np.add)
 
 
 def resident() -> int:
@@ -88,7 +88,7 @@ def test_more_elements_than_an_int_counts():
     n = 2**31 + 5
     many = np.broadcast_to(np.uint8(1), (n,))  # one byte of memory
     with pytest.raises(MemoryError):
-        gufunc.adopt(np.add)(np.broadcast_to(1.0, (2**20, 2**20)), 1.0)
+        gufunc.from_ufunc(np.add)(np.broadcast_to(1.0, (2**20, 2**20)), 1.0)
     assert add.reduce(many, dtype="u8") == n
 
 

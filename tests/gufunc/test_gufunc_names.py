@@ -9,7 +9,7 @@ import gridbuf as gb
 import gridbuf.storage as gs
 from gridbuf import gufunc
 
-add, inv = gufunc.adopt(np.add), gufunc.inv
+add, inv = gufunc.from_ufunc(np.add), gufunc.inv
 rng = np.random.default_rng(0)
 
 
@@ -24,7 +24,7 @@ def test_a_result_keeps_origin_and_halo() -> None:
         add(1.0, f),
         add(f, f, errors="return")[0],
         add(f, field("J", (5,))),
-        gufunc.adopt(np.modf)(f)[1],
+        gufunc.from_ufunc(np.modf)(f)[1],
     ):
         assert (result.dims, result.halo, result.origin) == (("I", "J"), f.halo, f.origin)
         assert result.domain.shape == f.domain.shape

@@ -72,7 +72,7 @@ def total(x, out):
 
 
 def test_adopted_ufuncs():
-    g = gufunc.adopt(mean)
+    g = gufunc.from_ufunc(mean)
     assert g.types == ["ff->f", "dd->d"] and g([1.0, 2.0], 4.0).tolist() == [2.5, 3]
     assert g(np.float32([1, 2]), np.float32(3)).dtype == np.float32
     x, mask = np.random.default_rng(0).normal(size=(200, 300)).T, np.arange(200) % 3 == 0
@@ -83,13 +83,13 @@ def test_adopted_ufuncs():
 
 def test_a_ufunc_without_types_yet():
     with pytest.raises(gufunc.SignatureError, match="no compiled loops"):
-        gufunc.adopt(lazily)
+        gufunc.from_ufunc(lazily)
     lazily(np.ones(2))
-    assert gufunc.adopt(lazily)(np.ones(2)).tolist() == [2, 2]
+    assert gufunc.from_ufunc(lazily)(np.ones(2)).tolist() == [2, 2]
 
 
 def test_adopted_gufuncs():
-    g = gufunc.adopt(total)
+    g = gufunc.from_ufunc(total)
     a = np.random.default_rng(0).normal(size=(40, 50, 60))
     np.testing.assert_allclose(g(a), a.sum(-1))
     np.testing.assert_allclose(g(a, axis=0), a.sum(0))
@@ -104,7 +104,7 @@ def test_a_loop_that_raises_a_python_error():
     def divide(a, b):
         return a // b
 
-    g = gufunc.adopt(divide)
+    g = gufunc.from_ufunc(divide)
     assert g(np.array([7, 8]), 2).tolist() == [3, 4]
     try:  # numba's own ufunc decides whether a zero divisor raises
         expected = divide(np.array([7, 8]), np.array([2, 0]))
@@ -156,9 +156,9 @@ def test_numbas_ufuncs_without_types_are_refused():
         return a + 1
 
     with pytest.raises(gufunc.SignatureError, match="no compiled loops"):
-        gufunc.adopt(later)
+        gufunc.from_ufunc(later)
     later(np.ones(3))  # now it has one
-    assert gufunc.adopt(later)(np.arange(3.0)).tolist() == [1, 2, 3]
+    assert gufunc.from_ufunc(later)(np.arange(3.0)).tolist() == [1, 2, 3]
 
 
 def test_a_failure_in_numbas_loop_is_reported():
@@ -169,7 +169,7 @@ def test_a_failure_in_numbas_loop_is_reported():
             total += np.log(v)
         out[0] = np.exp(total / len(x))
 
-    result, info = gufunc.adopt(geometric_mean)(np.array([[1.0, 4.0], [-1.0, 2.0], [9.0, 1.0]]), errors="return")
+    result, info = gufunc.from_ufunc(geometric_mean)(np.array([[1.0, 4.0], [-1.0, 2.0], [9.0, 1.0]]), errors="return")
     np.testing.assert_allclose(result[[0, 2]], [2, 3])
     assert info.failed.tolist() == [False, True, False]
 
@@ -180,7 +180,7 @@ def slow(kernels):
     kernels.reset()
     element = kernels.element
     element.argtypes, element.restype = [ctypes.c_double], ctypes.c_double
-    return gufunc.adopt(numba.vectorize(["f8(f8)"])(lambda x: element(x)))
+    return gufunc.from_ufunc(numba.vectorize(["f8(f8)"])(lambda x: element(x)))
 
 
 def test_a_vectorized_function_runs_on_all_cores(slow):
@@ -203,7 +203,7 @@ def plus_one(x):
 @pytest.mark.parametrize("n", [1, 3, 100, 3000, 2_000_000])
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_an_error_comes_through_from_any_element_and_any_thread(n, workers):
-    g = gufunc.adopt(plus_one)
+    g = gufunc.from_ufunc(plus_one)
     for at in {0, n // 3, n // 2, n - 1}:
         x = np.ones(n)
         x[at] = -1
@@ -215,7 +215,7 @@ def test_an_error_comes_through_from_any_element_and_any_thread(n, workers):
 
 
 def test_every_thread_may_raise():
-    g = gufunc.adopt(plus_one)
+    g = gufunc.from_ufunc(plus_one)
     x = np.full(300_000, 1.0)
     x[::100] = -1
     for _ in range(10):
@@ -231,7 +231,7 @@ def test_an_error_in_a_reduction():
             raise ValueError("seven")
         return a + b
 
-    g = gufunc.adopt(add)
+    g = gufunc.from_ufunc(add)
     x = np.ones((50, 40_000))
     np.testing.assert_array_equal(g.reduce(x, axis=1), 40_000)
     x[30, 30_000] = 7
@@ -243,7 +243,7 @@ def test_an_error_in_a_reduction():
 
 @pytest.mark.parametrize("n", [2, 5000, 1_000_000])
 def test_numpys_integer_power_raises_from_any_thread(n):
-    power = gufunc.adopt(np.power)
+    power = gufunc.from_ufunc(np.power)
     x, exponents = np.full(n, 3), np.full(n, 2)
     np.testing.assert_array_equal(power(x, exponents, workers=2), 9)
     for at in (0, n // 2, n - 1):

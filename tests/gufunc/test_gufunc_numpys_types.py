@@ -8,9 +8,10 @@ import pytest
 
 from gridbuf import gufunc
 
-LOGICAL = {name: gufunc.adopt(getattr(np, name)) for name in ("logical_and", "logical_or", "logical_xor")}
+LOGICAL = {name: gufunc.from_ufunc(getattr(np, name)) for name in ("logical_and", "logical_or", "logical_xor")}
 COMPARING = {
-    name: gufunc.adopt(getattr(np, name)) for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+    name: gufunc.from_ufunc(getattr(np, name))
+    for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 }
 as_numpy_2 = pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 2's promotion is the oracle")
 
@@ -30,7 +31,7 @@ def test_logical_functions_take_any_types(name: str, types: tuple[str, str]) -> 
 def test_logical_functions_take_numbers() -> None:
     x = np.array([0.0, 2.0])
     assert LOGICAL["logical_and"](x, 1).tolist() == [False, True] and LOGICAL["logical_or"](3, x).tolist() == [True, True]
-    assert gufunc.adopt(np.logical_not)(np.array([0.0, np.nan])).tolist() == [True, False]
+    assert gufunc.from_ufunc(np.logical_not)(np.array([0.0, np.nan])).tolist() == [True, False]
 
 
 @as_numpy_2
@@ -53,7 +54,7 @@ def test_comparing_large_python_ints(name: str) -> None:
 
 
 def test_python_ints_alone_are_int64() -> None:
-    add: Any = gufunc.adopt(np.add)
+    add: Any = gufunc.from_ufunc(np.add)
     assert add(1, 2).dtype == np.int64
     for pair in ((1 << 63, 1), (1, 1 << 63), (-(1 << 63) - 1, 1)):
         with pytest.raises(OverflowError):
@@ -62,12 +63,12 @@ def test_python_ints_alone_are_int64() -> None:
 
 
 def test_a_python_float_is_no_int() -> None:
-    add: Any = gufunc.adopt(np.add)
+    add: Any = gufunc.from_ufunc(np.add)
     for casting in ("safe", "same_kind"):
         with pytest.raises(gufunc.SignatureError, match="input 1 cannot be cast from float64 to int8"):
             add(np.ones(2, "b"), 1.5, dtype="b", casting=casting)
     assert add(np.ones(2, "b"), 1.5, dtype="b", casting="unsafe").tolist() == [2, 2]
     with pytest.raises(gufunc.SignatureError, match="input 1 cannot be cast from int64 to bool"):
-        gufunc.adopt(np.bitwise_and)(np.ones(2, bool), 1, dtype="?")
+        gufunc.from_ufunc(np.bitwise_and)(np.ones(2, bool), 1, dtype="?")
     with pytest.warns(np.exceptions.ComplexWarning if hasattr(np, "exceptions") else Warning):
         assert add(np.ones(2), 2j, dtype="d", casting="unsafe").tolist() == [1, 1]

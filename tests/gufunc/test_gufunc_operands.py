@@ -8,7 +8,7 @@ import pytest
 import gridbuf as gb
 from gridbuf import gufunc
 
-add = gufunc.adopt(np.add)
+add = gufunc.from_ufunc(np.add)
 rng = np.random.default_rng(0)
 
 

@@ -16,7 +16,7 @@ def stack(n: int = 5, singular: tuple[int, ...] = (2,)) -> np.ndarray:
     return a
 
 
-KERNELS = {"adopted": lambda: gufunc.adopt(np.linalg._umath_linalg.inv), "shipped": lambda: gufunc.inv}
+KERNELS = {"adopted": lambda: gufunc.from_ufunc(np.linalg._umath_linalg.inv), "shipped": lambda: gufunc.inv}
 
 
 @pytest.mark.parametrize("make", KERNELS.values(), ids=KERNELS)
@@ -70,16 +70,16 @@ def test_warn_gives_one_warning_and_ignore_none():
 
 
 def test_codes_say_why():
-    divide = gufunc.adopt(np.divide)
+    divide = gufunc.from_ufunc(np.divide)
     codes = divide(np.array([1.0, 0.0, 1e308, 1.0]), np.array([0.0, 0.0, 1e-10, 2.0]), errors="return")[1].codes
     assert codes.tolist() == [2, 1, 4, 0]
 
 
 def test_flags_choose_what_counts():
-    divide = gufunc.adopt(np.divide, flags=("divide",))
+    divide = gufunc.from_ufunc(np.divide, flags=("divide",))
     assert divide(np.array([1.0, 0.0]), np.array([0.0, 0.0]), errors="return")[1].codes.tolist() == [2, 0]
     with pytest.raises(ValueError, match="flags"):
-        gufunc.adopt(np.divide, flags=("inexact",))
+        gufunc.from_ufunc(np.divide, flags=("inexact",))
 
 
 def test_the_mask_does_not_depend_on_the_workers():
@@ -105,7 +105,7 @@ def test_a_failure_in_place_keeps_the_good_ones():
 
 def test_several_outputs_are_a_tuple():
     with pytest.raises(gufunc.PartialSuccess) as caught:
-        gufunc.adopt(np.divmod)(np.array([7.0, 1.0]), np.array([2.0, 0.0]))
+        gufunc.from_ufunc(np.divmod)(np.array([7.0, 1.0]), np.array([2.0, 0.0]))
     quotient, remainder = caught.value.results
     assert quotient[0] == 3 and remainder[0] == 1 and caught.value.first == (1,)
 

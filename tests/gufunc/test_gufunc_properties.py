@@ -121,7 +121,7 @@ def test_any_overlap_means_inputs_copied_first(data, shape):
     where = data.draw(st.just(True) | hnp.arrays(bool, x.shape))
     expected = out.copy()
     np.copyto(expected, x - y, where=where)
-    result = gufunc.adopt(np.subtract)(x, y, out=out, where=where)
+    result = gufunc.from_ufunc(np.subtract)(x, y, out=out, where=where)
     assert result is out
     np.testing.assert_array_equal(out, expected)
 
@@ -141,8 +141,8 @@ def test_types_are_resolved_as_numpy_does(data):
         expected = ufunc(*operands, casting=casting)
     except TypeError:
         with pytest.raises(TypeError):
-            gufunc.adopt(ufunc)(*operands, casting=casting)
+            gufunc.from_ufunc(ufunc)(*operands, casting=casting)
         return
-    result = gufunc.adopt(ufunc)(*operands, casting=casting)
+    result = gufunc.from_ufunc(ufunc)(*operands, casting=casting)
     assert result.dtype == expected.dtype
     np.testing.assert_array_equal(result, expected)

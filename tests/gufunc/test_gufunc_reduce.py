@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gridbuf import gufunc
 
 ADOPTED = {
-    name: gufunc.adopt(getattr(np, name))
+    name: gufunc.from_ufunc(getattr(np, name))
     for name in ["add", "multiply", "maximum", "minimum", "bitwise_xor", "logical_or", "subtract", "hypot"]
 }
 add = ADOPTED["add"]

@@ -11,7 +11,7 @@ import pytest
 import gridbuf as gb
 from gridbuf import gufunc
 
-add, multiply, maximum = (gufunc.adopt(u) for u in (np.add, np.multiply, np.maximum))
+add, multiply, maximum = (gufunc.from_ufunc(u) for u in (np.add, np.multiply, np.maximum))
 
 
 # ---- items of 32 bytes ----
@@ -32,10 +32,10 @@ def test_complex_long_doubles_by_any_door():
 
 
 def test_one_element_begins_with_the_identity():
-    assert gufunc.adopt(np.hypot).reduce(np.array([-3.0])) == 3 and gufunc.adopt(np.gcd).reduce(np.array([-4])) == 4
-    assert gufunc.adopt(np.hypot).reduce(np.array([[-3.0]]), axis=()) == 3
+    assert gufunc.from_ufunc(np.hypot).reduce(np.array([-3.0])) == 3 and gufunc.from_ufunc(np.gcd).reduce(np.array([-4])) == 4
+    assert gufunc.from_ufunc(np.hypot).reduce(np.array([[-3.0]]), axis=()) == 3
     for dtype in "BHIL":
-        assert gufunc.adopt(np.bitwise_and).reduce(np.array([7, 5], dtype)) == 5
+        assert gufunc.from_ufunc(np.bitwise_and).reduce(np.array([7, 5], dtype)) == 5
 
 
 def test_initial_comes_first():
@@ -48,7 +48,7 @@ def test_initial_is_one_number_of_the_type(initial):
     with pytest.raises((TypeError, ValueError), match="initial"):
         add.reduce(np.ones((2, 3)), initial=initial)
     with pytest.raises(OverflowError, match="initial"):
-        gufunc.adopt(np.bitwise_or).reduce(np.ones(3, np.uint8), initial=300)
+        gufunc.from_ufunc(np.bitwise_or).reduce(np.ones(3, np.uint8), initial=300)
 
 
 def test_nothing_to_begin_with():

@@ -13,7 +13,7 @@ NAMES = [
     "add", "multiply", "maximum", "minimum", "fmax", "fmin", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or",
     "logical_xor", "hypot", "logaddexp", "logaddexp2", "gcd", "lcm", "subtract", "divide",
 ]  # fmt: skip
-OURS = {name: gufunc.adopt(getattr(np, name)) for name in NAMES}
+OURS = {name: gufunc.from_ufunc(getattr(np, name)) for name in NAMES}
 DTYPES = "?bBhHiIlLqQefdgFDG"
 ROUNDS = {"hypot", "logaddexp", "logaddexp2", "divide"}  # each step is rounded, in an order that may be another one
 

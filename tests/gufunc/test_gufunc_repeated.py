@@ -16,9 +16,9 @@ from gridbuf import gufunc
 
 PACKAGE = Path(gb.__file__).parent
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-add, divide, dot = gufunc.adopt(np.add), gufunc.adopt(np.divide), gufunc.dot
+add, divide, dot = gufunc.from_ufunc(np.add), gufunc.from_ufunc(np.divide), gufunc.dot
 LINALG = np.linalg._umath_linalg
-svd = gufunc.adopt(getattr(LINALG, "svd", LINALG.inv))  # older NumPys have others in its place
+svd = gufunc.from_ufunc(getattr(LINALG, "svd", LINALG.inv))  # older NumPys have others in its place
 needs_svd = pytest.mark.skipif(not hasattr(LINALG, "svd"), reason="this NumPy's own gufuncs tell all sizes")
 POINTER = ctypes.POINTER(ctypes.c_ssize_t)
 NOTHING = ctypes.CFUNCTYPE(None, ctypes.c_void_p, POINTER, POINTER, ctypes.c_void_p)(lambda *_: None)
@@ -115,7 +115,7 @@ def test_output_dims_is_asked_once_for_each_set_of_shapes() -> None:
         asked.append(dims["m"])
         return {**dims, "p": min(dims["m"] or 0, dims["n"] or 0)}
 
-    values_of = gufunc.adopt(LINALG.svd, output_dims=sizes)
+    values_of = gufunc.from_ufunc(LINALG.svd, output_dims=sizes)
     for _ in range(3):
         assert values_of(square).shape == (3,) and values_of(np.ones((5, 2, 4))).shape == (5, 2)
     assert asked == [3, 2]
@@ -127,7 +127,7 @@ def test_output_dims_is_asked_once_for_each_set_of_shapes() -> None:
 def test_sizes_that_numpy_computes_are_asked_of_numpy(name: str, shape: tuple[int, ...]) -> None:
     loop = getattr(LINALG, name)
     a = np.random.default_rng(0).normal(size=shape)
-    ours, theirs = gufunc.adopt(loop)(a.copy()), loop(a.copy())
+    ours, theirs = gufunc.from_ufunc(loop)(a.copy()), loop(a.copy())
     for mine, numpys in zip(*((r if isinstance(r, tuple) else (r,)) for r in (ours, theirs)), strict=True):
         np.testing.assert_allclose(mine, numpys, atol=1e-12)
 
@@ -137,5 +137,5 @@ def test_least_squares() -> None:
     loop = LINALG.lstsq
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(4, 5, 3)), rng.normal(size=(4, 5, 2))
-    for mine, numpys in zip(gufunc.adopt(loop)(a, b, 1e-12), loop(a, b, 1e-12), strict=True):
+    for mine, numpys in zip(gufunc.from_ufunc(loop)(a, b, 1e-12), loop(a, b, 1e-12), strict=True):
         np.testing.assert_allclose(mine, numpys, atol=1e-12)

@@ -166,7 +166,7 @@ from gridbuf import gufunc
 warnings.simplefilter("ignore")
 lib = ctypes.CDLL(sys.argv[1])
 g = gufunc.GUFunc("()->()", [gufunc.numpy_loop(lib.numpy_form, "d->d")])
-exp, add = gufunc.adopt(np.exp), gufunc.adopt(np.add)
+exp, add = gufunc.from_ufunc(np.exp), gufunc.from_ufunc(np.add)
 parent, children = os.getpid(), []
 def handler(*_):
     pid = os.fork()

@@ -16,7 +16,7 @@ from eventually import eventually
 
 from gridbuf import gufunc
 
-add, sin = gufunc.adopt(np.add), gufunc.adopt(np.sin)
+add, sin = gufunc.from_ufunc(np.add), gufunc.from_ufunc(np.sin)
 
 
 def run(code: str, timeout: float = 60) -> str:
@@ -117,7 +117,7 @@ def test_ctrl_c_comes_through():
         import os, signal, threading, time
         import numpy as np
         from gridbuf import gufunc
-        sin, x = gufunc.adopt(np.sin), np.ones(40_000_000)
+        sin, x = gufunc.from_ufunc(np.sin), np.ones(40_000_000)
         out = np.empty_like(x)
         main = threading.main_thread().ident
         try:
@@ -138,7 +138,7 @@ def test_a_forked_child_computes_serially():
         import numpy as np
         from gridbuf import gufunc
         warnings.simplefilter("ignore")
-        add, x = gufunc.adopt(np.add), np.arange(1_000_000.0)
+        add, x = gufunc.from_ufunc(np.add), np.arange(1_000_000.0)
         add(x, x); gufunc.sqrt(x)
         pid = os.fork()
         if pid == 0:
@@ -173,7 +173,7 @@ def test_the_floating_point_state_is_untouched():
 
 
 def test_a_loop_that_raises_a_python_error_does():
-    power = gufunc.adopt(np.power)
+    power = gufunc.from_ufunc(np.power)
     with pytest.raises(ValueError, match="negative integer powers"):
         power(np.array([2, 3]), np.array([-1, 2]))
     assert power(np.array([2, 3]), np.array([3, 2])).tolist() == [8, 9]

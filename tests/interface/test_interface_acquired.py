@@ -45,6 +45,28 @@ def test_the_order_of_calls() -> None:
     assert log == ["acquire a", "acquire b", "acquire c", "run", "touch a", "touch c", "release a", "release b", "release c"]
 
 
+@pytest.mark.parametrize("axes", ["IJK", "KJI"])
+def test_host_memory_is_given_as_it_is_asked_for(axes: str) -> None:
+    values = np.arange(24.0).reshape(2, 3, 4)
+    storage, field = gs.storage(values, axes=axes), gb.Field(values.copy(), axes)
+    for name, obj in {"s": storage, "f": field, "a": values}.items():
+        own = axes if name != "a" else "KIJ"
+        for asked in (None, "KIJ", ("K", "I", "J"), ["K", "I", "J"]):
+            dims = {} if asked is None else {name: asked}
+            wanted = "IJK" if asked is None else "KIJ"
+            expected = values if name == "a" else values.transpose([own.index(n) for n in wanted])
+            for dtype, outputs, policy in ((None, (), "raise"), (float, [name], "copy"), ("f8", {name}, "raise")):
+                for _ in range(2):
+                    with acquired({name: obj}, outputs, dims=dims, dtypes={name: dtype}, policy=policy, device="cpu") as buffers:
+                        assert np.array_equal(buffers[name], expected) and np.shares_memory(buffers[name], gb.as_numpy(obj))
+        for wrong in ("IJ", "XYZ", [["I"], "J"], 7, *(("IJ0", ("I", "J", 0)) if name != "a" else ())):
+            with pytest.raises((ValueError, TypeError), match=f"^{name}: "), acquired({name: obj}, dims={name: wrong}):
+                pass
+        for dtype in ("f4", "i8", np.dtype(object)):
+            with pytest.raises(TypeError, match=f"{name}: its dtype"), acquired({name: obj}, dtypes={name: dtype}):
+                pass
+
+
 def test_outputs_default_to_none() -> None:
     log: list[str] = []
     with acquired(fields(log)):

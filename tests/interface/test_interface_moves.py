@@ -11,7 +11,7 @@ from fake_device import FakeDevice
 
 import gridbuf as gb
 import gridbuf.storage as gs
-from gridbuf.gufunc import adopt
+from gridbuf.gufunc import from_ufunc
 from gridbuf.interface import CopyWarning, acquired, read
 
 
@@ -212,7 +212,7 @@ def test_everything_takes_objects_that_have_nothing_else() -> None:
         found = np.asarray(call(obj))  # type: ignore[operator]
         assert found.tolist() == [[5.0] * 3] * 2 and np.shares_memory(found, obj.buffer)
     assert gb.Field(OnlyThis()).dims == ("J", "I")
-    assert np.asarray(adopt(np.negative)(OnlyThis())).tolist() == [[-5.0] * 3] * 2
+    assert np.asarray(from_ufunc(np.negative)(OnlyThis())).tolist() == [[-5.0] * 3] * 2
 
 
 CRASH = """

@@ -9,7 +9,7 @@ from fake_device import FakeDevice
 
 import gridbuf as gb
 import gridbuf.storage as gs
-from gridbuf.interface import CopyWarning, LayoutWarning, acquired, read
+from gridbuf.interface import CopyWarning, LayoutWarning, acquired, get_dims, read
 
 
 def test_raise_is_the_default() -> None:
@@ -190,3 +190,44 @@ def test_those_that_agree_do_not_raise(monkeypatch: pytest.MonkeyPatch) -> None:
         np.zeros(3, "M8[s]"),
     ):
         read(obj)
+
+
+@pytest.mark.parametrize("obj", [[1.0, 2.0], (1, 2), [[1.0], [2.0]], 3.0])
+def test_what_has_numbers_and_no_memory_is_copied_on_request(obj: Any) -> None:
+    with (
+        pytest.raises(ValueError, match=r"x: .* has no buffer for the host; numpy.asarray or policy='copy'"),
+        acquired({"x": obj}),
+    ):
+        pass
+    with (
+        pytest.warns(CopyWarning, match="has no memory to share"),
+        acquired({"x": obj}, dtypes={"x": float}, policy="copy") as buffers,
+    ):
+        assert np.array_equal(buffers["x"], obj) and buffers["x"].dtype == float
+    with pytest.raises(ValueError, match="x: its memory is read-only"), acquired({"x": obj}, ("x",), policy="copy"):
+        pass
+
+
+@pytest.mark.parametrize("obj", ["ab", None, {}, [[1.0], [2.0, 3.0]], object()])
+def test_what_has_no_numbers_is_refused(obj: Any) -> None:
+    with pytest.raises(ValueError, match=r"^x: "), acquired({"x": obj}, policy="copy"):
+        pass
+
+
+def test_names_that_only_the_interface_says_count_everywhere() -> None:
+    values = np.arange(24.0).reshape(2, 3, 4)
+
+    class Named:
+        __gt_interface__ = property(lambda self: {None: {**values.__array_interface__, "dims": "KJI"}})
+
+    obj = Named()
+    assert get_dims(obj) is None
+    assert gs.as_storage(obj).axes == gs.storage(obj).axes == "KJI" and gb.Field(obj).dims == ("K", "J", "I")
+    assert gb.as_numpy(obj, "IJK").shape == (4, 3, 2)
+    for found in (gs.zeros((4, 3, 2)) + obj, gs.zeros((4, 3, 2))):
+        found[...] = obj
+        assert np.array_equal(found.to_numpy(), values.transpose(2, 1, 0))
+    with pytest.raises(ValueError, match="dims"):
+        read(type("Other", (), {"__gt_interface__": {None: {**values.__array_interface__, "dims": "XYZ"}}})())
+    with pytest.raises(TypeError, match="'dims' is 5"):
+        read(type("Other", (), {"__gt_interface__": {None: {**values.__array_interface__, "dims": 5}}})())

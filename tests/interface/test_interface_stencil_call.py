@@ -10,7 +10,7 @@ import pytest
 
 import gridbuf as gb
 import gridbuf.storage as gs
-from gridbuf.interface import CopyWarning, LayoutWarning, stencil_call
+from gridbuf.interface import CopyWarning, DomainWarning, LayoutWarning, stencil_call
 
 pytest.importorskip("gt4py.cartesian")
 stencils = importlib.import_module("interface_stencils")
@@ -134,8 +134,11 @@ def test_a_slow_layout_is_a_warning(laplace: Any) -> None:
     with pytest.warns(LayoutWarning) as told:
         laplace(inp, out)
     ours = [w for w in told if w.category is LayoutWarning]  # gt4py may warn too, without saying from where
-    assert [str(w.message).split(":")[0] for w in ours] == ["inp", "out"] and ours[0].filename == __file__
+    assert [str(w.message).split(":")[0] for w in ours] == ["inp, out"] and ours[0].filename == __file__
     assert (out.domain.to_numpy() == 0).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        laplace(inp, out)  # once per mistake
 
 
 def test_frozen_stencils(copy: Any) -> None:
@@ -253,6 +256,48 @@ def test_a_field_without_the_halo_that_the_stencil_reads_is_named(laplace: Any, 
     with pytest.raises(ValueError, match=r"inp: its halo is \(0, 1\) along J"):
         q.halo = (1, (0, 1), 0)
         laplace(q, out)
+
+
+def test_fields_are_remembered_with_what_they_say(laplace: Any) -> None:
+    backend = laplace.stencil.backend
+    values = np.random.default_rng(5).random((8, 7, 5))
+    for halo, dims in ((1, "IJK"), (2, "IJK"), (1, "JKI"), (1, "IJK")):
+        for _ in range(3):
+            inp = gb.Field.zeros((8, 7, 5), dims="IJK", backend=backend, halo=(halo, halo, 0))
+            out = gb.Field.zeros(
+                tuple(values.shape["IJK".index(d)] for d in dims),
+                dims=dims,
+                backend=backend,
+                halo=[0 if d == "K" else halo for d in dims],
+            )
+            inp[...] = values
+            laplace(inp, out)
+            expected = np.zeros((8, 7, 5))
+            expected[1:-1, 1:-1] = reference(values)
+            inner = (slice(halo, -halo), slice(halo, -halo))
+            got = gb.as_numpy(out, "IJK")
+            np.testing.assert_allclose(got[inner], expected[inner], atol=1e-12)
+            got[inner] = 0
+            assert not got.any()
+    assert len(laplace._calls) >= 3
+    # The same memory, said to be something else: not named, and so in the stencil's order, without halo.
+    bare = gb.Field(np.asarray(inp))
+    with pytest.raises(ValueError, match="inp: it carries no halo"):
+        laplace(bare, out)
+
+
+def test_domains_that_differ_are_told_once(copy: Any) -> None:
+    inp, out = gs.ones((8, 8, 3), halo=(1, 1, 0)), gs.zeros((6, 4, 3))
+    with pytest.warns(DomainWarning, match="along J in_field has 6, out_field has 4 points.*4 are computed") as told:
+        copy(inp, out)
+    assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DomainWarning)
+        copy(inp, out)
+        copy(inp, out, domain=(6, 4, 3))
+        copy(inp, gs.zeros((6, 8, 3), halo=(0, 1, 0)))
+        copy(gb.Field(np.ones((1, 6, 3)), "IJK"), gs.zeros((6, 6, 3)))
+    assert np.all(out == 1)
 
 
 def test_halos_that_leave_no_point_are_named(copy: Any) -> None:

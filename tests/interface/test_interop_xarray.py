@@ -1,5 +1,6 @@
 """`gridbuf.interop.xarray`: the accessor of GT4Py's "GT Storage Interface", and DataArrays from and to Fields and storages."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def test_a_dataarray_has_the_interface_with_its_dims() -> None:
 
 def test_the_interface_of_the_data_is_passed_on(gpu: FakeDevice) -> None:
     s = gs.ones((2, 3), axes="IJ", device="gpu")
-    array = xr.DataArray(s, dims=("K", "J"))
+    array = gbx.to_dataarray(s).rename(I="K")
     s.set_device_modified()
     gpu.log.clear()
     assert read(array)["dims"] == ("K", "J") and read(array, "gpu")["data"] == s.__gt_interface__["gpu"]["data"]
@@ -33,6 +34,60 @@ def test_the_interface_of_the_data_is_passed_on(gpu: FakeDevice) -> None:
     with acquired({"a": array}, outputs=("a",)) as buffers:
         assert gpu.log == ["download"] and buffers["a"].shape == (3, 2)
     assert s.sync_state.state == gs.SyncState.SYNC_HOST_DIRTY
+
+
+def _numbers_of_xarray(a: Any, b: Any) -> list[Any]:
+    return [
+        a.mean(), a.sum("x"), a + b, a - b.transpose(), a.where(a > 3), a.where(a > 3, b), xr.concat([a, b], "x"), xr.dot(a, b), a.T @ b,
+        a.isel(x=1), a[:, ::-1] * b, a.isel(x=[1, 0]), a.std("y"), a.cumsum("x"), np.sqrt(a), a.astype("f4"), a.shift(x=1), a.copy() + 1,
+        a.rolling(y=2).mean(), a.stack(z=("x", "y")), a.expand_dims("t"), a.squeeze(), a.clip(1, 2), xr.where(a > b, a, b), a.T.data + 0,
+        xr.apply_ufunc(lambda p, q: p + q, a, b), a.isnull(), a.fillna(0), a.equals(b), a.quantile(0.5), a.max(), a.argmax(), a ** 2 > b,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("managed", ["gt4py", "cuda"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_storage_with_two_sides_has_its_newest_numbers_and_xarray_s_order(gpu: FakeDevice, managed: str, turned: bool) -> None:
+    values, others = np.arange(9.0).reshape(3, 3), 10.0 * np.arange(9.0).reshape(3, 3)
+    s = gs.storage(values, device="gpu", managed=managed, halo=(1, 0))
+    t = gs.storage(others, axes="JI" if turned else "IJ", device="gpu", managed=managed)
+    with pytest.raises(TypeError, match=r"goes by name.*to_dataarray"):
+        xr.DataArray(s, dims=("x", "y"))
+    a = gbx.to_dataarray(s).rename(I="x", J="y")
+    b = gbx.to_dataarray(t).rename(dict(zip(t.axes, "xy", strict=True)))
+    plain = [xr.DataArray(v, dims=("x", "y"), attrs=m.attrs) for v, m in ((values, a), (others, b))]
+    for found, expected in zip(_numbers_of_xarray(a, b), _numbers_of_xarray(*plain), strict=True):
+        if isinstance(expected, xr.DataArray):
+            xr.testing.assert_identical(found, expected)
+        else:
+            assert np.array_equal(found, expected)
+    view = a.T[1:]
+    s.host_to_device()
+    s._dev.hidden[...] = 7.0  # a kernel
+    s.set_device_modified()
+    assert (a == 7).all() and (view == 7).all() and a.values.tolist() == [[7.0] * 3] * 3
+    a[0] = 5.0
+    a.loc[{"x": 1}] = xr.DataArray([1.0, 2.0, 3.0], dims="y")
+    a[2, [0, 1]] = [8.0, 9.0]
+    s.host_to_device()
+    assert s._dev.hidden.tolist() == s.to_numpy().tolist() == [[5, 5, 5], [1, 2, 3], [8, 9, 7]]
+    with pytest.raises(ValueError, match="read-only"):
+        a.values[0] = 1.0
+    with acquired({"a": a}, outputs=("a",)) as buffers:
+        buffers["a"][...] = 2.0
+    s.host_to_device()
+    assert (s._dev.hidden == 2).all() and (a == 2).all()
+    assert gb.Field(gbx.to_dataarray(s)).halo == s.halo
+    deep = a.copy(deep=True)
+    a[...] = 1.0
+    assert (deep == 2).all() and (a.copy(deep=False) == 1).all() and (pickle.loads(pickle.dumps(a)) == 1).all()
+
+
+def test_a_storage_on_the_device_alone_is_refused(gpu: FakeDevice) -> None:
+    s = gs.zeros((2, 3), device="gpu", managed=None)
+    for call in (lambda: xr.DataArray(s), lambda: gbx.to_dataarray(s)):
+        with pytest.raises(TypeError, match=r"to_cupy|a host array is needed"):
+            call()
 
 
 def test_nothing_is_cached_when_the_data_are_replaced() -> None:

@@ -74,7 +74,7 @@ def new_shape() -> tuple[int, int, int]:
     return (os.getpid() % 89 + 2, time.perf_counter_ns() % 97 + 3, 5)
 
 
-add = gufunc.adopt(np.add)
+add = gufunc.from_ufunc(np.add)
 ONE = np.ones(1000)
 
 
@@ -358,7 +358,7 @@ def test_out_of_memory_in_a_child_is_an_error() -> None:
 def test_what_needs_go_says_so_and_names_the_remedy() -> None:
     def body() -> None:
         with pytest.raises(RuntimeError, match=r"Go runtime.*forked child.*before the fork.*'spawn' or 'forkserver'"):
-            gufunc.adopt(np.hypot)
+            gufunc.from_ufunc(np.hypot)
 
     assert child(body) == 0
 

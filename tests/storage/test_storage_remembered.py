@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gridbuf as gb
 import gridbuf.storage as gs
 
 REQUESTS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
@@ -65,6 +66,66 @@ def test_lists_are_read_each_time() -> None:
     assert gs.zeros(shape).shape == (2, 3)
     shape[0] = 5
     assert gs.zeros(shape).shape == (5, 3)
+
+
+def test_lists_arrays_and_numpy_s_integers_are_the_same_request() -> None:
+    expected = gs.zeros((4, 5, 6), halo=((1, 0), (2, 2), (0, 0)), aligned_index=(1, 2, 0), axes="KJI")
+    for _ in range(2):
+        for halo in ([[1, 0], [2, 2], [0, 0]], [(1, 0), 2, 0], np.array([[1, 0], [2, 2], [0, 0]])):
+            for shape in ([4, 5, 6], (np.int64(4), np.uint8(5), 6), np.array([4, 5, 6])):
+                assert seen(gs.zeros(shape, halo=halo, aligned_index=[1, 2, 0], axes=["K", "J", "I"])) == seen(expected)
+        for wrong in ([4.0, 5, 6], (True, 5.0, 6), np.array([4.0, 5, 6]), (np.timedelta64(4, "s"), 5, 6)):
+            with pytest.raises(TypeError, match="shape"):
+                gs.zeros(wrong)
+        for wrong in (["f8", ()], [("a", "f8")]):
+            gs.zeros((2,), ("f8", ()))
+            with pytest.raises(TypeError):
+                gs.zeros((2,), wrong)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_like_arrays_and_fields_again(order: str) -> None:
+    array = np.arange(24.0).reshape(2, 3, 4).copy(order)
+    named = gb.Field(array, "KJI", halo=(1, 0, 0))
+    for _ in range(3):
+        for data, axes, halo in (
+            (array, "IJK", ((0, 0),) * 3), (named, "KJI", ((1, 1), (0, 0), (0, 0))), (gb.Field(array), "IJK", ((0, 0),) * 3),
+            (array[:, ::-1], "IJK", ((0, 0),) * 3),
+        ):  # fmt: skip
+            for made in (gs.zeros_like(data), gs.storage(data), gs.storage(data, dtype="f4"), gs.as_storage(data)):
+                assert (made.axes, made.halo, made.shape) == (axes, halo, (2, 3, 4))
+            assert not gs.zeros_like(data).to_numpy().any() and gs.ones_like(data, "i4").dtype == np.int32
+            values = data if type(data) is np.ndarray else data.numpy()
+            assert np.array_equal(gs.storage(data), values) and np.array_equal(gs.storage(data, dtype="f4"), values)
+            assert np.shares_memory(gs.as_storage(data).to_numpy(), array) and not np.shares_memory(
+                gs.storage(data).to_numpy(), array
+            )
+            assert gs.as_storage(data).strides == values.strides
+        turned = gs.storage(gs.storage(named), axes="IJK")
+        assert turned.shape == (4, 3, 2) and np.array_equal(turned.to_numpy(), array.transpose())
+        with pytest.raises(ValueError, match="axes"):
+            gs.storage(named, axes="IJ")
+
+
+def test_joins_seen_before_are_about_these_storages() -> None:
+    values = np.arange(24.0).reshape(2, 3, 4)
+    for axes, halo in (("IJK", 0), ("KJI", 0), ("IJK", 1), ("IJK", 0)):
+        one = gs.storage(values, axes=axes, halo=(0, halo, 0))
+        turned = np.transpose(one, one.axes[::-1])
+        for _ in range(2):
+            for axis, at in (("J", 1), (1, 1), (-2, 1), (["J"], 1)):
+                both = np.concatenate((one, turned, values), axis=axis)
+                assert both.axes == axes and both.halo[1] == (halo, halo)
+                assert np.array_equal(both.to_numpy(), np.concatenate((values, values, values), at))
+            for wrong in (1.0, True, "JK", "Q", 3):
+                with pytest.raises((TypeError, ValueError), match="axis"):
+                    np.concatenate((one, turned), axis=wrong) if wrong is not True else np.stack((one[0], one[0]), axis="Q")
+            plane = one[:, :, 0]
+            missing = next(name for name in "IJK" if name not in plane.axes)
+            assert set(np.stack((plane, plane), axis=missing).axes) == set("IJK")
+            assert np.concatenate((one, one), axis="J", dtype="f4", casting="same_kind").dtype == np.float32
+            with pytest.raises(TypeError, match="cast"):
+                np.concatenate((one, one), axis="J", dtype="i4")
 
 
 def test_wrapping_again_shares_again() -> None:

@@ -27,3 +27,14 @@ def test_wrong_calls() -> None:
         gs.zeros((3, 4, 5), default="F")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="dims: cannot be given here"):
         gs.zeros_like(gs.zeros((3, 4, 5)), dims="KJI")
+
+
+def test_what_is_nearly_right_is_told_what_was_meant() -> None:
+    for call, told in (
+        (lambda: gs.zeros((2, 3), defaults="gt:cpu_ifrst"), "did you mean 'gt:cpu_ifirst'"),
+        (lambda: gs.zeros((2, 3), "gt:cpu_ifirst"), "defaults='gt:cpu_ifirst'"),
+        (lambda: gs.zeros((2, 3), axes="ij"), "capitals"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=told):
+            call()
+    assert gs.zeros((2,), "F").dtype == np.complex64  # NumPy's letter, not the order

@@ -74,6 +74,14 @@ WRITES: list[Callable[[gs.Storage, Any], Any]] = [
     lambda a, one: np.add(one, 0.0, out=a[0:1]),
     lambda a, one: np.copyto(a[0:1], one),
     lambda a, one: np.maximum.reduce(one, axis="I", keepdims=True, out=a[0:1]),
+    lambda a, one: np.concatenate((one,), axis="I", out=a[0:1]),
+    lambda a, one: np.stack((one[0],), axis="I", out=a[0:1]),
+    lambda a, one: one.cumsum("I", out=a[0:1]),
+    lambda a, one: np.multiply.accumulate(one, out=a[0:1]),
+    lambda a, one: np.round(one, out=a[0:1]),
+    lambda a, one: np.clip(one, 0.0, 1.0, out=a[0:1]),
+    lambda a, one: np.put(a, [0, 1, 2, 3], 1.0),
+    lambda a, one: a[0:1].fill(1.0),
 ]
 
 

@@ -1,5 +1,6 @@
-"""ufuncs that C remembers give what Python says, for storages of any axes, layouts, dtypes and for numbers."""
+"""ufuncs that C remembers give what Python says, for storages of any axes, layouts, dtypes, for arrays and for numbers."""
 
+import operator
 import random
 from typing import Any
 
@@ -23,6 +24,15 @@ def random_storage(rng: random.Random) -> gs.Storage:
     return s[rng.choice([slice(None), slice(None, None, -1), slice(0, None, 2)])] if axes and rng.random() < 0.3 else s
 
 
+def random_operand(rng: random.Random) -> Any:
+    """A storage, a number of Python or of NumPy, or an array without names, of a storage's shape or with indices of size 1."""
+    s = random_storage(rng)
+    array = np.arange(1.0, 61.0).astype(rng.choice([np.float64, np.int32, ">f8"])).reshape(3, 4, 5)
+    ones = array[tuple(rng.choice([slice(None), slice(0, 1)]) for _ in range(3))]
+    unnamed = rng.choice([array, ones, ones[0], s.to_numpy(), np.array(3.0), array[None]])
+    return rng.choice([s, s, 2.5, 3, True, 1j, np.float32(1.5), np.int64(2), np.bool_(True), unnamed, unnamed.view()])
+
+
 def outcome(call: Any) -> Any:
     try:
         with np.errstate(all="ignore"):
@@ -44,7 +54,7 @@ def test_calls_are_what_python_says() -> None:
     rng = random.Random(11)
     for _ in range(1500):
         ufunc = rng.choice(UFUNCS)
-        inputs = [rng.choice([random_storage(rng), random_storage(rng), 2.5, 3, True, 1j]) for _ in range(ufunc.nin)]
+        inputs = [random_operand(rng) for _ in range(ufunc.nin)]
         if not any(isinstance(obj, gs.Storage) for obj in inputs):
             continue
         for _ in range(2):
@@ -55,7 +65,7 @@ def test_outputs_are_what_python_says() -> None:
     rng = random.Random(12)
     for _ in range(1000):
         ufunc = rng.choice(UFUNCS)
-        inputs = tuple(rng.choice([random_storage(rng), 2.5, 3]) for _ in range(ufunc.nin))
+        inputs = tuple(random_operand(rng) for _ in range(ufunc.nin))
         first = random_storage(rng)
         second = first.copy()
         for _ in range(2):
@@ -65,6 +75,52 @@ def test_outputs_are_what_python_says() -> None:
             if isinstance(expected, tuple):
                 assert found == expected
             np.testing.assert_array_equal(first.to_numpy(), second.to_numpy())
+
+
+OPERATORS = {
+    np.add: operator.add, np.multiply: operator.mul, np.less: operator.lt, np.true_divide: operator.truediv, np.equal: operator.eq,
+    np.negative: operator.neg, np.absolute: abs, np.floor_divide: operator.floordiv,
+}  # fmt: skip
+
+
+def test_operators_are_what_python_says() -> None:
+    rng = random.Random(13)
+    for _ in range(1500):
+        ufunc, operation = rng.choice(list(OPERATORS.items()))
+        inputs = [random_operand(rng) for _ in range(ufunc.nin)]
+        if any(isinstance(obj, gs.Storage) for obj in inputs):
+            for _ in range(2):
+                same(outcome(lambda: operation(*inputs)), outcome(lambda: ufuncs.call(ufunc, tuple(inputs), {})))  # noqa: B023
+
+
+@pytest.mark.parametrize("defaults", ["C", "F", "gtmc"])
+@pytest.mark.parametrize("axes", ["IJK", "KJI", "JIK"])
+def test_inputs_repeated_beside_a_short_index(defaults: str, axes: str) -> None:
+    for shape in ((9, 8, 3), (3, 9, 8), (8, 3, 9), (30, 9, 8), (9, 1, 3)):
+        a = gs.storage(np.random.default_rng(1).random(shape), axes=axes, defaults=defaults)
+        for name in axes:
+            line = gs.storage(np.arange(1.0, 1.0 + a.shape[axes.index(name)]), axes=name)
+            expected = a.to_numpy() * line.to_numpy().reshape([-1 if n == name else 1 for n in axes])
+            for x, y in ((a, line), (line, a)):
+                assert np.array_equal((x * y).to_numpy(), expected) or (x * y).axes != axes
+            b = a.copy()
+            b *= line
+            assert np.array_equal(b.to_numpy(), expected)
+            b[...] = a
+            b[::-1] *= line if name != axes[0] else line[::-1]
+            assert np.array_equal(b.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "?", "c16"])
+@pytest.mark.parametrize("exponent", [2, 2.0, 0.5, 3, -1.0, True, np.int64(2), np.float32(0.5)])
+def test_powers_are_ndarrays_powers(dtype: str, exponent: Any) -> None:
+    array = (np.random.default_rng(2).random((3, 4)) * 5).astype(dtype)
+    for operation in (operator.pow, operator.ipow):
+        found = outcome(lambda: operation(gs.storage(array), exponent))  # noqa: B023
+        expected = outcome(lambda: operation(array.copy(), exponent))  # noqa: B023
+        assert isinstance(found, tuple) == isinstance(expected, tuple)
+        if not isinstance(expected, tuple):
+            assert found.dtype == expected.dtype and np.array_equal(found, expected)
 
 
 def test_in_place_keeps_the_storage() -> None:
