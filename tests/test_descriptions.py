@@ -114,7 +114,7 @@ DOORS: dict[str, Callable[[Any], Any]] = {
     "as_storage": gs.as_storage,
     "storage assignment": lambda x: gs.zeros((1,)).__setitem__(slice(None), x),
     "storage operand": lambda x: gs.zeros((1,)) + x,
-    "gufunc": lambda x: gufunc.add(x, 1.0) if hasattr(gufunc, "add") else gufunc.adopt(np.add)(x, 1.0),
+    "gufunc": lambda x: gufunc.add(x, 1.0) if hasattr(gufunc, "add") else gufunc.from_ufunc(np.add)(x, 1.0),
     "interface.read": gridbuf.interface.read,
 }
 

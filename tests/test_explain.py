@@ -36,22 +36,23 @@ def table_row(text: str, name: str) -> list[str]:
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_the_table_holds_the_plans_own_figures(plan: Any) -> None:
     text = explain.text(plan)
-    assert f"{plan.alloc_nbytes:,}  reserved" in text
+    described = drawing.is_described(plan)
+    assert f"{plan.alloc_nbytes:,}  {'from the first to the last' if described else 'reserved'}" in text
     if plan.ndim:
         assert table_row(text, "index") == list(plan.dims)
         assert table_row(text, "elements") == [f"{n:,}" for n in plan.shape]
-        assert table_row(text, "padded to") == [f"{n:,}" for n in plan.padded_shape]
+        assert described or table_row(text, "padded to") == [f"{n:,}" for n in plan.padded_shape]
         assert table_row(text, "stride in bytes") == [f"{s:,}" for s in plan.strides]
         assert table_row(text, "aligned element") == [str(a) for a in plan.aligned_index]
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_bytes_add_up_to_what_is_reserved(plan: Any) -> None:
-    said = [sentence for _, sentence in explain.facts(plan)][-4:]
-    elements, padding, around, reserved = (int(sentence.split()[0].replace(",", "")) for sentence in said)
+    said = [sentence for _, sentence in explain.facts(plan)][-3 if drawing.is_described(plan) else -4 :]
+    elements, padding, *others, reserved = (int(sentence.split()[0].replace(",", "")) for sentence in said)
     assert (elements, reserved) == (plan.nbytes, plan.alloc_nbytes)
     if plan.alloc_nbytes >= plan.nbytes:  # an array with stride zero spans less than it counts
-        assert elements + padding + around == reserved
+        assert elements + padding + sum(others) == reserved
 
 
 def test_print_of_a_plan_is_the_explanation_and_repr_stays_one_line() -> None:
@@ -67,13 +68,36 @@ def test_rows_are_called_aligned_only_when_memory_agrees() -> None:
             starts = {array[i, ...].reshape(-1)[:1].ctypes.data % 64 for i in range(shape[0])}
             if array.ndim == 3:
                 starts = {array[i, j, :1].ctypes.data % 64 for i in range(shape[0]) for j in range(shape[1])}
-            said = "and so does the same" in explain.text(gb.plan(shape, backend="C", padding=padding))
+            said = "and so does that element of every row" in explain.text(gb.plan(shape, backend="C", padding=padding))
             assert said == (starts == {0}), (shape, padding)
 
 
 def test_padding_is_said_with_its_size() -> None:
     assert "4 at the end of each row along I: 16 elements = 128 bytes" in explain.text(PLANS["gtmc, rows padded"])
     assert "none: a row along I" in explain.text(PLANS["ifirst"])
+
+
+VIEWS = {
+    "every other": lambda f: f[::2, 10:40], "part of rows": lambda f: f[10:40], "some rows": lambda f: f[:, 2:6],
+    "backwards": lambda f: f[::-1], "one": lambda f: f[3:4],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_of_a_view_nothing_is_called_padding_or_contiguous_that_is_not(view: Any) -> None:
+    f = view(gb.Field.zeros((100, 60, 8), dims="IJK", backend="gt:cpu_ifirst", halo=(3, 3, 0)))
+    plan, memory = f.plan, np.asarray(f)
+    text, html = explain.text(plan), explain.html(plan)
+    first, last = np.lib.array_utils.byte_bounds(memory) if hasattr(np.lib, "array_utils") else np.byte_bounds(memory)
+    numbers = [
+        int(line.split()[0 if not line.lstrip().startswith("bytes") else 1].replace(",", "")) for line in text.splitlines()[-3:]
+    ]
+    assert numbers == [memory.nbytes, last - first - memory.nbytes, last - first]
+    assert "padding between" not in text and "reserved" not in text and "padding" not in explain.svg.picture(plan, ((0, 0),) * 3)
+    side_by_side = memory.shape[0] == 1 or memory.strides[0] == 8
+    assert ("one contiguous run" in html) == side_by_side and ("as it lies in memory" in html) == side_by_side
+    assert ("lie side by side" in text) == (memory.strides[0] == 8)
+    assert "every other row" not in text
 
 
 def test_any_object_with_the_attributes_of_a_plan_will_do() -> None:

@@ -143,7 +143,8 @@ def test_copyto_fill_and_threads() -> None:
         gb.copyto(f, np.ones((3, 4)) * 1j)
     with pytest.raises(ValueError):
         gb.copyto(f, np.ones((2, 5)))
-    gb.copyto(f, np.ones((3, 4)) * 2j, casting="unsafe")
+    with pytest.warns(np.exceptions.ComplexWarning):
+        gb.copyto(f, np.ones((3, 4)) * 2j, casting="unsafe")
     before = gb.get_num_threads()
     gb.set_num_threads(1)
     assert gb.get_num_threads() == 1

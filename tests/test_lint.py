@@ -116,7 +116,42 @@ def compiled(files: Sources) -> list[str]:
     return wrong
 
 
-RULES = [exports, python_header, entries, signals, goroutines, compiled]
+def turns(files: Sources) -> list[str]:
+    """pyext/ makes its types and functions through core/turns.h, which puts the lock before them where there is no GIL."""
+    past = re.compile(r"\b(PyType_From\w+|PyModule_AddFunctions|PyModule_AddType|PyCFunction_New\w*|PyDescr_New\w+)\(")
+    return [
+        f"{path}: {m[1]} goes past core/turns.h"
+        for path, text in files.items()
+        if path.startswith("pyext/") and not path.startswith("pyext/core/turns.") and "gb_py_methods_take_turns(" not in text
+        for m in past.finditer(text)
+    ]
+
+
+FACE_OF_CUDA = {"cuda/cuda.h", "cuda/strided.h", "cuda/exports.h"}
+
+
+def driver(files: Sources) -> list[str]:
+    """What is outside cuda/ knows three headers of it, and no name of the driver's: another maker's driver is a room beside it."""
+    wrong = []
+    for path, text in files.items():
+        if not path.startswith("cuda/"):
+            wrong += [
+                f"{path}: includes {m[1]}"
+                for m in re.finditer(r'#\s*include\s*"(?:\.\./)*(cuda/[\w/]+\.h)"', text)
+                if m[1] not in FACE_OF_CUDA
+            ]
+            wrong += [f"{path}: names {m[0]}" for m in re.finditer(r"\bcu(?:[A-Z]\w+\(|da[A-Z]\w+\()", text)]
+    return wrong
+
+
+def clock(files: Sources) -> list[str]:
+    """The clock is asked by gb_nanoseconds() of alloc/clock.h; alloc/map.c has a coarser one of its own; what bench/ compiles stands alone."""
+    asked = [path for path, text in files.items() if re.search(r"\bclock_gettime\(", text)]
+    own = {"alloc/clock.h", "alloc/map.c", "bench/exchange_loop.c"}
+    return [f"{path}: asks the clock itself" for path in asked if path not in own]
+
+
+RULES = [exports, python_header, entries, signals, goroutines, compiled, turns, driver, clock]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -139,6 +174,11 @@ WRONG = [
     (entries, "pyext/a.c", "int f(void) { return GB_PY_ENTER_GO(&e, gbridge_x(&e)) < 0 || gbridge_y(&e); }"),
     (entries, "pyext/a.c", "static int (*f)(gb_error *) = gbridge_x;"),
     (signals, "alloc/a.go", 'import (\n\t"os/signal"\n)\n'),
+    (turns, "pyext/a.c", "static int init(void) { return PyType_FromSpec(&spec) ? 0 : -1; }"),
+    (turns, "pyext/b/a.c", "return PyModule_AddFunctions(module, functions);"),
+    (driver, "pyext/a.c", '#include "../cuda/pool.h"\n'),
+    (driver, "alloc/a.c", "int f(void *p) { return cuMemFree_v2(p); }"),
+    (clock, "pyext/a.c", "static void now(struct timespec *t) { clock_gettime(CLOCK_MONOTONIC, t); }"),
     (goroutines, "alloc/a.go", "func f() {\n\tgo func() {\n\t\twork()\n\t}()\n}\n"),
     (
         goroutines,
@@ -170,6 +210,11 @@ RIGHT = [
     (entries, "pyext/a.c", "if (GB_PY_ENTER_GO(&e,\n                gbridge_x(&e)) < 0) return -1; /* gbridge_x(&e) */"),
     (entries, "bridge/bridge.h", "int gbridge_x(gb_error *e);"),
     (signals, "alloc/a.go", "// no os/signal here\n"),
+    (turns, "pyext/a.c", "static int init(void) { return gb_py_type(&spec, NULL) ? 0 : -1; }"),
+    (turns, "pyext/a.c", "gb_py_methods_take_turns(methods); PyDescr_NewMethod(type, methods);"),
+    (driver, "pyext/core/a.c", '#include "../../cuda/cuda.h"\nint f(void) { return gb_cuda_count(&n, &e); }\n'),
+    (clock, "pyext/a.c", '#include "../alloc/clock.h"\nint64_t f(void) { return gb_nanoseconds(); }'),
+    (driver, "cuda/a.c", '#include "pool.h"\nint f(void *p) { return cuMemFree_v2(p); }'),
     (
         goroutines,
         "alloc/a.go",

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import preset_table
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,11 @@ def test_the_table_names_every_builtin_preset() -> None:
     names = "import gridbuf; print(*gridbuf.backends(), sep='\\n')"  # in a process where nobody registers any
     fresh = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True).stdout
     assert set(LAYOUTS) == set(fresh.split("\n")) - {""}
+
+
+def test_the_page_has_the_table_that_plans_give() -> None:
+    text = preset_table.PAGE.read_text()
+    assert preset_table.page(text, sorted(LAYOUTS)) == text, "run python tests/preset_table.py"
 
 
 @pytest.mark.parametrize(("backend", "dims"), [(b, d) for b, table in LAYOUTS.items() for d in table])

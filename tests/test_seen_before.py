@@ -191,5 +191,5 @@ def test_an_empty_array_reserves_nothing(shape: tuple[int, ...]) -> None:
     assert gb.Field(np.empty(shape)).plan.alloc_nbytes == 0
     for device in ("gpu", ("gpu", 1)):
         assert gb.plan(shape, backend="gtcuda", device=device).alloc_nbytes < 1000
-    assert gb.gufunc.adopt(np.add)(np.empty(shape), 1.0).shape == shape
+    assert gb.gufunc.from_ufunc(np.add)(np.empty(shape), 1.0).shape == shape
     assert gb.storage.empty(shape, np.float64).shape == shape

@@ -1,7 +1,8 @@
-"""No circles: within a room files of C call, and modules of Python import, in one direction only.
+"""No circles: within a room files of C call and include, and modules of Python import, in one direction only.
 
 Whoever reads from the ground up then never meets what is not explained yet, and what lies below a file can be tried without
-it. Imports inside functions and for type checkers alone count, and so do functions named in tables.
+it. Imports inside functions and for type checkers alone count, and so do functions named in tables. A header that has a file
+of its name counts as one with it: whoever includes the one stands above the other.
 """
 
 import ast
@@ -33,6 +34,9 @@ DEFINED = re.compile(
 )
 
 
+STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+
+
 def room(path: str) -> str:
     return path.split("/")[0]
 
@@ -41,16 +45,32 @@ def calls(files: Sources) -> Graph:
     """Which C file names functions that another file of the same room defines."""
     home = {(room(path), match[1]): path for path, text in files.items() for match in DEFINED.finditer(text)}
     return {
-        path: {home[room(path), name] for name in re.findall(r"\b\w+\b", text) if (room(path), name) in home}
+        path: {home[room(path), name] for name in re.findall(r"\b\w+\b", STRING.sub("", text)) if (room(path), name) in home}
         for path, text in files.items()
     }
 
 
-def c_files() -> Sources:
+def included(path: str, text: str) -> Iterator[str]:
+    """The headers of ours that a file includes."""
+    for name in re.findall(r'#include "([^"]+)"', text):
+        yield os.path.normpath(Path(path).parent / name)
+
+
+def with_headers(files: Sources) -> Graph:
+    """Which files of C, each one with the header of its name, name functions of others or include their headers."""
+    graph: Graph = {path[:-2]: set() for path in files}
+    for path, called in calls({path: text for path, text in files.items() if path.endswith(".c")}).items():
+        graph[path[:-2]] |= {each[:-2] for each in called}
+    for path, text in files.items():
+        graph[path[:-2]] |= {header[:-2] for header in included(path, text) if header in files}
+    return graph
+
+
+def c_files(*endings: str) -> Sources:
     return {
         path: text
         for path, text in sources().items()
-        if path.endswith(".c") and path.split("/")[0] in ROOMS and "fake" not in path
+        if path.endswith(endings or ".c") and path.split("/")[0] in ROOMS and "fake" not in path
     }
 
 
@@ -84,6 +104,20 @@ def test_no_c_file_calls_in_a_circle() -> None:
     assert circle(graph) == []
 
 
+def test_no_header_is_above_what_includes_it() -> None:
+    graph = with_headers(c_files(".c", ".h"))
+    assert "alloc/slab" in graph["alloc/heap"]
+    assert "transfer/axes" in graph["cuda/pair"]
+    assert circle(graph) == []
+
+
+def test_the_fake_driver_has_no_circle_either() -> None:
+    fake = {path: text for path, text in sources().items() if path.startswith("cuda/fake/") and path.endswith((".c", ".h"))}
+    graph = with_headers(fake)
+    assert "cuda/fake/queue" in graph["cuda/fake/memory"]
+    assert circle(graph) == []
+
+
 def test_no_module_imports_in_a_circle() -> None:
     graph = imports({path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "gridbuf").rglob("*.py")})
     assert "gridbuf/arrays.py" in graph["gridbuf/__init__.py"]
@@ -102,11 +136,26 @@ PYTHON = {"p/a.py": "import p.b\n", "p/b.py": "from p.a import a\n"}
         (False, {"a/y.c": "int y(void) { return 1; }\n"}),
         (False, {"a/y.c": "static int y(void) {\n    return x();\n}\n"}),
         (False, {"a/y.c": "", "b/y.c": C["a/y.c"]}),
+        (False, {"a/y.c": 'const char *y(void) { return "x"; }\n'}),
     ],
-    ids=["calls", "named in a table", "one way", "a function of its own", "another room"],
+    ids=["calls", "named in a table", "one way", "a function of its own", "another room", "in a string"],
 )
 def test_circles_of_c_are_found(found: bool, changed: Sources) -> None:
     assert (sorted(set(circle(calls({**C, **changed})))) == ["a/x.c", "a/y.c"]) == found
+
+
+@pytest.mark.parametrize(
+    ("found", "header", "y"),
+    [
+        (True, "a/x.h", '#include "x.h"\nint y(void) { return 1; }\n'),
+        (False, "a/z.h", '#include "z.h"\nint y(void) { return 1; }\n'),
+        (False, "a/x.h", "int y(void) { return 1; }\n"),
+    ],
+    ids=["its caller's", "one of nobody's", "none"],
+)
+def test_circles_through_headers_are_found(found: bool, header: str, y: str) -> None:
+    files = {"a/x.c": C["a/x.c"], header: "int y(void);\n", "a/y.c": y}
+    assert (sorted(set(circle(with_headers(files)))) == ["a/x", "a/y"]) == found
 
 
 @pytest.mark.parametrize(
@@ -153,10 +202,9 @@ def climbs(order: list[str], files: Sources) -> list[str]:
     folders = [str(Path(name).parent) for name in order]
     found = []
     for path, text in files.items():
-        for name in re.findall(r'#include "([^"]+)"', text):
-            target = os.path.normpath(Path(path).parent / name)
+        for target in included(path, text):
             if target.startswith("pyext/") and folders.index(str(Path(target).parent)) > folders.index(str(Path(path).parent)):
-                found.append(f"{path} includes {name}")
+                found.append(f"{path} includes {target}")
     return found
 
 
@@ -172,4 +220,4 @@ def test_headers_come_from_folders_that_are_read_before() -> None:
     order = reading_order((ROOT / "pyext/module.c").read_text())
     files = {path: text for path, text in sources().items() if path.startswith("pyext/") and path.endswith((".c", ".h"))}
     assert climbs(order, files) == []
-    assert climbs(order, {"pyext/core/x.c": '#include "../field/field.h"\n'}) == ["pyext/core/x.c includes ../field/field.h"]
+    assert climbs(order, {"pyext/core/x.c": '#include "../field/field.h"\n'}) == ["pyext/core/x.c includes pyext/field/field.h"]

@@ -37,13 +37,13 @@ def missing(rows: list[tuple[str, str, str]], package: Sources) -> list[str]:
 
 
 def other_doors(files: Sources) -> list[str]:
-    """C files beside upcall.c that import a module, other than NumPy."""
+    """C files beside upcall.c that import a module, other than NumPy and os, which know nothing of us."""
     return [
         f"{path}: {call}"
         for path, text in files.items()
         if path != "pyext/core/upcall.c"
         for call in re.findall(r"\bPyImport_\w+\([^)]*\)", text)
-        if call != 'PyImport_ImportModule("numpy")'
+        if call not in {'PyImport_ImportModule("numpy")', 'PyImport_ImportModule("os")'}
     ]
 
 

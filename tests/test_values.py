@@ -14,7 +14,7 @@ import gridbuf as gb
 import gridbuf.storage as gs
 from gridbuf import gufunc
 
-add = gufunc.adopt(np.add)
+add = gufunc.from_ufunc(np.add)
 SIX = np.arange(6.0).reshape(2, 3)
 Source = Callable[[Any], Any]
 

@@ -1,4 +1,4 @@
-"""Installs the aarch64 wheel into Debian's Python for that machine, and runs core tests under qemu: the last part of `make test-wheels`.
+"""Installs the aarch64 wheel into Debian's Python for that machine, and runs core tests under qemu: the second part of `make test-wheels`.
 
 Nothing is installed on this machine: Debian's packages, of its own and of the other machine, are unpacked under .venvs/.
 Where that cannot be had, one line says so, and the wheel stays untested.
@@ -8,14 +8,14 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from core import EMULATED, PACKAGES
+from core import EMULATED, PACKAGES, SECONDS, Outcome, run
 from targets import ROOT, wheel
 
 MACHINE = ROOT / ".venvs" / "aarch64"
 DEBIAN = ["python3", "libstdc++6"]  # Python and what it needs; NumPy's wheels want the second
-SECONDS = 600
 
 
 class Unavailable(Exception):
@@ -32,7 +32,7 @@ def apt(folder: Path, *arguments: str, architecture: str) -> None:
     }  # fmt: skip
     command = ["apt-get", "-qq", *(f"-o{name}={value}" for name, value in options.items()), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
         raise Unavailable(str(error)) from error
     if done.returncode != 0:
@@ -56,10 +56,9 @@ def unpacked(name: str, packages: list[str], architecture: str, *options: str) -
 
 def python() -> Path:
     """A command that is Python on that machine: its children are told to run under the emulator too, by its own name."""
-    native = os.uname().machine == "aarch64"
     root = unpacked("root", DEBIAN, "arm64")
     (own,) = (root / "usr" / "bin").glob("python3.[0-9][0-9]")
-    emulator = "" if native else unpacked("qemu", ["qemu-user-static"], "amd64") / "usr" / "bin" / "qemu-aarch64-static"
+    emulator = unpacked("qemu", ["qemu-user-static"], "amd64") / "usr" / "bin" / "qemu-aarch64-static"
     path = MACHINE / own.name
     path.write_text(f'#!/bin/sh\nPYTHONHOME={root}/usr exec {emulator} -L {root} -0 "$0" {own} "$@"\n')
     path.chmod(0o755)
@@ -71,28 +70,21 @@ def site(python: Path) -> Path:
     folder = MACHINE / "site"
     platforms = [f"--platform=manylinux_2_{minor}_aarch64" for minor in (17, 24, 27, 28)]
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target", folder, *platforms,
+        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--no-compile", "--target", folder, *platforms,
          f"--python-version={python.name.removeprefix('python')}", "--only-binary=:all:", "numpy", *PACKAGES, wheel("aarch64")],
-        check=True, timeout=300,
+        check=True, timeout=SECONDS,
     )  # fmt: skip
     with zipfile.ZipFile(wheel("aarch64")) as inside:  # pip keeps what has the same version
         inside.extractall(folder)
     return folder
 
 
-def main() -> None:
+def outcomes() -> Iterator[Outcome]:
+    if os.uname().machine != "x86_64":
+        return  # where the wheel is this machine's own, it is installed as such
     try:
         command = python()
     except Unavailable as error:
         print(f"gridbuf: the aarch64 wheel is not tested: no Python and emulator for it from Debian's packages ({error})")
         return
-    print(f"\n== {command.name} on aarch64, emulated: the manylinux wheel", flush=True)
-    environment = {**os.environ, "PYTHONPATH": str(site(command)), "GRIDBUF_NUM_THREADS": "2"}
-    check = "import platform, gridbuf; assert platform.machine() == 'aarch64'"
-    subprocess.run([command, "-c", check], cwd=ROOT / "tests", env=environment, check=True)
-    tests = [command, "-m", "pytest", "-q", "-rN", "-p", "no:cacheprovider", "-m", "not slow", *EMULATED]
-    subprocess.run(tests, cwd=ROOT / "tests", env=environment, check=True, timeout=SECONDS)
-
-
-if __name__ == "__main__":
-    main()
+    yield run("aarch64 (emulated)", command, EMULATED, {"PYTHONPATH": str(site(command)), "GRIDBUF_NUM_THREADS": "2"})

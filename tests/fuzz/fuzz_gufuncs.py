@@ -43,7 +43,7 @@ adopted: dict[str, Any] = {}
 
 def of(name: str) -> Any:
     if name not in adopted and hasattr(np, name):
-        adopted[name] = gufunc.adopt(getattr(np, name))
+        adopted[name] = gufunc.from_ufunc(getattr(np, name))
     return adopted.get(name)
 
 

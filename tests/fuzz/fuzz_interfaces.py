@@ -13,7 +13,7 @@ import numpy as np
 import gridbuf as gb
 from gridbuf import gufunc
 
-negative, add = gufunc.adopt(np.negative), gufunc.adopt(np.add)
+negative, add = gufunc.from_ufunc(np.negative), gufunc.from_ufunc(np.add)
 MEMORY = np.frombuffer(bytes(range(256)) * 16, np.uint8).copy()
 DOORS = ["Field", "as_numpy", "host_array", "copyto", "from_array", "storage", "gufunc", "list", "key", "initial", "like"]
 TYPESTRS = [

@@ -21,7 +21,7 @@ sys.path.append(str(HERE.parent))
 from dlpack_structs import Hostile
 
 ONE = np.zeros(1)
-add = gufunc.adopt(np.add)
+add = gufunc.from_ufunc(np.add)
 MISCHIEF = ["reshape", "dtype", "strides", "resize", "setitem", "drop", "gc", "again", "trim", "backend", "raise", "interrupt",
             "threads", "export", "mutate list", "limit"]  # fmt: skip
 WAYS = ["index in key", "index in assign", "float in fill", "float in full", "str in backend", "del in backend", "progress", "gc callback",

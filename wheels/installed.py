@@ -1,0 +1,54 @@
+"""Installs this machine's wheel on every Python that it is for, each with its oldest and its newest NumPy, and runs core tests."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from core import INSTALLED, PACKAGES, SECONDS, Outcome, run
+from targets import ROOT, wheel
+
+# The oldest NumPy that has a wheel for a Python, not older than gridbuf's own oldest.
+OLDEST = {"3.11": "1.26.0", "3.12": "1.26.0", "3.13": "2.1.0"}
+ENDS = ("oldest", "newest")
+
+
+def interpreters() -> Iterator[tuple[str, Path]]:
+    """Each Python that wheels are for, from pyenv or PATH."""
+    for version in OLDEST:
+        found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+        if on_path := shutil.which(f"python{version}"):
+            found.append(Path(on_path))
+        for python in found:
+            told = subprocess.run([python, "-c", "import venv, sys; print(sys.version)"], capture_output=True, text=True)
+            if told.returncode == 0 and re.match(rf"{re.escape(version)}\.", told.stdout):
+                yield version, python
+                break
+        else:
+            print(f"gridbuf: no Python {version} here, the wheel is not tested on it")
+
+
+def environment(version: str, python: Path, end: str) -> Path:
+    """A virtual environment with the wheel, one end of NumPy's versions, and the test tools; the Python in it."""
+    folder = ROOT / ".venvs" / f"wheel-{version}-{end}"
+    inside = folder / "bin" / "python"
+    if not inside.exists():
+        subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
+    numpy = [f"numpy=={OLDEST[version]}"] if end == "oldest" else ["--upgrade", "numpy"]
+    pip = [sys.executable, "-m", "pip", f"--python={inside}", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--no-compile", "--only-binary=:all:", *numpy, *PACKAGES], check=True, timeout=SECONDS)
+    subprocess.run(  # a wheel of the same version may be another one
+        [*pip, "install", "--no-compile", "--force-reinstall", "--no-deps", wheel(os.uname().machine)],
+        check=True,
+        timeout=SECONDS,
+    )
+    return inside
+
+
+def outcomes(ends: Sequence[str] = ENDS) -> Iterator[Outcome]:
+    for version, python in interpreters():
+        for end in ends:
+            yield run(os.uname().machine, environment(version, python, end), INSTALLED, {})
