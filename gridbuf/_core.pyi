@@ -642,6 +642,7 @@ class CopyProgram:
     def nbytes(self) -> int: ...
     def __len__(self) -> int: ...
 
+@final
 class MessageExchange:
     def __new__(
         cls,
@@ -652,8 +653,8 @@ class MessageExchange:
         requests: list[Any] | dict[tuple[int, ...], list[Any]],
         counters: tuple[Any, ...],
         spin: float,
-        place: Callable[[tuple[int, ...]], list[Any]] = ...,
-        inside: tuple[int, ...] = ...,
+        place: Callable[[tuple[int, ...]], list[Any]] | None = None,
+        inside: tuple[int, ...] | None = None,
     ) -> Self: ...
     def run(self, /, *objects: Any) -> bool | None: ...
     def start(self, /, *objects: Any) -> None: ...

@@ -147,6 +147,7 @@ def test_messages_inside_fields_are_found_by_their_addresses() -> None:
         found = made[addresses] = [len(made)]
         return found
 
+    assert Played(place=None, inside=None).exchange.run(*Played().fields) is True
     played = Played(requests=made, place=place, inside=(1,))
     for fields in (played.fields, played.fields[::-1], played.fields):
         assert played.exchange.run(*fields) is True
@@ -161,6 +162,9 @@ def test_messages_inside_fields_are_found_by_their_addresses() -> None:
         ({"requests": ()}, TypeError, "requests: expected a list"),
         ({"requests": [], "place": len, "inside": (0,)}, TypeError, "a dict where messages lie inside fields"),
         ({"requests": {}, "place": len, "inside": (2,)}, ValueError, "inside: there is no field 2"),
+        ({"requests": {}, "inside": (0,)}, TypeError, "a tuple beside place="),
+        ({"requests": {}, "place": len, "inside": [0]}, TypeError, "a tuple beside place="),
+        ({"place": None, "inside": (0,)}, TypeError, "a tuple beside place="),
         ({"counters": (np.zeros(2, np.int64),)}, ValueError, "the memory of one int64"),
         ({"counters": (b"12345678",)}, BufferError, "not writable"),
     ],

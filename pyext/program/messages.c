@@ -82,8 +82,12 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     static char *names[] = {"programs", "begin", "ended", "check", "requests", "counters", "spin", "place", "inside", NULL};
     PyObject *programs, *begin, *ended, *check, *requests, *counters, *place = NULL, *inside = NULL;
     double spin;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOOO!d|OO!:MessageExchange", names, &PyTuple_Type, &programs, &begin, &ended,
-                                     &check, &requests, &PyTuple_Type, &counters, &spin, &place, &PyTuple_Type, &inside)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOOO!d|OO:MessageExchange", names, &PyTuple_Type, &programs, &begin, &ended,
+                                     &check, &requests, &PyTuple_Type, &counters, &spin, &place, &inside)) return NULL;
+    if (place == Py_None) place = NULL;
+    if (inside == Py_None) inside = NULL;
+    if (inside && (!place || !PyTuple_Check(inside)))
+        return PyErr_Format(PyExc_TypeError, "inside: expected a tuple beside place=, got %R", Py_TYPE(inside));
     if (inside ? !PyDict_Check(requests) : !PyList_Check(requests))
         return PyErr_Format(PyExc_TypeError, "requests: expected a list, or a dict where messages lie inside fields, got %R", Py_TYPE(requests));
     exchange_object *x = (exchange_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
