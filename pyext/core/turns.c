@@ -52,86 +52,36 @@ KINDS(TABLE)
 typedef void (*end_function)(PyObject *);
 static end_function end_real[MOST];
 
-#define STAND_IN(kind, n, returns, parameters, values)   \
+#define STAND_IN(n, kind, returns, parameters, values)   \
     static returns kind##_##n parameters {               \
         returns result_;                                 \
         GB_PY_TURN(result_, kind##_real[n] values);      \
         return result_;                                  \
     }
-#define END_STAND_IN(n)                                  \
-    static void end_##n(PyObject *a) {                   \
+#define END_STAND_IN(n, kind)                            \
+    static void kind##_##n(PyObject *a) {                \
         PyCriticalSection section;                       \
         int began = gb_py_turn_begin(&section);          \
-        end_real[n](a);                                  \
+        kind##_real[n](a);                               \
         gb_py_turn_end(&section, began);                 \
     }
+#define NAME(n, kind) kind##_##n,
 
-/* EACH(M): M(0x00) to M(0x7f). The names of a kind's stand-ins end so. */
-#define ROW(M, h) M(h##0) M(h##1) M(h##2) M(h##3) M(h##4) M(h##5) M(h##6) M(h##7) M(h##8) M(h##9) M(h##a) M(h##b) M(h##c) M(h##d) M(h##e) M(h##f)
-#define EACH(M) ROW(M, 0x0) ROW(M, 0x1) ROW(M, 0x2) ROW(M, 0x3) ROW(M, 0x4) ROW(M, 0x5) ROW(M, 0x6) ROW(M, 0x7)
+/* EACH(M, ...): M(0x00, ...) to M(0x7f, ...). The names of a kind's stand-ins end so. */
+#define ROW(M, h, ...)                                                                                                      \
+    M(h##0, __VA_ARGS__) M(h##1, __VA_ARGS__) M(h##2, __VA_ARGS__) M(h##3, __VA_ARGS__) M(h##4, __VA_ARGS__) M(h##5, __VA_ARGS__) \
+    M(h##6, __VA_ARGS__) M(h##7, __VA_ARGS__) M(h##8, __VA_ARGS__) M(h##9, __VA_ARGS__) M(h##a, __VA_ARGS__) M(h##b, __VA_ARGS__) \
+    M(h##c, __VA_ARGS__) M(h##d, __VA_ARGS__) M(h##e, __VA_ARGS__) M(h##f, __VA_ARGS__)
+#define EACH(M, ...)                                                                                                        \
+    ROW(M, 0x0, __VA_ARGS__) ROW(M, 0x1, __VA_ARGS__) ROW(M, 0x2, __VA_ARGS__) ROW(M, 0x3, __VA_ARGS__)                     \
+    ROW(M, 0x4, __VA_ARGS__) ROW(M, 0x5, __VA_ARGS__) ROW(M, 0x6, __VA_ARGS__) ROW(M, 0x7, __VA_ARGS__)
 
-#define UNARY(n) STAND_IN(unary, n, PyObject *, (PyObject *a), (a))
-#define BINARY(n) STAND_IN(binary, n, PyObject *, (PyObject *a, PyObject *b), (a, b))
-#define TERNARY(n) STAND_IN(ternary, n, PyObject *, (PyObject *a, PyObject *b, PyObject *c), (a, b, c))
-#define FAST(n) STAND_IN(fast, n, PyObject *, (PyObject *a, PyObject *const *args, Py_ssize_t count), (a, args, count))
-#define NAMED(n) STAND_IN(named, n, PyObject *, (PyObject *a, PyObject *const *args, Py_ssize_t count, PyObject *names), (a, args, count, names))
-#define MAKE(n) STAND_IN(make, n, PyObject *, (PyTypeObject *a, PyObject *b, PyObject *c), (a, b, c))
-#define GET(n) STAND_IN(get, n, PyObject *, (PyObject *a, void *closure), (a, closure))
-#define SET(n) STAND_IN(set, n, int, (PyObject *a, PyObject *b, void *closure), (a, b, closure))
-#define ASSIGN(n) STAND_IN(assign, n, int, (PyObject *a, PyObject *b, PyObject *c), (a, b, c))
-#define ITEM(n) STAND_IN(item, n, PyObject *, (PyObject *a, Py_ssize_t i), (a, i))
-#define SIZE(n) STAND_IN(size, n, Py_ssize_t, (PyObject *a), (a))
-#define TRUTH(n) STAND_IN(truth, n, int, (PyObject *a), (a))
-#define COMPARE(n) STAND_IN(compare, n, PyObject *, (PyObject *a, PyObject *b, int how), (a, b, how))
-#define BUFFER(n) STAND_IN(buffer, n, int, (PyObject *a, Py_buffer *view, int flags), (a, view, flags))
-
-EACH(UNARY)
-EACH(BINARY)
-EACH(TERNARY)
-EACH(FAST)
-EACH(NAMED)
-EACH(MAKE)
-EACH(GET)
-EACH(SET)
-EACH(ASSIGN)
-EACH(ITEM)
-EACH(SIZE)
-EACH(TRUTH)
-EACH(COMPARE)
-EACH(BUFFER)
-EACH(END_STAND_IN)
-
-#define UNARY_NAME(n) unary_##n,
-#define BINARY_NAME(n) binary_##n,
-#define TERNARY_NAME(n) ternary_##n,
-#define FAST_NAME(n) fast_##n,
-#define NAMED_NAME(n) named_##n,
-#define MAKE_NAME(n) make_##n,
-#define GET_NAME(n) get_##n,
-#define SET_NAME(n) set_##n,
-#define ASSIGN_NAME(n) assign_##n,
-#define ITEM_NAME(n) item_##n,
-#define SIZE_NAME(n) size_##n,
-#define TRUTH_NAME(n) truth_##n,
-#define COMPARE_NAME(n) compare_##n,
-#define BUFFER_NAME(n) buffer_##n,
-#define END_NAME(n) end_##n,
-
-static const unary_function unary_stand_in[MOST] = {EACH(UNARY_NAME)};
-static const binary_function binary_stand_in[MOST] = {EACH(BINARY_NAME)};
-static const ternary_function ternary_stand_in[MOST] = {EACH(TERNARY_NAME)};
-static const fast_function fast_stand_in[MOST] = {EACH(FAST_NAME)};
-static const named_function named_stand_in[MOST] = {EACH(NAMED_NAME)};
-static const make_function make_stand_in[MOST] = {EACH(MAKE_NAME)};
-static const get_function get_stand_in[MOST] = {EACH(GET_NAME)};
-static const set_function set_stand_in[MOST] = {EACH(SET_NAME)};
-static const assign_function assign_stand_in[MOST] = {EACH(ASSIGN_NAME)};
-static const item_function item_stand_in[MOST] = {EACH(ITEM_NAME)};
-static const size_function size_stand_in[MOST] = {EACH(SIZE_NAME)};
-static const truth_function truth_stand_in[MOST] = {EACH(TRUTH_NAME)};
-static const compare_function compare_stand_in[MOST] = {EACH(COMPARE_NAME)};
-static const buffer_function buffer_stand_in[MOST] = {EACH(BUFFER_NAME)};
-static const end_function end_stand_in[MOST] = {EACH(END_NAME)};
+#define STAND_INS(kind, returns, parameters, values)              \
+    EACH(STAND_IN, kind, returns, parameters, values)             \
+    static const kind##_function kind##_stand_in[MOST] = {EACH(NAME, kind)};
+KINDS(STAND_INS)
+EACH(END_STAND_IN, end)
+static const end_function end_stand_in[MOST] = {EACH(NAME, end)};
 
 /* Its stand-in; a function that is one already, or has one, as those of several types do, gets no other. */
 static function replace(function real, function *reals, const function *stand_ins) {
@@ -176,10 +126,8 @@ int gb_py_type_takes_turns(PyType_Spec *spec) {
     for (PyType_Slot *s = spec->slots; s->slot; s++) {
         int done = 1;
         switch (s->slot) {
-        case Py_tp_doc:
-        case Py_tp_members:
-        case Py_tp_traverse:   /* the collector's: all threads stand still, or nobody else has the object */
-        case Py_tp_clear: break;
+        case Py_tp_doc: case Py_tp_members: break;
+        case Py_tp_traverse: case Py_tp_clear: break;   /* the collector's: all threads stand still, or nobody else has the object */
         case Py_tp_methods: done = gb_py_methods_take_turns(s->pfunc) == 0; break;
         case Py_tp_getset: done = attributes(s->pfunc) == 0; break;
         case Py_tp_new: done = REPLACE(make, s->pfunc); break;
