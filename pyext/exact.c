@@ -11,8 +11,7 @@ static gb_exact *accumulator_of(PyObject *obj) {
     PyArrayObject *a = (PyArrayObject *)obj;
     if (PyArray_Check(obj) && PyArray_TYPE(a) == NPY_INT64 && PyArray_ISCARRAY(a) && PyArray_SIZE(a) == GB_EXACT_WORDS)
         return (gb_exact *)PyArray_DATA(a);
-    PyErr_Format(PyExc_TypeError, "values: expected a writable array of %d int64 in a row", GB_EXACT_WORDS);
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "values: expected a writable array of %d int64 in a row", GB_EXACT_WORDS), NULL;
 }
 
 static int view_of(PyObject *obj, const char *arg, gb_copy_view *view) {

@@ -53,8 +53,7 @@ static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *c
 
 static gb_py_field *as_field(void *obj) {
     if (gb_py_is_field((PyObject *)obj)) return gb_py_field_exportable(obj) < 0 ? NULL : obj;
-    PyErr_Format(PyExc_TypeError, "expected a gridbuf.Field, got %R", Py_TYPE((PyObject *)obj));
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "expected a gridbuf.Field, got %R", Py_TYPE((PyObject *)obj)), NULL;
 }
 
 /* Nothing is synchronised here, but the stream that current_work_stream names does wait for our own work elsewhere. A
@@ -78,10 +77,7 @@ static int field_to_tensor(void *obj, DLManagedTensorVersioned **out) {
 static int lend_field(void *obj, DLTensor *out) {
     gb_py_field *f = as_field(obj);
     if (!f || let_read(f) < 0) return -1;
-    if (f->readonly) {
-        PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be lent as a bare DLTensor");
-        return -1;
-    }
+    if (f->readonly) return PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be lent as a bare DLTensor"), -1;
     *out = (DLTensor){
         .data = f->geometry.size ? f->data : NULL, .device = gb_py_dl_device(f), .ndim = f->geometry.ndim,
         .dtype = {f->dtype->dl_code, f->dtype->dl_bits, 1}, .shape = f->geometry.shape, .strides = f->geometry.steps,

@@ -72,8 +72,7 @@ static PyObject *get_own_plan(PyObject *self, void *_) {
 }
 
 static PyObject *no_attribute(const char *name, const char *why) {
-    PyErr_Format(PyExc_AttributeError, "this Field has no %s: %s", name, why);
-    return NULL;
+    return PyErr_Format(PyExc_AttributeError, "this Field has no %s: %s", name, why);
 }
 
 static PyObject *get_gt_dims(PyObject *self, void *_) {
@@ -98,9 +97,8 @@ static PyObject *get_gt_origin(PyObject *self, void *_) {
 
 /* Another Field may share the memory, and a stencil may rely on what it was told. */
 static int not_settable(PyObject *self, PyObject *value, void *name) {
-    PyErr_Format(PyExc_AttributeError, "%s: it cannot be set; gridbuf.Field(f, %s=...) is a Field over the same memory with another",
-                 (const char *)name, (const char *)name);
-    return -1;
+    return PyErr_Format(PyExc_AttributeError, "%s: it cannot be set; gridbuf.Field(f, %s=...) is a Field over the same memory with another",
+                        (const char *)name, (const char *)name), -1;
 }
 
 static PyGetSetDef getset[] = {
@@ -151,8 +149,7 @@ static PyObject *repr(PyObject *self) {
 
 static Py_ssize_t length(PyObject *self) {
     if (of(self)->geometry.ndim > 0) return (Py_ssize_t)of(self)->geometry.shape[0];
-    PyErr_SetString(PyExc_TypeError, "len() of a Field without indices");
-    return -1;
+    return PyErr_SetString(PyExc_TypeError, "len() of a Field without indices"), -1;
 }
 
 /* As for an array: one element has a truth value, several have none. */

@@ -40,10 +40,8 @@ static void see(PyObject *kwnames, const int8_t *slots, int n) {
 
 static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **w) {
     for (int i = 0; i < KEYWORDS; i++) w[i] = Py_None;
-    if (nargs > 1) {
-        PyErr_Format(PyExc_TypeError, "__dlpack__() takes at most 1 positional argument, the stream (%zd given)", nargs);
-        return -1;
-    }
+    if (nargs > 1)
+        return PyErr_Format(PyExc_TypeError, "__dlpack__() takes at most 1 positional argument, the stream (%zd given)", nargs), -1;
     if (nargs == 1) w[STREAM] = args[0];   /* older consumers pass it so */
     if (kwnames && kwnames == seen.kwnames) {
         for (int i = 0; i < seen.n; i++) w[seen.slots[i]] = args[nargs + i];
@@ -54,10 +52,7 @@ static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwname
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
         int slot = find(name);
-        if (slot < 0) {
-            PyErr_Format(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument %R", name);
-            return -1;
-        }
+        if (slot < 0) return PyErr_Format(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument %R", name), -1;
         w[slot] = args[nargs + i];
         slots[i] = (int8_t)slot;   /* no name comes twice */
     }
@@ -90,19 +85,13 @@ static int check_device(PyObject *dl_device) {
     if (dl_device == Py_None) return 0;
     if (gb_py_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
     if (pair[0] == kDLCPU && pair[1] == 0) return 0;
-    PyErr_Format(PyExc_BufferError, "dl_device: this Field lies on the host, (%d, 0); it cannot be exported to %R", (int)kDLCPU, dl_device);
-    return -1;
+    return PyErr_Format(PyExc_BufferError, "dl_device: this Field lies on the host, (%d, 0); it cannot be exported to %R", (int)kDLCPU, dl_device), -1;
 }
 
 int gb_py_field_exportable(const gb_py_field *f) {
-    if (!f->dtype->dl_ok) {
-        PyErr_Format(PyExc_BufferError, "DLPack has no type for %R", f->dtype->descr);
-        return -1;
-    }
-    if (!f->geometry.whole_steps && f->geometry.size > 1) {
-        PyErr_SetString(PyExc_BufferError, "DLPack counts strides in items, and a stride of this Field is not a multiple of its item size");
-        return -1;
-    }
+    if (!f->dtype->dl_ok) return PyErr_Format(PyExc_BufferError, "DLPack has no type for %R", f->dtype->descr), -1;
+    if (!f->geometry.whole_steps && f->geometry.size > 1)
+        return PyErr_SetString(PyExc_BufferError, "DLPack counts strides in items, and a stride of this Field is not a multiple of its item size"), -1;
     return 0;
 }
 
@@ -114,24 +103,19 @@ static int check_wishes(gb_py_field *f, PyObject *const *w, int *versioned, int 
     if (f->location.kind != GB_PY_HEAP) {
         if (gb_py_device_request(f, w[STREAM], w[DL_DEVICE], device, &to_host) < 0) return -1;
     } else if (w[STREAM] != Py_None) {
-        PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", w[STREAM]);
-        return -1;
+        return PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", w[STREAM]), -1;
     } else if (check_device(w[DL_DEVICE]) < 0) {
         return -1;
     }
     if (read_version(w[MAX_VERSION], versioned) < 0) return -1;
     *copy = w[COPY] == Py_None ? 0 : PyObject_IsTrue(w[COPY]);
     if (*copy < 0) return -1;
-    if (to_host && w[COPY] == Py_False) {
-        PyErr_SetString(PyExc_BufferError, "copy: device memory on the host is a copy, and copy=False was given");
-        return -1;
-    }
+    if (to_host && w[COPY] == Py_False)
+        return PyErr_SetString(PyExc_BufferError, "copy: device memory on the host is a copy, and copy=False was given"), -1;
     if (to_host) *copy = 2;
     if (gb_py_field_exportable(f) < 0) return -1;
-    if (f->readonly && !*copy && !*versioned) {
-        PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be exported as a legacy DLPack tensor; the consumer must pass max_version=(1, 0)");
-        return -1;
-    }
+    if (f->readonly && !*copy && !*versioned)
+        return PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be exported as a legacy DLPack tensor; the consumer must pass max_version=(1, 0)"), -1;
     return 0;
 }
 

@@ -74,8 +74,7 @@ static PyObject *make_view(gb_py_field *f, const cut *cuts) {
 }
 
 static int index_error(int64_t i, int axis, int64_t n) {
-    PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for index %d with size %lld", (long long)i, axis, (long long)n);
-    return -1;
+    return PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for index %d with size %lld", (long long)i, axis, (long long)n), -1;
 }
 
 static int cut_by(PyObject *key, const gb_geometry *g, int axis, cut *c) {
@@ -117,20 +116,16 @@ static int read_key(gb_py_field *f, PyObject *key, cut *cuts) {
     Py_ssize_t n = tuple ? PyTuple_Size(key) : 1, named = 0, ellipses = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *part = tuple ? PyTuple_GetItem(key, i) : key;
-        if (part == Py_None) {
-            PyErr_SetString(PyExc_TypeError, "index: None adds an index without a dimension, which a Field cannot hold; use field.numpy()[...]");
-            return -1;
-        }
+        if (part == Py_None)
+            return PyErr_SetString(PyExc_TypeError, "index: None adds an index without a dimension, which a Field cannot hold; use field.numpy()[...]"), -1;
         basic = basic && is_basic(part);
         ellipses += part == Py_Ellipsis;
     }
     if (!basic) return 0;
     named = n - ellipses;
-    if (ellipses > 1 || named > g->ndim) {
-        PyErr_Format(PyExc_IndexError, ellipses > 1 ? "an index can have one ellipsis only" : "too many indices: %zd for a Field of %d",
-                     named, g->ndim);
-        return -1;
-    }
+    if (ellipses > 1 || named > g->ndim)
+        return PyErr_Format(PyExc_IndexError, ellipses > 1 ? "an index can have one ellipsis only" : "too many indices: %zd for a Field of %d",
+                            named, g->ndim), -1;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *part = tuple ? PyTuple_GetItem(key, i) : key;
         if (part == Py_Ellipsis)
@@ -257,10 +252,7 @@ static int named_assign(PyObject *self, PyObject *key, PyObject *value) {
 }
 
 int gb_py_field_assign(PyObject *self, PyObject *key, PyObject *value) {
-    if (!value) {
-        PyErr_SetString(PyExc_TypeError, "elements of a Field cannot be deleted");
-        return -1;
-    }
+    if (!value) return PyErr_SetString(PyExc_TypeError, "elements of a Field cannot be deleted"), -1;
     int named = gb_py_names_count(self, value);
     if (named) return named < 0 ? -1 : named_assign(self, key, value);
     return positional_assign(self, key, value);
@@ -281,6 +273,5 @@ PyObject *gb_py_field_domain(PyObject *self, void *unused) {
 
 PyObject *gb_py_field_iter(PyObject *self) {
     if (((gb_py_field *)self)->geometry.ndim > 0) return PySeqIter_New(self);
-    PyErr_SetString(PyExc_TypeError, "iteration over a Field without indices");
-    return NULL;
+    return PyErr_SetString(PyExc_TypeError, "iteration over a Field without indices"), NULL;
 }

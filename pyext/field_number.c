@@ -255,8 +255,7 @@ BOTH(bitwise_xor, U_BITWISE_XOR)
 
 static int no_modulus(PyObject *modulus) {
     if (modulus == Py_None) return 1;
-    PyErr_SetString(PyExc_TypeError, "pow() of a Field takes no third argument");
-    return 0;
+    return PyErr_SetString(PyExc_TypeError, "pow() of a Field takes no third argument"), 0;
 }
 
 PyObject *gb_py_field_power(PyObject *a, PyObject *b, PyObject *modulus) { return no_modulus(modulus) ? binary(U_POWER, a, b) : NULL; }

@@ -7,10 +7,8 @@ static int read_axes(PyObject *layout, gb_preset *preset) {
     int n = gb_py_dims(layout, "layout", dims, 8);
     if (n < 0) return -1;
     for (int i = 0; i < n; i++) {
-        if (dims[i] >= 0) {
-            PyErr_Format(PyExc_ValueError, "layout: %R names a data dimension; those are always slowest", layout);
-            return -1;
-        }
+        if (dims[i] >= 0)
+            return PyErr_Format(PyExc_ValueError, "layout: %R names a data dimension; those are always slowest", layout), -1;
         preset->axes[i] = "IJK"[dims[i] + 3];
     }
     return 0;
@@ -19,10 +17,8 @@ static int read_axes(PyObject *layout, gb_preset *preset) {
 static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, gb_preset *preset) {
     if (alignment && gb_py_int64(alignment, "alignment", "an int (items)", &preset->alignment) < 0) return -1;
     int gpu = device && PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "gpu") == 0;
-    if (device && !gpu && !(PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0)) {
-        PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device);
-        return -1;
-    }
+    if (device && !gpu && !(PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0))
+        return PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are 'cpu' and 'gpu'", device), -1;
     preset->device = gpu ? GB_GPU : GB_CPU;
     if (!PyCallable_Check(layout)) return read_axes(layout, preset);
     preset->order = GB_BY_CALLER;
@@ -33,10 +29,7 @@ PyObject *gb_py_register_backend(PyObject *self, PyObject *args, PyObject *kwarg
     static char *names[] = {"name", "layout", "alignment", "device", NULL};
     PyObject *name, *layout = NULL, *alignment = NULL, *device = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOO:register_backend", names, &name, &layout, &alignment, &device)) return NULL;
-    if (!layout) {
-        PyErr_SetString(PyExc_TypeError, "register_backend() is missing the required argument 'layout'");
-        return NULL;
-    }
+    if (!layout) return PyErr_SetString(PyExc_TypeError, "register_backend() is missing the required argument 'layout'"), NULL;
     PyObject *held[] = {name, layout, alignment, device};   /* kwargs may be somebody's dict */
     for (int i = 0; i < 4; i++) Py_XINCREF(held[i]);
     gb_preset preset = {.alignment = 1, .device = GB_CPU};

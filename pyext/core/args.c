@@ -43,28 +43,21 @@ static int unexpected(const gb_py_signature *sig, PyObject *name) {
 
 int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **slots) {
     memset(slots, 0, GB_PY_ARG_COUNT * sizeof *slots);
-    if (nargs > sig->n_positional) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given); the others need their names",
-                     sig->name, sig->n_positional, nargs);
-        return -1;
-    }
+    if (nargs > sig->n_positional)
+        return PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given); the others need their names",
+                            sig->name, sig->n_positional, nargs), -1;
     for (Py_ssize_t i = 0; i < nargs; i++) slots[sig->positional[i]] = args[i];
     Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
         int slot = find(sig, name);
         if (slot < 0) return unexpected(sig, name);
-        if (slots[slot]) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R", sig->name, name);
-            return -1;
-        }
+        if (slots[slot]) return PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R", sig->name, name), -1;
         slots[slot] = args[nargs + i];
     }
     for (int i = 0; i < sig->n_required; i++)
-        if (!slots[sig->positional[i]]) {
-            PyErr_Format(PyExc_TypeError, "%s() is missing the required argument '%s'", sig->name, names[sig->positional[i]]);
-            return -1;
-        }
+        if (!slots[sig->positional[i]])
+            return PyErr_Format(PyExc_TypeError, "%s() is missing the required argument '%s'", sig->name, names[sig->positional[i]]), -1;
     return 0;
 }
 
@@ -79,15 +72,13 @@ int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *o
         if (!number) {
             if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
             PyErr_Clear();
-            PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj);
-            return -1;
+            return PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj), -1;
         }
         *out = PyLong_AsLongLongAndOverflow(number, &overflow);
         Py_DECREF(number);
     }
     if (!overflow) return *out == -1 && PyErr_Occurred() ? -1 : 0;
-    PyErr_Format(PyExc_ValueError, "%s: %R does not fit in 64 bits", arg, obj);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "%s: %R does not fit in 64 bits", arg, obj), -1;
 }
 
 /* The entries of what can be iterated over, at most one more than there is room for: it may never end. */
@@ -112,13 +103,11 @@ static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expecte
         if (tuple || !PyErr_ExceptionMatches(PyExc_TypeError)) return tuple;
         PyErr_Clear();
     }
-    PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj);
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj);
 }
 
 static int too_many(const char *arg, Py_ssize_t n, int room) {
-    PyErr_Format(PyExc_ValueError, "%s: %zd entries; at most %d are allowed", arg, n, room);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "%s: %zd entries; at most %d are allowed", arg, n, room), -1;
 }
 
 int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
@@ -188,10 +177,7 @@ static int bad_dim(const char *arg, PyObject *obj) {
 static int repeated(const char *arg, PyObject *obj, const int32_t *dims, int n) {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
-            if (dims[i] == dims[j]) {
-                PyErr_Format(PyExc_ValueError, "%s: %R names a dimension twice", arg, obj);
-                return -1;
-            }
+            if (dims[i] == dims[j]) return PyErr_Format(PyExc_ValueError, "%s: %R names a dimension twice", arg, obj), -1;
     return n;
 }
 

@@ -28,10 +28,7 @@ static int unknown(PyObject *name, const char *text, Py_ssize_t length) {
 }
 
 static int look_up(PyObject *name, int32_t *number, int32_t *order) {
-    if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_TypeError, "backend: expected a name (str), got %R", name);
-        return -1;
-    }
+    if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "backend: expected a name (str), got %R", name), -1;
     Py_ssize_t length;
     const char *text = PyUnicode_AsUTF8AndSize(name, &length);
     if (!text) return -1;

@@ -34,14 +34,9 @@ static int tell(PyObject *progress, double done) {
 
 int gb_py_copy_finish(gb_copy *copy, int planned, PyObject *progress) {
     int rc = 0;
-    if (planned == GB_COPY_NO_MEMORY) {
-        PyErr_SetString(PyExc_MemoryError, "no memory for the temporary that overlapping arrays need");
-        return -1;
-    }
-    if (planned != GB_COPY_OK) {
-        PyErr_Format(PyExc_ValueError, "dst: these views cannot be copied (%d)", planned);
-        return -1;
-    }
+    if (planned == GB_COPY_NO_MEMORY)
+        return PyErr_SetString(PyExc_MemoryError, "no memory for the temporary that overlapping arrays need"), -1;
+    if (planned != GB_COPY_OK) return PyErr_Format(PyExc_ValueError, "dst: these views cannot be copied (%d)", planned), -1;
     if (bytes_of(copy) < AT_ONCE) {
         while (!gb_copy_run(copy, SLICE)) continue;
     } else {

@@ -5,6 +5,5 @@ int gb_py_cuda_raise(const gb_cuda_error *e) {
     PyObject *type = e->status == GB_CUDA_NO_MEMORY || e->status == GB_CUDA_OVER_LIMIT ? PyExc_MemoryError
                      : e->status == GB_CUDA_ARGUMENT                                   ? PyExc_ValueError
                                                                                        : PyExc_RuntimeError;
-    PyErr_SetString(type, e->text);
-    return -1;
+    return PyErr_SetString(type, e->text), -1;
 }

@@ -161,8 +161,7 @@ static int read_sub_shape(PyArray_Descr *descr, int64_t *sub_shape, int room, in
     for (int i = 0; ok && i < *n; i++) sub_shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
     Py_DECREF(shape);
     if (ok) return 0;
-    PyErr_Format(PyExc_ValueError, "dtype: %R brings %d indices; at most %d are allowed in all", descr, *n, GB_MAXDIMS);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "dtype: %R brings %d indices; at most %d are allowed in all", descr, *n, GB_MAXDIMS), -1;
 }
 
 gb_py_dtype *gb_py_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n) {

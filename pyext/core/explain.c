@@ -10,8 +10,7 @@ static int read_list(PyObject *obj, const char *name, int64_t *out, int ndim) {
     int n = value ? gb_py_ints(value, name, out, GB_MAXDIMS) : -1;
     Py_XDECREF(value);
     if (n < 0 || n == ndim) return n;
-    PyErr_Format(PyExc_ValueError, "%s: %d entries for %d indices", name, n, ndim);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "%s: %d entries for %d indices", name, n, ndim), -1;
 }
 
 static int read_number(PyObject *obj, const char *name, int64_t *out) {
@@ -45,8 +44,7 @@ static int read_plan(PyObject *obj, gb_plan *plan) {
         return -1;
     for (int i = 0; i < n; i++) plan->layout[i] = (int32_t)layout[i];
     if (plan->want.boundary > 0) return 0;
-    PyErr_Format(PyExc_ValueError, "byte_alignment: %lld; expected 1 or more bytes", (long long)plan->want.boundary);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "byte_alignment: %lld; expected 1 or more bytes", (long long)plan->want.boundary), -1;
 }
 
 /* explain(plan): lines of a term, a tab and a sentence. */

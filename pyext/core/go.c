@@ -34,8 +34,7 @@ static const char forked[] = "gridbuf: this needs the Go runtime, which a forked
                              "fork, or start processes with multiprocessing's 'spawn' or 'forkserver'.";
 
 int gb_py_refuse_go(void) {
-    PyErr_SetString(PyExc_RuntimeError, forked);
-    return -1;
+    return PyErr_SetString(PyExc_RuntimeError, forked), -1;
 }
 
 int gb_py_forked_error(gb_error *e) {
@@ -61,6 +60,5 @@ int gb_py_raise(const gb_error *e) {
     case GB_BACKEND_ERROR: type = gb_py_BackendError; break;
     case GB_SIGNATURE_ERROR: return raise_signature_error(e->message);
     }
-    PyErr_SetString(type, e->message);
-    return -1;
+    return PyErr_SetString(type, e->message), -1;
 }

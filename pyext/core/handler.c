@@ -80,9 +80,7 @@ PyObject *gb_py_numpy_handler(PyObject *self, PyObject *none) {
 /* Install a handler in this context, None for ours; returns the one that was there. */
 PyObject *gb_py_set_numpy_handler(PyObject *self, PyObject *wanted) {
     if (wanted == Py_None) wanted = gb_py_handler;
-    if (!PyCapsule_IsValid(wanted, CAPSULE)) {
-        PyErr_Format(PyExc_TypeError, "handler: expected a NumPy memory handler or None, got %R", wanted);
-        return NULL;
-    }
+    if (!PyCapsule_IsValid(wanted, CAPSULE))
+        return PyErr_Format(PyExc_TypeError, "handler: expected a NumPy memory handler or None, got %R", wanted);
     return PyDataMem_SetHandler(wanted);
 }

@@ -17,10 +17,8 @@ static int read_padding(PyObject *obj, gb_request *r) {
     else if (obj == Py_False) r->padding = GB_PAD_NONE;
     else {
         if (gb_py_int64(obj, "padding", "None, a bool or an int (items)", &r->padding) < 0) return -1;
-        if (r->padding < 0 || r->padding > 1 << 30) {
-            PyErr_Format(PyExc_ValueError, "padding: %R items is not allowed; give 0 to 2**30, a bool or None", obj);
-            return -1;
-        }
+        if (r->padding < 0 || r->padding > 1 << 30)
+            return PyErr_Format(PyExc_ValueError, "padding: %R items is not allowed; give 0 to 2**30, a bool or None", obj), -1;
         if (r->padding == 0) r->padding = GB_PAD_NONE;
     }
     return 0;
@@ -40,39 +38,33 @@ static int read_device(PyObject *obj, gb_request *r) {
         if (gb_py_int64(PyTuple_GetItem(obj, 1), "device", "('gpu', n)", &id) < 0) return -1;
         if (id >= 0 && id < 1 << 16) return r->device_id = (int32_t)id, 0;
     }
-    PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)", obj);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)", obj), -1;
 }
 
 static int read_memory(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
     if (is_text(obj, "pinned")) return r->memory = GB_PINNED, 0;
     if (is_text(obj, "managed")) return r->memory = GB_MANAGED, 0;
-    PyErr_Format(PyExc_ValueError, "memory: %R is not known; allowed are None, 'pinned' and 'managed'", obj);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "memory: %R is not known; allowed are None, 'pinned' and 'managed'", obj), -1;
 }
 
 static int read_byte_alignment(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
     if (gb_py_int64(obj, "byte_alignment", "an int (bytes)", &r->byte_alignment) < 0) return -1;
     if (r->byte_alignment > 0 && (r->byte_alignment & (r->byte_alignment - 1)) == 0) return 0;
-    PyErr_Format(PyExc_ValueError, "byte_alignment: %R is not allowed; give a power of two (bytes)", obj);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "byte_alignment: %R is not allowed; give a power of two (bytes)", obj), -1;
 }
 
 static int length_error(const char *arg, int got, int want) {
-    PyErr_Format(PyExc_ValueError, "%s: %d entries for %d indices; give one for each", arg, got, want);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "%s: %d entries for %d indices; give one for each", arg, got, want), -1;
 }
 
 static int read_dims(PyObject **slots, gb_request *r, gb_py_meta *meta) {
     PyObject *obj = slots[GB_PY_ARG_DIMENSIONS];
     const char *arg = "dimensions";
     if (slots[GB_PY_ARG_DIMS] && slots[GB_PY_ARG_DIMS] != Py_None) {
-        if (obj && obj != Py_None) {
-            PyErr_SetString(PyExc_TypeError, "dims and dimensions mean the same; give one of them");
-            return -1;
-        }
+        if (obj && obj != Py_None)
+            return PyErr_SetString(PyExc_TypeError, "dims and dimensions mean the same; give one of them"), -1;
         obj = slots[GB_PY_ARG_DIMS];
         arg = "dims";
     }
@@ -101,9 +93,8 @@ static int read_halo(PyObject *obj, const int64_t *shape, const int32_t *dims, g
         int64_t low = meta->halo[2 * i], high = meta->halo[2 * i + 1];
         if (shape[i] >= 0 && (low > shape[i] || high > shape[i] - low)) {
             char name[32];
-            PyErr_Format(PyExc_ValueError, "halo: (%lld, %lld) is more than the %lld elements of %s", (long long)low, (long long)high,
-                         (long long)shape[i], index_name(name, sizeof name, dims, i));
-            return -1;
+            return PyErr_Format(PyExc_ValueError, "halo: (%lld, %lld) is more than the %lld elements of %s", (long long)low, (long long)high,
+                                (long long)shape[i], index_name(name, sizeof name, dims, i)), -1;
         }
     }
     return 0;
@@ -115,10 +106,8 @@ static int read_origin(PyObject *obj, const int64_t *shape, gb_py_meta *meta) {
         if (n < 0) return -1;
         if (n != meta->base) return length_error("origin", n, meta->base);
         for (int i = 0; i < n; i++)
-            if (meta->origin[i] < 0 || (shape[i] >= 0 && meta->origin[i] > shape[i])) {
-                PyErr_Format(PyExc_ValueError, "origin: %R does not lie in the shape; entries count elements from 0", obj);
-                return -1;
-            }
+            if (meta->origin[i] < 0 || (shape[i] >= 0 && meta->origin[i] > shape[i]))
+                return PyErr_Format(PyExc_ValueError, "origin: %R does not lie in the shape; entries count elements from 0", obj), -1;
         meta->has_origin = 1;
     } else if (meta->has_halo) {
         for (int i = 0; i < meta->base; i++) meta->origin[i] = meta->halo[2 * i];
@@ -156,11 +145,9 @@ static int read_order(PyObject *obj, gb_request *r, int base) {
         for (int i = 0; i < base; i++)
             if (letters[k] == (r->dims_len >= 0 ? r->dims[i] : i - 3)) r->layout[i] = rank++;
     for (int i = 0; i < base; i++)
-        if (r->layout[i] < 0) {
-            PyErr_Format(PyExc_ValueError, "layout: %R does not name %s; give a letter for each, that of the largest stride first", obj,
-                         index_name(name, sizeof name, r->dims_len >= 0 ? r->dims : NULL, i));
-            return -1;
-        }
+        if (r->layout[i] < 0)
+            return PyErr_Format(PyExc_ValueError, "layout: %R does not name %s; give a letter for each, that of the largest stride first", obj,
+                                index_name(name, sizeof name, r->dims_len >= 0 ? r->dims : NULL, i)), -1;
     r->layout_len = base;
     return 0;
 }

@@ -91,8 +91,7 @@ static function replace(function real, function *reals, const function *stand_in
         if (!reals[i]) reals[i] = real;
         if (reals[i] == real) return stand_ins[i];
     }
-    PyErr_SetString(PyExc_SystemError, "gridbuf: more functions of a kind than core/turns.c has stand-ins for");
-    return NULL;
+    return PyErr_SetString(PyExc_SystemError, "gridbuf: more functions of a kind than core/turns.c has stand-ins for"), NULL;
 }
 #define REPLACE(kind, place) \
     ((place = (__typeof__(place))replace((function)(place), (function *)kind##_real, (const function *)kind##_stand_in)) != NULL)

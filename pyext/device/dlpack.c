@@ -17,9 +17,8 @@ static int read_stream(PyObject *obj, gb_cuda_stream *stream) {
     *stream = (gb_cuda_stream)value;
     if (!overflow && value > 0) return 1;
     if (!overflow && value == -1) return 0;
-    PyErr_Format(PyExc_BufferError, "stream: %R is not allowed; give None or 1 (legacy default), 2 (per thread), -1 (no synchronisation) or "
-                                    "a stream's handle", obj);
-    return -1;
+    return PyErr_Format(PyExc_BufferError, "stream: %R is not allowed; give None or 1 (legacy default), 2 (per thread), -1 (no synchronisation) or "
+                                           "a stream's handle", obj), -1;
 }
 
 /* The consumer's stream waits for our own work on the block, and, once others may have been at it, for what this thread
@@ -38,24 +37,20 @@ static int order(gb_py_field *f, PyObject *stream_obj) {
 static int unknown(PyObject *dl_device, const gb_py_field *f) {
     static const char *const allowed[] = {"(1, 0)", "its own (2, n), and (1, 0), which is a copy", "(1, 0) and (3, 0)",
                                           "(1, 0), its own (2, n) and (13, 0)"};
-    PyErr_Format(PyExc_BufferError, "dl_device: this Field cannot be exported to %R; allowed are %s", dl_device, allowed[f->location.kind]);
-    return -1;
+    return PyErr_Format(PyExc_BufferError, "dl_device: this Field cannot be exported to %R; allowed are %s", dl_device, allowed[f->location.kind]), -1;
 }
 
 static int is_gpu(DLDevice device) { return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged; }
 
 static int host_stream(PyObject *stream) {
     if (stream == Py_None) return 0;
-    PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", stream);
-    return -1;
+    return PyErr_Format(PyExc_BufferError, "stream: host memory has none; only None is allowed, got %R", stream), -1;
 }
 
 /* A pair of ints that a consumer passed: what is no such pair is a TypeError, numbers that nothing has are a BufferError. */
 int gb_py_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair) {
-    if (!PyTuple_Check(obj) || PyTuple_Size(obj) != 2) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a pair of ints, got %R", arg, obj);
-        return -1;
-    }
+    if (!PyTuple_Check(obj) || PyTuple_Size(obj) != 2)
+        return PyErr_Format(PyExc_TypeError, "%s: expected a pair of ints, got %R", arg, obj), -1;
     for (int i = 0; i < 2; i++)
         if (gb_py_int64(PyTuple_GetItem(obj, i), arg, "a pair of ints", &pair[i]) < 0) {
             if (PyErr_ExceptionMatches(PyExc_ValueError) && gb_py_forgive())

@@ -23,10 +23,8 @@ static int find_location(uintptr_t data, gb_py_location *location) {
     gb_cuda_error e;
     if (!data) return 0;   /* no elements, nowhere */
     if (gb_cuda_pointer_attributes(data, &kind, &device, &e) < 0) return gb_py_cuda_raise(&e);
-    if (kind < 0) {
-        PyErr_Format(PyExc_ValueError, "data: the address %p in __cuda_array_interface__ is not memory that CUDA knows", (void *)data);
-        return -1;
-    }
+    if (kind < 0)
+        return PyErr_Format(PyExc_ValueError, "data: the address %p in __cuda_array_interface__ is not memory that CUDA knows", (void *)data), -1;
     *location = (gb_py_location){.kind = (uint8_t)(GB_PY_ON_DEVICE + kind), .gpu = kind != GB_CUDA_PINNED,
                                .device = kind == GB_CUDA_PINNED ? 0 : (int16_t)device};
     return 0;

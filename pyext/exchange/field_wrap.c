@@ -11,10 +11,8 @@ static int set_dims(gb_py_field *f, PyObject *dims) {
     int32_t codes[GB_MAXDIMS];
     int n = gb_py_dims(dims, "dims", codes, GB_MAXDIMS);
     if (n < 0) return -1;
-    if (n != f->geometry.ndim) {
-        PyErr_Format(PyExc_ValueError, "dims: %R names %d indices, the data has %d", dims, n, f->geometry.ndim);
-        return -1;
-    }
+    if (n != f->geometry.ndim)
+        return PyErr_Format(PyExc_ValueError, "dims: %R names %d indices, the data has %d", dims, n, f->geometry.ndim), -1;
     memcpy(f->geometry.dims, codes, n * sizeof *codes);
     f->dims_given = 1;
     return 0;

@@ -74,8 +74,7 @@ static PyArray_Descr *descr_of(DLDataType dtype) {
 
 /* The driver cannot say what the tensor claims. */
 static int not_known(DLDevice device, const gb_cuda_error *e) {
-    PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and %s", (int)device.device_type, (int)device.device_id, e->text);
-    return -1;
+    return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and %s", (int)device.device_type, (int)device.device_id, e->text), -1;
 }
 
 /* The number of a GPU that is there; a machine without a driver has none. */
@@ -84,9 +83,8 @@ static int check_gpu(DLDevice device) {
     int count = 0;
     if (GB_PY_CUDA_UNLOCKED(&e, gb_cuda_count(&count, &e)) < 0) return not_known(device, &e);
     if (device.device_id >= 0 && device.device_id < count) return 0;
-    PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and this process sees %d GPUs, numbered from 0",
-                 (int)device.device_type, (int)device.device_id, count);
-    return -1;
+    return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and this process sees %d GPUs, numbered from 0",
+                        (int)device.device_type, (int)device.device_id, count), -1;
 }
 
 /* DLPack does not say which GPU managed memory belongs to: the driver does. */
@@ -98,9 +96,8 @@ static int managed_location(const DLTensor *t, gb_py_location *location) {
     if (!data) return 0;   /* no elements, nowhere */
     if (GB_PY_CUDA_UNLOCKED(&e, gb_cuda_pointer_attributes((uintptr_t)data, &kind, &device, &e)) < 0) return not_known(t->device, &e);
     if (kind == GB_CUDA_MANAGED) return location->device = (int16_t)device, 0;
-    PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and its address %p is not managed memory",
-                 (int)t->device.device_type, (int)t->device.device_id, data);
-    return -1;
+    return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and its address %p is not managed memory",
+                        (int)t->device.device_type, (int)t->device.device_id, data), -1;
 }
 
 static int find_location(PyTypeObject *type, const DLTensor *t, gb_py_location *location) {
@@ -123,11 +120,9 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
     if (type == gb_py_DeviceFieldType && location.kind != GB_PY_ON_DEVICE)
         return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on a GPU as its producer said",
                             (int)t->device.device_type, (int)t->device.device_id);
-    if (location.kind == GB_PY_ON_DEVICE && (!type || type == gb_py_HostFieldType)) {
-        PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on the host", (int)t->device.device_type,
-                     (int)t->device.device_id);
-        return NULL;
-    }
+    if (location.kind == GB_PY_ON_DEVICE && (!type || type == gb_py_HostFieldType))
+        return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on the host", (int)t->device.device_type,
+                            (int)t->device.device_id);
     int64_t strides[GB_MAXDIMS];
     PyArray_Descr *descr = descr_of(t->dtype);
     if (!descr) return NULL;
@@ -186,14 +181,10 @@ static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, co
 
 static int check_versioned(const DLManagedTensorVersioned *m, int request) {
     char why[200];
-    if (gb_dlpack_check_versioned(m, why, sizeof why) < 0) {
-        PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
-        return -1;
-    }
+    if (gb_dlpack_check_versioned(m, why, sizeof why) < 0) return PyErr_Format(PyExc_BufferError, "DLPack: %s", why), -1;
     if (!(request & GB_PY_SHARE_ONLY) || !(m->flags & DLPACK_FLAG_BITMASK_IS_COPIED)) return 0;
-    PyErr_SetString(PyExc_BufferError, "DLPack: the producer made a copy where its memory was to be shared; "
-                                       "gridbuf.from_dlpack(x, copy=True) takes one on purpose");
-    return -1;
+    return PyErr_SetString(PyExc_BufferError, "DLPack: the producer made a copy where its memory was to be shared; "
+                                              "gridbuf.from_dlpack(x, copy=True) takes one on purpose"), -1;
 }
 
 /* Not the object's method: a subclass's copy may be anything. */
@@ -227,16 +218,11 @@ PyObject *gb_py_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int
 PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int request, int readonly) {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
         return versioned(type, capsule, PyCapsule_GetPointer(capsule, "dltensor_versioned"), request);
-    if (!PyCapsule_IsValid(capsule, "dltensor")) {
-        PyErr_Format(PyExc_BufferError, "DLPack: %R is not a fresh 'dltensor' or 'dltensor_versioned' capsule", capsule);
-        return NULL;
-    }
+    if (!PyCapsule_IsValid(capsule, "dltensor"))
+        return PyErr_Format(PyExc_BufferError, "DLPack: %R is not a fresh 'dltensor' or 'dltensor_versioned' capsule", capsule);
     char why[200];
     DLManagedTensor *m = PyCapsule_GetPointer(capsule, "dltensor");
-    if (gb_dlpack_check_legacy(m, why, sizeof why) < 0) {
-        PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
-        return NULL;
-    }
+    if (gb_dlpack_check_legacy(m, why, sizeof why) < 0) return PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
     PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, (names){"dltensor", "used_dltensor"}, free_legacy);
     return object && request & GB_PY_OWN_COPY ? gb_py_copied(object) : object;   /* a legacy tensor cannot say that it is a copy */
 }

@@ -9,8 +9,7 @@
 #define LONGEST_CHAIN 16   /* one entry for each major version that a producer still speaks */
 
 static int refuse(PyObject *obj, const char *why) {
-    PyErr_Format(PyExc_BufferError, "__dlpack_c_exchange_api__ of %R: %s", Py_TYPE(obj), why);
-    return -1;
+    return PyErr_Format(PyExc_BufferError, "__dlpack_c_exchange_api__ of %R: %s", Py_TYPE(obj), why), -1;
 }
 
 /* The newest table of a major version that can be read; older ones hang behind newer ones. */
@@ -55,9 +54,8 @@ int gb_py_check_values(PyObject *obj) {
         int yes = flag == Py_True;
         Py_DECREF(flag);
         if (!yes) continue;
-        PyErr_Format(PyExc_BufferError, "data: %S of this %R is true, so its memory alone is not its value; call %s on it first",
-                     names[i], Py_TYPE(obj), remedies[i]);
-        return -1;
+        return PyErr_Format(PyExc_BufferError, "data: %S of this %R is true, so its memory alone is not its value; call %s on it first",
+                            names[i], Py_TYPE(obj), remedies[i]), -1;
     }
     return 0;
 }

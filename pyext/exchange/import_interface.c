@@ -18,8 +18,7 @@ static const char *const keys[ENTRIES] = {"version", "mask", "typestr", "descr",
 
 /* What is no plain data. */
 static int wrong(const gb_py_described *t, const char *key, const char *expected, PyObject *found) {
-    PyErr_Format(PyExc_ValueError, "data: %s of %R: %s is %R; expected %s", t->door, Py_TYPE(t->obj), key, found ? found : Py_None, expected);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "data: %s of %R: %s is %R; expected %s", t->door, Py_TYPE(t->obj), key, found ? found : Py_None, expected), -1;
 }
 
 /* The same for an exception that asking for a value has raised. */
@@ -29,8 +28,7 @@ static int unreadable(const gb_py_described *t, const char *key, const char *exp
 
 /* What is plain data, and not sound. */
 static int refused(const gb_py_described *t, const gb_error *e) {
-    PyErr_Format(PyExc_ValueError, "data: %s of %R: %s", t->door, Py_TYPE(t->obj), e->message);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "data: %s of %R: %s", t->door, Py_TYPE(t->obj), e->message), -1;
 }
 
 /* ---- what the doors share ---- */
@@ -46,8 +44,7 @@ static int read_type(gb_py_described *t, PyObject *typestr, PyObject *fields) {
     int named = strcmp(key, "descr") == 0;
     if (e.message[0] && !named) return refused(t, &e);
     if (!e.message[0]) return wrong(t, key, named ? "a list of fields of plain memory, each with a name of its own" : "a str such as '<f8'", named ? fields : typestr);
-    PyErr_Format(PyExc_ValueError, "data: %s of %R: descr is %R: %s", t->door, Py_TYPE(t->obj), fields, e.message);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "data: %s of %R: descr is %R: %s", t->door, Py_TYPE(t->obj), fields, e.message), -1;
 }
 
 static int check(gb_py_described *t) {

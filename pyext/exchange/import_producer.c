@@ -14,10 +14,7 @@ static PyObject *keywords[4], *version;   /* index: 1 copying, 2 with a stream *
 
 int gb_py_from_producer_init(void) {
     vectorcall = (PyObject *(*)(PyObject *, PyObject *const *, size_t, PyObject *))dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
-    if (!vectorcall) {
-        PyErr_SetString(PyExc_ImportError, "gridbuf: this Python has no PyObject_Vectorcall");
-        return -1;
-    }
+    if (!vectorcall) return PyErr_SetString(PyExc_ImportError, "gridbuf: this Python has no PyObject_Vectorcall"), -1;
     version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
     keywords[0] = Py_BuildValue("(s)", "max_version");
     keywords[1] = Py_BuildValue("(ss)", "max_version", "copy");

@@ -180,8 +180,7 @@ static int is_device_memory(PyObject *obj) {
     int found = gb_py_optional(obj, gb_py_attr.cuda_array_interface, &interface);
     if (found <= 0) return found;
     Py_DECREF(interface);
-    PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; gridbuf.Field(data).to(device='cpu') copies it", Py_TYPE(obj));
-    return -1;
+    return PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; gridbuf.Field(data).to(device='cpu') copies it", Py_TYPE(obj)), -1;
 }
 
 /* Values, of which NumPy would make arrays by copying, and classes, whose attributes
@@ -198,10 +197,9 @@ static PyObject *no_memory(PyObject *obj) {
     Py_XDECREF(view);
     Py_XDECREF(format);
     if (format || (PyErr_Occurred() && !gb_py_forgive())) return NULL;
-    PyErr_Format(PyExc_TypeError,
-                 "data: %R has no memory to share (no buffer, array interface or DLPack); "
-                 "gridbuf.from_array or Field.from_array makes a copy", Py_TYPE(obj));
-    return NULL;
+    return PyErr_Format(PyExc_TypeError,
+                        "data: %R has no memory to share (no buffer, array interface or DLPack); "
+                        "gridbuf.from_array or Field.from_array makes a copy", Py_TYPE(obj));
 }
 
 /* A capsule itself, as nanobind returns arrays. */
@@ -336,8 +334,7 @@ PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int request) {
     }
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
-    PyErr_Format(PyExc_TypeError, "data: %R has no __dlpack__; gridbuf.Field takes other kinds of memory", Py_TYPE(obj));
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "data: %R has no __dlpack__; gridbuf.Field takes other kinds of memory", Py_TYPE(obj));
 }
 
 /* Most objects carry nothing, and are not worth a call of Python. */

@@ -8,8 +8,7 @@ static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }
 
 static int refuse(Py_buffer *view, const char *why) {
     view->obj = NULL;
-    PyErr_SetString(PyExc_BufferError, why);
-    return -1;
+    return PyErr_SetString(PyExc_BufferError, why), -1;
 }
 
 int gb_py_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
@@ -40,8 +39,7 @@ int gb_py_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
 
 int gb_py_field_expressible(const gb_py_field *f, const char *interface) {
     if (f->dtype->typestr) return 0;
-    PyErr_Format(PyExc_AttributeError, "this Field has no %s: it cannot express %R", interface, f->dtype->descr);
-    return -1;
+    return PyErr_Format(PyExc_AttributeError, "this Field has no %s: it cannot express %R", interface, f->dtype->descr), -1;
 }
 
 PyObject *gb_py_field_interface(const gb_py_field *f, void *address) {
@@ -82,10 +80,7 @@ PyObject *gb_py_field_array(PyObject *self, PyObject *const *args, Py_ssize_t na
         PyObject *name = PyTuple_GetItem(kwnames, i);
         if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0) dtype = args[nargs + i];
         else if (PyUnicode_CompareWithASCIIString(name, "copy") == 0) copy = args[nargs + i];
-        else {
-            PyErr_Format(PyExc_TypeError, "__array__() got an unexpected keyword argument %R", name);
-            return NULL;
-        }
+        else return PyErr_Format(PyExc_TypeError, "__array__() got an unexpected keyword argument %R", name);
     }
     PyObject *array = gb_py_field_numpy(self, NULL);
     PyArray_Descr *descr = NULL;

@@ -41,7 +41,6 @@ PyObject *gb_py_field_get_class(PyObject *self, void *unused) { return Py_NewRef
 
 /* Else a host address could be told as a GPU's. */
 int gb_py_field_set_class(PyObject *self, PyObject *value, void *unused) {
-    PyErr_Format(PyExc_TypeError, "__class__: the class of a Field says where its memory lies; %R(field) shares the memory of a Field",
-                 value ? value : (PyObject *)gb_py_FieldType);
-    return -1;
+    return PyErr_Format(PyExc_TypeError, "__class__: the class of a Field says where its memory lies; %R(field) shares the memory of a Field",
+                        value ? value : (PyObject *)gb_py_FieldType), -1;
 }

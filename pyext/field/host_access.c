@@ -2,10 +2,9 @@
 #include "field.h"
 
 static int refuse_host(gb_py_field *f) {
-    PyErr_Format(PyExc_TypeError,
-                 "this Field lies on GPU %d, where the host cannot read it; field.to(device='cpu') is a copy on the host, "
-                 "field.cupy() a cupy array over the same memory", (int)f->location.device);
-    return -1;
+    return PyErr_Format(PyExc_TypeError,
+                        "this Field lies on GPU %d, where the host cannot read it; field.to(device='cpu') is a copy on the host, "
+                        "field.cupy() a cupy array over the same memory", (int)f->location.device), -1;
 }
 
 int gb_py_require_host_access(gb_py_field *f) {

@@ -11,13 +11,10 @@ static PyObject *array_over(const gb_py_imported *m) {
 }
 
 static int plain(const gb_py_imported *m) {
-    if (m->ndim > GB_MAXDIMS) {
-        PyErr_Format(PyExc_ValueError, "data: %d dimensions; at most %d are allowed", m->ndim, GB_MAXDIMS);
-        return 0;
-    }
+    if (m->ndim > GB_MAXDIMS)
+        return PyErr_Format(PyExc_ValueError, "data: %d dimensions; at most %d are allowed", m->ndim, GB_MAXDIMS), 0;
     if (!PyDataType_FLAGCHK(m->descr, NPY_ITEM_REFCOUNT) && !PyDataType_FLAGCHK(m->descr, NPY_ITEM_HASOBJECT)) return 1;
-    PyErr_Format(PyExc_TypeError, "data: its dtype %R holds Python objects; only plain memory can be shared", m->descr);
-    return 0;
+    return PyErr_Format(PyExc_TypeError, "data: its dtype %R holds Python objects; only plain memory can be shared", m->descr), 0;
 }
 
 PyObject *gb_py_from_memory(PyTypeObject *type, const gb_py_imported *m) {

@@ -20,8 +20,7 @@ PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location location) {
     if (!bound || PyType_IsSubtype(asked, fits)) return placed(asked, fits);   /* somebody's subclass */
     static const char *const kinds[] = {"host", "device", "pinned", "managed"};
     int host = PyType_IsSubtype(asked, gb_py_HostFieldType), device = PyType_IsSubtype(asked, gb_py_DeviceFieldType);
-    PyErr_Format(PyExc_TypeError, "data: it is %s memory, and %R is for %s memory; gridbuf.Field takes it as it is, and its to(%s) copies it",
-                 kinds[location.kind], asked, host ? "host" : device ? "device" : "managed",
-                 host ? "device='cpu'" : device ? "device='gpu'" : "memory='managed'");
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "data: it is %s memory, and %R is for %s memory; gridbuf.Field takes it as it is, and its to(%s) copies it",
+                        kinds[location.kind], asked, host ? "host" : device ? "device" : "managed",
+                        host ? "device='cpu'" : device ? "device='gpu'" : "memory='managed'"), NULL;
 }

@@ -54,8 +54,7 @@ static int read_axes(const gb_py_invocation *v, PyObject *axes, int keepdims, en
     if (!list) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "axes: expected a list with an entry for each operand, got %R", axes);
-        return -1;
+        return PyErr_Format(PyExc_TypeError, "axes: expected a list with an entry for each operand, got %R", axes), -1;
     }
     int n = (int)PyTuple_Size(list), rc = 0;
     int short_form = n == info->nin && !outputs_with_core(info);

@@ -22,10 +22,7 @@ PyObject *gb_py_ufunc_loops(PyObject *self, PyObject *ufunc) {
 }
 
 PyObject *gb_py_capsule_address(PyObject *self, PyObject *capsule) {
-    if (!PyCapsule_CheckExact(capsule)) {
-        PyErr_Format(PyExc_TypeError, "source: expected a PyCapsule, got %R", capsule);
-        return NULL;
-    }
+    if (!PyCapsule_CheckExact(capsule)) return PyErr_Format(PyExc_TypeError, "source: expected a PyCapsule, got %R", capsule);
     void *p = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
     return p ? PyLong_FromVoidPtr(p) : NULL;
 }

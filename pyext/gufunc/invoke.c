@@ -32,10 +32,7 @@ static PyObject *codes_array(gb_gu_run *job) {
 }
 
 static int finish(gb_py_invocation *v, gb_gu_run *job) {
-    if (job->no_memory) {
-        PyErr_SetString(PyExc_MemoryError, "no memory left for the scratch space of a worker");
-        return -1;
-    }
+    if (job->no_memory) return PyErr_SetString(PyExc_MemoryError, "no memory left for the scratch space of a worker"), -1;
     v->nfailed = job->nfailed;
     v->nselected = job->nselected;
     if (!job->nfailed) return 0;

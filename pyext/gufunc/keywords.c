@@ -52,8 +52,7 @@ int gb_py_read_keywords(gb_py_gufunc_object *g, PyObject *kwargs, gb_py_keywords
 static int one_of(PyObject *given, const char *argument, const char *const *names, int n, const char *allowed) {
     for (int i = 0; PyUnicode_Check(given) && i < n; i++)
         if (PyUnicode_CompareWithASCIIString(given, names[i]) == 0) return i;
-    PyErr_Format(PyExc_ValueError, "%s: %R is none of %s", argument, given, allowed);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "%s: %R is none of %s", argument, given, allowed), -1;
 }
 
 int gb_py_read_errors(PyObject *errors) {
@@ -72,10 +71,7 @@ const char *gb_py_casting_name(int casting) { return castings[casting]; }
 int gb_py_read_workers(PyObject *workers, int *n) {
     int64_t value = 0;
     if (workers && gb_py_int64(workers, "workers", "an int (at most so many threads) or None", &value) < 0) return -1;
-    if (workers && value < 1) {
-        PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers);
-        return -1;
-    }
+    if (workers && value < 1) return PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers), -1;
     *n = value < 1 << 20 ? (int)value : 1 << 20;
     return 0;
 }
@@ -141,8 +137,7 @@ int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k) {
     size_t at = 0;
     for (int i = 0; i < info->nuniforms; i++) {
         if (k->uniform[i]) continue;
-        PyErr_Format(PyExc_TypeError, "%U: this uniform parameter needs a value", PyTuple_GetItem(v->gufunc->uniform_names, i));
-        return -1;
+        return PyErr_Format(PyExc_TypeError, "%U: this uniform parameter needs a value", PyTuple_GetItem(v->gufunc->uniform_names, i)), -1;
     }
     for (int i = 0; i < info->nuniforms; i++) {
         size_t size = (size_t)gb_type_size(info->uniform_types[i]);

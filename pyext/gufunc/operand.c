@@ -64,8 +64,7 @@ static int read_other(gb_py_arg *a, PyObject *obj, const char *what) {
     int ok = read_memory(a, found);
     Py_DECREF(found);
     if (ok) return 0;
-    PyErr_Format(PyExc_TypeError, "%s: expected an array, got %R", what, obj);
-    return -1;
+    return PyErr_Format(PyExc_TypeError, "%s: expected an array, got %R", what, obj), -1;
 }
 
 static int check(const gb_py_arg *a, const char *what, const char *does) {
@@ -115,8 +114,7 @@ int gb_py_read_mask(gb_py_arg *a, PyObject *obj) {
     if (a->ndim > GB_MAXDIMS) return check(a, "where", "takes");
     if (a->type == GB_BOOL) return 0;
     PyArray_Descr *descr = a->field ? a->field->dtype->descr : PyArray_DESCR((PyArrayObject *)a->keep);
-    PyErr_Format(PyExc_TypeError, "where: expected bools, got %S", (PyObject *)descr);
-    return -1;
+    return PyErr_Format(PyExc_TypeError, "where: expected bools, got %S", (PyObject *)descr), -1;
 }
 
 int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several) {
@@ -128,10 +126,8 @@ int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several) {
     if (several) PyOS_snprintf(what, sizeof what, "out[%d]", i);
     a->given = obj;
     if (!read_memory(a, obj) && read_other(a, obj, what) < 0) return -1;
-    if (a->field ? a->field->readonly : !PyArray_ISWRITEABLE((PyArrayObject *)a->keep)) {
-        PyErr_Format(PyExc_ValueError, "%s: it is read-only", what);
-        return -1;
-    }
+    if (a->field ? a->field->readonly : !PyArray_ISWRITEABLE((PyArrayObject *)a->keep))
+        return PyErr_Format(PyExc_ValueError, "%s: it is read-only", what), -1;
     return check(a, what, "gives");
 }
 

@@ -96,13 +96,9 @@ static int start(const gb_py_reduce_args *q, gb_gu_reducing *run) {
 static int check_start(const gb_py_reduce_args *q, const gb_gu_reducing *run) {
     const gb_gu_reduction *r = run->r;
     if (run->has_start || r->flags & GB_GU_R_STATE) return 0;
-    if (q->where) {
-        PyErr_SetString(PyExc_ValueError, "where: the reduction has no identity; give initial= as well");
-        return -1;
-    }
+    if (q->where) return PyErr_SetString(PyExc_ValueError, "where: the reduction has no identity; give initial= as well"), -1;
     if (r->fold_n) return 0;
-    PyErr_SetString(PyExc_ValueError, "array: nothing to reduce, and the reduction has no identity; give initial=");
-    return -1;
+    return PyErr_SetString(PyExc_ValueError, "array: nothing to reduce, and the reduction has no identity; give initial="), -1;
 }
 
 /* ---- overlaps ---- */
@@ -132,10 +128,7 @@ static int protect(gb_py_reduce_args *q, PyObject **array, PyObject **where) {
         if (o->absent) continue;
         int twice = gb_gu_self_overlap(o->shape, o->strides, o->ndim, gb_type_size(o->type));
         for (int j = 0; j < i; j++) twice |= !q->result[j].absent && shares(o, &q->result[j]);
-        if (twice) {
-            PyErr_SetString(PyExc_ValueError, "out: elements of the results share memory; give each its own");
-            return -1;
-        }
+        if (twice) return PyErr_SetString(PyExc_ValueError, "out: elements of the results share memory; give each its own"), -1;
         if (shares(o, &q->view) && replace(array, &q->view) < 0) return -1;
         if (q->where && shares(o, &q->mask) && replace(where, &q->mask) < 0) return -1;
     }
@@ -198,16 +191,12 @@ static PyObject *reduce(gb_py_reduce_args *q) {
         gb_py_view_of(&o, q->out[0]);
         out = o.type;
     }
-    if (!first.type || first.type >= GB_DATETIME) {
-        PyErr_Format(PyExc_TypeError, "array: no kernel folds elements of its type");
-        return NULL;
-    }
+    if (!first.type || first.type >= GB_DATETIME)
+        return PyErr_Format(PyExc_TypeError, "array: no kernel folds elements of its type");
     if (!(q->choice = gb_py_folding_for(q, first.type, out)) || start(q, &work) < 0) return NULL;
     if (gb_py_read_views(q) < 0) return NULL;
-    if (q->choice->sequential && !q->ordered && q->ngone > 1 && !q->choice->state) {
-        PyErr_SetString(PyExc_ValueError, "axis: the operation is not reorderable, so at most one axis may be given, or ordered=True");
-        return NULL;
-    }
+    if (q->choice->sequential && !q->ordered && q->ngone > 1 && !q->choice->state)
+        return PyErr_SetString(PyExc_ValueError, "axis: the operation is not reorderable, so at most one axis may be given, or ordered=True"), NULL;
     PyObject *array = Py_NewRef(q->array), *where = Py_XNewRef(q->where), *result = NULL;
     if (protect(q, &array, &where) == 0) {
         gb_py_entry *p = gb_py_planned_for(q);

@@ -26,37 +26,26 @@ static int slot_of(PyObject *name) {
 
 static int sort(PyObject **slots, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     memset(slots, 0, R_COUNT * sizeof *slots);
-    if (nargs > 2) {
-        PyErr_Format(PyExc_TypeError, "reduce() takes at most 2 positional arguments (%zd given); the others need their names", nargs);
-        return -1;
-    }
+    if (nargs > 2)
+        return PyErr_Format(PyExc_TypeError, "reduce() takes at most 2 positional arguments (%zd given); the others need their names", nargs), -1;
     for (Py_ssize_t i = 0; i < nargs; i++) slots[i] = args[i];
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
         int slot = slot_of(name);
-        if (slot < 0 || slots[slot]) {
-            PyErr_Format(PyExc_TypeError, slot < 0 ? "reduce() got an unexpected keyword argument %R" : "reduce() got multiple values for argument %R", name);
-            return -1;
-        }
+        if (slot < 0 || slots[slot])
+            return PyErr_Format(PyExc_TypeError, slot < 0 ? "reduce() got an unexpected keyword argument %R" : "reduce() got multiple values for argument %R", name), -1;
         slots[slot] = args[nargs + i];
     }
     if (slots[R_ARRAY]) return 0;
-    PyErr_SetString(PyExc_TypeError, "reduce() is missing the required argument 'array'");
-    return -1;
+    return PyErr_SetString(PyExc_TypeError, "reduce() is missing the required argument 'array'"), -1;
 }
 
 /* ---- axes ---- */
 
 static int add_axis(gb_py_reduce_args *q, PyObject *entry) {
     static const char expected[] = "an int, an index's name or a tuple of them";
-    if (PyBool_Check(entry)) {
-        PyErr_Format(PyExc_TypeError, "axis: expected %s, got %R", expected, entry);
-        return -1;
-    }
-    if (q->naxes == GB_MAXDIMS) {
-        PyErr_Format(PyExc_ValueError, "axis: at most %d are allowed", GB_MAXDIMS);
-        return -1;
-    }
+    if (PyBool_Check(entry)) return PyErr_Format(PyExc_TypeError, "axis: expected %s, got %R", expected, entry), -1;
+    if (q->naxes == GB_MAXDIMS) return PyErr_Format(PyExc_ValueError, "axis: at most %d are allowed", GB_MAXDIMS), -1;
     q->by_name[q->naxes] = 0;
     return gb_py_int64(entry, "axis", expected, &q->axes[q->naxes++]);
 }
@@ -177,19 +166,13 @@ static int read_outs(gb_py_reduce_args *q, PyObject *out) {
     int nout = q->gufunc->info.nout;
     if (out == Py_None) return 0;
     Py_ssize_t n = PyTuple_Check(out) ? PyTuple_Size(out) : 1;
-    if (n != nout) {
-        PyErr_Format(PyExc_ValueError, "out: %zd arrays given, the reduction has %d results", n, nout);
-        return -1;
-    }
+    if (n != nout) return PyErr_Format(PyExc_ValueError, "out: %zd arrays given, the reduction has %d results", n, nout), -1;
     for (int i = 0; i < nout; i++) {
         PyObject *given = PyTuple_Check(out) ? PyTuple_GetItem(out, i) : out;
         if (given == Py_None) continue;
         q->given[i] = Py_NewRef(given);
         if (!(q->out[i] = operand("out", given))) return -1;
-        if (!writable(q->out[i])) {
-            PyErr_SetString(PyExc_ValueError, "out: it is read-only");
-            return -1;
-        }
+        if (!writable(q->out[i])) return PyErr_SetString(PyExc_ValueError, "out: it is read-only"), -1;
     }
     return 0;
 }
@@ -208,8 +191,7 @@ static int read_errors(gb_py_reduce_args *q, PyObject *errors) {
     static const char *const words[] = {"raise", "return", "warn", "ignore"};
     for (int i = 0; PyUnicode_Check(errors) && i < 4; i++)
         if (PyUnicode_CompareWithASCIIString(errors, words[i]) == 0) return q->errors = i, 0;
-    PyErr_Format(PyExc_ValueError, "errors: %R is none of ('raise', 'return', 'warn', 'ignore')", errors);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "errors: %R is none of ('raise', 'return', 'warn', 'ignore')", errors), -1;
 }
 
 static int read_workers(gb_py_reduce_args *q, PyObject *workers) {
@@ -217,8 +199,7 @@ static int read_workers(gb_py_reduce_args *q, PyObject *workers) {
     if (workers == Py_None) return 0;
     if (gb_py_int64(workers, "workers", "an int or None", &n) < 0) return -1;
     if (n >= 1) return q->workers = n > 4096 ? 4096 : (int)n, 0;
-    PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers);
-    return -1;
+    return PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers), -1;
 }
 
 int gb_py_read_reduce_args(gb_py_reduce_args *q, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -255,32 +236,23 @@ void gb_py_reduce_args_clear(gb_py_reduce_args *q) {
 /* ---- views ---- */
 
 static int read_view(gb_py_reduce_view *v, PyObject *obj, const char *what) {
-    if (!gb_py_view_of(v, obj) || v->ndim > GB_MAXDIMS) {
-        PyErr_Format(PyExc_ValueError, "%s: at most %d dimensions are allowed", what, GB_MAXDIMS);
-        return -1;
-    }
+    if (!gb_py_view_of(v, obj) || v->ndim > GB_MAXDIMS)
+        return PyErr_Format(PyExc_ValueError, "%s: at most %d dimensions are allowed", what, GB_MAXDIMS), -1;
     return 0;
 }
 
 /* No Python code runs from here on. */
 int gb_py_read_views(gb_py_reduce_args *q) {
     if (read_view(&q->view, q->array, "array") < 0 || (q->where && read_view(&q->mask, q->where, "where") < 0)) return -1;
-    if (q->where && q->mask.type != GB_BOOL) {
-        PyErr_SetString(PyExc_TypeError, "where: expected bools");
-        return -1;
-    }
+    if (q->where && q->mask.type != GB_BOOL) return PyErr_SetString(PyExc_TypeError, "where: expected bools"), -1;
     for (int i = 0; i < q->gufunc->info.nout; i++) {
         if (!q->out[i]) q->result[i] = (gb_py_reduce_view){.absent = 1};
         else if (read_view(&q->result[i], q->out[i], "out") < 0) return -1;
-        else if (!q->result[i].type || q->result[i].type >= GB_DATETIME) {
-            PyErr_Format(PyExc_TypeError, "out: no kernel gives elements of its type");
-            return -1;
-        }
+        else if (!q->result[i].type || q->result[i].type >= GB_DATETIME)
+            return PyErr_Format(PyExc_TypeError, "out: no kernel gives elements of its type"), -1;
     }
     const gb_py_folding *c = q->choice;
-    if (c && (q->view.type != c->array || (!c->state && q->out[0] && q->result[0].type != c->out))) {
-        PyErr_SetString(PyExc_RuntimeError, "array: its dtype changed while the arguments were read");
-        return -1;
-    }
+    if (c && (q->view.type != c->array || (!c->state && q->out[0] && q->result[0].type != c->out)))
+        return PyErr_SetString(PyExc_RuntimeError, "array: its dtype changed while the arguments were read"), -1;
     return place_axes(q);
 }

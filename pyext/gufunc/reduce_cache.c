@@ -59,10 +59,7 @@ const gb_py_folding *gb_py_folding_for(gb_py_reduce_args *q, uint8_t array, uint
     for (int i = 0; i < all->nchoices; i++)
         if (memcmp(all->choices[i], &key, offsetof(gb_py_folding, state)) == 0) return all->choices[i];
     if (ask(q, &key) < 0) return NULL;
-    if (all->nchoices == MOST_CHOICES) {
-        PyErr_SetString(PyExc_RuntimeError, "reduce: too many combinations of types");
-        return NULL;
-    }
+    if (all->nchoices == MOST_CHOICES) return PyErr_SetString(PyExc_RuntimeError, "reduce: too many combinations of types"), NULL;
     gb_py_folding *kept = malloc(sizeof *kept);
     if (!kept) return (gb_py_folding *)PyErr_NoMemory();
     *kept = key;

@@ -66,9 +66,8 @@ static int look(run *r, int *more) {
     *more = 1;
     if (rc < 0) return -1;
     if (gb_gu_run_alone(r->job) == 0) return 0;
-    PyErr_SetString(PyExc_RuntimeError, "gridbuf: this process was forked while threads of its parent worked on this call, and its inputs "
-                                        "are partly written over; call it again in the parent, or fork when it is done");
-    return -1;
+    return PyErr_SetString(PyExc_RuntimeError, "gridbuf: this process was forked while threads of its parent worked on this call, and its inputs "
+                                               "are partly written over; call it again in the parent, or fork when it is done"), -1;
 }
 
 /* Without the GIL, but for the looks. */

@@ -105,10 +105,7 @@ static PyObject *add(PyObject *self, PyObject *args) {
     const char *name, *types;
     Py_ssize_t n;
     if (!PyArg_ParseTuple(args, "iKKzy#i:_add", &spec.form, &function, &data, &name, &types, &n, &spec.flags)) return NULL;
-    if (n > GB_GU_MAXARGS) {
-        PyErr_Format(PyExc_ValueError, "types: %zd operands; at most %d are allowed", n, GB_GU_MAXARGS);
-        return NULL;
-    }
+    if (n > GB_GU_MAXARGS) return PyErr_Format(PyExc_ValueError, "types: %zd operands; at most %d are allowed", n, GB_GU_MAXARGS);
     spec.function = (uintptr_t)function, spec.data = (uintptr_t)data, spec.go_name = (char *)name;
     spec.ntypes = (int32_t)n;
     memcpy(spec.types, types, (size_t)n);
@@ -125,8 +122,7 @@ static PyObject *types_of_kernel(PyObject *self, PyObject *number) {
     long n = PyLong_AsLong(number);
     if (n == -1 && PyErr_Occurred()) return NULL;
     if (n >= 0 && n < g->info.nkernels) return PyBytes_FromStringAndSize((const char *)g->kernel_types[n], g->info.nin + g->info.nout);
-    PyErr_Format(PyExc_ValueError, "kernel: number %ld of %d", n, g->info.nkernels);
-    return NULL;
+    return PyErr_Format(PyExc_ValueError, "kernel: number %ld of %d", n, g->info.nkernels);
 }
 
 /* _select(types, kinds of Python numbers, types asked for or b"", casting) -> number */
@@ -140,10 +136,7 @@ static PyObject *select_kernel(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "y#y#y#O:_select", &types, &n, &weak, &m, &wanted, &nwanted, &rule)) return NULL;
     int casting = gb_py_read_casting(rule);
     if (casting < 0) return NULL;
-    if (n != m) {
-        PyErr_SetString(PyExc_ValueError, "_select: as many types as kinds are needed");
-        return NULL;
-    }
+    if (n != m) return PyErr_SetString(PyExc_ValueError, "_select: as many types as kinds are needed"), NULL;
     if (GB_PY_ENTER_GO(&e, gbridge_gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, (uint8_t *)wanted,
                                               (int32_t)nwanted, casting, &number, &e)) < 0)
         return NULL;

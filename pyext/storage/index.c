@@ -135,10 +135,7 @@ static int quick(PyObject *self, PyArrayObject *host, PyObject *key, PyObject *v
 }
 
 int gb_py_storage_assign(PyObject *self, PyObject *key, PyObject *value) {
-    if (!value) {
-        PyErr_SetString(PyExc_TypeError, "elements of a storage cannot be deleted");
-        return -1;
-    }
+    if (!value) return PyErr_SetString(PyExc_TypeError, "elements of a storage cannot be deleted"), -1;
     PyArrayObject *host = gb_py_storage_host(self);
     Py_XINCREF((PyObject *)host);
     int rc = host ? quick(self, host, key, value) : 0;
