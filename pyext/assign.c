@@ -40,10 +40,8 @@ PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, 
     if (casting && !PyArray_CastingConverter(casting, &rule)) return NULL;
     if (progress && !PyCallable_Check(progress))
         return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
-    PyObject *values = gb_py_fitted(args[0], args[1], "src");
-    PyObject *done = values ? copied(args[0], values, rule, casting, progress) : NULL;
-    Py_XDECREF(values);
-    return done;
+    GB_PY_OWNED PyObject *values = gb_py_fitted(args[0], args[1], "src");
+    return values ? copied(args[0], values, rule, casting, progress) : NULL;
 }
 
 /* ---- fill ---- */
@@ -63,16 +61,14 @@ static int fill(PyObject *dst, PyObject *value, const char *argument, PyObject *
     gb_py_memory m;
     if (!gb_py_memory_of(dst, &m) || !gb_py_descr_trivially_copyable(m.descr)) return 0;
     if (gb_py_refuse_readonly(&m) < 0) return -1;
-    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)m.descr);
-    PyArrayObject *one = element(descr, value, argument);
+    GB_PY_OWNED PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)m.descr);
+    GB_PY_OWNED PyArrayObject *one = element(descr, value, argument);
     int rc = -1;
     gb_copy copy;
     if (one && gb_py_memory_of(dst, &m) && gb_py_refuse_readonly(&m) == 0) {
         if (m.descr != descr) PyErr_SetString(PyExc_RuntimeError, "dst: its dtype changed while the value was converted");
         else rc = gb_py_copy_finish(&copy, gb_copy_plan_fill(&copy, &m.view, PyArray_DATA(one), GB_RAW, m.view.itemsize), progress);
     }
-    Py_XDECREF((PyObject *)one);
-    Py_DECREF((PyObject *)descr);
     return rc < 0 ? -1 : 1;
 }
 
@@ -85,12 +81,10 @@ int gb_py_assign(PyObject *target, PyObject *value) {
     int filled = is_one_value(value) ? fill(target, value, "fill_value", NULL) : 0;
     if (filled) return filled < 0 ? -1 : 0;
     if (gb_py_is_field(target) && gb_py_needs_driver(&((gb_py_field *)target)->location)) return gb_py_device_assign(target, value);
-    PyObject *array = gb_py_is_field(target) ? gb_py_field_numpy(target, NULL) : Py_NewRef(target);
-    PyObject *checked = array ? gb_py_values(value) : NULL;
+    GB_PY_OWNED PyObject *array = gb_py_is_field(target) ? gb_py_field_numpy(target, NULL) : Py_NewRef(target);
+    GB_PY_OWNED PyObject *checked = array ? gb_py_values(value) : NULL;
     int rc = checked ? PyArray_CopyObject((PyArrayObject *)array, checked) : -1;
     if (rc < 0) gb_py_blame("fill_value", 1);
-    Py_XDECREF(array);
-    Py_XDECREF(checked);
     return rc;
 }
 

@@ -3,22 +3,19 @@
 
 static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero) {
     gb_py_meta meta;
-    gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
+    GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
     if (!plan) return NULL;
-    PyObject *array = gb_py_plan_on_heap(plan->plan) ? gb_py_array_of(plan, zero) : gb_py_device_array(plan, zero, NULL);
-    Py_DECREF((PyObject *)plan);
-    return array;
+    return gb_py_plan_on_heap(plan->plan) ? gb_py_array_of(plan, zero) : gb_py_device_array(plan, zero, NULL);
 }
 
 /* value: what to fill it with, or NULL: the call's own fill_value. */
 static PyObject *make_filled(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject *value) {
     gb_py_meta meta;
-    gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
+    GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
     if (!plan) return NULL;
     if (!value) value = meta.fill_value;
     PyObject *array = gb_py_plan_on_heap(plan->plan) ? gb_py_array_of(plan, 0) : gb_py_device_array(plan, 0, value);
     if (array && gb_py_plan_on_heap(plan->plan) && gb_py_assign(array, value) < 0) Py_CLEAR(array);
-    Py_DECREF((PyObject *)plan);
     return array;
 }
 
@@ -34,10 +31,8 @@ PyObject *gb_py_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
 
 PyObject *gb_py_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_py_signature sig = {"ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC, 1};
-    PyObject *one = PyLong_FromLong(1);
-    PyObject *array = one ? make_filled(&sig, args, nargs, kwnames, one) : NULL;
-    Py_XDECREF(one);
-    return array;
+    GB_PY_OWNED PyObject *one = PyLong_FromLong(1);
+    return one ? make_filled(&sig, args, nargs, kwnames, one) : NULL;
 }
 
 PyObject *gb_py_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {

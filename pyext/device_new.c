@@ -23,10 +23,9 @@ static int zero_block(const gb_plan *plan, gb_cuda_block *block) {
 }
 
 gb_py_field *gb_py_device_field(gb_py_plan_object *plan, int zero) {
-    PyObject *owner = gb_py_block_for(plan->plan);
+    GB_PY_OWNED PyObject *owner = gb_py_block_for(plan->plan);
     gb_py_field *f = NULL;
     if (owner && (!zero || zero_block(plan->plan, ((gb_py_block_object *)owner)->block) == 0)) f = over_block(plan, owner);
-    Py_XDECREF(owner);
     return f;
 }
 
@@ -34,10 +33,9 @@ gb_py_field *gb_py_device_field(gb_py_plan_object *plan, int zero) {
 static int cupy_stream(int device, gb_cuda_stream *stream) {
     if (!gb_py_upcall_get(GB_PY_UP_CUPY_STREAM)) return -1;   /* cupy is missing */
     if ((*stream = gb_py_current_stream())) return 0;
-    PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", device);
+    GB_PY_OWNED PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", device);
     if (!number) return -1;
     *stream = PyLong_AsUnsignedLongLong(number);
-    Py_DECREF(number);
     return 0;
 }
 
@@ -45,21 +43,19 @@ static PyObject *cupy_array(gb_py_plan_object *plan, int zero, PyObject *value) 
     gb_cuda_stream stream;
     if (cupy_stream(plan->plan->device_id, &stream) < 0) return NULL;
     gb_py_thread_stream before = gb_py_use_stream(stream);
-    gb_py_field *f = gb_py_device_field(plan, zero);
+    GB_PY_OWNED gb_py_field *f = gb_py_device_field(plan, zero);
     if (f && value && gb_py_assign((PyObject *)f, value) < 0) Py_CLEAR(f);
     PyObject *array = f ? gb_py_cupy_over(f) : NULL;
     gb_py_use_again(before);
-    Py_XDECREF((PyObject *)f);
     return array;
 }
 
 /* Pinned memory, and managed memory that was not asked for on a GPU, make NumPy's arrays; the rest cupy's. */
 PyObject *gb_py_device_array(gb_py_plan_object *plan, int zero, PyObject *value) {
     if (plan->plan->device == GB_GPU) return cupy_array(plan, zero, value);
-    gb_py_field *f = gb_py_device_field(plan, zero);
+    GB_PY_OWNED gb_py_field *f = gb_py_device_field(plan, zero);
     PyObject *array = NULL;
     if (f && value && gb_py_assign((PyObject *)f, value) < 0) Py_CLEAR(f);
     if (f && gb_py_require_host_access(f) == 0) array = gb_py_array_over(&f->geometry, f->dtype, f->data, 1, f->owner);
-    Py_XDECREF((PyObject *)f);
     return array;
 }

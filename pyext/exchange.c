@@ -118,9 +118,7 @@ static DLPackExchangeAPI table = {
 };
 
 int gb_py_exchange_init(void) {
-    PyObject *capsule = PyCapsule_New(&table, "dlpack_exchange_api", NULL);
+    GB_PY_OWNED PyObject *capsule = PyCapsule_New(&table, "dlpack_exchange_api", NULL);
     if (!capsule) return -1;
-    int rc = PyObject_SetAttrString((PyObject *)gb_py_FieldType, "__dlpack_c_exchange_api__", capsule);
-    Py_DECREF(capsule);
-    return rc;
+    return PyObject_SetAttrString((PyObject *)gb_py_FieldType, "__dlpack_c_exchange_api__", capsule);
 }

@@ -126,24 +126,16 @@ static PyGetSetDef getset[] = {
 /* ---- text ---- */
 
 static PyObject *repr(PyObject *self) {
-    PyObject *dims = get_dims(self, NULL), *empty = PyUnicode_FromString(""), *shape = get_shape(self, NULL);
-    PyObject *strides = get_strides(self, NULL), *origin = get_origin(self, NULL), *halo = get_halo(self, NULL);
-    PyObject *device = get_device(self, NULL);
+    GB_PY_OWNED PyObject *dims = get_dims(self, NULL), *empty = PyUnicode_FromString(""), *shape = get_shape(self, NULL);
+    GB_PY_OWNED PyObject *strides = get_strides(self, NULL), *origin = get_origin(self, NULL), *halo = get_halo(self, NULL);
+    GB_PY_OWNED PyObject *device = get_device(self, NULL);
     static const char *const kinds[] = {"", "", ", memory='pinned'", ", memory='managed'"};
-    PyObject *names = !dims || !empty ? NULL : of(self)->dims_given ? PyUnicode_Join(empty, dims) : PyUnicode_FromString("dims not given,");
+    GB_PY_OWNED PyObject *names = !dims || !empty ? NULL : of(self)->dims_given ? PyUnicode_Join(empty, dims) : PyUnicode_FromString("dims not given,");
     PyObject *text = NULL;
     if (names && shape && strides && origin && halo && device)
         text = PyUnicode_FromFormat("Field(%U %R %S, strides=%R, origin=%R, halo=%R, device=%R%s%s)", names, shape,
                                     of(self)->dtype->descr, strides, origin, halo, device, kinds[of(self)->location.kind],
                                     of(self)->readonly ? ", readonly" : "");
-    Py_XDECREF(device);
-    Py_XDECREF(dims);
-    Py_XDECREF(empty);
-    Py_XDECREF(shape);
-    Py_XDECREF(strides);
-    Py_XDECREF(origin);
-    Py_XDECREF(halo);
-    Py_XDECREF(names);
     return text;
 }
 
@@ -156,11 +148,9 @@ static Py_ssize_t length(PyObject *self) {
 static int truth(PyObject *self) {
     gb_py_field *f = of(self);
     PyObject *host = f->location.kind == GB_PY_ON_DEVICE && f->geometry.size == 1 ? gb_py_on_host(f) : Py_NewRef(self);
-    PyObject *array = host ? gb_py_field_numpy(host, NULL) : NULL;
+    GB_PY_OWNED PyObject *array = host ? gb_py_field_numpy(host, NULL) : NULL;
     Py_XDECREF(host);
-    int yes = array ? PyObject_IsTrue(array) : -1;
-    Py_XDECREF(array);
-    return yes;
+    return array ? PyObject_IsTrue(array) : -1;
 }
 
 /* ---- the types ---- */

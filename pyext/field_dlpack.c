@@ -31,11 +31,10 @@ static int find(PyObject *name) {
 static struct { PyObject *kwnames; int8_t slots[KEYWORDS]; int n; } seen;
 
 static void see(PyObject *kwnames, const int8_t *slots, int n) {
-    PyObject *before = seen.kwnames;
+    GB_PY_OWNED PyObject *before = seen.kwnames;
     seen.kwnames = Py_NewRef(kwnames);
     memcpy(seen.slots, slots, sizeof seen.slots);
     seen.n = n;
-    Py_XDECREF(before);
 }
 
 static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **w) {
@@ -210,11 +209,9 @@ PyObject *gb_py_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
     DLDevice device;
     if (read_wishes(args, nargs, kwnames, w) < 0 || check_wishes(f, w, &versioned, &copy, &device) < 0) return NULL;
     if (!copy) return export(f, device, versioned, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0, w[STREAM]);
-    PyObject *fresh = copy == 2 ? gb_py_on_host(f) : gb_py_copy_of(self);
+    GB_PY_OWNED PyObject *fresh = copy == 2 ? gb_py_on_host(f) : gb_py_copy_of(self);
     int ok = fresh && gb_py_field_exportable((gb_py_field *)fresh) == 0;
-    PyObject *capsule = ok ? export((gb_py_field *)fresh, device, versioned, DLPACK_FLAG_BITMASK_IS_COPIED, w[STREAM]) : NULL;
-    Py_XDECREF(fresh);
-    return capsule;
+    return ok ? export((gb_py_field *)fresh, device, versioned, DLPACK_FLAG_BITMASK_IS_COPIED, w[STREAM]) : NULL;
 }
 
 PyObject *gb_py_field_dlpack_device(PyObject *self, PyObject *unused) {

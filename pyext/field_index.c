@@ -181,17 +181,13 @@ PyObject *gb_py_field_subscript(PyObject *self, PyObject *key) {
     for (int i = 0; i < f->geometry.ndim && scalar; i++) scalar = !cuts[i].keep;
     if (view && (!scalar || has_ellipsis(key))) return make_view(f, cuts);   /* with one it is a view without indices, as NumPy has it */
     if (f->location.kind == GB_PY_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
-    PyObject *array = gb_py_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : key_of_arrays(self, key);
-    PyObject *result = array && plain ? PyObject_GetItem(array, plain) : NULL;
-    Py_XDECREF(array);
-    Py_XDECREF(plain);
-    return result;
+    GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : key_of_arrays(self, key);
+    return array && plain ? PyObject_GetItem(array, plain) : NULL;
 }
 
 PyObject *gb_py_field_item(PyObject *self, Py_ssize_t i) {
-    PyObject *key = PyLong_FromSsize_t(i), *result = key ? gb_py_field_subscript(self, key) : NULL;
-    Py_XDECREF(key);
-    return result;
+    GB_PY_OWNED PyObject *key = PyLong_FromSsize_t(i);
+    return key ? gb_py_field_subscript(self, key) : NULL;
 }
 
 /* Values from anywhere into a part of a Field that a GPU reaches. */
@@ -199,11 +195,9 @@ static int device_assign(PyObject *self, PyObject *key, PyObject *value) {
     cut cuts[GB_MAXDIMS];
     int view = read_key((gb_py_field *)self, key, cuts), rc = -1;
     if (view < 0) return -1;
-    PyObject *part = view ? make_view((gb_py_field *)self, cuts) : gb_py_cupy_over((gb_py_field *)self);
-    PyObject *plain = part && !view ? gb_py_key_by_name(self, key) : NULL;
+    GB_PY_OWNED PyObject *part = view ? make_view((gb_py_field *)self, cuts) : gb_py_cupy_over((gb_py_field *)self);
+    GB_PY_OWNED PyObject *plain = part && !view ? gb_py_key_by_name(self, key) : NULL;
     if (part && (view || plain)) rc = view ? gb_py_device_assign(part, value) : PyObject_SetItem(part, plain, value);
-    Py_XDECREF(plain);
-    Py_XDECREF(part);
     return rc;
 }
 
@@ -214,25 +208,18 @@ static int copy_into(PyObject *self, PyObject *key, PyObject *value) {
     if (!gb_py_memory_of(value, &src) || src.view.ndim == 0) return 0;
     int view = read_key((gb_py_field *)self, key, cuts);   /* an __index__ may change value's shape */
     if (view <= 0) return view;
-    PyObject *part = make_view((gb_py_field *)self, cuts);
-    int rc = part ? gb_py_copy_objects(part, value, NPY_UNSAFE_CASTING, NULL) : -1;
-    Py_XDECREF(part);
-    return rc;
+    GB_PY_OWNED PyObject *part = make_view((gb_py_field *)self, cuts);
+    return part ? gb_py_copy_objects(part, value, NPY_UNSAFE_CASTING, NULL) : -1;
 }
 
 static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (gb_py_needs_driver(&((gb_py_field *)self)->location)) return device_assign(self, key, value);
     int copied = copy_into(self, key, value);
     if (copied) return copied < 0 ? -1 : 0;
-    PyObject *array = gb_py_field_numpy(self, NULL), *plain = array ? key_of_arrays(self, key) : NULL;
-    PyObject *checked = plain ? gb_py_values(value) : NULL, *apart = checked ? gb_py_apart((PyArrayObject *)array, checked) : NULL;
+    GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL), *plain = array ? key_of_arrays(self, key) : NULL;
+    GB_PY_OWNED PyObject *checked = plain ? gb_py_values(value) : NULL, *apart = checked ? gb_py_apart((PyArrayObject *)array, checked) : NULL;
     if (plain && !checked) gb_py_blame("value", 0);
-    int rc = apart ? PyObject_SetItem(array, plain, apart) : -1;
-    Py_XDECREF(array);
-    Py_XDECREF(plain);
-    Py_XDECREF(checked);
-    Py_XDECREF(apart);
-    return rc;
+    return apart ? PyObject_SetItem(array, plain, apart) : -1;
 }
 
 /* Values that say what their indices mean, into a Field that says so too. */
@@ -240,14 +227,12 @@ static int named_assign(PyObject *self, PyObject *key, PyObject *value) {
     cut cuts[GB_MAXDIMS];
     int view = read_key((gb_py_field *)self, key, cuts), rc = -1;
     if (view < 0) return -1;
-    PyObject *part = view ? make_view((gb_py_field *)self, cuts) : Py_NewRef(self),
+    GB_PY_OWNED PyObject *part = view ? make_view((gb_py_field *)self, cuts) : Py_NewRef(self),
              *fitted = part ? gb_py_fitted(part, value, "value") : NULL;
     if (fitted && view == 0 && gb_py_is_field(fitted) && ((gb_py_field *)fitted)->dims_given)
         PyErr_Format(PyExc_ValueError, "value: it has names, and what this key selects has none; value.numpy() goes by position");
     else if (fitted)
         rc = view ? positional_assign(part, Py_Ellipsis, fitted) : positional_assign(self, key, value);
-    Py_XDECREF(part);
-    Py_XDECREF(fitted);
     return rc;
 }
 

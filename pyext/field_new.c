@@ -91,13 +91,12 @@ gb_py_field *gb_py_field_like(const gb_py_field *lead, gb_py_dtype *dtype) {
 static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero,
                       PyObject **fill_value) {
     gb_py_meta meta;
-    gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
+    GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
     if (!plan) return NULL;
     if (fill_value) *fill_value = meta.fill_value;
     gb_py_field *f = over_plan(plan, zero);
     if (f) f->dims_given = (uint8_t)meta.has_dims;
     if (f && gb_py_field_set_meta(f, &meta) < 0) Py_CLEAR(f);
-    Py_DECREF((PyObject *)plan);
     return (PyObject *)f;
 }
 
@@ -120,10 +119,8 @@ PyObject *gb_py_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t na
 
 PyObject *gb_py_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_py_signature sig = {"Field.ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC, 1};
-    PyObject *one = PyLong_FromLong(1);
-    PyObject *field = one ? filled(make(&sig, args, nargs, kwnames, 0, NULL), one) : NULL;
-    Py_XDECREF(one);
-    return field;
+    GB_PY_OWNED PyObject *one = PyLong_FromLong(1);
+    return one ? filled(make(&sig, args, nargs, kwnames, 0, NULL), one) : NULL;
 }
 
 PyObject *gb_py_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {

@@ -50,10 +50,9 @@ static int code_of_number(PyObject *obj) {
     if (PyBool_Check(obj)) return A_BOOL;
     if (PyComplex_CheckExact(obj)) return A_COMPLEX;
     if (!PyArray_IsScalar(obj, Generic)) return NO_CODE;
-    PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
+    GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
     int code = descr ? code_of(descr) : NO_CODE;
     PyErr_Clear();
-    Py_XDECREF((PyObject *)descr);
     return code;
 }
 
@@ -74,12 +73,9 @@ static PyObject *sample(PyObject *given, int code) {
 static int ask(PyObject *ufunc, PyObject *const *in, const int *code, int n) {
     PyUFuncObject *u = (PyUFuncObject *)ufunc;
     if (u->nin != n || u->nout != 1 || u->core_enabled) return -1;
-    PyObject *a = sample(in[0], code[0]), *b = n > 1 ? sample(in[1], code[1]) : NULL;
-    PyObject *made = a && (b || n == 1) ? PyObject_CallFunctionObjArgs(ufunc, a, b, NULL) : NULL;
+    GB_PY_OWNED PyObject *a = sample(in[0], code[0]), *b = n > 1 ? sample(in[1], code[1]) : NULL;
+    GB_PY_OWNED PyObject *made = a && (b || n == 1) ? PyObject_CallFunctionObjArgs(ufunc, a, b, NULL) : NULL;
     int result = !made ? -2 : PyArray_Check(made) ? code_of(PyArray_DESCR((PyArrayObject *)made)) - 1 : -1;
-    Py_XDECREF(a);
-    Py_XDECREF(b);
-    Py_XDECREF(made);
     return result == NO_CODE - 1 && made ? -1 : result;
 }
 
@@ -88,11 +84,10 @@ static int result_type(PyObject *ufunc, PyObject *const *in, const int *code, in
     if (memo[i].ufunc == ufunc && memo[i].codes == codes) return memo[i].result;
     int result = ask(ufunc, in, code, n);
     if (result == -2) return -2;
-    PyObject *before = memo[i].ufunc;
+    GB_PY_OWNED PyObject *before = memo[i].ufunc;
     memo[i].ufunc = Py_NewRef(ufunc);
     memo[i].codes = codes;
     memo[i].result = result;
-    Py_XDECREF(before);
     return result;
 }
 
@@ -134,17 +129,13 @@ static int fits_as_out(PyObject *out, const gb_py_field *lead) {
 static PyObject *bare(PyObject *obj) { return gb_py_is_field(obj) ? gb_py_field_numpy(obj, NULL) : Py_NewRef(obj); }
 
 static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
-    PyObject *args = PyTuple_New(n), *target = bare(out), *options = PyDict_New(), *done = NULL;
+    GB_PY_OWNED PyObject *args = PyTuple_New(n), *target = bare(out), *options = PyDict_New(), *done = NULL;
     int ready = args && target && options && PyDict_SetItem(options, word_out, target) == 0;
     for (int i = 0; i < n && ready; i++) {
         PyObject *array = bare(in[i]);
         ready = array && PyTuple_SetItem(args, i, array) == 0;
     }
     if (ready) done = PyObject_Call(ufunc, args, options);   /* as a keyword: NumPy frowns on a third argument of maximum */
-    Py_XDECREF(args);
-    Py_XDECREF(target);
-    Py_XDECREF(options);
-    Py_XDECREF(done);
     return done ? Py_NewRef(out) : NULL;
 }
 
@@ -162,14 +153,10 @@ static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObj
     if (type == -2) return NULL;
     if (type < 0) Py_RETURN_NOTIMPLEMENTED;
     if (out) return run(ufunc, in, (int)n, out);
-    PyArray_Descr *descr = PyArray_DescrFromType(type);
-    gb_py_dtype *dtype = descr ? gb_py_dtype_of(descr) : NULL;
-    PyObject *made = dtype ? (PyObject *)gb_py_field_like(lead, dtype) : NULL;
-    PyObject *result = made ? run(ufunc, in, (int)n, made) : NULL;
-    Py_XDECREF((PyObject *)descr);
-    Py_XDECREF((PyObject *)dtype);
-    Py_XDECREF(made);
-    return result;
+    GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(type);
+    GB_PY_OWNED gb_py_dtype *dtype = descr ? gb_py_dtype_of(descr) : NULL;
+    GB_PY_OWNED PyObject *made = dtype ? (PyObject *)gb_py_field_like(lead, dtype) : NULL;
+    return made ? run(ufunc, in, (int)n, made) : NULL;
 }
 
 /* ---- the general way ---- */

@@ -21,11 +21,10 @@ static void dealloc(PyObject *self) {
 static PyObject *get(PyObject *self, PyObject *obj, PyObject *type) {
     hidden *h = (hidden *)self;
     if (!obj || obj == Py_None) return Py_NewRef(h->method);
-    PyObject *theirs = PyObject_GetAttr((PyObject *)Py_TYPE(obj), h->name);
+    GB_PY_OWNED PyObject *theirs = PyObject_GetAttr((PyObject *)Py_TYPE(obj), h->name);
     if (!theirs) return NULL;
     PyObject *bound = theirs == h->method ? NULL : PyObject_CallMethod(h->method, "__get__", "OO", obj, (PyObject *)Py_TYPE(obj));
     if (theirs == h->method) PyErr_Format(PyExc_AttributeError, "%R is for NumPy, which asks the type of a Field", h->name);
-    Py_DECREF(theirs);
     return bound;
 }
 

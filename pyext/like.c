@@ -35,11 +35,9 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     }
     request_like(array, &r);   /* only now: asking for the dtype may have run Python code */
     r.itemsize = dtype->itemsize;
-    gb_py_plan_object *plan = gb_py_plan_for(&r, dtype);
+    GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for(&r, dtype);
     Py_DECREF((PyObject *)dtype);
-    PyObject *made = plan ? gb_py_array_of(plan, zero) : NULL;
-    Py_XDECREF((PyObject *)plan);
-    return made;
+    return plan ? gb_py_array_of(plan, zero) : NULL;
 }
 
 /* A Field like another one; its zeros are bytes, as zeros' are. */

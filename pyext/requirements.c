@@ -13,8 +13,9 @@ PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     gb_py_dtype *dtype;
     gb_plan_missed missed;
     if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0 || gb_py_read_request(slots, &request, &dtype, &meta) < 0) return NULL;
-    gb_py_plan_object *wanted = gb_py_plan_for(&request, dtype);
-    PyObject *have = wanted ? gb_py_plan_of(NULL, slots[GB_PY_ARG_DATA]) : NULL, *found = NULL;
+    GB_PY_OWNED gb_py_plan_object *wanted = gb_py_plan_for(&request, dtype);
+    GB_PY_OWNED PyObject *have = wanted ? gb_py_plan_of(NULL, slots[GB_PY_ARG_DATA]) : NULL;
+    PyObject *found = NULL;
     if (have && gb_py_is_field(slots[GB_PY_ARG_DATA]) && ((gb_py_field *)slots[GB_PY_ARG_DATA])->geometry.ndim == request.ndim) {
         const gb_preset *preset = slots[GB_PY_ARG_BACKEND] ? gb_preset_at(request.backend) : NULL;
         uintptr_t data = (uintptr_t)((gb_py_field *)slots[GB_PY_ARG_DATA])->data;
@@ -24,8 +25,6 @@ PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     } else if (have) {
         PyErr_SetString(PyExc_TypeError, "data: expected a Field of the shape");
     }
-    Py_XDECREF(have);
-    Py_XDECREF((PyObject *)wanted);
     Py_DECREF((PyObject *)dtype);
     return found;
 }

@@ -54,10 +54,9 @@ static PyObject *set_limit(PyObject *self, PyObject *args) {
 
 static int add(PyObject *list, uint64_t id, int64_t bytes, int64_t age, uint64_t data, const char *note, uint64_t number, int kind, int device) {
     gb_py_plan_object *plan = gb_py_plan_by_number(number);
-    PyObject *entry = Py_BuildValue("(KLLKzNii)", (unsigned long long)id, (long long)bytes, (long long)age, (unsigned long long)data, note,
+    GB_PY_OWNED PyObject *entry = Py_BuildValue("(KLLKzNii)", (unsigned long long)id, (long long)bytes, (long long)age, (unsigned long long)data, note,
                                     plan ? (PyObject *)plan : Py_NewRef(Py_None), kind, device);
     int failed = !entry || PyList_Append(list, entry) < 0;
-    Py_XDECREF(entry);
     return failed ? -1 : 0;
 }
 

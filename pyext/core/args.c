@@ -25,9 +25,8 @@ static int find(const gb_py_signature *sig, PyObject *name) {
 }
 
 void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message) {
-    PyObject *nearest = known && message ? gb_py_upcall_to(GB_PY_UP_SUGGESTION, "(OO)", word, known) : NULL;
+    GB_PY_OWNED PyObject *nearest = known && message ? gb_py_upcall_to(GB_PY_UP_SUGGESTION, "(OO)", word, known) : NULL;
     if (nearest) PyErr_Format(type, "%U%U", message, nearest);
-    Py_XDECREF(nearest);
     Py_XDECREF(known);
     Py_XDECREF(message);
 }
@@ -83,15 +82,13 @@ int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *o
 
 /* The entries of what can be iterated over, at most one more than there is room for: it may never end. */
 static PyObject *first_entries(PyObject *obj, int room) {
-    PyObject *iterator = PyObject_GetIter(obj), *list = iterator ? PyList_New(0) : NULL, *entry;
+    GB_PY_HELD PyObject *iterator = PyObject_GetIter(obj), *list = iterator ? PyList_New(0) : NULL;
+    PyObject *entry;
     while (list && PyList_Size(list) <= room && (entry = PyIter_Next(iterator))) {
         if (PyList_Append(list, entry) < 0) Py_CLEAR(list);
         Py_DECREF(entry);
     }
-    PyObject *tuple = list && !PyErr_Occurred() ? PyList_AsTuple(list) : NULL;
-    gb_py_let_go(iterator);
-    gb_py_let_go(list);
-    return tuple;
+    return list && !PyErr_Occurred() ? PyList_AsTuple(list) : NULL;
 }
 
 /* A tuple, or NULL with a TypeError: a list could change while its entries are asked for their value. New reference. */
@@ -129,7 +126,7 @@ int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
 
 int gb_py_halo(PyObject *obj, int64_t *out, int room) {
     static const char expected[] = "a sequence with an int or a (low, high) pair for each index, such as (3, 3, 0)";
-    PyObject *sequence = as_sequence(obj, "halo", expected, room);
+    GB_PY_OWNED PyObject *sequence = as_sequence(obj, "halo", expected, room);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);
     if (n > room) n = too_many("halo", n, room);
@@ -150,7 +147,6 @@ int gb_py_halo(PyObject *obj, int64_t *out, int room) {
             PyErr_Format(PyExc_ValueError, "halo: %R has a negative entry; entries count elements", obj);
             n = -1;
         }
-    Py_DECREF(sequence);
     return (int)n;
 }
 
@@ -216,7 +212,7 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
     if (PyUnicode_Check(obj)) return read_letters(obj, arg, out, room);
     int single = own_name(obj, &alone);
     if (single < 0) return -1;
-    PyObject *sequence = single ? PyTuple_Pack(1, alone) : as_sequence(obj, arg, "dimension names such as \"IJK\"", room);
+    GB_PY_OWNED PyObject *sequence = single ? PyTuple_Pack(1, alone) : as_sequence(obj, arg, "dimension names such as \"IJK\"", room);
     if (single) Py_DECREF(alone);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);
@@ -228,7 +224,6 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
         if (!s || (out[i] = dim_code(s, len)) == -4) n = bad_dim(arg, obj);
         Py_XDECREF(name);
     }
-    Py_DECREF(sequence);
     return n < 0 ? -1 : repeated(arg, obj, out, (int)n);
 }
 

@@ -38,11 +38,10 @@ static int look_up(PyObject *name, int32_t *number, int32_t *order) {
     *order = preset->order;
     if (!PyUnicode_CheckExact(name)) return 0;
     int i = slot(name);
-    PyObject *before = memo[i].name;
+    GB_PY_OWNED PyObject *before = memo[i].name;
     memo[i].name = Py_NewRef(name);
     memo[i].number = *number;
     memo[i].order = *order;
-    Py_XDECREF(before);
     return 0;
 }
 
@@ -51,7 +50,7 @@ static int call_function(gb_request *r) {
     int32_t dims[GB_MAXDIMS];
     int n = r->ndim - r->sub_ndim;
     for (int i = 0; i < n; i++) dims[i] = r->dims_len >= 0 ? r->dims[i] : i - 3;
-    PyObject *number = PyLong_FromLong(r->backend), *names = gb_py_dims_tuple(dims, n), *layout = NULL;
+    GB_PY_OWNED PyObject *number = PyLong_FromLong(r->backend), *names = gb_py_dims_tuple(dims, n), *layout = NULL;
     PyObject *function = number && functions ? Py_XNewRef(PyDict_GetItemWithError(functions, number)) : NULL;
     if (function && names) layout = PyObject_CallFunctionObjArgs(function, names, NULL);
     else if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "backend: its layout is a function, and registering it failed");
@@ -59,9 +58,6 @@ static int call_function(gb_request *r) {
     int64_t ranks[GB_MAXDIMS];
     r->layout_len = layout ? gb_py_ints(layout, "layout", ranks, GB_MAXDIMS) : -1;
     for (int i = 0; i < r->layout_len; i++) r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
-    Py_XDECREF(number);
-    Py_XDECREF(names);
-    Py_XDECREF(layout);
     return r->layout_len < 0 ? -1 : 0;
 }
 
@@ -113,11 +109,9 @@ int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
 PyObject *gb_py_backend_names(PyObject *self, PyObject *none) {
     char *names = gb_preset_names("\n", 0);
     if (!names) return PyErr_NoMemory();
-    PyObject *text = PyUnicode_FromString(names), *newline = PyUnicode_FromString("\n");
-    PyObject *list = text && newline ? PyUnicode_Split(text, newline, -1) : NULL, *tuple = list ? PyList_AsTuple(list) : NULL;
+    GB_PY_OWNED PyObject *text = PyUnicode_FromString(names), *newline = PyUnicode_FromString("\n");
+    GB_PY_OWNED PyObject *list = text && newline ? PyUnicode_Split(text, newline, -1) : NULL;
+    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
     free(names);
-    Py_XDECREF(text);
-    Py_XDECREF(newline);
-    Py_XDECREF(list);
     return tuple;
 }

@@ -27,8 +27,7 @@ static int slice(gb_copy *copy) {
 
 static int tell(PyObject *progress, double done) {
     if (!progress) return 0;
-    PyObject *result = PyObject_CallFunction(progress, "d", done);
-    Py_XDECREF(result);
+    GB_PY_OWNED PyObject *result = PyObject_CallFunction(progress, "d", done);
     return result ? 0 : -1;
 }
 

@@ -19,12 +19,10 @@ static int slot(const void *key) { return (int)(((uintptr_t)key >> 4) * 0x9E3779
 
 static void remember(int table, PyObject *key, gb_py_dtype *record) {
     int i = table * MEMO + slot(key);
-    PyObject *old_key = memo[i].key;
-    gb_py_dtype *old = memo[i].record;
+    GB_PY_OWNED PyObject *old_key = memo[i].key;
+    GB_PY_OWNED gb_py_dtype *old = memo[i].record;
     memo[i].key = Py_NewRef(key);
     memo[i].record = (gb_py_dtype *)Py_NewRef((PyObject *)record);
-    Py_XDECREF(old_key);
-    Py_XDECREF((PyObject *)old);
 }
 
 int gb_py_dtype_constant(PyObject *obj) {
@@ -53,11 +51,8 @@ static void dealloc(PyObject *self) {
 /* Whether NumPy reads a buffer of its own as what it was: padding without a name ("5x", which is
  * what V5 becomes) comes back as a structure without fields. */
 static int comes_back(PyObject *sample) {
-    PyObject *view = PyMemoryView_FromObject(sample), *array = view ? PyArray_FromAny(view, NULL, 0, 0, 0, NULL) : NULL;
-    int same = array && PyArray_EquivTypes(PyArray_DESCR((PyArrayObject *)array), PyArray_DESCR((PyArrayObject *)sample));
-    Py_XDECREF(view);
-    Py_XDECREF(array);
-    return same;
+    GB_PY_OWNED PyObject *view = PyMemoryView_FromObject(sample), *array = view ? PyArray_FromAny(view, NULL, 0, 0, 0, NULL) : NULL;
+    return array && PyArray_EquivTypes(PyArray_DESCR((PyArrayObject *)array), PyArray_DESCR((PyArrayObject *)sample));
 }
 
 /* NumPy's own buffer format for the dtype; none is not an error. Two items, because a
@@ -65,7 +60,7 @@ static int comes_back(PyObject *sample) {
 static int ask_format(gb_py_dtype *d) {
     npy_intp two = 2;
     Py_INCREF((PyObject *)d->descr);
-    PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, d->descr, 1, &two, NULL, NULL, 0, NULL);
+    GB_PY_OWNED PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, d->descr, 1, &two, NULL, NULL, 0, NULL);
     Py_buffer view;
     if (sample && PyObject_GetBuffer(sample, &view, PyBUF_FULL_RO) == 0) {
         if (view.format && (d->descr->type_num != NPY_VOID || comes_back(sample))) d->format = strdup(view.format);
@@ -73,7 +68,6 @@ static int ask_format(gb_py_dtype *d) {
     }
     int failed = PyErr_Occurred() &&
                  !gb_py_forgive_numpy();   /* the dtype has no buffer format, such as datetime64, or none that NumPy reads */
-    Py_XDECREF(sample);
     return failed ? -1 : 0;
 }
 
@@ -146,11 +140,9 @@ gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr) {
 static PyArray_Descr *as_in_array(PyArray_Descr *descr) {
     if (PyDataType_ELSIZE(descr) != 0) return descr;
     npy_intp one = 1;
-    PyObject *sample = PyArray_Zeros(1, &one, descr, 0);
+    GB_PY_OWNED PyObject *sample = PyArray_Zeros(1, &one, descr, 0);
     if (!sample) return NULL;
-    PyArray_Descr *filled = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)sample));
-    Py_DECREF(sample);
-    return filled;
+    return (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)sample));
 }
 
 static int read_sub_shape(PyArray_Descr *descr, int64_t *sub_shape, int room, int *n) {

@@ -14,21 +14,17 @@ static int read_list(PyObject *obj, const char *name, int64_t *out, int ndim) {
 }
 
 static int read_number(PyObject *obj, const char *name, int64_t *out) {
-    PyObject *value = PyObject_GetAttrString(obj, name);
-    int rc = value ? gb_py_int64(value, name, "an int", out) : -1;
-    Py_XDECREF(value);
-    return rc;
+    GB_PY_OWNED PyObject *value = PyObject_GetAttrString(obj, name);
+    return value ? gb_py_int64(value, name, "an int", out) : -1;
 }
 
 static int read_dims_and_item(PyObject *obj, gb_plan *plan) {
-    PyObject *dims = PyObject_GetAttrString(obj, "dims"), *dtype = dims ? PyObject_GetAttrString(obj, "dtype") : NULL;
+    GB_PY_OWNED PyObject *dims = PyObject_GetAttrString(obj, "dims"), *dtype = dims ? PyObject_GetAttrString(obj, "dtype") : NULL;
     int32_t codes[GB_MAXDIMS];
     int n = dtype ? gb_py_dims(dims, "dims", codes, GB_MAXDIMS) : -1;
     if (n >= 0 && n != plan->geometry.ndim) PyErr_Format(PyExc_ValueError, "dims: %d entries for %d indices", n, plan->geometry.ndim), n = -1;
     for (int i = 0; i < n; i++) plan->geometry.dims[i] = codes[i];
     if (n >= 0) n = read_number(dtype, "itemsize", &plan->geometry.itemsize);
-    Py_XDECREF(dims);
-    Py_XDECREF(dtype);
     return n;
 }
 

@@ -22,4 +22,8 @@ static inline void gb_py_let_go(PyObject *obj) {
     else Py_XDECREF(obj);
 }
 
+/* As GB_PY_OWNED, for somebody else's object. */
+#define GB_PY_HELD __attribute__((cleanup(gb_py_drop_held)))
+static inline void gb_py_drop_held(void *place) { gb_py_let_go(*(PyObject *__attribute__((may_alias)) *)place); }
+
 #endif

@@ -156,20 +156,14 @@ static Py_hash_t hash(PyObject *self) {
 }
 
 static PyObject *repr(PyObject *self) {
-    PyObject *shape = get_shape(self, NULL), *strides = get_strides(self, NULL), *aligned = get_aligned(self, NULL);
-    PyObject *device = get_device(self, NULL), *dims = get_dims(self, NULL), *empty = PyUnicode_FromString("");
-    PyObject *names = dims && empty ? PyUnicode_Join(empty, dims) : NULL, *text = NULL;
+    GB_PY_OWNED PyObject *shape = get_shape(self, NULL), *strides = get_strides(self, NULL), *aligned = get_aligned(self, NULL);
+    GB_PY_OWNED PyObject *device = get_device(self, NULL), *dims = get_dims(self, NULL), *empty = PyUnicode_FromString("");
+    GB_PY_OWNED PyObject *names = dims && empty ? PyUnicode_Join(empty, dims) : NULL;
+    PyObject *text = NULL;
     if (shape && strides && aligned && device && names)
         text = PyUnicode_FromFormat("Plan(%U %R %S, strides=%R, aligned_index=%R, byte_alignment=%lld, alloc_nbytes=%lld, device=%R)",
                                     names, shape, ((gb_py_plan_object *)self)->dtype->descr, strides, aligned,
                                     (long long)of(self)->want.boundary, (long long)of(self)->want.reserve, device);
-    Py_XDECREF(shape);
-    Py_XDECREF(strides);
-    Py_XDECREF(aligned);
-    Py_XDECREF(device);
-    Py_XDECREF(dims);
-    Py_XDECREF(empty);
-    Py_XDECREF(names);
     return text;
 }
 
@@ -178,10 +172,8 @@ PyObject *gb_py_plan_of(PyObject *self, PyObject *obj) {
     PyObject *type = gb_py_upcall_get(GB_PY_UP_FIELD);
     int is = type ? PyObject_IsInstance(obj, type) : -1;
     if (is < 0) return NULL;
-    PyObject *field = is ? Py_NewRef(obj) : PyObject_CallFunctionObjArgs(type, obj, NULL);
-    PyObject *plan = field ? PyObject_GetAttrString(field, "plan") : NULL;
-    Py_XDECREF(field);
-    return plan;
+    GB_PY_OWNED PyObject *field = is ? Py_NewRef(obj) : PyObject_CallFunctionObjArgs(type, obj, NULL);
+    return field ? PyObject_GetAttrString(field, "plan") : NULL;
 }
 
 static PyMethodDef plan_methods[] = {

@@ -208,17 +208,10 @@ static PyMethodDef around_fork[] = {{"fork_begins", fork_begins, METH_NOARGS, NU
 int gb_py_turns_init(void) {
     if (turn) return 0;
     if (!(turn = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type))) return -1;
-    PyObject *os = PyImport_ImportModule("os"), *ask = os ? PyObject_GetAttrString(os, "register_at_fork") : NULL;
-    PyObject *begins = PyCFunction_New(&around_fork[0], NULL), *ends = PyCFunction_New(&around_fork[1], NULL), *none = PyTuple_New(0);
-    PyObject *hooks = begins && ends ? Py_BuildValue("{sOsOsO}", "before", begins, "after_in_parent", ends, "after_in_child", ends) : NULL;
-    PyObject *done = ask && none && hooks ? PyObject_Call(ask, none, hooks) : NULL;
-    Py_XDECREF(os);
-    Py_XDECREF(ask);
-    Py_XDECREF(begins);
-    Py_XDECREF(ends);
-    Py_XDECREF(none);
-    Py_XDECREF(hooks);
-    Py_XDECREF(done);
+    GB_PY_OWNED PyObject *os = PyImport_ImportModule("os"), *ask = os ? PyObject_GetAttrString(os, "register_at_fork") : NULL;
+    GB_PY_OWNED PyObject *begins = PyCFunction_New(&around_fork[0], NULL), *ends = PyCFunction_New(&around_fork[1], NULL), *none = PyTuple_New(0);
+    GB_PY_OWNED PyObject *hooks = begins && ends ? Py_BuildValue("{sOsOsO}", "before", begins, "after_in_parent", ends, "after_in_child", ends) : NULL;
+    GB_PY_OWNED PyObject *done = ask && none && hooks ? PyObject_Call(ask, none, hooks) : NULL;
     return done ? 0 : -1;
 }
 

@@ -22,8 +22,8 @@ PyObject *gb_py_upcall_to(gb_py_upcall which, const char *format, ...) {
     if (!function) return NULL;
     va_list values;
     va_start(values, format);
-    PyObject *args = Py_VaBuildValue(format, values), *result = args ? PyObject_CallObject(function, args) : NULL;
+    GB_PY_OWNED PyObject *args = Py_VaBuildValue(format, values);
+    PyObject *result = args ? PyObject_CallObject(function, args) : NULL;
     va_end(values);
-    Py_XDECREF(args);
     return result;
 }

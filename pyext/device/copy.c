@@ -51,21 +51,17 @@ static PyObject *of_module(gb_py_upcall function, PyObject *x, PyObject *y, NPY_
 /* A GPU's values for a host that wants them converted, or repeated: they come as they are first. */
 static gb_py_async_copy *to_numpy(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting, PyObject *progress) {
     gb_cuda_queue from = gb_py_queue_for(src->location.device);
-    PyObject *here = gb_py_host_wait(dst) < 0 ? NULL : gb_py_on_host(src),
+    GB_PY_OWNED PyObject *here = gb_py_host_wait(dst) < 0 ? NULL : gb_py_on_host(src),
              *done = here ? of_module(GB_PY_UP_COPYTO, (PyObject *)dst, here, casting, progress) : NULL;
     gb_py_async_copy *copy = done ? gb_py_async_copy_new(from, from) : NULL;
     if (copy) copy->host_free = 1;
-    Py_XDECREF(here);
-    Py_XDECREF(done);
     return copy;
 }
 
 /* What the kernels do not convert NumPy does, on the host. */
 static gb_py_field *by_numpy(gb_py_field *dst, PyObject *values, NPY_CASTING casting) {
-    PyObject *array = of_module(GB_PY_UP_CONVERTED, values, (PyObject *)dst->dtype->descr, casting, NULL);
-    gb_py_field *field = array ? (gb_py_field *)gb_py_wrap(gb_py_FieldType, array) : NULL;
-    Py_XDECREF(array);
-    return field;
+    GB_PY_OWNED PyObject *array = of_module(GB_PY_UP_CONVERTED, values, (PyObject *)dst->dtype->descr, casting, NULL);
+    return array ? (gb_py_field *)gb_py_wrap(gb_py_FieldType, array) : NULL;
 }
 
 static gb_cuda_side side_of(gb_py_field *f, const gb_copy_view *view, const int64_t *strides, gb_cuda_queue on) {
@@ -150,7 +146,7 @@ int gb_py_is_values(PyObject *obj) {
 
 int gb_py_async_copy_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyObject *progress, gb_py_async_copy **copy) {
     int values = gb_py_is_values(src_obj);
-    gb_py_field *dst = values < 0 ? NULL : (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst_obj),
+    GB_PY_OWNED gb_py_field *dst = values < 0 ? NULL : (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst_obj),
                 *src = dst && !values ? (gb_py_field *)gb_py_wrap(gb_py_FieldType, src_obj) : NULL;
     int rc = !dst || (!values && !src) ? -1 : gb_py_on_gpu(dst) || (src && gb_py_on_gpu(src));
     if (rc > 0) {
@@ -158,8 +154,6 @@ int gb_py_async_copy_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING cas
         *copy = src ? send(dst, src, values ? NPY_UNSAFE_CASTING : casting, progress) : NULL;
         rc = *copy ? 1 : -1;
     }
-    Py_XDECREF((PyObject *)dst);
-    Py_XDECREF((PyObject *)src);
     return rc;
 }
 
@@ -195,16 +189,16 @@ static PyObject *array_like(gb_py_field *f) {
     }
     PyArray_Dims axes = {back, g->ndim};
     Py_INCREF((PyObject *)f->dtype->descr);
-    PyObject *packed = PyArray_Empty(g->ndim, shape, f->dtype->descr, 0), *array = NULL;
+    GB_PY_OWNED PyObject *packed = PyArray_Empty(g->ndim, shape, f->dtype->descr, 0);
+    PyObject *array = NULL;
     if (packed) array = PyArray_Transpose((PyArrayObject *)packed, &axes);
-    Py_XDECREF(packed);
     return array;
 }
 
 PyObject *gb_py_on_host(gb_py_field *f) {
-    PyObject *array = array_like(f), *field = array ? gb_py_wrap(gb_py_FieldType, array) : NULL;
+    GB_PY_OWNED PyObject *array = array_like(f);
+    PyObject *field = array ? gb_py_wrap(gb_py_FieldType, array) : NULL;
     if (field && gb_py_device_copyto(field, (PyObject *)f, NPY_NO_CASTING, NULL) <= 0) Py_CLEAR(field);
-    Py_XDECREF(array);
     return field;
 }
 
@@ -223,10 +217,8 @@ static int set(gb_py_field *f, const void *value) {
 static int fill(gb_py_field *f, PyObject *value) {
     if (f->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), -1;
     Py_INCREF((PyObject *)f->dtype->descr);
-    PyObject *one = PyArray_NewFromDescr(&PyArray_Type, f->dtype->descr, 0, NULL, NULL, NULL, 0, NULL);
-    int rc = one && PyArray_CopyObject((PyArrayObject *)one, value) == 0 ? set(f, PyArray_DATA((PyArrayObject *)one)) : -1;
-    Py_XDECREF(one);
-    return rc;
+    GB_PY_OWNED PyObject *one = PyArray_NewFromDescr(&PyArray_Type, f->dtype->descr, 0, NULL, NULL, NULL, 0, NULL);
+    return one && PyArray_CopyObject((PyArrayObject *)one, value) == 0 ? set(f, PyArray_DATA((PyArrayObject *)one)) : -1;
 }
 
 int gb_py_device_assign(PyObject *dst, PyObject *value) {
@@ -235,8 +227,6 @@ int gb_py_device_assign(PyObject *dst, PyObject *value) {
 }
 
 int gb_py_device_fill(PyObject *dst, PyObject *value) {
-    gb_py_field *f = (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst);
-    int rc = !f ? -1 : !gb_py_on_gpu(f) ? 0 : fill(f, value) == 0 ? 1 : -1;
-    Py_XDECREF((PyObject *)f);
-    return rc;
+    GB_PY_OWNED gb_py_field *f = (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst);
+    return !f ? -1 : !gb_py_on_gpu(f) ? 0 : fill(f, value) == 0 ? 1 : -1;
 }

@@ -53,10 +53,9 @@ static int settle_for_cupy(gb_py_field *f) {
     gb_cuda_error e;
     int pending = gb_py_field_pending(f, &stream);
     if (pending <= 0) return pending;
-    PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", (int)f->location.device);
+    GB_PY_OWNED PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", (int)f->location.device);
     gb_cuda_queue on = {f->location.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
     int rc = number ? gb_cuda_stream_wait_block(gb_py_field_block(f), on, &e) : -2;
-    Py_XDECREF(number);
     return rc == -1 ? gb_py_cuda_raise(&e) : rc == -2 ? -1 : 0;
 }
 
@@ -70,12 +69,10 @@ PyObject *gb_py_cupy_over(gb_py_field *f) {
         int64_t reach = (g->shape[i] - 1) * g->strides[i];
         *(reach < 0 ? &low : &high) += reach;
     }
-    PyObject *shape = gb_py_ints_tuple(g->shape, g->ndim), *strides = gb_py_ints_tuple(g->strides, g->ndim);
+    GB_PY_OWNED PyObject *shape = gb_py_ints_tuple(g->shape, g->ndim), *strides = gb_py_ints_tuple(g->strides, g->ndim);
     if (shape && strides)
         f->cupy = gb_py_upcall_to(GB_PY_UP_CUPY_ARRAY, "(OKLLiOOO)", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,
                                (long long)high, (int)f->location.device, shape, f->dtype->descr, strides);
-    Py_XDECREF(shape);
-    Py_XDECREF(strides);
     return Py_XNewRef(f->cupy);
 }
 

@@ -38,8 +38,7 @@ static int set_carried(gb_py_field *f, PyObject *data) {
 
 static int check_require(gb_py_field *f, PyObject *require) {
     if (!require || require == Py_None) return 0;
-    PyObject *met = gb_py_upcall_to(GB_PY_UP_CHECK_REQUIRE, "(OO)", (PyObject *)f, require);
-    Py_XDECREF(met);
+    GB_PY_OWNED PyObject *met = gb_py_upcall_to(GB_PY_UP_CHECK_REQUIRE, "(OO)", (PyObject *)f, require);
     return met ? 0 : -1;
 }
 

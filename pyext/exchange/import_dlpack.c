@@ -124,16 +124,14 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
         return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), not on the host", (int)t->device.device_type,
                             (int)t->device.device_id);
     int64_t strides[GB_MAXDIMS];
-    PyArray_Descr *descr = descr_of(t->dtype);
+    GB_PY_OWNED PyArray_Descr *descr = descr_of(t->dtype);
     if (!descr) return NULL;
     gb_dlpack_byte_strides(t, strides);
     static char nowhere[16];   /* an empty tensor may have no address; NumPy wants one */
     char *data = gb_dlpack_first(t);
     gb_py_imported memory = {.descr = descr, .ndim = t->ndim, .shape = t->shape, .strides = strides,
                         .data = data ? data : nowhere, .readonly = readonly, .owner = owner, .location = location};
-    PyObject *object = gb_py_from_memory(type, &memory);
-    Py_DECREF((PyObject *)descr);
-    return object;
+    return gb_py_from_memory(type, &memory);
 }
 
 /* What a checked tensor says, of our own: Python code that runs afterwards may change the producer's. */
@@ -166,7 +164,7 @@ static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, co
                          void (*release)(void *)) {
     description own;
     describe(&own, t);
-    tensor_owner *k = (tensor_owner *)PyType_GenericAlloc(owner_type, 0);
+    GB_PY_OWNED tensor_owner *k = (tensor_owner *)PyType_GenericAlloc(owner_type, 0);
     if (!k) return NULL;
     k->tensor = tensor;
     PyObject *object = NULL;
@@ -175,7 +173,6 @@ static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, co
         if (object) k->release = release;
         else if (capsule) rename_back(capsule, n.fresh);
     }
-    Py_DECREF((PyObject *)k);
     return object;
 }
 

@@ -26,14 +26,13 @@ static int choose(PyObject *obj, const DLPackExchangeAPIHeader *header, const DL
 }
 
 int gb_py_exchange_find(PyObject *obj, const DLPackExchangeAPI **api) {
-    PyObject *capsule;
+    GB_PY_HELD PyObject *capsule = NULL;
     int found = gb_py_optional((PyObject *)Py_TYPE(obj), gb_py_attr.exchange_api, &capsule);
     if (found <= 0) return found;
     if (capsule == Py_None) found = 0;   /* how a subclass takes it back */
     else if (PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
         found = choose(obj, PyCapsule_GetPointer(capsule, "dlpack_exchange_api"), api);
     else found = refuse(obj, "not a capsule 'dlpack_exchange_api'");
-    gb_py_let_go(capsule);
     return found;
 }
 

@@ -31,7 +31,7 @@ static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
     PyObject *method;
     int found = gb_py_optional(obj, gb_py_attr.dlpack_device, &method);
     if (found <= 0) return found;
-    PyObject *device = PyObject_CallNoArgs(method);
+    GB_PY_HELD PyObject *device = PyObject_CallNoArgs(method);
     Py_DECREF(method);
     if (!device) return -1;
     int64_t pair[2];
@@ -50,7 +50,6 @@ static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
     } else if (pair[0] == kDLCPU && *type == gb_py_FieldType) {
         *type = gb_py_HostFieldType;
     }
-    gb_py_let_go(device);
     return ok ? 0 : -1;
 }
 
@@ -83,7 +82,7 @@ PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *metho
     PyObject *stream = cuda ? PyLong_FromUnsignedLongLong(ours ? ours : 1) : Py_NewRef(Py_True);
     if (!stream) return NULL;
     PyObject *values[] = {version, stream, Py_True};   /* without a stream, what stands there is copy */
-    PyObject *capsule = vectorcall(method, values, 0, keywords[2 * cuda + copying]);
+    GB_PY_HELD PyObject *capsule = vectorcall(method, values, 0, keywords[2 * cuda + copying]);
     if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {   /* from before max_version */
         PyErr_Clear();
         capsule = cuda ? PyObject_CallFunctionObjArgs(method, stream, NULL) : PyObject_CallNoArgs(method);
@@ -91,7 +90,5 @@ PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *metho
     Py_DECREF(stream);
     if (!capsule) return NULL;
     int readonly = PyCapsule_IsValid(capsule, "dltensor") ? says_readonly(obj) : 0;
-    PyObject *object = readonly < 0 ? NULL : gb_py_from_capsule(type, capsule, request, readonly);
-    gb_py_let_go(capsule);
-    return object;
+    return readonly < 0 ? NULL : gb_py_from_capsule(type, capsule, request, readonly);
 }

@@ -13,11 +13,8 @@ static PyObject *own_text(PyObject *obj) { return PyUnicode_Check(obj) ? PyUnico
 /* A name, or (title, name). */
 static PyObject *own_name(PyObject *obj) {
     if (!PyTuple_Check(obj) || PyTuple_Size(obj) != 2) return own_text(obj);
-    PyObject *title = own_text(PyTuple_GetItem(obj, 0)), *name = title ? own_text(PyTuple_GetItem(obj, 1)) : NULL;
-    PyObject *both = name ? PyTuple_Pack(2, title, name) : NULL;
-    Py_XDECREF(title);
-    Py_XDECREF(name);
-    return both;
+    GB_PY_OWNED PyObject *title = own_text(PyTuple_GetItem(obj, 0)), *name = title ? own_text(PyTuple_GetItem(obj, 1)) : NULL;
+    return name ? PyTuple_Pack(2, title, name) : NULL;
 }
 
 /* A typestr, or the fields of a type in a type; *bytes is the size of one. */
@@ -39,26 +36,24 @@ static PyObject *own_field(PyObject *field, int depth, int64_t *bytes, gb_error 
     int ndim = 0;
     Py_ssize_t n = PyTuple_Check(field) ? PyTuple_Size(field) : 0;
     if (n != 2 && n != 3) return NULL;
-    PyObject *name = own_name(PyTuple_GetItem(field, 0)), *type = name ? own_type(PyTuple_GetItem(field, 1), depth, &size, e) : NULL;
+    GB_PY_OWNED PyObject *name = own_name(PyTuple_GetItem(field, 0)), *type = name ? own_type(PyTuple_GetItem(field, 1), depth, &size, e) : NULL;
     PyObject *sizes = n == 3 ? PyTuple_GetItem(field, 2) : NULL, *own = NULL;
     if (type && sizes) ndim = PyTuple_Check(sizes) || PyList_Check(sizes) ? gb_py_ints(sizes, "descr", shape, GB_MAXDIMS) : -1;
     if (type && ndim >= 0 && gb_interface_field(size, shape, ndim, bytes, e) == 0)
         own = sizes ? Py_BuildValue("(OON)", name, type, gb_py_ints_tuple(shape, ndim)) : PyTuple_Pack(2, name, type);
-    Py_XDECREF(name);
-    Py_XDECREF(type);
     return own;
 }
 
 /* NULL without an exception: it is no such list; e may say why. */
 static PyObject *own_fields(PyObject *fields, int depth, int64_t *bytes, gb_error *e) {
     if (gb_interface_nested(depth, e) < 0) return NULL;
-    PyObject *given = PyList_AsTuple(fields), *own = given ? PyList_New(0) : NULL;
+    GB_PY_OWNED PyObject *given = PyList_AsTuple(fields);
+    PyObject *own = given ? PyList_New(0) : NULL;
     for (Py_ssize_t i = 0; own && i < PyTuple_Size(given); i++) {
         PyObject *field = own_field(PyTuple_GetItem(given, i), depth, bytes, e);
         if (!field || PyList_Append(own, field) < 0) Py_CLEAR(own);
         Py_XDECREF(field);
     }
-    Py_XDECREF(given);
     return own;
 }
 
@@ -87,10 +82,8 @@ static PyArray_Descr *convert(PyObject *own, int64_t size) {
 
 static PyArray_Descr *read_fields(PyObject *fields, int64_t size, gb_error *e) {
     int64_t bytes = 0;
-    PyObject *own = own_fields(fields, 0, &bytes, e);
-    PyArray_Descr *descr = !own || gb_interface_fields(bytes, size, e) < 0 ? convert(NULL, size) : convert(own, size);
-    Py_XDECREF(own);
-    return descr;
+    GB_PY_OWNED PyObject *own = own_fields(fields, 0, &bytes, e);
+    return !own || gb_interface_fields(bytes, size, e) < 0 ? convert(NULL, size) : convert(own, size);
 }
 
 PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e) {

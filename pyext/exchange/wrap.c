@@ -114,21 +114,17 @@ static PyObject *of_buffer(PyTypeObject *type, PyObject *obj) {
 }
 
 static PyObject *of_struct(PyTypeObject *type, PyObject *obj) {
-    PyObject *capsule;
+    GB_PY_HELD PyObject *capsule = NULL;
     int found = gb_py_optional(obj, gb_py_attr.array_struct, &capsule);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *object = gb_py_wrap_struct(type, obj, capsule);
-    gb_py_let_go(capsule);
-    return object;
+    return gb_py_wrap_struct(type, obj, capsule);
 }
 
 static PyObject *of_interface(PyTypeObject *type, PyObject *obj) {
-    PyObject *interface;
+    GB_PY_HELD PyObject *interface = NULL;
     int found = gb_py_optional(obj, gb_py_attr.array_interface, &interface);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *object = gb_py_wrap_interface(type, obj, interface);
-    gb_py_let_go(interface);
-    return object;
+    return gb_py_wrap_interface(type, obj, interface);
 }
 
 static PyObject *of_exchange(PyTypeObject *type, PyObject *obj, int request) {
@@ -139,12 +135,10 @@ static PyObject *of_exchange(PyTypeObject *type, PyObject *obj, int request) {
 }
 
 static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int request) {
-    PyObject *method;
+    GB_PY_HELD PyObject *method = NULL;
     int found = gb_py_optional(obj, gb_py_attr.dlpack, &method);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *object = gb_py_from_producer(type, obj, method, request);
-    gb_py_let_go(method);
-    return object;
+    return gb_py_from_producer(type, obj, method, request);
 }
 
 /* xarray and others: __array__ may copy; gridbuf._wrap finds out. */
@@ -153,10 +147,8 @@ static PyObject *of_method(PyTypeObject *type, PyObject *obj) {
     int found = gb_py_optional(obj, gb_py_attr.array, &method);
     if (found <= 0) return found < 0 ? NULL : NEXT;
     Py_DECREF(method);
-    PyObject *array = gb_py_upcall_to(GB_PY_UP_FROM_ARRAY_METHOD, "(O)", obj);
-    PyObject *object = array ? of_array(type, (PyArrayObject *)array, array) : NULL;
-    Py_XDECREF(array);
-    return object;
+    GB_PY_OWNED PyObject *array = gb_py_upcall_to(GB_PY_UP_FROM_ARRAY_METHOD, "(O)", obj);
+    return array ? of_array(type, (PyArrayObject *)array, array) : NULL;
 }
 
 /* Objects that say of their memory only what a stencil asks (__gt_interface__, __gt_data_interface__): gridbuf.interface reads it. */
@@ -169,17 +161,14 @@ static PyObject *of_described(PyTypeObject *type, PyObject *obj) {
         if (found > 0) Py_DECREF(value);
     }
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    PyObject *inside = gb_py_upcall_to(GB_PY_UP_DESCRIBED, "(OO)", obj, type ? Py_True : Py_False);
-    PyObject *object = inside ? gb_py_wrap(type, inside) : NULL;
-    Py_XDECREF(inside);
-    return object;
+    GB_PY_OWNED PyObject *inside = gb_py_upcall_to(GB_PY_UP_DESCRIBED, "(OO)", obj, type ? Py_True : Py_False);
+    return inside ? gb_py_wrap(type, inside) : NULL;
 }
 
 static int is_device_memory(PyObject *obj) {
-    PyObject *interface;
+    GB_PY_OWNED PyObject *interface = NULL;
     int found = gb_py_optional(obj, gb_py_attr.cuda_array_interface, &interface);
     if (found <= 0) return found;
-    Py_DECREF(interface);
     return PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; gridbuf.Field(data).to(device='cpu') copies it", Py_TYPE(obj)), -1;
 }
 
@@ -349,9 +338,8 @@ int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *inherit
         if (found) Py_DECREF(value);
     }
     if (!found) return 0;
-    PyObject *all = gb_py_upcall_to(GB_PY_UP_CARRIED, "(OO)", obj, wrapped);
+    GB_PY_OWNED PyObject *all = gb_py_upcall_to(GB_PY_UP_CARRIED, "(OO)", obj, wrapped);
     found = all && PyArg_ParseTuple(all, "OOO", &inherited[0], &inherited[1], &inherited[2]) ? 1 : -1;
     for (int i = 0; i < 3 && found == 1; i++) Py_INCREF(inherited[i]);
-    Py_XDECREF(all);
     return found;
 }

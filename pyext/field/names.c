@@ -34,9 +34,8 @@ static int find(const int32_t *codes, int n, int32_t code) {
 /* ---- transposition ---- */
 
 static PyObject *not_a_permutation(const gb_py_field *f, PyObject *given) {
-    PyObject *own = gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim);
+    GB_PY_OWNED PyObject *own = gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim);
     if (own) PyErr_Format(PyExc_ValueError, "dims: %R is not a permutation of this Field's dims %R", given, own);
-    Py_XDECREF(own);
     return NULL;
 }
 

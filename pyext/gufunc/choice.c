@@ -127,7 +127,7 @@ static int choose(gb_py_invocation *v, const gb_py_keywords *k) {
  * which a kernel is looked for again. */
 static int ask_numbers(gb_py_invocation *v, int *again) {
     int nin = v->gufunc->info.nin, rc = -1;
-    PyObject *numbers = PyTuple_New(nin), *found = NULL;
+    GB_PY_OWNED PyObject *numbers = PyTuple_New(nin), *found = NULL;
     for (int i = 0; numbers && i < nin; i++)
         if (PyTuple_SetItem(numbers, i, Py_NewRef(v->arg[i].weak ? v->arg[i].given : Py_None)) < 0) Py_CLEAR(numbers);
     if (numbers) found = PyObject_CallMethod((PyObject *)v->gufunc, "_numbers", "Oy#", numbers, (char *)v->types, (Py_ssize_t)nin);
@@ -149,8 +149,6 @@ static int ask_numbers(gb_py_invocation *v, int *again) {
     } else if (found) {
         PyErr_SetString(PyExc_TypeError, "_numbers: expected one answer for each input");
     }
-    Py_XDECREF(numbers);
-    Py_XDECREF(found);
     return rc;
 }
 

@@ -9,9 +9,8 @@
 #include <string.h>
 
 void gb_py_arg_keep(gb_py_arg *a, PyObject *obj) {
-    PyObject *old = a->keep;
+    GB_PY_OWNED PyObject *old = a->keep;
     a->keep = Py_NewRef(obj);
-    Py_XDECREF(old);
 }
 
 static int swapped(const PyArray_Descr *descr) { return descr->byteorder == (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN ? '>' : '<'); }

@@ -83,12 +83,11 @@ static int start(const gb_py_reduce_args *q, gb_gu_reducing *run) {
         memcpy(run->start, &v, sizeof v);
         return 0;
     }
-    PyObject *bytes = gb_py_upcall_to(GB_PY_UP_REDUCE_START, "(Oi)", q->initial, c->type);
+    GB_PY_OWNED PyObject *bytes = gb_py_upcall_to(GB_PY_UP_REDUCE_START, "(Oi)", q->initial, c->type);
     char *value;
     Py_ssize_t n;
     int rc = bytes && PyBytes_AsStringAndSize(bytes, &value, &n) == 0 && n <= GB_GU_MAX_ITEM ? 0 : -1;
     if (rc == 0) memcpy(run->start, value, (size_t)n);
-    Py_XDECREF(bytes);
     return rc;
 }
 
@@ -197,7 +196,8 @@ static PyObject *reduce(gb_py_reduce_args *q) {
     if (gb_py_read_views(q) < 0) return NULL;
     if (q->choice->sequential && !q->ordered && q->ngone > 1 && !q->choice->state)
         return PyErr_SetString(PyExc_ValueError, "axis: the operation is not reorderable, so at most one axis may be given, or ordered=True"), NULL;
-    PyObject *array = Py_NewRef(q->array), *where = Py_XNewRef(q->where), *result = NULL;
+    GB_PY_OWNED PyObject *array = Py_NewRef(q->array), *where = Py_XNewRef(q->where);
+    PyObject *result = NULL;
     if (protect(q, &array, &where) == 0) {
         gb_py_entry *p = gb_py_planned_for(q);
         work.codes = NULL;
@@ -206,8 +206,6 @@ static PyObject *reduce(gb_py_reduce_args *q) {
             gb_py_entry_drop(p);
         }
     }
-    Py_DECREF(array);
-    Py_XDECREF(where);
     return result;
 }
 

@@ -77,10 +77,9 @@ static int read_axes(gb_py_reduce_args *q, PyObject *axis) {
 }
 
 static int refuse_axis(const gb_py_reduce_args *q, int i, const char *why) {
-    PyObject *names = q->by_name[i] ? gb_py_dims_tuple(&(int32_t){(int32_t)q->axes[i]}, 1) : NULL;
+    GB_PY_OWNED PyObject *names = q->by_name[i] ? gb_py_dims_tuple(&(int32_t){(int32_t)q->axes[i]}, 1) : NULL;
     if (names) PyErr_Format(PyExc_ValueError, "axis: %U %s", PyTuple_GetItem(names, 0), why);
     else if (!q->by_name[i]) PyErr_Format(PyExc_ValueError, "axis: %lld %s", (long long)q->axes[i], why);
-    Py_XDECREF(names);
     return -1;
 }
 
@@ -178,12 +177,11 @@ static int read_outs(gb_py_reduce_args *q, PyObject *out) {
 }
 
 static int read_dtype(gb_py_reduce_args *q, PyObject *dtype) {
-    PyArray_Descr *descr = NULL;
+    GB_PY_OWNED PyArray_Descr *descr = NULL;
     if (dtype == Py_None) return 0;
     if (!PyArray_DescrConverter(dtype, &descr)) return -1;
     q->dtype = gb_py_type_of_descr(descr);
     if (!q->dtype || q->dtype >= GB_DATETIME) PyErr_Format(PyExc_TypeError, "dtype: no kernel has operands of type %S", descr);
-    Py_DECREF((PyObject *)descr);
     return PyErr_Occurred() ? -1 : 0;
 }
 

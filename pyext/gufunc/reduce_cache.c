@@ -32,7 +32,7 @@ void gb_py_reducers_free(gb_py_gufunc_object *g) {
 /* gridbuf.gufunc.reduction.choose(g, array, dtype, out, ordered, extras)
  * -> (kernel, has a state, sequential, type, identity or None) */
 static int ask(gb_py_reduce_args *q, gb_py_folding *c) {
-    PyObject *found = gb_py_upcall_to(GB_PY_UP_REDUCE_CHOOSE, "(Oiiiii)", (PyObject *)q->gufunc, c->array, c->dtype, c->out,
+    GB_PY_OWNED PyObject *found = gb_py_upcall_to(GB_PY_UP_REDUCE_CHOOSE, "(Oiiiii)", (PyObject *)q->gufunc, c->array, c->dtype, c->out,
                                       c->ordered, c->extras);
     if (!found) return -1;
     const char *identity = NULL;
@@ -47,7 +47,6 @@ static int ask(gb_py_reduce_args *q, gb_py_folding *c) {
         c->has_identity = identity != NULL;
         if (identity) memcpy(c->identity, identity, (size_t)n);
     }
-    Py_DECREF(found);
     return ok ? 0 : -1;
 }
 

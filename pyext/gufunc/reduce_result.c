@@ -9,10 +9,8 @@
 #include <string.h>
 
 static gb_py_dtype *dtype_of(uint8_t type) {
-    PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(type));
-    gb_py_dtype *dtype = descr ? gb_py_dtype_of(descr) : NULL;
-    Py_XDECREF((PyObject *)descr);
-    return dtype;
+    GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(type));
+    return descr ? gb_py_dtype_of(descr) : NULL;
 }
 
 static int goes(const gb_py_reduce_args *q, int axis) {
@@ -59,12 +57,11 @@ PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction 
         Py_XDECREF((PyObject *)descr);
         return scalar;
     }
-    gb_py_dtype *dtype = dtype_of(r->out[i].from);
+    GB_PY_OWNED gb_py_dtype *dtype = dtype_of(r->out[i].from);
     PyObject *result = NULL;
     if (!dtype) gb_heap_release(data);
     else if (gb_py_is_field(q->array)) result = field(q, &r->plan[i]->geometry, dtype, data);
     else result = gb_py_array_over(&r->plan[i]->geometry, dtype, data, 1, NULL);
-    Py_XDECREF((PyObject *)dtype);
     return result;
 }
 
@@ -90,12 +87,10 @@ PyObject *gb_py_reduce_outcome(gb_py_reduce_args *q, const gb_gu_reduction *r, P
     int64_t failed = gb_gu_reduce_failed(run);
     if (!failed && q->errors != GB_PY_REDUCE_RETURN) return result;
     static const char *const words[] = {"raise", "return", "warn", "ignore"};
-    PyObject *codes = failed ? codes_array(r, run) : Py_NewRef(Py_None), *shape = gb_py_ints_tuple(r->out_shape, r->out_ndim);
+    GB_PY_OWNED PyObject *codes = failed ? codes_array(r, run) : Py_NewRef(Py_None), *shape = gb_py_ints_tuple(r->out_shape, r->out_ndim);
     PyObject *outcome = codes && shape ? gb_py_upcall_to(GB_PY_UP_GUFUNC_CONCLUDE, "(OOOLLsO)", (PyObject *)q->gufunc, result, codes,
                                                       (long long)failed, (long long)r->kept_n, words[q->errors], shape)
                                        : NULL;
-    Py_XDECREF(codes);
-    Py_XDECREF(shape);
     Py_DECREF(result);
     return outcome;
 }

@@ -124,10 +124,9 @@ static int brief(const gb_gu_run *job) {
 
 /* What a loop raised, here or on a helper's thread. */
 static int raised(gb_gu_run *job, int rc) {
-    PyObject *error = job->error;
+    GB_PY_OWNED PyObject *error = job->error;
     job->error = NULL;
     if (error && rc == 0 && !PyErr_Occurred()) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-    Py_XDECREF(error);
     return rc < 0 || (job->call->flags & GB_GU_RAISES && PyErr_Occurred()) ? -1 : 0;
 }
 

@@ -74,7 +74,8 @@ static void gufunc_dealloc(PyObject *self) {
 /* _describe() -> (nin, nout, flags, kernels, names, fixed sizes, computed, optional, cores, types of uniforms) */
 static PyObject *describe(PyObject *self, PyObject *none) {
     const gb_bridge_gufunc_info *info = &((gb_py_gufunc_object *)self)->info;
-    PyObject *dims = PyList_New(0), *cores = PyList_New(0), *uniforms = NULL, *result = NULL;
+    GB_PY_OWNED PyObject *dims = PyList_New(0), *cores = PyList_New(0), *uniforms = NULL;
+    PyObject *result = NULL;
     for (int i = 0; dims && i < info->ndims; i++) {
         PyObject *d = Py_BuildValue("(LOO)", (long long)info->fixed[i], info->computed[i] ? Py_True : Py_False,
                                     info->optional[i] ? Py_True : Py_False);
@@ -91,9 +92,6 @@ static PyObject *describe(PyObject *self, PyObject *none) {
     uniforms = PyBytes_FromStringAndSize((const char *)info->uniform_types, info->nuniforms);
     if (dims && cores && uniforms)
         result = Py_BuildValue("(iiiisOOO)", info->nin, info->nout, info->flags, info->nkernels, info->names, dims, cores, uniforms);
-    Py_XDECREF(dims);
-    Py_XDECREF(cores);
-    Py_XDECREF(uniforms);
     return result;
 }
 
@@ -160,11 +158,11 @@ static PyObject *go_names(PyObject *self, PyObject *none) {
 static PyObject *go_kernel(PyObject *self, PyObject *name) {
     char signature[1024], types[1024];
     gb_error e;
-    PyObject *utf8 = PyUnicode_AsUTF8String(name), *result = NULL;
+    GB_PY_OWNED PyObject *utf8 = PyUnicode_AsUTF8String(name);
+    PyObject *result = NULL;
     if (!utf8) return NULL;
     if (GB_PY_ENTER_GO(&e, gbridge_gufunc_go_kernel(PyBytes_AsString(utf8), signature, types, sizeof types, &e)) == 0)
         result = Py_BuildValue("(ss)", signature, types);
-    Py_DECREF(utf8);
     return result;
 }
 
@@ -266,8 +264,6 @@ static PyType_Spec spec = {
 
 int gb_py_gufunc_init(PyObject *module) {
     if (gb_py_keywords_init() < 0 || gb_py_reduce_args_init() < 0 || gb_py_functions(module, functions) < 0) return -1;
-    PyObject *type = gb_py_type(&spec, NULL);
-    int rc = type ? PyModule_AddObjectRef(module, "GUFunc", type) : -1;
-    Py_XDECREF(type);
-    return rc;
+    GB_PY_OWNED PyObject *type = gb_py_type(&spec, NULL);
+    return type ? PyModule_AddObjectRef(module, "GUFunc", type) : -1;
 }

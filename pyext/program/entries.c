@@ -121,7 +121,7 @@ static int read_tuple(PyObject *tuple, Py_ssize_t number, const gb_py_slot *slot
 
 int gb_py_entry_read(PyObject *obj, Py_ssize_t number, const gb_py_slot *slots, Py_ssize_t n_slots, gb_program *program) {
     PyArray_Descr *descr;
-    PyObject *tuple = PySequence_Tuple(obj);
+    GB_PY_OWNED PyObject *tuple = PySequence_Tuple(obj);
     if (!tuple) return -1;
     int rc = -1;
     if (PyTuple_Size(tuple) != E_COUNT)
@@ -132,6 +132,5 @@ int gb_py_entry_read(PyObject *obj, Py_ssize_t number, const gb_py_slot *slots, 
         else rc = read_tuple(tuple, number, slots, n_slots, descr, program);
         Py_DECREF((PyObject *)descr);
     }
-    Py_DECREF(tuple);
     return rc;
 }

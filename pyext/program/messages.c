@@ -112,7 +112,8 @@ static int carry_out(exchange_object *x, int which, PyObject *const *fields, Py_
 /* The requests over the memory of these fields, which the packing has found to be of the plan's layouts. */
 static PyObject *requests_of(exchange_object *x, PyObject *const *fields) {
     if (!x->inside) return Py_NewRef(x->requests);
-    PyObject *key = PyTuple_New(x->n_inside), *found = NULL;
+    GB_PY_OWNED PyObject *key = PyTuple_New(x->n_inside);
+    PyObject *found = NULL;
     for (Py_ssize_t i = 0; key && i < x->n_inside; i++) {
         PyObject *field = fields[x->inside[i]];
         PyObject *address = gb_py_is_field(field) ? PyLong_FromVoidPtr(gb_py_memory_of_field((gb_py_field *)field).view.data) : NULL;
@@ -121,7 +122,6 @@ static PyObject *requests_of(exchange_object *x, PyObject *const *fields) {
     if (!key) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "fields: messages lie in the memory of Fields alone");
     found = Py_XNewRef(PyDict_GetItemWithError(x->requests, key));
     if (!found && !PyErr_Occurred()) found = PyObject_CallFunctionObjArgs(x->place, key, NULL);
-    Py_DECREF(key);
     return found;
 }
 
@@ -154,10 +154,8 @@ static int begin(exchange_object *x, PyObject *const *fields, Py_ssize_t n) {
 }
 
 static int has_ended(exchange_object *x, PyObject *requests) {
-    PyObject *answer = PyObject_CallFunctionObjArgs(x->ended, requests, NULL);
-    int yes = answer ? PyObject_IsTrue(answer) : -1;
-    Py_XDECREF(answer);
-    return yes;
+    GB_PY_OWNED PyObject *answer = PyObject_CallFunctionObjArgs(x->ended, requests, NULL);
+    return answer ? PyObject_IsTrue(answer) : -1;
 }
 
 /* All has come: the exchange is over, also where unpacking fails. */
@@ -180,7 +178,7 @@ static int unpack(exchange_object *x, PyObject *fields) {
 /* 1: nothing is under way any more; 0: something is, after so many ns of polling. */
 static int end(exchange_object *x, int64_t spin, int wanted) {
     if (!x->active) return 1;
-    PyObject *requests = Py_NewRef(x->active);
+    GB_PY_OWNED PyObject *requests = Py_NewRef(x->active);
     int yes = has_ended(x, requests);
     for (int64_t stop = yes == 0 && spin ? gb_nanoseconds() + spin : 0; yes == 0 && stop && gb_nanoseconds() < stop;) yes = has_ended(x, requests);
     if (yes == 1 && x->active == requests) {   /* no other thread has seen it meanwhile */
@@ -190,7 +188,6 @@ static int end(exchange_object *x, int64_t spin, int wanted) {
         Py_DECREF(active);
         Py_DECREF(fields);
     }
-    Py_DECREF(requests);
     return yes;
 }
 
@@ -259,8 +256,6 @@ static PyType_Spec spec = {
 };
 
 int gb_py_messages_init(PyObject *module) {
-    PyObject *type = gb_py_type(&spec, NULL);
-    int rc = type ? PyModule_AddObjectRef(module, "MessageExchange", type) : -1;
-    Py_XDECREF(type);
-    return rc;
+    GB_PY_OWNED PyObject *type = gb_py_type(&spec, NULL);
+    return type ? PyModule_AddObjectRef(module, "MessageExchange", type) : -1;
 }

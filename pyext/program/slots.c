@@ -104,10 +104,8 @@ static int same_strides(const gb_py_slot *slot, const int64_t *strides) {
 }
 
 static int other_numbers(const gb_py_slot *slot, const char *what, const int64_t *wanted, int n_wanted, const int64_t *given, int n_given) {
-    PyObject *a = gb_py_ints_tuple(given, n_given), *b = gb_py_ints_tuple(wanted, n_wanted);
+    GB_PY_OWNED PyObject *a = gb_py_ints_tuple(given, n_given), *b = gb_py_ints_tuple(wanted, n_wanted);
     if (a && b) PyErr_Format(PyExc_ValueError, "%U: %s %R; the plan was made for %R", slot->name, what, a, b);
-    Py_XDECREF(a);
-    Py_XDECREF(b);
     return -1;
 }
 
@@ -140,9 +138,8 @@ static int compare_dtypes(gb_py_slot *slot, PyArray_Descr *descr) {
         Py_DECREF((PyObject *)descr);
         return -1;
     }
-    PyObject *before = (PyObject *)slot->equal;
+    GB_PY_OWNED PyObject *before = (PyObject *)slot->equal;
     slot->equal = descr;
-    Py_XDECREF(before);
     return 1;
 }
 

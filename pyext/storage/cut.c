@@ -118,12 +118,10 @@ PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts) {
         Py_DECREF(meta);
         return NULL;
     }
-    PyObject *before = r->meta, *result = r->made;
+    GB_PY_OWNED PyObject *before = r->meta, *result = r->made;
     r->meta = meta;
     r->made = Py_NewRef(made);
     r->n = n;
     for (int i = 0; i < n; i++) r->cuts[i] = cuts[i];
-    Py_XDECREF(before);
-    Py_XDECREF(result);
     return made;
 }

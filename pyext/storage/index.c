@@ -6,11 +6,8 @@
 
 static PyObject *view_of(PyObject *self, PyArrayObject *host, const gb_py_cut *cuts) {
     int n = PyArray_NDIM(host);
-    PyObject *array = gb_py_cut_array(host, cuts), *meta = array ? gb_py_cut_meta(((gb_py_storage *)self)->meta, n, cuts) : NULL;
-    PyObject *view = meta ? gb_py_storage_new(Py_TYPE(self), array, Py_None, meta, Py_None) : NULL;
-    Py_XDECREF(meta);
-    Py_XDECREF(array);
-    return view;
+    GB_PY_OWNED PyObject *array = gb_py_cut_array(host, cuts), *meta = array ? gb_py_cut_meta(((gb_py_storage *)self)->meta, n, cuts) : NULL;
+    return meta ? gb_py_storage_new(Py_TYPE(self), array, Py_None, meta, Py_None) : NULL;
 }
 
 PyObject *gb_py_storage_subscript(PyObject *self, PyObject *key) {
@@ -26,21 +23,19 @@ PyObject *gb_py_storage_subscript(PyObject *self, PyObject *key) {
 }
 
 PyObject *gb_py_storage_item(PyObject *self, Py_ssize_t i) {
-    PyObject *key = PyLong_FromSsize_t(i), *result = key ? gb_py_storage_subscript(self, key) : NULL;
-    Py_XDECREF(key);
-    return result;
+    GB_PY_OWNED PyObject *key = PyLong_FromSsize_t(i);
+    return key ? gb_py_storage_subscript(self, key) : NULL;
 }
 
 /* The halo's (low, high) pairs of n indices. 0: they are not what a Meta has. */
 static int read_halo(PyObject *meta, int n, Py_ssize_t (*halo)[2]) {
-    PyObject *pairs = PyObject_GetAttrString(meta, "halo");
+    GB_PY_OWNED PyObject *pairs = PyObject_GetAttrString(meta, "halo");
     int ok = pairs && PyTuple_Check(pairs) && PyTuple_Size(pairs) == n;
     for (int i = 0; i < n && ok; i++) {
         PyObject *pair = PyTuple_GetItem(pairs, i);
         ok = PyTuple_Check(pair) && PyTuple_Size(pair) == 2;
         for (int j = 0; j < 2 && ok; j++) ok = (halo[i][j] = PyLong_AsSsize_t(PyTuple_GetItem(pair, j))) >= 0;
     }
-    Py_XDECREF(pairs);
     return ok;
 }
 
@@ -121,7 +116,7 @@ static int quick(PyObject *self, PyArrayObject *host, PyObject *key, PyObject *v
     int kind = gb_py_storage_cuts(key, host, cuts);
     if (kind == GB_PY_KEY_ERROR || kind == GB_PY_KEY_OTHER) return kind == GB_PY_KEY_ERROR ? -1 : 0;
     if (number && kind == GB_PY_KEY_ELEMENT) return PyObject_SetItem((PyObject *)host, key, value) < 0 ? -1 : 1;
-    PyObject *target = key == Py_Ellipsis ? Py_NewRef((PyObject *)host) : gb_py_cut_array(host, cuts), *source = NULL;
+    GB_PY_OWNED PyObject *target = key == Py_Ellipsis ? Py_NewRef((PyObject *)host) : gb_py_cut_array(host, cuts), *source = NULL;
     int rc = -1;
     if (target && number) {
         rc = PyObject_SetItem(target, Py_Ellipsis, value) < 0 ? -1 : 1;
@@ -129,8 +124,6 @@ static int quick(PyObject *self, PyArrayObject *host, PyObject *key, PyObject *v
         source = source_for(self, (PyArrayObject *)target, cuts, n, value);
         rc = source ? (PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)source) < 0 ? -1 : 1) : PyErr_Occurred() ? -1 : 0;
     }
-    Py_XDECREF(target);
-    Py_XDECREF(source);
     return rc;
 }
 
@@ -141,7 +134,6 @@ int gb_py_storage_assign(PyObject *self, PyObject *key, PyObject *value) {
     int rc = host ? quick(self, host, key, value) : 0;
     Py_XDECREF((PyObject *)host);
     if (rc) return rc < 0 ? -1 : 0;
-    PyObject *done = gb_py_upcall_to(GB_PY_UP_STORAGE_SETITEM, "(OOO)", self, key, value);
-    Py_XDECREF(done);
+    GB_PY_OWNED PyObject *done = gb_py_upcall_to(GB_PY_UP_STORAGE_SETITEM, "(OOO)", self, key, value);
     return done ? 0 : -1;
 }

@@ -20,20 +20,16 @@ PyObject *gb_py_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_
     if (nargs != 4 || !PyType_Check(args[0]) || !PyType_IsSubtype((PyTypeObject *)args[0], gb_py_StorageType) || Py_TYPE(args[1]) != gb_py_PlanType ||
         ((gb_py_plan_object *)args[1])->plan->device != GB_CPU || ((gb_py_plan_object *)args[1])->plan->memory != GB_PLAIN)
         return PyErr_Format(PyExc_TypeError, "storage_of_plan() takes a Storage class, a Plan of plain host memory, a Meta and a bool");
-    PyObject *host = gb_py_array_of((gb_py_plan_object *)args[1], args[3] == Py_True);
-    PyObject *made = host ? gb_py_storage_new((PyTypeObject *)args[0], host, Py_None, args[2], Py_None) : NULL;
-    Py_XDECREF(host);
-    return made;
+    GB_PY_OWNED PyObject *host = gb_py_array_of((gb_py_plan_object *)args[1], args[3] == Py_True);
+    return host ? gb_py_storage_new((PyTypeObject *)args[0], host, Py_None, args[2], Py_None) : NULL;
 }
 
 /* NumPy's own dtype of a number. Others equal one that has other metadata, or another C type of the same size. */
 static int is_own_dtype(PyObject *obj) {
     int number = ((PyArray_Descr *)obj)->type_num;
     if (number < 0 || number >= NPY_OBJECT || number == NPY_LONGLONG || number == NPY_ULONGLONG) return 0;
-    PyArray_Descr *own = PyArray_DescrFromType(number);
-    int is = (PyObject *)own == obj;
-    Py_XDECREF((PyObject *)own);
-    return is;
+    GB_PY_OWNED PyArray_Descr *own = PyArray_DescrFromType(number);
+    return (PyObject *)own == obj;
 }
 
 /* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. Lists become tuples and
@@ -44,12 +40,12 @@ static PyObject *constant(PyObject *obj, int depth) {
     if (PyType_Check(obj)) return gb_py_dtype_constant(obj) ? Py_NewRef(obj) : NULL;
     if (PyArray_IsScalar(obj, Integer) && !PyArray_IsScalar(obj, Timedelta)) return PyNumber_Index(obj);
     if (depth == 0 || !(PyTuple_CheckExact(obj) || PyList_CheckExact(obj))) return NULL;
-    PyObject *given = PySequence_Tuple(obj), *made = given ? PyTuple_New(PyTuple_Size(given)) : NULL;
+    GB_PY_OWNED PyObject *given = PySequence_Tuple(obj);
+    PyObject *made = given ? PyTuple_New(PyTuple_Size(given)) : NULL;
     for (Py_ssize_t i = 0; made && i < PyTuple_Size(given); i++) {
         PyObject *one = constant(PyTuple_GetItem(given, i), depth - 1);
         if (!one || PyTuple_SetItem(made, i, one) < 0) Py_CLEAR(made);
     }
-    Py_XDECREF(given);
     return made;
 }
 
@@ -67,13 +63,11 @@ PyArrayObject *gb_py_storage_host(PyObject *obj) {
 
 int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]) {
     Py_ssize_t n = 0;
-    PyObject *text = PyObject_GetAttrString(meta, "axes");
+    GB_PY_OWNED PyObject *text = PyObject_GetAttrString(meta, "axes");
     const char *letters = text ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
     if (letters && n <= GB_PY_STORAGE_AXES) memcpy(axes, letters, (size_t)n + 1);
     else if (letters) PyErr_Format(PyExc_ValueError, "axes: %R has more than three letters", text);
-    int rc = letters && n <= GB_PY_STORAGE_AXES ? 0 : -1;
-    Py_XDECREF(text);
-    return rc;
+    return letters && n <= GB_PY_STORAGE_AXES ? 0 : -1;
 }
 
 /* What __gt_interface__ says of a host storage's memory: shape, typestr, data and strides. NotImplemented: for Python to ask. */
@@ -89,14 +83,12 @@ PyObject *gb_py_storage_told(PyObject *self, PyObject *unused) {
         Py_RETURN_NOTIMPLEMENTED;
     }
     int n = PyArray_NDIM(host), readonly = !PyArray_ISWRITEABLE(host);
-    PyObject *shape = gb_py_ints_tuple((const int64_t *)PyArray_DIMS(host), n), *strides = gb_py_ints_tuple((const int64_t *)PyArray_STRIDES(host), n);
-    PyObject *address = PyLong_FromVoidPtr(PyArray_DATA(host)), *told = NULL;
+    GB_PY_OWNED PyObject *shape = gb_py_ints_tuple((const int64_t *)PyArray_DIMS(host), n), *strides = gb_py_ints_tuple((const int64_t *)PyArray_STRIDES(host), n);
+    GB_PY_OWNED PyObject *address = PyLong_FromVoidPtr(PyArray_DATA(host));
+    PyObject *told = NULL;
     if (shape && strides && address)
         told = Py_BuildValue("{s:O,s:O,s:(OO),s:O}", "shape", shape, "typestr", dtype->typestr, "data", address,
                              readonly ? Py_True : Py_False, "strides", strides);
-    Py_XDECREF(shape);
-    Py_XDECREF(strides);
-    Py_XDECREF(address);
     Py_DECREF((PyObject *)dtype);
     return told;
 }

@@ -31,9 +31,8 @@ static void dealloc(PyObject *self) {
 }
 
 static PyObject *refuse(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *name = PyObject_GetAttrString((PyObject *)type, "__name__");
+    GB_PY_OWNED PyObject *name = PyObject_GetAttrString((PyObject *)type, "__name__");
     if (name) PyErr_Format(PyExc_TypeError, "%U is not made by calling it; use gridbuf.storage.empty, zeros, ones, full, storage or as_storage", name);
-    Py_XDECREF(name);
     return NULL;
 }
 
@@ -51,9 +50,8 @@ static PyObject *get_meta(PyObject *self, void *unused) {
 }
 static int set_meta(PyObject *self, PyObject *value, void *unused) {
     if (!value) return PyErr_SetString(PyExc_AttributeError, "_meta: it cannot be deleted"), -1;
-    PyObject *before = ((gb_py_storage *)self)->meta;
+    GB_PY_OWNED PyObject *before = ((gb_py_storage *)self)->meta;
     ((gb_py_storage *)self)->meta = Py_NewRef(value);
-    Py_XDECREF(before);
     return 0;
 }
 static PyGetSetDef getset[] = {{"_meta", get_meta, set_meta, "What the indices mean.", NULL}, {NULL}};

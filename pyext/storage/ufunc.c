@@ -96,7 +96,7 @@ static int ask(call *asked, PyObject *const *in, PyObject *out) {
     asked->kept[asked->n] = Py_XNewRef(asked->out.meta);
     PyObject *inputs = PyTuple_New(asked->n), *plan, *meta, *sources, *named;
     for (int i = 0; inputs && i < asked->n; i++) PyTuple_SetItem(inputs, i, Py_NewRef(in[i]));
-    PyObject *answer = inputs ? gb_py_upcall_to(GB_PY_UP_STORAGE_PREPARED, "(OOO)", asked->ufunc, inputs, out ? out : Py_None) : NULL;
+    GB_PY_OWNED PyObject *answer = inputs ? gb_py_upcall_to(GB_PY_UP_STORAGE_PREPARED, "(OOO)", asked->ufunc, inputs, out ? out : Py_None) : NULL;
     Py_XDECREF(inputs);
     int good = answer && answer != Py_None && PyArg_ParseTuple(answer, "OOOO", &plan, &meta, &sources, &named) && PyTuple_Check(sources) && PyTuple_Size(sources) == asked->n;
     for (int i = 0; i < asked->n && good; i++) {
@@ -122,7 +122,6 @@ static int ask(call *asked, PyObject *const *in, PyObject *out) {
     } else {
         for (int i = 0; i <= asked->n; i++) Py_CLEAR(asked->kept[i]);
     }
-    Py_XDECREF(answer);
     return PyErr_Occurred() ? -1 : good;
 }
 
@@ -161,10 +160,10 @@ static PyObject *written_out(PyArrayObject *view, PyArrayObject *target) {
     npy_intp count = shape[fast] * shape[next];
     if (rest < 8 || shape[next] < 4) return NULL;
     PyArray_Descr *descr = PyArray_DESCR(view);
-    PyObject *room = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 1, &count, NULL, NULL, 0, NULL), *all = NULL;
+    GB_PY_OWNED PyObject *room = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 1, &count, NULL, NULL, 0, NULL);
+    PyObject *all = NULL;
     if (room) all = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), n, shape, strides, PyArray_BYTES((PyArrayObject *)room), NPY_ARRAY_WRITEABLE, NULL);
     if (all && (PyArray_SetBaseObject((PyArrayObject *)all, Py_NewRef(room)) < 0 || PyArray_CopyInto((PyArrayObject *)all, view) < 0)) Py_CLEAR(all);
-    Py_XDECREF(room);
     return all;
 }
 
@@ -182,8 +181,9 @@ static PyObject *input_for(const call *known, int i, PyObject *obj, PyArrayObjec
 /* The caller holds what is in `known`. */
 static PyObject *run(const call *known, PyTypeObject *type, PyObject *const *in, PyObject *out) {
     int n = known->n, ready = 1;
-    PyObject *target = out ? Py_XNewRef((PyObject *)gb_py_storage_host(out)) : gb_py_array_of((gb_py_plan_object *)known->plan, 0);
-    PyObject *args = target ? PyTuple_New(n + !known->named) : NULL, *options = NULL, *done = NULL, *made = NULL;
+    GB_PY_OWNED PyObject *target = out ? Py_XNewRef((PyObject *)gb_py_storage_host(out)) : gb_py_array_of((gb_py_plan_object *)known->plan, 0);
+    GB_PY_OWNED PyObject *args = target ? PyTuple_New(n + !known->named) : NULL, *options = NULL, *done = NULL;
+    PyObject *made = NULL;
     for (int i = 0; args && ready && i < n; i++) {
         PyObject *one = input_for(known, i, in[i], (PyArrayObject *)target);
         ready = one && PyTuple_SetItem(args, i, one) == 0;
@@ -192,10 +192,6 @@ static PyObject *run(const call *known, PyTypeObject *type, PyObject *const *in,
     else if (args && ready) ready = PyTuple_SetItem(args, n, Py_NewRef(target)) == 0;
     if (args && ready) done = PyObject_Call(known->ufunc, args, options);
     if (done) made = out ? Py_NewRef(out) : gb_py_storage_new(type, target, Py_None, known->meta, Py_None);
-    Py_XDECREF(args);
-    Py_XDECREF(options);
-    Py_XDECREF(target);
-    Py_XDECREF(done);
     return made || PyErr_Occurred() ? made : Py_NewRef(Py_NotImplemented);
 }
 
