@@ -13,7 +13,8 @@ def clip(
     """`np.clip`, whatever of the four bounds is given."""
     low = min if a_min is None or a_min is np._NoValue else a_min
     high = max if a_max is None or a_max is np._NoValue else a_max
-    low, high = (None if bound is np._NoValue else bound for bound in (low, high))
+    bounds: list[Any] = [None if bound is np._NoValue else bound for bound in (low, high)]
+    low, high = bounds
     if low is None and high is None:
         return np.positive(a, out=out, **options)
     if low is None or high is None:

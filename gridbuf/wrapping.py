@@ -135,7 +135,7 @@ def cupy_memory(array: Any) -> tuple[Any, ...] | None:
 
 def check_mask(obj: NDArray[Any]) -> None:
     """A masked array without masked elements is as good as any other: netCDF4 reads such ones."""
-    if isinstance(obj, np.ma.MaskedArray) and (masked := int(np.ma.count_masked(obj))):
+    if isinstance(obj, np.ma.MaskedArray) and (masked := int(np.count_nonzero(np.ma.getmaskarray(obj)))):
         raise ValueError(
             f"data: {masked} of its {obj.size} elements are masked, and what is below the mask would show: data.filled(value) "
             "is a copy without it, data.data is the memory as it is"

@@ -4,5 +4,5 @@ from gt4py.cartesian.gtscript import PARALLEL, Field, computation, interval
 
 
 def copy(source: Field["T"], target: Field["T"]) -> None:  # type: ignore # noqa: F821
-    with computation(PARALLEL), interval(...):  # type: ignore
+    with computation(PARALLEL), interval(...):
         target = source  # noqa: F841

@@ -73,7 +73,7 @@ class Guard:
         """What is packed is sent next."""
         fields, self.fields = self.fields, ()
         for peer, buffer in self.outgoing.items():
-            memory = np.asarray(buffer)
+            memory: Any = np.asarray(buffer)
             memory[-SEAL:].view("i8")[:] = self.ledger[peer][0] + 1, zlib.crc32(memory[:-SEAL])
         if self.poison is not None:
             self.poison.run(*fields)
@@ -81,7 +81,7 @@ class Guard:
     def check(self) -> None:
         """Messages have come: RuntimeError where one is not what was awaited."""
         for peer, buffer in self.incoming.items():
-            memory = np.asarray(buffer)
+            memory: Any = np.asarray(buffer)
             number, checksum = memory[-SEAL:].view("i8").tolist()
             if number != self.ledger[peer][1]:
                 raise RuntimeError(f"{self.name}: rank {peer} sent its exchange {number}, awaited was {self.ledger[peer][1]}")

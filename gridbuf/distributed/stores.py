@@ -73,7 +73,8 @@ class NumpyFiles:
             for index in np.ndindex(values.shape[:inner]):
                 at = start + sum((i + part.start) * step for i, part, step in zip(index, box, steps, strict=False))
                 at += sum(part.start * step for part, step in zip(box[inner:], steps[inner:], strict=True))
-                write_all(file.fileno(), memoryview(values[index].reshape(-1).view("u1")), at)
+                run: Any = values[index].reshape(-1).view("u1")
+                write_all(file.fileno(), memoryview(run), at)
             file.flush()
             os.fsync(file.fileno())
 

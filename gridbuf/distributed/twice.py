@@ -9,7 +9,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.distributed.binding import Binding
 
-EFFORT = 10_000  # of NumPy, to find out whether interleaved views share an element
+EFFORT: Any = 10_000  # of NumPy, to find out whether interleaved views share an element
 
 
 def check_same(binding: Binding, flat: Sequence[Any]) -> None:

@@ -124,7 +124,8 @@ def astype(
     if not copy and wanted == x.dtype:
         return x
     made: Any = np.empty_like(x, dtype=wanted)
-    np.copyto(made, x, casting="unsafe")
+    source: Any = x
+    np.copyto(made, source, casting="unsafe")
     return cast(Storage, made)
 
 

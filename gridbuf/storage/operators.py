@@ -143,7 +143,7 @@ for _name, _ufunc in _UNARY.items():
     setattr(Storage, f"__{_name}__", _unary(_ufunc))
 
 
-def _contains(self: Storage, value: Any) -> bool:
+def _contains(self: Any, value: Any) -> bool:
     return bool(np.any(np.equal(self, value)))
 
 
