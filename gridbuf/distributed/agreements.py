@@ -2,6 +2,9 @@
 
 Whether two fields of one rank have the same layout is that rank's own affair, and a plan is kept for each layout; so one rank may find
 a plan where its peer makes a new one. What travels between the two is the same for both, so that is what is remembered.
+
+The first layout of a kind fixes the order of its messages, as long as the communicator lives: fields of other layouts that are exchanged
+later are turned where they are packed and unpacked. A plan of one's own (`Grid.plan`) has the order of its own fields.
 """
 
 from typing import Any
