@@ -14,8 +14,8 @@ import numpy as np
 from mpi4py import MPI
 
 from gridbuf import _core
-from gridbuf.distributed.agreements import Agreement
-from gridbuf.distributed.binding import ADD, CLEAR, Entry, Message, Sources, adjoint
+from gridbuf.distributed.agreements import Agreement, Orders
+from gridbuf.distributed.binding import ADD, CLEAR, Binding, Entry, Message, Sources, adjoint
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.debugging import SEAL, Guard, debugging, poisoning
 from gridbuf.distributed.errors import DisagreementError
@@ -59,10 +59,12 @@ class MPITransport:
     def __init__(self, plan: Any, hub: Hub, timeout: float | None) -> None:
         self.hub, self.timeout, self.number = hub, timeout, hub.number()
         self.name = f"plan {self.number} ({', '.join(bound.name for bound in plan.bounds)})"
-        self.slots, self.copies, self.binding = plan.slots(), plan.copies, plan.binding
+        self.slots, self.copies = plan.slots(), plan.copies
+        self.binding: Binding = plan.binding
         self.sends: dict[int, Message] = plan.sends
         self.receives: dict[int, Message] = plan.receives
         self.peers = sorted({*self.sends, *self.receives})
+        self._orders: Orders = [list(order) for order in self.binding.orders]
         self.exchange, self.debug = 0, debugging()
         self._with = {peer: self._agreement(peer, plan.shared) for peer in self.peers}
         self._agreed = dict.fromkeys(self.peers, -1)  # doubts and versions, as they were when this plan was last used
@@ -250,7 +252,7 @@ class MPITransport:
         }
 
     def _agreement(self, peer: int, shared: bool) -> Agreement:
-        fresh = Agreement([list(order) for order in self.binding.orders])
+        fresh = Agreement(self._orders)
         if not shared:
             return fresh
         return self.hub.agreements.setdefault((peer, blake2b(repr(self._kind(peer)).encode(), digest_size=16).digest()), fresh)
@@ -276,13 +278,9 @@ class MPITransport:
 
     def _connect(self, back: bool) -> Messages:
         """Requests and programs of one way: what the plan sends and receives, or the adjoint, which sends what that receives."""
-        sends = {
-            peer: self.binding.message(peer, links_of(message), True, self._with[peer].its)
-            for peer, message in self.sends.items()
-        }
+        sends = {peer: self._ordered(message, True, self._with[peer].its) for peer, message in self.sends.items()}
         receives = {  # in the order that the peer was told, perhaps by another plan
-            peer: self.binding.message(peer, links_of(message), False, self._with[peer].ours)
-            for peer, message in self.receives.items()
+            peer: self._ordered(message, False, self._with[peer].ours) for peer, message in self.receives.items()
         }
         mine, theirs = (receives, sends) if back else (sends, receives)
         out = {peer: self._memory(message, back) for peer, message in mine.items()}
@@ -318,6 +316,12 @@ class MPITransport:
             (self.hub.ledger, self._ledger),
             guard,
         )
+
+    def _ordered(self, message: Message, sent: bool, orders: Orders) -> Message:
+        """A message with each field in the receiver's order of dims: worked out anew where that is not this rank's."""
+        if orders == self._orders:
+            return message
+        return self.binding.message(message.peer, links_of(message), sent, orders)
 
     def _memory(self, message: Message, back: bool) -> Any:
         """What MPI reads or writes: the field's own memory where that is in the message's order, else a buffer."""
