@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gridbuf.distributed.blocks import Block, Decomposition
-from gridbuf.distributed.boxes import Box, Map, is_empty
-from gridbuf.distributed.linking import Geometry, Index, Link
+from gridbuf.distributed.boxes import Box, Map, identity, is_empty
+from gridbuf.distributed.linking import Index, Link, kept, linked, own_points
 from gridbuf.distributed.tiles import Copy, Topology
 
 
@@ -21,7 +21,7 @@ class End(NamedTuple):
     positions: Index
 
     def domain(self, block: Block) -> Box:
-        return tuple((2 * block.start[a] + p, 2 * block.stop[a] - p) for a, p in zip(self.axes, self.positions, strict=True))
+        return own_points(block, self.axes, self.positions)
 
 
 class Copies:
@@ -45,7 +45,7 @@ class Copies:
     def of(self, tile: int, box: Box) -> Iterator[tuple[Box, list[Copy]]]:
         """Parts of a box within a tile, and all places of their points that the field has, the owner's first."""
         if self._topology is None:
-            yield box, [(tile, Map(tuple(range(len(box))), (1,) * len(box), (0,) * len(box)))]
+            yield box, [(tile, identity(len(box)))]
             return
         for part, copies in self._topology.copies(tile, box):
             yield part, [copy for copy in copies if self._has(copy[1])]
@@ -72,18 +72,7 @@ class Copies:
 
     def kept(self, tile: int, box: Box) -> Iterator[tuple[int, Map, Box]]:
         """The blocks that keep the points of a box: number, the way from the box to them, and which there."""
-        end = self._end
-        for part, copies in self.of(tile, box):
-            rest = [part]
-            for there, how in copies:
-                left: list[Box] = []
-                for each in rest:
-                    kept, land = end.decomposition.keepers(there, end.axes, how.of(each), None)
-                    yield from ((number, how, points) for number, points in kept)
-                    left += [how.back(points) for points in land]
-                rest = left
-                if not rest:
-                    break
+        return kept(self._end.decomposition, self._end.axes, self.of(tile, box))
 
     def owned(self, block: Block) -> list[tuple[tuple[int, int], ...]]:
         """The own points of a block that it owns, as (start, stop) along the end's axes: of every point one copy."""
@@ -98,11 +87,6 @@ class Copies:
                     )
                 )
         return parts
-
-
-def owner(topology: Topology, decomposition: Decomposition, geometry: Geometry) -> Copies:
-    """Of a field's points that exist more than once, who owns them."""
-    return Copies(topology, End(decomposition, geometry.axes, geometry.positions))
 
 
 class Between:
@@ -120,7 +104,7 @@ class Between:
         there = moved(domain, self._shift)
         for number, how, box in self._copies.kept(block.tile, there):
             if wanted is None or number in wanted:
-                links.append(self._link(block.number, number, there, how, box))
+                links.append(linked(self._source.axes, there, block.number, self._source.decomposition.block(number), how, box))
         links.sort(key=lambda link: link[:2])  # stable: the walk's order among those of two blocks
         return links
 
@@ -134,17 +118,6 @@ class Between:
         mine = {block.number for block in blocks}
         for number in sorted(asking):
             yield from self.filling(self._target.decomposition.block(number), mine)
-
-    def _link(self, dst: int, src: int, domain: Box, how: Map, box: Box) -> Link:
-        filled = how.back(box)
-        at = tuple((first - own) // 2 for (first, _), (own, _) in zip(filled, domain, strict=True))
-        shape = tuple((last - first) // 2 + 1 for first, last in filled)
-        origin = self._source.decomposition.block(src).start
-        source = []
-        for d, (axis, sign, shift) in enumerate(zip(*how, strict=True)):
-            x = sign * filled[axis][0] + shift
-            source.append((x - (x & 1)) // 2 - origin[self._source.axes[d]])
-        return Link(dst, src, at, shape, tuple(source), how.axes, how.signs)
 
 
 def moved(box: Box, by: Index) -> Box:

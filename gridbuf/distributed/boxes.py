@@ -39,13 +39,6 @@ class Map(NamedTuple):
         signs = tuple(s * first.signs[a] for a, s in zip(self.axes, self.signs, strict=True))
         return Map(axes, signs, tuple(s * first.shift[a] + c for a, s, c in zip(*self, strict=True)))
 
-    def inverse(self) -> "Map":
-        n = len(self.axes)
-        axes, signs, shift = [0] * n, [0] * n, [0] * n
-        for d, (a, s, c) in enumerate(zip(*self, strict=True)):
-            axes[a], signs[a], shift[a] = d, s, -s * c
-        return Map(tuple(axes), tuple(signs), tuple(shift))
-
     @property
     def turns(self) -> bool:
         """Whether axes change places."""

@@ -1,13 +1,13 @@
 """Links: this box of a block is filled from that box of a block. Every builder is one walk: trace, copies, keepers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
 from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.boxes import Box, Map, is_empty, subtract
 from gridbuf.distributed.straight import Axis, Segment, combined
-from gridbuf.distributed.tiles import Seam, Topology
+from gridbuf.distributed.tiles import Copy, Seam, Topology
 
 Index = tuple[int, ...]
 
@@ -127,12 +127,6 @@ class LinkBuilder:
             number_at(block.tile, index), number_at(block.tile, tuple(source)), at, shape, source_at, axes, (1,) * len(each)
         )
 
-    def domain(self, block: Block, geometry: Geometry) -> Box:
-        """A block's own points."""
-        return tuple(
-            (2 * block.start[a] + p, 2 * block.stop[a] - p) for a, p in zip(geometry.axes, geometry.positions, strict=True)
-        )
-
     def filling(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
         """What the halo of a block is filled from, in one order for everybody who asks."""
         links: list[Link] = []
@@ -145,7 +139,7 @@ class LinkBuilder:
             links = [self._straight(geometry, block, block.index, each) for each in combined(rows, corners)]
             links.sort(key=lambda link: link[:2])
             return links
-        topology, domain = self.along(geometry.axes), self.domain(block, geometry)
+        topology, domain = self.along(geometry.axes), own_points(block, geometry.axes, geometry.positions)
         sides = [
             [(0, first, last), *((-1, first - 2 * low, first - 2),) * (low > 0), *((1, last + 2, last + 2 * high),) * (high > 0)]
             for (first, last), (low, high) in zip(domain, geometry.halos, strict=True)
@@ -155,15 +149,17 @@ class LinkBuilder:
             if outside == 0 or (outside > 1 and not corners):
                 continue
             for piece in topology.trace(block.tile, tuple(part[1:] for part in where)):
-                for source, how, box in self._kept(topology, geometry, piece.tile, piece.map.of(piece.box), block.index):
-                    links.append(self._link(geometry, domain, block.number, source, how.after(piece.map), box))
+                parts = topology.copies(piece.tile, piece.map.of(piece.box))
+                for source, how, box in kept(self.decomposition, geometry.axes, parts, block.index):
+                    its = self.decomposition.block(source)
+                    links.append(linked(geometry.axes, domain, block.number, its, how.after(piece.map), box))
         links.sort(key=lambda link: link[:2])  # stable: the walk's order among those of two blocks
         return links
 
     def synchronising(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
         """Own points of a block that exist elsewhere too and are owned there; without those at corners of tiles, if asked."""
         links: list[Link] = []
-        domain = self.domain(block, geometry)
+        domain = own_points(block, geometry.axes, geometry.positions)
         parts = [] if is_empty(domain) else [domain]
         if not corners:
             ends = [sorted({0, 2 * self.whole.tiles[block.tile][a]}) for a in geometry.axes]
@@ -172,8 +168,8 @@ class LinkBuilder:
                 same = all((x ^ first) & 1 == 0 for x, (first, _) in zip(corner, domain, strict=True))
                 parts = [left for part in parts for left in (subtract(part, point) if same else [part])]
         for part in parts:
-            for source, how, box in self._kept(self.along(geometry.axes), geometry, block.tile, part, None):
-                link = self._link(geometry, domain, block.number, source, how, box)
+            for source, how, box in kept(self.decomposition, geometry.axes, self.along(geometry.axes).copies(block.tile, part)):
+                link = linked(geometry.axes, domain, block.number, self.decomposition.block(source), how, box)
                 if link.dst != link.src or link.at != link.source_at:
                     links.append(link)
         links.sort(key=lambda link: link[:2])
@@ -181,7 +177,7 @@ class LinkBuilder:
 
     def near(self, geometry: Geometry, block: Block, synchronised: bool = False) -> set[int]:
         """Blocks that may ask this one for points: a superset, itself included."""
-        topology, domain = self.along(geometry.axes), self.domain(block, geometry)
+        topology, domain = self.along(geometry.axes), own_points(block, geometry.axes, geometry.positions)
         if is_empty(domain):
             return set()
         if synchronised:  # with all edges of its cells: beyond a seam that turns, faces along another axis are the same points
@@ -198,29 +194,36 @@ class LinkBuilder:
                     found |= {number for number, _ in self.decomposition.holders(tile, geometry.axes, how.of(part), beside)}
         return found
 
-    def _kept(
-        self, topology: Topology, geometry: Geometry, tile: int, box: Box, beside: Index | None
-    ) -> Iterator[tuple[int, Map, Box]]:
-        """The blocks that own the points of a box within a tile: number, the way from box to them, their points."""
-        for part, copies in topology.copies(tile, box):
-            rest = [part]
-            for there, how in copies:
-                left = []
-                for each in rest:
-                    kept, land = self.decomposition.keepers(there, geometry.axes, how.of(each), beside)
-                    yield from ((number, how, points) for number, points in kept)
-                    left += [how.back(points) for points in land]
-                rest = left
-                if not rest:
-                    break
 
-    def _link(self, geometry: Geometry, domain: Box, dst: int, src: int, how: Map, box: Box) -> Link:
-        target = how.back(box)
-        at = tuple((first - own) // 2 for (first, _), (own, _) in zip(target, domain, strict=True))
-        shape = tuple((last - first) // 2 + 1 for first, last in target)
-        origin = self.decomposition.block(src).start
-        source = []
-        for d, (axis, sign, shift) in enumerate(zip(*how, strict=True)):
-            x = sign * target[axis][0] + shift
-            source.append((x - (x & 1)) // 2 - origin[geometry.axes[d]])
-        return Link(dst, src, at, shape, tuple(source), how.axes, how.signs)
+def own_points(block: Block, axes: Index, positions: Index) -> Box:
+    """What a block has of points at some positions along some axes."""
+    return tuple((2 * block.start[a] + p, 2 * block.stop[a] - p) for a, p in zip(axes, positions, strict=True))
+
+
+def kept(
+    decomposition: Decomposition, axes: Index, parts: Iterable[tuple[Box, list[Copy]]], beside: Index | None = None
+) -> Iterator[tuple[int, Map, Box]]:
+    """The blocks that own the points of some boxes, each with all places of its points: number, the way to them, their points there."""
+    for part, copies in parts:
+        rest = [part]
+        for there, how in copies:
+            left: list[Box] = []
+            for each in rest:
+                found, land = decomposition.keepers(there, axes, how.of(each), beside)
+                yield from ((number, how, points) for number, points in found)
+                left += [how.back(points) for points in land]
+            rest = left
+            if not rest:
+                break
+
+
+def linked(axes: Index, domain: Box, dst: int, src: Block, how: Map, box: Box) -> Link:
+    """The link of a box of a source block to what it is the image of, counted from a domain of the destination."""
+    target = how.back(box)
+    at = tuple((first - own) // 2 for (first, _), (own, _) in zip(target, domain, strict=True))
+    shape = tuple((last - first) // 2 + 1 for first, last in target)
+    source = []
+    for d, (axis, sign, shift) in enumerate(zip(*how, strict=True)):
+        x = sign * target[axis][0] + shift
+        source.append((x - (x & 1)) // 2 - src.start[axes[d]])
+    return Link(dst, src.number, at, shape, tuple(source), how.axes, how.signs)
