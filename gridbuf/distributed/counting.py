@@ -10,7 +10,7 @@ from gridbuf.distributed.alone import Integers
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.checksums import header, of_block
-from gridbuf.distributed.ground import Ground, agreed_subjects
+from gridbuf.distributed.ground import Ground, agreed_subjects, summed
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.planning import sources_of
 from gridbuf.distributed.subjects import Subject, array_of, subject
@@ -79,12 +79,9 @@ def counted(
     if not mine:
         values = count([one._replace(domains=[]) for one in subjects])
         flat = np.concatenate([*values, np.zeros(0, np.int64)]).view(np.uint64)
-    found = agreed.values[: len(flat)].copy()
-    if len(flat) > everyone.room:
-        rest = yield from everyone.reduce(flat[everyone.room :], "sum")
-        found = np.concatenate((agreed.values[: everyone.room], rest))
+    found = yield from summed(everyone, flat, agreed)
     ends = np.cumsum([len(each) for each in values])[:-1]
-    return subjects, np.split(found.view(np.int64), ends), tale
+    return subjects, np.split(found.copy().view(np.int64), ends), tale
 
 
 def summing(everyone: Any, ground: Ground, call: str, given: Sequence[Any], finish: Callable[[Total], Any]) -> Steps[list[Any]]:

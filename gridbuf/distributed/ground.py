@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from gridbuf.distributed import arguments as read
 from gridbuf.distributed.alone import Agreed, Integers, Topic
 from gridbuf.distributed.between import Between, Copies, End
@@ -126,6 +128,15 @@ def agreed_subjects(
     if ground.blocks:
         return list(mine), tale, agreed
     return [told(name, heard[name], tale["dims"][i], ground.dims) for i, name in enumerate(names)], tale, agreed
+
+
+def summed(everyone: Any, values: Integers, agreed: Agreed) -> Steps[Integers]:
+    """Integers of all ranks added up: those for which an agreement has room have been, and the rest is now."""
+    found = agreed.values[: len(values)]
+    if len(values) <= everyone.room:
+        return found
+    rest = yield from everyone.reduce(values[everyone.room :], "sum")
+    return np.concatenate((found, rest))
 
 
 def way_of(

@@ -23,7 +23,7 @@ from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.checksums import header, of_block
 from gridbuf.distributed.chunking import blockwise, in_slabs
 from gridbuf.distributed.gathering import blocks_of
-from gridbuf.distributed.ground import Ground, agreed_subjects, rank_in, way_of
+from gridbuf.distributed.ground import Ground, agreed_subjects, rank_in, summed, way_of
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import sources_of
@@ -135,10 +135,7 @@ def saving(
 
                 _, error = attempt(write)
         agreed = yield from everyone.agree("save", words, values=sums[: everyone.room], error=error)
-        total = agreed.values[: len(sums)]
-        if len(sums) > everyone.room:
-            rest = yield from everyone.reduce(sums[everyone.room :], "sum")
-            total = np.concatenate((agreed.values[: everyone.room], rest))
+        total = yield from summed(everyone, sums, agreed)
         for field, number in zip(manifest["fields"].values(), total, strict=True):
             field["checksum"] = f"{int(number):016x}"
         if ground.rank == 0:
@@ -276,10 +273,7 @@ def loading(
 
     made, error = attempt(get)
     agreed = yield from everyone.agree("load", words, values=sums[: everyone.room], error=error)
-    total = agreed.values[: len(sums)]
-    if len(sums) > everyone.room:
-        rest = yield from everyone.reduce(sums[everyone.room :], "sum")
-        total = np.concatenate((agreed.values[: everyone.room], rest))
+    total = yield from summed(everyone, sums, agreed)
     if verify and not ground.decomposition.has_land:  # what nobody has is not read
         for name, number in zip(wanted, total, strict=True):
             if f"{int(number):016x}" != manifest["fields"][name]["checksum"]:
