@@ -4,29 +4,17 @@ from typing import Any
 
 from gridbuf.distributed.items import Item, items_of
 from gridbuf.distributed.layouts import as_field
-from gridbuf.distributed.numbers import LayoutNumbers
 from gridbuf.distributed.plan import Plan
+from gridbuf.distributed.plan_cache import PlanCache
 from gridbuf.distributed.planning import Planner
 
-MOST_PLANS = 64  # that are kept
 
-
-class KeptPlans:
-    """Plans by what they do and the numbers of their fields' layouts.
-
-    Attributes
-    ----------
-    plans : dict
-        The last ones.
-    numbers : dict
-        By a Field's id the number of its layout, as long as the Field lives: nothing of it need be asked again.
-    """
+class KeptPlans(PlanCache[Plan]):
+    """Plans by what they do and the numbers of their fields' layouts."""
 
     def __init__(self, planner: Planner) -> None:
+        super().__init__()
         self._planner = planner
-        self.plans: dict[Any, Plan] = {}
-        self._numbers = LayoutNumbers()
-        self.numbers = self._numbers.known
 
     def run(self, what: str, items: tuple[Any, ...]) -> None:
         """Run the plan that exchanges ("exchange") or synchronises ("sync") these items."""
@@ -35,13 +23,8 @@ class KeptPlans:
         except (TypeError, ValueError) as error:
             self._planner.failed(error)
             raise
-        plan = self.plans.get(known)
-        if plan is None:
-            make = self._planner.exchange if what == "exchange" else self._planner.sync
-            plan = make(items_of(items), shared=True)
-            if len(self.plans) >= MOST_PLANS:
-                del self.plans[next(iter(self.plans))]
-            self.plans[known] = plan
+        make = self._planner.exchange if what == "exchange" else self._planner.sync
+        plan = self.plan(known, lambda: make(items_of(items), shared=True))
         plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))
 
     def _key(self, what: str, items: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -66,7 +49,4 @@ class KeptPlans:
                 self._number(each, key)
         else:
             field = as_field(given, "fields")
-            if self._numbers.full:
-                self._numbers.clear()
-                self.plans.clear()  # their keys have numbers of layouts
-            key.append(self._numbers.of(field, keep=field is given))
+            key.append(self.number(field, keep=field is given))

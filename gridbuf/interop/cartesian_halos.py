@@ -16,10 +16,9 @@ from gridbuf.distributed.items import Item
 from gridbuf.distributed.layouts import Bound, Layout, layout_of
 from gridbuf.distributed.linking import Geometry
 from gridbuf.distributed.mpi import MPIEngine
-from gridbuf.distributed.numbers import LayoutNumbers
+from gridbuf.distributed.plan_cache import PlanCache
 
 Index = tuple[int, ...]
-MOST = 64  # plans that a communicator keeps
 
 
 class Slab(NamedTuple):
@@ -182,36 +181,26 @@ def bound(layout: Layout, name: str, dims: Sequence[str]) -> Bound:
     return Bound(name, layout.dtype, Geometry((), (), ()), layout.dims, extra, (layout,), order)
 
 
-class Exchanges:
+class Exchanges(PlanCache[HaloPlan]):
     """The plans of one communicator, found by the fields' layouts."""
 
     def __init__(self, hub: Hub, comm: Any) -> None:
+        super().__init__()
         shape, periodic, place = comm.Get_topo()
         self.near = Neighbours(comm, hub.rank, tuple(shape), tuple(periodic), tuple(place))
         self.engine = MPIEngine(comm)
-        self._plans: dict[Any, HaloPlan] = {}
-        self._numbers = LayoutNumbers()
 
     def known(self, fields: tuple[Any, ...], dims: tuple[str, ...]) -> HaloPlan | None:
         """The plan of Fields that have been exchanged before, which therefore are right."""
         try:
-            return self._plans.get((dims, *map(self._numbers.known.get, map(id, fields))))
+            return self.plans.get((dims, *map(self.numbers.get, map(id, fields))))
         except TypeError:  # dims that are not even hashable
             return None
 
-    def plan(self, fields: Sequence[_core.Field], dims: tuple[str, ...]) -> HaloPlan:
+    def found(self, fields: Sequence[_core.Field], dims: tuple[str, ...]) -> HaloPlan:
         """The plan of Fields that are known to be right."""
-        if self._numbers.full:
-            self._numbers.clear()
-            self._plans.clear()  # their keys have numbers of layouts
-        key = (dims, *map(self._numbers.of, fields))
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = HaloPlan([*map(layout_of, fields)], dims, self.near, self.engine)
-            while len(self._plans) >= MOST:
-                del self._plans[next(iter(self._plans))]
-            self._plans[key] = plan
-        return plan
+        key = (dims, *map(self.number, fields))
+        return self.plan(key, lambda: HaloPlan([*map(layout_of, fields)], dims, self.near, self.engine))
 
 
 def exchanges_of(comm: Any) -> Exchanges:

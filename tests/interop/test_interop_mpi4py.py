@@ -190,10 +190,10 @@ def test_what_was_worked_out_for_fields_of_a_layout_is_kept() -> None:
     assert kept.known((other,), ("I",)) is not plan
     assert all(f.numpy().tolist() == [3, 1, 2, 3, 1] for f in (first, second, other))
     number = id(first)
-    assert number in kept._numbers.known
+    assert number in kept.numbers
     first = second
     gc.collect()
-    assert number not in kept._numbers.known
+    assert number not in kept.numbers
 
 
 def test_wrong_calls_of_an_exchange_leave_the_communicator_usable() -> None:

@@ -1,0 +1,67 @@
+"""Plans that are found again by the layouts of their fields. A layout gets a number, and no number means another layout later.
+
+Of a Field the number is kept until it is gone, so that nothing of it need be asked again.
+"""
+
+import weakref
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Generic, TypeVar
+
+from gridbuf import _core
+from gridbuf.distributed.layouts import Layout, layout_of
+
+MOST_FIELDS = 1024  # that are known
+MOST_PLANS = 64  # that are kept
+P = TypeVar("P")
+
+
+class PlanCache(Generic[P]):
+    """The last plans, by keys of numbers of layouts and what else their user says.
+
+    Attributes
+    ----------
+    plans : dict
+        By key.
+    numbers : dict
+        By a Field's id the number of its layout, as long as the Field lives.
+    """
+
+    def __init__(self) -> None:
+        self.plans: dict[Any, P] = {}
+        self.numbers: dict[int, int] = {}
+        self._references: dict[int, Any] = {}  # weak ones
+        self._layouts: dict[Layout, int] = {}
+        self._next = count(-1, -1)  # keys have sizes beside numbers of layouts
+        numbers, references = self.numbers, self._references
+
+        def forget(gone: Any) -> None:  # nothing of the owner: a Field may outlive it
+            found: Any = references.get(gone.key)
+            if found is gone:
+                del references[gone.key], numbers[gone.key]
+
+        self._forget = forget
+
+    def number(self, field: _core.Field, keep: bool = True) -> int:
+        """The number of a Field's layout; `keep`: it is asked for again."""
+        if len(self._references) >= MOST_FIELDS or len(self._layouts) >= MOST_FIELDS:
+            for each in (self.numbers, self._references, self._layouts):
+                each.clear()
+        layout = layout_of(field)
+        number = self._layouts.get(layout)
+        if number is None:
+            number = self._layouts[layout] = next(self._next)
+        if keep:
+            self._references[id(field)] = weakref.KeyedRef(field, self._forget, id(field))
+            self.numbers[id(field)] = number
+        return number
+
+    def plan(self, key: Any, make: Callable[[], P]) -> P:
+        """The plan of a key, made where there is none."""
+        found = self.plans.get(key)
+        if found is None:
+            found = make()
+            while len(self.plans) >= MOST_PLANS:
+                del self.plans[next(iter(self.plans))]
+            self.plans[key] = found
+        return found
