@@ -15,6 +15,7 @@ from mpi_peers import Raw, by_ghex, derived_datatypes, packed_by_numpy, split, v
 import gridbuf.distributed as gbd
 from gridbuf.distributed.blocks import Decomposition
 from gridbuf.distributed.cuts import Cuts
+from gridbuf.distributed.linking import LinkBuilder
 
 comm = MPI.COMM_WORLD
 CASES: dict[str, tuple[Any, ...]] = {  # shape, blocks, levels, fields, preset, what is periodic, halo, rounds
@@ -133,7 +134,7 @@ def grid_of_many() -> tuple[Any, Any]:
     names, shape = ("I", "J"), (1000, 1000)
     topology = tiles.Topology((shape,), seams.rings(0, shape, (True, False), names), names)
     cut = Decomposition([tuple(Cuts(n, 100) for n in shape)], 10_000, None)
-    grid = grids.Grid(topology, cut, ("I",), ((3, 3), (3, 3)), Played())
+    grid = grids.Grid(LinkBuilder(topology, cut), ("I",), ((3, 3), (3, 3)), Played(), None, None)
     return grid, grid.plan(*FIELDS)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gridbuf.distributed.blocks import Block, Decomposition
+from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.drawing import Drawing, draw
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.filing import Filing
@@ -14,7 +14,6 @@ from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.plan import Plan
 from gridbuf.distributed.planning import Planner
 from gridbuf.distributed.points import Points
-from gridbuf.distributed.tiles import Topology
 
 
 class Grid(Filing, Points):
@@ -44,22 +43,20 @@ class Grid(Filing, Points):
 
     def __init__(
         self,
-        topology: Topology,
-        decomposition: Decomposition,
+        builder: LinkBuilder,
         periodic: tuple[str, ...],
         halo: Pairs,
         engine: Engine,
-        comm: Any = None,
-        timeout: float | None = None,
-        builder: LinkBuilder | None = None,
+        comm: Any,
+        timeout: float | None,
     ) -> None:
+        topology, decomposition = builder.whole, builder.decomposition
         self.tiles, self.dims, self.periodic, self.halo = topology.tiles, topology.names, periodic, halo
         self.shape = self.tiles[0]
         self.comm, self.rank, self.size, self.engine, self.timeout = comm, engine.rank, engine.size, engine.name, timeout
         self.blocks = tuple(decomposition.block(number) for number in decomposition.numbers_of(engine.rank))
         self._engine, self._decomposition = engine, decomposition
-        links = LinkBuilder(topology, decomposition) if builder is None else builder
-        self._planner = Planner(links, self.blocks, engine)
+        self._planner = Planner(builder, self.blocks, engine)
         self._kept = KeptPlans(self._planner)
 
     def __repr__(self) -> str:

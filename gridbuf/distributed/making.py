@@ -323,7 +323,7 @@ def build(
     periodic = tuple(name for name, yes in zip(topology.names, cyclic, strict=True) if yes)
     builder = LinkBuilder(topology, decomposition) if links is None else GivenLinks(topology, decomposition, links)
     chosen.serve(builder)
-    return Grid(topology, decomposition, periodic, halo, chosen, comm, seconds, builder)
+    return Grid(builder, periodic, halo, chosen, comm, seconds)
 
 
 def engine_of(comm: Any, engine: Any, timeout: float | None) -> Engine:

@@ -113,9 +113,9 @@ class Plan:
         names: Sequence[str],
         schedules: Sequence[Schedule],
         engine: Engine,
-        memo: Memo | None = None,
-        shared: bool = False,
-        what: str = "halos",
+        memo: Memo,
+        shared: bool,
+        what: str,
     ) -> None:
         self.number, self.bounds, self.blocks, self.shared, self.what = number, tuple(bounds), tuple(blocks), shared, what
         self.binding = Binding(bounds, sources, blocks, names, memo)
