@@ -5,17 +5,17 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from gridbuf.watch.allocations import aside
 from gridbuf.watch.book import Book, Stencil, clock
 from gridbuf.watch.imports import Undo, from_import_on
-from gridbuf.watch.layouts import facts, wanted_alignment, wanted_order
-from gridbuf.watch.stencils import Described, depth, note_layouts, note_lines, timed
+from gridbuf.watch.layouts import facts, orders, wanted_alignment, wanted_order
+from gridbuf.watch.lines import defined
+from gridbuf.watch.measuring import compare
+from gridbuf.watch.stencils import Described, depth, measured_beside, note_layouts, note_lines, timed
 
 PACKAGE = "gt4py.cartesian.stencil_object"
-Measure = Callable[[Any, Callable[[dict[str, Any]], Any], dict[str, Any]], dict[str, Any]]
 
 
-def install(book: Book, measure: Measure | None = None) -> Undo:
+def install(book: Book, *, measure: bool = False) -> Undo:
     """Watch stencils that are made from now on, and those there are; the result leaves them alone again."""
 
     def put(undo: list[Undo]) -> None:
@@ -48,7 +48,7 @@ def _all_subclasses(cls: Any) -> list[Any]:
     return direct + [each for found in direct for each in _all_subclasses(found)]
 
 
-def _wrap(cls: Any, book: Book, measure: Measure | None) -> Callable[[], None]:
+def _wrap(cls: Any, book: Book, measure: bool) -> Callable[[], None]:
     """Put ours in the place of `run` and `__call__` of one class, where it has its own."""
     own = {name: vars(cls)[name] for name in ("run", "__call__") if inspect.isfunction(vars(cls).get(name))}
     if "run" in own:
@@ -68,9 +68,7 @@ def _record(book: Book, stencil: Any) -> Stencil:
     found = book.stencils.get(key)
     if found is None:
         options, function = stencil.options, getattr(stencil, "definition_func", None)
-        code = getattr(function, "__code__", None)
-        defined = None if code is None else (code.co_filename, code.co_firstlineno)
-        found = book.stencils[key] = Stencil("gt4py.cartesian", options["name"], stencil.backend, defined)
+        found = book.stencils[key] = Stencil("gt4py.cartesian", options["name"], stencil.backend, defined(function))
     return found
 
 
@@ -96,7 +94,7 @@ def _call(plain: Any, book: Book) -> Any:
     return __call__
 
 
-def _run(plain: Any, book: Book, measure: Measure | None) -> Any:
+def _run(plain: Any, book: Book, measure: bool) -> Any:
     """What is compiled: here the arrays have their indices in I, J, K order."""
 
     @functools.wraps(plain)
@@ -115,26 +113,41 @@ def _run(plain: Any, book: Book, measure: Measure | None) -> Any:
             book.events += 1
             book.own += clock() - began
             result = plain(self, *args, **kwargs)
-            if wrong:
-                _measured(book, measure, record, self, plain, args, kwargs)
+            if wrong and measure:
+                measured_beside(book, record, lambda: _measured(self, plain, args, kwargs))
             return result
         ids = tuple([id(kwargs.get(name)) for name in names])  # a FrozenStencil calls run with what it was given
         note_lines(record, [(name, kwargs.get(name)) for name in names], ids)
         book.own += clock() - began
         result = timed(book, record, lambda: plain(self, *args, **kwargs))
-        if wrong:
-            _measured(book, measure, record, self, plain, args, kwargs)
+        if wrong and measure:
+            measured_beside(book, record, lambda: _measured(self, plain, args, kwargs))
         return result
 
     return run
 
 
-def _measured(book: Book, measure: Measure | None, record: Stencil, stencil: Any, plain: Any, args: Any, kwargs: Any) -> None:
-    """After the first call with layouts that are not wanted: what they cost. It is not the program's time."""
-    if measure is None or (record.measured and "ratio" in record.measured):
-        return
-    with aside(book):
-        record.measured = measure(stencil, lambda arrays: plain(stencil, *args, **{**kwargs, **arrays}), kwargs)
+def _measured(stencil: Any, plain: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    arrays, relaid = {}, {}
+    for name, info in stencil.field_info.items():
+        array = kwargs.get(name)
+        if array is None:
+            continue
+        dims = _dims(info)
+        layout = wanted_order(stencil.backend, dims)
+        if layout is None:
+            return {"why": f"nobody knows the layout of {stencil.backend}"}
+        arrays[name] = array
+        order, wanted = orders(array.shape, array.strides, dims, layout)
+        if order != wanted or not array.flags.aligned:
+            relaid[name] = layout
+    asked = {**kwargs, "exec_info": None} if "exec_info" in kwargs else kwargs  # its times are the program's
+    return compare(arrays, relaid, lambda other: plain(stencil, *args, **{**asked, **other}))
+
+
+def _dims(info: Any) -> tuple[str, ...]:
+    """The names of a field's indices; those of its elements are numbers."""
+    return (*info.axes, *(str(i) for i in range(len(info.data_dims))))
 
 
 def _described(stencil: Any, arguments: dict[str, Any]) -> Described:
@@ -143,7 +156,7 @@ def _described(stencil: Any, arguments: dict[str, Any]) -> Described:
         array = arguments.get(name)
         if array is None or not hasattr(array, "strides"):
             continue
-        dims = (*info.axes, *(str(i) for i in range(len(info.data_dims))))
+        dims = _dims(info)
         if len(dims) != len(array.shape):
             continue
         origin = origins.get(name) if isinstance(origins, dict) else None

@@ -22,7 +22,6 @@ class Ending:
 
     def __init__(self, book: Book, write: Callable[..., None]) -> None:
         self.book, self._write, self._done = book, write, False
-        self.status: int | None = None
         atexit.register(self.write)
         os.register_at_fork(after_in_parent=self._forked, after_in_child=self._in_child)
         self._before: dict[int, Any] = {}

@@ -4,9 +4,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from gridbuf.watch.book import Book, Stencil
+from gridbuf.watch.book import Book
 from gridbuf.watch.imports import Undo, from_import_on
-from gridbuf.watch.methods import Kind, watch_method
+from gridbuf.watch.layouts import sorted_ranks
+from gridbuf.watch.methods import Kind, Operand, watch_method, with_strides
 
 # The module whose import is waited for, the class there, and what the table calls them.
 CLASSES = (
@@ -16,9 +17,9 @@ CLASSES = (
 )
 
 
-def install(book: Book) -> Undo:
+def install(book: Book, *, measure: bool = False) -> Undo:
     """Watch each from its import on."""
-    each = [_install(book, *names) for names in CLASSES]
+    each = [_install(book, measure, *names) for names in CLASSES]
 
     def uninstall() -> None:
         for undo in each:
@@ -27,9 +28,9 @@ def install(book: Book) -> Undo:
     return uninstall
 
 
-def _install(book: Book, module: str, name: str, called: str) -> Undo:
+def _install(book: Book, measure: bool, module: str, name: str, called: str) -> Undo:
     def put(undo: list[Undo]) -> None:
-        undo.append(watch_method(getattr(sys.modules[module], name), book, _Gufunc(called)))
+        undo.append(watch_method(getattr(sys.modules[module], name), book, _Gufunc(called), measure=measure))
 
     return from_import_on(module, put)
 
@@ -38,21 +39,75 @@ class _Gufunc(Kind):
     def __init__(self, called: str) -> None:
         self.called = called
 
-    def key(self, called: Any) -> Any:
-        return id(called)
-
-    def record(self, called: Any) -> Stencil:
-        function = getattr(called, "py_func", None) or getattr(getattr(called, "gufunc_builder", None), "py_func", None)
-        code = getattr(function, "__code__", None)
-        record = Stencil(
-            self.called, str(getattr(called, "__name__", None) or getattr(called, "name", "gufunc")), self.called,
-            None if code is None else (code.co_filename, code.co_firstlineno),
-        )  # fmt: skip
-        record.keeps = called
-        return record
+    def named(self, called: Any) -> tuple[str, str, str, Any]:
+        return (
+            self.called,
+            str(getattr(called, "__name__", None) or getattr(called, "name", "gufunc")),
+            self.called,
+            _kernel(called),
+        )
 
     def arrays(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
-        out = kwargs.get("out")
-        outs = [("out", out)] if not isinstance(out, tuple) else [(f"out {i}", each) for i, each in enumerate(out)]
-        named = [*((f"operand {i}", value) for i, value in enumerate(args)), *outs]
-        return [(name, value) for name, value in named if getattr(value, "shape", None) and hasattr(value, "strides")]
+        return with_strides([*_inputs(args), *_outputs(kwargs)])
+
+    def operands(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Operand]:
+        """With core dimensions the last index is innermost; without any, all operands are best in the order that most bytes have."""
+        arrays = self.arrays(called, args, kwargs)
+        if "axes" in kwargs or "axis" in kwargs:  # the core dimensions are somewhere else
+            return [Operand(name, array) for name, array in arrays]
+        most = max((len(array.shape) for _, array in arrays), default=0)
+        layout: tuple[int, ...] = tuple(range(most))
+        if not any(letter.isalnum() for letter in getattr(called, "signature", None) or ""):
+            amounts: dict[tuple[int, ...], int] = {}
+            for _, array in arrays:
+                if len(array.shape) == most:
+                    ranks = sorted_ranks(array.strides)
+                    amounts[ranks] = amounts.get(ranks, 0) + array.nbytes
+            layout = max(amounts, key=lambda ranks: amounts[ranks]) if amounts else layout
+        return [Operand(name, array, layout=layout if len(array.shape) == most else None) for name, array in arrays]
+
+    def not_again(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+        if any(array.dtype.hasobject for _, array in self.arrays(called, args, kwargs)):
+            return "its elements are Python objects"
+        kernel = _kernel(called)
+        return "" if kernel is None or only_computes(kernel) else "its kernel does more than compute"
+
+    def again(self, plain: Any, called: Any, args: Any, kwargs: Any, arrays: dict[str, Any]) -> Any:
+        inputs = [arrays.get(name, value) for name, value in _inputs(args)]
+        outs = [arrays.get(name, value) for name, value in _outputs(kwargs)]
+        if "out" in kwargs:
+            kwargs = {**kwargs, "out": tuple(outs) if isinstance(kwargs["out"], tuple) else outs[0]}
+        return plain(called, *inputs, **kwargs)
+
+
+def _inputs(args: Sequence[Any]) -> list[tuple[str, Any]]:
+    return [(f"operand {i}", value) for i, value in enumerate(args)]
+
+
+def _outputs(kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+    out = kwargs.get("out")
+    return [(f"out {i}", each) for i, each in enumerate(out)] if isinstance(out, tuple) else [("out", out)]
+
+
+def _kernel(called: Any) -> Any:
+    """The Python function that Numba compiled."""
+    return (
+        getattr(called, "py_func", None)
+        or getattr(getattr(called, "gufunc_builder", None), "py_func", None)
+        or getattr(getattr(called, "_dispatcher", None), "py_func", None)
+    )
+
+
+_MORE = {"random", "print", "objmode"}  # what a compiled function may do that is seen elsewhere
+
+
+def only_computes(function: Any, seen: frozenset[Any] = frozenset()) -> bool:
+    """Whether neither a function nor what it calls by name draws random numbers, prints or goes back to Python."""
+    code = getattr(function, "__code__", None)
+    if code is None or code in seen:
+        return True
+    if not _MORE.isdisjoint(code.co_names):
+        return False
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    named = [function.__globals__.get(name) for name in code.co_names]
+    return all(only_computes(getattr(value, "py_func", value), seen | {code}) for value in (*cells, *named))

@@ -6,6 +6,7 @@ import os
 import sys
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 Line = tuple[str, int]
 
@@ -77,6 +78,12 @@ def here(depth: int = 1) -> Line:
         if frame.f_back is None:
             return inner.f_code.co_filename, inner.f_lineno
         frame = frame.f_back
+
+
+def defined(function: Any) -> Line | None:
+    """Where a Python function begins."""
+    code = getattr(function, "__code__", None)
+    return None if code is None else (code.co_filename, code.co_firstlineno)
 
 
 def text(line: Line | None) -> str:

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Callable
-from typing import Any
 
 from gridbuf import running
 from gridbuf.errors import UsageError
@@ -31,13 +30,11 @@ def run(arguments: argparse.Namespace) -> int:
     ending = Ending(book, output.write)
     undo = install(book, measure=arguments.measure)
     try:
-        status = running.execute(arguments.program, arguments.arguments, module=arguments.module)
+        return running.execute(arguments.program, arguments.arguments, module=arguments.module)
     except UsageError:
         ending.cancel()
         undo()
         raise
-    ending.status = status
-    return status
 
 
 def install(book: Book, *, measure: bool = False) -> Callable[[], None]:
@@ -48,10 +45,10 @@ def install(book: Book, *, measure: bool = False) -> Callable[[], None]:
         pickles.install(book),
         jax_copies.install(book),
         torch_copies.install(book),
-        cartesian.install(book, _measure() if measure else None),
+        cartesian.install(book, measure=measure),
         next_programs.install(book, measure=measure),
-        dace_programs.install(book),
-        gufuncs.install(book),
+        dace_programs.install(book, measure=measure),
+        gufuncs.install(book, measure=measure),
         messages.install(book),
     ]
 
@@ -61,9 +58,3 @@ def install(book: Book, *, measure: bool = False) -> Callable[[], None]:
             each.pop()()
 
     return uninstall
-
-
-def _measure() -> Any:
-    from gridbuf.watch.measuring import cartesian as measure
-
-    return measure

@@ -1,4 +1,4 @@
-"""What the layouts of a stencil's fields cost: the same call on copies of them as they lie, and relaid as its backend wants."""
+"""What the layouts of a stencil's fields cost: the same call on copies of them as they lie, and relaid as it wants them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 import gridbuf as gb
 from gridbuf.watch.book import clock
-from gridbuf.watch.layouts import orders, wanted_order
+from gridbuf.watch.layouts import address
 
 ROUNDS, SECONDS = 7, 1.0  # at most
 PART_OF_FREE = 0.25  # of the memory that is left: more is not taken
@@ -15,38 +15,20 @@ PART_OF_FREE = 0.25  # of the memory that is left: more is not taken
 Call = Callable[[dict[str, Any]], Any]
 
 
-def cartesian(stencil: Any, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Measure a stencil of gt4py.cartesian: `call` makes it with other arrays of these names."""
-    arrays, relaid = {}, {}
-    for name, info in stencil.field_info.items():
-        array = arguments.get(name)
-        if array is None:
-            continue
-        if not isinstance(array, np.ndarray):
-            return {"why": "not on the host"}
-        dims = (*info.axes, *(str(i) for i in range(len(info.data_dims))))
-        layout = wanted_order(stencil.backend, dims)
-        if layout is None:
-            return {"why": f"nobody knows the layout of {stencil.backend}"}
-        arrays[name] = array
-        order, wanted = orders(array.shape, array.strides, dims, layout)
-        if order != wanted or not _is_aligned(array):
-            relaid[name] = layout
-    return compare(arrays, relaid, call)
-
-
 def compare(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]], call: Call) -> dict[str, Any]:
     """Call with copies that lie as the arrays do, and with those of `relaid` in these layouts, taking turns."""
     if not relaid:
         return {"why": "as the backend wants"}
+    if any(address(array) is None or not hasattr(array, "__array_interface__") for array in arrays.values()):
+        return {"why": "not on the host"}
     needed = 2 * sum(array.nbytes for array in arrays.values())
     if needed > PART_OF_FREE * _free_bytes():
         return {"why": f"copies would need {needed:,} bytes"}
     shared = _shared(arrays)
     if shared:
         return {"why": f"{shared} share memory"}
-    same = {name: _same(array) for name, array in arrays.items()}
-    other = {name: _relaid(array, relaid[name]) if name in relaid else _same(array) for name, array in arrays.items()}
+    same = _copies(arrays, {})
+    other = _copies(arrays, relaid)
     started, seconds = clock(), ([], [])  # type: tuple[float, tuple[list[float], list[float]]]
     for each in (same, other):  # code and pages are loaded
         call(each)
@@ -65,9 +47,13 @@ def compare(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]], call: Ca
     }
 
 
-def _is_aligned(array: Any) -> bool:
-    """Whether elements lie where the processor reads them; the rest is the order's part."""
-    return bool(array.flags.aligned)
+def _copies(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]]) -> dict[str, Any]:
+    """One of each array, also where it has two names."""
+    made: dict[int, Any] = {}
+    for name, array in arrays.items():
+        if id(array) not in made:
+            made[id(array)] = _relaid(array, relaid[name]) if name in relaid else _same(array)
+    return {name: made[id(array)] for name, array in arrays.items()}
 
 
 def _same(array: Any) -> Any:
@@ -94,7 +80,7 @@ def _shared(arrays: dict[str, Any]) -> str:
     named = list(arrays.items())
     for i, (name, array) in enumerate(named):
         for other, another in named[i + 1 :]:
-            if np.may_share_memory(array, another):
+            if array is not another and np.may_share_memory(array, another):
                 return f"{name} and {other}"
     return ""
 

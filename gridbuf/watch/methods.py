@@ -1,15 +1,14 @@
 """Watching every call of a class's method: for the collectors of programs, gufuncs and compiled graphs."""
 
 import functools
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from gridbuf.watch.allocations import aside
 from gridbuf.watch.book import Book, Stencil, clock
 from gridbuf.watch.layouts import facts
+from gridbuf.watch.lines import defined
 from gridbuf.watch.measuring import compare
-from gridbuf.watch.stencils import Described, depth, note_layouts, note_lines, timed
+from gridbuf.watch.stencils import Described, depth, measured_beside, note_layouts, note_lines, timed
 
 
 class Operand(NamedTuple):
@@ -23,14 +22,21 @@ class Operand(NamedTuple):
 
 
 class Kind:
-    """How the calls of one kind are read; `measured` calls again with other arrays in the place of those of these names."""
+    """How the calls of one kind are read, and made again."""
 
     def key(self, called: Any) -> Any:
-        """What tells one callee from another."""
-        return called
+        """What tells one callee from another, as long as its record keeps it."""
+        return id(called)
 
     def record(self, called: Any) -> Stencil:
         """A new record of it."""
+        kind, name, backend, function = self.named(called)
+        record = Stencil(kind, name, backend, defined(function))
+        record.keeps = called  # its number is not given to another
+        return record
+
+    def named(self, called: Any) -> tuple[str, str, str, Any]:
+        """Its kind, its name, its backend, and the Python function that it was made of."""
         raise NotImplementedError
 
     def arrays(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -41,7 +47,18 @@ class Kind:
         """The arrays with what is wanted: asked once for each set of strides."""
         return [Operand(name, array) for name, array in self.arrays(called, args, kwargs)]
 
-    measured: Callable[..., Any] | None = None
+    def not_again(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+        """Why it cannot be called on copies without more being done than the program did; '' where it can."""
+        return ""
+
+    def again(self, plain: Any, called: Any, args: Any, kwargs: Any, arrays: dict[str, Any]) -> Any:
+        """Call it with other arrays in the place of those of these names."""
+        raise NotImplementedError
+
+
+def with_strides(named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Those that have indices and memory."""
+    return [(name, value) for name, value in named if getattr(value, "shape", None) and hasattr(value, "strides")]
 
 
 def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, measure: bool = False) -> Callable[[], None]:
@@ -64,8 +81,8 @@ def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, me
         note_lines(record, arrays, tuple([id(array) for _, array in arrays]))
         book.own += clock() - began
         result = timed(book, record, lambda: plain(self, *args, **kwargs))
-        if measure and wrong and kind.measured is not None and not (record.measured and "ratio" in record.measured):
-            _measure(book, record, kind, self, plain, args, kwargs)
+        if measure and wrong:
+            measured_beside(book, record, lambda: _measured(kind, self, plain, args, kwargs))
         return result
 
     setattr(cls, name, watched)
@@ -81,18 +98,18 @@ def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, me
     return put_back
 
 
-def _measure(book: Book, record: Stencil, kind: Kind, called: Any, plain: Any, args: Any, kwargs: Any) -> None:
-    record.measured = {}
+def _measured(kind: Kind, called: Any, plain: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    why = kind.not_again(called, args, kwargs)
+    if why:
+        return {"why": why}
     operands = kind.operands(called, args, kwargs)
-    arrays = {operand.name: operand.array for operand in operands}
-    described = {name: found for name, _, found in _described(operands)}
     relaid = {
         operand.name: operand.layout
-        for operand in operands
-        if operand.layout is not None and described[operand.name]["order"] != described[operand.name]["wanted"]
+        for operand, (_, _, found) in zip(operands, _described(operands), strict=True)
+        if operand.layout is not None and found["order"] != found["wanted"]
     }
-    with aside(book):
-        record.measured = compare(arrays, relaid, lambda other: kind.measured(plain, called, args, kwargs, other))  # type: ignore[misc]
+    arrays = {operand.name: operand.array for operand in operands}
+    return compare(arrays, relaid, lambda other: kind.again(plain, called, args, kwargs, other))
 
 
 def _described(operands: list[Operand]) -> Described:
@@ -100,18 +117,3 @@ def _described(operands: list[Operand]) -> Described:
         array = operand.array
         dims = operand.dims if operand.dims is not None else tuple(str(i) for i in range(len(array.shape)))
         yield operand.name, array, facts(array, dims, operand.layout, operand.alignment)
-
-
-def parameter_names(function: Any) -> list[str]:
-    """The names of a function's parameters; none where it does not say."""
-    try:
-        return list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return []
-
-
-def flat(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Tuples of fields are their fields, with a number each."""
-    if isinstance(value, (tuple, list)):
-        return [each for i, part in enumerate(value) for each in flat(f"{name}[{i}]", part)]
-    return [(name, value)]

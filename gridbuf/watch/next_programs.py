@@ -1,12 +1,13 @@
 """Calls of gt4py.next's programs and field operators."""
 
 import functools
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from gridbuf.watch.book import Book, Stencil
+from gridbuf.watch.book import Book
 from gridbuf.watch.imports import Undo, from_import_on
-from gridbuf.watch.methods import Kind, Operand, flat, parameter_names, watch_method
+from gridbuf.watch.methods import Kind, Operand, watch_method
 
 PACKAGE = "gt4py.next.ffront.decorator"
 
@@ -34,19 +35,15 @@ class _Next(Kind):
     def key(self, called: Any) -> Any:
         return id(called.definition_stage), id(called.backend)
 
-    def record(self, called: Any) -> Stencil:
+    def named(self, called: Any) -> tuple[str, str, str, Any]:
         function = _function(called)
-        code = getattr(function, "__code__", None)
-        defined = None if code is None else (code.co_filename, code.co_firstlineno)
         backend = "embedded" if called.backend is None else called.backend.name
-        record = Stencil("gt4py.next", getattr(function, "__name__", type(called).__name__), backend, defined)
-        record.keeps = called  # its number is not given to another
-        return record
+        return "gt4py.next", getattr(function, "__name__", type(called).__name__), backend, function
 
     def fields(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
         names = _names(_function(called))
         named = [(names[i] if i < len(names) else str(i), value) for i, value in enumerate(args)]
-        given = [each for name, value in (*named, *kwargs.items()) if name != "offset_provider" for each in flat(name, value)]
+        given = [each for name, value in (*named, *kwargs.items()) if name != "offset_provider" for each in _flat(name, value)]
         return [(name, value) for name, value in given if hasattr(value, "domain") and hasattr(value, "ndarray")]
 
     def arrays(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -63,7 +60,7 @@ class _Next(Kind):
             made.append(Operand(name, field.ndarray, tuple(dim.value for dim in dims), layout, alignment))
         return made
 
-    def measured(self, plain: Any, called: Any, args: Any, kwargs: Any, arrays: dict[str, Any]) -> Any:
+    def again(self, plain: Any, called: Any, args: Any, kwargs: Any, arrays: dict[str, Any]) -> Any:
         from gt4py.next import common
 
         names = _names(_function(called))
@@ -83,7 +80,18 @@ def _function(called: Any) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def _names(function: Any) -> list[str]:
-    return parameter_names(function)
+    """The names of a function's parameters; none where it does not say."""
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _flat(name: str, value: Any) -> list[tuple[str, Any]]:
+    """Tuples of fields are their fields, with a number each."""
+    if isinstance(value, (tuple, list)):
+        return [each for i, part in enumerate(value) for each in _flat(f"{name}[{i}]", part)]
+    return [(name, value)]
 
 
 def _allocator(backend: Any) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from gridbuf import _core
-from gridbuf.watch.allocations import maker
+from gridbuf.watch.allocations import aside, maker
 from gridbuf.watch.book import Book, Combination, Layout, Stencil, clock
 from gridbuf.watch.layouts import address
 from gridbuf.watch.lines import here
@@ -75,3 +75,14 @@ def note_lines(record: Stencil, arguments: Sequence[tuple[str, Any]], key: Hasha
         for layout in record.layouts.get(name, {}).values():
             if strides is None or sorted(map(abs, layout.facts["strides"])) == sorted(map(abs, strides)):
                 layout.lines.setdefault(line)
+
+
+def measured_beside(book: Book, record: Stencil, measure: Callable[[], dict[str, Any]]) -> None:
+    """After a call with layouts that are not wanted: what they cost, until that is known. What fails in it is not the program's failure."""
+    if record.measured and "ratio" in record.measured:
+        return
+    with aside(book):
+        try:
+            record.measured = measure()
+        except Exception as error:
+            record.measured = {"why": f"{type(error).__name__}: {error}"}

@@ -72,12 +72,18 @@ def seconds(s: float) -> str:
 def _stencils(found: dict[str, Any]) -> list[list[str]]:
     rows = []
     for s in found["stencils"]:
-        ratio = (s["measured"] or {}).get("ratio")
-        said = "" if not s["measured"] else s["measured"].get("why", "") if ratio is None else f"{ratio:.2f} times faster relaid"
+        said = _measured(s["measured"] or {})
         rows.append(
             [s["name"], s["backend"], f"{s['calls']:,}", seconds(s["seconds"]), seconds(s["median"]), seconds(s["least"]), said]
         )
     return rows
+
+
+def _measured(measured: dict[str, Any]) -> str:
+    ratio = measured.get("ratio")
+    if ratio is None:
+        return str(measured.get("why", ""))
+    return f"{ratio:.2f} times faster relaid" if ratio >= 1.05 else f"no faster relaid ({ratio:.2f})"
 
 
 def _fields(found: dict[str, Any]) -> list[list[str]]:

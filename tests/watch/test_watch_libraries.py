@@ -96,6 +96,61 @@ print((double(a) == out).all(), (out == 2).all())
     }
 
 
+def test_numba_s_functions_are_measured_where_they_only_compute(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    source = """
+import numpy as np
+import numba
+@numba.njit
+def draw():
+    return np.random.random()
+@numba.guvectorize("(n),(n)->(n)")
+def add(x, y, out):
+    for i in range(x.shape[0]):
+        out[i] = x[i] + y[i]
+@numba.guvectorize("(n)->(n)")
+def noise(x, out):
+    for i in range(x.shape[0]):
+        out[i] = x[i] + draw()
+@numba.vectorize
+def product(x, y):
+    return x * y
+a, b, out = np.ones((300, 200)), np.ones((300, 200), order="F"), np.zeros((300, 200))
+before = a.copy(), b.copy()
+for _ in range(3):
+    add(b, b, out)
+noise(b, out)
+x, y = np.ones((300, 200)), product(a, product(a, b))
+print((a == before[0]).all(), (b == before[1]).all(), y.sum(), add.types == [], out.shape)
+"""
+    found = watch(source, "--measure", cwd=tmp_path)
+    assert found["stdout"].startswith("True True 60000.0 ")
+    rows = {s["name"]: s for s in found["stencils"]}
+    assert {(f["name"], f["order"], f["wanted"]) for f in rows["add"]["fields"]} == {
+        ("operand 0", "10", "01"), ("operand 1", "10", "01"), ("operand 2", "01", "01"),
+    }  # fmt: skip
+    assert rows["add"]["calls"] == 3 and rows["add"]["measured"]["fields"] == ["operand 0", "operand 1"]
+    assert rows["product"]["measured"]["fields"] == ["operand 1"] and rows["product"]["measured"]["ratio"] > 0
+    assert rows["noise"]["measured"] == {"why": "its kernel does more than compute"}
+
+
+def test_gufuncs_are_measured() -> None:
+    add = gb.gufunc.adopt(np.add)
+    a, b, out = np.ones((90, 80), order="F"), gb.Field.ones((90, 80)), np.zeros((90, 80))
+    with watching(measure=True) as book:
+        add(a, b, out=out)
+        add(a, b, out=out, axes=[(), (), ()])
+    (row,) = told(book)["stencils"]
+    assert row["measured"]["fields"] == ["operand 0"] and (a == 1).all() and (out == 2).all()
+
+
+def test_what_fails_in_measuring_is_not_the_program_s_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gridbuf.watch.methods.compare", lambda *_: 1 / 0)
+    with watching(measure=True) as book:
+        assert (gb.gufunc.adopt(np.add)(np.ones((40, 30), order="F"), np.ones((40, 30)), out=np.zeros((40, 30))) == 2).all()
+    assert told(book)["stencils"][0]["measured"] == {"why": "ZeroDivisionError: division by zero"}
+
+
 def test_numba_compiles_what_calls_numpy_s_functions(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     source = """
@@ -133,6 +188,38 @@ print(out.sum())
         (name, "01", "01", 3) for name in ("a", "b", "out")
     }
     assert {line["line"] for f in row["fields"] for line in f["made_by"]} == {number(source, "# made")}
+
+
+def test_dace_s_programs_are_measured_where_a_call_can_be_repeated(tmp_path: Path) -> None:
+    pytest.importorskip("dace")
+    source = """
+import dace
+import numpy as np
+N, M, S, T = (dace.symbol(name) for name in "NMST")
+any_strides = dace.data.Array(dace.float64, (N, M), strides=(S, T))
+@dace.program
+def double(a: any_strides, out: dace.float64[N, M]):
+    for i, j in dace.map[0:N, 0:M]:
+        out[i, j] = 2 * a[i, j]
+@dace.program
+def returns(a: dace.float64[20, 30]):
+    return a + 1
+n, m = 200, 300
+a, out = np.asfortranarray(np.random.default_rng(0).random((n, m))), np.zeros((n, m))
+before = a.copy()
+run = double.compile()
+for _ in range(2):
+    run(a=a, out=out, N=n, M=m, S=1, T=n)
+print((a == before).all(), (out == 2 * a).all())
+made = returns.compile()(a=np.ones((20, 30), order="F"))
+print(made.sum())
+"""
+    found = watch(source, "--measure", cwd=tmp_path)
+    assert found["stdout"] == "True True\n1200.0\n"
+    rows = {s["name"].split("_")[-1]: s for s in found["stencils"]}
+    assert rows["double"]["calls"] == 2 and rows["double"]["measured"]["fields"] == ["a"]
+    assert rows["double"]["measured"]["ratio"] > 0
+    assert rows["returns"]["measured"] == {"why": "compiled for other strides, which are what it reads"}
 
 
 def test_gt4py_next_s_programs(tmp_path: Path) -> None:
