@@ -1,5 +1,6 @@
 """What every test relies on: property tests are about values, never about time; a GPU that is not there."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -37,6 +38,12 @@ def stale() -> str | None:
     ]
     newer = sum(f.stat().st_mtime > extension.stat().st_mtime for f in edited)
     return f"gridbuf: {newer} files of C and Go are newer than {extension.name}; make build" if newer else None
+
+
+def pytest_collection_finish() -> None:
+    """A test that asks for a collection waits for its own garbage, not for a walk through all tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -54,12 +54,16 @@ def both(device: Meeting, read: Callable[[], Any], write: Callable[[], Any]) -> 
         except BaseException as error:
             errors.append(error)
 
+    def reader() -> None:
+        read()
+        device.begun.set()  # copies are made on each side: where nothing is transferred the writer comes after
+
     def writer() -> None:
         device.begun.wait(10)
         write()
         device.written.set()
 
-    threads = [threading.Thread(target=run, args=(call,)) for call in (read, writer)]
+    threads = [threading.Thread(target=run, args=(call,)) for call in (reader, writer)]
     for thread in threads:
         thread.start()
     for thread in threads:
