@@ -1,27 +1,21 @@
 """Run by two processes: calls that all ranks make, made differently, late, with errors or given up; both learn of it, and the grid goes on working."""
 
 import os
-import signal
-import sys
 import tempfile
-import threading
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from common import raises
+from common import raises, raises_on
 from mpi4py import MPI
+from pair import comm, grid, interrupted, me, perform, refused_in_a_child
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf.distributed import stores, transfers
 
-comm = MPI.COMM_WORLD
-me, other = comm.rank, 1 - comm.rank
-grid = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
 T = grid.full(1.0 + me)
 
 
@@ -63,26 +57,18 @@ def calls_that_differ() -> None:
 def errors_of_one_rank_are_told() -> None:
     bad = gb.Field.zeros((9, 9), dims="IJ")
     for call in (grid.gather, grid.sum, grid.argmax, grid.checksum, grid.all, lambda f: grid.scatter(np.zeros((8, 6)), f)):
-        with (
-            raises(ValueError, "its domain has")
-            if me
-            else raises(gbd.DisagreementError, "rank 1: ValueError: field: its domain has")
-        ):
+        with raises_on(1, ValueError, "field: its domain has"):
             call(bad if me else T)
         works()
-    with (
-        raises(ValueError, "array: its shape")
-        if me == 0
-        else raises(gbd.DisagreementError, "rank 0: ValueError: array: its shape")
-    ):
+    with raises_on(0, ValueError, "array: its shape"):
         grid.scatter(np.zeros((8, 7)), T)
-    with raises(ValueError, "read-only") if me else raises(gbd.DisagreementError, "rank 1: ValueError: field: it is read-only"):
+    with raises_on(1, ValueError, "field: it is read-only"):
         array = np.zeros((4, 6))
         array.flags.writeable = me == 0
         grid.scatter(np.zeros((8, 6)), gb.Field(array, "IJ"))
     one = gbd.grid((4, 4), blocks=(1, 1), comm=comm, timeout=10)  # rank 1 has no block, and does not know what to expect
     for wrong, kind, word in ((np.zeros((4, 5)), ValueError, "array: its shape"), ("no", TypeError, "array: expected an array")):
-        with raises(kind, word) if me else raises(gbd.DisagreementError, word):
+        with raises_on(1, kind, word):
             one.scatter(wrong if me else None, one.zeros(), root=1)
     f = one.zeros()
     one.scatter(np.ones((4, 4)), f, root=1)
@@ -99,7 +85,7 @@ class Unspeakable(Exception):
 
 def one_rank(kind: type[Exception], word: str, call: Callable[[bool], Any]) -> None:
     """What is wrong on rank 0 is raised there as it is, and told to the other."""
-    with raises(kind, word) if me == 0 else raises(gbd.DisagreementError, f"rank 0: {kind.__name__}", word):
+    with raises_on(0, kind, word):
         call(me == 0)
     works()
 
@@ -124,11 +110,11 @@ def whatever_is_wrong_on_one_rank_is_told() -> None:
     one_rank(TypeError, "path: expected", lambda bad: grid.load(3 if bad else path))
     one_rank(ValueError, "bad ", lambda bad: grid.load(path, progress=surrogate if bad else None))
     one_rank(ValueError, "bad ", lambda bad: grid.save(path, format="npy", T=T, progress=surrogate if bad else None))
-    with raises(Unspeakable) if me == 0 else raises(gbd.DisagreementError, "rank 0: Unspeakable"):
+    with raises_on(0, Unspeakable):
         grid.load(path, progress=None if me else unspeakable)
     works()
     one_rank(TypeError, "NoneType", lambda bad: grid.gather(gbd.scalar(T)._replace(fields=None) if bad else T))  # type: ignore[arg-type]
-    with raises(OverflowError) if me == 0 else raises(gbd.DisagreementError, "rank 0: OverflowError"):
+    with raises_on(0, OverflowError):
         gbd.grid((8, 6), comm=comm, timeout=10 if me else 10**400)
     works()
     if stores.zarr_is_there():
@@ -157,7 +143,7 @@ def messages_that_one_rank_cannot_make() -> None:
     ):
         if me == 0:
             transfers.Transfer._pack = fails  # type: ignore[method-assign,assignment]
-        with raises(MemoryError) if me == 0 else raises(gbd.DisagreementError, "rank 0: MemoryError: no memory"):
+        with raises_on(0, MemoryError, "no memory"):
             call()
         transfers.Transfer._pack = before[0]  # type: ignore[method-assign]
         works()
@@ -167,7 +153,7 @@ def messages_that_one_rank_cannot_make() -> None:
         try:
             with raises(MemoryError) if me == 0 else nullcontext():
                 grid.redistribute(T, columns)
-            with raises(MemoryError) if me == 0 else raises(gbd.DisagreementError, "rank 0: MemoryError: no memory"):
+            with raises_on(0, MemoryError, "no memory"):
                 columns.save(path, format="npy", T=columns.ones())
         finally:
             setattr(transfers.Transfer, name, old)
@@ -213,30 +199,12 @@ def ranks_that_come_late() -> None:
 
 def ctrl_c_while_waiting() -> None:
     for call in (grid.sum, grid.gather):
-        comm.Barrier()
-        if me:
-            time.sleep(0.6)
-            call(T)
-        else:
-            timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-            timer.start()
-            with raises(KeyboardInterrupt):
-                call(T)
-            timer.join()
+        interrupted(lambda call=call: call(T))
         works()
 
 
 def children_and_many_calls() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        try:
-            grid.sum(T)
-        except RuntimeError as error:
-            os._exit(7 if "forked child" in str(error) else 1)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    refused_in_a_child(lambda: grid.sum(T))
     for i in range(300):
         T[...] = i + me
         found = grid.gather(T, i % 2)
@@ -244,29 +212,20 @@ def children_and_many_calls() -> None:
     works()
 
 
-def main() -> None:
-    for scenario in (
-        works,
-        calls_that_differ,
-        errors_of_one_rank_are_told,
-        whatever_is_wrong_on_one_rank_is_told,
-        messages_that_one_rank_cannot_make,
-        ranks_that_come_late,
-        ctrl_c_while_waiting,
-        children_and_many_calls,
-    ):
-        scenario()
-        if me == 0:
-            print(scenario.__name__, flush=True)
+def a_grid_of_one_of_them() -> None:
     if me == 0:
         alone = gbd.grid((8, 6), blocks=(2, 1), comm=MPI.COMM_SELF)
         assert alone.sum(alone.ones()) == 48.0
-    if len(sys.argv) > 1:
-        MPI.Finalize()
-        with raises(RuntimeError, "finalized"):
-            works()
-    if me == 0:
-        print("end", flush=True)
 
 
-main()
+perform(
+    works,
+    calls_that_differ,
+    errors_of_one_rank_are_told,
+    whatever_is_wrong_on_one_rank_is_told,
+    messages_that_one_rank_cannot_make,
+    ranks_that_come_late,
+    ctrl_c_while_waiting,
+    children_and_many_calls,
+    a_grid_of_one_of_them,
+)

@@ -1,7 +1,7 @@
 """What programs that run on several ranks share: fields with known values, and what is raised."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,21 @@ import gridbuf.distributed as gbd
 me = MPI.COMM_WORLD.rank
 
 
+def listed(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else [given]
+
+
+def alone(its: list[Any]) -> Any:
+    """As a grid has them: a Field where there is one block."""
+    return its if len(its) != 1 else its[0]
+
+
 def fields(grid: gbd.Grid, kinds: list[dict[str, Any]]) -> list[list[Any]]:
     """Fields whose values depend on the block alone, halo included."""
     made = []
     for i, kind in enumerate(kinds):
         its = grid.zeros(**{"dims": "IJK", "sizes": {"K": 3}, **kind})
-        its = its if isinstance(its, list) else [its]
+        its = listed(its)
         for block, f in zip(grid.blocks, its, strict=True):
             f.numpy()[...] = np.random.default_rng((i, block.number)).integers(-50, 50, f.shape)
         made.append(its)
@@ -33,3 +42,8 @@ def raises(kind: type[BaseException], *words: str) -> Iterator[None]:
             assert word in str(error), (me, word, str(error))
     else:
         raise AssertionError(f"rank {me}: no {kind.__name__}")
+
+
+def raises_on(rank: int, kind: type[BaseException], *words: str) -> AbstractContextManager[None]:
+    """On that rank its own error, with these words; on all others DisagreementError that tells it."""
+    return raises(kind, *words) if me == rank else raises(gbd.DisagreementError, f"rank {rank}: {kind.__name__}", *words)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import fields, raises
+from common import alone, fields, listed, raises, raises_on
 from mpi4py import MPI
 
 import gridbuf as gb
@@ -24,13 +24,9 @@ KINDS = [
 few = comm.Split(0 if me < 2 else MPI.UNDEFINED, -me)  # two ranks or one, in another order
 
 
-def alone(grid: gbd.Grid, its: list[Any]) -> Any:
-    return its if len(grid.blocks) != 1 else its[0]
-
-
 def made(make: Any, kinds: list[dict[str, Any]]) -> tuple[gbd.Grid, list[Any]]:
     grid = make(comm=comm, timeout=20)
-    found = [alone(grid, its) for its in fields(grid, kinds)]
+    found = [alone(its) for its in fields(grid, kinds)]
     for each in found:
         grid.sync(each)
     return grid, found
@@ -48,7 +44,7 @@ def move(make: Any, cuts: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> 
             assert {*sums} - {None} == {here.checksum(field)}
             if there is not None and there.size == n:
                 back = there.redistribute(found, here)
-                for f, g in zip(*(x if isinstance(x, list) else [x] for x in (field, back)), strict=True):
+                for f, g in zip(listed(field), listed(back), strict=True):
                     assert np.array_equal(f.domain.numpy(), g.domain.transpose(*f.dims).numpy())
 
 
@@ -82,11 +78,7 @@ def one_rank_fails(format: str) -> None:
         before = getattr(kind, what)
         if me == culprit:
             setattr(kind, what, lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-        with (
-            raises(OSError, "No space left")
-            if me == culprit
-            else raises(gbd.DisagreementError, f"rank {culprit}: OSError", "No space left")
-        ):
+        with raises_on(culprit, OSError, "No space left"):
             grid.save(path, format=format, T=grid.full(2.0)) if what == "write" else grid.load(path)
         setattr(kind, what, before)
         assert grid.sum(grid.load(path)["T"]) == 6.0 * n
@@ -98,21 +90,13 @@ def one_rank_fails(format: str) -> None:
         with raises(gbd.DisagreementError, "names: rank 0 says"):
             grid.load(path, *["T"] * (me > 0))
         bad = gb.Field.zeros((9, 9), dims="IJ") if me == culprit else grid.zeros()
-        with raises(ValueError, "its domain has") if me == culprit else raises(gbd.DisagreementError, "its domain has"):
+        with raises_on(culprit, ValueError, "its domain has"):
             grid.save(path, format=format, T=bad)
         with raises(gbd.DisagreementError, "its dtype"):
             grid.save(path, format=format, T=grid.zeros(dtype="f4" if me else "f8"))
-        with (
-            raises(ValueError, "there is no")
-            if me == 0
-            else raises(gbd.DisagreementError, "rank 0: ValueError: path: there is no")
-        ):
+        with raises_on(0, ValueError, "path: there is no"):
             grid.load(folder / "nothing")
-        with (
-            raises(TypeError, "other: expected a grid")
-            if me == culprit
-            else raises(gbd.DisagreementError, "other: expected a grid")
-        ):
+        with raises_on(culprit, TypeError, "other: expected a grid"):
             grid.redistribute(grid.zeros(), 3 if me == culprit else grid)
     assert grid.sum(grid.load(path)["T"]) == 6.0 * n
 

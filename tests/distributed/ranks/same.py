@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from common import fields
+from common import alone, fields
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
@@ -20,12 +20,11 @@ Items = Callable[..., list[Any]]
 def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: Items = lambda *f: list(f)) -> None:
     here, whole = make(comm=comm, timeout=20), make()
     ours, all_of_them = fields(here, kinds), fields(whole, kinds)
-    alone = [f if len(here.blocks) != 1 else f[0] for f in ours]
-    everywhere = [f if len(whole.blocks) != 1 else f[0] for f in all_of_them]
-    here.exchange(*items(*alone))
+    mine, everywhere = ([alone(f) for f in its] for its in (ours, all_of_them))
+    here.exchange(*items(*mine))
     whole.exchange(*items(*everywhere))
     same(here, ours, whole, all_of_them)
-    here.plan(*items(*alone)).accumulate(*alone)
+    here.plan(*items(*mine)).accumulate(*mine)
     whole.plan(*items(*everywhere)).accumulate(*everywhere)
     same(here, ours, whole, all_of_them)  # values are integers: sums do not depend on their order
 
@@ -79,8 +78,8 @@ for make in (
 ):
     here, whole = make(comm=comm, timeout=60), make()
     ours, everything = (fields(its, [{"faces": "I"}, {"faces": "J"}]) for its in (here, whole))
-    here.sync(gbd.vector(*(f if len(f) != 1 else f[0] for f in ours)))
-    whole.sync(gbd.vector(*(f if len(f) != 1 else f[0] for f in everything)))
+    here.sync(gbd.vector(*map(alone, ours)))
+    whole.sync(gbd.vector(*map(alone, everything)))
     same(here, ours, whole, everything)
 # fields that one rank cannot tell apart and another can: a layout is each rank's own affair
 ring = gbd.grid((2 * n, 3), blocks=(n, 1), periodic="I", halo=1, comm=comm, timeout=20)

@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 import numpy as np
-from common import fields, raises
+from common import alone, fields, listed, raises
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
@@ -19,42 +19,32 @@ n = comm.size
 roots = sorted({0, n - 1})
 
 
-def tiles(given: Any) -> list[Any]:
-    return given if isinstance(given, list) else [given]
-
-
-def alone(grid: gbd.Grid, its: list[Any]) -> Any:
-    return its if len(grid.blocks) != 1 else its[0]
-
-
 def compare(make: Any, kinds: list[dict[str, Any]], vectors: bool = False) -> None:
     here, whole = make(comm=comm, timeout=20), make()
     ours, everything = fields(here, kinds), fields(whole, kinds)
     for root in roots:
         for mine, its in zip(ours, everything, strict=True):
-            found, wanted = here.gather(alone(here, mine), root), tiles(whole.gather(alone(whole, its)))
+            found, wanted = here.gather(alone(mine), root), listed(whole.gather(alone(its)))
             assert (found is None) == (comm.rank != root)
             if found is not None:
-                for a, b in zip(tiles(found), wanted, strict=True):
+                for a, b in zip(listed(found), wanted, strict=True):
                     assert a.dims == b.dims and np.array_equal(a.numpy(), b.numpy()), (comm.rank, root)
             back = [f.numpy().copy() for f in mine]
             for f in mine:
                 f.domain[...] = 0
             given = [tile.numpy() for tile in wanted]
-            here.scatter((given if len(given) > 1 else given[0]) if comm.rank == root else None, alone(here, mine), root)
-            whole.scatter(wanted if len(wanted) > 1 else wanted[0], alone(whole, its))
+            here.scatter((given if len(given) > 1 else given[0]) if comm.rank == root else None, alone(mine), root)
+            whole.scatter(wanted if len(wanted) > 1 else wanted[0], alone(its))
             of = {block.number: f for block, f in zip(whole.blocks, its, strict=True)}
             for block, f, old in zip(here.blocks, mine, back, strict=True):
                 assert np.array_equal(f.domain.numpy(), of[block.number].domain.numpy())
                 f.numpy()[...], f.domain[...] = old, f.domain.numpy()
     if vectors:
-        found, wanted = (
-            g.gather(gbd.vector(*(alone(g, each) for each in its))) for g, its in ((here, ours), (whole, everything))
-        )
+        found, wanted = (g.gather(gbd.vector(*(alone(each) for each in its))) for g, its in ((here, ours), (whole, everything)))
         for a, b in zip(found or (), wanted, strict=comm.rank == 0):
-            assert all(np.array_equal(x.numpy(), y.numpy()) for x, y in zip(tiles(a), tiles(b), strict=True))
+            assert all(np.array_equal(x.numpy(), y.numpy()) for x, y in zip(listed(a), listed(b), strict=True))
     for kind, mine, its in zip(kinds, ours, everything, strict=True):
-        a, b = alone(here, mine), alone(whole, its)
+        a, b = alone(mine), alone(its)
         for what in ("sum", "mean", "norm", "any", "all", "checksum"):
             x, y = getattr(here, what)(a), getattr(whole, what)(b)
             assert x == y and type(x) is type(y), (what, x, y)

@@ -1,0 +1,159 @@
+"""Run by two processes: exchanges and grids that ranks describe differently; both learn of it, and the same grid goes on working."""
+
+import os
+import time
+
+import numpy as np
+from common import raises
+from mpi4py import MPI
+from pair import check, comm, grid, me, other, perform, works
+
+import gridbuf as gb
+import gridbuf.distributed as gbd
+
+
+def ranks_that_describe_fields_differently() -> None:
+    for kinds, word in (
+        ([{"dtype": "f8"}, {"dtype": "f4"}], "fields[0]: its dtype"),
+        ([{"halo": 1}, {"halo": 2}], "fields[0]: its halo"),
+        ([{"dims": "IJK", "sizes": {"K": 2}}, {"dims": "IJK", "sizes": {"K": 3}}], "fields[0]: its sizes"),
+        ([{"faces": ""}, {"faces": "I"}], "fields[0]: its positions"),
+        ([{"dims": "IJK", "sizes": {"K": 2}}, {"dims": "IJ"}], "fields[0]: its dims"),
+    ):
+        with raises(gbd.DisagreementError, word, "on rank 0", "on rank 1"):
+            grid.exchange(grid.zeros(**kinds[me]))
+        works()
+    with raises(gbd.DisagreementError, "fields: there are", "on rank 0", "on rank 1"):
+        grid.exchange(*(grid.zeros(dtype="i8") for _ in range(1 + me)))
+    works()
+    u, v = grid.zeros(dtype="f4"), grid.zeros(dtype="f4")
+    with raises(gbd.DisagreementError, "its rule"):
+        grid.exchange(*([gbd.pair(u, v)] if me else [u, v]))
+    works()
+
+
+def plans_in_another_order() -> None:
+    a, b = grid.full(1.0 * me, dtype="f4"), grid.full(2 * me, dtype="i4")
+    first, second = grid.plan(a), grid.plan(b)
+    with raises(gbd.DisagreementError, "its dtype"):
+        (second if me else first)(b if me else a)
+    first(a)
+    second(b)
+    check(a, other)
+    check(b, 2 * other)
+
+
+def a_field_that_one_rank_cannot_write() -> None:
+    field = grid.zeros(dtype="u2")
+    frozen = gb.Field(np.broadcast_to(np.zeros((), "u2"), field.shape).copy(), dims="IJ", halo=field.halo)
+    array = np.asarray(frozen)
+    array.flags.writeable = False
+    readonly = gb.Field(array, dims="IJ", halo=field.halo)
+    with raises(ValueError, "read-only") if me == 0 else raises(gbd.DisagreementError, "rank 0", "read-only"):
+        grid.exchange(readonly if me == 0 else field)
+    works()
+
+
+def an_exchange_that_one_rank_leaves_out() -> None:
+    a, b = grid.full(float(me)), grid.zeros(dtype="i8")
+    plan = grid.plan(a, names=["a"])
+    plan(a)
+    a[...] = 5.0
+    with raises(gbd.DisagreementError, "rank 0 waits for the values of rank 1", "(a), exchange 2", "(b)"):
+        plan(a) if me == 0 else grid.plan(b, names=["b"])(b)
+    a[...] = 10.0 + me
+    plan(a)  # not the values that rank 0 had sent before
+    check(a, 10.0 + other)
+    works()
+
+
+def an_error_of_one_rank_is_told_to_the_other() -> None:
+    a, b = grid.zeros(dtype="i1"), grid.zeros(dtype="u1")
+    if me == 0:
+        with raises(gbd.DisagreementError, "its dtype", "before, rank 1 raised ValueError: fields[0]: its domain has"):
+            grid.exchange(a)
+    else:
+        with raises(ValueError, "its domain has"):
+            grid.exchange(gb.Field.zeros((9, 9), dtype="i1", halo=(1, 1)))
+        with raises(gbd.DisagreementError, "its dtype"):
+            grid.exchange(b)
+    works()
+    memory = np.zeros(100)
+    over = [gb.Field(memory[i : i + 48].reshape(6, 8), dims="IJ", halo=(1, 1)) for i in (0, 40)]
+    for wrong, kind, word in (
+        (lambda: grid.exchange(3), TypeError, "fields: expected"),
+        (lambda: grid.plan([]), ValueError, "fields[0]: got 0 fields"),
+        (lambda: grid.exchange(*over), ValueError, "shares memory"),
+    ):
+        if me == 0:
+            with raises(gbd.DisagreementError, "its dtype", "before, rank 1 raised", word):
+                grid.exchange(a)
+        else:
+            with raises(kind, word):
+                wrong()
+            with raises(gbd.DisagreementError, "its dtype"):
+                grid.exchange(b)
+        works()
+
+
+def neighbours_that_only_send_or_only_receive() -> None:
+    one_way = gbd.grid((8, 40000), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm, timeout=10)
+    a, b = one_way.full(float(me)), one_way.zeros(dtype="i8")  # rank 1 sends, more than MPI takes without a receiver
+    plan = one_way.plan(a)
+    plan(a)
+    with raises(gbd.DisagreementError, "plan"):
+        plan(a) if me else one_way.plan(b)(b)
+    for value in (11.0, 21.0):
+        a[...] = value + me
+        plan(a)
+        assert me or a[-1, 2] == value + other
+
+
+def grids_that_differ() -> None:
+    with raises(gbd.DisagreementError, "shape: rank 0 says ((8, 6),), rank 1 ((8, 7),)"):
+        gbd.grid((8, 6 + me), comm=comm, timeout=10)
+    kind = (gbd.DisagreementError, "rank 1: ValueError: halo") if me == 0 else (ValueError, "halo")
+    with raises(*kind):  # type: ignore[arg-type]
+        gbd.grid((8, 6), halo=-me, comm=comm, timeout=10)
+    with raises(ValueError, "halo"):
+        gbd.grid((8, 6), halo=-1, comm=comm, timeout=10)
+    for kind, wrong in ((TypeError, 3), (ValueError, MPI.COMM_NULL)):
+        with raises(kind, "comm"):
+            gbd.grid((8, 6), comm=wrong)
+    works()
+
+
+def debug_mode() -> None:
+    os.environ["GRIDBUF_DEBUG"] = "1"
+    try:
+        a = grid.full(float(me))
+        plan = grid.plan(a)
+        plan(a)
+        check(a, float(other))
+        comm.Barrier()
+        if me:
+            time.sleep(0.2)
+        with plan.start(a):
+            if not me:
+                assert np.isnan(a.numpy()[0, 1:-1]).all()
+        check(a, float(other))
+        if me:
+            del os.environ["GRIDBUF_DEBUG"]
+        with raises(gbd.DisagreementError, "GRIDBUF_DEBUG"):
+            grid.plan(a)(a)
+    finally:
+        os.environ.pop("GRIDBUF_DEBUG", None)
+    works()
+
+
+perform(
+    works,
+    ranks_that_describe_fields_differently,
+    plans_in_another_order,
+    a_field_that_one_rank_cannot_write,
+    an_exchange_that_one_rank_leaves_out,
+    an_error_of_one_rank_is_told_to_the_other,
+    neighbours_that_only_send_or_only_receive,
+    grids_that_differ,
+    debug_mode,
+)

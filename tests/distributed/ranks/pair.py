@@ -1,0 +1,74 @@
+"""What programs of two processes share: a grid that goes on working whatever goes wrong, and how a program ends."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from common import raises
+from mpi4py import MPI
+
+import gridbuf.distributed as gbd
+
+comm = MPI.COMM_WORLD
+me, other = comm.rank, 1 - comm.rank
+grid = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
+under_way = []
+
+
+def check(f: Any, value: float) -> None:
+    assert f[0, 2] == value and f[-1, 2] == value, (me, value, f.numpy())
+
+
+def works(its: gbd.Grid = grid) -> None:
+    f = its.full(float(its.rank))
+    its.exchange(f)
+    check(f, float(1 - its.rank))
+
+
+def interrupted(call: Callable[[], Any]) -> None:
+    """Ctrl-C on rank 0, while rank 1 does not come."""
+    comm.Barrier()
+    if me:
+        time.sleep(0.6)
+        call()
+    else:
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with raises(KeyboardInterrupt):
+            call()
+        timer.join()
+
+
+def refused_in_a_child(call: Callable[[], Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            call()
+        except RuntimeError as error:
+            os._exit(7 if "forked child" in str(error) else 1)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def perform(*scenarios: Callable[[], None]) -> None:
+    """Each of them, the first of which is `works`; then the program ends with an exchange under way, or after MPI.Finalize."""
+    for scenario in scenarios:
+        scenario()
+        if me == 0:
+            print(scenario.__name__, flush=True)
+    f = grid.full(float(me))
+    under_way.append(grid.plan(f).start(f))
+    if len(sys.argv) > 1:
+        under_way[0].wait()
+        MPI.Finalize()
+        with raises(RuntimeError, "finalized"):
+            scenarios[0]()
+    if me == 0:
+        print("end", flush=True)

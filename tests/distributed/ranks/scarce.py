@@ -1,0 +1,106 @@
+"""Run by two processes: what is scarce or unusual: children, threads, other communicators, many plans, long messages, tags."""
+
+import threading
+
+from common import raises
+from mpi4py import MPI
+from pair import check, comm, grid, me, other, perform, refused_in_a_child, works
+
+import gridbuf.distributed as gbd
+import gridbuf.distributed.messages as messages
+import gridbuf.distributed.tags as tags
+
+
+def children_and_threads() -> None:
+    refused_in_a_child(works)
+    if MPI.Query_thread() >= MPI.THREAD_SERIALIZED:
+        thread = threading.Thread(target=works)
+        thread.start()
+        thread.join()
+    works()
+
+
+def other_communicators_and_ranks_without_blocks() -> None:
+    works(gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm.Split(0, -me), timeout=10))
+    one = gbd.grid((4, 4), blocks=(1, 1), periodic="IJ", halo=1, comm=comm, timeout=10)
+    assert len(one.blocks) == 1 - me
+    f = one.full(3.0)
+    one.exchange(f)
+    assert f == [] if me else (f.numpy() == 3).all()
+
+
+def many_plans_and_long_messages() -> None:
+    a = grid.full(float(me))
+    for i in range(500):
+        plan = grid.plan(a)
+        if i % 50 == 0:
+            plan(a)
+    check(a, float(other))
+    before, messages.PART = messages.PART, 100
+    try:
+        works(gbd.grid((80, 60), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10))
+    finally:
+        messages.PART = before
+
+
+def tags_that_are_given_again() -> None:
+    """Only those that no plan of either rank uses any more, and what was left behind with them is nobody's."""
+    before, tags.PLAN_TAGS = tags.PLAN_TAGS, 5
+    try:
+        its = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm.Dup(), timeout=10)
+        fields = [its.full(10.0 * i + me) for i in range(3)]
+        plans = [its.plan(f) for f in fields]
+        for plan, f in zip(plans, fields, strict=True):
+            plan(f)
+        for i in range(30):
+            late = its.full(100.0 * i + me)
+            plan = its.plan(late)
+            plan(late)
+            late[...] = 200.0 * i + me
+            handles = [p.start(f) for p, f in [*zip(plans, fields, strict=True), (plan, late)][:: 1 - 2 * me]]
+            for handle in handles:
+                handle.wait()
+            check(late, 200.0 * i + other)
+            for j, f in enumerate(fields):
+                check(f, 10.0 * j + other)
+            del handles, handle, plan
+        alive = [its.plan(f) for f in fields]
+        for plan, f in zip(alive[:2], fields, strict=False):
+            plan(f)
+        for _ in range(2):
+            with raises(RuntimeError, "5 kinds of messages", "MPI promises no more tags"):
+                alive[2](fields[2])
+            for plan, f in zip([*plans, *alive[:2]], [*fields, *fields[:2]], strict=True):
+                f[...] = 7.0 + me
+                plan(f)
+                check(f, 7.0 + other)
+        del alive[:2], plan
+        with raises(RuntimeError, "MPI promises no more tags"):  # the peer has let go of one, and says so now
+            alive[0](fields[2])
+        alive[0](fields[2])
+        check(fields[2], 7.0 + other)
+        one_way = gbd.grid((8, 6), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm.Dup(), timeout=10)
+        a = one_way.zeros()
+        for i in range(20):
+            a[...] = 10.0 * i + me
+            plan = one_way.plan(a)
+            plan(a)
+            assert me or a[-1, 2] == 10.0 * i + 1
+            if me:
+                a[...] = -1.0
+                plan.start(a)  # which rank 0 leaves out: nobody asks for these values, nor are they waited for
+            del plan
+            with raises(gbd.DisagreementError, "left some out"):
+                one_way.plan(a)(a)
+    finally:
+        tags.PLAN_TAGS = before
+    works()
+
+
+perform(
+    works,
+    children_and_threads,
+    other_communicators_and_ranks_without_blocks,
+    many_plans_and_long_messages,
+    tags_that_are_given_again,
+)
