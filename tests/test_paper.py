@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from played import Played
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
@@ -15,21 +16,6 @@ from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.draw_blocks import picture
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.paper import figures, options, report
-
-
-class Played:
-    """An engine that only plans."""
-
-    name = "played"
-
-    def __init__(self, rank: int, size: int) -> None:
-        self.rank, self.size = rank, size
-
-    def serve(self, links: Any) -> None:
-        return None
-
-    def prepare(self, plan: Any) -> None:
-        return None
 
 
 def run_of(words: str) -> tuple[figures.Run, Any]:

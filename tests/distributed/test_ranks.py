@@ -5,29 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle import fill
+from played import Played
 from test_seams import made
 
 import gridbuf.distributed as gbd
 from gridbuf import _core
 from gridbuf.distributed import linking, making
-
-
-class Played:
-    """An engine that only plans."""
-
-    name = "played"
-
-    def __init__(self, rank: int, size: int) -> None:
-        self.rank, self.size = rank, size
-
-    def serve(self, links: Any) -> None:
-        return None
-
-    def prepare(self, plan: Any) -> None:
-        return None
-
-    def run(self, key: Any, make: Any) -> None:
-        return None
 
 
 @pytest.fixture
