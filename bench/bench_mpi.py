@@ -4,15 +4,14 @@
 neighbours in one run; the machine has slow and fast regimes that differ by more than most rows do.
 """
 
-import importlib.util
 import json
-import os
-import shutil
 import statistics
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from gridbuf import mpirun
 
 CASES: list[Any] = []
 Fact = tuple[str, float, float, str]
@@ -26,14 +25,10 @@ OLD = {  # how many times faster than derived datatypes
 
 
 def measured(*names: str) -> list[dict[str, Any]]:
-    mpirun = shutil.which("mpirun")
-    if mpirun is None or importlib.util.find_spec("mpi4py") is None:
+    if mpirun.missing():
         return []
-    kind = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=True).stdout
-    options = ["--allow-run-as-root", "--oversubscribe"] if "Open MPI" in kind else []
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_"))}
-    command = [mpirun, *options, "-n", "2", sys.executable, str(HERE / "mpi_ranks.py"), *names]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=clean)
+    command = [*mpirun.command(2), sys.executable, str(HERE / "mpi_ranks.py"), *names]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=mpirun.environment())
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 

@@ -12,16 +12,9 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import IO, Any
 
+from gridbuf.mpirun import environment
+
 SECONDS = 20.0  # what a healthy library takes some tenths of a second for
-OF_A_JOB = (
-    "OMPI_",
-    "PMIX_",
-    "PMI_",
-    "PRTE_",
-    "MPIR_",
-    "SLURM_",
-    "ALPS_",
-)  # a child that had these would join the job of its parent
 
 # A line of JSON as soon as something is known: what comes later may never come.
 CHILD = """
@@ -57,13 +50,13 @@ LEVELS = ("SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE")
 
 def facts(seconds: float = SECONDS) -> dict[str, Any]:
     """What a child has found out, and under "problem" why that is not all."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OF_A_JOB)}
-    clean |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     problem = ""
     # Files, not pipes: a library may start helpers that outlive the child, and would hold those open.
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as noise:
         words = [sys.executable, "-c", CHILD]
-        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=said, stderr=noise, env=clean, start_new_session=True)
+        child = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=said, stderr=noise, env=environment(), start_new_session=True
+        )
         try:
             child.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -1,7 +1,6 @@
 """The demo's last part: a field in blocks, in one process and in several, is bit for bit the field in one piece."""
 
 import argparse
-import shutil
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import gridbuf as gb
+from gridbuf import mpirun
 from gridbuf.demo import blocks, checks, processes
 from gridbuf.errors import UsageError
 
@@ -75,11 +75,11 @@ def test_an_mpi_that_does_not_run_is_named_and_done_without(
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "find_spec", lambda name: None)
-    assert processes.missing().startswith("mpi4py is not installed")
-    monkeypatch.setattr(processes, "find_spec", find_spec)
-    monkeypatch.setattr(processes.shutil, "which", lambda name: None)
-    assert find_spec("mpi4py") is None or processes.missing().startswith("there is no mpirun on PATH")
+    monkeypatch.setattr(mpirun, "find_spec", lambda name: None)
+    assert mpirun.missing().startswith("mpi4py is not installed")
+    monkeypatch.setattr(mpirun, "find_spec", find_spec)
+    monkeypatch.setattr(mpirun.shutil, "which", lambda name: None)
+    assert find_spec("mpi4py") is None or mpirun.missing().startswith("there is no mpirun on PATH")
 
 
 @pytest.mark.parametrize("ranks", [-1, 65])
@@ -91,10 +91,9 @@ def test_ranks_that_cannot_be(ranks: int, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_four_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("mpi4py", "gt4py"):
-        pytest.importorskip(package)
-    if shutil.which("mpirun") is None:
-        pytest.skip("no mpirun on PATH")
+    pytest.importorskip("gt4py")
+    if why := mpirun.missing():
+        pytest.skip(why)
     monkeypatch.setenv("GT_CACHE_ROOT", str(tmp_path))
     from gridbuf.demo import stencils
 

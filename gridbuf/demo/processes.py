@@ -4,13 +4,10 @@ Where there is no MPI, or it does not run, the blocks are those of one process, 
 """
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +17,7 @@ from numpy.typing import NDArray
 import gridbuf.distributed as gbd
 from gridbuf.demo import blocks
 from gridbuf.distributed.draw_blocks import picture
-from gridbuf.doctor_mpi import OF_A_JOB
+from gridbuf.mpirun import command, environment, missing
 
 SECONDS = 120.0  # until processes that do not come back are given up
 
@@ -67,32 +64,14 @@ def cut(shape: tuple[int, ...], ranks: int) -> tuple[int, ...]:
     return best_cut(shape, ranks, ((blocks.HALO,) * 2,) * 2, (False, False))
 
 
-def missing() -> str:
-    """What processes would need and is not there."""
-    if find_spec("mpi4py") is None:
-        return "mpi4py is not installed (pip install mpi4py)"
-    if shutil.which("mpirun") is None:
-        return "there is no mpirun on PATH (Debian: apt install openmpi-bin)"
-    return ""
-
-
-def command(ranks: int) -> list[str]:
-    """mpirun for more processes than there may be cores, whoever the user is."""
-    mpirun = str(shutil.which("mpirun"))
-    said = subprocess.run([mpirun, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
-    ours = ["--allow-run-as-root", "--oversubscribe"] if "Open MPI" in said or "OpenRTE" in said else []
-    return [mpirun, *ours, "-n", str(ranks)]
-
-
 def _with_mpi(folder: Path, values: NDArray[np.float64], steps: int, backend: str, ranks: int) -> dict[str, Any] | str:
     """What rank 0 says of the run, or why there was none."""
     np.save(folder / "before.npy", values)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OF_A_JOB)}
-    clean |= {"OMP_NUM_THREADS": "1", "GRIDBUF_NUM_THREADS": "1"}  # there are as many processes as cores, or more
+    alone = environment(OMP_NUM_THREADS="1", GRIDBUF_NUM_THREADS="1")  # there are as many processes as cores, or more
     words = [sys.executable, "-m", "gridbuf.demo.blocks", str(folder), backend, str(steps)]
     try:
         done = subprocess.run(
-            [*command(ranks), *words], capture_output=True, text=True, errors="replace", env=clean, timeout=SECONDS, check=False
+            [*command(ranks), *words], capture_output=True, text=True, errors="replace", env=alone, timeout=SECONDS, check=False
         )
     except (OSError, subprocess.SubprocessError) as error:
         return f"mpirun: {str(error)[:160]}"

@@ -1,14 +1,13 @@
 """gridbuf.interop.mpi4py: datatypes of any layout in one process, and two processes under mpirun."""
 
 import gc
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import under_mpi
 
 import gridbuf as gb
 
@@ -156,24 +155,14 @@ def test_a_datatype_may_outlive_the_module() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def mpirun(script: str, count: int) -> "subprocess.CompletedProcess[str]":
-    command = shutil.which("mpirun")
-    if command is None:
-        pytest.skip("no mpirun on PATH")
-    options = ["--allow-run-as-root", "--oversubscribe"] if "Open MPI" in MPI.Get_library_version() else []
-    words = [command, *options, "-n", str(count), sys.executable, str(Path(__file__).parent / script)]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_"))}
-    return subprocess.run(words, capture_output=True, text=True, env=clean, timeout=300, check=False)
-
-
 def test_two_processes() -> None:
-    done = mpirun("mpi_two_processes.py", 2)
+    done = under_mpi.run(2, Path(__file__).parent / "mpi_two_processes.py")
     assert done.returncode == 0 and "passed: 191 messages" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_halos_are_those_of_an_exchange_axis_by_axis(count: int) -> None:
-    done = mpirun("halos_of_ranks.py", count)
+    done = under_mpi.run(count, Path(__file__).parent / "halos_of_ranks.py")
     assert (done.returncode, done.stdout) == (0, f"same {count}\n"), done.stdout + done.stderr
 
 
