@@ -53,8 +53,7 @@ static PyObject *get_halo(PyObject *self, void *_) {
     if (!f->halo) Py_RETURN_NONE;
     PyObject *tuple = PyTuple_New(f->geometry.ndim);
     for (int i = 0; tuple && i < f->geometry.ndim; i++) {
-        PyObject *pair = gb_py_ints_tuple(&f->halo[2 * i], 2);
-        if (!pair || PyTuple_SetItem(tuple, i, pair) < 0) Py_CLEAR(tuple);
+        gb_py_put(&tuple, i, gb_py_ints_tuple(&f->halo[2 * i], 2));
     }
     return tuple;
 }
@@ -196,13 +195,6 @@ static PyType_Slot field_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec field_spec = {
-    .name = "gridbuf.Field",
-    .basicsize = sizeof(gb_py_field),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
-    .slots = field_slots,
-};
-
 static PyGetSetDef host_getset[] = {
     {"__array_interface__", gb_py_field_array_interface, NULL, "NumPy's array interface, version 3.", NULL},
     {NULL},
@@ -223,18 +215,7 @@ static PyType_Slot host_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec host_spec = {
-    .name = "gridbuf.HostField",
-    .basicsize = GB_PY_FIELD_SIZE(1),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,   /* garbage collection is inherited */
-    .slots = host_slots,
-};
-
 int gb_py_field_init(PyObject *module) {
-    gb_py_FieldType = (PyTypeObject *)gb_py_type(&field_spec, NULL);
-    if (!gb_py_FieldType) return -1;
-    gb_py_HostFieldType = (PyTypeObject *)gb_py_type(&host_spec, (PyObject *)gb_py_FieldType);
-    if (!gb_py_HostFieldType) return -1;
-    return PyModule_AddObjectRef(module, "Field", (PyObject *)gb_py_FieldType) < 0 ||
-                   PyModule_AddObjectRef(module, "HostField", (PyObject *)gb_py_HostFieldType) < 0 ? -1 : 0;
+    if (gb_py_add_type(module, &gb_py_FieldType, (PyType_Spec){"gridbuf.Field", sizeof(gb_py_field), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, field_slots}, NULL) < 0) return -1;
+    return gb_py_add_type(module, &gb_py_HostFieldType, (PyType_Spec){"gridbuf.HostField", GB_PY_FIELD_SIZE(1), 0, GB_PY_OPEN, host_slots}, gb_py_FieldType);   /* garbage collection is inherited */
 }

@@ -34,13 +34,6 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "gridbuf._core._OfTheType",
-    .basicsize = sizeof(hidden),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = slots,
-};
-
 static PyMethodDef methods[] = {
     {"__array_ufunc__", (PyCFunction)(void *)gb_py_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_ufunc__},
     {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_function__},
@@ -48,7 +41,7 @@ static PyMethodDef methods[] = {
 };
 
 int gb_py_field_protocols_init(void) {
-    if (gb_py_methods_take_turns(methods) < 0 || !(hidden_type = (PyTypeObject *)gb_py_type(&spec, NULL))) return -1;
+    if (gb_py_methods_take_turns(methods) < 0 || gb_py_add_type(NULL, &hidden_type, (PyType_Spec){"gridbuf._core._OfTheType", sizeof(hidden), 0, GB_PY_FINAL, slots}, NULL) < 0) return -1;
     for (PyMethodDef *method = methods; method->ml_name; method++) {
         hidden *h = (hidden *)PyType_GenericAlloc(hidden_type, 0);
         if (!h) return -1;

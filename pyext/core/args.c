@@ -230,8 +230,7 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim) {
     PyObject *tuple = PyTuple_New(ndim);
     for (int i = 0; tuple && i < ndim; i++) {
-        PyObject *name = dims[i] < 0 ? PyUnicode_FromStringAndSize(&"IJK"[dims[i] + 3], 1) : PyUnicode_FromFormat("%d", dims[i]);
-        if (!name || PyTuple_SetItem(tuple, i, name) < 0) Py_CLEAR(tuple);
+        gb_py_put(&tuple, i, dims[i] < 0 ? PyUnicode_FromStringAndSize(&"IJK"[dims[i] + 3], 1) : PyUnicode_FromFormat("%d", dims[i]));
     }
     return tuple;
 }
@@ -239,8 +238,7 @@ PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim) {
 PyObject *gb_py_ints_tuple(const int64_t *values, int n) {
     PyObject *tuple = PyTuple_New(n);
     for (int i = 0; tuple && i < n; i++) {
-        PyObject *number = PyLong_FromLongLong(values[i]);
-        if (!number || PyTuple_SetItem(tuple, i, number) < 0) Py_CLEAR(tuple);
+        gb_py_put(&tuple, i, PyLong_FromLongLong(values[i]));
     }
     return tuple;
 }

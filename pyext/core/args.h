@@ -5,6 +5,7 @@
 #include "../../alloc/planner.h"
 #include "dtype.h"
 #include "go.h"
+#include "lists.h"
 
 #include <stddef.h>
 #include <string.h>

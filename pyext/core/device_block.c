@@ -57,15 +57,6 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "gridbuf._core._DeviceBlock",
-    .basicsize = sizeof(gb_py_block_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = slots,
-};
-
 int gb_py_device_block_init(PyObject *module) {
-    gb_py_BlockType = (PyTypeObject *)gb_py_type(&spec, NULL);
-    if (!gb_py_BlockType) return -1;
-    return PyModule_AddObjectRef(module, "_DeviceBlock", (PyObject *)gb_py_BlockType);
+    return gb_py_add_type(module, &gb_py_BlockType, (PyType_Spec){"gridbuf._core._DeviceBlock", sizeof(gb_py_block_object), 0, GB_PY_FINAL, slots}, NULL);
 }

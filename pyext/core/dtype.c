@@ -181,14 +181,6 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "gridbuf._core._DtypeRecord",
-    .basicsize = sizeof(gb_py_dtype),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = slots,
-};
-
 int gb_py_dtype_init(PyObject *module) {
-    record_type = (PyTypeObject *)gb_py_type(&spec, NULL);
-    return record_type ? 0 : -1;
+    return gb_py_add_type(NULL, &record_type, (PyType_Spec){"gridbuf._core._DtypeRecord", sizeof(gb_py_dtype), 0, GB_PY_FINAL, slots}, NULL);
 }

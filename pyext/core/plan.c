@@ -198,15 +198,6 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "gridbuf.Plan",
-    .basicsize = sizeof(gb_py_plan_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = slots,
-};
-
 int gb_py_plan_init(PyObject *module) {
-    gb_py_PlanType = (PyTypeObject *)gb_py_type(&spec, NULL);
-    return gb_py_PlanType && PyModule_AddObjectRef(module, "Plan", (PyObject *)gb_py_PlanType) == 0 ? 0 : -1;
+    return gb_py_add_type(module, &gb_py_PlanType, (PyType_Spec){"gridbuf.Plan", sizeof(gb_py_plan_object), 0, GB_PY_FINAL, slots}, NULL);
 }
-

@@ -7,6 +7,7 @@
 #define GRIDBUF_TURNS_H
 
 #include <Python.h>
+#include <string.h>
 
 #ifdef Py_GIL_DISABLED
 
@@ -41,6 +42,13 @@ static inline int gb_py_type_takes_turns(PyType_Spec *spec) { return 0; }
 static inline PyObject *gb_py_type(PyType_Spec *spec, PyObject *bases) {
     return gb_py_type_takes_turns(spec) < 0 ? NULL : PyType_FromSpecWithBases(spec, bases);
 }
+
+/* The same, kept for good in *type, and as an attribute of the module unless that is NULL. */
+static inline int gb_py_add_type(PyObject *module, PyTypeObject **type, PyType_Spec spec, PyTypeObject *base) {
+    if (!(*type = (PyTypeObject *)gb_py_type(&spec, (PyObject *)base))) return -1;
+    return module ? PyModule_AddObjectRef(module, strrchr(spec.name, '.') + 1, (PyObject *)*type) : 0;
+}
+enum { GB_PY_FINAL = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, GB_PY_OPEN = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE };
 
 /* PyModule_AddFunctions. */
 static inline int gb_py_functions(PyObject *module, PyMethodDef *functions) {

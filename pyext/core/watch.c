@@ -5,6 +5,7 @@
  * with the GIL: nothing here runs Python code, and what cannot be noted is allocated all the same.
  */
 #include "watch.h"
+#include "lists.h"
 #include "watch_blocks.h"
 #include "watch_line.h"
 #include "../../alloc/clock.h"
@@ -210,11 +211,9 @@ PyObject *gb_py_watch_lines(PyObject *self, PyObject *none) {
     PyObject *list = PyList_New(0);
     for (int64_t i = 0; list && i < watch.n_lines; i++) {
         entry e = watch.lines[i];
-        PyObject *row = Py_BuildValue("(OLLOLLLLL)", e.file, (long long)e.line, (long long)e.bytes, e.own ? Py_True : Py_False,
+        gb_py_append(&list, Py_BuildValue("(OLLOLLLLL)", e.file, (long long)e.line, (long long)e.bytes, e.own ? Py_True : Py_False,
                                       (long long)e.count, (long long)e.nanoseconds, (long long)e.faults, (long long)e.live,
-                                      (long long)e.peak);
-        if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
-        Py_XDECREF(row);
+                                      (long long)e.peak));
     }
     return list;
 }

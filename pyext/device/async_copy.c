@@ -148,11 +148,6 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "gridbuf._core._AsyncCopy",
-    .basicsize = sizeof(gb_py_async_copy),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = slots,
-};
-
-int gb_py_async_copy_init(PyObject *module) { return (type = (PyTypeObject *)gb_py_type(&spec, NULL)) ? 0 : -1; }
+int gb_py_async_copy_init(PyObject *module) {
+    return gb_py_add_type(NULL, &type, (PyType_Spec){"gridbuf._core._AsyncCopy", sizeof(gb_py_async_copy), 0, GB_PY_FINAL, slots}, NULL);
+}

@@ -123,21 +123,9 @@ static PyType_Slot managed_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec specs[] = {
-    {.name = "gridbuf.DeviceField",
-     .basicsize = GB_PY_FIELD_SIZE(2),
-     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-     .slots = device_slots},
-    {.name = "gridbuf.ManagedField",
-     .basicsize = GB_PY_FIELD_SIZE(3),
-     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-     .slots = managed_slots},
-};
-
 int gb_py_device_field_init(PyObject *module) {
-    gb_py_DeviceFieldType = (PyTypeObject *)gb_py_type(&specs[0], (PyObject *)gb_py_FieldType);
-    gb_py_ManagedFieldType = (PyTypeObject *)gb_py_type(&specs[1], (PyObject *)gb_py_FieldType);
-    if (!gb_py_DeviceFieldType || !gb_py_ManagedFieldType) return -1;
-    return PyModule_AddObjectRef(module, "DeviceField", (PyObject *)gb_py_DeviceFieldType) < 0 ||
-                   PyModule_AddObjectRef(module, "ManagedField", (PyObject *)gb_py_ManagedFieldType) < 0 ? -1 : 0;
+    PyType_Spec device = {"gridbuf.DeviceField", GB_PY_FIELD_SIZE(2), 0, GB_PY_OPEN, device_slots};
+    PyType_Spec managed = {"gridbuf.ManagedField", GB_PY_FIELD_SIZE(3), 0, GB_PY_OPEN, managed_slots};
+    if (gb_py_add_type(module, &gb_py_DeviceFieldType, device, gb_py_FieldType) < 0) return -1;
+    return gb_py_add_type(module, &gb_py_ManagedFieldType, managed, gb_py_FieldType);
 }

@@ -24,8 +24,7 @@ static PyObject *devices(PyObject *self, PyObject *none) {
                                   "concurrent_managed", PyBool_FromLong(d.concurrent_managed), "integrated",
                                   PyBool_FromLong(d.integrated), "total_bytes", (long long)d.total_bytes, "free_bytes",
                                   (long long)d.free_bytes);
-        if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
-        Py_XDECREF(entry);
+        gb_py_append(&list, entry);
     }
     return list;
 }

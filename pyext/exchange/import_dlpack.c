@@ -44,16 +44,8 @@ static PyType_Slot keeper_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec keeper_spec = {
-    .name = "gridbuf._core._DLPackOwner",
-    .basicsize = sizeof(tensor_owner),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = keeper_slots,
-};
-
 int gb_py_import_dlpack_init(void) {
-    owner_type = (PyTypeObject *)gb_py_type(&keeper_spec, NULL);
-    return owner_type ? 0 : -1;
+    return gb_py_add_type(NULL, &owner_type, (PyType_Spec){"gridbuf._core._DLPackOwner", sizeof(tensor_owner), 0, GB_PY_FINAL, keeper_slots}, NULL);
 }
 
 /* What ml_dtypes has under the name of the type; none for those that are padded to a byte. */

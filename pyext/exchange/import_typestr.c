@@ -50,9 +50,7 @@ static PyObject *own_fields(PyObject *fields, int depth, int64_t *bytes, gb_erro
     GB_PY_OWNED PyObject *given = PyList_AsTuple(fields);
     PyObject *own = given ? PyList_New(0) : NULL;
     for (Py_ssize_t i = 0; own && i < PyTuple_Size(given); i++) {
-        PyObject *field = own_field(PyTuple_GetItem(given, i), depth, bytes, e);
-        if (!field || PyList_Append(own, field) < 0) Py_CLEAR(own);
-        Py_XDECREF(field);
+        gb_py_append(&own, own_field(PyTuple_GetItem(given, i), depth, bytes, e));
     }
     return own;
 }

@@ -71,8 +71,8 @@ PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_
     int32_t codes[GB_MAXDIMS];
     int from[GB_MAXDIMS], n, matched;
     if (nargs == 0 || (nargs == 1 && args[0] == Py_None)) return gb_py_field_reversed(self, NULL);
-    PyObject *items[GB_MAXDIMS + 1], *dims = nargs == 1 ? Py_NewRef(args[0]) : PyTuple_New(nargs);
-    for (Py_ssize_t i = 0; dims && nargs > 1 && i < nargs; i++) PyTuple_SetItem(dims, i, Py_NewRef(args[i]));
+    PyObject *items[GB_MAXDIMS + 1];
+    GB_PY_OWNED PyObject *dims = nargs == 1 ? Py_NewRef(args[0]) : gb_py_tuple_of(args, nargs);
     if (!dims) return NULL;
     Py_ssize_t count = PyTuple_Check(dims) && PyTuple_Size(dims) <= GB_MAXDIMS ? PyTuple_Size(dims) : 0;
     for (Py_ssize_t i = 0; i < count; i++) items[i] = PyTuple_GetItem(dims, i);
@@ -81,9 +81,7 @@ PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_
     matched = n == f->geometry.ndim;
     for (int i = 0; matched && i < n; i++)
         matched = (from[i] = find(f->geometry.dims, n, codes[i])) >= 0 && find(codes, i, codes[i]) < 0;
-    PyObject *view = n == -1 ? NULL : matched ? (PyObject *)picked(f, from, codes, n) : not_a_permutation(f, dims);
-    Py_DECREF(dims);
-    return view;
+    return n == -1 ? NULL : matched ? (PyObject *)picked(f, from, codes, n) : not_a_permutation(f, dims);
 }
 
 /* ---- values for a target ---- */

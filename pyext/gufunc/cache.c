@@ -26,8 +26,7 @@ static PyObject *shape_of(const gb_py_arg *a) {
 static int64_t add_sizes(gb_py_invocation *v, int64_t *encoding, int64_t n) {
     PyObject *shapes = PyTuple_New(v->nop), *sizes = NULL;
     for (int i = 0; shapes && i < v->nop; i++) {
-        PyObject *shape = shape_of(&v->arg[i]);
-        if (!shape || PyTuple_SetItem(shapes, i, shape) < 0) Py_CLEAR(shapes);
+        gb_py_put(&shapes, i, shape_of(&v->arg[i]));
     }
     if (shapes) sizes = PyObject_CallMethod((PyObject *)v->gufunc, "_sizes", "Oi", shapes, v->kernel);
     int known = sizes ? gb_py_ints(sizes, "output_dims", encoding + n, GB_GU_MAXCORE) : -1;

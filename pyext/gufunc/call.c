@@ -146,8 +146,7 @@ PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *pair) {
         const gb_gu_call *call = v.entry->call;
         PyObject *outs = PyTuple_New(v.nop - call->nin);
         for (int i = call->nin; outs && i < v.nop; i++) {
-            PyObject *out = gb_py_output_describe(&v, i);
-            if (!out || PyTuple_SetItem(outs, i - call->nin, out) < 0) Py_CLEAR(outs);
+            gb_py_put(&outs, i - call->nin, gb_py_output_describe(&v, i));
         }
         if (outs)
             result = Py_BuildValue("(iy#NLLLNN)", v.kernel, (char *)v.types, (Py_ssize_t)v.nop,

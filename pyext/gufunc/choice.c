@@ -80,7 +80,7 @@ static PyObject *seen(const gb_py_invocation *v, int from, int to) {
     for (int i = from; tuple && i < to; i++) {
         const gb_py_arg *a = &v->arg[i];
         PyObject *obj = a->absent ? Py_None : a->keep && !a->weak ? a->keep : a->given;
-        if (PyTuple_SetItem(tuple, i - from, Py_NewRef(obj)) < 0) Py_CLEAR(tuple);
+        gb_py_put(&tuple, i - from, Py_NewRef(obj));
     }
     return tuple;
 }
@@ -129,7 +129,7 @@ static int ask_numbers(gb_py_invocation *v, int *again) {
     int nin = v->gufunc->info.nin, rc = -1;
     GB_PY_OWNED PyObject *numbers = PyTuple_New(nin), *found = NULL;
     for (int i = 0; numbers && i < nin; i++)
-        if (PyTuple_SetItem(numbers, i, Py_NewRef(v->arg[i].weak ? v->arg[i].given : Py_None)) < 0) Py_CLEAR(numbers);
+        gb_py_put(&numbers, i, Py_NewRef(v->arg[i].weak ? v->arg[i].given : Py_None));
     if (numbers) found = PyObject_CallMethod((PyObject *)v->gufunc, "_numbers", "Oy#", numbers, (char *)v->types, (Py_ssize_t)nin);
     if (found && PyTuple_CheckExact(found) && PyTuple_Size(found) == nin) {
         rc = 0;

@@ -12,11 +12,9 @@ PyObject *gb_py_ufunc_loops(PyObject *self, PyObject *ufunc) {
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < u->ntypes; i++) {
         if (!u->functions || !u->functions[i]) continue;
-        PyObject *loop = Py_BuildValue("(y#KK)", u->types + (Py_ssize_t)i * u->nargs, (Py_ssize_t)u->nargs,
+        gb_py_append(&list, Py_BuildValue("(y#KK)", u->types + (Py_ssize_t)i * u->nargs, (Py_ssize_t)u->nargs,
                                        (unsigned long long)(uintptr_t)u->functions[i],
-                                       (unsigned long long)(uintptr_t)(u->data ? u->data[i] : NULL));
-        if (!loop || PyList_Append(list, loop) < 0) Py_CLEAR(list);
-        Py_XDECREF(loop);
+                                       (unsigned long long)(uintptr_t)(u->data ? u->data[i] : NULL)));
     }
     return list;
 }

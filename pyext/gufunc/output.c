@@ -123,8 +123,7 @@ PyObject *gb_py_results(gb_py_invocation *v) {
     if (nout == 1) return result(v, nin);
     PyObject *tuple = PyTuple_New(nout);
     for (int i = 0; tuple && i < nout; i++) {
-        PyObject *o = result(v, nin + i);
-        if (!o || PyTuple_SetItem(tuple, i, o) < 0) Py_CLEAR(tuple);
+        gb_py_put(&tuple, i, result(v, nin + i));
     }
     return tuple;
 }

@@ -149,8 +149,7 @@ static PyObject *finish(gb_py_reduce_args *q, gb_gu_reducing *run, void **data) 
         ok = ok && results[i];
     }
     if (ok && r->nout == 1) result = Py_NewRef(results[0]);
-    else if (ok && (result = PyTuple_New(r->nout)))
-        for (int i = 0; i < r->nout; i++) PyTuple_SetItem(result, i, Py_NewRef(results[i]));
+    else if (ok) result = gb_py_tuple_of(results, r->nout);
     for (int i = 0; i < r->nout; i++) Py_XDECREF(results[i]);
     return result ? gb_py_reduce_outcome(q, r, result, run) : NULL;
 }

@@ -37,8 +37,7 @@ static PyObject *names_of_uniforms(const gb_bridge_gufunc_info *info) {
     PyObject *names = PyTuple_New(info->nuniforms);
     for (int i = 0; names && i < info->nuniforms; i++) {
         const char *end = strchr(at, '\n');
-        PyObject *name = PyUnicode_FromStringAndSize(at, end - at);
-        if (!name || PyTuple_SetItem(names, i, name) < 0) Py_CLEAR(names);
+        gb_py_put(&names, i, PyUnicode_FromStringAndSize(at, end - at));
         at = end + 1;
     }
     return names;
@@ -77,17 +76,13 @@ static PyObject *describe(PyObject *self, PyObject *none) {
     GB_PY_OWNED PyObject *dims = PyList_New(0), *cores = PyList_New(0), *uniforms = NULL;
     PyObject *result = NULL;
     for (int i = 0; dims && i < info->ndims; i++) {
-        PyObject *d = Py_BuildValue("(LOO)", (long long)info->fixed[i], info->computed[i] ? Py_True : Py_False,
-                                    info->optional[i] ? Py_True : Py_False);
-        if (!d || PyList_Append(dims, d) < 0) Py_CLEAR(dims);
-        Py_XDECREF(d);
+        gb_py_append(&dims, Py_BuildValue("(LOO)", (long long)info->fixed[i], info->computed[i] ? Py_True : Py_False,
+                                    info->optional[i] ? Py_True : Py_False));
     }
     for (int i = 0; cores && i < info->nin + info->nout; i++) {
         int64_t uses[GB_GU_MAXCORE];
         for (int k = 0; k < info->core_n[i]; k++) uses[k] = info->core[i][k];
-        PyObject *c = gb_py_ints_tuple(uses, info->core_n[i]);
-        if (!c || PyList_Append(cores, c) < 0) Py_CLEAR(cores);
-        Py_XDECREF(c);
+        gb_py_append(&cores, gb_py_ints_tuple(uses, info->core_n[i]));
     }
     uniforms = PyBytes_FromStringAndSize((const char *)info->uniform_types, info->nuniforms);
     if (dims && cores && uniforms)
@@ -190,9 +185,7 @@ static PyObject *builtins(PyObject *self, PyObject *none) {
         Py_XDECREF(row);
     }
     for (int i = 0; states && i < nstates; i++) {
-        PyObject *row = Py_BuildValue("(ss)", own[i].name, own[i].types);
-        if (!row || PyList_Append(states, row) < 0) Py_CLEAR(states);
-        Py_XDECREF(row);
+        gb_py_append(&states, Py_BuildValue("(ss)", own[i].name, own[i].types));
     }
     if (known && states) return Py_BuildValue("(NN)", known, states);
     Py_XDECREF(known);
@@ -255,15 +248,8 @@ static PyType_Slot slots[] = {
     {Py_tp_new, gufunc_new}, {Py_tp_dealloc, gufunc_dealloc}, {Py_tp_call, gb_py_gufunc_call}, {Py_tp_methods, methods}, {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "gridbuf._core.GUFunc",
-    .basicsize = sizeof(gb_py_gufunc_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = slots,
-};
-
 int gb_py_gufunc_init(PyObject *module) {
+    static PyTypeObject *type;
     if (gb_py_keywords_init() < 0 || gb_py_reduce_args_init() < 0 || gb_py_functions(module, functions) < 0) return -1;
-    GB_PY_OWNED PyObject *type = gb_py_type(&spec, NULL);
-    return type ? PyModule_AddObjectRef(module, "GUFunc", type) : -1;
+    return gb_py_add_type(module, &type, (PyType_Spec){"gridbuf._core.GUFunc", sizeof(gb_py_gufunc_object), 0, GB_PY_OPEN, slots}, NULL);
 }

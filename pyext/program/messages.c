@@ -116,19 +116,12 @@ static PyObject *requests_of(exchange_object *x, PyObject *const *fields) {
     PyObject *found = NULL;
     for (Py_ssize_t i = 0; key && i < x->n_inside; i++) {
         PyObject *field = fields[x->inside[i]];
-        PyObject *address = gb_py_is_field(field) ? PyLong_FromVoidPtr(gb_py_memory_of_field((gb_py_field *)field).view.data) : NULL;
-        if (!address || PyTuple_SetItem(key, i, address) < 0) Py_CLEAR(key);
+        gb_py_put(&key, i, gb_py_is_field(field) ? PyLong_FromVoidPtr(gb_py_memory_of_field((gb_py_field *)field).view.data) : NULL);
     }
     if (!key) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "fields: messages lie in the memory of Fields alone");
     found = Py_XNewRef(PyDict_GetItemWithError(x->requests, key));
     if (!found && !PyErr_Occurred()) found = PyObject_CallFunctionObjArgs(x->place, key, NULL);
     return found;
-}
-
-static PyObject *tuple_of(PyObject *const *items, Py_ssize_t n) {
-    PyObject *tuple = PyTuple_New(n);
-    for (Py_ssize_t i = 0; tuple && i < n; i++) PyTuple_SetItem(tuple, i, Py_NewRef(items[i]));
-    return tuple;
 }
 
 /* Nothing has begun where this fails before the messages do; afterwards they are under way, whatever comes. */
@@ -137,7 +130,7 @@ static int begin(exchange_object *x, PyObject *const *fields, Py_ssize_t n) {
     if (gb_forked && getpid() != x->process)
         return PyErr_SetString(PyExc_RuntimeError, "a forked child has no MPI: exchange in the process that made the grid, or start one afresh"), -1;
     if (carry_out(x, PACK, fields, n) < 0) return -1;
-    PyObject *requests = requests_of(x, fields), *held = requests ? tuple_of(fields, n) : NULL;
+    PyObject *requests = requests_of(x, fields), *held = requests ? gb_py_tuple_of(fields, n) : NULL;
     if (!held || x->active) {   /* Python code may have run */
         if (held) PyErr_SetString(PyExc_RuntimeError, "the exchange before has not ended");
         Py_XDECREF(requests);
@@ -248,14 +241,7 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "gridbuf._core.MessageExchange",
-    .basicsize = sizeof(exchange_object),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = slots,
-};
-
 int gb_py_messages_init(PyObject *module) {
-    GB_PY_OWNED PyObject *type = gb_py_type(&spec, NULL);
-    return type ? PyModule_AddObjectRef(module, "MessageExchange", type) : -1;
+    static PyTypeObject *type;
+    return gb_py_add_type(module, &type, (PyType_Spec){"gridbuf._core.MessageExchange", sizeof(exchange_object), 0, Py_TPFLAGS_DEFAULT, slots}, NULL);
 }

@@ -179,24 +179,14 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "gridbuf._core.CopyProgram",
-    .basicsize = sizeof(program_object),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = slots,
-};
-
 int gb_py_program_init(PyObject *module) {
-    PyObject *type = gb_py_type(&spec, NULL);
     static const struct { const char *name; long value; } modes[] = {
         {"SIGN", GB_PROGRAM_SIGN}, {"ADD", GB_PROGRAM_ADD}, {"CLEAR", GB_PROGRAM_CLEAR},
     };
-    int rc = type ? PyModule_AddObjectRef(module, "CopyProgram", type) : -1;
+    int rc = gb_py_add_type(module, &program_type, (PyType_Spec){"gridbuf._core.CopyProgram", sizeof(program_object), 0, Py_TPFLAGS_DEFAULT, slots}, NULL);
     for (size_t i = 0; rc == 0 && i < sizeof modes / sizeof *modes; i++) {
-        PyObject *value = PyLong_FromLong(modes[i].value);
-        rc = value ? PyObject_SetAttrString(type, modes[i].name, value) : -1;
-        Py_XDECREF(value);
+        GB_PY_OWNED PyObject *value = PyLong_FromLong(modes[i].value);
+        rc = value ? PyObject_SetAttrString((PyObject *)program_type, modes[i].name, value) : -1;
     }
-    program_type = (PyTypeObject *)type;
     return rc;
 }

@@ -102,8 +102,7 @@ static PyObject *picks(int n, const gb_py_cut *cuts) {
     PyObject *all = PyTuple_New(n);
     for (int i = 0; all && i < n; i++) {
         Py_ssize_t start = cuts[i].start, step = cuts[i].step, length = cuts[i].length, size = cuts[i].size;
-        PyObject *one = cuts[i].keep ? Py_BuildValue("n(nnn)", size, start, step, length) : Py_BuildValue("nn", size, start);
-        if (!one || PyTuple_SetItem(all, i, one) < 0) Py_CLEAR(all);
+        gb_py_put(&all, i, cuts[i].keep ? Py_BuildValue("n(nnn)", size, start, step, length) : Py_BuildValue("nn", size, start));
     }
     return all;
 }

@@ -43,8 +43,7 @@ static PyObject *constant(PyObject *obj, int depth) {
     GB_PY_OWNED PyObject *given = PySequence_Tuple(obj);
     PyObject *made = given ? PyTuple_New(PyTuple_Size(given)) : NULL;
     for (Py_ssize_t i = 0; made && i < PyTuple_Size(given); i++) {
-        PyObject *one = constant(PyTuple_GetItem(given, i), depth - 1);
-        if (!one || PyTuple_SetItem(made, i, one) < 0) Py_CLEAR(made);
+        gb_py_put(&made, i, constant(PyTuple_GetItem(given, i), depth - 1));
     }
     return made;
 }

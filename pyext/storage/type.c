@@ -93,15 +93,7 @@ static PyType_Slot type_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec type_spec = {
-    .name = "gridbuf._core.StorageBase",
-    .basicsize = sizeof(gb_py_storage),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
-    .slots = type_slots,
-};
-
 int gb_py_storage_init(PyObject *module) {
     if (gb_py_storage_ufunc_init() < 0) return -1;
-    gb_py_StorageType = (PyTypeObject *)gb_py_type(&type_spec, NULL);
-    return gb_py_StorageType ? PyModule_AddObjectRef(module, "StorageBase", (PyObject *)gb_py_StorageType) : -1;
+    return gb_py_add_type(module, &gb_py_StorageType, (PyType_Spec){"gridbuf._core.StorageBase", sizeof(gb_py_storage), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, type_slots}, NULL);
 }
