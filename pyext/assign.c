@@ -13,10 +13,16 @@ static PyObject *any_copyto(PyObject *dst, PyObject *src, PyObject *casting, PyO
     return gb_py_upcall_to(GB_PY_UP_COPYTO, "(OOOO)", dst, src, casting ? casting : Py_None, progress ? progress : Py_None);
 }
 
-static int keyword(PyObject *name, PyObject *value, PyObject **casting, PyObject **progress) {
-    if (PyUnicode_CompareWithASCIIString(name, "casting") == 0) *casting = value;
-    else if (PyUnicode_CompareWithASCIIString(name, "progress") == 0) *progress = value == Py_None ? NULL : value;
-    else return PyErr_Format(PyExc_TypeError, "copyto() has no argument %R; it has dst, src, casting and progress", name), -1;
+/* casting NULL: the function has none. */
+static int read_keywords(const char *has, PyObject *const *values, PyObject *kwnames, PyObject **casting, PyObject **progress) {
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++) {
+        PyObject *name = PyTuple_GetItem(kwnames, i);
+        if (casting && PyUnicode_CompareWithASCIIString(name, "casting") == 0) *casting = values[i];
+        else if (PyUnicode_CompareWithASCIIString(name, "progress") == 0) *progress = values[i] == Py_None ? NULL : values[i];
+        else return PyErr_Format(PyExc_TypeError, "%s() has no argument %R; it has dst, %s and progress", casting ? "copyto" : "fill", name, has), -1;
+    }
+    if (*progress && !PyCallable_Check(*progress))
+        return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", *progress), -1;
     return 0;
 }
 
@@ -34,12 +40,9 @@ static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject
 PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *casting = NULL, *progress = NULL;
     if (nargs != 2) return PyErr_Format(PyExc_TypeError, "copyto() takes dst and src, got %zd positional arguments", nargs);
-    for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++)
-        if (keyword(PyTuple_GetItem(kwnames, i), args[nargs + i], &casting, &progress) < 0) return NULL;
+    if (read_keywords("src, casting", args + nargs, kwnames, &casting, &progress) < 0) return NULL;
     NPY_CASTING rule = NPY_SAME_KIND_CASTING;
     if (casting && !PyArray_CastingConverter(casting, &rule)) return NULL;
-    if (progress && !PyCallable_Check(progress))
-        return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
     GB_PY_OWNED PyObject *values = gb_py_fitted(args[0], args[1], "src");
     return values ? copied(args[0], values, rule, casting, progress) : NULL;
 }
@@ -94,16 +97,8 @@ static PyObject *any_fill(PyObject *dst, PyObject *value, PyObject *progress) {
 
 PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *progress = NULL;
-    Py_ssize_t named = kwnames ? PyTuple_Size(kwnames) : 0;
     if (nargs != 2) return PyErr_Format(PyExc_TypeError, "fill() takes dst and value, got %zd positional arguments", nargs);
-    for (Py_ssize_t i = 0; i < named; i++) {
-        PyObject *name = PyTuple_GetItem(kwnames, i);
-        if (PyUnicode_CompareWithASCIIString(name, "progress") != 0)
-            return PyErr_Format(PyExc_TypeError, "fill() has no argument %R; it has dst, value and progress", name);
-        if (args[nargs + i] != Py_None) progress = args[nargs + i];
-    }
-    if (progress && !PyCallable_Check(progress))
-        return PyErr_Format(PyExc_TypeError, "progress: expected a function of a float from 0 to 1, got %R", progress);
+    if (read_keywords("value", args + nargs, kwnames, NULL, &progress) < 0) return NULL;
     int on_device = gb_py_has_cuda_interface(args[0]);
     if (on_device > 0) on_device = gb_py_device_fill(args[0], args[1]);
     if (on_device < 0) return gb_py_blame("dst", 0), NULL;

@@ -2,6 +2,7 @@
  * is exported as kDLCPU; other device types are given only on request. */
 #include "device/device.h"
 #include "exchange/exchange.h"
+#include "core/attribute.h"
 #include "core/memory.h"
 #include "core/pending.h"
 #include "../dlpack/export.h"
@@ -13,19 +14,7 @@ enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, KEYWORDS };
 static const char *const names[KEYWORDS] = {"stream", "max_version", "dl_device", "copy"};
 static PyObject *interned[KEYWORDS];
 
-int gb_py_field_dlpack_init(void) {
-    for (int i = 0; i < KEYWORDS; i++)
-        if (!(interned[i] = PyUnicode_InternFromString(names[i]))) return -1;
-    return 0;
-}
-
-static int find(PyObject *name) {
-    for (int i = 0; i < KEYWORDS; i++)
-        if (interned[i] == name) return i;
-    for (int i = 0; i < KEYWORDS; i++)
-        if (PyUnicode_Compare(interned[i], name) == 0) return i;
-    return -1;
-}
+int gb_py_field_dlpack_init(void) { return gb_py_words_init(names, interned, KEYWORDS); }
 
 /* Consumers pass the same tuple of names every time: the one seen last is kept. */
 static struct { PyObject *kwnames; int8_t slots[KEYWORDS]; int n; } seen;
@@ -50,7 +39,7 @@ static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwname
     Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
-        int slot = find(name);
+        int slot = gb_py_word_find(interned, KEYWORDS, name);
         if (slot < 0) return PyErr_Format(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument %R", name), -1;
         w[slot] = args[nargs + i];
         slots[i] = (int8_t)slot;   /* no name comes twice */

@@ -10,15 +10,11 @@
 #define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
 #include <numpy/ufuncobject.h>
 
-enum {
-    U_ADD, U_SUBTRACT, U_MULTIPLY, U_TRUE_DIVIDE, U_FLOOR_DIVIDE, U_REMAINDER, U_DIVMOD, U_POWER, U_MATMUL, U_LEFT_SHIFT, U_RIGHT_SHIFT,
-    U_BITWISE_AND, U_BITWISE_OR, U_BITWISE_XOR, U_NEGATIVE, U_POSITIVE, U_ABSOLUTE, U_INVERT,
-    U_LESS, U_LESS_EQUAL, U_EQUAL, U_NOT_EQUAL, U_GREATER, U_GREATER_EQUAL, UFUNCS   /* comparisons as Python numbers them */
-};
-static const char *const ufunc_names[UFUNCS] = {
-    "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "divmod", "power", "matmul", "left_shift", "right_shift",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "positive", "absolute", "invert",
-    "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
+#define U(name, slot) U_##name,
+#define U_NAME(name, slot) #name,
+#define OTHERS(X) X(divmod, ) X(power, ) X(less, ) X(less_equal, ) X(equal, ) X(not_equal, ) X(greater, ) X(greater_equal, )
+enum { GB_PY_FIELD_UNARY(U) GB_PY_FIELD_BINARY(U) OTHERS(U) UFUNCS };
+static const char *const ufunc_names[UFUNCS] = {GB_PY_FIELD_UNARY(U_NAME) GB_PY_FIELD_BINARY(U_NAME) OTHERS(U_NAME)};
 static PyObject *ufuncs[UFUNCS], *word_out;
 static PyTypeObject *ufunc_type;
 static int weak_numbers;   /* NumPy 2: a Python number takes the array's dtype, whatever its value */
@@ -28,7 +24,7 @@ int gb_py_field_number_init(void) {
     for (int i = 0; numpy && i < UFUNCS; i++)
         if (!(ufuncs[i] = PyObject_GetAttrString(numpy, ufunc_names[i]))) Py_CLEAR(numpy);
     if (!numpy || !(word_out = PyUnicode_InternFromString("out"))) return -1;
-    ufunc_type = Py_TYPE(ufuncs[U_ADD]);
+    ufunc_type = Py_TYPE(ufuncs[U_add]);
     weak_numbers = PyArray_GetNDArrayCFeatureVersion() >= 0x12;
     Py_DECREF(numpy);
     return 0;
@@ -195,57 +191,36 @@ static PyObject *unary(int which, PyObject *a) {
     return PyObject_CallFunctionObjArgs(ufuncs[which], a, NULL);
 }
 
-static PyObject *binary(int which, PyObject *a, PyObject *b) {
-    PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, NULL);
+static PyObject *of_two(int which, PyObject *a, PyObject *b, PyObject *out, gb_py_upcall otherwise) {
+    PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, out);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_BINARY);
-    return function ? PyObject_CallFunctionObjArgs(function, ufuncs[which], a, b, NULL) : NULL;
+    return gb_py_upcall_to(otherwise, "(OOO)", ufuncs[which], a, b);
 }
 
-static PyObject *in_place(int which, PyObject *a, PyObject *b) {
-    PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, a);
-    if (result != Py_NotImplemented) return result;
-    Py_DECREF(result);
-    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_IN_PLACE);
-    return function ? PyObject_CallFunctionObjArgs(function, ufuncs[which], a, b, NULL) : NULL;
-}
+static PyObject *binary(int which, PyObject *a, PyObject *b) { return of_two(which, a, b, NULL, GB_PY_UP_FIELD_BINARY); }
+static PyObject *in_place(int which, PyObject *a, PyObject *b) { return of_two(which, a, b, a, GB_PY_UP_FIELD_IN_PLACE); }
 
 PyObject *gb_py_field_compare(PyObject *a, PyObject *b, int op) {
-    static const int of[] = {[Py_LT] = U_LESS, [Py_LE] = U_LESS_EQUAL, [Py_EQ] = U_EQUAL,
-                             [Py_NE] = U_NOT_EQUAL, [Py_GT] = U_GREATER, [Py_GE] = U_GREATER_EQUAL};
+    static const int of[] = {[Py_LT] = U_less, [Py_LE] = U_less_equal, [Py_EQ] = U_equal,
+                             [Py_NE] = U_not_equal, [Py_GT] = U_greater, [Py_GE] = U_greater_equal};
     return binary(of[op], a, b);
 }
 
-#define UNARY(name, which) PyObject *gb_py_field_##name(PyObject *a) { return unary(which, a); }
-#define BINARY(name, which) PyObject *gb_py_field_##name(PyObject *a, PyObject *b) { return binary(which, a, b); }
-#define IN_PLACE(name, which) PyObject *gb_py_field_in_##name(PyObject *a, PyObject *b) { return in_place(which, a, b); }
-#define BOTH(name, which) BINARY(name, which) IN_PLACE(name, which)
-
-UNARY(negative, U_NEGATIVE)
-UNARY(positive, U_POSITIVE)
-UNARY(absolute, U_ABSOLUTE)
-UNARY(invert, U_INVERT)
-BINARY(divmod, U_DIVMOD)
-BOTH(add, U_ADD)
-BOTH(subtract, U_SUBTRACT)
-BOTH(multiply, U_MULTIPLY)
-BOTH(true_divide, U_TRUE_DIVIDE)
-BOTH(floor_divide, U_FLOOR_DIVIDE)
-BOTH(remainder, U_REMAINDER)
-BOTH(matmul, U_MATMUL)
-BOTH(left_shift, U_LEFT_SHIFT)
-BOTH(right_shift, U_RIGHT_SHIFT)
-BOTH(bitwise_and, U_BITWISE_AND)
-BOTH(bitwise_or, U_BITWISE_OR)
-BOTH(bitwise_xor, U_BITWISE_XOR)
+#define UNARY(name, slot) PyObject *gb_py_field_##name(PyObject *a) { return unary(U_##name, a); }
+#define BINARY(name, slot)                                                                         \
+    PyObject *gb_py_field_##name(PyObject *a, PyObject *b) { return binary(U_##name, a, b); }      \
+    PyObject *gb_py_field_in_##name(PyObject *a, PyObject *b) { return in_place(U_##name, a, b); }
+GB_PY_FIELD_UNARY(UNARY)
+GB_PY_FIELD_BINARY(BINARY)
+PyObject *gb_py_field_divmod(PyObject *a, PyObject *b) { return binary(U_divmod, a, b); }
 
 static int no_modulus(PyObject *modulus) {
     if (modulus == Py_None) return 1;
     return PyErr_SetString(PyExc_TypeError, "pow() of a Field takes no third argument"), 0;
 }
 
-PyObject *gb_py_field_power(PyObject *a, PyObject *b, PyObject *modulus) { return no_modulus(modulus) ? binary(U_POWER, a, b) : NULL; }
+PyObject *gb_py_field_power(PyObject *a, PyObject *b, PyObject *modulus) { return no_modulus(modulus) ? binary(U_power, a, b) : NULL; }
 PyObject *gb_py_field_in_power(PyObject *a, PyObject *b, PyObject *modulus) {
-    return no_modulus(modulus) ? in_place(U_POWER, a, b) : NULL;
+    return no_modulus(modulus) ? in_place(U_power, a, b) : NULL;
 }

@@ -10,19 +10,7 @@
 static const char *const names[GB_PY_ARG_COUNT] = {GB_PY_KEYWORDS(KEYWORD_TEXT)};
 static PyObject *interned[GB_PY_ARG_COUNT];
 
-int gb_py_args_init(void) {
-    for (int i = 0; i < GB_PY_ARG_COUNT; i++)
-        if (!(interned[i] = PyUnicode_InternFromString(names[i]))) return -1;
-    return 0;
-}
-
-static int find(const gb_py_signature *sig, PyObject *name) {
-    for (int i = 0; i < GB_PY_ARG_COUNT; i++)
-        if (interned[i] == name) return sig->allowed & GB_PY_ARG_BIT(i) ? i : -1;
-    for (int i = 0; i < GB_PY_ARG_COUNT; i++)   /* a name that was built at run time is not interned */
-        if (sig->allowed & GB_PY_ARG_BIT(i) && PyUnicode_Compare(interned[i], name) == 0) return i;
-    return -1;
-}
+int gb_py_args_init(void) { return gb_py_words_init(names, interned, GB_PY_ARG_COUNT); }
 
 void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message) {
     GB_PY_OWNED PyObject *nearest = known && message ? gb_py_upcall_to(GB_PY_UP_SUGGESTION, "(OO)", word, known) : NULL;
@@ -49,8 +37,8 @@ int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nar
     Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
-        int slot = find(sig, name);
-        if (slot < 0) return unexpected(sig, name);
+        int slot = gb_py_word_find(interned, GB_PY_ARG_COUNT, name);
+        if (slot < 0 || !(sig->allowed & GB_PY_ARG_BIT(slot))) return unexpected(sig, name);
         if (slots[slot]) return PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R", sig->name, name), -1;
         slots[slot] = args[nargs + i];
     }

@@ -35,3 +35,17 @@ int gb_py_attribute_init(void) {
     if (!lookup) lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "_PyObject_LookupAttr");
     return 0;
 }
+
+int gb_py_words_init(const char *const *texts, PyObject **words, int n) {
+    for (int i = 0; i < n; i++)
+        if (!(words[i] = PyUnicode_InternFromString(texts[i]))) return -1;
+    return 0;
+}
+
+int gb_py_word_find(PyObject *const *words, int n, PyObject *name) {
+    for (int i = 0; i < n; i++)
+        if (words[i] == name) return i;
+    for (int i = 0; i < n; i++)   /* a name that was built at run time is not interned */
+        if (PyUnicode_Compare(words[i], name) == 0) return i;
+    return -1;
+}

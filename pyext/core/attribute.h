@@ -15,4 +15,8 @@ extern struct gb_py_attribute_names {
 } gb_py_attr;
 int gb_py_attribute_init(void);
 
+/* The keywords of a function, interned; which of n a name is, -1: none. */
+int gb_py_words_init(const char *const *texts, PyObject **words, int n);
+int gb_py_word_find(PyObject *const *words, int n, PyObject *name);
+
 #endif

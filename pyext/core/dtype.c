@@ -136,6 +136,11 @@ gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr) {
     return d;
 }
 
+gb_py_dtype *gb_py_dtype_of_type(int type) {
+    GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(type));
+    return descr ? gb_py_dtype_of(descr) : NULL;
+}
+
 /* 'U' and 'S' without a length mean one character in an array, as in np.empty. */
 static PyArray_Descr *as_in_array(PyArray_Descr *descr) {
     if (PyDataType_ELSIZE(descr) != 0) return descr;

@@ -26,6 +26,8 @@ int gb_py_npy_type(int type);
 /* The record of a dtype without sub-shape. New reference, or NULL with an error. */
 gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr);
 
+gb_py_dtype *gb_py_dtype_of_type(int type);   /* of a gb_type; the same */
+
 /* Whether a type or a dtype object means the same for ever. */
 int gb_py_dtype_constant(PyObject *obj);
 

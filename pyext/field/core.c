@@ -54,6 +54,15 @@ gb_py_field *gb_py_field_alloc(PyTypeObject *type, int own_ndim) {
     return f;
 }
 
+gb_py_field *gb_py_field_on_block(int ndim, gb_py_dtype *dtype, void *block) {
+    gb_py_field *f = gb_py_field_alloc(gb_py_HostFieldType, ndim);
+    if (!f) return gb_heap_release(block), NULL;
+    f->data = f->block = block;
+    f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)dtype);
+    f->geometry.itemsize = dtype->itemsize;
+    return f;
+}
+
 void gb_py_field_dealloc(PyObject *self) {
     gb_py_field *f = (gb_py_field *)self;
     PyObject_GC_UnTrack(self);

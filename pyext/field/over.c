@@ -4,10 +4,8 @@
 #include <string.h>
 
 static PyObject *array_over(const gb_py_imported *m) {
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)m->descr), m->ndim, (npy_intp *)m->shape,
-                                           (npy_intp *)m->strides, m->data, m->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
-    if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(m->owner)) < 0) Py_CLEAR(array);
-    return array;
+    return gb_py_array_view((PyArray_Descr *)Py_NewRef((PyObject *)m->descr), m->ndim, (npy_intp *)m->shape, (npy_intp *)m->strides, m->data,
+                            m->readonly ? 0 : NPY_ARRAY_WRITEABLE, m->owner);
 }
 
 static int plain(const gb_py_imported *m) {

@@ -109,7 +109,7 @@ static PyObject *outcome(gb_py_invocation *v) {
         result = with_info(v, plain);
     } else {
         result = gb_py_upcall_to(GB_PY_UP_GUFUNC_CONCLUDE, "(OOOLLs)", (PyObject *)v->gufunc, plain, v->codes, (long long)v->nfailed,
-                                 (long long)v->nselected, v->errors == GB_PY_WARN ? "warn" : "raise");
+                                 (long long)v->nselected, gb_py_errors_words[v->errors]);
     }
     Py_DECREF(plain);
     return result;

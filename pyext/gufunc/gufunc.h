@@ -104,7 +104,8 @@ int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several);
 /* keywords.c */
 int gb_py_keywords_init(void);
 int gb_py_read_keywords(gb_py_gufunc_object *g, PyObject *kwargs, gb_py_keywords *k);
-int gb_py_read_errors(PyObject *errors);
+extern const char *const gb_py_errors_words[4];
+int gb_py_read_errors(PyObject *errors);                            /* its number; NULL: GB_PY_RAISE */
 int gb_py_read_casting(PyObject *casting);
 const char *gb_py_casting_name(int casting);
 int gb_py_read_workers(PyObject *workers, int *n);
@@ -121,6 +122,7 @@ int gb_py_arrange(gb_py_invocation *v, const gb_py_keywords *k);
 int gb_py_output_allocate(gb_py_invocation *v, int i);
 PyObject *gb_py_output_describe(const gb_py_invocation *v, int i);   /* (shape, strides, dims or None), None for a given one */
 PyObject *gb_py_results(gb_py_invocation *v);
+PyObject *gb_py_codes_array(uint8_t **codes, int ndim, const int64_t *shape, const int64_t *strides);   /* takes the codes */
 
 /* halo.c: halo and origin of a result from those of the inputs. */
 int gb_py_join_halos(gb_py_field *result, const gb_py_invocation *v);

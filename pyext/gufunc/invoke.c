@@ -15,28 +15,12 @@ static int refuse(const char *why) {
     return -1;
 }
 
-static void free_codes(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, "gridbuf.codes")); }
-
-/* The codes lie in loop order; seen through code_strides they have the outer shape. */
-static PyObject *codes_array(gb_gu_run *job) {
-    const gb_gu_call *call = job->call;
-    PyObject *owner = PyCapsule_New(job->codes, "gridbuf.codes", free_codes);
-    if (!owner) return NULL;
-    uint8_t *codes = job->codes;
-    job->codes = NULL;
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(NPY_UINT8), call->outer_ndim,
-                                           (npy_intp *)call->outer_shape, (npy_intp *)call->code_strides, codes, 0, NULL);
-    if (!array) Py_DECREF(owner);
-    else if (PyArray_SetBaseObject((PyArrayObject *)array, owner) < 0) Py_CLEAR(array);
-    return array;
-}
-
 static int finish(gb_py_invocation *v, gb_gu_run *job) {
     if (job->no_memory) return PyErr_SetString(PyExc_MemoryError, "no memory left for the scratch space of a worker"), -1;
     v->nfailed = job->nfailed;
     v->nselected = job->nselected;
     if (!job->nfailed) return 0;
-    v->codes = codes_array(job);
+    v->codes = gb_py_codes_array(&job->codes, job->call->outer_ndim, job->call->outer_shape, job->call->code_strides);
     return v->codes ? 0 : -1;
 }
 

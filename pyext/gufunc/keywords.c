@@ -55,9 +55,10 @@ static int one_of(PyObject *given, const char *argument, const char *const *name
     return PyErr_Format(PyExc_ValueError, "%s: %R is none of %s", argument, given, allowed), -1;
 }
 
+const char *const gb_py_errors_words[] = {"raise", "return", "warn", "ignore"};
+
 int gb_py_read_errors(PyObject *errors) {
-    static const char *const names[] = {"raise", "return", "warn", "ignore"};
-    return errors ? one_of(errors, "errors", names, 4, "('raise', 'return', 'warn', 'ignore')") : GB_PY_RAISE;
+    return errors ? one_of(errors, "errors", gb_py_errors_words, 4, "('raise', 'return', 'warn', 'ignore')") : GB_PY_RAISE;
 }
 
 static const char *const castings[] = {"same_kind", "no", "equiv", "safe", "unsafe"};

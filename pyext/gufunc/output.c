@@ -2,6 +2,7 @@
 #include "gufunc.h"
 #include "../core/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Where the axes of the memory end up in the result, which may have its core elsewhere and
@@ -61,14 +62,8 @@ static PyObject *array_over(const gb_py_invocation *v, int i, const gb_geometry 
 
 static PyObject *field_over(const gb_py_invocation *v, int i, const gb_geometry *g, gb_py_dtype *dtype, void *data,
                             const int *from, int n) {
-    gb_py_field *f = gb_py_field_alloc(gb_py_HostFieldType, n);
-    if (!f) {
-        gb_heap_release(data);
-        return NULL;
-    }
-    f->data = f->block = data;
-    f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)dtype);
-    f->geometry.itemsize = dtype->itemsize;
+    gb_py_field *f = gb_py_field_on_block(n, dtype, data);
+    if (!f) return NULL;
     f->dims_given = 1;
     arrange(&f->geometry, g, &v->placing[i], from);
     gb_geometry_finish(&f->geometry);
@@ -85,12 +80,9 @@ int gb_py_output_allocate(gb_py_invocation *v, int i) {
     if (n < 0) return -1;
     if (n > GB_MAXDIMS) return gb_py_setup_error("keepdims: the output would have %d dimensions; at most %d are allowed", n, GB_MAXDIMS);
     void *data;
-    PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(call->op[i].from));
-    gb_py_dtype *dtype = descr ? gb_py_dtype_of(descr) : NULL;
-    Py_XDECREF((PyObject *)descr);
+    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of_type(call->op[i].from);
     if (!dtype) return -1;
     if (take(call->out[i], &data) == 0) a->keep = v->named && n ? field_over(v, i, g, dtype, data, from, n) : array_over(v, i, g, dtype, data, from, n);
-    Py_DECREF((PyObject *)dtype);
     a->data = data;
     return a->keep ? 0 : -1;
 }
@@ -126,4 +118,15 @@ PyObject *gb_py_results(gb_py_invocation *v) {
         gb_py_put(&tuple, i, result(v, nin + i));
     }
     return tuple;
+}
+
+static void free_codes(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, "gridbuf.codes")); }
+
+/* The codes lie in loop order; seen through these strides they have the outer shape. */
+PyObject *gb_py_codes_array(uint8_t **codes, int ndim, const int64_t *shape, const int64_t *strides) {
+    uint8_t *data = *codes;
+    GB_PY_OWNED PyObject *owner = PyCapsule_New(data, "gridbuf.codes", free_codes);
+    if (!owner) return NULL;
+    *codes = NULL;
+    return gb_py_array_view(PyArray_DescrFromType(NPY_UINT8), ndim, (npy_intp *)shape, (npy_intp *)strides, data, 0, owner);
 }

@@ -162,7 +162,7 @@ static PyObject *run(gb_py_reduce_args *q, const gb_gu_reduction *r, gb_gu_reduc
     run->r = r;
     run->in = q->view.data + r->in_offset;
     run->where = q->where ? q->mask.data + r->where_offset : NULL;
-    run->ignore_errors = q->errors == GB_PY_REDUCE_IGNORE;
+    run->ignore_errors = q->errors == GB_PY_IGNORE;
     run->poll = NULL;
     if (check_start(q, run) < 0) return NULL;
     if (r->nout > 2 && !(more = malloc((size_t)r->nout * GB_GU_MAX_ITEM))) return PyErr_NoMemory();

@@ -1,6 +1,7 @@
 /* reduce_args.c: the arguments of g.reduce. What may run Python code is read first;
  * pointers into arrays are taken last. */
 #include "reducing.h"
+#include "../core/attribute.h"
 #include "../core/upcall.h"
 
 #include <string.h>
@@ -10,19 +11,7 @@ static const char *const names[R_COUNT] = {"array",   "axis",  "dtype",   "out",
                                            "initial", "where", "ordered", "errors", "workers"};
 static PyObject *interned[R_COUNT];
 
-int gb_py_reduce_args_init(void) {
-    for (int i = 0; i < R_COUNT; i++)
-        if (!(interned[i] = PyUnicode_InternFromString(names[i]))) return -1;
-    return 0;
-}
-
-static int slot_of(PyObject *name) {
-    for (int i = 0; i < R_COUNT; i++)
-        if (interned[i] == name) return i;
-    for (int i = 0; i < R_COUNT; i++)
-        if (PyUnicode_Compare(interned[i], name) == 0) return i;
-    return -1;
-}
+int gb_py_reduce_args_init(void) { return gb_py_words_init(names, interned, R_COUNT); }
 
 static int sort(PyObject **slots, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     memset(slots, 0, R_COUNT * sizeof *slots);
@@ -31,7 +20,7 @@ static int sort(PyObject **slots, PyObject *const *args, Py_ssize_t nargs, PyObj
     for (Py_ssize_t i = 0; i < nargs; i++) slots[i] = args[i];
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
-        int slot = slot_of(name);
+        int slot = gb_py_word_find(interned, R_COUNT, name);
         if (slot < 0 || slots[slot])
             return PyErr_Format(PyExc_TypeError, slot < 0 ? "reduce() got an unexpected keyword argument %R" : "reduce() got multiple values for argument %R", name), -1;
         slots[slot] = args[nargs + i];
@@ -185,21 +174,6 @@ static int read_dtype(gb_py_reduce_args *q, PyObject *dtype) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int read_errors(gb_py_reduce_args *q, PyObject *errors) {
-    static const char *const words[] = {"raise", "return", "warn", "ignore"};
-    for (int i = 0; PyUnicode_Check(errors) && i < 4; i++)
-        if (PyUnicode_CompareWithASCIIString(errors, words[i]) == 0) return q->errors = i, 0;
-    return PyErr_Format(PyExc_ValueError, "errors: %R is none of ('raise', 'return', 'warn', 'ignore')", errors), -1;
-}
-
-static int read_workers(gb_py_reduce_args *q, PyObject *workers) {
-    int64_t n;
-    if (workers == Py_None) return 0;
-    if (gb_py_int64(workers, "workers", "an int or None", &n) < 0) return -1;
-    if (n >= 1) return q->workers = n > 4096 ? 4096 : (int)n, 0;
-    return PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers), -1;
-}
-
 int gb_py_read_reduce_args(gb_py_reduce_args *q, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *slots[R_COUNT];
     if (sort(slots, args, nargs, kwnames) < 0) return -1;
@@ -213,8 +187,8 @@ int gb_py_read_reduce_args(gb_py_reduce_args *q, PyObject *const *args, Py_ssize
     if (slots[R_DTYPE] && read_dtype(q, slots[R_DTYPE]) < 0) return -1;
     if (slots[R_KEEPDIMS] && (q->keepdims = PyObject_IsTrue(slots[R_KEEPDIMS])) < 0) return -1;
     if (slots[R_ORDERED] && (q->ordered = PyObject_IsTrue(slots[R_ORDERED])) < 0) return -1;
-    if (slots[R_ERRORS] && read_errors(q, slots[R_ERRORS]) < 0) return -1;
-    if (slots[R_WORKERS] && read_workers(q, slots[R_WORKERS]) < 0) return -1;
+    PyObject *workers = slots[R_WORKERS] == Py_None ? NULL : slots[R_WORKERS];
+    if ((q->errors = gb_py_read_errors(slots[R_ERRORS])) < 0 || gb_py_read_workers(workers, &q->workers) < 0) return -1;
     q->initial = Py_XNewRef(slots[R_INITIAL]);
     if (!(q->array = operand("array", slots[R_ARRAY]))) return -1;
     if (slots[R_WHERE] && slots[R_WHERE] != Py_True && !(q->where = operand("where", slots[R_WHERE]))) return -1;

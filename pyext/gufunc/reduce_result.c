@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gb_py_dtype *dtype_of(uint8_t type) {
-    GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(type));
-    return descr ? gb_py_dtype_of(descr) : NULL;
-}
-
 static int goes(const gb_py_reduce_args *q, int axis) {
     for (int i = 0; i < q->ngone; i++)
         if (q->gone[i] == axis) return 1;
@@ -35,17 +30,11 @@ static int keep_meta(const gb_py_reduce_args *q, gb_py_field *f, const gb_py_fie
 }
 
 static PyObject *field(const gb_py_reduce_args *q, const gb_geometry *g, gb_py_dtype *dtype, void *data) {
-    gb_py_field *f = gb_py_field_alloc(gb_py_HostFieldType, g->ndim);
-    if (!f) {
-        gb_heap_release(data);
-        return NULL;
-    }
+    gb_py_field *f = gb_py_field_on_block(g->ndim, dtype, data);
+    if (!f) return NULL;
     memcpy(f->geometry.shape, g->shape, (size_t)g->ndim * sizeof *g->shape);
     memcpy(f->geometry.strides, g->strides, (size_t)g->ndim * sizeof *g->strides);
-    f->geometry.itemsize = dtype->itemsize;
     gb_geometry_finish(&f->geometry);
-    f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)dtype);
-    f->data = f->block = data;
     if (keep_meta(q, f, (gb_py_field *)q->array) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }
@@ -57,7 +46,7 @@ PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction 
         Py_XDECREF((PyObject *)descr);
         return scalar;
     }
-    GB_PY_OWNED gb_py_dtype *dtype = dtype_of(r->out[i].from);
+    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of_type(r->out[i].from);
     PyObject *result = NULL;
     if (!dtype) gb_heap_release(data);
     else if (gb_py_is_field(q->array)) result = field(q, &r->plan[i]->geometry, dtype, data);
@@ -67,29 +56,13 @@ PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction 
 
 /* ---- failures ---- */
 
-static void free_codes(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, "gridbuf.codes")); }
-
-/* The codes lie in the order of the loops; seen through code_strides they have the results' shape. */
-static PyObject *codes_array(const gb_gu_reduction *r, gb_gu_reducing *run) {
-    PyObject *owner = PyCapsule_New(run->codes, "gridbuf.codes", free_codes);
-    if (!owner) return NULL;
-    uint8_t *codes = run->codes;
-    run->codes = NULL;
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(NPY_UINT8), r->out_ndim, (npy_intp *)r->out_shape,
-                                           (npy_intp *)r->code_strides, codes, 0, NULL);
-    if (!array) Py_DECREF(owner);
-    else if (PyArray_SetBaseObject((PyArrayObject *)array, owner) < 0) Py_CLEAR(array);
-    return array;
-}
-
 /* Takes result. */
 PyObject *gb_py_reduce_outcome(gb_py_reduce_args *q, const gb_gu_reduction *r, PyObject *result, gb_gu_reducing *run) {
     int64_t failed = gb_gu_reduce_failed(run);
-    if (!failed && q->errors != GB_PY_REDUCE_RETURN) return result;
-    static const char *const words[] = {"raise", "return", "warn", "ignore"};
-    GB_PY_OWNED PyObject *codes = failed ? codes_array(r, run) : Py_NewRef(Py_None), *shape = gb_py_ints_tuple(r->out_shape, r->out_ndim);
+    if (!failed && q->errors != GB_PY_RETURN) return result;
+    GB_PY_OWNED PyObject *codes = failed ? gb_py_codes_array(&run->codes, r->out_ndim, r->out_shape, r->code_strides) : Py_NewRef(Py_None), *shape = gb_py_ints_tuple(r->out_shape, r->out_ndim);
     PyObject *outcome = codes && shape ? gb_py_upcall_to(GB_PY_UP_GUFUNC_CONCLUDE, "(OOOLLsO)", (PyObject *)q->gufunc, result, codes,
-                                                      (long long)failed, (long long)r->kept_n, words[q->errors], shape)
+                                                      (long long)failed, (long long)r->kept_n, gb_py_errors_words[q->errors], shape)
                                        : NULL;
     Py_DECREF(result);
     return outcome;

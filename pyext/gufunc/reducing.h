@@ -39,8 +39,6 @@ typedef struct gb_py_reduce_args {
     int gone[GB_MAXDIMS], ngone;
 } gb_py_reduce_args;
 
-enum { GB_PY_REDUCE_RAISE, GB_PY_REDUCE_RETURN, GB_PY_REDUCE_WARN, GB_PY_REDUCE_IGNORE };
-
 /* reduce_args.c */
 int gb_py_reduce_args_init(void);
 int gb_py_read_reduce_args(gb_py_reduce_args *q, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

@@ -70,9 +70,7 @@ PyObject *gb_py_cut_array(PyArrayObject *array, const gb_py_cut *cuts) {
         strides[n++] = PyArray_STRIDE(array, i) * cuts[i].step;
     }
     PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array));
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, n, shape, strides, data, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
-    if (view && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef((PyObject *)array)) < 0) Py_CLEAR(view);
-    return view;
+    return gb_py_array_view(descr, n, shape, strides, data, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, (PyObject *)array);
 }
 
 /* ---- the Meta of a view depends on these numbers alone, and programs cut the same way again and again ---- */

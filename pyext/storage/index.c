@@ -79,9 +79,7 @@ static PyObject *by_name(PyArrayObject *from, const char *own, PyArrayObject *ta
     }
     if (used != PyArray_NDIM(from)) return NULL;
     PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(from));
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, n, PyArray_DIMS(target), strides, PyArray_BYTES(from), 0, NULL);
-    if (view && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef((PyObject *)from)) < 0) Py_CLEAR(view);
-    return view;
+    return gb_py_array_view(descr, n, PyArray_DIMS(target), strides, PyArray_BYTES(from), 0, (PyObject *)from);
 }
 
 static int same_shape(PyArrayObject *a, PyArrayObject *b) {

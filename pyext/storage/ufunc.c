@@ -134,9 +134,7 @@ static PyObject *adapted(PyArrayObject *host, const int *sources, int ndim) {
         strides[i] = from < 0 ? 0 : PyArray_STRIDE(host, from);
     }
     PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, PyArray_BYTES(host), 0, NULL);
-    if (view && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef((PyObject *)host)) < 0) Py_CLEAR(view);
-    return view;
+    return gb_py_array_view(descr, ndim, shape, strides, PyArray_BYTES(host), 0, (PyObject *)host);
 }
 
 /* Where the fastest index is short and an input is repeated along the next, NumPy's loops are short, too: that input is written
