@@ -190,7 +190,7 @@ static PyType_Slot field_slots[] = {
     {Py_sq_length, length},
     {Py_sq_item, gb_py_field_item},
     {Py_tp_iter, gb_py_field_iter},
-    GB_PY_FIELD_NUMBER_SLOTS,
+    GB_PY_OPERATOR_SLOTS(gb_py_field_),
     {Py_nb_bool, truth},
     {0, NULL},
 };

@@ -1,34 +1,15 @@
 /* field_number.c: operators and ufuncs of Fields. What is done here is what needs no thought: host Fields of
- * the same shape, names, halo and origin, and numbers. Everything else is gridbuf._fields' to join by name. */
+ * the same shape, names, halo and origin, and numbers. Everything else is gridbuf.fields' to join by name. */
 #include "device/device.h"
 #include "field_number.h"
 #include "core/upcall.h"
+#include "storage/storage.h"
 
 #include <string.h>
 
 #define NO_IMPORT_UFUNC
 #define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
 #include <numpy/ufuncobject.h>
-
-#define U(name, slot) U_##name,
-#define U_NAME(name, slot) #name,
-#define OTHERS(X) X(divmod, ) X(power, ) X(less, ) X(less_equal, ) X(equal, ) X(not_equal, ) X(greater, ) X(greater_equal, )
-enum { GB_PY_FIELD_UNARY(U) GB_PY_FIELD_BINARY(U) OTHERS(U) UFUNCS };
-static const char *const ufunc_names[UFUNCS] = {GB_PY_FIELD_UNARY(U_NAME) GB_PY_FIELD_BINARY(U_NAME) OTHERS(U_NAME)};
-static PyObject *ufuncs[UFUNCS], *word_out;
-static PyTypeObject *ufunc_type;
-static int weak_numbers;   /* NumPy 2: a Python number takes the array's dtype, whatever its value */
-
-int gb_py_field_number_init(void) {
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    for (int i = 0; numpy && i < UFUNCS; i++)
-        if (!(ufuncs[i] = PyObject_GetAttrString(numpy, ufunc_names[i]))) Py_CLEAR(numpy);
-    if (!numpy || !(word_out = PyUnicode_InternFromString("out"))) return -1;
-    ufunc_type = Py_TYPE(ufuncs[U_add]);
-    weak_numbers = PyArray_GetNDArrayCFeatureVersion() >= 0x12;
-    Py_DECREF(numpy);
-    return 0;
-}
 
 /* ---- which dtype a call gives, asked of NumPy once ---- */
 
@@ -40,7 +21,7 @@ static int code_of(PyArray_Descr *descr) {
 }
 
 static int code_of_number(PyObject *obj) {
-    if (!weak_numbers) return NO_CODE;
+    if (!gb_py_weak_numbers) return NO_CODE;
     if (PyFloat_CheckExact(obj)) return A_FLOAT;
     if (PyLong_CheckExact(obj)) return AN_INT;
     if (PyBool_Check(obj)) return A_BOOL;
@@ -126,7 +107,7 @@ static PyObject *bare(PyObject *obj) { return gb_py_is_field(obj) ? gb_py_field_
 
 static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
     GB_PY_OWNED PyObject *args = PyTuple_New(n), *target = bare(out), *options = PyDict_New(), *done = NULL;
-    int ready = args && target && options && PyDict_SetItem(options, word_out, target) == 0;
+    int ready = args && target && options && PyDict_SetItem(options, gb_py_word_out, target) == 0;
     for (int i = 0; i < n && ready; i++) {
         PyObject *array = bare(in[i]);
         ready = array && PyTuple_SetItem(args, i, array) == 0;
@@ -142,7 +123,7 @@ static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObj
                               : is_plain(in[0])           ? (gb_py_field *)in[0]
                               : n == 2 && is_plain(in[1]) ? (gb_py_field *)in[1]
                                                           : NULL;
-    if (!lead || Py_TYPE(ufunc) != ufunc_type || (out && !fits_as_out(out, lead))) Py_RETURN_NOTIMPLEMENTED;
+    if (!lead || Py_TYPE(ufunc) != Py_TYPE(gb_py_ufuncs[U_ADD]) || (out && !fits_as_out(out, lead))) Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < n; i++)
         if ((code[i] = code_beside(in[i], lead)) == NO_CODE) Py_RETURN_NOTIMPLEMENTED;
     int type = result_type(ufunc, in, code, (int)n);
@@ -163,7 +144,7 @@ PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwar
     PyObject *method = PyTuple_GetItem(args, 1), *out = NULL;
     int simple = PyUnicode_Check(method) && PyUnicode_CompareWithASCIIString(method, "__call__") == 0 && n <= 4;
     if (simple && given) {
-        PyObject *outs = PyDict_GetItemWithError(kwargs, word_out);
+        PyObject *outs = PyDict_GetItemWithError(kwargs, gb_py_word_out);
         simple = given == 1 && outs && PyTuple_Check(outs) && PyTuple_Size(outs) == 1;
         out = simple ? PyTuple_GetItem(outs, 0) : NULL;
     }
@@ -185,42 +166,27 @@ PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *k
 /* ---- operators ---- */
 
 static PyObject *unary(int which, PyObject *a) {
-    PyObject *result = quick(ufuncs[which], &a, 1, NULL);
+    PyObject *result = quick(gb_py_ufuncs[which], &a, 1, NULL);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    return PyObject_CallFunctionObjArgs(ufuncs[which], a, NULL);
+    return PyObject_CallFunctionObjArgs(gb_py_ufuncs[which], a, NULL);
 }
 
-static PyObject *of_two(int which, PyObject *a, PyObject *b, PyObject *out, gb_py_upcall otherwise) {
-    PyObject *in[2] = {a, b}, *result = quick(ufuncs[which], in, 2, out);
+static PyObject *binary(int which, PyObject *a, PyObject *b) {
+    if (gb_py_is_storage(a) || gb_py_is_storage(b)) Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
+    PyObject *in[2] = {a, b}, *result = quick(gb_py_ufuncs[which], in, 2, NULL);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    return gb_py_upcall_to(otherwise, "(OOO)", ufuncs[which], a, b);
+    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_BINARY);
+    return function ? PyObject_CallFunctionObjArgs(function, gb_py_ufuncs[which], a, b, NULL) : NULL;
 }
 
-static PyObject *binary(int which, PyObject *a, PyObject *b) { return of_two(which, a, b, NULL, GB_PY_UP_FIELD_BINARY); }
-static PyObject *in_place(int which, PyObject *a, PyObject *b) { return of_two(which, a, b, a, GB_PY_UP_FIELD_IN_PLACE); }
-
-PyObject *gb_py_field_compare(PyObject *a, PyObject *b, int op) {
-    static const int of[] = {[Py_LT] = U_less, [Py_LE] = U_less_equal, [Py_EQ] = U_equal,
-                             [Py_NE] = U_not_equal, [Py_GT] = U_greater, [Py_GE] = U_greater_equal};
-    return binary(of[op], a, b);
+static PyObject *in_place(int which, PyObject *a, PyObject *b) {
+    PyObject *in[2] = {a, b}, *result = quick(gb_py_ufuncs[which], in, 2, a);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_IN_PLACE);
+    return function ? PyObject_CallFunctionObjArgs(function, gb_py_ufuncs[which], a, b, NULL) : NULL;
 }
 
-#define UNARY(name, slot) PyObject *gb_py_field_##name(PyObject *a) { return unary(U_##name, a); }
-#define BINARY(name, slot)                                                                         \
-    PyObject *gb_py_field_##name(PyObject *a, PyObject *b) { return binary(U_##name, a, b); }      \
-    PyObject *gb_py_field_in_##name(PyObject *a, PyObject *b) { return in_place(U_##name, a, b); }
-GB_PY_FIELD_UNARY(UNARY)
-GB_PY_FIELD_BINARY(BINARY)
-PyObject *gb_py_field_divmod(PyObject *a, PyObject *b) { return binary(U_divmod, a, b); }
-
-static int no_modulus(PyObject *modulus) {
-    if (modulus == Py_None) return 1;
-    return PyErr_SetString(PyExc_TypeError, "pow() of a Field takes no third argument"), 0;
-}
-
-PyObject *gb_py_field_power(PyObject *a, PyObject *b, PyObject *modulus) { return no_modulus(modulus) ? binary(U_power, a, b) : NULL; }
-PyObject *gb_py_field_in_power(PyObject *a, PyObject *b, PyObject *modulus) {
-    return no_modulus(modulus) ? in_place(U_power, a, b) : NULL;
-}
+GB_PY_DEFINE_OPERATORS(gb_py_field_)

@@ -4,7 +4,7 @@
  * core/        where there is no GIL: turns.c; the ways up into Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way: pending.c; releasing
  *              from any thread: drop.c; a request: args.c, dtype.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
  *              callcache.c (same call, same plan); host memory: who allocates: watch_blocks.c, watch_line.c, watch.c; trace.c,
- *              memory.c, handler.c (NumPy's), copy_run.c, array.c; memory of the driver: device_error.c, device_stream.c, device_block.c
+ *              memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c; memory of the driver: device_error.c, device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
  * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
  *              (any object to its memory), field_wrap.c
@@ -12,7 +12,7 @@
  * program/     copies planned together: slots.c, entries.c, type.c; and sent: messages.c
  * gufunc/      errors.c, attach.c, from_ufunc.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
- * storage/     record.c, cut.c (keys), index.c, ufunc.c, type.c: host storages, as far as they need no thought
+ * storage/     record.c, cut.c (keys), index.c, spread.c, ufunc.c, number.c, type.c: host storages, as far as they need no thought
  * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
  *              field_new.c, field_index.c, field_number.c, field_protocols.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
@@ -29,6 +29,7 @@
 #include "gufunc/gufunc.h"
 #include "core/memory.h"
 #include "core/numbers.h"
+#include "core/operators.h"
 #include "core/watch.h"
 #include "core/watch_line.h"
 #include "exchange/wrap.h"
@@ -52,7 +53,6 @@ static PyMethodDef methods[] = {
     {"is_mapped", (PyCFunction)(void *)gb_py_is_mapped, METH_FASTCALL, NULL},
     {"constant", gb_py_constant, METH_O, NULL},
     {"storage_of_plan", (PyCFunction)(void *)gb_py_storage_of_plan, METH_FASTCALL, NULL},
-    {"storage_ufunc", (PyCFunction)(void *)gb_py_storage_ufunc, METH_FASTCALL, NULL},
     {"plan", (PyCFunction)(void *)gb_py_plan, FAST, GB_PY_DOC_plan},
     {"explain", gb_py_explain, METH_O, NULL},
     {"set_standing_backend", gb_py_set_standing, METH_VARARGS, NULL},
@@ -90,15 +90,13 @@ static PyMethodDef methods[] = {
 /* In reading order: what stands further down uses what stands above. */
 static int exec(PyObject *module) {
     import_array1(-1);
-    if (gb_py_numbers_init(module) < 0) return -1;
+    if (gb_py_numbers_init(module) < 0 || gb_py_operators_init() < 0) return -1;
     gb_py_trace_init();
     if (gb_py_go_init(module) < 0 || gb_py_attribute_init() < 0 || gb_py_decref_init() < 0 || gb_py_handler_init() < 0) return -1;
     if (gb_py_args_init() < 0 || gb_py_dtype_init(module) < 0 || gb_py_plan_init(module) < 0) return -1;
     if (gb_py_device_block_init(module) < 0 || gb_py_field_init(module) < 0 || gb_py_device_field_init(module) < 0) return -1;
     if (gb_py_import_dlpack_init() < 0 || gb_py_from_producer_init() < 0 || gb_py_async_copy_init(module) < 0) return -1;
-    if (gb_py_field_dlpack_init() < 0 || gb_py_exchange_init() < 0 || gb_py_field_number_init() < 0 ||
-        gb_py_field_protocols_init() < 0)
-        return -1;
+    if (gb_py_field_dlpack_init() < 0 || gb_py_exchange_init() < 0 || gb_py_field_protocols_init() < 0) return -1;
     if (gb_py_device_copy_init(module) < 0 || gb_py_device_functions_init(module) < 0 || gb_py_statistics_init(module) < 0) return -1;
     if (gb_py_program_init(module) < 0 || gb_py_messages_init(module) < 0) return -1;
     return gb_py_gufunc_init(module) < 0 ? -1 : gb_py_storage_init(module);

@@ -1,26 +1,13 @@
 """Operators of storages: what other libraries' arrays do with a storage is left to them, everything else is the ufunc's."""
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gridbuf import _core
 from gridbuf.storage import operands
 from gridbuf.storage.base import Storage
 from gridbuf.wrapping import CAPSULE, shaped
-
-_BINARY = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "matmul": np.matmul, "truediv": np.true_divide,
-    "floordiv": np.floor_divide, "mod": np.remainder, "divmod": np.divmod, "pow": np.power, "lshift": np.left_shift,
-    "rshift": np.right_shift, "and": np.bitwise_and, "xor": np.bitwise_xor, "or": np.bitwise_or,
-}  # fmt: skip
-_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-_COMPARING = {
-    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
-
 
 def _has_operators(other: Any) -> bool:
     """Whether an object is an array of another library, whose own operator comes next."""
@@ -33,114 +20,27 @@ def _takes(other: Any) -> bool:
     return operands.takes(other)
 
 
-def _as_it_was(ufunc: Any, *operands: Any) -> Any:
+def binary(ufunc: Any, a: Any, b: Any) -> Any:
+    """An operator with a storage on either side, as far as C does not know the answer (pyext/storage/number.c)."""
+    other = b if isinstance(a, Storage) else a
+    if _takes(other):
+        return ufunc(a, b)
+    if not _has_operators(other) and ufunc in (np.equal, np.not_equal):  # else Python would compare identities, and say False
+        raise TypeError(
+            f"{ufunc.__name__}: a storage is compared with numbers and arrays, element by element, not with "
+            f"{type(other).__name__}; `is` compares identities"
+        )
     return NotImplemented
 
 
-def _quick(ufunc: Any) -> Any:
-    """What is asked first: C's answer for host storages, arrays and numbers, which needs no search for who computes."""
-    return _core.storage_ufunc if ufunc.nout == 1 and ufunc.signature is None else _as_it_was
-
-
-def _unary(ufunc: Any) -> Callable[[Any], Any]:
-    def method(self: Any) -> Any:
-        found = _core.storage_ufunc(ufunc, self, None)
-        return ufunc(self) if found is NotImplemented else found
-
-    return method
-
-
-def _forward(ufunc: Any) -> Callable[[Any, Any], Any]:
-    quick = _quick(ufunc)
-
-    def method(self: Any, other: Any) -> Any:
-        found = quick(ufunc, self, other, None)
-        if found is not NotImplemented:
-            return found
-        return ufunc(self, other) if _takes(other) else NotImplemented
-
-    return method
-
-
-def _reflected(ufunc: Any) -> Callable[[Any, Any], Any]:
-    quick = _quick(ufunc)
-
-    def method(self: Any, other: Any) -> Any:
-        found = quick(ufunc, other, self, None)
-        if found is not NotImplemented:
-            return found
-        return ufunc(other, self) if _takes(other) else NotImplemented
-
-    return method
-
-
-def _compared(ufunc: Any) -> Callable[[Any, Any], Any]:
-    quick = _quick(ufunc)
-
-    def method(self: Any, other: Any) -> Any:
-        found = quick(ufunc, self, other, None)
-        if found is not NotImplemented:
-            return found
-        if _takes(other):
-            return ufunc(self, other)
-        if not _has_operators(other) and ufunc in (np.equal, np.not_equal):  # else Python would compare identities, and say False
-            raise TypeError(
-                f"{ufunc.__name__}: a storage is compared with numbers and arrays, element by element, not with "
-                f"{type(other).__name__}; `is` compares identities"
-            )
-        return NotImplemented
-
-    return method
-
-
-def _in_place(ufunc: Any) -> Callable[[Any, Any], Any]:
-    quick = _quick(ufunc)
-
-    def method(self: Any, other: Any) -> Any:
-        found = quick(ufunc, self, other, self)
-        if found is not NotImplemented:
-            return found
-        if not _takes(other):  # Python would go on with `self = self + other`, and the storage keep its old values
-            raise TypeError(
-                f"{ufunc.__name__}: a storage does not take a {type(other).__name__} into its memory; "
-                "gridbuf.storage.storage(other) or numpy.asarray(other) gives its values"
-            )
-        return ufunc(self, other, out=(self,))
-
-    return method
-
-
-for _name, _ufunc in _BINARY.items():
-    setattr(Storage, f"__{_name}__", _forward(_ufunc))
-    setattr(Storage, f"__r{_name}__", _reflected(_ufunc))
-    if _name != "divmod":
-        setattr(Storage, f"__i{_name}__", _in_place(_ufunc))
-_power, _power_in_place = _forward(np.power), _in_place(np.power)
-
-
-def _as_square_or_root(self: Storage, exponent: Any) -> Any:
-    """The ufunc that `**` is for some exponents, as for ndarrays; None for the others."""
-    exact = type(exponent)
-    if exponent == 2 if exact is int or (exact is float and self.dtype.kind in "fc") else False:
-        return np.square
-    return np.sqrt if exact is float and exponent == 0.5 and self.dtype.kind in "fc" else None
-
-
-def _pow(self: Any, exponent: Any) -> Any:
-    ufunc = _as_square_or_root(self, exponent)
-    return _power(self, exponent) if ufunc is None else ufunc(self)
-
-
-def _ipow(self: Any, exponent: Any) -> Any:
-    ufunc = _as_square_or_root(self, exponent)
-    return _power_in_place(self, exponent) if ufunc is None else ufunc(self, out=(self,))
-
-
-Storage.__pow__, Storage.__ipow__ = _pow, _ipow  # type: ignore[method-assign]
-for _name, _ufunc in _COMPARING.items():
-    setattr(Storage, f"__{_name}__", _compared(_ufunc))
-for _name, _ufunc in _UNARY.items():
-    setattr(Storage, f"__{_name}__", _unary(_ufunc))
+def in_place(ufunc: Any, a: Any, *other: Any) -> Any:
+    """Into the memory of a; `other` is empty for what has one operand."""
+    if not all(map(_takes, other)):  # Python would go on with `self = self + other`, and the storage keep its old values
+        raise TypeError(
+            f"{ufunc.__name__}: a storage does not take a {type(other[0]).__name__} into its memory; "
+            "gridbuf.storage.storage(other) or numpy.asarray(other) gives its values"
+        )
+    return ufunc(a, *other, out=(a,))
 
 
 def _contains(self: Any, value: Any) -> bool:

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gridbuf import _core
 from gridbuf.joining import SCALARS, WEAK_SCALARS, Adapt, adapted, is_scalar, result_dtypes
 from gridbuf.storage import broadcasting, memory, operands
 from gridbuf.storage.allocation import new
@@ -107,7 +108,7 @@ def prepared(ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] |
     named = ufunc is np.maximum or ufunc is np.minimum  # NumPy frowns on a third argument of theirs
     if out is not None:
         return None, out._meta, sources, named
-    arrays = [obj._host if isinstance(obj, Storage) else obj for obj in inputs]
+    arrays = [obj._host if isinstance(obj, Storage) else np.asarray(obj) if isinstance(obj, _core.Field) else obj for obj in inputs]
     dtype = result_dtypes(ufunc, arrays, {})[0]
     if dtype.kind not in "biufc":
         return None

@@ -3,11 +3,16 @@
 
 #include <string.h>
 
-PyTypeObject *gb_py_StorageType;
+PyTypeObject *gb_py_StorageType, *gb_py_last_storage_type;
 
 PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair) {
     gb_py_storage *s = (gb_py_storage *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;
+    if (gb_py_last_storage_type != type) {
+        PyTypeObject *before = gb_py_last_storage_type;
+        gb_py_last_storage_type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+        Py_XDECREF((PyObject *)before);
+    }
     s->host = Py_NewRef(host);
     s->dev = Py_NewRef(dev);
     s->meta = Py_NewRef(meta);

@@ -4,6 +4,7 @@
 #define GRIDBUF_STORAGE_H
 
 #include "../core/array.h"
+#include "../core/operators.h"
 
 #define GB_PY_STORAGE_AXES 3
 
@@ -19,6 +20,8 @@ typedef struct gb_py_storage {
 typedef struct gb_py_cut { npy_intp start, step, length, size; int keep; } gb_py_cut;
 
 extern PyTypeObject *gb_py_StorageType;
+#define gb_py_is_storage(obj) (Py_TYPE(obj) == gb_py_last_storage_type || PyObject_TypeCheck(obj, gb_py_StorageType))
+extern PyTypeObject *gb_py_last_storage_type;   /* of the last one that was made: most are of one class */
 int gb_py_storage_init(PyObject *module);
 
 /* record.c */
@@ -43,9 +46,15 @@ PyObject *gb_py_storage_item(PyObject *self, Py_ssize_t i);
 int gb_py_storage_assign(PyObject *self, PyObject *key, PyObject *value);
 PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused);
 
+/* spread.c: an input of the target's dtypes and indices with the elements that NumPy would repeat; `fresh`: it may be the target. NULL
+ * without an error: nothing to gain. */
+PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int fresh);
+
 /* ufunc.c */
-int gb_py_storage_ufunc_init(void);
+PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);   /* NotImplemented: for Python */
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *gb_py_storage_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+
+/* number.c */
+GB_PY_DECLARE_OPERATORS(gb_py_storage_)
 
 #endif

@@ -90,10 +90,10 @@ static PyType_Slot type_slots[] = {
     {Py_mp_subscript, gb_py_storage_subscript},
     {Py_mp_ass_subscript, gb_py_storage_assign},
     {Py_sq_item, gb_py_storage_item},   /* iter() and `in` ask for it */
+    GB_PY_OPERATOR_SLOTS(gb_py_storage_),
     {0, NULL},
 };
 
 int gb_py_storage_init(PyObject *module) {
-    if (gb_py_storage_ufunc_init() < 0) return -1;
     return gb_py_add_type(module, &gb_py_StorageType, (PyType_Spec){"gridbuf._core.StorageBase", sizeof(gb_py_storage), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, type_slots}, NULL);
 }

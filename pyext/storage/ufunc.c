@@ -1,14 +1,15 @@
-/* ufunc.c: ufuncs on host storages, arrays and numbers. What a call comes to depends on the ufunc, on Metas, shapes and dtypes
+/* ufunc.c: ufuncs on host storages, arrays, host Fields and numbers. What a call comes to depends on the ufunc, on Metas, shapes and dtypes
  * alone: gridbuf.storage.ufuncs says it once, and it is remembered here. All other calls are Python's. */
 #include "storage.h"
 #include "../core/upcall.h"
+#include "../field/field.h"
 
 #include <string.h>
 
 #define MOST_INPUTS 2
 
-/* An operand as the answer depends on it; of a number the type alone. Only a storage has a Meta. */
-typedef struct { PyObject *meta; int code, ndim; npy_intp shape[GB_PY_STORAGE_AXES]; } operand;
+/* An operand as the answer depends on it; of a number the type alone. Only a storage has a Meta, only a Field with names letters. */
+typedef struct { PyObject *meta; int code, ndim; npy_intp shape[GB_PY_STORAGE_AXES]; char letters[GB_PY_STORAGE_AXES]; } operand;
 
 /* Below A_BOOL: the type number of a storage or array; from NUMPY_NUMBER on: that of a number with a dtype. */
 enum { A_BOOL = 64, AN_INT, A_FLOAT, A_COMPLEX, NUMPY_NUMBER = 128 };
@@ -18,31 +19,50 @@ static int code_of(PyArray_Descr *descr) {
     return type < A_BOOL ? type : -1;
 }
 
-/* Its memory, borrowed; NULL for numbers and whatever else. */
-static PyArrayObject *array_of(PyObject *obj) {
-    if (PyArray_CheckExact(obj)) return (PyArrayObject *)obj;
-    return PyObject_TypeCheck(obj, gb_py_StorageType) ? gb_py_storage_host(obj) : NULL;
+#define is_host_field(obj) (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)(obj))->location.kind == GB_PY_HEAP)
+
+static int describe_field(const gb_py_field *f, operand *o) {
+    if ((o->ndim = f->geometry.ndim) > GB_PY_STORAGE_AXES || o->ndim == 0) return -1;
+    for (int i = 0; i < o->ndim; i++) {
+        o->shape[i] = f->geometry.shape[i];
+        if (f->dims_given && f->geometry.dims[i] >= 0) return -1;
+        if (f->dims_given) o->letters[i] = (char)('I' + 3 + f->geometry.dims[i]);
+    }
+    return o->code = code_of(f->dtype->descr);
+}
+
+static int describe_array(PyArrayObject *array, PyObject *meta, operand *o) {
+    if ((o->ndim = PyArray_NDIM(array)) > GB_PY_STORAGE_AXES || (o->code = code_of(PyArray_DESCR(array))) < 0) return -1;
+    o->meta = meta;
+    if (!meta && o->ndim == 0) o->code += NUMPY_NUMBER;
+    for (int i = 0; i < o->ndim; i++) o->shape[i] = PyArray_DIM(array, i);
+    return o->code;
 }
 
 static int describe(PyObject *obj, operand *o) {
     memset(o, 0, sizeof *o);
+    if (gb_py_is_storage(obj)) {
+        PyArrayObject *host = gb_py_storage_host(obj);
+        return host ? describe_array(host, ((gb_py_storage *)obj)->meta, o) : -1;
+    }
     if (PyFloat_CheckExact(obj)) return o->code = A_FLOAT;
+    if (PyArray_CheckExact(obj)) return describe_array((PyArrayObject *)obj, NULL, o);
     if (PyLong_CheckExact(obj)) return o->code = AN_INT;
     if (PyBool_Check(obj)) return o->code = A_BOOL;
     if (PyComplex_CheckExact(obj)) return o->code = A_COMPLEX;
-    if (PyArray_IsScalar(obj, Generic)) {
-        PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
-        int code = code_of(descr);
-        Py_XDECREF((PyObject *)descr);
-        return o->code = code < 0 ? -1 : NUMPY_NUMBER + code;
-    }
-    PyArrayObject *host = array_of(obj);
-    if (!host || PyArray_NDIM(host) > GB_PY_STORAGE_AXES || (o->code = code_of(PyArray_DESCR(host))) < 0) return -1;
-    if (!PyArray_CheckExact(obj)) o->meta = ((gb_py_storage *)obj)->meta;
-    else if (PyArray_NDIM(host) == 0) o->code += NUMPY_NUMBER;
-    o->ndim = PyArray_NDIM(host);
-    for (int i = 0; i < o->ndim; i++) o->shape[i] = PyArray_DIM(host, i);
-    return o->code;
+    if (is_host_field(obj)) return describe_field((gb_py_field *)obj, o);
+    if (!PyArray_IsScalar(obj, Generic)) return -1;
+    PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
+    int code = code_of(descr);
+    Py_XDECREF((PyObject *)descr);
+    return o->code = code < 0 ? -1 : NUMPY_NUMBER + code;
+}
+
+/* The ndarray of what has one; a number itself. */
+static PyObject *bare(PyObject *obj) {
+    if (is_host_field(obj)) return gb_py_field_numpy(obj, NULL);
+    PyObject *host = gb_py_is_storage(obj) ? (PyObject *)gb_py_storage_host(obj) : NULL;
+    return Py_NewRef(host ? host : obj);
 }
 
 /* `sources` has for each index of the result the input's, or -1; adapted: they differ. */
@@ -55,14 +75,6 @@ typedef struct {
 
 #define REMEMBERED 128
 static call calls[REMEMBERED];
-static PyObject *word_out;
-static int weak_numbers;   /* NumPy 2: a Python number takes the array's dtype, whatever its value */
-
-int gb_py_storage_ufunc_init(void) {
-    weak_numbers = PyArray_GetNDArrayCFeatureVersion() >= 0x12;
-    return (word_out = PyUnicode_InternFromString("out")) ? 0 : -1;
-}
-
 static int same(const operand *a, const operand *b) { return memcmp(a, b, sizeof *a) == 0; }
 
 static call *slot_of(const call *asked) {
@@ -137,64 +149,38 @@ static PyObject *adapted(PyArrayObject *host, const int *sources, int ndim) {
     return gb_py_array_view(descr, ndim, shape, strides, PyArray_BYTES(host), 0, (PyObject *)host);
 }
 
-/* Where the fastest index is short and an input is repeated along the next, NumPy's loops are short, too: that input is written
- * out for both. NULL without an error: nothing to gain. */
-#define SHORT 24
-static PyObject *written_out(PyArrayObject *view, PyArrayObject *target) {
-    npy_intp shape[GB_PY_STORAGE_AXES], strides[GB_PY_STORAGE_AXES], rest = 1, item = PyArray_ITEMSIZE(view);
-    int n = PyArray_NDIM(target), fast = -1, next = -1;
-    for (int i = 0; i < n; i++)
-        if (PyArray_STRIDE(target, i) == PyArray_ITEMSIZE(target)) fast = i;
-    for (int i = 0; i < n && fast >= 0; i++)
-        if (i != fast && PyArray_STRIDE(target, i) == PyArray_DIM(target, fast) * PyArray_ITEMSIZE(target)) next = i;
-    if (next < 0 || PyArray_DIM(target, fast) > SHORT || PyArray_DIM(view, fast) != PyArray_DIM(target, fast) || PyArray_DIM(view, next) != 1) return NULL;
-    for (int i = 0; i < n; i++) {
-        shape[i] = i == next ? PyArray_DIM(target, i) : PyArray_DIM(view, i);
-        if (i != fast && i != next) rest *= PyArray_DIM(target, i);
-        strides[i] = i == fast ? item : i == next ? item * shape[fast] : 0;
-        if (i != fast && i != next && shape[i] != 1) return NULL;
-    }
-    npy_intp count = shape[fast] * shape[next];
-    if (rest < 8 || shape[next] < 4) return NULL;
-    PyArray_Descr *descr = PyArray_DESCR(view);
-    GB_PY_OWNED PyObject *room = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 1, &count, NULL, NULL, 0, NULL);
-    PyObject *all = NULL;
-    if (room) all = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), n, shape, strides, PyArray_BYTES((PyArrayObject *)room), NPY_ARRAY_WRITEABLE, NULL);
-    if (all && (PyArray_SetBaseObject((PyArrayObject *)all, Py_NewRef(room)) < 0 || PyArray_CopyInto((PyArrayObject *)all, view) < 0)) Py_CLEAR(all);
-    return all;
+/* `fresh`: nothing of the target is read, so it may hold the input. */
+static PyObject *input_for(const call *known, int i, PyObject *obj, PyArrayObject *target, int fresh) {
+    if (!known->adapted[i]) return bare(obj);
+    GB_PY_OWNED PyObject *array = bare(obj), *view = array && PyArray_Check(array) ? adapted((PyArrayObject *)array, known->sources[i], known->ndim) : NULL;
+    if (!view) return NULL;
+    PyObject *all = PyArray_NDIM((PyArrayObject *)view) == PyArray_NDIM(target) ? gb_py_storage_spread((PyArrayObject *)view, target, fresh) : NULL;
+    return all || PyErr_Occurred() ? all : Py_NewRef(view);
 }
 
-static PyObject *input_for(const call *known, int i, PyObject *obj, PyArrayObject *target) {
-    PyArrayObject *host = known->in[i].code < A_BOOL ? array_of(obj) : NULL;
-    if (!host) return Py_NewRef(obj);
-    if (!known->adapted[i]) return Py_NewRef((PyObject *)host);
-    PyObject *view = adapted(host, known->sources[i], known->ndim), *all = NULL;
-    if (view && PyArray_NDIM((PyArrayObject *)view) == PyArray_NDIM(target)) all = written_out((PyArrayObject *)view, target);
-    if (!all && !PyErr_Occurred()) return view;
-    Py_XDECREF(view);
-    return all;
+static PyObject *call_with(PyObject *ufunc, PyObject *a, PyObject *b, PyObject *target) {
+    return b ? PyObject_CallFunctionObjArgs(ufunc, a, b, target, NULL) : PyObject_CallFunctionObjArgs(ufunc, a, target, NULL);
+}
+
+static PyObject *call_by_name(PyObject *ufunc, PyObject *a, PyObject *b, PyObject *target) {
+    GB_PY_OWNED PyObject *args = b ? PyTuple_Pack(2, a, b) : PyTuple_Pack(1, a), *options = PyDict_New();
+    return args && options && PyDict_SetItem(options, gb_py_word_out, target) == 0 ? PyObject_Call(ufunc, args, options) : NULL;
 }
 
 /* The caller holds what is in `known`. */
 static PyObject *run(const call *known, PyTypeObject *type, PyObject *const *in, PyObject *out) {
-    int n = known->n, ready = 1;
     GB_PY_OWNED PyObject *target = out ? Py_XNewRef((PyObject *)gb_py_storage_host(out)) : gb_py_array_of((gb_py_plan_object *)known->plan, 0);
-    GB_PY_OWNED PyObject *args = target ? PyTuple_New(n + !known->named) : NULL, *options = NULL, *done = NULL;
-    PyObject *made = NULL;
-    for (int i = 0; args && ready && i < n; i++) {
-        PyObject *one = input_for(known, i, in[i], (PyArrayObject *)target);
-        ready = one && PyTuple_SetItem(args, i, one) == 0;
-    }
-    if (args && ready && known->named) ready = (options = PyDict_New()) && PyDict_SetItem(options, word_out, target) == 0;
-    else if (args && ready) ready = PyTuple_SetItem(args, n, Py_NewRef(target)) == 0;
-    if (args && ready) done = PyObject_Call(known->ufunc, args, options);
-    if (done) made = out ? Py_NewRef(out) : gb_py_storage_new(type, target, Py_None, known->meta, Py_None);
-    return made || PyErr_Occurred() ? made : Py_NewRef(Py_NotImplemented);
+    int fresh = !out && !(known->adapted[0] && known->adapted[1]);
+    GB_PY_OWNED PyObject *a = target ? input_for(known, 0, in[0], (PyArrayObject *)target, fresh) : NULL, *done = NULL;
+    GB_PY_OWNED PyObject *b = a && known->n > 1 ? input_for(known, 1, in[1], (PyArrayObject *)target, fresh) : NULL;
+    if (a && (b || known->n == 1)) done = (known->named ? call_by_name : call_with)(known->ufunc, a, b, target);
+    if (!done) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
+    return out ? Py_NewRef(out) : gb_py_storage_new(type, target, Py_None, known->meta, Py_None);
 }
 
-/* NotImplemented: for Python. */
-static PyObject *quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
+PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
     PyTypeObject *type = NULL;
+    if (!gb_py_weak_numbers) Py_RETURN_NOTIMPLEMENTED;
     for (int round = 0; round < 2; round++) {   /* the second finds what the first has asked for */
         call asked = {.ufunc = ufunc, .n = n, .out = {.code = -1}};
         for (int i = 0; i < n; i++) {
@@ -206,9 +192,11 @@ static PyObject *quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *ou
         if (!type || (out && (describe(out, &asked.out) < 0 || !asked.out.meta || Py_TYPE(out) != type))) Py_RETURN_NOTIMPLEMENTED;
         call known = *slot_of(&asked);
         if (is_call(&known, &asked)) {
-            PyObject *hold = PyTuple_Pack(3, known.ufunc, known.meta, known.plan ? known.plan : Py_None);   /* another call may take the place */
-            PyObject *result = hold ? run(&known, type, in, out) : NULL;
-            Py_XDECREF(hold);
+            Py_INCREF(known.meta);   /* another call may take the place */
+            Py_XINCREF(known.plan);
+            PyObject *result = run(&known, type, in, out);
+            Py_DECREF(known.meta);
+            Py_XDECREF(known.plan);
             return result;
         }
         int told = round ? 0 : ask(&asked, in, out);
@@ -222,15 +210,15 @@ PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kw
     Py_ssize_t n = PyTuple_Size(args), given = kwargs ? PyDict_Size(kwargs) : 0;
     if (n < 3) return PyErr_Format(PyExc_TypeError, "__array_ufunc__(ufunc, method, *inputs, **kwargs): %zd arguments given", n);
     PyObject *method = PyTuple_GetItem(args, 1), *out = NULL;
-    int simple = weak_numbers && PyUnicode_Check(method) && PyUnicode_CompareWithASCIIString(method, "__call__") == 0 && n <= 2 + MOST_INPUTS;
+    int simple = PyUnicode_Check(method) && PyUnicode_CompareWithASCIIString(method, "__call__") == 0 && n <= 2 + MOST_INPUTS;
     if (simple && given) {
-        PyObject *outs = PyDict_GetItemWithError(kwargs, word_out);
+        PyObject *outs = PyDict_GetItemWithError(kwargs, gb_py_word_out);
         simple = given == 1 && outs && PyTuple_Check(outs) && PyTuple_Size(outs) == 1;
         out = simple ? PyTuple_GetItem(outs, 0) : NULL;
     }
     if (simple) {
         PyObject *in[MOST_INPUTS] = {PyTuple_GetItem(args, 2), n > 3 ? PyTuple_GetItem(args, 3) : NULL};
-        PyObject *result = quick(PyTuple_GetItem(args, 0), in, (int)n - 2, out);
+        PyObject *result = gb_py_storage_quick(PyTuple_GetItem(args, 0), in, (int)n - 2, out);
         if (result != Py_NotImplemented) return result;
         Py_DECREF(result);
     }
@@ -239,11 +227,4 @@ PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kw
     PyObject *result = all ? PyObject_Call(function, all, kwargs) : NULL;
     Py_XDECREF(all);
     return result;
-}
-
-/* storage_ufunc(ufunc, *inputs, out): the same for operators, without NumPy's search for who answers; out None: a new storage. */
-PyObject *gb_py_storage_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs < 3 || nargs > 2 + MOST_INPUTS) return PyErr_Format(PyExc_TypeError, "storage_ufunc() takes a ufunc, one or two inputs and out, got %zd arguments", nargs);
-    if (!weak_numbers) Py_RETURN_NOTIMPLEMENTED;
-    return quick(args[0], args + 1, (int)nargs - 2, args[nargs - 1] == Py_None ? NULL : args[nargs - 1]);
 }

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gridbuf as gb
 import gridbuf.storage as gs
 from gridbuf.storage import ufuncs
 
@@ -25,12 +26,13 @@ def random_storage(rng: random.Random) -> gs.Storage:
 
 
 def random_operand(rng: random.Random) -> Any:
-    """A storage, a number of Python or of NumPy, or an array without names, of a storage's shape or with indices of size 1."""
+    """A storage, a number of Python or of NumPy, a Field, or an array without names, of a storage's shape or with indices of size 1."""
     s = random_storage(rng)
+    field = gb.Field(s.to_numpy(), dims=rng.choice([s.axes, s.axes[::-1], None, "01"[: s.ndim]]) if s.ndim < 3 else s.axes)
     array = np.arange(1.0, 61.0).astype(rng.choice([np.float64, np.int32, ">f8"])).reshape(3, 4, 5)
     ones = array[tuple(rng.choice([slice(None), slice(0, 1)]) for _ in range(3))]
     unnamed = rng.choice([array, ones, ones[0], s.to_numpy(), np.array(3.0), array[None]])
-    return rng.choice([s, s, 2.5, 3, True, 1j, np.float32(1.5), np.int64(2), np.bool_(True), unnamed, unnamed.view()])
+    return rng.choice([s, s, s, field, 2.5, 3, True, 1j, np.float32(1.5), np.int64(2), np.bool_(True), unnamed, unnamed.view()])
 
 
 def outcome(call: Any) -> Any:
@@ -121,6 +123,16 @@ def test_powers_are_ndarrays_powers(dtype: str, exponent: Any) -> None:
         assert isinstance(found, tuple) == isinstance(expected, tuple)
         if not isinstance(expected, tuple):
             assert found.dtype == expected.dtype and np.array_equal(found, expected)
+
+
+def test_a_field_is_asked_of_python_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    s, field = gs.ones((3, 4, 5)), gb.Field(np.full((5, 3), 2.0), dims="KI")
+    for _ in range(2):
+        found = [s + field, field + s, np.multiply(field, s)]
+        assert [type(one) for one in found] == [gs.CPUStorage] * 3 and [float(one[0, 0, 0]) for one in found] == [3.0, 3.0, 2.0]
+        monkeypatch.setattr(ufuncs, "call", None)
+    found[0] -= field
+    assert float(found[0].to_numpy().max()) == 1.0
 
 
 def test_in_place_keeps_the_storage() -> None:
