@@ -123,7 +123,7 @@ static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObj
                               : is_plain(in[0])           ? (gb_py_field *)in[0]
                               : n == 2 && is_plain(in[1]) ? (gb_py_field *)in[1]
                                                           : NULL;
-    if (!lead || Py_TYPE(ufunc) != Py_TYPE(gb_py_ufuncs[U_ADD]) || (out && !fits_as_out(out, lead))) Py_RETURN_NOTIMPLEMENTED;
+    if (!lead || Py_TYPE(ufunc) != Py_TYPE(gb_py_ufuncs[GB_PY_U_ADD]) || (out && !fits_as_out(out, lead))) Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < n; i++)
         if ((code[i] = code_beside(in[i], lead)) == NO_CODE) Py_RETURN_NOTIMPLEMENTED;
     int type = result_type(ufunc, in, code, (int)n);

@@ -9,6 +9,7 @@ from gridbuf.storage import operands
 from gridbuf.storage.base import Storage
 from gridbuf.wrapping import CAPSULE, shaped
 
+
 def _has_operators(other: Any) -> bool:
     """Whether an object is an array of another library, whose own operator comes next."""
     return getattr(type(other), "__array_ufunc__", None) is not None

@@ -108,7 +108,9 @@ def prepared(ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] |
     named = ufunc is np.maximum or ufunc is np.minimum  # NumPy frowns on a third argument of theirs
     if out is not None:
         return None, out._meta, sources, named
-    arrays = [obj._host if isinstance(obj, Storage) else np.asarray(obj) if isinstance(obj, _core.Field) else obj for obj in inputs]
+    arrays = [
+        obj._host if isinstance(obj, Storage) else np.asarray(obj) if isinstance(obj, _core.Field) else obj for obj in inputs
+    ]
     dtype = result_dtypes(ufunc, arrays, {})[0]
     if dtype.kind not in "biufc":
         return None

@@ -1,17 +1,17 @@
 /* operators.c: NumPy's ufuncs behind Python's operators, looked up once. */
 #include "operators.h"
 
-PyObject *gb_py_ufuncs[UFUNCS], *gb_py_word_out;
+PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
 int gb_py_weak_numbers;
 
 int gb_py_operators_init(void) {
-    static const char *const names[UFUNCS] = {
+    static const char *const names[GB_PY_UFUNCS] = {
         "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "divmod", "power", "matmul", "left_shift", "right_shift",
         "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "positive", "absolute", "invert", "square", "sqrt",
         "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
     _Static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5, "comparisons as Python numbers them");
     PyObject *numpy = PyImport_ImportModule("numpy");
-    for (int i = 0; numpy && i < UFUNCS; i++)
+    for (int i = 0; numpy && i < GB_PY_UFUNCS; i++)
         if (!(gb_py_ufuncs[i] = PyObject_GetAttrString(numpy, names[i]))) Py_CLEAR(numpy);
     if (!numpy || !(gb_py_word_out = PyUnicode_InternFromString("out"))) return -1;
     gb_py_weak_numbers = PyArray_GetNDArrayCFeatureVersion() >= 0x12;

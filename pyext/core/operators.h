@@ -4,18 +4,18 @@
 
 #include "common.h"
 
-#define GB_PY_UNARY_OPERATORS(X, p) X(p, negative, U_NEGATIVE) X(p, positive, U_POSITIVE) X(p, absolute, U_ABSOLUTE) X(p, invert, U_INVERT)
+#define GB_PY_UNARY_OPERATORS(X, p) X(p, negative, GB_PY_U_NEGATIVE) X(p, positive, GB_PY_U_POSITIVE) X(p, absolute, GB_PY_U_ABSOLUTE) X(p, invert, GB_PY_U_INVERT)
 #define GB_PY_BINARY_OPERATORS(X, p)                                                                                        \
-    X(p, add, U_ADD) X(p, subtract, U_SUBTRACT) X(p, multiply, U_MULTIPLY) X(p, true_divide, U_TRUE_DIVIDE)                 \
-    X(p, floor_divide, U_FLOOR_DIVIDE) X(p, remainder, U_REMAINDER) X(p, matrix_multiply, U_MATMUL) X(p, lshift, U_LEFT_SHIFT) \
-    X(p, rshift, U_RIGHT_SHIFT) X(p, and, U_BITWISE_AND) X(p, or, U_BITWISE_OR) X(p, xor, U_BITWISE_XOR)
+    X(p, add, GB_PY_U_ADD) X(p, subtract, GB_PY_U_SUBTRACT) X(p, multiply, GB_PY_U_MULTIPLY) X(p, true_divide, GB_PY_U_TRUE_DIVIDE)                 \
+    X(p, floor_divide, GB_PY_U_FLOOR_DIVIDE) X(p, remainder, GB_PY_U_REMAINDER) X(p, matrix_multiply, GB_PY_U_MATMUL) X(p, lshift, GB_PY_U_LEFT_SHIFT) \
+    X(p, rshift, GB_PY_U_RIGHT_SHIFT) X(p, and, GB_PY_U_BITWISE_AND) X(p, or, GB_PY_U_BITWISE_OR) X(p, xor, GB_PY_U_BITWISE_XOR)
 
 enum {
-    U_ADD, U_SUBTRACT, U_MULTIPLY, U_TRUE_DIVIDE, U_FLOOR_DIVIDE, U_REMAINDER, U_DIVMOD, U_POWER, U_MATMUL, U_LEFT_SHIFT, U_RIGHT_SHIFT,
-    U_BITWISE_AND, U_BITWISE_OR, U_BITWISE_XOR, U_NEGATIVE, U_POSITIVE, U_ABSOLUTE, U_INVERT, U_SQUARE, U_SQRT,
-    U_LESS, U_LESS_EQUAL, U_EQUAL, U_NOT_EQUAL, U_GREATER, U_GREATER_EQUAL, UFUNCS   /* comparisons as Python numbers them */
+    GB_PY_U_ADD, GB_PY_U_SUBTRACT, GB_PY_U_MULTIPLY, GB_PY_U_TRUE_DIVIDE, GB_PY_U_FLOOR_DIVIDE, GB_PY_U_REMAINDER, GB_PY_U_DIVMOD, GB_PY_U_POWER, GB_PY_U_MATMUL, GB_PY_U_LEFT_SHIFT, GB_PY_U_RIGHT_SHIFT,
+    GB_PY_U_BITWISE_AND, GB_PY_U_BITWISE_OR, GB_PY_U_BITWISE_XOR, GB_PY_U_NEGATIVE, GB_PY_U_POSITIVE, GB_PY_U_ABSOLUTE, GB_PY_U_INVERT, GB_PY_U_SQUARE, GB_PY_U_SQRT,
+    GB_PY_U_LESS, GB_PY_U_LESS_EQUAL, GB_PY_U_EQUAL, GB_PY_U_NOT_EQUAL, GB_PY_U_GREATER, GB_PY_U_GREATER_EQUAL, GB_PY_UFUNCS   /* comparisons as Python numbers them */
 };
-extern PyObject *gb_py_ufuncs[UFUNCS], *gb_py_word_out;
+extern PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
 extern int gb_py_weak_numbers;   /* NumPy 2: a Python number takes the array's dtype, whatever its value */
 
 int gb_py_operators_init(void);
@@ -38,10 +38,10 @@ int gb_py_no_modulus(PyObject *modulus);
     PyObject *p##in_##name(PyObject *a, PyObject *b) { return in_place(which, a, b); }
 #define GB_PY_DEFINE_OPERATORS(p)                                                                                          \
     GB_PY_UNARY_OPERATORS(GB_PY_DEFINE_UNARY_, p) GB_PY_BINARY_OPERATORS(GB_PY_DEFINE_BOTH_, p)                            \
-    PyObject *p##divmod(PyObject *a, PyObject *b) { return binary(U_DIVMOD, a, b); }                                       \
-    PyObject *p##power(PyObject *a, PyObject *b, PyObject *m) { return gb_py_no_modulus(m) ? binary(U_POWER, a, b) : NULL; }      \
-    PyObject *p##in_power(PyObject *a, PyObject *b, PyObject *m) { return gb_py_no_modulus(m) ? in_place(U_POWER, a, b) : NULL; } \
-    PyObject *p##compare(PyObject *a, PyObject *b, int op) { return binary(U_LESS + op, a, b); }
+    PyObject *p##divmod(PyObject *a, PyObject *b) { return binary(GB_PY_U_DIVMOD, a, b); }                                       \
+    PyObject *p##power(PyObject *a, PyObject *b, PyObject *m) { return gb_py_no_modulus(m) ? binary(GB_PY_U_POWER, a, b) : NULL; }      \
+    PyObject *p##in_power(PyObject *a, PyObject *b, PyObject *m) { return gb_py_no_modulus(m) ? in_place(GB_PY_U_POWER, a, b) : NULL; } \
+    PyObject *p##compare(PyObject *a, PyObject *b, int op) { return binary(GB_PY_U_LESS + op, a, b); }
 
 #define GB_PY_UNARY_SLOT_(p, name, which) {Py_nb_##name, p##name},
 #define GB_PY_BOTH_SLOTS_(p, name, which) {Py_nb_##name, p##name}, {Py_nb_inplace_##name, p##in_##name},

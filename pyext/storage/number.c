@@ -18,14 +18,14 @@ static int is_inexact(PyObject *storage) {
 
 /* What `**` is for some exponents, as for ndarrays: a square or a root of one operand. */
 static int as_unary(int which, PyObject *a, PyObject *exponent) {
-    if (which != U_POWER || !gb_py_is_storage(a)) return which;
+    if (which != GB_PY_U_POWER || !gb_py_is_storage(a)) return which;
     if (PyLong_CheckExact(exponent)) {
         int overflow;
-        return PyLong_AsLongAndOverflow(exponent, &overflow) == 2 ? U_SQUARE : which;
+        return PyLong_AsLongAndOverflow(exponent, &overflow) == 2 ? GB_PY_U_SQUARE : which;
     }
     double e = PyFloat_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0.0;
     if ((e != 2.0 && e != 0.5) || !is_inexact(a)) return which;
-    return e == 2.0 ? U_SQUARE : U_SQRT;
+    return e == 2.0 ? GB_PY_U_SQUARE : GB_PY_U_SQRT;
 }
 
 static PyObject *asked(gb_py_upcall who, int which, PyObject *a, PyObject *b) {

@@ -95,22 +95,37 @@ def test_operators_are_what_python_says() -> None:
                 same(outcome(lambda: operation(*inputs)), outcome(lambda: ufuncs.call(ufunc, tuple(inputs), {})))  # noqa: B023
 
 
+def by_index(s: gs.Storage, axes: str) -> np.ndarray:
+    """The values with an index for each of the axes, of size 1 where the storage has none."""
+    array = s.to_numpy().transpose([s.axes.index(name) for name in axes if name in s.axes])
+    return array[tuple(slice(None) if name in s.axes else None for name in axes)]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "c16"])
 @pytest.mark.parametrize("defaults", ["C", "F", "gtmc"])
 @pytest.mark.parametrize("axes", ["IJK", "KJI", "JIK"])
-def test_inputs_repeated_beside_a_short_index(defaults: str, axes: str) -> None:
-    for shape in ((9, 8, 3), (3, 9, 8), (8, 3, 9), (30, 9, 8), (9, 1, 3)):
-        a = gs.storage(np.random.default_rng(1).random(shape), axes=axes, defaults=defaults)
-        for name in axes:
-            line = gs.storage(np.arange(1.0, 1.0 + a.shape[axes.index(name)]), axes=name)
-            expected = a.to_numpy() * line.to_numpy().reshape([-1 if n == name else 1 for n in axes])
-            for x, y in ((a, line), (line, a)):
-                assert np.array_equal((x * y).to_numpy(), expected) or (x * y).axes != axes
+def test_inputs_that_are_repeated(defaults: str, axes: str, dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    for shape in ((9, 8, 3), (3, 9, 8), (8, 3, 9), (30, 9, 8), (9, 1, 3), (40, 30, 6), (6, 40, 30), (40, 40, 1), (0, 4, 3)):
+        a = gs.storage((rng.random(shape) * 50).astype(dtype), axes=axes, defaults=defaults)
+        for names in ("I", "J", "K", axes[:2], axes[1:], axes[::-2]):
+            sizes = tuple(a.shape[axes.index(name)] for name in names)
+            part = gs.storage((rng.random(sizes) * 50).astype(rng.choice([dtype, "f8"])), axes=names, defaults=defaults)
+            for rest in (a, gs.storage(rng.random(a.shape[axes.index("K")]), axes="K"), part):
+                both = rest + part
+                expected = by_index(rest, both.axes) + by_index(part, both.axes)
+                assert both.dtype == expected.dtype and np.array_equal(both.to_numpy(), expected)
+                assert np.array_equal((part + rest).to_numpy(), by_index(both, (part + rest).axes))
             b = a.copy()
-            b *= line
-            assert np.array_equal(b.to_numpy(), expected)
-            b[...] = a
-            b[::-1] *= line if name != axes[0] else line[::-1]
-            assert np.array_equal(b.to_numpy(), expected)
+            np.add(b, part, out=b, casting="unsafe")
+            if part.dtype == b.dtype:
+                for operand, view in (
+                    (part, b),
+                    (part[::-1], b[tuple(slice(None, None, -1 if n == names[0] else 1) for n in axes)]),
+                ):
+                    expected = view.to_numpy() - by_index(operand, axes)
+                    view -= operand
+                    assert np.array_equal(view.to_numpy(), expected)
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "?", "c16"])
