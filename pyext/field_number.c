@@ -172,21 +172,17 @@ static PyObject *unary(int which, PyObject *a) {
     return PyObject_CallFunctionObjArgs(gb_py_ufuncs[which], a, NULL);
 }
 
-static PyObject *binary(int which, PyObject *a, PyObject *b) {
-    if (gb_py_is_storage(a) || gb_py_is_storage(b)) Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
-    PyObject *in[2] = {a, b}, *result = quick(gb_py_ufuncs[which], in, 2, NULL);
+static PyObject *of_two(int which, PyObject *a, PyObject *b, PyObject *out, gb_py_upcall otherwise) {
+    PyObject *in[2] = {a, b}, *result = quick(gb_py_ufuncs[which], in, 2, out);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_BINARY);
-    return function ? PyObject_CallFunctionObjArgs(function, gb_py_ufuncs[which], a, b, NULL) : NULL;
+    return gb_py_upcall_to(otherwise, "(OOO)", gb_py_ufuncs[which], a, b);
 }
 
-static PyObject *in_place(int which, PyObject *a, PyObject *b) {
-    PyObject *in[2] = {a, b}, *result = quick(gb_py_ufuncs[which], in, 2, a);
-    if (result != Py_NotImplemented) return result;
-    Py_DECREF(result);
-    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_IN_PLACE);
-    return function ? PyObject_CallFunctionObjArgs(function, gb_py_ufuncs[which], a, b, NULL) : NULL;
+static PyObject *binary(int which, PyObject *a, PyObject *b) {
+    if (gb_py_is_storage(a) || gb_py_is_storage(b)) Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
+    return of_two(which, a, b, NULL, GB_PY_UP_FIELD_BINARY);
 }
+static PyObject *in_place(int which, PyObject *a, PyObject *b) { return of_two(which, a, b, a, GB_PY_UP_FIELD_IN_PLACE); }
 
 GB_PY_DEFINE_OPERATORS(gb_py_field_)
