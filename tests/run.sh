@@ -12,17 +12,6 @@ need() { command -v "$1" >/dev/null || { echo "gridbuf: 'make test' needs $1 on 
 need go "Go 1.26 or newer builds the extension"
 need cc "a C compiler (gcc or clang) builds the extension"
 
-# The interpreters: the one asked for, and every 3.11 to 3.13 on PATH or under pyenv.
-interpreters() {
-    for version in 3.11 3.12 3.13; do
-        for candidate in "$HOME"/.pyenv/versions/$version*/bin/python "$(command -v python$version || true)"; do
-            if [ -x "$candidate" ] && "$candidate" -c 'import venv, ensurepip' 2>/dev/null; then
-                echo "$version $candidate"
-                break
-            fi
-        done
-    done
-}
 venv() { # venv NAME PYTHON PACKAGES...: make it once, with the wheel in it
     local name=$1 python=$2
     shift 2
@@ -73,7 +62,7 @@ print(path, size, "bytes")
 sys.exit(f"gridbuf: a wheel may have {LARGEST} bytes (wheels/targets.py)" if size > LARGEST else 0)
 LARGEST
 
-mapfile -t found < <(interpreters)
+mapfile -t found < <("$base" wheels/interpreters.py)
 full=
 for line in "${found[@]}"; do
     read -r version python <<<"$line"

@@ -1,34 +1,18 @@
 """Installs this machine's wheel on every Python that it is for, each with its oldest and its newest NumPy, and runs core tests."""
 
 import os
-import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import interpreters
 from core import INSTALLED, PACKAGES, SECONDS, Outcome, run
 from targets import ROOT, wheel
 
 # The oldest NumPy that has a wheel for a Python, not older than gridbuf's own oldest.
 OLDEST = {"3.11": "1.26.0", "3.12": "1.26.0", "3.13": "2.1.0"}
 ENDS = ("oldest", "newest")
-
-
-def interpreters() -> Iterator[tuple[str, Path]]:
-    """Each Python that wheels are for, from pyenv or PATH."""
-    for version in OLDEST:
-        found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-        if on_path := shutil.which(f"python{version}"):
-            found.append(Path(on_path))
-        for python in found:
-            told = subprocess.run([python, "-c", "import venv, sys; print(sys.version)"], capture_output=True, text=True)
-            if told.returncode == 0 and re.match(rf"{re.escape(version)}\.", told.stdout):
-                yield version, python
-                break
-        else:
-            print(f"gridbuf: no Python {version} here, the wheel is not tested on it")
 
 
 def environment(version: str, python: Path, end: str) -> Path:
@@ -49,6 +33,10 @@ def environment(version: str, python: Path, end: str) -> Path:
 
 
 def outcomes(ends: Sequence[str] = ENDS) -> Iterator[Outcome]:
-    for version, python in interpreters():
+    found = dict(interpreters.found())
+    for version in interpreters.VERSIONS:
+        if version not in found:
+            print(f"gridbuf: no Python {version} here, the wheel is not tested on it")
+            continue
         for end in ends:
-            yield run(os.uname().machine, environment(version, python, end), INSTALLED, {})
+            yield run(os.uname().machine, environment(version, found[version], end), INSTALLED, {})
