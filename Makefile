@@ -32,7 +32,7 @@ gdb:
 
 ## make quick   Go's tests and Python's, without what is slow, in parallel
 quick: build
-	go test ./...
+	CGO_CFLAGS="$$(tests/go_flags.sh)" go test ./...
 	cd tests && $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider -m "not slow" -n auto --dist loadfile $(ARGS)
 	PYTHON=$(CURDIR)/$(PY) tests/device.sh -q -n auto --dist loadfile
 
