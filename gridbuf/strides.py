@@ -10,3 +10,8 @@ def packed(shape: Sequence[int], itemsize: int, order: Sequence[int] | None = No
         strides[i] = step
         step *= max(shape[i], 1)
     return tuple(strides)
+
+
+def slowest_first(strides: Sequence[int]) -> list[int]:
+    """Indices from the largest stride to the least; of equal ones the first first."""
+    return sorted(range(len(strides)), key=lambda i: -abs(strides[i]))

@@ -75,6 +75,12 @@ class Decomposition:
         start, stop = zip(*ends, strict=True)
         return Block(tuple(index), tile, start, stop, self.rank_of(number), number)
 
+    def blocks_of(self, rank: int) -> list[Block]:
+        return [self.block(number) for number in self.numbers_of(rank)]
+
+    def blocks(self) -> Iterator[Block]:
+        return map(self.block, range(self.number_of_blocks))
+
     def keepers(self, tile: int, axes: Index, box: Box, beside: Index | None) -> tuple[list[Part], list[Box]]:
         """Which blocks keep the points of a box along some axes of a tile, and what only land holds.
 

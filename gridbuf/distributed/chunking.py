@@ -4,6 +4,7 @@ Pieces are cut by places, of which a file has as many as an array has elements: 
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from gridbuf.distributed.between import End
 from gridbuf.distributed.blocks import Decomposition
@@ -40,21 +41,12 @@ def blockwise(ground: Ground, one: Subject) -> tuple[End, list[Index]]:
         pieces.append(tuple(largest(axis) if a in one.geometry.axes else 1 for a, axis in enumerate(cuts)))
     cut = cut_into(extents, pieces)
     owners: list[int | None] = []
-    by_number = Decomposition(cut, ground.size, [0] * sum(number_of(row) for row in cut))
-    for number in range(by_number.number_of_blocks):
-        block = by_number.block(number)
+    for block in Decomposition(cut, ground.size).blocks():
         index = tuple(min(i, count - 1) for i, count in zip(block.index, there.counts[block.tile], strict=True))
         rank = there.rank_of(there.number_at(block.tile, index))
-        owners.append(number % ground.size if rank is None else rank)  # land has faces, beside blocks
+        owners.append(block.number % ground.size if rank is None else rank)  # land has faces, beside blocks
     end = End(Decomposition(cut, ground.size, owners), one.geometry.axes, (1,) * len(one.geometry.axes))
     return end, pieces
-
-
-def number_of(row: Sequence[Cuts]) -> int:
-    found = 1
-    for axis in row:
-        found *= axis.count
-    return found
 
 
 def largest(axis: Cuts) -> int:
@@ -73,8 +65,6 @@ def in_slabs(ground: Ground, one: Subject, dims: Sequence[str]) -> End:
         tuple(max(-(-n // ground.size), 1) if a == along else max(n, 1) for a, n in enumerate(extent)) for extent in extents
     ]
     cut = cut_into(extents, pieces)
-    owners: list[int | None] = []
-    for t, row in enumerate(cut):
-        count = number_of(row)
-        owners += [(i + t) % ground.size for i in range(count)]  # of many small tiles each begins elsewhere
+    tiles = pairwise(Decomposition(cut, ground.size).first)
+    owners = [(i + t) % ground.size for t, (first, end) in enumerate(tiles) for i in range(end - first)]  # each begins elsewhere
     return End(Decomposition(cut, ground.size, owners), one.geometry.axes, (1,) * len(one.geometry.axes))

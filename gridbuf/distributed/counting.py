@@ -10,17 +10,11 @@ from gridbuf.distributed.alone import Integers
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.checksums import header, of_block
-from gridbuf.distributed.ground import Ground, agreed_subjects, summed
+from gridbuf.distributed.ground import Ground, agreed_subjects, subjects_of, summed
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.planning import sources_of
-from gridbuf.distributed.subjects import Subject, array_of, subject
+from gridbuf.distributed.subjects import Subject, array_of
 from gridbuf.exact.total import Total
-
-
-def fields_of(ground: Ground, given: Sequence[Any], names: Sequence[str]) -> list[Subject]:
-    found = [subject(each, ground.blocks, ground.dims, name) for each, name in zip(given, names, strict=True)]
-    return [one for one in found if one is not None]
-
 
 Part = tuple[tuple[int, int], ...]
 
@@ -67,7 +61,7 @@ def counted(
     def prepare() -> tuple[list[Subject], list[NDArray[np.int64]]]:
         if not given:
             raise TypeError(f"fields: none were given; a {call} needs one at least")
-        mine = fields_of(ground, given, names)
+        mine = subjects_of(ground, given, names)
         return mine, count(mine) if mine else []
 
     prepared, error = attempt(prepare)

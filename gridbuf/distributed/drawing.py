@@ -128,10 +128,10 @@ class OnPaper(NamedTuple):
 
     @property
     def blocks(self) -> list[Block]:
-        return [self.decomposition.block(number) for number in self.decomposition.numbers_of(self.rank)]
+        return self.decomposition.blocks_of(self.rank)
 
     def all_blocks(self) -> Iterator[Block]:
-        return map(self.decomposition.block, range(self.decomposition.number_of_blocks))
+        return self.decomposition.blocks()
 
 
 def paper(topology: Topology, decomposition: Decomposition, halo: Any) -> str:

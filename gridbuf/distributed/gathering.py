@@ -1,13 +1,13 @@
 """Gathering whole fields on one rank, and scattering them from there: at that end each tile is one block, and the root has them all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from gridbuf import _core
 from gridbuf.distributed.between import Copies, End
-from gridbuf.distributed.blocks import Block, Decomposition
+from gridbuf.distributed.blocks import Decomposition
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.cuts import Cuts
 from gridbuf.distributed.ground import (
@@ -16,13 +16,14 @@ from gridbuf.distributed.ground import (
     check_rule,
     names_of,
     read_root,
+    subjects_of,
     way_of,
 )
 from gridbuf.distributed.items import Item, items_of
-from gridbuf.distributed.layouts import as_field
+from gridbuf.distributed.layouts import as_field, order_of
 from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import sources_of
-from gridbuf.distributed.subjects import Subject, array_of, bring_back, subject
+from gridbuf.distributed.subjects import Subject, array_of, bring_back
 from gridbuf.distributed.transfers import Transfer
 from gridbuf.distributed.twice import check_apart
 
@@ -33,10 +34,6 @@ def whole_tiles(ground: Ground, one: Subject, root: int) -> End:
     cuts = [tuple(Cuts(n + (a in faces), 1) for a, n in enumerate(tile)) for tile in ground.tiles]
     owners = [root] * len(ground.tiles)
     return End(Decomposition(cuts, ground.size, owners), one.geometry.axes, (1,) * len(one.geometry.axes))
-
-
-def blocks_of(end: End, rank: int) -> list[Block]:
-    return [end.decomposition.block(number) for number in end.decomposition.numbers_of(rank)]
 
 
 def shapes(ground: Ground, one: Subject) -> list[Index]:
@@ -64,12 +61,6 @@ def make(ground: Ground, one: Subject, fill_value: Any, keywords: Mapping[str, A
     return found
 
 
-def order_of(field: _core.Field) -> tuple[str, ...]:
-    """The dims of a Field from slowest to fastest in memory."""
-    by_stride = sorted((-abs(stride), i, dim) for i, (dim, stride) in enumerate(zip(field.dims, field.strides, strict=True)))
-    return tuple(dim for _, _, dim in by_stride)
-
-
 def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: Any, keywords: Mapping[str, Any]) -> Steps[Any]:
     """The steps of `Grid.gather`."""
     (item,) = items_of((given,))
@@ -78,7 +69,7 @@ def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: 
 
     def prepare() -> tuple[int, list[Subject], list[list[_core.Field]]]:
         where = read_root(root, ground.size)
-        mine = subjects_of(ground, item, names)
+        mine = subjects_of(ground, item.fields, names)
         if mine:
             check_rule(ground, item, mine, sources)
         return where, mine, [make(ground, one, fill_value, keywords) for one in mine if where == ground.rank]
@@ -86,7 +77,7 @@ def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: 
     prepared, error = attempt(prepare)
     where, mine, made = prepared or (0, [], [])
     speaker = ground.speaker(where)
-    orders = [order_of(its[0]) for its in made] or [one.dims for one in mine]
+    orders = [order_of(its[0].dims, its[0].strides) for its in made] or [one.dims for one in mine]
     said = {"root": where, "rule": f"{item.kind}, sign {item.sign}"}
     subjects, tale, _ = yield from agreed_subjects(
         everyone, ground, "gather", said, speaker, mine, names, {"orders": orders}, error
@@ -104,8 +95,8 @@ def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: 
                 tale["orders"][i],
                 ground.copies(subjects, sources, i),
                 (ground.end(one), end := whole_tiles(ground, one, where)),
-                (ground.blocks, blocks_of(end, ground.rank)),
-                (ground.rank_of, lambda number: where),
+                (ground.blocks, end.decomposition.blocks_of(ground.rank)),
+                (ground.decomposition.rank_of, lambda number: where),
             )
             for i, one in enumerate(subjects)
         ]
@@ -126,11 +117,6 @@ def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: 
         return None
     found = [its[0] if len(its) == 1 else its for its in made]
     return found[0] if len(found) == 1 else tuple(found)
-
-
-def subjects_of(ground: Ground, item: Item, names: Sequence[str]) -> list[Subject]:
-    found = [subject(each, ground.blocks, ground.dims, name) for each, name in zip(item.fields, names, strict=True)]
-    return [one for one in found if one is not None]
 
 
 def read_whole(array: Any, ground: Ground, one: Subject) -> list[Any]:
@@ -165,7 +151,7 @@ def scattering(everyone: Any, ground: Ground, array: Any, given: Any, root: Any)
 
     def prepare() -> tuple[int, list[Subject], list[Any]]:
         where = read_root(root, ground.size)
-        mine = subjects_of(ground, item, ["field"])
+        mine = subjects_of(ground, [given], ["field"])
         for one in mine:
             if one.readonly:
                 raise ValueError("field: it is read-only, and would be written")
@@ -192,8 +178,8 @@ def scattering(everyone: Any, ground: Ground, array: Any, given: Any, root: Any)
             order,
             Copies(None, end),
             (end, ground.end(one)),
-            (blocks_of(end, ground.rank), ground.blocks),
-            (lambda number: where, ground.rank_of),
+            (end.decomposition.blocks_of(ground.rank), ground.blocks),
+            (lambda number: where, ground.decomposition.rank_of),
         )
         axes = [one.dims.index(dim) for dim in order]
         have = {t: its.transpose(axes) for t, its in enumerate(whole)}

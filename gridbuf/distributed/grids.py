@@ -54,7 +54,7 @@ class Grid(Filing, Points):
         self.tiles, self.dims, self.periodic, self.halo = topology.tiles, topology.names, periodic, halo
         self.shape = self.tiles[0]
         self.comm, self.rank, self.size, self.engine, self.timeout = comm, engine.rank, engine.size, engine.name, timeout
-        self.blocks = tuple(decomposition.block(number) for number in decomposition.numbers_of(engine.rank))
+        self.blocks = tuple(decomposition.blocks_of(engine.rank))
         self._engine, self._decomposition = engine, decomposition
         self._planner = Planner(builder, self.blocks, engine)
         self._kept = KeptPlans(self._planner)
@@ -103,7 +103,7 @@ class Grid(Filing, Points):
         >>> [block.start for block in gbd.grid((5, 4), blocks=(2, 1)).all_blocks()]
         [(0, 0), (3, 0)]
         """
-        return (self._decomposition.block(number) for number in range(self._decomposition.number_of_blocks))
+        return self._decomposition.blocks()
 
     # ---- exchange ----
 

@@ -1,6 +1,6 @@
 """What calls that all ranks make have in common: what they need of a grid, and how they agree about their fields."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,10 +14,12 @@ from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.linking import Index, LinkBuilder
 from gridbuf.distributed.rules import check
-from gridbuf.distributed.subjects import Subject, array_of, bound_of, told
-from gridbuf.distributed.transfers import Way, sorted_out
+from gridbuf.distributed.schedule import Schedule, sorted_out
+from gridbuf.distributed.subjects import Subject, array_of, bound_of, subject, told
+from gridbuf.distributed.transfers import Way
 
 T = TypeVar("T")
+RankOf = Callable[[int], int | None]  # who has a block; of land nobody
 MOST = 64  # geometries and what they are gathered for: a program has a handful
 
 
@@ -69,21 +71,18 @@ class Ground(NamedTuple):
             return {}
         return {block.number: array_of(f, order) for block, f in zip(self.blocks, subject.domains, strict=True)}
 
-    def rank_of(self, number: int) -> int:
-        return rank_in(self.decomposition, number)
-
-
-def rank_in(decomposition: Decomposition, number: int) -> int:
-    found = decomposition.rank_of(number)
-    assert found is not None  # land gives and gets nothing
-    return found
-
 
 def read_root(root: Any, size: int) -> int:
     found = read.integer(root, "root", 0)
     if found >= size:
         raise ValueError(f"root: there is no rank {found}; ranks are 0 to {size - 1}")
     return found
+
+
+def subjects_of(ground: Ground, given: Iterable[Any], names: Sequence[str]) -> list[Subject]:
+    """Fields as they were given, by these names; none on a rank without blocks."""
+    found = [subject(each, ground.blocks, ground.dims, name) for each, name in zip(given, names, strict=True)]
+    return [one for one in found if one is not None]
 
 
 def names_of(count: int) -> list[str]:
@@ -148,16 +147,16 @@ def way_of(
     copies: Copies,
     ends: tuple[End, End],
     blocks: tuple[Sequence[Block], Sequence[Block]],
-    rank_of: tuple[Callable[[int], int], Callable[[int], int]],
+    rank_of: tuple[RankOf, RankOf],
 ) -> Way:
     """One field's way from this rank's blocks at one end to those at another; the links of one key are worked out once."""
 
-    def links() -> Any:
+    def links() -> Schedule:
         between = Between(copies, *ends)
         giving = between.giving(blocks[0]) if ground.size > 1 else ()
         return sorted_out(between.filling, giving, blocks[1], ground.rank, *rank_of)
 
     axes = subject.geometry.axes
     return Way(
-        axes, subject.places(order, ground.dims), sources, subject.shape(order), subject.dtype.itemsize, *ground.memo(key, links)
+        axes, subject.places(order, ground.dims), sources, subject.shape(order), subject.dtype.itemsize, ground.memo(key, links)
     )

@@ -8,6 +8,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.linking import Geometry
+from gridbuf.strides import slowest_first
 
 Pairs = tuple[tuple[int, int], ...]
 CENTRE, FACE = 1, 0
@@ -92,8 +93,12 @@ def bind(layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[s
                 raise ValueError(
                     f"{name}: its {what} on block {block.index} is {b}, on block {blocks[0].index} {a}; both must be the same"
                 )
-    by_stride = sorted((-abs(stride), i, dim) for i, (dim, stride) in enumerate(zip(first.dims, first.strides, strict=True)))
-    return Bound(name, first.dtype, geometry, first.dims, extra, layouts, tuple(dim for _, _, dim in by_stride))
+    return Bound(name, first.dtype, geometry, first.dims, extra, layouts, order_of(first.dims, first.strides))
+
+
+def order_of(dims: Sequence[str], strides: Sequence[int]) -> tuple[str, ...]:
+    """Dims from slowest to fastest in memory."""
+    return tuple(dims[i] for i in slowest_first(strides))
 
 
 def extra_of(layout: Layout, names: Sequence[str]) -> tuple[tuple[str, int], ...]:

@@ -9,7 +9,7 @@ from gridbuf.distributed.between import End
 from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.cuts import Cuts
-from gridbuf.distributed.ground import Ground, agreed_subjects, rank_in, way_of
+from gridbuf.distributed.ground import Ground, agreed_subjects, way_of
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.planning import sources_of
 from gridbuf.distributed.subjects import Subject, array_of, bring_back, subject
@@ -74,9 +74,9 @@ def redistributing(everyone: Any, ground: Ground, given: Any, other: Callable[[]
     ranks = facts["ranks"]
     blocks: tuple[Block, ...] = there.ground.blocks if there else ()
 
-    def target_rank(number: int) -> int:
-        rank = rank_in(decomposition, number)
-        return rank if ranks is None else int(ranks[rank])
+    def target_rank(number: int) -> int | None:
+        rank = decomposition.rank_of(number)
+        return rank if ranks is None or rank is None else int(ranks[rank])
 
     def begin() -> tuple[Any, Subject | None, Transfer]:
         made, its = allocate(there, one, out)
@@ -89,7 +89,7 @@ def redistributing(everyone: Any, ground: Ground, given: Any, other: Callable[[]
             ground.copies([one], [sources], 0, straight=True),
             (ground.end(one), End(decomposition, one.geometry.axes, one.geometry.positions)),
             (ground.blocks, blocks),
-            (ground.rank_of, target_rank),
+            (ground.decomposition.rank_of, target_rank),
         )
         want = {block.number: array_of(f, order) for block, f in zip(blocks, its.domains if its else (), strict=True)}
         return made, its, Transfer([way], [ground.arrays(one, order)], [want]).pack()

@@ -22,8 +22,7 @@ from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.checksums import header, of_block
 from gridbuf.distributed.chunking import blockwise, in_slabs
-from gridbuf.distributed.gathering import blocks_of
-from gridbuf.distributed.ground import Ground, agreed_subjects, rank_in, summed, way_of
+from gridbuf.distributed.ground import Ground, agreed_subjects, subjects_of, summed, way_of
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import sources_of
@@ -67,11 +66,6 @@ def read_options(options: Mapping[str, Any], dims: set[str]) -> dict[str, Any]:
     return {**options, **({"chunks": its} if "chunks" in options else {})}
 
 
-def subjects_of(ground: Ground, fields: Mapping[str, Any]) -> list[Subject]:
-    found = [subject(given, ground.blocks, ground.dims, name) for name, given in fields.items()]
-    return [one for one in found if one is not None]
-
-
 def saving(
     everyone: Any, ground: Ground, path: Any, fields: Mapping[str, Any], attributes: Any, format: Any,
     options: Mapping[str, Any], periodic: Sequence[str], halo: Any, progress: Callable[[float], Any] | None = None,
@@ -89,7 +83,7 @@ def saving(
         check_progress(progress)
         if kind == "npy" and options:
             raise ValueError(f"{next(iter(options))}: only Zarr has it, and the format is 'npy'")
-        mine = subjects_of(ground, fields)
+        mine = subjects_of(ground, fields.values(), names)
         its = read_options(options, {dim for one in mine for dim in one.dims})
         store = STORES[kind](**its)
         for one in mine:
@@ -164,7 +158,11 @@ def moved(
     everyone: Any, ground: Ground, one: Subject, dims: Sequence[str], end: End, kind: str
 ) -> Steps[tuple[Pieces, Exception | None]]:
     """The pieces of a field that this rank writes, and what went wrong when they came."""
-    blocks = [block for block in blocks_of(end, ground.rank) if all(a < b for a, b in zip(block.start, block.stop, strict=True))]
+    blocks = [
+        block
+        for block in end.decomposition.blocks_of(ground.rank)
+        if all(a < b for a, b in zip(block.start, block.stop, strict=True))
+    ]
 
     def shape(block: Block) -> Index:
         return tuple(
@@ -184,7 +182,7 @@ def moved(
             ground.copies([one], sources, 0, straight=True),
             (ground.end(one), end),
             (ground.blocks, blocks),
-            (ground.rank_of, lambda number: rank_in(end.decomposition, number)),
+            (ground.decomposition.rank_of, end.decomposition.rank_of),
         )
         arrays = {block.number: array for block, array in zip(blocks, made, strict=True)}
         return list(zip(blocks, made, strict=True)), Transfer([way], [ground.arrays(one, dims)], [arrays]).pack()

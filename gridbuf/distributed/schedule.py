@@ -1,6 +1,7 @@
 """Which links of a geometry concern one rank, sorted by who has the other end."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from gridbuf.distributed.blocks import Block
@@ -13,6 +14,30 @@ class Schedule(NamedTuple):
     local: list[Link]
     receives: dict[int, list[Link]]
     sends: dict[int, list[Link]]
+
+
+def sorted_out(
+    filling: Callable[[Block], Iterable[Link]],
+    giving: Iterable[Link],
+    blocks: Sequence[Block],
+    rank: int,
+    source_rank: Callable[[int], int | None],
+    target_rank: Callable[[int], int | None],
+) -> Schedule:
+    """The links into some blocks of a rank, and those that other ranks' blocks have from it."""
+    found = Schedule([], {}, {})
+    for block in blocks:
+        for link in filling(block):
+            peer = source_rank(link.src)
+            assert peer is not None  # land fills nothing
+            (found.local if peer == rank else found.receives.setdefault(peer, [])).append(link)
+    for link in giving:
+        peer = target_rank(link.dst)
+        if peer is not None and peer != rank:
+            found.sends.setdefault(peer, []).append(link)
+    for links in found.sends.values():
+        links.sort(key=lambda link: link[:2])  # stable: as the receiver has them
+    return found
 
 
 class Scheduler:
@@ -49,23 +74,7 @@ class Scheduler:
         if found is None:
             if len(self._known) >= 256:  # geometries, of which a program has a handful
                 self._known.clear()
-            found = self._known[key] = self._make(filling, giving)
-        return found
-
-    def _make(self, filling: Callable[[Block], list[Link]], giving: Callable[[Block], Iterable[Link]]) -> Schedule:
-        """The links into the rank's blocks, and those of other ranks' blocks that come from them."""
-        found, rank_of = Schedule([], {}, {}), self.builder.decomposition.rank_of
-        for block in self.blocks:
-            for link in filling(block):
-                peer = rank_of(link.src)
-                assert peer is not None  # land fills nothing
-                (found.local if peer == self.rank else found.receives.setdefault(peer, [])).append(link)
-        if self.builder.decomposition.size > 1:
-            for block in self.blocks:
-                for link in giving(block):
-                    peer = rank_of(link.dst)
-                    if peer is not None and peer != self.rank:
-                        found.sends.setdefault(peer, []).append(link)
-        for links in found.sends.values():
-            links.sort(key=lambda link: link[:2])  # stable: as the receiver has them
+            rank_of = self.builder.decomposition.rank_of
+            links = chain.from_iterable(map(giving, self.blocks)) if self.builder.decomposition.size > 1 else ()
+            found = self._known[key] = sorted_out(filling, links, self.blocks, self.rank, rank_of, rank_of)
         return found

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.distributed.binding import ALIGNMENT, SIGN, Entry, Sources
-from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.linking import Index, Link
+from gridbuf.distributed.schedule import Schedule
 from gridbuf.strides import packed
 
 Arrays = Mapping[int, NDArray[Any]]  # by block: its points without halo, axes in the order of the message
@@ -28,32 +28,7 @@ class Way(NamedTuple):
     sources: Sources
     shape: Index  # of an array's other axes; what it says of the links' own means nothing
     itemsize: int
-    local: list[Link]
-    sends: dict[int, list[Link]]
-    receives: dict[int, list[Link]]
-
-
-def sorted_out(
-    filling: Callable[[Block], Iterable[Link]],
-    giving: Iterable[Link],
-    targets: Sequence[Block],
-    rank: int,
-    source_rank: Callable[[int], int],
-    target_rank: Callable[[int], int],
-) -> tuple[list[Link], dict[int, list[Link]], dict[int, list[Link]]]:
-    """Links within this rank, those to others and those from others, by their rank."""
-    local: list[Link] = []
-    sends: dict[int, list[Link]] = {}
-    receives: dict[int, list[Link]] = {}
-    for block in targets:
-        for link in filling(block):
-            peer = source_rank(link.src)
-            (local if peer == rank else receives.setdefault(peer, [])).append(link)
-    for link in giving:
-        peer = target_rank(link.dst)
-        if peer != rank:
-            sends.setdefault(peer, []).append(link)
-    return local, sends, receives
+    links: Schedule
 
 
 class Transfer:
@@ -72,8 +47,8 @@ class Transfer:
         self._outgoing: dict[int, Any] = {}
         self.incoming = {
             peer: nbytes
-            for peer in sorted({peer for way in ways for peer in way.receives})
-            if (nbytes := sum(self._nbytes(way, way.receives.get(peer, ())) for way in ways))
+            for peer in sorted({peer for way in ways for peer in way.links.receives})
+            if (nbytes := sum(self._nbytes(way, way.links.receives.get(peer, ())) for way in ways))
         }
 
     def _nbytes(self, way: Way, links: Iterable[Link]) -> int:
@@ -87,7 +62,7 @@ class Transfer:
 
     def pack(self) -> "Transfer":
         """Make the messages, before the ranks agree that they send them: what fails here is told, and nobody waits for it."""
-        for peer in sorted({peer for way in self._ways for peer in way.sends}):
+        for peer in sorted({peer for way in self._ways for peer in way.links.sends}):
             buffer = self._pack(peer)
             if buffer is not None:
                 self._outgoing[peer] = buffer
@@ -107,13 +82,13 @@ class Transfer:
         return wrong[0] if wrong else None
 
     def _pack(self, peer: int) -> Any:
-        nbytes = sum(self._nbytes(way, way.sends.get(peer, ())) for way in self._ways)
+        nbytes = sum(self._nbytes(way, way.links.sends.get(peer, ())) for way in self._ways)
         if not nbytes:
             return None
         buffer, slots, at = _core.empty((nbytes,), "uint8"), Slots(), 0
         message, entries = slots.of(buffer), []
         for way in self._ways:
-            for link in way.sends.get(peer, ()):
+            for link in way.links.sends.get(peer, ()):
                 shape = self._shape(way, link)
                 array, start, strides, mode = self._source(way, link)
                 entries.append(
@@ -126,7 +101,7 @@ class Transfer:
     def _copy(self) -> None:
         slots, entries = Slots(), []
         for way, targets in zip(self._ways, self._targets, strict=True):
-            for link in way.local:
+            for link in way.links.local:
                 array, start, strides, mode = self._source(way, link)
                 target, at = targets[link.dst], self._at(way, targets[link.dst], link)
                 shape = self._shape(way, link)
@@ -138,7 +113,7 @@ class Transfer:
         slots, at = Slots(), 0
         message, entries = slots.of(buffer), list[Entry]()
         for way, targets in zip(self._ways, self._targets, strict=True):
-            for link in way.receives.get(peer, ()):
+            for link in way.links.receives.get(peer, ()):
                 target, shape = targets[link.dst], self._shape(way, link)
                 entries.append(
                     (

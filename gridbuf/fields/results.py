@@ -9,6 +9,7 @@ from gridbuf.fields.operands import names_of
 from gridbuf.fields.resolving import Resolution
 from gridbuf.like import of_class
 from gridbuf.names import canonical
+from gridbuf.strides import slowest_first
 
 Field = _core.Field
 
@@ -16,7 +17,7 @@ Field = _core.Field
 def _slowest_first(lead: _core.Field, names: tuple[str, ...] | None, ndim: int) -> tuple[int, ...]:
     """The indices of a result, the one with the largest stride first, as they lie in `lead`."""
     own = names_of(lead)
-    order = sorted(range(lead.ndim), key=lambda i: (-abs(lead.strides[i]), i))
+    order = slowest_first(lead.strides)
     if names is None or own is None:
         missing = list(range(max(ndim - lead.ndim, 0)))
         kept = [i + ndim - lead.ndim for i in order if i + ndim - lead.ndim >= 0]

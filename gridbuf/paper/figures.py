@@ -98,8 +98,7 @@ def figures(run: Run, counts: Sequence[int]) -> Figures:
     for rank in _ranks(decomposition, run):
         arrives: dict[int, int] = {}
         own = filled = inside = held = 0
-        for number in decomposition.numbers_of(rank):
-            block = decomposition.block(number)
+        for block in decomposition.blocks_of(rank):
             extents = tuple(b - a for a, b in zip(block.start, block.stop, strict=True))
             own += prod(extents)
             held += run.fields * _nbytes(run, extents)

@@ -104,6 +104,5 @@ def text(run: Run, kind: str, own: Figures, cuts: list[Figures], network: Networ
     parts.append(f"  {'program':<12}{program(run, own)}")
     if most and len(cuts) > 1:
         parts += ["", "cuts", *table(run, own, cuts, network, most)]
-    blocks = (own.decomposition.block(number) for number in range(own.decomposition.number_of_blocks))
-    drawn = picture(blocks, run.topology.names, len(run.topology.tiles))
+    drawn = picture(own.decomposition.blocks(), run.topology.names, len(run.topology.tiles))
     return "\n".join([*parts, "", "ranks", *("  " + line for line in drawn.splitlines())])

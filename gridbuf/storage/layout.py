@@ -8,6 +8,7 @@ import itertools
 from typing import Any
 
 from gridbuf.storage.axes import LETTERS, integer
+from gridbuf.strides import slowest_first
 
 ORDERS = ("C", "F")
 
@@ -41,8 +42,7 @@ def completed(letters: str) -> str:
 
 def of_strides(strides: tuple[int, ...], axes: str) -> str:
     """The layout that a buffer has."""
-    order = sorted(range(len(axes)), key=lambda index: -abs(strides[index]))
-    return completed("".join(axes[index] for index in order))
+    return completed("".join(axes[index] for index in slowest_first(strides)))
 
 
 def ranks(layout: str, axes: str) -> tuple[int, ...]:

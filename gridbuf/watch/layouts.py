@@ -5,6 +5,7 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.checking import order_of
+from gridbuf.strides import slowest_first
 
 
 def address(array: Any) -> int | None:
@@ -59,7 +60,7 @@ def orders(
 
 def sorted_ranks(strides: Sequence[int]) -> tuple[int, ...]:
     """The ranks that strides have, the largest 0."""
-    by_size = sorted(range(len(strides)), key=lambda i: -abs(strides[i]))
+    by_size = slowest_first(strides)
     return tuple(by_size.index(i) for i in range(len(strides)))
 
 
