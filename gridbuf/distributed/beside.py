@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gridbuf.distributed import manifests
+from gridbuf.distributed.stores import Store
 
 MARK = ".unfinished"
 TEXT = f"written by gridbuf; without a {manifests.NAME} a checkpoint that is not finished\n"
@@ -54,7 +55,7 @@ def clear(folder: Path) -> None:
         remove(folder)
 
 
-def begin(where: Path, store: Any, manifest: Mapping[str, Any], chunks: Mapping[str, Any]) -> None:
+def begin(where: Path, store: Store, manifest: manifests.Said, chunks: Mapping[str, Any]) -> None:
     """Make the store beside the path; what is neither a checkpoint nor one that was never finished is left alone."""
     if os.path.lexists(where) and not (where / manifests.NAME).is_file():
         raise ValueError(f"path: {str(where)!r} is there and is no checkpoint; it is left as it is")
@@ -73,7 +74,7 @@ def give_up(where: Path) -> None:
             remove(beside)
 
 
-def end_with(where: Path, store: Any, manifest: manifests.Said) -> None:
+def end_with(where: Path, store: Store, manifest: manifests.Said) -> None:
     """All ranks have written: the manifest, then the name. What was there is removed afterwards, where it can be."""
     beside = beside_of(where)
     store.finish(beside)

@@ -36,6 +36,11 @@ class Block(NamedTuple):
     rank: int | None
     number: int
 
+    @property
+    def shape(self) -> Index:
+        """How many points it has along each of the grid's dims."""
+        return tuple(stop - start for start, stop in zip(self.start, self.stop, strict=True))
+
 
 class Decomposition:
     """The cuts of every tile, and the owners of the blocks."""

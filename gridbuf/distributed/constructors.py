@@ -162,7 +162,7 @@ class Constructors:
             shape = []
             for name, (low, high) in zip(names, pairs, strict=True):
                 axis = self.dims.index(name) if name in self.dims else None
-                n = given[name] if axis is None else block.stop[axis] - block.start[axis] + (name in staggered)
+                n = given[name] if axis is None else block.shape[axis] + (name in staggered)
                 shape.append(n + low + high)
             fields.append(make(tuple(shape), *value, dtype=dtype, dims=names, halo=pairs, **keywords))
         return fields[0] if len(self.blocks) == 1 else fields

@@ -83,6 +83,6 @@ def _sizes(
             sizes = []
             for k in drawn:
                 block = None if k is None else part[(k, 0) if axis == 0 else (0, k)]
-                sizes.append(GAP if block is None else str(block.stop[axis] - block.start[axis]))
+                sizes.append(GAP if block is None else str(block.shape[axis]))
             lines.append(f"{dims[axis]} {way}, in blocks of {' '.join(sizes)}")
     return lines

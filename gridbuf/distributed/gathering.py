@@ -39,12 +39,8 @@ def whole_tiles(ground: Ground, one: Subject, root: int) -> End:
 def shapes(ground: Ground, one: Subject) -> list[Index]:
     """Of a field on each whole tile, in the order of its dims."""
     faces = {ground.dims[a] for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True) if not p}
-    return [
-        tuple(
-            tile[ground.dims.index(dim)] + (dim in faces) if dim in ground.dims else one.sizes[dim] for dim in one.dims
-        )
-        for tile in ground.tiles
-    ]  # fmt: skip
+    extents = ({dim: n + (dim in faces) for dim, n in zip(ground.dims, tile, strict=True)} for tile in ground.tiles)
+    return [one.shape(one.dims, along) for along in extents]
 
 
 def make(ground: Ground, one: Subject, fill_value: Any, keywords: Mapping[str, Any]) -> list[_core.Field]:

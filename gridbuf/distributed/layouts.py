@@ -63,7 +63,7 @@ def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) 
             continue
         i = layout.dims.index(name)
         low, high = halo[i]
-        own, n = layout.shape[i] - low - high, block.stop[axis] - block.start[axis]
+        own, n = layout.shape[i] - low - high, block.shape[axis]
         if own not in (n, n + 1):
             raise ValueError(
                 f"{field}: its domain has {own} points along {name} ({layout.shape[i]} with its halo of {low} and {high}), block "

@@ -26,7 +26,7 @@ from gridbuf.distributed.ground import Ground, agreed_subjects, subjects_of, sum
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import sources_of
-from gridbuf.distributed.stores import STORES, zarr_is_there
+from gridbuf.distributed.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.subjects import Subject, array_of, bring_back, dtype_of, subject
 from gridbuf.distributed.transfers import Transfer
 
@@ -73,7 +73,7 @@ def saving(
     """The steps of `Grid.save`."""
     names = list(fields)
 
-    def prepare() -> tuple[Path, str, Any, list[Subject], Any, dict[str, Any]]:
+    def prepare() -> tuple[Path, str, Store, list[Subject], Any, dict[str, Any]]:
         if not names:
             raise ValueError("fields: none were given to be saved")
         for name in names:
@@ -104,7 +104,7 @@ def saving(
     subjects, tale, _ = yield from agreed_subjects(everyone, ground, "save", words, ground.first, mine, names, tell, error)
     manifest, error = attempt(lambda: manifests.describe(ground, subjects, tale["dims"], kind, periodic, halo, *said))
     yield from everyone.agree("save", words, error=error)  # the same on all ranks
-    assert manifest is not None
+    assert manifest is not None and store is not None
     cuts = [
         ground.memo(("cut", kind, one.geometry, tuple(dims), str(one.sizes)), lambda: pieces_of(ground, one, dims, kind))  # noqa: B023
         for one, dims in zip(subjects, tale["dims"], strict=True)
@@ -146,9 +146,13 @@ def pieces_of(ground: Ground, one: Subject, dims: Sequence[str], kind: str) -> t
     if kind == "npy":
         return in_slabs(ground, one, dims), []
     end, sizes = blockwise(ground, one)
-    return end, [
-        [size[ground.dims.index(dim)] if dim in ground.dims else max(one.sizes[dim], 1) for dim in dims] for size in sizes
-    ]
+    return end, [[max(n, 1) for n in one.shape(dims, dict(zip(ground.dims, size, strict=True)))] for size in sizes]
+
+
+def box_of(block: Block, names: Sequence[str], dims: Sequence[str], shape: Index) -> list[slice]:
+    """Where on its tile an array with a block's points lies, whose axes are these dims."""
+    starts = dict(zip(names, block.start, strict=True))
+    return [slice(start := starts.get(dim, 0), start + n) for dim, n in zip(dims, shape, strict=True)]
 
 
 Pieces = list[tuple[Block, NDArray[Any]]]
@@ -158,20 +162,13 @@ def moved(
     everyone: Any, ground: Ground, one: Subject, dims: Sequence[str], end: End, kind: str
 ) -> Steps[tuple[Pieces, Exception | None]]:
     """The pieces of a field that this rank writes, and what went wrong when they came."""
-    blocks = [
-        block
-        for block in end.decomposition.blocks_of(ground.rank)
-        if all(a < b for a, b in zip(block.start, block.stop, strict=True))
-    ]
-
-    def shape(block: Block) -> Index:
-        return tuple(
-            block.stop[ground.dims.index(dim)] - block.start[ground.dims.index(dim)] if dim in ground.dims else one.sizes[dim]
-            for dim in dims
-        )
+    blocks = [block for block in end.decomposition.blocks_of(ground.rank) if all(block.shape)]
 
     def begin() -> tuple[Pieces, Transfer]:
-        made = [np.asarray(_core.zeros(shape(block), one.dtype)) for block in blocks]
+        made = [
+            np.asarray(_core.zeros(one.shape(dims, dict(zip(ground.dims, block.shape, strict=True))), one.dtype))
+            for block in blocks
+        ]
         sources = sources_of([Item("scalar", (None,), 1)])
         way = way_of(
             ground,
@@ -196,18 +193,14 @@ def moved(
 
 
 def put(
-    store: Any, folder: Path, field: Mapping[str, Any], ground: Ground, one: Subject, dims: Sequence[str], pieces: Pieces,
+    store: Store, folder: Path, field: Mapping[str, Any], ground: Ground, one: Subject, dims: Sequence[str], pieces: Pieces,
     sums: NDArray[np.uint64], i: int,
 ) -> None:  # fmt: skip
     """Write what is this rank's, and add its checksum."""
     head = header(one.dims, one.dtype)
     for block, array in pieces:
-        box = [
-            slice(block.start[ground.dims.index(dim)], block.stop[ground.dims.index(dim)]) if dim in ground.dims else slice(0, n)
-            for dim, n in zip(dims, array.shape, strict=True)
-        ]
-        store.write(folder, field["arrays"][block.tile], box, array)
-        whole = tuple((0, block.stop[a] - block.start[a]) for a in one.geometry.axes)
+        store.write(folder, field["arrays"][block.tile], box_of(block, ground.dims, dims, array.shape), array)
+        whole = tuple((0, block.shape[a]) for a in one.geometry.axes)
         sums[i : i + 1] += checksum(_core.Field(array, dims=tuple(dims)), one, block, head, [whole], ground.dims)
 
 
@@ -298,7 +291,7 @@ def check(manifest: manifests.Said, ground: Ground, names: Sequence[str], where:
 
 
 def get_field(
-    store: Any, where: Path, field: manifests.Said, ground: Ground, name: str, make: Callable[..., Any], sums: Any
+    store: Store, where: Path, field: manifests.Said, ground: Ground, name: str, make: Callable[..., Any], sums: Any
 ) -> Any:
     """A field on this rank's blocks, read from its own boxes alone."""
     dims, dtype = tuple(field["dims"]), dtype_of(field["dtype"])
@@ -313,12 +306,7 @@ def get_field(
     owned = Copies(None, End(*end))
     for block, domain in zip(ground.blocks, one.domains, strict=True):
         array = array_of(domain, dims)
-        box = [
-            slice(block.start[ground.dims.index(dim)], block.start[ground.dims.index(dim)] + n)
-            if dim in ground.dims
-            else slice(0, n)
-            for dim, n in zip(dims, array.shape, strict=True)
-        ]
+        box = box_of(block, ground.dims, dims, array.shape)
         store.read(where, field["arrays"][block.tile], field, field["shapes"][block.tile], box, array)
         if sums is not None:
             sums += checksum(domain, one, block, head, owned.owned(block), ground.dims)

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -19,6 +19,9 @@ Box = Sequence[slice]
 
 class Store(Protocol):
     """Arrays in a folder."""
+
+    def check(self, dtype: np.dtype[Any], name: str) -> None:
+        """ValueError that names the field where such elements cannot be kept."""
 
     def prepare(self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]) -> None:
         """One rank makes the arrays, without values: their shapes and dtypes; of each field the size of its pieces on each tile."""
@@ -131,7 +134,6 @@ class ZarrArrays:
         self._open: dict[tuple[Path, str], Any] = {}
 
     def check(self, dtype: np.dtype[Any], name: str) -> None:
-        """ValueError for what Zarr lacks."""
         import zarr
 
         if dtype.kind == "V" and dtype.names is None:
@@ -213,4 +215,4 @@ class quiet(warnings.catch_warnings):
         warnings.simplefilter("ignore")
 
 
-STORES: dict[str, Any] = {"zarr": ZarrArrays, "npy": NumpyFiles}
+STORES: dict[str, Callable[..., Store]] = {"zarr": ZarrArrays, "npy": NumpyFiles}

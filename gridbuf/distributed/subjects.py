@@ -40,9 +40,9 @@ class Subject(NamedTuple):
         """Which axis of an array with these dims each axis of the geometry is."""
         return tuple(order.index(names[a]) for a in self.geometry.axes)
 
-    def shape(self, order: Sequence[str]) -> Index:
-        """Of an array with these dims, 1 along those that the grid cuts."""
-        return tuple(self.sizes.get(dim, 1) for dim in order)
+    def shape(self, order: Sequence[str], along: Mapping[str, int] = {}) -> Index:
+        """Of an array with these dims; those that the grid cuts are given, or 1."""
+        return tuple(self.sizes.get(dim, along.get(dim, 1)) for dim in order)
 
 
 def subject(given: Any, blocks: Sequence[Block], names: Sequence[str], name: str) -> Subject | None:

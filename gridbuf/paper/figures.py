@@ -99,9 +99,8 @@ def figures(run: Run, counts: Sequence[int]) -> Figures:
         arrives: dict[int, int] = {}
         own = filled = inside = held = 0
         for block in decomposition.blocks_of(rank):
-            extents = tuple(b - a for a, b in zip(block.start, block.stop, strict=True))
-            own += prod(extents)
-            held += run.fields * _nbytes(run, extents)
+            own += prod(block.shape)
+            held += run.fields * _nbytes(run, block.shape)
             for link in builder.filling(geometry, block):
                 n = prod(link.shape)
                 filled += n
