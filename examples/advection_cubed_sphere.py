@@ -137,37 +137,31 @@ class Model:
         for f, where in zip(fields, self.centres, strict=True):
             f.domain[...] = bell(where, angle)
 
-    def given(self, fields: list[gb.Field]) -> Any:
-        """As the grid has them: a Field where there is one block."""
-        return fields[0] if len(fields) == 1 else fields
-
     def euler(self, q: list[gb.Field], new: list[gb.Field], dt: float) -> None:
         """Forward by dt, from q to new."""
-        self.grid.exchange(self.given(q))
+        self.grid.exchange(q)
         for b, block in enumerate(self.grid.blocks):
-            ni, nj = (stop - start for start, stop in zip(block.start, block.stop, strict=True))
+            ni, nj = block.shape
             self.flux_i(q[b], self.wind_i[b], self.through_i[b], domain=(ni + 1, nj, len(LEANS)))
             self.flux_j(q[b], self.wind_j[b], self.through_j[b], domain=(ni, nj + 1, len(LEANS)))
         # Two tiles reckon the flux through an edge of the cube each by its own axes: rounding may differ. One of them has it.
-        self.grid.sync(gbd.vector(self.given(self.through_i), self.given(self.through_j)))
+        self.grid.sync(gbd.vector(self.through_i, self.through_j))
         for b, block in enumerate(self.grid.blocks):
-            ni, nj = (stop - start for start, stop in zip(block.start, block.stop, strict=True))
             fields = q[b], self.through_i[b], self.through_j[b], self.area[b], new[b]
-            self.advance(*fields, dt, domain=(ni, nj, len(LEANS)))
+            self.advance(*fields, dt, domain=(*block.shape, len(LEANS)))
 
     def step(self, dt: float) -> None:
         self.euler(self.q, self.half, dt)
         self.euler(self.half, self.new, dt)
         for b, block in enumerate(self.grid.blocks):
-            ni, nj = (stop - start for start, stop in zip(block.start, block.stop, strict=True))
-            self.mean(self.q[b], self.new[b], self.q[b], domain=(ni, nj, len(LEANS)))
+            self.mean(self.q[b], self.new[b], self.q[b], domain=(*block.shape, len(LEANS)))
 
     def totals(self, of: Any) -> tuple[float, ...]:
         """The exact sums over the globe of a function of (q, exact solution, area), one for each level."""
         for k, fields in enumerate(self.work):
             for b, f in enumerate(fields):
                 f.domain[...] = of(*(each[b].domain.numpy()[:, :, k] for each in (self.q, self.exact, self.area)))
-        return self.grid.sum(*map(self.given, self.work))
+        return self.grid.sum(*self.work)
 
 
 def run(n: int, steps: int, backend: str = "numpy", blocks: tuple[int, int] = (1, 1), comm: Any = None) -> dict[str, Any]:
@@ -184,7 +178,7 @@ def run(n: int, steps: int, backend: str = "numpy", blocks: tuple[int, int] = (1
         "before": before,
         "after": model.totals(lambda q, exact, area: q * area),
         "l2": tuple((error / norm) ** 0.5 for error, norm in zip(errors, norms, strict=True)),
-        "checksum": model.grid.checksum(model.given(model.q)),
+        "checksum": model.grid.checksum(model.q),
     }
 
 

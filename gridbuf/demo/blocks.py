@@ -49,10 +49,10 @@ def run(
         f.domain[...] = values[i + HALO : end + HALO, j + HALO : top + HALO]
         rim(f.numpy(), values[i : end + 2 * HALO, j : top + 2 * HALO], block, shape)
     after = [f.copy() for f in now]
-    plan = grid.plan(now, names=["theta"]) if len(now) != 1 else grid.plan(now[0], names=["theta"])
+    plan = grid.plan(now, names=["theta"])
     begin = perf_counter()
     for _ in range(steps):
-        plan(now if len(now) != 1 else now[0])
+        plan(now)
         for f, g in zip(now, after, strict=True):
             stencil(f, g, COEFFICIENT)
         now, after = after, now
