@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build gdb quick lint demo test test-gpu test-wheels test-free-threaded sanitize fuzz bench wheel wheel-tools wheels go clean distclean help
+.PHONY: dev build gdb quick lint demo test test-gpu test-wheels test-free-threaded sanitize fuzz bench docs wheel wheel-tools wheels go clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -114,7 +114,15 @@ test-gpu: wheel
 	$(PY) -m pip install --quiet numpy pytest hypothesis $(GPU_PACKAGES)
 	cd tests && GRIDBUF_DEVICE_TESTS=gpu $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider device $(ARGS)
 
-## make bench   the figures of the README, as ratios, into bench/results/
+## make docs    the site: docs/ and the docstrings, tutorials run, into site/; needs gfortran and a C++ compiler
+DOCS := .venvs/docs
+docs: wheel
+	[ -x $(DOCS)/bin/python ] || $(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --force-reinstall --no-deps dist/*.whl
+	$(DOCS)/bin/python -m pip install --quiet "$$(echo dist/*.whl)[docs]"
+	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs site
+
+## make bench   every figure as a ratio, into bench/results/, docs/tables/ and README.md
 bench: wheel
 	$(PY) -m pip install --quiet --force-reinstall --no-deps dist/*.whl
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]" rich
@@ -125,4 +133,4 @@ clean:
 	rm -rf build dist *.egg-info gridbuf/_core*.so compile_commands.json
 
 distclean: clean
-	rm -rf .venv .venvs
+	rm -rf .venv .venvs site

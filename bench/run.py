@@ -1,12 +1,14 @@
-"""Run the benchmarks and write one table and one JSON file: `make bench`.
+"""Run the benchmarks, and write a JSON file and a page of docs/tables for each: `make bench`.
 
 Every figure is a ratio against a peer measured in the same run (measure.py). Name
 benchmarks to run some only: `make bench ARGS="foundation stencil"`.
 """
 
 import argparse
+import datetime
 import importlib
 import json
+import os
 import platform
 import sys
 from pathlib import Path
@@ -14,10 +16,12 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import numpy as np  # noqa: E402
 from measure import Result, measure  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
 from rich.table import Table  # noqa: E402
+from tables import write_tables  # noqa: E402
 
 
 def names() -> list[str]:
@@ -37,6 +41,14 @@ def row(result: Result) -> tuple[str, ...]:
         idle,
         verdict,
     )
+
+
+def machine() -> str:
+    """The processor, and how many cores this process may use."""
+    models = [
+        line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")
+    ]
+    return f"{models[0] if models else platform.machine()}, {len(os.sched_getaffinity(0))} cores"
 
 
 def run(name: str, console: Console) -> tuple[list[Result], list[tuple[str, float, float, str]]]:
@@ -65,12 +77,16 @@ def main() -> None:
     for name in options.benchmarks or names():
         results, facts = run(name, console)
         report = {
-            "machine": platform.processor() or platform.machine(),
+            "about": importlib.import_module(f"bench_{name}").__doc__.partition("\n\n")[0],
+            "date": datetime.date.today().isoformat(),
+            "machine": machine(),
             "python": platform.python_version(),
+            "numpy": np.__version__,
             "results": [r.as_json() for r in results],
             "facts": [{"name": n, "value": v, "at_most": m, "unit": u} for n, v, m, u in facts],
         }
         (options.output / f"{name}.json").write_text(json.dumps(report, indent=2) + "\n")
+        write_tables(options.output)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def test_examples_of_a_module(name: str) -> None:
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/internals.md", "docs/README.md"])
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/internals.md", "docs/index.md"])
 def test_the_files_that_a_page_names_are_there(page: str) -> None:
     root = Path(__file__).parent.parent
     text = (root / page).read_text()

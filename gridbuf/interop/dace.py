@@ -23,7 +23,7 @@ def descriptor(obj: _core.Field | _core.Plan) -> Any:
 
     Parameters
     ----------
-    obj : Field or Plan
+    obj : gridbuf.Field or gridbuf.Plan
         On the host or on a GPU.
 
     Returns

@@ -1,0 +1,41 @@
+"""How Sphinx makes the site of docs/ and of the docstrings: `make docs`."""
+
+from importlib.util import find_spec
+
+import gridbuf
+
+project = "gridbuf"
+author = "the gridbuf developers"
+version = release = gridbuf.__version__
+project_copyright = author
+
+extensions = [
+    "myst_nb",  # Markdown; the cells of tutorials/ and gallery.md are run when the site is built
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"gridbuf {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_member_order = "groupwise"
+autodoc_typehints = "none"  # the sections of a docstring say it in words
+# interop describes itself without the libraries it serves; those of the tutorials are there.
+autodoc_mock_imports = [
+    name for name in ("cupy", "jax", "torch", "dace", "rmm", "mpi4py", "numba", "dask") if not find_spec(name)
+]
+napoleon_use_rtype = False
+napoleon_use_ivar = True

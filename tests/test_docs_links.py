@@ -1,0 +1,44 @@
+"""Links between pages lead somewhere, and every public module has its page in docs/api."""
+
+import importlib.util
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+from pages_of_docs import FENCE, PAGES, ROOT, name
+
+import gridbuf
+
+PAGES = [*PAGES, ROOT / "CHANGELOG.md"]
+# Names that another module exports, and tools.
+INSIDE = re.compile(r"gridbuf\.(\w+\.public|async_copy|names|explain|consumers)")
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub and MyST call the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text())):
+        assert ":" not in target, f"{name(page)}: {target}: nobody checks links to other places; name the source in words"
+        path, _, anchor = target.partition("#")
+        to = (page.parent / path).resolve() if path else page
+        assert to.exists(), f"{name(page)}: {target}"
+        assert not anchor or anchor in anchors(to), f"{name(page)}: {target}: the headings are {sorted(anchors(to))}"
+
+
+def test_every_public_module_has_its_reference() -> None:
+    """Modules that name something in `__all__`: where users import from."""
+    described = set(
+        re.findall(r"automodule:: ([\w.]+)", "".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md")))
+    )
+    for found in pkgutil.walk_packages(gridbuf.__path__, "gridbuf."):
+        source = importlib.util.find_spec(found.name).origin  # type: ignore[union-attr]
+        public = "\n__all__ = " in Path(source or "").read_text() if str(source).endswith(".py") else False
+        if public and not INSIDE.fullmatch(found.name):
+            assert found.name in described, f"docs/api has no page for {found.name}"
+    assert "gridbuf" in described
