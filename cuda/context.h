@@ -10,7 +10,7 @@ typedef struct gb_cu_device {
     int memory_pools;    /* stream-ordered allocation is there and wanted */
     int64_t total_bytes;
     CUmodule kernels;    /* launch.c */
-    CUfunction functions[4][5];
+    CUfunction functions[5][5];
 } gb_cu_device;
 
 /* Its context is current until gb_cu_leave; NULL on error. Within another gb_cu_enter of the same device nothing is pushed. */

@@ -26,6 +26,32 @@ typedef struct gb_kernel_job {
     int ndim, padding;
 } gb_kernel_job;
 
+/* ---- many copies in one launch ---- */
+
+#define GB_ENTRY_AXES 8
+#define GB_PROGRAM_SLOTS 128
+
+enum { GB_MOVE, GB_ADD_BOOL, GB_ADD_INTEGER, GB_ADD_HALF, GB_ADD_FLOAT, GB_ADD_DOUBLE };
+
+/* A box of words. Word i of axis 0 is xored with the bytes of `flip` from i words on, around and around. */
+typedef struct gb_kernel_entry {
+    GB_ALIGNED gb_word flip[2];
+    long long first;              /* the number of its first word among all of a program */
+    long long dst_at, src_at;     /* of word 0, in bytes from element 0 of the slots */
+    long long dst_strides[GB_ENTRY_AXES], src_strides[GB_ENTRY_AXES];
+    unsigned shape[GB_ENTRY_AXES];
+    int dst_slot, src_slot, word, ndim;
+    int how, negative, clear, padding;
+} gb_kernel_entry;
+
+/* Words `first` to `end`, which are those of n entries. */
+typedef struct gb_kernel_program {
+    gb_word entries, bases;       /* of gb_kernel_entry; of gb_word, or 0: they are in `base` */
+    long long first, end;
+    int n, padding;
+    gb_word base[GB_PROGRAM_SLOTS];
+} gb_kernel_program;
+
 #ifdef __CUDACC__
 typedef unsigned char gb_u1;
 typedef unsigned short gb_u2;
@@ -37,6 +63,15 @@ typedef ulonglong2 gb_u16;
 #define BARRIER __syncthreads();
 #define SHARED __shared__
 #define AT(T, address) (*(T *)(address))
+#define ENTRY(number) ((const gb_kernel_entry *)job.entries + (number))
+static __device__ gb_u2 half_sum(gb_u2 x, gb_u2 y) {
+    float a, b;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(a) : "h"(x));
+    asm("cvt.f32.f16 %0, %1;" : "=f"(b) : "h"(y));
+    a += b;   /* 24 bits are enough for what is rounded twice to be the rounded sum */
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(x) : "f"(a));
+    return x;
+}
 #define ONE_BY_ONE _Pragma("unroll 1")
 #endif
 
@@ -123,6 +158,68 @@ OF_SIZE(2)
 OF_SIZE(4)
 OF_SIZE(8)
 OF_SIZE(16)
+
+#define MOVE(T) { AT(T, dst) = (T)(AT(T, src) ^ (T)flip); if (entry->clear) AT(T, src) = 0; } break
+#define ADD(T, SUM) { T x = AT(T, dst), y = AT(T, src); AT(T, dst) = SUM; if (entry->clear) AT(T, src) = 0; } break
+
+KERNEL gb_program_1(gb_kernel_program job) {
+    EACH_THREAD {
+        int found = 0;
+        gb_word step = (gb_word)gridDim.x * blockDim.x;
+        ONE_BY_ONE for (gb_word i = (gb_word)job.first + (gb_word)blockIdx.x * blockDim.x + threadIdx.x; i < (gb_word)job.end; i += step) {
+            int high = job.n - 1;
+            ONE_BY_ONE while (found < high) {
+                int middle = (found + high + 1) / 2;
+                if ((gb_word)ENTRY(middle)->first <= i) found = middle;
+                else high = middle - 1;
+            }
+            const gb_kernel_entry *entry = ENTRY(found);
+            gb_word dst = job.bases ? AT(gb_word, job.bases + 8 * (gb_word)entry->dst_slot) : job.base[entry->dst_slot];
+            gb_word src = job.bases ? AT(gb_word, job.bases + 8 * (gb_word)entry->src_slot) : job.base[entry->src_slot];
+            unsigned rest = (unsigned)(i - (gb_word)entry->first), turn = 0;
+            dst += (gb_word)entry->dst_at;
+            src += (gb_word)entry->src_at;
+            ONE_BY_ONE for (int axis = 0; axis < entry->ndim; axis++) {
+                unsigned n = entry->shape[axis], at = rest % n;
+                rest /= n;
+                if (axis == 0) turn = at * (unsigned)entry->word & 15;
+                dst += (gb_word)((long long)at * entry->dst_strides[axis]);
+                src += (gb_word)((long long)at * entry->src_strides[axis]);
+            }
+            gb_word flip = entry->flip[turn >> 3] >> 8 * (turn & 7);
+            int negative = entry->negative;
+            switch (entry->how) {
+            case GB_MOVE:
+                switch (entry->word) {
+                case 1: MOVE(gb_u1);
+                case 2: MOVE(gb_u2);
+                case 4: MOVE(gb_u4);
+                case 8: MOVE(gb_u8);
+                case 16: {
+                    gb_u16 x = AT(gb_u16, src), nothing = {0, 0};
+                    x.x ^= entry->flip[0];
+                    x.y ^= entry->flip[1];
+                    AT(gb_u16, dst) = x;
+                    if (entry->clear) AT(gb_u16, src) = nothing;
+                } break;
+                }
+                break;
+            case GB_ADD_INTEGER:
+                switch (entry->word) {
+                case 1: ADD(gb_u1, (gb_u1)(negative ? x - y : x + y));
+                case 2: ADD(gb_u2, (gb_u2)(negative ? x - y : x + y));
+                case 4: ADD(gb_u4, negative ? x - y : x + y);
+                case 8: ADD(gb_u8, negative ? x - y : x + y);
+                }
+                break;
+            case GB_ADD_BOOL: ADD(gb_u1, (gb_u1)((x | y) != 0));
+            case GB_ADD_HALF: ADD(gb_u2, half_sum(x, (gb_u2)(negative ? y ^ 0x8000 : y)));
+            case GB_ADD_FLOAT: ADD(float, negative ? x - y : x + y);
+            case GB_ADD_DOUBLE: ADD(double, negative ? x - y : x + y);
+            }
+        }
+    }
+}
 #endif
 
 #endif

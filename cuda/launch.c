@@ -18,6 +18,7 @@ extern const unsigned char gb_cu_ptx[], gb_cu_ptx_bytes[4];
 
 #define THREADS 256
 #define MOST_BLOCKS (1 << 20)
+#define PROGRAM_BLOCKS (1 << 13)   /* each finds its entries once: more would search more */
 #define ON(stream) ((CUstream)(uintptr_t)(stream))
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
@@ -54,7 +55,7 @@ static int load(gb_cu_device *d, gb_cuda_error *e) {
 /* The kernel, with the context current: PTX is compiled by the driver for the GPU at hand
  * on first use, and kept in its own cache on disk. */
 static CUfunction kernel(gb_cu_device *d, int way, int word, gb_cuda_error *e) {
-    static const char *const names[] = {"gb_copy_%d", "gb_copy_far_%d", "gb_fill_%d", "gb_transpose_%d"};
+    static const char *const names[] = {"gb_copy_%d", "gb_copy_far_%d", "gb_fill_%d", "gb_transpose_%d", "gb_program_%d"};
     CUfunction *slot = &d->functions[way][__builtin_ctz((unsigned)word)];
     char name[32];
     pthread_mutex_lock(&loading);
@@ -85,4 +86,12 @@ int gb_cu_launch(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda
     if (way != GB_CU_TRANSPOSE && blocks > MOST_BLOCKS) blocks = MOST_BLOCKS;
     return GB_CU(e, cuLaunchKernel, function, (unsigned)blocks, 1, 1, way == GB_CU_TRANSPOSE ? GB_TILE : THREADS, way == GB_CU_TRANSPOSE ? GB_TILE_ROWS : 1,
                  1, 0, ON(stream), (void *[]){job}, NULL);
+}
+
+int gb_cu_launch_program(gb_cu_device *d, gb_kernel_program *job, gb_cuda_stream stream, gb_cuda_error *e) {
+    CUfunction function = kernel(d, GB_CU_PROGRAM, 1, e);
+    if (!function) return -1;
+    int64_t blocks = (job->end - job->first + THREADS - 1) / THREADS;
+    if (blocks > PROGRAM_BLOCKS) blocks = PROGRAM_BLOCKS;
+    return GB_CU(e, cuLaunchKernel, function, (unsigned)blocks, 1, 1, THREADS, 1, 1, 0, ON(stream), (void *[]){job}, NULL);
 }

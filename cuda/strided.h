@@ -3,7 +3,7 @@
 #ifndef GRIDBUF_CUDA_STRIDED_H
 #define GRIDBUF_CUDA_STRIDED_H
 
-#include "../transfer/transfer.h"
+#include "../transfer/program.h"
 #include "cuda.h"
 
 #define GB_CUDA_HOST (-1)   /* a kind besides GB_CUDA_DEVICE and so on: pageable memory of the host */
@@ -50,5 +50,16 @@ int gb_cuda_fill_strided(const gb_cuda_side *dst, int ndim, const int64_t *shape
 
 /* The first bytes of a block become 0, and the use is recorded. */
 int gb_cuda_zero(gb_cuda_block *block, int64_t bytes, gb_cuda_queue on, gb_cuda_error *e);
+
+/* ---- many copies in one launch (program.c) ---- */
+
+/* The program stays as it is while this one lives. */
+typedef struct gb_cuda_program gb_cuda_program;
+int gb_cuda_program_new(gb_cuda_program **made, const gb_program *program, int device, gb_cuda_error *e);
+void gb_cuda_program_free(gb_cuda_program *program);
+
+/* bases: the address of each slot's element 0; blocks: what it lies in, or NULL. Queued behind our own work on the blocks, and
+ * recorded there. */
+int gb_cuda_program_run(gb_cuda_program *program, const uint64_t *bases, gb_cuda_block *const *blocks, int64_t n, gb_cuda_queue on, gb_cuda_error *e);
 
 #endif

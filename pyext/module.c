@@ -9,7 +9,7 @@
  * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
  *              (any object to its memory), field_wrap.c
  * device/      async_copy.c, copy.c, async.c, dlpack.c, functions.c, field.c
- * program/     copies planned together: slots.c, entries.c, type.c; and sent: messages.c
+ * program/     copies planned together: slots.c, entries.c, on_gpu.c, type.c; and sent: messages.c
  * gufunc/      errors.c, attach.c, from_ufunc.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
  * storage/     record.c, cut.c (keys), index.c, spread.c, ufunc.c, number.c, type.c: host storages, as far as they need no thought

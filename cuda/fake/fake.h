@@ -64,6 +64,8 @@ typedef struct fake_work {
     char *staged;           /* a copy of pageable memory, freed with the work */
     void (*kernel)(void);
     void *parameters;
+    int program;            /* they are a gb_kernel_program, whose entries are looked at with fake_at: */
+    void *(*look)(CUdeviceptr address, size_t bytes, const char *who);
     unsigned grid[3], block[3];
 } fake_work;
 

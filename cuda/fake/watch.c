@@ -14,24 +14,60 @@ static span reach(gb_word at, const gb_kernel_job *job, const long long *strides
     return s;
 }
 
-/* What it writes and what it reads: nothing where both ends are the same. */
-static void spans(const fake_work *w, span *writes, span *reads) {
-    *writes = *reads = (span){0, 0};
-    if (w->event) return;
-    if (w->parameters) {   /* a launch */
+/* Device memory as it is when all that is queued now is done: an upload on its way counts. */
+static const void *soon(const fake_work *queue, const fake_work *w, CUdeviceptr address, size_t bytes) {
+    const void *found = w->look(address, bytes, "a kernel");
+    for (const fake_work *q = queue; q; q = q->next)
+        if (!q->event && !q->parameters && !q->width && q->rows == 1 && q->to <= address && address + bytes <= q->to + q->bytes)
+            found = q->staged ? q->staged + (address - q->to) : w->look(q->from + (address - q->to), bytes, "a copy's source");
+    return found;
+}
+
+static span box(gb_word at, const gb_kernel_entry *entry, const long long *strides) {
+    span s = {at, at + (size_t)entry->word};
+    for (int axis = 0; axis < entry->ndim; axis++) *(strides[axis] < 0 ? &s.from : &s.to) += (CUdeviceptr)((entry->shape[axis] - 1) * strides[axis]);
+    return s;
+}
+
+typedef struct touched {
+    span write, read;   /* nothing where both ends are the same */
+} touched;
+
+/* What it touches, n of them, to be freed. */
+static touched *touched_by(const fake_work *queue, const fake_work *w, int *n) {
+    const gb_kernel_program *program = w->program ? w->parameters : NULL;
+    touched *found = calloc(program ? (size_t)program->n : 1, sizeof *found);
+    *n = program ? program->n : 1;
+    if (w->event) return found;
+    if (program) {
+        for (int i = 0; i < program->n; i++) {
+            const gb_kernel_entry *entry = soon(queue, w, program->entries + (gb_word)i * sizeof *entry, sizeof *entry);
+            const gb_word *base = program->bases ? soon(queue, w, program->bases, 8) : program->base;
+            found[i].write = box(base[entry->dst_slot] + (gb_word)entry->dst_at, entry, entry->dst_strides);
+            found[i].read = box(base[entry->src_slot] + (gb_word)entry->src_at, entry, entry->src_strides);
+        }
+    } else if (w->parameters) {   /* another launch */
         const gb_kernel_job *job = w->parameters;
         int filling = job->src == job->dst;
-        *writes = reach(job->dst, job, job->dst_strides, w->bytes);
-        if (!filling) *reads = reach(job->src, job, job->src_strides, w->bytes);
+        found->write = reach(job->dst, job, job->dst_strides, w->bytes);
+        if (!filling) found->read = reach(job->src, job, job->src_strides, w->bytes);
     } else if (w->width) {
-        *writes = (span){w->to, w->to + w->count * (size_t)w->width};
+        found->write = (span){w->to, w->to + w->count * (size_t)w->width};
     } else {
-        *writes = rows_of(w->to, w->bytes, w->to_pitch, w->rows);
-        if (!w->staged && w->rows) *reads = rows_of(w->from, w->bytes, w->from_pitch, w->rows);
+        found->write = rows_of(w->to, w->bytes, w->to_pitch, w->rows);
+        if (!w->staged && w->rows) found->read = rows_of(w->from, w->bytes, w->from_pitch, w->rows);
     }
+    return found;
 }
 
 static int meet(span a, span b) { return a.from < b.to && b.from < a.to; }
+
+static int clash(const touched *a, int n, const touched *b, int m) {
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < m; k++)
+            if (meet(a[i].write, b[k].write) || meet(a[i].write, b[k].read) || meet(a[i].read, b[k].write)) return 1;
+    return 0;
+}
 
 /* Marks what is done before the fresh work begins, whatever the devices do meanwhile. */
 static void mark_earlier(fake_work *queue, fake_work *fresh) {
@@ -46,13 +82,16 @@ static void mark_earlier(fake_work *queue, fake_work *fresh) {
 }
 
 void fake_look_for_races(fake_work *queue, fake_work *fresh) {
-    span writes, reads, w, r;
-    spans(fresh, &writes, &reads);
+    int n, m;
+    touched *ours = touched_by(queue, fresh, &n);
     mark_earlier(queue, fresh);
     for (fake_work *q = queue; q != fresh; q = q->next) {
-        spans(q, &w, &r);
-        if (q->earlier || (!meet(writes, w) && !meet(writes, r) && !meet(reads, w))) continue;
-        fake_misuse("work on stream %p of GPU %d and unfinished work on stream %p of GPU %d touch the same memory, in no order", (void *)fresh->stream,
-                    fresh->stream->context->device, (void *)q->stream, q->stream->context->device);
+        if (q->earlier) continue;
+        touched *its = touched_by(queue, q, &m);
+        if (clash(ours, n, its, m))
+            fake_misuse("work on stream %p of GPU %d and unfinished work on stream %p of GPU %d touch the same memory, in no order", (void *)fresh->stream,
+                        fresh->stream->context->device, (void *)q->stream, q->stream->context->device);
+        free(its);
     }
+    free(ours);
 }

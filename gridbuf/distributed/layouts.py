@@ -22,6 +22,7 @@ class Layout(NamedTuple):
     strides: tuple[int, ...]
     dims: tuple[str, ...]
     halo: Pairs | None
+    gpu: int | None = None  # the number of the GPU that has it; None: the host reaches it
 
 
 class Bound(NamedTuple):
@@ -51,7 +52,23 @@ def as_field(given: Any, name: str) -> _core.Field:
 
 
 def layout_of(field: _core.Field) -> Layout:
-    return Layout(field.dtype, field.shape, field.strides, field.dims, field.halo)
+    gpu = int(field.device[1]) if isinstance(field, _core.DeviceField) else None
+    return Layout(field.dtype, field.shape, field.strides, field.dims, field.halo, gpu)
+
+
+def gpu_of(bounds: Sequence[Bound]) -> int | None:
+    """The GPU that has all fields of a plan, or None; ValueError where they lie in several places."""
+    for bound in bounds:
+        first, other = bounds[0].layouts[0].gpu, bound.layouts[0].gpu
+        if other != first:
+            raise ValueError(
+                f"{bound.name}: it lies {on(other)}, {bounds[0].name} {on(first)}; the fields of an exchange lie in one place"
+            )
+    return bounds[0].layouts[0].gpu if bounds else None
+
+
+def on(gpu: int | None) -> str:
+    return "on the host" if gpu is None else f"on GPU {gpu}"
 
 
 def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) -> Geometry:
@@ -88,6 +105,7 @@ def bind(layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[s
             ("positions", *(tuple("centre" if p else "face" for p in each.positions) for each in (geometry, other))),
             ("halo", geometry.halos, other.halos),
             ("sizes", sorted(extra), sorted(extra_of(layout, names))),
+            ("place", on(first.gpu), on(layout.gpu)),
         ):
             if a != b:
                 raise ValueError(

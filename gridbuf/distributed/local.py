@@ -15,7 +15,7 @@ class LocalTransport:
     def __init__(self, plan: Any) -> None:
         self._plan = plan
         self._back: CopyProgram | None = None
-        self._program = CopyProgram(plan.slots(), plan.copies)
+        self._program = CopyProgram(plan.slots(), plan.copies, plan.gpu)
 
     def run(self, fields: Sequence[Any]) -> bool:
         return False
@@ -32,7 +32,7 @@ class LocalTransport:
 
     def accumulate(self, fields: Sequence[Any]) -> None:
         if self._back is None:
-            self._back = CopyProgram(self._plan.slots(), self._plan.adjoint())
+            self._back = CopyProgram(self._plan.slots(), self._plan.adjoint(), self._plan.gpu)
         self._back.run(*fields)
 
 

@@ -15,7 +15,7 @@ from gridbuf import _core
 from gridbuf.distributed.binding import Binding, Entry, Memo, Message, Sources, adjoint
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine, Transport
-from gridbuf.distributed.layouts import Bound, as_field
+from gridbuf.distributed.layouts import Bound, as_field, gpu_of
 from gridbuf.distributed.linking import Index, Link
 from gridbuf.distributed.schedule import Schedule
 from gridbuf.distributed.twice import check_same
@@ -100,6 +100,8 @@ class Plan:
         The message to and from each peer, by its rank.
     shared : bool
         Whether ranks agree on it once with all plans that send the same: those that a grid keeps for its user.
+    gpu : int or None
+        The number of the GPU that has its fields; None: the host reaches them.
     what : {"halos", "sides", "sync"}
         What it fills: halos, halos without their corners, points that exist twice.
     """
@@ -118,6 +120,7 @@ class Plan:
         what: str,
     ) -> None:
         self.number, self.bounds, self.blocks, self.shared, self.what = number, tuple(bounds), tuple(blocks), shared, what
+        self.gpu = gpu_of(bounds)
         self.binding = Binding(bounds, sources, blocks, names, memo)
         self.copies: list[Entry] = []
         to: dict[int, list[tuple[int, list[Link]]]] = {}

@@ -1,8 +1,9 @@
-/* program.h: gridbuf._core.CopyProgram: many copies between Fields and messages in one call. */
+/* program.h: gridbuf._core.CopyProgram: many copies between Fields and messages in one call, on the host or on one GPU. */
 #ifndef GRIDBUF_PYPROGRAM_H
 #define GRIDBUF_PYPROGRAM_H
 
 #include "../../transfer/program.h"
+#include "../device/async_copy.h"
 #include "../field/copying.h"
 
 /* What memory an entry counts from, and what must be given for it at each run. */
@@ -15,6 +16,7 @@ typedef struct gb_py_slot {
     int64_t *shape, *strides;
     int64_t low, end;         /* what may be touched, in bytes from element 0 */
     int ndim;
+    int gpu;                  /* 0: the host's memory; else that of GPU gpu - 1 */
     uint8_t writable;         /* an entry may write here; so the object must not be read-only */
 } gb_py_slot;
 
@@ -28,6 +30,9 @@ int gb_py_slot_take(gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **bas
 
 /* entries.c: one tuple as a copy that stays inside its slots, appended. */
 int gb_py_entry_read(PyObject *obj, Py_ssize_t number, const gb_py_slot *slots, Py_ssize_t n_slots, gb_program *program);
+
+/* on_gpu.c: the program of a GPU is queued there, over these objects, whose elements 0 lie at base; what others own is waited for. */
+int gb_py_program_launch(gb_cuda_program *program, int device, char *const *base, PyObject *const *objects, int64_t n);
 
 /* type.c */
 int gb_py_program_init(PyObject *module);

@@ -45,12 +45,24 @@ static int keep_lists(gb_py_slot *slot, const gb_copy_view *v) {
     return 0;
 }
 
+/* The GPU of an object's memory, plus 1; 0: the host has it. */
+static int gpu_of(PyObject *obj) {
+    const gb_py_location *location = gb_py_is_field(obj) ? &((gb_py_field *)obj)->location : NULL;
+    return location && location->kind == GB_PY_ON_DEVICE ? (int)location->device + 1 : 0;
+}
+
+static int memory_of(PyObject *obj, gb_py_memory *m) {
+    if (!gpu_of(obj)) return gb_py_memory_of(obj, m);
+    *m = gb_py_memory_of_field((gb_py_field *)obj);
+    return 1;
+}
+
 static int read_bound(PyObject *obj, const char *arg, gb_py_slot *slot) {
     gb_py_memory m;
-    if (!gb_py_memory_of(obj, &m))
+    if (gpu_of(obj) != slot->gpu || !memory_of(obj, &m))
         return PyErr_Format(PyExc_TypeError,
                             "%s: expected (name, dtype, shape, strides, writable), (name, nbytes, writable), or an ndarray or "
-                            "Field on the host, got %R", arg, Py_TYPE(obj)), -1;
+                            "Field on the %s, got %R", arg, slot->gpu ? "program's GPU" : "host", Py_TYPE(obj)), -1;
     if (!gb_py_descr_trivially_copyable(m.descr)) return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, m.descr), -1;
     if (reach(slot, &m.view, arg) < 0) return -1;
     slot->bound = Py_NewRef(obj);
@@ -88,6 +100,7 @@ int gb_py_slot_read(PyObject *obj, Py_ssize_t number, gb_py_slot *slot) {
     slot->name = Py_NewRef(name);
     slot->writable = (uint8_t)writable;
     if (n == 5) return read_field(obj, arg, slot);
+    if (slot->gpu) return PyErr_Format(PyExc_ValueError, "%s: a GPU's messages are Fields", arg), -1;
     if (gb_py_int64(PyTuple_GetItem(obj, 1), arg, "a number of bytes", &slot->end) < 0) return -1;
     if (slot->end < 0 || slot->end > (int64_t)1 << 60)
         return PyErr_Format(PyExc_ValueError, "%s: %lld bytes", arg, (long long)slot->end), -1;
@@ -151,18 +164,26 @@ static int is_as_planned(const gb_py_slot *slot, const gb_py_field *f) {
     return same;
 }
 
+static int other_place(const gb_py_slot *slot, int gpu) {
+    char is[32] = "on the host", wanted[32] = "on the host";
+    if (gpu) snprintf(is, sizeof is, "on GPU %d", gpu - 1);
+    if (slot->gpu) snprintf(wanted, sizeof wanted, "on GPU %d", slot->gpu - 1);
+    return PyErr_Format(PyExc_ValueError, "%U: it lies %s; the plan was made for a field %s", slot->name, is, wanted), -1;
+}
+
 int gb_py_slot_take(gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **base, int first) {
     gb_py_memory m;
     if (!slot->descr) return take_buffer(slot, obj, view, base);
-    if (Py_TYPE(obj) == gb_py_HostFieldType && is_as_planned(slot, (gb_py_field *)obj)) return *base = ((gb_py_field *)obj)->data, 0;
-    int waited = 0;
+    if (!slot->gpu && Py_TYPE(obj) == gb_py_HostFieldType && is_as_planned(slot, (gb_py_field *)obj)) return *base = ((gb_py_field *)obj)->data, 0;
+    int waited = 0, gpu = gpu_of(obj);
+    if (gpu != slot->gpu && (gpu || gb_py_is_field(obj))) return other_place(slot, gpu);
     if (gb_py_is_field(obj)) {
         gb_py_field *f = (gb_py_field *)obj;
-        waited = first && gb_py_needs_driver(&f->location);
+        waited = first && !gpu && gb_py_needs_driver(&f->location);
         if (waited && gb_py_require_host_access(f) < 0) return -1;
         m = gb_py_memory_of_field(f);
-    } else if (!gb_py_memory_of(obj, &m))
-        return PyErr_Format(PyExc_TypeError, "%U: expected a Field or an ndarray, got %R", slot->name, Py_TYPE(obj)), -1;
+    } else if (slot->gpu || !gb_py_memory_of(obj, &m))
+        return PyErr_Format(PyExc_TypeError, "%U: expected a Field%s, got %R", slot->name, slot->gpu ? "" : " or an ndarray", Py_TYPE(obj)), -1;
     if (m.descr != slot->descr && m.descr != slot->equal) return compare_dtypes(slot, m.descr);
     return take_view(slot, &m, base) < 0 ? -1 : waited;
 }

@@ -11,12 +11,15 @@ typedef struct program_object {
     gb_program program;
     gb_py_slot *slots;
     Py_ssize_t n_slots, n_given;   /* given: those that are not bound */
+    gb_cuda_program *launched;     /* where all slots lie on a GPU, else NULL */
+    int gpu;                       /* its number + 1, or 0 */
 } program_object;
 
 /* ---- making ---- */
 
 static void program_dealloc(PyObject *self) {
     program_object *p = (program_object *)self;
+    gb_cuda_program_free(p->launched);
     gb_program_free(&p->program);
     for (Py_ssize_t i = 0; i < p->n_slots; i++) gb_py_slot_clear(&p->slots[i]);
     free(p->slots);
@@ -30,6 +33,7 @@ static int read_slots(program_object *p, PyObject *slots) {
     if (!p->slots) return PyErr_NoMemory(), -1;
     for (; p->n_slots < n; ) {
         gb_py_slot *slot = &p->slots[p->n_slots++];   /* what was read of it is cleared with the others */
+        slot->gpu = p->gpu;
         if (gb_py_slot_read(PyTuple_GetItem(slots, p->n_slots - 1), p->n_slots - 1, slot) < 0) return -1;
         p->n_given += !slot->bound;
     }
@@ -42,14 +46,28 @@ static int read_entries(program_object *p, PyObject *entries) {
     return 0;
 }
 
+static int read_gpu(program_object *p, PyObject *gpu) {
+    int64_t number;
+    if (gpu == Py_None) return 0;
+    if (gb_py_int64(gpu, "gpu", "an int", &number) < 0) return -1;
+    if (number < 0 || number >= INT32_MAX) return PyErr_Format(PyExc_ValueError, "gpu: %R is no number of a GPU", gpu), -1;
+    p->gpu = (int)number + 1;
+    return 0;
+}
+
+static int make_launched(program_object *p) {
+    gb_cuda_error e;
+    return p->gpu && gb_cuda_program_new(&p->launched, &p->program, p->gpu - 1, &e) < 0 ? gb_py_cuda_raise(&e) : 0;
+}
+
 static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"slots", "entries", NULL};
-    PyObject *slots, *entries;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:CopyProgram", names, &slots, &entries)) return NULL;
+    static char *names[] = {"slots", "entries", "gpu", NULL};
+    PyObject *slots, *entries, *gpu = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:CopyProgram", names, &slots, &entries, &gpu)) return NULL;
     program_object *p = (program_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     slots = PySequence_Tuple(slots);
     entries = slots ? PySequence_Tuple(entries) : NULL;
-    if (p && (!entries || read_slots(p, slots) < 0 || read_entries(p, entries) < 0)) Py_CLEAR(p);
+    if (p && (!entries || read_gpu(p, gpu) < 0 || read_slots(p, slots) < 0 || read_entries(p, entries) < 0 || make_launched(p) < 0)) Py_CLEAR(p);
     Py_XDECREF(slots);
     Py_XDECREF(entries);
     return (PyObject *)p;
@@ -129,11 +147,21 @@ static int carry_out(const gb_program *program, char *const *base) {
     return rc;
 }
 
+/* Over the slots' objects, which the caller and the slots hold. */
+static int launch(const program_object *p, PyObject *const *args, char *const *base) {
+    PyObject *few[ROOM], **objects = few;
+    if (p->n_slots > ROOM && !(objects = malloc((size_t)p->n_slots * sizeof *objects))) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0, at = 0; i < p->n_slots; i++) objects[i] = p->slots[i].bound ? p->slots[i].bound : args[at++];
+    int rc = gb_py_program_launch(p->launched, p->gpu - 1, base, objects, p->n_slots);
+    if (objects != few) free(objects);
+    return rc;
+}
+
 int gb_py_program_run(PyObject *program, PyObject *const *args, Py_ssize_t n) {
     program_object *p = (program_object *)program;
     bases b;
     int rc = bases_of(p, args, n, &b);
-    if (rc == 0) rc = carry_out(&p->program, b.base);
+    if (rc == 0) rc = p->launched ? launch(p, args, b.base) : carry_out(&p->program, b.base);
     bases_free(p, &b);
     return rc;
 }
@@ -175,7 +203,7 @@ static PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {Py_tp_getset, getset},
     {Py_sq_length, program_length},
-    {Py_tp_doc, "CopyProgram(slots, entries)\n--\n\nMany copies between Fields and messages in one call."},
+    {Py_tp_doc, "CopyProgram(slots, entries, gpu=None)\n--\n\nMany copies between Fields and messages in one call."},
     {0, NULL},
 };
 
