@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build gdb quick lint demo test test-gpu test-wheels test-free-threaded sanitize fuzz bench docs wheel wheel-tools wheels go clean distclean help
+.PHONY: dev build gdb quick lint demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs wheel wheel-tools wheels go clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -64,6 +64,13 @@ wheels: wheel-tools
 ENDS ?=
 test-wheels: $(WHEELS)/bin/python
 	$(WHEELS)/bin/python wheels/tests.py $(ENDS)
+
+## make release   check that version, changelog and citation agree; test everything; build the wheels; tag. It publishes nothing
+release: $(WHEELS)/tools
+	$(WHEELS)/bin/python wheels/release.py check
+	$(MAKE) test
+	$(MAKE) wheels test-wheels
+	$(WHEELS)/bin/python wheels/release.py tag
 
 ## make test-free-threaded   the suite on a Python without a GIL, which is built where there is none (half an hour)
 test-free-threaded:

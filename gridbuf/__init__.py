@@ -56,7 +56,7 @@ from gridbuf.checking import Check, check
 from gridbuf.defaults import default_backend, get_default_backend, set_default_backend
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 _field.install()
 _defaults.from_environment()
 
