@@ -10,8 +10,8 @@ import under_mpi
 RANKS = Path(__file__).parent / "ranks"
 
 
-def run(script: str, count: int, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return under_mpi.run(count, "-W", "error::RuntimeWarning", RANKS / script, *arguments)
+def run(script: str, count: int, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    return under_mpi.run(count, "-W", "error::RuntimeWarning", RANKS / script, *arguments, **more)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -42,6 +42,13 @@ def test_ranks_that_disagree_learn_of_it_and_go_on(finalized: bool) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.endswith("end\n")
         assert done.stderr == ""
+
+
+@pytest.mark.parametrize("level", ["single", "funneled", "serialized", "multiple"])
+def test_children_programs_and_threads(level: str) -> None:
+    done = run("children.py", 2, MPI4PY_RC_THREAD_LEVEL=level)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("end\n") and done.stderr == ""
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -15,6 +15,7 @@ import gridbuf.distributed as gbd
 def ranks_that_describe_fields_differently() -> None:
     for kinds, word in (
         ([{"dtype": "f8"}, {"dtype": "f4"}], "fields[0]: its dtype"),
+        ([{"dtype": "<f8"}, {"dtype": ">f8"}], "fields[0]: its dtype"),
         ([{"halo": 1}, {"halo": 2}], "fields[0]: its halo"),
         ([{"dims": "IJK", "sizes": {"K": 2}}, {"dims": "IJK", "sizes": {"K": 3}}], "fields[0]: its sizes"),
         ([{"faces": ""}, {"faces": "I"}], "fields[0]: its positions"),

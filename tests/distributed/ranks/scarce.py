@@ -1,23 +1,11 @@
-"""Run by two processes: what is scarce or unusual: children, threads, other communicators, many plans, long messages, tags."""
-
-import threading
+"""Run by two processes: what is scarce or unusual: other communicators, many plans, long messages, tags."""
 
 from common import raises
-from mpi4py import MPI
-from pair import check, comm, grid, me, other, perform, refused_in_a_child, works
+from pair import check, comm, grid, me, other, perform, works
 
 import gridbuf.distributed as gbd
 import gridbuf.distributed.messages as messages
 import gridbuf.distributed.tags as tags
-
-
-def children_and_threads() -> None:
-    refused_in_a_child(works)
-    if MPI.Query_thread() >= MPI.THREAD_SERIALIZED:
-        thread = threading.Thread(target=works)
-        thread.start()
-        thread.join()
-    works()
 
 
 def other_communicators_and_ranks_without_blocks() -> None:
@@ -99,7 +87,6 @@ def tags_that_are_given_again() -> None:
 
 perform(
     works,
-    children_and_threads,
     other_communicators_and_ranks_without_blocks,
     many_plans_and_long_messages,
     tags_that_are_given_again,
