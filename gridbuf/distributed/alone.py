@@ -58,6 +58,8 @@ class Alone:
         return values
         yield
 
-    def move(self, outgoing: Mapping[int, Any], incoming: Mapping[int, int], arrived: Callable[[int, Any], None]) -> Steps[None]:
+    def move(
+        self, outgoing: Mapping[int, Any], incoming: Mapping[int, int], room: Any, arrived: Callable[[int, Any], None]
+    ) -> Steps[None]:
         return
         yield

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from gridbuf import _core
 from gridbuf.distributed.alone import Agreed, Integers, Said, Topic
 from gridbuf.distributed.calls import Awaited, Call, Steps, attempt
 from gridbuf.distributed.errors import DisagreementError
@@ -199,7 +198,9 @@ class Everyone:
 
     # ---- messages ----
 
-    def move(self, outgoing: Mapping[int, Any], incoming: Mapping[int, int], arrived: Callable[[int, Any], None]) -> Steps[None]:
+    def move(
+        self, outgoing: Mapping[int, Any], incoming: Mapping[int, int], room: Any, arrived: Callable[[int, Any], None]
+    ) -> Steps[None]:
         """Send a message to each of some ranks and receive one from each of others, one after the other as they come.
 
         Parameters
@@ -208,8 +209,10 @@ class Everyone:
             By rank: the buffer.
         incoming
             By rank: how many bytes.
+        room
+            Memory for the longest of these, one after the other: nobody waits for a rank that has none left.
         arrived
-            Called with the rank and its message, whose memory is then freed.
+            Called with the rank and its message.
         """
         hub, tag = self.hub, CALL_TAGS[self.hub.calls % len(CALL_TAGS)]
         sends = [hub.comm.Isend([part, MPI.BYTE], peer, tag) for peer, buffer in outgoing.items() for part in parts(buffer)]
@@ -228,12 +231,11 @@ class Everyone:
                 if peer not in late:  # of a call that died here
                     hub.comm.Recv([np.empty(status.Get_count(MPI.BYTE), "u1"), MPI.BYTE], peer, tag)
                     continue
-                buffer = _core.empty((incoming[peer],), "uint8")
-                requests = [hub.comm.Irecv([part, MPI.BYTE], peer, tag) for part in parts(buffer)]
+                message = np.asarray(room)[: incoming[peer]]
+                requests = [hub.comm.Irecv([part, MPI.BYTE], peer, tag) for part in parts(message)]
                 yield self._done(requests, [peer])
-                arrived(peer, buffer)
+                arrived(peer, message)
                 late.discard(peer)
-                del buffer, requests  # before there is another
             yield self._done(sends, [*outgoing])
         finally:
             leave(left)

@@ -1,7 +1,7 @@
 """Moving points once, from arrays at one end to arrays at the other: one message a pair of ranks, whatever the number of fields.
 
 Nothing is planned to be repeated. A message is packed and sent whole, and unpacked and forgotten as it comes, so that no rank holds more than
-one copy of what it has or gets.
+one copy of what it has, and of what it gets the longest message.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,6 +45,7 @@ class Transfer:
     def __init__(self, ways: Sequence[Way], sources: Sequence[Arrays], targets: Sequence[Arrays]) -> None:
         self._ways, self._sources, self._targets = ways, sources, targets
         self._outgoing: dict[int, Any] = {}
+        self._room: Any = None
         self.incoming = {
             peer: nbytes
             for peer in sorted({peer for way in ways for peer in way.links.receives})
@@ -61,11 +62,13 @@ class Transfer:
         return tuple(shape)
 
     def pack(self) -> "Transfer":
-        """Make the messages, before the ranks agree that they send them: what fails here is told, and nobody waits for it."""
+        """Make the messages, and room for the longest that comes, before the ranks agree that they send them: what fails here is told."""
         for peer in sorted({peer for way in self._ways for peer in way.links.sends}):
             buffer = self._pack(peer)
             if buffer is not None:
                 self._outgoing[peer] = buffer
+        if self.incoming:
+            self._room = _core.empty((max(self.incoming.values()),), "uint8")
         return self
 
     def steps(self, everyone: Any) -> Steps[Exception | None]:
@@ -78,7 +81,9 @@ class Transfer:
                 wrong.append(error)
 
         keep(self._copy)
-        yield from everyone.move(self._outgoing, self.incoming, lambda peer, buffer: keep(lambda: self._unpack(peer, buffer)))
+        yield from everyone.move(
+            self._outgoing, self.incoming, self._room, lambda peer, message: keep(lambda: self._unpack(peer, message))
+        )
         return wrong[0] if wrong else None
 
     def _pack(self, peer: int) -> Any:

@@ -14,6 +14,7 @@ from pair import comm, grid, interrupted, me, perform, refused_in_a_child
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
+from gridbuf import _core
 from gridbuf.distributed import stores, transfers
 
 T = grid.full(1.0 + me)
@@ -125,6 +126,16 @@ def whatever_is_wrong_on_one_rank_is_told() -> None:
         assert grid.sum(grid.load(path)["T"]) == 24.0 * 3
 
 
+class NoMemory:
+    """gridbuf._core when there is none left."""
+
+    def empty(self, *args: Any) -> Any:
+        raise MemoryError("no memory")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_core, name)
+
+
 def messages_that_one_rank_cannot_make() -> None:
     """Nobody waits for them; and what cannot be unpacked has come all the same."""
     columns = gbd.grid((8, 6), blocks=(1, 2), comm=comm, timeout=10)
@@ -147,6 +158,12 @@ def messages_that_one_rank_cannot_make() -> None:
             call()
         transfers.Transfer._pack = before[0]  # type: ignore[method-assign]
         works()
+    if me == 0:
+        transfers._core = NoMemory()
+    with raises_on(0, MemoryError, "no memory"):
+        grid.gather(T, 0)  # for what comes
+    transfers._core = _core
+    works()
     for name, old in (("_unpack", before[1]), ("_copy", before[2])):
         if me == 0:
             setattr(transfers.Transfer, name, fails)
