@@ -9,7 +9,7 @@
  * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
  *              (any object to its memory), field_wrap.c
  * device/      async_copy.c, copy.c, async.c, dlpack.c, functions.c, field.c
- * program/     copies planned together: slots.c, entries.c, on_gpu.c, type.c; and sent: messages.c
+ * program/     copies planned together: apart.c, slots.c, entries.c, on_gpu.c, type.c; and sent: messages.c
  * gufunc/      errors.c, attach.c, from_ufunc.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
  * storage/     record.c, cut.c (keys), index.c, spread.c, ufunc.c, number.c, type.c: host storages, as far as they need no thought
@@ -71,6 +71,7 @@ static PyMethodDef methods[] = {
     {"import_capsule", gb_py_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_py_register_backend, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_register_backend},
     {"backends", gb_py_backend_names, METH_NOARGS, GB_PY_DOC_backends},
+    {"spans_meet", (PyCFunction)(void *)gb_py_spans_meet, METH_FASTCALL, NULL},
     {"exact_add", (PyCFunction)(void *)gb_py_exact_add, METH_FASTCALL, NULL},
     {"exact_merge", (PyCFunction)(void *)gb_py_exact_merge, METH_FASTCALL, NULL},
     {"numpy_handler", gb_py_numpy_handler, METH_NOARGS, NULL},

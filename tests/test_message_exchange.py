@@ -95,12 +95,12 @@ def test_fields_stay_alive_while_messages_are_under_way() -> None:
     assert all(ref() is None for ref in gone)
 
 
-@pytest.mark.parametrize("given", ["twice", "an array", "a list", "too few"])
+@pytest.mark.parametrize("given", ["twice", "an array", "a list", "too few", "one memory"])
 def test_what_takes_a_thought_is_left_to_python(given: str) -> None:
     played = Played()
     f, g = played.fields
-    objects = {"twice": (f, f), "an array": (f, np.zeros(4)), "a list": (f, [g]), "too few": (f,)}[given]
-    assert played.exchange.run(*objects) is None
+    objects = {"twice": (f, f), "an array": (f, np.zeros(4)), "a list": (f, [g]), "too few": (f,), "one memory": (f, f[::-1])}
+    assert played.exchange.run(*objects[given]) is None
     assert played.log == []
 
 

@@ -5,9 +5,9 @@ For this rank it has the copies from field to field (`copies`), and for each pee
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,13 +15,15 @@ from gridbuf import _core
 from gridbuf.distributed.binding import Binding, Entry, Memo, Message, Sources, adjoint
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine, Transport
-from gridbuf.distributed.layouts import Bound, as_field, gpu_of
+from gridbuf.distributed.layouts import Bound, as_field, gpu_of, layout_of
 from gridbuf.distributed.linking import Index, Link
 from gridbuf.distributed.schedule import Schedule
-from gridbuf.distributed.twice import check_same
+from gridbuf.distributed.twice import check_same, check_shared
 from gridbuf.docstrings import as_in
 
 HOST = {_core.HostField}
+MOST_DISTANCES = 16  # that a plan remembers
+T = TypeVar("T")
 Slot = tuple[str, np.dtype[Any], Index, Index, bool]
 
 
@@ -135,7 +137,8 @@ class Plan:
         self.receives: dict[int, Message] = {peer: self.binding.message(peer, come[peer], False) for peer in sorted(come)}
         self.messages = len(self.sends)
         self.nbytes = sum(message.payload for message in self.sends.values())
-        self._transport = engine.prepare(self)
+        self._engine, self._transport = engine, engine.prepare(self)
+        self._apart: set[tuple[int, ...]] = set()  # distances of fields that interleave, and were found to share no element
         self._under_way: weakref.ref[Handle] | None = None
 
     def slots(self) -> list[Slot]:
@@ -206,7 +209,7 @@ class Plan:
         1.0
         """
         self._check_idle()
-        handle = Handle(self, self._transport, self._transport.start(self._flat(fields)))
+        handle = Handle(self, self._transport, self._given(fields, self._transport.start))
         self._under_way = weakref.ref(handle)
         return handle
 
@@ -231,7 +234,7 @@ class Plan:
         array([0., 2., 1., 1., 2., 0.])
         """
         self._check_idle()
-        self._transport.accumulate(self._flat(fields))
+        self._given(fields, self._transport.accumulate)
 
     def _check_idle(self) -> None:
         before = None if self._under_way is None else self._under_way()
@@ -240,6 +243,14 @@ class Plan:
                 f"plan {self.number}: it was started before and not waited for; call wait() of what start() returned"
             )
         self._under_way = None
+
+    def _given(self, fields: Sequence[Any], begin: Callable[[Sequence[Any]], T]) -> T:
+        """Begin with what was given; what is wrong with it is heard of by the others when they meet."""
+        try:
+            return begin(self._flat(fields))
+        except (TypeError, ValueError) as error:
+            self._engine.failed(error)
+            raise
 
     def _flat(self, fields: Sequence[Any]) -> list[Any]:
         """The fields on all blocks of the rank, in the order of the slots."""
@@ -257,7 +268,18 @@ class Plan:
                 flat += on_blocks(given, len(self.blocks), bound.name)
         if len({*map(id, flat)}) < len(flat):
             check_same(self.binding, flat)
+        distances = _core.spans_meet(*flat)
+        if distances is not None and distances not in self._apart:
+            self._check_shared(flat, distances)
         return flat
+
+    def _check_shared(self, flat: Sequence[_core.Field], distances: tuple[int, ...]) -> None:
+        """Refuse what making the plan refuses. What interleaves in the same way again is not looked at again."""
+        check_shared(self.binding, flat)
+        if len({*map(id, flat)}) == len(flat) and [*map(layout_of, flat)] == [each for b in self.bounds for each in b.layouts]:
+            if len(self._apart) >= MOST_DISTANCES:
+                self._apart.clear()
+            self._apart.add(distances)
 
     def __str__(self) -> str:
         what = ", ".join(f"{b.name} ({b.dtype}, {''.join(b.dims)})" for b in self.bounds)

@@ -114,7 +114,8 @@ class Planner:
         plan.binding.plain = not self._crosses
         flat = [each for field in fields for each in field]
         check_same(plan.binding, flat)
-        check_shared(plan.binding, flat)
+        if _core.spans_meet(*flat) is not None:
+            check_shared(plan.binding, flat)
         return plan
 
 

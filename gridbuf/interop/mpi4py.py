@@ -302,7 +302,7 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
         raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
     cut, exchanges = tuple(dims), exchanges_of(comm)
     plan = exchanges.known(fields, cut)
-    if plan is None:
+    if plan is None or _core.spans_meet(*fields) is not None:
         try:
             cut = _checked_dims(cut, comm)
             for i, field in enumerate(fields):

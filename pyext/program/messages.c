@@ -186,19 +186,18 @@ static int end(exchange_object *x, int64_t spin, int wanted) {
 
 static PyObject *truth(int yes) { return yes < 0 ? NULL : PyBool_FromLong(yes); }
 
-/* Whether each is another Field on the host; else it takes Python to say what they are. */
+/* Whether they are Fields on the host with memory of their own; else it takes Python to say what they are. */
 static int are_plain(PyObject *const *fields, Py_ssize_t n) {
-    for (Py_ssize_t i = 0; i < n; i++) {
+    for (Py_ssize_t i = 0; i < n; i++)
         if (Py_TYPE(fields[i]) != gb_py_HostFieldType) return 0;
-        for (Py_ssize_t j = 0; j < i; j++)
-            if (fields[i] == fields[j]) return 0;
-    }
-    return 1;
+    return gb_py_fields_apart(fields, n);
 }
 
 static PyObject *exchange_run(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     exchange_object *x = (exchange_object *)self;
-    if (x->active || n != gb_py_program_given(x->program[PACK]) || !are_plain(args, n)) Py_RETURN_NONE;
+    if (x->active || n != gb_py_program_given(x->program[PACK])) Py_RETURN_NONE;
+    int plain = are_plain(args, n);
+    if (plain <= 0) return plain < 0 ? NULL : Py_NewRef(Py_None);
     return begin(x, args, n) < 0 ? NULL : truth(end(x, x->spin, 1));
 }
 

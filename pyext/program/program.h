@@ -20,6 +20,10 @@ typedef struct gb_py_slot {
     uint8_t writable;         /* an entry may write here; so the object must not be read-only */
 } gb_py_slot;
 
+/* apart.c. 1: these Fields have no byte in common; 0: first and last bytes do not say so; -1: no memory. */
+int gb_py_fields_apart(PyObject *const *fields, Py_ssize_t n);
+PyObject *gb_py_spans_meet(PyObject *self, PyObject *const *fields, Py_ssize_t n);
+
 /* slots.c */
 int gb_py_slot_read(PyObject *obj, Py_ssize_t number, gb_py_slot *slot);
 void gb_py_slot_clear(gb_py_slot *slot);

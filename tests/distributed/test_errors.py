@@ -11,6 +11,7 @@ import pytest
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
+from gridbuf.distributed import twice
 
 GRID = gbd.grid((6, 4), blocks=(1, 1), periodic="I", halo=2)
 CUBE = gbd.cubed_sphere(4, halo=1)
@@ -178,6 +179,39 @@ def test_the_same_field_twice_is_harmless() -> None:
     GRID.exchange(FIELD, gbd.vector(FIELD, GRID.zeros()))  # nothing turns there
     a = np.zeros((10, 8, 2))
     GRID.exchange(*(gb.Field(a[..., i], dims="IJ", halo=(2, 2)) for i in range(2)))  # interleaved
+
+
+def test_a_plan_that_is_kept_looks_again_whether_memory_is_shared() -> None:
+    grid = gbd.grid((6, 4), periodic="I", halo=2)
+    apart, over = [grid.ones(), grid.ones()], np.zeros(150)
+    grid.exchange(*apart)
+    plan = grid.plan(*apart, names=["T", "q"])
+    meeting = [gb.Field(over[i : i + 80].reshape(10, 8), dims="IJ", halo=(2, 2)) for i in (0, 70)]
+    for call in (plan, plan.start, plan.accumulate):
+        with pytest.raises(ValueError, match="q: it shares memory with T"):
+            call(*meeting)
+    with pytest.raises(ValueError, match="shares memory with"):
+        grid.exchange(*meeting)
+    plan(*apart)
+    plan(apart[0], apart[0])  # one Field twice: nothing turns here
+
+
+def test_fields_that_interleave_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same distances others may share elements: what had another layout, or was one Field twice, says nothing."""
+    a = np.zeros((10, 16))
+    left, right, wide = a[:, :8], a[:, 8:], np.zeros((11, 16))
+    made = [gb.Field(each, dims="IJ", halo=(2, 2)) for each in (left, right)]
+    plan = gbd.grid((6, 4), periodic="I", halo=2).plan(*made)
+    looked: list[Any] = []
+    monkeypatch.setattr(gbd.plan, "check_shared", lambda binding, flat: looked.append(twice.check_shared(binding, flat)))
+    for _ in range(3):
+        plan(*made)
+    assert len(looked) == 1
+    with pytest.raises(ValueError, match=r"strides|shape"):
+        plan(*(gb.Field(each, dims="IJ", halo=(2, 2)) for each in (wide[:, :8], wide[:, 8:])))
+    plan(made[0], made[0])
+    with pytest.raises(ValueError, match="shares memory"):
+        plan(made[0], gb.Field(left[:], dims="IJ", halo=(2, 2)))
 
 
 def test_fields_freed_and_made_anew_find_the_plan_of_their_layout() -> None:

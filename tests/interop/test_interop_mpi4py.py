@@ -199,3 +199,19 @@ def test_wrong_calls_of_an_exchange_leave_the_communicator_usable() -> None:
         gbm.exchange_halos(MPI.COMM_NULL, field)
     gbm.exchange_halos(ring, field, dims="I")
     assert field.numpy().tolist() == [2, 1, 2, 1]
+
+
+def test_fields_of_known_layouts_that_share_memory_are_refused() -> None:
+    ring = MPI.COMM_SELF.Create_cart([1], periods=[True])
+    memory = np.arange(9.0)
+    meeting = [gb.Field(memory[i : i + 5], dims="I", halo=(1,)) for i in (0, 4)]
+    for each in meeting:
+        gbm.exchange_halos(ring, each, dims="I")
+    apart = [gb.Field.from_array(np.arange(5.0), dims="I", halo=(1,)) for _ in range(2)]
+    for _ in range(2):
+        gbm.exchange_halos(ring, *apart, dims="I")
+        gbm.exchange_halos(ring, apart[0], apart[0], dims="I")
+    with pytest.raises(ValueError, match="argument 1 shares memory with argument 0"):
+        gbm.exchange_halos(ring, *meeting, dims="I")
+    with pytest.raises(ValueError, match="argument 1 shares memory with argument 0"):
+        gbm.exchange_halos(ring, apart[0], gb.Field(apart[0].numpy()[:], dims="I", halo=(1,)), dims="I")
