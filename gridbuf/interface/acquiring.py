@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
-from functools import lru_cache
 from types import TracebackType
 from typing import Any
 
@@ -14,7 +13,6 @@ from gridbuf.interface.memory import Memory
 from gridbuf.interface.operand import Operand
 from gridbuf.interface.reading import check_device
 from gridbuf.names import canonical, read_names
-from gridbuf.storage.cpu import CPUStorage
 
 POLICIES = ("raise", "copy")
 
@@ -40,69 +38,31 @@ def _check_names(fields: Any, outputs: Any, dims: Any, dtypes: Any, policy: str)
             raise ValueError(f"{argument}: {', '.join(unknown)} is not among the fields {', '.join(fields)}")
 
 
-@lru_cache(maxsize=256)
-def _order(own: Any, asked: Any, ndim: int) -> Any:
-    """The dims of what a call gets, and how the indices go there; None where that has to be explained."""
-    try:
-        wanted = None if asked is None else read_names(asked, "dims")
-    except ValueError:
-        return None
-    if own is None:
-        return (wanted, None) if wanted is None or len(wanted) == ndim else None
-    dims = tuple(own)
-    wanted = canonical(dims) if wanted is None else wanted
-    if sorted(wanted) != sorted(dims):
-        return None
-    order = tuple(dims.index(name) for name in wanted)
-    return wanted, None if order == tuple(range(ndim)) else order
+def way(own: Any, asked: Any, ndim: int, dtype: np.dtype[Any], needed: Any, backend: str | None, shape: Any, strides: Any) -> Any:
+    """The order in which a call gets the indices, () for as they are; None where there is something to explain or to warn of.
 
-
-def _host_arrays(fields: Any, outputs: Any, dims: Any, dtypes: Any, backend: str | None) -> dict[str, Any] | None:
-    """The arrays of host storages, Fields and plain arrays, which nobody has to acquire, touch or release.
-
-    None where there is anything else, or anything to explain or to warn of.
+    pyext/storage/acquire.c remembers it, so it must depend on nothing else.
     """
-    if type(fields) is not dict or type(outputs) not in _COLLECTIONS:
+    if dtype.hasobject or (needed is not None and dtype != needed):
         return None
-    if (dims or dtypes) and not dims.keys() | dtypes.keys() <= fields.keys():
+    wanted = None if asked is None else read_names(asked, "dims")
+    own_order = order = tuple(range(ndim))
+    if own is None and wanted is not None and len(wanted) != ndim:
         return None
-    arrays = {}
-    for name, obj in fields.items():
-        cls = type(obj)
-        if cls is CPUStorage:
-            own, array = obj._meta.axes, obj._host
-        elif cls is np.ndarray:
-            own, array = None, obj
-        elif cls is _core.HostField:
-            own, array = getattr(obj, "__gt_dims__", None), _core.host_array(obj)
-        else:
+    if own is not None:
+        dims = tuple(own)
+        wanted = canonical(dims) if wanted is None else wanted
+        if sorted(wanted) != sorted(dims):
             return None
-        asked = dims.get(name) if dims else None
-        if own is asked is None:
-            wanted = order = None
-        else:
-            found = _order(own, asked if asked is None or type(asked) is str else _spelled(asked), array.ndim)
-            if found is None:
-                return None
-            wanted, order = found
-        dtype, needed = array.dtype, dtypes.get(name) if dtypes else None
-        if dtype.hasobject or not (needed is None or needed is dtype or dtype == needed):
+        order = tuple(dims.index(name) for name in wanted)
+    if backend is not None and wanted is not None:
+        slow = slow_layout(tuple(shape[i] for i in order), tuple(strides[i] for i in order), wanted, backend)
+        if slow:
             return None
-        arrays[name] = array = array[...] if order is None else array.transpose(order)
-        if backend is not None and wanted is not None and slow_layout(array, wanted, backend):
-            return None
-    for name in outputs:
-        if name not in arrays or not arrays[name].flags.writeable:
-            return None
-    return arrays
+    return () if order == own_order else order
 
 
 _COLLECTIONS = (tuple, list, set, frozenset)
-
-
-def _spelled(dims: Any) -> Any:
-    """Names in a sequence as something that can be looked up; whatever else names nothing here."""
-    return tuple(dims) if type(dims) in (tuple, list) and all(type(name) is str for name in dims) else ("",)
 
 
 class Acquired:
@@ -131,8 +91,8 @@ class Acquired:
 
     def __enter__(self) -> dict[str, Any]:
         fields, outputs, dims, dtypes = self._fields, self._outputs, self._dims or {}, self._dtypes or {}
-        if self._device in (None, "cpu") and self._policy in POLICIES:
-            found = _host_arrays(fields, outputs, dims, dtypes, self._backend)
+        if self._device in (None, "cpu") and self._policy in POLICIES and type(outputs) in _COLLECTIONS:
+            found = _core.host_arrays(fields, outputs, dims, dtypes, self._backend)
             if found is not None:
                 return found
         _check_names(fields, outputs, dims, dtypes, self._policy)

@@ -12,13 +12,9 @@ class LayoutWarning(UserWarning):
     """A field's strides are not what the backend reads fastest."""
 
 
-def slow_layout(array: Any, dims: tuple[str, ...], backend: str) -> str:
-    """The order in which the backend wants the strides, the largest first; "" where the array's are so."""
-    return _slow(array.shape, array.strides, dims, backend)
-
-
 @lru_cache(maxsize=1024)
-def _slow(shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[str, ...], backend: str) -> str:
+def slow_layout(shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[str, ...], backend: str) -> str:
+    """The order in which the backend wants the strides, the largest first; "" where the array's are so."""
     if backend not in _core.backends():
         return ""
     layout = _core.plan((2,) * len(dims), backend=backend, dimensions=dims).layout
@@ -29,7 +25,11 @@ def _slow(shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[str, ...
 
 def warn_of_layouts(fields: Iterable[tuple[str, Any, tuple[str, ...]]], backend: str, stacklevel: int) -> None:
     """One LayoutWarning with the remedy for those fields (name, array, dims) whose strides are not in the backend's order."""
-    slow = [(name, array, dims, best) for name, array, dims in fields if (best := slow_layout(array, dims, backend))]
+    slow = [
+        (name, array, dims, best)
+        for name, array, dims in fields
+        if (best := slow_layout(array.shape, array.strides, dims, backend))
+    ]
     if not slow:
         return
     kinds = {(array.strides, dims, best) for _, array, dims, best in slow}

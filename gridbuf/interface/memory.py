@@ -8,7 +8,7 @@ from gridbuf import _core
 from gridbuf.interface.agreement import check_extent
 from gridbuf.interface.buffers import array_over, copied, copy_back
 from gridbuf.interface.description import Description
-from gridbuf.interface.reading import Device, changed, find, looked_up, plain
+from gridbuf.interface.reading import Device, changed, find, looked_up
 from gridbuf.names import get_dims
 from gridbuf.wrapping import naming, values
 
@@ -62,7 +62,7 @@ class Memory:
         with naming(self._name):
             self._array = values(self.obj).copy()
         self._array.flags.writeable = False  # what an output got would be lost
-        told = plain(self._array)
+        told = _core.host_description(self._array)
         if told is None:
             raise ValueError(
                 f"{self._name}: {type(self.obj).__name__} has no buffer for {where}, and what it holds are no numbers ({self._array.dtype})"

@@ -59,16 +59,10 @@ def find(obj: Any, device: Device) -> Description | None:
 
 def looked_up(obj: Any, device: Device) -> tuple[Description | None, bool]:
     """`find`, and whether it is the object's `__gt_interface__` that says so, which is read once."""
+    if device is None and (told := _core.host_description(obj)) is not None:
+        return told, type(obj) is not np.ndarray
     if isinstance(obj, _core.StorageBase):  # what it says is as it must be
-        entries = obj.__gt_interface__  # type: ignore[attr-defined]
-        own: Description | None = entries.get(None) if device is None else pick(entries, device)
-        if own is not None:
-            own["release"] = None
-        return own, True
-    if device is None and type(obj) in _PLAIN:
-        told = plain(obj)
-        if told is not None:
-            return told, type(obj) is not np.ndarray
+        return pick(obj.__gt_interface__, device), True  # type: ignore[attr-defined]
     if os.environ.get("GRIDBUF_DEBUG") == "1":
         check_agreement(obj)
     entries = entries_of(obj)
@@ -79,21 +73,6 @@ def looked_up(obj: Any, device: Device) -> tuple[Description | None, bool]:
     else:
         entry = _device_entry(obj)
     return None if entry is None else checked(entry, obj), entries is not None
-
-
-_PLAIN = (np.ndarray, _core.HostField)
-
-
-def plain(obj: Any) -> Description | None:
-    """What is to say of an array or a host Field, which need no checks; None where a typestr does not say it all."""
-    array = obj if type(obj) is np.ndarray else _core.host_array(obj)
-    dtype = array.dtype
-    if dtype.kind not in "biufc":
-        return None
-    return {
-        "shape": array.shape, "typestr": dtype.str, "data": array.__array_interface__["data"], "strides": array.strides,
-        "dims": getattr(obj, "__gt_dims__", None), "acquire": None, "touch": None, "release": None,
-    }  # fmt: skip
 
 
 def changed(before: Description, now: Mapping[str, Any]) -> str:
@@ -135,7 +114,10 @@ def read(obj: Any, device: Any = None) -> Description:
     >>> found["shape"], found["strides"], found["dims"]
     ((2, 3), (24, 8), None)
     """
-    wanted = None if device is None else check_device(device)
+    found = _core.host_description(obj) if device is None else None
+    if found is not None:
+        return found
+    wanted = check_device(device)
     found = find(obj, wanted)
     if found is None:
         raise ValueError(f"device: {type(obj).__name__} has no buffer for {'the host' if wanted is None else wanted}")

@@ -124,8 +124,7 @@ class Attributes(Buffers):
     def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
         """The buffers by device; reading copies nothing, `acquire` does."""
         told = self._told()
-        if told is not NotImplemented:
-            told |= {"dims": self.__gt_dims__, "acquire": self.device_to_host, "touch": self.set_host_modified}
+        if told is not None:
             return {None: told}
         entries: dict[Any, dict[str, Any]] = {}
         host, dev = self._host, self._dev

@@ -9,4 +9,4 @@ def described(
 ) -> dict[str, Any]:
     """The buffer as it is: nothing is copied until `acquire` is called."""
     told = {key: interface[key] for key in ("shape", "typestr", "data")}
-    return told | {"strides": tuple(array.strides), "dims": dims, "acquire": acquire, "touch": touch}
+    return told | {"strides": tuple(array.strides), "dims": dims, "acquire": acquire, "touch": touch, "release": None}

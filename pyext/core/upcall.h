@@ -32,6 +32,8 @@
     X(GB_PY_UP_STORAGE_GETITEM, "gridbuf.storage.indexing", "getitem")      \
     X(GB_PY_UP_STORAGE_SETITEM, "gridbuf.storage.indexing", "setitem")      \
     X(GB_PY_UP_STORAGE_PREPARED, "gridbuf.storage.ufuncs", "prepared")      \
+    X(GB_PY_UP_ACQUIRING_WAY, "gridbuf.interface.acquiring", "way")         \
+    X(GB_PY_UP_CPU_STORAGE, "gridbuf.storage.cpu", "CPUStorage")            \
     X(GB_PY_UP_STORAGE_BINARY, "gridbuf.storage.operators", "binary")       \
     X(GB_PY_UP_STORAGE_IN_PLACE, "gridbuf.storage.operators", "in_place")   \
     X(GB_PY_UP_STORAGE_UFUNC, "gridbuf.storage.methods", "array_ufunc")     \

@@ -73,26 +73,3 @@ int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]) {
     else if (letters) PyErr_Format(PyExc_ValueError, "axes: %R has more than three letters", text);
     return letters && n <= GB_PY_STORAGE_AXES ? 0 : -1;
 }
-
-/* What __gt_interface__ says of a host storage's memory: shape, typestr, data and strides. NotImplemented: for Python to ask. */
-PyObject *gb_py_storage_told(PyObject *self, PyObject *unused) {
-    PyArrayObject *host = gb_py_storage_host(self);
-    if (!host) Py_RETURN_NOTIMPLEMENTED;
-    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
-    gb_py_dtype *dtype = gb_py_dtype_of(descr);
-    Py_DECREF((PyObject *)descr);
-    if (!dtype) return NULL;
-    if (!dtype->typestr) {
-        Py_DECREF((PyObject *)dtype);
-        Py_RETURN_NOTIMPLEMENTED;
-    }
-    int n = PyArray_NDIM(host), readonly = !PyArray_ISWRITEABLE(host);
-    GB_PY_OWNED PyObject *shape = gb_py_ints_tuple((const int64_t *)PyArray_DIMS(host), n), *strides = gb_py_ints_tuple((const int64_t *)PyArray_STRIDES(host), n);
-    GB_PY_OWNED PyObject *address = PyLong_FromVoidPtr(PyArray_DATA(host));
-    PyObject *told = NULL;
-    if (shape && strides && address)
-        told = Py_BuildValue("{s:O,s:O,s:(OO),s:O}", "shape", shape, "typestr", dtype->typestr, "data", address,
-                             readonly ? Py_True : Py_False, "strides", strides);
-    Py_DECREF((PyObject *)dtype);
-    return told;
-}

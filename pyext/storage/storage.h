@@ -27,12 +27,19 @@ int gb_py_storage_init(PyObject *module);
 /* record.c */
 PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair);
 PyObject *gb_py_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
-PyObject *gb_py_storage_told(PyObject *self, PyObject *unused);
 PyObject *gb_py_constant(PyObject *self, PyObject *obj);
 /* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or NULL. */
 PyArrayObject *gb_py_storage_host(PyObject *obj);
 /* The axes of a Meta, at most three ASCII letters and a 0; -1 with an error. */
 int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]);
+
+/* describe.c */
+int gb_py_describe_init(void);
+PyObject *gb_py_storage_told(PyObject *self, PyObject *unused);
+PyObject *gb_py_host_description(PyObject *self, PyObject *obj);
+
+/* acquire.c */
+PyObject *gb_py_host_arrays(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 
 /* cut.c */
 enum { GB_PY_KEY_ERROR = -1, GB_PY_KEY_OTHER, GB_PY_KEY_VIEW, GB_PY_KEY_ELEMENT };

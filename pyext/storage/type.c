@@ -71,7 +71,7 @@ static PyMemberDef members[] = {
 static PyMethodDef methods[] = {
     {"_of", (PyCFunction)(void *)of, METH_FASTCALL | METH_CLASS, "A storage over these buffers."},
     {"__array_ufunc__", (PyCFunction)(void *)gb_py_storage_array_ufunc, METH_VARARGS | METH_KEYWORDS, "What NumPy's ufuncs ask."},
-    {"_told", gb_py_storage_told, METH_NOARGS, "The memory of a host storage as __gt_interface__ describes it; else NotImplemented."},
+    {"_told", gb_py_storage_told, METH_NOARGS, "The memory of a host storage as __gt_interface__ describes it; else None."},
     {"_inside", gb_py_storage_inside, METH_NOARGS, "A view without the halo; NotImplemented where there is a device buffer."},
     {NULL},
 };
@@ -95,5 +95,6 @@ static PyType_Slot type_slots[] = {
 };
 
 int gb_py_storage_init(PyObject *module) {
+    if (gb_py_describe_init() < 0) return -1;
     return gb_py_add_type(module, &gb_py_StorageType, (PyType_Spec){"gridbuf._core.StorageBase", sizeof(gb_py_storage), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, type_slots}, NULL);
 }

@@ -1,0 +1,80 @@
+/* describe.c: what __gt_interface__ says of the host's memory. Of plain arrays, host Fields and host storages it is known without asking. */
+#include "storage.h"
+#include "../core/upcall.h"
+#include "../field/field.h"
+
+enum { SHAPE, TYPESTR, DATA, STRIDES, DIMS, ACQUIRE, TOUCH, RELEASE, KEYS };
+static PyObject *keys[KEYS], *word_sync, *word_modified;
+
+int gb_py_describe_init(void) {
+    static const char *const names[KEYS] = {"shape", "typestr", "data", "strides", "dims", "acquire", "touch", "release"};
+    for (int i = 0; i < KEYS; i++)
+        if (!(keys[i] = PyUnicode_InternFromString(names[i]))) return -1;
+    return (word_sync = PyUnicode_InternFromString("device_to_host")) && (word_modified = PyUnicode_InternFromString("set_host_modified")) ? 0 : -1;
+}
+
+typedef struct { gb_py_dtype *dtype; int n; const int64_t *shape, *strides; void *data; int readonly; } memory;
+
+static PyObject *entry(const memory *m, PyObject *dims, PyObject *acquire, PyObject *touch) {
+    GB_PY_OWNED PyObject *shape = gb_py_ints_tuple(m->shape, m->n), *strides = gb_py_ints_tuple(m->strides, m->n), *address = PyLong_FromVoidPtr(m->data);
+    GB_PY_OWNED PyObject *data = address ? PyTuple_Pack(2, address, m->readonly ? Py_True : Py_False) : NULL;
+    PyObject *made = shape && strides && data && dims && acquire && touch ? PyDict_New() : NULL;
+    PyObject *const values[KEYS] = {shape, m->dtype->typestr, data, strides, dims, acquire, touch, Py_None};
+    for (int i = 0; made && i < KEYS; i++)
+        if (PyDict_SetItem(made, keys[i], values[i]) < 0) Py_CLEAR(made);
+    return made;
+}
+
+static memory of_array(PyArrayObject *a, gb_py_dtype *dtype) {
+    return (memory){dtype, PyArray_NDIM(a), (const int64_t *)PyArray_DIMS(a), (const int64_t *)PyArray_STRIDES(a), PyArray_DATA(a), !PyArray_ISWRITEABLE(a)};
+}
+
+static PyObject *of_storage(PyObject *self) {
+    PyArrayObject *host = gb_py_storage_host(self);
+    char letters[GB_PY_STORAGE_AXES + 1];
+    if (!host) Py_RETURN_NONE;
+    GB_PY_OWNED PyObject *held = Py_NewRef((PyObject *)host);   /* what follows may run Python code */
+    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR(host));
+    if (!dtype) return NULL;
+    if (!dtype->typestr) Py_RETURN_NONE;
+    if (gb_py_meta_axes(((gb_py_storage *)self)->meta, letters) < 0) return NULL;
+    int32_t codes[GB_PY_STORAGE_AXES];
+    int n = 0;
+    for (; letters[n]; n++) codes[n] = letters[n] - 'I' - 3;
+    GB_PY_OWNED PyObject *dims = gb_py_dims_tuple(codes, n), *acquire = PyObject_GetAttr(self, word_sync), *touch = PyObject_GetAttr(self, word_modified);
+    memory m = of_array(host, dtype);
+    return entry(&m, dims, acquire, touch);
+}
+
+/* Numbers have a typestr that says it all. */
+static int is_number_type(const gb_py_dtype *dtype) {
+    int type = dtype->descr->type_num;
+    return dtype->typestr && (PyTypeNum_ISNUMBER(type) || PyTypeNum_ISFLOAT(type));
+}
+
+static PyObject *of_field(gb_py_field *f) {
+    if (f->location.kind != GB_PY_HEAP || !is_number_type(f->dtype)) Py_RETURN_NONE;
+    GB_PY_OWNED PyObject *dims = f->dims_given ? gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim) : Py_NewRef(Py_None);
+    memory m = {f->dtype, f->geometry.ndim, f->geometry.shape, f->geometry.strides, f->data, f->readonly};
+    return entry(&m, dims, Py_None, Py_None);
+}
+
+static PyObject *of_ndarray(PyArrayObject *array) {
+    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR(array));
+    if (!dtype) PyErr_Clear();   /* Python objects: gridbuf.interface says why not */
+    if (!dtype || !is_number_type(dtype)) Py_RETURN_NONE;
+    memory m = of_array(array, dtype);
+    return entry(&m, Py_None, Py_None, Py_None);
+}
+
+/* A Storage's _told(): its host entry of __gt_interface__; None: for Python to ask. */
+PyObject *gb_py_storage_told(PyObject *self, PyObject *unused) { return of_storage(self); }
+
+/* host_description(obj): what gridbuf.interface.read says of its host memory; None: for Python to find. */
+PyObject *gb_py_host_description(PyObject *self, PyObject *obj) {
+    if (PyArray_CheckExact(obj)) return of_ndarray((PyArrayObject *)obj);
+    if (Py_TYPE(obj) == gb_py_HostFieldType) return of_field((gb_py_field *)obj);
+    PyObject *plain = gb_py_is_storage(obj) ? gb_py_upcall_get(GB_PY_UP_CPU_STORAGE) : NULL;
+    if (plain && Py_TYPE(obj) == (PyTypeObject *)plain) return of_storage(obj);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
