@@ -7,9 +7,7 @@
 #include "types.h"
 
 int gbridge_start(gb_error *e);
-int gbridge_copy(void *copy, int64_t nanoseconds, gb_error *e);   /* a gb_copy, from where it is */
-int gbridge_program(void *run, int64_t nanoseconds, gb_error *e);   /* a gb_program_run, from where it is */
-int gbridge_exact(void *progress, int64_t nanoseconds, gb_error *e);   /* a gb_exact_progress, from where it is */
+int gbridge_work(void *work, int64_t nanoseconds, gb_error *e);   /* a gb_work, from where it is */
 int gbridge_explain(gb_plan *plan, char *text, int64_t room, gb_error *e);   /* lines of a term, a tab and a sentence */
 #ifdef GRIDBUF_PANIC
 int gbridge_panic(gb_error *e);

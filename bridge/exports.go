@@ -9,8 +9,7 @@ import (
 
 	"gridbuf/alloc"
 	"gridbuf/internal/record"
-	"gridbuf/internal/work/copies"
-	"gridbuf/internal/work/sums"
+	"gridbuf/internal/work"
 )
 
 // The first call: it waits until Go's runtime has started.
@@ -18,19 +17,9 @@ import (
 //export gbridge_start
 func gbridge_start(e *C.gb_error) C.int { return guard(e, func() error { return nil }) }
 
-//export gbridge_copy
-func gbridge_copy(job unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
-	return guard(e, func() error { _, err := copies.Resume(job, int64(nanoseconds)); return err })
-}
-
-//export gbridge_program
-func gbridge_program(run unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return copies.ResumeProgram(run, int64(nanoseconds)) })
-}
-
-//export gbridge_exact
-func gbridge_exact(progress unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
-	return guard(e, func() error { _, err := sums.Resume(progress, int64(nanoseconds)); return err })
+//export gbridge_work
+func gbridge_work(w unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { _, err := work.Resume(w, int64(nanoseconds)); return err })
 }
 
 //export gbridge_explain

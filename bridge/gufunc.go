@@ -184,8 +184,8 @@ func help(id int64, job *C.gb_gu_run, workers int) error {
 	return nil
 }
 
-// work runs a kernel written in Go on the calling thread.
-func work(id int64, job *C.gb_gu_run, deadline int64, more *C.int32_t) error {
+// workOn runs a kernel written in Go on the calling thread.
+func workOn(id int64, job *C.gb_gu_run, deadline int64, more *C.int32_t) error {
 	j, err := jobOf(id, job)
 	if err != nil {
 		return err

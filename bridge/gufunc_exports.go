@@ -63,7 +63,7 @@ func gbridge_gufunc_help(id C.int64_t, job *C.gb_gu_run, workers C.int32_t, e *C
 
 //export gbridge_gufunc_work
 func gbridge_gufunc_work(id C.int64_t, job *C.gb_gu_run, deadline C.int64_t, more *C.int32_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return work(int64(id), job, int64(deadline), more) })
+	return guard(e, func() error { return workOn(int64(id), job, int64(deadline), more) })
 }
 
 //export gbridge_gufunc_go_names

@@ -49,19 +49,12 @@ typedef struct gb_exact_job {
 int gb_exact_plan(gb_exact_job *job, gb_exact *total, const gb_copy_view *a, const gb_copy_view *b, int negative);
 /* Any range of pieces, on any threads at the same time. */
 void gb_exact_run(gb_exact_job *job, int64_t first, int64_t end);
-int64_t gb_exact_batch(const gb_exact_job *job);
-int gb_exact_threads(const gb_exact_job *job);
-
-/* A job on its way: at is the first piece that nobody has begun. */
-typedef struct gb_exact_progress {
-    gb_exact_job job;
-    int64_t at;
-} gb_exact_progress;
-int gb_exact_go_on(gb_exact_progress *progress, int64_t nanoseconds);   /* on this thread; whether all is done */
+gb_work gb_exact_work(gb_exact_job *job);
 
 /* A sum with room for what its views point to: for callers who cannot keep pointers, such as Go. */
 typedef struct gb_exact_task {
-    gb_exact_progress progress;
+    gb_exact_job job;
+    gb_work work;
     gb_exact total;
     gb_copy_view a, b;
     int64_t shape[GB_COPY_DIMS], a_strides[GB_COPY_DIMS], b_strides[GB_COPY_DIMS];

@@ -1,7 +1,6 @@
 /* job.c: sums of arrays: any strides and types, cut into pieces that threads share. */
 #define _GNU_SOURCE
 #include "block.h"
-#include "../alloc/clock.h"
 #include "../transfer/kernels.h"
 #include "../transfer/strided.h"
 
@@ -162,23 +161,14 @@ void gb_exact_run(gb_exact_job *job, int64_t first, int64_t end) {
     __atomic_store_n(&job->lock, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- threads and the clock ---- */
-
-int64_t gb_exact_batch(const gb_exact_job *job) { return job->pieces > 64 ? 4 : 1; }
-
 /* Waking a thread costs 10 to 50 us, in which one sums some 50 000 numbers. */
-int gb_exact_threads(const gb_exact_job *job) {
+static int threads_of(const gb_exact_job *job) {
     int64_t most = job->elements / (64 << 10), n = gb_copy_threads();
     return most < 2 ? 1 : (int)(most < n ? most : n);
 }
 
-int gb_exact_go_on(gb_exact_progress *p, int64_t nanoseconds) {
-    int64_t end = gb_nanoseconds() + nanoseconds;
-    while (p->at < p->job.pieces) {
-        int64_t stop = p->job.pieces - p->at < 16 ? p->job.pieces : p->at + 16;
-        gb_exact_run(&p->job, p->at, stop);
-        p->at = stop;
-        if (stop < p->job.pieces && gb_nanoseconds() >= end) return 0;
-    }
-    return 1;
+static void run_pieces(void *job, int64_t first, int64_t end) { gb_exact_run(job, first, end); }
+
+gb_work gb_exact_work(gb_exact_job *job) {
+    return (gb_work){.run = run_pieces, .of = job, .pieces = job->pieces, .batch = job->pieces > 64 ? 4 : 1, .threads = threads_of(job)};
 }

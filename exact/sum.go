@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
-	"gridbuf/internal/work/sums"
+	"gridbuf/internal/work"
 	"gridbuf/transfer"
 )
 
@@ -67,16 +67,17 @@ func (s *Sum) add(x transfer.View, y *transfer.View) error {
 		}
 		b = &task.b
 	}
-	switch C.gb_exact_plan(&task.progress.job, &task.total, &task.a, b, 0) {
+	switch C.gb_exact_plan(&task.job, &task.total, &task.a, b, 0) {
 	case C.GB_COPY_OK:
 	case C.GB_COPY_NO_CAST:
 		return alloc.ErrInvalid.Errorf("x: elements of type %v cannot be summed so; give real numbers, and of products both floats or both integers", x.Type)
 	default:
 		return alloc.ErrInvalid.Errorf("x: a shape with negative sizes, or more elements than 64 bits can count")
 	}
+	task.work = C.gb_exact_work(&task.job)
 	for done := false; !done; {
 		var err error
-		if done, err = sums.Resume(unsafe.Pointer(&task.progress), int64(time.Hour)); err != nil {
+		if done, err = work.Resume(unsafe.Pointer(&task.work), int64(time.Hour)); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@
 #include "field/copying.h"
 
 #define AT_ONCE (16 << 10)            /* elements, some 10 us: less than giving the GIL away may cost */
-#define SLICE (20 * 1000 * 1000ll)    /* ns */
 
 static gb_exact *accumulator_of(PyObject *obj) {
     PyArrayObject *a = (PyArrayObject *)obj;
@@ -26,25 +25,6 @@ static int view_of(PyObject *obj, const char *arg, gb_copy_view *view) {
     return 0;
 }
 
-/* Workers are Go's; one thread, or a forked child, needs none of them. */
-static int slice(gb_exact_progress *p) {
-    if (gb_forked || gb_exact_threads(&p->job) == 1) {
-        Py_BEGIN_ALLOW_THREADS
-        gb_exact_go_on(p, SLICE);
-        Py_END_ALLOW_THREADS
-        return 0;
-    }
-    gb_error e;
-    return GB_PY_ENTER_GO_UNLOCKED(&e, gbridge_exact(p, SLICE, &e));
-}
-
-static int carry_out(gb_exact_progress *p) {
-    if (p->job.elements < AT_ONCE) return gb_exact_run(&p->job, 0, p->job.pieces), 0;
-    while (p->at < p->job.pieces)
-        if (slice(p) < 0 || PyErr_CheckSignals() < 0) return -1;
-    return 0;
-}
-
 /* exact_add(values, x, y or None, negative): values change at the end, or not at all. */
 PyObject *gb_py_exact_add(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     if (n != 4) return PyErr_Format(PyExc_TypeError, "exact_add() takes values, x, y and negative, got %zd arguments", n);
@@ -54,13 +34,15 @@ PyObject *gb_py_exact_add(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     if (view_of(args[1], "x", &x) < 0 || (products && view_of(args[2], "y", &y) < 0)) return NULL;
     if (products && view_of(args[1], "x", &x) < 0) return NULL;   /* the other thread's turn may have come meanwhile */
     gb_exact total = {0};
-    gb_exact_progress p = {.at = 0};
-    switch (gb_exact_plan(&p.job, &total, &x, products ? &y : NULL, negative)) {
+    gb_exact_job job;
+    switch (gb_exact_plan(&job, &total, &x, products ? &y : NULL, negative)) {
     case GB_COPY_OK: break;
     case GB_COPY_NO_CAST: return PyErr_SetString(PyExc_TypeError, "x: elements of this dtype cannot be summed"), NULL;
     default: return PyErr_SetString(PyExc_ValueError, "x, y: the shapes differ"), NULL;
     }
-    if (carry_out(&p) < 0) return NULL;
+    gb_work work = gb_exact_work(&job);
+    if (job.elements < AT_ONCE) gb_exact_run(&job, 0, job.pieces);
+    else if (gb_py_work(&work, 1, NULL) < 0) return NULL;
     gb_exact *values = accumulator_of(args[0]);   /* Python code may have run */
     if (!values) return NULL;
     gb_exact_merge(values, &total);

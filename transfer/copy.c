@@ -1,6 +1,5 @@
 /* copy.c: copies and fills as a whole: views checked, overlap resolved, and the serial run. */
 #include "axes.h"
-#include "../alloc/clock.h"
 #include "job.h"
 #include "kernels.h"
 
@@ -17,9 +16,18 @@ static int cast_between(int to, int from, int64_t to_size, int64_t from_size, gb
 }
 
 static void nothing(gb_copy *copy) {
-    copy->jobs = copy->at_job = 0;
-    copy->at_tile = 0;
+    copy->jobs = 0;
     copy->temporary = NULL;
+}
+
+static void run_tiles(void *job, int64_t first, int64_t end) { gb_copy_job_run(job, first, end); }
+
+/* The next job. */
+static void add_job(gb_copy *copy, gb_copy_axes *axes, gb_copy_cast_fn cast, int64_t dst_item, int shift) {
+    gb_copy_job *job = &copy->job[copy->jobs];
+    gb_copy_job_plan(job, axes, cast, dst_item, shift);
+    copy->work[copy->jobs++] = (gb_work){.run = run_tiles, .of = job, .pieces = job->tiles, .batch = gb_copy_job_batch(job),
+                                         .threads = gb_copy_job_threads(job)};
 }
 
 /* Through a dense temporary of the source's type, its axes in the target's order. */
@@ -34,9 +42,8 @@ static int through_temporary(gb_copy *copy, const gb_copy_view *dst, gb_copy_axe
     if (!copy->temporary) return GB_COPY_NO_MEMORY;
     in.dst = copy->temporary;
     out.src = copy->temporary;
-    gb_copy_job_plan(&copy->job[0], &in, NULL, axes->item, 0);
-    gb_copy_job_plan(&copy->job[1], &out, cast, dst->itemsize, 0);
-    copy->jobs = 2;
+    add_job(copy, &in, NULL, axes->item, 0);
+    add_job(copy, &out, cast, dst->itemsize, 0);
     return GB_COPY_OK;
 }
 
@@ -50,8 +57,7 @@ int gb_copy_plan(gb_copy *copy, const gb_copy_view *dst, const gb_copy_view *src
     int overlap = gb_copy_overlap(&axes, dst, src);
     if (overlap == GB_COPY_SAME) return GB_COPY_OK;
     if (overlap == GB_COPY_TANGLED) return through_temporary(copy, dst, &axes, cast);
-    gb_copy_job_plan(&copy->job[0], &axes, cast, dst->itemsize, overlap == GB_COPY_SHIFT);
-    copy->jobs = 1;
+    add_job(copy, &axes, cast, dst->itemsize, overlap == GB_COPY_SHIFT);
     return GB_COPY_OK;
 }
 
@@ -68,37 +74,13 @@ int gb_copy_plan_fill(gb_copy *copy, const gb_copy_view *dst, const void *value,
     if (!(copy->temporary = malloc((size_t)itemsize))) return GB_COPY_NO_MEMORY;
     memcpy(copy->temporary, value, (size_t)itemsize);
     axes.src += (char *)copy->temporary - (const char *)value;
-    gb_copy_job_plan(&copy->job[0], &axes, cast, dst->itemsize, 0);
-    copy->jobs = 1;
+    add_job(copy, &axes, cast, dst->itemsize, 0);
     return GB_COPY_OK;
 }
 
 void gb_copy_done(gb_copy *copy) {
     free(copy->temporary);
     nothing(copy);
-}
-
-int gb_copy_finished(const gb_copy *copy) { return copy->at_job >= copy->jobs; }
-
-double gb_copy_progress(const gb_copy *copy) {
-    if (gb_copy_finished(copy)) return 1;
-    const gb_copy_job *job = &copy->job[copy->at_job];
-    return (copy->at_job + (double)copy->at_tile / (double)(job->tiles ? job->tiles : 1)) / copy->jobs;
-}
-
-int gb_copy_run(gb_copy *copy, int64_t nanoseconds) {
-    int64_t end = gb_nanoseconds() + nanoseconds;
-    for (; copy->at_job < copy->jobs; copy->at_job++, copy->at_tile = 0) {
-        const gb_copy_job *job = &copy->job[copy->at_job];
-        int64_t batch = 4 * gb_copy_job_batch(job);
-        while (copy->at_tile < job->tiles) {
-            int64_t stop = job->tiles - copy->at_tile < batch ? job->tiles : copy->at_tile + batch;
-            gb_copy_job_run(job, copy->at_tile, stop);
-            copy->at_tile = stop;
-            if (stop < job->tiles && gb_nanoseconds() >= end) return 0;
-        }
-    }
-    return 1;
 }
 
 static int run_all(gb_copy *copy, int rc) {

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
-	"gridbuf/internal/work/copies"
+	"gridbuf/internal/work"
 )
 
 // Job is a copy or a fill that can be run a little at a time. It must be closed.
@@ -132,11 +132,25 @@ func scalar(at unsafe.Pointer, value any) Type {
 // as it is worth, and reports whether it is done. After an error the contents of the
 // target are undefined and the job cannot go on.
 func (j *Job) Run(budget time.Duration) (done bool, err error) {
-	return copies.Resume(unsafe.Pointer(&j.task.copy), budget.Nanoseconds())
+	for i := range int(j.task.copy.jobs) {
+		if done, err = work.Resume(unsafe.Pointer(&j.task.copy.work[i]), budget.Nanoseconds()); err != nil || !done {
+			return done, err
+		}
+	}
+	return true, nil
 }
 
 // Progress is how much of the job is done, from 0 to 1.
-func (j *Job) Progress() float64 { return float64(C.gb_copy_progress(&j.task.copy)) }
+func (j *Job) Progress() float64 {
+	c, done := &j.task.copy, 0.0
+	for i := range int(c.jobs) {
+		done += float64(c.work[i].at) / float64(max(c.work[i].pieces, 1)) / float64(c.jobs)
+	}
+	if c.jobs == 0 {
+		return 1
+	}
+	return done
+}
 
 // Close gives back what the job holds. The zero Job and a closed one may be closed.
 func (j *Job) Close() {

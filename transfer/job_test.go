@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gridbuf/internal/work/copies"
+	"gridbuf/internal/work"
 )
 
 func filledViews(t *testing.T, n int64) (dst, src View, dstMemory, srcMemory []byte) {
@@ -50,22 +50,22 @@ func TestAJobGoesOnWhereItStopped(t *testing.T) {
 func TestAPanicInAWorkerIsAnError(t *testing.T) {
 	defer setThreads(0)
 	setThreads(3)
-	run := copies.RunTiles
-	defer func() { copies.RunTiles = run }()
-	copies.RunTiles = func(job unsafe.Pointer, first, end int64) {
+	run := work.Run
+	defer func() { work.Run = run }()
+	work.Run = func(job unsafe.Pointer, first, end int64) {
 		if first > 0 {
 			panic("out of tiles")
 		}
 		run(job, first, end)
 	}
 	dst, src, _, _ := filledViews(t, 1000)
-	assert.ErrorContains(t, Copy(dst, src, Options{}), "panic while copying: out of tiles")
+	assert.ErrorContains(t, Copy(dst, src, Options{}), "panic while working on arrays: out of tiles")
 }
 
 func TestCancelStopsBetweenSlices(t *testing.T) {
-	run := copies.RunTiles
-	defer func() { copies.RunTiles = run }()
-	copies.RunTiles = func(job unsafe.Pointer, first, end int64) {
+	run := work.Run
+	defer func() { work.Run = run }()
+	work.Run = func(job unsafe.Pointer, first, end int64) {
 		time.Sleep(Slice)
 		run(job, first, end)
 	}

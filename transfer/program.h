@@ -61,18 +61,14 @@ typedef struct gb_program_copy {
 int gb_program_append(gb_program *program, const gb_program_copy *copy);
 void gb_program_free(gb_program *program);
 
-/* A program on its way: at is the first entry that nobody has begun. */
+void gb_program_entries_run(const gb_program *program, char *const *bases, int64_t first, int64_t end);
+
+/* A program and element 0 of each slot, and its entries as work. */
 typedef struct gb_program_run {
     const gb_program *program;
-    char *const *bases;   /* element 0 of each slot */
-    int64_t at;
+    char *const *bases;
 } gb_program_run;
-
-void gb_program_entries_run(const gb_program *program, char *const *bases, int64_t first, int64_t end);
-/* Go on, on this thread, for about as long as the budget says. Whether all is done. */
-int gb_program_go_on(gb_program_run *run, int64_t nanoseconds);
-int64_t gb_program_batch(const gb_program *program);   /* entries worth taking at a time */
-int gb_program_threads(const gb_program *program);
+gb_work gb_program_work(gb_program_run *run);
 
 /* The loops over an entry's last two axes: program_moves.c, program_sums.c. */
 typedef void (*gb_program_loop)(const gb_program_entry *entry, char *dst, const char *src);

@@ -1,5 +1,4 @@
 /* program_run.c: carrying out a range of entries. */
-#include "../alloc/clock.h"
 #include "job.h"
 #include "program.h"
 
@@ -43,29 +42,26 @@ void gb_program_entries_run(const gb_program *program, char *const *bases, int64
     }
 }
 
-int gb_program_go_on(gb_program_run *run, int64_t nanoseconds) {
-    const gb_program *p = run->program;
-    int64_t end = gb_nanoseconds() + nanoseconds, batch = 4 * gb_program_batch(p);
-    while (run->at < p->n) {
-        int64_t stop = p->n - run->at < batch ? p->n : run->at + batch;
-        gb_program_entries_run(p, run->bases, run->at, stop);
-        run->at = stop;
-        if (stop < p->n && gb_nanoseconds() >= end) return 0;
-    }
-    return 1;
-}
-
 #define BATCH (256 << 10)   /* bytes of targets between two looks at the clock */
 
-int64_t gb_program_batch(const gb_program *program) {
+static int64_t batch_of(const gb_program *program) {
     int64_t mean = program->n ? program->bytes / program->n : 1;
     return mean >= BATCH ? 1 : BATCH / (mean + 1) + 1;
 }
 
 /* As gb_copy_job_threads: waking a thread costs 10 to 50 us; dense runs go at the speed of the caches. */
-int gb_program_threads(const gb_program *program) {
+static int threads_of(const gb_program *program) {
     int64_t enough = 2 * program->dense > program->bytes ? 4 << 20 : 1 << 20;
     if (program->ordered || program->bytes < enough) return 1;
     int64_t most = program->bytes / (enough / 2), n = gb_copy_threads();
     return (int)(most < n ? most : n);
+}
+
+static void run_entries(void *of, int64_t first, int64_t end) {
+    const gb_program_run *run = of;
+    gb_program_entries_run(run->program, run->bases, first, end);
+}
+
+gb_work gb_program_work(gb_program_run *run) {
+    return (gb_work){.run = run_entries, .of = run, .pieces = run->program->n, .batch = batch_of(run->program), .threads = threads_of(run->program)};
 }

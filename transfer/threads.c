@@ -1,5 +1,6 @@
-/* threads.c: how many threads, and from what size on they pay. */
+/* threads.c: how many threads, and from what size on they pay; and work on the caller's alone. */
 #define _GNU_SOURCE
+#include "../alloc/clock.h"
 #include "job.h"
 
 #include <sched.h>
@@ -42,4 +43,15 @@ int gb_copy_job_threads(const gb_copy_job *job) {
 int64_t gb_copy_job_batch(const gb_copy_job *job) {
     int64_t tile = job->tiles ? job->bytes / job->tiles : 1;
     return tile >= BATCH ? 1 : BATCH / (tile + 1) + 1;
+}
+
+int gb_work_go_on(gb_work *work, int64_t nanoseconds) {
+    int64_t end = gb_nanoseconds() + nanoseconds, batch = 4 * work->batch;
+    while (work->at < work->pieces) {
+        int64_t stop = work->pieces - work->at < batch ? work->pieces : work->at + batch;
+        gb_work_run(work, work->at, stop);
+        work->at = stop;
+        if (stop < work->pieces && gb_nanoseconds() >= end) return 0;
+    }
+    return 1;
 }

@@ -4,12 +4,13 @@
  * is left is cut into tiles of some 10 to 100 KiB. gb_copy_job_run runs any range of a
  * job's tiles; distinct ranges may run on distinct threads at the same time. Go adds
  * the threads and the clock (job.go); gb_copy_serial does all of it on the caller's
- * thread and is what small copies and forked children use.
+ * thread.
  */
 #ifndef GRIDBUF_TRANSFER_H
 #define GRIDBUF_TRANSFER_H
 
 #include "../alloc/elements.h"
+#include "work.h"
 
 #define GB_COPY_DIMS 64   /* NumPy's own maximum */
 #define GB_COPY_RUN 256        /* longest run of elements in a tile of a transposed copy */
@@ -62,11 +63,11 @@ typedef struct gb_copy_job {
     int64_t src_at[GB_COPY_RUN], dst_at[GB_COPY_RUN];   /* where a transposed tile's runs start */
 } gb_copy_job;
 
-/* A copy: one job, or two with a temporary between them, and how far it has come. */
+/* A copy: one job, or two with a temporary between them, the tiles of each as work. It stays where it was planned. */
 typedef struct gb_copy {
-    int jobs, at_job;
-    int64_t at_tile;
+    int jobs;
     void *temporary;
+    gb_work work[2];
     gb_copy_job job[2];
 } gb_copy;
 
@@ -77,11 +78,6 @@ int gb_copy_plan(gb_copy *copy, const gb_copy_view *dst, const gb_copy_view *src
 /* value: one element of the given type; it is not kept. */
 int gb_copy_plan_fill(gb_copy *copy, const gb_copy_view *dst, const void *value, int type, int64_t itemsize);
 void gb_copy_done(gb_copy *copy);
-int gb_copy_finished(const gb_copy *copy);
-
-/* Go on from where the copy is, on this thread, for about as long as the budget says. Returns gb_copy_finished. */
-int gb_copy_run(gb_copy *copy, int64_t nanoseconds);
-double gb_copy_progress(const gb_copy *copy);   /* 0 to 1 */
 
 void gb_copy_job_run(const gb_copy_job *job, int64_t first, int64_t end);
 int64_t gb_copy_job_batch(const gb_copy_job *job);        /* tiles worth taking at a time */

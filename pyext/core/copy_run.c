@@ -4,26 +4,7 @@
 
 #include <string.h>
 
-#define AT_ONCE (64 << 10)            /* bytes read and written, some 5 us: less than giving the GIL away may cost */
 #define SLICE (20 * 1000 * 1000ll)    /* ns, well below the 50 ms within which Ctrl-C is answered */
-
-static int64_t bytes_of(const gb_copy *copy) {
-    int64_t bytes = 0;
-    for (int i = copy->at_job; i < copy->jobs; i++) bytes += copy->job[i].bytes;
-    return bytes;
-}
-
-/* Workers are Go's; one thread, or a forked child, needs none of them. */
-static int slice(gb_copy *copy) {
-    if (gb_forked || gb_copy_job_threads(&copy->job[copy->at_job]) == 1) {
-        Py_BEGIN_ALLOW_THREADS
-        gb_copy_run(copy, SLICE);
-        Py_END_ALLOW_THREADS
-        return 0;
-    }
-    gb_error e;
-    return GB_PY_ENTER_GO_UNLOCKED(&e, gbridge_copy(copy, SLICE, &e));
-}
 
 static int tell(PyObject *progress, double done) {
     if (!progress) return 0;
@@ -31,20 +12,38 @@ static int tell(PyObject *progress, double done) {
     return result ? 0 : -1;
 }
 
+/* Workers are Go's; one thread, or a forked child, needs none of them. */
+static int slice(gb_work *work) {
+    if (gb_forked || work->threads == 1) {
+        Py_BEGIN_ALLOW_THREADS
+        gb_work_go_on(work, SLICE);
+        Py_END_ALLOW_THREADS
+        return 0;
+    }
+    gb_error e;
+    return GB_PY_ENTER_GO_UNLOCKED(&e, gbridge_work(work, SLICE, &e));
+}
+
+int gb_py_work(gb_work *works, int n, PyObject *progress) {
+    for (int i = 0; i < n; i++)
+        for (gb_work *work = &works[i]; work->at < work->pieces;) {
+            if (slice(work) < 0) return -1;
+            if (work->at == work->pieces && i == n - 1) return 0;
+            if (PyErr_CheckSignals() < 0 || tell(progress, (i + (double)work->at / (double)work->pieces) / n) < 0) return -1;
+        }
+    return 0;
+}
+
 int gb_py_copy_finish(gb_copy *copy, int planned, PyObject *progress) {
+    int64_t bytes = 0;
     int rc = 0;
     if (planned == GB_COPY_NO_MEMORY)
         return PyErr_SetString(PyExc_MemoryError, "no memory for the temporary that overlapping arrays need"), -1;
     if (planned != GB_COPY_OK) return PyErr_Format(PyExc_ValueError, "dst: these views cannot be copied (%d)", planned), -1;
-    if (bytes_of(copy) < AT_ONCE) {
-        while (!gb_copy_run(copy, SLICE)) continue;
-    } else {
-        while (rc == 0 && !gb_copy_finished(copy)) {
-            rc = slice(copy);
-            if (rc == 0) rc = PyErr_CheckSignals();
-            if (rc == 0 && !gb_copy_finished(copy)) rc = tell(progress, gb_copy_progress(copy));
-        }
-    }
+    for (int i = 0; i < copy->jobs; i++) bytes += copy->job[i].bytes;
+    if (bytes >= GB_PY_AT_ONCE) rc = gb_py_work(copy->work, copy->jobs, progress);
+    else
+        for (int i = 0; i < copy->jobs; i++) gb_copy_job_run(&copy->job[i], 0, copy->job[i].tiles);
     gb_copy_done(copy);
     return rc < 0 ? -1 : tell(progress, 1.0);
 }

@@ -76,8 +76,6 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 /* ---- running ---- */
 
 #define ROOM 32   /* slots for which no memory is asked */
-#define AT_ONCE (64 << 10)            /* bytes read and written, some 5 us: less than giving the GIL away may cost */
-#define SLICE (20 * 1000 * 1000ll)    /* ns, well below the 50 ms within which Ctrl-C is answered */
 
 typedef struct bases {
     char **base;
@@ -124,27 +122,11 @@ static int bases_of(program_object *p, PyObject *const *args, Py_ssize_t n, base
     return PyErr_SetString(PyExc_RuntimeError, "the objects changed while their dtypes were compared"), -1;
 }
 
-/* Workers are Go's; one thread, or a forked child, needs none of them. */
-static int slice(gb_program_run *run) {
-    if (gb_forked || gb_program_threads(run->program) == 1) {
-        Py_BEGIN_ALLOW_THREADS
-        gb_program_go_on(run, SLICE);
-        Py_END_ALLOW_THREADS
-        return 0;
-    }
-    gb_error e;
-    return GB_PY_ENTER_GO_UNLOCKED(&e, gbridge_program(run, SLICE, &e));
-}
-
 static int carry_out(const gb_program *program, char *const *base) {
-    if (2 * program->bytes < AT_ONCE) return gb_program_entries_run(program, base, 0, program->n), 0;
-    gb_program_run run = {program, base, 0};
-    int rc = 0;
-    while (rc == 0 && run.at < program->n) {
-        rc = slice(&run);
-        if (rc == 0 && run.at < program->n) rc = PyErr_CheckSignals();
-    }
-    return rc;
+    if (2 * program->bytes < GB_PY_AT_ONCE) return gb_program_entries_run(program, base, 0, program->n), 0;
+    gb_program_run run = {program, base};
+    gb_work work = gb_program_work(&run);
+    return gb_py_work(&work, 1, NULL);
 }
 
 /* Over the slots' objects, which the caller and the slots hold. */
