@@ -80,7 +80,7 @@ install() {
     done
     venv cupy "$full_python" "$wheel[test]" cupy-cuda13x && touch .venvs/cupy.ready || return
     debian
-    venv "py$full_version" "$full_python" "$wheel[test,lint,demo,consumers,consumers-heavy,consumers-compiled]" && touch ".venvs/py$full_version.ready"
+    venv "py$full_version" "$full_python" "$wheel[test,lint,demo,docs,consumers,consumers-heavy,consumers-compiled]" && touch ".venvs/py$full_version.ready"
 }
 rm -f .venvs/*.ready
 install >.venvs/install.log 2>&1 &
@@ -161,6 +161,10 @@ say "Types and lint"
 (cd tests && "$bin/python" -m mypy.stubtest gridbuf._core --allowlist stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases --concise)
 "$bin/ruff" check .
 "$bin/ruff" format --check .
+
+say "The site, with what its tutorials print"
+"$bin/python" -m sphinx -W --keep-going -q -b html docs build/site 2>build/site.log || { cat build/site.log >&2; exit 1; }
+echo "$(find build/site -name '*.html' | wc -l) pages"
 
 say "Python $full_version: device memory, on the fake driver"
 device "py$full_version"
