@@ -33,7 +33,7 @@ gdb:
 ## make quick   Go's tests and Python's, without what is slow, in parallel
 quick: build
 	CGO_CFLAGS="$$(tests/go_flags.sh)" go test ./...
-	cd tests && $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider -m "not slow" -n auto --dist loadfile $(ARGS)
+	cd tests && $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider -m "not slow" -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 	PYTHON=$(CURDIR)/$(PY) tests/device.sh -q -n auto --dist loadfile
 
 ## make lint    formats, vet, types

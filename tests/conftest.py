@@ -3,7 +3,9 @@
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from fake_device import FakeDevice
 
 HERE = Path(__file__).resolve().parent
+SLOW = 2.0  # seconds of a test alone on two cores; then it is marked slow, and make quick leaves it out
 # Ctrl-C is tested, and a shell's background jobs are born ignoring it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -40,6 +43,12 @@ def stale() -> str | None:
     return f"gridbuf: {newer} files of C and Go are newer than {extension.name}; make build" if newer else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first: the last worker to end has a short one. --no-loadscope-reorder leaves it so."""
+    first = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in first)
+
+
 def pytest_collection_finish() -> None:
     """A test that asks for a collection waits for its own garbage, not for a walk through all tests."""
     gc.collect()
@@ -50,11 +59,30 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Who runs the whole suite is told of the part that wants a driver, and who runs old C of that."""
     if (older := stale()) is not None:
         terminalreporter.write_line(older, yellow=True)
+    unmarked = [
+        report
+        for reports in (terminalreporter.stats.get(outcome, []) for outcome in ("passed", "failed"))
+        for report in reports
+        if report.when == "call" and report.duration > SLOW and "slow" not in report.keywords
+    ]
+    if unmarked:
+        longest = max(unmarked, key=lambda report: report.duration)
+        terminalreporter.write_line(
+            f"{len(unmarked)} tests took more than {SLOW} s and are not marked slow: {longest.nodeid} took {longest.duration:.1f} s"
+        )
     asked = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
     if "GRIDBUF_DEVICE_TESTS" not in os.environ and asked & {HERE, HERE.parent, HERE / "device"}:
         terminalreporter.write_line(
             "tests/device was not run: tests/device.sh runs it on the fake driver, make test-gpu on a GPU"
         )
+
+
+@pytest.fixture(scope="session")
+def stencil_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where gt4py finds what it has compiled: kept with the environments of `make test`, which a clone has for itself."""
+    if HERE.parent in Path(sys.prefix).parents:
+        return Path(sys.prefix, f"gt4py-{version('gt4py')}")
+    return tmp_path_factory.mktemp("gt4py")
 
 
 @pytest.fixture

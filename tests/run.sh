@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What `make test` runs: Go, then one wheel on every Python there is, then the fuzzers, types
-# and lint, then the whole suite with the consumers installed. The last lines are pytest's.
+# and lint, then the whole suite with the consumers installed. The last line is pytest's.
+# Other Pythons leave out what is slow, and what tests/once.txt names: the full one, 3.12, runs everything.
 # Packages are installed meanwhile, in the background: a suite waits for its own (.venvs/install.log says how it went).
 # The wheels for users are built and tried in the background too (.venvs/wheels.log).
 set -euo pipefail
@@ -12,15 +13,18 @@ need() { command -v "$1" >/dev/null || { echo "gridbuf: 'make test' needs $1 on 
 need go "Go 1.26 or newer builds the extension"
 need cc "a C compiler (gcc or clang) builds the extension"
 
-venv() { # venv NAME PYTHON PACKAGES...: make it once, with the wheel in it
-    local name=$1 python=$2
+venv() { # venv NAME PYTHON PACKAGES...: with the wheel in it; one that was asked for the same before gets the new wheel alone
+    local name=$1 python=$2 asked
     shift 2
-    if [ -x ".venvs/$name/bin/python" ]; then # kept from another run, with another wheel of the same version
-        ".venvs/$name/bin/python" -m pip uninstall --quiet --yes gridbuf
-    else
-        "$python" -m venv ".venvs/$name"
+    asked="$python $* $(sha256sum <pyproject.toml)"
+    local pip=(".venvs/$name/bin/python" -m pip --quiet --disable-pip-version-check)
+    if [ "$(cat ".venvs/$name/asked" 2>/dev/null)" = "$asked" ]; then
+        "${pip[@]}" install --no-deps --force-reinstall "$wheel"
+        return
     fi
-    ".venvs/$name/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+    [ -x ".venvs/$name/bin/python" ] || "$python" -m venv ".venvs/$name"
+    "${pip[@]}" uninstall --yes gridbuf
+    "${pip[@]}" install "$@" && echo "$asked" >".venvs/$name/asked"
 }
 
 # What consumers need of Debian: an MPI for mpi4py, gfortran for the Fortran tests.
@@ -48,7 +52,8 @@ say "Go: format"
 unformatted=$(gofmt -l $(git ls-files '*.go'))
 [ -z "$unformatted" ] || { echo "gofmt: $unformatted" >&2; exit 1; }
 say "The wheel, from the source distribution"
-venv build "$base" build
+[ -x .venvs/build/bin/python ] || "$base" -m venv .venvs/build
+.venvs/build/bin/python -m build --version >/dev/null 2>&1 || .venvs/build/bin/python -m pip install --quiet --disable-pip-version-check build
 .venvs/build/bin/python -m build --outdir dist . >.venvs/build.log 2>&1 || { cat .venvs/build.log >&2; exit 1; }
 wheel=$(echo "$root"/dist/*.whl)
 "$base" - "$wheel" <<'LARGEST'
@@ -99,7 +104,8 @@ set -m # a process group: what it started ends with it
 wheels >.venvs/wheels.log 2>&1 &
 wheels=$!
 set +m
-trap 'kill $installing -- -$wheels 2>/dev/null || true' EXIT
+fuzz=
+trap 'kill $installing $fuzz -- -$wheels 2>/dev/null || true' EXIT
 ready() { # ready NAME: wait for an environment
     until [ -e ".venvs/$1.ready" ]; do
         if ! kill -0 $installing 2>/dev/null && [ ! -e ".venvs/$1.ready" ]; then
@@ -125,21 +131,20 @@ else
 fi
 
 suite() { # suite NAME OPTIONS...
-    (cd tests && "../.venvs/$1/bin/python" -m pytest -p no:cacheprovider -n auto --dist loadfile "${@:2}")
+    (cd tests && "../.venvs/$1/bin/python" -m pytest -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder "${@:2}")
 }
 device() { # device NAME: on the fake driver, with what is installed there
     echo
     PYTHON=$root/.venvs/$1/bin/python tests/device.sh -q -rN -n auto --dist loadfile
 }
-# What looks at sources and builds has nothing to do with the interpreter.
-sources=(--ignore=test_build.py --ignore=test_gdb.py --ignore=test_lint.py --ignore=test_lint_borrowed.py)
+mapfile -t once < <(sed -n 's/^\([^# ][^ ]*\).*/--ignore=\1/p' tests/once.txt)
 
 for line in "${found[@]}"; do
     read -r version python <<<"$line"
     [ "$version" = "$full_version" ] && continue
     say "Python $version: the suite, with NumPy alone"
     ready "py$version"
-    suite "py$version" -q -rN -m "not slow" "${sources[@]}"
+    suite "py$version" -q -rN -m "not slow" "${once[@]}"
     device "py$version"
 done
 
@@ -153,14 +158,15 @@ ready "py$full_version"
 grep "^gridbuf:" .venvs/install.log || true
 
 bin=$root/.venvs/py$full_version/bin
-say "Python $full_version: every fuzzer for ${FUZZ_SECONDS:-5} seconds"
-"$bin/python" tests/fuzz --seed 1 --seconds "${FUZZ_SECONDS:-5}"
-
-say "Types and lint"
+say "Python $full_version: every fuzzer for ${FUZZ_SECONDS:-5} seconds; types and lint meanwhile"
+"$bin/python" tests/fuzz --seed 1 --seconds "${FUZZ_SECONDS:-5}" >.venvs/fuzz.log 2>&1 &
+fuzz=$!
 "$bin/mypy"
 (cd tests && "$bin/python" -m mypy.stubtest gridbuf._core --allowlist stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases --concise)
 "$bin/ruff" check .
 "$bin/ruff" format --check .
+wait $fuzz || { cat .venvs/fuzz.log >&2; exit 1; }
+cat .venvs/fuzz.log
 
 say "The site, with what its tutorials print"
 "$bin/python" -m sphinx -W --keep-going -q -b html docs build/site 2>build/site.log || { cat build/site.log >&2; exit 1; }
@@ -169,9 +175,11 @@ echo "$(find build/site -name '*.html' | wc -l) pages"
 say "Python $full_version: device memory, on the fake driver"
 device "py$full_version"
 
+say "Python $full_version: the suite, with every consumer installed; the end says which are not"
+suite "py$full_version" -q | tee .venvs/suite.log
+
 say "The wheels for users, on x86_64 and aarch64"
 wait $wheels || { cat .venvs/wheels.log >&2; exit 1; }
 grep -E "^gridbuf[:-]|passed, .* failed" .venvs/wheels.log
-
-say "Python $full_version: the suite, with every consumer installed; the end says which are not"
-suite "py$full_version" -q
+say "All of it passes; the last suite"
+tail -n 1 .venvs/suite.log

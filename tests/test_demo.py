@@ -16,11 +16,11 @@ for package in ("gt4py", "netCDF4", "iris_sample_data", "matplotlib", "rich"):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def gt4py_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def gt4py_cache(stencil_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing is written beside the tests; gt4py reads these when it is first imported."""
     folder = tmp_path_factory.mktemp("gt4py")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GT_CACHE_ROOT", str(folder))
+        patch.setenv("GT_CACHE_ROOT", str(stencil_cache))
         patch.setenv("DACE_CONFIG", str(folder / ".dace.conf"))
         yield
 
@@ -197,6 +197,7 @@ def demo(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, timeout=300)
 
 
+@pytest.mark.slow
 def test_the_demo_from_the_command_line(tmp_path: Path) -> None:
     done = demo("--backend", "numpy", "--size", "20", "18", "6", "--steps", "12", "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
@@ -224,12 +225,14 @@ def test_a_missing_compiler_is_one_line(tmp_path: Path) -> None:
     assert done.stderr.startswith("gridbuf demo: no C++ compiler: 'no-such-compiler' is not on PATH")
 
 
+@pytest.mark.slow
 def test_a_compiler_that_fails_is_one_line(tmp_path: Path) -> None:
     done = demo("--output", str(tmp_path), "--backend", "gt:cpu_ifirst", CXX="false", GT_CACHE_ROOT=str(tmp_path))
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("gridbuf demo: gt:cpu_ifirst: gt4py could not compile the stencil")
 
 
+@pytest.mark.slow
 def test_a_backend_that_does_not_compile_is_left_out_of_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -262,12 +265,14 @@ def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert error == "gridbuf demo: not installed: netCDF4, rich; get what the demo needs with: pip install 'gridbuf[demo]'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["debug", "gt:gpu", "gtcpu"])
 def test_a_backend_that_cannot_be_timed_is_one_line_with_the_choice(name: str, tmp_path: Path) -> None:
     done = demo("--backend", name, "--output", str(tmp_path))
     assert done.returncode == 2 and "gt:cpu_ifirst" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_wrong_result_fails_the_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -90,6 +90,7 @@ def test_ranks_that_cannot_be(ranks: int, monkeypatch: pytest.MonkeyPatch) -> No
         checks.check(argparse.Namespace(size=(8, 8, 8), steps=1, ranks=ranks))
 
 
+@pytest.mark.slow
 def test_four_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("gt4py")
     if why := mpirun.missing():

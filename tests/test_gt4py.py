@@ -1,6 +1,7 @@
 """Real gt4py stencils on Fields: the call names no origin and no order of indices."""
 
 import importlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +12,13 @@ pytest.importorskip("gt4py.cartesian")
 stencils = importlib.import_module("gt4py_stencils")
 
 
-@pytest.fixture(scope="module", params=["numpy", "gt:cpu_ifirst"])
-def diffuse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+@pytest.fixture(scope="module", params=["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)])
+def diffuse(request: pytest.FixtureRequest, stencil_cache: Path):  # type: ignore[no-untyped-def]
     from gridbuf.doctor import cxx_compiler
 
     if request.param != "numpy" and cxx_compiler() is None:
         pytest.skip("no C++ compiler")
-    return request.param, stencils.compiled(request.param, tmp_path_factory.mktemp("gt4py"))
+    return request.param, stencils.compiled(request.param, stencil_cache)
 
 
 def reference(a: np.ndarray) -> np.ndarray:

@@ -15,3 +15,9 @@ def test_names_are_said_once() -> None:
     assert Path(__file__).resolve() in paths
     assert repeated(paths) == []
     assert repeated([Path("a/test_x.py"), Path("b/test_x.py"), Path("a/conftest.py"), Path("b/conftest.py")]) == ["test_x.py"]
+
+
+def test_what_runs_once_is_there() -> None:
+    here = Path(__file__).parent
+    lines = [line.split(maxsplit=1) for line in (here / "once.txt").read_text().splitlines() if not line.startswith("#")]
+    assert lines and all(len(line) == 2 and (here / line[0]).is_file() for line in lines)

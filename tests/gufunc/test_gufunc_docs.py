@@ -47,6 +47,7 @@ def test_the_kernels_in_numba() -> None:
     assert softsign.types == ["f->f"] and softsign(np.float32([1, -3])).tolist() == [0.5, -0.75]  # type: ignore[operator,attr-defined]
 
 
+@pytest.mark.slow
 def test_the_kernel_in_go(tmp_path: Path) -> None:
     if not shutil.which("go") or not (ROOT / "go.mod").exists():
         pytest.skip("needs Go and gridbuf's sources")

@@ -63,6 +63,7 @@ def _outcome(function, *args, **kwargs):
             return error
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=1500)
 @given(
     st.sampled_from(NAMES),

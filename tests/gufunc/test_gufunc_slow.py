@@ -204,6 +204,7 @@ def library(kernels):
     return kernels._name
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_forked_by_a_handler_during_a_call_does_not_hang(library):
     code = """
@@ -225,15 +226,15 @@ print(len(found), *set(found))
 def test_a_child_whose_inputs_are_written_over_says_so(library):
     code = """
 found = []
-for i in range(60):
+for i in range(50):
     def call():
-        y = elements(3 + i % 50)
+        y = elements(3 + i)
         return g(y, out=y, workers=2)
     found += forked_in(call, lambda r: (abs(r) >= 2).all())
 print(len(found), *set(found))
 """
     count, *codes = run(code, library)
-    assert int(count) >= 60 and set(codes) <= {"0", "7"} and "7" in codes
+    assert int(count) >= 50 and set(codes) <= {"0", "7"} and "7" in codes
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -17,22 +17,17 @@ stencils = importlib.import_module("interface_stencils")
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("gt4py")
+def copy(stencil_cache: Path) -> Any:
+    return stencil_call(stencils.compiled(stencils.copy_stencil, stencil_cache))
 
 
-@pytest.fixture(scope="module")
-def copy(cache: Path) -> Any:
-    return stencil_call(stencils.compiled(stencils.copy_stencil, cache))
-
-
-@pytest.fixture(scope="module", params=["numpy", "gt:cpu_ifirst"])
-def laplace(request: pytest.FixtureRequest, cache: Path) -> Any:
+@pytest.fixture(scope="module", params=["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)])
+def laplace(request: pytest.FixtureRequest, stencil_cache: Path) -> Any:
     from gridbuf.doctor import cxx_compiler
 
     if request.param != "numpy" and cxx_compiler() is None:
         pytest.skip("no C++ compiler")
-    return stencil_call(stencils.compiled(stencils.laplace, cache, request.param))
+    return stencil_call(stencils.compiled(stencils.laplace, stencil_cache, request.param))
 
 
 def reference(a: np.ndarray) -> np.ndarray:
@@ -76,23 +71,23 @@ def test_acquire_touch_and_release_come_around_the_run(copy: Any) -> None:
     assert log == ["acquire in 3", "acquire out 0", "touch out 3", "release in 3", "release out 3"]
 
 
-def test_planes_columns_scalars_and_keywords(cache: Path) -> None:
-    run = stencil_call(stencils.compiled(stencils.plane_and_column, cache))
+def test_planes_columns_scalars_and_keywords(stencil_cache: Path) -> None:
+    run = stencil_call(stencils.compiled(stencils.plane_and_column, stencil_cache))
     plane, column = gs.full((4, 3), 2.0, axes="JI"), gs.storage(np.arange(5.0), axes="K")
     out = gs.zeros((3, 4, 5))
     run(plane=plane, column=column, out=out, factor=10.0)
     np.testing.assert_array_equal(out.to_numpy(), np.broadcast_to(20 + np.arange(5.0), (3, 4, 5)))
 
 
-def test_fields_that_are_read_and_written(cache: Path) -> None:
-    run = stencil_call(stencils.compiled(stencils.accumulate, cache))
+def test_fields_that_are_read_and_written(stencil_cache: Path) -> None:
+    run = stencil_call(stencils.compiled(stencils.accumulate, stencil_cache))
     inp, total = gs.ones((2, 2, 2)), gs.full((2, 2, 2), 5.0)
     run(inp, total)
     assert (total.to_numpy() == 6).all()
 
 
-def test_data_dimensions(cache: Path) -> None:
-    run = stencil_call(stencils.compiled(stencils.second_component, cache))
+def test_data_dimensions(stencil_cache: Path) -> None:
+    run = stencil_call(stencils.compiled(stencils.second_component, stencil_cache))
     vector = gb.Field.zeros((2, 4, 3, 2), dims=("0", "K", "J", "I"))
     vector[1] = 7.0
     out = gs.zeros((2, 3, 4))
@@ -218,8 +213,8 @@ def test_a_halo_set_later_counts(copy: Any) -> None:
 
 
 @pytest.mark.parametrize("policy", ["raise", "copy"])
-def test_inputs_of_size_one_count_for_all_points(cache: Path, policy: str) -> None:
-    run = stencil_call(stencils.compiled(stencils.plane_and_column, cache), policy=policy)
+def test_inputs_of_size_one_count_for_all_points(stencil_cache: Path, policy: str) -> None:
+    run = stencil_call(stencils.compiled(stencils.plane_and_column, stencil_cache), policy=policy)
     for _ in range(2):
         out = gs.zeros((3, 4, 5))
         run(plane=gs.storage(np.arange(4.0).reshape(1, 4), axes="IJ"), column=gs.ones((1,), axes="K"), out=out, factor=2.0)

@@ -60,6 +60,7 @@ def test_it_is_what_gt4py_takes_for_an_allocator() -> None:
     assert isinstance(ours.__gt_allocate__(gtx.domain({CELL: 3}), definitions.dtype("float64")).plan, gb.Plan)
 
 
+@pytest.mark.slow
 def test_the_default_allocator_of_a_process_can_be_ours() -> None:
     code = (
         "import gt4py.next as gtx, gridbuf as gb, gridbuf.interop.gt4py as gbg\n"

@@ -178,6 +178,7 @@ def test_fields_of_gt4py_next_whoever_allocates_them() -> None:
     assert not ours(gtx.zeros({cell: 3}).ndarray)
 
 
+@pytest.mark.slow
 def test_gt4py_next_imported_later() -> None:
     code = (
         "import sys, gridbuf as gb, gridbuf.interop.gt4py as gbg\n"

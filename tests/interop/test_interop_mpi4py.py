@@ -160,6 +160,7 @@ def test_two_processes() -> None:
     assert done.returncode == 0 and "passed: 191 messages" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_halos_are_those_of_an_exchange_axis_by_axis(count: int) -> None:
     done = under_mpi.run(count, Path(__file__).parent / "halos_of_ranks.py")

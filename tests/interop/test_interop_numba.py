@@ -62,6 +62,7 @@ def array_expressions(a, b, first):  # type: ignore[no-untyped-def]
     return chosen.T + 1, np.sum(a[1:]), a.copy()
 
 
+@pytest.mark.slow
 def test_parallel_functions_and_array_expressions() -> None:
     field = gb.Field.ones((3, 4), backend="F")
     in_parallel(field)

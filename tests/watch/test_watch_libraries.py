@@ -37,6 +37,7 @@ jnp.asarray(x)                                   # JAX's own
     assert any("compiled functions" in words for words in found["not_seen"])
 
 
+@pytest.mark.slow
 def test_torch_s_copies(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     source = """
@@ -166,6 +167,7 @@ print(f(np.ones((3, 4))))
     assert watch(source, cwd=tmp_path)["stdout"] == "17.0\n"
 
 
+@pytest.mark.slow
 def test_dace_s_programs(tmp_path: Path) -> None:
     pytest.importorskip("dace")
     source = """
@@ -190,6 +192,7 @@ print(out.sum())
     assert {line["line"] for f in row["fields"] for line in f["made_by"]} == {number(source, "# made")}
 
 
+@pytest.mark.slow
 def test_dace_s_programs_are_measured_where_a_call_can_be_repeated(tmp_path: Path) -> None:
     pytest.importorskip("dace")
     source = """
@@ -222,6 +225,7 @@ print(made.sum())
     assert rows["returns"]["measured"] == {"why": "compiled for other strides, which are what it reads"}
 
 
+@pytest.mark.slow
 def test_gt4py_next_s_programs(tmp_path: Path) -> None:
     pytest.importorskip("gt4py.next")
     source = """

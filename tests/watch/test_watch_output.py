@@ -138,6 +138,7 @@ def test_json_and_page_of_a_program(tmp_path: Path) -> None:
     assert seen["program"] == ["model.py", "--html", "x"] and seen["seconds"] > 0 and "messages" in seen
 
 
+@pytest.mark.slow
 def test_live_without_a_terminal(tmp_path: Path) -> None:
     seen = watch(
         "import time\nimport numpy as np\na = np.zeros(9000)\nstarted = time.time()\nwhile time.time() - started < 4.5:\n    time.sleep(0.1)\n",

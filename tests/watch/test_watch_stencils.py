@@ -7,6 +7,7 @@ import pytest
 from watched import number, watch
 
 pytest.importorskip("gt4py.cartesian")
+pytestmark = pytest.mark.slow  # each runs a program that imports it
 
 HEAD = """
 import numpy as np
