@@ -91,6 +91,12 @@ class Message:
         self.datatypes: dict[str, None] = {}
 
 
+class Inside(threading.local):
+    """How many watched stencils a thread is inside of, one calling the other."""
+
+    depth = 0  # of the class, because asking a thread for what it lacks takes longer than all the rest
+
+
 class Book:
     """Everything that was seen; `on` says whether anything is still written."""
 
@@ -102,7 +108,7 @@ class Book:
         self.own = 0.0  # seconds in our own code, by the clock
         self.aside = 0.0  # seconds in what was measured beside the program
         self.events = 0  # how often it was entered: the call itself costs, too
-        self.inside = threading.local()  # .depth: of stencils that call others
+        self.inside = Inside()
         self.children = 0
         self.not_seen: dict[str, None] = {}
 

@@ -10,7 +10,7 @@ from gridbuf.watch.imports import Undo, from_import_on
 from gridbuf.watch.layouts import facts, orders, wanted_alignment, wanted_order
 from gridbuf.watch.lines import defined
 from gridbuf.watch.measuring import compare
-from gridbuf.watch.stencils import Described, depth, measured_beside, note_layouts, note_lines, timed
+from gridbuf.watch.stencils import Described, measured_beside, note_layouts, note_lines, timed
 
 PACKAGE = "gt4py.cartesian.stencil_object"
 
@@ -109,7 +109,7 @@ def _run(plain: Any, book: Book, measure: bool) -> Any:
         except (KeyError, AttributeError):  # one that is not used
             key = tuple([getattr(kwargs.get(name), "strides", None) for name in names])
         wrong = note_layouts(record, key, lambda: _described(self, kwargs))
-        if depth(book):  # called by __call__, which is timed as a whole
+        if book.inside.depth:  # called by __call__, which is timed as a whole
             book.events += 1
             book.own += clock() - began
             result = plain(self, *args, **kwargs)

@@ -35,7 +35,7 @@ def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason 
     def watched(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and type(args[0]) is never and not kwargs:  # without a wish there is no copy
             return plain(args[0])
-        if not book.on or not args or isinstance(args[0], _VALUES) or getattr(inside, "depth", 0) > 0:  # a stencil's are its own
+        if not book.on or not args or isinstance(args[0], _VALUES) or inside.depth:  # a stencil's are its own
             return plain(*args, **kwargs)
         before = _core.watch_total()[0]
         start = clock()

@@ -8,7 +8,7 @@ from gridbuf.watch.book import Book, Stencil, clock
 from gridbuf.watch.layouts import facts
 from gridbuf.watch.lines import defined
 from gridbuf.watch.measuring import compare
-from gridbuf.watch.stencils import Described, depth, measured_beside, note_layouts, note_lines, timed
+from gridbuf.watch.stencils import Described, measured_beside, note_layouts, note_lines, timed
 
 
 class Operand(NamedTuple):
@@ -68,7 +68,7 @@ def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, me
 
     @functools.wraps(plain)
     def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not book.on or depth(book):
+        if not book.on or book.inside.depth:
             return plain(self, *args, **kwargs)
         began = clock()
         key = kind.key(self)

@@ -13,18 +13,14 @@ Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, whose memory, fac
 LOOKED_UP = 64  # sets of arguments whose lines are looked up
 
 
-def depth(book: Book) -> int:
-    """How many watched stencils this thread is inside of."""
-    return getattr(book.inside, "depth", 0)
-
-
 def timed(book: Book, record: Stencil, call: Callable[[], Any]) -> Any:
     """Make the call, which is entered and left inside `record`; what our own code takes meanwhile is not the stencil's.
 
     What is allocated in it is put down to the line that makes the call: nobody has to look for it each time.
     """
-    above = depth(book)
-    book.inside.depth = above + 1
+    inside = book.inside
+    above = inside.depth
+    inside.depth = above + 1
     if not above:
         _core.watch_line(*here(3))
     own = book.own + book.aside
@@ -33,7 +29,7 @@ def timed(book: Book, record: Stencil, call: Callable[[], Any]) -> Any:
         return call()
     finally:
         record.times.add(clock() - start - (book.own + book.aside - own))
-        book.inside.depth = above
+        inside.depth = above
         if not above:
             _core.watch_line(None, 0)
         book.events += 2  # two clocks, and what stands around them
