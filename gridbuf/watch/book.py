@@ -68,7 +68,7 @@ class Stencil:
         self.seen: set[Hashable] = set()  # sets of arguments whose lines are known
         self.callers: dict[Line, None] = {}
         self.measured: dict[str, Any] | None = None
-        self.keeps: Any = None  # alive, so that nothing else has its address
+        self.keeps: Any = None  # what its collector wants to have at hand: alive, nothing else has its address
 
     def calls_with(self, layout: Layout) -> int:
         """In how many calls a field came so."""
@@ -81,6 +81,11 @@ class Copy:
     def __init__(self) -> None:
         self.count, self.bytes, self.seconds = 0, 0, 0.0
         self.made_by: Line | None = None  # who allocated what was copied
+
+    def add(self, nbytes: int, seconds: float) -> None:
+        self.count += 1
+        self.bytes += nbytes
+        self.seconds += seconds
 
 
 class Message:
@@ -112,14 +117,10 @@ class Book:
         self.children = 0
         self.not_seen: dict[str, None] = {}
 
-    def copy(
-        self, kind: str, why: str, line: Line, nbytes: int, seconds: float, made_by: Callable[[], Line | None] | None = None
-    ) -> None:
-        """A copy was made; who allocated what was copied is asked for the first of a line."""
+    def copy(self, kind: str, why: str, line: Line, made_by: Callable[[], Line | None] = lambda: None) -> Copy:
+        """The record of such copies; who allocated what was copied is asked for the first of a line."""
         found = self.copies.get((kind, why, line))
         if found is None:
             found = self.copies[kind, why, line] = Copy()
-            found.made_by = None if made_by is None else made_by()
-        found.count += 1
-        found.bytes += nbytes
-        found.seconds += seconds
+            found.made_by = made_by()
+        return found

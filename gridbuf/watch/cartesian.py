@@ -2,15 +2,14 @@
 
 import functools
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 from gridbuf.watch.book import Book, Stencil, clock
-from gridbuf.watch.imports import Undo, from_import_on
+from gridbuf.watch.imports import Undo, from_import_on, put, together
 from gridbuf.watch.layouts import facts, orders, wanted_alignment, wanted_order
 from gridbuf.watch.lines import defined
 from gridbuf.watch.measuring import compare
-from gridbuf.watch.stencils import Described, measured_beside, note_layouts, note_lines, timed
+from gridbuf.watch.stencils import Described, is_looked_up, measured_beside, note_layouts, note_lines, timed
 
 PACKAGE = "gt4py.cartesian.stencil_object"
 
@@ -18,29 +17,19 @@ PACKAGE = "gt4py.cartesian.stencil_object"
 def install(book: Book, *, measure: bool = False) -> Undo:
     """Watch stencils that are made from now on, and those there are; the result leaves them alone again."""
 
-    def put(undo: list[Undo]) -> None:
+    def begin(undo: list[Undo]) -> None:
         from gt4py.cartesian import stencil_object
 
         StencilObject: Any = stencil_object.StencilObject
-        before = vars(StencilObject).get("__init_subclass__")
 
         def __init_subclass__(cls: Any, /, **keywords: Any) -> None:
             super(StencilObject, cls).__init_subclass__(**keywords)
             undo.append(_wrap(cls, book, measure))
 
-        StencilObject.__init_subclass__ = classmethod(__init_subclass__)
+        undo.append(put(StencilObject, "__init_subclass__", classmethod(__init_subclass__)))
+        undo.extend(_wrap(cls, book, measure) for cls in _all_subclasses(StencilObject))
 
-        def put_back() -> None:
-            if before is None:
-                del StencilObject.__init_subclass__
-            else:
-                StencilObject.__init_subclass__ = before
-
-        undo.append(put_back)
-        for cls in _all_subclasses(StencilObject):
-            undo.append(_wrap(cls, book, measure))
-
-    return from_import_on(PACKAGE, put)
+    return from_import_on(PACKAGE, begin)
 
 
 def _all_subclasses(cls: Any) -> list[Any]:
@@ -48,28 +37,19 @@ def _all_subclasses(cls: Any) -> list[Any]:
     return direct + [each for found in direct for each in _all_subclasses(found)]
 
 
-def _wrap(cls: Any, book: Book, measure: bool) -> Callable[[], None]:
+def _wrap(cls: Any, book: Book, measure: bool) -> Undo:
     """Put ours in the place of `run` and `__call__` of one class, where it has its own."""
     own = {name: vars(cls)[name] for name in ("run", "__call__") if inspect.isfunction(vars(cls).get(name))}
-    if "run" in own:
-        cls.run = _run(own["run"], book, measure)
-    if "__call__" in own:
-        cls.__call__ = _call(own["__call__"], book)
-
-    def put_back() -> None:
-        for name, function in own.items():
-            setattr(cls, name, function)
-
-    return put_back
+    return together(
+        [put(cls, name, _run(plain, book, measure) if name == "run" else _call(plain, book)) for name, plain in own.items()]
+    )
 
 
 def _record(book: Book, stencil: Any) -> Stencil:
-    key: Any = type(stencil)
-    found = book.stencils.get(key)
-    if found is None:
-        options, function = stencil.options, getattr(stencil, "definition_func", None)
-        found = book.stencils[key] = Stencil("gt4py.cartesian", options["name"], stencil.backend, defined(function))
-    return found
+    function = getattr(stencil, "definition_func", None)
+    record = Stencil("gt4py.cartesian", stencil.options["name"], stencil.backend, defined(function))
+    record.keeps = tuple(stencil.field_info)
+    return book.stencils.setdefault(stencil.__class__, record)
 
 
 def _call(plain: Any, book: Book) -> Any:
@@ -80,14 +60,12 @@ def _call(plain: Any, book: Book) -> Any:
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not book.on:
             return plain(self, *args, **kwargs)
-        record = _record(book, self)
-        result = timed(book, record, lambda: plain(self, *args, **kwargs))
-        key = (*map(id, args), *map(id, kwargs.values()))
-        if key not in record.seen:
+        record = book.stencils.get(self.__class__) or _record(book, self)
+        result = timed(book, record, plain, (self, *args), kwargs)
+        if is_looked_up(record):
             began = clock()
-            fields = self.field_info
-            given = [(name, value) for name, value in (*zip(names, args, strict=False), *kwargs.items()) if name in fields]
-            note_lines(record, given, key)
+            given = (*zip(names, args, strict=False), *kwargs.items())
+            note_lines(record, [(name, value) for name, value in given if name in record.keeps])
             book.own += clock() - began
         return result
 
@@ -102,24 +80,26 @@ def _run(plain: Any, book: Book, measure: bool) -> Any:
         if not book.on:
             return plain(self, *args, **kwargs)
         began = clock()
-        record = _record(book, self)
-        names = self.field_info
+        record = book.stencils.get(self.__class__) or _record(book, self)
+        names = record.keeps
         try:
             key = tuple([kwargs[name].strides for name in names])
         except (KeyError, AttributeError):  # one that is not used
             key = tuple([getattr(kwargs.get(name), "strides", None) for name in names])
-        wrong = note_layouts(record, key, lambda: _described(self, kwargs))
+        known, wrong = record.combinations.get(key), False
+        if known is None:
+            wrong = note_layouts(record, key, _described(self, kwargs))
+        else:
+            known.calls += 1
         if book.inside.depth:  # called by __call__, which is timed as a whole
             book.events += 1
             book.own += clock() - began
             result = plain(self, *args, **kwargs)
-            if wrong and measure:
-                measured_beside(book, record, lambda: _measured(self, plain, args, kwargs))
-            return result
-        ids = tuple([id(kwargs.get(name)) for name in names])  # a FrozenStencil calls run with what it was given
-        note_lines(record, [(name, kwargs.get(name)) for name in names], ids)
-        book.own += clock() - began
-        result = timed(book, record, lambda: plain(self, *args, **kwargs))
+        else:  # a FrozenStencil calls run with what it was given
+            if is_looked_up(record):
+                note_lines(record, [(name, kwargs.get(name)) for name in names])
+            book.own += clock() - began
+            result = timed(book, record, plain, (self, *args), kwargs)
         if wrong and measure:
             measured_beside(book, record, lambda: _measured(self, plain, args, kwargs))
         return result

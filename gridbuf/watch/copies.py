@@ -8,9 +8,10 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.watch.allocations import maker
-from gridbuf.watch.book import Book, clock
+from gridbuf.watch.book import Book, Copy, clock
+from gridbuf.watch.imports import Undo, put
 from gridbuf.watch.layouts import address, sorted_ranks
-from gridbuf.watch.lines import here
+from gridbuf.watch.lines import Line, here
 
 LEAST = 1024  # bytes: what is smaller nobody waits for
 _VALUES = (list, tuple, int, float, complex, bool, str, bytes, type(None))
@@ -18,7 +19,7 @@ Copied = Callable[[Any, Any, int], int]  # (what was given, the result, blocks t
 Reason = Callable[[Any, Any], str | None]
 
 
-def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason = lambda given, made: None) -> Callable[[], None]:
+def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason = lambda given, made: None) -> Undo:
     """Put a function that looks what its result shares with its first argument in the place of another; the result puts it back.
 
     `reason` says why it copied, where the library knows more than `why`.
@@ -26,52 +27,56 @@ def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason 
     plain = getattr(module, name, None)
     if plain is None:
         return lambda: None
-    called = f"{module.__name__}.{name}"
-
-    reasons: dict[Any, str] = {}
+    found = _Found(book, f"{module.__name__}.{name}", reason)
     inside, never = book.inside, np.ndarray if name in ("asarray", "asanyarray") and module is np else None
 
     @functools.wraps(plain, updated=())
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and type(args[0]) is never and not kwargs:  # without a wish there is no copy
-            return plain(args[0])
-        if not book.on or not args or isinstance(args[0], _VALUES) or inside.depth:  # a stencil's are its own
+        if not args or inside.depth or not book.on:  # what a stencil copies is its own
+            return plain(*args, **kwargs)
+        given = args[0]
+        if type(given) is never and len(args) == 1 and not kwargs:  # without a wish there is no copy
+            return plain(given)
+        if type(given) is not np.ndarray and isinstance(given, _VALUES):
             return plain(*args, **kwargs)
         before = _core.watch_total()[0]
         start = clock()
         result = plain(*args, **kwargs)
         book.events += 1
-        if result is args[0]:
+        if result is given or getattr(result, "nbytes", LEAST) < LEAST:
             return result
         end = clock()
-        nbytes = copied(args[0], result, before)
+        nbytes = copied(given, result, before)
         if nbytes >= LEAST:
-            told = _told(reasons, args[0], result, reason)
-            book.copy(called, told, here(2), nbytes, end - start, lambda: maker(address(args[0])))
+            found(given, result, here(2)).add(nbytes, end - start)
         book.own += clock() - end
         return result
 
-    setattr(module, name, watched)
-
-    def put_back() -> None:
-        if getattr(module, name, None) is watched:
-            setattr(module, name, plain)
-
-    return put_back
+    return put(module, name, watched)
 
 
-def _told(reasons: dict[Any, str], given: Any, result: Any, reason: Reason) -> str:
-    """Why, found out once for each pair of layouts."""
-    try:
-        key = given.dtype.num, given.strides, given.shape, result.dtype.num, result.strides
-        found = reasons.get(key)
-    except (AttributeError, TypeError):
-        return reason(given, result) or why(given, result)
-    if found is None:
-        if len(reasons) >= 256:
-            reasons.clear()
-        found = reasons[key] = reason(given, result) or why(given, result)
-    return found
+class _Found:
+    """The copies of one function; why it copied is found out once for each line and pair of layouts."""
+
+    def __init__(self, book: Book, kind: str, reason: Reason) -> None:
+        self.book, self.kind, self.reason = book, kind, reason
+        self.known: dict[Any, Copy] = {}
+
+    def __call__(self, given: Any, result: Any, line: Line) -> Copy:
+        try:
+            key = line, given.strides, given.dtype.num, result.strides, result.dtype.num
+            found = self.known.get(key)
+        except (AttributeError, TypeError):  # what is not laid out by strides
+            return self._new(given, result, line)
+        if found is None:
+            if len(self.known) >= 256:
+                self.known.clear()
+            found = self.known[key] = self._new(given, result, line)
+        return found
+
+    def _new(self, given: Any, result: Any, line: Line) -> Copy:
+        told = self.reason(given, result) or why(given, result)
+        return self.book.copy(self.kind, told, line, lambda: maker(address(given)))
 
 
 def why(given: Any, result: Any) -> str:

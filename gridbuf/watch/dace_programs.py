@@ -14,12 +14,12 @@ PACKAGE = "dace.codegen.compiled_sdfg"
 def install(book: Book, *, measure: bool = False) -> Undo:
     """Watch them from the import of DaCe on."""
 
-    def put(undo: list[Undo]) -> None:
+    def begin(undo: list[Undo]) -> None:
         from dace.codegen import compiled_sdfg
 
         undo.append(watch_method(compiled_sdfg.CompiledSDFG, book, _Dace(), measure=measure))
 
-    return from_import_on(PACKAGE, put)
+    return from_import_on(PACKAGE, begin)
 
 
 class _Dace(Kind):

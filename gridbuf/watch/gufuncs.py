@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gridbuf.watch.book import Book
-from gridbuf.watch.imports import Undo, from_import_on
+from gridbuf.watch.imports import Undo, from_import_on, together
 from gridbuf.watch.layouts import sorted_ranks
 from gridbuf.watch.methods import Kind, Operand, watch_method, with_strides
 
@@ -19,20 +19,14 @@ CLASSES = (
 
 def install(book: Book, *, measure: bool = False) -> Undo:
     """Watch each from its import on."""
-    each = [_install(book, measure, *names) for names in CLASSES]
-
-    def uninstall() -> None:
-        for undo in each:
-            undo()
-
-    return uninstall
+    return together([_install(book, measure, *names) for names in CLASSES])
 
 
 def _install(book: Book, measure: bool, module: str, name: str, called: str) -> Undo:
-    def put(undo: list[Undo]) -> None:
+    def begin(undo: list[Undo]) -> None:
         undo.append(watch_method(getattr(sys.modules[module], name), book, _Gufunc(called), measure=measure))
 
-    return from_import_on(module, put)
+    return from_import_on(module, begin)
 
 
 class _Gufunc(Kind):

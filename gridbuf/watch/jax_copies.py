@@ -13,7 +13,7 @@ ALIGNMENT = 64  # XLA's CPU client copies from anything less aligned
 def install(book: Book) -> Undo:
     """Watch jnp.asarray, jnp.array, jnp.from_dlpack and jax.device_put from the import of JAX on."""
 
-    def put(undo: list[Undo]) -> None:
+    def begin(undo: list[Undo]) -> None:
         import jax
         import jax.numpy as jnp
 
@@ -21,7 +21,7 @@ def install(book: Book) -> Undo:
         undo.append(exchange(jax, "device_put", book, copied, why))
         book.not_seen["arrays that are arguments of JAX's compiled functions"] = None
 
-    return from_import_on("jax", put)
+    return from_import_on("jax", begin)
 
 
 def copied(given: Any, result: Any, before: int) -> int:

@@ -1,7 +1,6 @@
 """`python -m gridbuf watch program.py`: the program unchanged, and at its end what it did with its memory."""
 
 import argparse
-from collections.abc import Callable
 
 from gridbuf import running
 from gridbuf.errors import UsageError
@@ -19,6 +18,7 @@ from gridbuf.watch import (
 )
 from gridbuf.watch.book import Book
 from gridbuf.watch.ending import Ending
+from gridbuf.watch.imports import Undo, together
 from gridbuf.watch.output import Output
 
 
@@ -37,9 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise
 
 
-def install(book: Book, *, measure: bool = False) -> Callable[[], None]:
+def install(book: Book, *, measure: bool = False) -> Undo:
     """Put every collector in place; each waits for its library. The result takes all away."""
-    each: list[Callable[[], None]] = [
+    each = [
         allocations.install(book),
         numpy_copies.install(book),
         pickles.install(book),
@@ -52,9 +52,7 @@ def install(book: Book, *, measure: bool = False) -> Callable[[], None]:
         messages.install(book),
     ]
 
-    def uninstall() -> None:
+    def off() -> None:
         book.on = False
-        while each:
-            each.pop()()
 
-    return uninstall
+    return together([*each, off])

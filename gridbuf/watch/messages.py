@@ -5,11 +5,10 @@ are instances of subclasses with the same handles; so are the requests that they
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from gridbuf.watch.book import Book, Message, clock
-from gridbuf.watch.imports import Undo, from_import_on
+from gridbuf.watch.imports import Undo, from_import_on, put
 from gridbuf.watch.lines import here
 from gridbuf.watch.specifications import Buffer, read
 
@@ -35,7 +34,6 @@ _COLLECTIVE = (
     *("Alltoallw", "Reduce_scatter", "Reduce_scatter_block", "Barrier"),
     *("Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw"),
 )
-_TWO = ("Sendrecv",)
 # Of objects, which are pickled: their bytes are those of the pickles.
 _OBJECTS = (
     "send",
@@ -60,20 +58,20 @@ def _calls() -> dict[str, str]:
     """The methods of communicators that are watched, and what each does."""
     later = [f"I{name[0].lower()}{name[1:]}" for name in (*_SENDS, "Recv", "Sendrecv", *_COLLECTIVE)]
     kept = [f"{name}_init" for name in (*_SENDS, "Recv", *_COLLECTIVE)]
-    found = dict.fromkeys((*_SENDS, "Recv", *_TWO, "Sendrecv_replace", *_COLLECTIVE, *_OBJECTS), BLOCKING)
+    found = dict.fromkeys((*_SENDS, "Recv", "Sendrecv", "Sendrecv_replace", *_COLLECTIVE, *_OBJECTS), BLOCKING)
     return {**found, **dict.fromkeys((*later, *kept, *_OBJECTS_LATER), STARTING)}
 
 
 def install(book: Book) -> Undo:
     """Watch communicators from the import of mpi4py.MPI on."""
 
-    def put(undo: list[Undo]) -> None:
+    def begin(undo: list[Undo]) -> None:
         from mpi4py import MPI
 
-        undo.append(_Watched(MPI, book).put())
+        undo.extend(_Watched(MPI, book).put())
         book.not_seen["messages of other libraries than mpi4py, and of communicators that were made of handles"] = None
 
-    return from_import_on(PACKAGE, put)
+    return from_import_on(PACKAGE, begin)
 
 
 class _Watched:
@@ -87,18 +85,11 @@ class _Watched:
         }
         self.classes = {getattr(mpi, name): self._communicator_class(getattr(mpi, name)) for name in KINDS if hasattr(mpi, name)}
 
-    def put(self) -> Callable[[], None]:
+    def put(self) -> list[Undo]:
         """Exchange what programs take from mpi4py.MPI."""
-        before = {name: getattr(self.mpi, name) for name in ("COMM_WORLD", "COMM_SELF", "Request", "Prequest")}
-        for name in ("COMM_WORLD", "COMM_SELF"):
-            setattr(self.mpi, name, self.of(before[name]))
-        self.mpi.Request, self.mpi.Prequest = self.requests[before["Request"]], self.requests[before["Prequest"]]
-
-        def put_back() -> None:
-            for name, value in before.items():
-                setattr(self.mpi, name, value)
-
-        return put_back
+        ours = {name: self.of(getattr(self.mpi, name)) for name in ("COMM_WORLD", "COMM_SELF")}
+        ours |= {name: self.requests[getattr(self.mpi, name)] for name in ("Request", "Prequest")}
+        return [put(self.mpi, name, value) for name, value in ours.items()]
 
     def of(self, made: Any) -> Any:
         """The communicator or request with the same handle that is watched; anything else as it is."""

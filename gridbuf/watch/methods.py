@@ -1,14 +1,15 @@
 """Watching every call of a class's method: for the collectors of programs, gufuncs and compiled graphs."""
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gridbuf.watch.book import Book, Stencil, clock
+from gridbuf.watch.imports import Undo, put
 from gridbuf.watch.layouts import facts
 from gridbuf.watch.lines import defined
 from gridbuf.watch.measuring import compare
-from gridbuf.watch.stencils import Described, measured_beside, note_layouts, note_lines, timed
+from gridbuf.watch.stencils import Described, is_looked_up, measured_beside, note_layouts, note_lines, timed
 
 
 class Operand(NamedTuple):
@@ -61,9 +62,8 @@ def with_strides(named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in named if getattr(value, "shape", None) and hasattr(value, "strides")]
 
 
-def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, measure: bool = False) -> Callable[[], None]:
+def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, measure: bool = False) -> Undo:
     """Put ours in the place of a method; the result puts it back. Calls inside other watched ones are theirs."""
-    inherited = name not in vars(cls)
     plain: Any = getattr(cls, name)
 
     @functools.wraps(plain)
@@ -77,25 +77,20 @@ def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, me
             record = book.stencils[key] = kind.record(self)
         arrays = kind.arrays(self, args, kwargs)
         strides = tuple([(each, array.strides, array.dtype) for each, array in arrays])
-        wrong = note_layouts(record, strides, lambda: _described(kind.operands(self, args, kwargs)))
-        note_lines(record, arrays, tuple([id(array) for _, array in arrays]))
+        known, wrong = record.combinations.get(strides), False
+        if known is None:
+            wrong = note_layouts(record, strides, _described(kind.operands(self, args, kwargs)))
+        else:
+            known.calls += 1
+        if is_looked_up(record):
+            note_lines(record, arrays)
         book.own += clock() - began
-        result = timed(book, record, lambda: plain(self, *args, **kwargs))
+        result = timed(book, record, plain, (self, *args), kwargs)
         if measure and wrong:
             measured_beside(book, record, lambda: _measured(kind, self, plain, args, kwargs))
         return result
 
-    setattr(cls, name, watched)
-
-    def put_back() -> None:
-        if vars(cls).get(name) is not watched:
-            return
-        if inherited:
-            delattr(cls, name)
-        else:
-            setattr(cls, name, plain)
-
-    return put_back
+    return put(cls, name, watched)
 
 
 def _measured(kind: Kind, called: Any, plain: Any, args: Any, kwargs: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ PACKAGE = "gt4py.next.ffront.decorator"
 def install(book: Book, *, measure: bool = False) -> Undo:
     """Watch them from the import of gt4py.next on."""
 
-    def put(undo: list[Undo]) -> None:
+    def begin(undo: list[Undo]) -> None:
         from gt4py.next.ffront import decorator
 
         tops = [
@@ -28,7 +28,7 @@ def install(book: Book, *, measure: bool = False) -> Undo:
             watch_method(cls, book, kind, measure=measure) for cls in classes if cls.__module__.startswith("gt4py.next.ffront")
         )
 
-    return from_import_on(PACKAGE, put)
+    return from_import_on(PACKAGE, begin)
 
 
 class _Next(Kind):

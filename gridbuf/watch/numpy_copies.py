@@ -1,6 +1,5 @@
 """Where NumPy's converting functions copied. What the methods of an array copy is seen as an allocation of their line."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.watch.book import Book
 from gridbuf.watch.copies import exchange
+from gridbuf.watch.imports import Undo, together
 
 FUNCTIONS = (
     *("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"),
@@ -15,15 +15,9 @@ FUNCTIONS = (
 )
 
 
-def install(book: Book) -> Callable[[], None]:
+def install(book: Book) -> Undo:
     """Watch the functions of `numpy`; those that call each other inside NumPy are left alone."""
-    undo = [exchange(np, name, book, copied) for name in FUNCTIONS]
-
-    def uninstall() -> None:
-        for put_back in undo:
-            put_back()
-
-    return uninstall
+    return together([exchange(np, name, book, copied) for name in FUNCTIONS])
 
 
 def copied(given: Any, result: Any, before: int) -> int:
@@ -31,7 +25,7 @@ def copied(given: Any, result: Any, before: int) -> int:
     if not isinstance(result, np.ndarray) or not result.nbytes:
         return 0
     if isinstance(given, np.ndarray):
-        return 0 if np.may_share_memory(given, result) else result.nbytes
+        return 0 if result.base is not None and np.may_share_memory(given, result) else result.nbytes
     block = _core.watch_block(result.__array_interface__["data"][0])
     return result.nbytes if block is not None and block[3] > before and _has_memory(given) else 0
 

@@ -3,78 +3,72 @@
 import copy
 import functools
 import pickle
-from collections.abc import Callable
 from multiprocessing import reduction
 from typing import Any
 
 from gridbuf import _core
 from gridbuf.watch.book import Book, clock
 from gridbuf.watch.copies import LEAST
+from gridbuf.watch.imports import Undo, put, together
 from gridbuf.watch.lines import here
 
 
-def install(book: Book) -> Callable[[], None]:
+def install(book: Book) -> Undo:
     """Watch pickle.dumps and dump, what multiprocessing sends, and copy.deepcopy."""
+    forking: Any = vars(reduction.ForkingPickler)["dumps"]
+    return together(
+        [
+            put(pickle, "dumps", _dumps(book, pickle.dumps, "pickle.dumps")),
+            put(pickle, "dump", _dump(book, pickle.dump)),
+            put(reduction.ForkingPickler, "dumps", classmethod(_dumps(book, forking.__func__, "multiprocessing"))),
+            put(copy, "deepcopy", _deepcopy(book, copy.deepcopy)),
+        ]
+    )
 
-    def dumped(plain: Any, kind: str) -> Any:
-        @functools.wraps(plain, updated=())
-        def watched(*args: Any, **kwargs: Any) -> Any:
-            if not book.on:
-                return plain(*args, **kwargs)
-            start = clock()
-            result = plain(*args, **kwargs)
-            end = clock()
-            nbytes = len(result)
-            if nbytes >= LEAST:
-                book.copy(kind, "pickled", here(2), nbytes, end - start)
-            book.events += 1
-            book.own += clock() - end
-            return result
 
-        return watched
-
-    def dump(obj: Any, file: Any, *args: Any, **kwargs: Any) -> None:
-        counted = _Counted(file)
+def _dumps(book: Book, plain: Any, kind: str) -> Any:
+    @functools.wraps(plain, updated=())
+    def dumps(*args: Any, **kwargs: Any) -> Any:
         if not book.on:
-            return plain_dump(obj, file, *args, **kwargs)
+            return plain(*args, **kwargs)
         start = clock()
-        plain_dump(obj, counted, *args, **kwargs)
-        if counted.nbytes >= LEAST:
-            book.copy("pickle.dump", "pickled", here(2), counted.nbytes, clock() - start)
-        book.events += 1
-        return None
-
-    def deepcopy(x: Any, *args: Any, **kwargs: Any) -> Any:
-        if not book.on or args or kwargs:  # with a memo it is a part of another
-            return plain_deepcopy(x, *args, **kwargs)
-        before = _core.watch_total()[1]
-        start = clock()
-        result = plain_deepcopy(x)
-        nbytes = _core.watch_total()[1] - before
-        if nbytes >= LEAST:
-            book.copy("copy.deepcopy", "deep copy", here(2), nbytes, clock() - start)
-        book.events += 1
+        result = plain(*args, **kwargs)
+        _note(book, kind, "pickled", len(result), start)
         return result
 
-    plain_dumps, plain_dump, plain_deepcopy = pickle.dumps, pickle.dump, copy.deepcopy
-    plain_forking = vars(reduction.ForkingPickler)["dumps"]
-    pickle.dumps = dumped(plain_dumps, "pickle.dumps")
-    pickle.dump = functools.wraps(plain_dump, updated=())(dump)
-    copy.deepcopy = functools.wraps(plain_deepcopy)(deepcopy)
-    forking = dumped(plain_forking.__func__, "multiprocessing")
-    reduction.ForkingPickler.dumps = classmethod(forking)  # type: ignore[assignment]
-    ours = (pickle.dumps, pickle.dump, copy.deepcopy)
+    return dumps
 
-    def uninstall() -> None:
-        if pickle.dumps is ours[0]:
-            pickle.dumps = plain_dumps
-        if pickle.dump is ours[1]:
-            pickle.dump = plain_dump
-        if copy.deepcopy is ours[2]:
-            copy.deepcopy = plain_deepcopy
-        reduction.ForkingPickler.dumps = plain_forking  # type: ignore[method-assign]
 
-    return uninstall
+def _dump(book: Book, plain: Any) -> Any:
+    @functools.wraps(plain, updated=())
+    def dump(obj: Any, file: Any, *args: Any, **kwargs: Any) -> None:
+        counted, start = _Counted(file), clock()
+        plain(obj, counted if book.on else file, *args, **kwargs)
+        if book.on:
+            _note(book, "pickle.dump", "pickled", counted.nbytes, start)
+
+    return dump
+
+
+def _deepcopy(book: Book, plain: Any) -> Any:
+    @functools.wraps(plain)
+    def deepcopy(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if not book.on or args or kwargs:  # with a memo it is a part of another
+            return plain(x, *args, **kwargs)
+        before, start = _core.watch_total()[1], clock()
+        result = plain(x)
+        _note(book, "copy.deepcopy", "deep copy", _core.watch_total()[1] - before, start)
+        return result
+
+    return deepcopy
+
+
+def _note(book: Book, kind: str, why: str, nbytes: int, start: float) -> None:
+    end = clock()
+    if nbytes >= LEAST:
+        book.copy(kind, why, here(3)).add(nbytes, end - start)
+    book.events += 1
+    book.own += clock() - end
 
 
 class _Counted:

@@ -10,10 +10,10 @@ from gridbuf.watch.layouts import address
 from gridbuf.watch.lines import here
 
 Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, whose memory, facts
-LOOKED_UP = 64  # sets of arguments whose lines are looked up
+LOOKED_UP = 64  # calls, and sets of arguments, whose lines are looked up; of later calls each 16th
 
 
-def timed(book: Book, record: Stencil, call: Callable[[], Any]) -> Any:
+def timed(book: Book, record: Stencil, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Make the call, which is entered and left inside `record`; what our own code takes meanwhile is not the stencil's.
 
     What is allocated in it is put down to the line that makes the call: nobody has to look for it each time.
@@ -26,7 +26,7 @@ def timed(book: Book, record: Stencil, call: Callable[[], Any]) -> Any:
     own = book.own + book.aside
     start = clock()
     try:
-        return call()
+        return call(*args, **kwargs)
     finally:
         record.times.add(clock() - start - (book.own + book.aside - own))
         inside.depth = above
@@ -35,18 +35,14 @@ def timed(book: Book, record: Stencil, call: Callable[[], Any]) -> Any:
         book.events += 2  # two clocks, and what stands around them
 
 
-def note_layouts(record: Stencil, key: Hashable, describe: Callable[[], Described]) -> bool:
-    """Count the layouts of this call; `describe` is asked only when such a set of strides was not seen before.
+def note_layouts(record: Stencil, key: Hashable, described: Described) -> bool:
+    """Take down how the fields of a call lie; `key` is all their strides, which were not seen before.
 
-    The answer: whether it is new, and not as the backend wants it.
+    The answer: whether any is not as the backend wants it.
     """
-    known = record.combinations.get(key)
-    if known is not None:
-        known.calls += 1
-        return False
     known = record.combinations[key] = Combination()
     known.calls = 1
-    for name, _, facts in describe():
+    for name, _, facts in described:
         layouts = record.layouts.setdefault(name, {})
         token = tuple(facts["strides"]), tuple(facts["shape"]), facts["dtype"]
         layout = layouts.get(token)
@@ -56,12 +52,19 @@ def note_layouts(record: Stencil, key: Hashable, describe: Callable[[], Describe
     return any(layout.facts["order"] != layout.facts["wanted"] for layout in known.layouts)
 
 
-def note_lines(record: Stencil, arguments: Sequence[tuple[str, Any]], key: Hashable) -> None:
-    """Who allocated the arguments, and who calls: once for each set of arguments."""
+def is_looked_up(record: Stencil) -> bool:
+    """Whether the lines of this call are asked for."""
+    calls = record.times.count
+    return calls < LOOKED_UP or not calls & 15
+
+
+def note_lines(record: Stencil, arguments: Sequence[tuple[str, Any]]) -> None:
+    """Who calls, and who allocated the arguments: once for each set of arguments."""
+    record.callers.setdefault(here(2))
+    key = tuple([id(value) for _, value in arguments])
     if key in record.seen or len(record.seen) >= LOOKED_UP:
         return
     record.seen.add(key)
-    record.callers.setdefault(here(3))
     for name, value in arguments:
         at = address(value)
         line = maker(at)

@@ -11,12 +11,12 @@ from gridbuf.watch.layouts import address
 def install(book: Book) -> Undo:
     """Watch torch.tensor, as_tensor, asarray and from_dlpack from the import of PyTorch on."""
 
-    def put(undo: list[Undo]) -> None:
+    def begin(undo: list[Undo]) -> None:
         import torch
 
         undo.extend(exchange(torch, name, book, copied) for name in ("tensor", "as_tensor", "asarray", "from_dlpack"))
 
-    return from_import_on("torch", put)
+    return from_import_on("torch", begin)
 
 
 def copied(given: Any, result: Any, before: int) -> int:
