@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridbuf.distributed.calls import Steps
+from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.counting import counted, points
 from gridbuf.distributed.ground import Ground
 from gridbuf.distributed.subjects import Subject
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
+FAILED = -1  # of numbers of points, which are not negative: a rank that has an error
 
 
 def check_order(one: Subject) -> None:
@@ -75,8 +76,12 @@ def extreme(everyone: Any, ground: Ground, call: str, given: Any, least: bool, w
         return value_of(int(key), one.dtype, least)
     dims = tuple(tale["dims"][0] if tale else one.dims)
     extents = extents_of(ground, one, dims)
-    lowest = min(numbers(ground, one, dims, extents, int(key), least), default=HIGHEST) if one.domains else HIGHEST
-    (number,) = yield from everyone.reduce(np.array([lowest], np.int64), "min")
+    lowest, error = attempt(
+        lambda: min(numbers(ground, one, dims, extents, int(key), least) if one.domains else (), default=HIGHEST)
+    )
+    (number,) = yield from everyone.reduce(np.array([FAILED if lowest is None else lowest], np.int64), "min")
+    if number == FAILED:
+        yield from everyone.agree(call, {}, error=error)
     index = tuple(int(i) for i in np.unravel_index(int(number), (len(ground.tiles), *extents)))
     return index if len(ground.tiles) > 1 else index[1:]
 

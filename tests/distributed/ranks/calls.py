@@ -15,7 +15,7 @@ from pair import comm, grid, interrupted, me, perform, refused_in_a_child
 import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf import _core
-from gridbuf.distributed import stores, transfers
+from gridbuf.distributed import extremes, stores, transfers
 
 T = grid.full(1.0 + me)
 
@@ -163,6 +163,13 @@ def messages_that_one_rank_cannot_make() -> None:
     with raises_on(0, MemoryError, "no memory"):
         grid.gather(T, 0)  # for what comes
     transfers._core = _core
+    works()
+    numbers = extremes.numbers
+    if me == 0:
+        extremes.numbers = fails
+    with raises_on(0, MemoryError, "no memory"):
+        grid.argmin(T)  # when the smallest value is known
+    extremes.numbers = numbers
     works()
     for name, old in (("_unpack", before[1]), ("_copy", before[2])):
         if me == 0:
