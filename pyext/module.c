@@ -4,7 +4,7 @@
  * core/        where there is no GIL: turns.c; the ways up into Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way: pending.c; releasing
  *              from any thread: drop.c; a request: args.c, dtype.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
  *              callcache.c (same call, same plan); host memory: who allocates: watch_blocks.c, watch_line.c, watch.c; trace.c,
- *              memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c; memory of the driver: device_error.c, device_stream.c, device_block.c
+ *              memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c, of_the_type.c; memory of the driver: device_error.c, device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
  * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
  *              (any object to its memory), field_wrap.c
@@ -12,7 +12,7 @@
  * program/     copies planned together: apart.c, slots.c, entries.c, on_gpu.c, type.c; and sent: messages.c
  * gufunc/      errors.c, attach.c, from_ufunc.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
- * storage/     record.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c, ufunc.c, number.c, type.c: host storages, as far as they need no thought
+ * storage/     record.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c, ufunc.c, function.c, number.c, type.c: host storages, as far as they need no thought
  * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
  *              field_new.c, field_index.c, field_number.c, field_protocols.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
@@ -29,6 +29,7 @@
 #include "gufunc/gufunc.h"
 #include "core/memory.h"
 #include "core/numbers.h"
+#include "core/of_the_type.h"
 #include "core/operators.h"
 #include "core/watch.h"
 #include "core/watch_line.h"
@@ -93,7 +94,7 @@ static PyMethodDef methods[] = {
 /* In reading order: what stands further down uses what stands above. */
 static int exec(PyObject *module) {
     import_array1(-1);
-    if (gb_py_numbers_init(module) < 0 || gb_py_operators_init() < 0) return -1;
+    if (gb_py_numbers_init(module) < 0 || gb_py_operators_init() < 0 || gb_py_of_the_type_init() < 0) return -1;
     gb_py_trace_init();
     if (gb_py_go_init(module) < 0 || gb_py_attribute_init() < 0 || gb_py_decref_init() < 0 || gb_py_handler_init() < 0) return -1;
     if (gb_py_args_init() < 0 || gb_py_dtype_init(module) < 0 || gb_py_plan_init(module) < 0) return -1;

@@ -150,7 +150,9 @@ def _made(m: _Method) -> Callable[..., Any]:
                 return functions_plain.call(of_numpy, (self, *args), options)
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        with operands.NOTHING_TO_HOLD if self._pair is None else operands.held(functions_plain.inside((self, args, options))):
+        if self._pair is None:
+            return function(self, *args, **options)
+        with operands.held(functions_plain.inside((self, args, options))):
             return function(self, *args, **options)
 
     method.__name__, method.__doc__ = m.name, _documentation(m)

@@ -38,5 +38,9 @@ def call(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[s
             if isinstance(obj, np.ma.MaskedArray):
                 check_mask(obj)
     handler = HANDLERS.get(func)
-    with operands.held(functions_plain.inside((args, kwargs))) if two_sides else operands.NOTHING_TO_HOLD:
-        return functions_plain.call(func, args, kwargs) if handler is None else handler(*args, **kwargs)
+    if handler is None:
+        handler, args, kwargs = functions_plain.call, (func, args, kwargs), {}
+    if not two_sides:
+        return handler(*args, **kwargs)
+    with operands.held(functions_plain.inside((args, kwargs))):
+        return handler(*args, **kwargs)

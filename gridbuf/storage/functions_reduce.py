@@ -26,11 +26,11 @@ _POSITIONAL: dict[Any, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-# Of all elements: what NumPy's function comes to on an array.
-_WHOLE: dict[Any, Callable[[Any], Any]] = {
-    np.sum: partial(np.add.reduce, axis=None), np.prod: partial(np.multiply.reduce, axis=None),
-    **{function: partial(np.maximum.reduce, axis=None) for function in (np.max, np.amax)},
-    **{function: partial(np.minimum.reduce, axis=None) for function in (np.min, np.amin)},
+# Of all elements: what NumPy's function comes to, called with an array and None for the axis. pyext/storage/function.c asks first.
+WHOLE = {
+    **{function: function for function in _POSITIONAL},
+    np.sum: np.add.reduce, np.prod: np.multiply.reduce, np.max: np.maximum.reduce, np.amax: np.maximum.reduce,
+    np.min: np.minimum.reduce, np.amin: np.minimum.reduce,
     **{function: getattr(np.ndarray, function.__name__) for function in (np.all, np.any, np.mean, np.std, np.var)},
 }  # fmt: skip
 
@@ -75,11 +75,11 @@ def reduced(
 
 
 def _reducing(function: Any) -> Callable[..., Any]:
-    whole = _WHOLE.get(function, function)
+    whole = WHOLE[function]
 
     def handler(a: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
         if axis is None and not args and not options and type(a) is CPUStorage:
-            return whole(a._host)  # of all elements there is nothing to say by name
+            return whole(a._host, None)  # of all elements there is nothing to say by name
         return reduced(function, a, axis, **dict(zip(_POSITIONAL[function], args, strict=False)), **options)
 
     return handler

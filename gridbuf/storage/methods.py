@@ -6,7 +6,7 @@ import numpy as np
 
 from gridbuf.storage import array_methods as array_methods
 from gridbuf.storage import beside_xarray as beside_xarray
-from gridbuf.storage import devices, functions, functions_plain, functions_reduce, operands, reduction, ufuncs
+from gridbuf.storage import devices, functions_plain, functions_reduce, operands, reduction, ufuncs
 from gridbuf.storage import operators as operators
 from gridbuf.storage import showing as showing
 from gridbuf.storage.allocation import class_of, new
@@ -14,29 +14,6 @@ from gridbuf.storage.base import Storage
 from gridbuf.storage.copying import S, copied
 from gridbuf.storage.meta import Meta, meta_of
 from gridbuf.storage.sources import managed_of
-
-
-class _OfTheClass:
-    """An attribute that the class has and its instances do not.
-
-    NumPy asks the class for `__array_function__`. Other libraries (xarray, dask) ask the object, and take one that has it for an
-    array which goes by position; storages go by name, so these get the plain array of `__array__`. Where memory is on both sides
-    that array would grow old, and writing to it would tell nobody: an error.
-    """
-
-    def __init__(self, function: Any) -> None:
-        self._function = function
-
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        if instance is not None:
-            if instance._has_host and instance._has_device:
-                raise TypeError(
-                    f"data: a {type(instance).__name__} goes by name and has memory on both sides, which an array by position cannot "
-                    "follow; gridbuf.interop.xarray.to_dataarray(s) is a DataArray that does, s.to_numpy() the host's memory, "
-                    "s.to_cupy() the device's"
-                )
-            raise AttributeError("__array_function__ is an attribute of the class")
-        return self._function
 
 
 def array_ufunc(self: Storage, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -99,7 +76,5 @@ def rebuilt(values: Any, parameters: tuple[Any, ...], device: int | None, manage
     return made
 
 
-for _name, _method in {
-    "__array_function__": _OfTheClass(functions.call), "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
-}.items():  # fmt: skip
+for _name, _method in {"copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce}.items():
     setattr(Storage, _name, _method)

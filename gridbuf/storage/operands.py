@@ -1,7 +1,7 @@
 """What takes part in an operation beside storages, and on which side it is computed."""
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -91,9 +91,6 @@ def governing(candidates: tuple[Any, ...]) -> Storage:
     """The storage that decides where to compute: the first one of the highest priority."""
     storages = [obj for obj in candidates if isinstance(obj, Storage)]
     return max(storages, key=lambda storage: storage.__array_priority__)
-
-
-NOTHING_TO_HOLD: AbstractContextManager[Any] = nullcontext()
 
 
 def held(objects: Iterable[Any]) -> AbstractContextManager[Any]:

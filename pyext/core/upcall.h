@@ -36,6 +36,8 @@
     X(GB_PY_UP_CPU_STORAGE, "gridbuf.storage.cpu", "CPUStorage")            \
     X(GB_PY_UP_STORAGE_BINARY, "gridbuf.storage.operators", "binary")       \
     X(GB_PY_UP_STORAGE_IN_PLACE, "gridbuf.storage.operators", "in_place")   \
+    X(GB_PY_UP_STORAGE_WHOLE, "gridbuf.storage.functions_reduce", "WHOLE")  \
+    X(GB_PY_UP_STORAGE_FUNCTION, "gridbuf.storage.functions", "call")       \
     X(GB_PY_UP_STORAGE_UFUNC, "gridbuf.storage.methods", "array_ufunc")     \
     X(GB_PY_UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")  \
     X(GB_PY_UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")            \

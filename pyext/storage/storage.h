@@ -61,6 +61,9 @@ PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int f
 PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);   /* NotImplemented: for Python */
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
 
+/* function.c */
+int gb_py_storage_function_init(void);
+
 /* number.c */
 GB_PY_DECLARE_OPERATORS(gb_py_storage_)
 
