@@ -102,7 +102,7 @@ static int exec(PyObject *module) {
     if (gb_py_import_dlpack_init() < 0 || gb_py_from_producer_init() < 0 || gb_py_async_copy_init(module) < 0) return -1;
     if (gb_py_field_dlpack_init() < 0 || gb_py_exchange_init() < 0 || gb_py_field_protocols_init() < 0) return -1;
     if (gb_py_device_copy_init(module) < 0 || gb_py_device_functions_init(module) < 0 || gb_py_statistics_init(module) < 0) return -1;
-    if (gb_py_program_init(module) < 0 || gb_py_messages_init(module) < 0) return -1;
+    if (gb_py_program_init(module) < 0 || gb_py_launches_init(module) < 0 || gb_py_messages_init(module) < 0) return -1;
     return gb_py_gufunc_init(module) < 0 ? -1 : gb_py_storage_init(module);
 }
 

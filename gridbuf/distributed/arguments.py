@@ -101,6 +101,12 @@ def read_sizes(sizes: Any, dims: Sequence[str], grid: Sequence[str]) -> dict[str
     return given
 
 
+def read_aware(aware: Any) -> bool | None:
+    if aware is None or isinstance(aware, bool):
+        return aware
+    raise TypeError(f"aware: expected True, False or None, got {type(aware).__name__}")
+
+
 def read_timeout(timeout: Any, what: str = "timeout") -> float | None:
     if timeout is None:
         return None

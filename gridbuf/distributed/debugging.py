@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf._core import CopyProgram
+from gridbuf._core import CopyProgram, Field
 from gridbuf.distributed.binding import Entry, Message
 
 PATTERN = 0xA5
@@ -29,7 +29,7 @@ def poison_of(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     return np.frombuffer(bytes([PATTERN]) * dtype.itemsize, dtype).copy() if dtype.itemsize else np.zeros(1, dtype)
 
 
-def poisoning(slots: Sequence[Any], copies: Iterable[Entry], receives: Iterable[Message]) -> CopyProgram | None:
+def poisoning(slots: Sequence[Any], copies: Iterable[Entry], receives: Iterable[Message], gpu: int | None) -> CopyProgram | None:
     """The program that poisons all points that a plan fills."""
     targets = [(slot, at, strides, shape, dtype) for slot, at, strides, _, _, _, shape, dtype, _ in copies]
     targets += [(c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype) for m in receives for c in m.chunks]
@@ -42,7 +42,10 @@ def poisoning(slots: Sequence[Any], copies: Iterable[Entry], receives: Iterable[
         (slot, at, strides, constants[dtype], 0, (0,) * len(shape), shape, dtype, 0)
         for slot, at, strides, shape, dtype in targets
     ]
-    return CopyProgram([*slots, *(poison_of(dtype) for dtype in constants)], entries)
+    values = [poison_of(dtype) for dtype in constants]
+    return CopyProgram(
+        [*slots, *(values if gpu is None else (Field(each).to(device=("gpu", gpu)) for each in values))], entries, gpu
+    )
 
 
 class Guard:

@@ -51,12 +51,12 @@ class GHEXEngine(MPIEngine):
 
     name = "ghex"
 
-    def __init__(self, comm: Any, timeout: float | None = None) -> None:
+    def __init__(self, comm: Any, timeout: float | None = None, aware: bool | None = None) -> None:
         try:
             from ghex.context import make_context
         except ImportError as error:
             raise ImportError(f"engine: 'ghex' needs the package ghex (pip install ghex, with libboost-dev): {error}") from error
-        super().__init__(comm, timeout)
+        super().__init__(comm, timeout, aware)
         self.patterns: dict[Any, tuple[Any, list[Any]]] = {}  # before the context: an object's attributes go in this order
         self.context = make_context(self.hub.comm, MPI.Query_thread() == MPI.THREAD_MULTIPLE)
         _engines.add(self)
@@ -80,6 +80,8 @@ class GHEXEngine(MPIEngine):
     def refused(self, bound: Bound) -> Iterator[str]:
         """Why GHEX cannot fill the halos of a field."""
         names = self.links.whole.names
+        if bound.layouts[0].gpu is not None:
+            yield "fields on a GPU"
         if str(bound.dtype) not in DTYPES or not bound.dtype.isnative:
             yield f"{bound.dtype}: only {', '.join(DTYPES)} of this machine"
         if len(bound.geometry.axes) < len(names):

@@ -32,6 +32,7 @@ def grid(
     comm: Any = None,
     engine: str | None = None,
     timeout: float | None = None,
+    aware: bool | None = None,
 ) -> Grid:
     """A Cartesian grid, cut into blocks.
 
@@ -57,6 +58,8 @@ def grid(
         What moves the bytes: "local" by default without a communicator, "mpi" with one.
     timeout : float, optional
         After how many seconds an exchange that does not end raises TimeoutError.
+    aware : bool, optional
+        Whether MPI is given pointers of GPUs. None: as the environment variable GRIDBUF_GPU_AWARE_MPI says (0 or 1), else as the library says of itself.
 
     Returns
     -------
@@ -84,7 +87,16 @@ def grid(
     cyclic = read.read_periodic(periodic, names)
     pairs = read.read_halo(halo, names)
     return build(
-        Topology((extents,), rings(0, extents, cyclic, names), names), cyclic, pairs, blocks, cuts, owners, comm, engine, timeout
+        Topology((extents,), rings(0, extents, cyclic, names), names),
+        cyclic,
+        pairs,
+        blocks,
+        cuts,
+        owners,
+        comm,
+        engine,
+        timeout,
+        aware,
     )
 
 
@@ -102,6 +114,7 @@ def tripolar(
     comm: Any = None,
     engine: str | None = None,
     timeout: float | None = None,
+    aware: bool | None = None,
 ) -> Grid:
     """A tripolar grid: the first dim is periodic, and the high end of the second is folded.
 
@@ -140,7 +153,7 @@ def tripolar(
     if pivot not in ("T", "F"):
         raise ValueError(f"pivot: {pivot!r} is neither 'T' nor 'F'")
     topology = Topology((extents,), folded(extents, pivot, names), names)
-    return build(topology, (True, False), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout)
+    return build(topology, (True, False), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout, aware)
 
 
 @on_all_ranks
@@ -156,6 +169,7 @@ def cubed_sphere(
     comm: Any = None,
     engine: str | None = None,
     timeout: float | None = None,
+    aware: bool | None = None,
 ) -> Grid:
     """Six tiles of n x n cells that meet as the sides of a cube do, numbered and turned as FV3 has them.
 
@@ -191,7 +205,7 @@ def cubed_sphere(
     names = read.read_dims(dims, 2, "a cubed sphere")
     topology = Topology(((extent, extent),) * 6, cube(extent), names)
     given = None if cuts is not None and blocks == (1, 1) else blocks
-    return build(topology, (False, False), read.read_halo(halo, names), given, cuts, owners, comm, engine, timeout)
+    return build(topology, (False, False), read.read_halo(halo, names), given, cuts, owners, comm, engine, timeout, aware)
 
 
 @on_all_ranks
@@ -208,6 +222,7 @@ def topology(
     comm: Any = None,
     engine: str | None = None,
     timeout: float | None = None,
+    aware: bool | None = None,
 ) -> Grid:
     """A grid of tiles that meet as given.
 
@@ -243,7 +258,7 @@ def topology(
         raise ValueError(f"tiles: {extents}; all have one dim, or all have two")
     names = read.read_dims(dims, len(extents[0]), "each tile")
     made = Topology(extents, read_seams(seams, extents, names), names)
-    return build(made, (False,) * len(names), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout)
+    return build(made, (False,) * len(names), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout, aware)
 
 
 @on_all_ranks
@@ -258,6 +273,7 @@ def links(
     comm: Any = None,
     engine: str | None = None,
     timeout: float | None = None,
+    aware: bool | None = None,
 ) -> Grid:
     """Blocks whose halos are filled as a list says.
 
@@ -301,7 +317,7 @@ def links(
     given = read_links(links, extents, names)
     whole = Topology(extents, {}, names)
     pairs, ones = read.read_halo(halo, names), (1,) * len(names)
-    return build(whole, (False,) * len(names), pairs, ones, None, owners, comm, engine, timeout, given)
+    return build(whole, (False,) * len(names), pairs, ones, None, owners, comm, engine, timeout, aware, given)
 
 
 def build(
@@ -314,11 +330,12 @@ def build(
     comm: Any,
     engine: Any,
     timeout: Any,
+    aware: Any,
     links: Sequence[Given] | None = None,
 ) -> Grid:
     """The grid of a topology: what all kinds of grids have in common."""
     seconds = read.read_timeout(timeout)
-    chosen = engine_of(comm, engine, seconds)
+    chosen = engine_of(comm, engine, seconds, read.read_aware(aware))
     decomposition = cut(topology, cyclic, halo, blocks, cuts, owners, chosen.size)
     periodic = tuple(name for name, yes in zip(topology.names, cyclic, strict=True) if yes)
     builder = LinkBuilder(topology, decomposition) if links is None else GivenLinks(topology, decomposition, links)
@@ -326,7 +343,7 @@ def build(
     return Grid(builder, periodic, halo, chosen, comm, seconds)
 
 
-def engine_of(comm: Any, engine: Any, timeout: float | None) -> Engine:
+def engine_of(comm: Any, engine: Any, timeout: float | None, aware: bool | None) -> Engine:
     if engine is not None and not isinstance(engine, str):
         raise TypeError(f"engine: expected a name, got {type(engine).__name__}")
     if engine is not None and engine not in ENGINES:
@@ -340,7 +357,7 @@ def engine_of(comm: Any, engine: Any, timeout: float | None) -> Engine:
     if engine == "ghex":
         from gridbuf.distributed.ghex import GHEXEngine
 
-        return GHEXEngine(comm, timeout)
+        return GHEXEngine(comm, timeout, aware)
     from gridbuf.distributed.mpi import MPIEngine
 
-    return MPIEngine(comm, timeout)
+    return MPIEngine(comm, timeout, aware)

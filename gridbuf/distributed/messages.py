@@ -6,13 +6,14 @@ under way stays (left.py) until it has ended.
 """
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
 from gridbuf import _core
+from gridbuf.distributed.buffers import Carriage
 from gridbuf.distributed.debugging import Guard
 from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.inside import Inside
@@ -77,6 +78,8 @@ class Messages:
         By peer: how many exchanges have begun with values for it, and from it.
     guard
         What looks after messages and halos in debug mode.
+    carriage
+        What brings messages from a GPU, and to it.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class Messages:
         programs: tuple[_core.CopyProgram, _core.CopyProgram | None, _core.CopyProgram | None],
         ledgers: Sequence[Mapping[int, Any]],
         guard: Guard | None = None,
+        carriage: Carriage | None = None,
     ) -> None:
         self.to = [peer for peer, (memory, _) in outgoing.items() for _ in range(-(-max(memory.nbytes, 1) // PART))]
         self.come = [peer for peer, (memory, _) in incoming.items() for _ in range(-(-max(memory.nbytes, 1) // PART))]
@@ -96,9 +100,10 @@ class Messages:
         requests = Requests(
             hub, outgoing, incoming, left.receives, left.sends
         )  # which the exchange keeps, so it knows nothing of that
-        begin, check = MPI.Prequest.Startall, None
-        if guard is not None:
-            begin, check = guarded(guard), guard.check
+        before = [step for step in (carriage and carriage.down, guard and guard.close) if step]
+        after = [step for step in (guard and guard.check, carriage and carriage.up) if step]
+        begin = following(before) if before else MPI.Prequest.Startall
+        check = each_of(after) if after else None
         self._guard = guard
         inside = (requests.place, tuple(requests.slots)) if requests.slots else ()
         of = requests.made if inside else requests.place(())
@@ -139,11 +144,20 @@ class Messages:
         return came
 
 
-def guarded(guard: Guard) -> Any:
-    """What starts requests after a guard has closed their messages."""
+def following(steps: Sequence[Callable[[], None]]) -> Any:
+    """What starts requests after these."""
 
     def begin(requests: list[Any]) -> None:
-        guard.close()
+        for step in steps:
+            step()
         MPI.Prequest.Startall(requests)
 
     return begin
+
+
+def each_of(steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    def check() -> None:
+        for step in steps:
+            step()
+
+    return check

@@ -5,7 +5,7 @@ leaves an exchange out is noticed at the next handshake; the two then shake hand
 received and dropped.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import groupby
 from typing import Any
@@ -15,14 +15,15 @@ from mpi4py import MPI
 
 from gridbuf import _core
 from gridbuf.distributed.agreements import Agreement, Orders
+from gridbuf.distributed.aware import takes_gpus
 from gridbuf.distributed.binding import ADD, CLEAR, Binding, Entry, Message, Sources, adjoint
+from gridbuf.distributed.buffers import Buffers, Carriage, GPUBuffers, on_host
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.debugging import SEAL, Guard, debugging, poisoning
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.everyone import Everyone
 from gridbuf.distributed.handshake import Handshakes, Words, chunks_of, facts_of, fields_differ, receive_any, refuse
 from gridbuf.distributed.hub import Hub, hub_of, ranks
-from gridbuf.distributed.inside import Inside, inside
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.messages import Messages, parts
 from gridbuf.distributed.waiting import Waiting
@@ -35,9 +36,9 @@ class MPIEngine:
 
     name = "mpi"
 
-    def __init__(self, comm: Any, timeout: float | None = None) -> None:
+    def __init__(self, comm: Any, timeout: float | None = None, aware: bool | None = None) -> None:
         self.hub = hub_of(comm)
-        self.rank, self.size, self.timeout = self.hub.rank, self.hub.size, timeout
+        self.rank, self.size, self.timeout, self.aware = self.hub.rank, self.hub.size, timeout, aware
         self.hub.users.add(self)
 
     def failed(self, error: Exception) -> None:
@@ -50,13 +51,15 @@ class MPIEngine:
         pass
 
     def prepare(self, plan: Any) -> Any:
-        return MPITransport(plan, self.hub, self.timeout)
+        return MPITransport(plan, self.hub, self.timeout, self.aware)
 
 
 class MPITransport:
     """Moves one plan."""
 
-    def __init__(self, plan: Any, hub: Hub, timeout: float | None) -> None:
+    def __init__(self, plan: Any, hub: Hub, timeout: float | None, aware: bool | None = None) -> None:
+        self.gpu: int | None = plan.gpu
+        self._aware = aware
         self.hub, self.timeout, self.number = hub, timeout, hub.number()
         self.name = f"plan {self.number} ({', '.join(bound.name for bound in plan.bounds)})"
         self.slots, self.copies = plan.slots(), plan.copies
@@ -205,7 +208,7 @@ class MPITransport:
         error: Exception | None = None
         doubtful = [peer for peer, agreement in self._with.items() if agreement.doubts != self.hub.doubts[peer]]
         try:
-            CopyProgram(self.slots, []).check(*fields)
+            CopyProgram(self.slots, [], self.gpu).check(*fields)
             for peer in doubtful:
                 if self._with[peer].tag is None:
                     self._with[peer].tag = self.hub.tag(peer, self.number)
@@ -283,38 +286,35 @@ class MPITransport:
             peer: self._ordered(message, False, self._with[peer].ours) for peer, message in self.receives.items()
         }
         mine, theirs = (receives, sends) if back else (sends, receives)
-        out = {peer: self._memory(message, back) for peer, message in mine.items()}
-        come = {peer: self._memory(message, back) for peer, message in theirs.items()}
-        buffers = [memory for memory in (*out.values(), *come.values()) if not isinstance(memory, Inside)]
-        place = {id(memory): len(self.slots) + i for i, memory in enumerate(buffers)}
-        slots = [*self.slots, *buffers]
+        out, come = self._buffers(mine, back), self._buffers(theirs, back)
+        first, then = len(self.slots), len(self.slots) + len(out.slots)
+        slots = [*self.slots, *out.slots, *come.slots]
         pack = [
             entry
-            for peer, message in mine.items()
-            if id(out[peer]) in place
-            for entry in packed(message, place[id(out[peer])], CLEAR if back else 0)
+            for peer, (slot, at) in out.places.items()
+            for entry in packed(mine[peer], first + slot, at, CLEAR if back else 0)
         ]
         unpack = [
             entry
-            for peer, message in theirs.items()
-            if id(come[peer]) in place
-            for entry in unpacked(message, place[id(come[peer])], ADD if back else 0)
+            for peer, (slot, at) in come.places.items()
+            for entry in unpacked(theirs[peer], then + slot, at, ADD if back else 0)
         ]
         guard = None
         if self.debug:
-            poison = None if back else poisoning(self.slots, self.copies, receives.values())
-            guard = Guard(self.name, poison, out, come, self._ledger)
+            poison = None if back else poisoning(self.slots, self.copies, receives.values(), self.gpu)
+            guard = Guard(self.name, poison, out.ends, come.ends, self._ledger)
         return Messages(
             self.hub,
-            {peer: (memory, self._with[peer].to) for peer, memory in out.items()},
-            {peer: (memory, self._with[peer].heard) for peer, memory in come.items()},
+            {peer: (memory, self._with[peer].to) for peer, memory in out.ends.items()},
+            {peer: (memory, self._with[peer].heard) for peer, memory in come.ends.items()},
             (
-                CopyProgram(slots, pack),
-                program(self.slots, adjoint(self.copies) if back else self.copies),
-                program(slots, unpack),
+                CopyProgram(slots, pack, self.gpu),
+                program(self.slots, adjoint(self.copies) if back else self.copies, self.gpu),
+                program(slots, unpack, self.gpu),
             ),
             (self.hub.ledger, self._ledger),
             guard,
+            Carriage(out, come) if isinstance(out, GPUBuffers) and isinstance(come, GPUBuffers) else None,
         )
 
     def _ordered(self, message: Message, sent: bool, orders: Orders) -> Message:
@@ -323,10 +323,11 @@ class MPITransport:
             return message
         return self.binding.message(message.peer, links_of(message), sent, orders)
 
-    def _memory(self, message: Message, back: bool) -> Any:
-        """What MPI reads or writes: the field's own memory where that is in the message's order, else a buffer."""
-        found = None if back or self.debug else inside(message)
-        return _core.empty((message.nbytes + SEAL * self.debug,), "uint8") if found is None else found
+    def _buffers(self, messages: Mapping[int, Message], back: bool) -> Buffers:
+        if self.gpu is None:
+            return on_host(messages, SEAL * self.debug, not back and not self.debug)
+        direct = not self.debug and takes_gpus(self._aware)  # what looks after messages is on the host
+        return GPUBuffers(messages, SEAL * self.debug, self.gpu, direct)
 
 
 def rule(sources: Sources) -> str:
@@ -334,25 +335,25 @@ def rule(sources: Sources) -> str:
     return f"{sources.item.kind}, sign {sources.item.sign}, component {sources.component} of fields {list(sources.fields)}"
 
 
-def program(slots: Sequence[Any], entries: Sequence[Entry]) -> Any:
-    return CopyProgram(slots, entries) if entries else None
+def program(slots: Sequence[Any], entries: Sequence[Entry], gpu: int | None) -> Any:
+    return CopyProgram(slots, entries, gpu) if entries else None
 
 
 def links_of(message: Message) -> list[tuple[int, list[Any]]]:
     return [(field, [chunk.link for chunk in its]) for field, its in groupby(message.chunks, lambda chunk: chunk.field)]
 
 
-def packed(message: Message, slot: int, mode: int = 0) -> list[Entry]:
-    """Fields into a message."""
+def packed(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
+    """Fields into a message that begins `at` bytes from the start of its slot."""
     return [
-        (slot, c.at, c.strides, c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype, mode or c.mode)
+        (slot, at + c.at, c.strides, c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype, mode or c.mode)
         for c in message.chunks
     ]
 
 
-def unpacked(message: Message, slot: int, mode: int) -> list[Entry]:
-    """A message into fields."""
+def unpacked(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
+    """Such a message into fields."""
     return [
-        (c.place.slot, c.place.at, c.place.strides, slot, c.at, c.strides, c.shape, c.dtype, mode and mode | c.mode)
+        (c.place.slot, c.place.at, c.place.strides, slot, at + c.at, c.strides, c.shape, c.dtype, mode and mode | c.mode)
         for c in message.chunks
     ]

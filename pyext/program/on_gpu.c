@@ -28,3 +28,24 @@ int gb_py_program_launch(gb_cuda_program *program, int device, char *const *base
     free(bases);
     return rc == 0 && foreign ? wait_here(on) : rc;
 }
+
+/* wait_for(*fields): until our own work on these Fields of one GPU is done, on whatever stream. */
+static PyObject *wait_for(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    gb_cuda_error e;
+    gb_cuda_queue on = {0};
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (!gb_py_is_field(args[i])) return PyErr_Format(PyExc_TypeError, "expected Fields, got %R", Py_TYPE(args[i]));
+        gb_py_field *f = (gb_py_field *)args[i];
+        gb_cuda_block *block = gb_py_field_block(f);
+        if (i == 0) on = gb_py_queue_for(f->location.device);
+        if (block && gb_cuda_stream_wait_block(block, on, &e) < 0) return gb_py_cuda_raise(&e), NULL;
+    }
+    return n && wait_here(on) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyMethodDef functions[] = {
+    {"cuda_wait_for", (PyCFunction)(void *)wait_for, METH_FASTCALL, NULL},
+    {NULL},
+};
+
+int gb_py_launches_init(PyObject *module) { return gb_py_functions(module, functions); }

@@ -37,6 +37,7 @@ int gb_py_entry_read(PyObject *obj, Py_ssize_t number, const gb_py_slot *slots, 
 
 /* on_gpu.c: the program of a GPU is queued there, over these objects, whose elements 0 lie at base; what others own is waited for. */
 int gb_py_program_launch(gb_cuda_program *program, int device, char *const *base, PyObject *const *objects, int64_t n);
+int gb_py_launches_init(PyObject *module);
 
 /* type.c */
 int gb_py_program_init(PyObject *module);

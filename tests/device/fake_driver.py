@@ -91,6 +91,10 @@ class Fake:
         nbytes = np.dtype(dtype).itemsize * count
         return np.frombuffer(ctypes.string_at(self._library.fake_look(address, nbytes), nbytes), dtype)
 
+    def backing(self, address: int, count: int) -> int:
+        """Where the host finds device memory."""
+        return int(self._library.fake_look(address, count))
+
     def expect_misuse(self) -> str | None:
         """What was used wrongly, which is forgotten."""
         found = self.misuses()

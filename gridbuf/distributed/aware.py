@@ -1,0 +1,50 @@
+"""Whether MPI takes pointers of GPUs."""
+
+import ctypes
+import os
+from functools import cache
+
+from mpi4py import MPI
+
+VARIABLE = "GRIDBUF_GPU_AWARE_MPI"
+
+
+def takes_gpus(said: bool | None) -> bool:
+    """What the user says, by argument or environment, else what the library says of itself.
+
+    Parameters
+    ----------
+    said : bool or None
+        The argument.
+
+    Returns
+    -------
+    bool
+        Whether messages lie on the GPU.
+
+    Raises
+    ------
+    ValueError
+        When the environment variable is neither 0 nor 1.
+    """
+    if said is not None:
+        return said
+    value = os.environ.get(VARIABLE, "")
+    if value not in ("", "0", "1"):
+        raise ValueError(f"{VARIABLE}: {value!r} is neither '0' nor '1'")
+    return value == "1" if value else library_takes_gpus()
+
+
+@cache
+def library_takes_gpus() -> bool:
+    """Libraries that do not say count as those that do not."""
+    try:
+        symbols = ctypes.CDLL(MPI.__file__)
+    except OSError:
+        return False
+    if hasattr(symbols, "MPIX_Query_cuda_support"):
+        return bool(symbols.MPIX_Query_cuda_support())
+    if hasattr(symbols, "MPIX_GPU_query_support"):
+        found = ctypes.c_int(0)
+        return symbols.MPIX_GPU_query_support(0, ctypes.byref(found)) == 0 and bool(found.value)
+    return False
