@@ -89,7 +89,7 @@ def entries(seconds: float = SECONDS) -> Iterator[tuple[str, str]]:
     try:
         package = version("mpi4py")
     except PackageNotFoundError:
-        yield "mpi4py", "not installed: grids have all their blocks in one process"
+        yield "mpi4py", "not installed: grids have all their blocks in one process (pip install mpi4py)"
         return
     found = facts(seconds)
     if "missing" in found:

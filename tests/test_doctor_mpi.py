@@ -95,7 +95,9 @@ def test_without_mpi4py_there_is_one_line_and_no_process(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(doctor_mpi, "version", missing)
     monkeypatch.setattr(doctor_mpi, "facts", lambda *_: pytest.fail("a process was started"))
-    assert list(doctor_mpi.entries()) == [("mpi4py", "not installed: grids have all their blocks in one process")]
+    assert list(doctor_mpi.entries()) == [
+        ("mpi4py", "not installed: grids have all their blocks in one process (pip install mpi4py)")
+    ]
     assert "MPI" in dict(doctor.sections())
 
 

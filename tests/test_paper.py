@@ -106,8 +106,8 @@ def test_the_whole_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert said["load"].startswith("1.000 times the mean")
     # beside: 2 sides x 2 x 10; above or below: 10 x 2; corners: 2 x 2 x 2; 10 levels, 3 fields, 4 bytes
     assert said["exchange"] == f"{(40 + 20 + 8) * 120:,} B in 3 messages, on the rank that gets most"
-    assert said["neighbours"] == "3: 1 2 3"
-    assert said["surface"] == f"{100 * 68 / 100:.1f} % of the own points come from elsewhere"
+    assert said["neighbours"] == "3 of rank 0: 1 2 3"
+    assert said["surface"] == "68.0 halo points are filled for 100 own points, on the rank where they are most"
     assert said["time"].startswith("12.8 us an exchange: 1.6 us for copies at 10.0 GB/s, 11.2 us for messages of 1 us at 1 GB/s")
     assert said["program"] == "gbd.grid((20, 20), periodic='I', blocks=(2, 2), halo=2, comm=MPI.COMM_WORLD)"
     assert [line.split()[:4] for line in lines[lines.index("cuts") + 2 : lines.index("cuts") + 4]] == [

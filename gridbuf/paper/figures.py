@@ -51,7 +51,8 @@ class Figures(NamedTuple):
     received: int  # bytes in an exchange
     copied: int  # bytes within the rank
     messages: int
-    peers: tuple[int, ...]  # of the rank that has most
+    busiest: int  # the rank that has most peers
+    peers: tuple[int, ...]  # its
     surface: float  # halo points that are filled, over own points
     memory: int  # bytes of all fields of a rank
     idle: int  # ranks without a block
@@ -92,7 +93,7 @@ def figures(run: Run, counts: Sequence[int]) -> Figures:
     sizes = [[cuts.start(k + 1) - cuts.start(k) for k in range(cuts.count)] for cuts in decomposition.cuts[0]]
     points = _points(decomposition, run.ranks)
     bytes_each = run.fields * (run.levels or 1) * run.dtype.itemsize
-    received = copied = memory = 0
+    received = copied = memory = busiest = 0
     peers: tuple[int, ...] = ()
     surface = 0.0
     for rank in _ranks(decomposition, run):
@@ -111,7 +112,8 @@ def figures(run: Run, counts: Sequence[int]) -> Figures:
                     arrives[peer] = arrives.get(peer, 0) + n
         received, copied = max(received, sum(arrives.values()) * bytes_each), max(copied, inside * bytes_each)
         memory, surface = max(memory, held), max(surface, filled / own if own else 0.0)
-        peers = max(peers, tuple(sorted(arrives)), key=len)
+        if len(arrives) > len(peers):
+            busiest, peers = rank, tuple(sorted(arrives))
     return Figures(
         tuple(counts),
         decomposition,
@@ -121,6 +123,7 @@ def figures(run: Run, counts: Sequence[int]) -> Figures:
         received,
         copied,
         len(peers),
+        busiest,
         peers,
         surface,
         memory,

@@ -49,8 +49,8 @@ def lines(run: Run, own: Figures, network: Network) -> Iterator[tuple[str, str]]
     yield "exchange", f"{nbytes_text(own.received)} in {plural(own.messages, 'message')}, on the rank that gets most"
     if own.copied:
         yield "", f"and {nbytes_text(own.copied)} copied within a rank"
-    yield "neighbours", f"{own.messages}: {' '.join(map(str, own.peers))}" if own.peers else "none"
-    yield "surface", f"{100 * own.surface:.1f} % of the own points come from elsewhere"
+    yield "neighbours", f"{own.messages} of rank {own.busiest}: {' '.join(map(str, own.peers))}" if own.peers else "none"
+    yield "surface", f"{100 * own.surface:.1f} halo points are filled for 100 own points, on the rank where they are most"
     yield "memory", f"{nbytes_text(own.memory)} a rank for these fields, halos and padding included"
     moved = 2 * own.received + own.copied
     yield (
