@@ -104,16 +104,11 @@ static char *align_data(const gb_heap_layout *w, char *block, int64_t colour) {
 int gb_heap_take(const gb_heap_layout *want, void **data, int *fresh) {
     int64_t reserve = want->reserve;
     gb_spin_lock(&heap.lock);
-    if (__builtin_expect(heap.stats.limit >= 0, 0) && reserve > heap.stats.limit - heap.stats.live_bytes) {
-        gb_spin_unlock(&heap.lock);
-        return GB_HEAP_OVER_LIMIT;
-    }
+    if (__builtin_expect(heap.stats.limit >= 0, 0) && reserve > heap.stats.limit - heap.stats.live_bytes)
+        return gb_spin_unlock(&heap.lock), GB_HEAP_OVER_LIMIT;
     gb_heap_slab *s = heap.bins[gb_heap_bin(reserve)];
     while (s && s->block != reserve) s = s->next;   /* only large bins mix sizes */
-    if (!s) {
-        gb_spin_unlock(&heap.lock);
-        return GB_HEAP_NEED_SLAB;
-    }
+    if (!s) return gb_spin_unlock(&heap.lock), GB_HEAP_NEED_SLAB;
     if (s->used++ == 0) cache_remove(s);
     char *block = (char *)s->free;
     *fresh = 0;

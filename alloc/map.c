@@ -22,10 +22,7 @@ static void *map_plain(int64_t bytes) {
 
 void *gb_heap_map(int64_t bytes) {
     int64_t huge = gb_heap_huge_boundary;
-    if (bytes > INT64_MAX - huge - gb_heap_page_bytes) {
-        errno = ENOMEM;
-        return NULL;
-    }
+    if (bytes > INT64_MAX - huge - gb_heap_page_bytes) return errno = ENOMEM, NULL;
     bytes = whole_pages(bytes);
     if (bytes < 2 * huge) return map_plain(bytes);
     char *p = map_plain(bytes + huge);

@@ -55,7 +55,7 @@ func (p *Plan) fill(s *Spec) error {
 	if len(s.Shape) > MaxDims {
 		return ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", len(s.Shape), int(MaxDims))
 	}
-	if p := s.Preset; p != nil && p.Order == ByName && sortedLetters(p.Axes) != "IJK" {
+	if p := s.Preset; p != nil && p.Order == ByName && !namesAll(p.Axes, "IJK") {
 		return ErrInvalid.Errorf("layout: %q does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"", p.Axes)
 	}
 	if s.SubShape < 0 || s.SubShape > len(s.Shape) {

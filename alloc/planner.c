@@ -48,10 +48,7 @@ static int set_dims(const gb_request *r, gb_plan *p, gb_error *e) {
 }
 
 static int set_layout(const gb_request *r, const gb_preset *preset, gb_plan *p, gb_error *e) {
-    if (r->layout_len < 0) {
-        gb_preset_layout(preset, p->geometry.dims, r->ndim, p->layout);
-        return 0;
-    }
+    if (r->layout_len < 0) return gb_preset_layout(preset, p->geometry.dims, r->ndim, p->layout), 0;
     int given = r->layout_len, slower = given == r->ndim - r->sub_ndim ? r->sub_ndim : 0;
     char ranks[GB_TEXT(GB_MAXDIMS)];
     if (given + slower != r->ndim)

@@ -9,8 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 	"unsafe"
-
-	"gridbuf/internal/sorting"
 )
 
 // Order says how a preset turns dimensions into a layout.
@@ -123,8 +121,7 @@ func (p *Preset) slowness(d Dim) int64 {
 	return 1<<32 + int64(strings.IndexByte(p.Axes, "IJK"[d+3]))
 }
 
-func sortedLetters(s string) string {
-	letters := strings.Split(s, "")
-	sorting.Stable(letters, strings.Compare)
-	return strings.Join(letters, "")
+// namesAll says whether s has every one of the letters once, and no other.
+func namesAll(s, letters string) bool {
+	return len(s) == len(letters) && !strings.ContainsFunc(letters, func(c rune) bool { return !strings.ContainsRune(s, c) })
 }

@@ -17,7 +17,7 @@ import (
 func guard(e *C.gb_error, body func() error) (rc C.int) {
 	defer func() {
 		if r := recover(); r != nil {
-			report(e, C.GB_PANIC, message.Format("panic in Go: %s\n%s", message.Of(r), message.Stack()))
+			report(e, C.GB_PANIC, "panic in Go: "+message.Panic(r))
 			rc = -1
 		}
 	}()

@@ -11,10 +11,7 @@
 
 static int set(gb_cu_record *r, uint64_t from, uint64_t to, int value, gb_cuda_error *e) {
     if (from == to) return 0;
-    if (r->block.kind == GB_CUDA_PINNED) {
-        memset((void *)(uintptr_t)from, value, to - from);
-        return 0;
-    }
+    if (r->block.kind == GB_CUDA_PINNED) return memset((void *)(uintptr_t)from, value, to - from), 0;
     return GB_CU(e, cuMemsetD8Async, from, (unsigned char)value, to - from, (CUstream)(uintptr_t)r->stream);
 }
 

@@ -34,10 +34,7 @@ static gb_cuda_event *take_event(int device, gb_cuda_error *e) {
     pthread_mutex_unlock(&gb_cu_events_lock);
     if (event) return event;
     event = calloc(1, sizeof *event);
-    if (!event) {
-        gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for an event");
-        return NULL;
-    }
+    if (!event) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for an event"), NULL;
     event->on.device = device;
     if (GB_CU(e, cuEventCreate, &event->handle, NO_TIMING) == 0) return event;
     free(event);
@@ -66,10 +63,7 @@ void gb_cuda_release_event(gb_cuda_event *event) {
 gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e) {
     gb_cuda_event *event = take_event(on.device, e);
     if (!event) return NULL;
-    if (GB_CU(e, cuEventRecord, event->handle, GB_CU_STREAM(on))) {
-        gb_cuda_release_event(event);
-        return NULL;
-    }
+    if (GB_CU(e, cuEventRecord, event->handle, GB_CU_STREAM(on))) return gb_cuda_release_event(event), NULL;
     event->next = NULL;
     event->on = on;
     event->key = gb_cu_key_of(on.stream);

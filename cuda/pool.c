@@ -129,20 +129,15 @@ int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **
 
     pthread_mutex_lock(pool->lock);
     int64_t live = pool->stats.live_bytes + pool->asked_bytes, limit = pool->stats.limit;
-    if (__builtin_expect(limit >= 0 && live + size > limit, 0)) {
-        pthread_mutex_unlock(pool->lock);
-        return over_limit(pool, size, live, limit, e);
-    }
+    if (__builtin_expect(limit >= 0 && live + size > limit, 0))
+        return pthread_mutex_unlock(pool->lock), over_limit(pool, size, live, limit, e);
     gb_cu_record *r = find(pool, size, key);
     if (r) gb_cu_use(pool, r);
     else pool->asked_bytes += size;
     pthread_mutex_unlock(pool->lock);
     if (!r) {
         gb_cu_slab *slab = gb_cu_new_slab(pool, size, key, request->stream, e);
-        if (!slab) {
-            undo(pool, NULL, size);
-            return -1;
-        }
+        if (!slab) return undo(pool, NULL, size), -1;
         r = &slab->records[0];
     }
     r->block.data = aligned(request, r->base);

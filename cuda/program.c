@@ -61,10 +61,7 @@ int gb_cuda_program_new(gb_cuda_program **made, const gb_program *program, int d
         if (how_of(&program->entries[i]) < 0) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "a GPU has no sums of long doubles");
     gb_cuda_program *p = calloc(1, sizeof *p);
     if (p) p->level = calloc((size_t)program->n + 1, sizeof *p->level);
-    if (!p || !p->level) {
-        free(p);
-        return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for a program of copies");
-    }
+    if (!p || !p->level) return free(p), gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for a program of copies");
     p->program = program;
     p->device = device;
     find_levels(p);

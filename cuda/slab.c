@@ -58,10 +58,7 @@ static int32_t blocks_in_slab(int64_t size) {
 gb_cu_slab *gb_cu_new_slab(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e) {
     int32_t count = blocks_in_slab(size);
     gb_cu_slab *slab = calloc(1, sizeof *slab + (size_t)count * sizeof *slab->records);
-    if (!slab) {
-        gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the records of a block");
-        return NULL;
-    }
+    if (!slab) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the records of a block"), NULL;
     gb_cu_device *d = gb_cu_enter(pool->device, e);
     gb_cu_raw raw;
     int bad = !d;
@@ -69,10 +66,7 @@ gb_cu_slab *gb_cu_new_slab(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cud
         bad = get_raw(pool, d, size * count, count == 1 && key != GB_CU_UNKNOWN, stream, &raw, e);
         gb_cu_leave();
     }
-    if (bad) {
-        free(slab);
-        return NULL;
-    }
+    if (bad) return free(slab), NULL;
     slab->pool = pool;
     slab->base = raw.base;
     slab->ordered = raw.ordered;

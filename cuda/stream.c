@@ -18,10 +18,7 @@ int gb_cuda_create_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e) 
         bad = GB_CU(e, cuStreamCreate, &made, NON_BLOCKING);
         gb_cu_leave();
     }
-    if (bad) {
-        free(own);
-        return -1;
-    }
+    if (bad) return free(own), -1;
     *stream = (gb_cuda_stream)(uintptr_t)made;
     *own = (struct own){NULL, *stream, device};
     pthread_mutex_lock(&gb_cu_streams_lock);

@@ -64,10 +64,7 @@ DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dlpack_desc *d, void *own
 }
 
 DLManagedTensor *gb_dlpack_legacy(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release) {
-    if (d->flags & DLPACK_FLAG_BITMASK_READ_ONLY) {
-        errno = EINVAL;
-        return NULL;
-    }
+    if (d->flags & DLPACK_FLAG_BITMASK_READ_ONLY) return errno = EINVAL, NULL;
     legacy *l = malloc(sizeof *l + 2 * (size_t)(d->ndim ? d->ndim : 1) * sizeof *l->lists);
     if (!l) return NULL;
     l->managed.manager_ctx = owner;

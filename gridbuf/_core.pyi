@@ -511,7 +511,57 @@ class GUFunc:
         ordered: bool = False,
         errors: str = "raise",
         workers: int | None = None,
-    ) -> Any: ...
+    ) -> Any:
+        """Fold an array along axes, as NumPy's ufuncs do.
+
+        The result does not depend on `workers`. A kernel without an identity, or ``ordered=True``, is folded from left to
+        right. An output fails when something that went into it did.
+
+        Parameters
+        ----------
+        array : array_like
+            A Field gives a Field with the dims, origin and halo that stay.
+        axis : int, str, tuple of them, or None, optional
+            Numbers or names of a Field's indices ("I", "IJ"); None: all.
+        dtype : dtype_like, optional
+            In which the values are folded; default: as the kernels, or NumPy for an adopted ufunc, choose.
+        out : array, optional
+            Where the result goes; it is then what is returned.
+        keepdims : bool, optional
+            Whether the folded axes stay, with one element.
+        initial : scalar, optional
+            What the fold begins with. Default: the identity; without one the first element.
+        where : array_like of bool, optional
+            Which elements take part.
+        ordered : bool, optional
+            Whether to fold from left to right, one after the other.
+        errors : {'raise', 'return', 'warn', 'ignore'}, optional
+            What happens when elements fail, as in a call.
+        workers : int, optional
+            How many threads may share the work; default as many as pay.
+
+        Returns
+        -------
+        ndarray, Field or scalar
+            With ``errors='return'`` a pair of it and an `ErrorInfo`.
+
+        Raises
+        ------
+        SignatureError
+            When no kernel folds these types, or axes do not fit.
+        ValueError
+            When there is nothing to fold, no identity and no initial.
+        PartialSuccess, TotalFailure
+            When some, or all, of the outputs failed, with ``errors='raise'``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gridbuf import gufunc
+        >>> gufunc.from_ufunc(np.add).reduce(np.ones((3, 4)), axis=1)
+        array([4., 4., 4.])
+        """
+
     def _describe(
         self,
     ) -> tuple[int, int, int, int, str, list[tuple[int, bool, bool]], list[tuple[int, ...]], bytes]: ...

@@ -127,10 +127,7 @@ static void blend(char *to, const char *x, intptr_t step, const char *mask, intp
 /* Items in kernel form; what the mask leaves out is neither read nor converted. */
 static int64_t picked(gb_gu_folder *w, char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, int64_t n) {
     const gb_gu_operand *in = &w->r->in;
-    if (!mask) {
-        gb_gu_pack(to, in, x, step, n);
-        return n;
-    }
+    if (!mask) return gb_gu_pack(to, in, x, step, n), n;
     if (in->from == in->to && !in->swapped) return pick(to, x, step, mask, mask_step, in->item, n);
     int64_t k = pick(w->raw, x, step, mask, mask_step, in->item, n);
     if (k) gb_gu_pack(to, in, w->raw, in->item, k);

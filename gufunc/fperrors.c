@@ -13,10 +13,7 @@ static uint8_t *codes_of(gb_gu_run *job) {
     uint8_t *codes = __atomic_load_n(&job->codes, __ATOMIC_ACQUIRE);
     if (codes) return codes;
     uint8_t *fresh = calloc((size_t)job->call->n, 1);
-    if (!fresh) {
-        __atomic_store_n(&job->no_memory, 1, __ATOMIC_RELAXED);
-        return NULL;
-    }
+    if (!fresh) return __atomic_store_n(&job->no_memory, 1, __ATOMIC_RELAXED), NULL;
     if (__atomic_compare_exchange_n(&job->codes, &codes, fresh, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return fresh;
     free(fresh);
     return codes;

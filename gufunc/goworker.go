@@ -91,7 +91,7 @@ func (w *goWorker) each(block Block) int {
 func guarded(k GoKernel, b Block) (failed int, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			lastPanic.Store(message.Of(r) + "\n" + message.Stack())
+			lastPanic.Store(message.Panic(r))
 		}
 	}()
 	return k(b), true

@@ -79,10 +79,7 @@ int64_t gb_gu_run_finished(gb_gu_run *job, const gb_gu_piece *p, int64_t began) 
         now = gb_nanoseconds();
         learn(job, p, began, now);
     }
-    if (alone(job)) {
-        job->done += p->end - p->at;
-        return now;
-    }
+    if (alone(job)) return job->done += p->end - p->at, now;
     __atomic_add_fetch(&job->done, p->end - p->at, __ATOMIC_SEQ_CST);
     gb_gu_run_notice(job);
     return now;

@@ -146,9 +146,8 @@ static Py_ssize_t length(PyObject *self) {
 /* As for an array: one element has a truth value, several have none. */
 static int truth(PyObject *self) {
     gb_py_field *f = of(self);
-    PyObject *host = f->location.kind == GB_PY_ON_DEVICE && f->geometry.size == 1 ? gb_py_on_host(f) : Py_NewRef(self);
+    GB_PY_OWNED PyObject *host = f->location.kind == GB_PY_ON_DEVICE && f->geometry.size == 1 ? gb_py_on_host(f) : Py_NewRef(self);
     GB_PY_OWNED PyObject *array = host ? gb_py_field_numpy(host, NULL) : NULL;
-    Py_XDECREF(host);
     return array ? PyObject_IsTrue(array) : -1;
 }
 

@@ -176,10 +176,7 @@ static PyObject *legacy_capsule(gb_py_field *f, DLDevice device) {
     describe(f, device, 0, &d);
     void *owner = share(f, &release);
     DLManagedTensor *m = gb_dlpack_legacy(&d, owner, release);
-    if (!m) {
-        release(owner);
-        return PyErr_NoMemory();
-    }
+    if (!m) return release(owner), PyErr_NoMemory();
     PyObject *capsule = PyCapsule_New(m, "dltensor", drop_legacy);
     if (!capsule) m->deleter(m);
     return capsule;

@@ -54,10 +54,7 @@ static PyObject *make_view(gb_py_field *f, const cut *cuts) {
     gb_py_field *view = gb_py_field_alloc(Py_TYPE((PyObject *)f), kept);
     if (!view) return NULL;
     gb_py_field_share(view, f);
-    if (gb_py_field_room(view, f->origin != NULL, f->halo != NULL) < 0) {
-        Py_DECREF((PyObject *)view);
-        return NULL;
-    }
+    if (gb_py_field_room(view, f->origin != NULL, f->halo != NULL) < 0) return Py_DECREF((PyObject *)view), NULL;
     view->data = f->data;
     for (int i = 0, to = 0; i < n; i++) {
         if (cuts[i].length > 0) view->data += cuts[i].start * f->geometry.strides[i];

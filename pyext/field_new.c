@@ -11,10 +11,7 @@ static gb_py_field *over_plan(gb_py_plan_object *plan, int zero) {
     if (!gb_py_plan_on_heap(plan->plan)) return gb_py_device_field(plan, zero);
     if (gb_py_plan_allocate(plan->plan, zero, &data) < 0) return NULL;
     gb_py_field *f = gb_py_field_alloc(gb_py_HostFieldType, -1);
-    if (!f) {
-        gb_heap_release(data);
-        return NULL;
-    }
+    if (!f) return gb_heap_release(data), NULL;
     f->geometry = plan->plan->geometry;
     f->plan = (gb_py_plan_object *)Py_NewRef((PyObject *)plan);
     f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)plan->dtype);

@@ -26,7 +26,6 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     PyArray_Descr *own = PyArray_DESCR(array);
     if (PyArray_BASE(array) && gb_py_block_behind((PyObject *)array)) Py_RETURN_NONE;   /* pinned or managed, and to stay so */
     if (PyArray_NDIM(array) > GB_MAXDIMS || PyDataType_FLAGCHK(own, NPY_ITEM_REFCOUNT)) Py_RETURN_NONE;
-    if (PyArray_BASE(array) && gb_py_block_behind((PyObject *)array)) Py_RETURN_NONE;   /* pinned or managed memory */
     gb_py_dtype *dtype = gb_py_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
     if (!dtype) {
         if (brought == 0) return NULL;

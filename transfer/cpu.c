@@ -68,9 +68,7 @@ const char *gb_copy_kernels_name(void) { return gb_copy_kernels_here->name; }
 
 int gb_copy_kernels_use(const char *name) {
     for (int i = 0; i < 3; i++)
-        if (known(i) && (strcmp(name, known(i)->name) == 0 || (i == 0 && strcmp(name, "plain") == 0))) {
-            gb_copy_kernels_here = known(i);
-            return 0;
-        }
+        if (known(i) && (strcmp(name, known(i)->name) == 0 || (i == 0 && strcmp(name, "plain") == 0)))
+            return gb_copy_kernels_here = known(i), 0;
     return -1;
 }

@@ -116,3 +116,6 @@ func Stack() string {
 	room := make([]byte, 16<<10)
 	return string(room[:runtime.Stack(room, false)])
 }
+
+// Panic is what recover gave, and where it came from.
+func Panic(recovered any) string { return Of(recovered) + "\n" + Stack() }

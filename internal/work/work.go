@@ -69,7 +69,7 @@ func (s *share) help() {
 // recovered is deferred where a panic would end the process, or leave helpers at work unseen. The last of several is told.
 func (s *share) recovered() {
 	if r := recover(); r != nil {
-		err := alloc.ErrUnavailable.Errorf("panic while working on arrays: %s\n%s", message.Of(r), message.Stack())
+		err := alloc.ErrUnavailable.Errorf("panic while working on arrays: %s", message.Panic(r))
 		s.failure.Store(&err)
 	}
 }

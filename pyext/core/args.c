@@ -96,19 +96,12 @@ static int too_many(const char *arg, Py_ssize_t n, int room) {
 }
 
 int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
-    PyObject *sequence = as_sequence(obj, arg, "a sequence of ints", room);
+    GB_PY_OWNED PyObject *sequence = as_sequence(obj, arg, "a sequence of ints", room);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);
-    if (n > room) {
-        Py_DECREF(sequence);
-        return too_many(arg, n, room);
-    }
+    if (n > room) return too_many(arg, n, room);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (gb_py_int64(PyTuple_GetItem(sequence, i), arg, "a sequence of ints", &out[i]) < 0) {
-            Py_DECREF(sequence);
-            return -1;
-        }
-    Py_DECREF(sequence);
+        if (gb_py_int64(PyTuple_GetItem(sequence, i), arg, "a sequence of ints", &out[i]) < 0) return -1;
     return (int)n;
 }
 

@@ -28,10 +28,7 @@ gb_py_plan_object *gb_py_plan_by_number(uint64_t number) {
 
 gb_py_plan_object *gb_py_plan_wrap(gb_plan *plan, gb_py_dtype *dtype) {
     gb_py_plan_object *self = (gb_py_plan_object *)PyType_GenericAlloc(gb_py_PlanType, 0);
-    if (!self) {
-        free(plan);
-        return NULL;
-    }
+    if (!self) return free(plan), NULL;
 #ifdef Py_GIL_DISABLED
     if (!(self->self = PyWeakref_NewRef((PyObject *)self, NULL))) {
         free(plan);

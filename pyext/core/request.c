@@ -124,10 +124,8 @@ int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int 
 
 /* The element on the boundary: as given, else the lower halo, else the origin. */
 static int read_aligned(PyObject *obj, gb_request *r, const gb_py_meta *meta) {
-    if (obj && obj != Py_None) {
-        r->aligned_len = gb_py_ints(obj, "aligned_index", r->aligned_index, GB_MAXDIMS);
-        return r->aligned_len < 0 ? -1 : 0;
-    }
+    if (obj && obj != Py_None)
+        return r->aligned_len = gb_py_ints(obj, "aligned_index", r->aligned_index, GB_MAXDIMS), r->aligned_len < 0 ? -1 : 0;
     if (!meta->has_halo && !meta->has_origin) return 0;
     for (int i = 0; i < meta->base; i++) r->aligned_index[i] = meta->has_halo ? meta->halo[2 * i] : meta->origin[i];
     r->aligned_len = meta->base;

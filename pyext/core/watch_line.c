@@ -48,10 +48,7 @@ static known_code *code_of(PyObject *code) {
 }
 
 PyObject *gb_py_line_of_now(int64_t *line) {
-    if (fixed.file && fixed.thread == PyThread_get_thread_ident()) {
-        *line = fixed.line;
-        return Py_NewRef(fixed.file);
-    }
+    if (fixed.file && fixed.thread == PyThread_get_thread_ident()) return *line = fixed.line, Py_NewRef(fixed.file);
     PyObject *found = NULL, *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
     while (frame) {
         PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);

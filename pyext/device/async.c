@@ -14,40 +14,33 @@ static int is_at_once(gb_py_field *dst, gb_py_field *src) {
 
 /* copy_sides(dst, src, stream) -> (dst, src, at_once): Fields over both, which src is not when it is values without memory.
  * Wrapping makes the stream wait for what a producer says is under way. */
-static PyObject *copy_sides(PyObject *self, PyObject *args) {
-    PyObject *dst_obj, *src_obj, *result = NULL;
-    unsigned long long stream;
+static PyObject *sides_of(PyObject *dst_obj, PyObject *src_obj, gb_cuda_stream stream) {
+    int values = gb_py_is_values(src_obj), owner = -1;
     gb_cuda_error e;
-    int owner = -1;
-    if (!PyArg_ParseTuple(args, "OOK", &dst_obj, &src_obj, &stream)) return NULL;
-    if (!(src_obj = gb_py_fitted(dst_obj, src_obj, "src"))) return NULL;   /* by name */
-    gb_py_thread_stream before = gb_py_use_stream(stream);
-    int values = gb_py_is_values(src_obj), mine;
-    gb_py_field *dst = values < 0 ? NULL : (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst_obj);
-    PyObject *src = !dst ? NULL : values ? Py_NewRef(src_obj) : gb_py_wrap(gb_py_FieldType, src_obj);
-    if (!dst || !src) goto out;
+    GB_PY_OWNED gb_py_field *dst = values < 0 ? NULL : (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst_obj);
+    GB_PY_OWNED PyObject *src = !dst ? NULL : values ? Py_NewRef(src_obj) : gb_py_wrap(gb_py_FieldType, src_obj);
+    if (!dst || !src) return NULL;
     gb_py_field *from = values ? NULL : (gb_py_field *)src;
-    if (!gb_py_on_gpu(dst) && !(from && gb_py_on_gpu(from))) {
-        PyErr_SetString(PyExc_TypeError, "copy_async: neither dst nor src is memory of a GPU; gridbuf.copyto copies on the host");
-        goto out;
-    }
-    if (stream > 2 && gb_cuda_owner(stream, &owner, &e) < 0) {
-        gb_py_cuda_raise(&e);
-        goto out;
-    }
-    mine = owner < 0 || (gb_py_on_gpu(dst) && dst->location.device == owner) || (from && gb_py_on_gpu(from) && from->location.device == owner);
-    if (!mine) {
-        PyErr_Format(PyExc_ValueError, "stream: it is one of GPU %d, and the copy is the work of GPU %d", owner,
-                     (int)(gb_py_on_gpu(dst) ? dst : from)->location.device);
-        goto out;
-    }
-    result = Py_BuildValue("(OON)", (PyObject *)dst, src, PyBool_FromLong(from && is_at_once(dst, from)));
-out:
+    if (!gb_py_on_gpu(dst) && !(from && gb_py_on_gpu(from)))
+        return PyErr_SetString(PyExc_TypeError, "copy_async: neither dst nor src is memory of a GPU; gridbuf.copyto copies on the host"), NULL;
+    if (stream > 2 && gb_cuda_owner(stream, &owner, &e) < 0) return gb_py_cuda_raise(&e), NULL;
+    int mine = owner < 0 || (gb_py_on_gpu(dst) && dst->location.device == owner) || (from && gb_py_on_gpu(from) && from->location.device == owner);
+    if (!mine)
+        return PyErr_Format(PyExc_ValueError, "stream: it is one of GPU %d, and the copy is the work of GPU %d", owner,
+                            (int)(gb_py_on_gpu(dst) ? dst : from)->location.device);
+    return Py_BuildValue("(OON)", (PyObject *)dst, src, PyBool_FromLong(from && is_at_once(dst, from)));
+}
+
+static PyObject *copy_sides(PyObject *self, PyObject *args) {
+    PyObject *dst, *given;
+    unsigned long long stream;
+    if (!PyArg_ParseTuple(args, "OOK", &dst, &given, &stream)) return NULL;
+    GB_PY_OWNED PyObject *src = gb_py_fitted(dst, given, "src");   /* by name */
+    if (!src) return NULL;
+    gb_py_thread_stream before = gb_py_use_stream(stream);
+    PyObject *sides = sides_of(dst, src, stream);
     gb_py_use_again(before);
-    Py_DECREF(src_obj);
-    Py_XDECREF((PyObject *)dst);
-    Py_XDECREF(src);
-    return result;
+    return sides;
 }
 
 /* copy_begin(dst, src, casting, stream) -> the copy */

@@ -55,22 +55,14 @@ PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
 }
 
 PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"from_dlpack",
-                                        {GB_PY_ARG_X, GB_PY_ARG_DIMS},
-                                        2,
-                                        1,
-                                        GB_PY_ARG_BIT(GB_PY_ARG_X) | GB_PY_ARG_BIT(GB_PY_ARG_DIMS) |
-                                            GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN) | GB_PY_ARG_BIT(GB_PY_ARG_HALO) |
-                                            GB_PY_ARG_BIT(GB_PY_ARG_COPY),
-                                        0};
+    static const gb_py_signature sig = {"from_dlpack", {GB_PY_ARG_X, GB_PY_ARG_DIMS}, 2, 1, GB_PY_ARG_BIT(GB_PY_ARG_X) | GB_PY_ARG_BIT(GB_PY_ARG_DIMS) |
+                                        GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN) | GB_PY_ARG_BIT(GB_PY_ARG_HALO) | GB_PY_ARG_BIT(GB_PY_ARG_COPY), 0};
     PyObject *slots[GB_PY_ARG_COUNT];
     if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
     int copy = slots[GB_PY_ARG_COPY] && slots[GB_PY_ARG_COPY] != Py_None ? PyObject_IsTrue(slots[GB_PY_ARG_COPY]) : -2;
     if (copy == -1) return NULL;
-    gb_py_field *f = (gb_py_field *)gb_py_wrap_tensor(gb_py_FieldType, slots[GB_PY_ARG_X],
-                                                      copy == 1   ? GB_PY_OWN_COPY
-                                                      : copy == 0 ? GB_PY_SHARE_ONLY
-                                                                  : 0);
+    int request = copy == 1 ? GB_PY_OWN_COPY : copy == 0 ? GB_PY_SHARE_ONLY : 0;
+    gb_py_field *f = (gb_py_field *)gb_py_wrap_tensor(gb_py_FieldType, slots[GB_PY_ARG_X], request);
     if (!f) gb_py_blame("x", 0);
     if (f && set_given(f, slots[GB_PY_ARG_DIMS], slots[GB_PY_ARG_ORIGIN], slots[GB_PY_ARG_HALO]) < 0) Py_CLEAR(f);
     return (PyObject *)f;

@@ -36,10 +36,7 @@ static int refused(const gb_py_described *t, const gb_error *e) {
 static int read_type(gb_py_described *t, PyObject *typestr, PyObject *fields) {
     gb_error e;
     const char *key;
-    if ((t->descr = gb_py_read_typestr(typestr, fields, &key, &e))) {
-        t->memory.itemsize = PyDataType_ELSIZE(t->descr);
-        return 0;
-    }
+    if ((t->descr = gb_py_read_typestr(typestr, fields, &key, &e))) return t->memory.itemsize = PyDataType_ELSIZE(t->descr), 0;
     if (!key) return -1;
     int named = strcmp(key, "descr") == 0;
     if (e.message[0] && !named) return refused(t, &e);

@@ -94,14 +94,11 @@ static PyObject *of_numpys(PyTypeObject *type, PyObject *array, const void *data
 }
 
 /* PEP 3118. NumPy reads the format; when it cannot, it would copy item by item. */
-static PyObject *of_buffer(PyTypeObject *type, PyObject *obj) {
+static PyObject *of_buffer(PyTypeObject *type, PyObject *obj, int request) {
     Py_buffer b;
     if (!PyObject_CheckBuffer(obj)) return NEXT;
     PyObject *view = PyMemoryView_FromObject(obj);
-    if (!view || PyObject_GetBuffer(view, &b, PyBUF_FULL_RO) < 0) {
-        gb_py_let_go(view);
-        return gb_py_forgive() ? NEXT : NULL;
-    }
+    if (!view || PyObject_GetBuffer(view, &b, PyBUF_FULL_RO) < 0) return gb_py_let_go(view), gb_py_forgive() ? NEXT : NULL;
     int indirect = 0;
     for (int i = 0; b.suboffsets && i < b.ndim; i++) indirect |= b.suboffsets[i] >= 0;
     PyObject *array = indirect ? NEXT : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
@@ -113,14 +110,14 @@ static PyObject *of_buffer(PyTypeObject *type, PyObject *obj) {
     return of_numpys(type, array, data, ndim);
 }
 
-static PyObject *of_struct(PyTypeObject *type, PyObject *obj) {
+static PyObject *of_struct(PyTypeObject *type, PyObject *obj, int request) {
     GB_PY_HELD PyObject *capsule = NULL;
     int found = gb_py_optional(obj, gb_py_attr.array_struct, &capsule);
     if (found <= 0) return found < 0 ? NULL : NEXT;
     return gb_py_wrap_struct(type, obj, capsule);
 }
 
-static PyObject *of_interface(PyTypeObject *type, PyObject *obj) {
+static PyObject *of_interface(PyTypeObject *type, PyObject *obj, int request) {
     GB_PY_HELD PyObject *interface = NULL;
     int found = gb_py_optional(obj, gb_py_attr.array_interface, &interface);
     if (found <= 0) return found < 0 ? NULL : NEXT;
@@ -142,7 +139,7 @@ static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int request) {
 }
 
 /* xarray and others: __array__ may copy; gridbuf._wrap finds out. */
-static PyObject *of_method(PyTypeObject *type, PyObject *obj) {
+static PyObject *of_method(PyTypeObject *type, PyObject *obj, int request) {
     PyObject *method;
     int found = gb_py_optional(obj, gb_py_attr.array, &method);
     if (found <= 0) return found < 0 ? NULL : NEXT;
@@ -152,7 +149,7 @@ static PyObject *of_method(PyTypeObject *type, PyObject *obj) {
 }
 
 /* Objects that say of their memory only what a stencil asks (__gt_interface__, __gt_data_interface__): gridbuf.interface reads it. */
-static PyObject *of_described(PyTypeObject *type, PyObject *obj) {
+static PyObject *of_described(PyTypeObject *type, PyObject *obj, int request) {
     PyObject *const names[] = {gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
     int found = 0;
     for (int i = 0; i < 2 && !found; i++) {
@@ -198,34 +195,33 @@ static PyObject *of_capsule(PyTypeObject *type, PyObject *capsule, int request) 
     return object;
 }
 
+static PyObject *of_cuda(PyTypeObject *type, PyObject *obj, int request) {
+    int cuda = type && type != gb_py_HostFieldType ? gb_py_has_cuda_interface(obj) : 0;
+    return cuda <= 0 ? (cuda < 0 ? NULL : NEXT) : gb_py_wrap_cuda(type, obj);
+}
+
+static PyObject *of_no_device(PyTypeObject *type, PyObject *obj, int request) { return is_device_memory(obj) < 0 ? NULL : NEXT; }
+
+typedef PyObject *(*way)(PyTypeObject *type, PyObject *obj, int request);
+
 /* The first way that is there decides, also when it fails. */
+static PyObject *first_of(const way *ways, PyTypeObject *type, PyObject *obj, int request) {
+    PyObject *object = NEXT;
+    for (; *ways && object == Py_NotImplemented; ways++) {
+        Py_DECREF(object);
+        object = (*ways)(type, obj, request);
+    }
+    return object;
+}
+
 static PyObject *wrap(PyTypeObject *type, PyObject *obj, int request) {
+    static const way ways[] = {of_exchange, of_buffer, of_struct, of_interface, of_cuda, of_producer, of_no_device, of_method, of_described, NULL};
     if (PyArray_CheckExact(obj)) return of_array(type, (PyArrayObject *)obj, obj);
     if (PyArray_Check(obj)) return of_subclass(type, obj);
     if (gb_py_is_field(obj)) return type ? gb_py_from_field(type, (gb_py_field *)obj) : gb_py_field_numpy(obj, NULL);
     if (is_value(obj)) return no_memory(obj);
     if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, request);
-    PyObject *object = of_exchange(type, obj, request);
-    static PyObject *(*const ways[])(PyTypeObject *, PyObject *) = {of_buffer, of_struct, of_interface};
-    for (size_t i = 0; object == Py_NotImplemented && i < sizeof ways / sizeof *ways; i++) {
-        Py_DECREF(object);
-        object = ways[i](type, obj);
-    }
-    int cuda = object == Py_NotImplemented && type && type != gb_py_HostFieldType ? gb_py_has_cuda_interface(obj) : 0;
-    if (cuda) {
-        Py_DECREF(object);
-        object = cuda < 0 ? NULL : gb_py_wrap_cuda(type, obj);
-    }
-    if (object != Py_NotImplemented) return object;
-    Py_DECREF(object);
-    object = of_producer(type, obj, request);
-    if (object != Py_NotImplemented) return object;
-    Py_DECREF(object);
-    if (is_device_memory(obj) < 0) return NULL;
-    object = of_method(type, obj);
-    if (object != Py_NotImplemented) return object;
-    Py_DECREF(object);
-    object = of_described(type, obj);
+    PyObject *object = first_of(ways, type, obj, request);
     if (object != Py_NotImplemented) return object;
     Py_DECREF(object);
     return no_memory(obj);
@@ -250,15 +246,12 @@ static PyObject *unknown_to_numpy(PyObject *obj) {
     int numpys = gb_py_optional(obj, gb_py_attr.array, &method);
     if (numpys < 0) return NULL;
     if (numpys) Py_DECREF(method);
-    object = of_exchange(NULL, obj, 0);
-    if (object == Py_NotImplemented) {
-        Py_DECREF(object);
-        object = of_producer(NULL, obj, 0);
-    }
+    static const way ways[] = {of_exchange, of_producer, NULL};
+    object = first_of(ways, NULL, obj, 0);
     if (!object && numpys && gb_py_forgive()) return NEXT;
     if (object != Py_NotImplemented || numpys) return object;
     Py_DECREF(object);
-    return of_described(NULL, obj);
+    return of_described(NULL, obj, 0);
 }
 
 static int is_list(PyObject *obj) { return PyList_Check(obj) || PyTuple_Check(obj); }

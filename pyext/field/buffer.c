@@ -82,21 +82,11 @@ PyObject *gb_py_field_array(PyObject *self, PyObject *const *args, Py_ssize_t na
         else if (PyUnicode_CompareWithASCIIString(name, "copy") == 0) copy = args[nargs + i];
         else return PyErr_Format(PyExc_TypeError, "__array__() got an unexpected keyword argument %R", name);
     }
-    PyObject *array = gb_py_field_numpy(self, NULL);
-    PyArray_Descr *descr = NULL;
-    if (!array || (dtype != Py_None && !PyArray_DescrConverter(dtype, &descr))) {
-        Py_XDECREF(array);
-        return NULL;
-    }
+    GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL);
+    GB_PY_OWNED PyArray_Descr *descr = NULL;
+    if (!array || (dtype != Py_None && !PyArray_DescrConverter(dtype, &descr))) return NULL;
     int same = !descr || PyArray_EquivTypes(descr, of(self)->dtype->descr);
-    PyObject *result = NULL;
-    if (!same && copy == Py_False)
-        PyErr_Format(PyExc_ValueError, "copy: %R as %R needs a copy, and copy=False was given", self, descr);
-    else if (same && copy != Py_True)
-        result = Py_NewRef(array);
-    else
-        result = PyArray_CastToType((PyArrayObject *)array, (PyArray_Descr *)Py_NewRef((PyObject *)(descr ? descr : of(self)->dtype->descr)), 0);
-    Py_DECREF(array);
-    Py_XDECREF((PyObject *)descr);
-    return result;
+    if (!same && copy == Py_False) return PyErr_Format(PyExc_ValueError, "copy: %R as %R needs a copy, and copy=False was given", self, descr);
+    if (same && copy != Py_True) return Py_NewRef(array);
+    return PyArray_CastToType((PyArrayObject *)array, (PyArray_Descr *)Py_NewRef((PyObject *)(descr ? descr : of(self)->dtype->descr)), 0);
 }

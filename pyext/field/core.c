@@ -46,10 +46,7 @@ gb_py_field *gb_py_field_alloc(PyTypeObject *type, int own_ndim) {
     if (!f || own_ndim < 0) return f;
     /* Behind the lists is room for the origin and the halo. */
     f->lists = own_ndim <= GB_PY_FIELD_INLINE ? f->room : malloc(meta_at(own_ndim) + (3 * (size_t)own_ndim + 1) * sizeof(int64_t));
-    if (!f->lists) {
-        Py_DECREF((PyObject *)f);
-        return (gb_py_field *)PyErr_NoMemory();
-    }
+    if (!f->lists) return Py_DECREF((PyObject *)f), (gb_py_field *)PyErr_NoMemory();
     gb_geometry_set_lists(&f->geometry, own_ndim, f->lists);
     return f;
 }

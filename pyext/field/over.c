@@ -21,10 +21,7 @@ PyObject *gb_py_from_memory(PyTypeObject *type, const gb_py_imported *m) {
     type = gb_py_type_for(type, m->location);
     gb_py_field *f = type ? gb_py_field_alloc(type, m->ndim) : NULL;
     if (!f) return NULL;
-    if (!(f->dtype = gb_py_dtype_of(m->descr))) {
-        Py_DECREF((PyObject *)f);
-        return NULL;
-    }
+    if (!(f->dtype = gb_py_dtype_of(m->descr))) return Py_DECREF((PyObject *)f), NULL;
     for (int i = 0; i < m->ndim; i++) {
         f->geometry.shape[i] = m->shape[i];
         f->geometry.strides[i] = m->strides[i];

@@ -40,10 +40,8 @@ static int check_axis(const gb_py_invocation *v) {
 }
 
 static int read_entry(PyObject *obj, entry *e) {
-    if (PyIndex_Check(obj) && !PySequence_Check(obj)) {
-        e->n = 1;
-        return gb_py_int64(obj, "axes", "an int or a tuple of ints for each operand", &e->axis[0]);
-    }
+    if (PyIndex_Check(obj) && !PySequence_Check(obj))
+        return e->n = 1, gb_py_int64(obj, "axes", "an int or a tuple of ints for each operand", &e->axis[0]);
     e->n = gb_py_ints(obj, "axes", e->axis, GB_GU_MAXCORE);
     return e->n < 0 ? -1 : 0;
 }
@@ -112,10 +110,7 @@ static int find_name(const gb_py_invocation *v, int i, int32_t code, PyObject *a
     const gb_py_arg *a = &v->arg[i];
     char name[24];
     for (int d = 0; a->ndims >= 0 && d < a->ndim; d++)
-        if (a->dims[d] == code) {
-            e->axis[0] = d;
-            return 0;
-        }
+        if (a->dims[d] == code) return e->axis[0] = d, 0;
     if (a->ndims < 0) return gb_py_setup_error("axis: %S is a name, and %s has none", axis, name_of(v, i, name, sizeof name));
     return gb_py_setup_error("axis: %s has no dimension %S", name_of(v, i, name, sizeof name), axis);
 }

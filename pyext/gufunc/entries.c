@@ -35,10 +35,7 @@ gb_py_entry *gb_py_entries_find(gb_py_entry **entries, const int64_t *encoding, 
 gb_py_entry *gb_py_entries_keep(gb_py_entry **entries, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
                                 void (*free_plan)(void *)) {
     gb_py_entry *e = malloc(sizeof *e + (size_t)n * sizeof *encoding), **set = entries + hash % GB_PY_SETS * GB_PY_WAYS;
-    if (!e) {
-        free_plan(plan);
-        return (gb_py_entry *)PyErr_NoMemory();
-    }
+    if (!e) return free_plan(plan), (gb_py_entry *)PyErr_NoMemory();
     *e = (gb_py_entry){.plan = plan, .free_plan = free_plan, .hash = hash, .refs = 2, .n = n};
     memcpy(e->encoding, encoding, (size_t)n * sizeof *encoding);
     if (set[GB_PY_WAYS - 1]) gb_py_entry_drop(set[GB_PY_WAYS - 1]);

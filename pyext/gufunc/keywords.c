@@ -1,6 +1,7 @@
 /* keywords.c: the keywords of a call, and uniform parameters as the C struct that kernels get. */
 #include "gufunc.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -77,50 +78,54 @@ int gb_py_read_workers(PyObject *workers, int *n) {
     return 0;
 }
 
+/* ---- numbers as elements ---- */
+
+int gb_py_put_int(char *to, uint8_t type, long long v) {
+#define FITS(ctype, low, high)                                                                                    \
+    do {                                                                                                          \
+        if (v < (long long)(low) || v > (long long)(high)) return 0;                                              \
+        ctype w = (ctype)v;                                                                                       \
+        memcpy(to, &w, sizeof w);                                                                          \
+        return 1;                                                                                                 \
+    } while (0)
+    switch (type) {
+    case GB_I8: FITS(int8_t, INT8_MIN, INT8_MAX);
+    case GB_U8: FITS(uint8_t, 0, UINT8_MAX);
+    case GB_I16: FITS(int16_t, INT16_MIN, INT16_MAX);
+    case GB_U16: FITS(uint16_t, 0, UINT16_MAX);
+    case GB_I32: FITS(int32_t, INT32_MIN, INT32_MAX);
+    case GB_U32: FITS(uint32_t, 0, UINT32_MAX);
+    case GB_I64: FITS(int64_t, INT64_MIN, INT64_MAX);
+    case GB_U64: FITS(uint64_t, 0, INT64_MAX);
+    case GB_F32: FITS(float, -(1 << 24), 1 << 24);
+    case GB_F64: FITS(double, -(1LL << 53), 1LL << 53);
+    }
+    return 0;
+#undef FITS
+}
+
+int gb_py_put_float(char *to, uint8_t type, double v) {
+    float narrow = (float)v;
+    if (type == GB_F64) memcpy(to, &v, sizeof v);
+    else if (type == GB_F32 && (isfinite(narrow) || !isfinite(v))) memcpy(to, &narrow, sizeof narrow);
+    else return 0;
+    return 1;
+}
+
 /* ---- uniform parameters ---- */
 
 /* 1: written, 0: not this simply. */
 static int put_uniform(char *to, uint8_t type, PyObject *value) {
-    if (type == GB_BOOL) {
-        *to = value == Py_True;
-        return PyBool_Check(value);
-    }
-    if (type == GB_F64 || type == GB_F32) {
-        if (!PyFloat_CheckExact(value)) return 0;
-        double v = PyFloat_AsDouble(value);
-        float narrow = (float)v;
-        if (type == GB_F64) memcpy(to, &v, sizeof v);
-        else memcpy(to, &narrow, sizeof narrow);
-        return type == GB_F64 || v - v != 0 || narrow - narrow == 0;   /* a finite number stays one */
-    }
-    if (!PyLong_CheckExact(value)) return 0;
     int overflow;
+    if (type == GB_BOOL) return *to = value == Py_True, PyBool_Check(value);
+    if (type == GB_F64 || type == GB_F32) return PyFloat_CheckExact(value) && gb_py_put_float(to, type, PyFloat_AsDouble(value));
+    if (!PyLong_CheckExact(value)) return 0;
     long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (overflow > 0 && type == GB_U64) {
-        unsigned long long w = PyLong_AsUnsignedLongLong(value);
-        if (PyErr_Occurred()) return PyErr_Clear(), 0;
-        memcpy(to, &w, sizeof w);
-        return 1;
-    }
-    if (overflow) return 0;
-#define PUT(ctype)                                        \
-    do {                                                  \
-        ctype w = (ctype)v;                               \
-        memcpy(to, &w, sizeof w);                         \
-        return (long long)w == v && (v >= 0 || (ctype)-1 < (ctype)1); \
-    } while (0)
-    switch (type) {
-    case GB_I8: PUT(int8_t);
-    case GB_U8: PUT(uint8_t);
-    case GB_I16: PUT(int16_t);
-    case GB_U16: PUT(uint16_t);
-    case GB_I32: PUT(int32_t);
-    case GB_U32: PUT(uint32_t);
-    case GB_I64: PUT(int64_t);
-    case GB_U64: PUT(uint64_t);
-    }
-#undef PUT
-    return 0;
+    if (overflow <= 0 || type != GB_U64) return !overflow && gb_py_put_int(to, type, v);
+    unsigned long long w = PyLong_AsUnsignedLongLong(value);
+    if (PyErr_Occurred()) return PyErr_Clear(), 0;
+    memcpy(to, &w, sizeof w);
+    return 1;
 }
 
 /* A value that needs more than a look: Python makes a bool, an int or a float of it, or says why not. */

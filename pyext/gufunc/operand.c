@@ -5,7 +5,6 @@
 #include "../exchange/wrap.h"
 #include "../core/upcall.h"
 
-#include <math.h>
 #include <string.h>
 
 void gb_py_arg_keep(gb_py_arg *a, PyObject *obj) {
@@ -76,10 +75,8 @@ static int check(const gb_py_arg *a, const char *what, const char *does) {
 int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
     char what[24];
     a->given = obj;
-    if (PyFloat_CheckExact(obj) || PyLong_CheckExact(obj) || PyComplex_CheckExact(obj)) {
-        a->weak = PyLong_CheckExact(obj) ? 1 : PyFloat_CheckExact(obj) ? 2 : 3;
-        return 0;
-    }
+    if (PyFloat_CheckExact(obj) || PyLong_CheckExact(obj) || PyComplex_CheckExact(obj))
+        return a->weak = PyLong_CheckExact(obj) ? 1 : PyFloat_CheckExact(obj) ? 2 : 3, 0;
     if (read_memory(a, obj)) {
         if (__builtin_expect(a->type && a->type < GB_DATETIME && a->ndim <= GB_MAXDIMS, 1)) return 0;
     } else if (PyBool_Check(obj)) {
@@ -118,10 +115,7 @@ int gb_py_read_mask(gb_py_arg *a, PyObject *obj) {
 
 int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several) {
     char what[24] = "out";
-    if (obj == Py_None) {
-        a->absent = 1;
-        return 0;
-    }
+    if (obj == Py_None) return a->absent = 1, 0;
     if (several) PyOS_snprintf(what, sizeof what, "out[%d]", i);
     a->given = obj;
     if (!read_memory(a, obj) && read_other(a, obj, what) < 0) return -1;
@@ -130,45 +124,13 @@ int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several) {
     return check(a, what, "gives");
 }
 
-static int put_int(gb_py_arg *a, uint8_t type, long long v) {
-#define FITS(ctype, low, high)                                                                                    \
-    do {                                                                                                          \
-        if (v < (long long)(low) || v > (long long)(high)) return 0;                                              \
-        ctype w = (ctype)v;                                                                                       \
-        memcpy(a->number, &w, sizeof w);                                                                          \
-        return 1;                                                                                                 \
-    } while (0)
-    switch (type) {
-    case GB_I8: FITS(int8_t, INT8_MIN, INT8_MAX);
-    case GB_U8: FITS(uint8_t, 0, UINT8_MAX);
-    case GB_I16: FITS(int16_t, INT16_MIN, INT16_MAX);
-    case GB_U16: FITS(uint16_t, 0, UINT16_MAX);
-    case GB_I32: FITS(int32_t, INT32_MIN, INT32_MAX);
-    case GB_U32: FITS(uint32_t, 0, UINT32_MAX);
-    case GB_I64: FITS(int64_t, INT64_MIN, INT64_MAX);
-    case GB_U64: FITS(uint64_t, 0, INT64_MAX);
-    case GB_F32: FITS(float, -(1 << 24), 1 << 24);
-    case GB_F64: FITS(double, -(1LL << 53), 1LL << 53);
-    }
-    return 0;
-#undef FITS
-}
-
-static int put_float(gb_py_arg *a, uint8_t type, double v) {
-    float narrow = (float)v;
-    if (type == GB_F64) memcpy(a->number, &v, sizeof v);
-    else if (type == GB_F32 && (isfinite(narrow) || !isfinite(v))) memcpy(a->number, &narrow, sizeof narrow);
-    else return 0;
-    return 1;
-}
-
 int gb_py_arg_number(gb_py_arg *a, uint8_t type) {
     int overflow = 0, done = 0;
     if (a->weak == 1) {
         long long v = PyLong_AsLongLongAndOverflow(a->given, &overflow);
-        done = !overflow && put_int(a, type, v);
+        done = !overflow && gb_py_put_int(a->number, type, v);
     } else if (a->weak == 2) {
-        done = put_float(a, type, PyFloat_AsDouble(a->given));
+        done = gb_py_put_float(a->number, type, PyFloat_AsDouble(a->given));
     } else if (type == GB_C128) {
         double pair[2] = {PyComplex_RealAsDouble(a->given), PyComplex_ImagAsDouble(a->given)};
         memcpy(a->number, pair, sizeof pair);

@@ -4,16 +4,14 @@
 #include "reduce.h"
 #include "reducing.h"
 
+#include <docs.h>
 #include <stdlib.h>
 #include <string.h>
 
 static PyObject *allocate(PyTypeObject *type) {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     gb_py_gufunc_object *g = (gb_py_gufunc_object *)alloc(type, 0);
-    if (g && !(g->entries = calloc(GB_PY_SETS * GB_PY_WAYS, sizeof *g->entries))) {
-        Py_DECREF(g);
-        return PyErr_NoMemory();
-    }
+    if (g && !(g->entries = calloc(GB_PY_SETS * GB_PY_WAYS, sizeof *g->entries))) return Py_DECREF(g), PyErr_NoMemory();
     return (PyObject *)g;
 }
 
@@ -204,33 +202,6 @@ static PyMethodDef functions[] = {
     {NULL},
 };
 
-PyDoc_STRVAR(reduce_doc,
-"reduce($self, array, axis=0, *, dtype=None, out=None, keepdims=False, initial=..., where=True, ordered=False, errors='raise', workers=None)\n--\n\n"
-"Fold an array along axes, as NumPy's ufuncs do.\n\n"
-"The result does not depend on `workers`. A kernel without an identity, or ``ordered=True``, is folded from left to\n"
-"right. An output fails when something that went into it did.\n\n"
-"Parameters\n----------\n"
-"array : array_like\n    A Field gives a Field with the dims, origin and halo that stay.\n"
-"axis : int, str, tuple of them, or None, optional\n    Numbers or names of a Field's indices (\"I\", \"IJ\"); None: all.\n"
-"dtype : dtype_like, optional\n    In which the values are folded; default: as the kernels, or NumPy for an adopted ufunc, choose.\n"
-"out : array, optional\n    Where the result goes; it is then what is returned.\n"
-"keepdims : bool, optional\n    Whether the folded axes stay, with one element.\n"
-"initial : scalar, optional\n    What the fold begins with. Default: the identity; without one the first element.\n"
-"where : array_like of bool, optional\n    Which elements take part.\n"
-"ordered : bool, optional\n    Whether to fold from left to right, one after the other.\n"
-"errors : {'raise', 'return', 'warn', 'ignore'}, optional\n    What happens when elements fail, as in a call.\n"
-"workers : int, optional\n    How many threads may share the work; default as many as pay.\n\n"
-"Returns\n-------\nndarray, Field or scalar\n    With ``errors='return'`` a pair of it and an `ErrorInfo`.\n\n"
-"Raises\n------\n"
-"SignatureError\n    When no kernel folds these types, or axes do not fit.\n"
-"ValueError\n    When there is nothing to fold, no identity and no initial.\n"
-"PartialSuccess, TotalFailure\n    When some, or all, of the outputs failed, with ``errors='raise'``.\n\n"
-"Examples\n--------\n"
-">>> import numpy as np\n"
-">>> from gridbuf import gufunc\n"
-">>> gufunc.from_ufunc(np.add).reduce(np.ones((3, 4)), axis=1)\n"
-"array([4., 4., 4.])");
-
 static PyMethodDef methods[] = {
     {"_describe", describe, METH_NOARGS, NULL},
     {"_add", add, METH_VARARGS, NULL},
@@ -240,7 +211,7 @@ static PyMethodDef methods[] = {
     {"_check", gb_py_gufunc_check, METH_VARARGS, NULL},
     {"_resolve", gb_py_gufunc_resolve, METH_VARARGS, NULL},
     {"_add_state", gb_py_gufunc_add_state, METH_VARARGS, NULL},
-    {"reduce", (PyCFunction)(void (*)(void))gb_py_gufunc_reduce, METH_FASTCALL | METH_KEYWORDS, reduce_doc},
+    {"reduce", (PyCFunction)(void (*)(void))gb_py_gufunc_reduce, METH_FASTCALL | METH_KEYWORDS, GB_PY_DOC_GUFunc_reduce},
     {NULL},
 };
 

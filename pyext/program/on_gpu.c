@@ -5,10 +5,8 @@
 
 /* What is not of our pools nobody else would know to be in use. */
 static int wait_here(gb_cuda_queue on) {
-    gb_py_async_copy *all = gb_py_async_copy_new(on, on);
-    int rc = all && gb_py_async_copy_record(all) == 0 && gb_py_async_copy_wait(all, -1) > 0 ? 0 : -1;
-    Py_XDECREF((PyObject *)all);
-    return rc;
+    GB_PY_OWNED gb_py_async_copy *all = gb_py_async_copy_new(on, on);
+    return all && gb_py_async_copy_record(all) == 0 && gb_py_async_copy_wait(all, -1) > 0 ? 0 : -1;
 }
 
 int gb_py_program_launch(gb_cuda_program *program, int device, char *const *base, PyObject *const *objects, int64_t n) {

@@ -111,10 +111,7 @@ PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts) {
     Py_INCREF(meta);   /* the storage may get another one meanwhile */
     PyObject *taken = picks(n, cuts), *made = taken ? gb_py_upcall_to(GB_PY_UP_STORAGE_META, "(OO)", meta, taken) : NULL;
     Py_XDECREF(taken);
-    if (!made) {
-        Py_DECREF(meta);
-        return NULL;
-    }
+    if (!made) return Py_DECREF(meta), NULL;
     GB_PY_OWNED PyObject *before = r->meta, *result = r->made;
     r->meta = meta;
     r->made = Py_NewRef(made);

@@ -78,10 +78,8 @@ PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int f
     if (!count) return NULL;
     int n = PyArray_NDIM(target);
     PyArray_Descr *descr = PyArray_DESCR(view);
-    if (fresh && w.n == n && descr == PyArray_DESCR(target)) {
-        write_level(PyArray_BYTES(target), PyArray_BYTES(view), &w, n - 1);
-        return Py_NewRef((PyObject *)target);
-    }
+    if (fresh && w.n == n && descr == PyArray_DESCR(target))
+        return write_level(PyArray_BYTES(target), PyArray_BYTES(view), &w, n - 1), Py_NewRef((PyObject *)target);
     for (int i = 0; i < n; i++) shape[i] = 1;
     for (int k = 0; k < w.n; k++) {
         shape[w.index[k]] = w.size[k];

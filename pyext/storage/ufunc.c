@@ -52,9 +52,8 @@ static int describe(PyObject *obj, operand *o) {
     if (PyComplex_CheckExact(obj)) return o->code = A_COMPLEX;
     if (is_host_field(obj)) return describe_field((gb_py_field *)obj, o);
     if (!PyArray_IsScalar(obj, Generic)) return -1;
-    PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
+    GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
     int code = code_of(descr);
-    Py_XDECREF((PyObject *)descr);
     return o->code = code < 0 ? -1 : NUMPY_NUMBER + code;
 }
 
