@@ -104,8 +104,17 @@ set -m # a process group: what it started ends with it
 wheels >.venvs/wheels.log 2>&1 &
 wheels=$!
 set +m
-fuzz=
-trap 'kill $installing $fuzz -- -$wheels 2>/dev/null || true' EXIT
+declare -A begun=()
+trap 'kill $installing "${begun[@]}" -- -$wheels 2>/dev/null || true' EXIT
+beside() { # beside NAME COMMAND...: while others run; what it says goes into .venvs/NAME.log
+    "${@:2}" >".venvs/$1.log" 2>&1 &
+    begun[$1]=$!
+}
+ended() { # ended NAME: wait for it, and show what it said
+    wait "${begun[$1]}" || { cat ".venvs/$1.log" >&2; exit 1; }
+    unset "begun[$1]"
+    cat ".venvs/$1.log"
+}
 ready() { # ready NAME: wait for an environment
     until [ -e ".venvs/$1.ready" ]; do
         if ! kill -0 $installing 2>/dev/null && [ ! -e ".venvs/$1.ready" ]; then
@@ -158,18 +167,15 @@ ready "py$full_version"
 grep "^gridbuf:" .venvs/install.log || true
 
 bin=$root/.venvs/py$full_version/bin
-say "Python $full_version: every fuzzer for ${FUZZ_SECONDS:-5} seconds; types and lint meanwhile"
-"$bin/python" tests/fuzz --seed 1 --seconds "${FUZZ_SECONDS:-5}" >.venvs/fuzz.log 2>&1 &
-fuzz=$!
+say "Python $full_version: types and lint; meanwhile every fuzzer for ${FUZZ_SECONDS:-5} seconds, and the site with what its tutorials print"
+beside fuzz "$bin/python" tests/fuzz --seed 1 --seconds "${FUZZ_SECONDS:-5}"
+beside site "$bin/python" -m sphinx -W --keep-going -q -b html docs build/site
 "$bin/mypy"
 (cd tests && "$bin/python" -m mypy.stubtest gridbuf._core --allowlist stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases --concise)
 "$bin/ruff" check .
 "$bin/ruff" format --check .
-wait $fuzz || { cat .venvs/fuzz.log >&2; exit 1; }
-cat .venvs/fuzz.log
-
-say "The site, with what its tutorials print"
-"$bin/python" -m sphinx -W --keep-going -q -b html docs build/site 2>build/site.log || { cat build/site.log >&2; exit 1; }
+ended fuzz
+ended site
 echo "$(find build/site -name '*.html' | wc -l) pages"
 
 say "Python $full_version: device memory, on the fake driver"
