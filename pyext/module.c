@@ -12,7 +12,7 @@
  * program/     copies planned together: apart.c, slots.c, entries.c, on_gpu.c, type.c; and sent: messages.c
  * gufunc/      errors.c, attach.c, from_ufunc.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
- * storage/     record.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c, ufunc.c, function.c, number.c, type.c: host storages, as far as they need no thought
+ * storage/     record.c, request.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c, ufunc.c, function.c, number.c, type.c: host storages, as far as they need no thought
  * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
  *              field_new.c, field_index.c, field_number.c, field_protocols.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
@@ -55,7 +55,9 @@ static PyMethodDef methods[] = {
     {"constant", gb_py_constant, METH_O, NULL},
     {"host_arrays", (PyCFunction)(void *)gb_py_host_arrays, METH_FASTCALL, NULL},
     {"host_description", gb_py_host_description, METH_O, NULL},
-    {"storage_of_plan", (PyCFunction)(void *)gb_py_storage_of_plan, METH_FASTCALL, NULL},
+    {"known_storage", (PyCFunction)(void *)gb_py_known_storage, METH_FASTCALL, NULL},
+    {"known_like", (PyCFunction)(void *)gb_py_known_like, METH_FASTCALL, NULL},
+    {"known_around", (PyCFunction)(void *)gb_py_known_around, METH_FASTCALL, NULL},
     {"plan", (PyCFunction)(void *)gb_py_plan, FAST, GB_PY_DOC_plan},
     {"explain", gb_py_explain, METH_O, NULL},
     {"set_standing_backend", gb_py_set_standing, METH_VARARGS, NULL},

@@ -45,30 +45,26 @@ def allocate(parameters: Parameters) -> Storage:
 
 def _made(shape: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
     """A storage as asked for; zero: of zeros."""
-    key = remembered.shape_key(shape, dtype, spec)
-    found: Storage | None = remembered.known(key, zero)
-    if found is None:
-        found = allocate(resolve(dtype, {"shape": shape, **spec}))
-        remembered.remember(key, found)
-        if zero:
-            _filled(found, 0)
-    return found
+    found = _core.known_storage(remembered.ANSWERS, shape, dtype, spec, zero)
+    return found if type(found) is CPUStorage else _new(found, resolve(dtype, {"shape": shape, **spec}), zero)
 
 
 def _made_like(data: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
     """A storage like the data; zero: of zeros."""
+    found = _core.known_like(remembered.ANSWERS, data, dtype, spec, zero, None)
+    if type(found) is CPUStorage:
+        return found
     for name in ("shape", "axes", "dims", "dimensions"):
         if name in spec:
             raise TypeError(f"{name}: cannot be given here, it is the data's")
-    own = remembered.data_key(data)
-    key = None if own is None else remembered.key_of(dtype, spec, *own)
-    found: Storage | None = remembered.known(key, zero)
-    if found is None:
-        found = allocate(resolve(dtype, dict(spec), Source(data, copying=True).known))
-        remembered.remember(key, found)
-        if zero:
-            _filled(found, 0)
-    return found
+    return _new(found, resolve(dtype, dict(spec), Source(data, copying=True).known), zero)
+
+
+def _new(key: tuple[Any, ...] | None, parameters: Parameters, zero: bool) -> Storage:
+    """The storage of a request that was not known."""
+    made = allocate(parameters)
+    remembered.remember(key, made)
+    return _filled(made, 0) if zero else made
 
 
 def _filled(storage: Storage, value: Any) -> Storage:

@@ -65,15 +65,9 @@ def as_storage(
     """
     key = None
     if device_data is None and sync_state is None:
-        own = remembered.data_key(data)
-        if own is not None:
-            if type(data) is CPUStorage:
-                own = (*own, data._host.strides)
-            key = remembered.key_of(dtype, spec, *own)
-            found = remembered.known_around(key)
-            if found is not None:
-                array = data if type(data) is np.ndarray else data._host if type(data) is CPUStorage else _core.host_array(data)
-                return CPUStorage._of(array, None, found)
+        key = _core.known_around(remembered.AROUND, data, dtype, spec)
+        if type(key) is CPUStorage:
+            return key
     _check_state(sync_state)
     host, dev, known = read(data, device_data, copying=False)
     parameters = resolve(dtype, dict(spec), known)
@@ -232,12 +226,12 @@ def storage(
         raise TypeError(f"copy: expected True or False, got {copy!r}; as_storage, or copy=False, shares memory or refuses")
     if not copy:
         return as_storage(data, device_data, sync_state=sync_state, dtype=dtype, **spec)
-    own = remembered.data_key(data) if device_data is None and sync_state is None else None
-    key = None if own is None else remembered.key_of(dtype, spec, "copied", *own)
-    found: Storage | None = remembered.known(key, False)
-    if found is not None:
-        found[...] = data
-        return found
+    key = None
+    if device_data is None and sync_state is None:
+        key = _core.known_like(remembered.ANSWERS, data, dtype, spec, False, "copied")
+        if type(key) is CPUStorage:
+            key[...] = data
+            return key
     _check_state(sync_state)
     first, second, known = read(data, device_data, copying=True)
     parameters = resolve(dtype, dict(spec), known)

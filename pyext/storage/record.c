@@ -30,18 +30,18 @@ PyObject *gb_py_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_
 }
 
 /* NumPy's own dtype of a number. Others equal one that has other metadata, or another C type of the same size. */
-static int is_own_dtype(PyObject *obj) {
-    int number = ((PyArray_Descr *)obj)->type_num;
+int gb_py_is_own_dtype(PyArray_Descr *descr) {
+    int number = descr->type_num;
     if (number < 0 || number >= NPY_OBJECT || number == NPY_LONGLONG || number == NPY_ULONGLONG) return 0;
     GB_PY_OWNED PyArray_Descr *own = PyArray_DescrFromType(number);
-    return (PyObject *)own == obj;
+    return own == descr;
 }
 
 /* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. Lists become tuples and
  * NumPy's integers ints. NULL without an error: something else. */
 static PyObject *constant(PyObject *obj, int depth) {
     if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None) return Py_NewRef(obj);
-    if (PyArray_DescrCheck(obj)) return is_own_dtype(obj) ? Py_NewRef(obj) : NULL;
+    if (PyArray_DescrCheck(obj)) return gb_py_is_own_dtype((PyArray_Descr *)obj) ? Py_NewRef(obj) : NULL;
     if (PyType_Check(obj)) return gb_py_dtype_constant(obj) ? Py_NewRef(obj) : NULL;
     if (PyArray_IsScalar(obj, Integer) && !PyArray_IsScalar(obj, Timedelta)) return PyNumber_Index(obj);
     if (depth == 0 || !(PyTuple_CheckExact(obj) || PyList_CheckExact(obj))) return NULL;

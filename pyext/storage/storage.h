@@ -28,6 +28,7 @@ int gb_py_storage_init(PyObject *module);
 PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair);
 PyObject *gb_py_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 PyObject *gb_py_constant(PyObject *self, PyObject *obj);
+int gb_py_is_own_dtype(PyArray_Descr *descr);
 /* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or NULL. */
 PyArrayObject *gb_py_storage_host(PyObject *obj);
 /* The axes of a Meta, at most three ASCII letters and a 0; -1 with an error. */
@@ -37,6 +38,11 @@ int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]);
 int gb_py_describe_init(void);
 PyObject *gb_py_storage_told(PyObject *self, PyObject *unused);
 PyObject *gb_py_host_description(PyObject *self, PyObject *obj);
+
+/* request.c */
+PyObject *gb_py_known_storage(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+PyObject *gb_py_known_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+PyObject *gb_py_known_around(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 
 /* acquire.c */
 PyObject *gb_py_host_arrays(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
