@@ -16,6 +16,7 @@ from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.layouts import Bound
 from gridbuf.distributed.linking import Index, Link
+from gridbuf.distributed.schedule import Schedule
 from gridbuf.strides import packed
 
 ALIGNMENT = 16  # of chunks in a message
@@ -45,16 +46,25 @@ class Chunk(NamedTuple):
     mode: int  # SIGN, where the sender changes it
 
 
-Part = tuple[
-    int, int, int, list[Chunk]
-]  # a field, how far its slots are from those of the chunks, where it begins, its chunks alone
+Chunked = tuple[list[Chunk], int, int]  # a field's chunks as if it were alone, and its bytes with what aligns them, and without
 
 
 class Message:
     """All that one rank has for another in one exchange."""
 
-    def __init__(self, peer: int, nbytes: int, payload: int, parts: Sequence[Part]) -> None:
-        self.peer, self.nbytes, self.payload, self._parts = peer, nbytes, payload, parts  # nbytes: of the buffer
+    def __init__(self, peer: int) -> None:
+        self.peer = peer
+        self.nbytes = self.payload = self._at = 0  # nbytes: of the buffer
+        self._parts: list[tuple[int, int, int, list[Chunk]]] = []
+
+    def add(self, field: int, by: int, chunked: Chunked) -> None:
+        """A field's part, which was worked out for slots that lie `by` further down."""
+        chunks, nbytes, payload = chunked
+        self._parts.append((field, by, self._at, chunks))
+        if chunks:
+            self.nbytes = self._at + chunks[-1].at + chunks[-1].nbytes
+        self._at += nbytes
+        self.payload += payload
 
     @cached_property
     def chunks(self) -> list[Chunk]:
@@ -66,16 +76,13 @@ class Message:
         ]
 
 
-class Memo:
-    """What bindings of one grid have in common: fields that differ in nothing but their slots are worked out once."""
+class Work(NamedTuple):
+    """What one field of an exchange takes, worked out for the place among the fields that it had then."""
 
-    def __init__(self) -> None:
-        self.copies: dict[Any, tuple[Sequence[Link], int, list[Entry]]] = {}
-        self.chunks: dict[Any, tuple[Sequence[Link], int, list[Chunk], int, int]] = {}
-
-    def clear(self) -> None:
-        self.copies.clear()
-        self.chunks.clear()
+    field: int
+    copies: list[Entry]
+    sends: dict[int, Chunked]
+    receives: dict[int, Chunked]
 
 
 class Sources(NamedTuple):
@@ -102,68 +109,47 @@ class Binding:
     plain = False  # whether no link turns anything: then the rules of items make no difference
 
     def __init__(
-        self,
-        bounds: Sequence[Bound],
-        sources: Sequence[Sources],
-        blocks: Sequence[Block],
-        names: Sequence[str],
-        memo: Memo | None = None,
+        self, bounds: Sequence[Bound], sources: Sequence[Sources], blocks: Sequence[Block], names: Sequence[str]
     ) -> None:
         self.bounds, self.sources, self.names = bounds, sources, names
         self.local = {block.number: i for i, block in enumerate(blocks)}
         self.count = len(blocks)
-        self.keys = [
-            (bound.key, source.item.sign) if source.item.kind == "scalar" and bound.key >= 0 else None
-            for bound, source in zip(bounds, sources, strict=True)
-        ]
-        self.orders = [bound.order for bound in bounds]
-        self.memo = Memo() if memo is None else memo
+
+    @property
+    def orders(self) -> list[list[str]]:
+        """In which order of dims this rank gets each field's values."""
+        return [list(bound.order) for bound in self.bounds]
+
+    def work(self, field: int, schedule: Schedule) -> Work:
+        """A field's part of an exchange, its values in this rank's order."""
+        order = self.bounds[field].order
+        sends, receives = (
+            {peer: self._chunked(field, links, sent, order) for peer, links in ends.items()}
+            for sent, ends in ((True, schedule.sends), (False, schedule.receives))
+        )
+        return Work(field, self.copies(field, schedule.local), sends, receives)
 
     def copies(self, field: int, links: Sequence[Link]) -> list[Entry]:
         """From field to field within the rank."""
-        key = (self.keys[field], id(links))
-        known = None if key[0] is None else self.memo.copies.get(key)
-        if known is not None:
-            by = (field - known[1]) * self.count
-            return [
-                (to + by, at, st, come + by, start, ss, n, dtype, mode)
-                for to, at, st, come, start, ss, n, dtype, mode in known[2]
-            ]
-        bound, order, found = self.bounds[field], self.orders[field], []
+        bound, found = self.bounds[field], []
         for link in links:
             source, sign = self.sources[field].of(link, bound.geometry.axes)
-            to, shape = self._target(field, link, order)
-            come = self._source(source, field, link, order)
+            to, shape = self._target(field, link, bound.order)
+            come = self._source(source, field, link, bound.order)
             mode = SIGN if sign < 0 else 0
             found.append((to.slot, to.at, to.strides, come.slot, come.at, come.strides, shape, bound.dtype, mode))
-        if key[0] is not None:
-            self.memo.copies[key] = links, field, found
         return found
 
     def message(
-        self, peer: int, parts: Sequence[tuple[int, Sequence[Link]]], sent: bool, orders: Sequence[Sequence[str]] | None = None
+        self, peer: int, parts: Sequence[tuple[int, Sequence[Link]]], sent: bool, orders: Sequence[Sequence[str]]
     ) -> Message:
-        """The message to or from a peer: `orders` is the receiver's order of dims for each field, by default this rank's."""
-        found: list[Part] = []
-        at = end = payload = 0
+        """The message to or from a peer: `orders` is the receiver's order of dims for each field."""
+        found = Message(peer)
         for field, links in parts:
-            key = (self.keys[field], id(links), sent)  # whose order is this rank's
-            known = None if key[0] is None or orders is not None else self.memo.chunks.get(key)
-            if known is None:
-                order = tuple(self.orders[field] if orders is None else orders[field])
-                known = (links, field, *self._chunked(field, links, sent, order))
-                if key[0] is not None and orders is None:
-                    self.memo.chunks[key] = known
-            _, first, base, nbytes, values = known
-            found.append((field, (field - first) * self.count, at, base))
-            if base:
-                end = at + base[-1].at + base[-1].nbytes
-            at += nbytes
-            payload += values
-        return Message(peer, end, payload, found)
+            found.add(field, 0, self._chunked(field, links, sent, orders[field]))
+        return found
 
-    def _chunked(self, field: int, links: Sequence[Link], sent: bool, order: Sequence[str]) -> tuple[list[Chunk], int, int]:
-        """The chunks of a field as if it were alone; bytes with what aligns them, and without."""
+    def _chunked(self, field: int, links: Sequence[Link], sent: bool, order: Sequence[str]) -> Chunked:
         bound, at, payload = self.bounds[field], 0, 0
         chunks: list[Chunk] = []
         for link in links:

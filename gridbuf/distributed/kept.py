@@ -13,7 +13,7 @@ class KeptPlans(PlanCache[Plan]):
     """Plans by what they do and the numbers of their fields' layouts."""
 
     def __init__(self, planner: Planner) -> None:
-        super().__init__()
+        super().__init__(planner.layouts)
         self._planner = planner
 
     def run(self, what: str, items: tuple[Any, ...]) -> None:
@@ -49,4 +49,4 @@ class KeptPlans(PlanCache[Plan]):
                 self._number(each, key)
         else:
             field = as_field(given, "fields")
-            key.append(self.number(field, keep=field is given))
+            key.append(self.layouts.number(field, keep=field is given))

@@ -6,18 +6,18 @@ For this rank it has the copies from field to field (`copies`), and for each pee
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.distributed.binding import Binding, Entry, Memo, Message, Sources, adjoint
+from gridbuf.distributed.binding import Binding, Entry, Message, Work, adjoint
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine, Transport
-from gridbuf.distributed.layouts import Bound, as_field, gpu_of, layout_of
-from gridbuf.distributed.linking import Index, Link
-from gridbuf.distributed.schedule import Schedule
+from gridbuf.distributed.layouts import as_field, gpu_of, layout_of
+from gridbuf.distributed.linking import Index
 from gridbuf.distributed.twice import check_same, check_shared
 from gridbuf.docstrings import as_in
 
@@ -111,35 +111,41 @@ class Plan:
     def __init__(
         self,
         number: int,
-        bounds: Sequence[Bound],
-        sources: Sequence[Sources],
+        binding: Binding,
+        works: Sequence[Work],
         blocks: Sequence[Block],
-        names: Sequence[str],
-        schedules: Sequence[Schedule],
         engine: Engine,
-        memo: Memo,
         shared: bool,
         what: str,
     ) -> None:
-        self.number, self.bounds, self.blocks, self.shared, self.what = number, tuple(bounds), tuple(blocks), shared, what
-        self.gpu = gpu_of(bounds)
-        self.binding = Binding(bounds, sources, blocks, names, memo)
-        self.copies: list[Entry] = []
-        to: dict[int, list[tuple[int, list[Link]]]] = {}
-        come: dict[int, list[tuple[int, list[Link]]]] = {}
-        for field, found in enumerate(schedules):
-            self.copies += self.binding.copies(field, found.local)
-            for peer, links in found.sends.items():
-                to.setdefault(peer, []).append((field, links))
-            for peer, links in found.receives.items():
-                come.setdefault(peer, []).append((field, links))
-        self.sends: dict[int, Message] = {peer: self.binding.message(peer, to[peer], True) for peer in sorted(to)}
-        self.receives: dict[int, Message] = {peer: self.binding.message(peer, come[peer], False) for peer in sorted(come)}
-        self.messages = len(self.sends)
-        self.nbytes = sum(message.payload for message in self.sends.values())
+        self.number, self.bounds, self.blocks, self.shared, self.what = number, tuple(binding.bounds), tuple(blocks), shared, what
+        self.gpu = gpu_of(self.bounds)
+        self.binding, self._works = binding, works
+        sends: dict[int, Message] = {}
+        receives: dict[int, Message] = {}
+        for field, work in enumerate(works):
+            by = (field - work.field) * binding.count
+            for found, its in ((sends, work.sends), (receives, work.receives)):
+                for peer, chunked in its.items():
+                    message = found.get(peer)
+                    if message is None:
+                        message = found[peer] = Message(peer)
+                    message.add(field, by, chunked)
+        self.sends, self.receives = dict(sorted(sends.items())), dict(sorted(receives.items()))
+        self.messages = len(sends)
+        self.nbytes = sum([message.payload for message in sends.values()])
         self._engine, self._transport = engine, engine.prepare(self)
         self._apart: set[tuple[int, ...]] = set()  # distances of fields that interleave, and were found to share no element
         self._under_way: weakref.ref[Handle] | None = None
+
+    @cached_property
+    def copies(self) -> list[Entry]:
+        return [
+            (to + by, at, strides, come + by, start, along, shape, dtype, mode)
+            for field, work in enumerate(self._works)
+            for by in [(field - work.field) * self.binding.count]
+            for to, at, strides, come, start, along, shape, dtype, mode in work.copies
+        ]
 
     def slots(self) -> list[Slot]:
         """The fields in the order of their slots, as `_core.CopyProgram` takes them.

@@ -16,23 +16,20 @@ MOST_PLANS = 64  # that are kept
 P = TypeVar("P")
 
 
-class PlanCache(Generic[P]):
-    """The last plans, by keys of numbers of layouts and what else their user says.
+class LayoutNumbers:
+    """A number below 0 for each layout.
 
     Attributes
     ----------
-    plans : dict
-        By key.
     numbers : dict
         By a Field's id the number of its layout, as long as the Field lives.
     """
 
     def __init__(self) -> None:
-        self.plans: dict[Any, P] = {}
         self.numbers: dict[int, int] = {}
         self._references: dict[int, Any] = {}  # weak ones
         self._layouts: dict[Layout, int] = {}
-        self._next = count(-1, -1)  # keys have sizes beside numbers of layouts
+        self._next = count(-1, -1)
         numbers, references = self.numbers, self._references
 
         def forget(gone: Any) -> None:  # nothing of the owner: a Field may outlive it
@@ -55,6 +52,14 @@ class PlanCache(Generic[P]):
             self._references[id(field)] = weakref.KeyedRef(field, self._forget, id(field))
             self.numbers[id(field)] = number
         return number
+
+
+class PlanCache(Generic[P]):
+    """The last plans, by keys of numbers of layouts and what else their user says."""
+
+    def __init__(self, layouts: LayoutNumbers) -> None:
+        self.layouts, self.numbers = layouts, layouts.numbers
+        self.plans: dict[Any, P] = {}
 
     def plan(self, key: Any, make: Callable[[], P]) -> P:
         """The plan of a key, made where there is none."""

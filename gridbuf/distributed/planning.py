@@ -1,16 +1,17 @@
 """Working out an exchange: fields are bound to this rank's blocks, their links found, and a plan made of both."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import lru_cache
 
 from gridbuf import _core
-from gridbuf.distributed.binding import Memo, Sources
+from gridbuf.distributed.binding import Binding, Sources, Work
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.items import Item
-from gridbuf.distributed.layouts import Bound, Layout, bind, layout_of
+from gridbuf.distributed.layouts import Bound, bind, layout_of
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.plan import Plan, on_blocks
+from gridbuf.distributed.plan_cache import LayoutNumbers
 from gridbuf.distributed.rules import check
 from gridbuf.distributed.schedule import Schedule, Scheduler
 from gridbuf.distributed.twice import check_same, check_shared
@@ -28,61 +29,46 @@ class Planner:
         self._scheduler = Scheduler(builder, list(blocks), engine.rank)
         crossings = [how for _, how in builder.crossings(tuple(range(builder.whole.ndim)))]
         self._crosses, self._turns = bool(crossings), any(how.turns for how in crossings)
-        self._bounds: dict[tuple[Layout, ...], Bound] = {}
-        self._named: dict[tuple[int, str], Bound] = {}  # by key and name
-        self._memo = Memo()
+        self.layouts = LayoutNumbers()
+        self._bounds: dict[tuple[int, ...], Bound] = {}  # by the numbers of a field's layouts
+        self._named: dict[tuple[str, tuple[int, ...]], Bound] = {}
+        self._works: dict[tuple[int, int, str], Work] = {}  # of scalars: fields that differ in nothing but their places
         self._keys = self._made = 0
 
     def exchange(
         self, items: list[Item], corners: bool = True, names: Sequence[str] | None = None, *, shared: bool = False
     ) -> Plan:
         """The plan that fills halos."""
-        with self.telling():
-            fields = self._on_blocks(items)
-            bounds, sources = self._bind(items, fields, names)
-            schedules = [self._scheduler.halos(bound.geometry, corners) for bound in bounds]
-            return self._new(bounds, sources, schedules, fields, shared, "halos" if corners else "sides")
+        return self._plan(items, names, shared, "halos" if corners else "sides")
 
     def sync(self, items: list[Item], *, shared: bool = False) -> Plan:
         """The plan that gives points which exist more than once the value that their owner has."""
-        with self.telling():
-            fields = self._on_blocks(items)
-            bounds, sources = self._bind(items, fields, None)
-            schedules = [
-                self._scheduler.synchronising(bound.geometry, source.item.kind == "scalar" or not self._turns)
-                for bound, source in zip(bounds, sources, strict=True)
-            ]
-            return self._new(bounds, sources, schedules, fields, shared, "sync")
-
-    @contextmanager
-    def telling(self) -> Iterator[None]:
-        """What is wrong on this rank is heard of by the others when they meet."""
-        try:
-            yield
-        except (TypeError, ValueError) as error:
-            self.failed(error)
-            raise
+        return self._plan(items, None, shared, "sync")
 
     def failed(self, error: Exception) -> None:
         self._engine.failed(error)
 
     def bound(self, fields: list[_core.Field], name: str) -> Bound:
         """A field bound to this rank's blocks."""
-        layouts = tuple(map(layout_of, fields))
-        known = self._bounds.get(layouts)
-        if known is None:
-            if len(self._bounds) >= MOST_BOUNDS:
-                for each in (self._bounds, self._named, self._memo):
-                    each.clear()
-            self._keys += 1  # never the same again: older plans still have theirs
-            known = bind(layouts, self._blocks, self._dims, name)._replace(key=self._keys)
-            self._bounds[layouts] = known
-        named = self._named.get((known.key, name))
+        known = self.layouts.numbers
+        numbers = tuple([known.get(id(each)) or self.layouts.number(each) for each in fields])
+        named = self._named.get((name, numbers))
         if named is None:
             if len(self._named) >= MOST_BOUNDS:
                 self._named.clear()
-            named = self._named[known.key, name] = known._replace(name=name)
+            named = self._named[name, numbers] = self._bound(fields, name, numbers)._replace(name=name)
         return named
+
+    def _bound(self, fields: list[_core.Field], name: str, numbers: tuple[int, ...]) -> Bound:
+        found = self._bounds.get(numbers)
+        if found is None:
+            if len(self._bounds) >= MOST_BOUNDS:
+                for each in (self._bounds, self._named, self._works):
+                    each.clear()
+            self._keys += 1  # never the same again: older plans still have theirs
+            found = bind(tuple(map(layout_of, fields)), self._blocks, self._dims, name)._replace(key=self._keys)
+            self._bounds[numbers] = found
+        return found
 
     def _on_blocks(self, items: list[Item]) -> Fields:
         flat = [field for item in items for field in item.fields]
@@ -100,30 +86,54 @@ class Planner:
         check(self.builder, bounds, sources)
         return bounds, sources
 
-    def _new(
-        self,
-        bounds: list[Bound],
-        sources: list[Sources],
-        schedules: list[Schedule],
-        fields: Fields,
-        shared: bool,
-        what: str,
-    ) -> Plan:
-        self._made += 1
-        plan = Plan(self._made, bounds, sources, self._blocks, self._dims, schedules, self._engine, self._memo, shared, what)
-        plan.binding.plain = not self._crosses
-        flat = [each for field in fields for each in field]
-        check_same(plan.binding, flat)
-        if _core.spans_meet(*flat) is not None:
-            check_shared(plan.binding, flat)
-        return plan
+    def _plan(self, items: list[Item], names: Sequence[str] | None, shared: bool, what: str) -> Plan:
+        try:
+            fields = self._on_blocks(items)
+            bounds, sources = self._bind(items, fields, names)
+            binding = Binding(bounds, sources, self._blocks, self._dims)
+            binding.plain = not self._crosses
+            works = [self._work(binding, i, what) for i in range(len(bounds))]
+            self._made += 1
+            plan = Plan(self._made, binding, works, self._blocks, self._engine, shared, what)
+            flat = [each for field in fields for each in field]
+            check_same(binding, flat)
+            if _core.spans_meet(*flat) is not None:
+                check_shared(binding, flat)
+            return plan
+        except (TypeError, ValueError) as error:  # what is wrong on this rank is heard of by the others when they meet
+            self.failed(error)
+            raise
+
+    def _work(self, binding: Binding, field: int, what: str) -> Work:
+        bound, item = binding.bounds[field], binding.sources[field].item
+        if item.kind != "scalar":  # which has to do with where the other component is
+            return binding.work(field, self._schedule(bound, item, what))
+        key = bound.key, item.sign, what
+        found = self._works.get(key)
+        if found is None:
+            found = self._works[key] = binding.work(field, self._schedule(bound, item, what))
+        return found
+
+    def _schedule(self, bound: Bound, item: Item, what: str) -> Schedule:
+        if what == "sync":
+            return self._scheduler.synchronising(bound.geometry, item.kind == "scalar" or not self._turns)
+        return self._scheduler.halos(bound.geometry, what == "halos")
+
+
+@lru_cache(maxsize=256)
+def plain(number: int) -> Sources:
+    """Of a field that stands for itself."""
+    return Sources(PLAIN, (number,), 0)
 
 
 def sources_of(items: list[Item]) -> list[Sources]:
     """Of each field of the items: which fields stand for it where axes turn."""
     found: list[Sources] = []
     for item in items:
+        if item.kind == "scalar" and item.sign == 1:
+            found.append(plain(len(found)))
+            continue
         numbers = tuple(range(len(found), len(found) + len(item.fields)))
-        rule = PLAIN if item.kind == "scalar" and item.sign == 1 else item._replace(fields=())  # plans hold no memory
+        rule = item._replace(fields=())  # plans hold no memory
         found += [Sources(rule, numbers, component) for component in range(len(numbers))]
     return found

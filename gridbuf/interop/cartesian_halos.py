@@ -10,13 +10,13 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from gridbuf import _core
-from gridbuf.distributed.binding import Binding, Entry, Message, Place, Sources
+from gridbuf.distributed.binding import Binding, Entry, Place, Sources
 from gridbuf.distributed.hub import Hub, hub_of
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.layouts import Bound, Layout, layout_of
 from gridbuf.distributed.linking import Geometry
 from gridbuf.distributed.mpi import MPIEngine
-from gridbuf.distributed.plan_cache import PlanCache
+from gridbuf.distributed.plan_cache import LayoutNumbers, PlanCache
 
 Index = tuple[int, ...]
 
@@ -163,8 +163,10 @@ class HaloPlan:
         sources = [Sources(Item("scalar", (), 1), (i,), 0) for i in range(len(layouts))]
         self.binding = binding = Slabs(self.bounds, sources, [Sides(layout, dims, near) for layout in layouts], near.rank)
         self.copies: list[Entry] = [entry for field, links in binding.within for entry in binding.copies(field, links)]
-        self.sends: dict[int, Message] = {p: binding.message(p, binding.sent[p], True) for p in sorted(binding.sent)}
-        self.receives: dict[int, Message] = {p: binding.message(p, binding.received[p], False) for p in sorted(binding.received)}
+        self.sends, self.receives = (
+            {peer: binding.message(peer, found[peer], sent, binding.orders) for peer in sorted(found)}
+            for sent, found in ((True, binding.sent), (False, binding.received))
+        )
         self._transport = engine.prepare(self)
 
     def slots(self) -> list[tuple[str, Any, Index, Index, bool]]:
@@ -186,7 +188,7 @@ class Exchanges(PlanCache[HaloPlan]):
     """The plans of one communicator, found by the fields' layouts."""
 
     def __init__(self, hub: Hub, comm: Any) -> None:
-        super().__init__()
+        super().__init__(LayoutNumbers())
         shape, periodic, place = comm.Get_topo()
         self.near = Neighbours(comm, hub.rank, tuple(shape), tuple(periodic), tuple(place))
         self.engine = MPIEngine(comm)
@@ -200,7 +202,7 @@ class Exchanges(PlanCache[HaloPlan]):
 
     def found(self, fields: Sequence[_core.Field], dims: tuple[str, ...]) -> HaloPlan:
         """The plan of Fields that are known to be right."""
-        key = (dims, *map(self.number, fields))
+        key = (dims, *map(self.layouts.number, fields))
         return self.plan(key, lambda: HaloPlan([*map(layout_of, fields)], dims, self.near, self.engine))
 
 
