@@ -24,7 +24,7 @@ class KeptPlans(PlanCache[Plan]):
             self._planner.failed(error)
             raise
         make = self._planner.exchange if what == "exchange" else self._planner.sync
-        plan = self.plan(known, lambda: make(items_of(items), shared=True))
+        plan = self.kept(known, lambda: make(items_of(items), shared=True))
         plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))
 
     def _key(self, what: str, items: tuple[Any, ...]) -> tuple[Any, ...]:

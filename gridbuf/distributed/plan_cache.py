@@ -61,7 +61,7 @@ class PlanCache(Generic[P]):
         self.layouts, self.numbers = layouts, layouts.numbers
         self.plans: dict[Any, P] = {}
 
-    def plan(self, key: Any, make: Callable[[], P]) -> P:
+    def kept(self, key: Any, make: Callable[[], P]) -> P:
         """The plan of a key, made where there is none."""
         found = self.plans.get(key)
         if found is None:

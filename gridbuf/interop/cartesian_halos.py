@@ -200,10 +200,10 @@ class Exchanges(PlanCache[HaloPlan]):
         except TypeError:  # dims that are not even hashable
             return None
 
-    def found(self, fields: Sequence[_core.Field], dims: tuple[str, ...]) -> HaloPlan:
+    def plan(self, fields: Sequence[_core.Field], dims: tuple[str, ...]) -> HaloPlan:
         """The plan of Fields that are known to be right."""
         key = (dims, *map(self.layouts.number, fields))
-        return self.plan(key, lambda: HaloPlan([*map(layout_of, fields)], dims, self.near, self.engine))
+        return self.kept(key, lambda: HaloPlan([*map(layout_of, fields)], dims, self.near, self.engine))
 
 
 def exchanges_of(comm: Any) -> Exchanges:

@@ -310,7 +310,7 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
             for (i, a), (j, b) in combinations(enumerate(fields), 2):
                 if a is not b and shared(a.numpy(), b.numpy()):
                     raise ValueError(f"fields: argument {j} shares memory with argument {i}; each has its own")
-            plan = exchanges.found(fields, cut)
+            plan = exchanges.plan(fields, cut)
         except (TypeError, ValueError) as error:
             exchanges.engine.failed(error)  # the neighbours hear of it when they ask
             raise
