@@ -192,7 +192,7 @@ class GHEXTransport:
         if self._under_way:
             self._wait(None)
         if self._back is None:
-            self._back = MPITransport(self._plan, self.engine.hub, self.timeout)
+            self._back = MPITransport(self._plan, self.engine)
         self._back.accumulate(fields)
 
     def _wait(self, timeout: float | None) -> None:

@@ -63,7 +63,7 @@ class Hub:
     waiting : dict
         By rank: where it waited when it last said so.
     users : WeakSet
-        Engines and transports: while there is one on any rank the duplicate is needed.
+        Engines, which grids and plans hold: while there is one on any rank the duplicate is needed.
     """
 
     def __init__(self, comm: Any, timeout: float | None) -> None:

@@ -5,7 +5,9 @@ leaves an exchange out is noticed at the next handshake; the two then shake hand
 received and dropped.
 """
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby
 from typing import Any
@@ -23,7 +25,7 @@ from gridbuf.distributed.debugging import SEAL, Guard, debugging, poisoning
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.everyone import Everyone
 from gridbuf.distributed.handshake import Handshakes, Words, chunks_of, facts_of, fields_differ, receive_any, refuse
-from gridbuf.distributed.hub import Hub, hub_of, ranks
+from gridbuf.distributed.hub import hub_of, ranks
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.messages import Messages, parts
 from gridbuf.distributed.waiting import Waiting
@@ -51,35 +53,66 @@ class MPIEngine:
         pass
 
     def prepare(self, plan: Any) -> Any:
-        return MPITransport(plan, self.hub, self.timeout, self.aware)
+        return MPITransport(plan, self)
 
 
 class MPITransport:
     """Moves one plan."""
 
-    def __init__(self, plan: Any, hub: Hub, timeout: float | None, aware: bool | None = None) -> None:
+    def __init__(self, plan: Any, engine: MPIEngine) -> None:
         self.gpu: int | None = plan.gpu
-        self._aware = aware
-        self.hub, self.timeout, self.number = hub, timeout, hub.number()
-        self.name = f"plan {self.number} ({', '.join(bound.name for bound in plan.bounds)})"
-        self.slots, self.copies = plan.slots(), plan.copies
+        self._plan = weakref.ref(plan)  # which has the transport
+        self.engine, self.hub, self.timeout, self.number = engine, engine.hub, engine.timeout, engine.hub.number()
         self.binding: Binding = plan.binding
         self.sends: dict[int, Message] = plan.sends
         self.receives: dict[int, Message] = plan.receives
-        self.peers = sorted({*self.sends, *self.receives})
-        self._orders: Orders = [list(order) for order in self.binding.orders]
         self.exchange, self.debug = 0, debugging()
-        self._with = {peer: self._agreement(peer, plan.shared) for peer in self.peers}
-        self._agreed = dict.fromkeys(self.peers, -1)  # doubts and versions, as they were when this plan was last used
-        self._doubted = -1  # the hub's, then
-        self._versions = dict.fromkeys(self.peers, 0)
-        self._ledger = {peer: agreement.ledger for peer, agreement in self._with.items()}
-        self._handshakes = Handshakes(hub, self.name, timeout)
+        self._doubted = -1  # the hub's, when this plan was last used
         self._there: Messages | None = None
         self._back: Messages | None = None  # the adjoint's
         self._latest: Messages | None = None  # that were started
         self._refused = 0, ""
-        hub.users.add(self)
+
+    # ---- what is worked out when it is used: many plans are made that never are ----
+
+    @cached_property
+    def name(self) -> str:
+        return f"plan {self.number} ({', '.join(bound.name for bound in self.binding.bounds)})"
+
+    @cached_property
+    def slots(self) -> list[Any]:
+        found: list[Any] = self._made().slots()
+        return found
+
+    @cached_property
+    def peers(self) -> list[int]:
+        return sorted({*self.sends, *self.receives})
+
+    @cached_property
+    def _with(self) -> dict[int, Agreement]:
+        return {peer: self._agreement(peer, self._made().shared) for peer in self.peers}
+
+    @cached_property
+    def _agreed(self) -> dict[int, int]:
+        """Doubts, as they were when this plan was last used."""
+        return dict.fromkeys(self.peers, -1)
+
+    @cached_property
+    def _versions(self) -> dict[int, int]:
+        return dict.fromkeys(self.peers, 0)
+
+    @cached_property
+    def _ledger(self) -> dict[int, Any]:
+        return {peer: agreement.ledger for peer, agreement in self._with.items()}
+
+    @cached_property
+    def _handshakes(self) -> Handshakes:
+        return Handshakes(self.hub, self.name, self.timeout)
+
+    def _made(self) -> Any:
+        plan = self._plan()
+        assert plan is not None  # it called us
+        return plan
 
     # ---- what a plan asks for ----
 
@@ -255,7 +288,7 @@ class MPITransport:
         }
 
     def _agreement(self, peer: int, shared: bool) -> Agreement:
-        fresh = Agreement(self._orders)
+        fresh = Agreement(self.binding.orders)
         if not shared:
             return fresh
         return self.hub.agreements.setdefault((peer, blake2b(repr(self._kind(peer)).encode(), digest_size=16).digest()), fresh)
@@ -301,7 +334,7 @@ class MPITransport:
         ]
         guard = None
         if self.debug:
-            poison = None if back else poisoning(self.slots, self.copies, receives.values(), self.gpu)
+            poison = None if back else poisoning(self.slots, self._made().copies, receives.values(), self.gpu)
             guard = Guard(self.name, poison, out.ends, come.ends, self._ledger)
         return Messages(
             self.hub,
@@ -309,7 +342,7 @@ class MPITransport:
             {peer: (memory, self._with[peer].heard) for peer, memory in come.ends.items()},
             (
                 CopyProgram(slots, pack, self.gpu),
-                program(self.slots, adjoint(self.copies) if back else self.copies, self.gpu),
+                program(self.slots, adjoint(self._made().copies) if back else self._made().copies, self.gpu),
                 program(slots, unpack, self.gpu),
             ),
             (self.hub.ledger, self._ledger),
@@ -319,14 +352,14 @@ class MPITransport:
 
     def _ordered(self, message: Message, sent: bool, orders: Orders) -> Message:
         """A message with each field in the receiver's order of dims: worked out anew where that is not this rank's."""
-        if orders == self._orders:
+        if orders == self.binding.orders:
             return message
         return self.binding.message(message.peer, links_of(message), sent, orders)
 
     def _buffers(self, messages: Mapping[int, Message], back: bool) -> Buffers:
         if self.gpu is None:
             return on_host(messages, SEAL * self.debug, not back and not self.debug)
-        direct = not self.debug and takes_gpus(self._aware)  # what looks after messages is on the host
+        direct = not self.debug and takes_gpus(self.engine.aware)  # what looks after messages is on the host
         return GPUBuffers(messages, SEAL * self.debug, self.gpu, direct)
 
 
