@@ -211,12 +211,13 @@ class MPITransport:
                 self._give_up(peer, hub.mail[peer].popleft()["refused"])
             sent, awaited = hub.ledger[peer]
             if (peer in missing and words["sent"] < awaited) or (peer in stuck and words["awaited"] < sent):
-                self._refuse(peer, hub.mail[peer].popleft())
+                awaits = "the values of" if peer in missing else "its values to be taken by"
+                self._refuse(peer, awaits, hub.mail[peer].popleft())
 
-    def _refuse(self, peer: int, words: Words) -> None:
+    def _refuse(self, peer: int, awaits: str, words: Words) -> None:
         """The values that this rank waits for will not come, or nobody takes those that it has sent."""
         hub = self.hub
-        text = f"rank {hub.rank} waits for the values of rank {peer}: {self.name}, exchange {self.exchange}"
+        text = f"rank {hub.rank} waits for {awaits} rank {peer}: {self.name}, exchange {self.exchange}"
         text += f"; rank {peer} is at its {words['plan']}, whose first use it is"
         if problem := fields_differ(self._facts(), words["fields"], hub.rank, peer):
             text += f"; {problem}"

@@ -240,7 +240,15 @@ class Plan:
         array([0., 2., 1., 1., 2., 0.])
         """
         self._check_idle()
-        self._given(fields, self._transport.accumulate)
+        self._given(fields, self._accumulate)
+
+    def _accumulate(self, flat: Sequence[Any]) -> None:
+        for bound in self.bounds:
+            if bound.dtype.kind not in "biufc" or not bound.dtype.isnative:
+                raise TypeError(
+                    f"{bound.name}: elements of dtype {bound.dtype} cannot be added; allowed are bools and numbers of this machine's byte order"
+                )
+        self._transport.accumulate(flat)
 
     def _check_idle(self) -> None:
         before = None if self._under_way is None else self._under_way()

@@ -214,6 +214,17 @@ def test_fields_that_interleave_are_looked_at_once(monkeypatch: pytest.MonkeyPat
         plan(made[0], gb.Field(left[:], dims="IJ", halo=(2, 2)))
 
 
+@pytest.mark.parametrize("dtype", [">f8", "M8[s]", [("a", "i4")], "bfloat16"], ids=str)
+def test_what_cannot_be_added_is_named(dtype: Any) -> None:
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    grid = gbd.grid((4,), "I", periodic="I", halo=1)
+    plan = grid.plan(field := grid.zeros(dtype=dtype), names=["T"])
+    with pytest.raises(TypeError, match=r"T: elements of dtype .* cannot be added; allowed are"):
+        plan.accumulate(field)
+    plan(field)
+
+
 def test_fields_freed_and_made_anew_find_the_plan_of_their_layout() -> None:
     grid = gbd.grid((4, 3), periodic="IJ", halo=1)
     for i in range(300):
