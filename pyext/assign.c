@@ -8,11 +8,6 @@
 
 /* ---- copyto ---- */
 
-/* Python's part: arguments of every other kind. */
-static PyObject *any_copyto(PyObject *dst, PyObject *src, PyObject *casting, PyObject *progress) {
-    return gb_py_upcall_to(GB_PY_UP_COPYTO, "(OOOO)", dst, src, casting ? casting : Py_None, progress ? progress : Py_None);
-}
-
 /* casting NULL: the function has none. */
 static int read_keywords(const char *has, PyObject *const *values, PyObject *kwnames, PyObject **casting, PyObject **progress) {
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++) {
@@ -34,7 +29,7 @@ static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject
     if (on_device == 0) on_device = gb_py_has_cuda_interface(from);
     if (on_device > 0) on_device = gb_py_device_copyto(to, from, rule, progress);
     if (on_device) return on_device < 0 ? NULL : Py_NewRef(Py_None);
-    return any_copyto(to, from, casting, progress);
+    return gb_py_upcall_to(GB_PY_UP_COPYTO, "(OOOO)", to, from, casting ? casting : Py_None, progress ? progress : Py_None);   /* of every other kind */
 }
 
 PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -91,10 +86,6 @@ int gb_py_assign(PyObject *target, PyObject *value) {
     return rc;
 }
 
-static PyObject *any_fill(PyObject *dst, PyObject *value, PyObject *progress) {
-    return gb_py_upcall_to(GB_PY_UP_FILL, "(OOO)", dst, value, progress ? progress : Py_None);
-}
-
 PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *progress = NULL;
     if (nargs != 2) return PyErr_Format(PyExc_TypeError, "fill() takes dst and value, got %zd positional arguments", nargs);
@@ -105,6 +96,6 @@ PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
     if (on_device && progress) return PyObject_CallFunction(progress, "d", 1.0);
     if (on_device) Py_RETURN_NONE;
     int filled = fill(args[0], args[1], "value", progress);
-    if (filled == 0) return any_fill(args[0], args[1], progress);
+    if (filled == 0) return gb_py_upcall_to(GB_PY_UP_FILL, "(OOO)", args[0], args[1], progress ? progress : Py_None);
     return filled < 0 ? NULL : Py_NewRef(Py_None);
 }

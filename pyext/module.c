@@ -59,7 +59,7 @@ static PyMethodDef methods[] = {
     {"known_like", (PyCFunction)(void *)gb_py_known_like, METH_FASTCALL, NULL},
     {"known_around", (PyCFunction)(void *)gb_py_known_around, METH_FASTCALL, NULL},
     {"plan", (PyCFunction)(void *)gb_py_plan, FAST, GB_PY_DOC_plan},
-    {"explain", gb_py_explain, METH_O, NULL},
+    {"explain", gb_py_explain, METH_VARARGS, NULL},
     {"set_standing_backend", gb_py_set_standing, METH_VARARGS, NULL},
     {"unmet", (PyCFunction)(void *)gb_py_unmet, FAST, NULL},
     {"empty_elements", (PyCFunction)(void *)gb_py_empty_elements, FAST, NULL},

@@ -98,16 +98,11 @@ static const void *block_of(PyObject *obj) {
     return NULL;
 }
 
-/* Of cupy's arrays only Python knows what they lie in. */
-static PyObject *block_of_foreign(PyObject *obj) {
-    return gb_py_upcall_to(GB_PY_UP_CUPY_BLOCK, "(O)", obj);
-}
-
 static PyObject *memory_id(PyObject *self, PyObject *obj) {
     gb_py_block_object *device = gb_py_block_behind(obj);
     if (device) return PyLong_FromUnsignedLongLong(device->block->id);
     int cuda = gb_py_is_field(obj) ? 0 : gb_py_has_cuda_interface(obj);
-    PyObject *owner = cuda > 0 ? block_of_foreign(obj) : NULL;
+    PyObject *owner = cuda > 0 ? gb_py_upcall_to(GB_PY_UP_CUPY_BLOCK, "(O)", obj) : NULL;   /* of cupy's arrays only Python knows */
     if (cuda < 0 || (cuda && !owner)) return NULL;
     PyObject *found = owner && gb_py_is_block(owner) ? PyLong_FromUnsignedLongLong(((gb_py_block_object *)owner)->block->id) : NULL;
     Py_XDECREF(owner);

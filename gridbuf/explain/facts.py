@@ -32,8 +32,10 @@ def facts(plan: Any) -> list[tuple[str, str]]:
 
     Go finds the words. In a forked child, which has no Go, the one sentence says so, and the table's figures remain.
     """
+    lists = plan.shape, plan.strides, plan.padded_shape, plan.aligned_index, plan.layout
+    figures = plan.dtype.itemsize, plan.byte_alignment, plan.offset, plan.nbytes, plan.alloc_nbytes
     try:
-        lines = _core.explain(plan)
+        lines = _core.explain(lists, plan.dims, figures)
     except RuntimeError as error:
         return [("", str(error))]
     return [(term, sentence) for term, _, sentence in (line.partition("\t") for line in lines.splitlines())]

@@ -21,6 +21,5 @@ int gb_py_operators_init(void) {
 
 int gb_py_no_modulus(PyObject *modulus) {
     if (modulus == Py_None) return 1;
-    PyErr_SetString(PyExc_TypeError, "pow() of arrays takes no third argument");
-    return 0;
+    return PyErr_SetString(PyExc_TypeError, "pow() of arrays takes no third argument"), 0;
 }

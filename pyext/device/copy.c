@@ -35,10 +35,9 @@ static int yield(void *self) {
 static int progress(void *self, double done) {
     run *r = self;
     PyEval_RestoreThread(r->without);
-    PyObject *result = PyObject_CallFunction(r->progress, "d", done);
-    Py_XDECREF(result);
+    int rc = gb_py_tell(r->progress, done);
     r->without = PyEval_SaveThread();
-    return result ? 0 : -1;
+    return rc;
 }
 
 /* ---- the ways ---- */
@@ -164,11 +163,7 @@ int gb_py_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObj
     rc = gb_py_async_copy_detach(copy);                /* between GPUs: nothing that anybody has to wait for */
     if (rc == 0) rc = gb_py_async_copy_record(copy) == 0 && gb_py_async_copy_wait(copy, -1) > 0 ? 1 : -1;
     Py_DECREF((PyObject *)copy);
-    if (rc > 0 && progress && !PyErr_Occurred()) {
-        PyObject *told = PyObject_CallFunction(progress, "d", 1.0);
-        if (!told) rc = -1;
-        Py_XDECREF(told);
-    }
+    if (rc > 0 && !PyErr_Occurred() && gb_py_tell(progress, 1.0) < 0) rc = -1;
     return rc;
 }
 
