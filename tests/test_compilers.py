@@ -11,9 +11,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -161,3 +163,19 @@ def test_halves_say_that_a_number_was_too_large(name: str, tmp_path: Path) -> No
     subprocess.run([*compiler(name, os.uname().machine), *flags], cwd=ROOT, check=True, timeout=300)
     done = subprocess.run([program], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="headers of Python before 3.13 know a GIL only")
+def test_what_a_python_without_a_gil_compiles_is_compiled(tmp_path: Path) -> None:
+    """No other build looks at it."""
+    sys.path.insert(0, str(ROOT / "pyext"))
+    import docstrings
+
+    sys.path.remove(str(ROOT / "pyext"))
+    (tmp_path / "docs.h").write_text(docstrings.header((ROOT / "gridbuf" / "_core.pyi").read_text()))
+    includes = [f"-isystem{path}" for path in (tmp_path, np.get_include(), sysconfig.get_path("include"))]
+    options = ["-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]
+    sources = [path for path in sorted((ROOT / "pyext").rglob("*.c")) if "Py_GIL_DISABLED" in path.read_text()]
+    assert any(path.name == "turns.c" for path in sources)
+    for path in sources:
+        told(["cc"], str(path.relative_to(ROOT)), *options, "-DPy_GIL_DISABLED", *includes)

@@ -15,6 +15,7 @@
 #include <numpy/arrayobject.h>
 
 #include "../../alloc/plan.h"
+#include "owned.h"
 #include "turns.h"
 
 /* Python 3.12's headers leave out the reference, because None and the others live for ever
@@ -27,11 +28,6 @@
 #define Py_RETURN_TRUE return Py_NewRef(Py_True)
 #define Py_RETURN_FALSE return Py_NewRef(Py_False)
 #define Py_RETURN_NOTIMPLEMENTED return Py_NewRef(Py_NotImplemented)
-
-/* GB_PY_OWNED PyObject *x = ...: a reference that its scope holds, or NULL; it is dropped where the scope is left, by whatever way.
- * What is returned is worked out before. */
-#define GB_PY_OWNED __attribute__((cleanup(gb_py_drop_owned)))
-static inline void gb_py_drop_owned(void *place) { Py_XDECREF(*(PyObject *__attribute__((may_alias)) *)place); }
 
 /* Slots of heap types are read through the limited API. */
 #define GB_PY_FREE_OBJECT(self)                                      \

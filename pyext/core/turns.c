@@ -8,6 +8,7 @@
  * C has no closures: which function a replacement stands for is its own number, and the compiler makes MOST of each kind.
  */
 #include "turns.h"
+#include "owned.h"
 
 #ifdef Py_GIL_DISABLED
 
