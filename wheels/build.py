@@ -10,7 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from targets import BUILT, GLIBC, MACHINES, ROOT, tag
+from denser import denser
+from targets import BUILT, GLIBC, MACHINES, ROOT, tag, wheel
 
 
 def compiler(folder: Path, machine: str) -> Path:
@@ -49,6 +50,7 @@ def main(machines: list[str]) -> None:
                  f"--config-settings=--build-option=--plat-name={tag(machine)}", "--wheel-dir", BUILT, source],
                 env={**os.environ, **environment}, check=True,
             )  # fmt: skip
+            denser(wheel(machine))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILT = ROOT / "wheelhouse"
 GLIBC = (2, 17)
 MACHINES = ("x86_64", "aarch64")
-LARGEST = 1_800_000  # bytes of a wheel
+LARGEST = 1_600_000  # bytes of a wheel for users: denser.py has been at it
+LARGEST_AS_BUILT = 1_700_000  # of one as pip builds it
 
 
 def tag(machine: str) -> str:
