@@ -249,7 +249,7 @@ def test_a_backend_that_does_not_compile_is_left_out_of_all(
     monkeypatch.setattr(stencils, "compiled", compiled)
     monkeypatch.setattr(stencils, "PURE_PYTHON", frozenset(stencils.cpu_backends()) - {"numpy", "gt:cpu_ifirst"})
     monkeypatch.setattr("gridbuf.demo.main._slow_backends", lambda *_: 0.0)
-    assert main(["demo", "--size", "12", "12", "4", "--steps", "4", "--output", str(tmp_path)]) == 1
+    assert main(["demo", "--size", "12", "12", "4", "--steps", "4", "--ranks", "0", "--output", str(tmp_path)]) == 1
     out, err = capfd.readouterr()
     assert "left out: gt:cpu_ifirst" in out and "command 'c++' failed" in out and "gridbuf Field" in out
     assert err == "" and (tmp_path / "compile.log").read_text() == "gt:cpu_ifirst.cpp: error: no\n"
@@ -281,5 +281,8 @@ def test_a_wrong_result_fails_the_demo(
 
     honest = reference.diffuse
     monkeypatch.setattr(reference, "diffuse", lambda values, steps, c, **kw: honest(values, steps, 1.001 * c, **kw))
-    assert main(["demo", "--backend", "numpy", "--size", "12", "12", "4", "--steps", "4", "--output", str(tmp_path)]) == 1
+    assert (
+        main(["demo", "--backend", "numpy", "--size", "12", "12", "4", "--steps", "4", "--ranks", "0", "--output", str(tmp_path)])
+        == 1
+    )
     assert "more than rounding" in capsys.readouterr().out

@@ -204,7 +204,21 @@ def test_places_are_named_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_the_demo(tmp_path: Path) -> None:
     for package in ("gt4py", "netCDF4", "iris_sample_data", "matplotlib", "rich"):
         pytest.importorskip(package)
-    words = ["demo", "--backend", "numpy", "--steps", "4", "--size", "20", "20", "10", "--output", str(tmp_path / "demo")]
+    words = [
+        "demo",
+        "--backend",
+        "numpy",
+        "--steps",
+        "4",
+        "--size",
+        "20",
+        "20",
+        "10",
+        "--ranks",
+        "2",
+        "--output",
+        str(tmp_path / "demo"),
+    ]
     done = python("-m", "gridbuf", "watch", "--json", "o.json", "-m", "gridbuf", *words, cwd=tmp_path, timeout=300)
     assert done.returncode == 0 and "diffusion steps" in done.stdout, done.stderr
     (row,) = [s for s in json.loads((tmp_path / "o.json").read_text())["stencils"] if s["kind"] == "gt4py.cartesian"]
