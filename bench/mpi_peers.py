@@ -102,7 +102,7 @@ def split(plan: Any, comm: Any, fields: Sequence[Any]) -> Callable[[], float]:
     for messages, entries, init in ((plan.receives, unpacked, own.Recv_init), (plan.sends, packed, own.Send_init)):
         buffers = [np.zeros(message.nbytes, "u1") for message in messages.values()]
         requests += [init([b, MPI.BYTE], peer, 1) for b, peer in zip(buffers, messages, strict=True)]
-        each = [e for i, m in enumerate(messages.values()) for e in entries(m, len(slots) + i, 0)]
+        each = [e for i, m in enumerate(messages.values()) for e in entries(m, len(slots) + i, 0, 0)]
         programs.append(CopyProgram([*slots, *buffers], each))
     unpack, pack = programs
 

@@ -158,12 +158,12 @@ class Grid(Filing, Points):
         >>> T = grid.full(7.0)
         >>> grid.exchange(T)
         """
-        kept = self._kept
-        plan = kept.plans.get(("exchange", *map(kept.numbers.get, map(id, items))))
-        if plan is not None:  # all are known Fields: anything else has no number, and is not found
+        ids = (*map(id, items),)
+        plan = self._kept.recent.get(ids) or self._kept.known(ids)
+        if plan is not None:
             plan(*items)
         else:
-            kept.run("exchange", items)
+            self._kept.run("exchange", items)
 
     def sync(self, *items: Any) -> None:
         """Give points that exist more than once, on shared faces and folds, the value that their owner has.

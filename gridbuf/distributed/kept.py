@@ -5,7 +5,7 @@ from typing import Any
 from gridbuf.distributed.items import Item, items_of
 from gridbuf.distributed.layouts import as_field
 from gridbuf.distributed.plan import Plan
-from gridbuf.distributed.plan_cache import PlanCache
+from gridbuf.distributed.plan_cache import MOST_PLANS, PlanCache
 from gridbuf.distributed.planning import Planner
 
 
@@ -15,6 +15,15 @@ class KeptPlans(PlanCache[Plan]):
     def __init__(self, planner: Planner) -> None:
         super().__init__(planner.layouts)
         self._planner = planner
+
+    def known(self, ids: tuple[int, ...]) -> Plan | None:
+        """The plan that exchanges the Fields with these ids, if that was done before."""
+        plan = self.plans.get(("exchange", *map(self.numbers.get, ids)))
+        if plan is not None:  # all are known Fields: anything else has no number, and is not found
+            if len(self.recent) >= MOST_PLANS:
+                self.recent.clear()
+            self.recent[ids] = plan
+        return plan
 
     def run(self, what: str, items: tuple[Any, ...]) -> None:
         """Run the plan that exchanges ("exchange") or synchronises ("sync") these items."""

@@ -23,6 +23,8 @@ class LayoutNumbers:
     ----------
     numbers : dict
         By a Field's id the number of its layout, as long as the Field lives.
+    recent : dict
+        What was found for Fields with these ids, in this order. It is emptied when any known Field is gone.
     """
 
     def __init__(self) -> None:
@@ -30,19 +32,21 @@ class LayoutNumbers:
         self._references: dict[int, Any] = {}  # weak ones
         self._layouts: dict[Layout, int] = {}
         self._next = count(-1, -1)
-        numbers, references = self.numbers, self._references
+        self.recent: dict[tuple[int, ...], Any] = {}
+        numbers, references, recent = self.numbers, self._references, self.recent
 
         def forget(gone: Any) -> None:  # nothing of the owner: a Field may outlive it
             found: Any = references.get(gone.key)
             if found is gone:
                 del references[gone.key], numbers[gone.key]
+                recent.clear()
 
         self._forget = forget
 
     def number(self, field: _core.Field, keep: bool = True) -> int:
         """The number of a Field's layout; `keep`: it is asked for again."""
         if len(self._references) >= MOST_FIELDS or len(self._layouts) >= MOST_FIELDS:
-            for each in (self.numbers, self._references, self._layouts):
+            for each in (self.numbers, self._references, self._layouts, self.recent):
                 each.clear()
         layout = layout_of(field)
         number = self._layouts.get(layout)
@@ -58,7 +62,7 @@ class PlanCache(Generic[P]):
     """The last plans, by keys of numbers of layouts and what else their user says."""
 
     def __init__(self, layouts: LayoutNumbers) -> None:
-        self.layouts, self.numbers = layouts, layouts.numbers
+        self.layouts, self.numbers, self.recent = layouts, layouts.numbers, layouts.recent
         self.plans: dict[Any, P] = {}
 
     def kept(self, key: Any, make: Callable[[], P]) -> P:
@@ -68,5 +72,6 @@ class PlanCache(Generic[P]):
             found = make()
             while len(self.plans) >= MOST_PLANS:
                 del self.plans[next(iter(self.plans))]
+                self.recent.clear()
             self.plans[key] = found
         return found
