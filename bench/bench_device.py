@@ -69,6 +69,22 @@ _CASES = [
     Case("relayout + upload from pinned / upload alone", "gb.copyto(t, pinned)", "raw_upload()", SETUP, 1.25, **_MOVES),
     Case("upload of pageable memory / cupy's set", "gb.copyto(f, pageable)", "a.set(pageable)", SETUP, 1.0, **_MOVES),
 ]
+HALOS = """
+import cupy, numpy as np, gridbuf as gb, gridbuf.distributed as gbd
+grid = gbd.grid((512, 512), periodic="IJ", halo=3)
+T = [grid.ones("IJK", sizes={"K": 80}, device="gpu", backend="gt:gpu") for _ in range(8)]
+arrays, plan = [f.cupy() for f in T], grid.plan(*T)
+def ours(): plan(*T); gb.cuda.synchronize()
+def slabs():
+    for a in arrays:
+        a[:3], a[-3:] = a[-6:-3], a[3:6]
+        a[:, :3], a[:, -3:] = a[:, -6:-3], a[:, 3:6]
+    gb.cuda.synchronize()
+ours(); slabs()
+"""
+_HALOS = [
+    Case("halos of eight fields in one launch / slab by slab in cupy", "ours()", "slabs()", HALOS, 0.5, rounds=15, number=10)
+]
 _STENCILS = [Case("gt:gpu diffusion on our arrays / gt4py.storage's", "run(ours)", "run(theirs)", STENCIL, 1.0, **_MOVES)]
 
 
@@ -78,7 +94,7 @@ def _cases() -> list[Case]:
     found = {name: importlib.util.find_spec(name) is not None for name in ("cupy", "gt4py")}
     if "GRIDBUF_LIBCUDA" in os.environ or not found["cupy"] or not gb.cuda.available():
         return []
-    return _CASES + (_STENCILS if found["gt4py"] else [])
+    return _CASES + _HALOS + (_STENCILS if found["gt4py"] else [])
 
 
 CASES = _cases()
@@ -106,6 +122,13 @@ measure("upload from pinned", lambda: gb.copyto(f, pinned))
 measure("upload from pinned with padded rows", lambda: gb.copyto(f, padded))
 measure("download to pinned", lambda: gb.copyto(pinned, f))
 measure("relayout + upload from pinned", lambda: gb.copyto(t, pinned))
+import gridbuf.distributed as gbd
+grid = gbd.grid((32, 32), periodic="IJ", halo=2)
+T = [grid.zeros("IJK", sizes={"K": 20}, device="gpu") for _ in range(8)]
+plan = grid.plan(*T)
+measure("halos of one field, within the process", lambda: grid.exchange(T[0]))
+measure("halos of eight fields, within the process", lambda: plan(*T))
+measure("the adjoint of these", lambda: plan.accumulate(*T))
 measure("__cuda_array_interface__", lambda: f.__cuda_array_interface__)
 measure("__dlpack__ for the default stream", lambda: f.__dlpack__(stream=1))
 """

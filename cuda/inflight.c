@@ -73,9 +73,18 @@ int gb_cuda_in_flight(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_erro
     return answer;
 }
 
+/* As nearly always: the work was queued where what comes now is queued as well, and the driver is not asked. */
+static int is_behind(gb_cuda_block *block, gb_cuda_queue on) {
+    gb_cu_record *r = lock_record(block);
+    const gb_cuda_event *event = r->in_flight;
+    while (event && gb_cu_in_order(event, on)) event = event->next;
+    unlock_record(r);
+    return event == NULL;
+}
+
 int gb_cuda_stream_wait_block(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e) {
     gb_cu_record *r = (gb_cu_record *)block;
-    if (!__atomic_load_n(&r->in_flight, __ATOMIC_ACQUIRE)) return 0;
+    if (!__atomic_load_n(&r->in_flight, __ATOMIC_ACQUIRE) || is_behind(block, on)) return 0;
     if (!gb_cu_enter(on.device, e)) return -1;
     lock_record(block);
     int bad = gb_cu_all_done(&r->in_flight) ? 0 : wait_for_all(r, on, e);
