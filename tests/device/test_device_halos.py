@@ -243,6 +243,16 @@ def test_memory_of_others_is_waited_for(fake: Fake) -> None:
     )
 
 
+def test_arrays_of_others_as_they_are() -> None:
+    """What has the CUDA array interface is wrapped, as arrays of the host are."""
+    grid = gbd.grid((6, 5), periodic="I")
+    here = grid.zeros(faces="I")
+    here[...] = np.arange(35.0).reshape(7, 5)
+    there = There(here)
+    grid.sync(there)
+    assert np.array_equal(values_of(gb.Field(there))[6], np.arange(5.0))
+
+
 def test_memory_that_is_aligned_to_less_than_its_elements() -> None:
     """Alignment is each field's own: a plan that has seen better is told otherwise."""
     grid = gbd.grid((6, 5), periodic="I", halo=1)

@@ -10,6 +10,7 @@ from fake_driver import MODE
 SCRIPT = Path(__file__).parent / "ranks" / "halos.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("way", ["staged", "direct"])
 def test_ranks_have_the_values_of_the_local_engine(way: str, count: int) -> None:
@@ -24,6 +25,7 @@ def test_ranks_have_the_values_of_the_local_engine(way: str, count: int) -> None
     assert done.stdout == f"halos {count}\n"
 
 
+@pytest.mark.slow
 def test_messages_are_looked_after_in_debug_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mpi4py")
     monkeypatch.setitem(os.environ, "GRIDBUF_DEBUG", "1")

@@ -114,6 +114,30 @@ for _ in range(5):  # as often on all ranks
     comm.Barrier()
 assert gone() is None
 
+# ---- a GPU that takes its time: MPI neither sends too early nor writes too early ----
+
+ours, everything = on_gpu(fields(here, kinds)), fields(whole, kinds)
+mine = [*map(alone, ours)]
+plan = here.plan(*mine)
+plan(*mine)
+whole.exchange(*map(alone, everything))
+if fake is not None:
+    fake.hold(True)
+    fake.run_every(200)
+for turn in range(5):
+    for a, b in zip(ours, everything, strict=True):
+        for f in a:
+            gb.fill(f.domain, 10 * turn + comm.rank)
+        for block, f in zip(whole.blocks, b, strict=True):
+            f.domain[...] = 10 * turn + here._decomposition.rank_of(block.number)
+    plan(*mine)
+    whole.exchange(*map(alone, everything))
+if fake is not None:
+    fake.run_every(0)
+    fake.hold(False)
+    fake.pump()
+same(here, ours, whole, everything)
+
 # ---- where fields lie is each rank's own affair, and what is wrong on one is told to all ----
 
 f = here.full(float(comm.rank), device="gpu" if comm.rank else "cpu")
