@@ -9,14 +9,16 @@ from gridbuf import _core
 
 _here: ContextVar[str | None] = ContextVar("gridbuf_backend", default=None)
 _everywhere: str | None = None
+is_said = False  # whether anybody ever has: who asks often asks this first
 _ask = None  # the function that C asks, once there was a context with a backend of its own
 
 
 def set_default_backend(name: str | None) -> None:
     """Say once whose layout allocations get that name neither a backend nor a layout.
 
-    It is for the whole process, for `gridbuf.empty` and its kin, `Field.empty` and its kin, `from_array` and `plan`. The `*_like`
-    functions and copies keep the layout of what they are made from. GRIDBUF_BACKEND in the environment says the same.
+    It is for the whole process, for `gridbuf.empty` and its kin, `Field.empty` and its kin, `from_array` and `plan`, and
+    for storages that are made of a shape. The `*_like` functions and copies keep the layout of what they are made from.
+    GRIDBUF_BACKEND in the environment says the same.
 
     Parameters
     ----------
@@ -38,9 +40,9 @@ def set_default_backend(name: str | None) -> None:
     >>> gb.zeros((4, 5, 6)).strides
     (240, 48, 8)
     """
-    global _everywhere
+    global _everywhere, is_said
     _check(name)
-    _everywhere = name
+    _everywhere, is_said = name, is_said or name is not None
     _core.set_standing_backend(name, _ask)
 
 
@@ -58,6 +60,11 @@ def get_default_backend() -> str:
     'C'
     """
     return _here.get() or _everywhere or "C"
+
+
+def of_storages() -> str | None:
+    """The standing backend, if there is one: the order of storages without one follows their axes."""
+    return _here.get() or _everywhere
 
 
 @contextmanager
@@ -88,8 +95,9 @@ def default_backend(name: str) -> Iterator[None]:
     >>> a.strides, gb.zeros((4, 5)).strides
     ((8, 32), (40, 8))
     """
-    global _ask
+    global _ask, is_said
     _check(name)
+    is_said = True
     if _ask is None:
         _ask = _here.get
         _core.set_standing_backend(_everywhere, _ask)
@@ -107,8 +115,8 @@ def _check(name: str | None) -> None:
 
 def from_environment() -> None:
     """GRIDBUF_BACKEND; a name that is registered later is looked up when somebody allocates."""
-    global _everywhere
+    global _everywhere, is_said
     name = os.environ.get("GRIDBUF_BACKEND")
     if name:
-        _everywhere = name
+        _everywhere, is_said = name, True
         _core.set_standing_backend(name, None)

@@ -49,7 +49,7 @@ def from_array_method(obj: Any) -> NDArray[Any]:
     if first.dtype.hasobject or (first.size and not np.shares_memory(first, second)):
         raise TypeError(
             f"data: {type(obj).__name__} hands out a new copy each time it is read; "
-            "gridbuf.from_array or Field.from_array makes one on purpose"
+            "gridbuf.from_array or Field.from_array makes one on purpose; where dask computes it, array.load() first"
         )
     return first
 

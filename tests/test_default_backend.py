@@ -72,7 +72,24 @@ def test_copies_keep_their_layout() -> None:
     assert gb.empty_like(a).strides == gb.zeros_like(f).strides == gb.full_like(f, 1.0).strides == f.copy().strides == C
     assert (f + 1).strides == f.to(dtype="f8").strides == C
     assert gb.Field(a, require={"dtype": "float64"}).strides == C
-    assert gb.storage.zeros(SHAPE).layout == "IJK"
+    assert gb.storage.storage(a).layout == gb.storage.zeros_like(gb.storage.storage(a)).layout == "IJK"
+
+
+def test_storages_made_of_a_shape() -> None:
+    gs = gb.storage
+    for _ in range(3):
+        gb.set_default_backend("gt:cpu_ifirst")
+        assert gs.zeros(SHAPE).layout == gs.empty(SHAPE, defaults=None).layout == gs.full(SHAPE, 1.0, dims="IJK").layout == "KJI"
+        assert (
+            gs.ones(SHAPE, layout="IJK").layout
+            == gs.zeros(SHAPE, defaults="C").layout
+            == gs.zeros(SHAPE, backend="C").layout
+            == "IJK"
+        )
+        with gb.default_backend("C"):
+            assert gs.zeros(SHAPE).layout == "IJK"
+        gb.set_default_backend(None)
+        assert gs.zeros(SHAPE).layout == "IJK"
 
 
 def test_threads_and_tasks_have_their_own() -> None:

@@ -4,7 +4,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from gridbuf import _core
+from gridbuf import _core, defaults
 from gridbuf.docstrings import as_in
 from gridbuf.joining import SCALARS
 from gridbuf.storage import remembered
@@ -45,6 +45,8 @@ def allocate(parameters: Parameters) -> Storage:
 
 def _made(shape: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
     """A storage as asked for; zero: of zeros."""
+    if defaults.is_said and not any(spec.get(name) is not None for name in ("backend", "defaults", "layout")):
+        spec = {**spec, "defaults": defaults.of_storages()}
     found = _core.known_storage(remembered.ANSWERS, shape, dtype, spec, zero)
     return found if type(found) is CPUStorage else _new(found, resolve(dtype, {"shape": shape, **spec}), zero)
 
