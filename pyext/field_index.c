@@ -145,20 +145,11 @@ static int has_ellipsis(PyObject *key) {
 
 /* One element comes to the host; what NumPy would select, cupy selects. */
 static PyObject *device_item(gb_py_field *f, const cut *cuts, PyObject *key) {
-    PyObject *array, *empty = NULL, *result = NULL;
-    if (cuts) {
-        PyObject *part = make_view(f, cuts), *host = part ? gb_py_on_host((gb_py_field *)part) : NULL;
-        array = host ? gb_py_field_numpy(host, NULL) : NULL;
-        key = empty = PyTuple_New(0);
-        Py_XDECREF(part);
-        Py_XDECREF(host);
-    } else {
-        array = gb_py_cupy_over(f);
-    }
-    if (array && key) result = PyObject_GetItem(array, key);
-    Py_XDECREF(array);
-    Py_XDECREF(empty);
-    return result;
+    GB_PY_OWNED PyObject *part = cuts ? make_view(f, cuts) : NULL, *host = part ? gb_py_on_host((gb_py_field *)part) : NULL;
+    GB_PY_OWNED PyObject *array = !cuts ? gb_py_cupy_over(f) : host ? gb_py_field_numpy(host, NULL) : NULL;
+    GB_PY_OWNED PyObject *empty = cuts ? PyTuple_New(0) : NULL;
+    if (cuts) key = empty;
+    return array && key ? PyObject_GetItem(array, key) : NULL;
 }
 
 /* A key that NumPy understands; what describes memory in it is checked before. */

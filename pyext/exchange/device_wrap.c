@@ -66,17 +66,11 @@ static PyObject *of_cupy(PyTypeObject *type, PyObject *described) {
 }
 
 PyObject *gb_py_wrap_cuda(PyTypeObject *type, PyObject *obj) {
-    PyObject *described = gb_py_upcall_to(GB_PY_UP_CUPY_MEMORY, "(O)", obj), *interface, *object;
+    GB_PY_OWNED PyObject *described = gb_py_upcall_to(GB_PY_UP_CUPY_MEMORY, "(O)", obj);
+    GB_PY_HELD PyObject *interface = NULL;
     if (!described) return NULL;
-    if (described != Py_None) {
-        object = of_cupy(type, described);
-        Py_DECREF(described);
-        return object;
-    }
-    Py_DECREF(described);
+    if (described != Py_None) return of_cupy(type, described);
     int found = gb_py_optional(obj, gb_py_attr.cuda_array_interface, &interface);
-    if (found <= 0) return found < 0 ? NULL : Py_NewRef(Py_NotImplemented);
-    object = interface == Py_None ? Py_NewRef(Py_NotImplemented) : of_interface(type, obj, interface);
-    gb_py_let_go(interface);
-    return object;
+    if (found < 0) return NULL;
+    return found && interface != Py_None ? of_interface(type, obj, interface) : Py_NewRef(Py_NotImplemented);
 }

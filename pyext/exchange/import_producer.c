@@ -56,21 +56,12 @@ static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
 /* A legacy tensor cannot say that it is read-only, but its producer may: NumPy's
  * flags.writeable, or an attribute readonly. */
 static int says_readonly(PyObject *obj) {
-    PyObject *value, *flags;
-    int found = gb_py_optional(obj, gb_py_attr.readonly, &value);
-    if (found < 0) return -1;
-    if (found) {
-        int yes = value == Py_True;
-        Py_DECREF(value);
-        if (yes) return 1;
-    }
+    GB_PY_OWNED PyObject *readonly = NULL, *flags = NULL, *writeable = NULL;
+    int found = gb_py_optional(obj, gb_py_attr.readonly, &readonly);
+    if (found < 0 || readonly == Py_True) return found;
     if ((found = gb_py_optional(obj, gb_py_attr.flags, &flags)) <= 0) return found;
-    found = gb_py_optional(flags, gb_py_attr.writeable, &value);
-    Py_DECREF(flags);
-    if (found <= 0) return found;
-    found = value == Py_False;
-    Py_DECREF(value);
-    return found;
+    found = gb_py_optional(flags, gb_py_attr.writeable, &writeable);
+    return found < 0 ? -1 : writeable == Py_False;
 }
 
 PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int request) {
@@ -79,7 +70,7 @@ PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *metho
     int copying = (request & GB_PY_OWN_COPY) != 0;
     int cuda = gpu >= 0;
     gb_cuda_stream ours = cuda ? gb_py_queue_for(gpu).stream : 0;
-    PyObject *stream = cuda ? PyLong_FromUnsignedLongLong(ours ? ours : 1) : Py_NewRef(Py_True);
+    GB_PY_OWNED PyObject *stream = cuda ? PyLong_FromUnsignedLongLong(ours ? ours : 1) : Py_NewRef(Py_True);
     if (!stream) return NULL;
     PyObject *values[] = {version, stream, Py_True};   /* without a stream, what stands there is copy */
     GB_PY_HELD PyObject *capsule = vectorcall(method, values, 0, keywords[2 * cuda + copying]);
@@ -87,7 +78,6 @@ PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *metho
         PyErr_Clear();
         capsule = cuda ? PyObject_CallFunctionObjArgs(method, stream, NULL) : PyObject_CallNoArgs(method);
     }
-    Py_DECREF(stream);
     if (!capsule) return NULL;
     int readonly = PyCapsule_IsValid(capsule, "dltensor") ? says_readonly(obj) : 0;
     return readonly < 0 ? NULL : gb_py_from_capsule(type, capsule, request, readonly);

@@ -103,16 +103,12 @@ static PyObject *with_info(const gb_py_invocation *v, PyObject *result) {
 }
 
 static PyObject *outcome(gb_py_invocation *v) {
-    PyObject *plain = gb_py_results(v), *result = NULL;
+    PyObject *plain = gb_py_results(v);
     if (!plain || (!v->codes && v->errors != GB_PY_RETURN)) return plain;
-    if (v->errors == GB_PY_RETURN) {
-        result = with_info(v, plain);
-    } else {
-        result = gb_py_upcall_to(GB_PY_UP_GUFUNC_CONCLUDE, "(OOOLLs)", (PyObject *)v->gufunc, plain, v->codes, (long long)v->nfailed,
-                                 (long long)v->nselected, gb_py_errors_words[v->errors]);
-    }
-    Py_DECREF(plain);
-    return result;
+    GB_PY_OWNED PyObject *results = plain;
+    if (v->errors == GB_PY_RETURN) return with_info(v, results);
+    return gb_py_upcall_to(GB_PY_UP_GUFUNC_CONCLUDE, "(OOOLLs)", (PyObject *)v->gufunc, results, v->codes, (long long)v->nfailed,
+                           (long long)v->nselected, gb_py_errors_words[v->errors]);
 }
 
 PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs) {
