@@ -4,7 +4,9 @@ Nothing is installed on this machine: Debian's packages, of its own and of the o
 Where that cannot be had, one line says so, and the wheel stays untested.
 """
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -67,14 +69,19 @@ def python() -> Path:
 
 def site(python: Path) -> Path:
     """NumPy and the test tools for that machine, and the wheel."""
-    folder = MACHINE / "site"
-    platforms = [f"--platform=manylinux_2_{minor}_aarch64" for minor in (17, 24, 27, 28)]
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--no-compile", "--target", folder, *platforms,
-         f"--python-version={python.name.removeprefix('python')}", "--only-binary=:all:", "numpy", *PACKAGES, wheel("aarch64")],
-        check=True, timeout=SECONDS,
-    )  # fmt: skip
-    with zipfile.ZipFile(wheel("aarch64")) as inside:  # pip keeps what has the same version
+    asked = [python.name, "numpy", *PACKAGES]
+    folder, kept = MACHINE / "site", MACHINE / "site.json"
+    if not kept.exists() or json.loads(kept.read_text()) != asked:
+        platforms = [f"--platform=manylinux_2_{minor}_aarch64" for minor in (17, 24, 27, 28)]
+        subprocess.run(
+            [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--no-compile", "--target", folder, *platforms,
+             f"--python-version={python.name.removeprefix('python')}", "--only-binary=:all:", *asked[1:]],
+            check=True, timeout=SECONDS,
+        )  # fmt: skip
+        kept.write_text(json.dumps(asked))
+    for other in folder.glob("gridbuf*/"):  # another run's wheel
+        shutil.rmtree(other)
+    with zipfile.ZipFile(wheel("aarch64")) as inside:  # which needs nothing but NumPy
         inside.extractall(folder)
     return folder
 
