@@ -1,6 +1,6 @@
 """What an engine is: who this rank is among how many, and something that moves a plan's bytes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from gridbuf.distributed.calls import Steps
@@ -33,8 +33,8 @@ class Engine(Protocol):
     rank: int
     size: int
 
-    def failed(self, error: Exception) -> None:
-        """This rank raised before it could tell its peers; they hear of it when they meet."""
+    def failed(self, error: Exception, peers: Iterable[int] = ()) -> None:
+        """This rank raised before it could tell its peers; they hear of it when they meet. With these it has left an exchange out."""
 
     def serve(self, links: LinkBuilder) -> None:
         """Begin to serve a grid; ValueError where this engine cannot."""

@@ -131,9 +131,13 @@ class Hub:
 
     def doubt(self, peer: int) -> None:
         """The two ranks disagree: all plans between them shake hands before they are used again."""
+        self.ask(peer)
+        self.ledger[peer][:] = 0, 0
+
+    def ask(self, peer: int) -> None:
+        """This rank has left out what the peer may have made: handshakes show it, before values of one exchange pass for those of another."""
         self.doubts[peer] += 1
         self.doubted += 1
-        self.ledger[peer][:] = 0, 0
 
     def end(self) -> None:
         """The user frees the communicator, on all ranks: so is the duplicate, where no rank needs it any more."""

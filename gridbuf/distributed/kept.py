@@ -27,13 +27,12 @@ class KeptPlans(PlanCache[Plan]):
 
     def run(self, what: str, items: tuple[Any, ...]) -> None:
         """Run the plan that exchanges ("exchange") or synchronises ("sync") these items."""
-        try:
-            known = self._key(what, items)
-        except (TypeError, ValueError) as error:
-            self._planner.failed(error)
-            raise
         make = self._planner.exchange if what == "exchange" else self._planner.sync
-        plan = self.kept(known, lambda: make(items_of(items), shared=True))
+        try:
+            plan = self.kept(self._key(what, items), lambda: make(items_of(items), shared=True))
+        except (TypeError, ValueError) as error:
+            self._planner.failed(error, {peer for plan in self.plans.values() for peer in (*plan.sends, *plan.receives)})
+            raise
         plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))
 
     def _key(self, what: str, items: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 """The local engine: all blocks in this process, so that a plan is nothing but copies from field to field. The reference for the others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gridbuf._core import CopyProgram
@@ -41,7 +41,7 @@ class LocalEngine:
 
     name, rank, size = "local", 0, 1
 
-    def failed(self, error: Exception) -> None:
+    def failed(self, error: Exception, peers: Iterable[int] = ()) -> None:
         pass
 
     def serve(self, links: LinkBuilder) -> None:

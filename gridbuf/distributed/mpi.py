@@ -6,7 +6,7 @@ received and dropped.
 """
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby
@@ -43,8 +43,10 @@ class MPIEngine:
         self.rank, self.size, self.timeout, self.aware = self.hub.rank, self.hub.size, timeout, aware
         self.hub.users.add(self)
 
-    def failed(self, error: Exception) -> None:
+    def failed(self, error: Exception, peers: Iterable[int] = ()) -> None:
         self.hub.trouble = f"{type(error).__name__}: {error}"
+        for peer in peers:
+            self.hub.ask(peer)
 
     def run(self, key: Any, make: Callable[[Any], Steps[Any]]) -> Any:
         return Everyone(self.hub, self.timeout).run(key, make)

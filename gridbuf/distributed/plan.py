@@ -223,7 +223,12 @@ class Plan:
         """Exchange: start and wait."""
         if self._under_way is not None:
             self._check_idle()
-        if not self._transport.run(fields):
+        try:
+            done = self._transport.run(fields)
+        except (TypeError, ValueError) as error:
+            self._failed(error)
+            raise
+        if not done:
             self.start(*fields).wait()
 
     @as_in(start)
@@ -263,8 +268,11 @@ class Plan:
         try:
             return begin(self._flat(fields))
         except (TypeError, ValueError) as error:
-            self._engine.failed(error)
+            self._failed(error)
             raise
+
+    def _failed(self, error: Exception) -> None:
+        self._engine.failed(error, {*self.sends, *self.receives})
 
     def _flat(self, fields: Sequence[Any]) -> list[Any]:
         """The fields on all blocks of the rank, in the order of the slots."""

@@ -1,6 +1,6 @@
 """Working out an exchange: fields are bound to this rank's blocks, their links found, and a plan made of both."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from gridbuf import _core
@@ -45,8 +45,8 @@ class Planner:
         """The plan that gives points which exist more than once the value that their owner has."""
         return self._plan(items, None, shared, "sync")
 
-    def failed(self, error: Exception) -> None:
-        self._engine.failed(error)
+    def failed(self, error: Exception, peers: Iterable[int] = ()) -> None:
+        self._engine.failed(error, peers)
 
     def bound(self, fields: list[_core.Field], name: str) -> Bound:
         """A field bound to this rank's blocks."""

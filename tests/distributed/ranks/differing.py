@@ -97,6 +97,36 @@ def an_error_of_one_rank_is_told_to_the_other() -> None:
         works()
 
 
+def an_error_of_one_rank_in_what_was_agreed_before() -> None:
+    """The values that its peer has sent are not taken for those of the next exchange, which rank 0 makes."""
+    field = grid.full(-1.0)
+    array = field.numpy()
+    array.flags.writeable = False
+    plan = grid.plan(field, names=["T"])
+    plan(field)
+    for wrong, kind, word in (
+        (lambda: grid.exchange(gb.Field(array, dims="IJ", halo=(1, 1))), ValueError, "read-only"),
+        (lambda: grid.exchange(3), TypeError, "expected a Field"),
+        (lambda: plan(grid.zeros(dtype="i4")), ValueError, "dtype"),
+    ):
+        works()
+        if me == 0:
+            with raises(kind, word):
+                wrong()
+            with raises(gbd.DisagreementError, "rank 1 waits for the values of rank 0", f"before, it raised {kind.__name__}"):
+                works()
+        else:
+            with raises(gbd.DisagreementError, "rank 1 waits for the values of rank 0", f"before, it raised {kind.__name__}"):
+                grid.exchange(field) if kind is not ValueError or word == "read-only" else plan(field)
+        works()
+        with raises(kind, word):
+            wrong()  # on both ranks: nobody has left anything out
+        works()
+        a = grid.full(3.0 + me)
+        plan(a)
+        check(a, 3.0 + other)
+
+
 def neighbours_that_only_send_or_only_receive() -> None:
     one_way = gbd.grid((8, 40000), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm, timeout=10)
     a, b = one_way.full(float(me)), one_way.zeros(dtype="i8")  # rank 1 sends, more than MPI takes without a receiver
@@ -154,6 +184,7 @@ perform(
     a_field_that_one_rank_cannot_write,
     an_exchange_that_one_rank_leaves_out,
     an_error_of_one_rank_is_told_to_the_other,
+    an_error_of_one_rank_in_what_was_agreed_before,
     neighbours_that_only_send_or_only_receive,
     grids_that_differ,
     debug_mode,
