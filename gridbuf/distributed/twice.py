@@ -49,9 +49,14 @@ class OnGPU:
         self.__array_interface__ = {"shape": (0,), "typestr": "|u1", "data": (1, True), "version": 3} if known is None else known
 
 
+def memory_of(field: _core.Field) -> Any:
+    """An array that lies where a Field does; of a GPU's memory only the addresses can be looked at."""
+    return np.asarray(OnGPU(field)) if isinstance(field, _core.DeviceField) else field.numpy()
+
+
 def check_shared(binding: Binding, flat: Sequence[_core.Field]) -> None:
     """Refuse different Fields that have elements in common: what one gets, the other may have to send."""
-    arrays = [np.asarray(OnGPU(field)) if isinstance(field, _core.DeviceField) else field.numpy() for field in flat]
+    arrays = [memory_of(field) for field in flat]
     for (i, a), (j, b) in combinations(enumerate(arrays), 2):
         if flat[i] is not flat[j] and shared(a, b):
             names = [binding.bounds[slot // binding.count].name for slot in (i, j)]

@@ -14,6 +14,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parents[1]
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "distributed" / "ranks")]
+import numpy as np  # noqa: E402
 from common import alone, fields, listed, raises  # noqa: E402
 from fake_driver import MODE, Fake, values_of  # noqa: E402
 from mpi4py import MPI  # noqa: E402
@@ -22,6 +23,7 @@ import gridbuf as gb  # noqa: E402
 import gridbuf.distributed as gbd  # noqa: E402
 from gridbuf.distributed import buffers  # noqa: E402
 from gridbuf.distributed.debugging import debugging  # noqa: E402
+from gridbuf.interop.mpi4py import exchange_halos  # noqa: E402
 
 comm, n, direct = MPI.COMM_WORLD, MPI.COMM_WORLD.size, sys.argv[1] == "direct"
 fake = Fake(os.environ["GRIDBUF_LIBCUDA"]) if MODE == "fake" else None
@@ -137,6 +139,23 @@ if fake is not None:
     fake.hold(False)
     fake.pump()
 same(here, ours, whole, everything)
+
+# ---- halos along a communicator of the program's own ----
+
+cart = comm.Create_cart((n,), (True,))
+host = [gb.Field.zeros((6, 5), dtype, dims="IJ", halo=((2, 1), 0)) for dtype in ("f8", "i2")]
+for f in host:
+    f[...] = (np.arange(30).reshape(6, 5) + 100 * comm.rank).astype(f.dtype)
+ours = [f.to(device="gpu") for f in host]
+for _ in range(2):
+    exchange_halos(cart, *host, dims="I")
+    exchange_halos(cart, *ours, dims="I")
+assert all((values_of(f) == g.numpy()).all() for f, g in zip(ours, host, strict=True))
+with raises(ValueError, "fields[1]: it lies on GPU 0, fields[0] on the host"):
+    exchange_halos(cart, host[0], ours[1], dims="I")
+with raises(ValueError, "shares memory"):
+    exchange_halos(cart, ours[0], gb.Field(ours[0], halo=((1, 1), 0)), dims="I")
+exchange_halos(cart, *ours, dims="I")
 
 # ---- where fields lie is each rank's own affair, and what is wrong on one is told to all ----
 
