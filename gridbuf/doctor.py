@@ -15,6 +15,7 @@ from gridbuf import _core, consumers, doctor_mpi
 from gridbuf.compiler import cxx_command, cxx_compiler
 from gridbuf.demo.checks import NEEDED
 from gridbuf.explain import nbytes_text
+from gridbuf.meminfo import meminfo
 
 Section = tuple[str, list[tuple[str, str]]]
 
@@ -71,7 +72,7 @@ def _processor() -> Iterator[tuple[str, str]]:
 
 
 def _memory() -> Iterator[tuple[str, str]]:
-    figures = _meminfo()
+    figures = meminfo()
     if figures:
         yield "physical", f"{nbytes_text(figures['MemTotal'])}, {nbytes_text(figures.get('MemAvailable', 0))} available"
     page, huge, boundary, _, _ = _core.machine()
@@ -81,16 +82,6 @@ def _memory() -> Iterator[tuple[str, str]]:
         yield "", f"too large to be asked for: large arrays start on multiples of {nbytes_text(boundary)}"
     if figures.get("HugePages_Total"):
         yield "reserved huge", f"{figures['HugePages_Total']} pages of {nbytes_text(figures['Hugepagesize'])}"
-
-
-def _meminfo() -> dict[str, int]:
-    """/proc/meminfo with sizes in bytes; empty where there is none."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return {}
-    words = [line.replace(":", " ").split() for line in lines]
-    return {w[0]: int(w[1]) * (1024 if w[-1] == "kB" else 1) for w in words}
 
 
 def huge_pages() -> str:

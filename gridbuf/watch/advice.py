@@ -13,7 +13,6 @@ WORTH = 0.001  # of the program's time: less is not worth a line, unless it is a
 def advice(found: dict[str, Any]) -> list[dict[str, Any]]:
     """The lines, each with the seconds that it would have saved in this run; None where that was not measured."""
     lines = [*_layouts(found), *_pools(found), *_copies(found), *_messages(found)]
-    lines = [line for line in lines if line["saves"] is None or line["saves"] > 0]
     worth = [line for line in lines if line["saves"] is None or line["saves"] > line["least"] * found["seconds"]]
     worth.sort(key=lambda line: (line["saves"] is None, -(line["saves"] or 0.0), -line["takes"]))
     return worth[:MOST]

@@ -15,11 +15,11 @@ LEAST = 4096  # bytes: smaller blocks are counted, not looked at
 _found: list[Any] = []  # the handler that was there
 
 
-def install(book: Book, least: int = LEAST) -> Callable[[], None]:
+def install(book: Book) -> Callable[[], None]:
     """Note from now on, on this thread and on those started later; the result stops it."""
     found = _core.numpy_handler()[0]
     try:
-        handler = _core.watch_start(passed_over(), least)
+        handler = _core.watch_start(passed_over(), LEAST)
     except RuntimeError:
         book.not_seen["allocations, and who made a field: not on a free-threaded Python"] = None
         return lambda: None
@@ -42,6 +42,7 @@ def install(book: Book, least: int = LEAST) -> Callable[[], None]:
         if _core.numpy_handler()[0] is handler:
             _core.set_numpy_handler(found)
         _core.watch_stop()
+        _found.clear()
 
     return uninstall
 

@@ -3,14 +3,12 @@
 import timeit
 from typing import Any
 
-from gridbuf import _core
 from gridbuf.watch import allocations
 from gridbuf.watch.book import Book, clock
 
 
-def own_costs(book: Book, seconds: float) -> dict[str, Any]:
-    """Seconds of our own, in all and by cause, and as a part of the program's."""
-    noted = sum(row[4] for row in _core.watch_lines())
+def own_costs(book: Book, noted: int, seconds: float) -> dict[str, Any]:
+    """Seconds of our own, in all and by cause, and as a part of the program's; `noted` blocks were put down to a line."""
     each = allocations.seconds_each() if noted else 0.0
     entering = timeit.timeit(lambda: _through(book, key=1), number=2000) / 2000 - timeit.timeit(_nothing, number=2000) / 2000
     calls = book.own + book.events * max(0.0, entering)

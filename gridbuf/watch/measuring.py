@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 import gridbuf as gb
+from gridbuf.meminfo import meminfo
 from gridbuf.watch.book import clock
 from gridbuf.watch.layouts import address
 
@@ -86,8 +87,4 @@ def _shared(arrays: dict[str, Any]) -> str:
 
 
 def _free_bytes() -> float:
-    try:
-        with open("/proc/meminfo") as file:
-            return next(1024 * float(line.split()[1]) for line in file if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return float("inf")
+    return meminfo().get("MemAvailable", float("inf"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.explain import svg
+from gridbuf.explain.facts import nbytes_text
 from gridbuf.watch.applying import text as applied_text
 from gridbuf.watch.table import head, seconds, tables
 
@@ -31,11 +32,9 @@ def page(found: dict[str, Any]) -> str:
     if found.get("advice"):
         parts.append("<h2>what to change</h2><ol>" + "".join(f"<li>{escape(a['text'])}</li>" for a in found["advice"]) + "</ol>")
     parts += [_bars("time in stencils", [(f"{s['name']} ({s['backend']})", s["seconds"]) for s in found["stencils"]], seconds)]
-    parts += [_bars("bytes allocated", [(a["line"]["text"], float(a["bytes"])) for a in found["allocations"]], _mebibytes)]
+    parts += [_bars("bytes allocated", [(a["line"]["text"], a["bytes"]) for a in found["allocations"]], nbytes_text)]
     parts += [
-        _bars(
-            "bytes copied unasked", [(f"{c['line']['text']} {c['kind']}", float(c["bytes"])) for c in found["copies"]], _mebibytes
-        )
+        _bars("bytes copied unasked", [(f"{c['line']['text']} {c['kind']}", c["bytes"]) for c in found["copies"]], nbytes_text)
     ]
     pictures = _pictures(found)
     if pictures:
@@ -44,10 +43,6 @@ def page(found: dict[str, Any]) -> str:
     if found.get("not_seen"):
         parts.append("<h2>not seen</h2><ul>" + "".join(f"<li>{escape(each)}</li>" for each in found["not_seen"]) + "</ul>")
     return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style><body>{"".join(parts)}</body></html>\n'
-
-
-def _mebibytes(nbytes: float) -> str:
-    return f"{nbytes / 2**20:,.1f} MiB"
 
 
 def _table(title: str, heads: Sequence[str], rows: list[list[str]], left: str) -> str:

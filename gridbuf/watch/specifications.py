@@ -1,5 +1,6 @@
 """mpi4py's buffer specifications: how many bytes, of which datatype, and whether MPI has to pack them."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,6 @@ def read(mpi: Any, spec: Any) -> Buffer:
         return _memory(spec)
     datatype = next((part for part in spec if isinstance(part, (mpi.Datatype, str)) and part is not spec[0]), None)
     counts = next((part for part in spec[1:] if not isinstance(part, (mpi.Datatype, str)) and part is not None), None)
-    if isinstance(datatype, (list, tuple)):
-        return NOTHING
     whole = _memory(spec[0])
     if datatype is None:
         item = getattr(getattr(spec[0], "dtype", None), "itemsize", 1)
@@ -59,5 +58,10 @@ def _described(mpi: Any, datatype: Any) -> tuple[int, int, str, bool]:
     size, extent = datatype.Get_size(), datatype.Get_extent()[1]
     if datatype.is_predefined:
         return size, extent, datatype.Get_name().removeprefix("MPI_"), False
-    names = {getattr(mpi, name): name.removeprefix("COMBINER_").lower() for name in dir(mpi) if name.startswith("COMBINER_")}
-    return size, extent, names.get(datatype.combiner, "derived"), True
+    return size, extent, _combiners(mpi).get(datatype.combiner, "derived"), True
+
+
+@lru_cache(maxsize=1)
+def _combiners(mpi: Any) -> dict[int, str]:
+    """What MPI calls the ways in which datatypes are derived."""
+    return {getattr(mpi, name): name.removeprefix("COMBINER_").lower() for name in dir(mpi) if name.startswith("COMBINER_")}
