@@ -65,6 +65,24 @@ static PyObject *get_plan(PyObject *self, void *_) {
     return Py_XNewRef((PyObject *)f->plan);
 }
 
+/* _plan_at(index): the plan of wrapped memory whose owner says which element was aligned. */
+static PyObject *plan_at(PyObject *self, PyObject *index) {
+    gb_py_field *f = of(self);
+    int n = f->geometry.ndim;
+    int64_t at[GB_MAXDIMS];
+    uint64_t distance = 0;
+    if (!PyTuple_Check(index) || PyTuple_Size(index) != n) return get_plan(self, NULL);
+    for (int i = 0; i < n; i++) {
+        if (gb_py_int64(PyTuple_GetItem(index, i), "aligned_index", "ints", &at[i]) < 0) return NULL;
+        distance += (uint64_t)at[i] * (uint64_t)f->geometry.strides[i];
+    }
+    gb_py_plan_object *made = gb_py_plan_describe(&f->geometry, (uintptr_t)(f->data) + (uintptr_t)distance, f->dtype, f->location);
+    if (!made) return NULL;
+    memcpy(made->plan->aligned_index, at, (size_t)n * sizeof *at);
+    made->plan->want.offset = (int64_t)((0 - distance) & (uint64_t)(made->plan->want.boundary - 1));
+    return (PyObject *)made;
+}
+
 /* The plan this Field was allocated by; None for a view and for wrapped memory. */
 static PyObject *get_own_plan(PyObject *self, void *_) {
     return Py_NewRef(of(self)->lists ? Py_None : (PyObject *)of(self)->plan);
@@ -160,6 +178,7 @@ static PyMethodDef methods[] = {
     {"ones", (PyCFunction)(void *)gb_py_field_ones, FAST | METH_STATIC, GB_PY_DOC_Field_ones},
     {"full", (PyCFunction)(void *)gb_py_field_full, FAST | METH_STATIC, GB_PY_DOC_Field_full},
     {"numpy", gb_py_field_numpy, METH_NOARGS, GB_PY_DOC_Field_numpy},
+    {"_plan_at", plan_at, METH_O, "The plan, where that element was aligned."},
     {"_around", gb_py_field_around, METH_O | METH_CLASS, "A Field of this class over the memory of another."},
     {"_empty_like", gb_py_field_empty_like, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
     {"transpose", (PyCFunction)(void *)gb_py_field_transpose, METH_FASTCALL, GB_PY_DOC_Field_transpose},

@@ -170,7 +170,10 @@ PyObject *gb_py_plan_of(PyObject *self, PyObject *obj) {
     int is = type ? PyObject_IsInstance(obj, type) : -1;
     if (is < 0) return NULL;
     GB_PY_OWNED PyObject *field = is ? Py_NewRef(obj) : PyObject_CallFunctionObjArgs(type, obj, NULL);
-    return field ? PyObject_GetAttrString(field, "plan") : NULL;
+    if (!field || is) return field ? PyObject_GetAttrString(field, "plan") : NULL;
+    GB_PY_OWNED PyObject *aligned = PyObject_GetAttrString(obj, "aligned_index");   /* a storage's */
+    if (!aligned) PyErr_Clear();
+    return PyObject_CallMethod(field, "_plan_at", "(O)", aligned ? aligned : Py_None);
 }
 
 static PyMethodDef plan_methods[] = {

@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from fake_driver import values_of
+from fake_driver import Fake, values_of
 
 import gridbuf as gb
 import gridbuf.storage as gs
@@ -47,3 +47,28 @@ def test_managed_memory_is_one_buffer() -> None:
     assert values_of(s._dev)[1, 2] == 8
     with pytest.raises(ValueError, match="managed"):
         gs.as_storage(data=np.zeros((4, 5)), device="gpu", managed="cuda")
+
+
+LOOKS = {
+    "tolist": lambda s: s.tolist()[1][2],
+    "item": lambda s: s.item(1, 2),
+    "element": lambda s: s[1, 2],
+    "storage on the host": lambda s: float(gs.storage(s, device="cpu")[1, 2]),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_host_waits_for_what_another_stream_still_writes(fake: Fake, look: str) -> None:
+    s = gs.empty((4, 5), np.uint8, device="gpu", managed=None)
+    gb.fill(gb.Field(s._dev), 0)
+    stream = fake.stream(0)
+    gb.cuda.synchronize(0)
+    fake.watch(True)  # what nothing puts in order is misuse
+    fake.hold(True)
+    fake.awaited(1)
+    try:
+        fake.set_bytes(s._dev.data.ptr, 7, s.nbytes, stream)  # a kernel that is queued and has not run
+        assert LOOKS[look](s) == 7
+    finally:
+        fake.pump()
+        fake.hold(False)

@@ -1,6 +1,7 @@
 """Layout and alignment: strings, presets, buffers, elements."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,3 +127,18 @@ def test_device_memory_follows_the_core_s_rule(shape: tuple[int, ...], alignment
     if shape and math.prod(shape):
         assert offset == host.ctypes.data % boundary
         assert nbytes >= offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + 4
+
+
+@pytest.mark.parametrize("axes", ["IJK", "KJI", "JI", "K", ""])
+@pytest.mark.parametrize("spec", [{}, {"alignment": 4}, {"defaults": "gtmc"}, {"aligned_index": (9, 1, 2)}], ids=str)
+def test_the_plan_of_a_storage_says_which_point_is_aligned(axes: str, spec: dict[str, Any]) -> None:
+    index = {"aligned_index": tuple(spec["aligned_index"]["IJK".index(name)] for name in axes)} if "aligned_index" in spec else {}
+    shape = tuple({"I": 9, "J": 8, "K": 7}[name] for name in axes)
+    s = gs.zeros(shape, axes=axes, halo=tuple((2, 1) for _ in axes), **{**spec, **index})
+    for view in (s, s.domain, s[tuple(slice(1, None) for _ in axes)]) if axes else (s,):
+        plan = gb.Plan.of(view)
+        point = view.__array_interface__["data"][0] + sum(i * n for i, n in zip(view.aligned_index, view.strides, strict=True))
+        assert plan.aligned_index == view.aligned_index and plan.shape == view.shape and plan.strides == view.strides
+        assert point % plan.byte_alignment == 0 and plan.byte_alignment >= view.alignment * view.dtype.itemsize
+        assert view.__array_interface__["data"][0] % plan.byte_alignment == plan.offset
+    assert gb.Plan.of(s.to_numpy()).aligned_index == (0,) * s.ndim  # an array says nothing of it
