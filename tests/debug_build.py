@@ -23,7 +23,7 @@ def debug_build(folder: Path) -> Path:
     pytest.importorskip("ninja")
     if shutil.which("go") is None:
         pytest.skip("go is not installed")
-    kept = ROOT / "build" / "debug"
+    kept = ROOT / ".venvs" / "debug"  # make clean leaves it: its stamp is a hash of all sources
     kept.mkdir(parents=True, exist_ok=True)
     with (kept / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # other workers of this run want it too
