@@ -27,10 +27,11 @@ def debug_build(folder: Path) -> Path:
     kept.mkdir(parents=True, exist_ok=True)
     with (kept / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # other workers of this run want it too
-        stamp, extension = kept / "stamp", kept / "gridbuf" / "_core.abi3.so"
+        stamp, extension = kept / "stamp", kept / "gridbuf" / Path(gridbuf._core.__file__).name
         if not extension.exists() or not stamp.exists() or stamp.read_text() != state():
             stamp.unlink(missing_ok=True)
-            env = {**os.environ, "GRIDBUF_GO_TAGS": "gridbuf_panic", "GRIDBUF_CFLAGS": "-DGRIDBUF_PANIC"}
+            flags = f"{os.environ.get('GRIDBUF_CFLAGS', '')} -DGRIDBUF_PANIC"
+            env = {**os.environ, "GRIDBUF_GO_TAGS": "gridbuf_panic", "GRIDBUF_CFLAGS": flags}
             command = [
                 sys.executable,
                 "setup.py",

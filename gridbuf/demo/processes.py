@@ -73,6 +73,8 @@ def _with_mpi(folder: Path, values: NDArray[np.float64], steps: int, backend: st
         done = subprocess.run(
             [*command(ranks), *words], capture_output=True, text=True, errors="replace", env=alone, timeout=SECONDS, check=False
         )
+    except subprocess.TimeoutExpired:
+        return f"mpirun: timed out after {SECONDS} s"
     except (OSError, subprocess.SubprocessError) as error:
         return f"mpirun: {str(error)[:160]}"
     if done.returncode or not (folder / "run.json").exists():

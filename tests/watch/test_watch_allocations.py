@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from watched import number, told, watch, watching
+from watched import allocations_are_seen, number, told, watch, watching
 
 import gridbuf as gb
 from gridbuf.watch import pool
@@ -29,6 +29,7 @@ def by_line(found: dict[str, Any], source: str, file: str) -> dict[int, Any]:
     return {row["line"]["line"]: row for row in found["allocations"] if row["line"]["file"] == file}
 
 
+@allocations_are_seen
 def test_a_program_s_allocations(tmp_path: Path) -> None:
     source = MODEL.replace("g = a[::2]\n", "")
     found = watch(source, cwd=tmp_path)
@@ -51,6 +52,7 @@ def test_a_program_s_allocations(tmp_path: Path) -> None:
     assert found["own"]["blocks"] == 14 and found["own"]["seconds"] > 0
 
 
+@allocations_are_seen
 def test_page_faults_belong_to_the_line_whose_memory_was_touched(tmp_path: Path) -> None:
     source = "import numpy as np\na = np.empty(50_000_000, 'u1')\na[:] = 1\nb = np.empty(50_000_000, 'u1')\nc = np.empty(10_000_000, 'u1')\nc[:] = 1\n"
     found = watch(source, cwd=tmp_path)
@@ -59,12 +61,14 @@ def test_page_faults_belong_to_the_line_whose_memory_was_touched(tmp_path: Path)
     assert 20 < faults[2] <= most  # huge pages: one fault for 512 pages
 
 
+@allocations_are_seen
 def test_a_line_of_a_library_is_the_program_s_that_called_it(tmp_path: Path) -> None:
     source = "import numpy as np\nx = np.linspace(0, 1, 5000)\ny = np.roll(x, 3)\nz = np.full((30, 30), 2.0)\n"
     found = watch(source, cwd=tmp_path)
     assert {row["line"]["line"] for row in found["allocations"]} == {2, 3, 4}
 
 
+@allocations_are_seen
 def test_threads_that_are_started_later() -> None:
     def work() -> None:
         np.zeros(10_000)
@@ -79,6 +83,7 @@ def test_threads_that_are_started_later() -> None:
     ]
 
 
+@allocations_are_seen
 def test_the_maker_of_a_view_is_found() -> None:
     from gridbuf.watch.allocations import maker
     from gridbuf.watch.layouts import address
@@ -91,6 +96,7 @@ def test_the_maker_of_a_view_is_found() -> None:
         assert maker(address(f)) == (__file__, line + 3)
 
 
+@allocations_are_seen
 def test_blocks_of_many_sizes_are_told_apart_and_forgotten() -> None:
     rng = np.random.default_rng(1)
     sizes = [int(n) for n in rng.integers(4096, 9000, 3000)]
@@ -137,6 +143,7 @@ def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was() -> None:
     assert _core.numpy_handler() == before
 
 
+@allocations_are_seen
 def test_numpy_s_handler_is_put_back() -> None:
     from gridbuf import _core
 

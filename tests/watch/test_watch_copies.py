@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from watched import number, told, watch, watching
+from watched import allocations_are_seen, number, told, watch, watching
 
 import gridbuf as gb
 
@@ -27,6 +27,7 @@ np.asarray(a); np.array(a, copy=None); np.asarray([1.0] * 5000); np.ravel(a); np
 """
 
 
+@allocations_are_seen
 def test_seven_copies_of_known_bytes_at_known_lines(tmp_path: Path) -> None:
     found = watch(SEVEN, cwd=tmp_path)
     assert sum(c["count"] for c in found["copies"]) == 7
@@ -87,6 +88,7 @@ class Given:
         (lambda: copy.deepcopy({"a": [A, A[:, :20]]}), 16000 + 6400),
     ],
 )
+@allocations_are_seen
 def test_what_is_a_copy(call: Any, nbytes: int) -> None:
     if "from_dlpack" in call.__code__.co_names and np.lib.NumpyVersion(np.__version__) < "2.1.0":
         pytest.skip("from_dlpack has no copy before NumPy 2.1")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from watched import python, watch
+from watched import allocations_are_seen, python, watch
 
 from gridbuf.watch import applying, lines
 from gridbuf.watch.advice import advice
@@ -139,6 +139,7 @@ def test_json_and_page_of_a_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@allocations_are_seen
 def test_live_without_a_terminal(tmp_path: Path) -> None:
     seen = watch(
         "import time\nimport numpy as np\na = np.zeros(9000)\nstarted = time.time()\nwhile time.time() - started < 4.5:\n    time.sleep(0.1)\n",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from watched import ROOT, python
+from watched import ROOT, allocations_are_seen, python
 
 REPORT = "gridbuf watch: "
 
@@ -59,6 +59,7 @@ def test_children_are_counted(tmp_path: Path) -> None:
     )
 
 
+@allocations_are_seen
 def test_a_module(tmp_path: Path) -> None:
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "model.py").write_text(
@@ -80,6 +81,7 @@ def test_wrong_calls_are_one_line(tmp_path: Path, options: Sequence[str], said: 
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+@allocations_are_seen
 def test_who_is_ended_by_a_signal_is_so_after_the_report(tmp_path: Path, name: str) -> None:
     source = "import sys, time\nimport numpy as np\na = np.zeros(5000)\nprint('ready', flush=True)\ntime.sleep(60)\n"
     (tmp_path / "model.py").write_text(source)

@@ -4,10 +4,13 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import gridbuf
 from gridbuf.watch.book import Book
@@ -15,6 +18,9 @@ from gridbuf.watch.main import install
 from gridbuf.watch.report import report
 
 ROOT = Path(gridbuf.__file__).parents[1]
+allocations_are_seen = pytest.mark.skipif(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="without a GIL watch does not see allocations, and says so"
+)
 
 
 def python(*words: str | Path, cwd: Path, stdin: str = "", timeout: int = 120, **env: str) -> subprocess.CompletedProcess[str]:
