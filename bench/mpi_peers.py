@@ -96,10 +96,10 @@ def view(array: Any, shape: tuple[int, ...], at: int, strides: tuple[int, ...]) 
 def split(plan: Any, comm: Any, fields: Sequence[Any]) -> Callable[[], float]:
     """What packing and unpacking take inside an exchange: hot loops of them alone flatter."""
     from gridbuf._core import CopyProgram
-    from gridbuf.distributed.mpi import packed, unpacked
+    from gridbuf.distributed.binding import packing, unpacking
 
     own, slots, programs, requests = comm.Dup(), plan.slots(), [], []
-    for messages, entries, init in ((plan.receives, unpacked, own.Recv_init), (plan.sends, packed, own.Send_init)):
+    for messages, entries, init in ((plan.receives, unpacking, own.Recv_init), (plan.sends, packing, own.Send_init)):
         buffers = [np.zeros(message.nbytes, "u1") for message in messages.values()]
         requests += [init([b, MPI.BYTE], peer, 1) for b, peer in zip(buffers, messages, strict=True)]
         each = [e for i, m in enumerate(messages.values()) for e in entries(m, len(slots) + i, 0, 0)]

@@ -197,3 +197,21 @@ def test_a_forked_child_begins_nothing() -> None:
             os._exit(0 if "forked child" in str(error) and not played.log else 1)
         os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_an_exchange_is_made_again_as_long_as_nothing_has_to_be_looked_at() -> None:
+    played, other = Played(), Played()
+    assert played.exchange.again(*played.fields) is None  # nobody has looked yet
+    for each in (played, other):
+        each.exchange.arm(True)
+    assert played.exchange.again(*played.fields) is True
+    assert played.exchange.again(*played.fields[:1]) is None
+    played.exchange.arm(False)
+    assert played.exchange.again(*played.fields) is None
+    assert other.exchange.again(*other.fields) is True
+    played.exchange.arm(True)
+    _core.MessageExchange.disarm()  # for all
+    assert played.exchange.again(*played.fields) is other.exchange.again(*other.fields) is None
+    played.exchange.arm(True)
+    assert played.exchange.again(*played.fields) is True
+    assert played.counter[0] == 2

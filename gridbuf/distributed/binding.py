@@ -197,3 +197,19 @@ def adjoint(copies: Sequence[Entry]) -> list[Entry]:
         (source, at, strides, slot, to, along, shape, dtype, mode | ADD | CLEAR)
         for slot, to, along, source, at, strides, shape, dtype, mode in copies
     ]
+
+
+def packing(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
+    """Fields into a message that begins `at` bytes from the start of its slot."""
+    return [
+        (slot, at + c.at, c.strides, c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype, mode or c.mode)
+        for c in message.chunks
+    ]
+
+
+def unpacking(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
+    """Such a message into fields."""
+    return [
+        (c.place.slot, c.place.at, c.place.strides, slot, at + c.at, c.strides, c.shape, c.dtype, mode and mode | c.mode)
+        for c in message.chunks
+    ]

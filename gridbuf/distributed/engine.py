@@ -1,17 +1,27 @@
 """What an engine is: who this rank is among how many, and something that moves a plan's bytes."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.linking import LinkBuilder
 
 
+class Quick(NamedTuple):
+    """An exchange in one call of C."""
+
+    again: Callable[..., bool | None]  # None: something has to be looked at, and nothing was done; False: it is under way
+    finish: Callable[[], None]
+
+
 class Transport(Protocol):
     """Moves what one plan says. Fields come in the order of the plan's slots, at every start anew."""
 
-    def run(self, fields: Sequence[Any]) -> bool:
-        """The whole exchange, where these are different Fields on the host, one for each slot; False: they are not, and nothing was done."""
+    def run(self, fields: Sequence[Any]) -> Quick | None:
+        """The whole exchange, where these are different Fields on the host, one for each slot; None: they are not, and nothing was done.
+
+        What is returned makes the next ones as long as nothing has to be looked at.
+        """
 
     def start(self, fields: Sequence[Any]) -> int:
         """Check the fields, send, and begin to receive; copies within the rank may be made at once. The exchange's number."""

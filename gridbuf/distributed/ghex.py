@@ -152,8 +152,8 @@ class GHEXTransport:
         _forget([each for each in _left if moved_on(each[0])])
         weakref.finalize(self, _leave, self._under_way).atexit = False
 
-    def run(self, fields: Sequence[Any]) -> bool:
-        return False
+    def run(self, fields: Sequence[Any]) -> None:
+        return None
 
     def start(self, fields: Sequence[Any]) -> int:
         self.engine.hub.check()

@@ -17,6 +17,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from gridbuf._core import MessageExchange
 from gridbuf.distributed.agreements import Agreement
 from gridbuf.distributed.calls import Call
 from gridbuf.distributed.left import LAST_WORDS, free, left
@@ -138,6 +139,7 @@ class Hub:
         """This rank has left out what the peer may have made: handshakes show it, before values of one exchange pass for those of another."""
         self.doubts[peer] += 1
         self.doubted += 1
+        MessageExchange.disarm()
 
     def end(self) -> None:
         """The user frees the communicator, on all ranks: so is the duplicate, where no rank needs it any more."""
@@ -165,12 +167,18 @@ def _freed(comm: Any, keyval: int, hub: Hub) -> None:
         hub.end()
 
 
+def _ending(comm: Any, keyval: int, value: Any) -> None:
+    """What MPI.Finalize calls first: it frees the attributes of COMM_SELF before anything else."""
+    MessageExchange.disarm()
+
+
 def hub_of(comm: Any, timeout: float | None = None) -> Hub:
     """The hub of a communicator: every grid of it has the same. The first time all ranks call this."""
     if MPI.Is_finalized():
         raise RuntimeError("MPI is finalized: grids with a communicator can no longer be used")
     if not _keys:
         _keys.append(MPI.Comm.Create_keyval(delete_fn=_freed))
+        MPI.COMM_SELF.Set_attr(MPI.Comm.Create_keyval(delete_fn=_ending), True)
     found: Hub | None = comm.Get_attr(_keys[0])
     if found is None:
         found = Hub(comm, timeout)

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from mpi4py import MPI
 
+from gridbuf._core import MessageExchange
+
 LAST_WORDS = 5.0  # seconds at exit for messages under way
 
 
@@ -36,6 +38,7 @@ def keep(requests: Left) -> None:
 def leave(requests: Left) -> None:
     """Requests that nobody needs any more. May be called by any thread, also while objects are collected."""
     left.append(requests)
+    MessageExchange.disarm()  # the next call frees them
 
 
 def free() -> None:

@@ -17,8 +17,8 @@ class LocalTransport:
         self._back: CopyProgram | None = None
         self._program = CopyProgram(plan.slots(), plan.copies, plan.gpu)
 
-    def run(self, fields: Sequence[Any]) -> bool:
-        return False
+    def run(self, fields: Sequence[Any]) -> None:
+        return None
 
     def start(self, fields: Sequence[Any]) -> int:
         self._program.run(*fields)

@@ -76,6 +76,8 @@ class Messages:
         Fields to messages, fields to fields, messages to fields.
     ledgers
         By peer: how many exchanges have begun with values for it, and from it.
+    count
+        How many exchanges have begun in all.
     guard
         What looks after messages and halos in debug mode.
     carriage
@@ -89,12 +91,14 @@ class Messages:
         incoming: Ends,
         programs: tuple[_core.CopyProgram, _core.CopyProgram | None, _core.CopyProgram | None],
         ledgers: Sequence[Mapping[int, Any]],
+        count: Any,
         guard: Guard | None = None,
         carriage: Carriage | None = None,
     ) -> None:
         self.to = [peer for peer, (memory, _) in outgoing.items() for _ in range(-(-max(memory.nbytes, 1) // PART))]
         self.come = [peer for peer, (memory, _) in incoming.items() for _ in range(-(-max(memory.nbytes, 1) // PART))]
         counters = [ledger[peer][i : i + 1] for ledger in ledgers for i, ends in enumerate((outgoing, incoming)) for peer in ends]
+        counters.append(count)
         held: list[Any] = [outgoing, incoming]
         left = Left([], [], held)
         requests = Requests(

@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 from mpi4py import MPI
+from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.distributed.agreements import Agreement, Orders
 from gridbuf.distributed.aware import takes_gpus
-from gridbuf.distributed.binding import ADD, CLEAR, Binding, Entry, Message, Sources, adjoint
+from gridbuf.distributed.binding import ADD, CLEAR, Binding, Entry, Message, Sources, adjoint, packing, unpacking
 from gridbuf.distributed.buffers import Buffers, Carriage, GPUBuffers, on_host
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.debugging import SEAL, Guard, debugging, poisoning
+from gridbuf.distributed.engine import Quick
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.everyone import Everyone
 from gridbuf.distributed.handshake import Handshakes, Words, chunks_of, facts_of, fields_differ, receive_any, refuse
@@ -68,7 +70,7 @@ class MPITransport:
         self.binding: Binding = plan.binding
         self.sends: dict[int, Message] = plan.sends
         self.receives: dict[int, Message] = plan.receives
-        self.exchange, self.debug = 0, debugging()
+        self.debug = debugging()
         self._doubted = -1  # the hub's, when this plan was last used
         self._there: Messages | None = None
         self._back: Messages | None = None  # the adjoint's
@@ -85,6 +87,15 @@ class MPITransport:
     def slots(self) -> list[Any]:
         found: list[Any] = self._made().slots()
         return found
+
+    @cached_property
+    def _count(self) -> NDArray[np.int64]:
+        """How many exchanges have begun, which C counts."""
+        return np.zeros(1, np.int64)
+
+    @property
+    def exchange(self) -> int:
+        return int(self._count[0])
 
     @cached_property
     def peers(self) -> list[int]:
@@ -118,21 +129,24 @@ class MPITransport:
 
     # ---- what a plan asks for ----
 
-    def run(self, fields: Sequence[Any]) -> bool:
+    def run(self, fields: Sequence[Any]) -> Quick | None:
         there, hub = self._there, self.hub
         if there is None or self.debug or self._doubted != hub.doubted or not hub.ready():
-            return False
+            return None
         if self._latest is not there:
             if self._under_way() is not None:  # an adjoint that was given up: it ends first
-                return False
+                return None
             self._latest = there
         ended = there.exchange.run(*fields)
         if ended is None:  # not the objects for it, or something is under way
-            return False
-        self.exchange += 1
+            return None
+        there.exchange.arm(True)
         if not ended:
             self._wait(None)
-        return True
+        return Quick(there.exchange.again, self._finish)
+
+    def _finish(self) -> None:
+        self._wait(None)
 
     def start(self, fields: Sequence[Any]) -> int:
         self._begin(fields, False)
@@ -174,11 +188,10 @@ class MPITransport:
         if (before := self._under_way()) is not None:  # given up: it counts as made, and its values are not wanted
             self._wait(None, before.exchange.drop)
         messages = self._connected(back)
+        if self._there is not None:
+            self._there.exchange.arm(False)
         self._latest = messages  # before anything is under way: Ctrl-C may come between
-        try:
-            messages.start(fields)
-        finally:
-            self.exchange += messages.exchange.active is not None
+        messages.start(fields)
 
     def _wait(self, timeout: float | None, ended: Callable[[], bool] | None = None) -> None:
         messages = self._under_way()
@@ -328,12 +341,12 @@ class MPITransport:
         pack = [
             entry
             for peer, (slot, at) in out.places.items()
-            for entry in packed(mine[peer], first + slot, at, CLEAR if back else 0)
+            for entry in packing(mine[peer], first + slot, at, CLEAR if back else 0)
         ]
         unpack = [
             entry
             for peer, (slot, at) in come.places.items()
-            for entry in unpacked(theirs[peer], then + slot, at, ADD if back else 0)
+            for entry in unpacking(theirs[peer], then + slot, at, ADD if back else 0)
         ]
         guard = None
         if self.debug:
@@ -349,6 +362,7 @@ class MPITransport:
                 program(slots, unpack, self.gpu),
             ),
             (self.hub.ledger, self._ledger),
+            self._count,
             guard,
             Carriage(out, come) if isinstance(out, GPUBuffers) and isinstance(come, GPUBuffers) else None,
         )
@@ -377,19 +391,3 @@ def program(slots: Sequence[Any], entries: Sequence[Entry], gpu: int | None) -> 
 
 def links_of(message: Message) -> list[tuple[int, list[Any]]]:
     return [(field, [chunk.link for chunk in its]) for field, its in groupby(message.chunks, lambda chunk: chunk.field)]
-
-
-def packed(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
-    """Fields into a message that begins `at` bytes from the start of its slot."""
-    return [
-        (slot, at + c.at, c.strides, c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype, mode or c.mode)
-        for c in message.chunks
-    ]
-
-
-def unpacked(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
-    """Such a message into fields."""
-    return [
-        (c.place.slot, c.place.at, c.place.strides, slot, at + c.at, c.strides, c.shape, c.dtype, mode and mode | c.mode)
-        for c in message.chunks
-    ]

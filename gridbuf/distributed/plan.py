@@ -15,13 +15,14 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.distributed.binding import Binding, Entry, Message, Work, adjoint
 from gridbuf.distributed.blocks import Block
-from gridbuf.distributed.engine import Engine, Transport
+from gridbuf.distributed.engine import Engine, Quick, Transport
 from gridbuf.distributed.layouts import as_field, gpu_of, layout_of
 from gridbuf.distributed.linking import Index
 from gridbuf.distributed.twice import check_same, check_shared
 from gridbuf.docstrings import as_in
 
 HOST = {_core.HostField}
+NOT_YET = Quick(lambda *fields: None, lambda: None)
 MOST_DISTANCES = 16  # that a plan remembers
 T = TypeVar("T")
 Slot = tuple[str, np.dtype[Any], Index, Index, bool]
@@ -137,6 +138,7 @@ class Plan:
         self._engine, self._transport = engine, engine.prepare(self)
         self._apart: set[tuple[int, ...]] = set()  # distances of fields that interleave, and were found to share no element
         self._under_way: weakref.ref[Handle] | None = None
+        self._again, self._finish = NOT_YET
 
     @cached_property
     def copies(self) -> list[Entry]:
@@ -221,15 +223,26 @@ class Plan:
 
     def __call__(self, *fields: Any) -> None:
         """Exchange: start and wait."""
-        if self._under_way is not None:
-            self._check_idle()
         try:
-            done = self._transport.run(fields)
+            ended = self._again(*fields)
+            if ended is None:
+                ended = self._look_and_run(fields)
         except (TypeError, ValueError) as error:
             self._failed(error)
             raise
-        if not done:
+        if ended is None:
             self.start(*fields).wait()
+        elif not ended:
+            self._finish()
+
+    def _look_and_run(self, fields: Sequence[Any]) -> bool | None:
+        if self._under_way is not None:
+            self._check_idle()
+        quick = self._transport.run(fields)
+        if quick is None:
+            return None
+        self._again, self._finish = quick
+        return True
 
     @as_in(start)
     def accumulate(self, *fields: Any) -> None:

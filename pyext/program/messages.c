@@ -25,7 +25,10 @@ typedef struct exchange_object {
     int64_t spin;                    /* ns that run and poll look for again */
     PyObject *active, *fields;       /* while messages are under way: their requests, and a tuple of what keeps memory alive */
     pid_t process;
+    int64_t armed;                   /* what `armings` was when its user had looked at all there is to look at */
 } exchange_object;
+
+static int64_t armings = 1;   /* counts what any user has to look at: a disagreement, requests that were left, MPI's end */
 
 static void exchange_dealloc(PyObject *self) {
     exchange_object *x = (exchange_object *)self;
@@ -201,6 +204,21 @@ static PyObject *exchange_run(PyObject *self, PyObject *const *args, Py_ssize_t 
     return begin(x, args, n) < 0 ? NULL : truth(end(x, x->spin, 1));
 }
 
+/* As run, where nothing has to be looked at since arm(). */
+static PyObject *exchange_again(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    return ((exchange_object *)self)->armed == armings ? exchange_run(self, args, n) : Py_NewRef(Py_None);
+}
+
+static PyObject *exchange_arm(PyObject *self, PyObject *yes) {
+    ((exchange_object *)self)->armed = yes == Py_True ? armings : 0;
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *exchange_disarm(PyObject *unused, PyObject *none) {
+    armings++;
+    return Py_NewRef(Py_None);
+}
+
 static PyObject *exchange_start(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     return begin((exchange_object *)self, args, n) < 0 ? NULL : Py_NewRef(Py_None);
 }
@@ -219,6 +237,9 @@ static PyObject *get_active(PyObject *self, void *unused) {
 
 static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void *)exchange_run, METH_FASTCALL, NULL},
+    {"again", (PyCFunction)(void *)exchange_again, METH_FASTCALL, NULL},
+    {"arm", exchange_arm, METH_O, NULL},
+    {"disarm", exchange_disarm, METH_NOARGS | METH_STATIC, NULL},
     {"start", (PyCFunction)(void *)exchange_start, METH_FASTCALL, NULL},
     {"test", exchange_test, METH_NOARGS, NULL},
     {"poll", exchange_poll, METH_NOARGS, NULL},
