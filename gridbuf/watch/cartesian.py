@@ -48,7 +48,7 @@ def _wrap(cls: Any, book: Book, measure: bool) -> Undo:
 def _record(book: Book, stencil: Any) -> Stencil:
     function = getattr(stencil, "definition_func", None)
     record = Stencil("gt4py.cartesian", stencil.options["name"], stencil.backend, defined(function))
-    record.keeps = tuple(stencil.field_info)
+    record.keeps = dict.fromkeys(stencil.field_info)  # the names, in order and to be asked for
     return book.stencils.setdefault(stencil.__class__, record)
 
 
