@@ -31,7 +31,7 @@ class KeptPlans(PlanCache[Plan]):
         try:
             plan = self.kept(self._key(what, items), lambda: make(items_of(items), shared=True))
         except (TypeError, ValueError) as error:
-            self._planner.failed(error, {peer for plan in self.plans.values() for peer in (*plan.sends, *plan.receives)})
+            self._planner.failed(error, self.peers())
             raise
         plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))
 

@@ -302,8 +302,8 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
         raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
     cut, exchanges = tuple(dims), exchanges_of(comm)
     plan = exchanges.known(fields, cut)
-    if plan is None or _core.spans_meet(*fields) is not None:
-        try:
+    try:
+        if plan is None or _core.spans_meet(*fields) is not None:
             cut = _checked_dims(cut, comm)
             for i, field in enumerate(fields):
                 _check_exchanged(i, field, cut)
@@ -311,10 +311,10 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
                 if a is not b and shared(memory_of(a), memory_of(b)):
                     raise ValueError(f"fields: argument {j} shares memory with argument {i}; each has its own")
             plan = exchanges.plan(fields, cut)
-        except (TypeError, ValueError) as error:
-            exchanges.engine.failed(error)  # the neighbours hear of it when they ask
-            raise
-    plan.run(fields)
+        plan.run(fields)
+    except (TypeError, ValueError) as error:
+        exchanges.engine.failed(error, exchanges.peers())  # the neighbours hear of it, who may have made this exchange
+        raise
 
 
 def _checked_dims(dims: tuple[Any, ...], comm: Any) -> tuple[str, ...]:

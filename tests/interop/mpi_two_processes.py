@@ -9,6 +9,7 @@ import gridbuf as gb
 import gridbuf.interop.mpi4py as gbm
 from gridbuf.consumers import DTYPES, LAYOUTS, Cell
 from gridbuf.consumers.cell import field, values
+from gridbuf.distributed import DisagreementError
 
 comm = MPI.COMM_WORLD
 rank = comm.Get_rank()
@@ -50,6 +51,25 @@ def nothing_beside_is_written() -> None:
     else:
         comm.Recv(gbm.buffer(padded[2:4, 1:6:2]), 0)
         assert (padded[2:4, 1:6:2].numpy() == 1.0).all() and (padded.numpy() == 1.0).sum() == 6
+
+
+def an_exchange_that_one_rank_left_out_is_noticed() -> None:
+    ring = comm.Create_cart([2], periods=[True])
+    f = gb.Field.full((6,), float(rank), dims="I", halo=(1,))
+    gbm.exchange_halos(ring, f, dims="I")
+    for first in (True, False):
+        kind, given = (TypeError, 3) if first and rank == 0 else (DisagreementError, f)
+        try:
+            gbm.exchange_halos(ring, given, dims="I")
+        except kind as error:
+            assert kind is TypeError or "before, it raised TypeError: fields: argument 0 is a int" in str(error), str(error)
+        else:
+            raise AssertionError(kind)
+        if rank == 1:  # it has made the one that rank 0 left out
+            break
+    f[...] = 5.0 + rank
+    gbm.exchange_halos(ring, f, dims="I")
+    assert f[0] == f[-1] == 6.0 - rank
 
 
 def immediate_calls_keep_their_memory() -> None:
@@ -108,6 +128,7 @@ def halos() -> None:
 
 count = send_every_layout_into_every_layout()
 nothing_beside_is_written()
+an_exchange_that_one_rank_left_out_is_noticed()
 immediate_calls_keep_their_memory()
 collective_calls()
 contiguous_fields_go_without_help()
