@@ -38,7 +38,19 @@ class Block(NamedTuple):
 
     @property
     def shape(self) -> Index:
-        """How many points it has along each of the grid's dims."""
+        """How many points it has along each of the grid's dims.
+
+        Returns
+        -------
+        tuple of int
+            Its extents.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> gbd.grid((5, 4), blocks=(2, 1)).blocks[0].shape
+        (3, 4)
+        """
         return tuple(stop - start for start, stop in zip(self.start, self.stop, strict=True))
 
 
