@@ -106,9 +106,13 @@ class Model:
     def __init__(self, n: int, backend: str, blocks: tuple[int, int], comm: Any) -> None:
         self.grid = grid = gbd.cubed_sphere(n, blocks=blocks, halo=HALO, comm=comm, timeout=120)
         many = {"sizes": {"K": len(LEANS)}, "backend": backend}
+        if grid.rank:
+            comm.Barrier()  # rank 0 compiles, and the others find what it has written
         self.flux_i, self.flux_j, self.advance, self.mean = (
             gtscript.stencil(backend=backend, definition=each) for each in (flux_i, flux_j, advance, mean)
         )
+        if comm is not None and not grid.rank:
+            comm.Barrier()
 
         def made(dims: str = "IJK", **keywords: Any) -> list[gb.Field]:
             its = grid.zeros(dims, **many, **keywords)
