@@ -49,8 +49,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in first)
 
 
-def pytest_collection_finish() -> None:
-    """A test that asks for a collection waits for its own garbage, not for a walk through all tests."""
+@pytest.fixture(scope="module", autouse=True)
+def frozen() -> None:
+    """A test that asks for a collection waits for its own garbage, not for a walk through all tests, reports and libraries."""
     gc.collect()
     gc.freeze()
 
