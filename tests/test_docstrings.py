@@ -8,6 +8,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -46,6 +47,8 @@ def members(name: str, cls: type) -> Iterator[Documented]:
         plain = found.__func__ if isinstance(found, staticmethod | classmethod) else found
         if plain.__doc__ is None and any(getattr(base.__dict__.get(each), "__doc__", None) for base in ours):
             continue  # it does what its base says
+        if isinstance(plain, cached_property):  # data, as a property is: its class's Attributes say what it holds
+            continue
         if not each.startswith("_") and (inspect.isroutine(plain) or inspect.ismethoddescriptor(plain)):
             yield Documented(f"{name}.{each}", plain, not isinstance(found, staticmethod) and not inspect.isbuiltin(found))
 
