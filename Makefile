@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build gdb quick lint demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs wheel wheel-tools wheels go clean distclean help
+.PHONY: dev build gdb quick lint demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs links wheel wheel-tools wheels go clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -128,6 +128,10 @@ docs: wheel
 	$(DOCS)/bin/python -m pip install --quiet --force-reinstall --no-deps dist/*.whl
 	$(DOCS)/bin/python -m pip install --quiet "$$(echo dist/*.whl)[docs]"
 	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs site
+
+## make links   ask every address that the site names
+links: docs
+	$(DOCS)/bin/python -m sphinx -q -b linkcheck docs site/links
 
 ## make bench   every figure as a ratio, into bench/results/, docs/tables/ and README.md
 bench: wheel

@@ -24,7 +24,8 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text())):
-        assert ":" not in target, f"{name(page)}: {target}: nobody checks links to other places; name the source in words"
+        if target.startswith("https://"):  # `make links` asks them, which needs a network
+            continue
         path, _, anchor = target.partition("#")
         to = (page.parent / path).resolve() if path else page
         assert to.exists(), f"{name(page)}: {target}"

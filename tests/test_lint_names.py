@@ -11,7 +11,7 @@ from test_lint import Sources, sources, without_comments
 
 ROOMS = {
     "alloc": "gb_heap gb_plan gb_geometry gb_preset gb_request gb_spin",
-    "transfer": "gb_copy gb_program",
+    "transfer": "gb_copy gb_program gb_work",
     "cuda": "gb_cuda gb_cu",  # gb_cu is inside: no other room names it
     "gufunc": "gb_gu",
     "dlpack": "gb_dlpack",

@@ -34,14 +34,14 @@ static PyObject *of_storage(PyObject *self) {
     char letters[GB_PY_STORAGE_AXES + 1];
     if (!host) Py_RETURN_NONE;
     GB_PY_OWNED PyObject *held = Py_NewRef((PyObject *)host);   /* what follows may run Python code */
-    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR(host));
-    if (!dtype) return NULL;
-    if (!dtype->typestr) Py_RETURN_NONE;
     if (gb_py_meta_axes(((gb_py_storage *)self)->meta, letters) < 0) return NULL;
     int32_t codes[GB_PY_STORAGE_AXES];
     int n = 0;
     for (; letters[n]; n++) codes[n] = letters[n] - 'I' - 3;
     GB_PY_OWNED PyObject *dims = gb_py_dims_tuple(codes, n), *acquire = PyObject_GetAttr(self, word_sync), *touch = PyObject_GetAttr(self, word_modified);
+    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR(host));
+    if (!dtype) return NULL;
+    if (!dtype->typestr) Py_RETURN_NONE;
     memory m = of_array(host, dtype);
     return entry(&m, dims, acquire, touch);
 }
