@@ -8,7 +8,7 @@ BUILT = ROOT / "wheelhouse"
 GLIBC = (2, 17)
 MACHINES = ("x86_64", "aarch64")
 LARGEST = 1_600_000  # bytes of a wheel for users: denser.py has been at it
-LARGEST_AS_BUILT = 1_700_000  # of one as pip builds it
+LARGEST_AS_BUILT = 1_750_000  # as pip makes it, with gcc and ordinary deflate
 
 
 def tag(machine: str) -> str:
