@@ -127,11 +127,11 @@ docs: wheel
 	[ -x $(DOCS)/bin/python ] || $(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --force-reinstall --no-deps dist/*.whl
 	$(DOCS)/bin/python -m pip install --quiet "$$(echo dist/*.whl)[docs]"
-	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs site
+	$(DOCS)/bin/sphinx-build -W --keep-going -q -b html docs site
 
 ## make links   ask every address that the site names
 links: docs
-	$(DOCS)/bin/python -m sphinx -q -b linkcheck docs site/links
+	$(DOCS)/bin/sphinx-build -q -b linkcheck docs site/links
 
 ## make bench   every figure as a ratio, into bench/results/, docs/tables/ and README.md
 bench: wheel

@@ -2,7 +2,10 @@
 
 import sys
 from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from gridbuf.watch.book import Book
 from gridbuf.watch.imports import Undo, from_import_on, together
@@ -93,15 +96,35 @@ def _kernel(called: Any) -> Any:
 
 
 _MORE = {"random", "print", "objmode"}  # what a compiled function may do that is seen elsewhere
+_MODULES = {"math", "cmath", "numpy", "numba", "builtins"}  # whose functions compute, by other names than those
 
 
 def only_computes(function: Any, seen: frozenset[Any] = frozenset()) -> bool:
     """Whether neither a function nor what it calls by name draws random numbers, prints or goes back to Python."""
-    code = getattr(function, "__code__", None)
-    if code is None or code in seen:
+    if not isinstance(function, FunctionType):  # nor Cython's, which have a code without names
+        return _is_known(function)
+    code = function.__code__
+    if code in seen:
         return True
     if not _MORE.isdisjoint(code.co_names):
         return False
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     named = [function.__globals__.get(name) for name in code.co_names]
     return all(only_computes(getattr(value, "py_func", value), seen | {code}) for value in (*cells, *named))
+
+
+def _is_known(value: Any) -> bool:
+    """Whether something that is no function of Python's is data, a type, or what one of these modules computes with."""
+    if isinstance(value, ModuleType):
+        return value.__name__ in _MODULES
+    if isinstance(value, BuiltinFunctionType):
+        owner = value.__self__
+        return isinstance(owner, ModuleType) and owner.__name__ in _MODULES and value.__name__ not in _MORE
+    if type(value) is type(np.sum):  # NumPy's own, in Python or C
+        return value.__module__ in _MODULES
+    plain = value is None or isinstance(value, int | float | complex | str | bytes | np.ndarray | np.generic | np.ufunc | type)
+    return (
+        plain
+        or type(value).__module__.startswith("numba.core.types")
+        or (isinstance(value, tuple) and all(map(_is_known, value)))
+    )

@@ -58,8 +58,12 @@ class Kind:
 
 
 def with_strides(named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Those that have indices and memory."""
-    return [(name, value) for name, value in named if getattr(value, "shape", None) and hasattr(value, "strides")]
+    """Those that have indices and memory, and say of what type; a memoryview does not."""
+    return [
+        (name, value)
+        for name, value in named
+        if getattr(value, "shape", None) and hasattr(value, "strides") and hasattr(value, "dtype")
+    ]
 
 
 def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, measure: bool = False) -> Undo:
