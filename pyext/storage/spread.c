@@ -20,11 +20,15 @@ static int next_packed(PyArrayObject *target, npy_intp stride, const written *w)
     return -1;
 }
 
-/* How many elements to write; 0: nothing to gain. */
+/* How many elements to write; 0: nothing to gain, or nothing that may be written here: what does not broadcast is NumPy's to refuse, and a
+ * reference is not copied as bytes. */
 static npy_intp measure(PyArrayObject *view, PyArrayObject *target, written *w) {
     npy_intp count = 1, rest = PyArray_SIZE(target), item = PyArray_ITEMSIZE(view);
     int repeated = 0, n = PyArray_NDIM(target);
     *w = (written){.item = item};
+    if (item < 1 || PyDataType_REFCHK(PyArray_DESCR(view))) return 0;
+    for (int i = 0; i < n; i++)
+        if (PyArray_DIM(view, i) != 1 && PyArray_DIM(view, i) != PyArray_DIM(target, i)) return 0;
     for (int i; (i = next_packed(target, count * PyArray_ITEMSIZE(target), w)) >= 0;) {
         npy_intp size = PyArray_DIM(target, i);
         if (size < 1 || count * size > SMALL / item) break;

@@ -2,6 +2,7 @@
 
 import operator
 import random
+import sys
 from typing import Any
 
 import numpy as np
@@ -191,3 +192,29 @@ def test_results_of_a_halo_set_later_have_it() -> None:
     assert (a + a).halo == ((1, 1), (1, 1))
     a.halo = (0, 2)
     assert (a + a).halo == ((0, 0), (2, 2))
+
+
+@pytest.mark.parametrize(("size", "shape"), [(5, (3, 8)), (2, (3, 8)), (5, (1, 4)), (2, (200, 4)), (900, (3, 4))])
+def test_an_input_of_another_size_than_out_is_refused(size: int, shape: tuple[int, int]) -> None:
+    s, out = gs.ones((size,), axes="I"), gs.zeros(shape, axes="IJ")
+    for _ in range(3):
+        with pytest.raises(ValueError):
+            np.add(s, 1.0, out=out)
+        with pytest.raises(ValueError):
+            out += s
+        with pytest.raises(ValueError):
+            np.multiply(s, gs.ones((shape[1],), axes="J"), out=out)
+    assert not out.to_numpy().any()
+
+
+@pytest.mark.parametrize("dtype", [object, [("a", object)]])
+def test_references_are_not_copied_as_bytes(dtype: Any) -> None:
+    values = [float(i) + 0.5 for i in range(4)]
+    objects: Any = np.zeros((1, 4, 1), dtype)
+    objects[...] = np.array(values, object).reshape(1, 4, 1)
+    before = [sys.getrefcount(value) for value in values]
+    for s in (gs.ones((5, 4), axes="IJ"), gs.ones((40, 4), axes="JI")):
+        for _ in range(3):
+            outcome(lambda: s == objects)  # noqa: B023
+            outcome(lambda: np.less(objects, s))  # noqa: B023
+    assert [sys.getrefcount(value) for value in values] == before
