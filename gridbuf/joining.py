@@ -18,7 +18,6 @@ Pair = tuple[int, int]
 Adapt = tuple[tuple[int, ...] | None, tuple[Any, ...] | None] | None
 
 SCALARS = (bool, int, float, complex)
-_SCALARS = frozenset(SCALARS)
 WEAK_SCALARS = int(np.__version__.split(".")[0]) >= 2  # NumPy 1 looks at a scalar's value
 
 
@@ -103,7 +102,9 @@ def result_dtypes(ufunc: Any, views: Sequence[Any], options: dict[str, Any]) -> 
 
 
 def _sample(view: Any) -> Any:
-    if type(view) in _SCALARS or (view.ndim == 0 and isinstance(view, (np.ndarray, np.generic)) and not WEAK_SCALARS):
+    if isinstance(view, SCALARS) and not isinstance(view, np.generic):  # np.float64 is a float, and has a dtype
+        return view
+    if view.ndim == 0 and isinstance(view, (np.ndarray, np.generic)) and not WEAK_SCALARS:
         return view
     return np.empty(0, view.dtype)
 

@@ -1,5 +1,6 @@
 """Operators and ufuncs of Fields: operands meet along indices of the same name, as storages do."""
 
+import enum
 import operator
 from collections.abc import Callable
 from itertools import permutations
@@ -328,3 +329,20 @@ def test_overlapping_memory_is_read_before_it_is_written() -> None:
     square = gb.Field(A.copy(), "IJ")
     square += gb.Field(square, "JI")
     assert np.array_equal(square.numpy(), A + A.T)
+
+
+class Two(enum.IntEnum):
+    TWO = 2
+
+
+class Half(float):
+    pass
+
+
+@pytest.mark.parametrize("number", [Two.TWO, Half(0.5)])
+@pytest.mark.parametrize("make", [lambda array: gb.Field(array, dims="IJ"), lambda array: gs.storage(array, axes="IJ")])
+def test_numbers_of_a_subclass_are_numbers(make: Any, number: Any) -> None:
+    array = np.arange(6, dtype="float32").reshape(2, 3)
+    for call in (lambda a: a * number, lambda a: number - a, lambda a: a == number, lambda a: np.divmod(a, number)[1]):
+        found, expected = np.asarray(call(make(array))), call(array)
+        assert found.dtype == expected.dtype and (found == expected).all()
