@@ -181,8 +181,17 @@ static PyObject *of_two(int which, PyObject *a, PyObject *b, PyObject *out, gb_p
 
 static PyObject *binary(int which, PyObject *a, PyObject *b) {
     if (gb_py_is_storage(a) || gb_py_is_storage(b)) Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
-    return of_two(which, a, b, NULL, GB_PY_UP_FIELD_BINARY);
+    int other = gb_py_is_field(a) ? gb_py_as_unary(which, a, b) : which;
+    return other == which ? of_two(which, a, b, NULL, GB_PY_UP_FIELD_BINARY) : unary(other, a);
 }
-static PyObject *in_place(int which, PyObject *a, PyObject *b) { return of_two(which, a, b, a, GB_PY_UP_FIELD_IN_PLACE); }
+
+static PyObject *in_place(int which, PyObject *a, PyObject *b) {
+    int other = gb_py_as_unary(which, a, b);
+    if (other == which) return of_two(which, a, b, a, GB_PY_UP_FIELD_IN_PLACE);
+    PyObject *result = quick(gb_py_ufuncs[other], &a, 1, a);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+    return gb_py_upcall_to(GB_PY_UP_FIELD_IN_PLACE, "(OO)", gb_py_ufuncs[other], a);
+}
 
 GB_PY_DEFINE_OPERATORS(gb_py_field_)

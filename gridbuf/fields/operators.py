@@ -27,8 +27,8 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
     return NotImplemented
 
 
-def in_place(ufunc: Any, a: Any, b: Any) -> Any:
-    """Into the memory of a, whatever b is: nothing else may take its place."""
-    if b is None or not (takes(b) or _has_operators(b)):
+def in_place(ufunc: Any, a: Any, *other: Any) -> Any:
+    """Into the memory of a, whatever the other is, which a square has not: nothing else may take its place."""
+    if not all(b is not None and (takes(b) or _has_operators(b)) for b in other):
         return NotImplemented
-    return ufunc(a, b, out=(a,))
+    return ufunc(a, *other, out=(a,))

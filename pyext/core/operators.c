@@ -23,3 +23,21 @@ int gb_py_no_modulus(PyObject *modulus) {
     if (modulus == Py_None) return 1;
     return PyErr_SetString(PyExc_TypeError, "pow() of arrays takes no third argument"), 0;
 }
+
+static int is_inexact(PyObject *obj) {
+    GB_PY_OWNED PyObject *dtype = PyObject_GetAttrString(obj, "dtype");
+    int number = dtype && PyArray_DescrCheck(dtype) ? ((PyArray_Descr *)dtype)->type_num : -1, is = PyTypeNum_ISFLOAT(number) || PyTypeNum_ISCOMPLEX(number);
+    PyErr_Clear();
+    return is;
+}
+
+int gb_py_as_unary(int which, PyObject *a, PyObject *exponent) {
+    if (which != GB_PY_U_POWER) return which;
+    if (PyLong_CheckExact(exponent)) {
+        int overflow;
+        return PyLong_AsLongAndOverflow(exponent, &overflow) == 2 ? GB_PY_U_SQUARE : which;
+    }
+    double e = PyFloat_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0.0;
+    if ((e != 2.0 && e != 0.5) || !is_inexact(a)) return which;
+    return e == 2.0 ? GB_PY_U_SQUARE : GB_PY_U_SQRT;
+}

@@ -23,6 +23,9 @@ int gb_py_operators_init(void);
 /* For slots: 0 with an error where pow() has a third argument. */
 int gb_py_no_modulus(PyObject *modulus);
 
+/* What `**` of a storage or Field is for some exponents, as for ndarrays: a square or a root of one operand; else `which`. */
+int gb_py_as_unary(int which, PyObject *a, PyObject *exponent);
+
 /* The functions of the slots, for the header of a type, for the file that has unary(which, a), binary(which, a, b) and
  * in_place(which, a, b), and for the type's table. */
 #define GB_PY_DECLARE_UNARY_(p, name, which) PyObject *p##name(PyObject *a);

@@ -346,3 +346,23 @@ def test_numbers_of_a_subclass_are_numbers(make: Any, number: Any) -> None:
     for call in (lambda a: a * number, lambda a: number - a, lambda a: a == number, lambda a: np.divmod(a, number)[1]):
         found, expected = np.asarray(call(make(array))), call(array)
         assert found.dtype == expected.dtype and (found == expected).all()
+
+
+@pytest.mark.parametrize("exponent", [2, 2.0, 0.5, 3, -1.0])
+@pytest.mark.parametrize("dtype", [bool, "int8", "float32", "complex128"])
+@pytest.mark.parametrize("dims", ["IJ", None])
+def test_powers_are_those_of_an_array(dims: str | None, dtype: Any, exponent: Any) -> None:
+    array = np.array([[1, 0, 1], [1, 1, 0]], dtype)
+    if dtype == "float32":
+        array[0, 0] = -np.inf  # whose root is not its power 0.5
+    with np.errstate(all="ignore"):
+        found, expected = gb.Field(array.copy(), dims=dims) ** exponent, array**exponent
+        assert isinstance(found, gb.Field) and found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.numpy(), expected)
+        strided = gb.Field(np.repeat(array, 2, axis=1)[:, ::2], dims=dims)
+        if expected.dtype == array.dtype:
+            strided **= exponent
+            np.testing.assert_array_equal(strided.numpy(), expected)
+            return
+        with pytest.raises(TypeError):
+            strided **= exponent
