@@ -75,6 +75,7 @@ static PyMethodDef methods[] = {
     {"read_typestr", gb_py_read_typestr_method, METH_O, NULL},
     {"import_capsule", gb_py_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_py_register_backend, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_register_backend},
+    {"registrations", gb_py_registered, METH_NOARGS, NULL},
     {"backends", gb_py_backend_names, METH_NOARGS, GB_PY_DOC_backends},
     {"spans_meet", (PyCFunction)(void *)gb_py_spans_meet, METH_FASTCALL, NULL},
     {"exact_add", (PyCFunction)(void *)gb_py_exact_add, METH_FASTCALL, NULL},

@@ -12,9 +12,15 @@ class LayoutWarning(UserWarning):
     """A field's strides are not what the backend reads fastest."""
 
 
-@lru_cache(maxsize=1024)
 def slow_layout(shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[str, ...], backend: str) -> str:
     """The order in which the backend wants the strides, the largest first; "" where the array's are so."""
+    return _slow_layout(shape, strides, dims, backend, _core.registrations())
+
+
+@lru_cache(maxsize=1024)
+def _slow_layout(
+    shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[str, ...], backend: str, registrations: int
+) -> str:
     if backend not in _core.backends():
         return ""
     layout = _core.plan((2,) * len(dims), backend=backend, dimensions=dims).layout

@@ -2,6 +2,7 @@
 
 Only what cannot change is a key (pyext/storage/request.c): exact ints, strs, None, tuples of those, NumPy's types and dtypes, and Metas. Lists count
 as tuples and NumPy's integers as ints. 1.0 and True equal 1 and are no sizes, so they must not be found by it.
+How many backends were registered is part of a key: a name may mean another backend since.
 """
 
 from typing import Any

@@ -78,6 +78,7 @@ int gb_py_read_backend(PyObject *obj, gb_request *r) {
 }
 
 gb_py_standing_backend gb_py_standing;
+int gb_py_registrations;
 
 /* (name or None, function or None): what gridbuf.defaults has checked. */
 PyObject *gb_py_set_standing(PyObject *self, PyObject *args) {
@@ -103,8 +104,11 @@ int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     int rc = preset->order != GB_BY_CALLER ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
     Py_XDECREF(number);
     forget_all();
+    gb_py_registrations++;
     return rc;
 }
+
+PyObject *gb_py_registered(PyObject *self, PyObject *none) { return PyLong_FromLong(gb_py_registrations); }
 
 PyObject *gb_py_backend_names(PyObject *self, PyObject *none) {
     char *names = gb_preset_names("\n", 0);

@@ -1,6 +1,7 @@
 /* acquire.c: the arrays that a call gets of host storages, Fields and plain arrays, which nobody has to acquire, touch or release. In which
  * order of indices gridbuf.interface.acquiring says; it depends on names, shape, strides, dtype and on what was asked for alone. */
 #include "storage.h"
+#include "../core/args.h"
 #include "../core/upcall.h"
 #include "../field/field.h"
 
@@ -9,7 +10,7 @@
 /* own: a storage's Meta, a Field's dims or None. Strides count where there is a backend, whose layouts may be slow. */
 typedef struct {
     PyObject *own, *dtype, *asked, *needed, *backend;
-    int ndim;
+    int ndim, registrations;
     npy_intp shape[GB_PY_STORAGE_AXES], strides[GB_PY_STORAGE_AXES];
 } question;
 typedef struct { question asked; int known, permuted, order[GB_PY_STORAGE_AXES]; } answer;
@@ -67,7 +68,7 @@ static PyObject *for_call(PyArrayObject *array, PyObject *own, PyObject *names, 
     answer a;
     memset(&a, 0, sizeof a);
     question *q = &a.asked;   /* field by field: it is compared as bytes */
-    q->own = own, q->dtype = (PyObject *)PyArray_DESCR(array), q->asked = asked, q->needed = needed, q->backend = backend, q->ndim = n;
+    q->own = own, q->dtype = (PyObject *)PyArray_DESCR(array), q->asked = asked, q->needed = needed, q->backend = backend, q->ndim = n, q->registrations = gb_py_registrations;
     for (int i = 0; i < n && backend != Py_None; i++) q->shape[i] = PyArray_DIM(array, i), q->strides[i] = PyArray_STRIDE(array, i);
     const answer *known = place_of(q);
     if (known->known && memcmp(&known->asked, q, sizeof *q) == 0) return in_order(array, known);

@@ -129,6 +129,18 @@ def test_no_warning_where_the_layout_cannot_matter() -> None:
             pass
 
 
+def test_a_backend_registered_again_wants_another_layout() -> None:
+    array, names = np.zeros((4, 5, 6)), {"a": "IJK"}
+    for layout, slow in (("IJK", False), ("KJI", True), ("IJK", False)):
+        gb.register_backend("wants another", layout=layout)
+        for _ in range(2):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                with acquired({"a": array}, dims=names, backend="wants another"):
+                    pass
+            assert [one.category for one in told] == [LayoutWarning] * slow
+
+
 class Disagrees:
     """`__gt_interface__` and `__array_interface__` of two arrays."""
 

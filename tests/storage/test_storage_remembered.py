@@ -181,3 +181,45 @@ def test_copy_is_yes_or_no(copy: Any) -> None:
 def test_wrong_devices(device: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="device"):
         gs.zeros((3,), axes="K", device=device)
+
+
+DOORS: list[Any] = [
+    lambda name: gs.empty((3, 4, 5), backend=name).layout,
+    lambda name: gs.zeros((3, 4, 5), defaults=name).layout,
+    lambda name: gs.full((3, 4, 5), 2.0, backend=name).layout,
+    lambda name: gs.empty_like(np.zeros((3, 4, 5)), backend=name).layout,
+    lambda name: gs.ones_like(gs.zeros((3, 4, 5)), backend=name).layout,
+    lambda name: gs.storage(np.zeros((3, 4, 5)), backend=name).layout,
+    lambda name: gb.empty((3, 4, 5), backend=name).strides,
+    lambda name: gb.empty_like(np.zeros((3, 4, 5)), backend=name).strides,
+    lambda name: gb.from_array(np.zeros((3, 4, 5)), backend=name).strides,
+    lambda name: gb.Field.empty((3, 4, 5), backend=name).strides,
+    lambda name: gb.plan((3, 4, 5), backend=name).strides,
+]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_backend_registered_again_is_the_new_one(door: Any) -> None:
+    name = f"again-{DOORS.index(door)}"
+    found = []
+    for layout in ("IJK", "KJI", "JIK", "KJI"):
+        gb.register_backend(name, layout=layout)
+        with gb.default_backend(name):
+            found.append([door(name), door(name), gs.empty((3, 4, 5)).layout, gs.empty((3, 4, 5)).layout])
+        gb.register_backend(f"{name}-{layout}", layout=layout)
+        assert found[-1] == [door(f"{name}-{layout}")] * 2 + [layout] * 2
+    assert found[1] == found[3] and found[0][0] != found[1][0] != found[2][0]
+
+
+def test_alignment_and_device_of_a_backend_registered_again() -> None:
+    array = np.zeros((3, 4, 5))
+    for alignment, device in ((8, "cpu"), (1, "gpu"), (4, "cpu")):
+        gb.register_backend("moved", layout="IJK", alignment=alignment, device=device)
+        for _ in range(2):
+            for make in (lambda: gs.empty((3, 4, 5), backend="moved"), lambda: gs.as_storage(array, backend="moved")):
+                try:
+                    made: Any = make()
+                except (ImportError, RuntimeError, TypeError, ValueError):  # without a GPU
+                    made = None
+                assert (type(made) is gs.CPUStorage) == (device == "cpu")
+            assert device == "gpu" or gs.empty((3, 4, 5), backend="moved").alignment == alignment
