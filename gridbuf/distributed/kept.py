@@ -30,8 +30,8 @@ class KeptPlans(PlanCache[Plan]):
         make = self._planner.exchange if what == "exchange" else self._planner.sync
         try:
             plan = self.kept(self._key(what, items), lambda: make(items_of(items), shared=True))
-        except (TypeError, ValueError) as error:
-            self._planner.failed(error, self.peers())
+        except Exception as error:
+            self._planner.failed(error, None)
             raise
         plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))
 

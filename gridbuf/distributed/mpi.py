@@ -45,10 +45,12 @@ class MPIEngine:
         self.rank, self.size, self.timeout, self.aware = self.hub.rank, self.hub.size, timeout, aware
         self.hub.users.add(self)
 
-    def failed(self, error: Exception, peers: Iterable[int] = ()) -> None:
-        self.hub.trouble = f"{type(error).__name__}: {error}"
-        for peer in peers:
+    def failed(self, error: Exception, peers: Iterable[int] | None) -> None:
+        if isinstance(error, DisagreementError | TimeoutError):  # of the ranks together: nobody has to be told
+            return
+        for peer in {peer for peer, _ in self.hub.agreements} if peers is None else peers:
             self.hub.ask(peer)
+        self.hub.trouble = f"{type(error).__name__}: {error}"
 
     def run(self, key: Any, make: Callable[[Any], Steps[Any]]) -> Any:
         return Everyone(self.hub, self.timeout).run(key, make)

@@ -216,7 +216,6 @@ class Plan:
         >>> float(f[0])
         1.0
         """
-        self._check_idle()
         handle = Handle(self, self._transport, self._given(fields, self._transport.start))
         self._under_way = weakref.ref(handle)
         return handle
@@ -227,7 +226,7 @@ class Plan:
             ended = self._again(*fields)
             if ended is None:
                 ended = self._look_and_run(fields)
-        except (TypeError, ValueError) as error:
+        except Exception as error:
             self._failed(error)
             raise
         if ended is None:
@@ -257,7 +256,6 @@ class Plan:
         >>> f.numpy()
         array([0., 2., 1., 1., 2., 0.])
         """
-        self._check_idle()
         self._given(fields, self._accumulate)
 
     def _accumulate(self, flat: Sequence[Any]) -> None:
@@ -279,8 +277,9 @@ class Plan:
     def _given(self, fields: Sequence[Any], begin: Callable[[Sequence[Any]], T]) -> T:
         """Begin with what was given; what is wrong with it is heard of by the others when they meet."""
         try:
+            self._check_idle()
             return begin(self._flat(fields))
-        except (TypeError, ValueError) as error:
+        except Exception as error:
             self._failed(error)
             raise
 

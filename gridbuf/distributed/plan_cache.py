@@ -4,7 +4,7 @@ Of a Field the number is kept until it is gone, so that nothing of it need be as
 """
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import count
 from typing import Any, Generic, TypeVar
 
@@ -64,11 +64,6 @@ class PlanCache(Generic[P]):
     def __init__(self, layouts: LayoutNumbers) -> None:
         self.layouts, self.numbers, self.recent = layouts, layouts.numbers, layouts.recent
         self.plans: dict[Any, P] = {}
-
-    def peers(self) -> set[int]:
-        """All ranks that the plans exchange with."""
-        plans: Iterable[Any] = self.plans.values()
-        return {peer for plan in plans for peer in (*plan.sends, *plan.receives)}
 
     def kept(self, key: Any, make: Callable[[], P]) -> P:
         """The plan of a key, made where there is none."""

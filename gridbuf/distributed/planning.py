@@ -45,7 +45,7 @@ class Planner:
         """The plan that gives points which exist more than once the value that their owner has."""
         return self._plan(items, None, shared, "sync")
 
-    def failed(self, error: Exception, peers: Iterable[int] = ()) -> None:
+    def failed(self, error: Exception, peers: Iterable[int] | None) -> None:
         self._engine.failed(error, peers)
 
     def bound(self, fields: list[_core.Field], name: str) -> Bound:
@@ -100,8 +100,8 @@ class Planner:
             if _core.spans_meet(*flat) is not None:
                 check_shared(binding, flat)
             return plan
-        except (TypeError, ValueError) as error:  # what is wrong on this rank is heard of by the others when they meet
-            self.failed(error)
+        except Exception as error:  # what is wrong on this rank is heard of by the others when they meet
+            self.failed(error, ())
             raise
 
     def _work(self, binding: Binding, field: int, what: str) -> Work:

@@ -167,13 +167,10 @@ class HaloPlan:
             {peer: binding.message(peer, found[peer], sent, binding.orders) for peer in sorted(found)}
             for sent, found in ((True, binding.sent), (False, binding.received))
         )
-        self._transport = engine.prepare(self)
+        self.transport = engine.prepare(self)
 
     def slots(self) -> list[tuple[str, Any, Index, Index, bool]]:
         return [(b.name, b.dtype, b.layouts[0].shape, b.layouts[0].strides, True) for b in self.bounds]
-
-    def run(self, fields: Sequence[Any]) -> None:
-        self._transport.wait(self._transport.start(fields), None)
 
 
 def bound(layout: Layout, name: str, dims: Sequence[str]) -> Bound:

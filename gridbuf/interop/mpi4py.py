@@ -300,9 +300,10 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
         raise TypeError(f"comm: expected a Cartesian communicator (comm.Create_cart), got {type(comm).__name__}")
     if comm == MPI.COMM_NULL:
         raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
-    cut, exchanges = tuple(dims), exchanges_of(comm)
-    plan = exchanges.known(fields, cut)
+    exchanges = exchanges_of(comm)
     try:
+        cut = dims if type(dims) is tuple else _listed(dims)
+        plan = exchanges.known(fields, cut)
         if plan is None or _core.spans_meet(*fields) is not None:
             cut = _checked_dims(cut, comm)
             for i, field in enumerate(fields):
@@ -311,10 +312,18 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
                 if a is not b and shared(memory_of(a), memory_of(b)):
                     raise ValueError(f"fields: argument {j} shares memory with argument {i}; each has its own")
             plan = exchanges.plan(fields, cut)
-        plan.run(fields)
-    except (TypeError, ValueError) as error:
-        exchanges.engine.failed(error, exchanges.peers())  # the neighbours hear of it, who may have made this exchange
+        exchange = plan.transport.start(fields)
+    except Exception as error:
+        exchanges.engine.failed(error, None)  # the neighbours hear of it, who may have made this exchange
         raise
+    plan.transport.wait(exchange, None)
+
+
+def _listed(dims: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(dims)
+    except TypeError as error:
+        raise TypeError(f"dims: expected names of indices such as 'IJ', got {type(dims).__name__}") from error
 
 
 def _checked_dims(dims: tuple[Any, ...], comm: Any) -> tuple[str, ...]:

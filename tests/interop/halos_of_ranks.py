@@ -50,6 +50,15 @@ def compare(cart: Any, fields: list[gb.Field], cut: str) -> None:
         assert np.array_equal(f.numpy(), its), (comm.rank, cut, i, f.dims, f.numpy(), its)
 
 
+def refused(kind: type[Exception], says: tuple[str, ...], cart: Any, *fields: gb.Field, dims: Any = "I") -> None:
+    try:
+        gbm.exchange_halos(cart, *fields, dims=dims)
+    except kind as error:
+        assert all(word in str(error) for word in says), (comm.rank, str(error))
+    else:
+        raise AssertionError(says)
+
+
 def everything() -> None:
     """Communicators of 1 to 3 dimensions, closed and periodic; extents that differ from rank to rank, as do layouts and orders of dims."""
     for ndim in (1, 2, 3):
@@ -107,19 +116,17 @@ def neighbours_that_disagree() -> None:
         ([made("I", (7,), ((2, 1),))], [made("I", (7,), ((1, 1),))], "rank 1"),
         ([made("I", (7,), ((0, 0),))], [made("I", (7,), ((1, 1),))], "rank 1"),
     ):
-        try:
-            gbm.exchange_halos(cart, *(theirs if comm.rank else mine), dims="I")
-        except gbd.DisagreementError as error:
-            assert says in str(error), (comm.rank, str(error))
-        else:
-            raise AssertionError(says)
+        refused(gbd.DisagreementError, (says,), cart, *(theirs if comm.rank else mine))
         compare(cart, [one], "I")
-    if comm.rank == 1:  # an error of one rank alone
-        try:
-            gbm.exchange_halos(cart, one, gb.Field.zeros(3, dims="I"), dims="I")
-        except ValueError as error:
-            assert "no halo" in str(error), error
-    compare(cart, [one], "I")
+    for fields, dims, kind, says in (
+        ([one, gb.Field.zeros(3, dims="I")], "I", ValueError, "no halo"),
+        ([one], None, TypeError, "dims: expected names"),
+    ):
+        if comm.rank == 1:  # an error of one rank alone, which the other hears of
+            refused(kind, (says,), cart, *fields, dims=dims)
+        told = "rank 0 waits for the values of rank 1", f"before, it raised {kind.__name__}"
+        refused(gbd.DisagreementError, told, cart, one)
+        compare(cart, [one], "I")
 
 
 everything()

@@ -193,6 +193,7 @@ def test_wrong_calls_of_an_exchange_leave_the_communicator_usable() -> None:
         ("II", ValueError, "names an index twice"),
         ([["I"]], ValueError, "are not all I, J, K"),
         ("IJ", ValueError, "names 2 indices, the communicator has 1"),
+        (None, TypeError, "dims: expected names of indices such as 'IJ', got NoneType"),
     ):
         with pytest.raises(kind, match=says):
             gbm.exchange_halos(ring, field, dims=dims)

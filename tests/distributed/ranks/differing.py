@@ -127,6 +127,53 @@ def an_error_of_one_rank_in_what_was_agreed_before() -> None:
         check(a, 3.0 + other)
 
 
+class Unwilling:
+    """What torch does with a tensor that requires a gradient."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, **given: object) -> object:
+        raise BufferError("not exported")
+
+
+def an_error_of_any_kind_in_what_any_grid_has_agreed() -> None:
+    """Neither is it a TypeError always, nor has the grid the plan always that the hub has agreed on."""
+    f = grid.full(float(me))
+    alike = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
+    plan = grid.plan(f)
+    plan(f)
+    for call, wrong, kind in (
+        (grid.exchange, lambda: grid.exchange(Unwilling()), BufferError),
+        (plan, lambda: plan(Unwilling()), BufferError),
+        (alike.exchange, lambda: alike.exchange(3), TypeError),
+        (plan, lambda: plan.start(f), RuntimeError),
+        (plan, lambda: plan.accumulate(f), RuntimeError),
+    ):
+        works()
+        before = plan.start(f)
+        if kind is not RuntimeError:
+            before.wait()
+        if me == 0:
+            with raises(kind, "not waited for" if kind is RuntimeError else ""):
+                wrong()
+        before.wait()
+        with raises(gbd.DisagreementError, "rank 1 waits for the values of rank 0", f"before, it raised {kind.__name__}"):
+            call(f)
+        f[...] = 5.0 + me
+        call(f)
+        check(f, 5.0 + other)
+    works()
+    grid._kept.plans.clear()  # as where there are too many
+    grid._kept.recent.clear()
+    if me == 0:
+        with raises(TypeError, "expected a Field"):
+            grid.exchange(3)
+    with raises(gbd.DisagreementError, "rank 1 waits for the values of rank 0", "before, it raised TypeError"):
+        works()
+    works()
+
+
 def neighbours_that_only_send_or_only_receive() -> None:
     one_way = gbd.grid((8, 40000), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm, timeout=10)
     a, b = one_way.full(float(me)), one_way.zeros(dtype="i8")  # rank 1 sends, more than MPI takes without a receiver
@@ -185,6 +232,7 @@ perform(
     an_exchange_that_one_rank_leaves_out,
     an_error_of_one_rank_is_told_to_the_other,
     an_error_of_one_rank_in_what_was_agreed_before,
+    an_error_of_any_kind_in_what_any_grid_has_agreed,
     neighbours_that_only_send_or_only_receive,
     grids_that_differ,
     debug_mode,

@@ -20,8 +20,8 @@ def by_cartesian_communicator(i: int) -> tuple[Any, Any]:
     comm = world.Create_cart([world.size], periods=[True])
     field = gb.Field.zeros((10,), dims="I", halo=(1,))
     gbm.exchange_halos(comm, field, dims="I")
-    exchanges = hub_of(comm).exchanges
-    return comm, lambda: exchanges.plan([field], ("I",)).run([field])
+    transport = hub_of(comm).exchanges.plan([field], ("I",)).transport
+    return comm, lambda: transport.wait(transport.start([field]), None)
 
 
 def by_grid(i: int) -> tuple[Any, Any]:
