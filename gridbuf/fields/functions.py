@@ -158,15 +158,16 @@ def _reducing(func: Any) -> Callable[..., Any]:
         names = _POSITIONAL.get(func, ("out", "keepdims"))
         kwargs.update(zip(names, args, strict=False))
         if not isinstance(a, Field):
-            out = kwargs.pop("out")
-            return _on_arrays(func, (a, axis), {**kwargs, "out": out})
+            return _on_arrays(func, (a, axis), kwargs)
         return reductions.by_function(func, a, axis, **kwargs)
 
     return function
 
 
-def _accumulating(ufunc: Any) -> Callable[..., Any]:
+def _accumulating(func: Any, ufunc: Any) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        if not isinstance(a, Field):
+            return _on_arrays(func, (a, axis, dtype, out), {})
         if axis is None and a.ndim != 1:
             raise ValueError(
                 f"axis: which index of {names_of(a) or a.ndim} to accumulate along? field.numpy() is flattened by NumPy"
@@ -180,6 +181,8 @@ def _argument(func: Any) -> Callable[..., Any]:
     """argmax and argmin: the place of an element, counted in index order without an axis."""
 
     def function(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        if not isinstance(a, Field):
+            return _on_arrays(func, (a, axis, out), {"keepdims": keepdims})
         if axis is not None and len(reductions.positions(axis, a)) != 1:
             raise ValueError(f"axis: {func.__name__} goes along one index, not {axis!r}")
         return reductions.by_function(func, a, axis, out, keepdims)
@@ -207,7 +210,7 @@ def _handlers() -> dict[Any, Callable[..., Any]]:
         **{func: _reducing(func) for func in reducing},
         **{func: _argument(func) for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin)},
         **{func: _comparing(func) for func in (np.allclose, np.array_equal, np.array_equiv)},
-        np.cumsum: _accumulating(np.add), np.cumprod: _accumulating(np.multiply),
+        np.cumsum: _accumulating(np.cumsum, np.add), np.cumprod: _accumulating(np.cumprod, np.multiply),
         np.where: _where, np.clip: clip, np.isclose: _isclose, np.copyto: _copyto, np.transpose: _transpose,
         np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim,
         np.zeros_like: _like(arrays.zeros_like), np.ones_like: _like(arrays.ones_like),

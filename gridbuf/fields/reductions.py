@@ -11,7 +11,7 @@ from gridbuf.fields import operands
 from gridbuf.fields.operands import Field, names_of
 from gridbuf.fields.resolving import Resolution
 from gridbuf.fields.results import new
-from gridbuf.joining import adapted, into, lacking, reduced_dtype
+from gridbuf.joining import adapted, into, is_scalar, lacking, reduced_dtype
 
 
 def positions(axis: Any, field: _core.Field, argument: str = "axis") -> tuple[int, ...]:
@@ -64,8 +64,9 @@ def over_axes(
     over = tuple(range(field.ndim)) if axis is None or field.ndim == 0 else positions(axis, field)
     left = _left(field, over, keepdims)
     source = operands.array(field, device)
-    if options.get("where", True) is not True:
-        options["where"] = _mask(options["where"], field, device)
+    for name in ("where", "mean"):
+        if options.get(name, True) is not True:
+            options[name] = _beside(name, options[name], field, device)
     given = None if axis is None else over[0] if len(over) == 1 else over
     if out is None and not left.shape and not device:
         return function(source, axis=given, keepdims=keepdims, **options)
@@ -80,23 +81,29 @@ def over_axes(
     return result if out is not None or left.shape else result.to(device="cpu").numpy()[()]
 
 
-def _mask(where: Any, field: _core.Field, device: bool) -> Any:
-    mask, names, own = operands.array(where, device, "where"), names_of(where), names_of(field)
+def _beside(argument: str, obj: Any, field: _core.Field, device: bool) -> Any:
+    """A mask's or a mean's array, its indices where the Field has those of the same name."""
+    if is_scalar(obj):
+        return obj
+    array, names, own = operands.array(obj, device, argument), names_of(obj), names_of(field)
     if names is None or own is None:
-        return mask
+        return array
     if lacking(names, own):
-        raise ValueError(f"where: its dims {names} are not all among {own}")
-    return adapted(mask, into(names, own))
+        raise ValueError(f"{argument}: its dims {names} are not all among {own}")
+    return adapted(array, into(names, own))
 
 
 def reduce(
     ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
 ) -> Any:
     """`ufunc.reduce`."""
-    if not isinstance(source, Field):  # the output is one
-        target = out[0] if isinstance(out, tuple) else out
-        ufunc.reduce(source, axis, dtype, operands.array(target, operands.on_gpu(source), "out"), keepdims, **options)
-        return target
+    if not isinstance(source, Field):  # the output is one, or the mask
+        device, target = operands.on_gpu(source), out[0] if isinstance(out, tuple) else out
+        into_array, options["where"] = (
+            operands.arrays((obj,), device, name)[0] for name, obj in (("out", target), ("where", options.get("where", True)))
+        )
+        found = ufunc.reduce(source, axis, dtype, into_array, keepdims, **options)
+        return found if target is None else target
     given = {} if dtype is None else {"dtype": dtype}
     function: Reduction = partial(_on_gpu, ufunc, **given) if operands.on_gpu(source) else partial(ufunc.reduce, **given)
     return over_axes(function, lambda a: reduced_dtype(ufunc, a.dtype, dtype), source, axis, out, keepdims, **options)
@@ -145,8 +152,8 @@ def _along(method: Any, source: Any, extra: tuple[Any, ...], axis: Any, dtype: A
     if isinstance(out, tuple):
         (out,) = out
     if not isinstance(source, Field):
-        method(source, *extra, axis, dtype, operands.array(out, operands.on_gpu(source), "out"))
-        return out
+        found = method(source, *extra, axis, dtype, operands.arrays((out,), operands.on_gpu(source), "out")[0])
+        return found if out is None else out
     if operands.on_gpu(source):
         raise TypeError(
             f"{method.__self__.__name__}.{method.__name__}: not on the GPU; field.to(device='cpu') is a copy on the host"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.joining import adapted, lacking, reduced_dtype
+from gridbuf.joining import adapted, into, lacking, reduced_dtype
 from gridbuf.storage import functions_plain, operands, reduction
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
@@ -65,9 +65,7 @@ def reduced(
     if axis is None and out is None and not keep:
         device = operands.on_device(a, (a,))
         array = operands.fetch(a, a, device)
-        if options.get("where", True) is not True:
-            options["where"] = reduction.where_on(options["where"], a, a, device)
-        return operands.number(_run(call, array, device, axis=None, **options), device)
+        return operands.number(_run(call, array, device, axis=None, **reduction.beside(options, a, a, device)), device)
     dtype = options.get("dtype")
     return reduction.over_axes(
         partial(_run, call), lambda array: _dtype(call, array.dtype, dtype), a, axis, out, keep, **options
@@ -96,8 +94,8 @@ def _placing(function: Any) -> Callable[..., Any]:
     """argmax and its kin: the place along one axis, or in the whole counted in index order."""
 
     def handler(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-        if axis is None:
-            return reduced(function, a, None, out, keepdims)
+        if axis is None or not isinstance(a, Storage):
+            return reduced(function, a, axis, out, keepdims)
         at = _one_axis(axis, a, function)
 
         def run(array: Any, device: bool, axis: Any, out: Any, keepdims: bool) -> None:
@@ -146,28 +144,40 @@ def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> An
     return np.subtract(high, low) if out is None else np.subtract(high, low, out=out)
 
 
+def _weights(given: Any, a: Storage, axis: Any) -> Any:
+    """What is no storage as an array beside one: by its own names, else one weight for each index of the axis, as NumPy has it."""
+    weights, described = operands.values_of(given, "weights"), operands.describe(given)
+    names = None if described is None else described[0]
+    if names is None:
+        if axis is None or weights.ndim != 1 or a.ndim == 1:
+            return weights
+        names = a.axes[_one_axis(axis, a, np.average)]
+    if lacking(names, a.axes):
+        raise ValueError(f"weights: its axes {names!r} are not all among {a.axes!r}")
+    return np.broadcast_to(adapted(weights, into(names, a.axes)), a.shape)
+
+
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
     """Weights go where the storage has axes of the same name."""
+    if not isinstance(a, Storage):
+        return functions_plain.call(np.average, (a, axis, weights, returned), {"keepdims": keepdims})
     if weights is None:
         found = reduced(np.mean, a, axis, None, keepdims)
         count = a.size // max(found.size, 1)
         return (
             (found, np.full_like(found, count) if isinstance(found, Storage) else found.dtype.type(count)) if returned else found
         )
-    if isinstance(weights, Storage) and lacking(weights.axes, a.axes):
-        raise ValueError(f"weights: its axes {weights.axes!r} are not all among {a.axes!r}")
     if not isinstance(weights, Storage):
-        weights = operands.values_of(weights, "weights")
-        if axis is not None and weights.ndim == 1 and a.ndim != 1:  # as NumPy has it: along the axis
-            shape = [1] * a.ndim
-            shape[_one_axis(axis, a, np.average)] = weights.size
-            weights = weights.reshape(shape)
+        weights = _weights(weights, a, axis)
+    elif lacking(weights.axes, a.axes):
+        raise ValueError(f"weights: its axes {weights.axes!r} are not all among {a.axes!r}")
     dtype = np.result_type(a.dtype, weights.dtype, np.float64 if a.dtype.kind in "biu" else a.dtype)
-    spread = np.add(weights, np.zeros_like(a, dtype=dtype))
+    zeros = np.zeros_like(a, dtype=dtype)  # first: the numbers of axes are those of `a`
+    spread = np.add(zeros, weights)
     scale = reduced(np.sum, spread, axis, None, keepdims, dtype=dtype)
     if np.any(scale == 0.0):
         raise ZeroDivisionError("weights: they sum to zero and cannot be normalized")
-    found = np.divide(reduced(np.sum, np.multiply(a, spread), axis, None, keepdims, dtype=dtype), scale)
+    found = np.divide(reduced(np.sum, a * spread, axis, None, keepdims, dtype=dtype), scale)
     return (found, scale) if returned else found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import adapted, into, lacking, reduced_dtype
-from gridbuf.storage import devices, memory, operands, results
+from gridbuf.storage import devices, functions_plain, memory, operands, results
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import BoundedCache
@@ -19,8 +19,9 @@ def reduce(
     ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
 ) -> Any:
     """`ufunc.reduce`; `axis` takes ints, names and tuples of them, None means all."""
-    if not isinstance(source, Storage):
-        raise TypeError(f"array: {ufunc.__name__}.reduce into a storage needs a storage to reduce, not {type(source).__name__}")
+    if not isinstance(source, Storage):  # the output is one, or the mask
+        given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, **options}
+        return functions_plain.call(ufunc, (source,), given, method="reduce")
 
     def run(array: Any, device: bool, **given: Any) -> None:
         if device:
@@ -45,17 +46,16 @@ def over_axes(
         (out,) = out
     shape_of = results.reduced if axis is None or isinstance(axis, (str, int)) else results.reduced.__wrapped__
     over, shape, meta = shape_of(source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, bool(keepdims))
-    if type(source) is CPUStorage and out is None and options.get("where", True) is True:
+    if type(source) is CPUStorage and out is None and options.get("where", True) is True and "mean" not in options:
         array = source._host
         target = memory.empty(shape, dtype_of(array), meta)
         run(array, False, axis=None if axis is None else over, out=target, keepdims=keepdims, **options)
         return CPUStorage._of(target, None, meta)
     lead = operands.governing((source, out))
     device = operands.on_device(lead, (source,), (out,))
-    with operands.held((source, out, options.get("where"))):
+    with operands.held((source, out, options.get("where"), options.get("mean"))):
         array = operands.fetch(source, lead, device)
-        if "where" in options and options["where"] is not True:
-            options["where"] = where_on(options["where"], source, lead, device)
+        options = beside(options, source, lead, device)
         result = new(type(source), shape, dtype_of(array), meta, source.device) if out is None else out
         target = operands.fetch(result, lead, device, "out")
         if isinstance(result, Storage):
@@ -68,14 +68,21 @@ def over_axes(
     return result
 
 
-def where_on(where: Any, source: Storage, lead: Storage, device: bool) -> Any:
-    """A mask on that side, its axes where the source has those of the same name."""
-    array = operands.fetch(where, lead, device)
-    if isinstance(where, Storage):
-        if lacking(where.axes, source.axes):
-            raise ValueError(f"where: its axes {where.axes!r} are not all among {source.axes!r}")
-        array = adapted(array, into(where.axes, source.axes))
-    return array
+def beside(options: dict[str, Any], source: Storage, lead: Storage, device: bool) -> dict[str, Any]:
+    """The options, a mask and a mean on that side with their axes where the source has those of the same name."""
+    placed = {}
+    for argument in ("where", "mean"):
+        obj = options.get(argument, True)
+        if obj is True:
+            continue
+        array, described = operands.fetch(obj, lead, device), operands.describe(obj)
+        axes = None if described is None else described[0]
+        if axes is not None:
+            if lacking(axes, source.axes):
+                raise ValueError(f"{argument}: its axes {axes!r} are not all among {source.axes!r}")
+            array = adapted(array, into(axes, source.axes))
+        placed[argument] = array
+    return {**options, **placed}
 
 
 def _dtype(ufunc: Any, own: np.dtype[Any], dtype: Any) -> np.dtype[Any]:

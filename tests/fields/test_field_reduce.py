@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gridbuf as gb
+import gridbuf.storage as gs
 
 VALUES = np.random.default_rng(3).random((4, 5, 6))
 
@@ -119,3 +120,82 @@ def test_at_goes_by_position_and_says_so() -> None:
     assert f.tolist() == [2, 0, 1]
     with pytest.raises(TypeError, match="what the indices select has no names"):
         np.add.at(f, [0, 1], gb.Field(np.ones(2), "I"))
+
+
+ARRAY = np.arange(12.0).reshape(3, 4) - 5
+MASK = ARRAY > 0
+NUMPY_2 = np.__version__[0] != "1"
+
+
+def of_fields(array: Any, names: str) -> Any:
+    return gb.Field(np.array(array), dims=names)
+
+
+def of_storages(array: Any, names: str) -> Any:
+    return gs.storage(np.array(array), axes=names)
+
+
+def of_arrays(array: Any, names: str) -> Any:
+    return np.array(array)
+
+
+BESIDE_ARRAYS: list[Any] = [
+    lambda a, of: np.sum(a, where=of(MASK, "IJ")),
+    lambda a, of: np.max(a, axis=0, where=of(MASK, "IJ"), initial=-9),
+    lambda a, of: np.any(a, axis=0, where=of(MASK, "IJ"), out=np.zeros(4, bool)),
+    lambda a, of: np.mean(a, where=of(MASK, "IJ")),
+    lambda a, of: np.nanmean(a, where=of(MASK, "IJ")),
+    lambda a, of: np.add.reduce(a, where=of(MASK, "IJ")),
+    lambda a, of: np.add.reduce(a, axis=1, out=of(np.zeros(3), "I")),
+    lambda a, of: np.add.reduceat(a, of([0, 2], "I"), axis=1),
+    lambda a, of: np.argmax(a, axis=1, out=of(np.zeros(3, np.intp), "I")),
+    lambda a, of: np.nanargmin(a, 0, of(np.zeros(4, np.intp), "J")),
+    lambda a, of: np.argmin(a.tolist(), axis=1, out=of(np.zeros(3, np.intp), "I")),
+    lambda a, of: np.cumsum(a, out=of(np.zeros(12), "I")),
+    lambda a, of: np.cumprod(a.tolist(), 1, None, of(np.zeros((3, 4)), "IJ")),
+    lambda a, of: np.average(a, weights=of(ARRAY + 9, "IJ")),
+    lambda a, of: np.average(a.tolist(), axis=1, weights=of(np.arange(4.0), "J")),
+]
+if NUMPY_2:  # NumPy 1 takes no mean
+    BESIDE_ARRAYS.append(lambda a, of: np.std(a, axis=0, mean=of(ARRAY.mean(0, keepdims=True), "IJ")))
+
+
+@pytest.mark.parametrize("of", [of_fields, of_storages])
+@pytest.mark.parametrize("call", BESIDE_ARRAYS)
+def test_of_a_plain_array_by_position(call: Any, of: Any) -> None:
+    found, expected = np.asarray(call(ARRAY, of)), call(ARRAY, of_arrays)
+    assert found.dtype == expected.dtype and np.array_equal(found, expected)
+
+
+NAMED: list[Any] = [
+    lambda a, of, turned: np.sum(a, where=np.True_),
+    lambda a, of, turned: np.sum(a, axis=0, where=np.array(True)),
+    lambda a, of, turned: np.sum(a, where=turned(MASK)),
+    lambda a, of, turned: np.mean(a, axis=0, where=turned(MASK)),
+]
+if NUMPY_2:
+    NAMED.append(lambda a, of, turned: np.std(a, axis=0, mean=turned(ARRAY.mean(0, keepdims=True))))
+    NAMED.append(lambda a, of, turned: np.var(a, axis=1, mean=0.5))
+
+
+@pytest.mark.parametrize("of", [of_fields, of_storages])
+@pytest.mark.parametrize("other", [of_fields, of_storages])
+@pytest.mark.parametrize("call", NAMED)
+def test_masks_and_means_go_by_name(call: Any, of: Any, other: Any) -> None:
+    if of is of_fields and other is of_storages:
+        return  # storages are asked first, and go by position
+    found = np.asarray(call(of(ARRAY, "IJ"), of, lambda array: other(array.T, "JI")))
+    assert np.allclose(found, call(ARRAY, of_arrays, np.array))
+
+
+def test_weights_of_storages_go_by_name_or_along_the_axis() -> None:
+    s, weights = gs.storage(ARRAY, axes="IJ"), ARRAY + 9
+    for turned in (gs.storage(weights.T.copy(), axes="JI"), gb.Field(weights.T.copy(), dims="JI")):
+        for axis, number in ((None, None), ("I", 0), (0, 0), (1, 1)):
+            assert np.allclose(np.average(s, axis=axis, weights=turned), np.average(ARRAY, number, weights))
+    for axes, array in (("IJ", ARRAY), ("IJK", np.stack((ARRAY, -ARRAY), 2))):
+        found, total = np.average(gs.storage(array, axes=axes), axis="J", weights=[1, 2, 3, 4], returned=True)
+        expected = np.average(array, 1, [1, 2, 3, 4], returned=True)
+        assert np.allclose(found, expected[0]) and np.allclose(total, expected[1])
+    with pytest.raises(ValueError):
+        np.average(s, axis="J", weights=[1, 2, 3])
