@@ -7,6 +7,7 @@ The first layout of a kind fixes the order of its messages, as long as the commu
 later are turned where they are packed and unpacked. A plan of one's own (`Grid.plan`) has the order of its own fields.
 """
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ class Agreement:
         For each field the order of dims in which this rank gets its values, and in which the peer does.
     version : int
         Changes with heard, to and its.
+    receiving : WeakSet
+        What all plans that share it receive with, also those that are gone: values of one could be those of another.
     """
 
     def __init__(self, ours: Orders) -> None:
@@ -43,9 +46,21 @@ class Agreement:
         self.heard = self.to = Tag(-1)
         self.its: Orders = []
         self.version = 0
+        self.receiving: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def hear(self, words: dict[str, Any], told: Tag) -> None:
         """The peer agrees; it has said these words, and was told this tag."""
         before = self.heard.number, self.to.number, self.its
         self.heard, self.to, self.its = told, words["tag"], words["orders"]
         self.version += before != (told.number, words["tag"].number, self.its)
+
+    def awaits(self, peer: int) -> bool:
+        """Whether values that the peer sends with the tag may be taken for those of an exchange that was given up."""
+        return self.tag is not None and any(receiving.awaits(peer, self.tag) for receiving in self.receiving)
+
+    def reckon(self, peer: int, begun: int) -> None:
+        """The peer has begun so many exchanges with values: the others that were awaited never come, and nothing may wait for them."""
+        if self.ledger[1] > begun:
+            for receiving in self.receiving:
+                receiving.cancel(peer, f"rank {peer} has left out the exchange that this rank gave up")
+            self.ledger[1] = begun

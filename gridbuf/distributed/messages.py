@@ -32,6 +32,16 @@ def parts(buffer: Any) -> list[Any]:
     return [memory[at : at + PART] for at in range(0, max(memory.nbytes, 1), PART)]
 
 
+def forget(hub: Hub, peer: int, nbytes: int, tags: Sequence[Tag]) -> None:
+    """Receive a message that a peer has sent with one of these tags, and that nobody wants."""
+    numbers, status = [tag.number for tag in tags if tag.number >= 0], MPI.Status()
+    for _ in parts(np.empty(nbytes, "u1")):
+        message = None
+        while message is None:
+            message = next(filter(None, (hub.comm.Improbe(peer, number, status) for number in numbers)), None)
+        message.Recv([np.empty(status.Get_count(MPI.BYTE), "u1"), MPI.BYTE])
+
+
 class Requests:
     """Makes the requests of one direction; where messages lie inside fields, for each memory of these."""
 
@@ -61,6 +71,42 @@ class Requests:
         self._sends.extend(sends)
         found = self.made[addresses] = [*receives, *sends]
         return found
+
+
+class Receiving:
+    """What is received in one direction. It outlives its plan while that is under way: the agreement, which other plans share, ends it.
+
+    Attributes
+    ----------
+    lost : str
+        Why messages of the exchange under way do not come: those are cancelled.
+    """
+
+    def __init__(self, come: Sequence[int], tags: Mapping[int, Tag], exchange: _core.MessageExchange) -> None:
+        self._come, self._tags, self._exchange, self.lost = come, tags, exchange, ""
+
+    def requests(self) -> "zip[tuple[int, Any]]":
+        """Those under way, each with its peer."""
+        return zip(self._come, self._exchange.active or [], strict=False)
+
+    def awaits(self, peer: int, tag: Tag) -> bool:
+        """Whether what a peer sends next with this tag would be taken for what is under way."""
+        return self._tags[peer] is tag and any(its == peer and not request.Get_status() for its, request in self.requests())
+
+    def cancel(self, peer: int, why: str) -> int:
+        """No longer receive from a peer in the exchange under way; how many messages of it had come after all."""
+        came = 0
+        for its, request in self.requests():
+            if its == peer:
+                status = MPI.Status()
+                if not request.Get_status():
+                    request.Cancel()
+                request.Wait(status)
+                if status.Is_cancelled():
+                    self.lost = why
+                else:
+                    came += 1
+        return came
 
 
 class Messages:
@@ -112,7 +158,8 @@ class Messages:
         inside = (requests.place, tuple(requests.slots)) if requests.slots else ()
         of = requests.made if inside else requests.place(())
         self.exchange = _core.MessageExchange(programs, begin, MPI.Prequest.Testall, check, of, tuple(counters), SPIN, *inside)
-        held.append(self.exchange)
+        self.receiving = Receiving(self.come, {peer: tag for peer, (_, tag) in incoming.items()}, self.exchange)
+        held.append(self.receiving)
         keep(left)
         weakref.finalize(self, leave, left).atexit = False
 
@@ -120,32 +167,17 @@ class Messages:
         """Nothing is under way: pack, send, and copy within the rank meanwhile."""
         if self._guard is not None:
             self._guard.fields = fields
+        self.receiving.lost = ""
         self.exchange.start(*fields)
-
-    def _requests(self) -> tuple[list[Any], list[Any]]:
-        """Those under way: what is received, what is sent."""
-        active = self.exchange.active or []
-        return active[: len(self.come)], active[len(self.come) :]
 
     def missing(self) -> list[int]:
         """Peers whose messages have not come."""
-        return sorted({peer for peer, request in zip(self.come, self._requests()[0], strict=False) if not request.Get_status()})
+        return sorted({peer for peer, request in self.receiving.requests() if not request.Get_status()})
 
     def stuck(self) -> list[int]:
         """Peers that have not taken theirs."""
-        return sorted({peer for peer, request in zip(self.to, self._requests()[1], strict=False) if not request.Get_status()})
-
-    def cancel(self, peer: int) -> int:
-        """No longer receive from a peer in the exchange under way; how many messages of it had come after all."""
-        came = 0
-        for its, request in zip(self.come, self._requests()[0], strict=False):
-            if its == peer:
-                status = MPI.Status()
-                if not request.Get_status():
-                    request.Cancel()
-                request.Wait(status)
-                came += not status.Is_cancelled()
-        return came
+        sends = (self.exchange.active or [])[len(self.come) :]
+        return sorted({peer for peer, request in zip(self.to, sends, strict=False) if not request.Get_status()})
 
 
 def following(steps: Sequence[Callable[[], None]]) -> Any:

@@ -13,7 +13,6 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from mpi4py import MPI
 from numpy.typing import NDArray
 
 from gridbuf import _core
@@ -29,7 +28,8 @@ from gridbuf.distributed.everyone import Everyone
 from gridbuf.distributed.handshake import Handshakes, Words, chunks_of, facts_of, fields_differ, receive_any, refuse
 from gridbuf.distributed.hub import hub_of, ranks
 from gridbuf.distributed.linking import LinkBuilder
-from gridbuf.distributed.messages import Messages, parts
+from gridbuf.distributed.messages import Messages, forget
+from gridbuf.distributed.tags import Tag
 from gridbuf.distributed.waiting import Waiting
 
 CopyProgram = _core.CopyProgram
@@ -155,9 +155,7 @@ class MPITransport:
         return self.exchange
 
     def test(self, exchange: int) -> bool:
-        self.hub.check()
-        if exchange == self._refused[0]:
-            raise DisagreementError(self._refused[1])
+        self._check(exchange)
         messages = self._under_way()
         if messages is None or exchange != self.exchange or messages.exchange.test():
             return True
@@ -165,11 +163,18 @@ class MPITransport:
         return False
 
     def wait(self, exchange: int, timeout: float | None) -> None:
+        self._check(exchange)
+        if exchange == self.exchange:
+            self._wait(timeout)
+
+    def _check(self, exchange: int) -> None:
+        """DisagreementError where it has been refused, or another plan has learnt that its values never come."""
         self.hub.check()
         if exchange == self._refused[0]:
             raise DisagreementError(self._refused[1])
-        if exchange == self.exchange:
-            self._wait(timeout)
+        messages = self._under_way()
+        if messages is not None and exchange == self.exchange and messages.receiving.lost:
+            raise DisagreementError(f"rank {self.hub.rank}: {self.name}, exchange {exchange}: {messages.receiving.lost}")
 
     def accumulate(self, fields: Sequence[Any]) -> None:
         self._begin(fields, True)
@@ -247,7 +252,7 @@ class MPITransport:
         """The exchange under way does not end with this peer; both shake hands anew."""
         messages = self._under_way()
         if messages is not None and peer in messages.missing():
-            self._ledger[peer][1] -= messages.cancel(peer) == 0
+            self._ledger[peer][1] -= messages.receiving.cancel(peer, text) == 0
         self.hub.doubt(peer)
         self._refused = self.exchange, text
         raise DisagreementError(text)
@@ -261,19 +266,16 @@ class MPITransport:
         try:
             CopyProgram(self.slots, [], self.gpu).check(*fields)
             for peer in doubtful:
-                if self._with[peer].tag is None:
+                if self._with[peer].tag is None or self._with[peer].awaits(peer):
                     self._with[peer].tag = self.hub.tag(peer, self.number)
         except (TypeError, ValueError, RuntimeError) as found:
             error = found
         wrong = "" if error is None else f"{type(error).__name__}: {error}"
         heard, problem = self._handshakes.shake({peer: self._words(peer, wrong) for peer in doubtful})
         for peer, (words, tag) in heard.items():
+            self._drop(peer, words["begun"], tag)
+            self._with[peer].reckon(peer, words["begun"])
             self._with[peer].hear(words, tag)
-            self._drop(peer, words["begun"])
-            if self._ledger[peer][1] > words["begun"]:  # given up, and never to come
-                if (messages := self._under_way()) is not None:
-                    messages.cancel(peer)
-                self._ledger[peer][1] = words["begun"]
             self._with[peer].doubts = self.hub.doubts[peer]
         for peer, agreement in self._with.items():
             self._agreed[peer] = agreement.doubts
@@ -311,13 +313,12 @@ class MPITransport:
             return fresh
         return self.hub.agreements.setdefault((peer, blake2b(repr(self._kind(peer)).encode(), digest_size=16).digest()), fresh)
 
-    def _drop(self, peer: int, begun: int) -> None:
+    def _drop(self, peer: int, begun: int, told: Tag) -> None:
         """Receive and forget the values that a peer has sent by this plan and this rank never asked for."""
+        agreement = self._with[peer]
+        tags = [tag for tag in (agreement.heard, agreement.tag, told) if tag is not None]  # what it sends from now on comes last
         while self._ledger[peer][1] < begun:
-            for _ in parts(np.empty((self.receives.get(peer) or self.sends[peer]).nbytes, "u1")):
-                status = MPI.Status()
-                message = self.hub.comm.Mprobe(peer, self._with[peer].heard.number, status)
-                message.Recv([np.empty(status.Get_count(MPI.BYTE), "u1"), MPI.BYTE])
+            forget(self.hub, peer, (self.receives.get(peer) or self.sends[peer]).nbytes, tags)
             self._ledger[peer][1] += 1
 
     def _connected(self, back: bool) -> Messages:
@@ -354,7 +355,7 @@ class MPITransport:
         if self.debug:
             poison = None if back else poisoning(self.slots, self._made().copies, receives.values(), self.gpu)
             guard = Guard(self.name, poison, out.ends, come.ends, self._ledger)
-        return Messages(
+        messages = Messages(
             self.hub,
             {peer: (memory, self._with[peer].to) for peer, memory in out.ends.items()},
             {peer: (memory, self._with[peer].heard) for peer, memory in come.ends.items()},
@@ -368,6 +369,9 @@ class MPITransport:
             guard,
             Carriage(out, come) if isinstance(out, GPUBuffers) and isinstance(come, GPUBuffers) else None,
         )
+        for peer in come.ends:
+            self._with[peer].receiving.add(messages.receiving)
+        return messages
 
     def _ordered(self, message: Message, sent: bool, orders: Orders) -> Message:
         """A message with each field in the receiver's order of dims: worked out anew where that is not this rank's."""

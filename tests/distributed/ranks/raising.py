@@ -1,0 +1,57 @@
+"""Run by two processes: one raises alone, and the other does not hear of it at once; no values pass for others, and both go on."""
+
+import numpy as np
+from common import raises
+from pair import check, comm, me, other, perform, works
+
+import gridbuf as gb
+import gridbuf.distributed as gbd
+from gridbuf.distributed import plan_cache
+
+
+def alone(most_plans: int) -> None:
+    """Rank 0's exchange is given up, by a timeout; another plan goes on whose messages are of the same kind."""
+    patient, hasty = (
+        gbd.grid((8, 600), blocks=(2, 1), periodic="I", halo=((1, 1), (0, 0)), comm=comm, timeout=timeout)
+        for timeout in (20, 20 if me else 1)
+    )
+    first = patient.full(-1.0)  # whose messages lie inside it
+    second = gb.Field(np.zeros(first.shape, order="F"), dims="IJ", halo=first.halo)
+    before, plan_cache.MOST_PLANS = plan_cache.MOST_PLANS, most_plans
+    try:
+        for f in (first, second, first):
+            patient.exchange(f)
+        first[...] = -1.0
+        hasty.exchange(first)
+        comm.Barrier()
+        with raises(TypeError, "expected a Field") if me else raises(TimeoutError, "rank 0 waits for rank 1"):
+            hasty.exchange(3 if me else first)
+        comm.Barrier()
+        with raises(gbd.DisagreementError, "rank 0 waits for the values of rank 1"):
+            patient.exchange(second)
+        for i in range(1, 4):
+            second[1:-1] = 10.0 * i + me
+            patient.exchange(second)
+            check(second, 10.0 * i + other)
+        assert (first.numpy() == -1).all()
+        for i in range(4, 6):
+            first[1:-1] = 10.0 * i + me
+            (hasty if i % 2 else patient).exchange(first)
+            check(first, 10.0 * i + other)
+    finally:
+        plan_cache.MOST_PLANS = before
+
+
+def an_exchange_that_is_given_up_and_another_plan_of_its_kind() -> None:
+    alone(plan_cache.MOST_PLANS)
+
+
+def an_exchange_whose_plan_is_gone_and_another_plan_of_its_kind() -> None:
+    alone(1)
+
+
+perform(
+    works,
+    an_exchange_that_is_given_up_and_another_plan_of_its_kind,
+    an_exchange_whose_plan_is_gone_and_another_plan_of_its_kind,
+)
