@@ -29,19 +29,24 @@ static PyObject *key_of_data(PyObject *data) {
     return shape && strides && type ? PyTuple_Pack(5, own ? own : Py_None, halo ? halo : Py_None, shape, strides, type) : NULL;
 }
 
-/* (own, dtype, word, registrations, name, value, ...), or None where not all of it is constant. */
+/* (own, dtype, word, name, value, ..., registrations if there were any: a name may mean another backend since), or None where not all of it
+ * is constant. */
 static PyObject *request_of(PyObject *own, PyObject *dtype, PyObject *spec, PyObject *word) {
     if (PyList_Check(dtype) || !PyDict_CheckExact(spec) || own == Py_None) Py_RETURN_NONE;   /* of dtypes alone, a list is no tuple */
-    GB_PY_OWNED PyObject *key = PyTuple_New(4 + 2 * PyDict_Size(spec)), *kind = gb_py_constant(NULL, dtype);
+    int count = gb_py_registrations;
+    GB_PY_OWNED PyObject *key = PyTuple_New(3 + 2 * PyDict_Size(spec) + (count > 0)), *kind = gb_py_constant(NULL, dtype);
     if (!key || !kind) return NULL;
     if (kind == Py_None && dtype != Py_None) Py_RETURN_NONE;
     PyTuple_SetItem(key, 0, Py_NewRef(own));
     PyTuple_SetItem(key, 1, Py_NewRef(kind));
     PyTuple_SetItem(key, 2, Py_NewRef(word));
-    PyObject *name, *value, *registered = gb_py_registered(NULL, NULL);
-    if (!registered) return NULL;
-    PyTuple_SetItem(key, 3, registered);   /* a backend may mean another since */
-    Py_ssize_t at = 0, to = 4;
+    if (count) {
+        PyObject *registrations = PyLong_FromLong(count);
+        if (!registrations) return NULL;
+        PyTuple_SetItem(key, PyTuple_Size(key) - 1, registrations);
+    }
+    PyObject *name, *value;
+    Py_ssize_t at = 0, to = 3;
     while (PyDict_Next(spec, &at, &name, &value)) {
         PyObject *constant = gb_py_constant(NULL, value);
         if (!constant) return NULL;
