@@ -91,6 +91,38 @@ def test_wrong_objects(wrong: Any, error: type[Exception], text: str) -> None:
     assert program.check(a) is None
 
 
+def test_what_fields_say_of_dims_and_halo() -> None:
+    a = gb.Field.zeros((4, 6), dims="IJ", halo=(1, (0, 2)))
+    array = a.numpy()
+    said = "T", a.dtype, a.shape, a.strides, True
+    copies = [(0, 0, (8,), 1, 0, (8,), (4,), "f8", 0)]
+    program = CopyProgram([(*said, a.dims, a.halo), np.zeros(4)], copies)
+    for fine in (a, array, gb.Field(array), gb.Field(array, dims="IJ"), gb.Field(array, halo=a.halo)):
+        program.run(fine)
+    for wrong, text in (
+        (gb.Field(array, dims="JI", halo=a.halo), r"T: dims \('J', 'I'\); the plan was made for \('I', 'J'\)"),
+        (gb.Field(array, dims=("I", "0")), r"T: dims \('I', '0'\)"),
+        (gb.Field(array, halo=(1, (1, 1))), r"T: halo \(\(1, 1\), \(1, 1\)\); the plan was made for \(\(1, 1\), \(0, 2\)\)"),
+    ):
+        for call in (program.run, program.check):
+            with pytest.raises(ValueError, match=text):
+                call(wrong)
+        CopyProgram([said, np.zeros(4)], copies).run(wrong)
+    program = CopyProgram([(*said, a.dims, None), np.zeros(4)], copies)
+    program.run(gb.Field(array, halo=(0, 0)))
+    with pytest.raises(ValueError, match=r"T: halo .* the plan was made for \(\(0, 0\), \(0, 0\)\)"):
+        program.run(a)
+    for dims, halo, error in (
+        ("I", None, ValueError),
+        ("IX", None, ValueError),
+        (3, None, TypeError),
+        ("IJ", (1,), ValueError),
+        ("IJ", 1, TypeError),
+    ):
+        with pytest.raises(error, match=r"slots\[0\]|halo"):
+            CopyProgram([(*said, dims, halo)], [])
+
+
 def test_read_only_objects() -> None:
     a = np.zeros(4)
     b = np.ones(4)
@@ -164,7 +196,7 @@ def test_wrong_entries(change: dict[int, Any], error: type[Exception], text: str
 @pytest.mark.parametrize(
     ("slots", "error", "text"),
     [
-        ([3], TypeError, r"slots\[0\]: expected \(name, dtype, shape, strides, writable\)"),
+        ([3], TypeError, r"slots\[0\]: expected \(name, dtype, shape, strides, writable\[, dims, halo\]\)"),
         ([("a", "f8", (3,), (8, 8), True)], ValueError, r"slots\[0\]: 1 sizes and 2 strides"),
         ([("a", "f8", (-3,), (8,), True)], ValueError, r"slots\[0\]: a shape with negative sizes"),
         ([("a", "f8", (2**40,), (2**40,), True)], ValueError, r"slots\[0\]: a shape with negative sizes, or more bytes"),

@@ -16,7 +16,7 @@ from gridbuf import _core
 from gridbuf.distributed.binding import Binding, Entry, Message, Work, adjoint
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine, Quick, Transport
-from gridbuf.distributed.layouts import as_field, gpu_of, layout_of
+from gridbuf.distributed.layouts import Pairs, as_field, gpu_of, layout_of
 from gridbuf.distributed.linking import Index
 from gridbuf.distributed.twice import check_same, check_shared
 from gridbuf.docstrings import as_in
@@ -25,7 +25,7 @@ HOST = {_core.HostField}
 NOT_YET = Quick(lambda *fields: None, lambda: None)
 MOST_DISTANCES = 16  # that a plan remembers
 T = TypeVar("T")
-Slot = tuple[str, np.dtype[Any], Index, Index, bool]
+Slot = tuple[str, np.dtype[Any], Index, Index, bool, tuple[str, ...], Pairs | None]
 
 
 class Handle:
@@ -155,7 +155,7 @@ class Plan:
         Returns
         -------
         list of tuple
-            Name, dtype, shape, strides and True for each: all that the rank has of one field, then the next.
+            Name, dtype, shape, strides, True, dims and halo of each: all that the rank has of one field, then the next.
 
         Examples
         --------
@@ -165,7 +165,9 @@ class Plan:
         ['T', 'T']
         """
         return [
-            (bound.name, layout.dtype, layout.shape, layout.strides, True) for bound in self.bounds for layout in bound.layouts
+            (bound.name, layout.dtype, layout.shape, layout.strides, True, layout.dims, layout.halo)
+            for bound in self.bounds
+            for layout in bound.layouts
         ]
 
     def adjoint(self) -> list[Entry]:
@@ -191,7 +193,8 @@ class Plan:
         Parameters
         ----------
         *fields : Field or list of Field
-            The fields of the plan's items, in their order, of the layouts that the plan was made for.
+            The fields of the plan's items, in their order, of the layouts that the plan was made for: dtype, shape, strides, and what
+            they say of dims and halo. A bare array says nothing of these, and stands for the plan's.
 
         Returns
         -------

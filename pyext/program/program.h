@@ -14,6 +14,8 @@ typedef struct gb_py_slot {
     PyArray_Descr *descr;     /* NULL: a buffer, whose bytes have no type */
     PyArray_Descr *equal;     /* another object for the same dtype, seen last, or NULL */
     int64_t *shape, *strides;
+    int64_t *halo;            /* low, high pairs; NULL: what Fields say of dims and halo is not looked at */
+    int32_t *dims;            /* codes */
     int64_t low, end;         /* what may be touched, in bytes from element 0 */
     int ndim;
     int gpu;                  /* 0: the host's memory; else that of GPU gpu - 1 */

@@ -38,10 +38,25 @@ static int reach(gb_py_slot *slot, const gb_copy_view *v, const char *arg) {
 
 static int keep_lists(gb_py_slot *slot, const gb_copy_view *v) {
     slot->ndim = v->ndim;
-    slot->shape = malloc((size_t)(2 * v->ndim + 1) * sizeof *slot->shape);
+    slot->shape = malloc((size_t)(5 * v->ndim + 1) * sizeof *slot->shape);
     if (!slot->shape) return PyErr_NoMemory(), -1;
     slot->strides = slot->shape + v->ndim;
     for (int i = 0; i < v->ndim; i++) slot->shape[i] = v->shape[i], slot->strides[i] = v->strides[i];
+    return 0;
+}
+
+/* What the indices mean, behind the lists. */
+static int keep_meaning(gb_py_slot *slot, PyObject *dims, PyObject *halo, const char *arg) {
+    int32_t codes[GB_COPY_DIMS];
+    int64_t pairs[2 * GB_COPY_DIMS] = {0};
+    int n = gb_py_dims(dims, arg, codes, GB_COPY_DIMS), m = halo == Py_None ? slot->ndim : gb_py_halo(halo, pairs, GB_COPY_DIMS);
+    if (n < 0 || m < 0) return -1;
+    if (n != slot->ndim || m != slot->ndim)
+        return PyErr_Format(PyExc_ValueError, "%s: %d sizes, %d dims and %d entries of a halo", arg, slot->ndim, n, m), -1;
+    slot->halo = slot->strides + n;
+    slot->dims = (int32_t *)(slot->halo + 2 * n);
+    memcpy(slot->halo, pairs, 2 * (size_t)n * sizeof *pairs);
+    memcpy(slot->dims, codes, (size_t)n * sizeof *codes);
     return 0;
 }
 
@@ -61,7 +76,7 @@ static int read_bound(PyObject *obj, const char *arg, gb_py_slot *slot) {
     gb_py_memory m;
     if (gpu_of(obj) != slot->gpu || !memory_of(obj, &m))
         return PyErr_Format(PyExc_TypeError,
-                            "%s: expected (name, dtype, shape, strides, writable), (name, nbytes, writable), or an ndarray or "
+                            "%s: expected (name, dtype, shape, strides, writable[, dims, halo]), (name, nbytes, writable), or an ndarray or "
                             "Field on the %s, got %R", arg, slot->gpu ? "program's GPU" : "host", Py_TYPE(obj)), -1;
     if (!gb_py_descr_trivially_copyable(m.descr)) return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, m.descr), -1;
     if (reach(slot, &m.view, arg) < 0) return -1;
@@ -85,21 +100,22 @@ static int read_field(PyObject *tuple, const char *arg, gb_py_slot *slot) {
     if (m < 0) return -1;
     if (m != n) return PyErr_Format(PyExc_ValueError, "%s: %d sizes and %d strides", arg, n, m), -1;
     gb_copy_view v = {NULL, PyDataType_ELSIZE(slot->descr), GB_RAW, n, shape, strides};
-    return reach(slot, &v, arg) < 0 ? -1 : keep_lists(slot, &v);
+    if (reach(slot, &v, arg) < 0 || keep_lists(slot, &v) < 0) return -1;
+    return PyTuple_Size(tuple) < 7 ? 0 : keep_meaning(slot, PyTuple_GetItem(tuple, 5), PyTuple_GetItem(tuple, 6), arg);
 }
 
 int gb_py_slot_read(PyObject *obj, Py_ssize_t number, gb_py_slot *slot) {
     char arg[64];
     snprintf(arg, sizeof arg, "slots[%zd]", number);
     Py_ssize_t n = PyTuple_Check(obj) ? PyTuple_Size(obj) : 0;
-    if (n != 3 && n != 5) return read_bound(obj, arg, slot);
+    if (n != 3 && n != 5 && n != 7) return read_bound(obj, arg, slot);
     PyObject *name = PyTuple_GetItem(obj, 0);
-    int writable = PyObject_IsTrue(PyTuple_GetItem(obj, n - 1));
+    int writable = PyObject_IsTrue(PyTuple_GetItem(obj, n == 3 ? 2 : 4));
     if (writable < 0) return -1;
     if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "%s: name: expected a str, got %R", arg, name), -1;
     slot->name = Py_NewRef(name);
     slot->writable = (uint8_t)writable;
-    if (n == 5) return read_field(obj, arg, slot);
+    if (n != 3) return read_field(obj, arg, slot);
     if (slot->gpu) return PyErr_Format(PyExc_ValueError, "%s: a GPU's messages are Fields", arg), -1;
     if (gb_py_int64(PyTuple_GetItem(obj, 1), arg, "a number of bytes", &slot->end) < 0) return -1;
     if (slot->end < 0 || slot->end > (int64_t)1 << 60)
@@ -156,12 +172,35 @@ static int compare_dtypes(gb_py_slot *slot, PyArray_Descr *descr) {
     return 1;
 }
 
+/* Whether the indices of a Field mean what the plan's do, as far as it says what they mean. */
+static int means_the_same(const gb_py_slot *slot, const gb_py_field *f) {
+    int same = 1;
+    if (!slot->dims) return 1;
+    for (int i = 0; f->dims_given && i < slot->ndim; i++) same &= f->geometry.dims[i] == slot->dims[i];
+    for (int i = 0; f->halo && i < 2 * slot->ndim; i++) same &= f->halo[i] == slot->halo[i];
+    return same;
+}
+
+static PyObject *pairs_tuple(const int64_t *pairs, int n) {
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; tuple && i < n; i++) gb_py_put(&tuple, i, gb_py_ints_tuple(&pairs[2 * i], 2));
+    return tuple;
+}
+
+static int other_meaning(const gb_py_slot *slot, const gb_py_field *f) {
+    int n = slot->ndim, halo = !f->dims_given || memcmp(f->geometry.dims, slot->dims, (size_t)n * sizeof *slot->dims) == 0;
+    GB_PY_OWNED PyObject *a = halo ? pairs_tuple(f->halo, n) : gb_py_dims_tuple(f->geometry.dims, n);
+    GB_PY_OWNED PyObject *b = halo ? pairs_tuple(slot->halo, n) : gb_py_dims_tuple(slot->dims, n);
+    if (a && b) PyErr_Format(PyExc_ValueError, "%U: %s %R; the plan was made for %R", slot->name, halo ? "halo" : "dims", a, b);
+    return -1;
+}
+
 /* What nearly all are: Fields on the host, exactly as planned. */
 static int is_as_planned(const gb_py_slot *slot, const gb_py_field *f) {
     int ndim = slot->ndim, same = f->geometry.ndim == ndim && f->dtype->descr == slot->descr && !(slot->writable && f->readonly);
     for (int i = 0; same && i < ndim; i++)
         same = f->geometry.shape[i] == slot->shape[i] && f->geometry.strides[i] == slot->strides[i];
-    return same;
+    return same && means_the_same(slot, f);
 }
 
 static int other_place(const gb_py_slot *slot, int gpu) {
@@ -185,5 +224,7 @@ int gb_py_slot_take(gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **bas
     } else if (slot->gpu || !gb_py_memory_of(obj, &m))
         return PyErr_Format(PyExc_TypeError, "%U: expected a Field%s, got %R", slot->name, slot->gpu ? "" : " or an ndarray", Py_TYPE(obj)), -1;
     if (m.descr != slot->descr && m.descr != slot->equal) return compare_dtypes(slot, m.descr);
-    return take_view(slot, &m, base) < 0 ? -1 : waited;
+    if (take_view(slot, &m, base) < 0) return -1;
+    if (gb_py_is_field(obj) && !means_the_same(slot, (gb_py_field *)obj)) return other_meaning(slot, (gb_py_field *)obj);
+    return waited;
 }

@@ -152,6 +152,30 @@ def test_a_plan_is_for_its_layouts() -> None:
     plan(GRID.zeros())
 
 
+@pytest.mark.parametrize("blocks", [(1, 1), (2, 1)], ids=["one block", "two blocks"])
+def test_a_plan_takes_no_field_of_other_dims_or_halo(blocks: tuple[int, int]) -> None:
+    """Of the same memory: what it fills elsewhere would not be the field's halo."""
+    grid = gbd.grid((8, 4), blocks=blocks, periodic="I", halo=(1, 1))
+    fields = [grid.zeros()] if blocks == (1, 1) else grid.zeros()
+    listed = (lambda its: its[0]) if blocks == (1, 1) else (lambda its: its)
+    plan = grid.plan(listed(fields), names=["T"])
+    for call in (plan, plan.start, plan.accumulate):
+        for more, says in (
+            ({"dims": "JI", "halo": (1, 1)}, r"T: dims \('J', 'I'\); the plan was made for \('I', 'J'\)"),
+            (
+                {"dims": "IJ", "halo": ((2, 0), 1)},
+                r"T: halo \(\(2, 0\), \(1, 1\)\); the plan was made for \(\(1, 1\), \(1, 1\)\)",
+            ),
+            ({"halo": (0, 0)}, r"T: halo \(\(0, 0\), \(0, 0\)\)"),
+        ):
+            wrong = [gb.Field(f.numpy(), **more) for f in fields]  # type: ignore[arg-type]
+            with pytest.raises(ValueError, match=says):
+                call(listed([*fields[:-1], wrong[-1]]))
+    plan(listed([gb.Field(f.numpy(), dims="IJ") for f in fields]))  # what they do not say is the plan's
+    plan(listed([f.numpy() for f in fields]))
+    plan(listed(fields))
+
+
 def test_a_plan_is_not_started_twice() -> None:
     plan = GRID.plan(FIELD)
     handle = plan.start(FIELD)
