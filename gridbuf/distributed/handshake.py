@@ -80,6 +80,8 @@ class Handshakes:
             if problem:
                 hub.doubt(peer)
                 problems[peer] = problem
+            elif hub.asked.get(peer) is not told[peer]:
+                hub.asked.pop(peer, None)
         agreed = {peer: (found[peer], told[peer]["tag"]) for peer in words if peer not in problems}
         return agreed, "; ".join(problems.values())
 

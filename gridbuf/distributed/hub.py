@@ -41,8 +41,12 @@ class Hub:
         two sides sees an exchange that one left out.
     doubts : dict
         How often this rank and another disagreed: plans that were agreed on before that shake hands anew.
+    asked : dict
+        By rank: this one may have left out what the other has made, so the two shake hands before anything else. Where what they have
+        begun is then the same, nothing was left out, and all that was agreed on before stands. What it has is the handshake under way at
+        the time, which says nothing of that.
     doubted : int
-        How often it disagreed with anybody.
+        How often it disagreed with anybody, or asked.
     mail : dict
         By rank: its handshakes that came while something else was awaited.
     unanswered : dict
@@ -77,6 +81,7 @@ class Hub:
         self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)
         self.unanswered: dict[int, dict[str, Any]] = {}
         self.doubts: defaultdict[int, int] = defaultdict(int)
+        self.asked: dict[int, dict[str, Any] | None] = {}
         self.doubted = 0
         self.agreements: dict[tuple[int, bytes], Agreement] = {}
         self.tags: defaultdict[int, Tags] = defaultdict(Tags)
@@ -133,11 +138,13 @@ class Hub:
     def doubt(self, peer: int) -> None:
         """The two ranks disagree: all plans between them shake hands before they are used again."""
         self.ask(peer)
+        del self.asked[peer]
+        self.doubts[peer] += 1
         self.ledger[peer][:] = 0, 0
 
     def ask(self, peer: int) -> None:
         """This rank has left out what the peer may have made: handshakes show it, before values of one exchange pass for those of another."""
-        self.doubts[peer] += 1
+        self.asked[peer] = self.unanswered.get(peer)
         self.doubted += 1
         MessageExchange.disarm()
 

@@ -189,7 +189,7 @@ class MPITransport:
         hub = self.hub
         hub.check()
         if self._doubted != hub.doubted:
-            if any(self._agreed[peer] != hub.doubts[peer] for peer in self.peers):
+            if any(self._agreed[peer] != hub.doubts[peer] or peer in hub.asked for peer in self.peers):
                 self._agree(fields)
             self._doubted = hub.doubted
         if (before := self._under_way()) is not None:  # given up: it counts as made, and its values are not wanted
@@ -262,7 +262,8 @@ class MPITransport:
     def _agree(self, fields: Sequence[Any]) -> None:
         """Shake hands with all peers that this rank has not agreed with, or no longer does."""
         error: Exception | None = None
-        doubtful = [peer for peer, agreement in self._with.items() if agreement.doubts != self.hub.doubts[peer]]
+        hub = self.hub
+        doubtful = [peer for peer, agreement in self._with.items() if agreement.doubts != hub.doubts[peer] or peer in hub.asked]
         try:
             CopyProgram(self.slots, [], self.gpu).check(*fields)
             for peer in doubtful:

@@ -2,7 +2,7 @@
 
 import numpy as np
 from common import raises
-from pair import check, comm, me, other, perform, works
+from pair import check, comm, grid, me, other, perform, works
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
@@ -50,8 +50,25 @@ def an_exchange_whose_plan_is_gone_and_another_plan_of_its_kind() -> None:
     alone(1)
 
 
+def an_error_that_has_left_nothing_out() -> None:
+    """Rank 0 repeats its call properly: a handshake shows that both have begun the same, and all that was agreed on stands."""
+    a, b = grid.full(1.0 + me), grid.full(3.0 + me)
+    mine = grid.plan(b)
+    grid.exchange(a)
+    mine(b)
+    for dtype in ("i2", "u4"):
+        if me == 0:
+            with raises(TypeError, "expected a Field"):
+                grid.exchange(3)
+        grid.exchange(grid.zeros(dtype=dtype))
+        for f, run in ((a, grid.exchange), (b, mine), (a, grid.exchange)):
+            run(f)
+            check(f, f[1, 2] + 1 - 2 * me)
+
+
 perform(
     works,
     an_exchange_that_is_given_up_and_another_plan_of_its_kind,
     an_exchange_whose_plan_is_gone_and_another_plan_of_its_kind,
+    an_error_that_has_left_nothing_out,
 )
