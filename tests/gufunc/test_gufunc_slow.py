@@ -268,8 +268,7 @@ def timed(call, right):
     found = []
     for i in range(12):
         signal.setitimer(signal.ITIMER_REAL, 0.0005 + 0.0005 * i)
-        found += forked_in(call, right)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        found += forked_in(lambda: (call(), signal.setitimer(signal.ITIMER_REAL, 0))[0], right)  # a child of later would be taken for the parent
     return found
 def handler_once(*a):
     signal.setitimer(signal.ITIMER_REAL, 0)
