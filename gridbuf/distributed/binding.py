@@ -6,6 +6,7 @@ in the order of the receiver's memory; the sender turns, flips and signs.
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby
 from math import prod
 from typing import Any, NamedTuple
 
@@ -213,3 +214,11 @@ def unpacking(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
         (c.place.slot, c.place.at, c.place.strides, slot, at + c.at, c.strides, c.shape, c.dtype, mode and mode | c.mode)
         for c in message.chunks
     ]
+
+
+def links_of(message: Message) -> list[tuple[int, list[Any]]]:
+    return [(field, [chunk.link for chunk in its]) for field, its in groupby(message.chunks, lambda chunk: chunk.field)]
+
+
+def program(slots: Sequence[Any], entries: Sequence[Entry], gpu: int | None) -> Any:
+    return CopyProgram(slots, entries, gpu) if entries else None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from gridbuf.distributed.binding import Message
+from gridbuf.distributed.binding import Message, Sources
 from gridbuf.distributed.hub import HANDSHAKE, Hub, ranks
 from gridbuf.distributed.layouts import Bound
 from gridbuf.distributed.left import Left, leave
@@ -41,6 +41,11 @@ def facts_of(bound: Bound, rule: str) -> Words:
         "positions": ["centre" if position else "face" for position in bound.geometry.positions],
         "sizes": sorted([dim, n] for dim, n in bound.extra),
     }
+
+
+def rule(sources: Sources) -> str:
+    """How a field's values change on their way, in words that both ends share."""
+    return f"{sources.item.kind}, sign {sources.item.sign}, component {sources.component} of fields {list(sources.fields)}"
 
 
 class Handshakes:
@@ -125,6 +130,12 @@ def receive_any(hub: Hub, peer: int = MPI.ANY_SOURCE) -> tuple[int, Words] | Non
     words: Words = json.loads(text.tobytes())
     hub.tags[status.Get_source()].hear(words)
     return status.Get_source(), words
+
+
+def collect(hub: Hub) -> None:
+    """Keep the handshakes that have come for who looks at them."""
+    while (found := receive_any(hub)) is not None:
+        hub.mail[found[0]].append(found[1])
 
 
 def refuse(hub: Hub, peer: int, text: str) -> None:

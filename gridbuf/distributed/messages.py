@@ -143,6 +143,7 @@ class Messages:
     ) -> None:
         self.to = [peer for peer, (memory, _) in outgoing.items() for _ in range(-(-max(memory.nbytes, 1) // PART))]
         self.come = [peer for peer, (memory, _) in incoming.items() for _ in range(-(-max(memory.nbytes, 1) // PART))]
+        self.silent = sorted({*self.to} - {*self.come})  # peers that send nothing back
         counters = [ledger[peer][i : i + 1] for ledger in ledgers for i, ends in enumerate((outgoing, incoming)) for peer in ends]
         counters.append(count)
         held: list[Any] = [outgoing, incoming]

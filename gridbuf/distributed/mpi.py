@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,14 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.distributed.agreements import Agreement, Orders
 from gridbuf.distributed.aware import takes_gpus
-from gridbuf.distributed.binding import ADD, CLEAR, Binding, Entry, Message, Sources, adjoint, packing, unpacking
+from gridbuf.distributed.binding import ADD, CLEAR, Binding, Message, adjoint, links_of, packing, program, unpacking
 from gridbuf.distributed.buffers import Buffers, Carriage, GPUBuffers, on_host
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.debugging import SEAL, Guard, debugging, poisoning
 from gridbuf.distributed.engine import Quick
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.everyone import Everyone
-from gridbuf.distributed.handshake import Handshakes, Words, chunks_of, facts_of, fields_differ, receive_any, refuse
+from gridbuf.distributed.handshake import Handshakes, Words, chunks_of, collect, facts_of, fields_differ, refuse, rule
 from gridbuf.distributed.hub import hub_of, ranks
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.messages import Messages, forget
@@ -133,7 +132,7 @@ class MPITransport:
 
     def run(self, fields: Sequence[Any]) -> Quick | None:
         there, hub = self._there, self.hub
-        if there is None or self.debug or self._doubted != hub.doubted or not hub.ready():
+        if there is None or there.silent or self.debug or self._doubted != hub.doubted or not hub.ready():
             return None
         if self._latest is not there:
             if self._under_way() is not None:  # an adjoint that was given up: it ends first
@@ -195,6 +194,8 @@ class MPITransport:
         if (before := self._under_way()) is not None:  # given up: it counts as made, and its values are not wanted
             self._wait(None, before.exchange.drop)
         messages = self._connected(back)
+        if messages.silent:
+            self._look_before(messages)
         if self._there is not None:
             self._there.exchange.arm(False)
         self._latest = messages  # before anything is under way: Ctrl-C may come between
@@ -218,27 +219,37 @@ class MPITransport:
     def _look(self) -> None:
         """A handshake that came while values are awaited: its sender has left an exchange out, or is ahead."""
         hub = self.hub
-        while (found := receive_any(hub)) is not None:
-            hub.mail[found[0]].append(found[1])
+        collect(hub)
         messages = self._under_way()
         if messages is None:
             return
         missing, stuck = messages.missing(), messages.stuck()
         for peer in sorted({*missing, *stuck}):
-            if not hub.mail[peer]:
+            if (words := self._heard(peer)) is None:
                 continue
-            words = hub.mail[peer][0]
-            if "refused" in words:  # what this rank had told it before it gave up
-                hub.unanswered.pop(peer, None)
-                self._give_up(peer, hub.mail[peer].popleft()["refused"])
             sent, awaited = hub.ledger[peer]
             if (peer in missing and words["sent"] < awaited) or (peer in stuck and words["awaited"] < sent):
                 awaits = "the values of" if peer in missing else "its values to be taken by"
-                self._refuse(peer, awaits, hub.mail[peer].popleft())
+                self._refuse(peer, awaits)
 
-    def _refuse(self, peer: int, awaits: str, words: Words) -> None:
+    def _look_before(self, messages: Messages) -> None:
+        """Values that go at once are not waited for: has a peer that sends none back left some out, it is refused here."""
+        collect(self.hub)
+        for peer in messages.silent:
+            if (words := self._heard(peer)) is not None and words["awaited"] <= self.hub.ledger[peer][0]:
+                self._refuse(peer, "its values to be taken by")
+
+    def _heard(self, peer: int) -> Words | None:
+        """The handshake of a peer that nobody has looked at."""
+        mail = self.hub.mail[peer]
+        if mail and "refused" in mail[0]:  # what this rank had told it before it gave up
+            self.hub.unanswered.pop(peer, None)
+            self._give_up(peer, mail.popleft()["refused"])
+        return mail[0] if mail else None
+
+    def _refuse(self, peer: int, awaits: str) -> None:
         """The values that this rank waits for will not come, or nobody takes those that it has sent."""
-        hub = self.hub
+        hub, words = self.hub, self.hub.mail[peer].popleft()
         text = f"rank {hub.rank} waits for {awaits} rank {peer}: {self.name}, exchange {self.exchange}"
         text += f"; rank {peer} is at its {words['plan']}, whose first use it is"
         if problem := fields_differ(self._facts(), words["fields"], hub.rank, peer):
@@ -251,10 +262,11 @@ class MPITransport:
     def _give_up(self, peer: int, text: str) -> None:
         """The exchange under way does not end with this peer; both shake hands anew."""
         messages = self._under_way()
-        if messages is not None and peer in messages.missing():
-            self._ledger[peer][1] -= messages.receiving.cancel(peer, text) == 0
+        if messages is not None:
+            self._refused = self.exchange, text
+            if peer in messages.missing():
+                self._ledger[peer][1] -= messages.receiving.cancel(peer, text) == 0
         self.hub.doubt(peer)
-        self._refused = self.exchange, text
         raise DisagreementError(text)
 
     # ---- before the first ----
@@ -385,16 +397,3 @@ class MPITransport:
             return on_host(messages, SEAL * self.debug, not back and not self.debug)
         direct = not self.debug and takes_gpus(self.engine.aware)  # what looks after messages is on the host
         return GPUBuffers(messages, SEAL * self.debug, self.gpu, direct)
-
-
-def rule(sources: Sources) -> str:
-    """How a field's values change on their way, in words that both ends share."""
-    return f"{sources.item.kind}, sign {sources.item.sign}, component {sources.component} of fields {list(sources.fields)}"
-
-
-def program(slots: Sequence[Any], entries: Sequence[Entry], gpu: int | None) -> Any:
-    return CopyProgram(slots, entries, gpu) if entries else None
-
-
-def links_of(message: Message) -> list[tuple[int, list[Any]]]:
-    return [(field, [chunk.link for chunk in its]) for field, its in groupby(message.chunks, lambda chunk: chunk.field)]

@@ -1,5 +1,7 @@
 """Run by two processes: one raises alone, and the other does not hear of it at once; no values pass for others, and both go on."""
 
+import time
+
 import numpy as np
 from common import raises
 from pair import check, comm, grid, me, other, perform, works
@@ -66,9 +68,38 @@ def an_error_that_has_left_nothing_out() -> None:
             check(f, f[1, 2] + 1 - 2 * me)
 
 
+def an_error_of_a_rank_that_only_receives() -> None:
+    """The values of the other go at once, and it waits for nothing: it looks before the next."""
+    one_way = gbd.grid((8,), "I", blocks=(2,), periodic="", halo=((1, 0),), comm=comm, timeout=10)
+    f = one_way.zeros()
+    plan = one_way.plan(f)
+    for run, receiver in ((one_way.exchange, 1), (plan, 1), (plan.accumulate, 0)):
+        run(f)
+        comm.Barrier()
+        if me == receiver:
+            with raises(TypeError):
+                run(3)
+            with raises(gbd.DisagreementError, f"rank {other} waits for its values to be taken by rank {me}"):
+                run(f)
+        else:
+            end = time.monotonic() + 10
+            with raises(gbd.DisagreementError, f"rank {me} waits for its values to be taken by rank {other}"):
+                while time.monotonic() < end:
+                    run(f)
+                    time.sleep(0.01)
+        for i in range(1, 4):
+            f[...] = 10.0 * i + me
+            run(f)
+            if receiver == 1:
+                assert me == 0 or f[0] == 10.0 * i
+            else:
+                assert me == 1 or f[-1] == 10.0 * i + 10.0 * i + 1
+
+
 perform(
     works,
     an_exchange_that_is_given_up_and_another_plan_of_its_kind,
     an_exchange_whose_plan_is_gone_and_another_plan_of_its_kind,
     an_error_that_has_left_nothing_out,
+    an_error_of_a_rank_that_only_receives,
 )
