@@ -281,7 +281,7 @@ class MPITransport:
             for peer in doubtful:
                 if self._with[peer].tag is None or self._with[peer].awaits(peer):
                     self._with[peer].tag = self.hub.tag(peer, self.number)
-        except (TypeError, ValueError, RuntimeError) as found:
+        except Exception as found:  # whatever it is, the peers hear it
             error = found
         wrong = "" if error is None else f"{type(error).__name__}: {error}"
         heard, problem = self._handshakes.shake({peer: self._words(peer, wrong) for peer in doubtful})
