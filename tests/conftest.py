@@ -57,16 +57,19 @@ def frozen() -> None:
     gc.freeze()
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def numpys_own_memory(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A module that leaves NumPy's memory in gridbuf's heap is named, and its successors do not fail for it."""
+    """A test that leaves NumPy's memory in gridbuf's heap is named, and its successors do not fail for it."""
     from gridbuf import _core
 
     plain = _core.numpy_handler()
     yield
     if _core.numpy_handler()[1] and not plain[1]:
+        from gridbuf.interop import numpy
+
+        numpy.disable()
         _core.set_numpy_handler(plain[0])
-        warnings.warn(f"{request.node.name} left NumPy's arrays in gridbuf's memory", stacklevel=1)
+        warnings.warn(f"{request.node.nodeid} left NumPy's arrays in gridbuf's memory", stacklevel=1)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
