@@ -81,7 +81,7 @@ def write_tables(results: Path) -> None:
         (TABLES / f"{name}.md").write_text(page(name, report))
     readme = ROOT / "README.md"
     before, _, rest = readme.read_text().partition(BEGIN)
-    if rest:
+    if rest and {name for name, _ in HEADLINES} <= set(reports):  # else some were run only, into a folder of their own
         readme.write_text(f"{before}{BEGIN}\n{headlines(reports)}{END}{rest.partition(END)[2]}")
 
 
