@@ -14,6 +14,7 @@ from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import Planner
 from gridbuf.distributed.redistributing import Elsewhere, redistributing
 from gridbuf.distributed.subjects import Subject
+from gridbuf.docstrings import as_in
 
 
 class Moving(Constructors):
@@ -111,6 +112,7 @@ class Moving(Constructors):
         """
         self._call("scatter", (array, field, root), lambda everyone: scattering(everyone, self._ground, array, field, root))
 
+    @as_in(gather)
     def redistribute(self, field: Fields, other: Any, out: Fields = None, **keywords: Any) -> Fields:
         """Move a field to a grid of the same tiles that is cut otherwise, or on other ranks. All ranks of this grid call this.
 
@@ -129,15 +131,6 @@ class Moving(Constructors):
         -------
         Field, list of Field or None
             On this rank's blocks of the other grid; None where it is not in that grid. The halo is not filled: 0 in new fields.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When an argument is wrong on this rank; the message names it.
-        DisagreementError
-            When ranks do not call the same, or one of them raised; the message says what.
-        TimeoutError
-            When a rank does not come.
 
         Notes
         -----

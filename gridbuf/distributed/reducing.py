@@ -6,6 +6,7 @@ from gridbuf.distributed.constructors import Fields
 from gridbuf.distributed.counting import checking, multiplying, summing, truths
 from gridbuf.distributed.extremes import extreme
 from gridbuf.distributed.moving import Moving
+from gridbuf.docstrings import as_in
 from gridbuf.exact.total import Total
 
 
@@ -45,6 +46,7 @@ class Reducing(Moving):
         found = self._call("sum", fields, lambda everyone: summing(everyone, self._ground, "sum", fields, Total.sum))
         return found[0] if len(fields) == 1 else tuple(found)
 
+    @as_in(sum)
     def mean(self, field: Fields) -> Any:
         """The exact sum divided by the number of points, rounded once. All ranks call this.
 
@@ -67,6 +69,7 @@ class Reducing(Moving):
         """
         return self._call("mean", (field,), lambda everyone: summing(everyone, self._ground, "mean", [field], Total.mean))[0]
 
+    @as_in(sum)
     def dot(self, a: Fields, b: Fields) -> Any:
         """The sum of the products of two fields at the same points, rounded once; nothing is conjugated. All ranks call this.
 
@@ -90,6 +93,7 @@ class Reducing(Moving):
         total = self._call("dot", (a, b), lambda everyone: multiplying(everyone, self._ground, "dot", [a, b], False))
         return total.sum()
 
+    @as_in(sum)
     def norm(self, field: Fields) -> float:
         """The square root of the sum of all squares, rounded once. All ranks call this.
 
@@ -113,6 +117,7 @@ class Reducing(Moving):
         total = self._call("norm", (field,), lambda everyone: multiplying(everyone, self._ground, "norm", [field], True))
         return float(total.root())
 
+    @as_in(sum)
     def min(self, field: Fields) -> Any:
         """The smallest value: NaN where there is one, and -0.0 is below 0.0. All ranks call this.
 
@@ -140,18 +145,9 @@ class Reducing(Moving):
         """
         return self._call("min", (field,), lambda everyone: extreme(everyone, self._ground, "min", field, True, False))
 
+    @as_in(min)
     def max(self, field: Fields) -> Any:
         """The largest value: NaN where there is one, and 0.0 is above -0.0. All ranks call this.
-
-        Parameters
-        ----------
-        field : Field or list of Field
-            As for `min`.
-
-        Returns
-        -------
-        bool, int or float
-            The same on every rank.
 
         Examples
         --------
@@ -162,13 +158,9 @@ class Reducing(Moving):
         """
         return self._call("max", (field,), lambda everyone: extreme(everyone, self._ground, "max", field, False, False))
 
+    @as_in(min)
     def argmin(self, field: Fields) -> tuple[int, ...]:
         """Where the smallest value lies on the grid: of equal ones the lowest index. All ranks call this.
-
-        Parameters
-        ----------
-        field : Field or list of Field
-            As for `min`.
 
         Returns
         -------
@@ -189,18 +181,9 @@ class Reducing(Moving):
         )
         return found
 
+    @as_in(argmin)
     def argmax(self, field: Fields) -> tuple[int, ...]:
         """Where the largest value lies on the grid: of equal ones the lowest index. All ranks call this.
-
-        Parameters
-        ----------
-        field : Field or list of Field
-            As for `min`.
-
-        Returns
-        -------
-        tuple of int
-            As from `argmin`.
 
         Examples
         --------
@@ -214,6 +197,7 @@ class Reducing(Moving):
         )
         return found
 
+    @as_in(sum)
     def any(self, field: Fields) -> bool:
         """Whether some point is not zero. All ranks call this.
 
@@ -237,13 +221,9 @@ class Reducing(Moving):
         true, _ = self._call("any", (field,), lambda everyone: truths(everyone, self._ground, "any", field))
         return bool(true)
 
+    @as_in(any)
     def all(self, field: Fields) -> bool:
         """Whether no point is zero. All ranks call this.
-
-        Parameters
-        ----------
-        field : Field or list of Field
-            As for `any`.
 
         Returns
         -------
