@@ -70,8 +70,10 @@ def page(name: str, report: dict[str, Any]) -> str:
 def headlines(reports: dict[str, dict[str, Any]]) -> str:
     rows = []
     for name, begin in HEADLINES:
-        found = [row for row in reports[name]["results"] if row["name"].startswith(begin)] if name in reports else []
-        rows += [[cells(row)[0], cells(row)[3], cells(row)[4], cells(row)[6]] for row in found[:1]]
+        what, _, _, ratio, target, _, verdict = cells(
+            next(row for row in reports[name]["results"] if row["name"].startswith(begin))
+        )
+        rows.append([what, ratio, target, verdict])
     return table(["what", "ratio", "target", ""], rows)
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pages_of_docs import PAGES, ROOT, name
 
 import gridbuf
 
@@ -14,14 +15,10 @@ MODULES = [m.name for m in pkgutil.walk_packages(gridbuf.__path__, "gridbuf.") i
 
 
 # docs/exchange.md has a test of its own, which skips the recipes of what is not installed.
-PAGES = sorted(
-    page
-    for page in (Path(__file__).parent.parent / "docs").glob("*.md")
-    if ">>> " in page.read_text() and page.name != "exchange.md"
-)
+EXAMPLES = [page for page in PAGES if ">>> " in page.read_text() and page.name != "exchange.md"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", EXAMPLES, ids=name)
 def test_examples_of_a_page(page: Path) -> None:
     found = doctest.testfile(str(page), module_relative=False)
     assert found.attempted and not found.failed
@@ -38,11 +35,10 @@ def test_examples_of_a_module(name: str) -> None:
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/internals.md", "docs/index.md"])
 def test_the_files_that_a_page_names_are_there(page: str) -> None:
-    root = Path(__file__).parent.parent
-    text = (root / page).read_text()
+    text = (ROOT / page).read_text()
     names = re.findall(r"`([a-z]+/[\w/]*(?:\.\w+)?)`", text)
-    links = [str((root / page).parent / link) for link in re.findall(r"\]\(([^)#:]+)\)", text)]
-    ours = [name for name in names if (root / name.partition("/")[0]).is_dir() and "NAME" not in name]
-    missing = [name for name in [*ours, *links] if not (root / name).exists()]
+    links = [str((ROOT / page).parent / link) for link in re.findall(r"\]\(([^)#:]+)\)", text)]
+    ours = [name for name in names if (ROOT / name.partition("/")[0]).is_dir() and "NAME" not in name]
+    missing = [name for name in [*ours, *links] if not (ROOT / name).exists()]
     assert ours or links
     assert not missing, f"{page} names what is not there: {missing}"
