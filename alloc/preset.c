@@ -112,7 +112,9 @@ char *gb_preset_names(const char *separator, size_t room) {
     n = 0;
     for (int i = 0; i < BUILTIN; i++) names[n++] = builtin[i].name;
     for (const gb_preset *p = first; p; p = p->before) names[n++] = p->name;
-    qsort(names, n, sizeof *names, by_text);
+    size_t first_sorted = room ? BUILTIN : n;   /* cut short, the list keeps what every program has */
+    qsort(names, first_sorted, sizeof *names, by_text);
+    qsort(names + first_sorted, n - first_sorted, sizeof *names, by_text);
     size_t known = 0;   /* each name once: what was registered again is there twice */
     for (size_t i = 0; i < n; i++)
         if (i == 0 || strcmp(names[i], names[known - 1]) != 0) names[known++] = names[i];

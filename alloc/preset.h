@@ -26,7 +26,7 @@ const gb_preset *gb_preset_named(const char *name);
 int gb_preset_register(const char *name, gb_preset *p, gb_error *e);
 
 /* Every name once, sorted, with the separator between them; from malloc, or NULL. With room (bytes, 0: any)
- * names beyond it are only counted, in the words of an error. */
+ * the built-in ones come first and names beyond it are only counted, in the words of an error. */
 char *gb_preset_names(const char *separator, size_t room);
 
 /* out[i] is the rank of index i's stride, 0 = largest. */
