@@ -4,7 +4,6 @@ import gc
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -55,21 +54,6 @@ def frozen() -> None:
     """A test that asks for a collection waits for its own garbage, not for a walk through all tests, reports and libraries."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(autouse=True)
-def numpys_own_memory(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A test that leaves NumPy's memory in gridbuf's heap is named, and its successors do not fail for it."""
-    from gridbuf import _core
-
-    plain = _core.numpy_handler()
-    yield
-    if _core.numpy_handler()[1] and not plain[1]:
-        from gridbuf.interop import numpy
-
-        numpy.disable()
-        _core.set_numpy_handler(plain[0])
-        warnings.warn(f"{request.node.nodeid} left NumPy's arrays in gridbuf's memory", stacklevel=1)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

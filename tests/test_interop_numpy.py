@@ -9,6 +9,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -310,3 +312,27 @@ def test_a_process_may_end_with_arrays_alive() -> None:
 def test_a_wrong_handler_is_refused() -> None:
     with pytest.raises(TypeError, match="handler: expected a NumPy memory handler"):
         gb._core.set_numpy_handler("gridbuf")
+
+
+def test_blocks_and_the_switch_in_any_order() -> None:
+    """NumPy has gridbuf's memory while a block is open or the switch is on, and else its own."""
+    for steps in product(("enter", "leave", "enable", "disable"), repeat=6):
+        blocks: list[Any] = []
+        on = False
+        for step in steps:
+            if step == "enter":
+                blocks.append(handler.memory())
+                blocks[-1].__enter__()
+            elif step == "leave" and blocks:
+                blocks.pop().__exit__(None, None, None)
+            elif step == "enable":
+                handler.enable()
+                on = True
+            elif step == "disable":
+                handler.disable()
+                on = False
+            assert handler.enabled() == (on or bool(blocks)), steps
+        while blocks:
+            blocks.pop().__exit__(None, None, None)
+        handler.disable()
+        assert not handler.enabled(), steps

@@ -171,7 +171,7 @@ def with_numpy() -> Callable[[], None]:
     """For programs on gt4py that allocate by NumPy, too: `install` and `gridbuf.interop.numpy.enable`; the result undoes both."""
     from gridbuf.interop import numpy as handler
 
-    storage, before = install(), handler.enabled()
+    storage, before = install(), handler.switch.is_on
     handler.enable()
 
     def off() -> None:

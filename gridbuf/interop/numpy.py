@@ -29,24 +29,40 @@ True
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from gridbuf import _core
+from gridbuf.interop.exchanging import Installation
 
 __all__ = ["disable", "enable", "enabled", "memory"]
 
-_lock = threading.Lock()
-_plain_start: Any = None  # threading.Thread.start, while enable() has put its own there
-_before: Any = None  # the handler that enable() found
+# A context has our handler while a block of memory() is open there or the switch is on; then again what it had before.
+_blocks = ContextVar("gridbuf.interop.numpy: open blocks of memory()", default=0)
+_before: ContextVar[Any] = ContextVar("gridbuf.interop.numpy: the handler before ours")
+
+
+def _put_ours() -> None:
+    handler, ours = _core.numpy_handler()
+    if not ours:
+        _before.set(handler)
+        _core.set_numpy_handler(None)
+
+
+def _put_back() -> None:
+    before = _before.get(None)
+    if before is not None and enabled() and not switch.is_on and not _blocks.get():
+        _core.set_numpy_handler(before)
 
 
 @contextmanager
 def memory() -> Iterator[None]:
     """Let NumPy allocate from gridbuf's heap in this block, on this thread.
 
-    Also a decorator: ``@memory()``. Blocks nest, and leave the handler they found.
+    Also a decorator: ``@memory()``. Blocks nest. After the last one NumPy has the handler that it had before, and
+    gridbuf's if `enable` was called meanwhile.
 
     Yields
     ------
@@ -63,11 +79,14 @@ def memory() -> Iterator[None]:
     >>> enabled()
     False
     """
-    before = _core.set_numpy_handler(None)
+    outside = _blocks.get()
+    _blocks.set(outside + 1)
     try:
+        _put_ours()
         yield
     finally:
-        _core.set_numpy_handler(before)
+        _blocks.set(outside)
+        _put_back()
 
 
 def enabled() -> bool:
@@ -100,13 +119,8 @@ def enable() -> None:
     True
     >>> handler.disable()
     """
-    global _before, _plain_start
-    with _lock:
-        found = _core.set_numpy_handler(None)
-        if _plain_start is None:
-            _before = found
-            _plain_start = threading.Thread.start
-            threading.Thread.start = _start  # type: ignore[assignment, method-assign]
+    switch.on()
+    _put_ours()
 
 
 def disable() -> None:
@@ -122,15 +136,8 @@ def disable() -> None:
     >>> handler.enabled()
     False
     """
-    global _before, _plain_start
-    with _lock:
-        if _plain_start is None:
-            return
-        if threading.Thread.start is _start:
-            threading.Thread.start = _plain_start  # type: ignore[method-assign]
-        if enabled():
-            _core.set_numpy_handler(_before)
-        _before = _plain_start = None
+    switch.off()
+    _put_back()
 
 
 class _Run:
@@ -141,12 +148,16 @@ class _Run:
 
     def __call__(self) -> None:
         del self.thread.run  # no cycle: what the thread held goes when it ends
-        _core.set_numpy_handler(None)
+        _put_ours()
         self.run()
 
 
+_thread_start = threading.Thread.start
+_plain_start: Any = None  # threading.Thread.start, while the switch is on
+
+
 def _start(thread: threading.Thread) -> None:
-    """Thread.start, while enabled."""
+    """Thread.start, while the switch is on."""
     if _plain_start is None or isinstance(thread.run, _Run):  # somebody's wrapper kept us, or leads back to us
         return _thread_start(thread)
     thread.run = _Run(thread)  # type: ignore[method-assign]
@@ -157,4 +168,18 @@ def _start(thread: threading.Thread) -> None:
         raise
 
 
-_thread_start = threading.Thread.start
+def _switch_on() -> Callable[[], None]:
+    global _plain_start
+    _plain_start = threading.Thread.start
+    threading.Thread.start = _start  # type: ignore[assignment, method-assign]
+    return _switch_off
+
+
+def _switch_off() -> None:
+    global _plain_start
+    if threading.Thread.start is _start:
+        threading.Thread.start = _plain_start  # type: ignore[method-assign]
+    _plain_start = None
+
+
+switch = Installation(_switch_on)  # whether threads that start get our handler; each context is put right by enable and disable

@@ -52,3 +52,18 @@ def test_what_was_on_before_stays_on(program) -> None:  # type: ignore[no-untype
         with handler.memory(), program.install(), program.install():
             pass
         assert gbg.installed() and not program.installed() and not handler.enabled()
+    handler.enable()
+    with program.install():
+        pass
+    assert handler.enabled()
+    handler.disable()
+
+
+def test_inside_a_block_of_memory_it_leaves_nothing_behind(program) -> None:  # type: ignore[no-untyped-def]
+    for _ in range(2):
+        with handler.memory(), program.install():
+            pass
+        assert not handler.enabled()
+        with program.install():
+            pass
+        assert not handler.enabled()

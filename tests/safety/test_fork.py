@@ -258,7 +258,7 @@ def test_a_preset_of_a_python_function_and_one_registered_in_the_child() -> None
         assert gb.empty(new_shape(), backend="fork_function").strides[0] == 8
         gb.register_backend("fork_child", layout="KIJ", alignment=4)
         assert gb.plan((3, 5, 7), backend="fork_child").padded_shape == (3, 8, 7) and "fork_child" in gb.backends()
-        with pytest.raises(ValueError, match=r'"fork_none" is not known; known are .*fork_child, fork_function'):
+        with pytest.raises(ValueError, match=r'"fork_none" is not known; known are .*did you mean .fork_'):
             gb.empty((3,), backend="fork_none")
 
     assert child(body) == 0

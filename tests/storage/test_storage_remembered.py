@@ -200,8 +200,7 @@ DOORS: list[Any] = [
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_backend_registered_again_is_the_new_one(door: Any) -> None:
-    name = f"again-{DOORS.index(door)}"
-    found = []
+    name, found = "again", []
     for layout in ("IJK", "KJI", "JIK", "KJI"):
         gb.register_backend(name, layout=layout)
         with gb.default_backend(name):
