@@ -136,7 +136,7 @@ links: docs
 ## make bench   every figure as a ratio, into bench/results/, docs/tables/ and README.md
 bench: wheel
 	$(PY) -m pip install --quiet --force-reinstall --no-deps dist/*.whl
-	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]" rich
+	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[bench]"
 	$(PY) bench/run.py $(ARGS)
 
 ## make clean   what was built; make distclean also the environments that make demo, dev and test keep
