@@ -55,7 +55,7 @@ def facts() -> list[Fact]:
             ]
             continue
         if name in OLD:
-            found.append((f"{name}: derived datatypes / plan (at least)", -ratio(row, "datatypes", "plan"), -OLD[name], "times"))
+            found.append((f"{name}: plan / derived datatypes", ratio(row, "plan", "datatypes"), 1 / OLD[name], "times"))
         if "contiguous" in name:
             found.append((f"{name}: plan / raw", ratio(row, "plan", "raw"), 1.1, "times"))
         elif "0.5 kB" in name:

@@ -60,7 +60,7 @@ def run(name: str, console: Console) -> tuple[list[Result], list[tuple[str, floa
     console.print(table)
     facts = module.facts() if hasattr(module, "facts") else []
     for text, value, most, unit in facts:
-        console.print(f"{text}: {value:.2f} {unit} (target <= {most} {unit})")
+        console.print(f"{text}: {value:.2f} {unit} (target <= {round(most, 3):g} {unit})")
     return results, facts
 
 

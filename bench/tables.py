@@ -62,8 +62,16 @@ def page(name: str, report: dict[str, Any]) -> str:
         header = ["what", "ours", "peer", "ratio", "target", "after 1 ms idle", ""]
         text += "\n" + table(header, [cells(row) for row in report["results"]])
     if report["facts"]:
-        rows = [[f["name"], f"{f['value']:.3g} {f['unit']}", f"<= {f['at_most']} {f['unit']}"] for f in report["facts"]]
-        text += "\n" + table(["what", "measured", "target"], rows)
+        rows = [
+            [
+                f["name"],
+                f"{f['value']:.3g} {f['unit']}",
+                f"<= {round(f['at_most'], 3):g} {f['unit']}",
+                "" if f["value"] <= f["at_most"] else "missed",
+            ]
+            for f in report["facts"]
+        ]
+        text += "\n" + table(["what", "measured", "target", ""], rows)
     return text
 
 
