@@ -1,6 +1,5 @@
 /* block.h: what a block of the heap carries, what it must satisfy, and what the heap counts. */
-#ifndef GRIDBUF_BLOCK_H
-#define GRIDBUF_BLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ typedef struct gb_heap_stats {
     int64_t live_bytes, cached_bytes, peak_bytes, live_buffers;
     int64_t allocations, hits, misses, limit, cache_bound;
 } gb_heap_stats;
-
-#endif

@@ -1,6 +1,5 @@
 /* clock.h: the clock by which long work is cut into slices, and waits are bounded. */
-#ifndef GRIDBUF_ALLOC_CLOCK_H
-#define GRIDBUF_ALLOC_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -10,5 +9,3 @@ static inline int64_t gb_nanoseconds(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
-
-#endif

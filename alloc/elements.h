@@ -4,8 +4,7 @@
  *
  * Conversions between reals stand in tables that end with the last real, and a range of numbers is what "complex" means:
  * a new real goes to the reals, a new type that no conversion knows to the end. */
-#ifndef GRIDBUF_ELEMENTS_H
-#define GRIDBUF_ELEMENTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -64,5 +63,3 @@ GB_TYPE_FACT_(int64_t, gb_type_size, BYTES, uint8_t)
 GB_TYPE_FACT_(char, gb_type_char, CHAR, char)    /* NumPy's */
 GB_TYPE_FACT_(char, gb_type_kind, KIND, char)    /* NumPy's: b, i, u, f, c, M or m */
 GB_TYPE_FACT_(const char *, gb_type_name, NAME, char *const)
-
-#endif

@@ -1,6 +1,5 @@
 /* errors.h: a refusal as it travels from the rooms below to Python. */
-#ifndef GRIDBUF_ERRORS_H
-#define GRIDBUF_ERRORS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ char *gb_text_dims(char *out, const int32_t *dims, int n);
 
 /* The text in quotes, with what cannot be read escaped; at most room bytes. Returns out. */
 char *gb_quoted(char *out, int64_t room, const char *text);
-
-#endif

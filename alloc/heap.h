@@ -11,8 +11,7 @@
  * it, so that the pointer NumPy or a DLPack consumer holds is all that is needed to
  * release it.
  */
-#ifndef GRIDBUF_HEAP_H
-#define GRIDBUF_HEAP_H
+#pragma once
 
 #include "block.h"
 #include "numbers.h"
@@ -63,5 +62,3 @@ typedef struct gb_heap_live {
 int64_t gb_heap_live_blocks(gb_heap_live *out, int64_t room);
 void gb_heap_set_limit(int64_t limit);        /* bytes of live blocks; < 0 none */
 void gb_heap_set_cache_bound(int64_t bytes);
-
-#endif

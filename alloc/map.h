@@ -1,6 +1,5 @@
 /* map.h: what the heap asks of the system. */
-#ifndef GRIDBUF_MAP_H
-#define GRIDBUF_MAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ int64_t gb_heap_seconds(void);   /* a clock that never goes back */
 
 /* The whole pages within the bytes, from *from to *to, become zero pages; 0: cannot. */
 int gb_heap_discard(void *memory, int64_t bytes, void **from, void **to);
-
-#endif

@@ -1,7 +1,6 @@
 /* numbers.h: what requests, plans, pools of memory and both planners call by number. Go takes its constants from here,
  * Python from the extension (pyext/core/numbers.c). */
-#ifndef GRIDBUF_NUMBERS_H
-#define GRIDBUF_NUMBERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ enum { GB_PAD_AS_PRESET = 0, GB_PAD_NONE = 1, GB_PAD_TO_BOUNDARY = -1 };
 #define GB_MAX_ALIGNMENT (1ll << 24)        /* items */
 #define GB_MAX_BYTE_ALIGNMENT (1ll << 30)
 #define GB_MAX_BOUNDARY (1ll << 40)         /* bytes, of alignment and byte alignment together */
-
-#endif

@@ -3,8 +3,7 @@
  * A gb_geometry is what every export needs; its lists point behind the struct that
  * owns it. A gb_plan is one allocation, made by gb_plan_new and released by free.
  */
-#ifndef GRIDBUF_PLAN_H
-#define GRIDBUF_PLAN_H
+#pragma once
 
 #include "heap.h"
 #include "numbers.h"
@@ -45,5 +44,3 @@ gb_plan *gb_plan_new(int ndim);
 
 /* What follows from the answer: the geometry's rest. */
 void gb_plan_finish(gb_plan *p);
-
-#endif

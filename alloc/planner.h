@@ -1,7 +1,6 @@
 /* planner.h: the planner that Python and a forked child use. It gives the answers of Go's
  * (plan.go, describe.go), to the byte and to the letter; planner_test.go holds them equal. */
-#ifndef GRIDBUF_PLANNER_H
-#define GRIDBUF_PLANNER_H
+#pragma once
 
 #include "plan.h"
 #include "preset.h"
@@ -41,5 +40,3 @@ void gb_plan_compare(const gb_request *r, const gb_preset *preset, const gb_plan
 /* From shape and strides alone: the rank of each index's stride, and the padding. Where rows
  * lie further apart than their elements reach, that is padding. */
 void gb_plan_read_rows(const gb_geometry *g, int32_t *layout, int64_t *padded_shape);
-
-#endif

@@ -1,8 +1,7 @@
 /* preset.h: what a backend wants of its arrays, by number and by name. The records are
  * C memory that is never freed or changed, so that a forked child and every thread read
  * them without a lock. */
-#ifndef GRIDBUF_PRESET_H
-#define GRIDBUF_PRESET_H
+#pragma once
 
 #include "errors.h"
 #include "numbers.h"
@@ -31,5 +30,3 @@ char *gb_preset_names(const char *separator, size_t room);
 
 /* out[i] is the rank of index i's stride, 0 = largest. */
 void gb_preset_layout(const gb_preset *p, const int32_t *dims, int n, int32_t *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* sizes.h: size classes. Steps of 64 bytes up to 1 KiB, then eight a doubling up to
  * GB_HEAP_SMALL_MAX; larger blocks are exact, in pages, and hashed into bins. */
-#ifndef GRIDBUF_SIZES_H
-#define GRIDBUF_SIZES_H
+#pragma once
 
 #include "block.h"
 
@@ -25,5 +24,3 @@ static inline int gb_heap_bin(int64_t reserve) {
     if (reserve <= GB_HEAP_SMALL_MAX) return gb_heap_small_bin(reserve);
     return GB_HEAP_SMALL_BINS + (int)(((uint64_t)reserve >> 12) * 0x9E3779B97F4A7C15u >> 58);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* slab.h: the inside of the heap, for the files that make it up. */
-#ifndef GRIDBUF_SLAB_H
-#define GRIDBUF_SLAB_H
+#pragma once
 
 #include "block.h"
 #include "sizes.h"
@@ -68,5 +67,3 @@ static inline gb_heap_header *gb_heap_header_of(const void *data) { return *gb_h
 void gb_heap_debug_taken(gb_heap_header *h, int64_t span, int fresh);
 void gb_heap_debug_released(gb_heap_header *h);
 void gb_heap_debug_slab(gb_heap_slab *s);   /* all blocks, before their memory goes */
-
-#endif

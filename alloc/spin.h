@@ -1,6 +1,5 @@
 /* spin.h: a lock for a handful of pointer moves; taken without waiting it costs about half a pthread mutex. */
-#ifndef GRIDBUF_SPIN_H
-#define GRIDBUF_SPIN_H
+#pragma once
 
 #include <sched.h>
 
@@ -24,5 +23,3 @@ static inline void gb_spin_lock(gb_spin *s) {
 }
 
 static inline void gb_spin_unlock(gb_spin *s) { __atomic_clear(&s->held, __ATOMIC_RELEASE); }
-
-#endif

@@ -1,6 +1,5 @@
 /* strides.h: the strides of memory without gaps. */
-#ifndef GRIDBUF_STRIDES_H
-#define GRIDBUF_STRIDES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ static inline void gb_c_strides(int64_t *strides, const int64_t *shape, int ndim
         at *= shape[i] > 1 ? (uint64_t)shape[i] : 1;
     }
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Whoever holds a dict converts its entries to plain data first and believes none of it; what is decided is decided here.
  * Each function returns 0, or -1 with the first thing wrong in e: the key, what it says, what is allowed.
  */
-#ifndef GRIDBUF_ARRAYINTERFACE_INTERFACE_H
-#define GRIDBUF_ARRAYINTERFACE_INTERFACE_H
+#pragma once
 
 #include "../alloc/errors.h"
 #include "../alloc/plan.h"
@@ -58,5 +57,3 @@ int gb_interface_memory(gb_interface *d, gb_error *e);
 
 /* The sizes and strides alone. */
 int gb_interface_layout(gb_interface *d, gb_error *e);
-
-#endif

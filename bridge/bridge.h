@@ -1,8 +1,7 @@
 /* bridge.h: the calls that enter Go. Only pyext/ includes this, and only through
  * GB_PY_ENTER_GO, which refuses in a forked child. Each returns 0, or -1 with the
  * error filled in. agree.c holds these against what cgo generates. */
-#ifndef GRIDBUF_BRIDGE_H
-#define GRIDBUF_BRIDGE_H
+#pragma once
 
 #include "types.h"
 
@@ -11,6 +10,4 @@ int gbridge_work(void *work, int64_t nanoseconds, gb_error *e);   /* a gb_work, 
 int gbridge_explain(gb_plan *plan, char *text, int64_t room, gb_error *e);   /* lines of a term, a tab and a sentence */
 #ifdef GRIDBUF_PANIC
 int gbridge_panic(gb_error *e);
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* gufunc.h: the calls that enter Go for gridbuf.gufunc, and what crosses with them. */
-#ifndef GRIDBUF_BRIDGE_GUFUNC_H
-#define GRIDBUF_BRIDGE_GUFUNC_H
+#pragma once
 
 #include "../gufunc/call.h"
 #include "../gufunc/reduce.h"
@@ -49,5 +48,3 @@ int gbridge_gufunc_work(int64_t id, gb_gu_run *job, int64_t deadline, int32_t *m
 int gbridge_gufunc_go_names(char *names, int64_t room, gb_error *e);
 int gbridge_gufunc_go_kernel(char *name, char *signature, char *types, int64_t room, gb_error *e);
 int gbridge_gufunc_panic_text(char *text, int64_t room, gb_error *e);
-
-#endif

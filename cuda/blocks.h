@@ -7,8 +7,7 @@
  * did before. Another one gets it only when the first is known to be through with it. A slab
  * with no block in use is cache, given back the least recently used first.
  */
-#ifndef GRIDBUF_CUDA_BLOCKS_H
-#define GRIDBUF_CUDA_BLOCKS_H
+#pragma once
 
 #include "../alloc/process.h"
 #include "context.h"
@@ -113,5 +112,3 @@ gb_cu_record *gb_cu_live_next(gb_cu_record *r);   /* lock; NULL begins */
 #define GB_CU_GUARD 512   /* at least so many bytes behind a block */
 int gb_cu_debug_taken(gb_cu_record *r, gb_cuda_error *e);
 void gb_cu_debug_released(gb_cu_record *r);
-
-#endif

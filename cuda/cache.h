@@ -1,6 +1,5 @@
 /* cache.h: free blocks, and slabs that nobody uses. The caller holds the pool's lock for those that say so. */
-#ifndef GRIDBUF_CUDA_CACHE_H
-#define GRIDBUF_CUDA_CACHE_H
+#pragma once
 
 #include "blocks.h"
 
@@ -9,5 +8,3 @@ void gb_cu_bin_push(gb_cu_pool *pool, gb_cu_record *r);      /* lock */
 void gb_cu_cache_push(gb_cu_pool *pool, gb_cu_slab *slab);     /* lock */
 int gb_cu_bin(int64_t size);
 int64_t gb_cu_round(int64_t need);
-
-#endif

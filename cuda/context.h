@@ -1,6 +1,5 @@
 /* context.h: the primary context of each GPU, made current for a while. */
-#ifndef GRIDBUF_CUDA_CONTEXT_H
-#define GRIDBUF_CUDA_CONTEXT_H
+#pragma once
 
 #include "error.h"
 
@@ -19,5 +18,3 @@ gb_cu_device *gb_cu_enter_to_release(int device);          /* for what nobody ca
 void gb_cu_leave(void);
 gb_cu_device *gb_cu_retained(int device);                  /* somebody has entered it before, or NULL; asks nothing of the driver */
 int gb_cu_no_device(int device, gb_cuda_error *e);         /* -1 */
-
-#endif

@@ -9,8 +9,7 @@
  * Functions return 0, or -1 with the error filled in; those that cannot fail return
  * nothing. Addresses are numbers: device memory is never looked at from here.
  */
-#ifndef GRIDBUF_CUDA_H
-#define GRIDBUF_CUDA_H
+#pragma once
 
 #include "../alloc/block.h"
 #include "../alloc/numbers.h"
@@ -161,5 +160,3 @@ int gb_cuda_record_use(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e)
 int gb_cuda_in_flight(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error *e);   /* 1 with a stream of the block's device, 0, -1 */
 int gb_cuda_stream_wait_block(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e);          /* what comes on it waits for what is in flight */
 int gb_cuda_synchronize_block(gb_cuda_block *block, gb_cuda_error *e);                            /* the host waits for what is in flight */
-
-#endif

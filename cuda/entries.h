@@ -1,8 +1,7 @@
 /* entries.h: the part of the CUDA driver API that this room uses, written out, because
  * there is no cuda.h at build time. Names are the versioned ones that the library exports;
  * without a suffix such as _ptsz, stream 0 is the legacy default stream. */
-#ifndef GRIDBUF_CUDA_ENTRIES_H
-#define GRIDBUF_CUDA_ENTRIES_H
+#pragma once
 
 #include "cuda.h"
 
@@ -111,5 +110,3 @@ typedef struct gb_cu_driver {
 extern gb_cu_driver gb_cu;   /* driver.c: filled by gb_cuda_start */
 
 #define GB_CU_STREAM(queue) ((CUstream)(uintptr_t)(queue).stream)
-
-#endif

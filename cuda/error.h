@@ -1,6 +1,5 @@
 /* error.h: what went wrong, in one sentence. Each fills in the error, when there is one to fill, and gives -1. */
-#ifndef GRIDBUF_CUDA_ERROR_H
-#define GRIDBUF_CUDA_ERROR_H
+#pragma once
 
 #include "entries.h"
 
@@ -10,5 +9,3 @@ char *gb_cu_size(char room[32], int64_t bytes);                      /* "1.5 GiB
 
 /* Call an entry point; 0 or -1 with what the driver said. */
 #define GB_CU(e, name, ...) gb_cu_says((e), gb_cu.name(__VA_ARGS__), #name)
-
-#endif

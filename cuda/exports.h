@@ -1,7 +1,6 @@
 /* exports.h: functions whose addresses other libraries are given (gridbuf.interop). Their
  * signatures are those libraries'; they never change. Any thread may call them. */
-#ifndef GRIDBUF_CUDA_EXPORTS_H
-#define GRIDBUF_CUDA_EXPORTS_H
+#pragma once
 
 #include "cuda.h"
 
@@ -19,5 +18,3 @@ void gb_cuda_cupy_free(void *param, void *data, int device);   /* of any of the 
 void *gb_cuda_torch_malloc(ssize_t bytes, int device, void *stream);
 void gb_cuda_torch_free(void *data, ssize_t bytes, int device, void *stream);
 void gb_cuda_torch_record_stream(void *data, void *stream);
-
-#endif

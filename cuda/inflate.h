@@ -1,7 +1,6 @@
 /* inflate.h: unpacking what gzip has packed (RFC 1951): the kernels' PTX, which repeats itself so much that an eighth of its
  * size is left. It is ours and a test has unpacked it, so nothing is checked here; gzip makes blocks of the one kind that this knows. */
-#ifndef GRIDBUF_CUDA_INFLATE_H
-#define GRIDBUF_CUDA_INFLATE_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -82,5 +81,3 @@ static char *gb_cu_inflate(char *to, const unsigned char *at) {
     }
     return to;
 }
-
-#endif

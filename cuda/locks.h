@@ -1,6 +1,5 @@
 /* locks.h: the locks of this room. Whoever takes several takes them in this order, as fork does. */
-#ifndef GRIDBUF_CUDA_LOCKS_H
-#define GRIDBUF_CUDA_LOCKS_H
+#pragma once
 
 #include "entries.h"
 
@@ -11,5 +10,3 @@ extern pthread_mutex_t gb_cu_pool_locks[GB_CUDA_KINDS][GB_CUDA_MAX_DEVICES];
 extern pthread_mutex_t gb_cu_live_lock, gb_cu_streams_lock, gb_cu_events_lock;
 void gb_cu_lock_all(void);
 void gb_cu_unlock_all(void);
-
-#endif

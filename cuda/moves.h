@@ -1,6 +1,5 @@
 /* moves.h: the ways to move a pair's elements by the driver's copies or by a kernel. */
-#ifndef GRIDBUF_CUDA_MOVES_H
-#define GRIDBUF_CUDA_MOVES_H
+#pragma once
 
 #include "cuda.h"
 #include "pair.h"
@@ -10,5 +9,3 @@ int64_t gb_cu_pair_calls(const gb_cu_pair *p, int64_t itemsize);
 int gb_cu_pair_move(const gb_cu_pair *p, int direction, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on, gb_cuda_error *e);
 /* a = b by the relayout kernel, on one device; b may repeat. */
 int gb_cu_pair_relayout(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on, gb_cuda_error *e);
-
-#endif

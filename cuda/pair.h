@@ -1,6 +1,5 @@
 /* pair.h: the same elements seen from two sides, as few axes as they can be. */
-#ifndef GRIDBUF_CUDA_PAIR_H
-#define GRIDBUF_CUDA_PAIR_H
+#pragma once
 
 #include "../transfer/axes.h"
 
@@ -20,5 +19,3 @@ gb_cu_pair gb_cu_pair_packed(const gb_cu_pair *p, int64_t itemsize, int keep_a);
 int gb_cu_pair_is_packed(const gb_cu_pair *p);
 int gb_cu_pair_repeats(const gb_cu_pair *p);   /* b has strides of 0 */
 int gb_cu_pair_overlaps(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t itemsize);
-
-#endif

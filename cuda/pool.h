@@ -1,10 +1,7 @@
 /* pool.h: taking a block without saying who will use it. Everybody else takes them by gb_cuda_alloc (cuda.h). */
-#ifndef GRIDBUF_CUDA_POOL_H
-#define GRIDBUF_CUDA_POOL_H
+#pragma once
 
 #include "cuda.h"
 
 /* any_stream: nobody says which streams will use it. */
 int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **block, gb_cuda_error *e);
-
-#endif

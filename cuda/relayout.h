@@ -1,6 +1,5 @@
 /* relayout.h: jobs for the kernels, which launch.c launches. */
-#ifndef GRIDBUF_CUDA_RELAYOUT_H
-#define GRIDBUF_CUDA_RELAYOUT_H
+#pragma once
 
 #include "context.h"
 #include "kernels.h"
@@ -11,5 +10,3 @@ int gb_cu_prepare(gb_kernel_job *j, const gb_cuda_view *dst, const gb_cuda_view 
 
 /* The largest word that divides addresses and strides, and the fastest axis in it. */
 int gb_cu_into_words(gb_kernel_job *j);
-
-#endif

@@ -1,6 +1,5 @@
 /* staging.h: between the host and a GPU in several moves, laid out and converted on the way. */
-#ifndef GRIDBUF_CUDA_STAGING_H
-#define GRIDBUF_CUDA_STAGING_H
+#pragma once
 
 #include "pair.h"
 #include "strided.h"
@@ -22,5 +21,3 @@ int gb_cu_staged_copy(gb_cuda_job *job, const gb_cu_staged *s, gb_cuda_error *e)
 
 /* Memory that the job's work needs for a while, at *data. */
 int gb_cu_temporary(gb_cuda_job *job, int kind, int64_t bytes, gb_cuda_queue on, uint64_t *data, gb_cuda_error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* strided.h: strided memory into strided memory where a GPU takes part, whatever the strides: within one GPU, from one to
  * another, between host and GPU, converted on the host where the types differ. Nothing here knows Python. */
-#ifndef GRIDBUF_CUDA_STRIDED_H
-#define GRIDBUF_CUDA_STRIDED_H
+#pragma once
 
 #include "../transfer/program.h"
 #include "cuda.h"
@@ -61,5 +60,3 @@ void gb_cuda_program_free(gb_cuda_program *program);
 /* bases: the address of each slot's element 0; blocks: what it lies in, or NULL. Queued behind our own work on the blocks, and
  * recorded there. */
 int gb_cuda_program_run(gb_cuda_program *program, const uint64_t *bases, gb_cuda_block *const *blocks, int64_t n, gb_cuda_queue on, gb_cuda_error *e);
-
-#endif

@@ -4,8 +4,7 @@
  * -1 with the first thing wrong written to why (always with a closing zero). They
  * take over nothing: whoever got the tensor still calls its deleter, refused or not.
  */
-#ifndef GRIDBUF_DLPACK_CHECK_H
-#define GRIDBUF_DLPACK_CHECK_H
+#pragma once
 
 #include "datatypes.h"
 
@@ -30,5 +29,3 @@ static inline char *gb_dlpack_first(const DLTensor *t) {
     return t->data ? (char *)((uintptr_t)t->data + t->byte_offset) : NULL;   /* an empty tensor may say any offset */
 }
 void gb_dlpack_byte_strides(const DLTensor *t, int64_t *strides); /* room for ndim; NULL strides are C order */
-
-#endif

@@ -1,6 +1,5 @@
 /* datatypes.h: DLPack's types for NumPy's and ml_dtypes'. The numbers stand in alloc/elements.h, the others here. */
-#ifndef GRIDBUF_DLPACK_DATATYPES_H
-#define GRIDBUF_DLPACK_DATATYPES_H
+#pragma once
 
 #include "../alloc/elements.h"
 #include "dlpack.h"
@@ -38,5 +37,3 @@ DLDataType gb_dlpack_type_of(int type);
 
 /* The gb_type, or GB_RAW where it is no number of NumPy's. */
 int gb_dlpack_number(DLDataType dtype);
-
-#endif

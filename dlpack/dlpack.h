@@ -3,8 +3,7 @@
  * Names, layouts and values are the standard's; tests/test_dlpack_abi.py holds every
  * one of them against the official header. Do not include both headers in one file.
  */
-#ifndef GRIDBUF_DLPACK_H
-#define GRIDBUF_DLPACK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -124,5 +123,3 @@ typedef struct DLPackExchangeAPI {
     DLPackDLTensorFromPyObjectNoSync dltensor_from_py_object_no_sync; /* may be NULL */
     DLPackCurrentWorkStream current_work_stream;
 } DLPackExchangeAPI;
-
-#endif

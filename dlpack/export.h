@@ -4,8 +4,7 @@
  * it has called release(owner). Nothing here knows Go or Python: the deleter may run
  * on any thread, after the interpreter is gone, and in a forked child.
  */
-#ifndef GRIDBUF_DLPACK_EXPORT_H
-#define GRIDBUF_DLPACK_EXPORT_H
+#pragma once
 
 #include "dlpack.h"
 
@@ -27,5 +26,3 @@ typedef void (*gb_dlpack_release)(void *owner);
  * said and is EINVAL. */
 DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release);
 DLManagedTensor *gb_dlpack_legacy(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release);
-
-#endif

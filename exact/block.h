@@ -1,6 +1,5 @@
 /* block.h: numbers on their way into a sum, a block at a time. */
-#ifndef GRIDBUF_EXACT_BLOCK_H
-#define GRIDBUF_EXACT_BLOCK_H
+#pragma once
 
 #include "exact.h"
 #include "kernels.h"
@@ -17,5 +16,3 @@ typedef struct gb_exact_block {
 /* n elements of a block or less, from wherever they lie; of floats a multiple of GB_EXACT_STEP. y: NULL, or the other factors. */
 void gb_exact_sum_block(gb_exact_block *b, const double *x, const double *y, int64_t n);
 void gb_exact_flush(gb_exact_block *b);   /* sum what waits */
-
-#endif

@@ -4,8 +4,7 @@
  * superaccumulator.c adds single numbers; the kernels (kernels_body.h) split blocks of doubles into sums that floating
  * point makes without error, which is what makes it quick; job.c walks arrays of any strides and types.
  */
-#ifndef GRIDBUF_EXACT_H
-#define GRIDBUF_EXACT_H
+#pragma once
 
 #include "../transfer/axes.h"
 
@@ -59,5 +58,3 @@ typedef struct gb_exact_task {
     gb_copy_view a, b;
     int64_t shape[GB_COPY_DIMS], a_strides[GB_COPY_DIMS], b_strides[GB_COPY_DIMS];
 } gb_exact_task;
-
-#endif

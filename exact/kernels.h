@@ -1,6 +1,5 @@
 /* kernels.h: sums of blocks, compiled once per instruction set (kernels_body.h). */
-#ifndef GRIDBUF_EXACT_KERNELS_H
-#define GRIDBUF_EXACT_KERNELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ typedef struct gb_exact_kernels {
 
 extern const gb_exact_kernels gb_exact_kernels_plain, gb_exact_kernels_avx2, gb_exact_kernels_avx512;
 const gb_exact_kernels *gb_exact_kernels_here(void);   /* those that transfer/ uses on this processor */
-
-#endif

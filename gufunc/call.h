@@ -8,8 +8,7 @@
  *
  * Nothing here needs Go or Python.
  */
-#ifndef GRIDBUF_GUFUNC_CALL_H
-#define GRIDBUF_GUFUNC_CALL_H
+#pragma once
 
 #include "../alloc/clock.h"
 #include "../alloc/plan.h"
@@ -193,5 +192,3 @@ int gb_gu_protect_boundaries(gb_gu_run *job, const char **why);
 void gb_gu_stage_boundary(gb_gu_block *b, int op, const char *from, int64_t len);
 
 int gb_gu_protect_inputs(gb_gu_run *job, const char **why);
-
-#endif

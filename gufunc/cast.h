@@ -1,6 +1,5 @@
 /* cast.h: moving elements between memory and a kernel's scratch, with conversion. */
-#ifndef GRIDBUF_GUFUNC_CAST_H
-#define GRIDBUF_GUFUNC_CAST_H
+#pragma once
 
 #include "call.h"
 
@@ -14,5 +13,3 @@ void gb_gu_cast(int to, char *dst, intptr_t dst_step, int from, const char *src,
  * is the distance of elements in memory. */
 void gb_gu_pack(char *packed, const gb_gu_operand *o, const char *memory, int64_t step, int64_t len);
 void gb_gu_unpack(char *memory, int64_t step, const gb_gu_operand *o, const char *packed, int64_t len);
-
-#endif

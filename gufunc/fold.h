@@ -1,6 +1,5 @@
 /* fold.h: folding elements into accumulators, by loops and by functions with a state. */
-#ifndef GRIDBUF_GUFUNC_FOLD_H
-#define GRIDBUF_GUFUNC_FOLD_H
+#pragma once
 
 #include "folder.h"
 
@@ -10,5 +9,3 @@ void gb_gu_combine(gb_gu_folder *w, char **into, const char *x, intptr_t step, i
 
 /* fold_state.c: the same with a state. */
 char *gb_gu_fold_states(gb_gu_folder *w, const char *in, int64_t n, int64_t from, int64_t to);
-
-#endif

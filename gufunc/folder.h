@@ -1,6 +1,5 @@
 /* folder.h: one worker of a reduction: its accumulators, its scratch memory, and where it is. */
-#ifndef GRIDBUF_GUFUNC_FOLDER_H
-#define GRIDBUF_GUFUNC_FOLDER_H
+#pragma once
 
 #include "reduction.h"
 
@@ -26,5 +25,3 @@ typedef struct gb_gu_walk {
 
 void gb_gu_walk_fold(const gb_gu_reduction *r, gb_gu_walk *at, const char *in, const char *where, int64_t linear);
 void gb_gu_walk_on(const gb_gu_reduction *r, gb_gu_walk *at, int64_t n);    /* n: at most to the end of the innermost loop */
-
-#endif

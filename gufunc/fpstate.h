@@ -6,8 +6,7 @@
  * a nanosecond, clearing it fifteen and writing it a hundred, so that it is written only
  * when it has changed.
  */
-#ifndef GRIDBUF_GUFUNC_FPSTATE_H
-#define GRIDBUF_GUFUNC_FPSTATE_H
+#pragma once
 
 #include "types.h"
 
@@ -80,6 +79,4 @@ static inline int gb_gu_fp_flags(void) {
     int f = fetestexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
     return (f & FE_INVALID ? GB_GU_INVALID : 0) | (f & FE_DIVBYZERO ? GB_GU_DIVIDE : 0) | (f & FE_OVERFLOW ? GB_GU_OVERFLOW : 0);
 }
-#endif
-
 #endif

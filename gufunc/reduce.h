@@ -1,6 +1,5 @@
 /* reduce.h: running a reduction, and which of its outputs failed. */
-#ifndef GRIDBUF_GUFUNC_REDUCE_H
-#define GRIDBUF_GUFUNC_REDUCE_H
+#pragma once
 
 #include "reduction.h"
 
@@ -16,5 +15,3 @@ int gb_gu_reduce_begin(gb_gu_reducing *run);
 void gb_gu_reduce_here(gb_gu_reducing *run);          /* all tasks on this thread */
 void gb_gu_reduce_end(gb_gu_reducing *run);           /* join the parts; gives them back */
 int64_t gb_gu_reduce_failed(const gb_gu_reducing *run);   /* outputs that failed */
-
-#endif

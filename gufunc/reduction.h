@@ -8,8 +8,7 @@
  *
  * Nothing here needs Go or Python.
  */
-#ifndef GRIDBUF_GUFUNC_REDUCTION_H
-#define GRIDBUF_GUFUNC_REDUCTION_H
+#pragma once
 
 #include "call.h"
 
@@ -83,5 +82,3 @@ typedef struct gb_gu_reducing {
     int (*poll)(void *with);            /* asked by the owner's thread now and then; not 0: stop. May be NULL */
     void *with;
 } gb_gu_reducing;
-
-#endif

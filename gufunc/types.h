@@ -1,6 +1,5 @@
 /* types.h: kernels, as Go and C both see them. */
-#ifndef GRIDBUF_GUFUNC_TYPES_H
-#define GRIDBUF_GUFUNC_TYPES_H
+#pragma once
 
 #include "../alloc/elements.h"
 
@@ -17,5 +16,3 @@ typedef intptr_t (*gb_gu_status_loop)(char **args, intptr_t const *dims, intptr_
 /* Codes of failed elements. */
 enum { GB_GU_INVALID = 1, GB_GU_DIVIDE = 2, GB_GU_OVERFLOW = 4, GB_GU_STATUS = 8, GB_GU_PANICKED = 0x80 };
 enum { GB_GU_FLAGS = GB_GU_INVALID | GB_GU_DIVIDE | GB_GU_OVERFLOW };
-
-#endif

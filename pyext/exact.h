@@ -1,10 +1,7 @@
 /* exact.h: what gridbuf.exact asks of exact/. */
-#ifndef GRIDBUF_PYEXACT_H
-#define GRIDBUF_PYEXACT_H
+#pragma once
 
 #include "core/common.h"
 
 PyObject *gb_py_exact_add(PyObject *self, PyObject *const *args, Py_ssize_t n);
 PyObject *gb_py_exact_merge(PyObject *self, PyObject *const *args, Py_ssize_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* field_number.h: operators, comparisons and NumPy's protocols of functions, as slots of the Field type. */
-#ifndef GRIDBUF_FIELD_NUMBER_H
-#define GRIDBUF_FIELD_NUMBER_H
+#pragma once
 
 #include "core/operators.h"
 #include "field/field.h"
@@ -9,5 +8,3 @@ int gb_py_field_protocols_init(void);   /* field_protocols.c */
 PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs);
 GB_PY_DECLARE_OPERATORS(gb_py_field_)
-
-#endif

@@ -26,7 +26,7 @@ INNER = re.compile(
     r"_body\.h$|^cuda/fake|^dlpack/dlpack\.h$|^cuda/kernels\.h$|^transfer/(casts|vector)\.h$"
     r"|^gufunc/kernels/loops/(lanes|headers)\.h$"
 )
-OTHERS = re.compile(r"CU[a-z]|CU_|CUDA_|PY_|NPY_|Py_RETURN_|NO_IMPORT_ARRAY$|PyInit__core$|GRIDBUF_\w+_H$")
+OTHERS = re.compile(r"CU[a-z]|CU_|CUDA_|PY_|NPY_|Py_RETURN_|NO_IMPORT_ARRAY$|PyInit__core$")
 
 FUNCTION = r"^(?!{}typedef|return|else)[A-Za-z_][\w \t*]*?\b(\w*[a-z]\w*)\([^;{{}}]*\)\s*[;{{]"
 TYPES = (

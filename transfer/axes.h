@@ -1,7 +1,6 @@
 /* axes.h: axes that two views have in common, brought into the order of the target's memory. Whoever wants as few axes as
  * the elements allow inserts each and merges; gb_copy_axes_of is what the copies of host memory make of it. */
-#ifndef GRIDBUF_AXES_H
-#define GRIDBUF_AXES_H
+#pragma once
 
 #include "transfer.h"
 
@@ -33,5 +32,3 @@ void gb_copy_axis_drop(gb_copy_axes *axes, int i);
 /* What overlap asks for: nothing; nothing at all, the views are one; an ordered move; a temporary. */
 enum { GB_COPY_DISJOINT, GB_COPY_SAME, GB_COPY_SHIFT, GB_COPY_TANGLED };
 int gb_copy_overlap(const gb_copy_axes *axes, const gb_copy_view *dst, const gb_copy_view *src);
-
-#endif

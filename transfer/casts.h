@@ -1,8 +1,7 @@
 /* casts.h: conversions between element types with the values of NumPy's astype: C's conversions, with bool as "not
  * zero", complex to real by dropping the imaginary part, and float16 rounded once, to nearest even. A float that no
  * integer of the target can hold (and NaN) gives what the processor gives, as in NumPy; the value is not defined. */
-#ifndef GRIDBUF_CASTS_H
-#define GRIDBUF_CASTS_H
+#pragma once
 
 #include "../alloc/elements.h"
 
@@ -148,5 +147,3 @@ static inline uint16_t double_to_half(double f) {
 #define EACH_NUMBER() GB_EACH_NUMBER
 #define FROM_EACH(X, D, ...) EACH_NUMBER NOTHING() ()(X, D)
 #define EACH_PAIR(X) AGAIN(GB_EACH_NUMBER(FROM_EACH, X))
-
-#endif

@@ -1,6 +1,5 @@
 /* job.h: what plan.c decides and run.c carries out. */
-#ifndef GRIDBUF_JOB_H
-#define GRIDBUF_JOB_H
+#pragma once
 
 #include "axes.h"
 
@@ -17,5 +16,3 @@ enum gb_copy_job_kind {
 #define GB_COPY_SCRATCH (76 << 10)   /* bytes of the largest transposed tile: half as long again as run_of says, on both sides */
 
 void gb_copy_job_plan(gb_copy_job *job, gb_copy_axes *axes, gb_copy_cast_fn cast, int64_t dst_item, int shift);
-
-#endif

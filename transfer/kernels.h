@@ -1,6 +1,5 @@
 /* kernels.h: the inner loops, compiled once per instruction set (kernels_body.h). */
-#ifndef GRIDBUF_KERNELS_H
-#define GRIDBUF_KERNELS_H
+#pragma once
 
 #include "transfer.h"
 
@@ -40,5 +39,3 @@ extern const gb_copy_wide_cast gb_copy_wide_casts[];               /* ends with 
 extern const gb_copy_kernels *gb_copy_kernels_here;     /* set once, before main */
 int64_t gb_copy_shared_cache(void);        /* bytes of the last cache level */
 void gb_copy_stream_fence(void);           /* streamed stores become visible before what follows */
-
-#endif

@@ -4,8 +4,7 @@
  * (program_plan.c): axes merged and sorted, long ones cut, so that any range of entries is a share of the work for one
  * thread. program_run.c carries a range out, with the loops of program_moves.c and program_sums.c.
  */
-#ifndef GRIDBUF_PROGRAM_H
-#define GRIDBUF_PROGRAM_H
+#pragma once
 
 #include "axes.h"
 
@@ -78,5 +77,3 @@ void gb_program_elements(const gb_program_entry *entry, char *dst, const char *s
 void gb_program_transpose(const gb_program_entry *entry, char *dst, const char *src);
 void gb_program_clear(const gb_program_entry *entry, char *src);
 gb_program_loop gb_program_sums(int type);   /* NULL: no such sums */
-
-#endif

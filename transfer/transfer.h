@@ -6,8 +6,7 @@
  * the threads and the clock (job.go); gb_copy_serial does all of it on the caller's
  * thread.
  */
-#ifndef GRIDBUF_TRANSFER_H
-#define GRIDBUF_TRANSFER_H
+#pragma once
 
 #include "../alloc/elements.h"
 #include "work.h"
@@ -101,5 +100,3 @@ typedef struct gb_copy_task {
 /* The kernels in use: "plain", "neon", "avx2", "avx512". gb_copy_kernels_use returns -1 when this processor has no such. */
 const char *gb_copy_kernels_name(void);
 int gb_copy_kernels_use(const char *name);
-
-#endif

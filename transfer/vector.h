@@ -1,7 +1,6 @@
 /* vector.h: what the kernels ask of a vector unit: load 16 bytes of several rows into the lanes of a vector, interleave two
  * vectors lane by lane, store, and store past the caches. */
-#ifndef GRIDBUF_VECTOR_H
-#define GRIDBUF_VECTOR_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -80,6 +79,4 @@ static inline vec LOAD(const void *p) {
 #ifndef STREAM_LINE
 #define STREAM_LINE(p, v)                                                                                             \
     for (int line_ = 0; line_ < (int)(64 / sizeof(vec)); line_++) STREAM((p) + line_ * (int)sizeof(vec), (v)[line_])
-#endif
-
 #endif

@@ -10,8 +10,7 @@
  * of the API (a handle of another context, a free of an unknown address) is recorded as
  * misuse, with a line on standard error, and answered with the driver's code for it.
  */
-#ifndef GRIDBUF_FAKE_H
-#define GRIDBUF_FAKE_H
+#pragma once
 
 #include "../entries.h"
 
@@ -125,5 +124,3 @@ void fake_drain(fake_stream *stream, fake_context *context);   /* one stream, or
 
 /* watch.c */
 void fake_look_for_races(fake_work *queue, fake_work *fresh);   /* fresh is the last of the queue */
-
-#endif

@@ -1,6 +1,5 @@
 /* control.h: the fake driver's own functions, found with dlsym. */
-#ifndef GRIDBUF_FAKETEST_H
-#define GRIDBUF_FAKETEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ const char *fake_open(const char *path);   /* NULL, or what is wrong */
 int other_init(void);
 int in_child(uint64_t old, char *text, int room);
 void *host(uint64_t address);
-
-#endif

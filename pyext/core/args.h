@@ -1,6 +1,5 @@
 /* args.h: from the arguments of a call to a request for memory. */
-#ifndef GRIDBUF_ARGS_H
-#define GRIDBUF_ARGS_H
+#pragma once
 
 #include "../../alloc/planner.h"
 #include "dtype.h"
@@ -94,5 +93,3 @@ PyObject *gb_py_backend_names(PyObject *self, PyObject *none);
 int gb_py_read_backend(PyObject *obj, gb_request *r);
 PyObject *gb_py_registered(PyObject *self, PyObject *none);
 int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset);   /* layout: the function, where its order is one */
-
-#endif

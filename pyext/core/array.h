@@ -1,6 +1,5 @@
 /* array.h: plain arrays. */
-#ifndef GRIDBUF_ARRAY_H
-#define GRIDBUF_ARRAY_H
+#pragma once
 
 #include "plan.h"
 
@@ -24,5 +23,3 @@ PyObject *gb_py_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
 PyObject *gb_py_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_py_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_py_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-
-#endif

@@ -1,6 +1,5 @@
 /* attribute.h: attributes that an object may lack. */
-#ifndef GRIDBUF_ATTRIBUTE_H
-#define GRIDBUF_ATTRIBUTE_H
+#pragma once
 
 #include "common.h"
 
@@ -18,5 +17,3 @@ int gb_py_attribute_init(void);
 /* The keywords of a function, interned; which of n a name is, -1: none. */
 int gb_py_words_init(const char *const *texts, PyObject **words, int n);
 int gb_py_word_find(PyObject *const *words, int n, PyObject *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* common.h: what every file of the extension includes first. Python's limited API
  * (3.11) and NumPy's C API at its 1.22 level, so that one wheel serves them all. */
-#ifndef GRIDBUF_COMMON_H
-#define GRIDBUF_COMMON_H
+#pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -36,5 +35,3 @@
         ((freefunc)PyType_GetSlot(type_, Py_tp_free))(self);      \
         Py_DECREF(type_);                                         \
     } while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* copy_run.h: copies and fills that transfer/ has planned, as Python wants them run. */
-#ifndef GRIDBUF_COPY_RUN_H
-#define GRIDBUF_COPY_RUN_H
+#pragma once
 
 #include "../../transfer/transfer.h"
 #include "common.h"
@@ -20,5 +19,3 @@ int gb_py_fill_zero(void *data, int64_t bytes);
 
 PyObject *gb_py_set_num_threads(PyObject *self, PyObject *n);
 PyObject *gb_py_get_num_threads(PyObject *self, PyObject *unused);
-
-#endif

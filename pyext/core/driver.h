@@ -1,6 +1,5 @@
 /* driver.h: the driver's blocks and streams for Python objects, on top of cuda/. */
-#ifndef GRIDBUF_DRIVER_H
-#define GRIDBUF_DRIVER_H
+#pragma once
 
 #include "../../cuda/cuda.h"
 #include "plan.h"
@@ -52,5 +51,3 @@ gb_py_location gb_py_block_location(const gb_cuda_block *block, int gpu);
 
 /* The queue waits for what is on the other one now. */
 int gb_py_queue_wait(gb_cuda_queue later, gb_cuda_queue earlier);
-
-#endif

@@ -1,6 +1,5 @@
 /* drop.h: releasing what consumers hold. */
-#ifndef GRIDBUF_DROP_H
-#define GRIDBUF_DROP_H
+#pragma once
 
 #include "common.h"
 
@@ -14,5 +13,3 @@ void gb_py_decref_deferred(void);
  * its destructor might clear. */
 void gb_py_decref_later(PyObject *object);
 int gb_py_decref_init(void);
-
-#endif

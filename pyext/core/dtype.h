@@ -1,6 +1,5 @@
 /* dtype.h: what the protocols need to know of a dtype, asked of NumPy once. */
-#ifndef GRIDBUF_DTYPE_H
-#define GRIDBUF_DTYPE_H
+#pragma once
 
 #include "../../alloc/elements.h"
 #include "common.h"
@@ -34,5 +33,3 @@ int gb_py_dtype_constant(PyObject *obj);
 /* Anything np.dtype takes, as a record and the sub-shape it brings (at most room
  * entries; *n of them). Refuses dtypes that hold Python objects. */
 gb_py_dtype *gb_py_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n);
-
-#endif

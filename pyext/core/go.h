@@ -1,6 +1,5 @@
 /* go.h: the only way into Go. */
-#ifndef GRIDBUF_GO_H
-#define GRIDBUF_GO_H
+#pragma once
 
 #include "../../bridge/bridge.h"
 #include "common.h"
@@ -30,5 +29,3 @@ int gb_py_raise(const gb_error *e);    /* raises what Go reported; -1 */
 /* For a thread that does not hold the GIL, or may not raise: what went wrong is in *error only. */
 #define GB_PY_ENTER_GO_DETACHED(error, call) \
     (gb_forked ? gb_py_forked_error(error) : ((error)->kind = 0, (error)->message[0] = 0, (call) == 0 ? 0 : -1))
-
-#endif

@@ -1,6 +1,5 @@
 /* lists.h: tuples and lists of new objects. What fails leaves NULL in place of the whole, with an error. */
-#ifndef GRIDBUF_LISTS_H
-#define GRIDBUF_LISTS_H
+#pragma once
 
 #include "common.h"
 
@@ -19,5 +18,3 @@ static inline PyObject *gb_py_tuple_of(PyObject *const *items, Py_ssize_t n) {
     for (Py_ssize_t i = 0; tuple && i < n; i++) PyTuple_SetItem(tuple, i, Py_NewRef(items[i]));
     return tuple;
 }
-
-#endif

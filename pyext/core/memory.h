@@ -1,6 +1,5 @@
 /* memory.h: blocks for Python objects, and what is said of them. */
-#ifndef GRIDBUF_MEMORY_H
-#define GRIDBUF_MEMORY_H
+#pragma once
 
 #include "common.h"
 #include "drop.h"
@@ -17,5 +16,3 @@ PyObject *gb_py_numpy_handler(PyObject *self, PyObject *none);
 PyObject *gb_py_set_numpy_handler(PyObject *self, PyObject *handler);
 
 int gb_py_statistics_init(PyObject *module);
-
-#endif

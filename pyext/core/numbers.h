@@ -1,9 +1,6 @@
 /* numbers.h: what Python calls by number in the C below. */
-#ifndef GRIDBUF_PYNUMBERS_H
-#define GRIDBUF_PYNUMBERS_H
+#pragma once
 
 #include "common.h"
 
 int gb_py_numbers_init(PyObject *module);
-
-#endif

@@ -1,6 +1,5 @@
 /* operators.h: Python's operators as NumPy's ufuncs, and the slots of a type that has them. */
-#ifndef GRIDBUF_OPERATORS_H
-#define GRIDBUF_OPERATORS_H
+#pragma once
 
 #include "common.h"
 
@@ -52,5 +51,3 @@ int gb_py_as_unary(int which, PyObject *a, PyObject *exponent);
     GB_PY_UNARY_OPERATORS(GB_PY_UNARY_SLOT_, p) GB_PY_BINARY_OPERATORS(GB_PY_BOTH_SLOTS_, p)               \
     {Py_nb_divmod, p##divmod}, {Py_nb_power, p##power}, {Py_nb_inplace_power, p##in_power},                \
     {Py_tp_richcompare, p##compare}, {Py_tp_hash, PyObject_HashNotImplemented}
-
-#endif

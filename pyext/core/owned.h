@@ -1,6 +1,5 @@
 /* owned.h: references that end with their scope. */
-#ifndef GRIDBUF_OWNED_H
-#define GRIDBUF_OWNED_H
+#pragma once
 
 #include <Python.h>
 
@@ -8,5 +7,3 @@
  * What is returned is worked out before. */
 #define GB_PY_OWNED __attribute__((cleanup(gb_py_drop_owned)))
 static inline void gb_py_drop_owned(void *place) { Py_XDECREF(*(PyObject *__attribute__((may_alias)) *)place); }
-
-#endif

@@ -1,6 +1,5 @@
 /* pending.h: the exception on its way: what of it may be swallowed, and keeping it while somebody else's code runs. */
-#ifndef GRIDBUF_PENDING_H
-#define GRIDBUF_PENDING_H
+#pragma once
 
 #include "common.h"
 
@@ -25,5 +24,3 @@ static inline void gb_py_let_go(PyObject *obj) {
 /* As GB_PY_OWNED, for somebody else's object. */
 #define GB_PY_HELD __attribute__((cleanup(gb_py_drop_held)))
 static inline void gb_py_drop_held(void *place) { gb_py_let_go(*(PyObject *__attribute__((may_alias)) *)place); }
-
-#endif

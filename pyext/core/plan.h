@@ -1,6 +1,5 @@
 /* plan.h: gridbuf.Plan, and the cache through which every request passes. */
-#ifndef GRIDBUF_PYPLAN_H
-#define GRIDBUF_PYPLAN_H
+#pragma once
 
 #include "args.h"
 
@@ -54,5 +53,3 @@ PyObject *gb_py_plan_of(PyObject *self, PyObject *obj);
 PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);   /* requirements.c */
 PyObject *gb_py_explain(PyObject *self, PyObject *args);   /* explain.c */
 PyObject *gb_py_device_name(int gpu, int device);
-
-#endif

@@ -3,8 +3,7 @@
  * Types and functions are made here. Where there is no GIL, whatever Python calls of them is behind one lock, which its
  * holder gives away as it would the GIL: where it waits, and where long work runs. C that is called past Python, through a
  * table of functions, says GB_PY_TURN itself. */
-#ifndef GRIDBUF_TURNS_H
-#define GRIDBUF_TURNS_H
+#pragma once
 
 #include <Python.h>
 #include <string.h>
@@ -54,5 +53,3 @@ enum { GB_PY_FINAL = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, GB_
 static inline int gb_py_functions(PyObject *module, PyMethodDef *functions) {
     return gb_py_methods_take_turns(functions) < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }
-
-#endif

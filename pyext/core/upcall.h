@@ -1,6 +1,5 @@
 /* upcall.h: everything that C asks of the Python package, by name. The only way up. */
-#ifndef GRIDBUF_UPCALL_H
-#define GRIDBUF_UPCALL_H
+#pragma once
 
 #include "common.h"
 
@@ -56,5 +55,3 @@ PyObject *gb_py_upcall_get(gb_py_upcall which);
 
 /* Calls it; format is that of Py_BuildValue for the tuple of arguments, in parentheses. New reference. */
 PyObject *gb_py_upcall_to(gb_py_upcall which, const char *format, ...);
-
-#endif

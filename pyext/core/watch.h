@@ -1,6 +1,5 @@
 /* watch.h: which lines of Python allocate, while gridbuf.watch looks. */
-#ifndef GRIDBUF_WATCH_H
-#define GRIDBUF_WATCH_H
+#pragma once
 
 #include "common.h"
 
@@ -14,5 +13,3 @@ PyObject *gb_py_watch_stop(PyObject *self, PyObject *none);
 PyObject *gb_py_watch_lines(PyObject *self, PyObject *none);
 PyObject *gb_py_watch_block(PyObject *self, PyObject *address);
 PyObject *gb_py_watch_total(PyObject *self, PyObject *none);
-
-#endif

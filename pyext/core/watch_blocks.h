@@ -1,6 +1,5 @@
 /* watch_blocks.h: from an address to what is known of the block there. */
-#ifndef GRIDBUF_WATCH_BLOCKS_H
-#define GRIDBUF_WATCH_BLOCKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ typedef struct {
 void gb_py_block_note(const void *data, int64_t bytes, int32_t number, int64_t serial);
 int32_t gb_py_block_forget(const void *data);           /* its number, or -1 */
 const gb_py_block *gb_py_block_at(uintptr_t address);   /* the latest that the address lies in, or NULL */
-
-#endif

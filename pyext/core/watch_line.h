@@ -1,6 +1,5 @@
 /* watch_line.h: which line of the program runs. */
-#ifndef GRIDBUF_WATCH_LINE_H
-#define GRIDBUF_WATCH_LINE_H
+#pragma once
 
 #include "common.h"
 
@@ -11,5 +10,3 @@ int gb_py_line_pass_over(PyObject *names);
 PyObject *gb_py_line_of_now(int64_t *line);
 
 PyObject *gb_py_watch_line(PyObject *self, PyObject *args);
-
-#endif

@@ -1,6 +1,5 @@
 /* async_copy.h: an asynchronous copy: what it must keep until the GPU has done its part. */
-#ifndef GRIDBUF_DEVICE_ASYNC_COPY_H
-#define GRIDBUF_DEVICE_ASYNC_COPY_H
+#pragma once
 
 #include "../../cuda/strided.h"
 #include "device.h"
@@ -39,5 +38,3 @@ int gb_py_async_copy_detach(gb_py_async_copy *copy);
 /* Until everything has passed, or nanoseconds (< 0: for ever) are over: 1, 0, or -1 with an error, such as KeyboardInterrupt. */
 int gb_py_async_copy_wait(gb_py_async_copy *copy, int64_t nanoseconds);
 int gb_py_host_wait(gb_py_field *f);   /* the host waits for our own work on a side that it is about to touch */
-
-#endif

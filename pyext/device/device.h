@@ -1,6 +1,5 @@
 /* device.h: device, pinned and managed memory for Python objects, on top of cuda/. */
-#ifndef GRIDBUF_DEVICE_H
-#define GRIDBUF_DEVICE_H
+#pragma once
 
 #include "../field/copying.h"
 #include "../exchange/wrap.h"
@@ -38,5 +37,3 @@ int gb_py_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair);   /* a pai
 int gb_py_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress);
 int gb_py_device_fill(PyObject *dst, PyObject *value);
 int gb_py_device_assign(PyObject *dst, PyObject *value);   /* dst[...] = value: 0 or -1 */
-
-#endif

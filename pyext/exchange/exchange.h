@@ -1,7 +1,6 @@
 /* exchange.h: tensors of other producers: read through the DLPack C exchange API or a
  * capsule, checked before anything in them is believed. */
-#ifndef GRIDBUF_EXCHANGE_H
-#define GRIDBUF_EXCHANGE_H
+#pragma once
 
 #include "../field/field.h"
 
@@ -33,5 +32,3 @@ PyObject *gb_py_copied(PyObject *field);
 
 /* from_dlpack(x, dims=None, *, origin=None, halo=None, copy=None) */
 PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-
-#endif

@@ -1,6 +1,5 @@
 /* import_interface.h: what objects say of their memory in dicts and structs, made plain data for ../arrayinterface, which decides. */
-#ifndef GRIDBUF_IMPORT_INTERFACE_H
-#define GRIDBUF_IMPORT_INTERFACE_H
+#pragma once
 
 #include "../../arrayinterface/interface.h"
 #include "../field/field.h"
@@ -23,5 +22,3 @@ void gb_py_forget(gb_py_described *t);
 /* A Field of the type, or with type NULL an ndarray, over the memory of obj. */
 PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface);
 PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule);   /* NotImplemented: no such struct */
-
-#endif

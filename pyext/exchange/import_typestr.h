@@ -1,6 +1,5 @@
 /* import_typestr.h: the dtype that an array interface describes. */
-#ifndef GRIDBUF_IMPORT_TYPESTR_H
-#define GRIDBUF_IMPORT_TYPESTR_H
+#pragma once
 
 #include "../../arrayinterface/interface.h"
 #include "../core/dtype.h"
@@ -10,5 +9,3 @@
 PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e);
 
 PyObject *gb_py_read_typestr_method(PyObject *self, PyObject *typestr);
-
-#endif

@@ -1,6 +1,5 @@
 /* wrap.h: from any object to its memory. */
-#ifndef GRIDBUF_WRAP_H
-#define GRIDBUF_WRAP_H
+#pragma once
 
 #include "../field/field.h"
 
@@ -17,5 +16,3 @@ PyObject *gb_py_values_method(PyObject *self, PyObject *obj);
 /* The dims, origin and halo that obj carries, for the Field or array over it: 1 with new
  * references (None where it does not say), 0 without any, -1 with an error. */
 int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *inherited[3]);
-
-#endif

@@ -1,6 +1,5 @@
 /* copying.h: values into host memory, by transfer/'s kernels. */
-#ifndef GRIDBUF_COPYING_H
-#define GRIDBUF_COPYING_H
+#pragma once
 
 #include "../core/copy_run.h"
 #include "field.h"
@@ -35,5 +34,3 @@ int gb_py_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObje
 PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int gb_py_assign(PyObject *target, PyObject *value);   /* target[...] = fill_value, for an array or Field that nobody else has */
 PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-
-#endif

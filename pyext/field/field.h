@@ -1,6 +1,5 @@
 /* field.h: gridbuf.Field: memory that remembers its dimensions, origin and halo. */
-#ifndef GRIDBUF_FIELD_H
-#define GRIDBUF_FIELD_H
+#pragma once
 
 #include "../../dlpack/dlpack.h"
 #include "../core/array.h"
@@ -128,5 +127,3 @@ int gb_py_exchange_init(void);
 
 /* exchange/import_dlpack.c: an ndarray over a capsule's tensor. */
 PyObject *gb_py_import_capsule(PyObject *self, PyObject *capsule);
-
-#endif

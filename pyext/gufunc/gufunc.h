@@ -1,6 +1,5 @@
 /* gufunc.h: gridbuf.gufunc's C side: the call path, from arguments to results. */
-#ifndef GRIDBUF_PYGUFUNC_H
-#define GRIDBUF_PYGUFUNC_H
+#pragma once
 
 #include "../../bridge/gufunc.h"
 #include "../../transfer/transfer.h"
@@ -166,5 +165,3 @@ PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *args);
 /* from_ufunc.c */
 PyObject *gb_py_ufunc_loops(PyObject *self, PyObject *ufunc);
 PyObject *gb_py_capsule_address(PyObject *self, PyObject *capsule);
-
-#endif

@@ -1,6 +1,5 @@
 /* reducing.h: the arguments of g.reduce, read, planned, and their results. */
-#ifndef GRIDBUF_PYGUFUNC_REDUCING_H
-#define GRIDBUF_PYGUFUNC_REDUCING_H
+#pragma once
 
 #include "../../gufunc/reduce.h"
 #include "../field/field.h"
@@ -54,5 +53,3 @@ void gb_py_reducers_free(gb_py_gufunc_object *g);
 /* reduce_result.c */
 PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction *r, int i, void *data);   /* takes data, of the heap */
 PyObject *gb_py_reduce_outcome(gb_py_reduce_args *q, const gb_gu_reduction *r, PyObject *result, gb_gu_reducing *run);
-
-#endif

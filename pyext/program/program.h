@@ -1,6 +1,5 @@
 /* program.h: gridbuf._core.CopyProgram: many copies between Fields and messages in one call, on the host or on one GPU. */
-#ifndef GRIDBUF_PYPROGRAM_H
-#define GRIDBUF_PYPROGRAM_H
+#pragma once
 
 #include "../../transfer/program.h"
 #include "../device/async_copy.h"
@@ -49,5 +48,3 @@ int gb_py_program_run(PyObject *program, PyObject *const *args, Py_ssize_t n);  
 
 /* messages.c */
 int gb_py_messages_init(PyObject *module);
-
-#endif

@@ -1,7 +1,6 @@
 /* storage.h: what gridbuf.storage's classes are built on: the buffers, and what the indices mean. The quick ways of host
  * storages are here; everything that needs thought is Python's (gridbuf/storage/). */
-#ifndef GRIDBUF_STORAGE_H
-#define GRIDBUF_STORAGE_H
+#pragma once
 
 #include "../core/array.h"
 #include "../core/operators.h"
@@ -72,5 +71,3 @@ int gb_py_storage_function_init(void);
 
 /* number.c */
 GB_PY_DECLARE_OPERATORS(gb_py_storage_)
-
-#endif

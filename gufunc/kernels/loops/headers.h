@@ -1,7 +1,6 @@
 /* headers.h: included before a file turns on its instruction set, so that inline
  * functions of the system stay what they are. */
-#ifndef GRIDBUF_KERNELS_HEADERS_H
-#define GRIDBUF_KERNELS_HEADERS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,5 +10,3 @@
 #endif
 
 #include "stats.h"
-
-#endif

@@ -5,8 +5,7 @@
  * T is the character of the element type, S the suffix of the functions for it and an
  * instruction set: the loop is gb_gu_k_NAME_S.
  */
-#ifndef GRIDBUF_LOOPS_LIST_H
-#define GRIDBUF_LOOPS_LIST_H
+#pragma once
 
 /* X(S, name, form, folds rows where its output is its first input, types, signature, doc). Without a doc: for Go programs only. */
 #define GB_GU_LOOPS(X, T, S)                                                                                          \
@@ -34,5 +33,3 @@
     X(S, argmax, gb_gu_extreme, no_extreme, 0, T "->l", "(n)->()", "The index of the greatest element.")              \
     X(S, minmax, gb_gu_range, no_range, 1, T "->" T T, "(n)->(),()", "The least and the greatest element in one pass.") \
     X(S, moments, gb_gu_moments, no_moments, 1, T "->" T T, "(n)->(),()", "The mean and the variance in one pass.")
-
-#endif

@@ -1,6 +1,5 @@
 /* table.h: the loops of this package that suit the machine best. */
-#ifndef GRIDBUF_LOOPS_TABLE_H
-#define GRIDBUF_LOOPS_TABLE_H
+#pragma once
 
 typedef struct gb_gu_builtin {
     const char *name, *types, *signature;   /* types as NumPy's characters */
@@ -21,5 +20,3 @@ typedef struct gb_gu_builtin_state {
 const gb_gu_builtin *gb_gu_builtin_loops(int base, int *n);   /* base: those for every machine */
 const gb_gu_builtin_state *gb_gu_builtin_states(int *n);
 const char *gb_gu_builtin_set(void);   /* "base", "avx2", ... */
-
-#endif
