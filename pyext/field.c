@@ -5,8 +5,6 @@
 
 #include <docs.h>
 
-#include <stddef.h>
-#include <string.h>
 #include <structmember.h>
 
 static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }

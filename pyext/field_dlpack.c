@@ -7,8 +7,6 @@
 #include "core/pending.h"
 #include "../dlpack/export.h"
 
-#include <string.h>
-
 /* The keywords of __dlpack__, as slots. */
 enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, KEYWORDS };
 static const char *const names[KEYWORDS] = {"stream", "max_version", "dl_device", "copy"};

@@ -4,9 +4,6 @@
 #include "core/pending.h"
 #include "exchange/wrap.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* What a key does to one index. */
 typedef struct { int64_t start, step, length; int keep; } cut;
 

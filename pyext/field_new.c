@@ -1,10 +1,6 @@
 /* field_new.c: making Fields over fresh memory; exchange/field_wrap.c makes them over other memory. */
 #include "device/device.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* A Field over a new block for the plan. */
 static gb_py_field *over_plan(gb_py_plan_object *plan, int zero) {
     void *data;

@@ -5,8 +5,6 @@
 #include "core/upcall.h"
 #include "storage/storage.h"
 
-#include <string.h>
-
 #define NO_IMPORT_UFUNC
 #define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
 #include <numpy/ufuncobject.h>

@@ -3,8 +3,6 @@
 #include "field/copying.h"
 #include "device/device.h"
 
-#include <string.h>
-
 /* The request whose answer has the array's order of strides and padding. */
 static void request_like(PyArrayObject *array, gb_request *r) {
     int n = PyArray_NDIM(array);

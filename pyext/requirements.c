@@ -1,8 +1,6 @@
 /* requirements.c: whether a Field's memory is as a request wants it; gridbuf/requirements.py has the words. */
 #include "field/field.h"
 
-#include <stdlib.h>
-
 /* unmet(data, shape, dtype, **spec): None, or what is missed first: (word, plan of a new array, boundary, bytes after one). */
 PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_py_signature sig = {"unmet", {GB_PY_ARG_DATA, GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 3, 3, GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_DATA), 0};

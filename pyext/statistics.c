@@ -9,7 +9,6 @@
 #include "../transfer/transfer.h"
 
 #include <docs.h>
-#include <stdlib.h>
 
 /* The pools by (kind, device): the heap is GB_CUDA_HOST, and the driver has the others. */
 static int read_pool(PyObject *args, int *kind, int *device) {

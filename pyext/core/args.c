@@ -4,8 +4,6 @@
 #include "pending.h"
 #include "upcall.h"
 
-#include <string.h>
-
 #define KEYWORD_TEXT(name, text, shared) text,
 static const char *const names[GB_PY_ARG_COUNT] = {GB_PY_KEYWORDS(KEYWORD_TEXT)};
 static PyObject *interned[GB_PY_ARG_COUNT];

@@ -6,9 +6,6 @@
 #include "go.h"
 #include "lists.h"
 
-#include <stddef.h>
-#include <string.h>
-
 /* Every keyword that a constructor of ours can have, and whether all that take a request for memory share it (GB_PY_ARG_SPEC). */
 #define GB_PY_KEYWORDS(KEYWORD)                                                            \
     KEYWORD(SHAPE, "shape", 1)                                                          \

@@ -1,9 +1,6 @@
 /* backends.c: backend names, and presets whose layout is a Python function. */
 #include "args.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Names seen lately, by the address of the str; an entry holds a reference. Exact str only: a subclass's destructor could
  * come back here while an entry is being replaced. */
 #define MEMO 16

@@ -8,9 +8,6 @@
  */
 #include "plan.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define CALLS 256
 #define INLINED __attribute__((always_inline)) inline   /* every call goes through it, and no call is spent on it */
 

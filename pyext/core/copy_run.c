@@ -2,8 +2,6 @@
 #include "copy_run.h"
 #include "args.h"
 
-#include <string.h>
-
 #define SLICE (20 * 1000 * 1000ll)    /* ns, well below the 50 ms within which Ctrl-C is answered */
 
 int gb_py_tell(PyObject *progress, double done) {

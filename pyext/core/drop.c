@@ -9,7 +9,6 @@
 #include "pending.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 
 typedef struct waiting {
     struct waiting *next;

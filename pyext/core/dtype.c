@@ -4,9 +4,6 @@
 #include "pending.h"
 #include "../../dlpack/datatypes.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static PyTypeObject *record_type;
 
 /* Recently used records, by the address of their descr and of the object that was

@@ -1,8 +1,6 @@
 /* explain.c: a plan's figures for Go to explain; gridbuf/explain/ renders what it says. */
 #include "plan.h"
 
-#include <stdlib.h>
-
 #define ROOM 16384   /* bytes: 32 indices need no more */
 
 enum { SHAPE, STRIDES, PADDED, ALIGNED, LAYOUT, LISTS };

@@ -4,7 +4,6 @@
 
 #include <docs.h>
 
-#include <string.h>
 #include <sys/resource.h>
 
 PyObject *gb_py_BackendError;

@@ -12,8 +12,6 @@
 #include "memory.h"
 #include "watch.h"
 
-#include <string.h>
-
 #define CAPSULE "mem_handler"
 
 PyObject *gb_py_handler;

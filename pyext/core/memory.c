@@ -3,7 +3,6 @@
 #include "watch.h"
 
 #include <errno.h>
-#include <string.h>
 
 static int over_limit(int64_t bytes) {
     gb_heap_stats s;

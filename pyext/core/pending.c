@@ -1,8 +1,6 @@
 /* pending.c: see pending.h. */
 #include "pending.h"
 
-#include <string.h>
-
 int gb_py_forgive(void) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError) &&
         !PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_OverflowError))

@@ -4,9 +4,6 @@
 
 #include <docs.h>
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <structmember.h>
 
 PyTypeObject *gb_py_PlanType;

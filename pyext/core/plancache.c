@@ -5,9 +5,6 @@
  */
 #include "plan.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define SETS 512
 #define WAYS 4
 #define MAX_WORDS (8 + 4 * GB_MAXDIMS)

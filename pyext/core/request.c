@@ -1,9 +1,6 @@
 /* request.c: reading a request for memory: the keywords of gridbuf.empty. */
 #include "args.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
     if (PyIndex_Check(obj) && !PySequence_Check(obj)) {   /* an int, as NumPy accepts it */
         return gb_py_int64(obj, "shape", "an int or a sequence of ints", &r->shape[0]) < 0 ? -1 : 1;

@@ -3,9 +3,6 @@
 #include "plan.h"
 #include "watch.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int gb_py_tracing;
 
 /* The note's first line is the place; with GRIDBUF_DEBUG=1 the second is what was asked for. */

@@ -11,8 +11,6 @@
 #include "../../alloc/clock.h"
 #include "../../alloc/pages.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #define CAPSULE "mem_handler"

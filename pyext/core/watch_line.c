@@ -4,9 +4,6 @@
  */
 #include "watch_line.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define CODES 512
 
 typedef struct {

@@ -6,8 +6,6 @@
 #include "../exchange/wrap.h"
 #include "../core/upcall.h"
 
-#include <stdlib.h>
-
 /* ---- what cuda/ asks of us meanwhile: it runs without the GIL ---- */
 
 typedef struct run {

@@ -4,8 +4,6 @@
 
 #include <docs.h>
 
-#include <stddef.h>
-
 static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }
 
 static PyObject *refuse_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {

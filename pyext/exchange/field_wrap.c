@@ -4,8 +4,6 @@
 #include "wrap.h"
 #include "../core/upcall.h"
 
-#include <string.h>
-
 static int set_dims(gb_py_field *f, PyObject *dims) {
     if (!dims || dims == Py_None) return 0;
     int32_t codes[GB_MAXDIMS];

@@ -6,8 +6,6 @@
 #include "../core/upcall.h"
 #include "../../dlpack/check.h"
 
-#include <string.h>
-
 /* The owner of what is made over a consumed tensor. release is NULL until the tensor is ours. */
 typedef struct tensor_owner {
     PyObject_HEAD

@@ -6,9 +6,6 @@
 #include "import_typestr.h"
 #include "../core/pending.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define HOST "__array_interface__"
 #define CUDA "__cuda_array_interface__"
 

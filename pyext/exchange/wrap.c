@@ -8,9 +8,6 @@
 #include "wrap.h"
 #include "../core/upcall.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* NotImplemented, as a new reference: this way is not there, the next one is tried. */
 #define NEXT Py_NewRef(Py_NotImplemented)
 

@@ -2,8 +2,6 @@
  * array interface (version 3) and plain arrays over the same memory. */
 #include "field.h"
 
-#include <string.h>
-
 static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }
 
 static int refuse(Py_buffer *view, const char *why) {

@@ -1,8 +1,6 @@
 /* copyto.c: copies between arrays and Fields on the host, as far as the kernels do them. */
 #include "copying.h"
 
-#include <string.h>
-
 static PyObject *shape_tuple(const gb_copy_view *v) { return gb_py_ints_tuple(v->shape, v->ndim); }
 
 /* src's strides with dst's shape; a leading 1 too many is dropped, as NumPy does. */

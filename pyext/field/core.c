@@ -3,10 +3,6 @@
 #include "field.h"
 #include "../core/memory.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType, *gb_py_ManagedFieldType;
 
 /* ---- life ---- */

@@ -3,8 +3,6 @@
 #include "field.h"
 #include "../core/upcall.h"
 
-#include <string.h>
-
 /* A view with the indices from[0], from[1], ... of f, at most GB_MAXDIMS; -1 is a new index of one element, named as in codes. */
 static gb_py_field *picked(const gb_py_field *f, const int *from, const int32_t *codes, int n) {
     gb_py_field *view = gb_py_field_alloc(Py_TYPE((PyObject *)f), n);

@@ -2,8 +2,6 @@
  * Operands are turned so that they are; for new outputs it is noted where they go. */
 #include "gufunc.h"
 
-#include <string.h>
-
 typedef struct entry { int n; int64_t axis[GB_GU_MAXCORE]; } entry;
 
 static int refuse(const gb_py_invocation *v, const char *format) {   /* format has one %S, for the signature */

@@ -4,8 +4,6 @@
 #include "gufunc.h"
 #include "../core/upcall.h"
 
-#include <string.h>
-
 void gb_py_invocation_clear(gb_py_invocation *v) {
     for (int i = 0; i < v->nop + v->has_where; i++) Py_CLEAR(v->arg[i].keep);
     Py_CLEAR(v->codes);

@@ -3,9 +3,6 @@
  * a new one is worked out by Python's _choose, which Go and NumPy help. */
 #include "gufunc.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define MOST_CHOICES 256
 
 void gb_py_forget_choices(gb_py_gufunc_object *g) {

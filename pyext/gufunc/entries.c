@@ -2,9 +2,6 @@
  * request: one seen before enters no Go, and a forked child lives on these. */
 #include "gufunc.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static uint64_t hash_of(const int64_t *encoding, int64_t n) {
     uint64_t h = (uint64_t)n;
     for (int64_t i = 0; i < n; i++) {

@@ -1,9 +1,6 @@
 /* invoke.c: a call that is read: its outputs allocated, run, and what came of it. */
 #include "gufunc.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int refuse(const char *why) {
     if (strcmp(why, "memory") == 0)
         PyErr_SetString(PyExc_MemoryError, "no memory left to copy the inputs that the outputs overlap");

@@ -2,8 +2,6 @@
 #include "gufunc.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <string.h>
 
 static const struct { const char *name; size_t at; } known[] = {
     {"out", offsetof(gb_py_keywords, out)},           {"where", offsetof(gb_py_keywords, where)},

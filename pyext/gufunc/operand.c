@@ -5,8 +5,6 @@
 #include "../exchange/wrap.h"
 #include "../core/upcall.h"
 
-#include <string.h>
-
 void gb_py_arg_keep(gb_py_arg *a, PyObject *obj) {
     GB_PY_OWNED PyObject *old = a->keep;
     a->keep = Py_NewRef(obj);

@@ -2,9 +2,6 @@
 #include "gufunc.h"
 #include "../core/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Where the axes of the memory end up in the result, which may have its core elsewhere and
  * kept axes of size 1 besides. from[d]: an axis of the memory, or -1 - k for the kept axis k.
  * Returns how many there are. */

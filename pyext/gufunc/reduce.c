@@ -5,9 +5,6 @@
 #include "../core/array.h"
 #include "../core/upcall.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define FEW 8192                /* elements that NumPy's own loops fold before the GIL is worth giving away */
 #define SLICE 50000000ll        /* ns between looks at signals */
 

@@ -4,8 +4,6 @@
 #include "../core/attribute.h"
 #include "../core/upcall.h"
 
-#include <string.h>
-
 enum { R_ARRAY, R_AXIS, R_DTYPE, R_OUT, R_KEEPDIMS, R_INITIAL, R_WHERE, R_ORDERED, R_ERRORS, R_WORKERS, R_COUNT };
 static const char *const names[R_COUNT] = {"array",   "axis",  "dtype",   "out",    "keepdims",
                                            "initial", "where", "ordered", "errors", "workers"};

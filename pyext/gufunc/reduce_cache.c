@@ -3,9 +3,6 @@
 #include "reducing.h"
 #include "../core/upcall.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define MOST_CHOICES 256
 
 struct gb_py_reducers {

@@ -5,9 +5,6 @@
 #include "../core/array.h"
 #include "../core/upcall.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int goes(const gb_py_reduce_args *q, int axis) {
     for (int i = 0; i < q->ngone; i++)
         if (q->gone[i] == axis) return 1;

@@ -5,8 +5,6 @@
 #include "reducing.h"
 
 #include <docs.h>
-#include <stdlib.h>
-#include <string.h>
 
 static PyObject *allocate(PyTypeObject *type) {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);

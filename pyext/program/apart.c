@@ -1,8 +1,6 @@
 /* apart.c: whether Fields can have memory in common, by the first and the last byte of each. */
 #include "program.h"
 
-#include <stdlib.h>
-
 typedef struct span {
     const char *low, *end;
 } span;

@@ -3,9 +3,6 @@
 
 #include "../core/args.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { E_DST, E_DST_AT, E_DST_STRIDES, E_SRC, E_SRC_AT, E_SRC_STRIDES, E_SHAPE, E_DTYPE, E_MODE, E_COUNT };
 
 typedef struct side {

@@ -7,7 +7,6 @@
 #include "../../alloc/clock.h"
 #include "../core/args.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { PACK, LOCAL, UNPACK, N_PROGRAMS };

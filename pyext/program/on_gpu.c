@@ -1,8 +1,6 @@
 /* on_gpu.c: programs of a GPU, queued on the thread's stream there. */
 #include "program.h"
 
-#include <stdlib.h>
-
 /* What is not of our pools nobody else would know to be in use. */
 static int wait_here(gb_cuda_queue on) {
     GB_PY_OWNED gb_py_async_copy *all = gb_py_async_copy_new(on, on);

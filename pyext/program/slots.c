@@ -3,10 +3,6 @@
 
 #include "../core/args.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- reading ---- */
 
 void gb_py_slot_clear(gb_py_slot *slot) {

@@ -3,9 +3,6 @@
 
 #include "../core/args.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct program_object {
     PyObject_HEAD
     gb_program program;

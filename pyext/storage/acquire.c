@@ -5,8 +5,6 @@
 #include "../core/upcall.h"
 #include "../field/field.h"
 
-#include <string.h>
-
 /* own: a storage's Meta, a Field's dims or None. Strides count where there is a backend, whose layouts may be slow. */
 typedef struct {
     PyObject *own, *dtype, *asked, *needed, *backend;

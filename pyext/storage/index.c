@@ -2,8 +2,6 @@
 #include "storage.h"
 #include "../core/upcall.h"
 
-#include <string.h>
-
 static PyObject *view_of(PyObject *self, PyArrayObject *host, const gb_py_cut *cuts) {
     int n = PyArray_NDIM(host);
     GB_PY_OWNED PyObject *array = gb_py_cut_array(host, cuts), *meta = array ? gb_py_cut_meta(((gb_py_storage *)self)->meta, n, cuts) : NULL;

@@ -1,8 +1,6 @@
 /* record.c: the record that a Storage is: made and let go, and what is asked of it most. */
 #include "storage.h"
 
-#include <string.h>
-
 PyTypeObject *gb_py_StorageType, *gb_py_last_storage_type;
 
 PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair) {

@@ -2,8 +2,6 @@
  * are short where the fastest index is: of small arrays that is most of a call. */
 #include "storage.h"
 
-#include <string.h>
-
 #define SMALL (32 << 10)   /* bytes that are written more quickly than NumPy's iterator is made */
 #define SHORT 24           /* elements of the fastest index, in what is too large to be written as a whole */
 #define REPEATS 8          /* at least so many times is a part written out used */

@@ -1,7 +1,6 @@
 /* type.c: gridbuf._core.StorageBase, which gridbuf.storage.base.Storage is derived from. */
 #include "storage.h"
 
-#include <stddef.h>
 #include <structmember.h>
 
 static int traverse(PyObject *self, visitproc visit, void *arg) {

@@ -4,8 +4,6 @@
 #include "../core/upcall.h"
 #include "../field/field.h"
 
-#include <string.h>
-
 #define MOST_INPUTS 2
 
 /* An operand as the answer depends on it; of a number the type alone. Only a storage has a Meta, only a Field with names letters. */
