@@ -73,71 +73,51 @@ static inline uint16_t double_to_half(double f) {
     return (uint16_t)(half | sign);
 }
 
-/* Reading: the value, whether it is zero, the imaginary part. */
-#define REAL_BOOL(x) ((uint8_t)((x) != 0))
-#define REAL_I8(x) (x)
-#define REAL_I16(x) (x)
-#define REAL_I32(x) (x)
-#define REAL_I64(x) (x)
-#define REAL_U8(x) (x)
-#define REAL_U16(x) (x)
-#define REAL_U32(x) (x)
-#define REAL_U64(x) (x)
-#define REAL_F16(x) half_to_float(x)
-#define REAL_F32(x) (x)
-#define REAL_F64(x) (x)
-#define REAL_C64(x) (x).re
-#define REAL_C128(x) (x).re
-#define TRUE_BOOL(x) ((x) != 0)
-#define TRUE_I8 TRUE_BOOL
-#define TRUE_I16 TRUE_BOOL
-#define TRUE_I32 TRUE_BOOL
-#define TRUE_I64 TRUE_BOOL
-#define TRUE_U8 TRUE_BOOL
-#define TRUE_U16 TRUE_BOOL
-#define TRUE_U32 TRUE_BOOL
-#define TRUE_U64 TRUE_BOOL
-#define TRUE_F16(x) (((x) & 0x7fff) != 0)
-#define TRUE_F32 TRUE_BOOL
-#define TRUE_F64 TRUE_BOOL
-#define TRUE_C64(x) (((x).re != 0) | ((x).im != 0))
-#define TRUE_C128 TRUE_C64
-#define IMAG_BOOL(x) 0
-#define IMAG_I8 IMAG_BOOL
-#define IMAG_I16 IMAG_BOOL
-#define IMAG_I32 IMAG_BOOL
-#define IMAG_I64 IMAG_BOOL
-#define IMAG_U8 IMAG_BOOL
-#define IMAG_U16 IMAG_BOOL
-#define IMAG_U32 IMAG_BOOL
-#define IMAG_U64 IMAG_BOOL
-#define IMAG_F16 IMAG_BOOL
-#define IMAG_F32 IMAG_BOOL
-#define IMAG_F64 IMAG_BOOL
-#define IMAG_C64(x) (x).im
-#define IMAG_C128(x) (x).im
+/* Reading: the value, whether it is zero, the imaginary part; in which of four ways is a type's own. Integers become float16 by
+ * way of float, as in NumPy. */
+#define AS_BOOL BIT
+#define AS_I8 NUMBER
+#define AS_I16 NUMBER
+#define AS_I32 NUMBER
+#define AS_I64 NUMBER
+#define AS_U8 NUMBER
+#define AS_U16 NUMBER
+#define AS_U32 NUMBER
+#define AS_U64 NUMBER
+#define AS_F16 HALF
+#define AS_F32 NUMBER
+#define AS_F64 NUMBER
+#define AS_C64 PAIR
+#define AS_C128 PAIR
+#define BY_(what, way) what##_##way
+#define BY(what, way) BY_(what, way)
+#define REAL_BIT(x) ((uint8_t)((x) != 0))
+#define REAL_NUMBER(x) (x)
+#define REAL_HALF(x) half_to_float(x)
+#define REAL_PAIR(x) (x).re
+#define TRUE_BIT(x) ((x) != 0)
+#define TRUE_NUMBER TRUE_BIT
+#define TRUE_HALF(x) (((x) & 0x7fff) != 0)
+#define TRUE_PAIR(x) (((x).re != 0) | ((x).im != 0))
+#define IMAG_BIT(x) 0
+#define IMAG_NUMBER IMAG_BIT
+#define IMAG_HALF IMAG_BIT
+#define IMAG_PAIR(x) (x).im
+#define REAL(S, x) BY(REAL, AS_##S)(x)
+#define TRUE(S, x) BY(TRUE, AS_##S)(x)
+#define IMAG(S, x) BY(IMAG, AS_##S)(x)
 
-/* Writing. Integers become float16 by way of float, as in NumPy. */
-#define PUT_BOOL(d, S, x) d = TRUE_##S(x)
-#define PUT_I8(d, S, x) d = (int8_t)REAL_##S(x)
-#define PUT_I16(d, S, x) d = (int16_t)REAL_##S(x)
-#define PUT_I32(d, S, x) d = (int32_t)REAL_##S(x)
-#define PUT_I64(d, S, x) d = (int64_t)REAL_##S(x)
-#define PUT_U8(d, S, x) d = (uint8_t)REAL_##S(x)
-#define PUT_U16(d, S, x) d = (uint16_t)REAL_##S(x)
-#define PUT_U32(d, S, x) d = (uint32_t)REAL_##S(x)
-#define PUT_U64(d, S, x) d = (uint64_t)REAL_##S(x)
-#define PUT_F16(d, S, x) d = GB_##S == GB_F64 || GB_##S == GB_C128 ? double_to_half((double)REAL_##S(x)) : float_to_half((float)REAL_##S(x))
-#define PUT_F32(d, S, x) d = (float)REAL_##S(x)
-#define PUT_F64(d, S, x) d = (double)REAL_##S(x)
-#define PUT_C64(d, S, x) d.re = (float)REAL_##S(x), d.im = (float)IMAG_##S(x)
-#define PUT_C128(d, S, x) d.re = (double)REAL_##S(x), d.im = (double)IMAG_##S(x)
+/* Writing to a d, which has its type. */
+#define PUT_BIT(d, S, x) d = TRUE(S, x)
+#define PUT_NUMBER(d, S, x) d = (__typeof__(d))REAL(S, x)
+#define PUT_HALF(d, S, x) d = GB_##S == GB_F64 || GB_##S == GB_C128 ? double_to_half((double)REAL(S, x)) : float_to_half((float)REAL(S, x))
+#define PUT_PAIR(d, S, x) d.re = (__typeof__(d.re))REAL(S, x), d.im = (__typeof__(d.im))IMAG(S, x)
 
 #define DEFINE_CAST(D, S, ...)                                                                         \
     static void D##_from_##S(void *restrict to, const void *restrict from, int64_t n) {                 \
         T_##D *restrict d = to;                                                                         \
         const T_##S *restrict s = from;                                                                 \
-        for (int64_t i = 0; i < n; i++) PUT_##D(d[i], S, s[i]);                                         \
+        for (int64_t i = 0; i < n; i++) BY(PUT, AS_##D)(d[i], S, s[i]);                                         \
     }
 #define CAST_ENTRY(D, S, ...) [GB_##D][GB_##S] = GB_##D == GB_##S ? NULL : D##_from_##S,
 
