@@ -137,21 +137,12 @@ static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObj
 /* ---- the general way ---- */
 
 PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
-    Py_ssize_t n = PyTuple_Size(args), given = kwargs ? PyDict_Size(kwargs) : 0;
-    if (n < 3) return PyErr_Format(PyExc_TypeError, "__array_ufunc__(ufunc, method, *inputs, **kwargs): %zd arguments given", n);
-    PyObject *method = PyTuple_GetItem(args, 1), *out = NULL;
-    int simple = PyUnicode_Check(method) && PyUnicode_CompareWithASCIIString(method, "__call__") == 0 && n <= 4;
-    if (simple && given) {
-        PyObject *outs = PyDict_GetItemWithError(kwargs, gb_py_word_out);
-        simple = given == 1 && outs && PyTuple_Check(outs) && PyTuple_Size(outs) == 1;
-        out = simple ? PyTuple_GetItem(outs, 0) : NULL;
-    }
-    if (simple) {
-        PyObject *in[2] = {PyTuple_GetItem(args, 2), n > 3 ? PyTuple_GetItem(args, 3) : NULL};
-        PyObject *result = quick(PyTuple_GetItem(args, 0), in, n - 2, out);
-        if (result != Py_NotImplemented) return result;
-        Py_DECREF(result);
-    }
+    PyObject *in[2], *out;
+    int inputs = gb_py_ufunc_operands(args, kwargs, in, &out);
+    if (inputs < 0) return NULL;
+    PyObject *quickly = inputs ? quick(PyTuple_GetItem(args, 0), in, inputs, out) : Py_NewRef(Py_NotImplemented);
+    if (quickly != Py_NotImplemented) return quickly;
+    Py_DECREF(quickly);
     PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_UFUNC);
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }

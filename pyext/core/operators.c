@@ -19,6 +19,18 @@ int gb_py_operators_init(void) {
     return 0;
 }
 
+int gb_py_ufunc_operands(PyObject *args, PyObject *kwargs, PyObject **in, PyObject **out) {
+    Py_ssize_t n = PyTuple_Size(args), given = kwargs ? PyDict_Size(kwargs) : 0;
+    if (n < 3) return PyErr_Format(PyExc_TypeError, "__array_ufunc__(ufunc, method, *inputs, **kwargs): %zd arguments given", n), -1;
+    PyObject *method = PyTuple_GetItem(args, 1), *outs = given == 1 ? PyDict_GetItemWithError(kwargs, gb_py_word_out) : NULL;
+    if (n > 4 || !PyUnicode_Check(method) || PyUnicode_CompareWithASCIIString(method, "__call__") != 0) return 0;
+    if (given && !(outs && PyTuple_Check(outs) && PyTuple_Size(outs) == 1)) return 0;
+    *out = given ? PyTuple_GetItem(outs, 0) : NULL;
+    in[0] = PyTuple_GetItem(args, 2);
+    in[1] = n > 3 ? PyTuple_GetItem(args, 3) : NULL;
+    return (int)n - 2;
+}
+
 int gb_py_no_modulus(PyObject *modulus) {
     if (modulus == Py_None) return 1;
     return PyErr_SetString(PyExc_TypeError, "pow() of arrays takes no third argument"), 0;

@@ -204,24 +204,14 @@ PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObj
 }
 
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
-    Py_ssize_t n = PyTuple_Size(args), given = kwargs ? PyDict_Size(kwargs) : 0;
-    if (n < 3) return PyErr_Format(PyExc_TypeError, "__array_ufunc__(ufunc, method, *inputs, **kwargs): %zd arguments given", n);
-    PyObject *method = PyTuple_GetItem(args, 1), *out = NULL;
-    int simple = PyUnicode_Check(method) && PyUnicode_CompareWithASCIIString(method, "__call__") == 0 && n <= 2 + MOST_INPUTS;
-    if (simple && given) {
-        PyObject *outs = PyDict_GetItemWithError(kwargs, gb_py_word_out);
-        simple = given == 1 && outs && PyTuple_Check(outs) && PyTuple_Size(outs) == 1;
-        out = simple ? PyTuple_GetItem(outs, 0) : NULL;
-    }
-    if (simple) {
-        PyObject *in[MOST_INPUTS] = {PyTuple_GetItem(args, 2), n > 3 ? PyTuple_GetItem(args, 3) : NULL};
-        PyObject *result = gb_py_storage_quick(PyTuple_GetItem(args, 0), in, (int)n - 2, out);
-        if (result != Py_NotImplemented) return result;
-        Py_DECREF(result);
-    }
-    PyObject *function = gb_py_upcall_get(GB_PY_UP_STORAGE_UFUNC), *all = function ? PyTuple_New(n + 1) : NULL;
+    PyObject *in[2], *out;
+    int inputs = gb_py_ufunc_operands(args, kwargs, in, &out);
+    if (inputs < 0) return NULL;
+    PyObject *quickly = inputs ? gb_py_storage_quick(PyTuple_GetItem(args, 0), in, inputs, out) : Py_NewRef(Py_NotImplemented);
+    if (quickly != Py_NotImplemented) return quickly;
+    Py_DECREF(quickly);
+    Py_ssize_t n = PyTuple_Size(args);
+    GB_PY_OWNED PyObject *function = Py_XNewRef(gb_py_upcall_get(GB_PY_UP_STORAGE_UFUNC)), *all = function ? PyTuple_New(n + 1) : NULL;
     for (Py_ssize_t i = 0; all && i <= n; i++) PyTuple_SetItem(all, i, Py_NewRef(i ? PyTuple_GetItem(args, i - 1) : self));
-    PyObject *result = all ? PyObject_Call(function, all, kwargs) : NULL;
-    Py_XDECREF(all);
-    return result;
+    return all ? PyObject_Call(function, all, kwargs) : NULL;
 }
