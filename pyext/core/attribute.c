@@ -18,19 +18,18 @@ int gb_py_optional(PyObject *obj, PyObject *name, PyObject **value) {
     return 0;
 }
 
+int gb_py_has_any(PyObject *obj, PyObject *const *names, int n) {
+    PyObject *value;
+    int found = 0;
+    for (int i = 0; i < n && !found; i++)
+        if ((found = gb_py_optional(obj, names[i], &value)) > 0) Py_DECREF(value);
+    return found;
+}
+
+#define TEXT(name, text) text,
 int gb_py_attribute_init(void) {
-    static const struct { PyObject **into; const char *name; } all[] = {
-        {&gb_py_attr.exchange_api, "__dlpack_c_exchange_api__"}, {&gb_py_attr.dlpack, "__dlpack__"},
-        {&gb_py_attr.dlpack_device, "__dlpack_device__"}, {&gb_py_attr.array_struct, "__array_struct__"},
-        {&gb_py_attr.array_interface, "__array_interface__"}, {&gb_py_attr.cuda_array_interface, "__cuda_array_interface__"},
-        {&gb_py_attr.array, "__array__"}, {&gb_py_attr.gt_dims, "__gt_dims__"}, {&gb_py_attr.dims, "dims"},
-        {&gb_py_attr.gt_origin, "__gt_origin__"}, {&gb_py_attr.readonly, "readonly"}, {&gb_py_attr.flags, "flags"},
-        {&gb_py_attr.writeable, "writeable"}, {&gb_py_attr.is_conj, "is_conj"}, {&gb_py_attr.is_neg, "is_neg"},
-        {&gb_py_attr.requires_grad, "requires_grad"}, {&gb_py_attr.mask, "mask"}, {&gb_py_attr.gt_axis_name, "__gt_axis_name__"},
-        {&gb_py_attr.value, "value"}, {&gb_py_attr.dict, "__dict__"}, {&gb_py_attr.gt_interface, "__gt_interface__"},
-        {&gb_py_attr.gt_data_interface, "__gt_data_interface__"}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (!(*all[i].into = PyUnicode_InternFromString(all[i].name))) return -1;
+    static const char *const texts[] = {GB_PY_ATTRIBUTES(TEXT)};
+    if (gb_py_words_init(texts, (PyObject **)&gb_py_attr, sizeof texts / sizeof *texts) < 0) return -1;
     lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "PyObject_GetOptionalAttr");
     if (!lookup) lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "_PyObject_LookupAttr");
     return 0;

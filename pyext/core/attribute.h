@@ -6,12 +6,19 @@
 /* 1 with a new reference, 0 without such an attribute (nothing is raised), -1 with an error. */
 int gb_py_optional(PyObject *obj, PyObject *name, PyObject **value);
 
+/* Whether it has any of n attributes: 1, 0, -1. */
+int gb_py_has_any(PyObject *obj, PyObject *const *names, int n);
+
 /* The names that are asked for, interned. */
-extern struct gb_py_attribute_names {
-    PyObject *exchange_api, *dlpack, *dlpack_device, *array_struct, *array_interface, *cuda_array_interface, *array;
-    PyObject *gt_dims, *dims, *gt_origin, *readonly, *flags, *writeable, *is_conj, *is_neg, *requires_grad, *mask, *gt_axis_name, *value;
-    PyObject *dict, *gt_interface, *gt_data_interface;
-} gb_py_attr;
+#define GB_PY_ATTRIBUTES(X)                                                                                                              \
+    X(exchange_api, "__dlpack_c_exchange_api__") X(dlpack, "__dlpack__") X(dlpack_device, "__dlpack_device__") X(array, "__array__")     \
+    X(array_struct, "__array_struct__") X(array_interface, "__array_interface__") X(cuda_array_interface, "__cuda_array_interface__")   \
+    X(gt_dims, "__gt_dims__") X(dims, "dims") X(gt_origin, "__gt_origin__") X(readonly, "readonly") X(flags, "flags")                   \
+    X(writeable, "writeable") X(is_conj, "is_conj") X(is_neg, "is_neg") X(requires_grad, "requires_grad") X(mask, "mask")              \
+    X(gt_axis_name, "__gt_axis_name__") X(value, "value") X(dict, "__dict__") X(gt_interface, "__gt_interface__")                      \
+    X(gt_data_interface, "__gt_data_interface__")
+#define GB_PY_ATTRIBUTE(name, text) PyObject *name;
+extern struct gb_py_attribute_names { GB_PY_ATTRIBUTES(GB_PY_ATTRIBUTE) } gb_py_attr;
 int gb_py_attribute_init(void);
 
 /* The keywords of a function, interned; which of n a name is, -1: none. */

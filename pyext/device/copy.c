@@ -131,13 +131,11 @@ static gb_py_async_copy *send(gb_py_field *dst, gb_py_field *src, NPY_CASTING ca
 }
 
 int gb_py_is_values(PyObject *obj) {
-    PyObject *found;
     if (PyArray_Check(obj)) return !gb_py_descr_trivially_copyable(PyArray_DESCR((PyArrayObject *)obj));
     if (gb_py_is_field(obj)) return 0;
     int has = gb_py_has_cuda_interface(obj);
     if (has) return has < 0 ? -1 : 0;
-    has = gb_py_optional((PyObject *)Py_TYPE(obj), gb_py_attr.dlpack, &found);
-    if (has > 0) Py_DECREF(found);
+    has = gb_py_has_any((PyObject *)Py_TYPE(obj), &gb_py_attr.dlpack, 1);
     return has < 0 ? -1 : !has;
 }
 

@@ -52,16 +52,9 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
 
 /* A subclass of ndarray may have a mask, which no Field could keep: gridbuf._wrap finds out. */
 static PyObject *of_subclass(PyTypeObject *type, PyObject *obj) {
-    PyObject *mask;
-    int found = gb_py_optional(obj, gb_py_attr.mask, &mask);
-    if (found < 0) return NULL;
-    if (found) {
-        Py_DECREF(mask);
-        PyObject *checked = gb_py_upcall_to(GB_PY_UP_CHECK_MASK, "(O)", obj);
-        if (!checked) return NULL;
-        Py_DECREF(checked);
-    }
-    return of_array(type, (PyArrayObject *)obj, obj);
+    int found = gb_py_has_any(obj, &gb_py_attr.mask, 1);
+    GB_PY_OWNED PyObject *checked = found > 0 ? gb_py_upcall_to(GB_PY_UP_CHECK_MASK, "(O)", obj) : NULL;
+    return found && !checked ? NULL : of_array(type, (PyArrayObject *)obj, obj);
 }
 
 /* Padding without a name ("8x", which is what V8 becomes) comes back as a structure without fields, whose items nobody can
@@ -70,13 +63,10 @@ static PyObject *meaningful(PyObject *array) {
     PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)array);
     Py_ssize_t size = PyDataType_ELSIZE(descr);
     if (descr->type_num != NPY_VOID || size == 0) return array;
-    PyObject *names = PyObject_GetAttrString((PyObject *)descr, "names"), *bytes = array;
-    if (!names) bytes = NULL;
-    else if (PyTuple_Check(names) && PyTuple_Size(names) == 0)
-        bytes = PyObject_CallMethod(array, "view", "N", PyUnicode_FromFormat("V%zd", size));
-    Py_XDECREF(names);
-    if (bytes != array) Py_DECREF(array);
-    return bytes;
+    GB_PY_OWNED PyObject *names = PyObject_GetAttrString((PyObject *)descr, "names"), *given = array;
+    if (!names) return NULL;
+    int named = !PyTuple_Check(names) || PyTuple_Size(names);
+    return named ? Py_NewRef(array) : PyObject_CallMethod(array, "view", "N", PyUnicode_FromFormat("V%zd", size));
 }
 
 /* What NumPy made of an object, which must be its memory and no copy or list of it. */
@@ -94,8 +84,8 @@ static PyObject *of_numpys(PyTypeObject *type, PyObject *array, const void *data
 static PyObject *of_buffer(PyTypeObject *type, PyObject *obj, int request) {
     Py_buffer b;
     if (!PyObject_CheckBuffer(obj)) return NEXT;
-    PyObject *view = PyMemoryView_FromObject(obj);
-    if (!view || PyObject_GetBuffer(view, &b, PyBUF_FULL_RO) < 0) return gb_py_let_go(view), gb_py_forgive() ? NEXT : NULL;
+    GB_PY_HELD PyObject *view = PyMemoryView_FromObject(obj);
+    if (!view || PyObject_GetBuffer(view, &b, PyBUF_FULL_RO) < 0) return gb_py_forgive() ? NEXT : NULL;
     int indirect = 0;
     for (int i = 0; b.suboffsets && i < b.ndim; i++) indirect |= b.suboffsets[i] >= 0;
     PyObject *array = indirect ? NEXT : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
@@ -103,7 +93,6 @@ static PyObject *of_buffer(PyTypeObject *type, PyObject *obj, int request) {
     const void *data = b.buf;
     int ndim = b.ndim;
     PyBuffer_Release(&b);
-    gb_py_let_go(view);
     return of_numpys(type, array, data, ndim);
 }
 
@@ -137,31 +126,22 @@ static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int request) {
 
 /* xarray and others: __array__ may copy; gridbuf._wrap finds out. */
 static PyObject *of_method(PyTypeObject *type, PyObject *obj, int request) {
-    PyObject *method;
-    int found = gb_py_optional(obj, gb_py_attr.array, &method);
+    int found = gb_py_has_any(obj, &gb_py_attr.array, 1);
     if (found <= 0) return found < 0 ? NULL : NEXT;
-    Py_DECREF(method);
     GB_PY_OWNED PyObject *array = gb_py_upcall_to(GB_PY_UP_FROM_ARRAY_METHOD, "(O)", obj);
     return array ? of_array(type, (PyArrayObject *)array, array) : NULL;
 }
 
 /* Objects that say of their memory only what a stencil asks (__gt_interface__, __gt_data_interface__): gridbuf.interface reads it. */
 static PyObject *of_described(PyTypeObject *type, PyObject *obj, int request) {
-    PyObject *const names[] = {gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
-    int found = 0;
-    for (int i = 0; i < 2 && !found; i++) {
-        PyObject *value;
-        found = gb_py_optional(obj, names[i], &value);
-        if (found > 0) Py_DECREF(value);
-    }
+    int found = gb_py_has_any(obj, (PyObject *[]){gb_py_attr.gt_interface, gb_py_attr.gt_data_interface}, 2);
     if (found <= 0) return found < 0 ? NULL : NEXT;
     GB_PY_OWNED PyObject *inside = gb_py_upcall_to(GB_PY_UP_DESCRIBED, "(OO)", obj, type ? Py_True : Py_False);
     return inside ? gb_py_wrap(type, inside) : NULL;
 }
 
 static int is_device_memory(PyObject *obj) {
-    GB_PY_OWNED PyObject *interface = NULL;
-    int found = gb_py_optional(obj, gb_py_attr.cuda_array_interface, &interface);
+    int found = gb_py_has_any(obj, &gb_py_attr.cuda_array_interface, 1);
     if (found <= 0) return found;
     return PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; gridbuf.Field(data).to(device='cpu') copies it", Py_TYPE(obj)), -1;
 }
@@ -174,11 +154,9 @@ static int is_value(PyObject *obj) {
 }
 
 static PyObject *no_memory(PyObject *obj) {
-    PyObject *view = PyObject_CheckBuffer(obj) && !is_value(obj) ? PyMemoryView_FromObject(obj) : NULL;
-    PyObject *format = view ? PyObject_GetAttrString(view, "format") : NULL;
+    GB_PY_OWNED PyObject *view = PyObject_CheckBuffer(obj) && !is_value(obj) ? PyMemoryView_FromObject(obj) : NULL;
+    GB_PY_OWNED PyObject *format = view ? PyObject_GetAttrString(view, "format") : NULL;
     if (format) PyErr_Format(PyExc_TypeError, "data: the buffer of %R has the format %R, which NumPy cannot read as plain memory", Py_TYPE(obj), format);
-    Py_XDECREF(view);
-    Py_XDECREF(format);
     if (format || (PyErr_Occurred() && !gb_py_forgive())) return NULL;
     return PyErr_Format(PyExc_TypeError,
                         "data: %R has no memory to share (no buffer, array interface or DLPack); "
@@ -230,21 +208,15 @@ PyObject *gb_py_host_array(PyObject *self, PyObject *obj) { return gb_py_wrap(NU
 
 /* The doors that NumPy goes through without a look. 1 or 0; -1 with an error. */
 static int numpy_would_believe(PyObject *obj) {
-    PyObject *const names[] = {gb_py_attr.array_struct, gb_py_attr.array_interface}, *value;
-    int found = PyObject_CheckBuffer(obj);
-    for (int i = 0; i < 2 && !found; i++)
-        if ((found = gb_py_optional(obj, names[i], &value)) > 0) Py_DECREF(value);
-    return found;
+    return PyObject_CheckBuffer(obj) ? 1 : gb_py_has_any(obj, (PyObject *[]){gb_py_attr.array_struct, gb_py_attr.array_interface}, 2);
 }
 
 /* Memory that NumPy does not know of. A producer that refuses may still have made values for NumPy (__array__). */
 static PyObject *unknown_to_numpy(PyObject *obj) {
-    PyObject *method, *object;
-    int numpys = gb_py_optional(obj, gb_py_attr.array, &method);
-    if (numpys < 0) return NULL;
-    if (numpys) Py_DECREF(method);
     static const way ways[] = {of_exchange, of_producer, NULL};
-    object = first_of(ways, NULL, obj, 0);
+    int numpys = gb_py_has_any(obj, &gb_py_attr.array, 1);
+    if (numpys < 0) return NULL;
+    PyObject *object = first_of(ways, NULL, obj, 0);
     if (!object && numpys && gb_py_forgive()) return NEXT;
     if (object != Py_NotImplemented || numpys) return object;
     Py_DECREF(object);
@@ -262,9 +234,9 @@ static PyObject *item_values(PyObject *item) {
 
 /* The list itself where nothing in it had to be replaced. */
 static PyObject *list_values(PyObject *list) {
-    PyObject *items = PySequence_Tuple(list), *made = NULL;   /* looking at an item may change the list */
-    if (!items) return NULL;
-    if (Py_EnterRecursiveCall(" while the values in a list are read")) return Py_DECREF(items), NULL;
+    GB_PY_HELD PyObject *items = PySequence_Tuple(list);   /* looking at an item may change the list */
+    PyObject *made = NULL;
+    if (!items || Py_EnterRecursiveCall(" while the values in a list are read")) return NULL;
     Py_ssize_t n = PyTuple_Size(items);
     int failed = 0;
     for (Py_ssize_t i = 0; i < n && !failed; i++) {
@@ -277,7 +249,6 @@ static PyObject *list_values(PyObject *list) {
         failed |= !value || (value != item && !made);
     }
     Py_LeaveRecursiveCall();
-    gb_py_let_go(items);
     if (failed) return gb_py_let_go(made), NULL;
     if (!made || PyList_Check(list)) return made ? made : Py_NewRef(list);
     PyObject *tuple = PyList_AsTuple(made);   /* as an index, a tuple is no list */
@@ -321,13 +292,8 @@ int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *inherit
     PyObject *const names[] = {gb_py_attr.gt_dims, gb_py_attr.gt_origin, gb_py_attr.dims,
                                 gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
     const char *debug = getenv("GRIDBUF_DEBUG");
-    int found = debug && strcmp(debug, "1") == 0;
-    for (int i = 0; i < 5 && !found; i++) {
-        PyObject *value;
-        if ((found = gb_py_optional(obj, names[i], &value)) < 0) return -1;
-        if (found) Py_DECREF(value);
-    }
-    if (!found) return 0;
+    int found = debug && strcmp(debug, "1") == 0 ? 1 : gb_py_has_any(obj, names, 5);
+    if (found <= 0) return found;
     GB_PY_OWNED PyObject *all = gb_py_upcall_to(GB_PY_UP_CARRIED, "(OO)", obj, wrapped);
     found = all && PyArg_ParseTuple(all, "OOO", &inherited[0], &inherited[1], &inherited[2]) ? 1 : -1;
     for (int i = 0; i < 3 && found == 1; i++) Py_INCREF(inherited[i]);

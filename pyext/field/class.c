@@ -9,12 +9,10 @@ static int is_own(PyTypeObject *type) {
 /* What a user of the class has set on the instance goes along to views and copies. */
 int gb_py_field_inherit(gb_py_field *f, const gb_py_field *from) {
     if (is_own(Py_TYPE((PyObject *)from)) || Py_TYPE((PyObject *)f) != Py_TYPE((PyObject *)from)) return 0;
-    GB_PY_OWNED PyObject *own = NULL;
-    PyObject *theirs;
+    GB_PY_OWNED PyObject *own = NULL, *theirs = NULL;
     int found = gb_py_optional((PyObject *)from, gb_py_attr.dict, &theirs), rc = found < 0 ? -1 : 0;
     if (found > 0 && PyDict_Check(theirs) && PyDict_Size(theirs) > 0 && (rc = gb_py_optional((PyObject *)f, gb_py_attr.dict, &own)) > 0)
         rc = PyDict_Update(own, theirs);
-    if (found > 0) Py_DECREF(theirs);
     return rc;
 }
 

@@ -1,8 +1,6 @@
 /* copyto.c: copies between arrays and Fields on the host, as far as the kernels do them. */
 #include "copying.h"
 
-static PyObject *shape_tuple(const gb_copy_view *v) { return gb_py_ints_tuple(v->shape, v->ndim); }
-
 /* src's strides with dst's shape; a leading 1 too many is dropped, as NumPy does. */
 int gb_py_broadcast(gb_copy_view *src, const gb_copy_view *dst, int64_t *strides) {
     int extra = src->ndim - dst->ndim, fits = 1;
@@ -14,10 +12,8 @@ int gb_py_broadcast(gb_copy_view *src, const gb_copy_view *dst, int64_t *strides
         else if (n != 1) fits = 0;
     }
     if (!fits) {
-        PyObject *from = shape_tuple(src), *to = shape_tuple(dst);
+        GB_PY_OWNED PyObject *from = gb_py_ints_tuple(src->shape, src->ndim), *to = gb_py_ints_tuple(dst->shape, dst->ndim);
         if (from && to) PyErr_Format(PyExc_ValueError, "src: shape %R does not broadcast to dst's shape %R", from, to);
-        Py_XDECREF(from);
-        Py_XDECREF(to);
         return -1;
     }
     src->ndim = dst->ndim;

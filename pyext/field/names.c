@@ -89,13 +89,10 @@ gb_py_field *gb_py_field_into(const gb_py_field *f, const gb_py_field *target, c
     int from[GB_MAXDIMS];
     for (int i = 0; i < own->ndim; i++) {
         if (find(to->dims, to->ndim, own->dims[i]) >= 0) continue;
-        PyObject *theirs = gb_py_dims_tuple(own->dims, own->ndim), *ours = gb_py_dims_tuple(to->dims, to->ndim);
-        PyObject *lacking = gb_py_dims_tuple(&own->dims[i], 1);
+        GB_PY_OWNED PyObject *theirs = gb_py_dims_tuple(own->dims, own->ndim), *ours = gb_py_dims_tuple(to->dims, to->ndim);
+        GB_PY_OWNED PyObject *lacking = gb_py_dims_tuple(&own->dims[i], 1);
         if (theirs && ours && lacking)
             PyErr_Format(PyExc_ValueError, "%s: its dims %R do not fit into %R, which lack %R", arg, theirs, ours, PyTuple_GetItem(lacking, 0));
-        Py_XDECREF(theirs);
-        Py_XDECREF(ours);
-        Py_XDECREF(lacking);
         return NULL;
     }
     for (int i = 0; i < to->ndim; i++) from[i] = find(own->dims, own->ndim, to->dims[i]);
@@ -109,12 +106,7 @@ static int may_have_names(PyObject *obj) {
         PyTuple_Check(obj) || PyUnicode_Check(obj) || PyBytes_Check(obj) || PyArray_IsScalar(obj, Generic))
         return 0;
     PyObject *const names[] = {gb_py_attr.gt_dims, gb_py_attr.dims, gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
-    for (int i = 0; i < 4; i++) {
-        PyObject *value;
-        int found = gb_py_optional(obj, names[i], &value);
-        if (found) return found < 0 ? -1 : (Py_DECREF(value), 1);
-    }
-    return 0;
+    return gb_py_has_any(obj, names, 4);
 }
 
 int gb_py_names_count(PyObject *target, PyObject *values) {
@@ -125,19 +117,12 @@ PyObject *gb_py_fitted(PyObject *target, PyObject *values, const char *arg) {
     const gb_py_field *to = (gb_py_field *)target;
     int named = gb_py_names_count(target, values);
     if (named <= 0) return named < 0 ? NULL : Py_NewRef(values);
-    PyObject *field = Py_NewRef(values);
-    if (!gb_py_is_field(values)) {   /* a storage, an xarray.DataArray */
-        Py_DECREF(field);
-        field = gb_py_upcall_to(GB_PY_UP_NAMED, "(O)", values);
-        if (!field || !gb_py_is_field(field)) return field;
-    }
+    GB_PY_OWNED PyObject *field = gb_py_is_field(values) ? Py_NewRef(values) : gb_py_upcall_to(GB_PY_UP_NAMED, "(O)", values);   /* a storage, an xarray.DataArray */
+    if (!field || !gb_py_is_field(field)) return Py_XNewRef(field);
     gb_py_field *f = (gb_py_field *)field;
     int n = to->geometry.ndim;
     int same = n == f->geometry.ndim && memcmp(f->geometry.dims, to->geometry.dims, (size_t)n * sizeof *f->geometry.dims) == 0;
-    if (same || !f->dims_given) return field;
-    PyObject *fitted = (PyObject *)gb_py_field_into(f, to, arg);
-    Py_DECREF(field);
-    return fitted;
+    return same || !f->dims_given ? Py_NewRef(field) : (PyObject *)gb_py_field_into(f, to, arg);
 }
 
 /* ---- keys ---- */

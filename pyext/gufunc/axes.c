@@ -5,9 +5,8 @@
 typedef struct entry { int n; int64_t axis[GB_GU_MAXCORE]; } entry;
 
 static int refuse(const gb_py_invocation *v, const char *format) {   /* format has one %S, for the signature */
-    PyObject *signature = PyObject_GetAttrString((PyObject *)v->gufunc, "signature");
+    GB_PY_OWNED PyObject *signature = PyObject_GetAttrString((PyObject *)v->gufunc, "signature");
     if (signature) gb_py_setup_error(format, signature);
-    Py_XDECREF(signature);
     return -1;
 }
 
@@ -46,7 +45,7 @@ static int read_entry(PyObject *obj, entry *e) {
 
 static int read_axes(const gb_py_invocation *v, PyObject *axes, int keepdims, entry *e) {
     const gb_bridge_gufunc_info *info = &v->gufunc->info;
-    PyObject *list = PySequence_Tuple(axes);
+    GB_PY_OWNED PyObject *list = PySequence_Tuple(axes);
     if (!list) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
         PyErr_Clear();
@@ -56,7 +55,6 @@ static int read_axes(const gb_py_invocation *v, PyObject *axes, int keepdims, en
     int short_form = n == info->nin && !outputs_with_core(info);
     if (!short_form && n != v->nop) rc = gb_py_setup_error("axes: %d entries for %d operands", n, v->nop);
     for (int i = 0; rc == 0 && i < n; i++) rc = read_entry(PyTuple_GetItem(list, i), &e[i]);
-    Py_DECREF(list);
     for (int i = info->nin; rc == 0 && i < v->nop; i++) {
         if (short_form) e[i].n = 0;
         if (keepdims && e[i].n == 0) e[i] = e[0];

@@ -55,11 +55,9 @@ static int find(gb_py_gufunc_object *g, const gb_py_choice *wanted, gb_py_invoca
 static int remember(gb_py_gufunc_object *g, const gb_py_choice *c) {
     if (c->signature && !PyUnicode_CheckExact(c->signature) && !PyTuple_CheckExact(c->signature)) return 0;
     if (g->nchoices == MOST_CHOICES) {
-        PyObject *old = g->choices[--g->nchoices].signature;
-        g->choices[g->nchoices] = *c;
+        GB_PY_OWNED PyObject *old = g->choices[MOST_CHOICES - 1].signature;
         Py_XINCREF(c->signature);
-        g->nchoices++;
-        Py_XDECREF(old);
+        g->choices[MOST_CHOICES - 1] = *c;
         return 0;
     }
     gb_py_choice *more = realloc(g->choices, (size_t)(g->nchoices + 1) * sizeof *more);
@@ -84,14 +82,11 @@ static PyObject *seen(const gb_py_invocation *v, int from, int to) {
 
 static int ask(gb_py_invocation *v, const gb_py_keywords *k, gb_py_choice *c) {
     gb_py_gufunc_object *g = v->gufunc;
-    PyObject *inputs = seen(v, 0, g->info.nin), *outs = seen(v, g->info.nin, v->nop), *number = NULL;
+    GB_PY_OWNED PyObject *inputs = seen(v, 0, g->info.nin), *outs = seen(v, g->info.nin, v->nop), *number = NULL;
     if (inputs && outs)
         number = PyObject_CallMethod((PyObject *)g, "_choose", "OOOOs", inputs, outs, k->dtype ? k->dtype : Py_None,
                                      k->signature ? k->signature : Py_None, gb_py_casting_name(c->casting));
-    Py_XDECREF(inputs);
-    Py_XDECREF(outs);
     long n = number ? PyLong_AsLong(number) : -1;
-    Py_XDECREF(number);
     if (n < 0 || n >= g->info.nkernels) {
         if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "_choose: kernel %ld of %d", n, g->info.nkernels);
         return -1;
@@ -110,11 +105,10 @@ static int choose(gb_py_invocation *v, const gb_py_keywords *k) {
     if (k->dtype) {
         int64_t none[1];
         int n;
-        gb_py_dtype *dtype = gb_py_dtype_parse(k->dtype, none, 0, &n);
+        GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_parse(k->dtype, none, 0, &n);
         if (!dtype) PyErr_Clear();   /* _choose says it with the word dtype */
         c.dtype = dtype ? gb_py_type_of_descr(dtype->descr) : 0;
         cacheable = c.dtype != 0;
-        Py_XDECREF((PyObject *)dtype);
     }
     fill_key(v, &c);
     return cacheable && find(v->gufunc, &c, v) ? 0 : ask(v, k, &c);

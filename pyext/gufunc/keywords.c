@@ -1,29 +1,20 @@
 /* keywords.c: the keywords of a call, and uniform parameters as the C struct that kernels get. */
 #include "gufunc.h"
+#include "../core/attribute.h"
 
 #include <math.h>
 
-static const struct { const char *name; size_t at; } known[] = {
-    {"out", offsetof(gb_py_keywords, out)},           {"where", offsetof(gb_py_keywords, where)},
-    {"axes", offsetof(gb_py_keywords, axes)},         {"axis", offsetof(gb_py_keywords, axis)},
-    {"keepdims", offsetof(gb_py_keywords, keepdims)}, {"casting", offsetof(gb_py_keywords, casting)},
-    {"dtype", offsetof(gb_py_keywords, dtype)},       {"signature", offsetof(gb_py_keywords, signature)},
-    {"errors", offsetof(gb_py_keywords, errors)},     {"workers", offsetof(gb_py_keywords, workers)},
-};
-#define KNOWN (int)(sizeof known / sizeof *known)
+/* As they stand in gb_py_keywords. */
+static const char *const known[] = {"out", "where", "axes", "axis", "keepdims", "casting", "dtype", "signature", "errors", "workers"};
+enum { KNOWN = sizeof known / sizeof *known };
+_Static_assert(offsetof(gb_py_keywords, uniform) == KNOWN * sizeof(PyObject *), "each keyword has its slot");
 static PyObject *interned[KNOWN];
 
-int gb_py_keywords_init(void) {
-    for (int i = 0; i < KNOWN; i++)
-        if (!(interned[i] = PyUnicode_InternFromString(known[i].name))) return -1;
-    return 0;
-}
+int gb_py_keywords_init(void) { return gb_py_words_init(known, interned, KNOWN); }
 
 static PyObject **slot_of(gb_py_gufunc_object *g, PyObject *name, gb_py_keywords *k) {
-    for (int i = 0; i < KNOWN; i++)
-        if (interned[i] == name) return (PyObject **)((char *)k + known[i].at);
-    for (int i = 0; i < KNOWN; i++)   /* a name that was built at run time is not interned */
-        if (PyUnicode_Compare(interned[i], name) == 0) return (PyObject **)((char *)k + known[i].at);
+    int slot = gb_py_word_find(interned, KNOWN, name);
+    if (slot >= 0) return (PyObject **)k + slot;
     for (int i = 0; i < g->info.nuniforms; i++)
         if (PyUnicode_Compare(PyTuple_GetItem(g->uniform_names, i), name) == 0) return &k->uniform[i];
     return NULL;

@@ -55,11 +55,8 @@ static int read_memory(gb_py_arg *a, PyObject *obj) {
 
 /* Python makes an ndarray or a Field of it, or says why not. what: "input 0", "out", "where". */
 static int read_other(gb_py_arg *a, PyObject *obj, const char *what) {
-    PyObject *found = gb_py_upcall_to(GB_PY_UP_GUFUNC_OPERAND, "(Os)", obj, what);
-    if (!found) return -1;
-    int ok = read_memory(a, found);
-    Py_DECREF(found);
-    if (ok) return 0;
+    GB_PY_OWNED PyObject *found = gb_py_upcall_to(GB_PY_UP_GUFUNC_OPERAND, "(Os)", obj, what);
+    if (!found || read_memory(a, found)) return found ? 0 : -1;
     return PyErr_Format(PyExc_TypeError, "%s: expected an array, got %R", what, obj), -1;
 }
 
@@ -85,11 +82,9 @@ int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
     }
     PyOS_snprintf(what, sizeof what, "input %d", i);
     if (!a->keep && (PyArray_CheckScalar(obj) || PyList_CheckExact(obj) || PyTuple_CheckExact(obj))) {
-        PyObject *values = gb_py_values(obj), *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
-        Py_XDECREF(values);
+        GB_PY_OWNED PyObject *values = gb_py_values(obj), *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
         if (!array) return gb_py_blame(what, 0), -1;
         gb_py_arg_array(a, (PyArrayObject *)array);
-        Py_DECREF(array);
     } else if (!a->keep && read_other(a, obj, what) < 0) {
         return -1;
     }

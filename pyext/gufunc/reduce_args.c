@@ -54,11 +54,9 @@ static int read_axes(gb_py_reduce_args *q, PyObject *axis) {
     if (!PyTuple_Check(axis)) return add_axis(q, axis);
     for (Py_ssize_t i = 0; i < PyTuple_Size(axis); i++) {
         PyObject *entry = PyTuple_GetItem(axis, i);
-        PyObject *one = PyUnicode_Check(entry) ? PyTuple_Pack(1, entry) : NULL;   /* one name, also "12" */
+        GB_PY_OWNED PyObject *one = PyUnicode_Check(entry) ? PyTuple_Pack(1, entry) : NULL;   /* one name, also "12" */
         if (PyUnicode_Check(entry) && !one) return -1;
-        int rc = one ? add_names(q, one) : add_axis(q, entry);
-        Py_XDECREF(one);
-        if (rc < 0) return -1;
+        if ((one ? add_names(q, one) : add_axis(q, entry)) < 0) return -1;
     }
     return 0;
 }

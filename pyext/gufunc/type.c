@@ -174,19 +174,14 @@ static PyObject *builtins(PyObject *self, PyObject *none) {
     int nloops, nstates;
     const gb_gu_builtin *loops = gb_gu_builtin_loops(0, &nloops);
     const gb_gu_builtin_state *own = gb_gu_builtin_states(&nstates);
-    PyObject *known = PyDict_New(), *states = PyList_New(0);
+    GB_PY_OWNED PyObject *known = PyDict_New(), *states = PyList_New(0);
     for (int i = 0; known && i < nloops; i++) {
-        PyObject *row = loops[i].doc ? Py_BuildValue("(ss)", loops[i].signature, loops[i].doc) : NULL;
-        if (loops[i].doc && (!row || PyDict_SetItemString(known, loops[i].name, row) < 0)) Py_CLEAR(known);
-        Py_XDECREF(row);
+        if (!loops[i].doc) continue;
+        GB_PY_OWNED PyObject *row = Py_BuildValue("(ss)", loops[i].signature, loops[i].doc);
+        if (!row || PyDict_SetItemString(known, loops[i].name, row) < 0) Py_CLEAR(known);
     }
-    for (int i = 0; states && i < nstates; i++) {
-        gb_py_append(&states, Py_BuildValue("(ss)", own[i].name, own[i].types));
-    }
-    if (known && states) return Py_BuildValue("(NN)", known, states);
-    Py_XDECREF(known);
-    Py_XDECREF(states);
-    return NULL;
+    for (int i = 0; states && i < nstates; i++) gb_py_append(&states, Py_BuildValue("(ss)", own[i].name, own[i].types));
+    return known && states ? PyTuple_Pack(2, known, states) : NULL;
 }
 
 static PyMethodDef functions[] = {
