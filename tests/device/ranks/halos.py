@@ -8,7 +8,6 @@ import os
 import sys
 import weakref
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ FOLDER = Path(__file__).parents[1]
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "distributed" / "ranks")]
 import numpy as np  # noqa: E402
 from common import alone, fields, listed, raises  # noqa: E402
+from compared import LAYOUTS, Items, compared  # noqa: E402
 from fake_driver import MODE, Fake, values_of  # noqa: E402
 from mpi4py import MPI  # noqa: E402
 
@@ -32,7 +32,6 @@ if fake is not None:
     if direct:
         its_own = buffers.pointer
         buffers.pointer = lambda field: fake.backing(its_own(field), field.nbytes)
-Items = Callable[..., list[Any]]
 COUNTED = ("cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpy2DAsync_v2", "cuCtxSynchronize")
 
 
@@ -47,7 +46,7 @@ def same(grid: gbd.Grid, ours: list[list[Any]], whole: gbd.Grid, everything: lis
             assert (values_of(f) == of[block.number]).all(), (comm.rank, block)
 
 
-def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: Items = lambda *f: list(f)) -> None:
+def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: Items) -> None:
     here, whole = make(comm=comm, timeout=30, aware=direct), make()
     ours, everything = on_gpu(fields(here, kinds)), fields(whole, kinds)
     mine, its = [*map(alone, ours)], [*map(alone, everything)]
@@ -69,24 +68,8 @@ def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: I
     same(here, ours, whole, everything)  # values are integers: sums do not depend on their order
 
 
-LAYOUTS = [
-    {},
-    {"backend": "gt:cpu_ifirst", "dtype": "f4"},
-    {"dims": "KJI", "dtype": "i2", "padding": True},
-    {"dims": "IJ", "faces": "I", "sizes": {}},
-    {"dims": "JK", "dtype": "c16", "halo": 1},
-]
-for blocks, periodic, halo in product(sorted({(n, 1), (2, n)}), ("", "IJ"), (1, ((0, 2), (3, 1)))):
-    compare(lambda **k: gbd.grid((13, 9), blocks=blocks, periodic=periodic, halo=halo, **k), LAYOUTS)  # noqa: B023
-compare(lambda **k: gbd.grid((3, 5), blocks=(3, 1), periodic="I", halo=4, **k), LAYOUTS)  # halos wider than blocks and the axis
-compare(lambda **k: gbd.grid((4, 4), blocks=(2, 2), owners=[0, None, n - 1 if k else 0, 0], halo=1, **k), LAYOUTS[:3])  # land
-compare(lambda **k: gbd.cubed_sphere(6, halo=2, blocks=(2, 1), **k), [{}, {}], lambda u, v: [gbd.vector(u, v)])
-for pivot in "TF":
-    compare(
-        lambda **k: gbd.tripolar((12, 6), blocks=(n, 2), halo=2, pivot=pivot, **k),  # noqa: B023
-        [{}, {"faces": "I"}, {"faces": "J", "backend": "gt:cpu_ifirst"}],
-        lambda f, u, v: [gbd.scalar(f, sign=-1), gbd.vector(u, v)],
-    )
+for make, layouts, items in compared(n, {(n, 1), (2, n)}, ("", "IJ")):
+    compare(make, layouts, items)
 here, whole = (gbd.grid((12, 9), blocks=(n, 2), periodic="I", halo=1, **k) for k in ({"comm": comm, "aware": direct}, {}))
 ours, everything = on_gpu(fields(here, [{"faces": "I"}])), fields(whole, [{"faces": "I"}])
 here.sync(ours[0]), whole.sync(everything[0])
