@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build gdb quick lint demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs links wheel wheel-tools wheels go clean distclean help
+.PHONY: dev build gdb quick lint demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs site links pictures wheel wheel-tools wheels go clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -94,6 +94,12 @@ demo: wheel mpi
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]"
 	cd $(VENV) && bin/python -m gridbuf demo --output $(CURDIR)/demo-output $(ARGS)
 
+## make pictures  docs/*.png anew: the demo's, the machine's limits, points that failed; alone on the machine, for they show times
+pictures: demo
+	cp demo-output/gridbuf-demo.png docs/demo.png
+	$(PY) bench/limits.py
+	$(PY) examples/gufunc_failed_points.py
+
 ## make test    everything: Go, Python on every interpreter found, types, lint, every consumer (gigabytes)
 test: clean
 	PYTHON=$(PYTHON) tests/run.sh
@@ -127,7 +133,12 @@ docs: wheel
 	[ -x $(DOCS)/bin/python ] || $(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --force-reinstall --no-deps dist/*.whl
 	$(DOCS)/bin/python -m pip install --quiet "$$(echo dist/*.whl)[docs]"
-	$(DOCS)/bin/sphinx-build -W --keep-going -q -b html docs site
+	$(MAKE) site
+
+# The site alone, by what is installed in the environment DOCS: tests/run.sh has one of its own.
+SITE := site
+site:
+	$(DOCS)/bin/sphinx-build -W --keep-going -q -b html docs $(SITE)
 
 ## make links   ask every address that the site names
 links: docs

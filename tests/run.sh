@@ -169,7 +169,7 @@ grep "^gridbuf:" .venvs/install.log || true
 bin=$root/.venvs/py$full_version/bin
 say "Python $full_version: types and lint; meanwhile every fuzzer for ${FUZZ_SECONDS:-5} seconds, and the site with what its tutorials print"
 beside fuzz "$bin/python" tests/fuzz --seed 1 --seconds "${FUZZ_SECONDS:-5}"
-beside site "$bin/sphinx-build" -W --keep-going -q -b html docs build/site
+beside site make site DOCS="${bin%/bin}" SITE=build/site
 "$bin/mypy"
 (cd tests && "$bin/python" -m mypy.stubtest gridbuf._core --allowlist stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases --concise)
 "$bin/ruff" check .
