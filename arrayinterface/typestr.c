@@ -1,6 +1,7 @@
 /* typestr.c: the type of an item, read as strictly as the array interface defines it. np.dtype would take much more: Python
  * objects over foreign bytes, names that describe no array, and "<M8[s/0]", which divides by zero. */
 #include "interface.h"
+#include "../alloc/elements.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -23,16 +24,10 @@ __attribute__((format(printf, 4, 5))) static int wrong(const char *text, size_t 
 
 /* The sizes that a kind can have, as a sum of powers of two; 0: any. */
 static int64_t sizes_of(char kind) {
-    switch (kind) {
-    case 'b': return 1;
-    case 'i':
-    case 'u': return 1 | 2 | 4 | 8;
-    case 'f': return 2 | 4 | 8 | 16;
-    case 'c': return 8 | 16 | 32;
-    case 'm':
-    case 'M': return 8;
-    }
-    return 0;
+    int64_t sizes = 0;
+    for (int type = GB_RAW + 1; type < GB_TYPES; type++)
+        if (gb_type_kind(type) == kind) sizes |= gb_type_size(type);
+    return sizes;
 }
 
 static int wrong_size(const char *text, size_t n, const gb_interface_item_type *item, int64_t allowed, gb_error *e) {

@@ -23,7 +23,7 @@
 #include "device/async_copy.h"
 #include "exact.h"
 #include "exchange/exchange.h"
-#include "exchange/import_typestr.h"
+#include "exchange/import_interface.h"
 #include "field_number.h"
 #include "program/program.h"
 #include "gufunc/gufunc.h"
@@ -72,7 +72,7 @@ static PyMethodDef methods[] = {
     {"from_dlpack", (PyCFunction)(void *)gb_py_from_dlpack, FAST, GB_PY_DOC_from_dlpack},
     {"host_array", gb_py_host_array, METH_O, GB_PY_DOC_host_array},
     {"values", gb_py_values_method, METH_O, NULL},
-    {"read_typestr", gb_py_read_typestr_method, METH_O, NULL},
+    {"described_memory", gb_py_described_memory, METH_VARARGS, NULL},
     {"import_capsule", gb_py_import_capsule, METH_O, NULL},
     {"register_backend", (PyCFunction)(void *)gb_py_register_backend, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_register_backend},
     {"registrations", gb_py_registered, METH_NOARGS, NULL},

@@ -92,9 +92,13 @@ def test_a_device_s_interface_is_a_dict() -> None:
     "row", [row for row in rows("arrayinterface") if set(row) == {"typestr", "why"}], ids=lambda row: ascii(row["typestr"])
 )
 def test_the_reader_of_typestrs_says_the_same(row: dict[str, Any]) -> None:
-    found = _core.read_typestr(row["typestr"])
+    with pytest.raises(ValueError) as raised:
+        _core.described_memory(row, "row", (3,), row["typestr"], (4096, False), None)
+    found = str(raised.value).partition(": typestr: ")[2]
     assert row["why"] in found and ("has no bytes" in found or found in refusal(HOST, said(row)))
-    assert _core.read_typestr("<f8") == np.dtype("<f8") and "str" in _core.read_typestr(5)
+    assert _core.described_memory(row, "row", (3,), "<f8", (4096, True), None) == ((3,), (4096, True), (8,), np.dtype("<f8"))
+    with pytest.raises(TypeError, match="a str such as"):
+        _core.described_memory(row, "row", (3,), 5, (4096, True), None)
 
 
 def test_items_that_numpy_would_make_another_size_of() -> None:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.strides import packed
 
 
 class _Seen(NamedTuple):
@@ -20,17 +19,12 @@ class _Seen(NamedTuple):
 
 
 def _seen(interface: Any) -> _Seen:
-    shape = tuple(int(size) for size in interface["shape"])
-    dtype = _core.read_typestr(interface["typestr"])
-    if isinstance(dtype, str):
-        raise ValueError(f"data: {dtype}")
-    strides = interface.get("strides")
-    if strides is None:
-        strides = packed(shape, dtype.itemsize)
+    keys = ("shape", "typestr", "data", "strides")
+    shape, data, strides, dtype = _core.described_memory(interface, "an interface", *map(interface.get, keys))
     if 0 in shape:
         return _Seen(0, shape, dtype.str, (0,) * len(shape))
-    told = tuple(int(stride) if size > 1 else 0 for stride, size in zip(strides, shape, strict=True))
-    return _Seen(int(interface["data"][0]), shape, dtype.str, told)
+    told = tuple(stride if size > 1 else 0 for stride, size in zip(strides, shape, strict=True))
+    return _Seen(data[0], shape, dtype.str, told)
 
 
 def _entry(obj: Any, device: bool) -> Any:

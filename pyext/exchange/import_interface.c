@@ -6,8 +6,8 @@
 #include "import_typestr.h"
 #include "../core/pending.h"
 
-#define HOST "__array_interface__"
-#define CUDA "__cuda_array_interface__"
+#define HOST "data: __array_interface__"
+#define CUDA "data: __cuda_array_interface__"
 
 /* The entries that are read, each a reference of our own: what is asked for its value may empty the dict. */
 enum { VERSION, MASK, TYPESTR, DESCR, SHAPE, STRIDES, DATA, OFFSET, STREAM, ENTRIES };
@@ -15,7 +15,7 @@ static const char *const keys[ENTRIES] = {"version", "mask", "typestr", "descr",
 
 /* What is no plain data. */
 static int wrong(const gb_py_described *t, const char *key, const char *expected, PyObject *found) {
-    return PyErr_Format(PyExc_ValueError, "data: %s of %R: %s is %R; expected %s", t->door, Py_TYPE(t->obj), key, found ? found : Py_None, expected), -1;
+    return PyErr_Format(t->mistyped ? t->mistyped : PyExc_ValueError, "%s of %R: %s is %R; expected %s", t->door, Py_TYPE(t->obj), key, found ? found : Py_None, expected), -1;
 }
 
 /* The same for an exception that asking for a value has raised. */
@@ -25,7 +25,7 @@ static int unreadable(const gb_py_described *t, const char *key, const char *exp
 
 /* What is plain data, and not sound. */
 static int refused(const gb_py_described *t, const gb_error *e) {
-    return PyErr_Format(PyExc_ValueError, "data: %s of %R: %s", t->door, Py_TYPE(t->obj), e->message), -1;
+    return PyErr_Format(PyExc_ValueError, "%s of %R: %s", t->door, Py_TYPE(t->obj), e->message), -1;
 }
 
 /* ---- what the doors share ---- */
@@ -38,7 +38,7 @@ static int read_type(gb_py_described *t, PyObject *typestr, PyObject *fields) {
     int named = strcmp(key, "descr") == 0;
     if (e.message[0] && !named) return refused(t, &e);
     if (!e.message[0]) return wrong(t, key, named ? "a list of fields of plain memory, each with a name of its own" : "a str such as '<f8'", named ? fields : typestr);
-    return PyErr_Format(PyExc_ValueError, "data: %s of %R: descr is %R: %s", t->door, Py_TYPE(t->obj), fields, e.message), -1;
+    return PyErr_Format(PyExc_ValueError, "%s of %R: descr is %R: %s", t->door, Py_TYPE(t->obj), fields, e.message), -1;
 }
 
 static int check(gb_py_described *t) {
@@ -63,7 +63,7 @@ void gb_py_forget(gb_py_described *t) {
 
 static int read_number(const gb_py_described *t, int key, PyObject *value, int64_t *number) {
     char name[64];
-    snprintf(name, sizeof name, "data: %s: %s", t->door, keys[key]);
+    snprintf(name, sizeof name, "%s: %s", t->door, keys[key]);
     return gb_py_int64(value, name, "an int", number);
 }
 
@@ -71,7 +71,7 @@ static int read_number(const gb_py_described *t, int key, PyObject *value, int64
 static int read_numbers(const gb_py_described *t, int key, const char *expected, PyObject *values, int64_t *numbers) {
     char name[64];
     if (!values || !(PyTuple_Check(values) || PyList_Check(values))) return wrong(t, keys[key], expected, values);
-    snprintf(name, sizeof name, "data: %s: %s", t->door, keys[key]);
+    snprintf(name, sizeof name, "%s: %s", t->door, keys[key]);
     return gb_py_ints(values, name, numbers, GB_MAXDIMS);
 }
 
@@ -157,7 +157,7 @@ static int read_entries(PyObject *dict, PyObject **entries) {
 
 static int read_dict(gb_py_described *t, int cuda, PyObject *interface) {
     PyObject *e[ENTRIES] = {NULL};
-    if (!PyDict_Check(interface)) return PyErr_Format(PyExc_TypeError, "data: %s of %R is %R, not a dict", t->door, Py_TYPE(t->obj), interface), -1;
+    if (!PyDict_Check(interface)) return PyErr_Format(PyExc_TypeError, "%s of %R is %R, not a dict", t->door, Py_TYPE(t->obj), interface), -1;
     PyObject *dict = PyDict_Copy(interface);   /* a key's own __eq__ may change the original */
     int rc = dict && read_entries(dict, e) == 0 ? read_values(t, cuda, e) : -1;
     for (int i = 0; i < ENTRIES; i++) gb_py_let_go(e[i]);
@@ -169,6 +169,20 @@ int gb_py_read_cuda_interface(gb_py_described *t, PyObject *obj, PyObject *inter
     t->obj = obj;
     t->door = CUDA;
     return read_dict(t, 1, interface);
+}
+
+/* described_memory(obj, its attribute, shape, typestr, data, strides), wherever it lies: (shape, (address, read-only), strides, dtype). */
+PyObject *gb_py_described_memory(PyObject *self, PyObject *args) {
+    PyObject *shape, *typestr, *data, *strides;
+    gb_py_described t = {.mistyped = PyExc_TypeError};
+    const gb_interface *d = &t.memory;
+    if (!PyArg_ParseTuple(args, "OsOOOO:described_memory", &t.obj, &t.door, &shape, &typestr, &data, &strides)) return NULL;
+    int sound = read_type(&t, typestr, NULL) == 0 && read_layout(&t, shape, strides == Py_None ? NULL : strides) == 0 &&
+                read_address(&t, data, "(address, read-only)") == 0 && check(&t) == 0;
+    PyObject *told = sound ? Py_BuildValue("(N(KO)NO)", gb_py_ints_tuple(d->shape, d->ndim), (unsigned long long)d->data, t.readonly ? Py_True : Py_False,
+                                           gb_py_ints_tuple(d->strides, d->ndim), (PyObject *)t.descr) : NULL;
+    gb_py_forget(&t);
+    return told;
 }
 
 PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface) {
@@ -212,7 +226,7 @@ static int read_struct(gb_py_described *t, PyObject *capsule) {
 }
 
 PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule) {
-    gb_py_described t = {.obj = obj, .door = "__array_struct__"};
+    gb_py_described t = {.obj = obj, .door = "data: __array_struct__"};
     const PyArrayInterface *s = PyCapsule_IsValid(capsule, NULL) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
     if (!s || s->two != 2) return Py_NewRef(Py_NotImplemented);
     PyObject *object = read_struct(&t, capsule) < 0 ? NULL : over(type, &t);

@@ -7,7 +7,8 @@
 /* Memory that an object describes. */
 typedef struct gb_py_described {
     PyObject *obj;
-    const char *door;          /* the attribute that describes it */
+    const char *door;          /* the argument and its attribute, for messages */
+    PyObject *mistyped;        /* the exception where a value is no plain data; NULL: ValueError */
     gb_interface memory;
     PyArray_Descr *descr;      /* new reference */
     PyObject *owner;           /* what keeps the memory alive; new reference */
@@ -21,4 +22,5 @@ void gb_py_forget(gb_py_described *t);
 
 /* A Field of the type, or with type NULL an ndarray, over the memory of obj. */
 PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface);
+PyObject *gb_py_described_memory(PyObject *self, PyObject *args);
 PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule);   /* NotImplemented: no such struct */

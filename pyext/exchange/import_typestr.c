@@ -103,12 +103,3 @@ PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const cha
     if (descr || PyErr_Occurred()) *wrong = NULL;
     return descr;
 }
-
-/* read_typestr(typestr) -> dtype, or what is wrong with it */
-PyObject *gb_py_read_typestr_method(PyObject *self, PyObject *typestr) {
-    const char *wrong;
-    gb_error e;
-    PyArray_Descr *descr = gb_py_read_typestr(typestr, NULL, &wrong, &e);
-    if (descr || !wrong) return (PyObject *)descr;
-    return e.message[0] ? PyUnicode_FromFormat("%s", e.message) : PyUnicode_FromFormat("typestr: %R; a str such as '<f8' is needed", typestr);
-}

@@ -7,5 +7,3 @@
 /* The dtype behind a typestr and, for 'V', a descr (each may be NULL): new reference. NULL with *wrong naming the key whose
  * value is no such thing and e saying why (it may say nothing), or with *wrong NULL and an exception. */
 PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e);
-
-PyObject *gb_py_read_typestr_method(PyObject *self, PyObject *typestr);
