@@ -65,6 +65,8 @@ def number(value: Any, device: bool) -> Any:
 
 def of_same_axes(storage: Storage, model: Any, argument: str) -> Adapt:
     """How a storage of the same axes and sizes goes into the order of the model's (a storage's or a Meta's)."""
+    if storage.axes == model.axes:
+        return None
     if sorted(storage.axes) != sorted(model.axes):
         raise ValueError(f"{argument}: its axes are {storage.axes!r}, the result has {model.axes!r}")
     return into(storage.axes, model.axes)

@@ -1,6 +1,7 @@
 """Reductions of storages over axes given by number or by name: `ufunc.reduce`, and what NumPy's functions reduce."""
 
 from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,12 @@ def over_axes(
         (out,) = out
     shape_of = results.reduced if axis is None or isinstance(axis, (str, int)) else results.reduced.__wrapped__
     over, shape, meta = shape_of(source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, bool(keepdims))
-    if type(source) is CPUStorage and out is None and options.get("where", True) is True and "mean" not in options:
+    if type(source) is CPUStorage and type(out) in (CPUStorage, NoneType) and options.get("where", True) is True and "mean" not in options:
         array = source._host
-        target = memory.empty(shape, dtype_of(array), meta)
+        result = CPUStorage._of(memory.empty(shape, dtype_of(array), meta), None, meta) if out is None else out
+        target = adapted(result._host, operands.of_same_axes(result, meta, "out"))
         run(array, False, axis=None if axis is None else over, out=target, keepdims=keepdims, **options)
-        return CPUStorage._of(target, None, meta)
+        return result
     lead = operands.governing((source, out))
     device = operands.on_device(lead, (source,), (out,))
     with operands.held((source, out, options.get("where"), options.get("mean"))):
@@ -59,9 +61,7 @@ def over_axes(
         result = new(type(source), shape, dtype_of(array), meta, source.device) if out is None else out
         target = operands.fetch(result, lead, device, "out")
         if isinstance(result, Storage):
-            if sorted(result.axes) != sorted(meta.axes):
-                raise ValueError(f"out: its axes are {result.axes!r}, the result has {meta.axes!r}")
-            target = adapted(target, into(result.axes, meta.axes))
+            target = adapted(target, operands.of_same_axes(result, meta, "out"))
         run(array, device, axis=None if axis is None else over, out=target, keepdims=keepdims, **options)
         if isinstance(result, Storage):
             result._wrote(device)
