@@ -22,7 +22,7 @@ WEAK_SCALARS = int(np.__version__.split(".")[0]) >= 2  # NumPy 1 looks at a scal
 
 
 def is_scalar(obj: Any) -> bool:
-    return isinstance(obj, (*SCALARS, np.generic)) or (isinstance(obj, np.ndarray) and obj.ndim == 0)
+    return isinstance(obj, (*SCALARS, np.generic)) or (type(obj) is np.ndarray and obj.ndim == 0)
 
 
 def union(several: Iterable[Names]) -> Names:

@@ -27,11 +27,18 @@ def test_a_masked_array_without_masked_elements_is_shared() -> None:
         lambda x: gb.Field(x, "K"),
         gb.from_array,
         lambda x: gb.Field.from_array(x, dtype=None),
+        lambda x: gb.full((3,), x),
+        lambda x: gb.copyto(np.zeros(3), x),
+        lambda x: gb.Field.zeros((3,), dims="K").__setitem__(..., x),
+        lambda x: gb.Field.zeros((3,), dims="K").__setitem__([0, 1, 2], x),
+        lambda x: gb.Field.zeros((3,), dims="K").__setitem__(..., list(x)),
+        lambda x: np.where([True, False, True], gb.Field.zeros((3,), dims="K"), x),
+        gb.exact.sum,
     ],
 )
 def test_masked_elements_are_not_shown_in_silence(use: Callable[[Any], Any]) -> None:
     array = np.ma.masked_array([1.0, 1e20, 3.0], [False, True, False])
-    with pytest.raises(ValueError, match=r"1 of its 3 elements are masked.*data\.filled\(value\).*data\.data"):
+    with pytest.raises(ValueError, match=r"1 of its \d elements are masked.*data\.filled\(value\).*data\.data"):
         use(array)
     use(array.filled(0.0))
     use(array.data)

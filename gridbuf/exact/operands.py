@@ -22,7 +22,7 @@ def kind_of(dtype: np.dtype[Any], argument: str) -> str:
 
 def operand(x: Any, argument: str) -> Any:
     """A Field, or an array over the memory of x; numbers and lists become arrays. In this machine's byte order."""
-    if not isinstance(x, np.ndarray | Field):
+    if type(x) is not np.ndarray and not isinstance(x, Field):
         try:
             x = np.asarray(x) if isinstance(x, list | tuple | int | float | complex | np.generic) else host_array(x)
         except TypeError as error:

@@ -114,7 +114,7 @@ def array(obj: Any, device: bool, argument: str = "operand") -> Any:
     if isinstance(obj, Field):
         return obj.numpy()
     if isinstance(obj, np.ndarray) or argument in ("out", "dst"):
-        return obj if isinstance(obj, np.ndarray) else host_array(obj)
+        return obj if type(obj) is np.ndarray else host_array(obj)
     with wrapping.naming(argument):
         return wrapping.values(obj) if isinstance(obj, (list, tuple)) else host_array(_core.values(obj))
 

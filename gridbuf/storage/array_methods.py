@@ -41,6 +41,8 @@ _MEANS = {
     "copy": ("bool, optional", "False: the storage itself where nothing is to convert."),
     "value": ("scalar or array_like", "What every element is; a storage or an array is broadcast."),
     "repeats": ("int or array of int", "How often each element comes."),
+    "kth": ("int", "Which element is where it would be in rising order."),
+    "values": ("array_like", "What is written."),
     "v": ("array_like", "What is looked for."),
     "b": ("array_like", "The other factor."),
     "condition": ("array of bool", "Which entries stay."),
@@ -60,6 +62,10 @@ def _reshape(self: Storage, *shape: Any, order: str = "C") -> Any:
 def _transpose(self: Storage, *axes: Any) -> Storage:
     one = len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (str, tuple, list)))
     return functions_shape.transpose(self, axes[0] if one else axes or None)
+
+
+def _conj(self: Storage) -> Any:
+    return np.conjugate(self) if self.dtype.kind == "c" else self.copy()  # the ufunc makes bools integers
 
 
 def _fill(self: Storage, value: Any) -> None:
@@ -93,8 +99,8 @@ _METHODS = [
     _Method("transpose", "*axes", "The storage with its axes in another order", "A view.", 's.transpose("JI").axes', "'JI'", _transpose),
     _Method("astype", "dtype order= casting= copy=", "The values in another type", "A storage with the same parameters.",
             's.astype("int32").dtype', "dtype('int32')", functions_shape.astype),
-    _Method("conj", "", "The complex conjugate", "A storage.", "s.conj().dtype", "dtype('float64')", np.conjugate),
-    _Method("conjugate", "", "The complex conjugate", "A storage.", "s.conjugate().dtype", "dtype('float64')", np.conjugate),
+    _Method("conj", "", "The complex conjugate", "A storage.", "s.conj().dtype", "dtype('float64')", _conj),
+    _Method("conjugate", "", "The complex conjugate", "A storage.", "s.conjugate().dtype", "dtype('float64')", _conj),
     _Method("fill", "value", "Write one value, or values that broadcast, everywhere", "", "s.fill(5.0)", "", _fill),
     _Method("item", "*args", "One element as a number of Python", "A bool, int, float or complex.", "s.item(1, 0)", "3.0",
             lambda self, *args: self._values().item(*args)),
@@ -112,6 +118,9 @@ _METHODS = [
             lambda self, condition, *args, **options: functions_plain.call(np.compress, (condition, self, *args), options)),
     _Method("diagonal", "offset=", "The diagonal of the first two axes", _ARRAY, "s.diagonal()", "array([1., 4.])"),
     _Method("dot", "b out=", "The matrix product, by position", _ARRAY, "s.dot(s)", "array([[ 7., 10.],\n       [15., 22.]])"),
+    _Method("argpartition", "kth axis=", "The places of the elements, those before the kth being smaller", _ARRAY,
+            "s.argpartition(1).shape", "(2, 2)"),
+    _Method("put", "indices values", "Write elements by their number in index order", "", "s.put([0], 5.0)", ""),
     _Method("nonzero", "", "The indices of the elements that are not zero", "A tuple of plain arrays.", "len(s.nonzero())", "2"),
     _Method("repeat", "repeats axis=", "Each element several times", _ARRAY, 's.repeat(2, axis="J").shape', "(2, 4)"),
     _Method("searchsorted", "v", "Where elements would go", _ARRAY, 's[0].searchsorted([1.5])', "array([1])"),

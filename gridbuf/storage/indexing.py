@@ -12,7 +12,6 @@ from gridbuf.storage.broadcasting import fitted, name_array, without_ones
 from gridbuf.storage.managed import SoftwareManagedGPUStorage
 from gridbuf.storage.meta import Meta, aligned_in_view
 from gridbuf.storage.sync import SyncState
-from gridbuf.wrapping import naming, values
 
 _Cuts = tuple[Any, ...]  # one int or slice per index
 
@@ -120,8 +119,7 @@ def _key_on(part: Any, device: bool) -> Any:
         return part
     if devices.is_device_array(part):
         return part if device else devices.current().to_host(part)
-    with naming("key"):
-        array = values(part)
+    array = operands.values_of(part, "key")
     return devices.current().from_host(array) if device else array
 
 

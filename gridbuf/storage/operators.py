@@ -60,6 +60,12 @@ def _index(self: Storage) -> int:
     return operator.index(self._scalar())
 
 
+def _imatmul(self: Storage, other: Any) -> Any:
+    if not self.ndim or np.ndim(other) < 2:  # else a number would be written everywhere
+        raise ValueError("matmul: in place, a storage has at least one axis and the other operand at least two indices")
+    return in_place(np.matmul, self, other)
+
+
 def _round(self: Storage, ndigits: int | None = None) -> Any:
     """Of a storage without axes as of a number; else np.round."""
     if self.ndim:
@@ -67,5 +73,7 @@ def _round(self: Storage, ndigits: int | None = None) -> Any:
     return round(self._scalar().item(), ndigits) if ndigits is None else round(self._scalar(), ndigits)
 
 
-for _name, _function in {"__contains__": _contains, "__iter__": _iter, "__index__": _index, "__round__": _round}.items():
+for _name, _function in {
+    "__contains__": _contains, "__iter__": _iter, "__index__": _index, "__round__": _round, "__imatmul__": _imatmul,
+}.items():  # fmt: skip
     setattr(Storage, _name, _function)

@@ -31,7 +31,8 @@ def joined(storages: list[tuple[tuple[int, ...], Meta]], axes: str, shape: tuple
 @lru_cache(maxsize=1024, typed=True)  # typed: 1.0 is no axis, and equals 1
 def reduced(meta: Meta, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Left:
     """The indices that go in a reduction, and shape and metadata of what is left."""
-    over = tuple(range(len(shape))) if axis is None else positions(axis, meta.axes)
+    every = axis is None or (not shape and axis in (0, -1))  # of no axes these are all, as NumPy has it
+    over = tuple(range(len(shape))) if every else positions(axis, meta.axes)
     kept = tuple(i for i in range(len(shape)) if keepdims or i not in over)
     left = meta.selected(
         kept,

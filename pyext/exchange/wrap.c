@@ -50,11 +50,11 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
     return object;
 }
 
-/* A subclass of ndarray may have a mask, which no Field could keep: gridbuf._wrap finds out. */
-static PyObject *of_subclass(PyTypeObject *type, PyObject *obj) {
-    int found = gb_py_has_any(obj, &gb_py_attr.mask, 1);
+/* An array of whatever class, unless some of it is masked: no memory here could keep a mask. */
+static PyObject *unmasked(PyObject *obj) {
+    int found = PyArray_CheckExact(obj) ? 0 : gb_py_has_any(obj, &gb_py_attr.mask, 1);
     GB_PY_OWNED PyObject *checked = found > 0 ? gb_py_upcall_to(GB_PY_UP_CHECK_MASK, "(O)", obj) : NULL;
-    return found && !checked ? NULL : of_array(type, (PyArrayObject *)obj, obj);
+    return found && !checked ? NULL : Py_NewRef(obj);
 }
 
 /* Padding without a name ("8x", which is what V8 becomes) comes back as a structure without fields, whose items nobody can
@@ -192,7 +192,10 @@ static PyObject *first_of(const way *ways, PyTypeObject *type, PyObject *obj, in
 static PyObject *wrap(PyTypeObject *type, PyObject *obj, int request) {
     static const way ways[] = {of_exchange, of_buffer, of_struct, of_interface, of_cuda, of_producer, of_no_device, of_method, of_described, NULL};
     if (PyArray_CheckExact(obj)) return of_array(type, (PyArrayObject *)obj, obj);
-    if (PyArray_Check(obj)) return of_subclass(type, obj);
+    if (PyArray_Check(obj)) {
+        GB_PY_OWNED PyObject *array = unmasked(obj);
+        return array ? of_array(type, (PyArrayObject *)array, array) : NULL;
+    }
     if (gb_py_is_field(obj)) return type ? gb_py_from_field(type, (gb_py_field *)obj) : gb_py_field_numpy(obj, NULL);
     if (is_value(obj)) return no_memory(obj);
     if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, request);
@@ -227,7 +230,8 @@ static int is_list(PyObject *obj) { return PyList_Check(obj) || PyTuple_Check(ob
 
 /* NumPy reads lists item by item: one that describes memory is checked as if it had come alone. */
 static PyObject *item_values(PyObject *item) {
-    if (PyArray_Check(item) || (is_value(item) && !is_list(item))) return Py_NewRef(item);
+    if (PyArray_Check(item)) return unmasked(item);
+    if (is_value(item) && !is_list(item)) return Py_NewRef(item);
     int believed = is_list(item) || gb_py_is_field(item) ? 1 : numpy_would_believe(item);
     return believed < 0 ? NULL : believed ? gb_py_values(item) : Py_NewRef(item);
 }
@@ -259,7 +263,8 @@ static PyObject *list_values(PyObject *list) {
 /* Whatever can be wrapped is read as memory, here alone: copies are as good as what they are of. */
 PyObject *gb_py_values(PyObject *obj) {
     if (is_list(obj)) return list_values(obj);
-    if (PyArray_Check(obj) || is_value(obj)) return Py_NewRef(obj);
+    if (PyArray_Check(obj)) return unmasked(obj);
+    if (is_value(obj)) return Py_NewRef(obj);
     if (gb_py_is_field(obj)) return ((gb_py_field *)obj)->location.kind == GB_PY_ON_DEVICE ? Py_NewRef(obj) : gb_py_field_numpy(obj, NULL);
     int believed = PyCapsule_CheckExact(obj) ? 1 : numpy_would_believe(obj);
     if (believed) return believed < 0 ? NULL : wrap(NULL, obj, 0);

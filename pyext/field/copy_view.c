@@ -1,4 +1,5 @@
 /* copy_view.c: what transfer/ needs to know of an array's or a Field's memory. */
+#include "../core/attribute.h"
 #include "copying.h"
 
 _Static_assert(sizeof(npy_intp) == sizeof(int64_t), "shapes and strides are handed over as they are");
@@ -11,7 +12,7 @@ gb_py_memory gb_py_memory_of_field(const gb_py_field *f) {
 }
 
 int gb_py_memory_of(PyObject *obj, gb_py_memory *m) {
-    if (PyArray_Check(obj)) {
+    if (PyArray_Check(obj) && (PyArray_CheckExact(obj) || !PyObject_HasAttr((PyObject *)Py_TYPE(obj), gb_py_attr.mask))) {   /* of a mask NumPy's way knows */
         PyArrayObject *a = (PyArrayObject *)obj;
         m->descr = PyArray_DESCR(a);
         m->readonly = !PyArray_ISWRITEABLE(a);

@@ -68,6 +68,8 @@ def test_masks_are_refused() -> None:
         lambda: s + masked, lambda: np.add(s, masked), lambda: s.__setitem__(..., masked), lambda: gs.storage(masked),
         lambda: gs.as_storage(masked), lambda: np.where(s > 0, s, masked), lambda: np.concatenate((s, masked)),
         lambda: s.__setitem__([0, 1], masked), lambda: np.copyto(s, masked), lambda: np.dot(s, masked), lambda: s.fill(masked),
+        lambda: gs.full((2,), masked), lambda: np.full_like(s, masked), lambda: s + np.ma.masked, lambda: s.__setitem__(0, np.ma.masked),
+        lambda: s[np.ma.masked_array([0, 1], [0, 1])], lambda: s.__setitem__(masked > 0, 1.0), lambda: gs.storage([1.0, np.ma.masked]),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="mask"):
             call()

@@ -257,6 +257,19 @@ def test_iteration_and_scalars() -> None:
             wrong()
 
 
+def test_the_edges_are_numpy_s() -> None:
+    one, flags, column = gs.full((), 3.0, axes=""), gs.ones((2,), bool), gs.ones((3,))
+    assert np.add.reduce(one) == np.sum(one, axis=-1) == np.max(one, axis=0) == 3.0
+    assert flags.conj().dtype == bool and gs.full((2,), 1j, complex).conj()[0] == -1j
+    for other in (column, np.ones(3)):
+        with pytest.raises(ValueError, match="two indices"):
+            column @= other
+    plane = gs.ones((2, 3))
+    plane @= gs.ones((3, 3))
+    plane.put([0], 9.0)
+    assert plane.to_numpy().tolist() == [[9, 3, 3], [3, 3, 3]] and plane.argpartition(1, axis="J").shape == (2, 3)
+
+
 def test_repr_shows_values_and_changes_nothing(gpu: FakeDevice) -> None:
     assert repr(gs.storage([[1, 2]], dtype=int)) == "CPUStorage(axes='IJ', shape=(1, 2), dtype=int64, layout='IJK')\n[[1 2]]"
     assert "..." in repr(gs.zeros((100, 100, 10)))
