@@ -1,4 +1,4 @@
-"""The strides of memory without gaps."""
+"""Strides: those of memory without gaps, their order, and how far they reach."""
 
 from collections.abc import Sequence
 
@@ -15,3 +15,9 @@ def packed(shape: Sequence[int], itemsize: int, order: Sequence[int] | None = No
 def slowest_first(strides: Sequence[int]) -> list[int]:
     """Indices from the largest stride to the least; of equal ones the first first."""
     return sorted(range(len(strides)), key=lambda i: -abs(strides[i]))
+
+
+def extent(data: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
+    """The first byte of the elements and the first behind them."""
+    steps = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
+    return data + sum(step for step in steps if step < 0), data + sum(step for step in steps if step > 0) + itemsize

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.strides import extent
 
 
 class _Seen(NamedTuple):
@@ -71,12 +72,6 @@ def check_agreement(obj: Any) -> None:
                     )
 
 
-def extent(data: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, int]:
-    """The first byte of the elements and the first behind them."""
-    steps = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
-    return data + sum(step for step in steps if step < 0), data + sum(step for step in steps if step > 0) + itemsize
-
-
 def check_extent(name: str, obj: Any, found: Mapping[str, Any]) -> None:
     """ValueError where a `__gt_interface__` describes memory that is not there.
 
@@ -84,7 +79,8 @@ def check_extent(name: str, obj: Any, found: Mapping[str, Any]) -> None:
     """
     if isinstance(obj, (np.ndarray, _core.Field, _core.StorageBase)) or 0 in found["shape"]:
         return
-    first, last = extent(found["data"][0], found["shape"], found["strides"], np.dtype(found["typestr"]).itemsize)
+    start = found["data"][0]
+    first, last = extent(start, found["shape"], found["strides"], np.dtype(found["typestr"]).itemsize)
     if not _core.is_mapped(first, last - first):
         raise ValueError(
             f"{name}: shape {found['shape']} and strides {found['strides']} reach {last - first} bytes from address {first:#x} on, "
@@ -97,8 +93,8 @@ def check_extent(name: str, obj: Any, found: Mapping[str, Any]) -> None:
     if 0 in seen.shape:
         return
     begin, end = extent(seen.data, seen.shape, seen.strides, np.dtype(seen.typestr).itemsize)
-    if begin <= first < end < last:
+    if any(begin <= at < end for at in (start, first)) and (first < begin or end < last):
         raise ValueError(
-            f"{name}: shape {found['shape']} and strides {found['strides']} in __gt_interface__ reach {last - end} bytes beyond the memory "
+            f"{name}: shape {found['shape']} and strides {found['strides']} in __gt_interface__ reach {max(last - end, begin - first)} bytes beyond the memory "
             f"that {type(obj).__name__} has by its __array_interface__"
         )
