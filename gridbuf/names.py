@@ -6,6 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from gridbuf.described import entries_of, pick
+
 MOST = 32  # indices
 
 
@@ -125,13 +127,10 @@ def get_origin(obj: Any) -> tuple[int, ...] | None:
 
 def described_dims(obj: Any) -> tuple[str, ...] | None:
     """The dims that an object says in its `__gt_interface__` alone."""
-    for name in ("__gt_interface__", "__gt_data_interface__"):
-        entries = getattr(obj, name, None)
-        if isinstance(entries, Mapping):
-            found = [entries[key] for key in (None, "cpu", "gpu", *entries) if key in entries]
-            dims = found[0].get("dims") if found and isinstance(found[0], Mapping) else None
-            return None if dims is None else read_names(dims, f"obj: its {name} has dims, which")
-    return None
+    entries = entries_of(obj) or {}
+    entry = pick(entries, None) or pick(entries, "gpu")
+    dims = entry.get("dims") if isinstance(entry, Mapping) else None
+    return None if dims is None else read_names(dims, "obj: its __gt_interface__ has dims, which")
 
 
 def named(obj: Any) -> tuple[str, ...] | None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
+from gridbuf.described import entries_of, pick
 from gridbuf.halo_attrs import remembered
 from gridbuf.names import described_dims, get_dims, get_origin, index_order
 
@@ -71,7 +72,6 @@ def described(obj: Any, with_device: bool) -> Any:
     """
     from gridbuf.interface.agreement import check_extent
     from gridbuf.interface.description import checked
-    from gridbuf.interface.reading import entries_of, pick
 
     entries = entries_of(obj) or {}
     entry, name = pick(entries, None), "__array_interface__"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.described import entries_of, pick
 from gridbuf.interface.agreement import check_agreement
 from gridbuf.interface.description import Description, checked
 
@@ -22,34 +23,6 @@ def check_device(device: Any) -> Device:
     if isinstance(device, tuple) and len(device) == 2 and device[0] == "gpu" and isinstance(device[1], int):
         return device
     raise ValueError(f"device: {device!r} is not None, 'cpu', 'gpu' or ('gpu', number)")
-
-
-def entries_of(obj: Any) -> Mapping[Any, Any] | None:
-    """What an object says in `__gt_interface__`, or under its later name; None if it says nothing."""
-    for name in ("__gt_interface__", "__gt_data_interface__"):
-        try:
-            entries = getattr(obj, name)
-        except AttributeError as error:
-            if error.name not in (None, name):  # the property is there, and what it asks for is not
-                raise
-            continue
-        if entries is not None:
-            if not isinstance(entries, Mapping):
-                raise TypeError(f"{name}: expected a map from device to description, got {entries!r}")
-            return entries
-    return None
-
-
-def pick(entries: Mapping[Any, Any], device: Device) -> Any:
-    """The entry for a device, or None."""
-    if device is None:
-        keys: tuple[Any, ...] = (None, "cpu")
-    elif device == "gpu":
-        numbered = sorted(key for key in entries if isinstance(key, tuple) and key and key[0] == "gpu")
-        keys = ("gpu", *numbered)
-    else:
-        keys = (device, "gpu")
-    return next((entries[key] for key in keys if key in entries), None)
 
 
 def find(obj: Any, device: Device) -> Description | None:

@@ -19,8 +19,8 @@ from typing import Any
 import xarray as xr
 
 from gridbuf import _core
+from gridbuf.described import entries_of
 from gridbuf.halo_attrs import HALO, ORIGIN, SHAPE, remembered
-from gridbuf.interface.reading import entries_of
 from gridbuf.names import as_numpy, canonical, get_dims, get_origin, is_name
 from gridbuf.storage import Storage
 from gridbuf.storage.held import Held

@@ -47,7 +47,12 @@ def over_axes(
         (out,) = out
     shape_of = results.reduced if axis is None or isinstance(axis, (str, int)) else results.reduced.__wrapped__
     over, shape, meta = shape_of(source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, bool(keepdims))
-    if type(source) is CPUStorage and type(out) in (CPUStorage, NoneType) and options.get("where", True) is True and "mean" not in options:
+    if (
+        type(source) is CPUStorage
+        and type(out) in (CPUStorage, NoneType)
+        and options.get("where", True) is True
+        and "mean" not in options
+    ):
         array = source._host
         result = CPUStorage._of(memory.empty(shape, dtype_of(array), meta), None, meta) if out is None else out
         target = adapted(result._host, operands.of_same_axes(result, meta, "out"))
