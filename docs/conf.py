@@ -1,6 +1,11 @@
 """How Sphinx makes the site of docs/ and of the docstrings: `make docs`."""
 
+from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
+
+from sphinx.ext.autodoc.mock import mock
+from sphinx.util import logging
 
 import gridbuf
 
@@ -39,3 +44,16 @@ autodoc_mock_imports = [
 ]
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+
+
+def every_public_name(app: Any, env: Any) -> None:
+    """A name of an `__all__` that the reference lacks, for want of a docstring or of an option, ends `make docs`."""
+    python = env.get_domain("py")
+    with mock(autodoc_mock_imports):
+        public = {f"{module}.{name}" for module in python.modules for name in import_module(module).__all__}
+    for name in sorted(public - set(python.objects) - {"gridbuf.interop"}):  # a package of modules, with a page
+        logging.getLogger(__name__).warning("docs/api lacks %s", name)
+
+
+def setup(app: Any) -> None:
+    app.connect("env-check-consistency", every_public_name)

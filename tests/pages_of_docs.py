@@ -1,11 +1,13 @@
-"""What stands in README.md and docs/: the fenced blocks of each page, in order."""
+"""What stands in README.md, its neighbours and docs/: the fenced blocks of each page, in order."""
 
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / f"{page}.md" for page in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")] + sorted(
+    (ROOT / "docs").rglob("*.md")
+)
 FENCE = re.compile(r"(?:<!-- setup\n(?P<setup>.*?)-->\n)?^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

@@ -3,11 +3,10 @@
 import doctest
 import importlib
 import pkgutil
-import re
 from pathlib import Path
 
 import pytest
-from pages_of_docs import PAGES, ROOT, name
+from pages_of_docs import PAGES, name
 
 import gridbuf
 
@@ -31,14 +30,3 @@ def test_examples_of_a_module(name: str) -> None:
     except ImportError as error:
         pytest.skip(f"{name}: {error}")
     assert doctest.testmod(module).failed == 0
-
-
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/internals.md", "docs/index.md"])
-def test_the_files_that_a_page_names_are_there(page: str) -> None:
-    text = (ROOT / page).read_text()
-    names = re.findall(r"`([a-z]+/[\w/]*(?:\.\w+)?)`", text)
-    links = [str((ROOT / page).parent / link) for link in re.findall(r"\]\(([^)#:]+)\)", text)]
-    ours = [name for name in names if (ROOT / name.partition("/")[0]).is_dir() and "NAME" not in name]
-    missing = [name for name in [*ours, *links] if not (ROOT / name).exists()]
-    assert ours or links
-    assert not missing, f"{page} names what is not there: {missing}"

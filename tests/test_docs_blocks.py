@@ -19,7 +19,7 @@ ELSEWHERE = {
     "docs/device.md": "device/test_device_page.py",
     "docs/tutorials/gpus.md": "device/test_device_page.py",
 }
-NOT_CODE = ("{toctree}", "{include}", "{eval-rst}", "text", "")
+NOT_CODE = ("{toctree}", "{include}", "{eval-rst}", "")
 NEEDS = {"gt4py": "gt4py.cartesian", "matplotlib": "matplotlib", "mpi4py": "mpi4py", "xarray": "xarray"}
 
 
@@ -48,6 +48,15 @@ def plain(block: Block) -> Iterator[str]:
     """What stands in a cell, without IPython's options and commands."""
     for line in block.text.splitlines():
         yield "" if line.startswith((":tags:", "%")) else line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_block_is_overlooked(page: Path) -> None:
+    """Not one that is indented or fenced otherwise; cells stand where the site runs them."""
+    text = page.read_text()
+    assert len(re.findall(r"^\s*(?:```|~~~)", text, re.MULTILINE)) == 2 * len(blocks(page))
+    cells = [block.line for block in blocks(page) if block.kind.startswith("{code-cell}")]
+    assert not cells or "file_format: mystnb" in text, f"{name(page)}:{cells[0]}: nobody runs cells there"
 
 
 @pytest.mark.parametrize("page", HERE, ids=name)

@@ -1,4 +1,4 @@
-"""Links between pages lead somewhere, and every public module has its page in docs/api."""
+"""Links between pages lead somewhere, files that pages name are there, and every public module has its page in docs/api."""
 
 import importlib.util
 import pkgutil
@@ -10,7 +10,6 @@ from pages_of_docs import FENCE, PAGES, ROOT, name
 
 import gridbuf
 
-PAGES = [*PAGES, ROOT / "CHANGELOG.md"]
 # Names that another module exports, and tools.
 INSIDE = re.compile(r"gridbuf\.(\w+\.public|async_copy|names|explain|consumers)")
 
@@ -30,6 +29,15 @@ def test_links(page: Path) -> None:
         to = (page.parent / path).resolve() if path else page
         assert to.exists(), f"{name(page)}: {target}"
         assert not anchor or anchor in anchors(to), f"{name(page)}: {target}: the headings are {sorted(anchors(to))}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name)  # what was, is named there
+def test_files_that_a_page_names(page: Path) -> None:
+    text = FENCE.sub("", page.read_text())
+    for path in re.findall(r"`([a-z]+/[\w/]*(?:\.\w+)?)`", text):
+        if (ROOT / path.partition("/")[0]).is_dir() and "NAME" not in path:
+            found = (ROOT / path).exists() or (ROOT / path.removeprefix("gridbuf/")).is_dir()  # as Go imports it
+            assert found, f"{name(page)}: {path}"
 
 
 def test_every_public_module_has_its_reference() -> None:

@@ -19,7 +19,7 @@ from gridbuf.docstrings import as_in
 
 INTEROP = Path(gridbuf.__file__).parent / "interop"
 PACKAGES = [
-    *("", "cuda", "distributed", "gufunc", "interface", "memory", "storage"),
+    *("", "cuda", "distributed", "exact", "gufunc", "interface", "memory", "storage"),
     *sorted(
         f"interop.{path.stem}"
         for path in INTEROP.glob("[a-z]*")

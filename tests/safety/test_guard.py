@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from debug_build import ROOT, debug_build
+from pages_of_docs import blocks
 
 import gridbuf
 from gridbuf import gufunc
@@ -25,11 +26,12 @@ assert gb.plan((3, 5, 7)).shape == (3, 5, 7)
 print(gb.zeros((4, 4)).sum())
 """
 
-KERNEL = """
+SHOWN = {block.kind: block.text for block in blocks(ROOT / "docs" / "gufuncs.md") if "mine.double" in block.text}
+KERNEL = f"""
 import numpy as np
 from gridbuf import gufunc
 assert gufunc.registered() == ["mine.double"]
-double = gufunc.GUFunc("()->()", [gufunc.go("mine.double")], name="double")
+{SHOWN["python"]}
 result, info = double(np.array([1.0, -2.0, 3.0]), errors="return")
 assert info.codes.tolist() == [0, 0x80, 0] and result[[0, 2]].tolist() == [2, 6]
 x = np.ones(200_000)
@@ -37,7 +39,7 @@ x[[5, 150_000]] = -1
 result, info = double(x, errors="return")
 assert [i.tolist() for i in info.indices] == [[5, 150_000]] and (result[~info.failed] == 2).all()
 for i in range(300):
-    assert gufunc.GUFunc("()->()", gufunc.go("mine.double"), name=f"g{i}")(float(i)) == 2 * i
+    assert gufunc.GUFunc("()->()", gufunc.go("mine.double"), name="g" + str(i))(float(i)) == 2 * i
 try:
     gufunc.GUFunc("(),()->()", [gufunc.Kernel(3, "dd->d", go_name="mine.double")]).reduce(np.ones(3))
 except gufunc.SignatureError as error:
@@ -64,6 +66,10 @@ def test_a_panic_is_an_exception(own_main: Path, code: str, says: str) -> None:
         text=True,
     )
     assert run.returncode == 0 and run.stdout.strip() == says, run.stderr
+
+
+def test_the_page_shows_that_kernel() -> None:
+    assert SHOWN["go"] == (ROOT / "tests" / "own_main" / "main.go").read_text()
 
 
 def test_the_product_has_neither() -> None:
