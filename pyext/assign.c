@@ -5,6 +5,14 @@
 #include "exchange/device_wrap.h"
 #include "exchange/wrap.h"
 #include "core/upcall.h"
+#include "storage/storage.h"
+
+/* A storage with memory on two sides has to hear that the host's was written. Takes the reference. */
+static PyObject *told(PyObject *dst, PyObject *done) {
+    if (!done || !gb_py_is_storage(dst)) return done;
+    Py_DECREF(done);
+    return PyObject_CallMethod(dst, "set_host_modified", NULL);
+}
 
 /* ---- copyto ---- */
 
@@ -39,7 +47,7 @@ PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, 
     NPY_CASTING rule = NPY_SAME_KIND_CASTING;
     if (casting && !PyArray_CastingConverter(casting, &rule)) return NULL;
     GB_PY_OWNED PyObject *values = gb_py_fitted(args[0], args[1], "src");
-    return values ? copied(args[0], values, rule, casting, progress) : NULL;
+    return values ? told(args[0], copied(args[0], values, rule, casting, progress)) : NULL;
 }
 
 /* ---- fill ---- */
@@ -96,6 +104,6 @@ PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
     if (on_device && progress) return PyObject_CallFunction(progress, "d", 1.0);
     if (on_device) Py_RETURN_NONE;
     int filled = fill(args[0], args[1], "value", progress);
-    if (filled == 0) return gb_py_upcall_to(GB_PY_UP_FILL, "(OOO)", args[0], args[1], progress ? progress : Py_None);
+    if (filled == 0) return told(args[0], gb_py_upcall_to(GB_PY_UP_FILL, "(OOO)", args[0], args[1], progress ? progress : Py_None));
     return filled < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -34,13 +34,23 @@ class Operand:
         return "C" if flags.c_contiguous else "F" if flags.f_contiguous else "strided"
 
 
+def target(given: Any) -> "np.ndarray[Any, Any]":
+    """The memory to write into; a storage with memory on two sides hears of it."""
+    found = host_array(given)
+    if isinstance(given, _core.StorageBase):
+        given.set_host_modified()  # type: ignore[attr-defined]
+    return found
+
+
 def _array(given: Any, what: str) -> "np.ndarray[Any, Any]":
     """The memory of an operand, or for an input the values of what has none, as NumPy reads them."""
     reading = what[:3] != "out"
     read = None
     try:
         read = _core.values(given) if reading else given
-        return np.asarray(read) if reading and isinstance(given, _VALUES) else host_array(read)
+        if not reading:
+            return target(given)
+        return np.asarray(read) if isinstance(given, _VALUES) else host_array(read)
     except (TypeError, ValueError, BufferError) as error:
         if reading and read is given and not isinstance(given, _VALUES) and isinstance(given, (numbers.Number, Sequence)):
             with contextlib.suppress(TypeError, ValueError):

@@ -7,6 +7,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.gufunc.choosing import Choosing
 from gridbuf.gufunc.errors import SignatureError
+from gridbuf.gufunc.operands import target
 from gridbuf.gufunc.types import DTYPES, number_of
 from gridbuf.names import get_dims
 from gridbuf.wrapping import host_array, naming, values
@@ -18,7 +19,7 @@ def operand(kind: str, given: Any) -> Any:
     """An ndarray or a Field over what was given as array, where or out; lists and numbers are copied."""
     with naming(kind):
         if kind == "out":
-            array = host_array(given)
+            array = target(given)
         elif isinstance(given, (list, tuple, bool, int, float, complex, np.generic)):
             array = values(given)
         else:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from fake_device import FakeDevice
 
+import gridbuf as gb
 import gridbuf.storage as gs
+from gridbuf.gufunc import from_ufunc
 
 S = gs.SyncState
 
@@ -90,6 +92,20 @@ def test_a_synchronised_view_synchronises_the_whole(s: gs.SoftwareManagedGPUStor
     s[...] = 5.0
     s[0, :1].host_to_device()
     assert (s._dev.hidden == 5).all() and s.sync_state.state == S.SYNC_CLEAN
+
+
+@pytest.mark.parametrize("write", [
+    lambda s: gb.copyto(s, np.full((2, 3), 9.0)), lambda s: gb.copyto(s, gb.Field.full((3, 2), 9.0, dims="JI")), lambda s: gb.copyto(s, 9.0),
+    lambda s: gb.copyto(s, gs.full((2, 3), 9.0, device="gpu")), lambda s: gb.fill(s, 9.0), lambda s: np.copyto(s, 9.0), lambda s: s.fill(9.0),
+    lambda s: from_ufunc(np.negative)(np.full((2, 3), -9.0), out=s), lambda s: np.take(np.full((2, 3), 9.0), [0, 1], axis=0, out=s),
+])  # fmt: skip
+@pytest.mark.parametrize("state", [S.SYNC_CLEAN, S.SYNC_HOST_DIRTY, S.SYNC_DEVICE_DIRTY])
+def test_what_writes_marks_the_side(s: gs.SoftwareManagedGPUStorage, write: Callable[[gs.Storage], object], state: int) -> None:
+    s.sync_state.state = state
+    write(s)
+    assert s.sync_state.state != S.SYNC_CLEAN
+    s.synchronize()
+    assert (s._host == 9).all() and (s._dev.hidden == 9).all()
 
 
 def test_marking_a_side_that_would_lose_changes(s: gs.SoftwareManagedGPUStorage) -> None:
