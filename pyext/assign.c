@@ -54,10 +54,10 @@ PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, 
 
 /* One element of the dtype with the value, converted as by assignment: the value's own code may run. */
 static PyArrayObject *element(PyArray_Descr *descr, PyObject *value, const char *argument) {
-    PyObject *one = NULL, *checked = gb_py_values(value);
+    PyObject *one = NULL;
+    GB_PY_OWNED PyObject *checked = gb_py_values(value);
     if (checked) one = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 0, NULL, NULL, NULL, 0, NULL);
     if (one && PyArray_CopyObject((PyArrayObject *)one, checked) < 0) Py_CLEAR(one);
-    Py_XDECREF(checked);
     if (!one) gb_py_blame(argument, 1);
     return (PyArrayObject *)one;
 }

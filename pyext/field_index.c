@@ -151,8 +151,8 @@ static PyObject *device_item(gb_py_field *f, const cut *cuts, PyObject *key) {
 
 /* A key that NumPy understands; what describes memory in it is checked before. */
 static PyObject *key_of_arrays(PyObject *self, PyObject *key) {
-    PyObject *plain = gb_py_key_by_name(self, key), *checked = plain ? gb_py_values(plain) : NULL;
-    Py_XDECREF(plain);
+    GB_PY_OWNED PyObject *plain = gb_py_key_by_name(self, key);
+    PyObject *checked = plain ? gb_py_values(plain) : NULL;
     if (!checked) gb_py_blame("key", 0);
     return checked;
 }

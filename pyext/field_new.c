@@ -24,8 +24,8 @@ PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused) {
     if (made) made->dims_given = f->dims_given;
     if (made && gb_py_field_copy_meta(made, f) < 0) Py_CLEAR(made);
     if (!made || Py_TYPE((PyObject *)made) == Py_TYPE(self)) return (PyObject *)made;
+    GB_PY_OWNED gb_py_field *of_us = made;
     gb_py_field *same = (gb_py_field *)gb_py_field_as(Py_TYPE(self), made);   /* somebody's subclass */
-    Py_DECREF((PyObject *)made);
     if (same && gb_py_field_inherit(same, f) < 0) Py_CLEAR(same);
     return (PyObject *)same;
 }

@@ -24,7 +24,7 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     PyArray_Descr *own = PyArray_DESCR(array);
     if (PyArray_BASE(array) && gb_py_block_behind((PyObject *)array)) Py_RETURN_NONE;   /* pinned or managed, and to stay so */
     if (PyArray_NDIM(array) > GB_MAXDIMS || PyDataType_FLAGCHK(own, NPY_ITEM_REFCOUNT)) Py_RETURN_NONE;
-    gb_py_dtype *dtype = gb_py_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
+    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
     if (!dtype) {
         if (brought == 0) return NULL;
         PyErr_Clear();   /* a sub-shape: more indices */
@@ -33,7 +33,6 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     request_like(array, &r);   /* only now: asking for the dtype may have run Python code */
     r.itemsize = dtype->itemsize;
     GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for(&r, dtype);
-    Py_DECREF((PyObject *)dtype);
     return plan ? gb_py_array_of(plan, zero) : NULL;
 }
 

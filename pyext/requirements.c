@@ -8,7 +8,7 @@ PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     PyObject *slots[GB_PY_ARG_COUNT];
     gb_request request;
     gb_py_meta meta;
-    gb_py_dtype *dtype;
+    GB_PY_OWNED gb_py_dtype *dtype = NULL;
     gb_plan_missed missed;
     if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0 || gb_py_read_request(slots, &request, &dtype, &meta) < 0) return NULL;
     GB_PY_OWNED gb_py_plan_object *wanted = gb_py_plan_for(&request, dtype);
@@ -23,6 +23,5 @@ PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     } else if (have) {
         PyErr_SetString(PyExc_TypeError, "data: expected a Field of the shape");
     }
-    Py_DECREF((PyObject *)dtype);
     return found;
 }

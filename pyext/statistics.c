@@ -55,8 +55,7 @@ static int add(PyObject *list, uint64_t id, int64_t bytes, int64_t age, uint64_t
     gb_py_plan_object *plan = gb_py_plan_by_number(number);
     GB_PY_OWNED PyObject *entry = Py_BuildValue("(KLLKzNii)", (unsigned long long)id, (long long)bytes, (long long)age, (unsigned long long)data, note,
                                     plan ? (PyObject *)plan : Py_NewRef(Py_None), kind, device);
-    int failed = !entry || PyList_Append(list, entry) < 0;
-    return failed ? -1 : 0;
+    return entry ? PyList_Append(list, entry) : -1;
 }
 
 /* [(id, bytes, age in s, address, where or None, plan or None, kind, device)], the largest of the heap, then of the driver. */
@@ -101,10 +100,9 @@ static PyObject *memory_id(PyObject *self, PyObject *obj) {
     gb_py_block_object *device = gb_py_block_behind(obj);
     if (device) return PyLong_FromUnsignedLongLong(device->block->id);
     int cuda = gb_py_is_field(obj) ? 0 : gb_py_has_cuda_interface(obj);
-    PyObject *owner = cuda > 0 ? gb_py_upcall_to(GB_PY_UP_CUPY_BLOCK, "(O)", obj) : NULL;   /* of cupy's arrays only Python knows */
+    GB_PY_OWNED PyObject *owner = cuda > 0 ? gb_py_upcall_to(GB_PY_UP_CUPY_BLOCK, "(O)", obj) : NULL;   /* of cupy's arrays only Python knows */
     if (cuda < 0 || (cuda && !owner)) return NULL;
     PyObject *found = owner && gb_py_is_block(owner) ? PyLong_FromUnsignedLongLong(((gb_py_block_object *)owner)->block->id) : NULL;
-    Py_XDECREF(owner);
     if (found || PyErr_Occurred()) return found;
     const void *block = block_of(obj);
     if (!block) Py_RETURN_NONE;

@@ -48,10 +48,9 @@ static int call_function(gb_request *r) {
     int n = r->ndim - r->sub_ndim;
     for (int i = 0; i < n; i++) dims[i] = r->dims_len >= 0 ? r->dims[i] : i - 3;
     GB_PY_OWNED PyObject *number = PyLong_FromLong(r->backend), *names = gb_py_dims_tuple(dims, n), *layout = NULL;
-    PyObject *function = number && functions ? Py_XNewRef(PyDict_GetItemWithError(functions, number)) : NULL;
+    GB_PY_OWNED PyObject *function = number && functions ? Py_XNewRef(PyDict_GetItemWithError(functions, number)) : NULL;
     if (function && names) layout = PyObject_CallFunctionObjArgs(function, names, NULL);
     else if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "backend: its layout is a function, and registering it failed");
-    Py_XDECREF(function);
     int64_t ranks[GB_MAXDIMS];
     r->layout_len = layout ? gb_py_ints(layout, "layout", ranks, GB_MAXDIMS) : -1;
     for (int i = 0; i < r->layout_len; i++) r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
@@ -81,10 +80,8 @@ int gb_py_registrations;
 PyObject *gb_py_set_standing(PyObject *self, PyObject *args) {
     PyObject *name, *ask;
     if (!PyArg_ParseTuple(args, "OO", &name, &ask)) return NULL;
-    gb_py_standing_backend before = gb_py_standing;
+    GB_PY_OWNED PyObject *name_before = gb_py_standing.name, *ask_before = gb_py_standing.ask;
     gb_py_standing = (gb_py_standing_backend){name == Py_None ? NULL : Py_NewRef(name), ask == Py_None ? NULL : Py_NewRef(ask)};
-    Py_XDECREF(before.name);
-    Py_XDECREF(before.ask);
     return Py_NewRef(Py_None);
 }
 
@@ -97,9 +94,8 @@ int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     if ((size_t)bytes != strlen(text)) return PyErr_Format(PyExc_ValueError, "name: %R has a null character", name), -1;
     if (!functions && !(functions = PyDict_New())) return -1;
     if (gb_preset_register(text, preset, &e) < 0) return gb_py_raise(&e);
-    PyObject *number = preset->order == GB_BY_CALLER ? PyLong_FromLong(preset->number) : NULL;
+    GB_PY_OWNED PyObject *number = preset->order == GB_BY_CALLER ? PyLong_FromLong(preset->number) : NULL;
     int rc = preset->order != GB_BY_CALLER ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
-    Py_XDECREF(number);
     forget_all();
     gb_py_registrations++;
     return rc;

@@ -99,13 +99,12 @@ static int ask_dlpack(gb_py_dtype *d) {
     if (!PyArray_ISNBO(d->descr->byteorder)) return 0;
     DLDataType known = gb_dlpack_type_of(gb_py_type_of_descr(d->descr));
     if (d->descr->type_num >= NPY_USERDEF) {
-        PyObject *name = PyObject_GetAttrString((PyObject *)d->descr, "name");
+        GB_PY_OWNED PyObject *name = PyObject_GetAttrString((PyObject *)d->descr, "name");
         const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
         for (int i = 0; text && i < GB_DLPACK_EXTENDED_TYPES; i++) {
             const gb_dlpack_extended *e = &gb_dlpack_extended_types[i];
             if (strcmp(text, e->name) == 0 && d->itemsize * 8 == e->dtype.bits) known = e->dtype;
         }
-        Py_XDECREF(name);
         if (!text) return -1;
     }
     d->dl_code = known.code;
@@ -145,12 +144,11 @@ static PyArray_Descr *as_in_array(PyArray_Descr *descr) {
 }
 
 static int read_sub_shape(PyArray_Descr *descr, int64_t *sub_shape, int room, int *n) {
-    PyObject *shape = PyObject_GetAttrString((PyObject *)descr, "shape");
+    GB_PY_OWNED PyObject *shape = PyObject_GetAttrString((PyObject *)descr, "shape");
     if (!shape) return -1;
     *n = (int)PyTuple_Size(shape);
     int ok = *n <= room;
     for (int i = 0; ok && i < *n; i++) sub_shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
-    Py_DECREF(shape);
     if (ok) return 0;
     return PyErr_Format(PyExc_ValueError, "dtype: %R brings %d indices; at most %d are allowed in all", descr, *n, GB_MAXDIMS), -1;
 }

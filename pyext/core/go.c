@@ -16,9 +16,8 @@ __attribute__((constructor(101))) static void remember_limit(void) { getrlimit(R
 
 int gb_py_go_init(PyObject *module) {
     gb_error e;
-    PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_RuntimeError);
+    GB_PY_OWNED PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_RuntimeError);
     gb_py_BackendError = bases ? PyErr_NewExceptionWithDoc("gridbuf.BackendError", GB_PY_DOC_BackendError, bases, NULL) : NULL;
-    Py_XDECREF(bases);
     if (!gb_py_BackendError || PyModule_AddObjectRef(module, "BackendError", gb_py_BackendError) < 0) return -1;
     if (GB_PY_ENTER_GO(&e, gbridge_start(&e)) < 0) return -1;
     struct rlimit now;

@@ -26,16 +26,14 @@ void gb_py_blame(const char *argument, int always) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    PyObject *said = value && is_plain(value) ? PyObject_Str(value) : NULL;
+    GB_PY_HELD PyObject *said = value && is_plain(value) ? PyObject_Str(value) : NULL;
     const char *text = said ? PyUnicode_AsUTF8AndSize(said, NULL) : NULL;
     int renamed = text && strncmp(text, "data: ", 6) == 0;
     if (renamed || (text && always)) {
         text += renamed ? 6 : 0;
-        PyObject *args = Py_BuildValue("(N)", PyUnicode_FromFormat("%s: %s", argument, text));
+        GB_PY_OWNED PyObject *args = Py_BuildValue("(N)", PyUnicode_FromFormat("%s: %s", argument, text));
         if (args) (void)PyObject_SetAttrString(value, "args", args);
-        Py_XDECREF(args);
     }
-    Py_XDECREF(said);
     PyErr_Restore(type, value, traceback);
 }
 

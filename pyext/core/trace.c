@@ -1,5 +1,6 @@
 /* trace.c: with GRIDBUF_TRACE=1 every block remembers the line of Python that asked for it. */
 #include "trace.h"
+#include "pending.h"
 #include "plan.h"
 #include "watch.h"
 
@@ -12,18 +13,13 @@ void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);   /* a trace that cannot be made is no reason to fail, nor to forget a failure */
     PyFrameObject *frame = PyEval_GetFrame();   /* borrowed */
-    PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
-    PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
-    PyObject *plan = gb_debugging && plan_number ? (PyObject *)gb_py_plan_by_number(plan_number) : NULL;
-    PyObject *what = plan ? PyObject_Repr(plan) : NULL;
-    PyObject *text = name ? PyUnicode_FromFormat(what ? "%U:%d\n%U" : "%U:%d", name, PyFrame_GetLineNumber(frame), what) : NULL;
+    GB_PY_OWNED PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
+    GB_PY_OWNED PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
+    GB_PY_HELD PyObject *plan = gb_debugging && plan_number ? (PyObject *)gb_py_plan_by_number(plan_number) : NULL;
+    GB_PY_OWNED PyObject *what = plan ? PyObject_Repr(plan) : NULL;
+    GB_PY_OWNED PyObject *text = name ? PyUnicode_FromFormat(what ? "%U:%d\n%U" : "%U:%d", name, PyFrame_GetLineNumber(frame), what) : NULL;
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     if (utf8) gb_heap_set_note(data, strdup(utf8));
-    Py_XDECREF(text);
-    Py_XDECREF(plan);
-    Py_XDECREF(what);
-    Py_XDECREF(name);
-    Py_XDECREF(code);
     PyErr_Restore(type, value, traceback);
 }
 

@@ -37,9 +37,8 @@ static PyObject *get_interface(PyObject *self, void *_) {
     show(f);
     PyObject *dict = gb_py_field_interface(f, f->geometry.size ? f->data : NULL);
     if (!dict || !pending) return dict;
-    PyObject *number = PyLong_FromUnsignedLongLong(stream ? stream : 1);   /* 0 is not allowed there */
+    GB_PY_OWNED PyObject *number = PyLong_FromUnsignedLongLong(stream ? stream : 1);   /* 0 is not allowed there */
     if (!number || PyDict_SetItemString(dict, "stream", number) < 0) Py_CLEAR(dict);
-    Py_XDECREF(number);
     return dict;
 }
 

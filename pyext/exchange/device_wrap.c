@@ -8,13 +8,10 @@
 /* On the type first: the instance would make cupy look at its stream. torch's and jax's arrays on the host have it there
  * too. Some objects have it in their own dict, or make it up when asked. */
 int gb_py_has_cuda_interface(PyObject *obj) {
-    PyObject *found;
     if (PyArray_Check(obj) || PyType_Check(obj)) return 0;
     if (gb_py_is_field(obj)) return gb_py_needs_driver(&((gb_py_field *)obj)->location);
-    int has = gb_py_optional((PyObject *)Py_TYPE(obj), gb_py_attr.cuda_array_interface, &found);
-    if (has == 0) has = gb_py_optional(obj, gb_py_attr.cuda_array_interface, &found);
-    if (has > 0) Py_DECREF(found);
-    return has;
+    int has = gb_py_has_any((PyObject *)Py_TYPE(obj), &gb_py_attr.cuda_array_interface, 1);
+    return has ? has : gb_py_has_any(obj, &gb_py_attr.cuda_array_interface, 1);
 }
 
 /* Where the memory at an address lies, as the driver says. */

@@ -43,16 +43,11 @@ int gb_py_check_values(PyObject *obj) {
     static const char *const remedies[] = {"resolve_conj()", "resolve_neg()", "detach()"};
     PyObject *const names[] = {gb_py_attr.is_conj, gb_py_attr.is_neg, gb_py_attr.requires_grad};
     for (int i = 0; i < 3; i++) {
-        PyObject *value, *flag;
+        GB_PY_OWNED PyObject *value = NULL, *flag = NULL;
         int found = gb_py_optional(obj, names[i], &value);
-        if (found < 0) return -1;
-        if (!found) continue;
-        flag = PyCallable_Check(value) ? PyObject_CallNoArgs(value) : Py_NewRef(value);
-        Py_DECREF(value);
-        if (!flag) return -1;
-        int yes = flag == Py_True;
-        Py_DECREF(flag);
-        if (!yes) continue;
+        if (found > 0) flag = PyCallable_Check(value) ? PyObject_CallNoArgs(value) : Py_NewRef(value);
+        if (found && !flag) return -1;
+        if (flag != Py_True) continue;
         return PyErr_Format(PyExc_BufferError, "data: %S of this %R is true, so its memory alone is not its value; call %s on it first",
                             names[i], Py_TYPE(obj), remedies[i]), -1;
     }

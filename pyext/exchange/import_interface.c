@@ -92,9 +92,8 @@ static int read_layout(gb_py_described *t, PyObject *sizes, PyObject *steps) {
 
 /* data as (address, read-only). */
 static int read_address(gb_py_described *t, PyObject *pair, const char *expected) {
-    PyObject *number = pair && PyTuple_Check(pair) && PyTuple_Size(pair) == 2 ? PyNumber_Index(PyTuple_GetItem(pair, 0)) : NULL;
+    GB_PY_OWNED PyObject *number = pair && PyTuple_Check(pair) && PyTuple_Size(pair) == 2 ? PyNumber_Index(PyTuple_GetItem(pair, 0)) : NULL;
     if (number) t->memory.data = PyLong_AsUnsignedLongLong(number);
-    Py_XDECREF(number);
     if (!number || PyErr_Occurred()) return unreadable(t, "data", expected, pair);
     t->memory.length = -1;
     t->owner = Py_NewRef(t->obj);
@@ -158,10 +157,9 @@ static int read_entries(PyObject *dict, PyObject **entries) {
 static int read_dict(gb_py_described *t, int cuda, PyObject *interface) {
     PyObject *e[ENTRIES] = {NULL};
     if (!PyDict_Check(interface)) return PyErr_Format(PyExc_TypeError, "%s of %R is %R, not a dict", t->door, Py_TYPE(t->obj), interface), -1;
-    PyObject *dict = PyDict_Copy(interface);   /* a key's own __eq__ may change the original */
+    GB_PY_HELD PyObject *dict = PyDict_Copy(interface);   /* a key's own __eq__ may change the original */
     int rc = dict && read_entries(dict, e) == 0 ? read_values(t, cuda, e) : -1;
     for (int i = 0; i < ENTRIES; i++) gb_py_let_go(e[i]);
-    gb_py_let_go(dict);
     return rc;
 }
 
@@ -216,11 +214,9 @@ static int read_struct(gb_py_described *t, PyObject *capsule) {
     d->data = (uintptr_t)s->data;
     d->length = -1;
     t->readonly = !(s->flags & NPY_ARRAY_WRITEABLE);
-    PyObject *fields = s->flags & NPY_ARR_HAS_DESCR ? Py_XNewRef(s->descr) : NULL;
-    PyObject *typestr = struct_typestr(s->typekind, s->itemsize, !(s->flags & NPY_ARRAY_NOTSWAPPED));
+    GB_PY_HELD PyObject *fields = s->flags & NPY_ARR_HAS_DESCR ? Py_XNewRef(s->descr) : NULL;
+    GB_PY_OWNED PyObject *typestr = struct_typestr(s->typekind, s->itemsize, !(s->flags & NPY_ARRAY_NOTSWAPPED));
     int rc = typestr && read_type(t, typestr, fields) == 0 ? check(t) : -1;
-    Py_XDECREF(typestr);
-    gb_py_let_go(fields);
     if (rc == 0) t->owner = PyTuple_Pack(2, t->obj, capsule);
     return t->owner ? 0 : -1;
 }

@@ -28,11 +28,10 @@ int gb_py_from_producer_init(void) {
 static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
     int host_only = !*type || *type == gb_py_HostFieldType;
     *gpu = -1;
-    PyObject *method;
+    GB_PY_OWNED PyObject *method = NULL;
     int found = gb_py_optional(obj, gb_py_attr.dlpack_device, &method);
     if (found <= 0) return found;
     GB_PY_HELD PyObject *device = PyObject_CallNoArgs(method);
-    Py_DECREF(method);
     if (!device) return -1;
     int64_t pair[2];
     int ok = PyTuple_Check(device) && PyTuple_Size(device) == 2 &&

@@ -58,12 +58,10 @@ static PyObject *own_fields(PyObject *fields, int depth, int64_t *bytes, gb_erro
 /* NumPy writes a descr for plain types too: one entry without a name, which says nothing more. */
 static int names_fields(PyObject *fields) {
     if (!fields || !PyList_Check(fields) || PyList_Size(fields) == 0) return 0;
-    PyObject *first = PySequence_GetItem(fields, 0);   /* its own reference: the list is the producer's */
+    GB_PY_HELD PyObject *first = PySequence_GetItem(fields, 0);   /* its own reference: the list is the producer's */
     if (!first) return PyErr_Clear(), 0;
     PyObject *name = PyTuple_Check(first) && PyTuple_Size(first) ? PyTuple_GetItem(first, 0) : NULL;
-    int named = PyList_Size(fields) > 1 || !name || !PyUnicode_Check(name) || PyUnicode_CompareWithASCIIString(name, "") != 0;
-    gb_py_let_go(first);
-    return named;
+    return PyList_Size(fields) > 1 || !name || !PyUnicode_Check(name) || PyUnicode_CompareWithASCIIString(name, "") != 0;
 }
 
 /* ---- the reader ---- */
@@ -90,7 +88,7 @@ PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const cha
     Py_ssize_t n;
     e->message[0] = 0;
     *wrong = "typestr";
-    PyObject *own = typestr ? own_text(typestr) : NULL;
+    GB_PY_OWNED PyObject *own = typestr ? own_text(typestr) : NULL;
     const char *s = own ? PyUnicode_AsUTF8AndSize(own, &n) : NULL;
     int sound = s && gb_interface_item(s, (size_t)n, &item, e) == 0;
     if (sound && item.kind == 'V' && names_fields(fields)) {
@@ -99,7 +97,6 @@ PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const cha
     } else {
         descr = convert(sound ? own : NULL, item.size);
     }
-    Py_XDECREF(own);
     if (descr || PyErr_Occurred()) *wrong = NULL;
     return descr;
 }

@@ -42,14 +42,10 @@ int gb_py_field_expressible(const gb_py_field *f, const char *interface) {
 
 PyObject *gb_py_field_interface(const gb_py_field *f, void *address) {
     const gb_geometry *g = &f->geometry;
-    PyObject *shape = gb_py_ints_tuple(g->shape, g->ndim);
-    PyObject *strides = g->flags & GB_GEOMETRY_C_CONTIGUOUS ? Py_NewRef(Py_None) : gb_py_ints_tuple(g->strides, g->ndim);
-    if (!shape || !strides) {
-        Py_XDECREF(shape);
-        Py_XDECREF(strides);
-        return NULL;
-    }
-    PyObject *dict = Py_BuildValue("{s:N,s:O,s:(NN),s:N,s:i}", "shape", shape, "typestr", f->dtype->typestr, "data",
+    GB_PY_OWNED PyObject *shape = gb_py_ints_tuple(g->shape, g->ndim);
+    GB_PY_OWNED PyObject *strides = g->flags & GB_GEOMETRY_C_CONTIGUOUS ? Py_NewRef(Py_None) : gb_py_ints_tuple(g->strides, g->ndim);
+    if (!shape || !strides) return NULL;
+    PyObject *dict = Py_BuildValue("{s:O,s:O,s:(NN),s:O,s:i}", "shape", shape, "typestr", f->dtype->typestr, "data",
                                    PyLong_FromVoidPtr(address), PyBool_FromLong(f->readonly), "strides", strides, "version", 3);
     if (dict && f->dtype->fields && PyDict_SetItemString(dict, "descr", f->dtype->fields) < 0) Py_CLEAR(dict);
     return dict;

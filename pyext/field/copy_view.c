@@ -53,13 +53,9 @@ static void extent(PyArrayObject *a, uintptr_t *low, uintptr_t *end) {
 PyObject *gb_py_apart(PyArrayObject *target, PyObject *value) {
     uintptr_t to, to_end, from, from_end;
     int memory = PyArray_Check(value) || (PyObject_CheckBuffer(value) && !PyBytes_Check(value) && !PyArray_IsScalar(value, Generic));
-    PyObject *source = memory ? PyArray_FROM_O(value) : NULL;
-    if (!memory) return Py_NewRef(value);
-    if (!source) return NULL;
+    GB_PY_OWNED PyObject *source = memory ? PyArray_FROM_O(value) : NULL;
+    if (!source) return memory ? NULL : Py_NewRef(value);
     extent(target, &to, &to_end);
     extent((PyArrayObject *)source, &from, &from_end);
-    if (to >= from_end || from >= to_end) return source;
-    PyObject *copy = PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER);
-    Py_DECREF(source);
-    return copy;
+    return to >= from_end || from >= to_end ? Py_NewRef(source) : PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER);
 }

@@ -24,14 +24,10 @@ static PyObject *shape_of(const gb_py_arg *a) {
 /* Core sizes that neither operands nor the signature tell: Python asks output_dims or NumPy.
  * They follow from the shapes, which are part of the encoding, so they are asked for once. */
 static int64_t add_sizes(gb_py_invocation *v, int64_t *encoding, int64_t n) {
-    PyObject *shapes = PyTuple_New(v->nop), *sizes = NULL;
-    for (int i = 0; shapes && i < v->nop; i++) {
-        gb_py_put(&shapes, i, shape_of(&v->arg[i]));
-    }
+    GB_PY_OWNED PyObject *shapes = PyTuple_New(v->nop), *sizes = NULL;
+    for (int i = 0; shapes && i < v->nop; i++) gb_py_put(&shapes, i, shape_of(&v->arg[i]));
     if (shapes) sizes = PyObject_CallMethod((PyObject *)v->gufunc, "_sizes", "Oi", shapes, v->kernel);
     int known = sizes ? gb_py_ints(sizes, "output_dims", encoding + n, GB_GU_MAXCORE) : -1;
-    Py_XDECREF(shapes);
-    Py_XDECREF(sizes);
     if (known > 0) encoding[1] |= WITH_SIZES;
     return known < 0 ? -1 : n + known;
 }

@@ -94,9 +94,9 @@ static PyObject *codes_of(const gb_py_invocation *v) {
 }
 
 static PyObject *with_info(const gb_py_invocation *v, PyObject *result) {
-    PyObject *type = gb_py_upcall_get(GB_PY_UP_ERROR_INFO), *codes = codes_of(v), *info = NULL;
+    PyObject *type = gb_py_upcall_get(GB_PY_UP_ERROR_INFO), *info = NULL;
+    GB_PY_OWNED PyObject *codes = codes_of(v);
     if (type && codes) info = PyObject_CallFunction(type, "OLL", codes, (long long)v->nfailed, (long long)v->nselected);
-    Py_XDECREF(codes);
     return info ? Py_BuildValue("(ON)", result, info) : NULL;
 }
 

@@ -27,8 +27,7 @@ int gb_py_read_keywords(gb_py_gufunc_object *g, PyObject *kwargs, gb_py_keywords
     while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
         PyObject **slot = slot_of(g, name, k);
         if (!slot) {
-            PyObject *refused = PyObject_CallMethod((PyObject *)g, "_refuse", "O", name);
-            Py_XDECREF(refused);
+            GB_PY_OWNED PyObject *refused = PyObject_CallMethod((PyObject *)g, "_refuse", "O", name);
             return -1;
         }
         *slot = value;
@@ -119,9 +118,8 @@ static int put_uniform(char *to, uint8_t type, PyObject *value) {
 
 /* A value that needs more than a look: Python makes a bool, an int or a float of it, or says why not. */
 static int put_other(const gb_py_invocation *v, int i, char *to, PyObject *value) {
-    PyObject *exact = PyObject_CallMethod((PyObject *)v->gufunc, "_uniform", "iO", i, value);
+    GB_PY_OWNED PyObject *exact = PyObject_CallMethod((PyObject *)v->gufunc, "_uniform", "iO", i, value);
     int done = exact ? put_uniform(to, v->gufunc->info.uniform_types[i], exact) : -1;
-    Py_XDECREF(exact);
     if (done == 0)
         PyErr_Format(PyExc_OverflowError, "%U: %R does not fit this uniform parameter's type", PyTuple_GetItem(v->gufunc->uniform_names, i), value);
     return done > 0 ? 0 : -1;

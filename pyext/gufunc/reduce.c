@@ -103,9 +103,8 @@ static int shares(const gb_py_reduce_view *a, const gb_py_reduce_view *b) {
 }
 
 static int replace(PyObject **operand, gb_py_reduce_view *v) {
-    PyObject *array = gb_py_is_field(*operand) ? gb_py_field_numpy(*operand, NULL) : Py_NewRef(*operand);
+    GB_PY_OWNED PyObject *array = gb_py_is_field(*operand) ? gb_py_field_numpy(*operand, NULL) : Py_NewRef(*operand);
     PyObject *copy = array ? PyArray_NewCopy((PyArrayObject *)array, NPY_KEEPORDER) : NULL;
-    Py_XDECREF(array);
     if (!copy) return -1;
     gb_py_reduce_view own = *v;   /* names stay */
     gb_py_view_of(v, copy);

@@ -139,11 +139,9 @@ static int writable(PyObject *obj) {
 /* Whatever has memory, as an ndarray or a Field: gridbuf.gufunc.reduction.operand(kind, object). New reference. */
 static PyObject *operand(const char *kind, PyObject *obj) {
     if (usual(obj)) return Py_NewRef(obj);
-    PyObject *found = gb_py_upcall_to(GB_PY_UP_REDUCE_OPERAND, "(sO)", kind, obj);
-    if (!found || usual(found)) return found;
-    PyErr_Format(PyExc_TypeError, "%s: expected memory on the host, got %R", kind, obj);
-    Py_DECREF(found);
-    return NULL;
+    GB_PY_OWNED PyObject *found = gb_py_upcall_to(GB_PY_UP_REDUCE_OPERAND, "(sO)", kind, obj);
+    if (!found || usual(found)) return Py_XNewRef(found);
+    return PyErr_Format(PyExc_TypeError, "%s: expected memory on the host, got %R", kind, obj);
 }
 
 static int read_outs(gb_py_reduce_args *q, PyObject *out) {

@@ -38,10 +38,8 @@ static PyObject *field(const gb_py_reduce_args *q, const gb_geometry *g, gb_py_d
 
 PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction *r, int i, void *data) {
     if (!r->plan[i]) {   /* the one number in data */
-        PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(r->out[i].from));
-        PyObject *scalar = descr ? PyArray_Scalar(data, descr, NULL) : NULL;
-        Py_XDECREF((PyObject *)descr);
-        return scalar;
+        GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(r->out[i].from));
+        return descr ? PyArray_Scalar(data, descr, NULL) : NULL;
     }
     GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of_type(r->out[i].from);
     PyObject *result = NULL;

@@ -52,13 +52,12 @@ static int sign_of(PyArray_Descr *descr, gb_program_copy *copy) {
 #endif
     }
     if (descr->type_num >= NPY_USERDEF) {
-        gb_py_dtype *d = gb_py_dtype_of(descr);
+        GB_PY_OWNED gb_py_dtype *d = gb_py_dtype_of(descr);
         if (!d) return -1;
         int code = d->dl_code;
         unit = code == kDLBfloat ? 2
              : code == kDLFloat8_e3m4 || code == kDLFloat8_e4m3 || code == kDLFloat8_e4m3fn || code == kDLFloat8_e5m2 ? 1 : 0;
         top = unit - 1;
-        Py_DECREF((PyObject *)d);
     }
     if (unit == 0) return 0;
     int little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, big = PyArray_ISNBO(descr->byteorder) ? !little : little;
@@ -117,17 +116,13 @@ static int read_tuple(PyObject *tuple, Py_ssize_t number, const gb_py_slot *slot
 }
 
 int gb_py_entry_read(PyObject *obj, Py_ssize_t number, const gb_py_slot *slots, Py_ssize_t n_slots, gb_program *program) {
-    PyArray_Descr *descr;
+    GB_PY_OWNED PyArray_Descr *descr = NULL;
     GB_PY_OWNED PyObject *tuple = PySequence_Tuple(obj);
     if (!tuple) return -1;
-    int rc = -1;
     if (PyTuple_Size(tuple) != E_COUNT)
-        PyErr_Format(PyExc_ValueError, "entries[%zd]: %zd items; there are %d: target slot, offset, strides, source slot, offset, "
-                     "strides, shape, dtype, mode", number, PyTuple_Size(tuple), E_COUNT);
-    else if (PyArray_DescrConverter(PyTuple_GetItem(tuple, E_DTYPE), &descr)) {
-        if (!gb_py_descr_trivially_copyable(descr)) PyErr_Format(PyExc_TypeError, "entries[%zd]: elements of dtype %R are not plain bytes", number, descr);
-        else rc = read_tuple(tuple, number, slots, n_slots, descr, program);
-        Py_DECREF((PyObject *)descr);
-    }
-    return rc;
+        return PyErr_Format(PyExc_ValueError, "entries[%zd]: %zd items; there are %d: target slot, offset, strides, source slot, offset, "
+                     "strides, shape, dtype, mode", number, PyTuple_Size(tuple), E_COUNT), -1;
+    if (!PyArray_DescrConverter(PyTuple_GetItem(tuple, E_DTYPE), &descr)) return -1;
+    if (gb_py_descr_trivially_copyable(descr)) return read_tuple(tuple, number, slots, n_slots, descr, program);
+    return PyErr_Format(PyExc_TypeError, "entries[%zd]: elements of dtype %R are not plain bytes", number, descr), -1;
 }

@@ -141,9 +141,8 @@ static int begin(exchange_object *x, PyObject *const *fields, Py_ssize_t n) {
     }
     x->active = requests;
     x->fields = held;
-    PyObject *done = PyObject_CallFunctionObjArgs(x->begin, requests, NULL);
+    GB_PY_OWNED PyObject *done = PyObject_CallFunctionObjArgs(x->begin, requests, NULL);
     if (!done) return -1;
-    Py_DECREF(done);
     for (Py_ssize_t i = 0; i < x->n_counters; i++) ++*(int64_t *)x->counters[i].buf;
     return carry_out(x, LOCAL, fields, n);
 }
@@ -158,9 +157,8 @@ static int unpack(exchange_object *x, PyObject *fields) {
     PyObject *few[64], **items = few;
     Py_ssize_t n = PyTuple_Size(fields);
     if (x->check) {
-        PyObject *fine = PyObject_CallFunctionObjArgs(x->check, NULL);
+        GB_PY_OWNED PyObject *fine = PyObject_CallFunctionObjArgs(x->check, NULL);
         if (!fine) return -1;
-        Py_DECREF(fine);
     }
     if (!x->program[UNPACK]) return 0;
     if (n > 64 && !(items = malloc((size_t)n * sizeof *items))) return PyErr_NoMemory(), -1;
@@ -177,11 +175,9 @@ static int end(exchange_object *x, int64_t spin, int wanted) {
     int yes = has_ended(x, requests);
     for (int64_t stop = yes == 0 && spin ? gb_nanoseconds() + spin : 0; yes == 0 && stop && gb_nanoseconds() < stop;) yes = has_ended(x, requests);
     if (yes == 1 && x->active == requests) {   /* no other thread has seen it meanwhile */
-        PyObject *active = x->active, *fields = x->fields;
+        GB_PY_OWNED PyObject *active = x->active, *fields = x->fields;
         x->active = x->fields = NULL;
         if (wanted && unpack(x, fields) < 0) yes = -1;
-        Py_DECREF(active);
-        Py_DECREF(fields);
     }
     return yes;
 }

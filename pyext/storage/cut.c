@@ -109,8 +109,8 @@ PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts) {
     remembered *r = place_of(meta, n, cuts);
     if (r->meta == meta && r->n == n && same_cuts(r->cuts, cuts, n)) return Py_NewRef(r->made);
     Py_INCREF(meta);   /* the storage may get another one meanwhile */
-    PyObject *taken = picks(n, cuts), *made = taken ? gb_py_upcall_to(GB_PY_UP_STORAGE_META, "(OO)", meta, taken) : NULL;
-    Py_XDECREF(taken);
+    GB_PY_OWNED PyObject *taken = picks(n, cuts);
+    PyObject *made = taken ? gb_py_upcall_to(GB_PY_UP_STORAGE_META, "(OO)", meta, taken) : NULL;
     if (!made) return Py_DECREF(meta), NULL;
     GB_PY_OWNED PyObject *before = r->meta, *result = r->made;
     r->meta = meta;

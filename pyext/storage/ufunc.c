@@ -103,9 +103,9 @@ static int read_sources(PyObject *list, int *sources, int *ndim) {
 static int ask(call *asked, PyObject *const *in, PyObject *out) {
     for (int i = 0; i < asked->n; i++) asked->kept[i] = Py_XNewRef(asked->in[i].meta);   /* storages may get others meanwhile */
     asked->kept[asked->n] = Py_XNewRef(asked->out.meta);
-    PyObject *inputs = gb_py_tuple_of(in, asked->n), *plan, *meta, *sources, *named;
+    PyObject *plan, *meta, *sources, *named;
+    GB_PY_OWNED PyObject *inputs = gb_py_tuple_of(in, asked->n);
     GB_PY_OWNED PyObject *answer = inputs ? gb_py_upcall_to(GB_PY_UP_STORAGE_PREPARED, "(OOO)", asked->ufunc, inputs, out ? out : Py_None) : NULL;
-    Py_XDECREF(inputs);
     int good = answer && answer != Py_None && PyArg_ParseTuple(answer, "OOOO", &plan, &meta, &sources, &named) && PyTuple_Check(sources) && PyTuple_Size(sources) == asked->n;
     for (int i = 0; i < asked->n && good; i++) {
         PyObject *one = PyTuple_GetItem(sources, i);
