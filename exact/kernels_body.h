@@ -134,6 +134,15 @@ static void rest(const double *x, int64_t n, const gb_exact_parts *parts, int le
  * it lies below the smallest one, which products of SMALLEST and more rule out. */
 #define SMALLEST 0x1p-960
 
+/* Take off x what a level takes, and add it to that level: the sum stays below twice the level, so that the unit stays. Ties go by the
+ * sum so far, which is why only who does not ask for the rest may do this. */
+#define ONTO(level, x)          \
+    do {                        \
+        vec sum = (level) + (x); \
+        (x) -= sum - (level);   \
+        (level) = sum;          \
+    } while (0)
+
 static int dot(const double *x, const double *y, int64_t n, gb_exact_parts *parts) {
     vec zero = {0}, most = zero, smallest = zero + SMALLEST;
     bits small = {0};
@@ -147,17 +156,17 @@ static int dot(const double *x, const double *y, int64_t n, gb_exact_parts *part
     int p = level_for(top);
     vec l0 = zero + 1.5 * power(p), l1 = zero + 1.5 * power(p - DOWN);
     vec k0 = zero + 1.5 * power(p - 53), k1 = zero + 1.5 * power(p - 53 - DOWN);
-    vec s0 = zero, s1 = zero, t0 = zero, t1 = zero;
+    vec s0 = l0, s1 = l1, t0 = k0, t1 = k1;
     bits left = {0};
     for (int64_t i = 0; i < n; i += LANES) {
         vec a = load(x + i), b = load(y + i), v = a * b, e = FMA(a, b, -v);
-        LEVEL(s0, v, l0);
-        LEVEL(t0, e, k0);
-        LEVEL(s1, v, l1);
-        LEVEL(t1, e, k1);
+        ONTO(s0, v);
+        ONTO(t0, e);
+        ONTO(s1, v);
+        ONTO(t1, e);
         left |= (bits)v | (bits)e;
     }
-    parts->part[0] = sum_of(s0), parts->part[1] = sum_of(s1), parts->part[2] = sum_of(t0), parts->part[3] = sum_of(t1);
+    parts->part[0] = sum_of(s0 - l0), parts->part[1] = sum_of(s1 - l1), parts->part[2] = sum_of(t0 - k0), parts->part[3] = sum_of(t1 - k1);
     if (parts->part[0] != parts->part[0]) return GB_EXACT_NOT;
     return any(left & (int64_t)MAGNITUDE) ? GB_EXACT_REST : GB_EXACT_ALL;
 }
