@@ -203,7 +203,7 @@ def _handlers() -> dict[Any, Callable[..., Any]]:
     from gridbuf import arrays
 
     reducing = (
-        np.sum, np.prod, np.max, np.amax, np.min, np.amin, np.any, np.all, np.mean, np.std, np.var, np.median,
+        np.sum, np.prod, np.max, np.amax, np.min, np.amin, np.any, np.all, np.mean, np.std, np.var, np.median, np.ptp,
         np.nansum, np.nanprod, np.nanmax, np.nanmin, np.nanmean, np.nanstd, np.nanvar,
     )  # fmt: skip
     return {

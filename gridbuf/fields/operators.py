@@ -16,15 +16,23 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
     other = b if isinstance(a, Field) else a
     if other is not None and takes(other):
         return ufunc(a, b)
-    if not _has_operators(other):
-        if ufunc in (np.equal, np.not_equal):  # else Python would compare identities, and answer False
-            raise TypeError(
-                f"{ufunc.__name__}: a Field is compared with numbers and arrays, element by element, not with "
-                f"{type(other).__name__}; `is` compares identities"
-            )
-    elif getattr(type(other), "__array_ufunc__", None) is not None:
+    has_operators = _has_operators(other)
+    if has_operators and getattr(type(other), "__array_ufunc__", None) is not None:
         refuse_names(ufunc, (a, b))
+    if ufunc in (np.equal, np.not_equal):
+        return compared(ufunc, "a Field", a if other is b else b, other, has_operators)
     return NotImplemented
+
+
+def compared(ufunc: Any, what: str, ours: Any, other: Any, asked: bool) -> Any:
+    """What the other's `==` or `!=`, if it is asked, says of ours; where it says nothing Python would compare identities, and answer False."""
+    found = getattr(type(other), "__eq__" if ufunc is np.equal else "__ne__")(other, ours) if asked else NotImplemented
+    if found is NotImplemented:
+        raise TypeError(
+            f"{ufunc.__name__}: {what} is compared with numbers and arrays, element by element, not with "
+            f"{type(other).__name__}; `is` compares identities"
+        )
+    return found
 
 
 def in_place(ufunc: Any, a: Any, *other: Any) -> Any:

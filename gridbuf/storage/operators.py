@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf.fields.operators import compared
 from gridbuf.storage import operands
 from gridbuf.storage.base import Storage
 from gridbuf.wrapping import CAPSULE, shaped
@@ -26,11 +27,8 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
     other = b if isinstance(a, Storage) else a
     if _takes(other):
         return ufunc(a, b)
-    if not _has_operators(other) and ufunc in (np.equal, np.not_equal):  # else Python would compare identities, and say False
-        raise TypeError(
-            f"{ufunc.__name__}: a storage is compared with numbers and arrays, element by element, not with "
-            f"{type(other).__name__}; `is` compares identities"
-        )
+    if ufunc in (np.equal, np.not_equal):
+        return compared(ufunc, "a storage", a if other is b else b, other, _has_operators(other))
     return NotImplemented
 
 

@@ -34,6 +34,7 @@ def test_axes_are_names_or_numbers_and_the_rest_keeps_halo_and_origin(axis: Any,
         (np.add.reduce(f, axis=axis), VALUES.sum(numbers)), (f.sum(axis), VALUES.sum(numbers)), (np.max(f, axis), VALUES.max(numbers)),
         (f.mean(axis=axis), VALUES.mean(numbers)), (np.std(f, axis, ddof=1), VALUES.std(numbers, ddof=1)), (f.all(axis), VALUES.all(numbers)),
         (np.nanmin(f, axis), VALUES.min(numbers)), (np.median(f, axis), np.median(VALUES, numbers)),
+        (np.ptp(f, axis), np.ptp(VALUES, numbers)),
     ):  # fmt: skip
         assert isinstance(result, gb.Field) and "".join(result.dims) == left
         assert result.halo == tuple(pairs[n] for n in left) and result.origin == tuple(pairs[n][0] for n in left)

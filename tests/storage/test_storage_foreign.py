@@ -53,7 +53,7 @@ def test_dask_and_pandas() -> None:
     da, pd = pytest.importorskip("dask.array"), pytest.importorskip("pandas")
     s = gs.ones((3,), axes="K")
     lazy = da.ones(3, chunks=1)
-    for call in (lambda: s + lazy, lambda: lazy + s, lambda: np.add(s, lazy)):
+    for call in (lambda: s + lazy, lambda: lazy + s, lambda: np.add(s, lazy), lambda: s == lazy, lambda: lazy != s):
         with pytest.raises(TypeError):
             call()
     assert list(pd.Series(s)) == [1.0, 1.0, 1.0] and pd.DataFrame(gs.ones((2, 3), axes="IJ")).shape == (2, 3)
@@ -99,6 +99,9 @@ def test_others_have_their_turn() -> None:
             s == other  # noqa: B015
         with pytest.raises(TypeError, match="into its memory"):
             s += other
+    for equal in (lambda: s == Duck(), lambda: Duck() != s, lambda: gb.Field.ones((2,), dims="K") == Duck()):
+        with pytest.raises(TypeError, match="compared with numbers"):  # its class does not say, and identities are not meant
+            equal()
     pair = [1, 2]
     assert type(s + pair) is type(s + gb.Field(np.ones(2), dims="I")) is gs.CPUStorage
     assert type(gb.Field(np.ones(2), dims="I") + s) is gs.CPUStorage
