@@ -28,7 +28,11 @@ def code(page: Path) -> list[Block]:
     return [block for block in blocks(page) if not block.examples and block.kind.partition(" ")[0] not in NOT_CODE]
 
 
-HERE = [page for page in PAGES if code(page) and name(page) not in ELSEWHERE]
+HERE = [
+    pytest.param(page, marks=[pytest.mark.slow] if '"gt:cpu' in page.read_text() else [])  # most of these compile a stencil
+    for page in PAGES
+    if code(page) and name(page) not in ELSEWHERE
+]
 COMMANDS = [
     pytest.param(page, line, id=f"{page.name}: {line}")
     for page in PAGES
@@ -45,7 +49,11 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plain(block: Block) -> Iterator[str]:
-    """What stands in a cell, without IPython's options and commands."""
+    """What stands in a cell, without IPython's options and commands; a file that it writes is written."""
+    first, _, rest = block.text.partition("\n")
+    if first.startswith("%%writefile "):
+        yield f"open({first.split()[1]!r}, 'w').write({rest!r})"
+        return
     for line in block.text.splitlines():
         yield "" if line.startswith((":tags:", "%")) else line
 
