@@ -77,12 +77,9 @@ def _allclose(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """The same axes, whatever their order, sizes and values."""
     objects = tuple(operands.values_of(obj, "array") if isinstance(obj, (list, tuple)) else obj for obj in (a1, a2))
-    axes = [obj.axes for obj in objects if isinstance(obj, Storage)]
-    if len(axes) == 2 and sorted(axes[0]) != sorted(axes[1]):
-        return False
-    if len(axes) == 2:
-        sizes = tuple(objects[1].shape[axes[1].index(name)] for name in axes[0])
-        if sizes != objects[0].shape:
+    named = [dict(zip(d[0], d[1], strict=True)) for d in map(operands.describe, objects) if d is not None and d[0] is not None]
+    if len(named) == 2:
+        if named[0] != named[1]:
             return False
     elif np.shape(objects[0]) != np.shape(objects[1]):
         return False

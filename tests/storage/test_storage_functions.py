@@ -89,6 +89,8 @@ def test_where_clip_and_comparisons_by_name() -> None:
             np.select([VALUES > 0.8, profile < VALUES], [VALUES, plane[..., None]], -1),
         )
         assert np.allclose(s, twins()[1]) and np.array_equal(s, twins()[1]) and np.allclose(s, s.to_numpy())
+        turned = gb.Field(np.asarray(s).T, dims=s.axes[::-1])
+        assert np.array_equal(s, turned) and np.array_equal(turned, s) and not np.array_equal(turned[1:], s)
         assert not np.array_equal(s, k) and not np.array_equal(s, twins()[1] + 1) and np.array_equiv(s - s + k, k)
         assert same(np.isclose(s, k + 0.3, atol=0.1), np.isclose(VALUES, profile + 0.3, atol=0.1))
         first, second = np.broadcast_arrays(s, k)
