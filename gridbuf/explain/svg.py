@@ -121,7 +121,7 @@ def _is_contiguous(plan: Any, index: int) -> bool:
 
 
 def _run(plan: Any, index: int) -> str:
-    return "one contiguous run" if _is_contiguous(plan, index) else f"one row of elements {plan.strides[index]:,} bytes apart"
+    return "one contiguous run" if _is_contiguous(plan, index) else f"elements {plan.strides[index]:,} bytes apart"
 
 
 def _words(plan: Any, drawn: Box, left: float, top: float) -> list[str]:
