@@ -8,7 +8,7 @@ static size_t room, used;
 
 static size_t home(uintptr_t at) { return (size_t)(((uint64_t)at >> 4) * 0x9E3779B97F4A7C15u >> 16) & (room - 1); }
 
-static gb_py_block *place(uintptr_t at) {
+static gb_py_block *slot_of(uintptr_t at) {
     size_t i = home(at);
     while (blocks[i].at && blocks[i].at != at) i = (i + 1) & (room - 1);
     return &blocks[i];
@@ -21,14 +21,14 @@ static int grow(void) {
     blocks = made;
     room = had ? 2 * had : 1024;
     for (size_t i = 0; i < had; i++)
-        if (old[i].at) *place(old[i].at) = old[i];
+        if (old[i].at) *slot_of(old[i].at) = old[i];
     free(old);
     return 0;
 }
 
 void gb_py_block_note(const void *data, int64_t bytes, int32_t number, int64_t serial) {
     if (2 * used >= room && grow() < 0) return;
-    gb_py_block *b = place((uintptr_t)data);
+    gb_py_block *b = slot_of((uintptr_t)data);
     used += !b->at;
     *b = (gb_py_block){ .at = (uintptr_t)data, .bytes = bytes, .number = number, .serial = serial };
 }
@@ -36,7 +36,7 @@ void gb_py_block_note(const void *data, int64_t bytes, int32_t number, int64_t s
 /* What was pushed on by the one that goes moves back, so that no marks of removed ones are needed. */
 int32_t gb_py_block_forget(const void *data) {
     if (!room) return -1;
-    gb_py_block *b = place((uintptr_t)data);
+    gb_py_block *b = slot_of((uintptr_t)data);
     if (!b->at) return -1;
     int32_t number = b->number;
     size_t hole = (size_t)(b - blocks), i = hole;
@@ -54,7 +54,7 @@ int32_t gb_py_block_forget(const void *data) {
 }
 
 const gb_py_block *gb_py_block_at(uintptr_t address) {
-    const gb_py_block *found = room ? place(address) : NULL;
+    const gb_py_block *found = room ? slot_of(address) : NULL;
     if (!found || found->at) return found;   /* nobody asks more often than for the first byte of one */
     found = NULL;
     for (size_t i = 0; i < room; i++) {

@@ -16,7 +16,7 @@ typedef struct { question asked; int known, permuted, order[GB_PY_STORAGE_AXES];
 #define REMEMBERED 64
 static answer seen[REMEMBERED];
 
-static answer *place_of(const question *q) {
+static answer *slot_of(const question *q) {
     uint64_t h = (uintptr_t)q->own >> 4 ^ (uintptr_t)q->asked >> 3 ^ (uintptr_t)q->needed >> 2;
     for (int i = 0; i < q->ndim; i++) h = (h ^ (uint64_t)q->strides[i] ^ (uint64_t)q->shape[i] << 32) * 0x9E3779B97F4A7C15u;
     return &seen[(h * 0xBF58476D1CE4E5B9u) >> 58];
@@ -42,9 +42,9 @@ static int ask(answer *a, PyObject *names, PyObject *shape, PyObject *strides) {
     for (int i = 0; a->permuted && i < q->ndim; i++) a->order[i] = (int)PyLong_AsLong(PyTuple_GetItem(order, i));
     if (PyErr_Occurred()) return -1;
     if (!is_constant(q->asked) || !is_constant(q->needed) || !is_constant(q->backend)) return 1;
-    answer *place = place_of(q), before = *place;
-    *place = *a;
-    place->known = 1;
+    answer *slot = slot_of(q), before = *slot;
+    *slot = *a;
+    slot->known = 1;
     PyObject *const all[] = {q->own, q->dtype, q->asked, q->needed, q->backend};
     for (int i = 0; i < 5; i++) Py_INCREF(all[i]);
     PyObject *const old[] = {before.asked.own, before.asked.dtype, before.asked.asked, before.asked.needed, before.asked.backend};
@@ -68,7 +68,7 @@ static PyObject *for_call(PyArrayObject *array, PyObject *own, PyObject *names, 
     question *q = &a.asked;   /* field by field: it is compared as bytes */
     q->own = own, q->dtype = (PyObject *)PyArray_DESCR(array), q->asked = asked, q->needed = needed, q->backend = backend, q->ndim = n, q->registrations = gb_py_registrations;
     for (int i = 0; i < n && backend != Py_None; i++) q->shape[i] = PyArray_DIM(array, i), q->strides[i] = PyArray_STRIDE(array, i);
-    const answer *known = place_of(q);
+    const answer *known = slot_of(q);
     if (known->known && memcmp(&known->asked, q, sizeof *q) == 0) return in_order(array, known);
     GB_PY_OWNED PyObject *shape = gb_py_ints_tuple((const int64_t *)PyArray_DIMS(array), n), *strides = gb_py_ints_tuple((const int64_t *)PyArray_STRIDES(array), n);
     if (!shape || !strides || (told = ask(&a, names, shape, strides)) <= 0) {

@@ -79,7 +79,7 @@ PyObject *gb_py_cut_array(PyArrayObject *array, const gb_py_cut *cuts) {
 typedef struct { PyObject *meta, *made; int n; gb_py_cut cuts[GB_PY_STORAGE_AXES]; } remembered;
 static remembered seen[REMEMBERED];
 
-static remembered *place_of(PyObject *meta, int n, const gb_py_cut *cuts) {
+static remembered *slot_of(PyObject *meta, int n, const gb_py_cut *cuts) {
     uint64_t h = (uintptr_t)meta >> 4;
     for (int i = 0; i < n; i++) {
         h = (h ^ (uint64_t)cuts[i].start ^ (uint64_t)cuts[i].length << 16 ^ (uint64_t)(cuts[i].keep + cuts[i].step * 2) << 40) * 0x9E3779B97F4A7C15u;
@@ -106,7 +106,7 @@ static PyObject *picks(int n, const gb_py_cut *cuts) {
 }
 
 PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts) {
-    remembered *r = place_of(meta, n, cuts);
+    remembered *r = slot_of(meta, n, cuts);
     if (r->meta == meta && r->n == n && same_cuts(r->cuts, cuts, n)) return Py_NewRef(r->made);
     Py_INCREF(meta);   /* the storage may get another one meanwhile */
     GB_PY_OWNED PyObject *taken = picks(n, cuts);
