@@ -69,7 +69,8 @@ def lines(name: str) -> list[dict[str, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m gridbuf.consumers", description=__doc__)
     parser.add_argument("--write", metavar="PAGE", type=Path, help="put the matrix between the marks of this page")
-    parser.add_argument("--run", metavar="NAME", help="run the cells of one consumer, and print what became of them as JSON")
+    parser.add_argument("--run", metavar="NAME", help="run the cells of one consumer (or file), and say of each that fails why")
+    parser.add_argument("--json", action="store_true", help="with --run: what became of every cell, as JSON")
     parser.add_argument(
         "--template", metavar="MODULE", help="print a file for a new consumer, whose package is imported by that name"
     )
@@ -79,8 +80,14 @@ def main() -> None:
     elif arguments.write:
         arguments.write.write_text(page(arguments.write.read_text()))
     elif arguments.run:
-        found = lines(arguments.run)
-        print("\n" + json.dumps(found))  # on a line of its own: packages print what they like
+        found = lines(next((name for name, file in consumers.FILES.items() if file == arguments.run), arguments.run))
+        failed = [one for one in found if one["outcome"] != "yes"]
+        if arguments.json:
+            print("\n" + json.dumps(found))  # on a line of its own: packages print what they like
+            return
+        for one in failed:
+            print("{direction} {layout} {dtype}: {outcome}: {reason}".format(**one))
+        print(f"{len(found) - len(failed)} of {len(found)} cells: yes")
     else:
         print(table.markdown(table.tabulate(table.expected())))
 

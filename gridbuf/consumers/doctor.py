@@ -27,7 +27,7 @@ def diagnose(names: Sequence[str]) -> Iterator[list[Answer]]:
 def _answers(name: str) -> list[Answer]:
     consumer = consumers.load(name)
     cells = [cell for direction in consumers.DIRECTIONS for cell in consumers.cells(direction)]
-    command = [sys.executable, "-W", "ignore", "-m", "gridbuf.consumers", "--run", name]
+    command = [sys.executable, "-W", "ignore", "-m", "gridbuf.consumers", "--run", name, "--json"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         found = [

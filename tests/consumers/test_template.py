@@ -18,3 +18,10 @@ def test_a_template_is_a_consumer() -> None:
     for direction in ("take", "give"):
         assert str(run(consumer, Cell(direction, "padded"))) == "yes"
     assert outcome(consumer.expected(Cell("give", "C", "bfloat16"))) == "none"
+
+
+def test_a_run_names_each_cell_that_fails() -> None:
+    command = [sys.executable, "-m", "gridbuf.consumers", "--run", "numpy_dlpack"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines[-1] == f"{49 - len(lines)} of 48 cells: yes" and len(lines) > 1
+    assert any(line.startswith("take C bfloat16: ") for line in lines)
