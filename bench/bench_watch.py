@@ -36,13 +36,13 @@ import gt4py.storage
 from gt4py.cartesian import gtscript
 from stencils import diffuse
 
-shape, halo = (66, 66, 20), (1, 1, 0)
+shape, halo = (66, 66, 28), (1, 1, 0)
 stencil = gtscript.stencil(backend="numpy", definition=diffuse)
 one, two = (gt4py.storage.ones(shape, np.float64, backend="numpy", aligned_index=halo) for _ in range(2))
 def loop(steps=300):
     for _ in range(steps):                                    # two calls of two fields, and their temporaries
-        stencil(one, two, origin=halo, domain=(64, 64, 20))
-        stencil(two, one, origin=halo, domain=(64, 64, 20))
+        stencil(one, two, origin=halo, domain=(64, 64, 28))
+        stencil(two, one, origin=halo, domain=(64, 64, 28))
 loop(10)
 """
 
@@ -51,7 +51,7 @@ from gt4py.cartesian import gtscript
 from stencils import fifty
 
 stencil = gtscript.stencil(backend="numpy", definition=fifty)
-fields = {f"f{i}": np.ones((64, 64, 40)) for i in range(49)} | {"out": np.ones((64, 64, 40))}
+fields = {f"f{i}": np.ones((64, 64, 56)) for i in range(49)} | {"out": np.ones((64, 64, 56))}
 def loop(steps=200):
     for _ in range(steps):                                    # a call of fifty fields
         stencil(**fields)

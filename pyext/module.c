@@ -84,10 +84,13 @@ static PyMethodDef methods[] = {
     {"set_numpy_handler", gb_py_set_numpy_handler, METH_O, NULL},
     {"watch_start", gb_py_watch_start, METH_VARARGS, NULL},
     {"watch_stop", gb_py_watch_stop, METH_NOARGS, NULL},
-    {"watch_line", gb_py_watch_line, METH_VARARGS, NULL},
+    {"watch_enter", gb_py_watch_enter, METH_NOARGS, NULL},
+    {"watch_leave", gb_py_watch_leave, METH_O, NULL},
+    {"watch_depth", gb_py_watch_depth, METH_NOARGS, NULL},
     {"watch_lines", gb_py_watch_lines, METH_NOARGS, NULL},
     {"watch_block", gb_py_watch_block, METH_O, NULL},
     {"watch_total", gb_py_watch_total, METH_NOARGS, NULL},
+    {"watch_strides", gb_py_watch_strides, METH_O, NULL},
 #ifdef GRIDBUF_PANIC
     {"panic", panic_py, METH_NOARGS, NULL},
 #endif

@@ -1,7 +1,6 @@
 """Where the collectors write: one record for each thing that is told apart, and what writing cost."""
 
 import os
-import threading
 import time
 from collections.abc import Callable, Hashable
 from statistics import median
@@ -23,16 +22,10 @@ class Times:
         self.samples: list[float] = []
         self.step = 1
 
-    def add(self, seconds: float) -> None:
-        self.count += 1
-        self.total += seconds
-        if seconds < self.least:
-            self.least = seconds
-        if self.count % self.step == 0:
-            self.samples.append(seconds)
-            if len(self.samples) >= KEPT:  # every second one stands for both, from now on
-                self.samples = self.samples[1::2]
-                self.step *= 2
+    def thin_out(self) -> None:
+        """Every second sample stands for both, from now on."""
+        self.samples = self.samples[1::2]
+        self.step *= 2
 
     def as_dict(self) -> dict[str, Any]:
         middle = median(self.samples) if self.samples else (self.total / self.count if self.count else 0.0)
@@ -96,12 +89,6 @@ class Message:
         self.datatypes: dict[str, None] = {}
 
 
-class Inside(threading.local):
-    """How many watched stencils a thread is inside of, one calling the other."""
-
-    depth = 0  # of the class, because asking a thread for what it lacks takes longer than all the rest
-
-
 class Book:
     """Everything that was seen; `on` says whether anything is still written."""
 
@@ -113,7 +100,6 @@ class Book:
         self.own = 0.0  # seconds in our own code, by the clock
         self.aside = 0.0  # seconds in what was measured beside the program
         self.events = 0  # how often it was entered: the call itself costs, too
-        self.inside = Inside()
         self.children = 0
         self.not_seen: dict[str, None] = {}
 

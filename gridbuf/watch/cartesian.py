@@ -4,12 +4,14 @@ import functools
 import inspect
 from typing import Any
 
+from gridbuf import _core
 from gridbuf.watch.book import Book, Stencil, clock
 from gridbuf.watch.imports import Undo, from_import_on, put, together
 from gridbuf.watch.layouts import facts, orders, wanted_alignment, wanted_order
 from gridbuf.watch.lines import defined
 from gridbuf.watch.measuring import compare
-from gridbuf.watch.stencils import Described, is_looked_up, measured_beside, note_layouts, note_lines, timed
+from gridbuf.watch.numpy_copies import unwatched
+from gridbuf.watch.stencils import Described, measured_beside, note_layouts, timed
 
 PACKAGE = "gt4py.cartesian.stencil_object"
 
@@ -19,7 +21,9 @@ def install(book: Book, *, measure: bool = False) -> Undo:
 
     def begin(undo: list[Undo]) -> None:
         from gt4py.cartesian import stencil_object
+        from gt4py.cartesian.utils import field  # the numpy backend's: it looks at every field of every call
 
+        undo.append(put(field, "np", unwatched()))
         StencilObject: Any = stencil_object.StencilObject
 
         def __init_subclass__(cls: Any, /, **keywords: Any) -> None:
@@ -48,7 +52,6 @@ def _wrap(cls: Any, book: Book, measure: bool) -> Undo:
 def _record(book: Book, stencil: Any) -> Stencil:
     function = getattr(stencil, "definition_func", None)
     record = Stencil("gt4py.cartesian", stencil.options["name"], stencil.backend, defined(function))
-    record.keeps = dict.fromkeys(stencil.field_info)  # the names, in order and to be asked for
     return book.stencils.setdefault(stencil.__class__, record)
 
 
@@ -56,18 +59,16 @@ def _call(plain: Any, book: Book) -> Any:
     """The whole call: gt4py's own checks, and the run."""
     names = list(inspect.signature(plain).parameters)[1:]
 
+    def fields(stencil: Any, args: Any, kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+        given = (*zip(names, args, strict=False), *kwargs.items())
+        return [(name, value) for name, value in given if name in stencil.field_info]
+
     @functools.wraps(plain)
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not book.on:
             return plain(self, *args, **kwargs)
         record = book.stencils.get(self.__class__) or _record(book, self)
-        result = timed(book, record, plain, (self, *args), kwargs)
-        if is_looked_up(record):
-            began = clock()
-            given = (*zip(names, args, strict=False), *kwargs.items())
-            note_lines(record, [(name, value) for name, value in given if name in record.keeps])
-            book.own += clock() - began
-        return result
+        return timed(book, record, plain, self, args, kwargs, fields)
 
     return __call__
 
@@ -75,31 +76,29 @@ def _call(plain: Any, book: Book) -> Any:
 def _run(plain: Any, book: Book, measure: bool) -> Any:
     """What is compiled: here the arrays have their indices in I, J, K order."""
 
+    def fields(stencil: Any, args: Any, kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+        return [(name, kwargs.get(name)) for name in stencil.field_info]
+
     @functools.wraps(plain)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not book.on:
             return plain(self, *args, **kwargs)
-        began = clock()
         record = book.stencils.get(self.__class__) or _record(book, self)
-        names = record.keeps
-        try:
-            key = tuple([kwargs[name].strides for name in names])
-        except (KeyError, AttributeError):  # one that is not used
-            key = tuple([getattr(kwargs.get(name), "strides", None) for name in names])
+        key: Any = _core.watch_strides(kwargs)
+        if key is None:  # not NumPy's arrays
+            key = tuple([getattr(kwargs.get(name), "strides", None) for name in self.field_info])
         known, wrong = record.combinations.get(key), False
-        if known is None:
-            wrong = note_layouts(record, key, _described(self, kwargs))
-        else:
+        if known is not None:
             known.calls += 1
-        if book.inside.depth:  # called by __call__, which is timed as a whole
-            book.events += 1
+        else:
+            began = clock()
+            wrong = note_layouts(record, key, _described(self, kwargs))
             book.own += clock() - began
+        if _core.watch_depth():  # called by __call__, which is timed as a whole
+            book.events += 1
             result = plain(self, *args, **kwargs)
         else:  # a FrozenStencil calls run with what it was given
-            if is_looked_up(record):
-                note_lines(record, [(name, kwargs.get(name)) for name in names])
-            book.own += clock() - began
-            result = timed(book, record, plain, (self, *args), kwargs)
+            result = timed(book, record, plain, self, args, kwargs, fields)
         if wrong and measure:
             measured_beside(book, record, lambda: _measured(self, plain, args, kwargs))
         return result

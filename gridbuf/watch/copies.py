@@ -28,15 +28,15 @@ def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason 
     if plain is None:
         return lambda: None
     found = _Found(book, f"{module.__name__}.{name}", reason)
-    inside, never = book.inside, np.ndarray if name in ("asarray", "asanyarray") and module is np else None
+    never = np.ndarray if name in ("asarray", "asanyarray") and module is np else None
 
     @functools.wraps(plain, updated=())
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if not args or inside.depth or not book.on:  # what a stencil copies is its own
+        if len(args) == 1 and not kwargs and type(args[0]) is never:  # without a wish it is what was given
+            return args[0]
+        if not args or _core.watch_depth() or not book.on:  # what a stencil copies is its own
             return plain(*args, **kwargs)
         given = args[0]
-        if type(given) is never and len(args) == 1 and not kwargs:  # without a wish there is no copy
-            return plain(given)
         if type(given) is not np.ndarray and isinstance(given, _VALUES):
             return plain(*args, **kwargs)
         before = _core.watch_total()[0]

@@ -1,6 +1,7 @@
 """What there is to say of an array's layout beside what a backend wants."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from gridbuf import _core
@@ -44,8 +45,9 @@ def wanted_alignment(backend: str, itemsize: int) -> int:
         return itemsize
 
 
+@lru_cache(maxsize=1024)
 def orders(
-    shape: Sequence[int], strides: Sequence[int], dims: tuple[str, ...], layout: tuple[int, ...] | None
+    shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[str, ...], layout: tuple[int, ...] | None
 ) -> tuple[str, str]:
     """The names from the largest stride to the smallest: as it is, and as it is wanted; where nobody knows, both as it is.
 
@@ -53,8 +55,8 @@ def orders(
     """
     ranks = layout if layout is not None and len(layout) == len(dims) else sorted_ranks(strides)
     if all(len(dim) == 1 for dim in dims):
-        return order_of(tuple(strides), tuple(shape), dims, ranks)
-    found, wanted = order_of(tuple(strides), tuple(shape), tuple(f"{dim} " for dim in dims), ranks)
+        return order_of(strides, shape, dims, ranks)
+    found, wanted = order_of(strides, shape, tuple(f"{dim} " for dim in dims), ranks)
     return found.rstrip(), wanted.rstrip()
 
 
@@ -64,7 +66,8 @@ def sorted_ranks(strides: Sequence[int]) -> tuple[int, ...]:
     return tuple(by_size.index(i) for i in range(len(strides)))
 
 
-def padding(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> float:
+@lru_cache(maxsize=1024)
+def padding(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> float:
     """Bytes between elements, as a part of all bytes from the first row to the last."""
     points = itemsize
     for n in shape:

@@ -4,12 +4,13 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from gridbuf import _core
 from gridbuf.watch.book import Book, Stencil, clock
 from gridbuf.watch.imports import Undo, put
 from gridbuf.watch.layouts import facts
 from gridbuf.watch.lines import defined
 from gridbuf.watch.measuring import compare
-from gridbuf.watch.stencils import Described, is_looked_up, measured_beside, note_layouts, note_lines, timed
+from gridbuf.watch.stencils import Described, measured_beside, note_layouts, timed
 
 
 class Operand(NamedTuple):
@@ -72,7 +73,7 @@ def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, me
 
     @functools.wraps(plain)
     def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not book.on or book.inside.depth:
+        if not book.on or _core.watch_depth():
             return plain(self, *args, **kwargs)
         began = clock()
         key = kind.key(self)
@@ -86,10 +87,8 @@ def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, me
             wrong = note_layouts(record, strides, _described(kind.operands(self, args, kwargs)))
         else:
             known.calls += 1
-        if is_looked_up(record):
-            note_lines(record, arrays)
         book.own += clock() - began
-        result = timed(book, record, plain, (self, *args), kwargs)
+        result = timed(book, record, plain, self, args, kwargs, kind.arrays)
         if measure and wrong:
             measured_beside(book, record, lambda: _measured(kind, self, plain, args, kwargs))
         return result

@@ -5,34 +5,39 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.watch.allocations import aside, maker
-from gridbuf.watch.book import Book, Combination, Layout, Stencil, clock
+from gridbuf.watch.book import KEPT, Book, Combination, Layout, Stencil, clock
 from gridbuf.watch.layouts import address
 from gridbuf.watch.lines import here
 
+Arrays = Callable[[Any, Any, dict[str, Any]], Sequence[tuple[str, Any]]]  # what is called, args, kwargs -> arrays by name
 Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, whose memory, facts
 LOOKED_UP = 64  # calls, and sets of arguments, whose lines are looked up; of later calls each 16th
 
 
-def timed(book: Book, record: Stencil, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Make the call, which is entered and left inside `record`; what our own code takes meanwhile is not the stencil's.
+def timed(book: Book, record: Stencil, plain: Any, called: Any, args: Any, kwargs: Any, arrays: Arrays) -> Any:
+    """Make the call inside `record`; what our own code takes meanwhile is not the stencil's.
 
-    What is allocated in it is put down to the line that makes the call: nobody has to look for it each time.
+    What is allocated in it is put down to the line that makes the call: nobody has to look for it each time. All of it is in
+    one function, because between two calls a program's own data push our code out of the cache, and each function is read again.
     """
-    inside = book.inside
-    above = inside.depth
-    inside.depth = above + 1
-    if not above:
-        _core.watch_line(*here(3))
-    own = book.own + book.aside
-    start = clock()
+    times, apart = record.times, book.own + book.aside
+    began = _core.watch_enter()
     try:
-        return call(*args, **kwargs)
+        result = plain(called, *args, **kwargs)
     finally:
-        record.times.add(clock() - start - (book.own + book.aside - own))
-        inside.depth = above
-        if not above:
-            _core.watch_line(None, 0)
+        seconds = _core.watch_leave(began) - (book.own + book.aside - apart)
+        times.count = count = times.count + 1
+        times.total += seconds
+        if seconds < times.least:
+            times.least = seconds
+        if not count % times.step:
+            times.samples.append(seconds)
+            if len(times.samples) >= KEPT:
+                times.thin_out()
         book.events += 2  # two clocks, and what stands around them
+    if count <= LOOKED_UP or not count & 15:
+        note_lines(book, record, arrays(called, args, kwargs))
+    return result
 
 
 def note_layouts(record: Stencil, key: Hashable, described: Described) -> bool:
@@ -52,28 +57,27 @@ def note_layouts(record: Stencil, key: Hashable, described: Described) -> bool:
     return any(layout.facts["order"] != layout.facts["wanted"] for layout in known.layouts)
 
 
-def is_looked_up(record: Stencil) -> bool:
-    """Whether the lines of this call are asked for."""
-    calls = record.times.count
-    return calls < LOOKED_UP or not calls & 15
-
-
-def note_lines(record: Stencil, arguments: Sequence[tuple[str, Any]]) -> None:
+def note_lines(book: Book, record: Stencil, arguments: Sequence[tuple[str, Any]]) -> None:
     """Who calls, and who allocated the arguments: once for each set of arguments."""
+    began = clock()
     record.callers.setdefault(here(2))
     key = tuple([id(value) for _, value in arguments])
-    if key in record.seen or len(record.seen) >= LOOKED_UP:
+    if key not in record.seen and len(record.seen) < LOOKED_UP:
+        record.seen.add(key)
+        for name, value in arguments:
+            _note_maker(record.layouts.get(name, {}).values(), value)
+    book.own += clock() - began
+
+
+def _note_maker(layouts: Iterable[Layout], value: Any) -> None:
+    at = address(value)
+    line = maker(at)
+    if at is None or line is None:
         return
-    record.seen.add(key)
-    for name, value in arguments:
-        at = address(value)
-        line = maker(at)
-        if at is None or line is None:
-            continue
-        strides = getattr(value, "strides", None)
-        for layout in record.layouts.get(name, {}).values():
-            if strides is None or sorted(map(abs, layout.facts["strides"])) == sorted(map(abs, strides)):
-                layout.lines.setdefault(line)
+    strides = getattr(value, "strides", None)
+    for layout in layouts:
+        if strides is None or sorted(map(abs, layout.facts["strides"])) == sorted(map(abs, strides)):
+            layout.lines.setdefault(line)
 
 
 def measured_beside(book: Book, record: Stencil, measure: Callable[[], dict[str, Any]]) -> None:

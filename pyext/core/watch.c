@@ -97,15 +97,18 @@ static void credit_faults(int64_t when) {
 }
 
 static void note(void *data, int64_t bytes, int64_t own, int64_t started, int64_t ended) {
-    PyObject *type, *value, *traceback;
-    int collecting = PyGC_Disable();   /* Python 3.11 would collect while it makes a frame object */
-    PyErr_Fetch(&type, &value, &traceback);
     int64_t line = 0;
-    PyObject *file = gb_py_line_of_now(&line);
+    PyObject *file = gb_py_line_of_call(&line);
+    if (!file) {
+        PyObject *type, *value, *traceback;
+        int collecting = PyGC_Disable();   /* Python 3.11 would collect while it makes a frame object */
+        PyErr_Fetch(&type, &value, &traceback);
+        file = gb_py_line_of_now(&line);
+        PyErr_Restore(type, value, traceback);
+        if (collecting) PyGC_Enable();
+    }
     int64_t number = file ? entry_of(file, line, bytes, own) : -1;
     Py_XDECREF(file);
-    PyErr_Restore(type, value, traceback);
-    if (collecting) PyGC_Enable();
     if (number < 0) return;
     if (bytes >= FAULTS_FROM) {
         if (watch.n_touched == TOUCHED || ended - watch.asked > BETWEEN) credit_faults(ended);
@@ -229,4 +232,26 @@ PyObject *gb_py_watch_block(PyObject *self, PyObject *address) {
 /* (blocks, bytes) that were taken so far, small ones included. */
 PyObject *gb_py_watch_total(PyObject *self, PyObject *none) {
     return Py_BuildValue("(LL)", (long long)watch.count, (long long)watch.bytes);
+}
+
+#define MIX(h, w) (((h) ^ (h) >> 29 ^ (uint64_t)(w)) * 0x9E3779B97F4A7C15u)
+
+/* How the arrays among a dict's values lie: a number made of their strides and types. None where there is something else than
+ * NumPy's arrays, numbers, and what has no memory: that has to be asked in Python. */
+PyObject *gb_py_watch_strides(PyObject *self, PyObject *values) {
+    if (!PyDict_Check(values)) return PyErr_Format(PyExc_TypeError, "watch_strides: expected a dict");
+    uint64_t h = 0;
+    Py_ssize_t at = 0;
+    PyObject *value;
+    while (PyDict_Next(values, &at, NULL, &value)) {
+        h = MIX(h, 1);
+        if (PyArray_CheckExact(value)) {
+            PyArrayObject *array = (PyArrayObject *)value;
+            h = MIX(h, PyArray_TYPE(array));
+            for (int i = 0; i < PyArray_NDIM(array); i++) h = MIX(h, PyArray_STRIDES(array)[i]);
+        } else if (!(value == Py_None || PyFloat_Check(value) || PyLong_Check(value) || PyTuple_Check(value) || PyDict_Check(value) ||
+                     PyArray_CheckScalar(value)))
+            Py_RETURN_NONE;
+    }
+    return PyLong_FromUnsignedLongLong(h);
 }

@@ -13,3 +13,4 @@ PyObject *gb_py_watch_stop(PyObject *self, PyObject *none);
 PyObject *gb_py_watch_lines(PyObject *self, PyObject *none);
 PyObject *gb_py_watch_block(PyObject *self, PyObject *address);
 PyObject *gb_py_watch_total(PyObject *self, PyObject *none);
+PyObject *gb_py_watch_strides(PyObject *self, PyObject *values);

@@ -3,6 +3,7 @@
  * It is asked in the middle of allocations: it makes frame objects and reads them, and runs no Python code.
  */
 #include "watch_line.h"
+#include "../../alloc/clock.h"
 
 #define CODES 512
 
@@ -15,7 +16,9 @@ static known_code codes[CODES + 1];
 static char **skipped;   /* what stands in the names of files that are passed over */
 static PyObject *f_back;
 
-/* What a thread does for one line, whose frames nobody has to go through meanwhile. */
+static __thread int depth;   /* watched calls that run */
+
+/* What a thread does for one line, whose frames nobody has to go through meanwhile; one thread at a time, the latest. */
 static struct {
     PyObject *file;
     int64_t line;
@@ -44,8 +47,13 @@ static known_code *code_of(PyObject *code) {
     return slot;
 }
 
+PyObject *gb_py_line_of_call(int64_t *line) {
+    if (!depth || !fixed.file || fixed.thread != PyThread_get_thread_ident()) return NULL;
+    *line = fixed.line;
+    return Py_NewRef(fixed.file);
+}
+
 PyObject *gb_py_line_of_now(int64_t *line) {
-    if (fixed.file && fixed.thread == PyThread_get_thread_ident()) return *line = fixed.line, Py_NewRef(fixed.file);
     PyObject *found = NULL, *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
     while (frame) {
         PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
@@ -90,16 +98,27 @@ int gb_py_line_pass_over(PyObject *names) {
     return texts ? 0 : -1;
 }
 
-/* (file or None, line): what this thread does from now on belongs there; one thread at a time, the latest. */
-PyObject *gb_py_watch_line(PyObject *self, PyObject *args) {
-    PyObject *file;
-    long long line;
-    if (!PyArg_ParseTuple(args, "OL:watch_line", &file, &line)) return NULL;
-    unsigned long thread = PyThread_get_thread_ident();
-    if (file == Py_None && fixed.thread != thread) Py_RETURN_NONE;   /* another has begun meanwhile */
-    Py_XDECREF(fixed.file);
-    fixed.file = PyUnicode_Check(file) ? Py_NewRef(file) : NULL;
-    fixed.line = line;
-    fixed.thread = thread;
-    Py_RETURN_NONE;
+/* A watched call begins: what this thread does until it ends belongs to the line that makes it. The answer is when that was. */
+PyObject *gb_py_watch_enter(PyObject *self, PyObject *none) {
+    if (!depth++ && skipped) {
+        int64_t line = 0;
+        Py_CLEAR(fixed.file);   /* a str: nothing runs */
+        PyObject *file = gb_py_line_of_now(&line);
+        if (!file) PyErr_Clear();
+        Py_XDECREF(fixed.file);
+        fixed.file = file;
+        fixed.line = line;
+        fixed.thread = PyThread_get_thread_ident();
+    }
+    return PyLong_FromLongLong(gb_nanoseconds());
 }
+
+/* It ends, which began then: its seconds. */
+PyObject *gb_py_watch_leave(PyObject *self, PyObject *began) {
+    double seconds = 1e-9 * (double)(gb_nanoseconds() - PyLong_AsLongLong(began));
+    if (!--depth && fixed.thread == PyThread_get_thread_ident()) Py_CLEAR(fixed.file);   /* not where another has begun meanwhile */
+    return PyErr_Occurred() ? NULL : PyFloat_FromDouble(seconds);
+}
+
+/* How many of them this thread is inside of, one calling the other. */
+PyObject *gb_py_watch_depth(PyObject *self, PyObject *none) { return PyLong_FromLong(depth); }

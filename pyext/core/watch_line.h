@@ -6,7 +6,12 @@
 /* A tuple of str: files whose names have one of them in it are passed over from now on; -1 with or without an exception. */
 int gb_py_line_pass_over(PyObject *names);
 
+/* Of the watched call that runs: as below, without a look at any frame; NULL where none does. */
+PyObject *gb_py_line_of_call(int64_t *line);
+
 /* The file, a new reference, and the number of the line; NULL, and perhaps an exception, where no Python runs. */
 PyObject *gb_py_line_of_now(int64_t *line);
 
-PyObject *gb_py_watch_line(PyObject *self, PyObject *args);
+PyObject *gb_py_watch_enter(PyObject *self, PyObject *none);
+PyObject *gb_py_watch_leave(PyObject *self, PyObject *began);
+PyObject *gb_py_watch_depth(PyObject *self, PyObject *none);
