@@ -36,6 +36,7 @@ nb_execution_in_temp = True  # a cell may write files
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+default_role = "py:obj"  # what docstrings name is code, and a link where it is ours
 autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "groupwise"
 autodoc_typehints = "none"  # the sections of a docstring say it in words

@@ -22,6 +22,10 @@ def test_no_file_is_long() -> None:
     assert long(ROOT) == []
 
 
+def test_readme_is_read_in_a_minute() -> None:
+    assert (ROOT / "README.md").read_text().count("\n") < 120
+
+
 def test_a_long_file_is_found(tmp_path: Path) -> None:
     (tmp_path / "tests" / "ranks").mkdir(parents=True)
     for name, n in (
