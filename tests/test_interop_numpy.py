@@ -336,3 +336,36 @@ def test_blocks_and_the_switch_in_any_order() -> None:
             blocks.pop().__exit__(None, None, None)
         handler.disable()
         assert not handler.enabled(), steps
+
+
+def held() -> Iterator[None]:
+    with handler.memory():
+        yield
+
+
+def test_a_block_that_ends_inside_another_one() -> None:
+    outer = held()
+    next(outer)
+    with handler.memory():
+        outer.close()
+        assert handler.enabled()
+    assert not handler.enabled()
+    with handler.memory():
+        pass
+    assert not handler.enabled()
+
+
+def test_a_block_that_ends_on_another_thread() -> None:
+    block = held()
+    next(block)
+
+    def end() -> bool:
+        with handler.memory():
+            block.close()
+            return handler.enabled()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(end).result() and not pool.submit(handler.enabled).result()
+    with handler.memory():
+        pass
+    assert not handler.enabled()

@@ -39,8 +39,15 @@ from gridbuf.interop.exchanging import Installation
 
 __all__ = ["disable", "enable", "enabled", "memory"]
 
-# A context has our handler while a block of memory() is open there or the switch is on; then again what it had before.
-_blocks = ContextVar("gridbuf.interop.numpy: open blocks of memory()", default=0)
+
+class _Block:
+    """A block of `memory`. It may end elsewhere than where it began: a generator is closed by whoever drops it."""
+
+    open = True
+
+
+# A context has our handler while a block that was begun there is open, or the switch is on; then again what it had before.
+_blocks: ContextVar[tuple[_Block, ...]] = ContextVar("gridbuf.interop.numpy: blocks of memory()", default=())
 _before: ContextVar[Any] = ContextVar("gridbuf.interop.numpy: the handler before ours")
 
 
@@ -52,8 +59,10 @@ def _put_ours() -> None:
 
 
 def _put_back() -> None:
+    blocks = tuple(block for block in _blocks.get() if block.open)
+    _blocks.set(blocks)
     before = _before.get(None)
-    if before is not None and enabled() and not switch.is_on and not _blocks.get():
+    if before is not None and enabled() and not switch.is_on and not blocks:
         _core.set_numpy_handler(before)
 
 
@@ -79,13 +88,13 @@ def memory() -> Iterator[None]:
     >>> enabled()
     False
     """
-    outside = _blocks.get()
-    _blocks.set(outside + 1)
+    block = _Block()
+    _blocks.set((*_blocks.get(), block))
     try:
         _put_ours()
         yield
     finally:
-        _blocks.set(outside)
+        block.open = False
         _put_back()
 
 
