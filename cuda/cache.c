@@ -1,8 +1,6 @@
 /* cache.c: free blocks, slabs that nobody uses, and giving them back. */
 #include "cache.h"
 
-#include <stdlib.h>
-
 /* Eight classes a doubling: at most an eighth is lost. Above 16 MiB whole large pages of
  * the device, which the driver would take anyway. */
 int64_t gb_cu_round(int64_t need) {

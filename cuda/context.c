@@ -3,8 +3,6 @@
 #include "context.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 static gb_cu_device devices[GB_CUDA_MAX_DEVICES];
 static int device_count = -1;

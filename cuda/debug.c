@@ -3,9 +3,6 @@
  * waits for the stream, so a program is slow and orderly with it. */
 #include "blocks.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define GUARD 0xFD
 #define POISON 0xDB
 

@@ -6,8 +6,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 gb_cu_driver gb_cu;
 static int started;

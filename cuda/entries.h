@@ -3,9 +3,13 @@
  * without a suffix such as _ptsz, stream 0 is the legacy default stream. */
 #pragma once
 
-#include "cuda.h"
-
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda.h"
 
 #define GB_CUDA_MIN_VERSION 11000
 #define GB_CUDA_MAX_DEVICES 64

@@ -2,7 +2,6 @@
 #include "error.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 int gb_cu_fail(gb_cuda_error *e, int status, const char *format, ...) {
     if (!e) return -1;

@@ -4,7 +4,6 @@
 #include "fork.h"
 #include "locks.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 #define NO_TIMING 2   /* CU_EVENT_DISABLE_TIMING */

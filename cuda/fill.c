@@ -3,8 +3,6 @@
 #include "launch.h"
 #include "relayout.h"
 
-#include <string.h>
-
 #define MOST_ROWS 1024   /* that are worth copies of their own */
 
 /* The widest unit of 4 bytes or less that divides what the driver is given. */

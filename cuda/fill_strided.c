@@ -3,8 +3,6 @@
 #include "moves.h"
 #include "strided.h"
 
-#include <string.h>
-
 int gb_cuda_zero(gb_cuda_block *block, int64_t bytes, gb_cuda_queue on, gb_cuda_error *e) {
     if (bytes == 0) return 0;
     int width = bytes % 4 == 0 && block->data % 4 == 0 ? 4 : 1;

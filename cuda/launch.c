@@ -3,8 +3,6 @@
 #include "launch.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* Made by kernels.py. The last four bytes of a gzip file say how much was packed, lowest first. */
 __asm__(".pushsection .rodata\n"

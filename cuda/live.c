@@ -3,8 +3,6 @@
 #include "locks.h"
 
 #include "../alloc/map.h"
-#include <stdlib.h>
-#include <string.h>
 
 static gb_cu_record **table;
 static size_t slots, used;   /* slots: a power of two */

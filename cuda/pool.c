@@ -7,8 +7,6 @@
 
 #include "../alloc/heap.h"
 #include "../alloc/map.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 #define CANDIDATES 8   /* blocks of other streams that are asked about before a new one is made */
 #define HUGE_SPAN ((int64_t)1 << 60)

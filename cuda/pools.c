@@ -3,8 +3,6 @@
 #include "fork.h"
 #include "locks.h"
 
-#include <stdlib.h>
-
 static gb_cu_pool *pools[GB_CUDA_KINDS][GB_CUDA_MAX_DEVICES];
 
 gb_cu_pool *gb_cu_pool_of(int kind, int device) {

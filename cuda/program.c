@@ -4,9 +4,6 @@
 #include "launch.h"
 #include "strided.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct gb_cuda_program {
     const gb_program *program;
     int32_t device;

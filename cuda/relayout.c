@@ -4,9 +4,6 @@
 #include "relayout.h"
 #include "launch.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void swap(gb_kernel_job *j, int a, int b) {
 #define SWAP(array) { long long t = j->array[a]; j->array[a] = j->array[b]; j->array[b] = t; }
     SWAP(shape) SWAP(dst_strides) SWAP(src_strides)

@@ -4,8 +4,6 @@
 #include "cache.h"
 
 #include "../alloc/map.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 static int out_of_memory(gb_cu_pool *pool, int64_t bytes, gb_cuda_error *e) {
     static const char *const names[] = {"GPU", "pinned", "managed"};

@@ -1,8 +1,6 @@
 /* statistics.c: counters and bounds. */
 #include "blocks.h"
 
-#include <string.h>
-
 void gb_cuda_get_stats(int kind, int device, gb_cuda_stats *out) {
     memset(out, 0, sizeof *out);
     out->limit = -1;

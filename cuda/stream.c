@@ -3,8 +3,6 @@
 #include "fork.h"
 #include "locks.h"
 
-#include <stdlib.h>
-
 #define NON_BLOCKING 1   /* CU_STREAM_NON_BLOCKING */
 
 static struct own { struct own *next; gb_cu_key key; int device; } *own_streams;

@@ -4,8 +4,6 @@
 #include "cast.h"
 #include "fpstate.h"
 
-#include <string.h>
-
 /* Go to a linear index, and find how far the operands' memory stays the same. */
 static void seek(gb_gu_block *b, int64_t at) {
     const gb_gu_run *job = b->job;

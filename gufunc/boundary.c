@@ -7,9 +7,6 @@
 #include "call.h"
 #include "cast.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define WIDEST 4   /* a boundary is at most 1/4 of a block; wider ones cost as much as a whole copy */
 
 static int64_t blocks_per_chunk(const gb_gu_call *call) { return (call->chunk + call->block - 1) / call->block; }

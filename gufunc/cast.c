@@ -1,7 +1,6 @@
 /* cast.c: elements between memory and a kernel's scratch: converted, swapped, packed. */
 #include "cast.h"
 
-#include <string.h>
 #ifdef __x86_64__
 #include <cpuid.h>
 

@@ -2,7 +2,6 @@
  * they are: a vector of numbers that do not fit would raise other flags than one does. */
 #include "cast.h"
 
-#include <string.h>
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,f16c"))), apply_to = function)
 #else

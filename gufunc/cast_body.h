@@ -4,8 +4,6 @@
  * alignment is free. */
 #include "cast.h"
 
-#include <string.h>
-
 /* A bool in memory is a byte that is 0 or 1. */
 typedef uint8_t T_BOOL;
 typedef int8_t T_I8;

@@ -12,8 +12,6 @@
 #include "cast.h"
 #include "fpstate.h"
 
-#include <string.h>
-
 #define SLOW_CALL 10e6      /* ns: calls of a slow kernel are cut so that they take about this long */
 
 static void swap(char **a, char **b) {

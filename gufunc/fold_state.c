@@ -2,8 +2,6 @@
 #include "fold.h"
 #include "cast.h"
 
-#include <string.h>
-
 static char *state_of(gb_gu_folder *w, int64_t i) { return w->acc[0] + i * w->r->item; }
 
 static void step(gb_gu_folder *w, int64_t i, int64_t first, int64_t n, const char *x, intptr_t x_step) {

@@ -1,8 +1,6 @@
 /* folder.c: one worker of a reduction: its room, when it stops, and its place in the loops that go. */
 #include "folder.h"
 
-#include <string.h>
-
 #define LOOK 1000000        /* elements between looks whether to stop */
 
 int gb_gu_folder_init(gb_gu_folder *w, gb_gu_reducing *run, char *room) {

@@ -5,9 +5,6 @@
 #include "cast.h"
 #include "fpstate.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The codes are made when the first element fails. */
 static uint8_t *codes_of(gb_gu_run *job) {
     uint8_t *codes = __atomic_load_n(&job->codes, __ATOMIC_ACQUIRE);

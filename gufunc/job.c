@@ -2,9 +2,6 @@
 #include "call.h"
 #include "fpstate.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 gb_gu_call *gb_gu_call_new(int nop) { return calloc(1, sizeof(gb_gu_call) + (size_t)nop * sizeof(gb_gu_operand)); }
 
 void gb_gu_call_free(gb_gu_call *call) {

@@ -7,9 +7,6 @@
  */
 #include "call.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct term { int64_t stride, low, high; } term;
 typedef struct sum { int n; term t[2 * (GB_MAXDIMS + GB_GU_MAXCORE) + 2]; int64_t work; } sum;
 

@@ -5,9 +5,6 @@
 #include "fold.h"
 #include "fpstate.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 gb_gu_reduction *gb_gu_reduction_new(int nout) { return calloc(1, sizeof(gb_gu_reduction) + (size_t)nout * sizeof(gb_gu_operand)); }
 
 void gb_gu_reduction_free(gb_gu_reduction *r) {

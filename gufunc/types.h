@@ -1,10 +1,13 @@
 /* types.h: kernels, as Go and C both see them. */
 #pragma once
 
-#include "../alloc/elements.h"
-
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../alloc/elements.h"
 
 /* A loop as NumPy's: args and steps as the header of a chunk, dims = [N, core sizes]. */
 typedef void (*gb_gu_numpy_loop)(char **args, intptr_t const *dims, intptr_t const *steps, void *data);

@@ -3,8 +3,6 @@
 #include "call.h"
 #include "cast.h"
 
-#include <string.h>
-
 #ifndef __clang__
 #pragma GCC optimize("O3")   /* the loops over masks are vectors */
 #endif

@@ -1,8 +1,6 @@
 /* axes.c: dropping, flipping, sorting and merging axes. */
 #include "axes.h"
 
-#include <stdlib.h>
-
 void gb_copy_axis_flip(gb_copy_axes *axes, int i) {
     gb_copy_axis *x = &axes->axis[i];
     axes->dst += (x->n - 1) * x->dst;

@@ -3,9 +3,6 @@
 #include "job.h"
 #include "kernels.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int cast_between(int to, int from, int64_t to_size, int64_t from_size, gb_copy_cast_fn *cast) {
     *cast = NULL;
     if (to < 0 || to >= GB_TYPES || from < 0 || from >= GB_TYPES) return GB_COPY_NO_CAST;

@@ -1,10 +1,6 @@
 /* cpu.c: which kernels this processor runs, and how large its last cache is. */
 #include "kernels.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 extern const gb_copy_kernels gb_copy_kernels_plain, gb_copy_kernels_avx2, gb_copy_kernels_avx512;
 
 const gb_copy_kernels *gb_copy_kernels_here = &gb_copy_kernels_plain;

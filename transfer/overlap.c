@@ -1,8 +1,6 @@
 /* overlap.c: may source and target share memory, and if so, what helps. */
 #include "axes.h"
 
-#include <stdlib.h>
-
 static int64_t gcd(int64_t a, int64_t b) {
     while (b) {
         int64_t r = a % b;

@@ -3,9 +3,6 @@
 #include "job.h"
 #include "kernels.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 static int add_loop(gb_copy_job *job, int64_t count, int64_t dst_step, int64_t src_step) {

@@ -2,8 +2,6 @@
 #include "kernels.h"
 #include "program.h"
 
-#include <string.h>
-
 /* Every index of the last two axes, a the faster. */
 #define EACH(e)                                                                                                     \
     const gb_copy_axis b_ = (e)->axis[(e)->n - 2], a_ = (e)->axis[(e)->n - 1];                                           \

@@ -1,9 +1,6 @@
 /* program_plan.c: what an entry needs, worked out once: axes merged and sorted, the kind of loop, long entries cut. */
 #include "program.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define PIECE (256 << 10)   /* bytes of the target in an entry: a share worth a thread's while, and some 20 us */
 #define BASE ((uintptr_t)1 << 62)   /* offsets as addresses, for gb_copy_axes_of: they stay below 2^61 on either side */
 

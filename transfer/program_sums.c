@@ -1,8 +1,6 @@
 /* program_sums.c: the loops that add, for halos that return to the points they came from. */
 #include "program.h"
 
-#include <string.h>
-
 /* Element by element in the order of memory: what is added is little beside what is copied. */
 #define SUMS(name, T, ADD)                                                                                  \
     static void name(const gb_program_entry *e, char *dst, const char *src) {                              \

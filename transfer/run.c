@@ -3,8 +3,6 @@
 #include "kernels.h"
 #include "strided.h"
 
-#include <string.h>
-
 #define PIECE 512   /* elements converted at a time; their buffers stay in the first cache */
 
 /* Write n elements that lie dense in memory to where they belong, converted if need be. */

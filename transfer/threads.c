@@ -4,7 +4,6 @@
 #include "job.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static int chosen;   /* 0: not set */

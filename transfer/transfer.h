@@ -8,6 +8,12 @@
  */
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "../alloc/elements.h"
 #include "work.h"
 
