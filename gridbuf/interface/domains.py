@@ -126,6 +126,16 @@ def broadcast_shape(field: Sizing, domain: Sizes) -> Sizes | None:
     return None if tuple(wanted) == field.shape else tuple(wanted)
 
 
+def check_room(field: Sizing, shape: Sizes, domain: Sizes) -> None:
+    """ValueError where a frozen stencil, which looks at nothing, would read or write beyond the field."""
+    for axis, size, origin, (lower, upper) in zip(field.axes, shape, field.origin, field.boundary, strict=False):
+        first, end = origin - lower, origin + domain["IJK".index(axis)] + upper
+        if first < 0 or end > size:
+            raise ValueError(
+                f"{field.name}: its size is {size} along {axis}, the frozen stencil takes the points from {first} to {end - 1}"
+            )
+
+
 def repeated(array: Any, shape: Sizes) -> Any:
     """The array broadcast to the shape. Not read-only, as np.broadcast_to has it: gt4py's compiled stencils refuse that for what they read, too."""
     strides = tuple(0 if own != size else stride for own, size, stride in zip(array.shape, shape, array.strides, strict=True))

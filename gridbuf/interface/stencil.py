@@ -7,7 +7,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.interface.acquiring import acquired
-from gridbuf.interface.domains import Sizing, broadcast_shape, find_domain, halo_of, repeated
+from gridbuf.interface.domains import Sizing, broadcast_shape, check_room, find_domain, halo_of, repeated
 from gridbuf.interface.origins import resolve_origins
 from gridbuf.storage.broadcasting import BoundedCache
 from gridbuf.storage.cpu import CPUStorage
@@ -122,8 +122,9 @@ class StencilCall:
             fields, outputs, self._device, dims, dtypes, self.policy, backend=self.stencil.backend, stacklevel=5
         ) as buffers:
             call = {**given, **buffers}
-            run, shapes = self._frozen, {}
+            run = self._frozen
             if run is not None:
+                shapes = self._fit(run, call, fields, buffers, outputs)
                 run(**{name: call[name] for name in call if name not in ("domain", "origin", "validate_args")})
             else:
                 shapes = self._place(call, fields, buffers, outputs, dims)
@@ -168,6 +169,29 @@ class StencilCall:
                         field.origin, field.shape, shape, [b[0] for b in field.boundary] + [0] * len(shape), strict=False
                     )
                 )
+        return shapes
+
+    def _fit(
+        self, frozen: Any, call: dict[str, Any], fields: dict[str, Any], buffers: dict[str, Any], outputs: tuple[str, ...]
+    ) -> dict[str, tuple[int, ...]]:
+        """Fields of size 1 broadcast to a frozen stencil's domain: their shapes. Each has the points that it takes."""
+        shapes = {}
+        for name, obj in fields.items():
+            array = buffers[name]
+            field = Sizing(
+                name,
+                self.stencil.field_info[name],
+                array.shape,
+                frozen.origin[name],
+                halo_of(obj),
+                output=name in outputs,
+                told=True,
+            )
+            shape = broadcast_shape(field, frozen.domain)
+            check_room(field, shape or array.shape, frozen.domain)
+            if shape is not None:
+                shapes[name] = shape
+                call[name] = repeated(array, shape)
         return shapes
 
     def _can_be_remembered(self, given: dict[str, Any], arrays: dict[str, Any]) -> bool:

@@ -310,6 +310,33 @@ def test_frozen_stencils_seen_before(copy: Any) -> None:
             frozen(inp, gs.zeros((2, 2, 2), np.float32))
 
 
+@pytest.mark.parametrize("backend", ["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)])
+def test_frozen_stencils_stay_within_their_fields(stencil_cache: Path, backend: str) -> None:
+    """gt4py looks at nothing there: what is too small would be read, and written, beyond its memory."""
+    from gridbuf.doctor import cxx_compiler
+
+    if backend != "numpy" and cxx_compiler() is None:
+        pytest.skip("no C++ compiler")
+    origin = {"plane": (0, 0), "column": (0,), "out": (0, 0, 0)}
+    frozen = stencil_call(
+        stencils.compiled(stencils.plane_and_column, stencil_cache, backend).freeze(origin=origin, domain=(4, 6, 5))
+    )
+    right: dict[str, Any] = {"plane": gs.ones((4, 6), axes="IJ"), "column": gs.ones((5,), axes="K"), "out": gs.zeros((4, 6, 5))}
+    for name, small in (("plane", gs.ones((1, 6), axes="IJ")), ("plane", gs.ones((1, 1), axes="JI")), ("column", np.ones(1))):
+        for _ in range(2):
+            right["out"][...] = 0
+            frozen(**{**right, name: small}, factor=2.0)
+            assert (right["out"].to_numpy() == 3).all()
+    for name, small in (
+        ("plane", np.ones((3, 6))),
+        ("column", np.ones(4)),
+        ("out", gs.zeros((4, 6, 4))),
+        ("out", gs.zeros((1, 6, 5))),
+    ):
+        with pytest.raises(ValueError, match=f"{name}: its size is {min(small.shape)} along"):
+            frozen(**{**right, name: small}, factor=2.0)
+
+
 def test_the_wrapped_stencil_s_own_attributes(copy: Any) -> None:
     assert copy.backend == "numpy" and set(copy.field_info) == {"in_field", "out_field"}
     with pytest.raises(AttributeError, match="no_such_thing"):
