@@ -22,8 +22,8 @@ class Agreement:
 
     Attributes
     ----------
-    doubts : int
-        How often the two had disagreed when they agreed; -1: they have not.
+    epoch : int
+        The two ranks' when they agreed; -1: they have not.
     ledger : ndarray of two int64
         How many exchanges have begun with values for the peer, and from it.
     tag : Tag or None
@@ -34,6 +34,10 @@ class Agreement:
         What it wants its values sent with.
     ours, its : list of lists of str
         For each field the order of dims in which this rank gets its values, and in which the peer does.
+    ahead : int
+        How many messages have come of exchanges that were cancelled, and are not in the ledger.
+    owed : int
+        How many messages the peer has sent that nobody wants, and that are received before any other.
     version : int
         Changes with heard, to and its.
     receiving : WeakSet
@@ -41,26 +45,26 @@ class Agreement:
     """
 
     def __init__(self, ours: Orders) -> None:
-        self.doubts, self.ledger, self.ours = -1, np.zeros(2, np.int64), ours
+        self.epoch, self.ledger, self.ours = -1, np.zeros(2, np.int64), ours
         self.tag: Tag | None = None
         self.heard = self.to = Tag(-1)
         self.its: Orders = []
+        self.ahead = self.owed = 0
         self.version = 0
         self.receiving: weakref.WeakSet[Any] = weakref.WeakSet()
 
-    def hear(self, words: dict[str, Any], told: Tag) -> None:
-        """The peer agrees; it has said these words, and was told this tag."""
+    def hear(self, words: dict[str, Any], told: Tag, parts: int) -> None:
+        """The peer agrees; it has said these words, and was told this tag. Its values come in so many parts."""
+        self.owed += max((words["begun"] - int(self.ledger[1])) * parts - self.ahead, 0)
+        self.tag, self.ahead, self.ledger[1] = told, 0, words["begun"]
         before = self.heard.number, self.to.number, self.its
         self.heard, self.to, self.its = told, words["tag"], words["orders"]
         self.version += before != (told.number, words["tag"].number, self.its)
 
-    def awaits(self, peer: int) -> bool:
-        """Whether values that the peer sends with the tag may be taken for those of an exchange that was given up."""
-        return self.tag is not None and any(receiving.awaits(peer, self.tag) for receiving in self.receiving)
-
-    def reckon(self, peer: int, begun: int) -> None:
-        """The peer has begun so many exchanges with values: the others that were awaited never come, and nothing may wait for them."""
-        if self.ledger[1] > begun:
-            for receiving in self.receiving:
-                receiving.cancel(peer, f"rank {peer} has left out the exchange that this rank gave up")
-            self.ledger[1] = begun
+    def cancel(self, peer: int) -> None:
+        """Before the two agree anew: values that are still awaited are those of exchanges that this rank gave up."""
+        for receiving in self.receiving:
+            never, came = receiving.cancel(peer, f"rank {peer} may have left out the exchange that this rank gave up")
+            if never:
+                self.ledger[1] -= 1
+                self.ahead += came

@@ -43,11 +43,10 @@ class Engine(Protocol):
     rank: int
     size: int
 
-    def failed(self, error: Exception, peers: Iterable[int] | None) -> None:
-        """This rank raised before it could tell its peers; they hear of it when they meet. With these it has left an exchange out.
+    def failed(self, error: Exception, peers: Iterable[int]) -> None:
+        """This rank has raised instead of an exchange with these: they hear of it.
 
-        None: with all that it has agreed with about plans kept for users, since none says which exchange it would have been. Doors
-        pass every Exception on: an error that is not told lets values of one exchange pass for those of another.
+        Doors pass every Exception on: an error that is not told lets values of one exchange pass for those of another.
         """
 
     def serve(self, links: LinkBuilder) -> None:

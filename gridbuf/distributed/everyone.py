@@ -17,7 +17,7 @@ from gridbuf.distributed.alone import Agreed, Integers, Said, Topic
 from gridbuf.distributed.calls import Awaited, Call, Steps, attempt
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.hub import CALL_TAGS, Hub, ranks
-from gridbuf.distributed.left import Left, keep, leave
+from gridbuf.distributed.left import Left, drop, keep, leave
 from gridbuf.distributed.messages import parts
 from gridbuf.distributed.rolls import RollCall
 
@@ -229,7 +229,7 @@ class Everyone:
                 yield Awaited(come, lambda: f"rank {self.rank} waits for {ranks([*late])}: {self._name}")
                 peer = status.Get_source()
                 if peer not in late:  # of a call that died here
-                    hub.comm.Recv([np.empty(status.Get_count(MPI.BYTE), "u1"), MPI.BYTE], peer, tag)
+                    drop(hub.comm.Mprobe(peer, tag, status), status)
                     continue
                 message = np.asarray(room)[: incoming[peer]]
                 requests = [hub.comm.Irecv([part, MPI.BYTE], peer, tag) for part in parts(message)]

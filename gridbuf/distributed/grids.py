@@ -56,7 +56,7 @@ class Grid(Filing, Points):
         self.comm, self.rank, self.size, self.engine, self.timeout = comm, engine.rank, engine.size, engine.name, timeout
         self.blocks = tuple(decomposition.blocks_of(engine.rank))
         self._engine, self._decomposition = engine, decomposition
-        self._planner = Planner(builder, self.blocks, engine)
+        self._planner = Planner(builder, self.blocks, engine, halo)
         self._kept = KeptPlans(self._planner)
 
     def __repr__(self) -> str:
@@ -139,9 +139,13 @@ class Grid(Filing, Points):
         >>> f.numpy()
         array([1., 1., 1., 1., 1., 1.])
         """
-        if not isinstance(corners, bool):
-            raise TypeError(f"corners: expected True or False, got {type(corners).__name__}")
-        return self._planner.exchange(items_of(items), corners, names)
+        try:
+            if not isinstance(corners, bool):
+                raise TypeError(f"corners: expected True or False, got {type(corners).__name__}")
+            return self._planner.exchange(items_of(items), corners, names)
+        except Exception as error:
+            self._planner.failed(error)
+            raise
 
     def exchange(self, *items: Any) -> None:
         """Fill the halos of fields, corners included, from the points that they are images of.

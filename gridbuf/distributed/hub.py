@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gridbuf._core import MessageExchange
 from gridbuf.distributed.agreements import Agreement
 from gridbuf.distributed.calls import Call
-from gridbuf.distributed.left import LAST_WORDS, free, left
+from gridbuf.distributed.left import LAST_WORDS, drop, free, left
 from gridbuf.distributed.tags import LARGEST_TAG, PLAN_TAGS, Tag, Tags
 from gridbuf.distributed.waiting import Waiting
 
@@ -36,21 +36,25 @@ class Hub:
     ----------
     comm : MPI.Intracomm
         The duplicate: no message of ours meets one of the user's.
+    epochs : dict
+        By rank: how many errors have come between it and this one. Plans that were agreed on before the last shake hands anew.
     ledger : dict
-        By rank: how many exchanges have begun with values for it, and from it, since the two last disagreed. Who compares the
-        two sides sees an exchange that one left out.
-    doubts : dict
-        How often this rank and another disagreed: plans that were agreed on before that shake hands anew.
-    asked : dict
-        By rank: this one may have left out what the other has made, so the two shake hands before anything else. Where what they have
-        begun is then the same, nothing was left out, and all that was agreed on before stands. What it has is the handshake under way at
-        the time, which says nothing of that.
+        By rank: how many exchanges have begun with values for it, and from it, in this epoch. Who compares the two sides sees an exchange
+        that one left out.
     doubted : int
-        How often it disagreed with anybody, or asked.
-    mail : dict
-        By rank: its handshakes that came while something else was awaited.
+        How many epochs have begun.
+    coming, mail : dict
+        By rank: its messages that are being received; its handshakes that have come.
+    notes : dict
+        By rank and the epoch that it begins: what that rank has raised.
+    raised : dict
+        By rank: the last error which began there that this one has raised as well.
+    errors : int
+        How many this rank has raised.
+    untold : deque
+        What its peers have not been told of that.
     unanswered : dict
-        By rank: the handshake that it has not answered. There is one at most: an answer says nothing of which it is for.
+        By rank: the handshake of this epoch that it has not answered. There is one at most: an answer says nothing of which it is for.
     agreements : dict
         By rank and digest of a kind of message: what plans that are kept for users have agreed on. They stay: whether a plan is
         still alive is known on its own rank alone, and a rank that forgot what its peer remembers would wait for a handshake that
@@ -59,8 +63,6 @@ class Hub:
         By rank: the tags of messages between the two.
     exchanges : object or None
         What `gridbuf.interop.mpi4py.exchange_halos` remembers of the communicator.
-    trouble : str
-        What this rank raised last where its peers could not see it; the next handshake tells them.
     call : Call or None
         What all ranks do together and this one has not ended: given up, or under way.
     calls : int
@@ -78,15 +80,17 @@ class Hub:
         )
         self.rank, self.size = self.comm.rank, self.comm.size
         self.ledger: defaultdict[int, NDArray[np.int64]] = defaultdict(lambda: np.zeros(2, np.int64))
+        self.epochs: defaultdict[int, int] = defaultdict(int)
+        self.coming: defaultdict[int, deque[tuple[Any, Any]]] = defaultdict(deque)
         self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)
+        self.notes: dict[tuple[int, int], dict[str, Any]] = {}
+        self.raised: defaultdict[int, int] = defaultdict(int)
+        self.untold: deque[tuple[int, dict[str, Any]]] = deque()
         self.unanswered: dict[int, dict[str, Any]] = {}
-        self.doubts: defaultdict[int, int] = defaultdict(int)
-        self.asked: dict[int, dict[str, Any] | None] = {}
-        self.doubted = 0
+        self.doubted = self.errors = 0
         self.agreements: dict[tuple[int, bytes], Agreement] = {}
         self.tags: defaultdict[int, Tags] = defaultdict(Tags)
         self.exchanges: Any = None
-        self.trouble = ""
         self._process = os.getpid()
         self._level = MPI.Query_thread()
         self._plans = 0
@@ -114,7 +118,7 @@ class Hub:
                 "are no longer used; a kind of fields that grid.exchange or exchange_halos was given keeps its tag"
             )
         while tags.again(tag) and (message := self.comm.Improbe(peer, tag.number, status := MPI.Status())) is not None:
-            message.Recv([np.empty(status.Get_count(MPI.BYTE), "u1"), MPI.BYTE])  # of a plan that is gone: nobody asked for it
+            drop(message, status)  # of a plan that is gone: nobody asked for it
         return tag
 
     def check(self) -> None:
@@ -135,16 +139,15 @@ class Hub:
         """Whether nothing has to be looked at before MPI is called; else check() does it."""
         return not (left or MPI.Is_finalized() or self._level < MPI.THREAD_SERIALIZED)
 
-    def doubt(self, peer: int) -> None:
-        """The two ranks disagree: all plans between them shake hands before they are used again."""
-        self.ask(peer)
-        del self.asked[peer]
-        self.doubts[peer] += 1
+    def renew(self, peer: int) -> None:
+        """An error has come between the two ranks: all plans between them shake hands before they are used again."""
+        self.notes.pop((peer, self.epochs[peer]), None)
+        self.epochs[peer] += 1
+        mail = self.mail[peer]
+        while mail and mail[0]["epoch"] < self.epochs[peer]:
+            mail.popleft()
         self.ledger[peer][:] = 0, 0
-
-    def ask(self, peer: int) -> None:
-        """This rank has left out what the peer may have made: handshakes show it, before values of one exchange pass for those of another."""
-        self.asked[peer] = self.unanswered.get(peer)
+        self.unanswered.pop(peer, None)
         self.doubted += 1
         MessageExchange.disarm()
 

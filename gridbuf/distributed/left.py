@@ -10,6 +10,7 @@ import time
 from collections import deque
 from typing import Any, NamedTuple
 
+import numpy as np
 from mpi4py import MPI
 
 from gridbuf._core import MessageExchange
@@ -41,6 +42,12 @@ def leave(requests: Left) -> None:
     MessageExchange.disarm()  # the next call frees them
 
 
+def drop(message: Any, status: Any) -> None:
+    """Receive what nobody wants, and wait for none of it."""
+    memory = np.empty(status.Get_count(MPI.BYTE), "u1")
+    leave(Left([message.Irecv([memory, MPI.BYTE])], [], memory))
+
+
 def free() -> None:
     """Free what has ended; what is under way keeps its buffers."""
     for _ in range(len(left)):
@@ -67,4 +74,5 @@ def _stop() -> None:
         for request in receives:
             if not request.Get_status():
                 request.Cancel()
-                request.Wait()
+                while not request.Test() and time.monotonic() < end:
+                    time.sleep(0.001)

@@ -41,7 +41,7 @@ class LocalEngine:
 
     name, rank, size = "local", 0, 1
 
-    def failed(self, error: Exception, peers: Iterable[int] | None) -> None:
+    def failed(self, error: Exception, peers: Iterable[int]) -> None:
         pass
 
     def serve(self, links: LinkBuilder) -> None:

@@ -13,11 +13,12 @@ import numpy as np
 from mpi4py import MPI
 
 from gridbuf import _core
+from gridbuf.distributed.agreements import Agreement
 from gridbuf.distributed.buffers import Carriage
 from gridbuf.distributed.debugging import Guard
 from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.inside import Inside
-from gridbuf.distributed.left import Left, keep, leave
+from gridbuf.distributed.left import Left, drop, keep, leave
 from gridbuf.distributed.tags import Tag
 from gridbuf.distributed.waiting import SPIN
 
@@ -26,20 +27,27 @@ MOST_PLACES = 16  # memories of fields that requests are kept for: time levels t
 Ends = Mapping[int, tuple[Any, Tag]]  # by peer: the memory of its message, or where in a field that lies, and the tag
 
 
+def spans(nbytes: int) -> range:
+    """Where the parts of a message begin."""
+    return range(0, max(nbytes, 1), PART)
+
+
 def parts(buffer: Any) -> list[Any]:
     """A message as MPI takes it: one array of bytes, or several."""
     memory = np.asarray(buffer)
-    return [memory[at : at + PART] for at in range(0, max(memory.nbytes, 1), PART)]
+    return [memory[at : at + PART] for at in spans(memory.nbytes)]
 
 
-def forget(hub: Hub, peer: int, nbytes: int, tags: Sequence[Tag]) -> None:
-    """Receive a message that a peer has sent with one of these tags, and that nobody wants."""
-    numbers, status = [tag.number for tag in tags if tag.number >= 0], MPI.Status()
-    for _ in parts(np.empty(nbytes, "u1")):
-        message = None
-        while message is None:
-            message = next(filter(None, (hub.comm.Improbe(peer, number, status) for number in numbers)), None)
-        message.Recv([np.empty(status.Get_count(MPI.BYTE), "u1"), MPI.BYTE])
+def forget(hub: Hub, peer: int, agreement: Agreement) -> bool:
+    """Receive what a peer has sent and nobody wants; whether all of it has come."""
+    status = MPI.Status()
+    while agreement.owed:
+        message = hub.comm.Improbe(peer, agreement.heard.number, status)
+        if message is None:
+            return False
+        agreement.owed -= 1
+        drop(message, status)
+    return True
 
 
 class Requests:
@@ -58,18 +66,13 @@ class Requests:
             for each in (self.made, self._receives, self._sends):
                 each.clear()
         where = dict(zip(self.slots, addresses, strict=True))
-        comm = self._hub.comm
-        receives, sends = (
-            [
-                make([part, MPI.BYTE], peer, tag.number)
-                for peer, (memory, tag) in ends.items()
-                for part in parts(memory.at(where[memory.slot]) if isinstance(memory, Inside) else memory)
-            ]
-            for make, ends in ((comm.Recv_init, self._incoming), (comm.Send_init, self._outgoing))
-        )
-        self._receives.extend(receives)
-        self._sends.extend(sends)
-        found = self.made[addresses] = [*receives, *sends]
+        comm, found = self._hub.comm, []
+        for make, ends, kept in ((comm.Recv_init, self._incoming, self._receives), (comm.Send_init, self._outgoing, self._sends)):
+            for peer, (memory, tag) in ends.items():
+                for part in parts(memory.at(where[memory.slot]) if isinstance(memory, Inside) else memory):
+                    kept.append(make([part, MPI.BYTE], peer, tag.number))
+                    found.append(kept[-1])
+        self.made[addresses] = found
         return found
 
 
@@ -82,31 +85,26 @@ class Receiving:
         Why messages of the exchange under way do not come: those are cancelled.
     """
 
-    def __init__(self, come: Sequence[int], tags: Mapping[int, Tag], exchange: _core.MessageExchange) -> None:
-        self._come, self._tags, self._exchange, self.lost = come, tags, exchange, ""
+    def __init__(self, come: Sequence[int], exchange: _core.MessageExchange) -> None:
+        self._come, self._exchange, self.lost = come, exchange, ""
 
     def requests(self) -> "zip[tuple[int, Any]]":
         """Those under way, each with its peer."""
         return zip(self._come, self._exchange.active or [], strict=False)
 
-    def awaits(self, peer: int, tag: Tag) -> bool:
-        """Whether what a peer sends next with this tag would be taken for what is under way."""
-        return self._tags[peer] is tag and any(its == peer and not request.Get_status() for its, request in self.requests())
-
-    def cancel(self, peer: int, why: str) -> int:
-        """No longer receive from a peer in the exchange under way; how many messages of it had come after all."""
-        came = 0
+    def cancel(self, peer: int, why: str) -> tuple[int, int]:
+        """No longer receive from a peer in the exchange under way: how many messages never came, and how many did."""
+        never = came = 0
         for its, request in self.requests():
             if its == peer:
                 status = MPI.Status()
                 if not request.Get_status():
                     request.Cancel()
-                request.Wait(status)
-                if status.Is_cancelled():
-                    self.lost = why
+                if request.Test(status) and status.Is_cancelled():
+                    never, self.lost = never + 1, why
                 else:
                     came += 1
-        return came
+        return never, came
 
 
 class Messages:
@@ -141,8 +139,8 @@ class Messages:
         guard: Guard | None = None,
         carriage: Carriage | None = None,
     ) -> None:
-        self.to = [peer for peer, (memory, _) in outgoing.items() for _ in range(-(-max(memory.nbytes, 1) // PART))]
-        self.come = [peer for peer, (memory, _) in incoming.items() for _ in range(-(-max(memory.nbytes, 1) // PART))]
+        self.to = [peer for peer, (memory, _) in outgoing.items() for _ in spans(memory.nbytes)]
+        self.come = [peer for peer, (memory, _) in incoming.items() for _ in spans(memory.nbytes)]
         self.silent = sorted({*self.to} - {*self.come})  # peers that send nothing back
         counters = [ledger[peer][i : i + 1] for ledger in ledgers for i, ends in enumerate((outgoing, incoming)) for peer in ends]
         counters.append(count)
@@ -151,6 +149,7 @@ class Messages:
         requests = Requests(
             hub, outgoing, incoming, left.receives, left.sends
         )  # which the exchange keeps, so it knows nothing of that
+        weakref.finalize(self, leave, left).atexit = False  # first of all: whatever fails below, its requests are freed
         before = [step for step in (carriage and carriage.down, guard and guard.close) if step]
         after = [step for step in (guard and guard.check, carriage and carriage.up) if step]
         begin = following(before) if before else MPI.Prequest.Startall
@@ -159,10 +158,9 @@ class Messages:
         inside = (requests.place, tuple(requests.slots)) if requests.slots else ()
         of = requests.made if inside else requests.place(())
         self.exchange = _core.MessageExchange(programs, begin, MPI.Prequest.Testall, check, of, tuple(counters), SPIN, *inside)
-        self.receiving = Receiving(self.come, {peer: tag for peer, (_, tag) in incoming.items()}, self.exchange)
+        self.receiving = Receiving(self.come, self.exchange)
         held.append(self.receiving)
         keep(left)
-        weakref.finalize(self, leave, left).atexit = False
 
     def start(self, fields: Sequence[Any]) -> None:
         """Nothing is under way: pack, send, and copy within the rank meanwhile."""

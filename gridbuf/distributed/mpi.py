@@ -7,7 +7,7 @@ received and dropped.
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from typing import Any
 
@@ -19,15 +19,17 @@ from gridbuf.distributed.agreements import Agreement, Orders
 from gridbuf.distributed.aware import takes_gpus
 from gridbuf.distributed.binding import ADD, CLEAR, Binding, Message, adjoint, links_of, packing, program, unpacking
 from gridbuf.distributed.buffers import Buffers, Carriage, GPUBuffers, on_host
-from gridbuf.distributed.calls import Steps
+from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.debugging import SEAL, Guard, debugging, poisoning
 from gridbuf.distributed.engine import Quick
 from gridbuf.distributed.errors import DisagreementError
-from gridbuf.distributed.everyone import Everyone
-from gridbuf.distributed.handshake import Handshakes, Words, chunks_of, collect, facts_of, fields_differ, refuse, rule
+from gridbuf.distributed.everyone import Everyone, words_of
+from gridbuf.distributed.handshake import chunks_of, facts_of, fields_differ, rule, shake
 from gridbuf.distributed.hub import hub_of, ranks
 from gridbuf.distributed.linking import LinkBuilder
-from gridbuf.distributed.messages import Messages, forget
+from gridbuf.distributed.mail import Words, collect, head
+from gridbuf.distributed.messages import Messages, forget, spans
+from gridbuf.distributed.raising import heard, tell
 from gridbuf.distributed.tags import Tag
 from gridbuf.distributed.waiting import Waiting
 
@@ -44,12 +46,9 @@ class MPIEngine:
         self.rank, self.size, self.timeout, self.aware = self.hub.rank, self.hub.size, timeout, aware
         self.hub.users.add(self)
 
-    def failed(self, error: Exception, peers: Iterable[int] | None) -> None:
-        if isinstance(error, DisagreementError | TimeoutError):  # of the ranks together: nobody has to be told
-            return
-        for peer in {peer for peer, _ in self.hub.agreements} if peers is None else peers:
-            self.hub.ask(peer)
-        self.hub.trouble = f"{type(error).__name__}: {error}"
+    def failed(self, error: Exception, peers: Iterable[int]) -> None:
+        if not isinstance(error, DisagreementError | TimeoutError):  # of the ranks together: they know
+            tell(self.hub, f"rank {self.rank}: {words_of(error).decode()}", peers)
 
     def run(self, key: Any, make: Callable[[Any], Steps[Any]]) -> Any:
         return Everyone(self.hub, self.timeout).run(key, make)
@@ -73,6 +72,7 @@ class MPITransport:
         self.receives: dict[int, Message] = plan.receives
         self.debug = debugging()
         self._doubted = -1  # the hub's, when this plan was last used
+        self._begun: tuple[int, dict[int, Any]] = 0, {}  # an exchange, and by peer the epoch and the counts it began with
         self._there: Messages | None = None
         self._back: Messages | None = None  # the adjoint's
         self._latest: Messages | None = None  # that were started
@@ -103,13 +103,12 @@ class MPITransport:
         return sorted({*self.sends, *self.receives})
 
     @cached_property
-    def _with(self) -> dict[int, Agreement]:
-        return {peer: self._agreement(peer, self._made().shared) for peer in self.peers}
+    def _one_way(self) -> bool:
+        return self.sends.keys() != self.receives.keys()
 
     @cached_property
-    def _agreed(self) -> dict[int, int]:
-        """Doubts, as they were when this plan was last used."""
-        return dict.fromkeys(self.peers, -1)
+    def _with(self) -> dict[int, Agreement]:
+        return {peer: self._agreement(peer, self._made().shared) for peer in self.peers}
 
     @cached_property
     def _versions(self) -> dict[int, int]:
@@ -118,10 +117,6 @@ class MPITransport:
     @cached_property
     def _ledger(self) -> dict[int, Any]:
         return {peer: agreement.ledger for peer, agreement in self._with.items()}
-
-    @cached_property
-    def _handshakes(self) -> Handshakes:
-        return Handshakes(self.hub, self.name, self.timeout)
 
     def _made(self) -> Any:
         plan = self._plan()
@@ -187,19 +182,22 @@ class MPITransport:
     def _begin(self, fields: Sequence[Any], back: bool) -> None:
         hub = self.hub
         hub.check()
+        if self._one_way:  # values that go at once are not waited for, so letters are looked at now
+            collect(hub)
+        if (note := self._left_out(back)) is not None:
+            CopyProgram(self.slots, [], self.gpu).check(*fields)  # what is wrong here as well is raised here
+            self._raise(note["raised"], note["origin"])
         if self._doubted != hub.doubted:
-            if any(self._agreed[peer] != hub.doubts[peer] or peer in hub.asked for peer in self.peers):
-                self._agree(fields)
+            self._agree(fields, partial(self._left_out, back))
             self._doubted = hub.doubted
         if (before := self._under_way()) is not None:  # given up: it counts as made, and its values are not wanted
             self._wait(None, before.exchange.drop)
         messages = self._connected(back)
-        if messages.silent:
-            self._look_before(messages)
         if self._there is not None:
             self._there.exchange.arm(False)
         self._latest = messages  # before anything is under way: Ctrl-C may come between
         messages.start(fields)
+        self._counts()
 
     def _wait(self, timeout: float | None, ended: Callable[[], bool] | None = None) -> None:
         messages = self._under_way()
@@ -216,98 +214,95 @@ class MPITransport:
         late = [] if messages is None else messages.missing() or messages.stuck()
         return f"rank {self.hub.rank} waits for {ranks(late)}: {self.name}, exchange {self.exchange}"
 
+    def _counts(self) -> dict[int, Any]:
+        """By peer the epoch in which the exchange under way began, and which of its exchanges that is: to it, and from it."""
+        if self._begun[0] != self.exchange:
+            hub = self.hub
+            self._begun = self.exchange, {peer: (hub.epochs[peer], *hub.ledger[peer].tolist()) for peer in self.peers}
+        return self._begun[1]
+
+    def _left_out(self, back: bool) -> Words | None:
+        """What a peer has raised instead of the exchange that is to begin."""
+        hub, (to, come) = self.hub, (self.receives, self.sends) if back else (self.sends, self.receives)
+        for peer in self.peers:
+            if (note := heard(hub, peer)) is not None:
+                sent, awaited = hub.ledger[peer]
+                if (peer in come and awaited >= note["sent"]) or (peer in to and sent >= note["awaited"]):
+                    return note
+        return None
+
     def _look(self) -> None:
-        """A handshake that came while values are awaited: its sender has left an exchange out, or is ahead."""
-        hub = self.hub
+        """While values are awaited: a peer has raised, or it shakes hands and has left an exchange out, or is ahead."""
+        hub, messages, begun = self.hub, self._under_way(), self._counts()
         collect(hub)
-        messages = self._under_way()
         if messages is None:
             return
         missing, stuck = messages.missing(), messages.stuck()
         for peer in sorted({*missing, *stuck}):
-            if (words := self._heard(peer)) is None:
+            epoch, sent, awaited = begun[peer]
+            heard(hub, peer)
+            its = hub.notes.get((peer, epoch + 1))
+            if its is None and hub.epochs[peer] == epoch:
+                its = head(hub, peer)
+            if its is None or not ((peer in missing and its["sent"] < awaited) or (peer in stuck and its["awaited"] < sent)):
                 continue
-            sent, awaited = hub.ledger[peer]
-            if (peer in missing and words["sent"] < awaited) or (peer in stuck and words["awaited"] < sent):
-                awaits = "the values of" if peer in missing else "its values to be taken by"
-                self._refuse(peer, awaits)
+            if peer in missing:  # else what is awaited would be left for ever by a plan that goes
+                self._with[peer].cancel(peer)
+            if "raised" in its:
+                self._raise(its["raised"], its["origin"], hub.epochs[peer] > epoch)
+            awaits = "the values of" if peer in missing else "its values to be taken by"
+            text = f"rank {hub.rank} waits for {awaits} rank {peer}: {self.name}, exchange {self.exchange}"
+            text += f"; rank {peer} is at its {its['plan']}, whose first use it is"
+            if problem := fields_differ(self._facts(), its["fields"], hub.rank, peer):
+                text += f"; {problem}"
+            self._raise(text)
 
-    def _look_before(self, messages: Messages) -> None:
-        """Values that go at once are not waited for: has a peer that sends none back left some out, it is refused here."""
-        collect(self.hub)
-        for peer in messages.silent:
-            if (words := self._heard(peer)) is not None and words["awaited"] <= self.hub.ledger[peer][0]:
-                self._refuse(peer, "its values to be taken by")
-
-    def _heard(self, peer: int) -> Words | None:
-        """The handshake of a peer that nobody has looked at."""
-        mail = self.hub.mail[peer]
-        if mail and "refused" in mail[0]:  # what this rank had told it before it gave up
-            self.hub.unanswered.pop(peer, None)
-            self._give_up(peer, mail.popleft()["refused"])
-        return mail[0] if mail else None
-
-    def _refuse(self, peer: int, awaits: str) -> None:
-        """The values that this rank waits for will not come, or nobody takes those that it has sent."""
-        hub, words = self.hub, self.hub.mail[peer].popleft()
-        text = f"rank {hub.rank} waits for {awaits} rank {peer}: {self.name}, exchange {self.exchange}"
-        text += f"; rank {peer} is at its {words['plan']}, whose first use it is"
-        if problem := fields_differ(self._facts(), words["fields"], hub.rank, peer):
-            text += f"; {problem}"
-        if words["trouble"]:
-            text += f"; before, it raised {words['trouble']}"
-        refuse(hub, peer, text)
-        self._give_up(peer, text)
-
-    def _give_up(self, peer: int, text: str) -> None:
-        """The exchange under way does not end with this peer; both shake hands anew."""
-        messages = self._under_way()
-        if messages is not None:
+    def _raise(self, raised: str, origin: list[int] | None = None, known: bool = False) -> None:
+        """The exchange is given up, and told to all of its peers; they shake hands anew."""
+        text = f"rank {self.hub.rank}: {self.name}: {raised}" if origin else raised
+        if self._under_way() is not None:
             self._refused = self.exchange, text
-            if peer in messages.missing():
-                self._ledger[peer][1] -= messages.receiving.cancel(peer, text) == 0
-        self.hub.doubt(peer)
+        if not known:
+            tell(self.hub, raised, self.peers, origin)
         raise DisagreementError(text)
 
     # ---- before the first ----
 
-    def _agree(self, fields: Sequence[Any]) -> None:
-        """Shake hands with all peers that this rank has not agreed with, or no longer does."""
-        error: Exception | None = None
+    def _agree(self, fields: Sequence[Any], left_out: Callable[[], Words | None]) -> None:
+        """Shake hands with all peers that this rank has not agreed with in this epoch."""
         hub = self.hub
-        doubtful = [peer for peer, agreement in self._with.items() if agreement.doubts != hub.doubts[peer] or peer in hub.asked]
-        try:
+        while doubtful := [peer for peer, agreement in self._with.items() if agreement.epoch != hub.epochs[peer]]:
             CopyProgram(self.slots, [], self.gpu).check(*fields)
+            short = ""
             for peer in doubtful:
-                if self._with[peer].tag is None or self._with[peer].awaits(peer):
-                    self._with[peer].tag = self.hub.tag(peer, self.number)
-        except Exception as found:  # whatever it is, the peers hear it
-            error = found
-        wrong = "" if error is None else f"{type(error).__name__}: {error}"
-        heard, problem = self._handshakes.shake({peer: self._words(peer, wrong) for peer in doubtful})
-        for peer, (words, tag) in heard.items():
-            self._drop(peer, words["begun"], tag)
-            self._with[peer].reckon(peer, words["begun"])
-            self._with[peer].hear(words, tag)
-            self._with[peer].doubts = self.hub.doubts[peer]
+                agreement = self._with[peer]
+                agreement.cancel(peer)
+                if agreement.tag is None:
+                    agreement.tag, error = attempt(partial(hub.tag, peer, self.number))
+                    short = short or (str(error) if error else "")
+            words = {peer: self._words(peer, short) for peer in doubtful}
+            shake(hub, self.name, self.timeout, words, self.peers, self._hear, left_out)
         for peer, agreement in self._with.items():
-            self._agreed[peer] = agreement.doubts
             if self._versions[peer] != agreement.version:
                 self._versions[peer], self._there, self._back = agreement.version, None, None
-        if error is not None:
-            raise error
-        if problem:
-            raise DisagreementError(f"rank {self.hub.rank}: {self.name}: {problem}")
+            if agreement.owed:
+                missing = f"rank {hub.rank} waits for rank {peer}: {self.name}, values of an exchange that it has made alone"
+                Waiting(self.timeout, missing.__str__).until(partial(forget, hub, peer, agreement))
+
+    def _hear(self, peer: int, words: Words, told: Tag) -> None:
+        """A peer agrees."""
+        self._with[peer].hear(words, told, len(spans((self.receives.get(peer) or self.sends[peer]).nbytes)))
+        self._with[peer].epoch = self.hub.epochs[peer]
 
     def _facts(self) -> list[Words]:
         return [facts_of(bound, rule(sources)) for bound, sources in zip(self.binding.bounds, self.binding.sources, strict=True)]
 
-    def _words(self, peer: int, error: str) -> Words:
+    def _words(self, peer: int, short: str) -> Words:
         return self._kind(peer) | {
             "orders": self._with[peer].ours,
             "tag": self._with[peer].tag,
+            "short": short,
             "begun": int(self._ledger[peer][0]),
-            "error": error,
         }
 
     def _kind(self, peer: int) -> Words:
@@ -325,14 +320,6 @@ class MPITransport:
         if not shared:
             return fresh
         return self.hub.agreements.setdefault((peer, blake2b(repr(self._kind(peer)).encode(), digest_size=16).digest()), fresh)
-
-    def _drop(self, peer: int, begun: int, told: Tag) -> None:
-        """Receive and forget the values that a peer has sent by this plan and this rank never asked for."""
-        agreement = self._with[peer]
-        tags = [tag for tag in (agreement.heard, agreement.tag, told) if tag is not None]  # what it sends from now on comes last
-        while self._ledger[peer][1] < begun:
-            forget(self.hub, peer, (self.receives.get(peer) or self.sends[peer]).nbytes, tags)
-            self._ledger[peer][1] += 1
 
     def _connected(self, back: bool) -> Messages:
         found = self._back if back else self._there

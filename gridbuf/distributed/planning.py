@@ -1,6 +1,6 @@
 """Working out an exchange: fields are bound to this rank's blocks, their links found, and a plan made of both."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from gridbuf import _core
@@ -8,8 +8,8 @@ from gridbuf.distributed.binding import Binding, Sources, Work
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.items import Item
-from gridbuf.distributed.layouts import Bound, bind, layout_of
-from gridbuf.distributed.linking import LinkBuilder
+from gridbuf.distributed.layouts import Bound, Pairs, bind, layout_of
+from gridbuf.distributed.linking import Geometry, LinkBuilder
 from gridbuf.distributed.plan import Plan, on_blocks
 from gridbuf.distributed.plan_cache import LayoutNumbers
 from gridbuf.distributed.rules import check
@@ -24,7 +24,8 @@ Fields = list[list[_core.Field]]  # of each field of an exchange the part on eac
 class Planner:
     """What makes the plans of a grid."""
 
-    def __init__(self, builder: LinkBuilder, blocks: tuple[Block, ...], engine: Engine) -> None:
+    def __init__(self, builder: LinkBuilder, blocks: tuple[Block, ...], engine: Engine, halo: Pairs) -> None:
+        self._halo, self._peers = halo, set[int]()
         self.builder, self._blocks, self._dims, self._engine = builder, blocks, builder.whole.names, engine
         self._scheduler = Scheduler(builder, list(blocks), engine.rank)
         crossings = [how for _, how in builder.crossings(tuple(range(builder.whole.ndim)))]
@@ -45,8 +46,12 @@ class Planner:
         """The plan that gives points which exist more than once the value that their owner has."""
         return self._plan(items, None, shared, "sync")
 
-    def failed(self, error: Exception, peers: Iterable[int] | None) -> None:
-        self._engine.failed(error, peers)
+    def failed(self, error: Exception) -> None:
+        """Tell what was raised instead of a plan, or of its exchange, to all that it could have been with."""
+        if self._engine.size > 1:
+            axes, pairs = range(len(self._dims)), ((max(*pair, 1),) * 2 for pair in self._halo)
+            near = self._scheduler.halos(Geometry(tuple(axes), (1,) * len(axes), tuple(pairs)), True)
+            self._engine.failed(error, self._peers | near.sends.keys() | near.receives.keys())
 
     def bound(self, fields: list[_core.Field], name: str) -> Bound:
         """A field bound to this rank's blocks."""
@@ -87,22 +92,19 @@ class Planner:
         return bounds, sources
 
     def _plan(self, items: list[Item], names: Sequence[str] | None, shared: bool, what: str) -> Plan:
-        try:
-            fields = self._on_blocks(items)
-            bounds, sources = self._bind(items, fields, names)
-            binding = Binding(bounds, sources, self._blocks, self._dims)
-            binding.plain = not self._crosses
-            works = [self._work(binding, i, what) for i in range(len(bounds))]
-            self._made += 1
-            plan = Plan(self._made, binding, works, self._blocks, self._engine, shared, what)
-            flat = [each for field in fields for each in field]
-            check_same(binding, flat)
-            if _core.spans_meet(*flat) is not None:
-                check_shared(binding, flat)
-            return plan
-        except Exception as error:  # what is wrong on this rank is heard of by the others when they meet
-            self.failed(error, ())
-            raise
+        fields = self._on_blocks(items)
+        bounds, sources = self._bind(items, fields, names)
+        binding = Binding(bounds, sources, self._blocks, self._dims)
+        binding.plain = not self._crosses
+        works = [self._work(binding, i, what) for i in range(len(bounds))]
+        flat = [each for field in fields for each in field]
+        check_same(binding, flat)
+        if _core.spans_meet(*flat) is not None:
+            check_shared(binding, flat)
+        self._made += 1
+        plan = Plan(self._made, binding, works, self._blocks, self._engine, shared, what)
+        self._peers.update(plan.sends, plan.receives)
+        return plan
 
     def _work(self, binding: Binding, field: int, what: str) -> Work:
         bound, item = binding.bounds[field], binding.sources[field].item

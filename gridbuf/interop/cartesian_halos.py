@@ -42,9 +42,8 @@ Found = dict[int, list[tuple[int, list[Any]]]]  # by rank: fields, and of each i
 
 
 class Neighbours(NamedTuple):
-    """Where a rank lies in a Cartesian communicator."""
+    """Where a rank lies in a Cartesian communicator, whose ranks MPI numbers in C order."""
 
-    comm: Any
     rank: int
     shape: Index
     periodic: Sequence[bool]
@@ -55,7 +54,15 @@ class Neighbours(NamedTuple):
 
     def at(self, way: Sequence[int]) -> int:
         """The rank so many steps away along each axis."""
-        return int(self.comm.Get_cart_rank([(i + k) % n for i, k, n in zip(self.place, way, self.shape, strict=True)]))
+        rank = 0
+        for i, k, n in zip(self.place, way, self.shape, strict=True):
+            rank = rank * n + (i + k) % n
+        return rank
+
+    def ranks(self) -> set[int]:
+        """All around this one."""
+        sides = [[side for side in (-1, 0, 1) if side == 0 or self.has(axis, side)] for axis in range(len(self.shape))]
+        return {*map(self.at, product(*sides))} - {self.rank}
 
 
 class Sides:
@@ -186,7 +193,7 @@ class Exchanges(PlanCache[HaloPlan]):
     def __init__(self, hub: Hub, comm: Any) -> None:
         super().__init__(LayoutNumbers())
         shape, periodic, place = comm.Get_topo()
-        self.near = Neighbours(comm, hub.rank, tuple(shape), tuple(periodic), tuple(place))
+        self.near = Neighbours(hub.rank, tuple(shape), tuple(periodic), tuple(place))
         self.engine = MPIEngine(comm)
 
     def known(self, fields: tuple[Any, ...], dims: tuple[str, ...]) -> HaloPlan | None:

@@ -44,6 +44,13 @@ def test_ranks_that_disagree_learn_of_it_and_go_on(finalized: bool) -> None:
         assert done.stderr == ""
 
 
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_what_one_rank_raises_is_told_to_all(count: int) -> None:
+    done = run("told.py", count)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == f"told {count}\n"
+
+
 @pytest.mark.parametrize("level", ["single", "funneled", "serialized", "multiple"])
 def test_children_programs_and_threads(level: str) -> None:
     done = run("children.py", 2, MPI4PY_RC_THREAD_LEVEL=level)

@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from common import raises
@@ -28,6 +29,14 @@ def works(its: gbd.Grid = grid) -> None:
     f = its.full(float(its.rank))
     its.exchange(f)
     check(f, float(1 - its.rank))
+
+
+@contextmanager
+def soon() -> Iterator[None]:
+    """Long before the grid's timeout."""
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < 5
 
 
 def interrupted(call: Callable[[], Any]) -> None:

@@ -1,0 +1,43 @@
+"""Small messages between two ranks, in the order in which they were sent: handshakes, and what one of the two has raised."""
+
+import json
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from gridbuf.distributed.hub import HANDSHAKE, Hub
+from gridbuf.distributed.left import Left, leave
+
+Words = dict[str, Any]
+
+
+def send(hub: Hub, peer: int, words: Words) -> None:
+    """Send words, of this epoch unless they say another; they are kept until they have gone."""
+    said = {"epoch": hub.epochs[peer]} | words | hub.tags[peer].tell(words.get("tag"))
+    text = json.dumps(said).encode()
+    leave(Left([], [hub.comm.Isend([text, MPI.BYTE], peer, HANDSHAKE)], text))
+
+
+def collect(hub: Hub) -> None:
+    """Keep what has come for who looks at it. Nobody is waited for: a long message may take its time."""
+    status = MPI.Status()
+    while (message := hub.comm.Improbe(MPI.ANY_SOURCE, HANDSHAKE, status)) is not None:
+        text = np.empty(status.Get_count(MPI.BYTE), "u1")
+        hub.coming[status.Get_source()].append((message.Irecv([text, MPI.BYTE]), text))
+    for peer, coming in hub.coming.items():
+        while coming and coming[0][0].Test():
+            words: Words = json.loads(coming.popleft()[1].tobytes())
+            hub.tags[peer].hear(words)
+            if words["epoch"] < hub.epochs[peer]:
+                continue  # what it was to prepare was given up
+            if "raised" in words:
+                hub.notes[peer, words["epoch"]] = words
+            else:
+                hub.mail[peer].append(words)
+
+
+def head(hub: Hub, peer: int) -> Words | None:
+    """The next handshake of a peer in this epoch: those of the next come behind what the peer has raised."""
+    mail = hub.mail[peer]
+    return mail[0] if mail and mail[0]["epoch"] == hub.epochs[peer] else None

@@ -1,0 +1,56 @@
+"""What one rank raises is told at once to those that exchange with it, and each of them raises it once.
+
+Two ranks count the errors that came between them: their epoch. Who raises begins a new one with each of its peers, and tells them; who hears of it
+raises as well, where it makes an exchange that the other has left out, and tells its own peers. If both have raised, they have done so for the same
+call, and neither hears of it again. In a new epoch all that was agreed on is agreed on anew, so no value of the old one is taken for another.
+
+An error keeps the name of the rank where it began, and its number there: however it goes round, nobody raises it twice.
+"""
+
+from collections.abc import Iterable
+
+from gridbuf.distributed.calls import attempt
+from gridbuf.distributed.hub import Hub
+from gridbuf.distributed.mail import Words, send
+
+
+def tell(hub: Hub, raised: str, peers: Iterable[int], origin: list[int] | None = None) -> None:
+    """This rank raises, and leaves out what these peers may make.
+
+    Parameters
+    ----------
+    raised
+        What, in words.
+    peers
+        Who hears of it.
+    origin
+        The rank where the error began and its number there; None: here, now.
+    """
+    hub.errors += 1
+    rank, number = origin or (hub.rank, hub.errors)
+    hub.raised[rank] = max(number, hub.raised[rank])
+    for peer in peers:
+        sent, awaited = hub.ledger[peer].tolist()
+        hub.renew(peer)
+        its = {"raised": raised, "origin": [rank, number], "sent": sent, "awaited": awaited, "epoch": hub.epochs[peer]}
+        hub.untold.append((peer, its))
+    _, error = attempt(hub.check)
+    if error is None:
+        post(hub)
+
+
+def post(hub: Hub) -> None:
+    """Send what could not be told when it was raised: MPI may not be called on every thread."""
+    while hub.untold:
+        send(hub, *hub.untold[0])
+        hub.untold.popleft()
+
+
+def heard(hub: Hub, peer: int) -> Words | None:
+    """What a peer has raised in the next epoch, if it is no error that this rank has raised."""
+    while (note := hub.notes.get((peer, hub.epochs[peer] + 1))) is not None:
+        rank, number = note["origin"]
+        if hub.raised[rank] < number:
+            return note
+        hub.renew(peer)
+    return None

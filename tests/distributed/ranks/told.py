@@ -1,0 +1,270 @@
+"""Run by some processes: what one rank raises is raised soon by all, once each, also in the very first exchange; then the grid goes on working."""
+
+import gc
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from common import me, raises
+from mpi4py import MPI
+
+import gridbuf as gb
+import gridbuf.distributed as gbd
+import gridbuf.interop.mpi4py as gbm
+from gridbuf.distributed import messages, mpi
+
+world = MPI.COMM_WORLD
+n = world.size
+SOON = 8.0  # of 30 seconds that the ranks have
+
+
+def ring(comm: Any = None, **more: Any) -> gbd.Grid:
+    """On a duplicate whose ranks have told each other nothing yet, unless one is given."""
+    more = {"periodic": "I", "halo": ((1, 1), (0, 0)), "blocks": (n, 1), "timeout": 30} | more
+    return gbd.grid((4 * n, 6), comm=world.Dup() if comm is None else comm, **more)
+
+
+def works(grid: gbd.Grid, f: Any = None) -> None:
+    world.Barrier()
+    f = grid.zeros() if f is None else f
+    for i in range(3):
+        f[...] = 100.0 * i + me
+        grid.exchange(f)
+        assert [f[0, 0], f[-1, 0]] == [100.0 * i + (me - 1) % n, 100.0 * i + (me + 1) % n], (me, i, f.numpy())
+    world.Barrier()
+
+
+def until_told(call: Callable[[], Any], *words: str) -> None:
+    """Who is not beside the rank that raises may end this exchange, and hear of it in the next."""
+    began = time.monotonic()
+    with raises(gbd.DisagreementError, *words):
+        while time.monotonic() - began < SOON:
+            call()
+    assert time.monotonic() - began < SOON, (me, time.monotonic() - began)
+
+
+def one_raises(rank: int, kind: type[Exception], wrong: Callable[[], Any], right: Callable[[], Any], *words: str) -> None:
+    if me == rank:
+        with raises(kind, *words):
+            wrong()
+    else:
+        until_told(right, f"rank {rank}: {kind.__name__}", *words)
+
+
+def locked(f: Any) -> gb.Field:
+    array = np.zeros(f.shape)
+    array.flags.writeable = False
+    return gb.Field(array, dims="IJ", halo=f.halo)
+
+
+WRONG: tuple[tuple[type[Exception], Callable[[gbd.Grid, Any], Any], str], ...] = (
+    (TypeError, lambda grid, f: grid.exchange(3), "expected a Field"),
+    (ValueError, lambda grid, f: grid.plan([]), "got 0 fields"),
+    (ValueError, lambda grid, f: grid.exchange(gb.Field.zeros((9, 9), dims="IJ", halo=(1, 1))), "its domain has"),
+    (ValueError, lambda grid, f: grid.exchange(locked(f)), "read-only"),
+    (ValueError, lambda grid, f: grid.plan(f)(grid.zeros(dtype="i4")), "dtype"),
+)
+
+
+def the_first_exchange_of_a_communicator() -> None:
+    for i, (kind, wrong, word) in enumerate(WRONG):
+        grid = ring()
+        f = grid.zeros()
+        one_raises(i % n, kind, lambda: wrong(grid, f), lambda: grid.exchange(f), word)  # noqa: B023
+        works(grid)
+
+
+def an_exchange_that_was_made_before() -> None:
+    grid = ring()
+    f = grid.zeros()
+    works(grid, f)
+    for i, (kind, wrong, word) in enumerate(WRONG):
+        one_raises(i % n, kind, lambda: wrong(grid, f), lambda: grid.exchange(f), word)  # noqa: B023
+        works(grid, f)
+
+
+def the_first_exchange_after_a_disagreement() -> None:
+    grid = ring()
+    f = grid.zeros()
+    works(grid, f)
+    for i, (kind, wrong, word) in enumerate(WRONG):
+        until_told(lambda: grid.exchange(grid.zeros(dtype=("f8", "f4")[me == 0])), "fields[0]: its dtype", "on rank 0")
+        world.Barrier()
+        one_raises(i % n, kind, lambda: wrong(grid, f), lambda: grid.exchange(f), word)  # noqa: B023
+        works(grid, f)
+
+
+def several_ranks_raise_for_one_call() -> None:
+    """Each its own error; who has none is told; nobody hears of it twice."""
+    grid = ring()
+    f = grid.zeros()
+    for _ in range(3):
+        if me % 2 == 0:
+            with raises(TypeError, "expected a Field"):
+                grid.exchange(3)
+        else:
+            until_told(lambda: grid.exchange(f), "TypeError")
+        works(grid, f)
+        with raises(TypeError, "expected a Field"):
+            grid.exchange(3)
+        works(grid, f)
+
+
+def two_disagree_and_a_third_has_begun() -> None:
+    """In a chain: the third agrees with its neighbour, which does not agree with the one beyond."""
+    for first in (True, False):
+        grid = ring(periodic="")
+        f = grid.zeros()
+        if not first:
+            grid.exchange(f)
+        if me == 0:
+            time.sleep(0.5)
+        mine = grid.zeros(dtype=("f8", "i4")[me == 0])
+        until_told(partial(grid.exchange, mine), "fields[0]: its dtype", "on rank 0", "on rank 1")
+        world.Barrier()
+        f[...] = float(me)
+        grid.exchange(f)
+        assert (me == 0 or f[0, 0] == me - 1) and (me == n - 1 or f[-1, 0] == me + 1)
+
+
+def halos_on_one_side() -> None:
+    """Who only sends runs ahead; who only receives and leaves an exchange out is not one behind afterwards."""
+    grid = ring(periodic="", halo=((1, 0), (0, 0)))
+    f = grid.zeros()
+    plan = grid.plan(f)
+    for call in (grid.exchange, plan):
+        for rank in (n - 1, 0, n // 2):
+            one_raises(rank, TypeError, lambda: call(3), lambda: (call(f), time.sleep(0.01)))  # noqa: B023
+            world.Barrier()
+            for i in range(3):
+                f[...] = 10.0 * i + me
+                call(f)
+                assert me == 0 or f[0, 0] == 10.0 * i + me - 1, (me, i, f.numpy())
+            world.Barrier()
+
+
+def a_plan_that_is_under_way_elsewhere() -> None:
+    """What was begun before the error ends as it should; what came after it is refused."""
+    grid = ring()
+    a, b = grid.full(1.0 + me), grid.full(10 + me, dtype="i8")
+    first, second = grid.plan(a), grid.plan(b)
+    first(a)
+    second(b)
+    for _ in range(3):
+        world.Barrier()
+        handle = first.start(a)
+        if me == 0:
+            with raises(ValueError, "dtype"):
+                second(grid.zeros(dtype="f4"))
+            handle.wait()
+        else:
+            until_told(lambda: second(b), "rank 0: ValueError")
+            handle.wait()
+        assert a[0, 0] == 1.0 + (me - 1) % n and a[-1, 0] == 1.0 + (me + 1) % n
+        world.Barrier()
+        b[...] = 20 + me
+        second(b)
+        assert b[0, 0] == 20 + (me - 1) % n and b[-1, 0] == 20 + (me + 1) % n
+
+
+def no_memory(times: list[int], make: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes something, and fails at its so manieth call."""
+
+    def made(*args: Any, **keywords: Any) -> Any:
+        times[0] -= 1
+        if times[0] == 0:
+            raise MemoryError("no memory")
+        return make(*args, **keywords)
+
+    return made
+
+
+class Counting(MPI.Intracomm):
+    """A communicator that keeps what it makes, and may have no memory for it."""
+
+    made: ClassVar[list[Any]] = []
+    times: ClassVar[list[int]] = [0]
+
+    def Send_init(self, *args: Any) -> Any:
+        self.made.append(no_memory(self.times, super().Send_init)(*args))
+        return self.made[-1]
+
+    def Recv_init(self, *args: Any) -> Any:
+        self.made.append(no_memory(self.times, super().Recv_init)(*args))
+        return self.made[-1]
+
+
+def no_memory_while_connecting() -> None:
+    """Wherever it fails: the neighbours hear of it, no request is left, the grid works."""
+    grid = ring()
+    hub = grid._engine.hub
+    hub.comm = Counting(hub.comm)
+    failed = 0
+    places = [(mpi, name) for name in ("CopyProgram", "program", "on_host", "shake", "Messages")]
+    for where, name in [*places, (messages, "Receiving"), (messages, "keep"), (Counting, "times")]:
+        for k in range(1, 20):
+            f = grid.zeros(dtype=("f8", "f4")[k % 2])
+            plan = grid.plan(f)
+            before, times = getattr(where, name), [k if me == 0 else 0]
+            setattr(where, name, times if name == "times" else no_memory(times, before))
+            fails = False
+            try:
+                plan(f)
+            except MemoryError:
+                fails = me == 0
+            except gbd.DisagreementError as error:
+                fails = "rank 0: MemoryError: no memory" in str(error)
+            setattr(where, name, before)
+            del plan
+            assert world.allreduce(fails) in (0, 2)
+            failed += fails
+            works(grid)
+            if not world.bcast(fails):
+                break
+    assert failed >= 8
+    works(grid)
+    for each in (grid._kept.plans, grid._kept.recent, hub.agreements):
+        each.clear()
+    gc.collect()
+    for _ in range(2):
+        world.Barrier()
+        hub.check()  # which frees what was left
+    assert len(Counting.made) > 20
+    assert not [request for request in Counting.made if request != MPI.REQUEST_NULL]
+
+
+def exchange_halos_of_a_cartesian_communicator() -> None:
+    for _ in range(2):
+        cart = world.Create_cart([n], periods=[True])
+        f = gb.Field.zeros((4,), dims="I", halo=(1,))
+        for _ in range(2):
+            one_raises(
+                n - 1,
+                ValueError,
+                lambda: gbm.exchange_halos(cart, f, dims="IJ"),  # noqa: B023
+                lambda: gbm.exchange_halos(cart, f, dims="I"),  # noqa: B023
+                "dims",
+            )
+            world.Barrier()
+            f[...] = float(me)
+            gbm.exchange_halos(cart, f, dims="I")
+            assert f[0] == (me - 1) % n and f[-1] == (me + 1) % n
+
+
+for scenario in (
+    the_first_exchange_of_a_communicator,
+    an_exchange_that_was_made_before,
+    the_first_exchange_after_a_disagreement,
+    several_ranks_raise_for_one_call,
+    two_disagree_and_a_third_has_begun,
+    halos_on_one_side,
+    a_plan_that_is_under_way_elsewhere,
+    *[no_memory_while_connecting][: n == 2],
+    exchange_halos_of_a_cartesian_communicator,
+):
+    scenario()
+    world.Barrier()
+if me == 0:
+    print("told", n)
