@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from gridbuf import _core
 from gridbuf.defaults import get_default_backend
+from gridbuf.strides import boundary
 
 
 class Row(NamedTuple):
@@ -139,8 +140,9 @@ def _row(name: str, obj: Any, field: _core.Field, backend: str, usual: str | Non
     if (preset.device != "cpu") != on_gpu and not isinstance(field, _core.ManagedField):
         problems.append("wrong device: it lies on " + ("a GPU" if on_gpu else "the host"))
     if found != wanted:
+        it = name if name.isidentifier() else "field"
         a_field = isinstance(obj, _core.Field)
-        remedy = f"{name}.to(backend={backend!r})" if a_field else f"gridbuf.from_array({name}, backend={backend!r})"
+        remedy = f"{it}.to(backend={backend!r})" if a_field else f"gridbuf.from_array({it}, backend={backend!r})"
         problems.append(f"slow: copy once with {remedy}")
     if field.dtype.kind == "f" and usual not in (None, field.dtype.name):
         problems.append(f"{field.dtype} beside {usual}")
@@ -150,7 +152,7 @@ def _row(name: str, obj: Any, field: _core.Field, backend: str, usual: str | Non
 
 
 def _boundary(field: _core.Field) -> str:
-    """The largest power of two, up to 4096, on whose multiple the first element of the domain lies."""
+    """The boundary that the first element of the domain lies on."""
     if field.size == 0:
         return "-"
     interface = field.__cuda_array_interface__ if isinstance(field, _core.DeviceField) else field.numpy().__array_interface__
@@ -158,4 +160,4 @@ def _boundary(field: _core.Field) -> str:
     inside = field.origin is not None and all(o < n for o, n in zip(field.origin, field.shape, strict=True))
     if field.origin is not None and inside:
         at += sum(o * s for o, s in zip(field.origin, field.strides, strict=True))
-    return f"{min(at & -at, 4096)} B"
+    return f"{boundary(at)} B"

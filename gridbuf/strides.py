@@ -21,3 +21,9 @@ def extent(data: int, shape: Sequence[int], strides: Sequence[int], itemsize: in
     """The first byte of the elements and the first behind them."""
     steps = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
     return data + sum(step for step in steps if step < 0), data + sum(step for step in steps if step > 0) + itemsize
+
+
+def boundary(address: int) -> int:
+    """The largest power of two, up to a page of 4096 bytes, on whose multiple an address lies."""
+    at = address | 4096
+    return at & -at

@@ -159,10 +159,10 @@ def test_a_race_with_uneven_rounds_is_called_disturbed() -> None:
 
 @pytest.mark.parametrize("offset", [0, 1, 2, 8])
 def test_alignment_is_read_off_the_address(offset: int) -> None:
-    from gridbuf.demo import measure
+    from gridbuf.strides import boundary
 
     array = gb.empty(1024, np.uint8, byte_alignment=64)[offset:]
-    found = measure.address_alignment(array)
+    found = boundary(array.ctypes.data)
     assert array.ctypes.data % found == 0
     assert found == 4096 or array.ctypes.data % (2 * found)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import gridbuf as gb
 from gridbuf.demo.stencils import COEFFICIENT, HALO
+from gridbuf.strides import boundary
 
 GRIDBUF, GT4PY, PLAIN = "gridbuf Field", "gt4py.storage", "plain C order"
 ROUNDS = 20
@@ -115,7 +116,7 @@ def score(backend: str, entered: Sequence[Contender], error_of: Callable[[NDArra
                 backend,
                 contender.kind,
                 gb.Plan.of(contender.now),
-                address_alignment(array[HALO:, HALO:]),
+                boundary(array[HALO:, HALO:].ctypes.data),
                 1e3 * median(own),
                 median(ratios),
                 median(own) / min(own),
@@ -123,9 +124,3 @@ def score(backend: str, entered: Sequence[Contender], error_of: Callable[[NDArra
             )
         )
     return scores
-
-
-def address_alignment(array: NDArray[Any]) -> int:
-    """The largest power of two, up to a page, that divides an array's address."""
-    address = array.ctypes.data | 4096
-    return address & -address

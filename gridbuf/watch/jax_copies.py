@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gridbuf.strides import boundary
 from gridbuf.watch.book import Book
 from gridbuf.watch.copies import exchange
 from gridbuf.watch.imports import Undo, from_import_on
@@ -42,4 +43,4 @@ def _address(result: Any) -> int | None:
 def why(given: Any, result: Any) -> str | None:
     """What kept JAX from sharing, beside dtype and order."""
     at = address(given)
-    return f"aligned to {at & -at} of {ALIGNMENT} bytes" if at is not None and at % ALIGNMENT else None
+    return f"aligned to {boundary(at)} of {ALIGNMENT} bytes" if at is not None and at % ALIGNMENT else None

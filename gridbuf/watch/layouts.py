@@ -6,7 +6,7 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.checking import order_of
-from gridbuf.strides import slowest_first
+from gridbuf.strides import boundary, slowest_first
 
 
 def address(array: Any) -> int | None:
@@ -16,11 +16,6 @@ def address(array: Any) -> int | None:
         if isinstance(interface, dict) and interface.get("data"):
             return int(interface["data"][0])
     return None
-
-
-def boundary(at: int) -> int:
-    """The largest power of two, up to a page, that divides an address."""
-    return min(at & -at, 4096) or 4096
 
 
 def wanted_order(backend: str, dims: tuple[str, ...]) -> tuple[int, ...] | None:
