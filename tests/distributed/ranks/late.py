@@ -138,6 +138,13 @@ def ctrl_c_while_waiting() -> None:
     a[...] = 30.0 + me
     plan(a)
     check(a, 30.0 + other)
+    fresh = grid.plan(a)
+    interrupted(lambda: fresh(a))  # in the handshake before its first use: this exchange has not begun, and is made again
+    if not me:
+        fresh(a)
+    a[...] = 40.0 + me
+    fresh(a)
+    check(a, 40.0 + other)
 
 
 perform(
