@@ -44,12 +44,12 @@ def new(
     sync_state: SyncState | None = None,
 ) -> Storage:
     """An uninitialised storage; a software-managed one is clean unless it is given a state."""
-    if cls is CPUStorage:
+    if issubclass(cls, CPUStorage):
         return cls._of(memory.empty(shape, dtype, meta), None, meta)
     number = 0 if device is None else device
-    if cls is GPUStorage:
+    if issubclass(cls, GPUStorage):
         return cls._of(None, device_empty(shape, dtype, meta, number), meta)
-    if cls is CUDAManagedGPUStorage:
+    if issubclass(cls, CUDAManagedGPUStorage):
         host, dev = devices.current().managed(_request(shape, dtype, meta, number))
         return cls._of(host, dev, meta)
     dev = device_empty(shape, dtype, meta, number)

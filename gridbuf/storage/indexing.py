@@ -125,6 +125,7 @@ def _key_on(part: Any, device: bool) -> Any:
 
 def setitem(storage: Storage, key: Any, value: Any) -> None:
     """Write values, broadcast by axis name; advanced keys as NumPy does."""
+    value = operands.of_dtype(value, storage.dtype)
     device = _side(storage, value)
     source = value if is_scalar(value) else operands.fetch(value, operands.governing((storage, value)), device)
     found = _basic(key, storage.ndim)

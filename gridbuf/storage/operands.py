@@ -47,6 +47,11 @@ def takes_type(cls: type) -> bool:
     return issubclass(cls, (Storage, _core.Field, np.ndarray)) or cls.__module__.partition(".")[0] == "cupy"
 
 
+def of_dtype(obj: Any, dtype: np.dtype[Any]) -> Any:
+    """A list as an array of the dtype it goes into: NumPy checks Python's numbers when it makes an array of them, not later."""
+    return np.asarray(obj, dtype) if isinstance(obj, (list, tuple)) and values(obj).dtype != dtype else obj
+
+
 def values_of(obj: Any, argument: str) -> Any:
     """An argument's values as a host array."""
     with naming(argument):

@@ -66,12 +66,14 @@ class Source:
         if self.storage is not None:
             self.known = known_of_storage(self.storage)
         elif devices.is_device_array(obj):
-            self.device = devices.current().asarray(obj)
+            self.device = devices.current().asarray(obj)[...]
             self.known = known_of_array(obj, self.device, devices.current().device_id(self.device))
         else:
             if isinstance(obj, np.ndarray):
                 check_mask(obj)
-            self.host = values(obj) if copying else as_numpy(obj)
+            self.host = (
+                values(obj) if copying else as_numpy(obj)[...]
+            )  # a view: who reshapes his array in place keeps it to himself
             self.known = known_of_array(obj, self.host)
 
     def values(self, on_device: bool) -> Any:

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.storage import devices, layout, memory, remembered
+from gridbuf.storage import devices, layout, memory, operands, remembered
 from gridbuf.storage.allocation import class_of, device_empty, new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.constructors import DataSpec, allocate
@@ -237,6 +237,8 @@ def storage(
     parameters = resolve(dtype, dict(spec), known)
     if known is None:
         return allocate(parameters)
+    if first is not None and isinstance(data, (list, tuple)):
+        first.host = np.asarray(operands.of_dtype(data, parameters.dtype))
     order = known.order(parameters.meta.axes)
     cls = class_of(parameters.device, parameters.managed)
     made = new(cls, parameters.shape, parameters.dtype, parameters.meta, parameters.device, sync_state)

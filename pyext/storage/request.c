@@ -90,6 +90,6 @@ PyObject *gb_py_known_around(PyObject *self, PyObject *const *args, Py_ssize_t n
     PyObject *plain = found ? gb_py_upcall_get(GB_PY_UP_CPU_STORAGE) : NULL;
     if (!plain) return PyErr_Occurred() || !key ? NULL : Py_NewRef(key);
     GB_PY_OWNED PyObject *meta = Py_NewRef(found);
-    GB_PY_OWNED PyObject *array = PyArray_CheckExact(args[1]) ? Py_NewRef(args[1]) : gb_py_is_storage(args[1]) ? Py_XNewRef((PyObject *)gb_py_storage_host(args[1])) : gb_py_field_numpy(args[1], NULL);
+    GB_PY_OWNED PyObject *array = PyArray_CheckExact(args[1]) ? PyArray_View((PyArrayObject *)args[1], NULL, NULL) : gb_py_is_storage(args[1]) ? Py_XNewRef((PyObject *)gb_py_storage_host(args[1])) : gb_py_field_numpy(args[1], NULL);
     return array ? gb_py_storage_new((PyTypeObject *)plain, array, Py_None, meta, Py_None) : NULL;
 }

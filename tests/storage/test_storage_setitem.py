@@ -1,5 +1,7 @@
 """Writing parts: by axis name, and which side is written."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from fake_device import FakeArray, FakeDevice
@@ -184,3 +186,23 @@ def test_cuda_managed_memory_is_written_from_either_side(gpu: FakeDevice) -> Non
     assert s.to_cupy().hidden.tolist() == [1, 2, 2]
     s[:2] = FakeArray(np.full(2, 3.0))
     assert s.to_numpy().tolist() == [3, 3, 2] and set(gpu.log) == {"synchronize"}
+
+
+@pytest.mark.parametrize("key", [..., slice(0, 3), [0, 1, 2], np.array([True] * 3)], ids=["all", "slice", "list", "mask"])
+@pytest.mark.parametrize(
+    "values", [[-5, 300, 1], (1 + 2j, 2, 3), [1.7, 2, 3], [2**70, 1, 2], ["a", "b", "c"], [None, 1, 2]], ids=str
+)
+@pytest.mark.parametrize("dtype", ["u1", "f8", "?"])
+def test_lists_are_converted_once_as_numpy_does(key: Any, values: Any, dtype: str) -> None:
+    array, storage = np.zeros(3, dtype), gs.zeros(3, dtype, axes="I")
+    try:
+        array[key] = values
+    except (TypeError, ValueError, OverflowError) as error:
+        with pytest.raises(type(error)):
+            storage[key] = values
+        with pytest.raises(type(error)):
+            gs.storage(values, dtype=dtype, axes="I")
+    else:
+        storage[key] = values
+        np.testing.assert_array_equal(gs.storage(values, dtype=dtype, axes="I").to_numpy(), array)
+    np.testing.assert_array_equal(storage.to_numpy(), array)

@@ -182,9 +182,10 @@ def test_read_only_outputs() -> None:
     a = np.zeros(3)
     s = gs.as_storage(a, axes="K")
     np.add(s, 1.0, out=s)
-    a.flags.writeable = False
+    a.flags.writeable = False  # for views that are made from now on
+    locked = gs.as_storage(a, axes="K")
     with pytest.raises(ValueError, match="read-only"):
-        np.add(s, 1.0, out=s)
+        np.add(s, 1.0, out=locked)
 
 
 def test_results_of_a_halo_set_later_have_it() -> None:

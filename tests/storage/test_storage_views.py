@@ -133,7 +133,7 @@ def test_deleting() -> None:
         del gs.zeros(SHAPE)[0]
 
 
-def test_a_key_that_changes_the_array_while_it_is_read() -> None:
+def test_a_key_that_reshapes_the_array_while_it_is_read() -> None:
     array = np.zeros((4, 6))
     s = gs.as_storage(array)
 
@@ -144,10 +144,9 @@ def test_a_key_that_changes_the_array_while_it_is_read() -> None:
                 array.shape = (24,)
             return 1
 
-    with pytest.raises((IndexError, ValueError, TypeError)):
-        s[Index() : 3, 0]
-    with pytest.raises((IndexError, ValueError, TypeError)):
-        s[Index() : 3, 0] = 1.0
+    assert s[Index() : 3, 0].shape == (2,) and array.shape == (24,)
+    s[Index() : 3, 0] = 1.0
+    assert s.shape == (4, 6) and array.reshape(4, 6)[:, 0].tolist() == [0, 1, 1, 0]
 
 
 def test_storages_in_cycles_are_collected() -> None:

@@ -1,5 +1,7 @@
 """as_storage and storage: sharing, copying, what contradicts the data."""
 
+import copy
+
 import numpy as np
 import pytest
 from fake_device import FakeArray, FakeDevice
@@ -192,3 +194,26 @@ def test_empty_zeros_ones_full_are_clean_on_both_sides(gpu: FakeDevice) -> None:
     for s in (gs.empty((2,), device="gpu"), gs.zeros((2,), device="gpu"), gs.full((2,), 3, device="gpu")):
         assert s.sync_state.state == gs.SyncState.SYNC_CLEAN
     assert (s._host == 3).all() and (s._dev.hidden == 3).all() and not gpu.log
+
+
+@pytest.mark.parametrize(
+    "wrap", [gs.as_storage, gs.as_storage, lambda a: gs.storage(a, copy=False), lambda a: gs.as_storage(a, halo=(1, 1, 0))]
+)
+def test_an_array_that_is_reshaped_or_retyped_in_place_is_another_view(wrap) -> None:  # type: ignore[no-untyped-def]
+    array = np.zeros((4, 5, 6))
+    storage = wrap(array)
+    array.shape = (120,)
+    array.dtype = np.dtype("i8")
+    assert storage.shape == (4, 5, 6) and storage.dtype == "f8" and (storage + 1).domain.to_numpy().min() == 1
+    assert np.shares_memory(storage.to_numpy(), array)
+
+
+class Own(gs.CPUStorage):
+    """A user's class."""
+
+
+def test_what_is_computed_from_a_class_of_ones_own_is_of_that_class() -> None:
+    own = Own._of(np.ones((2, 3, 4)), None, gs.zeros((2, 3, 4))._meta)
+    for made in (own.copy(), copy.deepcopy(own), own + 1, np.add(own, 1, dtype="f4"), np.sum(own, axis="K"), np.where(own > 0, own, 0),
+                 np.concatenate((own, own), axis="K"), own + gs.zeros((2, 3, 4)), own[1:], own.domain):  # fmt: skip
+        assert type(made) is Own
