@@ -88,7 +88,7 @@ static int lend_field(void *obj, DLTensor *out) {
 /* Nothing of Python stands before these. */
 static int from_object(void *obj, DLManagedTensorVersioned **out) {
     int rc;
-    GB_PY_TURN(rc, field_to_tensor(obj, out));
+    GB_PY_TURN_UNLESS(gb_py_is_field((PyObject *)obj) && ((gb_py_field *)obj)->location.kind == GB_PY_HEAP, rc, field_to_tensor(obj, out));
     return rc;
 }
 

@@ -232,6 +232,9 @@ static PyType_Slot host_slots[] = {
 };
 
 int gb_py_field_init(PyObject *module) {
+    if (gb_py_turns_itself((void (*)(void))gb_py_field_dealloc) < 0 || gb_py_turns_itself((void (*)(void))gb_py_field_subscript) < 0 ||
+        gb_py_turns_itself((void (*)(void))gb_py_field_empty) < 0 || gb_py_turns_itself((void (*)(void))gb_py_field_zeros) < 0)
+        return -1;
     if (gb_py_add_type(module, &gb_py_FieldType, (PyType_Spec){"gridbuf.Field", sizeof(gb_py_field), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, field_slots}, NULL) < 0) return -1;
     return gb_py_add_type(module, &gb_py_HostFieldType, (PyType_Spec){"gridbuf.HostField", GB_PY_FIELD_SIZE(1), 0, GB_PY_OPEN, host_slots}, gb_py_FieldType);   /* garbage collection is inherited */
 }

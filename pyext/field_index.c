@@ -157,6 +157,15 @@ static PyObject *key_of_arrays(PyObject *self, PyObject *key) {
     return checked;
 }
 
+/* An element, which `cuts` selects, or what NumPy's keys do (NULL). */
+static PyObject *values_of(PyObject *self, PyObject *key, const cut *cuts) {
+    gb_py_field *f = (gb_py_field *)self;
+    if (f->location.kind == GB_PY_ON_DEVICE) return device_item(f, cuts, key);
+    GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL), *plain = cuts ? Py_NewRef(key) : key_of_arrays(self, key);
+    return array && plain ? PyObject_GetItem(array, plain) : NULL;
+}
+
+/* A view needs no turn: nothing that it is made of ever changes. */
 PyObject *gb_py_field_subscript(PyObject *self, PyObject *key) {
     gb_py_field *f = (gb_py_field *)self;
     cut cuts[GB_MAXDIMS];
@@ -165,9 +174,9 @@ PyObject *gb_py_field_subscript(PyObject *self, PyObject *key) {
     int scalar = view;
     for (int i = 0; i < f->geometry.ndim && scalar; i++) scalar = !cuts[i].keep;
     if (view && (!scalar || has_ellipsis(key))) return make_view(f, cuts);   /* with one it is a view without indices, as NumPy has it */
-    if (f->location.kind == GB_PY_ON_DEVICE) return device_item(f, view ? cuts : NULL, key);
-    GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL), *plain = view ? Py_NewRef(key) : key_of_arrays(self, key);
-    return array && plain ? PyObject_GetItem(array, plain) : NULL;
+    PyObject *values;
+    GB_PY_TURN(values, values_of(self, key, view ? cuts : NULL));
+    return values;
 }
 
 PyObject *gb_py_field_item(PyObject *self, Py_ssize_t i) {

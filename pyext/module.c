@@ -130,6 +130,9 @@ static PyModuleDef definition = {
 
 __attribute__((visibility("default"))) PyObject *PyInit__core(void);
 PyObject *PyInit__core(void) {
+    static void (*const themselves[])(void) = {(void (*)(void))gb_py_empty, (void (*)(void))gb_py_zeros, (void (*)(void))gb_py_plan, (void (*)(void))gb_py_from_dlpack};
+    for (size_t i = 0; i < sizeof themselves / sizeof *themselves; i++)
+        if (gb_py_turns_itself(themselves[i]) < 0) return NULL;
     if (gb_py_turns_init() < 0 || gb_py_methods_take_turns(methods) < 0) return NULL;
     return PyModuleDef_Init(&definition);
 }

@@ -81,7 +81,8 @@ PyObject *gb_py_set_standing(PyObject *self, PyObject *args) {
     PyObject *name, *ask;
     if (!PyArg_ParseTuple(args, "OO", &name, &ask)) return NULL;
     GB_PY_OWNED PyObject *name_before = gb_py_standing.name, *ask_before = gb_py_standing.ask;
-    gb_py_standing = (gb_py_standing_backend){name == Py_None ? NULL : Py_NewRef(name), ask == Py_None ? NULL : Py_NewRef(ask)};
+    __atomic_store_n(&gb_py_standing.name, name == Py_None ? NULL : Py_NewRef(name), __ATOMIC_RELEASE);
+    __atomic_store_n(&gb_py_standing.ask, ask == Py_None ? NULL : Py_NewRef(ask), __ATOMIC_RELEASE);
     return Py_NewRef(Py_None);
 }
 

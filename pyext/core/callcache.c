@@ -5,6 +5,8 @@
  * request, and nothing has to be read. A tuple may be new where its numbers are the same,
  * as in empty((nx, ny, nz)), and so is always the tuple of keyword names of f(**spec).
  * Entries hold references, so that an address cannot come back for something else.
+ *
+ * Where there is no GIL each thread has calls of its own: one that it knows needs no turn.
  */
 #include "plan.h"
 
@@ -19,8 +21,19 @@ typedef struct {
     PyObject *standing;   /* the backend that stood; NULL: C, or the call does not ask */
     gb_py_meta *meta;   /* NULL: nothing was asked for besides memory */
     PyObject *args[GB_PY_ARG_COUNT], *names[GB_PY_ARG_COUNT];   /* names: borrowed from kwnames */
+    int forgotten;        /* how often all was forgotten before it was read */
 } call;
-static call calls[CALLS];
+static int forgotten;
+
+static void drop(call *old) {
+    free(old->meta);
+    Py_XDECREF(old->kwnames);
+    Py_XDECREF((PyObject *)old->plan);
+    Py_XDECREF(old->standing);
+    for (Py_ssize_t i = 0; i < old->n; i++) Py_XDECREF(old->args[i]);
+}
+
+GB_PY_TABLE(call, calls, CALLS, drop)
 
 static int is_number(PyObject *entry, int64_t *value) {
     int overflow = 1;
@@ -72,6 +85,9 @@ static call *slot_of_new(const gb_py_signature *sig, PyObject *const *args, Py_s
 static int same(const call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
                 PyObject *standing) {
     if (c->sig != sig || c->nargs != nargs || c->n != n || c->standing != standing) return 0;
+#ifdef Py_GIL_DISABLED
+    if (c->forgotten != __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE)) return 0;
+#endif
     for (Py_ssize_t i = 0; i < n; i++)
         if (c->args[i] != args[i] && !(is_new(args[i]) && PyTuple_CheckExact(c->args[i]) && same_entries(c->args[i], args[i]))) return 0;
     if (c->kwnames != kwnames)
@@ -92,14 +108,6 @@ static int is_constant(PyObject *obj, int depth) {
     return 1;
 }
 
-static void drop(call *old) {
-    free(old->meta);
-    Py_XDECREF(old->kwnames);
-    Py_XDECREF((PyObject *)old->plan);
-    Py_XDECREF(old->standing);
-    for (Py_ssize_t i = 0; i < old->n; i++) Py_XDECREF(old->args[i]);
-}
-
 /* What is dropped may run Python code that allocates: the new entry is in its place before. */
 static void exchange(call *c, const call *new) {
     call old = *c;
@@ -107,16 +115,23 @@ static void exchange(call *c, const call *new) {
     drop(&old);
 }
 
+#ifdef Py_GIL_DISABLED
+/* What other threads know is theirs to drop: in their time. */
+void gb_py_forget_calls(void) { __atomic_add_fetch(&forgotten, 1, __ATOMIC_RELEASE); }
+#else
 void gb_py_forget_calls(void) {
-    static const call none;
-    for (int i = 0; i < CALLS; i++) exchange(&calls[i], &none);
+    static const call empty;
+    forgotten++;
+    for (int i = 0; i < CALLS; i++) exchange(&calls[i], &empty);
 }
+#endif
 
 static void remember(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
-                     PyObject *standing, gb_py_plan_object *plan, const gb_py_meta *meta) {
+                     PyObject *standing, gb_py_plan_object *plan, const gb_py_meta *meta, int before) {
     for (Py_ssize_t i = 0; i < n; i++)
         if (!is_constant(args[i], 0)) return;
-    call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n};
+    if (!(c = calls_own(c))) return;
+    call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n, .forgotten = before};
     if (!gb_py_meta_is_clear(meta)) {
         if (!(new.meta = malloc(sizeof *new.meta))) return;
         *new.meta = *meta;
@@ -140,26 +155,33 @@ static INLINED gb_py_plan_object *known(const call *c, gb_py_meta *meta) {
 static gb_py_plan_object *read_call(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
                                  PyObject *standing, gb_py_meta *meta) {
     PyObject *slots[GB_PY_ARG_COUNT];
-    int function_layout;
+    int function_layout, before = forgotten;   /* reading may run Python code that gives a name another meaning */
     if (gb_py_args(sig, args, nargs, kwnames, slots) < 0) return NULL;
     Py_XINCREF(standing);   /* reading may run Python code that sets another */
     if (standing && !slots[GB_PY_ARG_BACKEND] && (!slots[GB_PY_ARG_LAYOUT] || slots[GB_PY_ARG_LAYOUT] == Py_None)) slots[GB_PY_ARG_BACKEND] = standing;
     gb_py_plan_object *plan = gb_py_plan_from_slots(slots, meta, &function_layout);
-    if (plan && !meta->fill_value && !function_layout) remember(c, sig, args, nargs, n, kwnames, standing, plan, meta);
+    if (plan && !meta->fill_value && !function_layout && forgotten == before) remember(c, sig, args, nargs, n, kwnames, standing, plan, meta, before);
     Py_XDECREF(standing);
     return plan;
 }
 
+/* 1: the call is known. *at: where it is, or would be. */
+static INLINED int find(call **at, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
+                        PyObject *standing) {
+    Py_ssize_t i = 0;
+    *at = slot_of(sig, args, n);
+    if (__builtin_expect(same(*at, sig, args, nargs, n, kwnames, standing), 1)) return 1;
+    while (i < n && !is_new(args[i])) i++;
+    if (i == n) return 0;
+    *at = slot_of_new(sig, args, n);
+    return same(*at, sig, args, nargs, n, kwnames, standing);
+}
+
 static INLINED gb_py_plan_object *plan_under(PyObject *standing, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                          gb_py_meta *meta) {
-    Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0), i = 0;
-    call *c = slot_of(sig, args, n);
-    if (__builtin_expect(same(c, sig, args, nargs, n, kwnames, standing), 1)) return known(c, meta);
-    while (i < n && !is_new(args[i])) i++;
-    if (i < n) {
-        c = slot_of_new(sig, args, n);
-        if (same(c, sig, args, nargs, n, kwnames, standing)) return known(c, meta);
-    }
+    Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0);
+    call *c;
+    if (find(&c, sig, args, nargs, n, kwnames, standing)) return known(c, meta);
     return read_call(c, sig, args, nargs, n, kwnames, standing, meta);
 }
 
@@ -176,7 +198,19 @@ static gb_py_plan_object *plan_in_context(const gb_py_signature *sig, PyObject *
     return plan;
 }
 
-gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
+static INLINED gb_py_plan_object *plan_in_turn(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
     if (__builtin_expect(gb_py_standing.ask != NULL, 0) && sig->takes_default) return plan_in_context(sig, args, nargs, kwnames, meta);
     return plan_under(sig->takes_default ? gb_py_standing.name : NULL, sig, args, nargs, kwnames, meta);
+}
+
+gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
+    gb_py_plan_object *plan;
+#ifdef Py_GIL_DISABLED
+    PyObject *standing = sig->takes_default ? __atomic_load_n(&gb_py_standing.name, __ATOMIC_ACQUIRE) : NULL;   /* its address alone counts */
+    int in_context = sig->takes_default && __atomic_load_n(&gb_py_standing.ask, __ATOMIC_ACQUIRE);
+    call *c;
+    if (!in_context && find(&c, sig, args, nargs, nargs + (kwnames ? PyTuple_Size(kwnames) : 0), kwnames, standing)) return known(c, meta);
+#endif
+    GB_PY_TURN(plan, plan_in_turn(sig, args, nargs, kwnames, meta));
+    return plan;
 }

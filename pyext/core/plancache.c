@@ -10,7 +10,13 @@
 #define MAX_WORDS (8 + 4 * GB_MAXDIMS)
 
 typedef struct { uint64_t hash; uint64_t *words; int n; gb_py_plan_object *plan; } entry;
-static entry cache[SETS][WAYS];
+
+static void drop(entry *old) {
+    free(old->words);
+    Py_XDECREF((PyObject *)old->plan);
+}
+
+GB_PY_TABLE(entry, cache, SETS * WAYS, drop)
 
 _Static_assert(offsetof(gb_request, shape) == 10 * sizeof(int32_t) + 4 * sizeof(int64_t), "a new field belongs into pack() as well");
 
@@ -51,7 +57,7 @@ gb_py_plan_object *gb_py_plan_for(gb_request *r, gb_py_dtype *dtype) {
     uint64_t words[MAX_WORDS];
     int n = pack(r, dtype, words);
     uint64_t hash = hash_words(words, n);
-    entry *set = cache[hash % SETS];
+    entry *set = &cache[hash % SETS * WAYS];
     for (int i = 0; i < WAYS; i++)
         if (set[i].hash == hash && set[i].n == n && memcmp(set[i].words, words, n * sizeof *words) == 0) {
             if (i) {
@@ -64,13 +70,13 @@ gb_py_plan_object *gb_py_plan_for(gb_request *r, gb_py_dtype *dtype) {
     gb_py_plan_object *plan = work_out(r, dtype);
     if (!plan) return NULL;
     uint64_t *copy = malloc(n * sizeof *words);
-    if (!copy) return plan;
+    if (copy) set = cache_own(set);
+    if (!copy || !set) return free(copy), plan;
     memcpy(copy, words, n * sizeof *words);
     entry oldest = set[WAYS - 1];
     memmove(set + 1, set, (WAYS - 1) * sizeof *set);
     set[0] = (entry){hash, copy, n, (gb_py_plan_object *)Py_NewRef((PyObject *)plan)};
-    free(oldest.words);
-    Py_XDECREF((PyObject *)oldest.plan);
+    drop(&oldest);
     return plan;
 }
 

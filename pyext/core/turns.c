@@ -10,6 +10,8 @@
 #include "turns.h"
 #include "owned.h"
 
+#include <stdlib.h>
+
 #ifdef Py_GIL_DISABLED
 
 static PyObject *turn;   /* has the lock */
@@ -61,6 +63,7 @@ static end_function end_real[MOST];
     }
 #define END_STAND_IN(n, kind)                            \
     static void kind##_##n(PyObject *a) {                \
+        if (PyObject_IS_GC(a)) PyObject_GC_UnTrack(a);   /* while it waits, a collection must not find it dead */ \
         PyCriticalSection section;                       \
         int began = gb_py_turn_begin(&section);          \
         kind##_real[n](a);                               \
@@ -85,9 +88,23 @@ KINDS(STAND_INS)
 EACH(END_STAND_IN, end)
 static const end_function end_stand_in[MOST] = {EACH(NAME, end)};
 
+/* Those that turn themselves. */
+static function apart[16];
+
+int gb_py_turns_itself(function real) {
+    size_t i = 0;
+    while (i < sizeof apart / sizeof *apart && apart[i] && apart[i] != real) i++;
+    if (i == sizeof apart / sizeof *apart)
+        return PyErr_SetString(PyExc_SystemError, "gridbuf: core/turns.c has no room for another function that turns itself"), -1;
+    apart[i] = real;
+    return 0;
+}
+
 /* Its stand-in; a function that is one already, or has one, as those of several types do, gets no other. */
 static function replace(function real, function *reals, const function *stand_ins) {
     if (!real) return NULL;
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        if (real == apart[i]) return real;
     for (int i = 0; i < MOST; i++) {
         if (real == stand_ins[i]) return real;
         if (!reals[i]) reals[i] = real;
@@ -187,6 +204,29 @@ int gb_py_type_takes_turns(PyType_Spec *spec) {
         if (!done) return -1;
     }
     return 0;
+}
+
+/* ---- what each thread has of its own ---- */
+
+#define OWN "gridbuf: a thread's own"
+
+static void end_own(PyObject *capsule) {
+    void *own = PyCapsule_GetPointer(capsule, OWN);
+    ((void (*)(void *))PyCapsule_GetContext(capsule))(own);
+    free(own);
+}
+
+/* The thread's dictionary ends with it. */
+void *gb_py_of_thread(size_t bytes, void (*drop)(void *)) {
+    PyObject *all = PyThreadState_GetDict();
+    void *own = all ? calloc(1, bytes) : NULL;
+    GB_PY_OWNED PyObject *capsule = own ? PyCapsule_New(own, OWN, NULL) : NULL, *name = capsule ? PyLong_FromVoidPtr(own) : NULL;
+    if (name && PyCapsule_SetContext(capsule, (void *)drop) == 0 && PyDict_SetItem(all, name, capsule) == 0 &&
+        PyCapsule_SetDestructor(capsule, end_own) == 0)
+        return own;
+    PyErr_Clear();
+    free(own);
+    return NULL;
 }
 
 /* ---- fork ---- */

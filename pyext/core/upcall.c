@@ -8,13 +8,14 @@ static const struct { const char *module, *function; } table[] = {GB_PY_UPCALLS(
 static PyObject *found[GB_PY_UPCALL_COUNT];
 
 PyObject *gb_py_upcall_get(gb_py_upcall which) {
-    if (__builtin_expect(found[which] != NULL, 1)) return found[which];
+    PyObject *known = __atomic_load_n(&found[which], __ATOMIC_ACQUIRE);
+    if (__builtin_expect(known != NULL, 1)) return known;
     PyObject *module = PyImport_ImportModule(table[which].module);
     PyObject *function = module ? PyObject_GetAttrString(module, table[which].function) : NULL;
     Py_XDECREF(module);
-    if (function && found[which]) Py_DECREF(function);   /* what the import ran has asked for it, too */
-    else if (function) found[which] = function;
-    return function ? found[which] : NULL;
+    if (!function || __atomic_compare_exchange_n(&found[which], &known, function, 0, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) return function;
+    Py_DECREF(function);   /* what the import ran has asked for it, too */
+    return known;
 }
 
 PyObject *gb_py_upcall_to(gb_py_upcall which, const char *format, ...) {

@@ -52,7 +52,7 @@ PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     return (PyObject *)f;
 }
 
-PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+static PyObject *from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_py_signature sig = {"from_dlpack", {GB_PY_ARG_X, GB_PY_ARG_DIMS}, 2, 1, GB_PY_ARG_BIT(GB_PY_ARG_X) | GB_PY_ARG_BIT(GB_PY_ARG_DIMS) |
                                         GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN) | GB_PY_ARG_BIT(GB_PY_ARG_HALO) | GB_PY_ARG_BIT(GB_PY_ARG_COPY), 0};
     PyObject *slots[GB_PY_ARG_COUNT];
@@ -64,4 +64,11 @@ PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t na
     if (!f) gb_py_blame("x", 0);
     if (f && set_given(f, slots[GB_PY_ARG_DIMS], slots[GB_PY_ARG_ORIGIN], slots[GB_PY_ARG_HALO]) < 0) Py_CLEAR(f);
     return (PyObject *)f;
+}
+
+/* Memory that is taken as it is needs no turn. */
+PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *made;
+    GB_PY_TURN_UNLESS(nargs == 1 && !kwnames, made, from_dlpack(self, args, nargs, kwnames));
+    return made;
 }

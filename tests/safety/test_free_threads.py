@@ -1,6 +1,7 @@
 """Eight threads that share everything: caches of calls and plans, Fields, storages, gufuncs, presets. Where Python has no GIL,
 gridbuf does not bring it back, and its calls take turns (pyext/core/turns.c)."""
 
+import gc
 import os
 import random
 import sys
@@ -129,6 +130,59 @@ def test_presets_and_statistics_while_others_allocate() -> None:
         del kept
 
     together(work, 100)
+
+
+def test_what_dies_while_another_thread_collects() -> None:
+    """An object that waits for its turn to die is dead already: a collection that finds it frees it twice."""
+    field = gb.Field.full((6, 5, 4), 1.0, dims="IJK", halo=(1, 1, 1))
+
+    def work(draw: random.Random) -> None:
+        for _ in range(20):
+            assert gb.Field.zeros((5, 7))[1:, ::2].numpy().sum() == 0
+            gb.storage.ones((4, 3)) + 1.0
+            assert gb.from_dlpack(field[1:, draw.randrange(5)]).shape == (5, 4)
+        gc.collect()
+
+    together(work, 30)
+
+
+def test_a_backend_gets_its_meaning_in_another_thread() -> None:
+    """What a thread knows of calls is its own, and is forgotten once a name has been given a meaning."""
+    name, registered = f"threads:late:{os.getpid()}", threading.Event()
+
+    def work(draw: random.Random) -> None:
+        for _ in range(5):
+            gb.plan((draw.randrange(1, 9), 4))
+        if not registered.is_set():
+            with pytest.raises(ValueError, match=f"{name}.* is not known"):
+                gb.plan((3, 4), backend=name)
+        if everybody.wait() == 0:
+            gb.register_backend(name, layout="KJI")
+            registered.set()
+        registered.wait(60)
+        assert gb.plan((3, 4, 5), backend=name).layout == (2, 1, 0)
+
+    everybody = threading.Barrier(THREADS)
+    together(work, 1)
+
+
+def test_one_capsule_is_taken_once() -> None:
+    """Threads that are handed the same capsule: one has it, the others are told."""
+    for _ in range(50):
+        capsule = gb.Field.full((3, 4), 2.0).__dlpack__(max_version=(1, 0))
+        taken: list[gb.Field] = []
+        refused: list[BufferError] = []
+
+        def work(
+            draw: random.Random, capsule: object = capsule, taken: list[gb.Field] = taken, refused: list[BufferError] = refused
+        ) -> None:
+            try:
+                taken.append(gb.from_dlpack(capsule))
+            except BufferError as error:
+                refused.append(error)
+
+        together(work, 1)
+        assert len(taken) == 1 and len(refused) == THREADS - 1 and (taken[0].numpy() == 2).all()
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
