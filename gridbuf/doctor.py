@@ -2,7 +2,6 @@
 
 import os
 import platform
-import resource
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -14,6 +13,7 @@ import gridbuf
 from gridbuf import _core, consumers, doctor_mpi
 from gridbuf.compiler import cxx_command, cxx_compiler
 from gridbuf.demo.checks import NEEDED
+from gridbuf.doctor_warnings import warnings
 from gridbuf.explain import nbytes_text
 from gridbuf.meminfo import meminfo
 
@@ -41,7 +41,7 @@ def sections() -> Iterator[Section]:
     yield "versions", list(_versions())
     yield "processor", list(_processor())
     yield "memory", list(_memory())
-    yield "warnings", [(name, text) for name, text in warnings()] or [("none", "nothing found that will hurt")]
+    yield "warnings", list(warnings()) or [("none", "nothing found that will hurt")]
     yield "GPU", [("CUDA driver", cuda_driver())]
     yield "MPI", list(doctor_mpi.entries())
     yield "gridbuf.memory", [(name, _stat(name, value)) for name, value in gridbuf.memory.stats().items() if name != "kinds"]
@@ -97,55 +97,6 @@ def huge_pages() -> str:
         "never": "switched off: large arrays get small pages",
     }
     return f"{chosen}: {meaning.get(chosen, 'unknown setting')}"
-
-
-def warnings() -> Iterator[tuple[str, str]]:
-    """What of this process's surroundings will hurt, each with what it does."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY:
-        yield (
-            "address space",
-            (
-                f"limited to {nbytes_text(limit)} (ulimit -v): address space that is reserved and never written counts; below some 1.5 GB "
-                "the runtime of Go ends the process, and large arrays fail before memory is short"
-            ),
-        )
-    if _first_word(Path("/proc/sys/vm/overcommit_memory")) == "2":
-        yield "overcommit", "switched off (vm.overcommit_memory = 2): arrays that are never written count as if they were"
-    mappings, most = _mappings(), _first_word(Path("/proc/sys/vm/max_map_count"))
-    if most and most.isdigit() and mappings > int(most) * 8 // 10:
-        yield "mappings", f"{mappings} of at most {most} (vm.max_map_count): beyond it neither arrays nor threads can be made"
-    quota = cpu_quota()
-    for name in ("GOMAXPROCS", "GRIDBUF_NUM_THREADS"):
-        asked = os.environ.get(name, "")
-        if quota and asked.isdigit() and int(asked) > quota:
-            yield (
-                name,
-                f"{asked}, and the control group gives {quota:g} processors: threads are stopped in the middle of their work",
-            )
-
-
-def cpu_quota(group: Path = Path("/sys/fs/cgroup/cpu.max")) -> float:
-    """Processors that the control group allows; 0 where it does not say."""
-    try:
-        quota, period = group.read_text().split()
-        return 0.0 if quota == "max" else int(quota) / int(period)
-    except (OSError, ValueError, ZeroDivisionError):
-        return 0.0
-
-
-def _first_word(path: Path) -> str | None:
-    try:
-        return path.read_text().split()[0]
-    except (OSError, IndexError):
-        return None
-
-
-def _mappings() -> int:
-    try:
-        return len(Path("/proc/self/maps").read_text().splitlines())
-    except OSError:
-        return 0
 
 
 def cuda_driver() -> str:

@@ -108,20 +108,6 @@ def test_doctor_says_what_was_found_as_the_library_was_loaded() -> None:
     assert found["memory"]["page"] == explain.nbytes_text(page)
 
 
-def test_doctor_warns_of_what_will_hurt(tmp_path: Path) -> None:
-    code = (
-        "import resource; resource.setrlimit(resource.RLIMIT_AS, (8 << 30, resource.RLIM_INFINITY))\n"
-        "from gridbuf import doctor; doctor.cpu_quota = lambda: 1.5; print(*sorted(name for name, _ in doctor.warnings()))"
-    )
-    told = run(["-c", code], GOMAXPROCS="2", GRIDBUF_NUM_THREADS="1").stdout.split()
-    assert "GOMAXPROCS" in told and "address" in told and "GRIDBUF_NUM_THREADS" not in told
-    group = tmp_path / "cpu.max"
-    for text, quota in (("max 100000", 0), ("150000 100000", 1.5), ("1 0", 0), ("", 0)):
-        group.write_text(text)
-        assert doctor.cpu_quota(group) == quota
-    assert doctor.cpu_quota(tmp_path / "none") == 0
-
-
 def test_doctor_names_installed_and_missing_consumers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumers, "packages", lambda: ("numpy", "surely-not-a-package"))
     entries = dict(dict(doctor.sections())["consumers"])
