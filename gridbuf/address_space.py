@@ -1,4 +1,4 @@
-"""Whether the runtime of Go finds the address space that it reserves as it is loaded; else it ends the process, with a page of its own."""
+"""Whether the runtime of Go finds the address space that it reserves; else it ends the process."""
 
 import resource
 
@@ -16,6 +16,5 @@ def check() -> None:
         mmap(-1, NEEDED, flags=MAP_PRIVATE | MAP_ANONYMOUS, prot=PROT_READ).close()
     except OSError:
         raise ImportError(
-            f"gridbuf: the address space is limited to {limit >> 20} MiB (ulimit -v), and of it less than {NEEDED >> 20} MiB are left, "
-            "which the runtime of Go reserves; raise the limit, or set OPENBLAS_NUM_THREADS=1"
+            f"gridbuf: the address space is limited to {limit >> 20} MiB (ulimit -v), and Go's runtime needs {NEEDED >> 20} MiB that are free"
         ) from None

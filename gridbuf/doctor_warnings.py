@@ -1,4 +1,4 @@
-"""What of a process's surroundings will hurt: limits of the system, of its control group, and settings beyond them."""
+"""What of a process's surroundings will hurt."""
 
 import os
 import resource
@@ -13,13 +13,9 @@ def warnings(root: Path = Path("/")) -> Iterator[tuple[str, str]]:
     """(name, what it does); root: where /proc and /sys are."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY:
-        yield (
-            "address space",
-            f"limited to {nbytes_text(limit)} (ulimit -v): address space that is reserved and never written counts, "
-            "and large arrays fail before memory is short",
-        )
+        yield "address space", f"limited to {nbytes_text(limit)} (ulimit -v): what is reserved and never written counts"
     if _first_word(root / "proc/sys/vm/overcommit_memory") == "2":
-        yield "overcommit", "switched off (vm.overcommit_memory = 2): arrays that are never written count as if they were"
+        yield "overcommit", "switched off (vm.overcommit_memory = 2): arrays that are never written count"
     mappings, most = len(_lines(root / "proc/self/maps")), _first_word(root / "proc/sys/vm/max_map_count")
     if most.isdigit() and mappings > int(most) * 8 // 10:
         yield "mappings", f"{mappings} of at most {most} (vm.max_map_count): beyond it neither arrays nor threads can be made"
@@ -28,12 +24,12 @@ def warnings(root: Path = Path("/")) -> Iterator[tuple[str, str]]:
         if quota and asked.isdigit() and int(asked) > quota:
             yield (
                 name,
-                f"{asked}, and the control group gives {quota:g} processors: threads are stopped in the middle of their work",
+                f"{asked}, and the control group gives {quota:g} processors: threads are stopped in their work",
             )
 
 
 def cpu_quota(root: Path = Path("/")) -> float:
-    """Processors that the control groups allow, the process's own or one above it (versions 2 and 1); 0: as many as there are."""
+    """Processors that the control groups allow, the process's own and those above (versions 2 and 1); 0: all."""
     allowed = []
     for line in _lines(root / "proc/self/cgroup"):
         _, kinds, path = line.split(":", 2)
@@ -55,7 +51,7 @@ def cpu_quota(root: Path = Path("/")) -> float:
 def _lines(path: Path) -> list[str]:
     try:
         return path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
+    except OSError:
         return []
 
 

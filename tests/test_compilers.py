@@ -178,4 +178,4 @@ def test_what_a_python_without_a_gil_compiles_is_compiled(tmp_path: Path) -> Non
     sources = [path for path in sorted((ROOT / "pyext").rglob("*.c")) if "Py_GIL_DISABLED" in path.read_text()]
     assert any(path.name == "turns.c" for path in sources)
     for path in sources:
-        told(["cc"], str(path.relative_to(ROOT)), *options, "-DPy_GIL_DISABLED", *includes)
+        told([os.environ.get("CC", "cc")], str(path.relative_to(ROOT)), *options, "-DPy_GIL_DISABLED", *includes)

@@ -16,7 +16,7 @@ FAKE = Path(__file__).resolve().parent.parent / "cuda" / "fake" / "build.sh"
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The fake driver."""
-    if not FAKE.exists() or not (shutil.which("cc") or shutil.which("gcc")):
+    if not FAKE.exists() or not shutil.which(os.environ.get("CC", "cc")):
         pytest.skip("the fake driver is built from the source tree with a C compiler")
     library = tmp_path_factory.mktemp("driver") / "libfakecuda.so"
     subprocess.run(["sh", str(FAKE), str(library)], check=True)
@@ -27,7 +27,7 @@ def test_importing_and_using_the_host_touches_no_driver(tmp_path: Path) -> None:
     trap = tmp_path / "libtrap.so"
     source = tmp_path / "trap.c"
     source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void t(void) { abort(); }\n")
-    compiler = shutil.which("cc") or shutil.which("gcc")
+    compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
         pytest.skip("needs a C compiler")
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(trap), str(source)], check=True)

@@ -28,11 +28,12 @@ def run(section: str) -> dict[str, object]:
 
 
 def test_the_kernel_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not shutil.which("cc"):
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
         pytest.skip("needs a C compiler")
     (tmp_path / "kernel.c").write_text(block("C", "c"))
     subprocess.run(
-        ["cc", "-O3", "-Wall", "-Werror", "-shared", "-fPIC", "-o", "kernel.so", "kernel.c", "-lm"], cwd=tmp_path, check=True
+        [compiler, "-O3", "-Wall", "-Werror", "-shared", "-fPIC", "-o", "kernel.so", "kernel.c", "-lm"], cwd=tmp_path, check=True
     )
     monkeypatch.chdir(tmp_path)
     names = run("C")
