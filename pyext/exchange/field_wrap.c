@@ -66,9 +66,9 @@ static PyObject *from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
     return (PyObject *)f;
 }
 
-/* Memory that is taken as it is needs no turn. */
+/* Memory that is taken as it is needs no turn; a capsule that the program holds does, since other threads may take its tensor. */
 PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *made;
-    GB_PY_TURN_UNLESS(nargs == 1 && !kwnames, made, from_dlpack(self, args, nargs, kwnames));
+    GB_PY_TURN_UNLESS(nargs == 1 && !kwnames && !PyCapsule_CheckExact(args[0]), made, from_dlpack(self, args, nargs, kwnames));
     return made;
 }
