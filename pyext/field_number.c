@@ -26,7 +26,7 @@ static int code_of_number(PyObject *obj) {
     if (PyComplex_CheckExact(obj)) return A_COMPLEX;
     if (!PyArray_IsScalar(obj, Generic)) return NO_CODE;
     GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
-    int code = descr ? code_of(descr) : NO_CODE;
+    int code = descr && descr->typeobj == Py_TYPE(obj) ? code_of(descr) : NO_CODE;   /* a subclass may have an __array_ufunc__ */
     PyErr_Clear();
     return code;
 }

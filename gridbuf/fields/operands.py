@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core, wrapping
-from gridbuf.joining import Pair, adapted, into, is_scalar, lacking
+from gridbuf.joining import SCALARS, Pair, adapted, into, is_scalar, lacking
 from gridbuf.names import described_dims, get_dims, is_name
 from gridbuf.wrapping import host_array
 
 Field, DeviceField = _core.Field, _core.DeviceField
 _NUMPYS = np.ndarray.__array_ufunc__
+_PLAIN = (*SCALARS, np.generic, list, tuple)  # numbers and lists, unless their class says otherwise
 
 
 class Operand(NamedTuple):
@@ -44,8 +45,10 @@ def names_of(obj: Any) -> tuple[str, ...] | None:
 
 def takes(obj: Any) -> bool:
     """Whether Fields compute with an object; others, such as storages and xarray's arrays, do so themselves."""
-    if obj is None or isinstance(obj, (Field, list, tuple)) or is_scalar(obj) or type(obj) is np.ndarray:
+    if obj is None or isinstance(obj, Field) or type(obj) is np.ndarray:
         return True
+    if isinstance(obj, _PLAIN):
+        return not hasattr(type(obj), "__array_ufunc__")
     if isinstance(obj, np.ndarray):  # a subclass with a mind of its own has a priority or its own protocol
         return type(obj).__array_ufunc__ is _NUMPYS and getattr(obj, "__array_priority__", 0) <= 0
     if on_gpu(obj):
@@ -59,6 +62,11 @@ def takes(obj: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def answers(obj: Any) -> bool:
+    """Whether an object is a number or list whose class answers ufuncs itself: an operator asks it so, as ndarray's does."""
+    return isinstance(obj, _PLAIN) and getattr(type(obj), "__array_ufunc__", None) is not None
 
 
 def on_gpu(obj: Any) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.fields.operands import Field, refuse_names, takes
+from gridbuf.fields.operands import Field, answers, refuse_names, takes
 
 
 def _has_operators(other: Any) -> bool:
@@ -14,7 +14,7 @@ def _has_operators(other: Any) -> bool:
 
 def binary(ufunc: Any, a: Any, b: Any) -> Any:
     other = b if isinstance(a, Field) else a
-    if other is not None and takes(other):
+    if other is not None and (takes(other) or answers(other)):
         return ufunc(a, b)
     has_operators = _has_operators(other)
     if has_operators and getattr(type(other), "__array_ufunc__", None) is not None:

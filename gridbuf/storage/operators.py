@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf.fields.operands import answers
 from gridbuf.fields.operators import compared
 from gridbuf.storage import operands
 from gridbuf.storage.base import Storage
@@ -12,14 +13,14 @@ from gridbuf.wrapping import CAPSULE, shaped
 
 
 def _has_operators(other: Any) -> bool:
-    """Whether an object is an array of another library, whose own operator comes next."""
-    return getattr(type(other), "__array_ufunc__", None) is not None
+    """Whether an object is an array of another library, or refuses ufuncs: its own operator comes next."""
+    return hasattr(type(other), "__array_ufunc__")
 
 
 def _takes(other: Any) -> bool:
     if type(other) is CAPSULE:
         shaped(other)  # says what to do
-    return operands.takes(other)
+    return operands.takes(other) or answers(other)
 
 
 def binary(ufunc: Any, a: Any, b: Any) -> Any:

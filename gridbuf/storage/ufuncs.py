@@ -44,7 +44,7 @@ def call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         elif cls in _SCALARS:
             arrays.append(obj)
             key.append(cls)
-        elif cls is np.ndarray or isinstance(obj, np.generic):
+        elif cls is np.ndarray or (isinstance(obj, np.generic) and not hasattr(cls, "__array_ufunc__")):
             arrays.append(obj)
             key += (obj.shape, obj.dtype)
         else:

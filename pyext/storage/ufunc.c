@@ -51,7 +51,7 @@ static int describe(PyObject *obj, operand *o) {
     if (is_host_field(obj)) return describe_field((gb_py_field *)obj, o);
     if (!PyArray_IsScalar(obj, Generic)) return -1;
     GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
-    int code = code_of(descr);
+    int code = descr && descr->typeobj == Py_TYPE(obj) ? code_of(descr) : -1;   /* a subclass may have an __array_ufunc__ */
     return o->code = code < 0 ? -1 : NUMPY_NUMBER + code;
 }
 

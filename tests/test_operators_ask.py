@@ -1,0 +1,77 @@
+"""Operators of storages and Fields ask the other operand's class whatever ndarray's operators ask it."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gridbuf as gb
+import gridbuf.storage as gs
+
+
+def _mine(self: Any, *args: Any, **kwargs: Any) -> str:
+    return "mine"
+
+
+def _said(what: str) -> Callable[[Any, Any], str]:
+    return lambda self, other: what
+
+
+REFUSING: dict[str, Any] = {
+    "__array_ufunc__": None, "__radd__": _said("radd"), "__gt__": _said("gt"), "__eq__": _said("eq"), "__ne__": _said("ne"),
+}  # fmt: skip
+NUMBERS = [float, int, complex, np.float64, np.float32, np.int64]
+KINDS: dict[str, Any] = {"storage": gs.full, "Field": gb.Field.full}
+BINARY: list[Any] = [operator.add, operator.pow, operator.lt, operator.eq, operator.ne, divmod, np.add]
+
+
+@pytest.fixture(params=KINDS)
+def ours(request: pytest.FixtureRequest) -> Any:
+    return KINDS[request.param]((3, 4, 5), 7.0)
+
+
+@pytest.mark.parametrize("does", [*BINARY, operator.iadd, operator.ipow])
+@pytest.mark.parametrize("base", NUMBERS)
+def test_a_number_that_answers_ufuncs_itself_is_asked(ours: Any, base: Any, does: Any) -> None:
+    number = type("Sub", (base,), {"__array_ufunc__": _mine})(2)
+    assert does(np.full((3, 4, 5), 7.0), number) == "mine"
+    found = does(ours, number)
+    assert isinstance(found, str) and found == "mine"
+
+
+@pytest.mark.parametrize("options", [{"dtype": "f4"}, {"where": True}, {"out": ...}])
+def test_a_number_is_asked_beside_every_option(ours: Any, options: dict[str, Any]) -> None:
+    number = type("Sub", (np.float64,), {"__array_ufunc__": _mine})(2)
+    options = {name: ours if value is ... else value for name, value in options.items()}
+    found = np.add(ours, number, **options)
+    assert isinstance(found, str) and found == "mine"
+
+
+def test_a_list_that_answers_ufuncs_itself_is_asked(ours: Any) -> None:
+    found = ours + type("Sub", (list,), {"__array_ufunc__": _mine})([1.0])
+    assert isinstance(found, str) and found == "mine"
+
+
+@pytest.mark.parametrize("base", [float, int, complex, np.float64, np.float32, list, object])
+@pytest.mark.parametrize(("does", "said"), [("add", "radd"), ("lt", "gt"), ("eq", "eq"), ("ne", "ne")])
+def test_what_refuses_ufuncs_has_its_own_operator_asked(ours: Any, base: Any, does: str, said: str) -> None:
+    other = type("Sub", (base,), REFUSING)(*([2] if base in NUMBERS else []))
+    array = np.full((3, 4, 5), 7.0)
+    assert getattr(operator, does)(array, other) == getattr(operator, does)(ours, other) == said
+    for target in (array, ours):
+        with pytest.raises(TypeError):
+            operator.iadd(target, other)
+    assert (np.asarray(ours) == 7.0).all()
+
+
+@pytest.mark.parametrize("base", NUMBERS)
+@pytest.mark.parametrize("does", BINARY)
+def test_a_number_of_a_class_with_nothing_to_say_is_a_number(ours: Any, base: Any, does: Any) -> None:
+    if base is complex and does is divmod:
+        pytest.skip("not of complex numbers")
+    number, array = type("Sub", (base,), {})(2), np.full((3, 4, 5), 7.0)
+    found, wanted = does(ours, number), does(array, number)
+    assert np.array_equal(np.asarray(found), np.asarray(wanted))
+    assert isinstance(wanted, tuple) or found.dtype == wanted.dtype
