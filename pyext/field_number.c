@@ -169,7 +169,10 @@ static PyObject *of_two(int which, PyObject *a, PyObject *b, PyObject *out, gb_p
 }
 
 static PyObject *binary(int which, PyObject *a, PyObject *b) {
-    if (gb_py_is_storage(a) || gb_py_is_storage(b)) Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
+    if (gb_py_is_storage(a) || gb_py_is_storage(b)) {
+        if (which >= GB_PY_U_LESS) return gb_py_storage_compare(a, b, which - GB_PY_U_LESS);   /* reflected, the storage's order would lead */
+        Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
+    }
     int other = gb_py_is_field(a) ? gb_py_as_unary(which, a, b) : which;
     return other == which ? of_two(which, a, b, NULL, GB_PY_UP_FIELD_BINARY) : unary(other, a);
 }

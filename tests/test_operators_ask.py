@@ -75,3 +75,14 @@ def test_a_number_of_a_class_with_nothing_to_say_is_a_number(ours: Any, base: An
     found, wanted = does(ours, number), does(array, number)
     assert np.array_equal(np.asarray(found), np.asarray(wanted))
     assert isinstance(wanted, tuple) or found.dtype == wanted.dtype
+
+
+@pytest.mark.parametrize("does", [operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt, operator.add])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_first_operands_order_is_the_results(does: Any, swapped: bool) -> None:
+    a = np.arange(24.0).reshape(2, 3, 4)
+    both = [gb.Field(a, dims="IJK"), gs.storage(a.T % 7, axes="KJI")]
+    first, second = both[::-1] if swapped else both
+    found = does(first, second)
+    assert found.shape == first.shape
+    assert np.array_equal(np.asarray(found), does(np.asarray(first), np.asarray(second).T))
