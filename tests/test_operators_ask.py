@@ -86,3 +86,28 @@ def test_the_first_operands_order_is_the_results(does: Any, swapped: bool) -> No
     found = does(first, second)
     assert found.shape == first.shape
     assert np.array_equal(np.asarray(found), does(np.asarray(first), np.asarray(second).T))
+
+
+@pytest.mark.parametrize("does", [*BINARY[:-1], operator.matmul, operator.iadd, operator.ipow])
+@pytest.mark.parametrize("base", [gs.CPUStorage, gb.Field])
+def test_a_subclass_that_answers_ufuncs_itself_is_asked(base: Any, does: Any) -> None:
+    cls: Any = type("Sub", (base,), {"__array_ufunc__": _mine})
+    array = np.full((3, 3), 7.0)
+    y = cls._of(array, None, gs.zeros((3, 3))._meta) if base is gs.CPUStorage else cls(array)
+    x = gs.storage(array) if base is gs.CPUStorage else gb.Field(array)
+    for found in (does(y, y), does(y, 2), does(x, y), does(2.0, y), does(array, y), -y, abs(y), +y):
+        assert isinstance(found, str) and found == "mine"
+
+
+def test_a_subclass_may_ask_its_base_or_nothing() -> None:
+    class Counting(gs.CPUStorage):
+        asked = 0
+
+        def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:
+            Counting.asked += 1
+            return super().__array_ufunc__(*args, **kwargs)
+
+    for cls in (Counting, type("Silent", (gs.CPUStorage,), {})):
+        y: Any = cls._of(np.full(3, 7.0), None, gs.zeros(3, axes="I")._meta)
+        assert type(y + y) is cls and (np.asarray(y + 1) == 8.0).all() and (np.asarray(-y) == -7.0).all()
+    assert Counting.asked == 3

@@ -3,7 +3,7 @@
 #include "../core/upcall.h"
 
 static PyObject *unary(int which, PyObject *a) {
-    PyObject *result = gb_py_storage_quick(gb_py_ufuncs[which], &a, 1, NULL);
+    PyObject *result = gb_py_storage_quick(gb_py_ufuncs[which], &a, 1, NULL, 0);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
     return PyObject_CallFunctionObjArgs(gb_py_ufuncs[which], a, NULL);
@@ -17,7 +17,7 @@ static PyObject *asked(gb_py_upcall who, int which, PyObject *a, PyObject *b) {
 static PyObject *binary(int which, PyObject *a, PyObject *b) {
     int other = gb_py_is_storage(a) ? gb_py_as_unary(which, a, b) : which;
     if (other != which) return unary(other, a);
-    PyObject *in[2] = {a, b}, *result = gb_py_storage_quick(gb_py_ufuncs[which], in, 2, NULL);
+    PyObject *in[2] = {a, b}, *result = gb_py_storage_quick(gb_py_ufuncs[which], in, 2, NULL, 0);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
     return asked(GB_PY_UP_STORAGE_BINARY, which, a, b);
@@ -25,7 +25,7 @@ static PyObject *binary(int which, PyObject *a, PyObject *b) {
 
 static PyObject *in_place(int which, PyObject *a, PyObject *b) {
     int other = gb_py_as_unary(which, a, b);
-    PyObject *in[2] = {a, b}, *result = gb_py_storage_quick(gb_py_ufuncs[other], in, other == which ? 2 : 1, a);
+    PyObject *in[2] = {a, b}, *result = gb_py_storage_quick(gb_py_ufuncs[other], in, other == which ? 2 : 1, a, 0);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
     return asked(GB_PY_UP_STORAGE_IN_PLACE, other, a, other == which ? b : NULL);

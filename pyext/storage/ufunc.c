@@ -175,7 +175,17 @@ static PyObject *run(const call *known, PyTypeObject *type, PyObject *const *in,
     return out ? Py_NewRef(out) : gb_py_storage_new(type, target, Py_None, known->meta, Py_None);
 }
 
-PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
+static PyTypeObject *plain;   /* CPUStorage, once it was met */
+
+/* Whether a class leaves ufuncs to its base. */
+static int inherits(PyTypeObject *type) {
+    if ((PyObject *)type == gb_py_upcall_get(GB_PY_UP_CPU_STORAGE)) return plain = type, 1;
+    GB_PY_OWNED PyObject *own = PyObject_GetAttrString((PyObject *)type, "__array_ufunc__"), *base = PyObject_GetAttrString((PyObject *)gb_py_StorageType, "__array_ufunc__");
+    PyErr_Clear();
+    return own == base;
+}
+
+PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out, int of_class) {
     PyTypeObject *type = NULL;
     if (!gb_py_weak_numbers) Py_RETURN_NOTIMPLEMENTED;
     for (int round = 0; round < 2; round++) {   /* the second finds what the first has asked for */
@@ -187,6 +197,7 @@ PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObj
             type = Py_TYPE(in[i]);
         }
         if (!type || (out && (describe(out, &asked.out) < 0 || !asked.out.meta || Py_TYPE(out) != type))) Py_RETURN_NOTIMPLEMENTED;
+        if (type != plain && !of_class && !inherits(type)) Py_RETURN_NOTIMPLEMENTED;
         call known = *slot_of(&asked);
         if (is_call(&known, &asked)) {
             Py_INCREF(known.meta);   /* another call may take the place */
@@ -207,7 +218,7 @@ PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kw
     PyObject *in[2], *out;
     int inputs = gb_py_ufunc_operands(args, kwargs, in, &out);
     if (inputs < 0) return NULL;
-    PyObject *quickly = inputs ? gb_py_storage_quick(PyTuple_GetItem(args, 0), in, inputs, out) : Py_NewRef(Py_NotImplemented);
+    PyObject *quickly = inputs ? gb_py_storage_quick(PyTuple_GetItem(args, 0), in, inputs, out, 1) : Py_NewRef(Py_NotImplemented);
     if (quickly != Py_NotImplemented) return quickly;
     Py_DECREF(quickly);
     Py_ssize_t n = PyTuple_Size(args);
