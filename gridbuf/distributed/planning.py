@@ -81,6 +81,7 @@ class Planner:
 
     def _bind(self, items: list[Item], fields: Fields, names: Sequence[str] | None) -> tuple[list[Bound], list[Sources]]:
         """Every field bound, and for each those that stand for it where axes turn."""
+        names = names if names is None else tuple(names)
         if names is not None and len(names) != len(fields):
             raise ValueError(f"names: {len(names)} for {len(fields)} fields")
         called = [f"fields[{i}]" for i in range(len(fields))] if names is None else [str(name) for name in names]

@@ -25,17 +25,23 @@ def _run_all(calls: list[Callable[[], Any] | None]) -> None:
                 stack.callback(call)
 
 
-def _check_names(fields: Any, outputs: Any, dims: Any, dtypes: Any, policy: str) -> None:
+def _check_names(fields: Any, outputs: Any, dims: Any, dtypes: Any, policy: str) -> Any:
+    """The outputs, which may come from what can be read once only."""
     if not isinstance(fields, Mapping):
         raise TypeError(f"fields: expected a map from name to object, got {type(fields).__name__}")
     if policy not in POLICIES:
         raise ValueError(f"policy: {policy!r} is not one of {', '.join(map(repr, POLICIES))}")
-    if isinstance(outputs, str):
-        raise TypeError(f"outputs: expected a collection of names, got the str {outputs!r}")
+    if isinstance(outputs, str) or not hasattr(outputs, "__iter__"):
+        raise TypeError(f"outputs: expected a collection of names, got the {type(outputs).__name__} {outputs!r}")
+    outputs = tuple(outputs)
+    for argument, given in (("dims", dims), ("dtypes", dtypes)):
+        if not isinstance(given, Mapping):
+            raise TypeError(f"{argument}: expected a map from the names of fields, got {type(given).__name__}")
     for argument, names in (("outputs", outputs), ("dims", dims), ("dtypes", dtypes)):
         unknown = [str(name) for name in names if name not in fields]
         if unknown:
             raise ValueError(f"{argument}: {', '.join(unknown)} is not among the fields {', '.join(fields)}")
+    return outputs
 
 
 def way(own: Any, asked: Any, ndim: int, dtype: np.dtype[Any], needed: Any, backend: str | None, shape: Any, strides: Any) -> Any:
@@ -95,7 +101,7 @@ class Acquired:
             found = _core.host_arrays(fields, outputs, dims, dtypes, self._backend)
             if found is not None:
                 return found
-        _check_names(fields, outputs, dims, dtypes, self._policy)
+        outputs = self._outputs = _check_names(fields, outputs, dims, dtypes, self._policy)
         device = check_device(self._device)
         shared: dict[int, Memory] = {}
         operands = []

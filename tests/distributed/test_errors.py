@@ -84,6 +84,7 @@ VALUES: list[tuple[str, Callable[[], Any]]] = [
     ("got 2 fields, this rank has 1", lambda: GRID.exchange([FIELD, FIELD])),
     ("sign: 2", lambda: gbd.scalar(FIELD, sign=2)),
     ("names: 1 for 2", lambda: GRID.plan(FIELD, GRID.zeros(), names=["T"])),
+    ("names: 1 for 2", lambda: GRID.plan(FIELD, GRID.zeros(), names=iter(["T"]))),
     ("dtype", lambda: GRID.exchange(gbd.vector(GRID.zeros(), GRID.zeros(dtype="f4")))),
     ("dims", lambda: GRID.exchange(gbd.vector(GRID.zeros(), GRID.zeros("I")))),
     ("sizes", lambda: GRID.exchange(gbd.pair(GRID.zeros("IJK", sizes={"K": 2}), GRID.zeros("IJK", sizes={"K": 3})))),

@@ -125,6 +125,29 @@ def test_names_that_are_not_fields(argument: str) -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    "spelled", [iter, lambda names: {"b": 1}.keys(), lambda names: dict.fromkeys(names), lambda names: np.array(names)]
+)
+def test_outputs_are_read_once_and_touched(spelled: Callable[[list[str]], Any]) -> None:
+    log: list[str] = []
+    block = acquired(fields(log), outputs=spelled(["b"]))
+    for _ in range(2):
+        log.clear()
+        with block:
+            pass
+        assert [entry for entry in log if "touch" in entry] == ["touch b"]
+    frozen = np.zeros(2)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="b: its memory is read-only"), acquired({"b": frozen}, outputs=spelled(["b"])):
+        pass
+
+
+@pytest.mark.parametrize(("argument", "value"), [("outputs", 3), ("dims", ["a"]), ("dtypes", ["a"])])
+def test_what_holds_no_names_is_refused_by_name(argument: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=f"{argument}: expected a "), acquired({"a": np.zeros(2)}, **{argument: value}):
+        pass
+
+
 def test_outputs_as_a_str_would_be_letters() -> None:
     with pytest.raises(TypeError, match="outputs: expected a collection"), acquired({"a": np.zeros(2)}, outputs="a"):
         pass
