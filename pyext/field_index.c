@@ -67,8 +67,8 @@ static PyObject *make_view(gb_py_field *f, const cut *cuts) {
     return (PyObject *)view;
 }
 
-static int index_error(int64_t i, int axis, int64_t n) {
-    return PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for index %d with size %lld", (long long)i, axis, (long long)n), -1;
+static int index_error(PyObject *i, int axis, int64_t n) {
+    return PyErr_Format(PyExc_IndexError, "index %S is out of bounds for index %d with size %lld", i, axis, (long long)n), -1;
 }
 
 static int cut_by(PyObject *key, const gb_geometry *g, int axis, cut *c) {
@@ -80,9 +80,9 @@ static int cut_by(PyObject *key, const gb_geometry *g, int axis, cut *c) {
         *c = (cut){start, length <= 1 ? (step < 0 ? -1 : 1) : step, length, 1};
         return 0;
     }
-    int64_t i;
-    if (gb_py_int64(key, "index", "ints, slices and Ellipsis", &i) < 0) return -1;
-    if (i < -n || i >= n) return index_error(i, axis, n);
+    Py_ssize_t i = PyNumber_AsSsize_t(key, NULL);   /* what does not fit is the largest: out of bounds as well */
+    if (i == -1 && PyErr_Occurred()) return -1;
+    if (i < -n || i >= n) return index_error(key, axis, n);
     *c = (cut){i < 0 ? i + n : i, 1, 1, 0};
     return 0;
 }

@@ -57,9 +57,11 @@ def test_none_is_refused_and_all_ints_give_a_scalar() -> None:
     with pytest.raises(TypeError, match="None"):
         f[None]
     assert isinstance(f[1, 2], np.float64) and isinstance(f[np.int64(1), -1], np.float64)
-    for bad in (5, (0, 9), -4, (0, 0, 0), (..., ...)):
+    for bad in (5, (0, 9), -4, (0, 0, 0), (..., ...), 2**70, (0, -(2**70)), np.timedelta64(1), [2**70]):
         with pytest.raises(IndexError):
             f[bad]
+        with pytest.raises(IndexError):
+            f[bad] = 1
     with pytest.raises(IndexError, match="only integers"):
         f[1.5]
 

@@ -11,7 +11,7 @@ static int read_part(PyObject *part, gb_py_cut *cut) {
         *cut = (gb_py_cut){start, step, stop, 0, 1};
         return GB_PY_KEY_VIEW;
     }
-    if (!PyLong_CheckExact(part) && !PyArray_IsScalar(part, Integer)) return GB_PY_KEY_OTHER;
+    if (!PyLong_CheckExact(part) && (!PyArray_IsScalar(part, Integer) || PyArray_IsScalar(part, Timedelta))) return GB_PY_KEY_OTHER;
     Py_ssize_t i = PyNumber_AsSsize_t(part, NULL);   /* clipped: out of range, as it is */
     *cut = (gb_py_cut){i, 1, 1, 0, 0};
     return PyErr_Occurred() ? GB_PY_KEY_ERROR : GB_PY_KEY_VIEW;

@@ -41,10 +41,15 @@ def test_views_of_views_share_the_memory_of_the_first() -> None:
     assert (s.to_numpy()[2, 2] == 7).all() and s.to_numpy().sum() == 28
 
 
-@pytest.mark.parametrize("key", [5, (0, 0, 0, 0), (slice(None), 4), (..., ...), -4])
-def test_out_of_range(key: object) -> None:
-    with pytest.raises(IndexError):
-        gs.storage(VALUES)[key]
+@pytest.mark.parametrize(
+    "key", [5, (0, 0, 0, 0), (slice(None), 4), (..., ...), -4, 2**70, (0, -(2**70)), np.timedelta64(1), (0, np.timedelta64(1))]
+)
+def test_what_no_array_takes_as_a_key_is_an_index_error_as_of_numpy(key: object) -> None:
+    for obj in (VALUES.copy(), gs.storage(VALUES)):
+        with pytest.raises(IndexError):
+            obj[key]
+        with pytest.raises(IndexError):
+            obj[key] = 1
 
 
 @pytest.mark.parametrize("key", [None, (None, 0), (slice(None), None)])
