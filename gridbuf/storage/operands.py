@@ -1,6 +1,6 @@
 """What takes part in an operation beside storages, and on which side it is computed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -49,7 +49,8 @@ def takes_type(cls: type) -> bool:
 
 def of_dtype(obj: Any, dtype: np.dtype[Any]) -> Any:
     """A list as an array of the dtype it goes into: NumPy checks Python's numbers when it makes an array of them, not later."""
-    return np.asarray(obj, dtype) if isinstance(obj, (list, tuple)) and values(obj).dtype != dtype else obj
+    is_list = isinstance(obj, (list, tuple)) or (isinstance(obj, Sequence) and named(obj) is None)
+    return np.asarray(_core.values(obj), dtype) if is_list else obj
 
 
 def values_of(obj: Any, argument: str) -> Any:

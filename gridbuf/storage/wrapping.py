@@ -237,8 +237,8 @@ def storage(
     parameters = resolve(dtype, dict(spec), known)
     if known is None:
         return allocate(parameters)
-    if first is not None and isinstance(data, (list, tuple)):
-        first.host = np.asarray(operands.of_dtype(data, parameters.dtype))
+    if first is not None and (given := operands.of_dtype(data, parameters.dtype)) is not data:
+        first.host = given
     order = known.order(parameters.meta.axes)
     cls = class_of(parameters.device, parameters.managed)
     made = new(cls, parameters.shape, parameters.dtype, parameters.meta, parameters.device, sync_state)

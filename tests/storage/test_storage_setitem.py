@@ -1,5 +1,6 @@
 """Writing parts: by axis name, and which side is written."""
 
+from collections import UserList, deque
 from typing import Any
 
 import numpy as np
@@ -190,7 +191,19 @@ def test_cuda_managed_memory_is_written_from_either_side(gpu: FakeDevice) -> Non
 
 @pytest.mark.parametrize("key", [..., slice(0, 3), [0, 1, 2], np.array([True] * 3)], ids=["all", "slice", "list", "mask"])
 @pytest.mark.parametrize(
-    "values", [[-5, 300, 1], (1 + 2j, 2, 3), [1.7, 2, 3], [2**70, 1, 2], ["a", "b", "c"], [None, 1, 2]], ids=str
+    "values",
+    [
+        [-5, 300, 1],
+        (1 + 2j, 2, 3),
+        [1.7, 2, 3],
+        [2**70, 1, 2],
+        ["a", "b", "c"],
+        [None, 1, 2],
+        range(299, 302),
+        deque([-5, 300, 1]),
+        UserList([300, 1, 2]),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("dtype", ["u1", "f8", "?"])
 def test_lists_are_converted_once_as_numpy_does(key: Any, values: Any, dtype: str) -> None:
