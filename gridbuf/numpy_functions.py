@@ -1,5 +1,7 @@
-"""NumPy's functions that are ufuncs in another dress, for everything that has `__array_ufunc__`."""
+"""What storages and Fields both say of NumPy's functions: what they are called with, and those that are ufuncs in another dress."""
 
+import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,3 +22,62 @@ def clip(
     if low is None or high is None:
         return np.minimum(a, high, out=out, **options) if low is None else np.maximum(a, low, out=out, **options)
     return _umath.umath.clip(a, low, high, out=out, **options)
+
+
+# What follows the axis by position.
+_DTYPE_FIRST = ("dtype", "out", "keepdims", "initial", "where")
+_SPREAD = ("dtype", "out", "ddof", "keepdims")
+_BOUND = ("out", "keepdims", "initial", "where")
+_MEDIAN = ("out", "overwrite_input", "keepdims")
+POSITIONAL: dict[Any, tuple[str, ...]] = {
+    np.sum: _DTYPE_FIRST, np.prod: _DTYPE_FIRST, np.nansum: _DTYPE_FIRST, np.nanprod: _DTYPE_FIRST,
+    np.mean: ("dtype", "out", "keepdims"), np.nanmean: ("dtype", "out", "keepdims"),
+    np.std: _SPREAD, np.var: _SPREAD, np.nanstd: _SPREAD, np.nanvar: _SPREAD,
+    np.max: _BOUND, np.min: _BOUND, np.amax: _BOUND, np.amin: _BOUND, np.nanmax: _BOUND, np.nanmin: _BOUND,
+    np.all: ("out", "keepdims"), np.any: ("out", "keepdims"), np.median: _MEDIAN, np.nanmedian: _MEDIAN,
+}  # fmt: skip
+_AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
+
+
+def inside(obj: Any) -> Iterator[Any]:
+    """The arrays in an argument."""
+    if isinstance(obj, (list, tuple)):
+        for part in obj:
+            yield from inside(part)
+    elif isinstance(obj, dict):
+        for part in obj.values():
+            yield from inside(part)
+    else:
+        yield obj
+
+
+def numbered(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], positions: Callable[[Any], tuple[int, ...]]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with the names of axes as the numbers that `positions` gives."""
+
+    def number(value: Any) -> Any:
+        if isinstance(value, str):
+            found = positions(value)
+            return found[0] if len(found) == 1 else found
+        return positions(value) if any(isinstance(part, str) for part in inside(value)) else value
+
+    kwargs = {key: number(value) if key in _AXIS else value for key, value in kwargs.items()}
+    if any(isinstance(part, str) for arg in args if isinstance(arg, (str, tuple, list)) for part in inside(arg)):
+        names = _parameters(func)
+        args = tuple(number(arg) if i < len(names) and names[i] in _AXIS else arg for i, arg in enumerate(args))
+    return args, kwargs
+
+
+def _parameters(func: Callable[..., Any]) -> list[str]:
+    """The names of the arguments that may be given by position, up to the first *args."""
+    try:
+        parameters = inspect.signature(func).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    names: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            break
+        names.append(parameter.name)
+    return names

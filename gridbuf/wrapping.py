@@ -3,7 +3,7 @@
 import os
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -140,6 +140,14 @@ def check_mask(obj: NDArray[Any]) -> None:
             f"data: {masked} of its {obj.size} elements are masked, and what is below the mask would show: data.filled(value) "
             "is a copy without it, data.data is the memory as it is"
         )
+
+
+def check_masks(given: Iterable[tuple[str, Any]]) -> None:
+    """No masked elements where NumPy's functions and reductions take values: most look below the mask, or make it NaN."""
+    for argument, obj in given:
+        if isinstance(obj, np.ma.MaskedArray):
+            with naming(argument):
+                check_mask(obj)
 
 
 def extended_dtype(name: str | None, code: int, bits: int) -> np.dtype[Any]:

@@ -1,6 +1,7 @@
 """NumPy's functions on Fields: by name where they reduce, join or broadcast, else on plain arrays, where the names allow it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from gridbuf.fields.resolving import Resolution, resolve
 from gridbuf.fields.results import lead_of, new
 from gridbuf.joining import adapted, into, lacking
 from gridbuf.numpy_copies import apart
-from gridbuf.numpy_functions import clip
+from gridbuf.numpy_functions import POSITIONAL, clip, inside, numbered
+from gridbuf.wrapping import check_masks
 
 
 def call(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -29,6 +31,8 @@ def _is_device_array(cls: type) -> bool:
 
 # --- functions that know nothing of names
 
+_BESIDE = {"out": None, "where": None, "weights": None}  # they do not say what `axis` means
+
 # These do not ask where an element stands.
 _WHEREVER = {
     np.shares_memory, np.may_share_memory, np.result_type, np.common_type, np.can_cast, np.savez, np.savez_compressed,
@@ -36,20 +40,11 @@ _WHEREVER = {
 }  # fmt: skip
 
 
-def _fields_in(obj: Any) -> Iterator[_core.Field]:
-    if isinstance(obj, Field):
-        yield obj
-    elif isinstance(obj, (list, tuple)):
-        for part in obj:
-            yield from _fields_in(part)
-    elif isinstance(obj, dict):
-        for part in obj.values():
-            yield from _fields_in(part)
-
-
 def _on_arrays(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Fields as the arrays that they are: by position, which is by name only where all have the same names."""
-    fields = list(_fields_in((args, kwargs)))
+    objects = list(inside((args, kwargs)))
+    check_masks(("data", obj) for obj in objects)
+    fields = [obj for obj in objects if isinstance(obj, Field)]
     named = {names for field in fields if (names := names_of(field)) is not None}
     if len(named) > 1 and func not in _WHEREVER:
         first, second = sorted(map(str, named))[:2]
@@ -57,6 +52,9 @@ def _on_arrays(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             f"{func.__name__}: it goes by position, and the Fields' names {first} and {second} differ; "
             "field.transpose(...) brings them into one order, field.numpy() has none"
         )
+    lead = next((obj for obj in inside((args, {**kwargs, **_BESIDE})) if isinstance(obj, Field)), None)
+    if lead is not None and len(named) < 2:
+        args, kwargs = numbered(func, args, kwargs, partial(reductions.positions, field=lead))
     device, given = any(map(operands.on_gpu, fields)), {}
 
     def bare(obj: Any) -> Any:
@@ -64,7 +62,7 @@ def _on_arrays(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             array = operands.array(obj, device)
             given[id(array)] = obj, array
             return array
-        if isinstance(obj, (list, tuple)) and any(True for _ in _fields_in(obj)):
+        if isinstance(obj, (list, tuple)) and any(isinstance(part, Field) for part in inside(obj)):
             return type(obj)([bare(part) for part in obj])
         return obj
 
@@ -155,7 +153,7 @@ def _like(make: Callable[..., Any]) -> Callable[..., Any]:
 
 def _reducing(func: Any) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        names = _POSITIONAL.get(func, ("out", "keepdims"))
+        names = POSITIONAL.get(func, ("out", "keepdims"))
         kwargs.update(zip(names, args, strict=False))
         if not isinstance(a, Field):
             return _on_arrays(func, (a, axis), kwargs)
@@ -164,7 +162,7 @@ def _reducing(func: Any) -> Callable[..., Any]:
     return function
 
 
-def _accumulating(func: Any, ufunc: Any) -> Callable[..., Any]:
+def _accumulating(func: Any, method: Any) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         if not isinstance(a, Field):
             return _on_arrays(func, (a, axis, dtype, out), {})
@@ -172,7 +170,7 @@ def _accumulating(func: Any, ufunc: Any) -> Callable[..., Any]:
             raise ValueError(
                 f"axis: which index of {names_of(a) or a.ndim} to accumulate along? field.numpy() is flattened by NumPy"
             )
-        return ufunc.accumulate(a, axis=0 if axis is None else axis, dtype=dtype, out=out)
+        return reductions.along(method, a, axis=0 if axis is None else axis, dtype=dtype, out=out)
 
     return function
 
@@ -190,27 +188,68 @@ def _argument(func: Any) -> Callable[..., Any]:
     return function
 
 
-_DTYPE_FIRST = ("dtype", "out", "keepdims", "initial", "where")
-_POSITIONAL: dict[Any, tuple[str, ...]] = {
-    np.sum: _DTYPE_FIRST, np.prod: _DTYPE_FIRST, np.mean: _DTYPE_FIRST, np.nansum: _DTYPE_FIRST, np.nanprod: _DTYPE_FIRST,
-    np.nanmean: _DTYPE_FIRST, np.std: ("dtype", "out", "ddof", "keepdims"), np.var: ("dtype", "out", "ddof", "keepdims"),
-    np.nanstd: ("dtype", "out", "ddof", "keepdims"), np.nanvar: ("dtype", "out", "ddof", "keepdims"),
-    np.median: ("out", "overwrite_input", "keepdims"),
-}  # fmt: skip
+def _of_order(func: Any) -> Callable[..., Any]:
+    """Percentiles and quantiles: several at once have an index more, without a name, so they are a plain array."""
+
+    def function(a: Any, q: Any, axis: Any = None, out: Any = None, *args: Any, **options: Any) -> Any:
+        options.update(zip(("overwrite_input", "method", "keepdims"), args, strict=False))
+        check_masks((("q", q),))
+        if not isinstance(a, Field) or np.ndim(q):
+            return _on_arrays(func, (a, q, axis, out), options)
+        beside = {name: options.pop(name) for name in ("keepdims", "weights") if options.get(name) is not None}
+        return reductions.by_function(partial(func, q=q, **options), a, axis, out, **beside)
+
+    return function
+
+
+def _into(function: Callable[..., Any], array: Any, *, out: Any = None, **options: Any) -> Any:
+    """A function of NumPy that has no `out`."""
+    found = function(array, **options)
+    if out is None:
+        return found
+    out[...] = found
+
+
+def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    return reductions.by_function(partial(_into, np.count_nonzero), a, axis, None, keepdims)
+
+
+def _mean_or_weight(at: int, array: Any, **options: Any) -> Any:
+    return np.average(array, returned=True, **options)[at]
+
+
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+    if not isinstance(a, Field):
+        return _on_arrays(np.average, (a, axis), {"weights": weights, "returned": returned, "keepdims": keepdims})
+    options = {} if weights is None else {"weights": weights}
+    one: Any = (
+        None
+        if weights is None
+        else np.ones(1, getattr(weights, "dtype", None) or operands.array(weights, False, "weights").dtype)
+    )
+
+    def dtype_of(source: Any) -> Any:
+        return np.average(np.ones(1, source.dtype), weights=one).dtype
+
+    keep = keepdims is not np._NoValue and bool(keepdims)
+    found = tuple(
+        reductions.over_axes(partial(_into, partial(_mean_or_weight, at)), dtype_of, a, axis, None, keep, **options)
+        for at in range(1 + bool(returned))
+    )
+    return found if returned else found[0]
 
 
 def _handlers() -> dict[Any, Callable[..., Any]]:
     from gridbuf import arrays
 
-    reducing = (
-        np.sum, np.prod, np.max, np.amax, np.min, np.amin, np.any, np.all, np.mean, np.std, np.var, np.median, np.ptp,
-        np.nansum, np.nanprod, np.nanmax, np.nanmin, np.nanmean, np.nanstd, np.nanvar,
-    )  # fmt: skip
     return {
-        **{func: _reducing(func) for func in reducing},
+        **{func: _reducing(func) for func in (*POSITIONAL, np.ptp)},
         **{func: _argument(func) for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin)},
         **{func: _comparing(func) for func in (np.allclose, np.array_equal, np.array_equiv)},
-        np.cumsum: _accumulating(np.cumsum, np.add), np.cumprod: _accumulating(np.cumprod, np.multiply),
+        **{func: _of_order(func) for func in (np.percentile, np.quantile, np.nanpercentile, np.nanquantile)},
+        np.cumsum: _accumulating(np.cumsum, np.add.accumulate), np.cumprod: _accumulating(np.cumprod, np.multiply.accumulate),
+        **{func: _accumulating(func, func) for func in (np.nancumsum, np.nancumprod)},
+        np.average: _average, np.count_nonzero: _count_nonzero,
         np.where: _where, np.clip: clip, np.isclose: _isclose, np.copyto: _copyto, np.transpose: _transpose,
         np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim,
         np.zeros_like: _like(arrays.zeros_like), np.ones_like: _like(arrays.ones_like),

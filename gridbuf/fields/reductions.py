@@ -64,7 +64,8 @@ def over_axes(
     over = tuple(range(field.ndim)) if axis is None or field.ndim == 0 else positions(axis, field)
     left = _left(field, over, keepdims)
     source = operands.array(field, device)
-    for name in ("where", "mean"):
+    wrapping.check_masks(options.items())
+    for name in ("where", "mean", "weights"):
         if options.get(name, True) is not True:
             options[name] = _beside(name, options[name], field, device)
     given = None if axis is None else over[0] if len(over) == 1 else over
@@ -82,7 +83,7 @@ def over_axes(
 
 
 def _beside(argument: str, obj: Any, field: _core.Field, device: bool) -> Any:
-    """A mask's or a mean's array, its indices where the Field has those of the same name."""
+    """A mask's, a mean's or weights' array, its indices where the Field has those of the same name."""
     if is_scalar(obj):
         return obj
     array, names, own = operands.array(obj, device, argument), names_of(obj), names_of(field)
@@ -90,7 +91,8 @@ def _beside(argument: str, obj: Any, field: _core.Field, device: bool) -> Any:
         return array
     if lacking(names, own):
         raise ValueError(f"{argument}: its dims {names} are not all among {own}")
-    return adapted(array, into(names, own))
+    array = adapted(array, into(names, own))
+    return np.broadcast_to(array, field.shape) if argument == "weights" else array
 
 
 def reduce(
@@ -139,16 +141,25 @@ UFUNC_OF: dict[Any, Any] = {
 
 def accumulate(ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """`ufunc.accumulate`: as many elements as before, so halo and origin stay."""
-    return _along(ufunc.accumulate, source, (), axis, dtype, out, lambda n: n)
+    return along(ufunc.accumulate, source, (), axis, dtype, out)
 
 
 def reduceat(ufunc: Any, source: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """`ufunc.reduceat`: the index along which it goes has no halo any more."""
     where = wrapping.values(indices)
-    return _along(ufunc.reduceat, source, (where,), axis, dtype, out, lambda n: where.size)
+    return along(ufunc.reduceat, source, (where,), axis, dtype, out, where.size)
 
 
-def _along(method: Any, source: Any, extra: tuple[Any, ...], axis: Any, dtype: Any, out: Any, size: Callable[[int], int]) -> Any:
+def along(
+    method: Any,
+    source: Any,
+    extra: tuple[Any, ...] = (),
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    size: int | None = None,
+) -> Any:
+    """What goes along one index by a method of NumPy; `size` is what is left of it, None for all."""
     if isinstance(out, tuple):
         (out,) = out
     if not isinstance(source, Field):
@@ -156,16 +167,16 @@ def _along(method: Any, source: Any, extra: tuple[Any, ...], axis: Any, dtype: A
         return found if out is None else out
     if operands.on_gpu(source):
         raise TypeError(
-            f"{method.__self__.__name__}.{method.__name__}: not on the GPU; field.to(device='cpu') is a copy on the host"
+            f"{getattr(method, '__self__', np).__name__}.{method.__name__}: not on the GPU; field.to(device='cpu') is a copy on the host"
         )
     at = positions(axis, source)
     if len(at) != 1:
         raise ValueError(f"axis: one index is accumulated along, not {axis!r}")
     whole = _left(source, (), True)
-    if extra:
+    if size is not None:
         pairs = whole.halo and tuple((0, 0) if i == at[0] else p for i, p in enumerate(whole.halo))
         firsts = whole.origin and tuple(0 if i == at[0] else o for i, o in enumerate(whole.origin))
-        shape = tuple(size(n) if i == at[0] else n for i, n in enumerate(whole.shape))
+        shape = tuple(size if i == at[0] else n for i, n in enumerate(whole.shape))
         whole = whole._replace(halo=pairs, origin=firsts, shape=shape)
     array = source.numpy()
     made = (

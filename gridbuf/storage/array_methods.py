@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridbuf.numpy_functions import clip
+from gridbuf.numpy_functions import clip, inside
 from gridbuf.storage import functions, functions_plain, functions_shape, operands
 from gridbuf.storage.base import Storage
 
@@ -161,7 +161,7 @@ def _made(m: _Method) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **options: Any) -> Any:
         if self._pair is None:
             return function(self, *args, **options)
-        with operands.held(functions_plain.inside((self, args, options))):
+        with operands.held(inside((self, args, options))):
             return function(self, *args, **options)
 
     method.__name__, method.__doc__ = m.name, _documentation(m)

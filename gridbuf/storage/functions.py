@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf.numpy_functions import inside
 from gridbuf.storage import functions_join, functions_like, functions_plain, functions_reduce, functions_shape, operands
 from gridbuf.storage.managed import SoftwareManagedGPUStorage
-from gridbuf.wrapping import check_mask
+from gridbuf.wrapping import check_masks
 
 HANDLERS: dict[Any, Callable[..., Any]] = {
     **functions_reduce.HANDLERS,
@@ -34,13 +35,11 @@ def call(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[s
     if not taken:
         return NotImplemented
     if masked:
-        for obj in functions_plain.inside((args, kwargs)):
-            if isinstance(obj, np.ma.MaskedArray):
-                check_mask(obj)
+        check_masks(("data", obj) for obj in inside((args, kwargs)))
     handler = HANDLERS.get(func)
     if handler is None:
         handler, args, kwargs = functions_plain.call, (func, args, kwargs), {}
     if not two_sides:
         return handler(*args, **kwargs)
-    with operands.held(functions_plain.inside((args, kwargs))):
+    with operands.held(inside((args, kwargs))):
         return handler(*args, **kwargs)

@@ -1,15 +1,16 @@
 """The functions of NumPy that know nothing of names: storages as the arrays that they are, where that loses no names."""
 
-import inspect
-from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gridbuf.names import get_dims
+from gridbuf.numpy_functions import inside, numbered
 from gridbuf.storage import operands
 from gridbuf.storage.axes import positions
 from gridbuf.storage.base import Storage
+from gridbuf.wrapping import check_masks
 
 # Each operand has indices of its own, or nobody asks where an element stands: storages of different axes may meet.
 _INDEPENDENT: set[Any] = {
@@ -21,20 +22,7 @@ _INDEPENDENT: set[Any] = {
 }  # fmt: skip
 # These write into their first argument.
 _WRITING = {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
-_AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
 _REMEDY = "np.asarray(s) goes by position, np.transpose(s, ...) changes the order of the axes"
-
-
-def inside(obj: Any) -> Iterator[Any]:
-    """The arrays in an argument."""
-    if isinstance(obj, (list, tuple)):
-        for part in obj:
-            yield from inside(part)
-    elif isinstance(obj, dict):
-        for part in obj.values():
-            yield from inside(part)
-    else:
-        yield obj
 
 
 def _axes_of(obj: Any) -> str | None:
@@ -51,13 +39,14 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | N
     called = func if method is None else getattr(func, method)
     name = name or (func.__name__ if method is None else f"{func.__name__}.{method}")
     objects = list(inside((args, kwargs)))
+    check_masks(("data", obj) for obj in objects)
     storages = [obj for obj in objects if isinstance(obj, Storage)]
     orders = {axes for obj in objects if (axes := _axes_of(obj)) is not None}
     if len(orders) > 1 and func not in _INDEPENDENT:
         first, second = sorted(orders)[:2]
         raise ValueError(f"{name}: it goes by position, and the axes {first!r} and {second!r} differ; {_REMEDY}")
     if len(orders) == 1:
-        args, kwargs = _numbered(func, args, kwargs, orders.pop())
+        args, kwargs = numbered(func, args, kwargs, partial(positions, axes=orders.pop()))
     device = any(not storage._has_host for storage in storages)
     given: dict[int, tuple[Storage, Any]] = {}
 
@@ -86,33 +75,3 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | N
                 obj._wrote(device)
     known = given.get(id(result))
     return known[0] if known is not None and known[1] is result else result
-
-
-def _numbered(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], axes: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with the names of axes as numbers."""
-
-    def number(value: Any) -> Any:
-        if isinstance(value, str):
-            found = positions(value, axes)
-            return found[0] if len(found) == 1 else found
-        return tuple(positions(value, axes)) if any(isinstance(part, str) for part in inside(value)) else value
-
-    kwargs = {key: number(value) if key in _AXIS else value for key, value in kwargs.items()}
-    if any(isinstance(part, str) for arg in args if isinstance(arg, (str, tuple, list)) for part in inside(arg)):
-        names = _parameters(func)
-        args = tuple(number(arg) if i < len(names) and names[i] in _AXIS else arg for i, arg in enumerate(args))
-    return args, kwargs
-
-
-def _parameters(func: Callable[..., Any]) -> list[str]:
-    """The names of the arguments that may be given by position, up to the first *args."""
-    try:
-        parameters = inspect.signature(func).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    names: list[str] = []
-    for parameter in parameters:
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            break
-        names.append(parameter.name)
-    return names

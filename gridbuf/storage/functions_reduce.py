@@ -7,28 +7,17 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import adapted, into, lacking, reduced_dtype
+from gridbuf.numpy_functions import POSITIONAL
 from gridbuf.storage import functions_plain, operands, reduction
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
 from gridbuf.storage.base import Storage
 from gridbuf.storage.cpu import CPUStorage
-
-_DTYPE_FIRST = ("dtype", "out", "keepdims", "initial", "where")
-_SPREAD = ("dtype", "out", "ddof", "keepdims")
-_BOUND = ("out", "keepdims", "initial", "where")
-_MEDIAN = ("out", "overwrite_input", "keepdims")
-_POSITIONAL: dict[Any, tuple[str, ...]] = {
-    np.sum: _DTYPE_FIRST, np.prod: _DTYPE_FIRST, np.nansum: _DTYPE_FIRST, np.nanprod: _DTYPE_FIRST,
-    np.mean: ("dtype", "out", "keepdims"), np.nanmean: ("dtype", "out", "keepdims"),
-    np.std: _SPREAD, np.var: _SPREAD, np.nanstd: _SPREAD, np.nanvar: _SPREAD,
-    np.max: _BOUND, np.min: _BOUND, np.amax: _BOUND, np.amin: _BOUND, np.nanmax: _BOUND, np.nanmin: _BOUND,
-    np.all: ("out", "keepdims"), np.any: ("out", "keepdims"), np.median: _MEDIAN, np.nanmedian: _MEDIAN,
-}  # fmt: skip
-
+from gridbuf.wrapping import check_masks
 
 # Of all elements: what NumPy's function comes to, called with an array and None for the axis. pyext/storage/function.c asks first.
 WHOLE = {
-    **{function: function for function in _POSITIONAL},
+    **{function: function for function in POSITIONAL},
     np.sum: np.add.reduce, np.prod: np.multiply.reduce, np.max: np.maximum.reduce, np.amax: np.maximum.reduce,
     np.min: np.minimum.reduce, np.amin: np.minimum.reduce,
     **{function: getattr(np.ndarray, function.__name__) for function in (np.all, np.any, np.mean, np.std, np.var)},
@@ -57,6 +46,7 @@ def reduced(
 ) -> Any:
     """A reduction by NumPy: a number where no axis is given. `by` is the function with its other arguments bound."""
     options = _given(options)
+    check_masks(options.items())
     keep = keepdims is not np._NoValue and bool(keepdims)
     call = function if by is None else by
     if not isinstance(a, Storage):  # the output is one, or a mask
@@ -78,7 +68,7 @@ def _reducing(function: Any) -> Callable[..., Any]:
     def handler(a: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
         if axis is None and not args and not options and type(a) is CPUStorage:
             return whole(a._host, None)  # of all elements there is nothing to say by name
-        return reduced(function, a, axis, **dict(zip(_POSITIONAL[function], args, strict=False)), **options)
+        return reduced(function, a, axis, **dict(zip(POSITIONAL[function], args, strict=False)), **options)
 
     return handler
 
@@ -213,7 +203,7 @@ def along(function: Any, a: Storage, axis: Any, dtype: Any = None, out: Any = No
 
 
 HANDLERS: dict[Any, Callable[..., Any]] = {
-    **{function: _reducing(function) for function in _POSITIONAL},
+    **{function: _reducing(function) for function in POSITIONAL},
     **{function: _placing(function) for function in (np.argmax, np.argmin, np.nanargmax, np.nanargmin)},
     **{function: _of_order(function) for function in (np.percentile, np.quantile, np.nanpercentile, np.nanquantile)},
     **{function: _cumulative(function) for function in (np.cumsum, np.cumprod, np.nancumsum, np.nancumprod)},

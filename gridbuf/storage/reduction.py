@@ -12,6 +12,7 @@ from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.broadcasting import BoundedCache
 from gridbuf.storage.cpu import CPUStorage
+from gridbuf.wrapping import check_masks
 
 _DTYPES: BoundedCache[np.dtype[Any]] = BoundedCache(1024)
 
@@ -20,6 +21,7 @@ def reduce(
     ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
 ) -> Any:
     """`ufunc.reduce`; `axis` takes ints, names and tuples of them, None means all."""
+    check_masks(options.items())
     if not isinstance(source, Storage):  # the output is one, or the mask
         given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, **options}
         return functions_plain.call(ufunc, (source,), given, method="reduce")

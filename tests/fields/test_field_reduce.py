@@ -1,5 +1,6 @@
 """Reductions over named indices, and the other methods of ufuncs."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -200,3 +201,68 @@ def test_weights_of_storages_go_by_name_or_along_the_axis() -> None:
         assert np.allclose(found, expected[0]) and np.allclose(total, expected[1])
     with pytest.raises(ValueError):
         np.average(s, axis="J", weights=[1, 2, 3])
+
+
+@pytest.mark.parametrize("function", [
+    np.average, np.count_nonzero, np.nanmedian, np.nancumsum, np.nancumprod, np.ptp, np.nanmax,
+    *(partial(f, q=q) for f, q in ((np.percentile, 30), (np.quantile, 0.3), (np.nanpercentile, 30), (np.nanquantile, 0.3))),
+    partial(np.average, returned=True), partial(np.count_nonzero, keepdims=True), partial(np.nanquantile, q=0.5, keepdims=True),
+])  # fmt: skip
+@pytest.mark.parametrize(("axis", "number"), [("I", 2), ("IK", (2, 0)), (("J", -1), (1, 2)), (0, 0), (None, None)])
+def test_numpys_functions_reduce_by_name_as_by_number(function: Any, axis: Any, number: Any) -> None:
+    values = np.where(VALUES < 0.3, 0.0, VALUES)
+    values[1, 2, 3] = 0.0 if function in (np.average, np.ptp) else np.nan
+    f = gb.Field(values, "KJI", halo=(1, (2, 0), 0))
+    if "cum" in getattr(function, "__name__", "") and not isinstance(number, int):
+        with pytest.raises(ValueError, match="axis"):
+            function(f, axis=axis)
+        return
+    found, expected = function(f, axis=axis), function(values, axis=number)
+    for one, wanted in zip(*((x if isinstance(x, tuple) else (x,)) for x in (found, expected)), strict=True):
+        assert isinstance(one, gb.Field) == isinstance(wanted, np.ndarray) and one.dtype == wanted.dtype
+        np.testing.assert_array_equal(np.asarray(one), wanted)
+        if isinstance(one, gb.Field) and one.ndim < 3:
+            assert one.halo == tuple(f.halo["KJI".index(name)] for name in one.dims)
+
+
+@pytest.mark.parametrize("weights, axis, number", [
+    (gb.Field(np.arange(1.0, 6), "J"), "J", 1), (gb.Field(np.arange(1.0, 6), "J"), None, None), (np.arange(1.0, 6), "J", 1),
+    (gb.Field(VALUES.T.copy(), "IJK"), "KI", (0, 2)), (VALUES, None, None), ([1.0] * 5, "J", 1),
+])  # fmt: skip
+def test_weights_go_where_the_field_has_their_names(weights: Any, axis: Any, number: Any) -> None:
+    plain = np.asarray(weights)
+    aligned = (
+        plain.T
+        if plain.ndim == 3 and isinstance(weights, gb.Field)
+        else plain
+        if plain.ndim == 3
+        else np.broadcast_to(plain[:, None], VALUES.shape)
+    )
+    for found, expected in zip(np.average(make(), axis, weights, True), np.average(VALUES, number, aligned, True), strict=True):
+        np.testing.assert_allclose(np.asarray(found), expected)
+    single = np.average(gb.Field(VALUES.astype("f4"), "KJI"), axis, weights)
+    assert single.dtype == "f8"
+
+
+@pytest.mark.parametrize(("call", "expected"), [
+    (lambda f: np.flip(f, "J"), np.flip(VALUES, 1)), (lambda f: np.sort(f, axis="K"), np.sort(VALUES, 0)),
+    (lambda f: np.percentile(f, [20, 80], axis="I"), np.percentile(VALUES, [20, 80], 2)), (lambda f: np.diff(f, axis="I"), np.diff(VALUES)),
+    (lambda f: np.roll(f, (1, 2), ("K", "J")), np.roll(VALUES, (1, 2), (0, 1))), (lambda f: np.concatenate([f, f], "J"), np.concatenate([VALUES] * 2, 1)),
+    (lambda f: np.max(f, None, None, False, 7.0), np.max(VALUES, initial=7.0)), (lambda f: np.percentile(f, 40, "K", None, False, "lower"), np.percentile(VALUES, 40, 0, method="lower")),
+])  # fmt: skip
+def test_axis_takes_names_in_functions_that_give_plain_arrays_too(call: Any, expected: Any) -> None:
+    assert np.array_equal(np.asarray(call(make())), expected)
+
+
+@pytest.mark.parametrize("obj", [make(), gs.storage(VALUES)], ids=["Field", "storage"])
+@pytest.mark.parametrize("call", [
+    lambda f, m: np.average(f, weights=m), lambda f, m: np.average(f, weights=[np.ma.masked] * f.size),
+    lambda f, m: np.sum(f, initial=np.ma.masked), lambda f, m: f.sum(initial=np.ma.masked), lambda f, m: np.max(f, 0, initial=np.ma.masked),
+    lambda f, m: np.add.reduce(f, initial=np.ma.masked), lambda f, m: f.min(0, initial=np.ma.masked), lambda f, m: np.percentile(f, np.ma.masked),
+    lambda f, m: np.quantile(f, 0.5, method="inverted_cdf", weights=m), lambda f, m: np.histogram(f, weights=m), lambda f, m: np.put(f, 0, np.ma.masked),
+    lambda f, m: np.tensordot(f, m, 3), lambda f, m: np.concatenate([f, m]), lambda f, m: np.std(f, mean=m),
+    lambda f, m: np.add.at(f, (0, 0, 0), np.ma.masked),
+])  # fmt: skip
+def test_masked_elements_are_refused_beside_a_reduction(obj: Any, call: Any) -> None:
+    with pytest.raises(ValueError, match="are masked, and what is below the mask would show"):
+        call(obj, np.ma.masked_array(np.ones(VALUES.shape), VALUES > 0.5))
