@@ -47,6 +47,8 @@ def test_a_number_is_asked_beside_every_option(ours: Any, options: dict[str, Any
     options = {name: ours if value is ... else value for name, value in options.items()}
     found = np.add(ours, number, **options)
     assert isinstance(found, str) and found == "mine"
+    at: Any = np.add.at
+    assert at(ours, ([0], [1], [2]), number) == "mine"
 
 
 def test_a_list_that_answers_ufuncs_itself_is_asked(ours: Any) -> None:

@@ -16,7 +16,7 @@ def call(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     out = kwargs.get("out") or ()
     out = out if isinstance(out, tuple) else (out,)
     every = (*inputs, *out, *((kwargs["where"],) if "where" in kwargs else ()))
-    if method != "at" and not all(map(operands.takes, every)):
+    if any(map(operands.answers, every)) if method == "at" else not all(map(operands.takes, every)):
         operands.refuse_names(ufunc, every)
         return NotImplemented
     if method == "outer":
