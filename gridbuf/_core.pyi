@@ -251,7 +251,8 @@ def copyto(
         Values that broadcast to dst's shape. They may overlap dst: the result is as if they had been
         copied away first.
     casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}
-        Which dtype conversions are allowed, as for np.copyto.
+        Which dtype conversions are allowed, as for np.copyto. An array's values that do not fit are
+        converted without a warning, whatever np.errstate says; one number warns or raises as there.
     progress : callable, optional
         Called every 20 ms or so with the part that is done, 0.0 to 1.0, and at the end with 1.0. An
         exception from it, or Ctrl-C, ends the copy; dst is then written in part.

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gridbuf as gb
+import gridbuf.storage as gs
 
 NUMBERS = "?bBhHiIlLqQefdFD"
 CASTINGS = ["no", "equiv", "safe", "same_kind", "unsafe"]
@@ -342,3 +343,21 @@ def test_more_than_2_31_elements() -> None:
     assert int(np.count_nonzero(turned[2])) == 2
     gb.fill(turned, 8)
     assert turned[0, 0] == turned[2, -1] == turned[1, 1 << 29] == 8
+
+
+@pytest.mark.parametrize("n", [3, 300_000])
+@pytest.mark.parametrize(("make", "told"), [
+    (lambda a: gb.copyto(np.zeros(a.shape, "f4"), a), False), (lambda a: gb.Field(a).astype("f4"), False),
+    (lambda a: gb.Field.from_array(a, dtype="f4"), False), (lambda a: gb.Field.zeros(a.shape, "f4").__setitem__(..., a), False),
+    (lambda a: np.copyto(gb.Field.zeros(a.shape, "f4"), a), False), (lambda a: gb.Field.zeros(a.shape, "f4").__setitem__(..., a[0]), True),
+    (lambda a: gb.copyto(np.zeros(a.shape, "f4"), a[0]), True), (lambda a: gb.fill(np.zeros(a.shape, "f4"), a[0]), True),
+    (lambda a: gb.full(a.shape, a[0], "f4"), True), (lambda a: gs.zeros(a.shape, "f4", axes="I").__setitem__(..., a), True),
+    (lambda a: gs.storage(a, axes="I").astype("f4"), True),
+])  # fmt: skip
+def test_who_tells_of_values_that_do_not_fit_as_the_documents_say(n: int, make: Callable[[Array], Any], told: bool) -> None:
+    with np.errstate(all="raise"):
+        if not told:
+            make(np.full(n, 1e300))
+            return
+        with pytest.raises(FloatingPointError, match="overflow"):
+            make(np.full(n, 1e300))
