@@ -124,8 +124,8 @@ def neighbours_that_disagree() -> None:
     ):
         if comm.rank == 1:  # an error of one rank alone, which the other hears of
             refused(kind, (says,), cart, *fields, dims=dims)
-        told = "rank 0 waits for the values of rank 1", f"before, it raised {kind.__name__}"
-        refused(gbd.DisagreementError, told, cart, one)
+        else:
+            refused(gbd.DisagreementError, (f"rank 1: {kind.__name__}", says), cart, one)
         compare(cart, [one], "I")
 
 
