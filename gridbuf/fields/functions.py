@@ -202,12 +202,12 @@ def _of_order(func: Any) -> Callable[..., Any]:
     return function
 
 
-def _into(function: Callable[..., Any], array: Any, *, out: Any = None, **options: Any) -> Any:
-    """A function of NumPy that has no `out`."""
+def _into(function: Callable[..., Any], array: Any, *, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    """A function that has no `out`, and in cupy no `keepdims`: the result's memory has the shape."""
     found = function(array, **options)
     if out is None:
         return found
-    out[...] = found
+    out[...] = np.reshape(found, out.shape)
 
 
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:

@@ -92,7 +92,8 @@ def _beside(argument: str, obj: Any, field: _core.Field, device: bool) -> Any:
     if lacking(names, own):
         raise ValueError(f"{argument}: its dims {names} are not all among {own}")
     array = adapted(array, into(names, own))
-    return np.broadcast_to(array, field.shape) if argument == "weights" else array
+    with wrapping.naming(argument):
+        return np.broadcast_to(array, field.shape) if argument == "weights" else array
 
 
 def reduce(

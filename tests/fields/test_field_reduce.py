@@ -242,6 +242,8 @@ def test_weights_go_where_the_field_has_their_names(weights: Any, axis: Any, num
         np.testing.assert_allclose(np.asarray(found), expected)
     single = np.average(gb.Field(VALUES.astype("f4"), "KJI"), axis, weights)
     assert single.dtype == "f8"
+    with pytest.raises(ValueError, match="weights: "):
+        np.average(make(), "J", gb.Field(np.ones(4), "J"))
 
 
 @pytest.mark.parametrize(("call", "expected"), [
