@@ -2,7 +2,6 @@
 
 import functools
 import threading
-import timeit
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -108,15 +107,3 @@ def rows() -> list[dict[str, Any]]:
         row["page_faults"] += faults
         row["sizes"].append((nbytes, count, peak))
     return sorted(lines.values(), key=lambda row: -row["bytes"])
-
-
-def seconds_each() -> float:
-    """What noting one block costs: the same arrays with our handler and with the one it passes on to, taking turns."""
-    import numpy as np
-
-    noted, plain = [], []
-    for _ in range(5):
-        noted.append(timeit.timeit(lambda: np.empty(16384, "u1"), number=300) / 300)
-        with paused():
-            plain.append(timeit.timeit(lambda: np.empty(16384, "u1"), number=300) / 300)
-    return max(0.0, min(noted) - min(plain))

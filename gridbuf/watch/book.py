@@ -99,7 +99,7 @@ class Book:
         self.messages: dict[tuple[str, str, Line], Message] = {}
         self.own = 0.0  # seconds in our own code, by the clock
         self.aside = 0.0  # seconds in what was measured beside the program
-        self.events = 0  # how often it was entered: the call itself costs, too
+        self.events = 0  # looks at what is no stencil's call: what the clock does not see of them is measured at the end
         self.children = 0
         self.not_seen: dict[str, None] = {}
 

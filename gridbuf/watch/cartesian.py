@@ -28,10 +28,10 @@ def install(book: Book, *, measure: bool = False) -> Undo:
 
         def __init_subclass__(cls: Any, /, **keywords: Any) -> None:
             super(StencilObject, cls).__init_subclass__(**keywords)
-            undo.append(_wrap(cls, book, measure))
+            undo.append(wrap(cls, book, measure=measure))
 
         undo.append(put(StencilObject, "__init_subclass__", classmethod(__init_subclass__)))
-        undo.extend(_wrap(cls, book, measure) for cls in _all_subclasses(StencilObject))
+        undo.extend(wrap(cls, book, measure=measure) for cls in _all_subclasses(StencilObject))
 
     return from_import_on(PACKAGE, begin)
 
@@ -41,7 +41,7 @@ def _all_subclasses(cls: Any) -> list[Any]:
     return direct + [each for found in direct for each in _all_subclasses(found)]
 
 
-def _wrap(cls: Any, book: Book, measure: bool) -> Undo:
+def wrap(cls: Any, book: Book, *, measure: bool) -> Undo:
     """Put ours in the place of `run` and `__call__` of one class, where it has its own."""
     own = {name: vars(cls)[name] for name in ("run", "__call__") if inspect.isfunction(vars(cls).get(name))}
     return together(
@@ -94,11 +94,8 @@ def _run(plain: Any, book: Book, measure: bool) -> Any:
             began = clock()
             wrong = note_layouts(record, key, _described(self, kwargs))
             book.own += clock() - began
-        if _core.watch_depth():  # called by __call__, which is timed as a whole
-            book.events += 1
-            result = plain(self, *args, **kwargs)
-        else:  # a FrozenStencil calls run with what it was given
-            result = timed(book, record, plain, self, args, kwargs, fields)
+        whole = _core.watch_depth()  # __call__ is timed as a whole; a FrozenStencil calls run with what it was given
+        result = plain(self, *args, **kwargs) if whole else timed(book, record, plain, self, args, kwargs, fields)
         if wrong and measure:
             measured_beside(book, record, lambda: _measured(self, plain, args, kwargs))
         return result

@@ -28,7 +28,7 @@ def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, A
         "not_seen": list(book.not_seen),
     }
     if final:
-        found["own"] = own_costs(book, sum(row["count"] for row in rows), seconds)
+        found["own"] = own_costs(book, rows, seconds)
     return found
 
 

@@ -11,7 +11,7 @@ from gridbuf.watch.lines import here
 
 Arrays = Callable[[Any, Any, dict[str, Any]], Sequence[tuple[str, Any]]]  # what is called, args, kwargs -> arrays by name
 Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, whose memory, facts
-LOOKED_UP = 64  # calls, and sets of arguments, whose lines are looked up; of later calls each 16th
+LOOKED_UP = 64  # calls, and sets of arguments, whose lines are looked up; of later calls each 64th
 
 
 def timed(book: Book, record: Stencil, plain: Any, called: Any, args: Any, kwargs: Any, arrays: Arrays) -> Any:
@@ -34,8 +34,7 @@ def timed(book: Book, record: Stencil, plain: Any, called: Any, args: Any, kwarg
             times.samples.append(seconds)
             if len(times.samples) >= KEPT:
                 times.thin_out()
-        book.events += 2  # two clocks, and what stands around them
-    if count <= LOOKED_UP or not count & 15:
+    if count <= LOOKED_UP or not count % LOOKED_UP:
         note_lines(book, record, arrays(called, args, kwargs))
     return result
 

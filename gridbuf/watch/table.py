@@ -48,8 +48,8 @@ def head(found: dict[str, Any]) -> str:
     own = found.get("own")
     if own:
         lines.append(
-            f"watching cost {own['part']:.1%} of that: {seconds(own['seconds'])} ({own['calls']:,} calls, {own['blocks']:,} blocks "
-            f"of {seconds(own['seconds_each_block'])})"
+            f"watching cost {own['part']:.1%} of that: {seconds(own['seconds'])} ({own['calls']:,} calls, a stencil's "
+            f"{seconds(own['seconds_each_call'])}; {own['blocks']:,} blocks of {seconds(own['seconds_each_block'])})"
         )
     if found.get("children"):
         lines.append(f"{found['children']} forked children ran without being watched")

@@ -55,7 +55,7 @@ def found(**changed: Any) -> dict[str, Any]:
     }
     whole = {
         "program": ["model.py", "-x"], "seconds": 2.0, "stencils": [stencil], "copies": [copy], "allocations": [block], "messages": [message],
-        "own": {"seconds": 0.01, "part": 0.005, "calls": 9, "blocks": 10, "seconds_each_block": 3e-7}, "children": 0, "not_seen": ["what <others> do"],
+        "own": {"seconds": 0.01, "part": 0.005, "calls": 9, "seconds_each_call": 2e-6, "blocks": 10, "seconds_each_block": 3e-7}, "children": 0, "not_seen": ["what <others> do"],
     }  # fmt: skip
     return {**whole, **changed}
 

@@ -122,4 +122,8 @@ for _ in range(4):
     assert [f["name"] for f in odd] == ["f7"] and odd[0]["made_by"][0]["line"] == number(source, "# the odd one")
     made = number(source, "fields = dict")
     assert all([line["line"] for line in f["made_by"]] == [made] for f in many["fields"] if f["name"] != "f7")
+    own = found["own"]
+    assert (
+        own["calls"] >= 4 and own["seconds_each_call"] > 1e-6 and own["seconds"] > 4 * own["seconds_each_call"]
+    )  # fifty fields, cold
     assert "f7 (model.py:" in found["stderr"] and "--measure tells the gain" in found["stderr"]
