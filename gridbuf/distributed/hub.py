@@ -74,10 +74,14 @@ class Hub:
     """
 
     def __init__(self, comm: Any, timeout: float | None) -> None:
-        self.comm, request = comm.Idup()
+        begun = comm.Get_attr(_keys[1])  # by a call that was given up: the others have made it once
+        if begun is None:
+            comm.Set_attr(_keys[1], begun := comm.Idup())
+        self.comm, request = begun
         Waiting(timeout, lambda: f"rank {comm.rank} waits for the other ranks of {comm.size}: they make no grid").until(
             request.Test
         )
+        comm.Delete_attr(_keys[1])
         self.rank, self.size = self.comm.rank, self.comm.size
         self.ledger: defaultdict[int, NDArray[np.int64]] = defaultdict(lambda: np.zeros(2, np.int64))
         self.epochs: defaultdict[int, int] = defaultdict(int)
@@ -187,7 +191,7 @@ def hub_of(comm: Any, timeout: float | None = None) -> Hub:
     if MPI.Is_finalized():
         raise RuntimeError("MPI is finalized: grids with a communicator can no longer be used")
     if not _keys:
-        _keys.append(MPI.Comm.Create_keyval(delete_fn=_freed))
+        _keys.extend((MPI.Comm.Create_keyval(delete_fn=_freed), MPI.Comm.Create_keyval()))  # a hub, a duplicate on its way
         MPI.COMM_SELF.Set_attr(MPI.Comm.Create_keyval(delete_fn=_ending), True)
     found: Hub | None = comm.Get_attr(_keys[0])
     if found is None:

@@ -203,11 +203,12 @@ class MPITransport:
         messages = self._under_way()
         if messages is None:
             return
+        look = partial(self._look, ended is not None)
         if ended is None:
             ended = messages.exchange.test
             if messages.exchange.poll():
                 return
-        Waiting(self.timeout if timeout is None else timeout, self._missing).until(ended, self._look)
+        Waiting(self.timeout if timeout is None else timeout, self._missing).until(ended, look)
 
     def _missing(self) -> str:
         messages = self._under_way()
@@ -231,7 +232,7 @@ class MPITransport:
                     return note
         return None
 
-    def _look(self) -> None:
+    def _look(self, dropped: bool = False) -> None:
         """While values are awaited: a peer has raised, or it shakes hands and has left an exchange out, or is ahead."""
         hub, messages, begun = self.hub, self._under_way(), self._counts()
         collect(hub)
@@ -244,6 +245,8 @@ class MPITransport:
             its = hub.notes.get((peer, epoch + 1))
             if its is None and hub.epochs[peer] == epoch:
                 its = head(hub, peer)
+            if dropped and hub.epochs[peer] > epoch:
+                continue  # it has been raised: who lets a given-up exchange end does not raise it again
             if its is None or not ((peer in missing and its["sent"] < awaited) or (peer in stuck and its["awaited"] < sent)):
                 continue
             if peer in missing:  # else what is awaited would be left for ever by a plan that goes
