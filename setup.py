@@ -244,13 +244,13 @@ class build_core(build_ext):
             room = shlex.join(
                 ["-fPIC", "-pthread", f"-I{source.parent}", *optimised, *self.compiler.unrolling(source), *extra, *flags]
             )  # -I: for what .incbin names
-            included = " ".join(map(escaped, sorted(source.parent.glob("*.gz"))))
+            included = " ".join(map(escaped, sorted(source.parent.glob("*.ptx"))))
             rules += f"build {objects[-1]}: c {escaped(source)} | {included}\n  cflags = {room}\n"
         go_sources = [
             path
             for room in [*GO_ROOMS, main, *workspace]
             for path in sorted(Path(room).rglob("*"))
-            if path.suffix in {".go", ".c", ".h", ".gz"} and path.resolve() not in self.c_files
+            if path.suffix in {".go", ".c", ".h", ".ptx"} and path.resolve() not in self.c_files
         ]
         archive = escaped(work / "go.a")
         rules += f"build {archive}: go | go.mod go.sum {escaped(work / 'overlay.json')} {' '.join(map(escaped, go_sources))}\n"

@@ -33,5 +33,5 @@ import (
 	_ "gridbuf/transfer" // lays out on the host what a GPU is sent in other strides, or in another type
 )
 
-//go:embed kernels.ptx.gz
+//go:embed kernels.ptx
 var _ string

@@ -1,4 +1,4 @@
-/* kernels.h: the kernels, written once: NVRTC makes PTX of them (kernels.ptx.gz, by
+/* kernels.h: the kernels, written once: NVRTC makes PTX of them (kernels.ptx, by
  * kernels.py), and the fake driver of the tests compiles them for the host, where a
  * block's threads take turns between barriers.
  *

@@ -1,11 +1,10 @@
-"""Make kernels.ptx.gz from kernels.h with NVRTC: `pip install nvidia-cuda-nvrtc-cu12 nvidia-cuda-nvcc-cu12`, then run this.
+"""Make kernels.ptx from kernels.h with NVRTC: `pip install nvidia-cuda-nvrtc-cu12 nvidia-cuda-nvcc-cu12`, then run this.
 
 Needs no GPU. The PTX is for compute capability 5.2 and is declared as PTX 6.0 (CUDA 9), so that every driver that has
-our entry points takes it and compiles it for the GPU at hand; ptxas, when there is one, checks that claim. `zcat cuda/kernels.ptx.gz` shows it.
+our entry points takes it and compiles it for the GPU at hand; ptxas, when there is one, checks that claim.
 """
 
 import ctypes
-import gzip
 import hashlib
 import pathlib
 import re
@@ -56,6 +55,5 @@ ptx = re.sub(r"^\.version .*$", ".version 6.0", ptx, flags=re.M)
 ptx = re.sub(r"[ \t]+", " ", re.sub(r"\n\s*\n+", "\n", ptx)).strip() + "\n"
 check(ptx)
 ptx += f"// of kernels.h {hashlib.sha256((here / 'kernels.h').read_bytes()).hexdigest()}\n"
-packed = gzip.compress(ptx.encode(), 9, mtime=0)
-(here / "kernels.ptx.gz").write_bytes(packed)
-print(len(ptx), "bytes of PTX,", len(packed), "packed")
+(here / "kernels.ptx").write_text(ptx)
+print(len(ptx), "bytes of PTX")

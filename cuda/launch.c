@@ -1,18 +1,16 @@
 /* launch.c: the kernels: PTX that the driver compiles for the GPU at hand on first use. */
-#include "inflate.h"
 #include "launch.h"
 
 #include <pthread.h>
 
-/* Made by kernels.py. The last four bytes of a gzip file say how much was packed, lowest first. */
+/* Made by kernels.py. */
 __asm__(".pushsection .rodata\n"
-        ".globl gb_cu_ptx, gb_cu_ptx_bytes\n"
-        ".hidden gb_cu_ptx, gb_cu_ptx_bytes\n"
-        "gb_cu_ptx: .incbin \"kernels.ptx.gz\"\n"
-        ".set gb_cu_ptx_bytes, . - 4\n"
+        ".globl gb_cu_ptx\n"
+        ".hidden gb_cu_ptx\n"
+        "gb_cu_ptx: .incbin \"kernels.ptx\"\n"
+        ".byte 0\n"
         ".popsection\n");
-extern const unsigned char gb_cu_ptx[], gb_cu_ptx_bytes[4];
-#define HEADER 10   /* gzip's, without a name */
+extern const char gb_cu_ptx[];
 
 #define THREADS 256
 #define MOST_BLOCKS (1 << 20)
@@ -30,16 +28,10 @@ static int takes_none(int code) {
 }
 
 static int load(gb_cu_device *d, gb_cuda_error *e) {
-    const unsigned char *bytes = gb_cu_ptx_bytes;
-    char *ptx = malloc(((size_t)bytes[0] | (size_t)bytes[1] << 8 | (size_t)bytes[2] << 16) + 1);
-    if (!ptx) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the text of the kernels");
-    *gb_cu_inflate(ptx, gb_cu_ptx + HEADER) = 0;
     gb_cuda_error said = {0};
     CUmodule loaded = NULL;
-    int bad = GB_CU(&said, cuModuleLoadData, &loaded, ptx);
-    free(ptx);
-    if (!bad) __atomic_store_n(&d->kernels, loaded, __ATOMIC_RELEASE);
-    if (!bad) return 0;
+    int bad = GB_CU(&said, cuModuleLoadData, &loaded, gb_cu_ptx);
+    if (!bad) return __atomic_store_n(&d->kernels, loaded, __ATOMIC_RELEASE), 0;
     if (!takes_none(said.code)) {
         if (e) *e = said;
         return -1;

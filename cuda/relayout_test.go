@@ -2,10 +2,8 @@ package cuda_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -221,12 +219,7 @@ func TestKernelsAreUpToDate(t *testing.T) {
 	b := take(t, cuda.DeviceMemory, 4096, 0)
 	defer b.Release()
 	require.NoError(t, cuda.Fill(cuda.View{b.Address(), []int64{64}}, []int64{8}, []byte("x"), 0, 0))
-	packed, err := os.Open("kernels.ptx.gz")
-	require.NoError(t, err)
-	defer packed.Close()
-	unpacked, err := gzip.NewReader(packed)
-	require.NoError(t, err)
-	text, err := io.ReadAll(unpacked)
+	text, err := os.ReadFile("kernels.ptx")
 	require.NoError(t, err)
 	assert.True(t, string(text) == faketest.Module())
 	source, err := os.ReadFile("kernels.h")

@@ -14,7 +14,7 @@ import pytest
 import gridbuf
 
 ROOT = Path(__file__).parent.parent
-SOURCES = {".c", ".h", ".go", ".map", ".gz"}
+SOURCES = {".c", ".h", ".go", ".map", ".ptx"}
 
 
 def debug_build(folder: Path) -> Path:
