@@ -3,6 +3,7 @@
  * axis is moved in the largest words that divide everything. */
 #include "relayout.h"
 #include "launch.h"
+#include "pair.h"
 
 static void swap(gb_kernel_job *j, int a, int b) {
 #define SWAP(array) { long long t = j->array[a]; j->array[a] = j->array[b]; j->array[b] = t; }
@@ -13,50 +14,27 @@ static void drop(gb_kernel_job *j, int a) {
     for (j->ndim--; a < j->ndim; a++) swap(j, a, a + 1);
 }
 
-static void turn_and_sort(gb_kernel_job *j) {
-    for (int a = 0; a < j->ndim; a++) {
-        if (j->dst_strides[a] < 0) {
-            j->dst += (gb_word)((j->shape[a] - 1) * j->dst_strides[a]);
-            j->src += (gb_word)((j->shape[a] - 1) * j->src_strides[a]);
-            j->dst_strides[a] = -j->dst_strides[a];
-            j->src_strides[a] = -j->src_strides[a];
-        }
-        for (int b = a; b > 0 && j->dst_strides[b - 1] > j->dst_strides[b]; b--) swap(j, b - 1, b);
-    }
-    for (int a = 0; a + 1 < j->ndim;) {
-        if (j->dst_strides[a + 1] == j->shape[a] * j->dst_strides[a] && j->src_strides[a + 1] == j->shape[a] * j->src_strides[a]) {
-            j->shape[a] *= j->shape[a + 1];
-            drop(j, a + 1);
-        } else {
-            a++;
-        }
-    }
-}
-
 /* The axes of a job: 1 nothing to move, 0, or -1. The first is the element's bytes. */
 int gb_cu_prepare(gb_kernel_job *j, const gb_cuda_view *dst, const gb_cuda_view *src, const int64_t *shape, int ndim, int itemsize,
                    gb_cuda_error *e) {
-    memset(j, 0, sizeof *j);
     if (ndim < 0 || ndim > GB_CUDA_AXES || itemsize < 1)
         return gb_cu_fail(e, GB_CUDA_ARGUMENT, "%d axes of elements of %d bytes: at most %d axes", ndim, itemsize, GB_CUDA_AXES);
-    j->dst = dst->data;
-    j->src = src ? src->data : dst->data;   /* a fill reads nothing: let it not stand in the way of merging */
-    j->count = 1;
-    j->ndim = 1;
-    j->shape[0] = itemsize;
-    j->dst_strides[0] = j->src_strides[0] = 1;
     for (int a = 0; a < ndim; a++) {
         if (shape[a] < 0) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "shape[%d] is %lld", a, (long long)shape[a]);
         if (shape[a] > 1 && llabs(dst->strides[a]) < itemsize)
             return gb_cu_fail(e, GB_CUDA_ARGUMENT, "the destination's elements overlap: stride %lld along index %d", (long long)dst->strides[a], a);
-        j->count *= shape[a];
-        if (shape[a] == 1) continue;
-        j->shape[j->ndim] = shape[a];
-        j->dst_strides[j->ndim] = dst->strides[a];
-        j->src_strides[j->ndim++] = src ? src->strides[a] : dst->strides[a];
     }
-    if (j->count == 0) return 1;
-    turn_and_sort(j);
+    gb_cu_pair p;
+    if (!src) src = dst;   /* a fill reads nothing: let it not stand in the way of merging */
+    gb_cu_pair_make(&p, ndim, shape, dst->strides, src->strides);
+    if (p.size == 0) return 1;
+    p.axis[p.ndim++] = (gb_copy_axis){itemsize, 1, 1};
+    p.ndim = gb_copy_axis_merge(p.axis, p.ndim);
+    *j = (gb_kernel_job){.dst = dst->data + (gb_word)p.a_at, .src = src->data + (gb_word)p.b_at, .count = p.size, .ndim = p.ndim};
+    for (int a = 0; a < p.ndim; a++) {
+        const gb_copy_axis *x = &p.axis[p.ndim - 1 - a];
+        j->shape[a] = x->n, j->dst_strides[a] = x->dst, j->src_strides[a] = x->src;
+    }
     return 0;
 }
 
