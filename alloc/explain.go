@@ -39,8 +39,26 @@ func (p *Plan) Explain() Explanation {
 	return slices.Concat(p.explainOrder(order), p.explainPadding(fastest), p.explainAlignment(fastest), p.explainBytes())
 }
 
-// ExplainRecord explains a plan that C keeps.
-func ExplainRecord(at record.Plan) Explanation { return PlanOf(at).Explain() }
+// ExplainFigures explains the figures of a plan that somebody else has.
+func ExplainFigures(dims []Dim, figures record.Figures) (Explanation, error) {
+	n := len(dims)
+	if len(figures) != record.Lists*n+record.Numbers {
+		return nil, ErrInvalid.Errorf("plan: its shape, strides, padded_shape, aligned_index and layout need an entry for each of its %d dims", n)
+	}
+	list := func(k int) []int64 { return figures[k*n : (k+1)*n] }
+	numbers := figures[record.Lists*n:]
+	p := Plan{
+		shape: list(0), strides: list(1), paddedShape: list(2), alignedIndex: list(3), layout: make([]int32, n), dims: dims,
+		itemSize: numbers[0], byteAlignment: numbers[1], offset: numbers[2], bytes: numbers[3], reserve: numbers[4],
+	}
+	for i, rank := range list(4) {
+		p.layout[i] = int32(rank)
+	}
+	if p.byteAlignment <= 0 {
+		return nil, ErrInvalid.Errorf("byte_alignment: %d; expected 1 or more bytes", p.byteAlignment)
+	}
+	return p.Explain(), nil
+}
 
 func (p *Plan) explainOrder(order []int) Explanation {
 	names := make([]string, len(order))

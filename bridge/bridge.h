@@ -7,7 +7,7 @@
 
 int gbridge_start(gb_error *e);
 int gbridge_work(void *work, int64_t nanoseconds, gb_error *e);   /* a gb_work, from where it is */
-int gbridge_explain(gb_plan *plan, char *text, int64_t room, gb_error *e);   /* lines of a term, a tab and a sentence */
+int gbridge_explain(int32_t *dims, int32_t ndim, int64_t *words, int64_t n, char *text, int64_t room, gb_error *e);   /* lines of a term, a tab and a sentence */
 #ifdef GRIDBUF_PANIC
 int gbridge_panic(gb_error *e);
 #endif

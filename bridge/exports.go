@@ -23,13 +23,19 @@ func gbridge_work(w unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int 
 }
 
 //export gbridge_explain
-func gbridge_explain(plan *C.gb_plan, room *C.char, n C.int64_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return explain(record.Plan(plan), text(room, n)) })
+func gbridge_explain(dims *C.int32_t, ndim C.int32_t, words *C.int64_t, n C.int64_t, room *C.char, size C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error {
+		return explain(unsafe.Slice((*alloc.Dim)(dims), ndim), unsafe.Slice((*int64)(words), n), text(room, size))
+	})
 }
 
-func explain(plan record.Plan, room []byte) error {
+func explain(dims []alloc.Dim, figures record.Figures, room []byte) error {
+	facts, err := alloc.ExplainFigures(dims, figures)
+	if err != nil {
+		return err
+	}
 	var lines strings.Builder
-	for _, fact := range alloc.ExplainRecord(plan) {
+	for _, fact := range facts {
 		lines.WriteString(fact.Term + "\t" + fact.Text + "\n")
 	}
 	return writeText(room, lines.String())

@@ -1,6 +1,8 @@
 """What is worth saying of a plan's figures, one sentence a fact."""
 
+from array import array
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from gridbuf import _core
@@ -33,9 +35,10 @@ def facts(plan: Any) -> list[tuple[str, str]]:
     Go finds the words. In a forked child, which has no Go, the one sentence says so, and the table's figures remain.
     """
     lists = plan.shape, plan.strides, plan.padded_shape, plan.aligned_index, plan.layout
-    figures = plan.dtype.itemsize, plan.byte_alignment, plan.offset, plan.nbytes, plan.alloc_nbytes
+    numbers = plan.dtype.itemsize, plan.byte_alignment, plan.offset, plan.nbytes, plan.alloc_nbytes
+    figures = array("q", [*chain(*lists), *numbers])
     try:
-        lines = _core.explain(lists, plan.dims, figures)
+        lines = _core.explain(plan.dims, figures.tobytes())
     except RuntimeError as error:
         return [("", str(error))]
     return [(term, sentence) for term, _, sentence in (line.partition("\t") for line in lines.splitlines())]
