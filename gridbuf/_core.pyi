@@ -351,7 +351,6 @@ def known_storage(answers: Any, shape: Any, dtype: Any, spec: Any, zero: bool, /
 def known_like(answers: Any, data: Any, dtype: Any, spec: Any, zero: bool, word: str | None, /) -> Any: ...
 def known_around(metas: Any, data: Any, dtype: Any, spec: Any, /) -> Any: ...
 def like(data: Any, dtype: Any, zero: bool, value: Any = ..., /) -> Any: ...
-def plan_of(array_or_field: Any, /) -> Plan: ...
 def from_dlpack(
     x: Any, dims: Dims | None = None, *, origin: Sequence[int] | None = None, halo: Halo | None = None, copy: bool | None = None
 ) -> Field:
@@ -630,33 +629,7 @@ class Plan:
     """
 
     @staticmethod
-    def of(array_or_field: Any, /) -> Plan:
-        """The plan read back from memory that exists.
-
-        A Field made by gridbuf answers with the plan it was made from. For other memory
-        aligned_index is zeros, byte_alignment the largest power of two up to 4096 that divides
-        the address of element 0.
-
-        Parameters
-        ----------
-        array_or_field
-            What `gridbuf.Field` takes.
-
-        Returns
-        -------
-        Plan
-
-        Raises
-        ------
-        TypeError
-            When it has no memory.
-
-        Examples
-        --------
-        >>> import gridbuf as gb, numpy as np
-        >>> gb.Plan.of(np.zeros((4, 3), order='F')).layout
-        (1, 0)
-        """
+    def of(array_or_field: Any, /) -> Plan: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property

@@ -223,6 +223,56 @@ def _html(self: _core.Field) -> str:
     return explain.html(self.plan, halo=self.halo, title="Field " + "".join(self.dims))
 
 
+def _field_repr(self: _core.Field) -> str:
+    names = "".join(self.dims) if hasattr(self, "__gt_dims__") else "dims not given,"
+    memory = self.plan.memory
+    return (
+        f"Field({names} {self.shape} {self.dtype}, strides={self.strides}, origin={self.origin}, halo={self.halo}, device={self.device!r}"
+        + (f", memory={memory!r}" if memory else "")
+        + (", readonly)" if self.readonly else ")")
+    )
+
+
+def plan_of(array_or_field: Any, /) -> _core.Plan:
+    """The plan read back from memory that exists.
+
+    A Field made by gridbuf answers with the plan it was made from. For other memory
+    aligned_index is zeros, byte_alignment the largest power of two up to 4096 that divides
+    the address of element 0.
+
+    Parameters
+    ----------
+    array_or_field
+        What `gridbuf.Field` takes.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    TypeError
+        When it has no memory.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, numpy as np
+    >>> gb.Plan.of(np.zeros((4, 3), order='F')).layout
+    (1, 0)
+    """
+    if isinstance(array_or_field, Field):
+        return array_or_field.plan
+    field = Field(array_or_field)
+    return field._plan_at(getattr(array_or_field, "aligned_index", None))  # a storage's
+
+
+def _plan_repr(self: _core.Plan) -> str:
+    return (
+        f"Plan({''.join(self.dims)} {self.shape} {self.dtype}, strides={self.strides}, aligned_index={self.aligned_index}, "
+        f"byte_alignment={self.byte_alignment}, alloc_nbytes={self.alloc_nbytes}, device={self.device!r})"
+    )
+
+
 def _plan_text(self: _core.Plan) -> str:
     from gridbuf import explain
 
@@ -240,9 +290,14 @@ def install() -> None:
     methods: dict[str, Any] = {
         "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html,
         "__gt_interface__": property(_gt_interface), "gt_domain": property(_gt_domain), "__gt_data_interface__": property(_gt_interface),
-        "__init_subclass__": classmethod(_init_subclass), **METHODS,
+        "__init_subclass__": classmethod(_init_subclass), "__repr__": _field_repr, **METHODS,
     }  # fmt: skip
     for name, method in {"from_array": staticmethod(from_array), **methods}.items():
         setattr(Field, name, method)
-    for name, method in {"__str__": _plan_text, "_repr_html_": _plan_html}.items():
+    for name, method in {
+        "of": staticmethod(plan_of),
+        "__repr__": _plan_repr,
+        "__str__": _plan_text,
+        "_repr_html_": _plan_html,
+    }.items():
         setattr(_core.Plan, name, method)

@@ -81,7 +81,7 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
             spec["dimensions"] = dims
     if "backend" in spec and spec["backend"] not in _ORDERS:
         return spec
-    plan = _core.plan_of(data)
+    plan = _core.Plan.of(data)
     stays = spec.get("device") is None and spec.get("memory") is None
     if stays and (plan.device != "cpu" or plan.memory is not None):
         spec |= {"device": plan.device, "memory": plan.memory}

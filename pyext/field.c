@@ -138,22 +138,6 @@ static PyGetSetDef getset[] = {
     {NULL},
 };
 
-/* ---- text ---- */
-
-static PyObject *repr(PyObject *self) {
-    GB_PY_OWNED PyObject *dims = get_dims(self, NULL), *empty = PyUnicode_FromString(""), *shape = get_shape(self, NULL);
-    GB_PY_OWNED PyObject *strides = get_strides(self, NULL), *origin = get_origin(self, NULL), *halo = get_halo(self, NULL);
-    GB_PY_OWNED PyObject *device = get_device(self, NULL);
-    static const char *const kinds[] = {"", "", ", memory='pinned'", ", memory='managed'"};
-    GB_PY_OWNED PyObject *names = !dims || !empty ? NULL : of(self)->dims_given ? PyUnicode_Join(empty, dims) : PyUnicode_FromString("dims not given,");
-    PyObject *text = NULL;
-    if (names && shape && strides && origin && halo && device)
-        text = PyUnicode_FromFormat("Field(%U %R %S, strides=%R, origin=%R, halo=%R, device=%R%s%s)", names, shape,
-                                    of(self)->dtype->descr, strides, origin, halo, device, kinds[of(self)->location.kind],
-                                    of(self)->readonly ? ", readonly" : "");
-    return text;
-}
-
 static Py_ssize_t length(PyObject *self) {
     if (of(self)->geometry.ndim > 0) return (Py_ssize_t)of(self)->geometry.shape[0];
     return PyErr_SetString(PyExc_TypeError, "len() of a Field without indices"), -1;
@@ -199,7 +183,6 @@ static PyType_Slot field_slots[] = {
     {Py_tp_getset, getset},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
-    {Py_tp_repr, repr},
     {Py_mp_subscript, gb_py_field_subscript},
     {Py_mp_ass_subscript, gb_py_field_assign},
     {Py_mp_length, length},

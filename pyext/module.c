@@ -68,7 +68,6 @@ static PyMethodDef methods[] = {
     {"fill", (PyCFunction)(void *)gb_py_fill, FAST, GB_PY_DOC_fill},
     {"get_num_threads", gb_py_get_num_threads, METH_NOARGS, GB_PY_DOC_get_num_threads},
     {"set_num_threads", gb_py_set_num_threads, METH_O, GB_PY_DOC_set_num_threads},
-    {"plan_of", gb_py_plan_of, METH_O, GB_PY_DOC_Plan_of},
     {"from_dlpack", (PyCFunction)(void *)gb_py_from_dlpack, FAST, GB_PY_DOC_from_dlpack},
     {"host_array", gb_py_host_array, METH_O, GB_PY_DOC_host_array},
     {"values", gb_py_values_method, METH_O, NULL},

@@ -12,7 +12,7 @@ PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     gb_plan_missed missed;
     if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0 || gb_py_read_request(slots, &request, &dtype, &meta) < 0) return NULL;
     GB_PY_OWNED gb_py_plan_object *wanted = gb_py_plan_for(&request, dtype);
-    GB_PY_OWNED PyObject *have = wanted ? gb_py_plan_of(NULL, slots[GB_PY_ARG_DATA]) : NULL;
+    GB_PY_OWNED PyObject *have = wanted ? PyObject_GetAttrString(slots[GB_PY_ARG_DATA], "plan") : NULL;
     PyObject *found = NULL;
     if (have && gb_py_is_field(slots[GB_PY_ARG_DATA]) && ((gb_py_field *)slots[GB_PY_ARG_DATA])->geometry.ndim == request.ndim) {
         const gb_preset *preset = slots[GB_PY_ARG_BACKEND] ? gb_preset_at(request.backend) : NULL;

@@ -1,6 +1,5 @@
 /* plan.c: gridbuf.Plan, the answer to a request, seen from Python. */
 #include "plan.h"
-#include "upcall.h"
 
 #include <docs.h>
 
@@ -149,35 +148,6 @@ static Py_hash_t hash(PyObject *self) {
     return (Py_hash_t)h == -1 ? -2 : (Py_hash_t)h;
 }
 
-static PyObject *repr(PyObject *self) {
-    GB_PY_OWNED PyObject *shape = get_shape(self, NULL), *strides = get_strides(self, NULL), *aligned = get_aligned(self, NULL);
-    GB_PY_OWNED PyObject *device = get_device(self, NULL), *dims = get_dims(self, NULL), *empty = PyUnicode_FromString("");
-    GB_PY_OWNED PyObject *names = dims && empty ? PyUnicode_Join(empty, dims) : NULL;
-    PyObject *text = NULL;
-    if (shape && strides && aligned && device && names)
-        text = PyUnicode_FromFormat("Plan(%U %R %S, strides=%R, aligned_index=%R, byte_alignment=%lld, alloc_nbytes=%lld, device=%R)",
-                                    names, shape, ((gb_py_plan_object *)self)->dtype->descr, strides, aligned,
-                                    (long long)of(self)->want.boundary, (long long)of(self)->want.reserve, device);
-    return text;
-}
-
-/* Reads a plan off a Field, or off any array NumPy can look at without copying. */
-PyObject *gb_py_plan_of(PyObject *self, PyObject *obj) {
-    PyObject *type = gb_py_upcall_get(GB_PY_UP_FIELD);
-    int is = type ? PyObject_IsInstance(obj, type) : -1;
-    if (is < 0) return NULL;
-    GB_PY_OWNED PyObject *field = is ? Py_NewRef(obj) : PyObject_CallFunctionObjArgs(type, obj, NULL);
-    if (!field || is) return field ? PyObject_GetAttrString(field, "plan") : NULL;
-    GB_PY_OWNED PyObject *aligned = PyObject_GetAttrString(obj, "aligned_index");   /* a storage's */
-    if (!aligned) PyErr_Clear();
-    return PyObject_CallMethod(field, "_plan_at", "(O)", aligned ? aligned : Py_None);
-}
-
-static PyMethodDef plan_methods[] = {
-    {"of", gb_py_plan_of, METH_O | METH_STATIC, GB_PY_DOC_Plan_of},
-    {NULL},
-};
-
 static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_py_plan_object, weakrefs), READONLY, NULL},
     {NULL},
@@ -186,11 +156,9 @@ static PyMemberDef members[] = {
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},
     {Py_tp_getset, getset},
-    {Py_tp_methods, plan_methods},
     {Py_tp_members, members},
     {Py_tp_richcompare, compare},
     {Py_tp_hash, hash},
-    {Py_tp_repr, repr},
     {Py_tp_doc, GB_PY_DOC_Plan},
     {0, NULL},
 };

@@ -49,7 +49,6 @@ gb_py_plan_object *gb_py_plan_by_number(uint64_t number);
 /* Takes ownership of plan. */
 gb_py_plan_object *gb_py_plan_wrap(gb_plan *plan, gb_py_dtype *dtype);
 
-PyObject *gb_py_plan_of(PyObject *self, PyObject *obj);
 PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);   /* requirements.c */
 PyObject *gb_py_explain(PyObject *self, PyObject *args);   /* explain.c */
 PyObject *gb_py_device_name(int gpu, int device);

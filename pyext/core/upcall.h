@@ -17,7 +17,6 @@
     X(GB_PY_UP_FILL, "gridbuf.numpy_copies", "_fill_any")                   \
     X(GB_PY_UP_CONVERTED, "gridbuf.numpy_copies", "_converted")             \
     X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.requirements", "check")              \
-    X(GB_PY_UP_FIELD, "gridbuf.field", "Field")                             \
     X(GB_PY_UP_SUGGESTION, "gridbuf.suggesting", "suggestion")              \
     X(GB_PY_UP_PLACED_TYPE, "gridbuf.field", "placed")                      \
     X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                      \
