@@ -175,6 +175,18 @@ func resolve(id int64, encoding []int64, call **C.gb_gu_call) error {
 	return nil
 }
 
+func turnShapes(id int64, encoding []int64) error {
+	g, err := gufuncOf(id)
+	if err != nil {
+		return err
+	}
+	request, err := gufunc.ParseRequest(encoding)
+	if err != nil {
+		return err
+	}
+	return g.TurnShapes(request)
+}
+
 func help(id int64, job *C.gb_gu_run, workers int) error {
 	j, err := jobOf(id, job)
 	if err != nil {

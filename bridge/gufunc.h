@@ -40,6 +40,7 @@ int gbridge_gufunc_types(int64_t id, int32_t kernel, uint8_t *types, gb_error *e
 int gbridge_gufunc_select(int64_t id, uint8_t *types, uint8_t *weak, int32_t n, uint8_t *wanted, int32_t nwanted, int32_t casting,
                           int32_t *number, gb_error *e);
 int gbridge_gufunc_resolve(int64_t id, int64_t *encoding, int64_t n, gb_gu_call **call, gb_error *e);
+int gbridge_gufunc_turn_shapes(int64_t id, int64_t *encoding, int64_t n, gb_error *e);   /* in place: core dimensions last */
 int gbridge_gufunc_add_state(int64_t id, gb_gu_state_kernel *k, uint8_t *types, int32_t ntypes, int32_t any_order,
                              int32_t *number, gb_error *e);
 int gbridge_gufunc_reduce(int64_t id, int64_t *encoding, int64_t n, gb_gu_reduction **r, gb_error *e);

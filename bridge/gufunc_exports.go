@@ -46,6 +46,11 @@ func gbridge_gufunc_resolve(id C.int64_t, encoding *C.int64_t, n C.int64_t, call
 	return guard(e, func() error { return resolve(int64(id), unsafe.Slice((*int64)(encoding), n), call) })
 }
 
+//export gbridge_gufunc_turn_shapes
+func gbridge_gufunc_turn_shapes(id C.int64_t, encoding *C.int64_t, n C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return turnShapes(int64(id), unsafe.Slice((*int64)(encoding), n)) })
+}
+
 //export gbridge_gufunc_add_state
 func gbridge_gufunc_add_state(id C.int64_t, k *C.gb_gu_state_kernel, types *C.uint8_t, n, anyOrder C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return addState(int64(id), k, unsafe.Slice((*uint8)(types), n), anyOrder != 0, number) })

@@ -20,6 +20,10 @@ type Request struct {
 	Operands []Operand // inputs, then outputs
 	Where    *Operand  // a mask of bools over the outer shape; nil: every element
 	Sizes    []int64   // of core dimensions that are known otherwise; nil, or -1 where not
+	Axes     [][]int64 // of each operand's core; outputs without one may be left out; nil: the last axes
+	Axis     *int64    // of the one core dimension that operands share; nil: the last one
+	AxisName *alloc.Dim
+	KeepDims bool // the core axes of the inputs stay in the outputs, which have none, with size 1
 }
 
 // binding is what the core dimensions of a call turned out to be.

@@ -3,6 +3,7 @@ package gufunc_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -215,4 +216,48 @@ func TestAnOutputNeedsEveryNameOfTheResult(t *testing.T) {
 	assert.ErrorContains(t, resolve(named([]int64{2, 3, 4, 1})), "without names")
 	assert.NoError(t, resolve(named([]int64{1, 3, 4}, alloc.K, alloc.I, alloc.J)))
 	assert.NoError(t, resolve(named([]int64{3, 4, 1})))
+}
+
+// Core axes that are not the last ones, as the extension's axis=, axes= and keepdims= ask for them.
+func TestCoreAxesElsewhere(t *testing.T) {
+	g := kernel(t, "dot")
+	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float64}, {Type: gufunc.Float64}})
+	require.NoError(t, err)
+	resolve := func(change func(*gufunc.Request)) (string, error) {
+		q := &gufunc.Request{Kernel: n, Operands: []gufunc.Operand{
+			{Type: gufunc.Float64, Shape: []int64{3, 4}, Strides: []int64{32, 8}, Dims: []alloc.Dim{alloc.I, alloc.J}},
+			{Type: gufunc.Float64, Shape: []int64{3, 4}, Strides: []int64{32, 8}, Dims: []alloc.Dim{alloc.I, alloc.J}}, {Absent: true},
+		}}
+		change(q)
+		c, err := g.Resolve(q)
+		if err != nil {
+			return "", err
+		}
+		defer c.Free()
+		assert.Equal(t, []int64{3, 4}, q.Operands[0].Shape, "the request stays as it is")
+		return fmt.Sprint(c.OuterShape()), nil
+	}
+	first, name := int64(0), alloc.I
+	for want, change := range map[string]func(*gufunc.Request){
+		"[3]":  func(q *gufunc.Request) {},
+		"[4]":  func(q *gufunc.Request) { q.Axis = &first },
+		"[4] ": func(q *gufunc.Request) { q.AxisName = &name },
+		"[3] ": func(q *gufunc.Request) { q.Axes = [][]int64{{1}, {-1}} },
+	} {
+		got, err := resolve(change)
+		require.NoError(t, err)
+		assert.Equal(t, strings.TrimSpace(want), got)
+	}
+	missing := alloc.K
+	for why, change := range map[string]func(*gufunc.Request){
+		"axis: input 0 has no dimension K":                   func(q *gufunc.Request) { q.AxisName = &missing },
+		"axes: 1 entries for 3 operands":                     func(q *gufunc.Request) { q.Axes = [][]int64{{1}} },
+		"axes: entry 0 has 2 axes, the operand's core has 1": func(q *gufunc.Request) { q.Axes = [][]int64{{0, 1}, {0}} },
+		"axis: 2 is out of range for input 1, which has 2":   func(q *gufunc.Request) { q.Axes = [][]int64{{0}, {2}} },
+		"out: keepdims needs the kept axes to have size 1":   func(q *gufunc.Request) { q.KeepDims, q.Operands[2] = true, q.Operands[0] },
+		"axis: I is a name, and input 1 has none":            func(q *gufunc.Request) { q.AxisName, q.Operands[1].Dims = &name, nil },
+	} {
+		_, err := resolve(change)
+		assert.ErrorContains(t, err, why)
+	}
 }

@@ -20,7 +20,8 @@ type compiler struct {
 	c *C.gb_gu_call
 	n *loopNest
 
-	specs []*alloc.Spec
+	places []placing // of absent outputs
+	specs  []*alloc.Spec
 }
 
 func (f *compiler) compile() error {
@@ -86,7 +87,9 @@ func (f *compiler) output(i int) error {
 		}
 	}
 	f.r.Operands[i].Type = t
-	return nil
+	var err error
+	f.c.out[i], err = f.places[i].place(made, len(f.l.shape))
+	return err
 }
 
 func (f *compiler) kernelFlags() {

@@ -5,9 +5,10 @@ import "gridbuf/alloc"
 // A request crosses the border as a list of 64-bit integers, which is also the key under
 // which the extension keeps the answer:
 //
-//	kernel, operands | mask<<8 | sizes<<9, then per operand (and the mask)
+//	kernel, operands | mask<<8 | sizes<<9 | axis<<10 | its name<<11 | axes<<12 | keepdims<<13, then per operand (and the mask)
 //	type | swapped<<8 | misaligned<<9 | absent<<10 | named<<11 | ndim<<16,
-//	shape, strides, names where there are any; then the known sizes.
+//	shape, strides, names where there are any; then the axis, or its name, or how many entries axes has and how many axes each,
+//	and which; then the known sizes.
 
 // reader takes integers off the front; short is set when there are not enough.
 type reader struct {
@@ -39,6 +40,23 @@ func (r *reader) operand() Operand {
 	return o
 }
 
+func (r *reader) axes(q *Request, flags int64) {
+	q.KeepDims = flags>>13&1 != 0
+	if flags>>10&1 != 0 {
+		q.Axis = &r.take(1)[0]
+	}
+	if flags>>11&1 != 0 {
+		name := alloc.Dim(r.take(1)[0])
+		q.AxisName = &name
+	}
+	if flags>>12&1 != 0 {
+		q.Axes = [][]int64{}
+		for n := r.take(1)[0]; n > 0 && !r.short; n-- {
+			q.Axes = append(q.Axes, r.take(r.take(1)[0]))
+		}
+	}
+}
+
 // ParseRequest reads a request from the extension.
 func ParseRequest(encoding []int64) (*Request, error) {
 	r := reader{encoding: encoding}
@@ -51,6 +69,7 @@ func ParseRequest(encoding []int64) (*Request, error) {
 		mask := r.operand()
 		q.Where = &mask
 	}
+	r.axes(q, head[1])
 	if head[1]>>9&1 != 0 {
 		q.Sizes = r.take(int64(len(r.encoding)))
 	}

@@ -35,15 +35,20 @@ func (g *GUFunc) Resolve(r *Request) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := g.bind(r)
+	q := *r
+	places, err := g.arrange(&q)
 	if err != nil {
 		return nil, err
 	}
-	l, err := b.broadcast(r)
+	b, err := g.bind(&q)
 	if err != nil {
 		return nil, err
 	}
-	f := compiler{g: g, k: &k, r: r, b: b, l: l, specs: make([]*alloc.Spec, len(r.Operands)), c: C.gb_gu_call_new(C.int(len(r.Operands)))}
+	l, err := b.broadcast(&q)
+	if err != nil {
+		return nil, err
+	}
+	f := compiler{g: g, k: &k, r: &q, b: b, l: l, places: places, specs: make([]*alloc.Spec, len(q.Operands)), c: C.gb_gu_call_new(C.int(len(q.Operands)))}
 	if f.c == nil {
 		return nil, alloc.ErrNoMemory.Errorf("no memory left for a call")
 	}

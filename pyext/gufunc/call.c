@@ -15,7 +15,7 @@ static void start(gb_py_invocation *v, gb_py_gufunc_object *g) {
     /* Only what is read before it is written: the whole record is large. */
     v->gufunc = g;
     v->nop = g->info.nin + g->info.nout;
-    v->has_where = v->workers = v->ignore_errors = v->errors = v->named = 0;
+    v->has_where = v->workers = v->ignore_errors = v->errors = v->named = v->arrangement = v->naxes = 0;
     v->uniforms = NULL;
     v->codes = NULL;
     v->entry = NULL;
@@ -26,7 +26,6 @@ static void start(gb_py_invocation *v, gb_py_gufunc_object *g) {
         a->type = a->swapped = a->misaligned = a->absent = a->weak = 0;
         a->ndim = 0;
         a->ndims = -1;
-        if (i < GB_GU_MAXARGS) v->placing[i].n = 0;
     }
 }
 
@@ -52,7 +51,7 @@ static int read_outputs(gb_py_invocation *v, PyObject *args, PyObject *out) {
     return 0;
 }
 
-/* By name when every input has names or needs none. */
+/* By name when every input has names or needs none. An axis that is a name is looked for first (gufunc/axes.go). */
 static void settle_names(gb_py_invocation *v) {
     int every = 1, some = 0;
     for (int i = 0; i < v->gufunc->info.nin; i++) {
@@ -61,7 +60,7 @@ static void settle_names(gb_py_invocation *v) {
         some |= a->ndims >= 0;
     }
     v->named = every && some;
-    if (!v->named)
+    if (!v->named && !(v->arrangement & GB_PY_AXIS_NAME))
         for (int i = 0; i < v->nop + v->has_where; i++) v->arg[i].ndims = -1;
 }
 
@@ -80,7 +79,7 @@ static int read_call(gb_py_invocation *v, PyObject *args, PyObject *kwargs) {
         v->has_where = 1;
         if (gb_py_read_mask(&v->arg[v->nop], k.where) < 0) return -1;
     }
-    if (gb_py_choose(v, &k) < 0 || gb_py_arrange(v, &k) < 0) return -1;
+    if (gb_py_choose(v, &k) < 0 || gb_py_read_axes(v, &k) < 0) return -1;
     settle_names(v);
     return gb_py_read_uniforms(v, &k);
 }

@@ -57,14 +57,6 @@ typedef struct gb_py_gufunc_object {
 
 enum { GB_PY_RAISE, GB_PY_RETURN, GB_PY_WARN, GB_PY_IGNORE };
 
-/* Where the core axes of a new output go (axis=, axes=), and of how many. */
-typedef struct gb_py_placing {
-    int32_t n, keep;                /* keep: they are axes of size 1 that the output has not yet (keepdims=) */
-    int32_t axis[GB_GU_MAXCORE];
-    int32_t name[GB_GU_MAXCORE];       /* of kept axes */
-    int32_t named;                  /* by name: at its place in the order I, J, K, ... */
-} gb_py_placing;
-
 /* One call, read. */
 typedef struct gb_py_invocation {
     gb_py_gufunc_object *gufunc;
@@ -72,7 +64,8 @@ typedef struct gb_py_invocation {
     int nop, has_where, kernel, workers, ignore_errors, errors;
     int named;                      /* every input has names: outputs are Fields */
     uint8_t types[GB_GU_MAXARGS];      /* of the kernel */
-    gb_py_placing placing[GB_GU_MAXARGS];
+    int arrangement, naxes;         /* axis=, axes= and keepdims=, and the words that say which */
+    int64_t axes[1 + GB_GU_MAXARGS * (1 + GB_GU_MAXCORE)];
     void *uniforms;
     _Alignas(16) char pack[32 * 8];
     /* what came of it */
@@ -117,7 +110,8 @@ int gb_py_choose(gb_py_invocation *v, const gb_py_keywords *k);
 void gb_py_forget_choices(gb_py_gufunc_object *g);
 
 /* axes.c: core axes that are not the last ones. */
-int gb_py_arrange(gb_py_invocation *v, const gb_py_keywords *k);
+enum { GB_PY_AXIS = 1 << 10, GB_PY_AXIS_NAME = 1 << 11, GB_PY_AXES = 1 << 12, GB_PY_KEEPDIMS = 1 << 13 };
+int gb_py_read_axes(gb_py_invocation *v, const gb_py_keywords *k);
 
 /* output.c */
 int gb_py_output_allocate(gb_py_invocation *v, int i);
@@ -130,7 +124,7 @@ int gb_py_join_halos(gb_py_field *result, const gb_py_invocation *v);
 
 
 /* entries.c. An encoded request (gufunc/encoding.go reads it) is at most GB_PY_MOST_WORDS long. */
-#define GB_PY_MOST_WORDS ((GB_GU_MAXARGS + 2) * (1 + 3 * GB_MAXDIMS) + 2 + GB_MAXDIMS)
+#define GB_PY_MOST_WORDS ((GB_GU_MAXARGS + 2) * (1 + 3 * GB_MAXDIMS) + 3 + GB_MAXDIMS + GB_GU_MAXARGS * (1 + GB_GU_MAXCORE))
 #define GB_PY_HEAD(type, swapped, misaligned, absent) ((type) | (swapped) << 8 | (misaligned) << 9 | (absent) << 10)
 #define GB_PY_HEAD_NAMED (1 << 11)
 static inline int64_t *gb_py_encode_operand(int64_t *to, int64_t head, int ndim, const int64_t *shape,
