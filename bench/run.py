@@ -21,7 +21,7 @@ from measure import Result, measure  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
 from rich.table import Table  # noqa: E402
-from tables import write_tables  # noqa: E402
+from tables import write_headlines, write_page  # noqa: E402
 
 
 def names() -> list[str]:
@@ -86,7 +86,8 @@ def main() -> None:
             "facts": [{"name": n, "value": v, "at_most": m, "unit": u} for n, v, m, u in facts],
         }
         (options.output / f"{name}.json").write_text(json.dumps(report, indent=2) + "\n")
-        write_tables(options.output)
+        write_page(options.output, name)
+    write_headlines()
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
-"""The tables of docs/tables/ and of README.md, from what `make bench` has written to bench/results/.
+"""The tables of docs/tables/ and of README.md, which `make bench` writes: nobody writes figures there by hand.
 
-    python bench/tables.py [--results bench/results]
+    python bench/tables.py             README's rows again, from the pages
+    python bench/tables.py copy mpi    and before that these two pages, from bench/results/
 
-Nobody writes figures there by hand: a page a benchmark, one row a case, and in README the rows that
-HEADLINES names, between two comments.
+A page a benchmark, one row a case, and in README the rows that HEADLINES names, between two comments. A page is
+written for what was just measured and for nothing else: bench/results/ also has what earlier runs have left.
 """
 
 import argparse
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +68,8 @@ def page(name: str, report: dict[str, Any]) -> str:
         rows = [
             [
                 f["name"],
-                unbroken(f"{f['value']:.3g} {f['unit']}"),
-                unbroken(f"<= {round(f['at_most'], 3):g} {f['unit']}"),
+                unbroken(f"{f['value']:.3g} {f['unit']}".rstrip()),
+                unbroken(f"<= {round(f['at_most'], 3):g} {f['unit']}".rstrip()),
                 "" if f["value"] <= f["at_most"] else "missed",
             ]
             for f in report["facts"]
@@ -80,16 +82,21 @@ def headlines() -> str:
     """Rows of the pages as they are now, whichever of them were just measured."""
     rows = []
     for name, begin in HEADLINES:
-        page = (TABLES / f"{name}.md").read_text()
-        line = next(line for line in page.splitlines() if line.startswith(f"| {begin}"))
+        path = TABLES / f"{name}.md"
+        lines = path.read_text().splitlines() if path.exists() else []
+        line = next((line for line in lines if line.startswith(f"| {begin}")), None)
+        if line is None:
+            sys.exit(f"HEADLINES of bench/tables.py: {path.name} has no row that begins with {begin!r}; README is as it was")
         what, _, _, ratio, target, _, verdict = (cell.strip(" ") for cell in re.split(r"(?<!\\)\|", line)[1:-1])
         rows.append([what, ratio, target, verdict])
     return table(["what", "ratio", "target", ""], rows)
 
 
-def write_tables(results: Path) -> None:
-    for path in sorted(results.glob("*.json")):
-        (TABLES / f"{path.stem}.md").write_text(page(path.stem, json.loads(path.read_text())))
+def write_page(results: Path, name: str) -> None:
+    (TABLES / f"{name}.md").write_text(page(name, json.loads((results / f"{name}.json").read_text())))
+
+
+def write_headlines() -> None:
     readme = ROOT / "README.md"
     before, _, rest = readme.read_text().partition(BEGIN)
     readme.write_text(f"{before}{BEGIN}\n{headlines()}{END}{rest.partition(END)[2]}")
@@ -97,5 +104,7 @@ def write_tables(results: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results")
-    write_tables(parser.parse_args().results)
+    parser.add_argument("benchmarks", nargs="*", metavar="NAME")
+    for measured in parser.parse_args().benchmarks:
+        write_page(ROOT / "bench" / "results", measured)
+    write_headlines()
