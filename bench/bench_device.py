@@ -1,7 +1,7 @@
 """Device memory: allocation, fills, copies and uploads against cupy and the driver's own moves.
 
 The cases need a GPU and cupy; without them `make bench` passes over this file. `python bench/bench_device.py` counts calls of
-the driver: on a GPU, or on the fake driver with GRIDBUF_LIBCUDA and cuda/fake/build.sh.
+the fake driver, which it builds where GRIDBUF_LIBCUDA names none; with `--write` the table goes into docs/device.md.
 """
 
 import importlib.util
@@ -99,50 +99,70 @@ def _cases() -> list[Case]:
 
 CASES = _cases()
 
+PAGE = Path(__file__).parent.parent / "docs" / "device.md"
+BEGIN, END = "<!-- calls of the driver, written by bench/bench_device.py -->\n", "<!-- end of the calls -->"
 COUNT = """
-import ctypes, os, gridbuf as gb, numpy as np
+import ctypes, os, gridbuf as gb, gridbuf.distributed as gbd, numpy as np
 count = ctypes.CDLL(os.environ["GRIDBUF_LIBCUDA"]).fake_count
 count.restype = ctypes.c_int64
 moves = [b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoHAsync_v2", b"cuMemcpyDtoDAsync_v2", b"cuMemcpy2DAsync_v2", b"cuLaunchKernel"]
 n = (64, 64, 40)
 f, t = gb.Field.empty(n, device="gpu"), gb.Field.empty(n, device="gpu", backend="gt:gpu")
-g = gb.Field.empty(n, device="gpu")
-pinned, padded = gb.ones(n, memory="pinned"), gb.ones(n, memory="pinned", padding=64)
+g, unseen = gb.Field.empty(n, device="gpu"), gb.Field.zeros(n, memory="managed")
+pinned, pageable, padded = gb.ones(n, memory="pinned"), np.ones(n), gb.ones(n, memory="pinned", padding=64)
+grid = gbd.grid((32, 32), periodic="IJ", halo=2)
+T = [grid.zeros("IJK", sizes={"K": 20}, device="gpu") for _ in range(8)]
+plan = grid.plan(*T)
+print("| once warm | calls | of them moves and kernels |")
+print("| --- | --- | --- |")
 def measure(what, action):
     action(); action(); gb.cuda.synchronize()
     before = count(b""), sum(map(count, moves))
     action()
-    print(f"{what:52} {count(b'') - before[0]:6} calls, {sum(map(count, moves)) - before[1]} of them move or launch")
-measure("Field.empty on the GPU, pooled", lambda: gb.Field.empty(n, device="gpu"))
-measure("empty, pinned, pooled", lambda: gb.empty(n, memory="pinned"))
-measure("fill", lambda: gb.fill(f, 1.5))
-measure("copy within the GPU", lambda: gb.copyto(g, f))
-measure("transposed copy within the GPU", lambda: gb.copyto(t, f))
-measure("upload from pinned", lambda: gb.copyto(f, pinned))
-measure("upload from pinned with padded rows", lambda: gb.copyto(f, padded))
-measure("download to pinned", lambda: gb.copyto(pinned, f))
-measure("relayout + upload from pinned", lambda: gb.copyto(t, pinned))
-import gridbuf.distributed as gbd
-grid = gbd.grid((32, 32), periodic="IJ", halo=2)
-T = [grid.zeros("IJK", sizes={"K": 20}, device="gpu") for _ in range(8)]
-plan = grid.plan(*T)
-measure("halos of one field, within the process", lambda: grid.exchange(T[0]))
-measure("halos of eight fields, within the process", lambda: plan(*T))
+    print(f"| {what} | {count(b'') - before[0]} | {sum(map(count, moves)) - before[1]} |")
+measure("`Field.empty` on the GPU, and its end", lambda: gb.Field.empty(n, device="gpu"))
+measure("`empty` of pinned memory, and its end", lambda: gb.empty(n, memory="pinned"))
+measure("`__cuda_array_interface__`, nothing in flight", lambda: f.__cuda_array_interface__)
+measure("`__dlpack__(stream=1)`, nothing in flight", lambda: f.__dlpack__(stream=1))
+measure("a host view of managed memory that no GPU was shown", unseen.numpy)
+measure("`zeros`", lambda: gb.Field.zeros(n, device="gpu"))
+measure("`ones`", lambda: gb.Field.ones(n, device="gpu"))
+measure("`fill`", lambda: gb.fill(f, 1.5))
+measure("one element", lambda: f.__setitem__((1, 2, 3), 1.5))
+measure("a copy within the GPU", lambda: gb.copyto(g, f))
+measure("the same, transposed", lambda: gb.copyto(t, f))
+measure("upload from pinned memory", lambda: gb.copyto(f, pinned))
+measure("upload of 1.3 MB of pageable memory", lambda: gb.copyto(f, pageable))
+measure("upload from pinned memory with padded rows", lambda: gb.copyto(f, padded))
+measure("upload from pinned memory, transposed", lambda: gb.copyto(t, pinned))
+measure("download to pinned memory", lambda: gb.copyto(pinned, f))
+measure("`copy_async` from pinned memory, and `wait`", lambda: gb.copy_async(f, pinned).wait())
+measure("halos of one Field within a process", lambda: grid.exchange(T[0]))
+measure("halos of eight", lambda: plan(*T))
 measure("the adjoint of these", lambda: plan.accumulate(*T))
-measure("__cuda_array_interface__", lambda: f.__cuda_array_interface__)
-measure("__dlpack__ for the default stream", lambda: f.__dlpack__(stream=1))
 """
 
 
-def main() -> None:
-    """Calls of the driver for each kind of work, on the fake driver."""
-    if importlib.util.find_spec("gridbuf") is None:
-        sys.exit("gridbuf is not installed here")
+def counted() -> str:
+    """Calls of the driver for each kind of work, push and pop of the context among them, on the fake driver."""
     with tempfile.TemporaryDirectory() as folder:
         library = os.environ.get("GRIDBUF_LIBCUDA") or str(Path(folder) / "libfakecuda.so")
         if not Path(library).exists():
             subprocess.run(["sh", str(Path(__file__).parent.parent / "cuda" / "fake" / "build.sh"), library], check=True)
-        subprocess.run([sys.executable, "-c", COUNT], env=os.environ | {"GRIDBUF_LIBCUDA": library}, check=True)
+        environment = os.environ | {"GRIDBUF_LIBCUDA": library}
+        return subprocess.run(
+            [sys.executable, "-c", COUNT], env=environment, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
+
+
+def main() -> None:
+    if importlib.util.find_spec("gridbuf") is None:
+        sys.exit("gridbuf is not installed here")
+    table = counted()
+    print(table, end="")
+    if "--write" in sys.argv:
+        before, _, rest = PAGE.read_text().partition(BEGIN)
+        PAGE.write_text(before + BEGIN + table + END + rest.partition(END)[2])
 
 
 if __name__ == "__main__":

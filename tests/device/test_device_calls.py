@@ -1,6 +1,7 @@
 """How often the driver is called, and that a copy which is nearly done is not slept over."""
 
 import resource
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_driver import Fake, values_of
+from pages_of_docs import ROOT
 
 import gridbuf as gb
 
@@ -64,6 +66,15 @@ BOUNDS = {
 @pytest.mark.parametrize("what", BOUNDS)
 def test_calls_of_the_driver(fake: Fake, what: str) -> None:
     assert calls(fake, things()[what]) <= BOUNDS[what]
+
+
+def test_the_table_of_calls_is_what_is_counted(fake: Fake) -> None:
+    """docs/device.md has what bench/bench_device.py prints."""
+    command = [sys.executable, str(ROOT / "bench" / "bench_device.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    page = (ROOT / "docs" / "device.md").read_text()
+    assert done.stdout == page.partition("bench_device.py -->\n")[2].partition("<!-- end")[0]
 
 
 def test_an_export_after_which_nothing_was_queued_asks_nothing(fake: Fake) -> None:
