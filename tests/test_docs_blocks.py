@@ -58,11 +58,23 @@ def plain(block: Block) -> Iterator[str]:
         yield "" if line.startswith((":tags:", "%")) else line
 
 
+def is_python(text: str) -> bool:
+    try:
+        compile(text, "block", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_no_block_is_overlooked(page: Path) -> None:
     """Not one that is indented or fenced otherwise; cells stand where the site runs them."""
     text = page.read_text()
     assert len(re.findall(r"^\s*(?:```|~~~)", text, re.MULTILINE)) == 2 * len(blocks(page))
+    for block in blocks(page):
+        assert block.kind or block.examples or not is_python(block.text), (
+            f"{name(page)}:{block.line}: nobody runs Python without a kind"
+        )
     cells = [block.line for block in blocks(page) if block.kind.startswith("{code-cell}")]
     assert not cells or "file_format: mystnb" in text, f"{name(page)}:{cells[0]}: nobody runs cells there"
 
