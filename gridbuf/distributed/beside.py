@@ -57,6 +57,8 @@ def clear(folder: Path) -> None:
 
 def begin(where: Path, store: Store, manifest: manifests.Said, chunks: Mapping[str, Any]) -> None:
     """Make the store beside the path; what is neither a checkpoint nor one that was never finished is left alone."""
+    if where.is_symlink():
+        raise ValueError(f"path: {str(where)!r} is a link; give what it leads to")
     if os.path.lexists(where) and not (where / manifests.NAME).is_file():
         raise ValueError(f"path: {str(where)!r} is there and is no checkpoint; it is left as it is")
     beside = beside_of(where)

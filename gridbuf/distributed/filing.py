@@ -41,7 +41,7 @@ class Filing(Reducing):
         shards : bool, optional
             Of Zarr: whether the chunks of a block are kept in one file.
         compressors : optional
-            Of Zarr: as `zarr.create_array` takes them.
+            Of Zarr: as `zarr.create_array` takes them; None: values are kept as they are.
         progress : callable, optional
             Called on this rank with the part that is written, up to 1.0.
         **fields : Field or list of Field
@@ -73,12 +73,11 @@ class Filing(Reducing):
         >>> len(T), T[0].shape, other.mean(T)
         (3, (12, 6), 280.5)
         """
-        given = {
-            "chunks": chunks,
-            "shards": None if shards is False else shards,
-            "compressors": None if isinstance(compressors, str) and compressors == "auto" else compressors,
-        }
-        options = {name: value for name, value in given.items() if value is not None}
+        options: dict[str, Any] = {} if chunks is None else {"chunks": chunks}
+        if shards is not False and shards is not None:
+            options["shards"] = shards
+        if not (isinstance(compressors, str) and compressors == "auto"):
+            options["compressors"] = compressors
         self._call(
             "save",
             (path, attributes, format, options, fields),

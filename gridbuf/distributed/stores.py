@@ -132,17 +132,24 @@ class ZarrArrays:
     def __init__(self, chunks: Mapping[str, int] | None = None, shards: bool = False, compressors: Any = "auto") -> None:
         self._inner, self._shards, self._compressors = chunks or {}, shards, compressors
         self._open: dict[tuple[Path, str], Any] = {}
+        if not isinstance(compressors, str) or compressors != "auto":
+            self._try_out("u1", TypeError, "compressors: zarr.create_array does not take them")
 
     def check(self, dtype: np.dtype[Any], name: str) -> None:
+        lacking = f"{name}: Zarr has no elements of dtype {dtype}; save with format='npy'"
+        if dtype.kind == "V" and dtype.names is None:
+            raise ValueError(lacking)
+        self._try_out(dtype, ValueError, lacking)
+
+    def _try_out(self, dtype: Any, kind: type[Exception], problem: str) -> None:
+        """Raise where Zarr makes no such array."""
         import zarr
 
-        if dtype.kind == "V" and dtype.names is None:
-            raise ValueError(f"{name}: Zarr has no elements of dtype {dtype}; save with format='npy'")
         try:
             with quiet():
-                zarr.create_array({}, shape=(1,), dtype=dtype)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name}: Zarr has no elements of dtype {dtype}; save with format='npy'") from error
+                zarr.create_array({}, shape=(1,), dtype=dtype, compressors=self._compressors)
+        except (TypeError, ValueError, KeyError) as error:
+            raise kind(f"{problem} ({error})") from error
 
     def prepare(self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]) -> None:
         import zarr

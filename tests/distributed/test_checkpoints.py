@@ -146,6 +146,9 @@ def test_xarray_opens_a_zarr_store(tmp_path: Path) -> None:
     grid.save(tmp_path / "x", T=T, chunks={"K": 2, "J": 1}, shards=True, compressors=None)
     group = zarr.open_group(tmp_path / "x", mode="r")
     assert group["T"].shards == (4, 2, 4) and group["T"].chunks == (4, 1, 2) and "u" not in group
+    assert group["T"].compressors == ()  # None is none, as Zarr has it
+    with pytest.raises(TypeError, match=r"compressors: zarr\.create_array does not take them"):
+        grid.save(tmp_path / "x", T=T, compressors="zip")
     assert grid.checksum(grid.load(tmp_path / "x")["T"]) == grid.checksum(T)
     for words, options in (
         ("chunks: 3 along I do not divide", {"I": 3}),

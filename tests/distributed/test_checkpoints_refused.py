@@ -233,6 +233,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "file").write_text("mine")
     grid.save(tmp_path / "good", format="npy", T=T)
+    (tmp_path / "link").symlink_to("good")
     for error, words, call in (
         (ValueError, "fields: none were given", lambda: grid.save(path, format="npy")),
         (TypeError, "path: expected a path, got int", lambda: grid.save(3, T=T)),
@@ -248,6 +249,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         (TypeError, r"attributes\['T'\]: expected a dict", lambda: grid.save(path, T=T, attributes={"T": "K"})),
         (ValueError, "is there and is no checkpoint; it is left", lambda: grid.save(tmp_path / "mine", format="npy", T=T)),
         (ValueError, "is there and is no checkpoint; it is left", lambda: grid.save(tmp_path / "file", format="npy", T=T)),
+        (ValueError, "link' is a link; give what it leads to", lambda: grid.save(tmp_path / "link", format="npy", T=T)),
         (FileNotFoundError, "no/folder", lambda: grid.save(tmp_path / "no" / "folder", format="npy", T=T)),
         (ValueError, "there is no", lambda: grid.load(path)),
         (ValueError, "names: 'q' is not in .*, which has T", lambda: grid.load(tmp_path / "good", "q")),
@@ -261,4 +263,5 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             call()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "good", "mine"] and grid.sum(T) == 48.0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "good", "link", "mine"]
+    assert grid.sum(grid.load(tmp_path / "link")["T"]) == grid.sum(T) == 48.0
