@@ -33,6 +33,7 @@ FILES = {
     "CuPy": "cupy",
     "Numba": "numba",
     "mpi4py": "mpi4py",
+    "GHEX": "ghex",
     "xarray": "xarray",
     "dask.array": "dask",
     "gt4py.cartesian": "gt4py_cartesian",
@@ -46,7 +47,7 @@ FILES = {
 
 
 # Packages that are not in the matrix, or are there by another name.
-BESIDE = ("cupy-cuda12x", "cupy-cuda13x", "numba-cuda", "ndsl", "ghex", "ml_dtypes")
+BESIDE = ("cupy-cuda12x", "cupy-cuda13x", "numba-cuda", "ndsl", "ml_dtypes")
 
 
 def load(name: str) -> Consumer:

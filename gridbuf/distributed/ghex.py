@@ -20,8 +20,8 @@ from gridbuf.distributed.left import LAST_WORDS
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.mpi import MPIEngine, MPITransport
 from gridbuf.distributed.waiting import Waiting
+from gridbuf.interop.ghex import DTYPES
 
-DTYPES = ("float64", "float32", "int64", "int32", "bool")
 DIMS = 4
 MOST_FIELDS = 256  # whose memory GHEX has been told
 WHY = "engine='ghex' does not take {}; engine='mpi' does"
@@ -94,7 +94,7 @@ class GHEXEngine(MPIEngine):
         for layout in bound.layouts:
             if min(layout.shape) < 2:
                 yield f"an axis of length {min(layout.shape)}"
-            if min(layout.strides) <= 0:
+            if min(layout.strides) != bound.dtype.itemsize:  # GHEX reads rows as if their elements touched
                 yield f"strides of {layout.strides}"
         for axis, pair in zip(bound.geometry.axes, bound.geometry.halos, strict=True):
             if max(pair) > self.least[axis]:

@@ -56,6 +56,28 @@ def test_dask_arrays_of_unknown_size() -> None:
             call(np.zeros(3))
 
 
+@pytest.mark.parametrize(
+    ("field", "error", "says"),
+    [
+        (
+            lambda: gb.Field.zeros((4, 6), dims="IJ")[:, ::2],
+            ValueError,
+            r"field: J \(index 1\) has the stride 16, .*field.copy\(\)",
+        ),
+        (lambda: gb.Field.zeros((4, 6), dims="IJ")[::-1], ValueError, r"field: I \(index 0\) has the stride -48"),
+        (lambda: gb.Field.zeros((4, 6), "f2"), TypeError, "field: GHEX has no float16, only float64"),
+        (lambda: gb.Field.zeros((4, 6), ">f8"), TypeError, "field: GHEX has no >f8"),
+        (lambda: readonly(5), ValueError, "field: it is read-only"),
+        (lambda: [1.0], TypeError, "field: "),
+    ],
+)
+def test_what_ghex_would_get_wrong(field: Any, error: type[Exception], says: str) -> None:
+    from gridbuf.interop.ghex import field_descriptor
+
+    with pytest.raises(error, match=says):
+        field_descriptor(None, field())
+
+
 def test_gt4py_next() -> None:
     gbg = pytest.importorskip("gridbuf.interop.gt4py")
     import gt4py.next as gtx

@@ -69,6 +69,7 @@ for given, word in (
     (grid.zeros("I"), "without all of"),
     (grid.zeros("IJK", sizes={"K": 1}), "an axis of length 1"),
     (flipped, "strides"),
+    (gb.Field(np.zeros((*grid.zeros().shape, 2))[..., 0], dims="IJ", halo=(2, 2)), "strides"),
     (grid.zeros(halo=(5, 2)), "wider than a block of 4"),
 ):
     try:
