@@ -14,9 +14,11 @@ from common import raises
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
+from gridbuf.distributed import waiting
 
 comm = MPI.COMM_WORLD
 me, other = comm.rank, 1 - comm.rank
+comm.Barrier()  # one may have been started long after the other, and the grid's time counts from here
 grid = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
 under_way = []
 
@@ -39,18 +41,33 @@ def soon() -> Iterator[None]:
     assert time.monotonic() - began < 5
 
 
-def interrupted(call: Callable[[], Any]) -> None:
-    """Ctrl-C on rank 0, while rank 1 does not come."""
+def in_vain(of: Any, call: Callable[[], Any], *words: str) -> None:
+    """Rank 0 waits and gives up, for what has its timeout is hasty meanwhile; not before does rank 1 come."""
+    if me == 0:
+        before, of.timeout = of.timeout, 0.05
+        with raises(TimeoutError, "rank 0 waits for", *words):
+            call()
+        of.timeout = before
     comm.Barrier()
-    if me:
-        time.sleep(0.6)
-        call()
-    else:
+
+
+def interrupted(call: Callable[[], Any]) -> None:
+    """Ctrl-C on rank 0 while it waits; not before does rank 1 come."""
+    if me == 0:
         timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
+        give_way = waiting._give_way
+
+        def begin() -> None:
+            waiting._give_way = give_way
+            timer.start()
+
+        waiting._give_way = begin
         with raises(KeyboardInterrupt):
             call()
         timer.join()
+    comm.Barrier()
+    if me:
+        call()
 
 
 def refused_in_a_child(call: Callable[[], Any]) -> None:
