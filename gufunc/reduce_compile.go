@@ -34,6 +34,9 @@ func (p *reducePlanner) compile() error {
 	if int64(c.kept_n) > maxElements || int64(c.fold_n) > maxElements {
 		return setupError("array: too many elements to reduce")
 	}
+	for _, a := range q.Axes {
+		c.gone |= 1 << a
+	}
 	p.operands()
 	if err := p.plans(); err != nil {
 		return err

@@ -1,15 +1,24 @@
 package gufunc
 
+import (
+	"slices"
+	"strconv"
+
+	"gridbuf/alloc"
+)
+
 // A reduction crosses the border as 64-bit integers, which are also the key under which the extension
 // keeps the answer:
 //
-//	kernel | state<<32, flags | mask<<8 | results<<16 | axes<<24, the axes, then the array,
+//	kernel | state<<32, flags | mask<<8 | results<<16 | axes<<24, which axes are names, the axes, then the array,
 //	the mask and the results as operands of a call.
 const (
 	wordKeepDims = 1 << iota
 	wordSequential
 	wordOneByOne
 	wordIdentity
+	wordOneAxis // more are refused
+	wordAllAxes
 )
 
 // ParseReduceRequest reads a request from the extension.
@@ -22,9 +31,7 @@ func ParseReduceRequest(encoding []int64) (*ReduceRequest, error) {
 		KeepDims: flags&wordKeepDims != 0, Sequential: flags&wordSequential != 0,
 		OneByOne: flags&wordOneByOne != 0, Identity: flags&wordIdentity != 0,
 	}
-	for _, a := range r.take(flags >> 24 & 0xff) {
-		q.Axes = append(q.Axes, int(a))
-	}
+	names, axes := r.take(1)[0], r.take(flags>>24&0xff)
 	q.Array = r.operand()
 	if flags>>8&1 != 0 {
 		mask := r.operand()
@@ -36,5 +43,42 @@ func ParseReduceRequest(encoding []int64) (*ReduceRequest, error) {
 	if r.short {
 		return nil, setupError("a request of %d integers ends too early", len(encoding))
 	}
+	if flags&wordAllAxes != 0 {
+		for a := range q.Array.Shape {
+			q.Axes = append(q.Axes, a)
+		}
+	} else if err := q.placeAxes(axes, names); err != nil {
+		return nil, err
+	}
+	if flags&wordOneAxis != 0 && len(q.Axes) > 1 {
+		return nil, alloc.ErrInvalid.Errorf("axis: the operation is not reorderable, so at most one axis may be given, or ordered=True")
+	}
 	return q, nil
+}
+
+// placeAxes finds the axes that were given: names where names has a bit, else numbers, from the end where they are negative.
+func (q *ReduceRequest) placeAxes(given []int64, names int64) error {
+	ndim := int64(len(q.Array.Shape))
+	for i, a := range given {
+		text, at, why := strconv.FormatInt(a, 10), a, "does not fit the array, which has "+strconv.FormatInt(ndim, 10)+" dimensions"
+		if names>>i&1 != 0 {
+			text, why = alloc.Dim(a).String(), "is none of the array's indices"
+			at = int64(slices.Index(q.Array.Dims, alloc.Dim(a)))
+			if q.Array.Dims == nil {
+				why = "is a name, and the array has none; give its number, or a Field"
+			}
+		} else if ndim == 0 && (a == 0 || a == -1) { // as NumPy
+			continue
+		} else if a < 0 {
+			at = a + ndim
+		}
+		if at < 0 || at >= ndim {
+			return alloc.ErrInvalid.Errorf("axis: %s %s", text, why)
+		}
+		if slices.Contains(q.Axes, int(at)) {
+			return alloc.ErrInvalid.Errorf("axis: %s is there twice", text)
+		}
+		q.Axes = append(q.Axes, int(at))
+	}
+	return nil
 }

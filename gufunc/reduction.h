@@ -60,7 +60,8 @@ typedef struct gb_gu_reduction {
     int64_t kept_shape[GB_MAXDIMS], fold_shape[GB_MAXDIMS];   /* outermost first */
     int64_t fold_in[GB_MAXDIMS];
     int64_t kept_where[GB_MAXDIMS], fold_where[GB_MAXDIMS];
-    int32_t out_ndim, reserved;
+    int32_t out_ndim;
+    uint32_t gone;                      /* bit a: axis a of the array is folded */
     int64_t out_shape[GB_MAXDIMS], code_strides[GB_MAXDIMS];
     gb_plan *plan[GB_GU_MAXARGS];          /* of results to allocate; NULL: given */
     gb_gu_operand in;                      /* strides: along the kept loops */

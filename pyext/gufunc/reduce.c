@@ -187,8 +187,6 @@ static PyObject *reduce(gb_py_reduce_args *q) {
         return PyErr_Format(PyExc_TypeError, "array: no kernel folds elements of its type");
     if (!(q->choice = gb_py_folding_for(q, first.type, out)) || start(q, &work) < 0) return NULL;
     if (gb_py_read_views(q) < 0) return NULL;
-    if (q->choice->sequential && !q->ordered && q->ngone > 1 && !q->choice->state)
-        return PyErr_SetString(PyExc_ValueError, "axis: the operation is not reorderable, so at most one axis may be given, or ordered=True"), NULL;
     GB_PY_OWNED PyObject *array = Py_NewRef(q->array), *where = Py_XNewRef(q->where);
     PyObject *result = NULL;
     if (protect(q, &array, &where) == 0) {
@@ -209,6 +207,7 @@ PyObject *gb_py_gufunc_reduce(PyObject *self, PyObject *const *args, Py_ssize_t 
     for (int i = 0; i < q.gufunc->info.nout; i++) q.out[i] = q.given[i] = NULL;
     q.dtype = 0;
     q.keepdims = q.ordered = q.workers = q.errors = 0;
+    q.by_name = 0;
     q.choice = NULL;
     PyObject *result = gb_py_read_reduce_args(&q, args, nargs, kwnames) == 0 ? reduce(&q) : NULL;
     gb_py_reduce_args_clear(&q);

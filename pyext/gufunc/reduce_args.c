@@ -33,7 +33,6 @@ static int add_axis(gb_py_reduce_args *q, PyObject *entry) {
     static const char expected[] = "an int, an index's name or a tuple of them";
     if (PyBool_Check(entry)) return PyErr_Format(PyExc_TypeError, "axis: expected %s, got %R", expected, entry), -1;
     if (q->naxes == GB_MAXDIMS) return PyErr_Format(PyExc_ValueError, "axis: at most %d are allowed", GB_MAXDIMS), -1;
-    q->by_name[q->naxes] = 0;
     return gb_py_int64(entry, "axis", expected, &q->axes[q->naxes++]);
 }
 
@@ -41,7 +40,7 @@ static int add_names(gb_py_reduce_args *q, PyObject *sequence) {
     int32_t dims[GB_MAXDIMS];
     int n = gb_py_dims(sequence, "axis", dims, GB_MAXDIMS - q->naxes);
     for (int i = 0; i < n; i++) {
-        q->by_name[q->naxes] = 1;
+        q->by_name |= (int64_t)1 << q->naxes;
         q->axes[q->naxes++] = dims[i];
     }
     return n < 0 ? -1 : 0;
@@ -57,41 +56,6 @@ static int read_axes(gb_py_reduce_args *q, PyObject *axis) {
         GB_PY_OWNED PyObject *one = PyUnicode_Check(entry) ? PyTuple_Pack(1, entry) : NULL;   /* one name, also "12" */
         if (PyUnicode_Check(entry) && !one) return -1;
         if ((one ? add_names(q, one) : add_axis(q, entry)) < 0) return -1;
-    }
-    return 0;
-}
-
-static int refuse_axis(const gb_py_reduce_args *q, int i, const char *why) {
-    GB_PY_OWNED PyObject *names = q->by_name[i] ? gb_py_dims_tuple(&(int32_t){(int32_t)q->axes[i]}, 1) : NULL;
-    if (names) PyErr_Format(PyExc_ValueError, "axis: %U %s", PyTuple_GetItem(names, 0), why);
-    else if (!q->by_name[i]) PyErr_Format(PyExc_ValueError, "axis: %lld %s", (long long)q->axes[i], why);
-    return -1;
-}
-
-/* From what was given to places in the array. */
-static int place_axes(gb_py_reduce_args *q) {
-    const gb_py_reduce_view *v = &q->view;
-    uint32_t seen = 0;
-    q->ngone = 0;
-    if (q->naxes < 0)
-        while (q->ngone < v->ndim) q->gone[q->ngone] = q->ngone, q->ngone++;
-    for (int i = 0; i < q->naxes; i++) {
-        int64_t a = q->axes[i];
-        if (q->by_name[i]) {
-            if (!v->named) return refuse_axis(q, i, "is a name, and the array has none; give its number, or a Field");
-            for (a = 0; a < v->ndim && v->dims[a] != q->axes[i]; a++) {}
-        } else {
-            if (v->ndim == 0 && (a == 0 || a == -1)) continue;   /* as NumPy */
-            if (a < 0) a += v->ndim;
-        }
-        if (a < 0 || a >= v->ndim) {
-            char why[64];
-            PyOS_snprintf(why, sizeof why, "does not fit the array, which has %d dimensions", (int)v->ndim);
-            return refuse_axis(q, i, q->by_name[i] ? "is none of the array's indices" : why);
-        }
-        if (seen >> a & 1) return refuse_axis(q, i, "is there twice");
-        seen |= 1u << a;
-        q->gone[q->ngone++] = (int)a;
     }
     return 0;
 }
@@ -176,7 +140,6 @@ int gb_py_read_reduce_args(gb_py_reduce_args *q, PyObject *const *args, Py_ssize
     } else {
         q->naxes = 1;
         q->axes[0] = 0;
-        q->by_name[0] = 0;
     }
     if (slots[R_DTYPE] && read_dtype(q, slots[R_DTYPE]) < 0) return -1;
     if (slots[R_KEEPDIMS] && (q->keepdims = PyObject_IsTrue(slots[R_KEEPDIMS])) < 0) return -1;
@@ -220,5 +183,5 @@ int gb_py_read_views(gb_py_reduce_args *q) {
     const gb_py_folding *c = q->choice;
     if (c && (q->view.type != c->array || (!c->state && q->out[0] && q->result[0].type != c->out)))
         return PyErr_SetString(PyExc_RuntimeError, "array: its dtype changed while the arguments were read"), -1;
-    return place_axes(q);
+    return 0;
 }

@@ -71,11 +71,13 @@ static int64_t *encode_view(int64_t *to, const gb_py_reduce_view *v) {
 
 static int64_t encode(int64_t *encoding, const gb_py_reduce_args *q) {
     const gb_py_folding *c = q->choice;
-    int64_t *w = encoding, nout = q->gufunc->info.nout;
+    int64_t *w = encoding, nout = q->gufunc->info.nout, naxes = q->naxes < 0 ? 0 : q->naxes;
     *w++ = c->kernel | (int64_t)c->state << 32;
-    *w++ = (q->keepdims ? 1 : 0) | c->sequential << 1 | (q->ordered ? 4 : 0) | c->has_identity << 3 | (q->where ? 1 << 8 : 0) |
-           nout << 16 | (int64_t)q->ngone << 24;
-    for (int i = 0; i < q->ngone; i++) *w++ = q->gone[i];
+    *w++ = (q->keepdims ? 1 : 0) | c->sequential << 1 | (q->ordered ? 4 : 0) | c->has_identity << 3 |
+           (c->sequential && !q->ordered && !c->state ? 1 << 4 : 0) | (q->naxes < 0 ? 1 << 5 : 0) | (q->where ? 1 << 8 : 0) |
+           nout << 16 | naxes << 24;
+    *w++ = q->by_name;
+    for (int64_t i = 0; i < naxes; i++) *w++ = q->axes[i];
     w = encode_view(w, &q->view);
     if (q->where) w = encode_view(w, &q->mask);
     for (int i = 0; i < nout; i++) w = encode_view(w, &q->result[i]);

@@ -5,17 +5,11 @@
 #include "../core/array.h"
 #include "../core/upcall.h"
 
-static int goes(const gb_py_reduce_args *q, int axis) {
-    for (int i = 0; i < q->ngone; i++)
-        if (q->gone[i] == axis) return 1;
-    return 0;
-}
-
 /* What a Field keeps of another one of which axes went. */
-static int keep_meta(const gb_py_reduce_args *q, gb_py_field *f, const gb_py_field *from) {
+static int keep_meta(const gb_py_reduce_args *q, uint32_t went, gb_py_field *f, const gb_py_field *from) {
     if (gb_py_field_room(f, from->origin != NULL, from->halo != NULL) < 0) return -1;
     for (int a = 0, d = 0; a < from->geometry.ndim; a++) {
-        int gone = goes(q, a);
+        int gone = went >> a & 1;
         if (gone && !q->keepdims) continue;
         f->geometry.dims[d] = from->geometry.dims[a];
         if (f->origin) f->origin[d] = gone ? 0 : from->origin[a];
@@ -26,13 +20,13 @@ static int keep_meta(const gb_py_reduce_args *q, gb_py_field *f, const gb_py_fie
     return 0;
 }
 
-static PyObject *field(const gb_py_reduce_args *q, const gb_geometry *g, gb_py_dtype *dtype, void *data) {
+static PyObject *field(const gb_py_reduce_args *q, uint32_t went, const gb_geometry *g, gb_py_dtype *dtype, void *data) {
     gb_py_field *f = gb_py_field_on_block(g->ndim, dtype, data);
     if (!f) return NULL;
     memcpy(f->geometry.shape, g->shape, (size_t)g->ndim * sizeof *g->shape);
     memcpy(f->geometry.strides, g->strides, (size_t)g->ndim * sizeof *g->strides);
     gb_geometry_finish(&f->geometry);
-    if (keep_meta(q, f, (gb_py_field *)q->array) < 0) Py_CLEAR(f);
+    if (keep_meta(q, went, f, (gb_py_field *)q->array) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }
 
@@ -44,7 +38,7 @@ PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction 
     GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of_type(r->out[i].from);
     PyObject *result = NULL;
     if (!dtype) gb_heap_release(data);
-    else if (gb_py_is_field(q->array)) result = field(q, &r->plan[i]->geometry, dtype, data);
+    else if (gb_py_is_field(q->array)) result = field(q, r->gone, &r->plan[i]->geometry, dtype, data);
     else result = gb_py_array_over(&r->plan[i]->geometry, dtype, data, 1, NULL);
     return result;
 }

@@ -29,13 +29,12 @@ typedef struct gb_py_reduce_args {
     PyObject *initial;                  /* NULL: not given */
     int naxes;                          /* -1: all */
     int64_t axes[GB_MAXDIMS];
-    uint8_t by_name[GB_MAXDIMS];
+    int64_t by_name;                    /* bit i: axes[i] is a name */
     uint8_t dtype;
     int keepdims, ordered, workers, errors;
     /* worked out from them */
     const gb_py_folding *choice;
     gb_py_reduce_view view, mask, result[GB_GU_MAXARGS];
-    int gone[GB_MAXDIMS], ngone;
 } gb_py_reduce_args;
 
 /* reduce_args.c */
