@@ -17,7 +17,7 @@ def is_name(entry: object) -> bool:
     return name in ("I", "J", "K") or (name.isdecimal() and len(name) < 10 and str(int(name)) == name)
 
 
-def _own_name(obj: Any) -> str | None:
+def own_name(obj: Any) -> str | None:
     """What an axis says it is called: gtscript.I, a Dimension of gt4py.next, an Enum's member."""
     if not isinstance(obj, str | int | Sequence):
         for attribute in ("__gt_axis_name__", "value"):
@@ -28,13 +28,13 @@ def _own_name(obj: Any) -> str | None:
 
 
 def name_of(entry: Any) -> str:
-    own = _own_name(entry)
+    own = own_name(entry)
     return str(entry) if own is None else own
 
 
 def read_names(given: Any, what: str) -> tuple[str, ...]:
     """Names of indices in any spelling: "IJ", a sequence, one axis, gtscript.Field[...]."""
-    own = _own_name(given)
+    own = own_name(given)
     entries = (own,) if own is not None else given
     axes = None if isinstance(given, str | Sequence) else getattr(given, "axes", None)
     if own is None and isinstance(axes, Sequence):  # gtscript.Field[axes, dtype]; its data dimensions count from 0

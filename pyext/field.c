@@ -48,12 +48,7 @@ static PyObject *get_origin(PyObject *self, void *_) {
 
 static PyObject *get_halo(PyObject *self, void *_) {
     gb_py_field *f = of(self);
-    if (!f->halo) Py_RETURN_NONE;
-    PyObject *tuple = PyTuple_New(f->geometry.ndim);
-    for (int i = 0; tuple && i < f->geometry.ndim; i++) {
-        gb_py_put(&tuple, i, gb_py_ints_tuple(&f->halo[2 * i], 2));
-    }
-    return tuple;
+    return f->halo ? gb_py_pairs_tuple(f->halo, f->geometry.ndim) : Py_NewRef(Py_None);
 }
 
 /* A view's plan is worked out when somebody asks for it. */

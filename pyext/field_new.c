@@ -34,18 +34,6 @@ PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused) {
     return (PyObject *)same;
 }
 
-/* The ranks of the strides, the largest first; of equal ones the first index's. */
-static void ranks_of(const gb_geometry *g, int32_t *ranks) {
-    for (int i = 0; i < g->ndim; i++) {
-        int64_t own = llabs(g->strides[i]);
-        ranks[i] = 0;
-        for (int j = 0; j < g->ndim; j++) {
-            int64_t other = llabs(g->strides[j]);
-            ranks[i] += other > own || (other == own && j < i);
-        }
-    }
-}
-
 /* What Field.empty would be asked for. A Field's own plan says how it is padded and aligned; a view's elements lie close. */
 static void like_request(const gb_py_field *lead, const gb_py_dtype *dtype, gb_request *r) {
     const gb_geometry *g = &lead->geometry;
@@ -63,7 +51,7 @@ static void like_request(const gb_py_field *lead, const gb_py_dtype *dtype, gb_r
     if (aligned) memcpy(r->aligned_index, aligned, (size_t)n * sizeof *aligned);
     r->layout_len = n;
     if (p) memcpy(r->layout, p->layout, (size_t)n * sizeof *r->layout);
-    else ranks_of(g, r->layout);
+    else gb_plan_read_rows(g, r->layout, (int64_t[GB_MAXDIMS]){0});
     r->byte_alignment = p ? p->want.boundary & -p->want.boundary : 0;
     for (int i = 0; p && i < n; i++)
         if (p->layout[i] == n - 1 && p->padded_shape[i] > g->shape[i]) r->padding = p->padded_shape[i];

@@ -156,23 +156,15 @@ static int repeated(const char *arg, PyObject *obj, const int32_t *dims, int n) 
     return n;
 }
 
-/* The name that an axis of gt4py says it has: gtscript.I, a Dimension of gt4py.next, an Enum's member. 1 with a new
- * reference to a str, 0, -1. */
-static int own_name(PyObject *obj, PyObject **name) {
-    PyObject *const attributes[] = {gb_py_attr.gt_axis_name, gb_py_attr.value};
-    if (PyUnicode_Check(obj) || PyTuple_Check(obj) || PyList_Check(obj) || PyLong_Check(obj)) return 0;
-    for (int i = 0; i < 2; i++) {
-        int found = gb_py_optional(obj, attributes[i], name);
-        if (found < 0 || (found && PyUnicode_Check(*name))) return found;
-        if (found) Py_CLEAR(*name);
-    }
-    return 0;
+/* What an axis of gt4py says it is called, or None: gridbuf.names.own_name. */
+static PyObject *own_name(PyObject *obj) {
+    if (PyUnicode_Check(obj) || PyTuple_Check(obj) || PyList_Check(obj) || PyLong_Check(obj)) return Py_NewRef(Py_None);
+    return gb_py_upcall_to(GB_PY_UP_OWN_NAME, "(O)", obj);
 }
 
 static PyObject *name_of(PyObject *entry) {
-    PyObject *name;
-    int found = own_name(entry, &name);
-    return found < 0 ? NULL : found ? name : PyObject_Str(entry);
+    GB_PY_OWNED PyObject *own = own_name(entry);
+    return own == Py_None ? PyObject_Str(entry) : Py_XNewRef(own);
 }
 
 /* Names in one str, a letter each. */
@@ -187,12 +179,10 @@ static int read_letters(PyObject *obj, const char *arg, int32_t *out, int room) 
 }
 
 int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
-    PyObject *alone;
     if (PyUnicode_Check(obj)) return read_letters(obj, arg, out, room);
-    int single = own_name(obj, &alone);
-    if (single < 0) return -1;
-    GB_PY_OWNED PyObject *sequence = single ? PyTuple_Pack(1, alone) : as_sequence(obj, arg, "dimension names such as \"IJK\"", room);
-    if (single) Py_DECREF(alone);
+    GB_PY_OWNED PyObject *alone = own_name(obj);
+    if (!alone) return -1;
+    GB_PY_OWNED PyObject *sequence = alone != Py_None ? PyTuple_Pack(1, alone) : as_sequence(obj, arg, "dimension names such as \"IJK\"", room);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);
     if (n > room) n = too_many(arg, n, room);
@@ -219,5 +209,11 @@ PyObject *gb_py_ints_tuple(const int64_t *values, int n) {
     for (int i = 0; tuple && i < n; i++) {
         gb_py_put(&tuple, i, PyLong_FromLongLong(values[i]));
     }
+    return tuple;
+}
+
+PyObject *gb_py_pairs_tuple(const int64_t *pairs, int n) {
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; tuple && i < n; i++) gb_py_put(&tuple, i, gb_py_ints_tuple(&pairs[2 * i], 2));
     return tuple;
 }

@@ -60,6 +60,7 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room);
 int gb_py_halo(PyObject *obj, int64_t *out, int room);
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim);
 PyObject *gb_py_ints_tuple(const int64_t *values, int n);
+PyObject *gb_py_pairs_tuple(const int64_t *pairs, int n);   /* ((low, high), ...) */
 /* A ValueError, TypeError, ...: the message, and behind it which of the known words (a tuple) was meant, if one is near. */
 void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message);
 int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out);

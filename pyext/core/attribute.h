@@ -15,7 +15,7 @@ int gb_py_has_any(PyObject *obj, PyObject *const *names, int n);
     X(array_struct, "__array_struct__") X(array_interface, "__array_interface__") X(cuda_array_interface, "__cuda_array_interface__")   \
     X(gt_dims, "__gt_dims__") X(dims, "dims") X(gt_origin, "__gt_origin__") X(readonly, "readonly") X(flags, "flags")                   \
     X(writeable, "writeable") X(is_conj, "is_conj") X(is_neg, "is_neg") X(requires_grad, "requires_grad") X(mask, "mask")              \
-    X(gt_axis_name, "__gt_axis_name__") X(value, "value") X(dict, "__dict__") X(gt_interface, "__gt_interface__")                      \
+    X(dict, "__dict__") X(gt_interface, "__gt_interface__")                                                                             \
     X(gt_data_interface, "__gt_data_interface__")
 #define GB_PY_ATTRIBUTE(name, text) PyObject *name;
 extern struct gb_py_attribute_names { GB_PY_ATTRIBUTES(GB_PY_ATTRIBUTE) } gb_py_attr;

@@ -177,16 +177,10 @@ static int means_the_same(const gb_py_slot *slot, const gb_py_field *f) {
     return same;
 }
 
-static PyObject *pairs_tuple(const int64_t *pairs, int n) {
-    PyObject *tuple = PyTuple_New(n);
-    for (int i = 0; tuple && i < n; i++) gb_py_put(&tuple, i, gb_py_ints_tuple(&pairs[2 * i], 2));
-    return tuple;
-}
-
 static int other_meaning(const gb_py_slot *slot, const gb_py_field *f) {
     int n = slot->ndim, halo = !f->dims_given || memcmp(f->geometry.dims, slot->dims, (size_t)n * sizeof *slot->dims) == 0;
-    GB_PY_OWNED PyObject *a = halo ? pairs_tuple(f->halo, n) : gb_py_dims_tuple(f->geometry.dims, n);
-    GB_PY_OWNED PyObject *b = halo ? pairs_tuple(slot->halo, n) : gb_py_dims_tuple(slot->dims, n);
+    GB_PY_OWNED PyObject *a = halo ? gb_py_pairs_tuple(f->halo, n) : gb_py_dims_tuple(f->geometry.dims, n);
+    GB_PY_OWNED PyObject *b = halo ? gb_py_pairs_tuple(slot->halo, n) : gb_py_dims_tuple(slot->dims, n);
     if (a && b) PyErr_Format(PyExc_ValueError, "%U: %s %R; the plan was made for %R", slot->name, halo ? "halo" : "dims", a, b);
     return -1;
 }
