@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterator, Sequence
+from numbers import Real
 from typing import Any
 
 from gridbuf.distributed.layouts import Pairs
@@ -110,7 +111,7 @@ def read_aware(aware: Any) -> bool | None:
 def read_timeout(timeout: Any, what: str = "timeout") -> float | None:
     if timeout is None:
         return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+    if isinstance(timeout, bool) or not isinstance(timeout, Real):
         raise TypeError(f"{what}: expected seconds or None, got {type(timeout).__name__}")
     if not timeout >= 0:
         raise ValueError(f"{what}: {timeout} seconds; 0 or more is allowed")

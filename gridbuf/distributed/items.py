@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from gridbuf import _core
+from gridbuf.distributed.arguments import integer
 from gridbuf.docstrings import as_in
 
 Fields = list[_core.Field]
@@ -87,11 +88,10 @@ def scalar(field: Any, *, sign: int = 1) -> Item:
     >>> float(f[1, 3])
     -1.0
     """
-    if isinstance(sign, bool) or not isinstance(sign, int):
-        raise TypeError(f"sign: expected 1 or -1, got {type(sign).__name__}")
-    if sign not in (1, -1):
-        raise ValueError(f"sign: {sign} is neither 1 nor -1")
-    return Item("scalar", (field,), sign)
+    one = integer(sign, "sign")
+    if one not in (1, -1):
+        raise ValueError(f"sign: {one} is neither 1 nor -1")
+    return Item("scalar", (field,), one)
 
 
 def items_of(given: tuple[Any, ...]) -> list[Item]:

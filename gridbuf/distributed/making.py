@@ -204,7 +204,7 @@ def cubed_sphere(
     extent = read.integer(n, "n", 1)
     names = read.read_dims(dims, 2, "a cubed sphere")
     topology = Topology(((extent, extent),) * 6, cube(extent), names)
-    given = None if cuts is not None and blocks == (1, 1) else blocks
+    given = None if cuts is not None and isinstance(blocks, tuple) and blocks == (1, 1) else blocks
     return build(topology, (False, False), read.read_halo(halo, names), given, cuts, owners, comm, engine, timeout, aware)
 
 

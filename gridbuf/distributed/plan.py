@@ -13,9 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.distributed.arguments import read_timeout
 from gridbuf.distributed.binding import Binding, Entry, Message, Work, adjoint
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine, Quick, Transport
+from gridbuf.distributed.items import Item
 from gridbuf.distributed.layouts import Pairs, as_field, gpu_of, layout_of
 from gridbuf.distributed.linking import Index
 from gridbuf.distributed.twice import check_same, check_shared
@@ -72,9 +74,10 @@ class Handle:
         >>> float(f[0])
         1.0
         """
+        seconds = read_timeout(timeout)
         if not self._done:
             self._given_up = True  # unless it returns: the plan may then be started again
-            self._transport.wait(self._exchange, timeout)
+            self._transport.wait(self._exchange, seconds)
             self._done = True
 
     def __enter__(self) -> "Handle":
@@ -334,6 +337,8 @@ class Plan:
 
 def on_blocks(given: Any, count: int, name: str) -> list[Any]:
     """One Field for each block of the rank, of what a user gave for a field."""
+    if isinstance(given, Item):
+        raise TypeError(f"{name}: expected a Field or a list of them, got what gbd.{given.kind} makes")
     if isinstance(given, list | tuple):
         if len(given) != count:
             raise ValueError(f"{name}: got {len(given)} fields, this rank has {count} blocks")

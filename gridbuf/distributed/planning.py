@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from gridbuf import _core
+from gridbuf.distributed.arguments import entries
 from gridbuf.distributed.binding import Binding, Sources, Work
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine
@@ -81,7 +82,7 @@ class Planner:
 
     def _bind(self, items: list[Item], fields: Fields, names: Sequence[str] | None) -> tuple[list[Bound], list[Sources]]:
         """Every field bound, and for each those that stand for it where axes turn."""
-        names = names if names is None else tuple(names)
+        names = names if names is None else entries([*names] if isinstance(names, str) else names, "names")
         if names is not None and len(names) != len(fields):
             raise ValueError(f"names: {len(names)} for {len(fields)} fields")
         called = [f"fields[{i}]" for i in range(len(fields))] if names is None else [str(name) for name in names]

@@ -102,6 +102,22 @@ VALUES: list[tuple[str, Callable[[], Any]]] = [
     ("positions", lambda: CUBE.exchange([CUBE.zeros(faces=("", "IJ")[i % 2])[i] for i in range(6)])),
     ("halo", lambda: CUBE.exchange([CUBE.zeros(halo=i % 2)[i] for i in range(6)])),
     ("points", lambda: GRID.core(gb.Field.zeros((2, 2), dims="IJ"))),
+    ("timeout: -1", lambda: GRID.plan(FIELD).start(FIELD).wait(-1)),
+    ("cuts: blocks was given", lambda: gbd.cubed_sphere(2, cuts=([2], [2]), blocks=np.array([1, 1]))),
+]
+VECTOR = gbd.vector(FIELD, FIELD)
+
+ITEMS: list[tuple[str, Callable[[], Any]]] = [  # where they say nothing
+    ("field", lambda: GRID.sum(VECTOR)),
+    ("field", lambda: GRID.argmin(VECTOR)),
+    ("field", lambda: GRID.checksum(VECTOR)),
+    ("field", lambda: GRID.core(VECTOR)),
+    ("field", lambda: GRID.coordinates(VECTOR)),
+    ("field", lambda: GRID.scatter(np.zeros((6, 4)), VECTOR)),
+    ("field", lambda: GRID.redistribute(VECTOR, GRID)),
+    ("T", lambda: GRID.save("never", T=VECTOR)),
+    (r"fields\[0\]", lambda: GRID.plan(gbd.vector(VECTOR, FIELD))),
+    ("T", lambda: GRID.plan(FIELD, names=["T"])(VECTOR)),
 ]
 
 TYPES: list[tuple[str, Callable[[], Any]]] = [
@@ -128,6 +144,9 @@ TYPES: list[tuple[str, Callable[[], Any]]] = [
     ("expected a Field", lambda: GRID.exchange(None)),
     ("list of 6 Fields", lambda: CUBE.exchange(FIELD)),
     ("for 1 .*, got 2", lambda: GRID.plan(FIELD)(FIELD, FIELD)),
+    ("names: expected a sequence, got int", lambda: GRID.plan(FIELD, names=3)),  # type: ignore[arg-type]
+    ("timeout: expected seconds or None, got str", lambda: GRID.plan(FIELD).start(FIELD).wait("1")),  # type: ignore[arg-type]
+    *((f"{name}: expected a Field or a list of them, got what gbd.vector makes", call) for name, call in ITEMS),
 ]
 
 
@@ -139,6 +158,15 @@ def test_what_is_wrong_is_named(kind: type[Exception], words: str, call: Callabl
     FIELD.numpy()[:2] = 0.0
     GRID.exchange(FIELD)
     assert (FIELD.numpy()[:, 2:-2] == 1.0).all()
+
+
+def test_scalars_of_numpy_are_numbers() -> None:
+    grid = gbd.grid((np.int32(6), np.int64(4)), blocks=np.array([2, 1]), halo=np.int8(1), timeout=np.float32(3))
+    assert grid.timeout == 3.0 and len(grid.blocks) == 2
+    f = FOLD.ones()
+    plan = FOLD.plan(gbd.scalar(f, sign=np.sign(np.int64(-5))))
+    plan.start(f).wait(np.int64(3))
+    assert f[3, 5] == -1.0
 
 
 def test_a_plan_is_for_its_layouts() -> None:
