@@ -113,6 +113,7 @@ def read_timeout(timeout: Any, what: str = "timeout") -> float | None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, Real):
         raise TypeError(f"{what}: expected seconds or None, got {type(timeout).__name__}")
-    if not timeout >= 0:
+    seconds = float(timeout)
+    if not seconds >= 0:
         raise ValueError(f"{what}: {timeout} seconds; 0 or more is allowed")
-    return float(timeout)
+    return seconds

@@ -5,7 +5,7 @@ in the order of the receiver's memory; the sender turns, flips and signs.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from math import prod
 from typing import Any, NamedTuple
@@ -167,7 +167,7 @@ class Binding:
         return chunks, at, payload
 
     def _shape(self, bound: Bound, link: Link, order: Sequence[str]) -> Index:
-        sizes = dict(bound.extra)
+        sizes = {dim: n for dim, n, _ in bound.extra}
         for axis, n in zip(bound.geometry.axes, link.shape, strict=True):
             sizes[self.names[axis]] = n
         return tuple(sizes[dim] for dim in order)
@@ -190,6 +190,17 @@ class Binding:
             at += (i + low) * stride
             turned[self.names[axes[link.axes[d]]]] = link.signs[d] * stride
         return Place(source * self.count + block, at, tuple(turned[dim] for dim in order))
+
+
+@cache
+def has_sign(dtype: np.dtype[Any]) -> bool:
+    """Whether elements have a sign bit to flip: programs of copies know."""
+    one = np.zeros(1, dtype)
+    try:
+        CopyProgram([one, one], [(0, 0, one.strides, 1, 0, one.strides, (1,), dtype, SIGN)])
+    except TypeError:
+        return False
+    return True
 
 
 def adjoint(copies: Sequence[Entry]) -> list[Entry]:

@@ -35,7 +35,7 @@ def facts_of(bound: Bound, rule: str) -> Words:
         "dims": sorted(bound.dims),
         "halo": [list(pair) for pair in bound.geometry.halos],
         "positions": ["centre" if position else "face" for position in bound.geometry.positions],
-        "sizes": sorted([dim, n] for dim, n in bound.extra),
+        "sizes": sorted([dim, n, list(pair)] for dim, n, pair in bound.extra),
     }
 
 

@@ -11,6 +11,7 @@ from gridbuf.distributed.linking import Geometry
 from gridbuf.strides import slowest_first
 
 Pairs = tuple[tuple[int, int], ...]
+Extra = tuple[tuple[str, int, tuple[int, int]], ...]
 CENTRE, FACE = 1, 0
 
 
@@ -32,7 +33,7 @@ class Bound(NamedTuple):
     dtype: np.dtype[Any]
     geometry: Geometry
     dims: tuple[str, ...]
-    extra: tuple[tuple[str, int], ...]  # the dims that the grid does not cut, and their extents, halo included
+    extra: Extra  # the dims that the grid does not cut, their extents, halo included, and how much of it that is
     layouts: tuple[Layout, ...]
     order: tuple[str, ...]  # of the dims, from slowest to fastest in memory: messages to this rank have it
     key: int = -1  # one number for all bounds of a grid that differ in their names alone
@@ -119,5 +120,6 @@ def order_of(dims: Sequence[str], strides: Sequence[int]) -> tuple[str, ...]:
     return tuple(dims[i] for i in slowest_first(strides))
 
 
-def extra_of(layout: Layout, names: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    return tuple((dim, n) for dim, n in zip(layout.dims, layout.shape, strict=True) if dim not in names)
+def extra_of(layout: Layout, names: Sequence[str]) -> Extra:
+    halo = layout.halo or ((0, 0),) * len(layout.shape)
+    return tuple((dim, n, pair) for dim, n, pair in zip(layout.dims, layout.shape, halo, strict=True) if dim not in names)

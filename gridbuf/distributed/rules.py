@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gridbuf.distributed.binding import Sources
+from gridbuf.distributed.binding import Sources, has_sign
 from gridbuf.distributed.layouts import Bound
 from gridbuf.distributed.linking import LinkBuilder
 
@@ -26,12 +26,10 @@ def check(builder: LinkBuilder, bounds: Sequence[Bound], sources: Sequence[Sourc
                     f"{item.kind} has components along {names[0]} and {names[1]} alone"
                 )
             signed = item.kind == "vector" or (item.sign < 0 and back)
-            if signed and bound.dtype.kind in "iub":
+            if signed and not has_sign(bound.dtype):
                 raise ValueError(
                     f"{bound.name}: {bound.dtype} has no sign, and {where} needs one; use gbd.pair, or a scalar without sign"
                 )
-            if signed and bound.dtype.kind not in "fcV":
-                raise ValueError(f"{bound.name}: {bound.dtype} has no sign, and {where} needs one")
             if signed and not {0, 1} <= set(axes):
                 raise ValueError(f"{bound.name}: it has only the dims {bound.dims}, and {where} changes its sign along two")
             for a in axes:

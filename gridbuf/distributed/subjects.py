@@ -54,7 +54,8 @@ def subject(given: Any, blocks: Sequence[Block], names: Sequence[str], name: str
     domains = [domain if domain.device == "cpu" else on_host(domain) for domain in there]
     staged = [(a, b) for a, b in zip(there, domains, strict=True) if a is not b]
     readonly = any(field.readonly for field in there)
-    return Subject(name, bound.dtype, bound.dims, bound.geometry, dict(bound.extra), bound.order, domains, staged, readonly)
+    sizes = {dim: n for dim, n, _ in bound.extra}
+    return Subject(name, bound.dtype, bound.dims, bound.geometry, sizes, bound.order, domains, staged, readonly)
 
 
 def on_host(field: _core.Field) -> _core.Field:
@@ -72,7 +73,8 @@ def bring_back(one: Subject) -> None:
 
 def bound_of(one: Subject) -> Bound:
     """As plans have it."""
-    return Bound(one.name, one.dtype, one.geometry, one.dims, tuple(one.sizes.items()), (), one.order)
+    extra = tuple((dim, n, (0, 0)) for dim, n in one.sizes.items())
+    return Bound(one.name, one.dtype, one.geometry, one.dims, extra, (), one.order)
 
 
 def told(name: str, facts: Mapping[str, Any], dims: Sequence[str], names: Sequence[str]) -> Subject:

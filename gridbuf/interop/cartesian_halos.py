@@ -13,7 +13,7 @@ from gridbuf import _core
 from gridbuf.distributed.binding import Binding, Entry, Place, Sources
 from gridbuf.distributed.hub import Hub, hub_of
 from gridbuf.distributed.items import Item
-from gridbuf.distributed.layouts import Bound, Layout, gpu_of, layout_of, order_of
+from gridbuf.distributed.layouts import Bound, Layout, extra_of, gpu_of, layout_of, order_of
 from gridbuf.distributed.linking import Geometry
 from gridbuf.distributed.mpi import MPIEngine
 from gridbuf.distributed.plan_cache import LayoutNumbers, PlanCache
@@ -181,10 +181,9 @@ class HaloPlan:
 
 
 def bound(layout: Layout, name: str, dims: Sequence[str]) -> Bound:
-    """What ranks must say alike of a field: its dtype, its dims, and how many points it has along those that are not cut."""
-    extra = tuple((dim, n) for dim, n in zip(layout.dims, layout.shape, strict=True) if dim not in dims)
+    """What ranks must say alike of a field: its dtype, its dims, and the points that it has along those that are not cut."""
     order = order_of(layout.dims, layout.strides)
-    return Bound(name, layout.dtype, Geometry((), (), ()), layout.dims, extra, (layout,), order)
+    return Bound(name, layout.dtype, Geometry((), (), ()), layout.dims, extra_of(layout, dims), (layout,), order)
 
 
 class Exchanges(PlanCache[HaloPlan]):

@@ -26,6 +26,10 @@ def locked() -> gb.Field:
     return gb.Field(array, dims="IJ", halo=(2, 2))
 
 
+def deep(halo: tuple[int, int]) -> gb.Field:
+    return gb.Field.zeros((10, 8, 7), dims="IJK", halo=(2, 2, halo))
+
+
 def links(*given: Any) -> gbd.Grid:
     return gbd.links([(2, 2), (2, 2)], given)
 
@@ -88,10 +92,19 @@ VALUES: list[tuple[str, Callable[[], Any]]] = [
     ("dtype", lambda: GRID.exchange(gbd.vector(GRID.zeros(), GRID.zeros(dtype="f4")))),
     ("dims", lambda: GRID.exchange(gbd.vector(GRID.zeros(), GRID.zeros("I")))),
     ("sizes", lambda: GRID.exchange(gbd.pair(GRID.zeros("IJK", sizes={"K": 2}), GRID.zeros("IJK", sizes={"K": 3})))),
+    (r"its sizes is \[\('K', 7, \(1, 1\)\)\]", lambda: GRID.plan(gbd.vector(deep((1, 1)), deep((0, 2))))),
+    (
+        "its sizes on block",
+        lambda: CUBE.plan([gb.Field.zeros((6, 6, 7), dims="IJK", halo=(1, 1, (1 + i % 2, 2 - i % 2))) for i in range(6)]),
+    ),
     ("I\\+ edge of tile 1|J\\+ edge of tile 0|I- edge of tile 0", lambda: CUBE.exchange(CUBE.zeros("I"))),
     ("edge of tile", lambda: CUBE.exchange(CUBE.zeros(faces="I"))),
     ("edge of tile", lambda: CUBE.exchange(gbd.vector(CUBE.zeros(faces="I"), CUBE.zeros()))),
     ("int32 has no sign", lambda: CUBE.exchange(gbd.vector(CUBE.zeros(dtype="i4"), CUBE.zeros(dtype="i4")))),
+    *(
+        (".* has no sign", lambda d=d: FOLD.plan(gbd.vector(FOLD.zeros(dtype=d), FOLD.zeros(dtype=d))))
+        for d in ("V8", "M8[s]", [("a", "f8")])
+    ),
     ("bool has no sign", lambda: FOLD.exchange(gbd.scalar(FOLD.zeros(dtype=bool), sign=-1))),
     ("wider than the tile", lambda: CUBE.exchange(CUBE.zeros(halo=5))),
     ("two ways", lambda: FOLD.exchange(u := FOLD.zeros(), gbd.vector(u, FOLD.zeros()))),

@@ -18,6 +18,7 @@ def ranks_that_describe_fields_differently() -> None:
         ([{"dtype": "<f8"}, {"dtype": ">f8"}], "fields[0]: its dtype"),
         ([{"halo": 1}, {"halo": 2}], "fields[0]: its halo"),
         ([{"dims": "IJK", "sizes": {"K": 2}}, {"dims": "IJK", "sizes": {"K": 3}}], "fields[0]: its sizes"),
+        ([{"dims": "IJK", "sizes": {"K": 2}, "halo": (1, 1, (2 - r, 1 + r))} for r in range(2)], "fields[0]: its sizes"),
         ([{"faces": ""}, {"faces": "I"}], "fields[0]: its positions"),
         ([{"dims": "IJK", "sizes": {"K": 2}}, {"dims": "IJ"}], "fields[0]: its dims"),
     ):
