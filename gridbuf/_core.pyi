@@ -26,7 +26,7 @@ class Spec(TypedDict, total=False):
     dims: Dims | None
     aligned_index: Sequence[int] | None
     halo: Halo | None
-    layout: str | Sequence[int] | None
+    layout: str | Sequence[str] | Sequence[int] | None
     byte_alignment: int | None
     padding: Padding | None
     device: Device | None
@@ -44,7 +44,7 @@ class Require(TypedDict, total=False):
     device: Device | None
     memory: Memory | None
     backend: str
-    layout: Sequence[int] | None
+    layout: str | Sequence[str] | Sequence[int] | None
     padding: Padding | None
     byte_alignment: int | None
     aligned_index: Sequence[int] | None
@@ -102,7 +102,7 @@ def empty(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> ND
         The element that sits on the alignment boundary. Default: the lower halo, else zeros.
     halo : sequence of int or (low, high) pairs, optional
         Elements around the domain, for each index.
-    layout : str or sequence of int, optional
+    layout : str, sequence of str or sequence of int, optional
         The names of the indices from the largest stride to the smallest, such as 'KJI', or the rank of each
         index's stride, 0 = largest. Overrides the backend's.
     byte_alignment : int, optional
@@ -396,7 +396,7 @@ def import_capsule(capsule: Any, /) -> NDArray[Any]: ...
 def register_backend(
     name: str,
     *,
-    layout: str | Sequence[str] | Callable[[tuple[str, ...]], Sequence[int]],
+    layout: str | Sequence[str] | Sequence[int] | Callable[[tuple[str, ...]], Sequence[int]],
     alignment: int = 1,
     device: Literal["cpu", "gpu"] = "cpu",
 ) -> None:
@@ -406,9 +406,9 @@ def register_backend(
     ----------
     name : str
         A name given before is replaced; a built-in one cannot be.
-    layout : str, or function
-        The axes, slowest first, such as 'KJI'; or a function from a tuple of dims
-        to a layout (the rank of each index's stride, 0 = largest).
+    layout : str, sequence, or function
+        The axes, slowest first, such as 'KJI', or the ranks of the strides of I, J and K, 0 = largest; or a
+        function from a tuple of dims to such ranks.
     alignment : int, optional
         Items that rows are padded to and that the aligned element sits on.
     device : 'cpu' or 'gpu', optional
@@ -739,6 +739,8 @@ class Field:
         What the memory must satisfy, in the keywords of `gridbuf.empty` and dtype: the Field shares the
         memory, or a ValueError names the first requirement missed, what was expected and found, and
         the call that makes a proper copy.
+    dimensions : str or sequence of str, optional
+        Another word for dims.
 
     Attributes
     ----------
@@ -796,6 +798,7 @@ class Field:
         origin: Sequence[int] | None = None,
         halo: Halo | None = None,
         require: Require | None = None,
+        dimensions: Dims | None = None,
     ) -> Self: ...
     @staticmethod
     def empty(shape: Shape, dtype: DTypeLike = "float64", **spec: Unpack[FieldSpec]) -> Field:
@@ -963,7 +966,9 @@ class Field:
     def __complex__(self) -> complex: ...
     def __index__(self) -> int: ...
     def __contains__(self, value: Any, /) -> bool: ...
-    def to(self, dtype: DTypeLike | None = ..., *, dims: Dims | None = ..., **spec: Any) -> Self: ...
+    def to(
+        self, dtype: DTypeLike | None = ..., *, dims: Dims | None = ..., dimensions: Dims | None = ..., **spec: Any
+    ) -> Self: ...
     def astype(self, dtype: DTypeLike, *, casting: _Casting = ..., copy: bool = ...) -> Self: ...
     def fill(self, value: Any) -> None: ...
     @property

@@ -1,6 +1,5 @@
 """The methods of Field and Plan that are better said in Python; `install` gives them to the C types."""
 
-from collections.abc import Sequence
 from functools import wraps
 from typing import Any
 
@@ -51,14 +50,14 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = None, 
     return field
 
 
-def to(self: _core.Field, dtype: Any = None, *, dims: str | Sequence[Any] | None = None, **spec: Any) -> _core.Field:
+def to(self: _core.Field, dtype: Any = None, *, dims: Any = None, dimensions: Any = None, **spec: Any) -> _core.Field:
     """A copy of the Field in another layout, dtype or order of indices.
 
     Parameters
     ----------
     dtype : dtype_like, optional
         The Field's own unless given.
-    dims : sequence of str, optional
+    dims, dimensions : sequence of str, optional
         The order of the indices of the result: a permutation of the Field's dims.
     **spec
         The keywords of `Field.empty`. Without `backend` or `layout` the order of strides,
@@ -85,6 +84,9 @@ def to(self: _core.Field, dtype: Any = None, *, dims: str | Sequence[Any] | None
     >>> f.to(backend="gt:cpu_ifirst", dims="KJI").strides
     (160, 32, 8)
     """
+    if dims is not None and dimensions is not None:
+        raise TypeError("dims and dimensions mean the same; give one of them")
+    dims = dimensions if dims is None else dims
     source = self if dims is None else self.transpose(dims)
     if dims is not None:
         spec["dims"] = source.dims

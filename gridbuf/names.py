@@ -46,7 +46,7 @@ def read_names(given: Any, what: str) -> tuple[str, ...]:
     if len(names) > MOST:
         raise ValueError(f"{what} names more than {MOST} indices")
     if not all(map(is_name, names)):
-        raise ValueError(f"{what} {names} has an unknown name; allowed are 'I', 'J', 'K' and '0', '1', '2', ...")
+        raise ValueError(f"{what} {names} has an unknown name; allowed are 'I', 'J', 'K' (capitals) and '0', '1', '2', ...")
     if len(set(names)) != len(names):
         raise ValueError(f"{what} {names} names an index twice")
     return names

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 
+SAME = {"axes": "dims", "axis": "dims", "dimensions": "dims", "defaults": "backend", "default": "backend"}  # at other doors
+
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """What an error adds: "; did you mean 'x'?", or nothing where no known word is near."""
     from difflib import get_close_matches
 
     by_lower = {name.lower(): name for name in known}
-    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
-    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
+    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7) or [SAME.get(word.lower(), "")]
+    return f"; did you mean {by_lower[near[0]]!r}?" if near[0] in by_lower else ""

@@ -4,6 +4,13 @@
 
 static int read_axes(PyObject *layout, gb_preset *preset) {
     int32_t dims[8];
+    int64_t ranks[8];
+    if (gb_py_in_ranks(layout)) {
+        int n = gb_py_ints(layout, "layout", ranks, 8), seen = 0;
+        for (int i = 0; n == 3 && i < n; i++)
+            if (ranks[i] >= 0 && ranks[i] < n) preset->axes[ranks[i]] = "IJK"[i], seen |= 1 << ranks[i];
+        return n < 0 || seen == 7 ? n : (PyErr_Format(PyExc_ValueError, "layout: %R is not a rank for each of I, J, K; 0 has the largest stride", layout), -1);
+    }
     int n = gb_py_dims(layout, "layout", dims, 8);
     if (n < 0) return -1;
     for (int i = 0; i < n; i++) {

@@ -173,7 +173,56 @@ def test_an_unknown_name_in_the_environment_is_an_error_where_it_matters() -> No
 )
 def test_a_layout_in_letters(layout: str, dims: str | None, ranks: tuple[int, ...]) -> None:
     shape = (2, 3, 4, 5)[: len(ranks)]
-    assert gb.plan(shape, layout=layout, dims=dims).layout == gb.plan(shape, layout=ranks, dims=dims).layout == ranks
+    for given in (layout, tuple(layout), [*layout], ranks, [*ranks], np.array(ranks, int)):
+        assert gb.plan(shape, layout=given, dims=dims).layout == ranks
+
+
+# ---- one vocabulary at every door ----
+
+DATA = np.zeros(SHAPE)
+LIKE = [getattr(gb, f"{name}_like") for name in ("empty", "zeros", "ones")]
+DOORS: list[Any] = [
+    *MAKERS,
+    *(lambda make=make, **spec: make(DATA, **spec) for make in LIKE),
+    *(lambda make=make, **spec: make(gb.Field(DATA), **spec) for make in LIKE),
+    lambda **spec: gb.full_like(DATA, 1.0, **spec),
+    lambda **spec: gb.Field(DATA, dims="IJK").to(**spec),
+    *(lambda make=make, **spec: make(SHAPE, **spec) for make in (gb.storage.empty, gb.storage.zeros, gb.storage.ones)),
+    lambda **spec: gb.storage.full(SHAPE, 1.0, **spec),
+    lambda **spec: gb.storage.storage(DATA, **spec),
+]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_one_vocabulary(door: Any) -> None:
+    for layout in ("KJI", ("K", "J", "I"), (2, 1, 0), [2, 1, 0]):
+        assert door(layout=layout).strides == F
+    assert door(backend="gt:cpu_ifirst").strides == F
+    named = [door(**{name: names}) for name in ("dims", "dimensions") for names in ("KJI", ("K", "J", "I"))]
+    assert len({(made.shape, made.strides, tuple(getattr(made, "dims", ()))) for made in named}) == 1
+    for wrong, meant in (("axis", "(dims|axes)"), ("default", "(backend|defaults)"), ("backed", "backend"), ("dim", "dims")):
+        with pytest.raises(TypeError, match=f"'?{wrong}'?.*did you mean '{meant}'"):
+            door(**{wrong: "x"})
+    with pytest.raises(ValueError, match=r"unknown name; allowed are 'I', 'J', 'K' \(capitals\)"):
+        door(dims="ijk")
+
+
+def test_the_same_words_where_memory_is_wrapped_and_backends_are_made() -> None:
+    assert gb.Field(DATA, dimensions="KJI").dims == gb.Field(DATA, dims="KJI").dims == ("K", "J", "I")
+    assert gb.Field(gb.Field(DATA, "KJI"), dimensions=None).dims == ("K", "J", "I")
+    for door in (lambda **spec: gb.Field(DATA, **spec), lambda **spec: gb.Field(DATA).to(**spec)):
+        with pytest.raises(TypeError, match="dims and dimensions mean the same"):
+            door(dims="IJK", dimensions="IJK")
+    with pytest.raises(TypeError, match=r"from_dlpack.*'dimensions'; did you mean 'dims'"):
+        gb.from_dlpack(DATA, dimensions="IJK")  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match=r"'backed' is no requirement.*did you mean 'backend'"):
+        gb.Field(DATA, require={"backed": "F"})  # type: ignore[typeddict-unknown-key]
+    for layout in ("JIK", ("J", "I", "K"), (1, 0, 2), [1, 0, 2], np.array([1, 0, 2])):
+        gb.register_backend("test:vocabulary", layout=layout)
+        assert gb.plan(SHAPE, backend="test:vocabulary").layout == (1, 0, 2)
+    for wrong in ((0, 1), (0, 0, 1), (1, 2, 3), (0, 1, 2, 3), ()):
+        with pytest.raises(ValueError, match=r"layout: .* is not a rank for each of I, J, K"):
+            gb.register_backend("test:vocabulary", layout=wrong)
 
 
 @pytest.mark.parametrize(

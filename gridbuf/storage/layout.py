@@ -15,6 +15,8 @@ ORDERS = ("C", "F")
 
 def check_layout(layout: Any, axes: str) -> str:
     """A layout string from one, or from ranks of strides as in gridbuf.empty."""
+    if isinstance(layout, (tuple, list)) and all(isinstance(letter, str) for letter in layout):
+        layout = "".join(layout)
     if isinstance(layout, str):
         if sorted(layout) != sorted(LETTERS):
             raise ValueError(f"layout: {layout!r} is not a permutation of 'IJK'; all three letters are needed")

@@ -93,15 +93,15 @@ def check_alignment(alignment: Any) -> int:
     return count
 
 
-def _preset(name: Any, axes: str) -> dict[str, Any]:
-    """What a `defaults` preset sets; C and F set the layout only."""
+def _preset(name: Any, axes: str, word: str) -> dict[str, Any]:
+    """What a `defaults` preset, given as `word`, sets; C and F set the layout only."""
     if not isinstance(name, str):
-        raise TypeError(f"defaults: expected the name of a preset, got {name!r}")
+        raise TypeError(f"{word}: expected the name of a preset, got {name!r}")
     if name in layout.ORDERS:
         return {"layout": layout.of_order(name, axes)}
     if name not in _core.backends():
         near = suggestion(name, _core.backends())
-        raise ValueError(f"defaults: {name!r} is not known; there are {', '.join(_core.backends())}{near}")
+        raise ValueError(f"{word}: {name!r} is not known; there are {', '.join(_core.backends())}{near}")
     ranks, alignment, device = memory.preset(name)
     letters = "".join(LETTERS[ranks.index(rank)] for rank in range(3))
     return {"layout": letters, "alignment": alignment, "device": "cpu" if device == "cpu" else "gpu"}
@@ -140,12 +140,13 @@ def _spelled(spec: dict[str, Any]) -> dict[str, Any]:
             continue
         if found.get(own) is not None:
             raise TypeError(f"{name} and {own} mean the same; give one of them")
-        found[own] = "".join(read_names(value, name)) if own == "axes" else value
+        found[own] = "".join(read_names(value, f"{name}:")) if own == "axes" else value
     return found
 
 
 def resolve(dtype: Any, spec: dict[str, Any], known: Known | None = None) -> Parameters:
     """Check what was given and complete it; None counts as not given, except for managed."""
+    word = "defaults" if spec.get("backend") is None else "backend"
     if not SPELLINGS.keys().isdisjoint(spec):
         spec = _spelled(spec)
     for name in spec:
@@ -154,7 +155,7 @@ def resolve(dtype: Any, spec: dict[str, Any], known: Known | None = None) -> Par
             raise TypeError(f"{name}: not a parameter of storages; there are {', '.join(KEYWORDS)}{near}")
     given = {name: value for name, value in spec.items() if value is not None or name == "managed"}
     shape, axes = _shape_and_axes(given, known)
-    preset = _preset(given["defaults"], axes) if "defaults" in given else {}
+    preset = _preset(given["defaults"], axes, word) if "defaults" in given else {}
     order = range(len(axes)) if known is None else known.order(axes)
     found = check_dtype(dtype if dtype is not None or known is None else known.dtype)
 

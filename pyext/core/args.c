@@ -143,6 +143,12 @@ static int32_t dim_code(const char *s, Py_ssize_t n) {
     return code;
 }
 
+int gb_py_in_ranks(PyObject *layout) {
+    PyObject *first = PyTuple_Check(layout) && PyTuple_Size(layout) ? PyTuple_GetItem(layout, 0)
+                      : PyList_Check(layout) && PyList_Size(layout) ? PyList_GetItem(layout, 0) : NULL;
+    return first ? PyNumber_Check(first) : !PyUnicode_Check(layout);
+}
+
 static int bad_dim(const char *arg, PyObject *obj) {
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_ValueError, "%s: %R has an unknown name; allowed are 'I', 'J', 'K' (capitals) and '0', '1', '2', ...", arg, obj);

@@ -56,6 +56,8 @@ int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nar
 /* Lists of numbers. Each returns the length, or -1 with an error that names arg. */
 int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room);
 int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room);
+/* Whether a layout is the rank of each index's stride; else it names the indices, that of the largest stride first. */
+int gb_py_in_ranks(PyObject *layout);
 /* Pairs (low, high); out has 2 * room entries. A bare int is a TypeError. */
 int gb_py_halo(PyObject *obj, int64_t *out, int room);
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim);

@@ -149,7 +149,7 @@ static int read_order(PyObject *obj, gb_request *r, int base) {
 
 static int read_layout(PyObject *obj, gb_request *r, int base) {
     if (!obj || obj == Py_None) return 0;
-    if (PyUnicode_Check(obj)) return read_order(obj, r, base);
+    if (!gb_py_in_ranks(obj)) return read_order(obj, r, base);
     int64_t ranks[GB_MAXDIMS];
     int n = gb_py_ints(obj, "layout", ranks, GB_MAXDIMS);
     if (n < 0) return -1;

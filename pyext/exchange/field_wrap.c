@@ -41,9 +41,13 @@ static int check_require(gb_py_field *f, PyObject *require) {
 }
 
 PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"data", "dims", "origin", "halo", "require", NULL};
-    PyObject *data, *dims = NULL, *origin = NULL, *halo = NULL, *require = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOO:Field", names, &data, &dims, &origin, &halo, &require)) return NULL;
+    static char *names[] = {"data", "dims", "origin", "halo", "require", "dimensions", NULL};
+    PyObject *data, *dims = NULL, *origin = NULL, *halo = NULL, *require = NULL, *dimensions = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOOO:Field", names, &data, &dims, &origin, &halo, &require, &dimensions)) return NULL;
+    if (dimensions && dimensions != Py_None) {
+        if (dims && dims != Py_None) return PyErr_SetString(PyExc_TypeError, "dims and dimensions mean the same; give one of them"), NULL;
+        dims = dimensions;
+    }
     PyObject *given[] = {dims, origin, halo, require};   /* kwargs may be somebody's dict, which what follows can empty */
     for (int i = 0; i < 4; i++) Py_XINCREF(given[i]);
     gb_py_field *f = (gb_py_field *)gb_py_wrap(type, data);

@@ -21,7 +21,7 @@ def test_wrong_calls() -> None:
         gs.zeros((3,), dims="K", axes="K")
     with pytest.raises(TypeError, match="backend and defaults mean the same"):
         gs.zeros((3, 4, 5), backend="F", defaults="F")
-    with pytest.raises(ValueError, match=r"dims \('i', 'j'\) has an unknown name"):
+    with pytest.raises(ValueError, match=r"dims: \('i', 'j'\) has an unknown name"):
         gs.zeros((3, 4), dims="ij")
     with pytest.raises(TypeError, match=r"default: not a parameter of storages; .*; did you mean 'defaults'\?"):
         gs.zeros((3, 4, 5), default="F")  # type: ignore[call-arg]
@@ -32,8 +32,10 @@ def test_wrong_calls() -> None:
 def test_what_is_nearly_right_is_told_what_was_meant() -> None:
     for call, told in (
         (lambda: gs.zeros((2, 3), defaults="gt:cpu_ifrst"), "did you mean 'gt:cpu_ifirst'"),
+        (lambda: gs.zeros((2, 3), backend="gt:cpu_ifrst"), "backend: 'gt:cpu_ifrst' is not known.*did you mean 'gt:cpu_ifirst'"),
         (lambda: gs.zeros((2, 3), "gt:cpu_ifirst"), "defaults='gt:cpu_ifirst'"),
         (lambda: gs.zeros((2, 3), axes="ij"), "capitals"),
+        (lambda: gs.zeros((2, 3), dims="ij"), "capitals"),
     ):
         with pytest.raises((TypeError, ValueError), match=told):
             call()
