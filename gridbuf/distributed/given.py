@@ -1,7 +1,7 @@
 """Links that users write down themselves, in the place of those that a topology makes."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 from gridbuf.distributed import arguments as read
@@ -10,13 +10,15 @@ from gridbuf.distributed.boxes import Map
 from gridbuf.distributed.linking import Geometry, Index, Link, LinkBuilder
 from gridbuf.distributed.tiles import Topology
 
+Spans = Sequence[tuple[int, int]]
+
 
 class Given(NamedTuple):
     """A link as it was written, and its place in the list."""
 
     number: int
     link: Link
-    outside: int  # along how many axes its points lie outside the destination's domain
+    side: Link | None  # its points that lie outside the destination's domain along one axis alone
 
 
 class GivenLinks(LinkBuilder):
@@ -27,15 +29,23 @@ class GivenLinks(LinkBuilder):
         self.straight = False
         self._into: dict[int, list[Given]] = {}
         self._out_of: dict[int, set[int]] = {}
+        self._turning: dict[Map, str] = {}  # of each kind the first
         for given in links:
             self._into.setdefault(given.link.dst, []).append(given)
             self._out_of.setdefault(given.link.src, set()).add(given.link.dst)
+            how = Map(given.link.axes, given.link.signs, (0,) * topology.ndim)
+            if not how.moves_only:
+                self._turning.setdefault(how, f"links[{given.number}]")
+        self._farthest = [
+            (
+                min(links, key=lambda given: given.link.at[a]),
+                max(links, key=lambda given: given.link.at[a] + given.link.shape[a] - topology.tiles[given.link.dst][a]),
+            )
+            for a in range(topology.ndim * bool(links))
+        ]
 
     def crossings(self, axes: Index) -> Iterator[tuple[str, Map]]:
-        for given in (each for several in self._into.values() for each in several):
-            how = Map(given.link.axes, given.link.signs, (0,) * len(given.link.axes))
-            if not how.moves_only:
-                yield f"links[{given.number}]", how
+        yield from ((where, how) for how, where in self._turning.items())
 
     def check_width(self, geometry: Geometry, field: str) -> None:
         """Fields of explicit links lie at centres and have all dims, and their halos have what is filled."""
@@ -44,19 +54,19 @@ class GivenLinks(LinkBuilder):
             raise ValueError(
                 f"{field}: fields of a grid of explicit links have all its dims, {names}, and lie at centres along each"
             )
-        for given in (each for several in self._into.values() for each in several):
-            shape = self.whole.tiles[given.link.dst]
-            for name, at, n, whole, (low, high) in zip(
-                names, given.link.at, given.link.shape, shape, geometry.halos, strict=True
-            ):
+        for a, ends in enumerate(self._farthest):
+            for given in ends:
+                at, n, whole = given.link.at[a], given.link.shape[a], self.whole.tiles[given.link.dst][a]
+                low, high = geometry.halos[a]
                 if at < -low or at + n > whole + high:
                     raise ValueError(
-                        f"{field}: links[{given.number}] fills points {at} to {at + n} along {name}, and the field has those from {-low} to {whole + high}"
+                        f"{field}: links[{given.number}] fills points {at} to {at + n} along {names[a]}, and the field has those from {-low} to {whole + high}"
                     )
 
     def filling(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
-        found = [each.link for each in self._into.get(block.number, ()) if corners or each.outside < 2]
-        return sorted((each for each in found if self.decomposition.rank_of(each.src) is not None), key=lambda link: link[:2])
+        found = [each.link if corners else each.side for each in self._into.get(block.number, ())]
+        links = [link for link in found if link is not None and self.decomposition.rank_of(link.src) is not None]
+        return sorted(links, key=lambda link: link[:2])
 
     def near(self, geometry: Geometry, block: Block, synchronised: bool = False) -> set[int]:
         return {block.number} | (set() if synchronised else self._out_of.get(block.number, set()))
@@ -78,21 +88,34 @@ def read_links(links: Any, shapes: Sequence[Index], names: Sequence[str]) -> lis
                 raise ValueError(
                     f"{what}: its source is {first} to {last} along {names[d]}; block {src} owns 0 to {shapes[src][d]}"
                 )
-        outside = sum(stop <= 0 or start >= n for (start, stop), n in zip(box, shapes[dst], strict=True))
-        shape = tuple(stop - start for start, stop in box)
-        if 0 in shape:
+        if any(start == stop for start, stop in box):
             continue
-        if not outside:
+        outside = [stop <= 0 or start >= n for (start, stop), n in zip(box, shapes[dst], strict=True)]
+        if not any(outside):
             raise ValueError(f"{what}: it fills points that block {dst} owns; a link fills the halo")
-        at = tuple(start for start, _ in box)
-        source_at = tuple(first if sign > 0 else last - 1 for (first, last), sign in zip(origin, signs, strict=True))
-        found.append(Given(i, Link(dst, src, at, shape, source_at, axes, signs), outside))
-    for a, b in combinations(found, 2):
-        if a.link.dst == b.link.dst and all(
-            max(p, q) < min(p + m, q + n) for p, m, q, n in zip(a.link.at, a.link.shape, b.link.at, b.link.shape, strict=True)
-        ):
-            raise ValueError(f"links: links[{a.number}] and links[{b.number}] fill the same points of block {a.link.dst}")
+        beside = [
+            span if out else (max(span[0], 0), min(span[1], n)) for span, out, n in zip(box, outside, shapes[dst], strict=True)
+        ]
+        whole, side = (_link(dst, src, part, box, origin, axes, signs) for part in (box, beside))
+        found.append(Given(i, whole, side if sum(outside) == 1 and min(side.shape) > 0 else None))
+    found.sort(key=lambda given: given.link.dst)
+    for dst, its in groupby(found, lambda given: given.link.dst):
+        for a, b in combinations(its, 2):
+            ends = zip(a.link.at, a.link.shape, b.link.at, b.link.shape, strict=True)
+            if all(max(p, q) < min(p + m, q + n) for p, m, q, n in ends):
+                raise ValueError(f"links: links[{a.number}] and links[{b.number}] fill the same points of block {dst}")
     return found
+
+
+def _link(dst: int, src: int, part: Spans, box: Spans, origin: Spans, axes: Index, signs: Index) -> Link:
+    """Of a link that fills a box the part that fills a smaller one."""
+    by = [start - first for (start, _), (first, _) in zip(part, box, strict=True)]
+    source_at = tuple(
+        first + by[axis] if sign > 0 else last - 1 - by[axis]
+        for (first, last), axis, sign in zip(origin, axes, signs, strict=True)
+    )
+    at, shape = tuple(start for start, _ in part), tuple(stop - start for start, stop in part)
+    return Link(dst, src, at, shape, source_at, axes, signs)
 
 
 def _block(given: Any, what: str, count: int) -> int:

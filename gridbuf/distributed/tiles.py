@@ -37,28 +37,23 @@ class Topology:
         self.tiles, self.seams, self.names = tiles, dict(sorted(seams.items())), names  # sorted: all ranks walk alike
         self.ndim = len(names)
         self.here = identity(self.ndim)
-        self._strips = {tile: [*self._strips_of(tile)] for tile in range(len(tiles))}
-        self._folds = {
-            tile: [
-                (axis, seam.map.shift[axis])
-                for (t, axis, side), seam in self.seams.items()
-                if t == tile and self._is_fold(t, axis, side)
-            ]
-            for tile in range(len(tiles))
-        }
+        self._strips: list[list[tuple[int, int, int, Seam]]] = [[] for _ in tiles]
+        self._folds: list[list[tuple[int, int]]] = [[] for _ in tiles]
+        for (tile, axis, side), seam in self.seams.items():
+            self._strips[tile].append(self._strip(axis, seam))
+            if self._is_fold(tile, axis, side):
+                self._folds[tile].append((axis, seam.map.shift[axis]))
 
     def _is_fold(self, tile: int, axis: int, side: int) -> bool:
         there, how = self.seams[tile, axis, side]
         return there == tile and how.axes[axis] == axis and how.signs[axis] < 0 and side > 0
 
-    def _strips_of(self, tile: int) -> Iterator[tuple[int, int, int, Seam]]:
-        """For each seam: between which x of which axis points of the tile lie on the other side's tile as well."""
-        for (t, axis, _), seam in self.seams.items():
-            if t == tile:
-                other = seam.map.axes.index(axis)
-                sign, shift, n = seam.map.signs[other], seam.map.shift[other], 2 * self.tiles[seam.tile][other]
-                ends = sorted((sign * -shift, sign * (n - shift)))
-                yield axis, ends[0], ends[1], seam
+    def _strip(self, axis: int, seam: Seam) -> tuple[int, int, int, Seam]:
+        """Between which x of an axis points of a tile lie on the other side's tile as well."""
+        other = seam.map.axes.index(axis)
+        sign, shift, n = seam.map.signs[other], seam.map.shift[other], 2 * self.tiles[seam.tile][other]
+        low, high = sorted((sign * -shift, sign * (n - shift)))
+        return axis, low, high, seam
 
     def name_of(self, side: Side) -> str:
         """A seam as errors call it."""

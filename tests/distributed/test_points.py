@@ -196,6 +196,25 @@ def test_given_links_turn() -> None:
     assert (u[1].numpy() == 0).sum() == u[1].size - 6  # nothing fills it
 
 
+@pytest.mark.parametrize("axes", [("I", "J"), ("-I", "J"), ("-J", "I")], ids=str)
+def test_a_link_beyond_a_corner_is_left_out_there(axes: tuple[str, str]) -> None:
+    """Of a link that fills a side and what lies beyond its ends a plan without corners fills the side."""
+    source = (slice(0, 4), slice(1, 2))[:: 1 if "I" in axes[0] else -1]
+    grid = gbd.links(
+        [(2, 2), (4, 4)],
+        [(0, (slice(-1, 3), slice(2, 3)), 1, source, axes), (1, (slice(-1, 0),) * 2, 0, (slice(0, 1),) * 2)],
+        halo=1,
+    )
+    some, whole = grid.zeros(), grid.zeros()
+    for fields in (some, whole):
+        fill(fields, np.random.default_rng(1))
+    before = [f.numpy().copy() for f in some]
+    grid.plan(some, corners=False)(some)
+    grid.exchange(whole)
+    assert np.array_equal(some[0].numpy()[1:3], whole[0].numpy()[1:3]) and (before[0] != some[0].numpy()).sum() == 2
+    assert np.array_equal(some[1].numpy(), before[1]) and (before[0] != whole[0].numpy()).sum() == 4
+
+
 def test_a_scalar_changes_sign_at_folds_alone() -> None:
     """Not where axes change places, even if both are walked backwards."""
     for axes, sign in ((("-J", "-I"), 1), (("-I", "-J"), -1), (("J", "I"), 1)):
