@@ -165,6 +165,9 @@ def test_padding_counts(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("8 8", "--ranks"),
         ("--ranks 2", "shape"),
+        ("8 8 --ranks 99999999999999999999", "--ranks: 99,999,999,999,999,999,999 are more than the 1,000,000"),
+        ("8 8 --ranks 2 --blocks 100000 100000", "--blocks: 10,000,000,000 are more than the 1,000,000"),
+        ("99999999999999999999 3 --ranks 2", "shape: 99999999999999999999 3; its points are more than"),
         ("8 8 --ranks 0", "'0' is not a whole number above 0"),
         ("8 8 --ranks -1", "--ranks"),
         ("8 x --ranks 2", "'x' is not a whole number above 0"),

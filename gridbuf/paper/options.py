@@ -1,6 +1,7 @@
 """The options of `python -m gridbuf distributed`; the rest is loaded when it runs."""
 
 import argparse
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,9 @@ from gridbuf.errors import UsageError
 
 if TYPE_CHECKING:
     from gridbuf.paper.figures import Run
+
+
+MOST = 1_000_000  # ranks, and blocks of a tile: more take minutes, and the memory of this machine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +89,11 @@ def read(arguments: argparse.Namespace) -> "tuple[Run, str]":
     from gridbuf.paper.figures import Run
 
     shape = tuple(arguments.shape)
+    for what, n in (("--ranks", arguments.ranks), ("--blocks", prod(arguments.blocks or ()))):
+        if n > MOST:
+            raise UsageError(f"{what}: {n:,} are more than the {MOST:,} that are looked at")
+    if prod(shape) >= 2**60:
+        raise UsageError(f"shape: {' '.join(map(str, shape))}; its points are more than can be counted")
     if arguments.cubed_sphere:
         if len(shape) != 1 and shape != shape[:1] * 2:
             raise UsageError(f"shape: {' '.join(map(str, shape))}; a cubed sphere is given the points along an edge, one number")
