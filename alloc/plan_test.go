@@ -181,6 +181,7 @@ func TestZeroValues(t *testing.T) {
 func TestTexts(t *testing.T) {
 	assert.Equal(t, "Dim(-7)", Dim(-7).String())
 	assert.Equal(t, "Device(9)", Device(9).String())
+	assert.Equal(t, "by index, reversed Order(9)", fmt.Sprint(ByIndexReversed, Order(9)))
 	assert.Equal(t, "Memory(-1) pinned", fmt.Sprint(Memory(-1), " ", Pinned))
 }
 

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 	"unsafe"
+
+	"gridbuf/internal/message"
 )
 
 // Order says how a preset turns dimensions into a layout.
@@ -21,6 +23,13 @@ const (
 	ByIndexReversed Order = C.GB_BY_INDEX_REVERSED
 	ByCaller        Order = C.GB_BY_CALLER // the layout comes with every request (a Python function computes it)
 )
+
+func (o Order) String() string {
+	if o < ByName || o > ByCaller {
+		return message.Format("Order(%d)", int(o))
+	}
+	return [...]string{ByName: "by name", ByIndex: "by index", ByIndexReversed: "by index, reversed", ByCaller: "by caller"}[o]
+}
 
 // Preset is what a backend wants of its arrays. Those that have a name are kept in C
 // (preset.c), where a forked child reads them too.

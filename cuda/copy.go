@@ -17,6 +17,13 @@ const (
 	Within                    // device to device
 )
 
+func (d Direction) String() string {
+	if d < Upload || d > Within {
+		return fmt.Sprintf("Direction(%d)", int(d))
+	}
+	return [...]string{"upload", "download", "within"}[d]
+}
+
 // Copy moves bytes, in the order of the stream. Host memory must not be Go's.
 func Copy(d Direction, dst, src uintptr, bytes int64, device int, s Stream) error {
 	var e C.gb_cuda_error

@@ -3,6 +3,8 @@ package cuda
 // #include "cuda.h"
 import "C"
 
+import "fmt"
+
 // Kind is a kind of memory.
 type Kind int
 
@@ -11,6 +13,18 @@ const (
 	Pinned       Kind = C.GB_CUDA_PINNED  // of the host, for copies that do not stop at a staging buffer
 	Managed      Kind = C.GB_CUDA_MANAGED // one address on both sides
 )
+
+func (k Kind) String() string {
+	switch k {
+	case DeviceMemory:
+		return "device"
+	case Pinned:
+		return "pinned"
+	case Managed:
+		return "managed"
+	}
+	return fmt.Sprintf("Kind(%d)", int(k))
+}
 
 // Request is Span bytes from an address that is Offset modulo Boundary. A Boundary
 // of 0 is 256.

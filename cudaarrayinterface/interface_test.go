@@ -115,3 +115,7 @@ func TestDescribePlanWantsMemoryThatADeviceCanUse(t *testing.T) {
 	_, err = DescribePlan(plan(8, alloc.Managed), float32, 4096, NoStream)
 	assert.ErrorContains(t, err, "dtype: items of <f4 take 4 bytes")
 }
+
+func TestStreamsHaveNames(t *testing.T) {
+	assert.Equal(t, "none, legacy default, 0x7f00", strings.Join([]string{NoStream.String(), LegacyDefault.String(), Stream(0x7f00).String()}, ", "))
+}

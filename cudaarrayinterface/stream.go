@@ -4,7 +4,11 @@ package cudaarrayinterface
 // #include "interface.h"
 import "C"
 
-import "gridbuf/alloc"
+import (
+	"fmt"
+
+	"gridbuf/alloc"
+)
 
 // Stream is the CUDA stream on which work on an array may still be under way. A
 // consumer that finds one waits for it, and some wait with the whole host: publish
@@ -17,6 +21,18 @@ const (
 	LegacyDefault   Stream = 1
 	PerThreadStream Stream = 2
 )
+
+func (s Stream) String() string {
+	switch s {
+	case NoStream:
+		return "none"
+	case LegacyDefault:
+		return "legacy default"
+	case PerThreadStream:
+		return "per-thread default"
+	}
+	return fmt.Sprintf("%#x", int64(s))
+}
 
 // ParseStream reads the entry stream of a dictionary, where present says that there
 // is one and it is not None. 0 is disallowed there: it could mean no stream, or one

@@ -1,5 +1,7 @@
 package gufunc
 
+import "gridbuf/internal/message"
+
 // Casting is a rule of NumPy's by which operands may be cast.
 type Casting uint8
 
@@ -11,6 +13,14 @@ const (
 	Safe
 	Unsafe
 )
+
+// String is what NumPy calls the rule.
+func (c Casting) String() string {
+	if c > Unsafe {
+		return message.Format("Casting(%d)", uint8(c))
+	}
+	return [...]string{"same_kind", "no", "equiv", "safe", "unsafe"}[c]
+}
 
 // kindOrder is NumPy's order of kinds for SameKind.
 var kindOrder = map[byte]int{'b': 0, 'u': 1, 'i': 2, 'f': 3, 'c': 4}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"gridbuf/internal/message"
 	"gridbuf/internal/sorting"
 )
 
@@ -22,6 +23,18 @@ const (
 	StatusLoop Form = C.GB_GU_STATUS_LOOP // intptr_t f(..., uint8_t *status): the same, and says which elements failed
 	GoLoop     Form = C.GB_GU_GO_LOOP     // a Go function
 )
+
+func (f Form) String() string {
+	switch f {
+	case NumPyLoop:
+		return "NumPy loop"
+	case StatusLoop:
+		return "status loop"
+	case GoLoop:
+		return "Go loop"
+	}
+	return message.Format("Form(%d)", int32(f))
+}
 
 // Kernel is a loop for one combination of types. Function and Data are C addresses;
 // whoever registers a kernel keeps them valid.

@@ -153,3 +153,8 @@ func ExampleParseSignature() {
 	//     (m,n),(n->(m)
 	//             ^
 }
+
+func TestWordsOfNumbers(t *testing.T) {
+	assert.Equal(t, "Go loop, Form(7), same_kind, unsafe, Casting(9)",
+		fmt.Sprintf("%v, %v, %v, %v, %v", gufunc.GoLoop, gufunc.Form(7), gufunc.SameKind, gufunc.Unsafe, gufunc.Casting(9)))
+}
