@@ -118,8 +118,12 @@ func TestTheSetsAgree(t *testing.T) {
 				var inputs []gufunc.Array
 				for k, core := range g.Signature.Operands[:g.Signature.Inputs] {
 					shape := []int64{13}
-					for range core.Dims {
-						shape = append(shape, n)
+					for _, u := range core.Dims {
+						size := n
+						if fixed := g.Signature.Dims[u.Dim].Size; fixed >= 0 {
+							size = fixed
+						}
+						shape = append(shape, size)
 					}
 					a, items := array[float64](t, gufunc.Float64, shape...)
 					source := rand.New(rand.NewSource(n))

@@ -1,4 +1,8 @@
-/* rows_body.h: products and statistics of rows. */
+/* rows_body.h: products and statistics of rows.
+ *
+ * As in NumPy's gufuncs: dims[0] elements, then the sizes of the signature's core dimensions, each once; steps in bytes to the next
+ * element of each operand, then along the core of the first operand, of the second, ... : of (m,n),(n)->(m) steps[3] is along m of the
+ * first, steps[5] along n of the second, steps[6] along m of the result. */
 
 #define PLAIN_ARGS char **args, intptr_t const *dims, intptr_t const *steps, void *data
 #define ITEM(p) (*(const REAL *)(p))
