@@ -59,8 +59,9 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def page(name: str, report: dict[str, Any]) -> str:
-    text = f"# {name}\n\n{report['about']}\n\n{report['machine']}; Python {report['python']}, NumPy {report['numpy']}; {report['date']}.\n"
+def page(report: dict[str, Any]) -> str:
+    title = re.split(r"[:,]| against ", report["about"])[0]
+    text = f"# {title}\n\n{report['about']}\n\n{report['machine']}; Python {report['python']}, NumPy {report['numpy']}; {report['date']}.\n"
     if report["results"]:
         header = ["what", "ours", "peer", "ratio", "target", "after 1 ms idle", ""]
         text += "\n" + table(header, [cells(row) for row in report["results"]])
@@ -93,7 +94,7 @@ def headlines() -> str:
 
 
 def write_page(results: Path, name: str) -> None:
-    (TABLES / f"{name}.md").write_text(page(name, json.loads((results / f"{name}.json").read_text())))
+    (TABLES / f"{name}.md").write_text(page(json.loads((results / f"{name}.json").read_text())))
 
 
 def write_headlines() -> None:

@@ -1,9 +1,14 @@
 """How Sphinx makes the site of docs/ and of the docstrings: `make docs`."""
 
+import html
+import re
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+from sphinx.errors import ExtensionError
 from sphinx.ext.autodoc.mock import mock
 from sphinx.util import logging
 
@@ -18,7 +23,6 @@ extensions = [
     "myst_nb",  # Markdown; the cells of tutorials/ and gallery.md are run when the site is built
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build"]
@@ -57,5 +61,22 @@ def every_public_name(app: Any, env: Any) -> None:
         logging.getLogger(__name__).warning("docs/api lacks %s", name)
 
 
+def every_link(app: Any, failed: Any) -> None:
+    """A link within the site that leads to no file, or to no place in it, ends `make docs`; `make links` asks the others."""
+    if failed or app.builder.name != "html":
+        return
+    pages = [Path(app.builder.get_outfilename(name)).resolve() for name in (*app.env.found_docs, "genindex")]
+    texts = {path: path.read_text() for path in pages}
+    places = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in texts.items()}
+    for page, text in texts.items():
+        for link in map(html.unescape, re.findall(r'\b(?:href|src)="([^"]*)"', text)):
+            address, _, place = unquote(link).partition("#")
+            to = (page.parent / address.partition("?")[0]).resolve() if address else page
+            outside = re.match(r"\w+:|//", link)
+            if not outside and (not to.exists() or (place and place not in places.get(to, {place}))):
+                raise ExtensionError(f"{page.name}: {link} leads nowhere")
+
+
 def setup(app: Any) -> None:
     app.connect("env-check-consistency", every_public_name)
+    app.connect("build-finished", every_link)
