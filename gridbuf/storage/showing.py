@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf._core import Field
 from gridbuf.storage import devices
 from gridbuf.storage.base import Storage
 from gridbuf.storage.sync import Pair, SyncState
@@ -44,5 +45,14 @@ def _format(self: Storage, spec: str) -> str:
     return str(self)
 
 
-for _name, _function in {"__repr__": _repr, "__str__": _str, "__format__": _format}.items():
+def _html(self: Storage) -> str:
+    """The layout, drawn for a notebook; values stay where they are."""
+    from gridbuf import explain
+
+    buffer = self._host if isinstance(self._pair, Pair) else self._on_host() if self._has_host else self._dev
+    plan = Field(buffer, self.axes, halo=self.halo).plan
+    return explain.html(plan, halo=self.halo, title=f"{type(self).__name__} {self.axes}")
+
+
+for _name, _function in {"__repr__": _repr, "__str__": _str, "__format__": _format, "_repr_html_": _html}.items():
     setattr(Storage, _name, _function)

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from gridbuf.explain.facts import nbytes_text
-from gridbuf.watch.table import seconds
+from gridbuf.watch.table import FASTER, seconds
 
 MOST = 10
+SHARES = {"torch": "torch.as_tensor, or torch.from_dlpack,", "jax": "jax.numpy.asarray"}
+REMEDIES = {"gt4py.cartesian": "gb.zeros(..., backend={backend!r})", "gt4py.next": "gtx.zeros(..., allocator=...) of its backend"}
 WORTH = 0.001  # of the program's time: less is not worth a line, unless it is a stencil's layout
 
 
@@ -40,15 +42,20 @@ def _layouts(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
             said.append(f"{who} {'is' if one else 'are'} {_ordered(order)}, {s['backend']} wants {wanted}")
         measured = s["measured"] or {}
         ratio = measured.get("ratio")
-        gain = (
-            f"{s['name']} {ratio:.1f} times faster"
-            if ratio is not None
-            else f"{s['name']} takes {seconds(s['seconds'])}; --measure tells the gain"
+        if ratio is not None and ratio < FASTER:
+            continue
+        unknown = f"the gain was not measured: {measured['why']}" if "why" in measured else "--measure tells the gain"
+        gain = f"{ratio:.1f} times faster" if ratio is not None else f"takes {seconds(s['seconds'])}; {unknown}"
+        remedy = REMEDIES.get(s["kind"], "np.ascontiguousarray once, or gb.zeros(...) of such an order").format(
+            backend=s["backend"]
         )
-        remedy = f"gb.zeros(..., backend={s['backend']!r})" if s["kind"] == "gt4py.cartesian" else "an allocator of its backend"
         calls = max(f["calls"] for f in s["fields"] if f["order"] != f["wanted"])
         saves = None if ratio is None else (measured["seconds"] - measured["relaid_seconds"]) * calls
-        yield _line(f"{'; '.join(said)}: {gain}; {remedy}", saves, s["seconds"], least=0.0)
+        yield _line(f"{'; '.join(said)}: {s['name']} {gain}; {remedy}", saves, s["seconds"], least=0.0)
+
+
+def _times(count: int) -> str:
+    return f"{count:,} times" if count > 1 else "once"
 
 
 def _ordered(order: str) -> str:
@@ -57,7 +64,7 @@ def _ordered(order: str) -> str:
 
 def _pools(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """All lines at once: what turns one on turns all on."""
-    rows = [a for a in found["allocations"] if (a.get("pool") or {}).get("ratio", 0) >= 1.05]
+    rows = [a for a in found["allocations"] if (a.get("pool") or {}).get("ratio", 0) >= FASTER]
     if not rows:
         return
     saved = sum(a["pool"]["saved"] for a in rows)
@@ -76,7 +83,7 @@ def _copies(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for c in found["copies"]:
         made = f", made by {c['made_by']['text']}" if c["made_by"] else ""
         yield _line(
-            f"{c['line']['text']}: {c['kind']} copied {c['count']:,} times, {nbytes_text(c['bytes'])} in {seconds(c['seconds'])} "
+            f"{c['line']['text']}: {c['kind']} copied {_times(c['count'])}, {nbytes_text(c['bytes'])} in {seconds(c['seconds'])} "
             f"({c['why']}{made}); {_remedy(c)}",
             c["seconds"],
             c["seconds"],
@@ -89,12 +96,12 @@ def _remedy(copy: dict[str, Any]) -> str:
         return "send arrays by shared memory, or once"
     if kind == "copy.deepcopy":
         return "gridbuf.copy keeps the layout, too"
+    if why.startswith("aligned"):
+        return "gb.empty aligns what it makes"
     if " to " in why and "order" not in why and "rows" not in why:
         return f"make it {why.split(' to ')[1]} in the first place"
-    if "aligned" in why:
-        return "gb.empty aligns what it makes"
-    if why == "same layout":
-        return "np.asarray, or copy=None, shares it"
+    if why in ("same layout", "copied"):
+        return f"{SHARES.get(kind.partition('.')[0], 'np.asarray, or copy=None,')} shares it"
     return "allocate it in the order that is asked for, or take any strides (gridbuf.copyto, gridbuf.interop.mpi4py.buffer)"
 
 

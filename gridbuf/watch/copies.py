@@ -82,8 +82,8 @@ class _Found:
 def why(given: Any, result: Any) -> str:
     """In a few words: what is different in the copy."""
     dtype, strides, shape = (getattr(given, name, None) for name in ("dtype", "strides", "shape"))
-    made = getattr(result, "dtype", None)
-    if dtype is not None and made is not None and str(dtype) != str(made):
+    made = str(getattr(result, "dtype", dtype)).removeprefix("torch.")
+    if dtype is not None and str(dtype).removeprefix("torch.") != made:
         return f"{dtype} to {made}"
     if strides is None or not shape or getattr(result, "strides", None) is None:
         return "copied"

@@ -20,6 +20,7 @@ def test_memory_comes_from_gridbuf_s_pools() -> None:
     after = gb.memory.stats(device="gpu")["allocations"], gb.memory.stats(memory="managed")["allocations"]
     assert (after[0] - before[0], after[1] - before[1]) == (2, 1)
     assert device.device == pair.device == managed.device == 0
+    assert all("<svg" in each._repr_html_() for each in (device, pair, managed))
     del device, pair, managed
     gc.collect()
 

@@ -19,6 +19,19 @@ CLASSES = {
 }
 
 
+@pytest.mark.parametrize("kind", ["cpu", "gt4py", "cuda"])  # of those on a GPU alone: tests/device
+@pytest.mark.parametrize("shape", [(8, 9, 4), (8, 9), ()])
+def test_a_storage_draws_itself_in_a_notebook(gpu: FakeDevice, kind: str, shape: tuple[int, ...]) -> None:
+    s = gs.zeros(shape, halo=((1, 2), (0, 0), (0, 0))[: len(shape)], axes="IJK"[: len(shape)], **CLASSES[kind])  # type: ignore[arg-type]
+    if kind == "gt4py":
+        s.set_device_modified()
+        state = s.sync_state.state
+    drawn = s._repr_html_()
+    assert kind != "gt4py" or s.sync_state.state == state  # nothing was brought over
+    assert "<svg" in drawn and f"{type(s).__name__} {s.axes}" in drawn and ("halo" in drawn) == bool(shape)
+    assert s[2:4].halo == ((0, 0), *s.halo[1:]) and "<svg" in s[2:4]._repr_html_() if shape else True
+
+
 @pytest.mark.parametrize(
     "kind, host, device", [("cpu", True, False), ("gpu", False, True), ("gt4py", True, True), ("cuda", True, True)]
 )

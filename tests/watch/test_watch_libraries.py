@@ -51,6 +51,8 @@ torch.asarray(a, copy=True)                                  # asks for it
 """
     found = watch(source, cwd=tmp_path)
     rows = {c["line"]["line"]: (c["kind"], c["bytes"]) for c in found["copies"] if c["kind"].startswith("torch")}
+    assert [c["why"] for c in found["copies"] if c["kind"] == "torch.tensor"] == ["copied"]
+    assert {c["why"] for c in found["copies"] if c["kind"] == "torch.as_tensor"} == {"float64 to float32"}
     assert rows == {
         number(source, "# copies"): ("torch.tensor", 16_000),
         number(source, "# casts"): ("torch.as_tensor", 8_000),

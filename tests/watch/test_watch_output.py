@@ -78,8 +78,39 @@ def test_at_most_ten_lines_and_none_that_is_not_worth_it() -> None:
     assert advice(found(stencils=[], copies=copies[:2], allocations=[], messages=[])) == []
     slower = {**found()["stencils"][0], "measured": {"ratio": 0.9, "seconds": 0.1, "relaid_seconds": 0.11}}
     assert not any("advect" in line["text"] for line in advice(found(stencils=[slower])))
+    no_faster = {**found()["stencils"][0], "measured": {"ratio": 1.04, "seconds": 1.04, "relaid_seconds": 1.0}}
+    assert not any("advect" in line["text"] for line in advice(found(stencils=[no_faster])))
     right = {**found()["stencils"][0], "fields": [field("w", "KJI", "KJI")]}
     assert not any("advect" in line["text"] for line in advice(found(stencils=[right])))
+
+
+@pytest.mark.parametrize(
+    ("why", "kind", "told"),
+    [
+        ("aligned to 8 of 64 bytes", "jax.numpy.asarray", "copied 7 times.*gb.empty aligns what it makes"),
+        ("copied", "torch.tensor", "torch.as_tensor, or torch.from_dlpack, shares it"),
+        ("same layout", "numpy.array", "np.asarray, or copy=None, shares it"),
+        ("Fortran order to C", "numpy.ravel", "allocate it in the order"),
+        ("pickled", "pickle.dumps", "shared memory"),
+    ],
+)
+def test_each_copy_has_its_own_remedy(why: str, kind: str, told: str) -> None:
+    (line,) = advice(found(stencils=[], allocations=[], messages=[], copies=[{**found()["copies"][0], "why": why, "kind": kind}]))
+    assert re.search(told, line["text"]), line["text"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "kind", "told"),
+    [
+        (None, "gt4py.next", r"takes 500 ms; --measure tells the gain; gtx.zeros\(..., allocator=...\) of its backend"),
+        ({"why": "u and v share memory"}, "dace", "the gain was not measured: u and v share memory; np.ascontiguousarray once"),
+        ({"ratio": 1.2, "seconds": 1.2, "relaid_seconds": 1.0}, "numba gufunc", "1.2 times faster; np.ascontiguousarray once"),
+    ],
+)
+def test_each_stencil_has_its_own_remedy(measured: Any, kind: str, told: str) -> None:
+    stencil = {**found()["stencils"][0], "measured": measured, "kind": kind}
+    (line,) = advice(found(stencils=[stencil], allocations=[], messages=[], copies=[]))
+    assert re.search(told, line["text"]), line["text"]
 
 
 def test_the_table() -> None:
