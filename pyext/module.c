@@ -3,7 +3,7 @@
  *
  * core/        where there is no GIL: turns.c; the ways up into Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way: pending.c; releasing
  *              from any thread: drop.c; a request: args.c, dtype.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
- *              callcache.c (same call, same plan); host memory: who allocates: watch_blocks.c, watch_line.c, watch.c; trace.c,
+ *              callcache.c (same call, same plan); host memory: who allocates: watch_blocks.c, watch_line.c, watch.c, watch_call.c; trace.c,
  *              memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c, of_the_type.c; memory of the driver: device_error.c, device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
  * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
@@ -32,6 +32,7 @@
 #include "core/of_the_type.h"
 #include "core/operators.h"
 #include "core/watch.h"
+#include "core/watch_call.h"
 #include "core/watch_line.h"
 #include "exchange/wrap.h"
 #include "storage/storage.h"
@@ -85,6 +86,9 @@ static PyMethodDef methods[] = {
     {"watch_stop", gb_py_watch_stop, METH_NOARGS, NULL},
     {"watch_enter", gb_py_watch_enter, METH_NOARGS, NULL},
     {"watch_leave", gb_py_watch_leave, METH_O, NULL},
+    {"watch_apart", gb_py_watch_apart, METH_O, NULL},
+    {"watch_method", gb_py_watch_method, METH_VARARGS, NULL},
+    {"watch_taken", gb_py_watch_taken, METH_VARARGS, NULL},
     {"watch_depth", gb_py_watch_depth, METH_NOARGS, NULL},
     {"watch_lines", gb_py_watch_lines, METH_NOARGS, NULL},
     {"watch_block", gb_py_watch_block, METH_O, NULL},
@@ -99,7 +103,7 @@ static PyMethodDef methods[] = {
 /* In reading order: what stands further down uses what stands above. */
 static int exec(PyObject *module) {
     import_array1(-1);
-    if (gb_py_numbers_init(module) < 0 || gb_py_operators_init() < 0 || gb_py_of_the_type_init() < 0) return -1;
+    if (gb_py_numbers_init(module) < 0 || gb_py_operators_init() < 0 || gb_py_of_the_type_init() < 0 || gb_py_watch_call_init() < 0) return -1;
     gb_py_trace_init();
     if (gb_py_go_init(module) < 0 || gb_py_attribute_init() < 0 || gb_py_decref_init() < 0 || gb_py_handler_init() < 0) return -1;
     if (gb_py_args_init() < 0 || gb_py_dtype_init(module) < 0 || gb_py_plan_init(module) < 0) return -1;

@@ -79,7 +79,9 @@ def aside(book: Book) -> Iterator[None]:
             yield
     finally:
         book.on = True
-        book.aside += clock() - began
+        seconds = clock() - began
+        book.aside += seconds
+        _core.watch_apart(seconds)
 
 
 def plain_handler() -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from statistics import median
 from typing import Any
 
+from gridbuf import _core
 from gridbuf.watch.lines import Line
 
 clock = time.perf_counter
@@ -22,10 +23,18 @@ class Times:
         self.samples: list[float] = []
         self.step = 1
 
-    def thin_out(self) -> None:
-        """Every second sample stands for both, from now on."""
-        self.samples = self.samples[1::2]
-        self.step *= 2
+    def add(self, seconds: float) -> int:
+        """One more; how many there are."""
+        self.count = count = self.count + 1
+        self.total += seconds
+        if seconds < self.least:
+            self.least = seconds
+        if not count % self.step:
+            self.samples.append(seconds)
+            if len(self.samples) >= KEPT:  # every second sample stands for both, from now on
+                self.samples = self.samples[1::2]
+                self.step *= 2
+        return count
 
     def as_dict(self) -> dict[str, Any]:
         middle = median(self.samples) if self.samples else (self.total / self.count if self.count else 0.0)
@@ -60,8 +69,18 @@ class Stencil:
         self.combinations: dict[Hashable, Combination] = {}  # by all strides
         self.seen: set[Hashable] = set()  # sets of arguments whose lines are known
         self.callers: dict[Line, None] = {}
+        self.counted: dict[Any, None] = {}  # C's methods, which count calls of it
         self.measured: dict[str, Any] | None = None
         self.keeps: Any = None  # what its collector wants to have at hand: alive, nothing else has its address
+
+    def take(self, method: Any, key: Any = None, left: int = -1) -> None:
+        """Take what one of C's methods has counted; the key is known to it from now on, and the next to come here is after `left` calls."""
+        self.counted[method] = None
+        seconds, calls = _core.watch_taken(method, key, left)
+        for each in seconds:
+            self.times.add(each)
+        for known, count in calls:
+            self.combinations[known].calls += count
 
     def calls_with(self, layout: Layout) -> int:
         """In how many calls a field came so."""

@@ -1,6 +1,5 @@
 """Calls of gt4py.cartesian's stencils: every class of a stencil is made by a generated module, and wrapped when it is."""
 
-import functools
 import inspect
 from typing import Any
 
@@ -21,9 +20,11 @@ def install(book: Book, *, measure: bool = False) -> Undo:
 
     def begin(undo: list[Undo]) -> None:
         from gt4py.cartesian import stencil_object
-        from gt4py.cartesian.utils import field  # the numpy backend's: it looks at every field of every call
+        from gt4py.cartesian.utils import field
+        from gt4py.storage.cartesian import utils
 
-        undo.append(put(field, "np", unwatched()))
+        plain = unwatched()
+        undo.extend(put(module, "np", plain) for module in (field, utils))  # they convert every field of every call
         StencilObject: Any = stencil_object.StencilObject
 
         def __init_subclass__(cls: Any, /, **keywords: Any) -> None:
@@ -44,8 +45,9 @@ def _all_subclasses(cls: Any) -> list[Any]:
 def wrap(cls: Any, book: Book, *, measure: bool) -> Undo:
     """Put ours in the place of `run` and `__call__` of one class, where it has its own."""
     own = {name: vars(cls)[name] for name in ("run", "__call__") if inspect.isfunction(vars(cls).get(name))}
+    ways = {"run": lambda plain: _run(plain, book, measure), "__call__": lambda plain: _call(plain, book)}
     return together(
-        [put(cls, name, _run(plain, book, measure) if name == "run" else _call(plain, book)) for name, plain in own.items()]
+        [put(cls, name, _core.watch_method(plain, ways[name](plain), cls, name == "run")) for name, plain in own.items()]
     )
 
 
@@ -63,12 +65,11 @@ def _call(plain: Any, book: Book) -> Any:
         given = (*zip(names, args, strict=False), *kwargs.items())
         return [(name, value) for name, value in given if name in stencil.field_info]
 
-    @functools.wraps(plain)
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(counted: Any, self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not book.on:
             return plain(self, *args, **kwargs)
         record = book.stencils.get(self.__class__) or _record(book, self)
-        return timed(book, record, plain, self, args, kwargs, fields)
+        return timed(book, record, plain, self, args, kwargs, fields, counted)
 
     return __call__
 
@@ -79,8 +80,7 @@ def _run(plain: Any, book: Book, measure: bool) -> Any:
     def fields(stencil: Any, args: Any, kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
         return [(name, kwargs.get(name)) for name in stencil.field_info]
 
-    @functools.wraps(plain)
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(counted: Any, self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not book.on:
             return plain(self, *args, **kwargs)
         record = book.stencils.get(self.__class__) or _record(book, self)
@@ -93,9 +93,13 @@ def _run(plain: Any, book: Book, measure: bool) -> Any:
         else:
             began = clock()
             wrong = note_layouts(record, key, _described(self, kwargs))
-            book.own += clock() - began
+            seconds = clock() - began
+            book.own += seconds
+            _core.watch_apart(seconds)
+        if counted is not None:
+            record.take(counted, key)
         whole = _core.watch_depth()  # __call__ is timed as a whole; a FrozenStencil calls run with what it was given
-        result = plain(self, *args, **kwargs) if whole else timed(book, record, plain, self, args, kwargs, fields)
+        result = plain(self, *args, **kwargs) if whole else timed(book, record, plain, self, args, kwargs, fields, counted)
         if wrong and measure:
             measured_beside(book, record, lambda: _measured(self, plain, args, kwargs))
         return result

@@ -14,6 +14,9 @@ from gridbuf.watch.lines import Line, source, text
 def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, Any]:
     """What is known now; with final=True also what is only measured at the end."""
     seconds = clock() - book.began - book.aside
+    for stencil in book.stencils.values():
+        for method in stencil.counted:
+            stencil.take(method)
     rows = allocations.rows()
     found: dict[str, Any] = {
         "program": program,

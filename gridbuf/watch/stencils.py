@@ -5,7 +5,7 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.watch.allocations import aside, maker
-from gridbuf.watch.book import KEPT, Book, Combination, Layout, Stencil, clock
+from gridbuf.watch.book import Book, Combination, Layout, Stencil, clock
 from gridbuf.watch.layouts import address
 from gridbuf.watch.lines import here
 
@@ -14,27 +14,22 @@ Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, whose memory, fac
 LOOKED_UP = 64  # calls, and sets of arguments, whose lines are looked up; of later calls each 64th
 
 
-def timed(book: Book, record: Stencil, plain: Any, called: Any, args: Any, kwargs: Any, arrays: Arrays) -> Any:
+def timed(
+    book: Book, record: Stencil, plain: Any, called: Any, args: Any, kwargs: Any, arrays: Arrays, counted: Any = None
+) -> Any:
     """Make the call inside `record`; what our own code takes meanwhile is not the stencil's.
 
-    What is allocated in it is put down to the line that makes the call: nobody has to look for it each time. All of it is in
-    one function, because between two calls a program's own data push our code out of the cache, and each function is read again.
+    What is allocated in it is put down to the line that makes the call: nobody has to look for it each time. `counted` is C's
+    method that came here: it counts the next calls by itself.
     """
-    times, apart = record.times, book.own + book.aside
     began = _core.watch_enter()
     try:
         result = plain(called, *args, **kwargs)
     finally:
-        seconds = _core.watch_leave(began) - (book.own + book.aside - apart)
-        times.count = count = times.count + 1
-        times.total += seconds
-        if seconds < times.least:
-            times.least = seconds
-        if not count % times.step:
-            times.samples.append(seconds)
-            if len(times.samples) >= KEPT:
-                times.thin_out()
-    if count <= LOOKED_UP or not count % LOOKED_UP:
+        count = record.times.add(_core.watch_leave(began))
+    if count >= LOOKED_UP and counted is not None:
+        record.take(counted, left=LOOKED_UP - 1)
+    if count <= LOOKED_UP or counted is not None or not count % LOOKED_UP:
         note_lines(book, record, arrays(called, args, kwargs))
     return result
 

@@ -236,10 +236,9 @@ PyObject *gb_py_watch_total(PyObject *self, PyObject *none) {
 
 #define MIX(h, w) (((h) ^ (h) >> 29 ^ (uint64_t)(w)) * 0x9E3779B97F4A7C15u)
 
-/* How the arrays among a dict's values lie: a number made of their strides and types. None where there is something else than
+/* How the arrays among a dict's values lie: a number made of their strides and types. 0 where there is something else than
  * NumPy's arrays, numbers, and what has no memory: that has to be asked in Python. */
-PyObject *gb_py_watch_strides(PyObject *self, PyObject *values) {
-    if (!PyDict_Check(values)) return PyErr_Format(PyExc_TypeError, "watch_strides: expected a dict");
+int gb_py_layouts_key(PyObject *values, uint64_t *key) {
     uint64_t h = 0;
     Py_ssize_t at = 0;
     PyObject *value;
@@ -251,7 +250,14 @@ PyObject *gb_py_watch_strides(PyObject *self, PyObject *values) {
             for (int i = 0; i < PyArray_NDIM(array); i++) h = MIX(h, PyArray_STRIDES(array)[i]);
         } else if (!(value == Py_None || PyFloat_Check(value) || PyLong_Check(value) || PyTuple_Check(value) || PyDict_Check(value) ||
                      PyArray_CheckScalar(value)))
-            Py_RETURN_NONE;
+            return 0;
     }
-    return PyLong_FromUnsignedLongLong(h);
+    *key = h;
+    return 1;
+}
+
+PyObject *gb_py_watch_strides(PyObject *self, PyObject *values) {
+    uint64_t key;
+    if (!PyDict_Check(values)) return PyErr_Format(PyExc_TypeError, "watch_strides: expected a dict");
+    return gb_py_layouts_key(values, &key) ? PyLong_FromUnsignedLongLong(key) : Py_NewRef(Py_None);
 }

@@ -6,6 +6,7 @@
 #include "../../alloc/clock.h"
 
 #define CODES 512
+#define LINES 1024
 
 typedef struct {
     PyObject *code, *file;   /* ours */
@@ -14,9 +15,17 @@ typedef struct {
 
 static known_code codes[CODES + 1];
 static char **skipped;   /* what stands in the names of files that are passed over */
-static PyObject *f_back;
+static PyObject *f_back, *f_lasti;
+
+/* Lines by instruction: a code object's table is read from its beginning each time. Of code objects that are kept. */
+static struct {
+    const PyObject *code;
+    long at;
+    int line;
+} lines[LINES];
 
 static __thread int depth;   /* watched calls that run */
+static __thread int64_t apart;   /* nanoseconds in them that were our own */
 
 /* What a thread does for one line, whose frames nobody has to go through meanwhile; one thread at a time, the latest. */
 static struct {
@@ -47,6 +56,22 @@ static known_code *code_of(PyObject *code) {
     return slot;
 }
 
+static int line_in(PyObject *frame, const PyObject *code) {
+    GB_PY_OWNED PyObject *lasti = code ? PyObject_GetAttr(frame, f_lasti) : NULL;
+    long at = lasti ? PyLong_AsLong(lasti) : -1;
+    if (at < 0) {
+        PyErr_Clear();
+        return PyFrame_GetLineNumber((PyFrameObject *)frame);
+    }
+    size_t i = (((uintptr_t)code >> 5) + (size_t)at) % LINES;
+    if (lines[i].code != code || lines[i].at != at) {
+        lines[i].line = PyFrame_GetLineNumber((PyFrameObject *)frame);
+        lines[i].code = code;
+        lines[i].at = at;
+    }
+    return lines[i].line;
+}
+
 PyObject *gb_py_line_of_call(int64_t *line) {
     if (!depth || !fixed.file || fixed.thread != PyThread_get_thread_ident()) return NULL;
     *line = fixed.line;
@@ -64,7 +89,7 @@ PyObject *gb_py_line_of_now(int64_t *line) {
         if (!found || !skip) {   /* the innermost stands where all are passed over */
             Py_XDECREF(found);
             found = Py_NewRef(known->file);
-            *line = PyFrame_GetLineNumber((PyFrameObject *)frame);
+            *line = line_in(frame, known->code);
         }
         if (!skip) break;
         PyObject *back = PyObject_GetAttr(frame, f_back);
@@ -78,6 +103,7 @@ PyObject *gb_py_line_of_now(int64_t *line) {
 
 int gb_py_line_pass_over(PyObject *names) {
     if (!f_back && !(f_back = PyUnicode_InternFromString("f_back"))) return -1;
+    if (!f_lasti && !(f_lasti = PyUnicode_InternFromString("f_lasti"))) return -1;
     Py_ssize_t n = PyTuple_Size(names);
     char **texts = calloc((size_t)n + 1, sizeof *texts);
     for (Py_ssize_t i = 0; texts && i < n; i++) {
@@ -91,6 +117,7 @@ int gb_py_line_pass_over(PyObject *names) {
     for (char **each = skipped; each && *each; each++) free(*each);
     free(skipped);
     skipped = texts;
+    memset(lines, 0, sizeof lines);
     for (int i = 0; i <= CODES; i++) {
         Py_CLEAR(codes[i].code);
         Py_CLEAR(codes[i].file);
@@ -98,8 +125,9 @@ int gb_py_line_pass_over(PyObject *names) {
     return texts ? 0 : -1;
 }
 
-/* A watched call begins: what this thread does until it ends belongs to the line that makes it. The answer is when that was. */
-PyObject *gb_py_watch_enter(PyObject *self, PyObject *none) {
+int gb_py_call_depth(void) { return depth; }
+
+int64_t gb_py_call_enter(void) {
     if (!depth++ && skipped) {
         int64_t line = 0;
         Py_CLEAR(fixed.file);   /* a str: nothing runs */
@@ -110,14 +138,28 @@ PyObject *gb_py_watch_enter(PyObject *self, PyObject *none) {
         fixed.line = line;
         fixed.thread = PyThread_get_thread_ident();
     }
-    return PyLong_FromLongLong(gb_nanoseconds());
+    return gb_nanoseconds() - apart;
 }
+
+double gb_py_call_leave(int64_t began) {
+    double seconds = 1e-9 * (double)(gb_nanoseconds() - apart - began);
+    if (!--depth && fixed.thread == PyThread_get_thread_ident()) Py_CLEAR(fixed.file);   /* not where another has begun meanwhile */
+    return seconds;
+}
+
+/* A watched call begins; the answer is when that was, by a clock that stands still in what is our own. */
+PyObject *gb_py_watch_enter(PyObject *self, PyObject *none) { return PyLong_FromLongLong(gb_py_call_enter()); }
 
 /* It ends, which began then: its seconds. */
 PyObject *gb_py_watch_leave(PyObject *self, PyObject *began) {
-    double seconds = 1e-9 * (double)(gb_nanoseconds() - PyLong_AsLongLong(began));
-    if (!--depth && fixed.thread == PyThread_get_thread_ident()) Py_CLEAR(fixed.file);   /* not where another has begun meanwhile */
+    double seconds = gb_py_call_leave(PyLong_AsLongLong(began));
     return PyErr_Occurred() ? NULL : PyFloat_FromDouble(seconds);
+}
+
+/* So many seconds inside of watched calls were our own. */
+PyObject *gb_py_watch_apart(PyObject *self, PyObject *seconds) {
+    apart += (int64_t)(1e9 * PyFloat_AsDouble(seconds));
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 /* How many of them this thread is inside of, one calling the other. */
