@@ -29,8 +29,8 @@ class Transport(Protocol):
     def test(self, exchange: int) -> bool:
         """Whether everything of this exchange has arrived and lies in the fields."""
 
-    def wait(self, exchange: int, timeout: float | None) -> None:
-        """Wait for that; TimeoutError after so many seconds."""
+    def wait(self, exchange: int, timeout: float | None, leaving: bool = False) -> None:
+        """Wait for that; TimeoutError after so many seconds. `leaving`: an error is on its way, and is not to be raised once more."""
 
     def accumulate(self, fields: Sequence[Any]) -> None:
         """The adjoint, from start to end."""

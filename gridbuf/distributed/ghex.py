@@ -184,7 +184,7 @@ class GHEXTransport:
         self._end()
         return True
 
-    def wait(self, exchange: int, timeout: float | None) -> None:
+    def wait(self, exchange: int, timeout: float | None, leaving: bool = False) -> None:
         self.engine.hub.check()
         if exchange == self.exchange:
             self._wait(timeout)

@@ -46,7 +46,9 @@ class Hub:
     coming, mail : dict
         By rank: its messages that are being received; its handshakes that have come.
     notes : dict
-        By rank and the epoch that it begins: what that rank has raised.
+        By rank and the epoch that it begins: what that rank has raised, and this one has not heard of.
+    transports : WeakSet
+        What may be under way: each is told of what a peer raises, which it may leave out.
     raised : dict
         By rank: the last error which began there that this one has raised as well.
     errors : int
@@ -88,6 +90,7 @@ class Hub:
         self.coming: defaultdict[int, deque[tuple[Any, Any]]] = defaultdict(deque)
         self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)
         self.notes: dict[tuple[int, int], dict[str, Any]] = {}
+        self.transports: weakref.WeakSet[Any] = weakref.WeakSet()
         self.raised: defaultdict[int, int] = defaultdict(int)
         self.untold: deque[tuple[int, dict[str, Any]]] = deque()
         self.unanswered: dict[int, dict[str, Any]] = {}
@@ -145,8 +148,8 @@ class Hub:
 
     def renew(self, peer: int) -> None:
         """An error has come between the two ranks: all plans between them shake hands before they are used again."""
-        self.notes.pop((peer, self.epochs[peer]), None)
         self.epochs[peer] += 1
+        self.notes.pop((peer, self.epochs[peer]), None)
         mail = self.mail[peer]
         while mail and mail[0]["epoch"] < self.epochs[peer]:
             mail.popleft()

@@ -27,7 +27,7 @@ class LocalTransport:
     def test(self, exchange: int) -> bool:
         return True
 
-    def wait(self, exchange: int, timeout: float | None) -> None:
+    def wait(self, exchange: int, timeout: float | None, leaving: bool = False) -> None:
         pass
 
     def accumulate(self, fields: Sequence[Any]) -> None:

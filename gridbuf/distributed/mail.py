@@ -29,11 +29,12 @@ def collect(hub: Hub) -> None:
         while coming and coming[0][0].Test():
             words: Words = json.loads(coming.popleft()[1].tobytes())
             hub.tags[peer].hear(words)
-            if words["epoch"] < hub.epochs[peer]:
-                continue  # what it was to prepare was given up
             if "raised" in words:
-                hub.notes[peer, words["epoch"]] = words
-            else:
+                for each in [*hub.transports]:
+                    each.hear(peer, words)
+                if words["epoch"] > hub.epochs[peer]:
+                    hub.notes[peer, words["epoch"]] = words
+            elif words["epoch"] >= hub.epochs[peer]:  # else what it was to prepare was given up
                 hub.mail[peer].append(words)
 
 

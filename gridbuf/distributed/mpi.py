@@ -73,6 +73,7 @@ class MPITransport:
         self.debug = debugging()
         self._doubted = -1  # the hub's, when this plan was last used
         self._begun: tuple[int, dict[int, Any]] = 0, {}  # an exchange, and by peer the epoch and the counts it began with
+        self._ends: dict[int, Words] = {}  # by peer: what it has raised, if that ended the epoch in which the exchange began
         self._there: Messages | None = None
         self._back: Messages | None = None  # the adjoint's
         self._latest: Messages | None = None  # that were started
@@ -139,10 +140,7 @@ class MPITransport:
         there.exchange.arm(True)
         if not ended:
             self._wait(None)
-        return Quick(there.exchange.again, self._finish)
-
-    def _finish(self) -> None:
-        self._wait(None)
+        return Quick(there.exchange.again, partial(self._wait, None))
 
     def start(self, fields: Sequence[Any]) -> int:
         self._begin(fields, False)
@@ -156,10 +154,13 @@ class MPITransport:
         self._look()
         return False
 
-    def wait(self, exchange: int, timeout: float | None) -> None:
+    def wait(self, exchange: int, timeout: float | None, leaving: bool = False) -> None:
+        messages = self._under_way()
+        if leaving and (exchange == self._refused[0] or messages is None):
+            return
         self._check(exchange)
-        if exchange == self.exchange:
-            self._wait(timeout)
+        if exchange == self.exchange and messages is not None:
+            self._wait(timeout, (lambda: bool(messages.receiving.lost) or messages.exchange.test()) if leaving else None)
 
     def _check(self, exchange: int) -> None:
         """DisagreementError where it has been refused, or another plan has learnt that its values never come."""
@@ -220,7 +221,13 @@ class MPITransport:
         if self._begun[0] != self.exchange:
             hub = self.hub
             self._begun = self.exchange, {peer: (hub.epochs[peer], *hub.ledger[peer].tolist()) for peer in self.peers}
+            self._ends = {peer: note for (peer, epoch), note in hub.notes.items() if epoch == hub.epochs[peer] + 1}
         return self._begun[1]
+
+    def hear(self, peer: int, note: Words) -> None:
+        """A peer has raised, and says how far it had come until then."""
+        if self._under_way() is not None and self._counts().get(peer, (None,))[0] == note["epoch"] - 1:
+            self._ends[peer] = note
 
     def _left_out(self, back: bool) -> Words | None:
         """What a peer has raised instead of the exchange that is to begin."""
@@ -232,8 +239,12 @@ class MPITransport:
                     return note
         return None
 
-    def _look(self, dropped: bool = False) -> None:
-        """While values are awaited: a peer has raised, or it shakes hands and has left an exchange out, or is ahead."""
+    def _look(self, quiet: bool = False) -> None:
+        """While values are awaited: a peer has raised, or it shakes hands and has left an exchange out, or is ahead.
+
+        What this rank has raised already may have been about another exchange, and then it is no word on this one: each raises once.
+        `quiet`: nobody asks, since it was given up.
+        """
         hub, messages, begun = self.hub, self._under_way(), self._counts()
         collect(hub)
         if messages is None:
@@ -241,32 +252,33 @@ class MPITransport:
         missing, stuck = messages.missing(), messages.stuck()
         for peer in sorted({*missing, *stuck}):
             epoch, sent, awaited = begun[peer]
-            heard(hub, peer)
-            its = hub.notes.get((peer, epoch + 1))
-            if its is None and hub.epochs[peer] == epoch:
-                its = head(hub, peer)
-            if dropped and hub.epochs[peer] > epoch:
-                continue  # it has been raised: who lets a given-up exchange end does not raise it again
+            note = heard(hub, peer)
+            known = hub.epochs[peer] > epoch
+            its = self._ends.get(peer) or (None if known else head(hub, peer))
             if its is None or not ((peer in missing and its["sent"] < awaited) or (peer in stuck and its["awaited"] < sent)):
+                continue
+            text = f"rank {hub.rank}: {self.name}, exchange {self.exchange}: rank {peer} has left it out"
+            if known and quiet:
+                messages.receiving.lost = text
                 continue
             if peer in missing:  # else what is awaited would be left for ever by a plan that goes
                 self._with[peer].cancel(peer)
-            if "raised" in its:
-                self._raise(its["raised"], its["origin"], hub.epochs[peer] > epoch)
+            if note is not None:
+                self._raise(note["raised"], note["origin"])
+            if known:
+                self._raise(f"{text}: {its['raised']}")
             awaits = "the values of" if peer in missing else "its values to be taken by"
             text = f"rank {hub.rank} waits for {awaits} rank {peer}: {self.name}, exchange {self.exchange}"
+            problem = fields_differ(self._facts(), its["fields"], hub.rank, peer)
             text += f"; rank {peer} is at its {its['plan']}, whose first use it is"
-            if problem := fields_differ(self._facts(), its["fields"], hub.rank, peer):
-                text += f"; {problem}"
-            self._raise(text)
+            self._raise(f"{text}; {problem}" if problem else text)
 
-    def _raise(self, raised: str, origin: list[int] | None = None, known: bool = False) -> None:
+    def _raise(self, raised: str, origin: list[int] | None = None) -> None:
         """The exchange is given up, and told to all of its peers; they shake hands anew."""
         text = f"rank {self.hub.rank}: {self.name}: {raised}" if origin else raised
         if self._under_way() is not None:
             self._refused = self.exchange, text
-        if not known:
-            tell(self.hub, raised, self.peers, origin)
+        tell(self.hub, raised, self.peers, origin)
         raise DisagreementError(text)
 
     # ---- before the first ----
@@ -301,12 +313,8 @@ class MPITransport:
         return [facts_of(bound, rule(sources)) for bound, sources in zip(self.binding.bounds, self.binding.sources, strict=True)]
 
     def _words(self, peer: int, short: str) -> Words:
-        return self._kind(peer) | {
-            "orders": self._with[peer].ours,
-            "tag": self._with[peer].tag,
-            "short": short,
-            "begun": int(self._ledger[peer][0]),
-        }
+        its = self._with[peer]
+        return self._kind(peer) | {"orders": its.ours, "tag": its.tag, "short": short, "begun": int(its.ledger[0])}
 
     def _kind(self, peer: int) -> Words:
         """What the messages between this rank and a peer are: both ends say the same."""
@@ -358,6 +366,7 @@ class MPITransport:
         if self.debug:
             poison = None if back else poisoning(self.slots, self._made().copies, receives.values(), self.gpu)
             guard = Guard(self.name, poison, out.ends, come.ends, self._ledger)
+        self.hub.transports.add(self)
         messages = Messages(
             self.hub,
             {peer: (memory, self._with[peer].to) for peer, memory in out.ends.items()},

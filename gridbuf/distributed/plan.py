@@ -54,7 +54,9 @@ class Handle:
         True
         """
         if not self._done:
+            given_up, self._given_up = self._given_up, True  # unless it returns: the plan may then be started again
             self._done = self._transport.test(self._exchange)
+            self._given_up = given_up
         return self._done
 
     def wait(self, timeout: float | None = None) -> None:
@@ -76,7 +78,7 @@ class Handle:
         """
         seconds = read_timeout(timeout)
         if not self._done:
-            self._given_up = True  # unless it returns: the plan may then be started again
+            self._given_up = True  # unless it returns
             self._transport.wait(self._exchange, seconds)
             self._done = True
 
@@ -84,7 +86,11 @@ class Handle:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
-        self.wait()
+        if kind is None:
+            self.wait()
+        elif not self._done:
+            self._given_up = True
+            self._transport.wait(self._exchange, None, leaving=True)
 
 
 class Plan:

@@ -30,13 +30,18 @@ def tell(hub: Hub, raised: str, peers: Iterable[int], origin: list[int] | None =
     rank, number = origin or (hub.rank, hub.errors)
     hub.raised[rank] = max(number, hub.raised[rank])
     for peer in peers:
-        sent, awaited = hub.ledger[peer].tolist()
-        hub.renew(peer)
-        its = {"raised": raised, "origin": [rank, number], "sent": sent, "awaited": awaited, "epoch": hub.epochs[peer]}
-        hub.untold.append((peer, its))
+        end(hub, peer, raised, [rank, number])
     _, error = attempt(hub.check)
     if error is None:
         post(hub)
+
+
+def end(hub: Hub, peer: int, raised: str, origin: list[int]) -> None:
+    """End the epoch with a peer, who is to hear how far this rank had come in it: exchanges under way there may await more."""
+    sent, awaited = hub.ledger[peer].tolist()
+    hub.renew(peer)
+    its = {"raised": raised, "origin": origin, "sent": sent, "awaited": awaited, "epoch": hub.epochs[peer]}
+    hub.untold.append((peer, its))
 
 
 def post(hub: Hub) -> None:
@@ -52,5 +57,6 @@ def heard(hub: Hub, peer: int) -> Words | None:
         rank, number = note["origin"]
         if hub.raised[rank] < number:
             return note
-        hub.renew(peer)
+        end(hub, peer, note["raised"], note["origin"])
+        post(hub)
     return None

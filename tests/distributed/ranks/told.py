@@ -169,6 +169,92 @@ def a_plan_that_is_under_way_elsewhere() -> None:
         assert b[0, 0] == 20 + (me - 1) % n and b[-1, 0] == 20 + (me + 1) % n
 
 
+def tried(call: Callable[[], Any]) -> str:
+    """What is raised, in words; nobody waits for it."""
+    began = time.monotonic()
+    try:
+        call()
+        return ""
+    except (gbd.DisagreementError, TypeError) as error:
+        return str(error)
+    finally:
+        assert time.monotonic() - began < SOON, (me, time.monotonic() - began)
+
+
+def several_plans_under_way_that_all_raise() -> None:
+    """Caught call by call each of them raises once on each rank, whatever the order in which they are waited for, and the next does not."""
+    grid = ring(periodic="I" if n < 4 else "")
+    for both, backwards, late in ((True, False, False), (True, True, False), (False, False, False), (False, True, True)):
+        fields = [grid.full(1.0 + me), grid.full(10 + me, dtype="i8")]
+        plans = [grid.plan(f) for f in fields]
+        for plan, f in zip(plans, fields, strict=True):
+            plan(f)
+        world.Barrier()
+        if me == 0:
+            if late:
+                world.Barrier()
+            raised = [tried(lambda: plans[0].start(3)), tried(lambda: plans[1].start(3 if both else fields[1]).wait())]  # noqa: B023
+        else:
+            handles = [plan.start(f) for plan, f in zip(plans, fields, strict=True)]
+            if late:
+                world.Barrier()
+            raised = [tried(handle.wait) for handle in handles[:: 1 - 2 * backwards]]
+        while n > 3 and len([each for each in raised if each]) < 2:  # who is not beside rank 0 hears of it in the next
+            raised.append(tried(lambda: grid.exchange(fields[0])))  # noqa: B023
+        assert all(raised[:2]) or n > 3, (me, raised)
+        world.Barrier()
+        for plan, f in zip(plans, fields, strict=True):
+            f[...] = 20 + me
+            plan(f)
+            assert me == 0 or f[0, 0] == 20 + me - 1, (me, raised)
+        grid.exchange(fields[0])
+
+
+def a_handle_that_is_kept_over_several_errors() -> None:
+    """What it awaits was left out before the first of them: it says so at once, and the others hear of it."""
+    grid = ring()
+    for errors in (1, 2, 5):
+        f, g = grid.full(float(me)), grid.zeros(dtype="i8")
+        kept, plan = grid.plan(f), grid.plan(g)
+        kept(f)
+        plan(g)
+        world.Barrier()
+        if me == 0:
+            raised = [tried(lambda: kept(3)), *[tried(lambda: plan(3)) for _ in range(errors)]]  # noqa: B023
+            world.Barrier()
+        else:
+            handle = kept.start(f)
+            world.Barrier()
+            raised = [tried(lambda: plan(g)) for _ in range(errors)]  # noqa: B023
+            raised.append(tried(handle.test if errors == 2 else handle.wait))
+            assert tried(handle.wait) == raised[-1]  # the same again
+        assert all(raised), (me, raised)
+        f[...] = 7.0 + me
+        kept(f)
+        assert f[0, 0] == 7.0 + (me - 1) % n
+        works(grid)
+
+
+def an_error_that_leaves_several_blocks() -> None:
+    """It is one error of the program, and not told once more by every block that it leaves."""
+    grid = ring()
+    f, g = grid.full(float(me)), grid.zeros(dtype="i8")
+    first, second = grid.plan(f), grid.plan(g)
+    first(f)
+    second(g)
+    for _ in range(3):
+        world.Barrier()
+        if me == 0:
+            with raises(TypeError, "expected a Field"):
+                first.start(3)
+        else:
+            with raises(gbd.DisagreementError, "rank 0: TypeError"), first.start(f), second.start(g):
+                pass
+        first(f)
+        second(g)
+        assert f[0, 0] == (me - 1) % n
+
+
 def no_memory(times: list[int], make: Callable[..., Any]) -> Callable[..., Any]:
     """What makes something, and fails at its so manieth call."""
 
@@ -261,6 +347,8 @@ for scenario in (
     two_disagree_and_a_third_has_begun,
     halos_on_one_side,
     a_plan_that_is_under_way_elsewhere,
+    several_plans_under_way_that_all_raise,
+    *[a_handle_that_is_kept_over_several_errors, an_error_that_leaves_several_blocks][: 2 * (n < 4)],
     *[no_memory_while_connecting][: n == 2],
     exchange_halos_of_a_cartesian_communicator,
 ):
