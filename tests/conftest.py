@@ -27,8 +27,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gridbuf"))
 
 def stale() -> str | None:
     """Who tests a checkout is told when its extension is older than its C or Go."""
-    import gridbuf._core
-
+    try:
+        import gridbuf._core
+    except ImportError:
+        return "gridbuf: it cannot be imported here; make dev, once, and .venv/bin/python"
     extension = Path(gridbuf._core.__file__)
     if extension.parents[1] != HERE.parent:
         return None

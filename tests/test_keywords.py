@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,15 @@ OWN = {
 FUNCTIONS = [gb.empty, gb.zeros, gb.ones, gb.full, gb.plan, gb.Field.empty, gb.Field.zeros, gb.Field.ones, gb.Field.full]
 
 
+def compare(found: Iterable[str], wanted: Iterable[str], where: str) -> None:
+    lacks, has = {*wanted} - {*found}, {*found} - {*wanted}
+    assert not lacks and not has, f"{where} lacks {sorted(lacks)}, and has {sorted(has)}, which GB_PY_KEYWORDS has not"
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__qualname__)
 def test_the_docstring_names_what_is_taken(function: Callable[..., Any]) -> None:
-    assert sorted(inspect.signature(function).parameters) == sorted(SHARED + OWN.get(function, []))
+    where = f"the stub of {function.__qualname__} (gridbuf/_core.pyi)"
+    compare(inspect.signature(function).parameters, SHARED + OWN.get(function, []), where)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__qualname__)
@@ -51,9 +57,11 @@ def test_the_stub_and_the_command_line_name_the_same() -> None:
         re.findall(r"^    (\w+):", stub[stub.index(f"class {name}(") :].split("\n\n", 2)[1], re.MULTILINE)
         for name in ("Spec", "FieldSpec")
     )
-    assert sorted(["shape", "dtype", *spec]) == sorted(SHARED)
-    assert field == FIELDS
-    assert sorted(["shape", "dtype", "dims", *cli._SPEC]) == sorted(SHARED)  # there dims is another spelling of one option
+    compare(["shape", "dtype", *spec], SHARED, "Spec (gridbuf/_core.pyi)")
+    compare(field, FIELDS, "FieldSpec (gridbuf/_core.pyi)")
+    compare(
+        ["shape", "dtype", "dims", *cli._SPEC], SHARED, "_SPEC (gridbuf/cli.py)"
+    )  # there dims is another spelling of one option
 
 
 def test_what_a_call_says_besides_memory_is_there_when_the_call_is_known() -> None:
