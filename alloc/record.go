@@ -1,6 +1,6 @@
 package alloc
 
-// #include "plan.h"
+// #include "planner.h"
 import "C"
 
 import (
@@ -10,14 +10,28 @@ import (
 	"gridbuf/internal/record"
 )
 
-// PlanInto works out a request into the C side's own record of a plan, which has room for the shape and
-// is read without entering Go. The lists are written in place.
+// PlanInto has C work a request out into its own record of a plan, which has room for the shape: the extension has C's planner in any case,
+// and tests hold it equal to the one in Go. No list but the shape may have more than MaxDims entries.
 func PlanInto(at record.Plan, s *Spec) error {
-	p := view((*C.gb_plan)(at))
-	if err := p.fill(s); err != nil {
-		return err
+	preset := C.gb_preset{order: C.GB_BY_INDEX, alignment: 1, device: C.GB_CPU}
+	if p := s.Preset; p != nil {
+		preset = C.gb_preset{order: C.int32_t(p.Order), alignment: C.int64_t(p.Alignment), device: C.int32_t(p.Device)}
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&preset.axes[0])), len(preset.axes)-1), p.Axes)
 	}
-	p.store((*C.gb_plan)(at))
+	r := C.gb_request{
+		ndim: C.int32_t(len(s.Shape)), sub_ndim: C.int32_t(s.SubShape), device: C.int32_t(s.Device), device_id: C.int32_t(s.DeviceID),
+		memory: C.int32_t(s.Memory), itemsize: C.int64_t(s.ItemSize), byte_alignment: C.int64_t(s.ByteAlignment),
+		padding: C.int64_t(s.Padding), alignment: C.int64_t(s.Alignment), dims_len: given(s.Dims), aligned_len: given(s.AlignedIndex),
+		layout_len: given(s.Layout),
+	}
+	copy(unsafe.Slice((*int64)(&r.shape[0]), MaxDims), s.Shape)
+	copy(unsafe.Slice((*Dim)(&r.dims[0]), MaxDims), s.Dims)
+	copy(unsafe.Slice((*int64)(&r.aligned_index[0]), MaxDims), s.AlignedIndex)
+	copy(unsafe.Slice((*int32)(&r.layout[0]), MaxDims), s.Layout)
+	var e C.gb_error
+	if C.gb_plan_request(&r, &preset, (*C.gb_plan)(at), &e) != 0 {
+		return &Error{Kind: Kind(e.kind), Message: C.GoString(&e.message[0])}
+	}
 	return nil
 }
 

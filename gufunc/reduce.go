@@ -10,6 +10,7 @@ import (
 
 	"gridbuf/alloc"
 	"gridbuf/internal/message"
+	"gridbuf/internal/record"
 )
 
 // ReduceRequest is a reduction without memory.
@@ -205,15 +206,28 @@ func (p *reducePlanner) output(i int, like []int64) {
 	p.specs[i] = spec
 }
 
+// stridesOf has a request's strides planned.
+func stridesOf(spec *alloc.Spec) ([]int64, error) {
+	made := C.gb_plan_new(C.int(len(spec.Shape)))
+	if made == nil {
+		return nil, alloc.ErrNoMemory.Errorf("no memory left for a reduction")
+	}
+	defer C.free(unsafe.Pointer(made))
+	if err := alloc.PlanInto(record.Plan(made), spec); err != nil {
+		return nil, err
+	}
+	return slices.Clone(unsafe.Slice((*int64)(made.geometry.strides), len(spec.Shape))), nil
+}
+
 // outSteps gives the kept loops the steps of a result: by name when both sides have names.
 func (p *reducePlanner) outSteps(i int) error {
 	o := &p.q.Outs[i]
 	if o.Absent {
-		plan, err := alloc.NewPlan(p.specs[i])
+		strides, err := stridesOf(p.specs[i])
 		if err != nil {
 			return err
 		}
-		o.Strides = plan.Strides()
+		o.Strides = strides
 	}
 	order := make([]int, len(p.shape))
 	for d := range order {

@@ -24,7 +24,7 @@ static void see(PyObject *kwnames, const int8_t *slots, int n) {
     seen.n = n;
 }
 
-static int read_wishes(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **w) {
+static int read_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **w) {
     for (int i = 0; i < KEYWORDS; i++) w[i] = Py_None;
     if (nargs > 1)
         return PyErr_Format(PyExc_TypeError, "__dlpack__() takes at most 1 positional argument, the stream (%zd given)", nargs), -1;
@@ -83,7 +83,7 @@ int gb_py_field_exportable(const gb_py_field *f) {
 
 /* Values a protocol does not allow are BufferErrors: a TypeError would make the consumer
  * believe in an older protocol and call again. */
-static int check_wishes(gb_py_field *f, PyObject *const *w, int *versioned, int *copy, DLDevice *device) {
+static int check_arguments(gb_py_field *f, PyObject *const *w, int *versioned, int *copy, DLDevice *device) {
     int to_host = 0;
     *device = (DLDevice){kDLCPU, 0};
     if (f->location.kind != GB_PY_HEAP) {
@@ -191,7 +191,7 @@ PyObject *gb_py_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
     PyObject *w[KEYWORDS];
     int versioned, copy;
     DLDevice device;
-    if (read_wishes(args, nargs, kwnames, w) < 0 || check_wishes(f, w, &versioned, &copy, &device) < 0) return NULL;
+    if (read_arguments(args, nargs, kwnames, w) < 0 || check_arguments(f, w, &versioned, &copy, &device) < 0) return NULL;
     if (!copy) return export(f, device, versioned, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0, w[STREAM]);
     GB_PY_OWNED PyObject *fresh = copy == 2 ? gb_py_on_host(f) : gb_py_copy_of(self);
     int ok = fresh && gb_py_field_exportable((gb_py_field *)fresh) == 0;

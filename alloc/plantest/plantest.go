@@ -15,28 +15,13 @@ import (
 
 // NewPlan is alloc.NewPlan, worked out by C. No list but the shape may have more than 32 entries.
 func NewPlan(s *alloc.Spec) (*alloc.Plan, error) {
-	preset := C.gb_preset{order: C.GB_BY_INDEX, alignment: 1, device: 1}
-	if p := s.Preset; p != nil {
-		preset = C.gb_preset{order: C.int32_t(p.Order), alignment: C.int64_t(p.Alignment), device: C.int32_t(p.Device)}
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(&preset.axes[0])), len(preset.axes)-1), p.Axes)
+	c := C.gb_plan_new(C.int(len(s.Shape)))
+	defer C.free(unsafe.Pointer(c))
+	if err := alloc.PlanInto(record.Plan(c), s); err != nil {
+		return nil, err
 	}
-	r := C.gb_request{
-		ndim: C.int32_t(len(s.Shape)), sub_ndim: C.int32_t(s.SubShape), device: C.int32_t(s.Device),
-		device_id: C.int32_t(s.DeviceID), memory: C.int32_t(s.Memory), itemsize: C.int64_t(s.ItemSize),
-		byte_alignment: C.int64_t(s.ByteAlignment), padding: C.int64_t(s.Padding), alignment: C.int64_t(s.Alignment),
-		dims_len: -1, aligned_len: -1, layout_len: -1,
-	}
-	copy(unsafe.Slice((*int64)(&r.shape[0]), C.GB_MAXDIMS), s.Shape)
-	if s.Dims != nil {
-		r.dims_len = C.int32_t(copy(unsafe.Slice((*alloc.Dim)(&r.dims[0]), C.GB_MAXDIMS), s.Dims))
-	}
-	if s.AlignedIndex != nil {
-		r.aligned_len = C.int32_t(copy(unsafe.Slice((*int64)(&r.aligned_index[0]), C.GB_MAXDIMS), s.AlignedIndex))
-	}
-	if s.Layout != nil {
-		r.layout_len = C.int32_t(copy(unsafe.Slice((*int32)(&r.layout[0]), C.GB_MAXDIMS), s.Layout))
-	}
-	return answered(len(s.Shape), func(p *C.gb_plan, e *C.gb_error) C.int { return C.gb_plan_request(&r, &preset, p, e) })
+	C.gb_plan_finish(c)
+	return alloc.PlanOf(record.Plan(c)), nil
 }
 
 // Describe is alloc.Describe, worked out by C; dims must be given.
@@ -49,14 +34,10 @@ func Describe(shape, strides []int64, dims []alloc.Dim, itemSize int64, addr uin
 	copy(unsafe.Slice((*int64)(g.strides), n), strides)
 	copy(unsafe.Slice((*alloc.Dim)(g.dims), n), dims)
 	g.itemsize = C.int64_t(itemSize)
-	return answered(n, func(p *C.gb_plan, e *C.gb_error) C.int { return C.gb_plan_read_back(g, C.uintptr_t(addr), p, e) })
-}
-
-func answered(n int, ask func(*C.gb_plan, *C.gb_error) C.int) (*alloc.Plan, error) {
 	var e C.gb_error
 	c := C.gb_plan_new(C.int(n))
 	defer C.free(unsafe.Pointer(c))
-	if ask(c, &e) != 0 {
+	if C.gb_plan_read_back(g, C.uintptr_t(addr), c, &e) != 0 {
 		return nil, &alloc.Error{Kind: alloc.Kind(e.kind), Message: C.GoString(&e.message[0])}
 	}
 	C.gb_plan_finish(c)

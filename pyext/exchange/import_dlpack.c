@@ -25,7 +25,7 @@ static void free_legacy(void *tensor) {
 }
 
 /* A foreign deleter may run Python code while an exception is on its way. */
-static void keeper_dealloc(PyObject *self) {
+static void owner_dealloc(PyObject *self) {
     PyObject *type, *value, *traceback;
     tensor_owner *k = (tensor_owner *)self;
     if (k->release) {
@@ -36,15 +36,15 @@ static void keeper_dealloc(PyObject *self) {
     GB_PY_FREE_OBJECT(self);
 }
 
-static PyType_Slot keeper_slots[] = {
-    {Py_tp_dealloc, keeper_dealloc},
+static PyType_Slot owner_slots[] = {
+    {Py_tp_dealloc, owner_dealloc},
     {Py_tp_doc, "A DLPack tensor of another library, deleted with the last Field or array over it."},
     {0, NULL},
 };
 
 int gb_py_import_dlpack_init(void) {
-    if (gb_py_turns_itself((void (*)(void))keeper_dealloc) < 0) return -1;
-    return gb_py_add_type(NULL, &owner_type, (PyType_Spec){"gridbuf._core._DLPackOwner", sizeof(tensor_owner), 0, GB_PY_FINAL, keeper_slots}, NULL);
+    if (gb_py_turns_itself((void (*)(void))owner_dealloc) < 0) return -1;
+    return gb_py_add_type(NULL, &owner_type, (PyType_Spec){"gridbuf._core._DLPackOwner", sizeof(tensor_owner), 0, GB_PY_FINAL, owner_slots}, NULL);
 }
 
 /* What ml_dtypes has under the name of the type; none for those that are padded to a byte. */
