@@ -192,7 +192,7 @@ class MPITransport:
             self._agree(fields, partial(self._left_out, back))
             self._doubted = hub.doubted
         if (before := self._under_way()) is not None:  # given up: it counts as made, and its values are not wanted
-            self._wait(None, before.exchange.drop)
+            self._wait(None, before.exchange.drop, back)
         messages = self._connected(back)
         if self._there is not None:
             self._there.exchange.arm(False)
@@ -200,11 +200,11 @@ class MPITransport:
         messages.start(fields)
         self._counts()
 
-    def _wait(self, timeout: float | None, ended: Callable[[], bool] | None = None) -> None:
+    def _wait(self, timeout: float | None, ended: Callable[[], bool] | None = None, back: bool | None = None) -> None:
         messages = self._under_way()
         if messages is None:
             return
-        look = partial(self._look, ended is not None)
+        look = partial(self._look, ended is not None, back)
         if ended is None:
             ended = messages.exchange.test
             if messages.exchange.poll():
@@ -239,16 +239,18 @@ class MPITransport:
                     return note
         return None
 
-    def _look(self, quiet: bool = False) -> None:
+    def _look(self, quiet: bool = False, back: bool | None = None) -> None:
         """While values are awaited: a peer has raised, or it shakes hands and has left an exchange out, or is ahead.
 
         What this rank has raised already may have been about another exchange, and then it is no word on this one: each raises once.
-        `quiet`: nobody asks, since it was given up.
+        `quiet`: nobody asks, since it was given up. `back`: which way the next goes, which waits for this one's end and may be left out meanwhile.
         """
         hub, messages, begun = self.hub, self._under_way(), self._counts()
         collect(hub)
         if messages is None:
             return
+        if back is not None and (left_out := self._left_out(back)) is not None:
+            self._raise(left_out["raised"], left_out["origin"])
         missing, stuck = messages.missing(), messages.stuck()
         for peer in sorted({*missing, *stuck}):
             epoch, sent, awaited = begun[peer]
