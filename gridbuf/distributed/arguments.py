@@ -117,3 +117,9 @@ def read_timeout(timeout: Any, what: str = "timeout") -> float | None:
     if not seconds >= 0:
         raise ValueError(f"{what}: {timeout} seconds; 0 or more is allowed")
     return seconds
+
+
+def some_fields(given: Sequence[Any], call: str) -> None:
+    """Nothing at all is a call with a mistake in it; who has no blocks gives empty lists."""
+    if not given:
+        raise TypeError(f"fields: none were given; {call} needs one at least")

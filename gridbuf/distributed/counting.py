@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf.distributed.alone import Integers
+from gridbuf.distributed.arguments import some_fields
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.checksums import header, of_block
@@ -59,8 +60,7 @@ def counted(
     names = ["field"] if len(given) == 1 else [f"fields[{i}]" for i in range(len(given))]
 
     def prepare() -> tuple[list[Subject], list[NDArray[np.int64]]]:
-        if not given:
-            raise TypeError(f"fields: none were given; a {call} needs one at least")
+        some_fields(given, call)
         mine = subjects_of(ground, given, names)
         return mine, count(mine) if mine else []
 

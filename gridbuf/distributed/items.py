@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from gridbuf import _core
-from gridbuf.distributed.arguments import integer
+from gridbuf.distributed.arguments import integer, some_fields
 from gridbuf.docstrings import as_in
 
 Fields = list[_core.Field]
@@ -96,4 +96,5 @@ def scalar(field: Any, *, sign: int = 1) -> Item:
 
 def items_of(given: tuple[Any, ...]) -> list[Item]:
     """Items as they were given: a field alone is a scalar."""
+    some_fields(given, "an exchange")
     return [each if isinstance(each, Item) else Item("scalar", (each,), 1) for each in given]

@@ -29,6 +29,7 @@ except RuntimeError as error:  # mpi4py's wheels look for the library when they 
 from mpi4py.util import dtlib
 
 from gridbuf import _core
+from gridbuf.distributed.arguments import some_fields
 from gridbuf.distributed.twice import memory_of, shared
 from gridbuf.docstrings import as_in
 from gridbuf.interop.cartesian_halos import exchanges_of
@@ -306,6 +307,7 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
         plan = exchanges.known(fields, cut)
         if plan is None or _core.spans_meet(*fields) is not None:
             cut = _checked_dims(cut, comm)
+            some_fields(fields, "an exchange")
             for i, field in enumerate(fields):
                 _check_exchanged(i, field, cut)
             for (i, a), (j, b) in combinations(enumerate(fields), 2):

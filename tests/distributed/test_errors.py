@@ -156,6 +156,12 @@ TYPES: list[tuple[str, Callable[[], Any]]] = [
     ("expected a Field", lambda: GRID.exchange("abc")),
     ("expected a Field", lambda: GRID.exchange(None)),
     ("list of 6 Fields", lambda: CUBE.exchange(FIELD)),
+    ("fields: none were given; an exchange needs one", lambda: GRID.exchange()),
+    ("fields: none were given; an exchange needs one", lambda: GRID.exchange(*[])),
+    ("fields: none were given; an exchange needs one", lambda: GRID.plan()),
+    ("fields: none were given; an exchange needs one", lambda: GRID.sync()),
+    ("fields: none were given; sum needs one", lambda: GRID.sum()),
+    ("for 1 .*, got 0", lambda: GRID.plan(FIELD).start()),
     ("for 1 .*, got 2", lambda: GRID.plan(FIELD)(FIELD, FIELD)),
     ("names: expected a sequence, got int", lambda: GRID.plan(FIELD, names=3)),  # type: ignore[arg-type]
     ("timeout: expected seconds or None, got str", lambda: GRID.plan(FIELD).start(FIELD).wait("1")),  # type: ignore[arg-type]

@@ -62,6 +62,7 @@ def locked(f: Any) -> gb.Field:
 WRONG: tuple[tuple[type[Exception], Callable[[gbd.Grid, Any], Any], str], ...] = (
     (TypeError, lambda grid, f: grid.exchange(3), "expected a Field"),
     (ValueError, lambda grid, f: grid.plan([]), "got 0 fields"),
+    (TypeError, lambda grid, f: grid.exchange(), "fields: none were given"),
     (ValueError, lambda grid, f: grid.exchange(gb.Field.zeros((9, 9), dims="IJ", halo=(1, 1))), "its domain has"),
     (ValueError, lambda grid, f: grid.exchange(locked(f)), "read-only"),
     (ValueError, lambda grid, f: grid.plan(f)(grid.zeros(dtype="i4")), "dtype"),
