@@ -142,7 +142,8 @@ def _row(name: str, obj: Any, field: _core.Field, backend: str, usual: str | Non
     if found != wanted:
         it = name if name.isidentifier() else "field"
         a_field = isinstance(obj, _core.Field)
-        remedy = f"{it}.to(backend={backend!r})" if a_field else f"gridbuf.from_array({it}, backend={backend!r})"
+        kept = "" if field.dtype == "f8" else "dtype=None, "  # else it makes float64
+        remedy = f"{it}.to(backend={backend!r})" if a_field else f"gridbuf.from_array({it}, {kept}backend={backend!r})"
         problems.append(f"slow: copy once with {remedy}")
     if field.dtype.kind == "f" and usual not in (None, field.dtype.name):
         problems.append(f"{field.dtype} beside {usual}")

@@ -40,6 +40,27 @@ def _contains(self: _core.Field, value: Any) -> bool:
     return bool(np.any(np.equal(_on_host(self), value)))
 
 
+def to_numpy(self: _core.Field) -> Any:
+    """An ndarray over the same memory, as `numpy()`: by this name storages have it, and matplotlib asks for it.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    TypeError
+        When the memory lies on a GPU.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.Field.ones(2, dims="K").to_numpy()
+    array([1., 1.])
+    """
+    return self.numpy()
+
+
 def item(self: _core.Field, *args: Any) -> Any:
     """One element as a Python number.
 
@@ -339,7 +360,7 @@ def clip(self: _core.Field, min: Any = None, max: Any = None, **options: Any) ->
 
 METHODS: dict[str, Any] = {
     "__float__": _float, "__int__": _int, "__complex__": _complex, "__index__": _index, "__contains__": _contains,
-    "item": item, "tolist": tolist, "astype": astype, "flags": property(_flags),
+    "item": item, "to_numpy": to_numpy, "tolist": tolist, "astype": astype, "flags": property(_flags),
     "fill": fill, "view": view, "tobytes": tobytes, "round": round, "itemsize": property(_itemsize), "clip": clip,
     **{name: _without_names(name) for name in ("reshape", "ravel", "flatten", "squeeze")},
     **{name: _as_function(name, *texts) for name, texts in _ALONG_INDICES.items()},

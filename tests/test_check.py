@@ -48,6 +48,15 @@ def test_dtypes_that_differ() -> None:
     assert found.rows[2].verdict == "float32 beside float64"
 
 
+def test_the_remedy_keeps_the_dtype() -> None:
+    h, u, n = np.zeros((4, 5, 6), "f4"), np.zeros((4, 5, 6)), np.zeros((4, 5, 6), int)
+    told = [row.verdict for row in gb.check(h=h, u=u, n=n, backend="gt:cpu_ifirst").rows]
+    for verdict, given in zip(told, (h, u, n), strict=True):
+        call = verdict.split(" with ")[1].split(";")[0].replace("(h", "(given").replace("(u", "(given").replace("(n", "(given")
+        made = eval(call, {"gridbuf": gb, "given": given})
+        assert made.dtype == given.dtype and gb.check(made, backend="gt:cpu_ifirst").ok
+
+
 def test_alignment_is_that_of_the_domain() -> None:
     f = gb.Field.zeros((16, 8, 4), dims="IJK", backend=B, halo=(3, 3, 0))
     assert int(gb.check(f, backend=B).rows[0].alignment.split()[0]) >= 64

@@ -44,7 +44,10 @@ class Operand:
             return own
         wanted: np.dtype[Any] = np.dtype(dtype)
         if policy == "raise":
-            raise TypeError(f"{self.name}: its dtype is {own}, {wanted} is needed")
+            raise TypeError(
+                f"{self.name}: its dtype is {own}, {wanted} is needed; convert it once, a Field by field.to(dtype={wanted.name!r}), "
+                "or let policy='copy' do so in each call"
+            )
         steps = [(own, wanted), (wanted, own)] if self.output else [(own, wanted)]
         for source, target in steps:
             if not np.can_cast(source, target, "same_kind"):

@@ -58,3 +58,13 @@ def test_from_array_keeps_the_data_s_dtype(data: object) -> None:
     assert made.dtype == np.asarray(data).dtype and gb.from_array(np.ones(3, "f4")).dtype == np.float64
     if made.dtype.kind != "c":
         assert gb.Field.from_array(data, dtype="f8").dtype == np.float64
+
+
+def test_matplotlib_draws_a_line_of_it(f: gb.Field) -> None:
+    assert np.shares_memory(f.to_numpy(), f.numpy())
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    figure, axes = pyplot.subplots()
+    (line,) = axes.plot(f[0, 1])
+    assert line.get_ydata().tolist() == f[0, 1].tolist()
+    pyplot.close(figure)
