@@ -66,11 +66,11 @@ test-wheels: $(WHEELS)/bin/python
 	$(WHEELS)/bin/python wheels/tests.py $(ENDS)
 
 ## make release   check that version, changelog and citation agree; test everything; build the wheels; tag. It publishes nothing
-release: $(WHEELS)/tools
-	$(WHEELS)/bin/python wheels/release.py check
+release:
+	$(PYTHON) wheels/release.py check
 	$(MAKE) test
 	$(MAKE) wheels test-wheels
-	$(WHEELS)/bin/python wheels/release.py tag
+	$(PYTHON) wheels/release.py tag
 
 ## make test-free-threaded   the suite on a Python without a GIL, which is built where there is none (half an hour)
 test-free-threaded:

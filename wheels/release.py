@@ -27,7 +27,7 @@ def section(number: str) -> str:
     changes = (ROOT / "CHANGELOG.md").read_text()
     found = re.search(rf"^## {re.escape(number)} \((\d{{4}}-\d\d-\d\d)\)\n(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL)
     if not found:
-        sys.exit(f"CHANGELOG.md: no section '## {number} (YEAR-MONTH-DAY)'")
+        sys.exit(f"CHANGELOG.md: no section '## {number} (YEAR-MONTH-DAY)'; whoever releases puts the date in, and commits")
     return found[2].strip()
 
 
