@@ -38,6 +38,8 @@ class Hub:
         The duplicate: no message of ours meets one of the user's.
     epochs : dict
         By rank: how many errors have come between it and this one. Plans that were agreed on before the last shake hands anew.
+    reached : dict
+        By rank: the epoch in which it was when it was last heard of.
     ledger : dict
         By rank: how many exchanges have begun with values for it, and from it, in this epoch. Who compares the two sides sees an exchange
         that one left out.
@@ -87,6 +89,7 @@ class Hub:
         self.rank, self.size = self.comm.rank, self.comm.size
         self.ledger: defaultdict[int, NDArray[np.int64]] = defaultdict(lambda: np.zeros(2, np.int64))
         self.epochs: defaultdict[int, int] = defaultdict(int)
+        self.reached: defaultdict[int, int] = defaultdict(int)
         self.coming: defaultdict[int, deque[tuple[Any, Any]]] = defaultdict(deque)
         self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)
         self.notes: dict[tuple[int, int], dict[str, Any]] = {}

@@ -29,6 +29,7 @@ def collect(hub: Hub) -> None:
         while coming and coming[0][0].Test():
             words: Words = json.loads(coming.popleft()[1].tobytes())
             hub.tags[peer].hear(words)
+            hub.reached[peer] = words["epoch"]
             if "raised" in words:
                 for each in [*hub.transports]:
                     each.hear(peer, words)

@@ -11,7 +11,9 @@ from collections.abc import Iterable
 
 from gridbuf.distributed.calls import attempt
 from gridbuf.distributed.hub import Hub
-from gridbuf.distributed.mail import Words, send
+from gridbuf.distributed.mail import Words, collect, send
+
+MOST = 64  # errors that a rank is told while nothing is heard of it: MPI keeps them until it comes
 
 
 def tell(hub: Hub, raised: str, peers: Iterable[int], origin: list[int] | None = None) -> None:
@@ -29,9 +31,12 @@ def tell(hub: Hub, raised: str, peers: Iterable[int], origin: list[int] | None =
     hub.errors += 1
     rank, number = origin or (hub.rank, hub.errors)
     hub.raised[rank] = max(number, hub.raised[rank])
-    for peer in peers:
-        end(hub, peer, raised, [rank, number])
     _, error = attempt(hub.check)
+    for peer in peers:
+        if error is None and hub.epochs[peer] - hub.reached[peer] >= MOST:
+            collect(hub)
+        if hub.epochs[peer] - hub.reached[peer] < MOST:  # else nothing was begun with it since: no value passes for another
+            end(hub, peer, raised, [rank, number])
     if error is None:
         post(hub)
 

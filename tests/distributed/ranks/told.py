@@ -13,7 +13,7 @@ from mpi4py import MPI
 import gridbuf as gb
 import gridbuf.distributed as gbd
 import gridbuf.interop.mpi4py as gbm
-from gridbuf.distributed import messages, mpi
+from gridbuf.distributed import mail, messages, mpi, raising
 
 world = MPI.COMM_WORLD
 n = world.size
@@ -236,6 +236,27 @@ def a_handle_that_is_kept_over_several_errors() -> None:
         works(grid)
 
 
+def errors_that_a_rank_does_not_come_to_hear() -> None:
+    """MPI keeps no more than some of them; then it has raised these, and all go on."""
+    grid = ring()
+    hub, f = grid._engine.hub, grid.zeros()
+    works(grid, f)
+    for errors in (10, raising.MOST, 300):
+        if me == 0:
+            for _ in range(errors):
+                assert tried(lambda: grid.exchange(3))
+        world.Barrier()
+        told = min(errors, raising.MOST) if me else 0
+        end = time.monotonic() + SOON
+        while time.monotonic() < end and len(hub.notes) < told:
+            mail.collect(hub)
+        mail.collect(hub)
+        assert len(hub.notes) == told, (me, errors, len(hub.notes))
+        assert all([tried(lambda: grid.exchange(f)) for _ in range(told)])
+        works(grid, f)
+        assert len({*hub.epochs.values()}) == 1 and not hub.notes
+
+
 def an_error_that_leaves_several_blocks() -> None:
     """It is one error of the program, and not told once more by every block that it leaves."""
     grid = ring()
@@ -350,6 +371,7 @@ for scenario in (
     a_plan_that_is_under_way_elsewhere,
     several_plans_under_way_that_all_raise,
     *[a_handle_that_is_kept_over_several_errors, an_error_that_leaves_several_blocks][: 2 * (n < 4)],
+    *[errors_that_a_rank_does_not_come_to_hear][: n < 4],
     *[no_memory_while_connecting][: n == 2],
     exchange_halos_of_a_cartesian_communicator,
 ):
