@@ -75,10 +75,11 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from gridbuf import consumers
     from gridbuf.consumers.doctor import report
 
-    unknown = [name for name in arguments.consumers if name not in consumers.FILES]
+    known = {name.lower(): name for name in consumers.FILES}
+    unknown = [name for name in arguments.consumers if name.lower() not in known]
     if unknown:
         raise UsageError(f"--consumers: {unknown[0]!r} is not among {', '.join(consumers.FILES)}")
-    return report(arguments.consumers or list(consumers.FILES))
+    return report([known[name.lower()] for name in arguments.consumers] or list(consumers.FILES))
 
 
 # ---- run ----

@@ -12,7 +12,7 @@ from gridbuf.consumers.table import expected, tabulate
 
 def test_it_prints_what_the_documentation_says(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("numpy", minversion="2.1")
-    assert main(["doctor", "--consumers", "NumPy DLPack", "ctypes"]) == 0
+    assert main(["doctor", "--consumers", "numpy dlpack", "CTypes"]) == 0
     captured = capsys.readouterr()
     for row in tabulate(answer for answer in expected() if answer.name == "NumPy DLPack").rows:
         assert any(
