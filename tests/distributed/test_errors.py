@@ -236,6 +236,13 @@ def test_a_plan_is_not_started_twice() -> None:
     with plan.start(FIELD) as handle:
         pass
     assert handle.test()
+    plan(FIELD)
+    handle = plan.start(FIELD)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="not waited for"):
+            plan(FIELD)
+    handle.wait()
+    plan(FIELD)
     plan.start(FIELD)  # dropped
     gc.collect()
     plan(FIELD)
