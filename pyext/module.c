@@ -86,6 +86,7 @@ static PyMethodDef methods[] = {
     {"watch_stop", gb_py_watch_stop, METH_NOARGS, NULL},
     {"watch_enter", gb_py_watch_enter, METH_NOARGS, NULL},
     {"watch_leave", gb_py_watch_leave, METH_O, NULL},
+    {"watch_copied", (PyCFunction)(void *)gb_py_watch_copied, METH_FASTCALL, NULL},
     {"watch_apart", gb_py_watch_apart, METH_O, NULL},
     {"watch_method", gb_py_watch_method, METH_VARARGS, NULL},
     {"watch_taken", gb_py_watch_taken, METH_VARARGS, NULL},

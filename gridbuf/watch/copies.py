@@ -28,28 +28,32 @@ def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason 
     if plain is None:
         return lambda: None
     found = _Found(book, f"{module.__name__}.{name}", reason)
-    never = np.ndarray if name in ("asarray", "asanyarray") and module is np else None
+    never = name in ("asarray", "asanyarray") and module is np
 
     @functools.wraps(plain, updated=())
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and type(args[0]) is never:  # without a wish it is what was given
+        if never and len(args) == 1 and not kwargs and type(args[0]) is np.ndarray:  # without a wish it is what was given
             return args[0]
-        if not args or _core.watch_depth() or not book.on:  # what a stencil copies is its own
+        given = args[0] if args else None
+        array = type(given) is np.ndarray
+        if (not array and isinstance(given, _VALUES)) or _core.watch_depth() or not book.on:  # what a stencil copies is its own
             return plain(*args, **kwargs)
-        given = args[0]
-        if type(given) is not np.ndarray and isinstance(given, _VALUES):
-            return plain(*args, **kwargs)
-        before = _core.watch_total()[0]
+        before = 0 if array else _core.watch_total()[0]
         start = clock()
         result = plain(*args, **kwargs)
         book.events += 1
-        if result is given or getattr(result, "nbytes", LEAST) < LEAST:
+        if result is given:
             return result
         end = clock()
-        nbytes = copied(given, result, before)
-        if nbytes >= LEAST:
-            found(given, result, here(2)).add(nbytes, end - start)
-        book.own += clock() - end
+        key = _core.watch_copied(given, result, LEAST)
+        known = found.known.get(key)
+        if known is not None:  # as the same line copied before: what this costs is measured at the end
+            known.add(result.nbytes, end - start)
+        elif key is None or key:
+            nbytes = copied(given, result, before) if getattr(result, "nbytes", LEAST) >= LEAST else 0
+            if nbytes >= LEAST:
+                found(key, given, result, here(2)).add(nbytes, end - start)
+            book.own += clock() - end
         return result
 
     return put(module, name, watched)
@@ -62,17 +66,13 @@ class _Found:
         self.book, self.kind, self.reason = book, kind, reason
         self.known: dict[Any, Copy] = {}
 
-    def __call__(self, given: Any, result: Any, line: Line) -> Copy:
-        try:
-            key = line, given.strides, given.dtype.num, result.strides, result.dtype.num
-            found = self.known.get(key)
-        except (AttributeError, TypeError):  # what is not laid out by strides
-            return self._new(given, result, line)
-        if found is None:
+    def __call__(self, key: int | None, given: Any, result: Any, line: Line) -> Copy:
+        made = self._new(given, result, line)
+        if key is not None:
             if len(self.known) >= 256:
                 self.known.clear()
-            found = self.known[key] = self._new(given, result, line)
-        return found
+            self.known[key] = made
+        return made
 
     def _new(self, given: Any, result: Any, line: Line) -> Copy:
         told = self.reason(given, result) or why(given, result)

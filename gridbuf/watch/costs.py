@@ -27,12 +27,12 @@ Way = tuple[Timer, Callable[[], AbstractContextManager[None]]]
 
 def own_costs(book: Book, rows: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
     """Seconds of our own, in all and by cause, and as a part of the program's; `rows` are what each line allocated."""
-    noted, taken = sum(row["count"] for row in rows), sum(row["bytes"] for row in rows)
-    mean = taken // noted if noted else 0
+    noted = sum(row["count"] for row in rows)
+    reach = sum(nbytes * most for row in rows for nbytes, _, most in row["sizes"])  # what the program goes through
     called = sum(record.times.count for record in book.stencils.values())
-    each_call = _seconds_each_call(list(book.stencils.values())) if called else 0.0
-    each_look = _seconds_each_look(mean) if book.events else 0.0
-    each_block = _seconds_each_block(mean) if noted else 0.0
+    each_call = _seconds_each_call(list(book.stencils.values()), reach) if called else 0.0
+    each_look = _seconds_each_look(reach) if book.events else 0.0
+    each_block = _seconds_each_block(reach) if noted else 0.0
     calls = book.own + called * each_call + book.events * each_look
     whole = calls + noted * each_block
     return {
@@ -46,15 +46,10 @@ def own_costs(book: Book, rows: list[dict[str, Any]], seconds: float) -> dict[st
     }
 
 
-def _seconds_each_call(records: list[Stencil]) -> float:
+def _seconds_each_call(records: list[Stencil], nbytes: int) -> float:
     """A stencil that does nothing, with as many fields as a call had in the mean; calls of other kinds have a clock around their fields."""
-    calls, fields, nbytes = sum(record.times.count for record in records), 0, 0
-    for record in records:
-        for layouts in record.layouts.values():
-            first = next(iter(layouts.values())).facts
-            nbytes += record.times.count * int(np.prod(first["shape"])) * np.dtype(first["dtype"]).itemsize
-        if record.kind == "gt4py.cartesian":
-            fields += record.times.count * len(record.layouts)
+    calls = sum(record.times.count for record in records)
+    fields = sum(record.times.count * len(record.layouts) for record in records if record.kind == "gt4py.cartesian")
     arrays = {f"f{i}": np.zeros((2, 2, 2)) for i in range(round(fields / calls))}
     Watched = type("_Watched", (_Nothing,), {"__call__": _Nothing.__call__, "run": _Nothing.run})
     wrap(Watched, Book(), measure=False)
@@ -62,7 +57,7 @@ def _seconds_each_call(records: list[Stencil]) -> float:
     for _ in range(LOOKED_UP):  # their lines are looked up, with the clock around it
         watched(**arrays)
     ways = [(Timer("call(**arrays)", globals={"call": call, "arrays": arrays}), nullcontext) for call in (watched, plain)]
-    return _difference(ways, nbytes // calls)
+    return _difference(ways, nbytes)
 
 
 class _Nothing:
@@ -81,12 +76,12 @@ class _Nothing:
 
 
 def _seconds_each_look(nbytes: int) -> float:
-    """A function that gives back what it was given: whether it copied is looked at."""
+    """A function whose result is another array than it was given: that it copied is taken down."""
+    array, other = np.zeros((32, 32)), np.zeros((32, 32))
     module: Any = ModuleType("nothing")
-    module.same = plain = lambda array: array
-    exchange(module, "same", Book(), lambda *_: 0)
-    array = np.zeros(1024)
-    ways = [(Timer("call(array)", globals={"call": call, "array": array}), nullcontext) for call in (module.same, plain)]
+    module.copy = plain = lambda array: other
+    exchange(module, "copy", Book(), lambda *_: other.nbytes)
+    ways = [(Timer("call(array)", globals={"call": call, "array": array}), nullcontext) for call in (module.copy, plain)]
     return _difference(ways, nbytes)
 
 

@@ -11,7 +11,8 @@ from gridbuf.watch.lines import here
 
 Arrays = Callable[[Any, Any, dict[str, Any]], Sequence[tuple[str, Any]]]  # what is called, args, kwargs -> arrays by name
 Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, whose memory, facts
-LOOKED_UP = 64  # calls, and sets of arguments, whose lines are looked up; of later calls each 64th
+FIRST = 16  # calls whose lines are looked up, and of those after them
+LOOKED_UP = 64  # each 64th; as many sets of arguments
 
 
 def timed(
@@ -27,9 +28,9 @@ def timed(
         result = plain(called, *args, **kwargs)
     finally:
         count = record.times.add(_core.watch_leave(began))
-    if count >= LOOKED_UP and counted is not None:
+    if count >= FIRST and counted is not None:
         record.take(counted, left=LOOKED_UP - 1)
-    if count <= LOOKED_UP or counted is not None or not count % LOOKED_UP:
+    if count <= FIRST or counted is not None or not count % LOOKED_UP:
         note_lines(book, record, arrays(called, args, kwargs))
     return result
 

@@ -16,3 +16,4 @@ PyObject *gb_py_watch_lines(PyObject *self, PyObject *none);
 PyObject *gb_py_watch_block(PyObject *self, PyObject *address);
 PyObject *gb_py_watch_total(PyObject *self, PyObject *none);
 PyObject *gb_py_watch_strides(PyObject *self, PyObject *values);
+PyObject *gb_py_watch_copied(PyObject *self, PyObject *const *args, Py_ssize_t n);

@@ -53,6 +53,11 @@ int32_t gb_py_block_forget(const void *data) {
     return number;
 }
 
+int32_t gb_py_block_number(const void *data) {
+    const gb_py_block *b = room ? slot_of((uintptr_t)data) : NULL;
+    return b && b->at ? b->number : -1;
+}
+
 const gb_py_block *gb_py_block_at(uintptr_t address) {
     const gb_py_block *found = room ? slot_of(address) : NULL;
     if (!found || found->at) return found;   /* nobody asks more often than for the first byte of one */

@@ -56,6 +56,13 @@ static known_code *code_of(PyObject *code) {
     return slot;
 }
 
+static known_code *code_of_frame(PyObject *frame) {
+    PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+    known_code *known = code_of(code);
+    Py_DECREF(code);   /* the frame has it */
+    return known;
+}
+
 static int line_in(PyObject *frame, const PyObject *code) {
     GB_PY_OWNED PyObject *lasti = code ? PyObject_GetAttr(frame, f_lasti) : NULL;
     long at = lasti ? PyLong_AsLong(lasti) : -1;
@@ -80,24 +87,22 @@ PyObject *gb_py_line_of_call(int64_t *line) {
 
 PyObject *gb_py_line_of_now(int64_t *line) {
     PyObject *found = NULL, *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
+    GB_PY_OWNED PyObject *inner = Py_XNewRef(frame);   /* it stands where all are passed over */
     while (frame) {
-        PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
-        known_code *known = code_of(code);
-        Py_DECREF(code);
-        if (!known) break;
-        int skip = known->skip;
-        if (!found || !skip) {   /* the innermost stands where all are passed over */
-            Py_XDECREF(found);
-            found = Py_NewRef(known->file);
-            *line = line_in(frame, known->code);
+        known_code *known = code_of_frame(frame);
+        PyObject *back = known && known->skip ? PyObject_GetAttr(frame, f_back) : NULL;
+        if (!back || back == Py_None) {
+            PyObject *the = back ? inner : frame;
+            known = back ? code_of_frame(inner) : known;
+            if (known) {
+                found = Py_NewRef(known->file);
+                *line = line_in(the, known->code);
+            }
+            Py_CLEAR(back);
         }
-        if (!skip) break;
-        PyObject *back = PyObject_GetAttr(frame, f_back);
         Py_DECREF(frame);
-        if (back == Py_None) Py_CLEAR(back);
         frame = back;
     }
-    Py_XDECREF(frame);
     return found;
 }
 
