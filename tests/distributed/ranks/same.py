@@ -11,6 +11,7 @@ from common import alone, fields
 from compared import Items, compared
 from mpi4py import MPI
 
+import gridbuf as gb
 import gridbuf.distributed as gbd
 
 comm = MPI.COMM_WORLD
@@ -43,6 +44,12 @@ ours, everything = fields(here, [{"faces": "I"}]), fields(whole, [{"faces": "I"}
 here.sync(ours[0]), whole.sync(everything[0])
 same(here, ours, whole, everything)
 assert here.checksum(ours[0]) == whole.checksum(everything[0])
+# bytes of any dtype that is the same on all ranks
+for dtype in (">f8", ">i4", "longdouble", "?", "M8[s]", [("a", "i4"), ("b", ">f8")]):
+    ours, everything = (fields(its, [{"dims": "IJ", "sizes": {}}])[0] for its in (here, whole))
+    ours, everything = ([gb.Field(f.numpy().astype(dtype), dims="IJ", halo=f.halo) for f in its] for its in (ours, everything))
+    here.exchange(alone(ours)), whole.exchange(alone(everything))
+    same(here, [ours], whole, [everything])
 # fluxes through edges at which axes turn: what is a face along I here is one along J there
 for make in (
     lambda **k: gbd.cubed_sphere(4, halo=1, **k),

@@ -118,6 +118,27 @@ def memory() -> None:
     assert len(sizes) == (n > 1) and most <= 8 * 50 * 8, (comm.rank, most, sizes)
 
 
+def reductions() -> None:
+    """Three sums are one reduction, and more are two."""
+    grid = gbd.grid((8, 6), blocks=(n, 1), comm=comm, timeout=20)
+    hub, asked = grid._engine.hub, []  # type: ignore[attr-defined]
+    before = hub.comm
+
+    class Counted:
+        def __getattr__(self, name: str) -> Any:
+            asked.append(name)
+            return getattr(before, name)
+
+    fields = [grid.full(0.1 + i) for i in range(8)]
+    for count, wanted in ((1, 1), (3, 1), (8, 2)):
+        asked.clear()
+        hub.comm = Counted()
+        found = grid.sum(*fields[:count])
+        hub.comm = before
+        assert [name for name in asked if "reduce" in name] == ["Iallreduce"] * wanted, asked
+        assert found == (grid.sum(fields[0]) if count == 1 else tuple(map(grid.sum, fields[:count])))
+
+
 class Recorded:
     """gridbuf._core with another `empty`."""
 
@@ -130,6 +151,7 @@ class Recorded:
 
 transfers_empty = core.empty
 memory()
+reductions()
 if n > 1:
     late()
 if comm.rank == 0:
