@@ -43,6 +43,8 @@ class Waiting:
             if waited < SPIN:
                 continue
             if self._timeout is not None and waited >= self._timeout:
+                if look is not None:  # else who asks often and waits for less than LOOK would never hear
+                    look()
                 missing = self._missing()
                 if come():
                     return
