@@ -51,6 +51,13 @@ def test_what_one_rank_raises_is_told_to_all(count: int) -> None:
     assert done.stdout == f"told {count}\n"
 
 
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_exchanges_drawn_from_a_seed(count: int) -> None:
+    done = run("storm.py", count, "23", "40")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == f"storm {count}\n"
+
+
 @pytest.mark.parametrize("level", ["single", "funneled", "serialized", "multiple"])
 def test_children_programs_and_threads(level: str) -> None:
     done = run("children.py", 2, MPI4PY_RC_THREAD_LEVEL=level)
