@@ -7,17 +7,19 @@
 
 #define CODES 512
 #define LINES 1024
+#define LARGE 256   /* bytes of a code object's table of lines */
 
 typedef struct {
     PyObject *code, *file;   /* ours */
-    int skip;
+    int skip, large;
 } known_code;
 
 static known_code codes[CODES + 1];
 static char **skipped;   /* what stands in the names of files that are passed over */
 static PyObject *f_back, *f_lasti;
 
-/* Lines by instruction: a code object's table is read from its beginning each time. Of code objects that are kept. */
+/* Lines by instruction, of large code objects that are kept: a table is read from its beginning each time. A small one is read
+ * sooner than a frame is asked for its instruction. */
 static struct {
     const PyObject *code;
     long at;
@@ -49,10 +51,13 @@ static known_code *code_of(PyObject *code) {
     }
     int skip = 0;
     for (char **each = skipped; each && *each && !skip; each++) skip = strstr(text, *each) != NULL;
+    GB_PY_OWNED PyObject *table = PyObject_GetAttrString(code, "co_linetable");
+    if (!table) PyErr_Clear();
     if (slot != &codes[CODES]) slot->code = Py_NewRef(code);
     Py_XDECREF(slot->file);   /* a str: nothing runs */
     slot->file = file;
     slot->skip = skip;
+    slot->large = table && PyBytes_Check(table) && PyBytes_Size(table) > LARGE;
     return slot;
 }
 
@@ -63,8 +68,9 @@ static known_code *code_of_frame(PyObject *frame) {
     return known;
 }
 
-static int line_in(PyObject *frame, const PyObject *code) {
-    GB_PY_OWNED PyObject *lasti = code ? PyObject_GetAttr(frame, f_lasti) : NULL;
+static int line_in(PyObject *frame, const known_code *known) {
+    const PyObject *code = known->code;
+    GB_PY_OWNED PyObject *lasti = code && known->large ? PyObject_GetAttr(frame, f_lasti) : NULL;
     long at = lasti ? PyLong_AsLong(lasti) : -1;
     if (at < 0) {
         PyErr_Clear();
@@ -96,7 +102,7 @@ PyObject *gb_py_line_of_now(int64_t *line) {
             known = back ? code_of_frame(inner) : known;
             if (known) {
                 found = Py_NewRef(known->file);
-                *line = line_in(the, known->code);
+                *line = line_in(the, known);
             }
             Py_CLEAR(back);
         }

@@ -154,3 +154,13 @@ def test_numpy_s_handler_is_put_back() -> None:
     assert _core.numpy_handler() == before and threading.Thread.start is start
     kept.resize(20_000, refcheck=False)  # it keeps the handler it was made with
     assert kept.sum() == 0
+
+
+@allocations_are_seen
+def test_lines_of_a_large_function(tmp_path: Path) -> None:
+    """Whose table of lines is not read each time."""
+    source = "import numpy as np\ndef large():\n" + "".join(f"    x = np.empty({5000 + i}, 'u1')\n" for i in range(300))
+    found = watch(source + "for _ in range(3):\n    large()\n", cwd=tmp_path)
+    assert {row["line"]["line"]: (row["count"], row["bytes"]) for row in found["allocations"]} == {
+        3 + i: (3, 3 * (5000 + i)) for i in range(300)
+    }
