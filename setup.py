@@ -39,6 +39,8 @@ GO_ROOMS = [
 # Debuggers and profilers find the way out of our C by its unwind tables, which cost 70 KB. The linker drops functions
 # that nobody calls. Nobody asks errno about a square root, and clang calls the library for every one unless told so.
 OPTIMISED = ["-O2", "-g", "-fasynchronous-unwind-tables", "-ffunction-sections", "-fno-math-errno"]
+# Without a GIL threads allocate side by side, and each keeps blocks of its own (alloc/magazine.h).
+MAGAZINES = ["-DGB_HEAP_MAGAZINES"] if FREE_THREADED else []
 # Loops whose length only the run knows: gcc leaves them, clang unrolls them. That makes copies, fills, casts and statistics faster,
 # matrices up to 8 x 8 slower, and the code longer; x86's plain sets are small rather than fast, as gcc makes them.
 NOT_UNROLLED = ["-mllvm", "-unroll-runtime=0"]
@@ -197,7 +199,7 @@ class build_core(build_ext):
     def rules(self, go: str, work: Path, target: Path) -> str:
         """The text of build.ninja. Paths are relative to the source tree, where ninja runs."""
         extra = shlex.split(os.environ.get("GRIDBUF_CFLAGS", ""))
-        optimised = [*OPTIMISED, *(DEBUG if self.debug else [])]
+        optimised = [*OPTIMISED, *MAGAZINES, *(DEBUG if self.debug else [])]
         # NumPy before Python: some systems keep an old numpy/ among Python's headers.
         foreign = own_pyconfig(work / "include", self.compiler.machine) if self.compiler.foreign else []
         includes = [

@@ -4,7 +4,6 @@
 #include "pages.h"
 #include "slab.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define heap gb_heap_state
@@ -59,9 +58,7 @@ static void cache_remove(gb_heap_slab *s) {
     heap.empty_bytes -= s->bytes;
 }
 
-/* Detach cached slabs, oldest first: all that are too old, and more until at most keep
- * bytes of them are left. */
-static gb_heap_slab *detach(int64_t keep) {
+gb_heap_slab *gb_heap_detach(int64_t keep) {
     gb_heap_slab *gone = NULL;
     int64_t too_old = heap.now - heap.cache_age;
     while (heap.oldest && (heap.empty_bytes > keep || heap.oldest->idle_since < too_old)) {
@@ -77,7 +74,7 @@ static gb_heap_slab *detach(int64_t keep) {
     return gone;
 }
 
-static int64_t destroy(gb_heap_slab *gone) {
+int64_t gb_heap_destroy(gb_heap_slab *gone) {
     int64_t bytes = 0;
     while (gone) {
         gb_heap_slab *next = gone->next;
@@ -93,15 +90,23 @@ static int64_t destroy(gb_heap_slab *gone) {
 
 /* ---- blocks ---- */
 
-static char *align_data(const gb_heap_layout *w, char *block, int64_t colour) {
-    block += w->boundary < GB_HEAP_COLOURS ? colour : 0;
-    if (w->boundary <= GB_HEAP_BLOCK_ALIGN && (w->boundary & (w->boundary - 1)) == 0)
-        return block + GB_HEAP_DATA_ROOM + w->offset;
-    uintptr_t low = (uintptr_t)block + GB_HEAP_DATA_ROOM, b = (uintptr_t)w->boundary;
-    return (char *)((low - w->offset + b - 1) / b * b + w->offset);
+/* A block of a slab that has one; fresh: never used. */
+static inline char *next_block(gb_heap_slab *s, int *fresh) {
+    if (s->used++ == 0) cache_remove(s);
+    char *block = (char *)s->free;
+    *fresh = !block;
+    if (block) {
+        s->free = s->free->next;
+    } else {
+        block = s->bump;
+        s->bump += s->block;
+        heap.stats.misses += block == s->memory;   /* memory was mapped for it */
+    }
+    if (!s->free && s->bump + s->block > s->end) bin_remove(s);
+    return block;
 }
 
-int gb_heap_take(const gb_heap_layout *want, void **data, int *fresh) {
+int gb_heap_take_shared(const gb_heap_layout *want, void **data, int *fresh) {
     int64_t reserve = want->reserve;
     gb_spin_lock(&heap.lock);
     if (__builtin_expect(heap.stats.limit >= 0, 0) && reserve > heap.stats.limit - heap.stats.live_bytes)
@@ -109,31 +114,27 @@ int gb_heap_take(const gb_heap_layout *want, void **data, int *fresh) {
     gb_heap_slab *s = heap.bins[gb_heap_bin(reserve)];
     while (s && s->block != reserve) s = s->next;   /* only large bins mix sizes */
     if (!s) return gb_spin_unlock(&heap.lock), GB_HEAP_NEED_SLAB;
-    if (s->used++ == 0) cache_remove(s);
-    char *block = (char *)s->free;
-    *fresh = 0;
-    if (block) {
-        s->free = s->free->next;
-    } else {
-        block = s->bump;
-        s->bump += s->block;
-        *fresh = 1;
-        heap.stats.misses += block == s->memory;   /* memory was mapped for it */
-    }
-    if (!s->free && s->bump + s->block > s->end) bin_remove(s);
+    char *block = next_block(s, fresh);
     heap.stats.allocations++;
     heap.stats.live_buffers++;
     heap.stats.live_bytes += reserve;
     if (heap.stats.live_bytes > heap.stats.peak_bytes) heap.stats.peak_bytes = heap.stats.live_bytes;
-    *data = align_data(want, block, s->colour);
-    *(gb_heap_header *)block = (gb_heap_header){ .slab = s, .data = *data, .id = ++heap.next_id, .plan = want->plan, .shares = 1,
-                                       .magic = GB_HEAP_LIVE, .born = gb_heap_seconds() };
-    gb_heap_allow(block, block + s->block);
+    *data = gb_heap_dress(want, s, block, ++heap.next_id);
     if (__builtin_expect(gb_debugging, 0)) gb_heap_debug_taken((gb_heap_header *)block, want->span, *fresh);
     else gb_heap_forbid((char *)*data + want->span, block + s->block);
     *gb_heap_pointer_below(*data) = (gb_heap_header *)block;
     gb_spin_unlock(&heap.lock);
     return GB_HEAP_TAKEN;
+}
+
+gb_heap_header *gb_heap_draw(int64_t reserve) {
+    gb_heap_slab *s = heap.bins[gb_heap_small_bin(reserve)];
+    if (!s) return NULL;
+    int fresh;
+    gb_heap_header *h = (gb_heap_header *)next_block(s, &fresh);
+    gb_heap_allow(h, h + 1);
+    h->slab = s;
+    return h;
 }
 
 /* Large blocks get new zero pages: with huge pages that costs no more than writing the
@@ -169,46 +170,43 @@ int gb_heap_add_slab(int64_t reserve, void *memory, int64_t bytes) {
     return 0;
 }
 
-int gb_heap_refill(int64_t reserve) {
-    int64_t bytes = gb_heap_slab_bytes(reserve);
-    void *memory = gb_heap_map(bytes);
-    if (!memory && gb_heap_trim(0) > 0) memory = gb_heap_map(bytes);
-    if (!memory) return -1;
-    if (gb_heap_add_slab(reserve, memory, bytes) == 0) return 0;
-    gb_heap_unmap(memory, bytes);
-    return -1;
-}
-
 void gb_heap_share(void *data) {
     __atomic_add_fetch(&gb_heap_header_of(data)->shares, 1, __ATOMIC_RELAXED);
 }
 
-void gb_heap_release(void *data) {
-    gb_heap_header *h = gb_heap_header_of(data);
-    if (__builtin_expect(h->magic != GB_HEAP_LIVE, 0)) abort();   /* freed twice, or not ours */
-    /* Who holds the only share need not count it down: nobody else can take one. */
-    if (__atomic_load_n(&h->shares, __ATOMIC_ACQUIRE) != 1 && __atomic_sub_fetch(&h->shares, 1, __ATOMIC_ACQ_REL) > 0) return;
-    gb_heap_slab *s = h->slab, *gone = NULL;
+static inline void put(gb_heap_header *h, gb_heap_slab *s) {
     gb_heap_free_block *f = (gb_heap_free_block *)h;
+    f->next = s->free;
+    s->free = f;
+    if (!s->in_bin) bin_push(s);
+    if (--s->used == 0) cache_push(s);
+}
+
+void gb_heap_put(gb_heap_header *h) { put(h, h->slab); }
+
+static inline void free_block(gb_heap_header *h) {
+    gb_heap_slab *s = h->slab, *gone = NULL;
     gb_spin_lock(&heap.lock);
     if (__builtin_expect(gb_debugging, 0)) gb_heap_debug_released(h);
     char *note = h->note;
     h->note = NULL;
     h->magic = GB_HEAP_FREED;
     gb_heap_forbid(h + 1, (char *)h + s->block);
-    f->next = s->free;
-    s->free = f;
     heap.stats.live_buffers--;
     heap.stats.live_bytes -= s->block;
-    if (!s->in_bin) bin_push(s);
-    if (--s->used == 0) {
-        if (s->block > GB_HEAP_SMALL_MAX) heap.now = gb_heap_seconds();
-        cache_push(s);
-        if (s->block > GB_HEAP_SMALL_MAX || heap.empty_bytes > heap.stats.cache_bound) gone = detach(heap.stats.cache_bound);
-    }
+    if (s->block > GB_HEAP_SMALL_MAX) heap.now = gb_heap_seconds();
+    put(h, s);
+    if (!s->used && (s->block > GB_HEAP_SMALL_MAX || heap.empty_bytes > heap.stats.cache_bound)) gone = gb_heap_detach(heap.stats.cache_bound);
     gb_spin_unlock(&heap.lock);
     free(note);
-    destroy(gone);
+    if (gone) gb_heap_destroy(gone);
+}
+
+void gb_heap_free_shared(gb_heap_header *h) { free_block(h); }
+
+void gb_heap_release_shared(void *data) {
+    gb_heap_header *h = gb_heap_header_of(data);
+    if (gb_heap_last_share(h)) free_block(h);
 }
 
 uint64_t gb_heap_new_id(void) {
@@ -229,11 +227,4 @@ int gb_heap_usable(const void *data, int64_t span) {
     int64_t room = gb_heap_block_bytes(data);
     gb_heap_allow(data, (const char *)data + room);   /* it grows into the rest, or moves with it */
     return !gb_debugging && span <= room && span >= room / 2;   /* a guard would stand in the way */
-}
-
-int64_t gb_heap_trim(int64_t keep) {
-    gb_spin_lock(&heap.lock);
-    gb_heap_slab *gone = detach(keep);
-    gb_spin_unlock(&heap.lock);
-    return destroy(gone);
 }

@@ -4,7 +4,7 @@
  * block. A free block waits on its slab's list; a slab with free blocks waits
  * in its bin, the one used last in front. Taking and releasing a block is a few
  * pointer moves under one lock, needs no Go and no Python, and works on any thread
- * and in a forked child. A slab with no block in use is cache: it is unmapped,
+ * and in a forked child (without a GIL each thread keeps a few blocks of its own: magazine.h). A slab with no block in use is cache: it is unmapped,
  * the least recently used first, when the cache outgrows its bound.
  *
  * Every block starts with a gb_heap_header, and the eight bytes below its data point to

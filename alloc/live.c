@@ -1,7 +1,7 @@
 /* live.c: who holds what: the blocks in use, and where they were made. */
 #include "heap.h"
+#include "magazine.h"
 #include "map.h"
-#include "slab.h"
 
 #include <string.h>
 
@@ -29,10 +29,10 @@ static int64_t insert(gb_heap_live *out, int64_t n, int64_t room, const gb_heap_
 
 int64_t gb_heap_live_blocks(gb_heap_live *out, int64_t room) {
     int64_t n = 0;
-    gb_spin_lock(&heap.lock);
+    gb_heap_lock_all();
     for (gb_heap_slab *s = heap.all; s && room > 0; s = s->after)
         for (char *block = s->memory; s->used && block < s->bump; block += s->block)
             if (((gb_heap_header *)block)->magic == GB_HEAP_LIVE) n = insert(out, n, room, (gb_heap_header *)block);
-    gb_spin_unlock(&heap.lock);
+    gb_heap_unlock_all();
     return n;
 }

@@ -1,7 +1,7 @@
 /* settings.c: counters, bounds, what the environment asks for, and fork. */
 #include "heap.h"
+#include "magazine.h"
 #include "map.h"
-#include "slab.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,17 +12,18 @@
 int gb_forked;
 
 void gb_heap_get_stats(gb_heap_stats *out) {
-    gb_spin_lock(&heap.lock);
+    gb_heap_lock_all();
     *out = heap.stats;
     out->cached_bytes = heap.mapped_bytes - heap.stats.live_bytes;
-    gb_spin_unlock(&heap.lock);
+    gb_heap_unlock_all();
     out->hits = out->allocations - out->misses;
 }
 
 void gb_heap_set_limit(int64_t limit) {
-    gb_spin_lock(&heap.lock);
+    gb_heap_lock_all();
     heap.stats.limit = limit < 0 ? -1 : limit;
-    gb_spin_unlock(&heap.lock);
+    gb_heap_allow_magazines(limit < 0);
+    gb_heap_unlock_all();
 }
 
 void gb_heap_set_cache_bound(int64_t bytes) {
@@ -32,11 +33,15 @@ void gb_heap_set_cache_bound(int64_t bytes) {
     gb_heap_trim(bytes);
 }
 
-/* ---- fork: hold the lock across it, so that the child finds the heap whole ---- */
+/* ---- fork: hold the locks across it, so that the child finds the heap whole ---- */
 
-static void before_fork(void) { gb_spin_lock(&heap.lock); }
-static void after_fork_parent(void) { gb_spin_unlock(&heap.lock); }
-static void after_fork_child(void) { gb_spin_unlock(&heap.lock); gb_forked = 1; }
+static void before_fork(void) { gb_heap_lock_all(); }
+static void after_fork_parent(void) { gb_heap_unlock_all(); }
+static void after_fork_child(void) {
+    gb_heap_forget_threads();
+    gb_heap_unlock_all();
+    gb_forked = 1;
+}
 
 /* "268435456", "256M", "2G" -> bytes; anything else leaves what is there. */
 static int64_t read_bytes(const char *text, int64_t otherwise) {

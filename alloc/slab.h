@@ -2,8 +2,11 @@
 #pragma once
 
 #include "block.h"
+#include "map.h"
 #include "sizes.h"
 #include "spin.h"
+
+#include <stdlib.h>
 
 /* Room from a block's start to its data, where nothing else asks for more. */
 #define GB_HEAP_DATA_ROOM ((GB_HEAP_HEADER_ROOM + GB_HEAP_BLOCK_ALIGN - 1) / GB_HEAP_BLOCK_ALIGN * GB_HEAP_BLOCK_ALIGN)
@@ -61,6 +64,49 @@ static inline gb_heap_header *gb_heap_header_of(const void *data) { return *gb_h
 #define gb_heap_forbid(from, to) ((void)(from), (void)(to))
 #define gb_heap_allow(from, to) ((void)(from), (void)(to))
 #endif
+
+/* Where a block's data starts. */
+static inline char *gb_heap_place(const gb_heap_layout *w, char *block, int64_t colour) {
+    block += w->boundary < GB_HEAP_COLOURS ? colour : 0;
+    if (w->boundary <= GB_HEAP_BLOCK_ALIGN && (w->boundary & (w->boundary - 1)) == 0)
+        return block + GB_HEAP_DATA_ROOM + w->offset;
+    uintptr_t low = (uintptr_t)block + GB_HEAP_DATA_ROOM, b = (uintptr_t)w->boundary;
+    return (char *)((low - w->offset + b - 1) / b * b + w->offset);
+}
+
+/* A block is taken: its header; where its data is. The caller writes the pointer below, after the guards. */
+static inline char *gb_heap_dress(const gb_heap_layout *want, gb_heap_slab *s, char *block, uint64_t id) {
+    char *data = gb_heap_place(want, block, s->colour);
+    gb_heap_allow(block, block + s->block);
+    *(gb_heap_header *)block = (gb_heap_header){ .slab = s, .data = data, .id = id, .plan = want->plan, .shares = 1,
+                                       .magic = GB_HEAP_LIVE, .born = gb_heap_seconds() };
+    return data;
+}
+
+/* Who holds the only share need not count it down: nobody else can take one. */
+static inline int gb_heap_last_share(gb_heap_header *h) {
+    if (__builtin_expect(h->magic != GB_HEAP_LIVE, 0)) abort();   /* freed twice, or not ours */
+    return __atomic_load_n(&h->shares, __ATOMIC_ACQUIRE) == 1 || __atomic_sub_fetch(&h->shares, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+#pragma GCC visibility push(hidden)
+
+/* heap.c: what serves all threads. */
+int gb_heap_take_shared(const gb_heap_layout *want, void **data, int *fresh);
+void gb_heap_release_shared(void *data);
+void gb_heap_free_shared(gb_heap_header *h);   /* whose last share is gone */
+
+/* The caller holds the lock. A block of a small size, for a thread's own use; NULL: none is free. It and its header's slab
+ * stay each other's; its magic is GB_HEAP_FREED, or 0 where it was never used. Back into its slab. */
+gb_heap_header *gb_heap_draw(int64_t reserve);
+void gb_heap_put(gb_heap_header *h);
+
+/* Cached slabs, oldest first: all that are too old, and more until at most keep bytes of them are left. The caller
+ * destroys them without the lock. */
+gb_heap_slab *gb_heap_detach(int64_t keep);
+int64_t gb_heap_destroy(gb_heap_slab *gone);   /* how many bytes */
+
+#pragma GCC visibility pop
 
 /* debug.c: guards and poison, with GRIDBUF_DEBUG=1. The caller holds the lock. */
 #define GB_HEAP_TRAILER 512   /* bytes at a block's end that a guard and its records take */
