@@ -27,6 +27,13 @@ def compiler(folder: Path, machine: str) -> Path:
     return path
 
 
+def experiments() -> str:
+    """GOEXPERIMENT for Go's older collector, which is 16 kB shorter in a wheel: what Go keeps is small. A Go that has no other is asked for nothing."""
+    wanted = ",".join(filter(None, [os.environ.get("GOEXPERIMENT", ""), "nogreenteagc"]))
+    known = subprocess.run(["go", "env", "GOEXPERIMENT"], env={**os.environ, "GOEXPERIMENT": wanted}, capture_output=True)
+    return os.environ.get("GOEXPERIMENT", "") if known.returncode else wanted
+
+
 def main(machines: list[str]) -> None:
     shutil.rmtree(BUILT, ignore_errors=True)
     BUILT.mkdir()
@@ -44,6 +51,7 @@ def main(machines: list[str]) -> None:
                 "CC": str(compiler(Path(temporary), machine)),
                 "GRIDBUF_CFLAGS": flags,
                 "GRIDBUF_DEBUG_FILE": str(symbols),
+                "GOEXPERIMENT": experiments(),
             }
             subprocess.run(
                 [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
