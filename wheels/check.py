@@ -99,7 +99,7 @@ def debugger(path: Path) -> None:
     folder = BUILT / "unpacked"
     with zipfile.ZipFile(path) as wheel:
         core = wheel.extract("gridbuf/_core.abi3.so", folder)
-    command = ["gdb", "-nx", "-q", "-batch", "-ex", f"symbol-file {symbols_of(path)}", "-ex", "info line gb_heap_take", core]
+    command = ["gdb", "-nx", "-q", "-batch", "-ex", f"symbol-file {symbols_of(path)}", "-ex", "info line gb_heap_add_slab", core]
     said = subprocess.run(command, capture_output=True, text=True, timeout=300)
     shutil.rmtree(folder)
     expect(re.search(r'^Line \d+ of "[^"]*heap\.c"', said.stdout, re.MULTILINE) is not None, f"gdb: {said.stdout}{said.stderr}")
