@@ -216,6 +216,7 @@ class Storm:
     def end(self) -> None:
         for each in self.exchanges:
             self.again(each)
+            self.grid.exchange(each.field)
         self.works()
         self.exchanges.clear()
         for kept in (self.grid._kept.plans, self.grid._kept.recent, self.hub.agreements):
@@ -245,8 +246,8 @@ def main(seed: int, rounds: int) -> None:
     for storm in (near, far):
         storm.end()
     gc.collect()
-    for _ in range(3):
-        world.Barrier()
+    end = time.monotonic() + 10
+    while world.allreduce(bool(left.left), MPI.LOR) and world.bcast(time.monotonic() < end):
         near.hub.check()  # which frees what was left
     assert not left.left, (me, seed, left.left)
     assert not [request for request in Counting.made if request != MPI.REQUEST_NULL]
