@@ -28,6 +28,7 @@ def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason 
     if plain is None:
         return lambda: None
     found = _Found(book, f"{module.__name__}.{name}", reason)
+    depth, looked = _core.watch_depth, _core.watch_copied
     never = name in ("asarray", "asanyarray") and module is np
 
     @functools.wraps(plain, updated=())
@@ -36,7 +37,7 @@ def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason 
             return args[0]
         given = args[0] if args else None
         array = type(given) is np.ndarray
-        if (not array and isinstance(given, _VALUES)) or _core.watch_depth() or not book.on:  # what a stencil copies is its own
+        if (not array and isinstance(given, _VALUES)) or depth() or not book.on:  # what a stencil copies is its own
             return plain(*args, **kwargs)
         before = 0 if array else _core.watch_total()[0]
         start = clock()
@@ -45,10 +46,12 @@ def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason 
         if result is given:
             return result
         end = clock()
-        key = _core.watch_copied(given, result, LEAST)
+        key = looked(given, result, LEAST)
         known = found.known.get(key)
         if known is not None:  # as the same line copied before: what this costs is measured at the end
-            known.add(result.nbytes, end - start)
+            known.count += 1
+            known.bytes += result.nbytes
+            known.seconds += end - start
         elif key is None or key:
             nbytes = copied(given, result, before) if getattr(result, "nbytes", LEAST) >= LEAST else 0
             if nbytes >= LEAST:
