@@ -104,6 +104,7 @@ def entries(seconds: float = SECONDS) -> Iterator[tuple[str, str]]:
         tag = found["tag"]
         yield "largest tag", "not said" if tag is None else f"{tag:,}  (gridbuf needs 32,767)"
         yield "GPU memory", _gpu(found.get("cuda"))
+        yield "one machine", _sharing()
     if "problem" in found:
         yield "cannot be used", found["problem"]
     yield "mpirun", shutil.which("mpirun") or shutil.which("mpiexec") or "none on PATH"
@@ -111,6 +112,19 @@ def entries(seconds: float = SECONDS) -> Iterator[tuple[str, str]]:
 
 def _threads(level: int) -> str:
     return "any thread may exchange, one at a time" if level >= 2 else "the main thread alone exchanges"
+
+
+def _sharing() -> str:
+    from gridbuf.distributed.sharing import VARIABLE, machine, wanted
+
+    try:
+        if not wanted():
+            return f"messages are sent: {VARIABLE}=0"
+    except ValueError as error:
+        return str(error)
+    if not machine():
+        return "messages are sent: there is no memory that both ranks could have (memfd, /proc)"
+    return "messages lie in memory that both ranks have"
 
 
 def _gpu(cuda: bool | None) -> str:

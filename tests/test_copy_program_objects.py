@@ -205,6 +205,11 @@ def test_wrong_entries(change: dict[int, Any], error: type[Exception], text: str
         ([("a", -1, True)], ValueError, r"slots\[0\]: -1 bytes"),
         ([("a", "x", True)], TypeError, r"slots\[0\]: expected a number of bytes"),
         ([np.zeros(3, object)], TypeError, r"slots\[0\]: elements of dtype"),
+        ([(np.zeros((3, 2)), np.zeros(1, "i8"))], TypeError, r"slots\[0\]: expected an array of two rows"),
+        ([(np.zeros((2, 2)), np.zeros(1, "i4"))], TypeError, r"slots\[0\]: expected an array of two rows"),
+        ([(np.zeros((2, 2)), np.zeros(0, "i8"))], TypeError, r"slots\[0\]: expected an array of two rows"),
+        ([(3, 4)], TypeError, r"slots\[0\]: expected an array of two rows"),
+        ([(np.zeros((2, 2), object), np.zeros(1, "i8"))], TypeError, r"slots\[0\]: elements of dtype"),
     ],
 )
 def test_wrong_slots(slots: list[Any], error: type[Exception], text: str) -> None:
@@ -232,3 +237,24 @@ def test_more_slots_than_the_stack_has_room_for() -> None:
         field[...] = i
     program.run(*fields)
     assert message.view("i4").reshape(100, 7)[:, 3].tolist() == list(range(100))
+
+
+def test_two_buffers_in_turns() -> None:
+    """The lowest bit of the counter says which; the other stays as it is, and a view the other way round begins with the second."""
+    rows, turns, f = np.zeros((2, 3)), np.zeros(2, "i8"), np.zeros(3)
+    pack = CopyProgram([slot("f", f, False), (rows, turns)], [(1, 0, (8,), 0, 0, (8,), (3,), "f8", 0)])
+    unpack = CopyProgram([slot("f", f), (rows[::-1], turns)], [(0, 0, (8,), 1, 0, (8,), (3,), "f8", 0)])
+    for i in range(5):
+        turns[:] = i, 1
+        f[...] = i
+        pack.run(f)
+        assert rows[i % 2, 2] == i and rows[1 - i % 2, 2] == max(i - 1, 0)
+        turns[0] += 1
+        f[...] = -1
+        unpack.run(f)
+        assert (f == i).all()
+    rows.flags.writeable = False
+    with pytest.raises(ValueError, match="slot 1 is not writable"):
+        CopyProgram([slot("f", f, False), (rows, turns)], [(1, 0, (8,), 0, 0, (8,), (3,), "f8", 0)])
+    with pytest.raises(ValueError, match="bytes 8 to 32 of slot 1, which has 0 to 24"):
+        CopyProgram([slot("f", f), (rows, turns)], [(0, 0, (8,), 1, 8, (8,), (3,), "f8", 0)])

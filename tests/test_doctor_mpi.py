@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gridbuf import doctor, doctor_mpi
+from gridbuf.distributed import sharing
 
 PLAYED = """
 import os, sys, time
@@ -36,6 +37,7 @@ def play(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(doctor_mpi, "version", lambda name: "9.8")
 
 
+@pytest.mark.skipif(not sharing.machine(), reason="no memory to share here")
 def test_a_healthy_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     play(tmp_path, monkeypatch, PLAYED.format(tag=2**20, init="pass", level=1))
     found = dict(doctor_mpi.entries())
@@ -46,8 +48,18 @@ def test_a_healthy_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capf
         "thread level": "FUNNELED; the main thread alone exchanges",
         "largest tag": "1,048,576  (gridbuf needs 32,767)",
         "GPU memory": "it does not say whether it knows GPUs",
+        "one machine": "messages lie in memory that both ranks have",
     }
     assert capfd.readouterr() == ("", "")
+
+
+def test_where_no_memory_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "machine", str)
+    assert doctor_mpi._sharing() == "messages are sent: there is no memory that both ranks could have (memfd, /proc)"
+    monkeypatch.setenv(sharing.VARIABLE, "0")
+    assert doctor_mpi._sharing() == "messages are sent: GRIDBUF_SHARED_MESSAGES=0"
+    monkeypatch.setenv(sharing.VARIABLE, "no")
+    assert "neither '0' nor '1'" in doctor_mpi._sharing()
 
 
 def test_a_library_without_a_bound_for_tags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,7 +165,7 @@ def test_messages_inside_fields_are_found_by_their_addresses() -> None:
         ({"requests": {}, "inside": (0,)}, TypeError, "a tuple beside place="),
         ({"requests": {}, "place": len, "inside": [0]}, TypeError, "a tuple beside place="),
         ({"place": None, "inside": (0,)}, TypeError, "a tuple beside place="),
-        ({"counters": (np.zeros(2, np.int64),)}, ValueError, "the memory of one int64"),
+        ({"counters": (np.zeros(3, np.int64),)}, ValueError, "the memory of one int64"),
         ({"counters": (b"12345678",)}, BufferError, "not writable"),
     ],
 )
@@ -215,3 +215,19 @@ def test_an_exchange_is_made_again_as_long_as_nothing_has_to_be_looked_at() -> N
     played.exchange.arm(True)
     assert played.exchange.again(*played.fields) is True
     assert played.counter[0] == 2
+
+
+def test_what_others_have_begun_and_not_ended_is_left_to_python() -> None:
+    turns = np.zeros(2, np.int64)
+    played, other = Played(counters=(turns,)), Played(counters=(turns,))
+    assert played.exchange.run(*played.fields) is True
+    assert turns.tolist() == [1, 1]
+    other.exchange.start(*other.fields)
+    assert played.exchange.run(*played.fields) is None
+    assert other.exchange.drop() is True
+    assert turns.tolist() == [2, 2]
+    assert played.exchange.run(*played.fields) is True
+    gone = _core.MessageExchange((_core.CopyProgram([], []), None, None), len, lambda _: False, None, [], (turns,), 0.0)
+    gone.start()
+    del gone  # nobody asks any more
+    assert turns.tolist() == [4, 4]

@@ -3,7 +3,7 @@
 Files in the order in which to read them, each using only those before it. Integers: `boxes` (boxes and signed permutations of axes
 in doubled coordinates), `cuts` (one axis), `tiles` (tiles, seams, points that exist more than once), `blocks` (all axes, and who has
 what), `straight` (axes that only move), `linking` (which points of which block are filled from which), `schedule` (those that concern one rank). Fields: `items`, `layouts`,
-`binding` (links in bytes), `twice` (one memory given twice). Exchanges: `engine` (what one must do), `plan`, `local` (all blocks in this process), `agreements` (what two ranks share). What users see: `arguments`,
+`binding` (links in bytes), `twice` (one memory given twice). Exchanges: `engine` (what one must do), `plan`, `local` (all blocks in this process), `sharing` (memory that two ranks have), `agreements` (what they agree on). What users see: `arguments`,
 `rules`, `planning`, `numbers` (of layouts), `kept` (plans found again), `constructors`, `regions`, `points`, `drawing`, `grids`, `seams`, `given` (links that
 users write), `cutting`, `making`.
 

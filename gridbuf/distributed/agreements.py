@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf.distributed.sharing import Lane
 from gridbuf.distributed.tags import Tag
 
 Orders = list[list[str]]
@@ -38,8 +39,10 @@ class Agreement:
         How many messages have come of exchanges that were cancelled, and are not in the ledger.
     owed : int
         How many messages the peer has sent that nobody wants, and that are received before any other.
+    lane : Lane or None
+        The memory that values lie in; None: all of them are sent.
     version : int
-        Changes with heard, to and its.
+        Changes with heard, to, its and lane.
     receiving : WeakSet
         What all plans that share it receive with, also those that are gone: values of one could be those of another.
     """
@@ -49,17 +52,23 @@ class Agreement:
         self.tag: Tag | None = None
         self.heard = self.to = Tag(-1)
         self.its: Orders = []
+        self.lane: Lane | None = None
         self.ahead = self.owed = 0
         self.version = 0
         self.receiving: weakref.WeakSet[Any] = weakref.WeakSet()
 
-    def hear(self, words: dict[str, Any], told: Tag, parts: int) -> None:
-        """The peer agrees; it has said these words, and was told this tag. Its values come in so many parts."""
+    def hear(self, words: dict[str, Any], told: Tag, parts: int, lane: Lane | None) -> None:
+        """The peer agrees; it has said these words, and was told this tag. Its values come in so many parts, or in a lane."""
+        parts = parts if self.lane is None or self.lane.come is None else 1
         self.owed += max((words["begun"] - int(self.ledger[1])) * parts - self.ahead, 0)
         self.tag, self.ahead, self.ledger[1] = told, 0, words["begun"]
-        before = self.heard.number, self.to.number, self.its
-        self.heard, self.to, self.its = told, words["tag"], words["orders"]
-        self.version += before != (told.number, words["tag"].number, self.its)
+        before = self.heard.number, self.to.number, self.its, self.lane
+        self.heard, self.to, self.its, self.lane = told, words["tag"], words["orders"], lane
+        self.version += before != (told.number, words["tag"].number, self.its, lane)
+
+    def all_come(self, peer: int) -> bool:
+        """Whether no exchange that began here awaits values of the peer."""
+        return all(request.Get_status() for receiving in self.receiving for its, request in receiving.requests() if its == peer)
 
     def cancel(self, peer: int) -> None:
         """Before the two agree anew: values that are still awaited are those of exchanges that this rank gave up."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from mpi4py import MPI
 
 from gridbuf import _core
@@ -10,6 +11,8 @@ from gridbuf.distributed.binding import Message
 from gridbuf.distributed.inside import inside
 
 BOUNDARY = 256  # bytes, to which messages in one buffer of a GPU are aligned
+NOTHING = np.empty(0, "u1")  # what is sent where values lie in memory that both ranks have
+Turns = tuple[Any, Any]  # two buffers, and the counter whose lowest bit says which of them is meant
 
 
 class Buffers:
@@ -31,10 +34,14 @@ class Buffers:
         self.places: dict[int, tuple[int, int]] = {}
 
 
-def on_host(messages: Mapping[int, Message], more: int, in_fields: bool) -> Buffers:
-    """A buffer for each message, with so many bytes more; none where a message lies in a field just as it is sent, and may."""
+def on_host(messages: Mapping[int, Message], more: int, in_fields: bool, shared: Mapping[int, Turns]) -> Buffers:
+    """A buffer for each message, with so many bytes more; none where one lies in a field just as it is sent, and may, or in shared memory."""
     found = Buffers()
     for peer, message in messages.items():
+        if peer in shared:
+            found.places[peer], found.ends[peer] = (len(found.slots), 0), NOTHING
+            found.slots.append(shared[peer])
+            continue
         lies = inside(message) if in_fields else None
         if lies is None:
             found.places[peer] = len(found.slots), 0
@@ -50,10 +57,13 @@ class GPUBuffers(Buffers):
     ----------
     there, here : Field
         The two; `here` is None where MPI is given the first.
+    shared : list
+        Where on the host messages lie that go through shared memory, and that memory.
     """
 
-    def __init__(self, messages: Mapping[int, Message], more: int, gpu: int, direct: bool) -> None:
+    def __init__(self, messages: Mapping[int, Message], more: int, gpu: int, direct: bool, shared: Mapping[int, Turns]) -> None:
         super().__init__()
+        self.shared: list[tuple[Any, Turns]] = []
         at = {}
         total = 0
         for peer, message in messages.items():
@@ -68,6 +78,9 @@ class GPUBuffers(Buffers):
         for peer, message in messages.items():
             start, nbytes = at[peer], message.nbytes + more
             self.ends[peer] = MPI.memory.fromaddress(first + start, nbytes) if host is None else host[start : start + nbytes]
+            if peer in shared:
+                self.shared.append((self.ends[peer], shared[peer]))
+                self.ends[peer] = NOTHING
 
 
 def pointer(field: Any) -> int:
@@ -96,8 +109,12 @@ class Carriage:
             if each is not None:
                 each.wait(-1)
         self._rising = None
+        for memory, (rows, turns) in out.shared:
+            rows[turns[0] & 1, : memory.nbytes] = memory
 
     def up(self) -> None:
         """What has come is on its way to the GPU; whatever is queued there next finds it."""
+        for memory, (rows, turns) in self._come.shared:
+            memory[:] = rows[turns[0] & 1, : memory.nbytes]
         if self._come.here is not None and self._come.ends:
             self._rising = _core.cuda_copy_begin(self._come.there, self._come.here, "no", _core.cuda_get_stream())

@@ -13,7 +13,6 @@ from gridbuf.distributed.hub import Hub, ranks
 from gridbuf.distributed.layouts import Bound
 from gridbuf.distributed.mail import Words, collect, head, send
 from gridbuf.distributed.raising import heard, post, tell
-from gridbuf.distributed.tags import Tag
 from gridbuf.distributed.waiting import Waiting
 
 ALIKE = ("fields", "sends", "receives", "orders", "debug", "short")  # what two plans have in common that can stand for each other
@@ -50,10 +49,10 @@ def shake(
     timeout: float | None,
     words: Mapping[int, Words],
     peers: Iterable[int],
-    agree: Callable[[int, Words, Tag], None],
+    agree: Callable[[int, Words, Words], None],
     left_out: Callable[[], Words | None],
 ) -> None:
-    """Tell each rank its words and hear what each says: that, and the tag that it was told to send with, go to `agree` as they come.
+    """Tell each rank its words and hear what each says: that, and what it was told, go to `agree` as they come.
 
     DisagreementError at the first that says something else, and where one has raised: it will not answer. While others are awaited, so may
     one that has answered: `left_out` says what it has raised then.
@@ -80,7 +79,7 @@ def shake(
             hub.mail[peer].popleft()
             del hub.unanswered[peer]
             late.discard(peer)
-            agree(peer, its, told["tag"])
+            agree(peer, its, told)
         notes = [heard(hub, peer) for peer in late]
         if late:
             notes.append(left_out())

@@ -1,4 +1,4 @@
-"""Small messages between two ranks, in the order in which they were sent: handshakes, and what one of the two has raised."""
+"""Small messages between two ranks, in the order in which they were sent: handshakes and answers to them, and what one of the two has raised."""
 
 import json
 from typing import Any
@@ -8,6 +8,7 @@ from mpi4py import MPI
 
 from gridbuf.distributed.hub import HANDSHAKE, Hub
 from gridbuf.distributed.left import Left, leave
+from gridbuf.distributed.sharing import answered
 
 Words = dict[str, Any]
 
@@ -35,7 +36,11 @@ def collect(hub: Hub) -> None:
                     each.hear(peer, words)
                 if words["epoch"] > hub.epochs[peer]:
                     hub.notes[peer, words["epoch"]] = words
-            elif words["epoch"] >= hub.epochs[peer]:  # else what it was to prepare was given up
+            elif words["epoch"] < hub.epochs[peer]:
+                continue  # what it was to prepare was given up
+            elif "taken" in words:
+                answered(words)
+            else:
                 hub.mail[peer].append(words)
 
 

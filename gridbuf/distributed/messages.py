@@ -120,8 +120,8 @@ class Messages:
         Fields to messages, fields to fields, messages to fields.
     ledgers
         By peer: how many exchanges have begun with values for it, and from it.
-    count
-        How many exchanges have begun in all.
+    counts
+        How many exchanges have begun in all; and ended, where that counts as well.
     guard
         What looks after messages and halos in debug mode.
     carriage
@@ -135,7 +135,7 @@ class Messages:
         incoming: Ends,
         programs: tuple[_core.CopyProgram, _core.CopyProgram | None, _core.CopyProgram | None],
         ledgers: Sequence[Mapping[int, Any]],
-        count: Any,
+        counts: Sequence[Any],
         guard: Guard | None = None,
         carriage: Carriage | None = None,
     ) -> None:
@@ -143,7 +143,7 @@ class Messages:
         self.come = [peer for peer, (memory, _) in incoming.items() for _ in spans(memory.nbytes)]
         self.silent = sorted({*self.to} - {*self.come})  # peers that send nothing back
         counters = [ledger[peer][i : i + 1] for ledger in ledgers for i, ends in enumerate((outgoing, incoming)) for peer in ends]
-        counters.append(count)
+        counters.extend(counts)
         held: list[Any] = [outgoing, incoming]
         left = Left([], [], held)
         requests = Requests(

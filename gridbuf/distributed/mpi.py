@@ -8,7 +8,6 @@ received and dropped.
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -18,19 +17,20 @@ from gridbuf import _core
 from gridbuf.distributed.agreements import Agreement, Orders
 from gridbuf.distributed.aware import takes_gpus
 from gridbuf.distributed.binding import ADD, CLEAR, Binding, Message, adjoint, links_of, packing, program, unpacking
-from gridbuf.distributed.buffers import Buffers, Carriage, GPUBuffers, on_host
-from gridbuf.distributed.calls import Steps, attempt
+from gridbuf.distributed.buffers import Buffers, Carriage, GPUBuffers, Turns, on_host
+from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.debugging import SEAL, Guard, debugging, poisoning
 from gridbuf.distributed.engine import Quick
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.everyone import Everyone, words_of
-from gridbuf.distributed.handshake import chunks_of, facts_of, fields_differ, rule, shake
+from gridbuf.distributed.handshake import shake
 from gridbuf.distributed.hub import hub_of, ranks
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.mail import Words, collect, head
-from gridbuf.distributed.messages import Messages, forget, spans
+from gridbuf.distributed.messages import Messages, forget
 from gridbuf.distributed.raising import heard, tell
-from gridbuf.distributed.tags import Tag
+from gridbuf.distributed.sharing import wanted
+from gridbuf.distributed.terms import Terms
 from gridbuf.distributed.waiting import Waiting
 
 CopyProgram = _core.CopyProgram
@@ -43,7 +43,7 @@ class MPIEngine:
 
     def __init__(self, comm: Any, timeout: float | None = None, aware: bool | None = None) -> None:
         self.hub = hub_of(comm)
-        self.rank, self.size, self.timeout, self.aware = self.hub.rank, self.hub.size, timeout, aware
+        self.rank, self.size, self.timeout, self.aware, self.shares = self.hub.rank, self.hub.size, timeout, aware, wanted()
         self.hub.users.add(self)
 
     def failed(self, error: Exception, peers: Iterable[int]) -> None:
@@ -78,6 +78,7 @@ class MPITransport:
         self._back: Messages | None = None  # the adjoint's
         self._latest: Messages | None = None  # that were started
         self._refused = 0, ""
+        self.shared: tuple[list[int], list[int]] = [], []  # to whom and from whom values go through memory that both have
 
     # ---- what is worked out when it is used: many plans are made that never are ----
 
@@ -104,12 +105,13 @@ class MPITransport:
         return sorted({*self.sends, *self.receives})
 
     @cached_property
-    def _one_way(self) -> bool:
-        return self.sends.keys() != self.receives.keys()
+    def _terms(self) -> Terms:
+        shares = self.engine.shares and not self.debug and self.gpu is None
+        return Terms(self.hub, self.binding, self.sends, self.receives, self.debug, shares, self._made().shared)
 
-    @cached_property
+    @property
     def _with(self) -> dict[int, Agreement]:
-        return {peer: self._agreement(peer, self._made().shared) for peer in self.peers}
+        return self._terms.agreements
 
     @cached_property
     def _versions(self) -> dict[int, int]:
@@ -183,7 +185,7 @@ class MPITransport:
     def _begin(self, fields: Sequence[Any], back: bool) -> None:
         hub = self.hub
         hub.check()
-        if self._one_way:  # values that go at once are not waited for, so letters are looked at now
+        if self.sends.keys() != self.receives.keys():  # values that go at once are not waited for, so letters are looked at now
             collect(hub)
         if (note := self._left_out(back)) is not None:
             CopyProgram(self.slots, [], self.gpu).check(*fields)  # what is wrong here as well is raised here
@@ -194,6 +196,11 @@ class MPITransport:
         if (before := self._under_way()) is not None:  # given up: it counts as made, and its values are not wanted
             self._wait(None, before.exchange.drop, back)
         messages = self._connected(back)
+        if self._terms.late():  # another plan's exchange was given up: peers may still read what it sent
+            others = Waiting(self.timeout, lambda: f"{self._waits(self._terms.late())}, values of an exchange that was given up")
+            others.until(lambda: self._doubted != hub.doubted or not self._terms.late(), partial(self._look_ahead, back))
+            if self._doubted != hub.doubted:
+                return self._begin(fields, back)
         if self._there is not None:
             self._there.exchange.arm(False)
         self._latest = messages  # before anything is under way: Ctrl-C may come between
@@ -214,7 +221,10 @@ class MPITransport:
     def _missing(self) -> str:
         messages = self._under_way()
         late = [] if messages is None else messages.missing() or messages.stuck()
-        return f"rank {self.hub.rank} waits for {ranks(late)}: {self.name}, exchange {self.exchange}"
+        return f"{self._waits(late)}, exchange {self.exchange}"
+
+    def _waits(self, late: Sequence[int]) -> str:
+        return f"rank {self.hub.rank} waits for {ranks(late)}: {self.name}"
 
     def _counts(self) -> dict[int, Any]:
         """By peer the epoch in which the exchange under way began, and which of its exchanges that is: to it, and from it."""
@@ -270,10 +280,19 @@ class MPITransport:
             if known:
                 self._raise(f"{text}: {its['raised']}")
             awaits = "the values of" if peer in missing else "its values to be taken by"
-            text = f"rank {hub.rank} waits for {awaits} rank {peer}: {self.name}, exchange {self.exchange}"
-            problem = fields_differ(self._facts(), its["fields"], hub.rank, peer)
-            text += f"; rank {peer} is at its {its['plan']}, whose first use it is"
-            self._raise(f"{text}; {problem}" if problem else text)
+            where = f"{self.name}, exchange {self.exchange}; {self._terms.elsewhere(peer, its)}"
+            self._raise(f"rank {hub.rank} waits for {awaits} rank {peer}: {where}")
+
+    def _look_ahead(self, back: bool) -> None:
+        """Before an exchange begins: a peer has raised instead, or it shakes hands and has left out what is awaited."""
+        collect(self.hub)
+        if (note := self._left_out(back)) is not None:
+            self._raise(note["raised"], note["origin"])
+        for peer in self._terms.late():
+            its = head(self.hub, peer)
+            if its is not None and its["sent"] < self.hub.ledger[peer][1]:
+                self._with[peer].cancel(peer)
+                self._raise(f"{self._waits([peer])}, values of an exchange that was given up; {self._terms.elsewhere(peer, its)}")
 
     def _raise(self, raised: str, origin: list[int] | None = None) -> None:
         """The exchange is given up, and told to all of its peers; they shake hands anew."""
@@ -287,52 +306,29 @@ class MPITransport:
 
     def _agree(self, fields: Sequence[Any], left_out: Callable[[], Words | None]) -> None:
         """Shake hands with all peers that this rank has not agreed with in this epoch."""
-        hub = self.hub
-        while doubtful := [peer for peer, agreement in self._with.items() if agreement.epoch != hub.epochs[peer]]:
-            CopyProgram(self.slots, [], self.gpu).check(*fields)
-            short = ""
-            for peer in doubtful:
-                agreement = self._with[peer]
-                agreement.cancel(peer)
-                if agreement.tag is None:
-                    agreement.tag, error = attempt(partial(hub.tag, peer, self.number))
-                    short = short or (str(error) if error else "")
-            words = {peer: self._words(peer, short) for peer in doubtful}
-            shake(hub, self.name, self.timeout, words, self.peers, self._hear, left_out)
+        hub, terms = self.hub, self._terms
+        while (doubtful := terms.doubtful()) or terms.silent():
+            if doubtful:
+                CopyProgram(self.slots, [], self.gpu).check(*fields)
+                short = [terms.prepare(peer, self.number) for peer in doubtful]
+                words = {peer: terms.words(peer, next(filter(None, short), "")) for peer in doubtful}
+                shake(hub, self.name, self.timeout, words, self.peers, terms.hear, left_out)
+            else:
+                unsaid = Waiting(self.timeout, lambda: f"{self._waits(terms.silent())}, its first use")
+                unsaid.until(partial(self._answered, left_out))
         for peer, agreement in self._with.items():
             if self._versions[peer] != agreement.version:
                 self._versions[peer], self._there, self._back = agreement.version, None, None
             if agreement.owed:
-                missing = f"rank {hub.rank} waits for rank {peer}: {self.name}, values of an exchange that it has made alone"
+                missing = f"{self._waits([peer])}, values of an exchange that it has made alone"
                 Waiting(self.timeout, missing.__str__).until(partial(forget, hub, peer, agreement))
 
-    def _hear(self, peer: int, words: Words, told: Tag) -> None:
-        """A peer agrees."""
-        self._with[peer].hear(words, told, len(spans((self.receives.get(peer) or self.sends[peer]).nbytes)))
-        self._with[peer].epoch = self.hub.epochs[peer]
-
-    def _facts(self) -> list[Words]:
-        return [facts_of(bound, rule(sources)) for bound, sources in zip(self.binding.bounds, self.binding.sources, strict=True)]
-
-    def _words(self, peer: int, short: str) -> Words:
-        its = self._with[peer]
-        return self._kind(peer) | {"orders": its.ours, "tag": its.tag, "short": short, "begun": int(its.ledger[0])}
-
-    def _kind(self, peer: int) -> Words:
-        """What the messages between this rank and a peer are: both ends say the same."""
-        there, here = self.sends.get(peer), self.receives.get(peer)
-        return {
-            "fields": self._facts(),
-            "sends": [there.nbytes if there else 0, chunks_of(there)],
-            "receives": [here.nbytes if here else 0, chunks_of(here)],
-            "debug": self.debug,
-        }
-
-    def _agreement(self, peer: int, shared: bool) -> Agreement:
-        fresh = Agreement(self.binding.orders)
-        if not shared:
-            return fresh
-        return self.hub.agreements.setdefault((peer, blake2b(repr(self._kind(peer)).encode(), digest_size=16).digest()), fresh)
+    def _answered(self, left_out: Callable[[], Words | None]) -> bool:
+        """Whether all have said whether they read this rank's memory, or have raised."""
+        collect(self.hub)
+        if (note := left_out()) is not None:
+            self._raise(note["raised"], note["origin"])
+        return not self._terms.silent()
 
     def _connected(self, back: bool) -> Messages:
         found = self._back if back else self._there
@@ -351,7 +347,9 @@ class MPITransport:
             peer: self._ordered(message, False, self._with[peer].ours) for peer, message in self.receives.items()
         }
         mine, theirs = (receives, sends) if back else (sends, receives)
-        out, come = self._buffers(mine, back), self._buffers(theirs, back)
+        packed, unpacked, turns = self._terms.lanes()
+        self.shared = [*packed], [*unpacked]
+        out, come = self._buffers(mine, back, packed), self._buffers(theirs, back, unpacked)
         first, then = len(self.slots), len(self.slots) + len(out.slots)
         slots = [*self.slots, *out.slots, *come.slots]
         pack = [
@@ -379,7 +377,7 @@ class MPITransport:
                 program(slots, unpack, self.gpu),
             ),
             (self.hub.ledger, self._ledger),
-            self._count,
+            [self._count, *turns],
             guard,
             Carriage(out, come) if isinstance(out, GPUBuffers) and isinstance(come, GPUBuffers) else None,
         )
@@ -393,8 +391,10 @@ class MPITransport:
             return message
         return self.binding.message(message.peer, links_of(message), sent, orders)
 
-    def _buffers(self, messages: Mapping[int, Message], back: bool) -> Buffers:
+    def _buffers(self, messages: Mapping[int, Message], back: bool, shared: Mapping[int, Turns]) -> Buffers:
         if self.gpu is None:
-            return on_host(messages, SEAL * self.debug, not back and not self.debug)
-        direct = not self.debug and takes_gpus(self.engine.aware)  # what looks after messages is on the host
-        return GPUBuffers(messages, SEAL * self.debug, self.gpu, direct)
+            return on_host(messages, SEAL * self.debug, not back and not self.debug, shared)
+        direct = (
+            not self.debug and not any(self.shared) and takes_gpus(self.engine.aware)
+        )  # what looks after messages is on the host
+        return GPUBuffers(messages, SEAL * self.debug, self.gpu, direct, shared)

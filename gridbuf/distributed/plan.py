@@ -330,9 +330,11 @@ class Plan:
     def __str__(self) -> str:
         what = ", ".join(f"{b.name} ({b.dtype}, {''.join(b.dims)})" for b in self.bounds)
         lines = [f"plan {self.number}: {what}; {len(self.copies)} copies within the rank"]
-        for word, found in (("to", self.sends), ("from", self.receives)):
+        shared: Any = getattr(self._transport, "shared", ((), ()))
+        for word, found, its in (("to", self.sends, shared[0]), ("from", self.receives, shared[1])):
             for peer, message in found.items():
-                lines.append(f"  {word} rank {peer}: {message.payload:,} bytes in {len(message.chunks)} chunks")
+                how = ", in memory that both have" if peer in its else ""
+                lines.append(f"  {word} rank {peer}: {message.payload:,} bytes in {len(message.chunks)} chunks{how}")
                 for chunk in message.chunks:
                     shape = " x ".join(map(str, chunk.shape))
                     lines.append(

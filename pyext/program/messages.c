@@ -19,7 +19,7 @@ typedef struct exchange_object {
     PyObject *requests;              /* a list; where messages lie in the memory of fields, a dict of lists by the fields' addresses */
     PyObject *place;                 /* place(addresses): puts another list into that dict, and returns it */
     Py_ssize_t *inside, n_inside;    /* which fields those are */
-    Py_buffer *counters;
+    Py_buffer *counters;             /* each one int64, exchanges begun; or two: begun and ended, of all who have that memory */
     Py_ssize_t n_counters;
     int64_t spin;                    /* ns that run and poll look for again */
     PyObject *active, *fields;       /* while messages are under way: their requests, and a tuple of what keeps memory alive */
@@ -29,8 +29,25 @@ typedef struct exchange_object {
 
 static int64_t armings = 1;   /* counts what any user has to look at: a disagreement, requests that were left, MPI's end */
 
+/* What is under way is over, by its end or by ours. */
+static void count_end(exchange_object *x) {
+    for (Py_ssize_t i = 0; i < x->n_counters; i++)
+        if (x->counters[i].len > (Py_ssize_t)sizeof(int64_t)) ++((int64_t *)x->counters[i].buf)[1];
+}
+
+/* Whether somebody else's exchange, of those that are counted to their end, is under way. */
+static int others_begun(const exchange_object *x) {
+    int begun = 0;
+    for (Py_ssize_t i = 0; i < x->n_counters; i++) {
+        const int64_t *count = x->counters[i].buf;
+        begun |= x->counters[i].len > (Py_ssize_t)sizeof *count && count[0] != count[1];
+    }
+    return begun;
+}
+
 static void exchange_dealloc(PyObject *self) {
     exchange_object *x = (exchange_object *)self;
+    if (x->active) count_end(x);
     for (int i = 0; i < N_PROGRAMS; i++) Py_XDECREF(x->program[i]);
     for (Py_ssize_t i = 0; i < x->n_counters; i++) PyBuffer_Release(&x->counters[i]);
     PyObject *const held[] = {x->begin, x->ended, x->check, x->requests, x->place, x->active, x->fields};
@@ -61,9 +78,9 @@ static int read_counters(exchange_object *x, PyObject *counters) {
     for (; x->n_counters < n; x->n_counters++) {
         Py_buffer *view = &x->counters[x->n_counters];
         if (PyObject_GetBuffer(PyTuple_GetItem(counters, x->n_counters), view, PyBUF_WRITABLE) < 0) return -1;
-        if (view->len == sizeof(int64_t) && (uintptr_t)view->buf % sizeof(int64_t) == 0) continue;
+        if ((view->len == sizeof(int64_t) || view->len == 2 * sizeof(int64_t)) && (uintptr_t)view->buf % sizeof(int64_t) == 0) continue;
         PyBuffer_Release(view);
-        return PyErr_Format(PyExc_ValueError, "counters[%zd]: expected the memory of one int64", x->n_counters), -1;
+        return PyErr_Format(PyExc_ValueError, "counters[%zd]: expected the memory of one int64 or two", x->n_counters), -1;
     }
     return 0;
 }
@@ -178,6 +195,7 @@ static int end(exchange_object *x, int64_t spin, int wanted) {
         GB_PY_OWNED PyObject *active = x->active, *fields = x->fields;
         x->active = x->fields = NULL;
         if (wanted && unpack(x, fields) < 0) yes = -1;
+        count_end(x);
     }
     return yes;
 }
@@ -193,7 +211,7 @@ static int are_plain(PyObject *const *fields, Py_ssize_t n) {
 
 static PyObject *exchange_run(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     exchange_object *x = (exchange_object *)self;
-    if (x->active || n != gb_py_program_given(x->program[PACK])) Py_RETURN_NONE;
+    if (x->active || n != gb_py_program_given(x->program[PACK]) || others_begun(x)) Py_RETURN_NONE;
     int plain = are_plain(args, n);
     if (plain <= 0) return plain < 0 ? NULL : Py_NewRef(Py_None);
     return begin(x, args, n) < 0 ? NULL : truth(end(x, x->spin, 1));

@@ -10,6 +10,8 @@ typedef struct gb_py_slot {
     PyObject *name;           /* for errors; NULL: bound */
     PyObject *bound;          /* the array or Field whose memory this is, always, or NULL */
     char *base;               /* of it */
+    const int64_t *turns;     /* of two buffers bound in turns: whose lowest bit says which it is; or NULL */
+    int64_t step;             /* from one to the other */
     PyArray_Descr *descr;     /* NULL: a buffer, whose bytes have no type */
     PyArray_Descr *equal;     /* another object for the same dtype, seen last, or NULL */
     int64_t *shape, *strides;

@@ -68,18 +68,34 @@ static int memory_of(PyObject *obj, gb_py_memory *m) {
     return 1;
 }
 
+static int bind(PyObject *obj, const gb_py_memory *m, const char *arg, gb_py_slot *slot) {
+    if (!gb_py_descr_trivially_copyable(m->descr)) return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, m->descr), -1;
+    if (reach(slot, &m->view, arg) < 0) return -1;
+    slot->bound = Py_NewRef(obj);
+    slot->base = m->view.data;
+    slot->writable = !m->readonly;
+    return 0;
+}
+
 static int read_bound(PyObject *obj, const char *arg, gb_py_slot *slot) {
     gb_py_memory m;
     if (gpu_of(obj) != slot->gpu || !memory_of(obj, &m))
         return PyErr_Format(PyExc_TypeError,
                             "%s: expected (name, dtype, shape, strides, writable[, dims, halo]), (name, nbytes, writable), or an ndarray or "
                             "Field on the %s, got %R", arg, slot->gpu ? "program's GPU" : "host", Py_TYPE(obj)), -1;
-    if (!gb_py_descr_trivially_copyable(m.descr)) return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, m.descr), -1;
-    if (reach(slot, &m.view, arg) < 0) return -1;
-    slot->bound = Py_NewRef(obj);
-    slot->base = m.view.data;
-    slot->writable = !m.readonly;
-    return 0;
+    return bind(obj, &m, arg, slot);
+}
+
+/* (rows, turns): two buffers, of which the lowest bit of the first of these int64 says which is meant when a program runs. */
+static int read_turning(PyObject *pair, const char *arg, gb_py_slot *slot) {
+    gb_py_memory rows, turns;
+    if (slot->gpu || gb_py_memory_of(PyTuple_GetItem(pair, 0), &rows) <= 0 || gb_py_memory_of(PyTuple_GetItem(pair, 1), &turns) <= 0 ||
+        rows.view.ndim != 2 || rows.view.shape[0] != 2 || turns.view.ndim != 1 || turns.view.shape[0] < 1 || turns.view.itemsize != sizeof(int64_t))
+        return PyErr_Format(PyExc_TypeError, "%s: expected an array of two rows on the host and int64 that count, got %R", arg, pair), -1;
+    slot->turns = (const int64_t *)turns.view.data;
+    slot->step = rows.view.strides[0];
+    rows.view.ndim--, rows.view.shape++, rows.view.strides++;
+    return bind(pair, &rows, arg, slot);
 }
 
 static int read_field(PyObject *tuple, const char *arg, gb_py_slot *slot) {
@@ -104,6 +120,7 @@ int gb_py_slot_read(PyObject *obj, Py_ssize_t number, gb_py_slot *slot) {
     char arg[64];
     snprintf(arg, sizeof arg, "slots[%zd]", number);
     Py_ssize_t n = PyTuple_Check(obj) ? PyTuple_Size(obj) : 0;
+    if (n == 2) return read_turning(obj, arg, slot);
     if (n != 3 && n != 5 && n != 7) return read_bound(obj, arg, slot);
     PyObject *name = PyTuple_GetItem(obj, 0);
     int writable = PyObject_IsTrue(PyTuple_GetItem(obj, n == 3 ? 2 : 4));

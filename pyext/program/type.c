@@ -92,7 +92,7 @@ static int bases_take(program_object *p, PyObject *const *args, bases *b, int fi
     for (Py_ssize_t i = 0, at = 0; i < p->n_slots; i++) {
         gb_py_slot *slot = &p->slots[i];
         if (slot->bound) {
-            b->base[i] = slot->base;
+            b->base[i] = slot->base + (slot->turns && *slot->turns & 1 ? slot->step : 0);
             continue;
         }
         PyObject *obj = args[at++];

@@ -20,7 +20,7 @@ def test_ranks_have_the_values_of_the_local_engine(way: str, count: int) -> None
 
         if not library_takes_gpus():
             pytest.skip("this MPI does not say that it takes pointers of GPUs")
-    done = under_mpi.run(count, SCRIPT, way)
+    done = under_mpi.run(count, SCRIPT, way, SHARED_FROM="1")
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"halos {count}\n"
 

@@ -8,15 +8,18 @@ import pytest
 import under_mpi
 
 RANKS = Path(__file__).parent / "ranks"
+WAYS = {"sent": {"GRIDBUF_SHARED_MESSAGES": "0"}, "shared": {"GRIDBUF_SHARED_MESSAGES": "1", "SHARED_FROM": "1"}}
+both_ways = pytest.mark.parametrize("more", WAYS.values(), ids=WAYS)
 
 
 def run(script: str, count: int, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
     return under_mpi.run(count, "-W", "error::RuntimeWarning", RANKS / script, *arguments, **more)
 
 
+@both_ways
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_ranks_have_the_values_of_the_local_engine(count: int) -> None:
-    done = run("same.py", count)
+def test_ranks_have_the_values_of_the_local_engine(count: int, more: dict[str, str]) -> None:
+    done = run("same.py", count, **more)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"same {count}\n"
 
@@ -35,39 +38,51 @@ def test_fields_move_between_cuts_and_files(count: int, tmp_path: Path) -> None:
     assert done.stdout == f"files {count}\n"
 
 
+@both_ways
 @pytest.mark.parametrize("finalized", [False, True], ids=["plans alive at exit", "after Finalize"])
-def test_ranks_that_disagree_learn_of_it_and_go_on(finalized: bool) -> None:
+def test_ranks_that_disagree_learn_of_it_and_go_on(finalized: bool, more: dict[str, str]) -> None:
     for script in ("differing.py", "late.py", "scarce.py", "raising.py", "calls.py"):
-        done = run(script, 2, *["finalize"] * finalized)
+        done = run(script, 2, *["finalize"] * finalized, **more)
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.endswith("end\n")
         assert done.stderr == ""
 
 
+@both_ways
 @pytest.mark.parametrize("count", [2, 3, 4])
-def test_what_one_rank_raises_is_told_to_all(count: int) -> None:
-    done = run("told.py", count)
+def test_what_one_rank_raises_is_told_to_all(count: int, more: dict[str, str]) -> None:
+    done = run("told.py", count, **more)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == f"told {count}\n"
 
 
+@both_ways
 @pytest.mark.parametrize("count", [2, 3, 4])
-def test_exchanges_drawn_from_a_seed(count: int) -> None:
-    done = run("storm.py", count, "23", "40")
+def test_exchanges_drawn_from_a_seed(count: int, more: dict[str, str]) -> None:
+    done = run("storm.py", count, "23", "40", **more)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == f"storm {count}\n"
 
 
+@both_ways
 @pytest.mark.parametrize("level", ["single", "funneled", "serialized", "multiple"])
-def test_children_programs_and_threads(level: str) -> None:
-    done = run("children.py", 2, MPI4PY_RC_THREAD_LEVEL=level)
+def test_children_programs_and_threads(level: str, more: dict[str, str]) -> None:
+    done = run("children.py", 2, MPI4PY_RC_THREAD_LEVEL=level, **more)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("end\n") and done.stderr == ""
 
 
+@pytest.mark.parametrize("finalized", [False, True], ids=["plans alive at exit", "after Finalize"])
+def test_memory_that_two_ranks_share(finalized: bool) -> None:
+    done = run("sharing.py", 2, *["finalize"] * finalized, **WAYS["shared"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("end\n") and done.stderr == ""
+
+
+@both_ways
 @pytest.mark.parametrize("count", [1, 2])
-def test_nothing_outlives_a_communicator(count: int) -> None:
-    done = run("lifetimes.py", count)
+def test_nothing_outlives_a_communicator(count: int, more: dict[str, str]) -> None:
+    done = run("lifetimes.py", count, **more)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == f"lifetimes {count}\n"
 

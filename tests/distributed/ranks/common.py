@@ -1,5 +1,6 @@
 """What programs that run on several ranks share: fields with known values, and what is raised."""
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -8,7 +9,9 @@ import numpy as np
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
+from gridbuf.distributed import sharing
 
+sharing.LEAST = int(os.environ.get("SHARED_FROM", sharing.LEAST))  # bytes: the messages of tests are short
 me = MPI.COMM_WORLD.rank
 
 

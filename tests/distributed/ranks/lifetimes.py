@@ -4,6 +4,7 @@ import gc
 import weakref
 from typing import Any
 
+from common import me
 from mpi4py import MPI
 
 import gridbuf as gb
@@ -61,7 +62,7 @@ def main() -> None:
     for _ in range(100):
         grid.exchange(grid.ones())  # whose calls free what others left
     assert not left.left, left.left
-    if world.rank == 0:
+    if me == 0:
         print("lifetimes", world.size)
 
 

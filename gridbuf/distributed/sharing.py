@@ -1,0 +1,188 @@
+"""Messages between two ranks of one machine: values lie in memory that both have mapped, and what MPI carries, without a byte, says that they are there.
+
+**Nobody writes where somebody may still read.** The sender of message n + 2 packs where message n lay. It begins when all that it was to get before has
+come (what else is under way of the same kind ends first), so with message n + 1 of its peer; and that had begun, when its own exchange n had ended, or was
+given up and is never unpacked. So peers share that both send and receive. Each handshake begins with other memory: what the one before left under way
+stays as it was.
+
+The memory is a file without a name, of the sender, which the receiver opens through /proc. The handshake says which; a token at its start shows that
+it is that file, and not one of another process or machine; the receiver answers whether it reads there. Neither rank does anything else before it
+knows the answer, so both do the same. The file is closed then, and the memory lives as long as one of the two has it mapped.
+"""
+
+import ctypes
+import fcntl
+import mmap
+import os
+import weakref
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+VARIABLE = "GRIDBUF_SHARED_MESSAGES"
+LEAST = 2048  # bytes: what is saved below is not worth the memory's making
+MOST = 512  # of them at once: what a communicator remembers stays, and a process has only so many mappings
+NAME = "gridbuf"
+FIRST = 4096  # bytes before the first of the two buffers: the token
+
+Words = dict[str, Any]
+Bytes = NDArray[np.uint8]
+
+
+def wanted() -> bool:
+    """What the environment says; ValueError where that is neither 0 nor 1."""
+    value = os.environ.get(VARIABLE, "")
+    if value not in ("", "0", "1"):
+        raise ValueError(f"{VARIABLE}: {value!r} is neither '0' nor '1'")
+    return value != "0"
+
+
+@cache
+def machine() -> str:
+    """Where numbers of processes mean the same; "" where memory cannot be shared."""
+    if not hasattr(os, "memfd_create"):
+        return ""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() + os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+@cache
+def _library() -> Any:
+    """C's own: a mapping of Python's would hold a file open."""
+    found = ctypes.CDLL(None, use_errno=True)
+    found.mmap.restype = ctypes.c_void_p
+    found.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+    found.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    return found
+
+
+class Mapping:
+    """Memory of a file: as long as this, or an array over it, is alive."""
+
+    def __init__(self, file: int, nbytes: int, access: int) -> None:
+        address = _library().mmap(None, nbytes, access, mmap.MAP_SHARED, file, 0)
+        if address == ctypes.c_void_p(-1).value:
+            raise OSError(ctypes.get_errno(), "mmap")
+        self.__array_interface__ = {
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "data": (address, not access & mmap.PROT_WRITE),
+            "version": 3,
+        }
+        weakref.finalize(self, _library().munmap, address, nbytes).atexit = False
+
+
+def size_of(nbytes: int) -> int:
+    """Of a file with two messages."""
+    return FIRST + 2 * -(-nbytes // FIRST) * FIRST
+
+
+def rows_of(memory: Bytes) -> Bytes:
+    """The two buffers."""
+    rows: Bytes = memory[FIRST:].reshape(2, -1)
+    return rows
+
+
+class Offer(dict[str, Any]):
+    """Memory for messages to a peer: what the peer is told of it.
+
+    Attributes
+    ----------
+    rows : ndarray
+        The two buffers.
+    taken : bool or None
+        Whether the peer reads them; None: it has not said.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        size = size_of(nbytes)
+        file = os.memfd_create(NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        self._close = weakref.finalize(self, os.close, file)
+        os.posix_fallocate(file, 0, size)  # on its own node; memory that is not there is an error now, and no signal later
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+        memory: Bytes = np.asarray(Mapping(file, size, mmap.PROT_READ | mmap.PROT_WRITE))
+        token = os.urandom(16)
+        memory[:16] = np.frombuffer(token, "u1")
+        self.rows = rows_of(memory)
+        self.taken: bool | None = None
+        super().__init__(machine=machine(), process=os.getpid(), file=file, token=token.hex(), size=size)
+        offers[token.hex()] = self
+
+    def answer(self, taken: bool) -> None:
+        self.taken = taken
+        self._close()
+
+
+offers: "weakref.WeakValueDictionary[str, Offer]" = weakref.WeakValueDictionary()  # by token
+
+
+def offer(nbytes: int) -> Offer | None:
+    """Memory for messages of so many bytes; None where there is none to share, or they are too short."""
+    if nbytes < LEAST or len(offers) >= MOST or not machine():
+        return None
+    try:
+        return Offer(nbytes)
+    except OSError:
+        return None
+
+
+def opened(words: Words, nbytes: int) -> Bytes | None:
+    """A peer's two buffers, to read; None where they cannot be reached."""
+    if words["machine"] != machine() or words["size"] != size_of(nbytes):
+        return None
+    path = f"/proc/{words['process']}/fd/{words['file']}"
+    try:
+        if not os.readlink(path).startswith(f"/memfd:{NAME}"):  # nothing else is opened
+            return None
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if not fcntl.fcntl(file, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK or os.fstat(file).st_size != words["size"]:
+                return None
+            memory: Bytes = np.asarray(Mapping(file, words["size"], mmap.PROT_READ))
+        finally:
+            os.close(file)
+    except OSError:
+        return None
+    return rows_of(memory) if memory[:16].tobytes().hex() == words["token"] else None
+
+
+def answered(words: Words) -> None:
+    """A peer has said whether it reads what it was offered."""
+    its = offers.get(words["token"])
+    if its is not None:
+        its.answer(words["taken"])
+
+
+class Lane:
+    """What two ranks share between two handshakes.
+
+    Attributes
+    ----------
+    offer : Offer or None
+        What this rank offered.
+    come : ndarray or None
+        The peer's buffers; None: its messages are sent.
+    turns : ndarray of two int64
+        Exchanges begun and ended: their lowest bit says which of the buffers is meant.
+    """
+
+    def __init__(self, offer: Offer | None, come: Bytes | None) -> None:
+        self.offer, self.come, self.turns = offer, come, np.zeros(2, np.int64)
+
+    @property
+    def out(self) -> Bytes | None:
+        """This rank's buffers; None: its messages are sent."""
+        return self.offer.rows if self.offer is not None and self.offer.taken else None
+
+    def known(self) -> bool:
+        """Whether the peer has answered."""
+        return self.offer is None or self.offer.taken is not None
+
+    def idle(self) -> bool:
+        """Whether all exchanges that began have ended here."""
+        return bool(self.turns[0] == self.turns[1])

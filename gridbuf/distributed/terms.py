@@ -1,0 +1,132 @@
+"""What one plan says to each of its peers before it is used, and what the two agree on then."""
+
+from collections.abc import Mapping
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+
+from gridbuf.distributed.agreements import Agreement
+from gridbuf.distributed.binding import Binding, Message
+from gridbuf.distributed.buffers import Turns
+from gridbuf.distributed.calls import attempt
+from gridbuf.distributed.handshake import chunks_of, facts_of, fields_differ, rule
+from gridbuf.distributed.hub import Hub
+from gridbuf.distributed.inside import inside
+from gridbuf.distributed.mail import Words, send
+from gridbuf.distributed.messages import spans
+from gridbuf.distributed.sharing import Lane, offer, opened
+
+
+class Terms:
+    """Of one plan.
+
+    Parameters
+    ----------
+    sends, receives
+        Its messages by peer.
+    debug
+        Whether messages carry their checksums.
+    shares
+        Whether messages may lie in memory that both ranks have.
+    kept
+        Whether it agrees once with all plans that send the same.
+    """
+
+    def __init__(
+        self,
+        hub: Hub,
+        binding: Binding,
+        sends: Mapping[int, Message],
+        receives: Mapping[int, Message],
+        debug: bool,
+        shares: bool,
+        kept: bool,
+    ) -> None:
+        self._hub, self._binding, self._sends, self._receives = hub, binding, sends, receives
+        self._debug, self._shares_any = debug, shares
+        self.agreements = {peer: self._agreement(peer, kept) for peer in sorted({*sends, *receives})}
+
+    def facts(self) -> list[Words]:
+        return [facts_of(bound, rule(its)) for bound, its in zip(self._binding.bounds, self._binding.sources, strict=True)]
+
+    def words(self, peer: int, short: str) -> Words:
+        """What a peer is told."""
+        agreement = self.agreements[peer]
+        return self._kind(peer) | {
+            "orders": agreement.ours,
+            "tag": agreement.tag,
+            "short": short,
+            "begun": int(agreement.ledger[0]),
+            "memory": offer(self._longest(peer)) if self._shares(peer, self._sends) else None,
+        }
+
+    def prepare(self, peer: int, number: int) -> str:
+        """Before they agree anew: why there is no tag for it, or ""."""
+        agreement, error = self.agreements[peer], None
+        agreement.cancel(peer)
+        if agreement.tag is None:
+            agreement.tag, error = attempt(partial(self._hub.tag, peer, number))
+        return str(error) if error else ""
+
+    def hear(self, peer: int, words: Words, told: Words) -> None:
+        """A peer agrees, and hears whether this rank reads its memory."""
+        rows = None
+        if (memory := words["memory"]) is not None:
+            if self._shares(peer, self._receives):
+                rows = opened(memory, self._longest(peer))
+            send(self._hub, peer, {"token": memory["token"], "taken": rows is not None})
+        lane = Lane(told["memory"], rows) if told["memory"] is not None or rows is not None else None
+        parts = len(spans((self._receives.get(peer) or self._sends[peer]).nbytes))
+        self.agreements[peer].hear(words, told["tag"], parts, lane)
+        self.agreements[peer].epoch = self._hub.epochs[peer]
+
+    def doubtful(self) -> list[int]:
+        """With whom there is no agreement in this epoch."""
+        return [peer for peer, agreement in self.agreements.items() if agreement.epoch != self._hub.epochs[peer]]
+
+    def silent(self) -> list[int]:
+        """Who agrees, and has not said yet whether it reads this rank's memory."""
+        late = [peer for peer, its in self.agreements.items() if its.lane is not None and not its.lane.known()]
+        return [peer for peer in late if self.agreements[peer].epoch == self._hub.epochs[peer]]
+
+    def elsewhere(self, peer: int, its: Words) -> str:
+        """Where a peer is that shakes hands instead of an exchange."""
+        text = f"rank {peer} is at its {its['plan']}, whose first use it is"
+        problem = fields_differ(self.facts(), its["fields"], self._hub.rank, peer)
+        return f"{text}; {problem}" if problem else text
+
+    def late(self) -> list[int]:
+        """Whose values are awaited by an exchange that another plan has begun, and given up."""
+        busy = [(peer, its) for peer, its in self.agreements.items() if its.lane is not None and not its.lane.idle()]
+        return [peer for peer, its in busy if not its.all_come(peer)]
+
+    def lanes(self) -> tuple[dict[int, Turns], dict[int, Turns], list[Any]]:
+        """By peer the memory that values are packed into, and that they are unpacked from, when its counter is one ahead; all counters."""
+        found = [(peer, its.lane) for peer, its in self.agreements.items() if its.lane is not None]
+        packed = {peer: (lane.out, lane.turns) for peer, lane in found if lane.out is not None}
+        unpacked = {peer: (lane.come[::-1], lane.turns) for peer, lane in found if lane.come is not None}
+        return packed, unpacked, [lane.turns for _, lane in found]
+
+    def _shares(self, peer: int, ends: Mapping[int, Message]) -> bool:
+        """Whether these messages may lie in memory that both have: not those that need no packing, nor where only one of the two sends."""
+        return self._shares_any and peer in self._sends and peer in self._receives and inside(ends[peer]) is None
+
+    def _longest(self, peer: int) -> int:
+        """Of the two messages: an adjoint sends what the plan receives."""
+        return max(self._sends[peer].nbytes, self._receives[peer].nbytes)
+
+    def _kind(self, peer: int) -> Words:
+        """What the messages between this rank and a peer are: both ends say the same."""
+        there, here = self._sends.get(peer), self._receives.get(peer)
+        return {
+            "fields": self.facts(),
+            "sends": [there.nbytes if there else 0, chunks_of(there)],
+            "receives": [here.nbytes if here else 0, chunks_of(here)],
+            "debug": self._debug,
+        }
+
+    def _agreement(self, peer: int, kept: bool) -> Agreement:
+        fresh = Agreement(self._binding.orders)
+        if not kept:
+            return fresh
+        return self._hub.agreements.setdefault((peer, blake2b(repr(self._kind(peer)).encode(), digest_size=16).digest()), fresh)
