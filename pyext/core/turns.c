@@ -164,6 +164,7 @@ int gb_py_type_takes_turns(PyType_Spec *spec) {
         case Py_tp_descr_get:
         case Py_nb_power:
         case Py_nb_inplace_power: done = REPLACE(ternary, s->pfunc); break;
+        case Py_tp_getattro:
         case Py_mp_subscript:
         case Py_nb_subtract:
         case Py_nb_add:
