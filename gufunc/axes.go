@@ -23,8 +23,12 @@ func (g *GUFunc) arrange(r *Request) ([]placing, error) {
 	}
 	for i := s.Inputs; i < len(entries); i++ {
 		e, o := entries[i], &r.Operands[i]
-		if !r.KeepDims && len(e) != len(s.Operands[i].Dims) {
-			return nil, setupError("axes: an output's entry has %d axes, its core has %d", len(e), len(s.Operands[i].Dims))
+		want, whose := s.Operands[i].Dims, "its core"
+		if r.KeepDims {
+			want, whose = s.Operands[0].Dims, "an input's core, which keepdims keeps"
+		}
+		if len(e) != len(want) {
+			return nil, setupError("axes: an output's entry has %d axes, expected %d: those of %s", len(e), len(want), whose)
 		}
 		if o.Absent {
 			places[i] = placing{axes: e, keep: r.KeepDims, named: r.AxisName != nil}
@@ -137,10 +141,8 @@ func (s *Signature) listed(r *Request) ([][]int64, error) {
 		return nil, setupError("axes: %d entries for %d operands", len(entries), len(s.Operands))
 	}
 	entries = append(entries, make([][]int64, len(s.Operands)-len(entries))...)
-	for i := s.Inputs; r.KeepDims && i < len(entries); i++ {
-		if len(entries[i]) == 0 {
-			entries[i] = entries[0]
-		}
+	for i := len(r.Axes); r.KeepDims && i < len(entries); i++ {
+		entries[i] = entries[0]
 	}
 	return entries, nil
 }
