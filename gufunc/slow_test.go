@@ -55,20 +55,22 @@ func TestSlowElementsAreShared(t *testing.T) {
 	for name, before := range map[string]int{"at once": 0, "after 300 quick ones": 300, "late": 3000} {
 		t.Run(name, func(t *testing.T) {
 			m := &meeting{met: make(chan struct{})}
-			waiting := 20 + before/20 // one worker may have a 40th of what was quick in hand, see pieces.c
-			x := float64s(t, []int64{int64(before + 5 + waiting)})
-			for i := range 5 {
-				items(x)[before+i] = 10
+			// What was quick may lie in one hand by the 40th (pieces.c), and that hand be the only one so far: it finds
+			// slow elements, and those that wait for each other are shared.
+			slowOnes, waiting := 5+before/40, 20+before/20
+			x := float64s(t, []int64{int64(before + slowOnes + waiting)})
+			for i := range slowOnes {
+				items(x)[before+i] = 5
 			}
 			for i := range waiting {
-				items(x)[before+5+i] = -1
+				items(x)[before+slowOnes+i] = -1
 			}
 			r, err := slow(t, m).Call([]gufunc.Array{x}, nil, gufunc.Options{Workers: 2})
 			require.NoError(t, err)
 			defer r.Free()
 			assert.True(t, r.AllGood(), "two workers never met")
-			assert.EqualValues(t, before+5+waiting, m.elements.Load())
-			assert.Equal(t, -2.0, items(r.Outputs[0])[before+4+waiting])
+			assert.EqualValues(t, before+slowOnes+waiting, m.elements.Load())
+			assert.Equal(t, -2.0, items(r.Outputs[0])[before+slowOnes-1+waiting])
 		})
 	}
 }
