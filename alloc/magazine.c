@@ -74,9 +74,9 @@ static void end(void *thread) {
     gb_spin_lock(&list_lock);
     if (t->before) t->before->after = t->after; else all = t->after;
     if (t->after) t->after->before = t->before;
-    gb_spin_unlock(&list_lock);
     gb_spin_lock(&heap.lock);
-    tell(t);
+    tell(t);   /* before others see that it is gone: a sum, or a fork, has it once */
+    gb_spin_unlock(&list_lock);
     give_back_all(t);
     gb_heap_slab *gone = gb_heap_detach(heap.stats.cache_bound);
     gb_spin_unlock(&heap.lock);
