@@ -21,12 +21,8 @@ typedef struct {
     struct { uint64_t key; int64_t calls; } known[KNOWN];
 } method;
 
-typedef struct {
-    PyObject_HEAD
-    PyObject *method, *self;
-} bound;
-
-static PyTypeObject *method_type, *bound_type;
+static PyTypeObject *method_type;
+static PyObject *bound;   /* Python's type of bound methods */
 
 static int find(const method *m, uint64_t key) {
     int i = m->n_known;
@@ -61,40 +57,28 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
     return result;
 }
 
+/* A bound method as any other: `self.step = self.run` is a circle that the collector finds. */
 static PyObject *get(PyObject *self, PyObject *obj, PyObject *type) {
-    if (!obj || obj == Py_None) return Py_NewRef(self);
-    bound *b = (bound *)PyType_GenericAlloc(bound_type, 0);
-    if (!b) return NULL;
-    b->method = Py_NewRef(self);
-    b->self = Py_NewRef(obj);
-    return (PyObject *)b;
-}
-
-static PyObject *call_bound(PyObject *self, PyObject *args, PyObject *kwargs) {
-    return call_with(call, ((bound *)self)->method, ((bound *)self)->self, args, kwargs);
+    return !obj || obj == Py_None ? Py_NewRef(self) : PyObject_CallFunctionObjArgs(bound, self, obj, NULL);
 }
 
 /* Its name, its text and its signature are those of what it stands for. */
 static PyObject *attribute(PyObject *self, PyObject *name) { return PyObject_GetAttr(((method *)self)->plain, name); }
-static PyObject *attribute_bound(PyObject *self, PyObject *name) { return attribute(((bound *)self)->method, name); }
 
-static void dealloc(PyObject *self) {   /* of both: they begin with two objects that are theirs */
-    Py_XDECREF(((bound *)self)->method);
-    Py_XDECREF(((bound *)self)->self);
+static void dealloc(PyObject *self) {
+    Py_XDECREF(((method *)self)->plain);
+    Py_XDECREF(((method *)self)->slow);
     GB_PY_FREE_OBJECT(self);
 }
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc}, {Py_tp_call, call}, {Py_tp_descr_get, get}, {Py_tp_getattro, attribute}, {0, NULL},
 };
-static PyType_Slot bound_slots[] = {
-    {Py_tp_dealloc, dealloc}, {Py_tp_call, call_bound}, {Py_tp_getattro, attribute_bound}, {0, NULL},
-};
 
 int gb_py_watch_call_init(void) {
-    if (gb_py_turns_itself((void (*)(void))call) < 0 || gb_py_turns_itself((void (*)(void))call_bound) < 0) return -1;
-    if (gb_py_add_type(NULL, &bound_type, (PyType_Spec){"gridbuf._core._WatchBound", sizeof(bound), 0, GB_PY_FINAL, bound_slots}, NULL) < 0) return -1;
-    return gb_py_add_type(NULL, &method_type, (PyType_Spec){"gridbuf._core._WatchMethod", sizeof(method), 0, GB_PY_FINAL, slots}, NULL);
+    GB_PY_OWNED PyObject *types = PyImport_ImportModule("types");
+    if (!types || !(bound = PyObject_GetAttrString(types, "MethodType")) || gb_py_turns_itself((void (*)(void))call) < 0) return -1;
+    return gb_py_add_type(NULL, &method_type, (PyType_Spec){"gridbuf._core._WatchMethod", sizeof(method), 0, GB_PY_FINAL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots}, NULL);
 }
 
 /* (what is watched, what Python does instead, the class, whether it is `run`): the method to put there. Python's is given the

@@ -1,5 +1,8 @@
 """Calls of gt4py.cartesian's stencils: how often, with which fields, how they lie, who made them; and that data stay as they are."""
 
+import gc
+import inspect
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -180,6 +183,19 @@ def test_every_call_is_counted_and_a_layout_that_comes_late_is_told() -> None:
     undo()
     assert lines == {"__call__"} and vars(cls)["run"] is Still.run and still(c, f) == "done"
     assert told(book)["stencils"][0]["calls"] == 572
+
+
+def test_methods_are_methods() -> None:
+    cls = type("Still", (Still,), {"__call__": Still.__call__, "run": Still.run})
+    undo = wrap(cls, Book(), measure=False)
+    still = cls()
+    assert still.run.__self__ is still and still.run == still.run
+    assert inspect.signature(still.run) == inspect.signature(Still().run)
+    still.step, gone = still.run, weakref.ref(still)
+    undo()
+    del still
+    gc.collect()
+    assert gone() is None
 
 
 def test_more_layouts_than_are_kept_in_c() -> None:
