@@ -6,6 +6,24 @@
 
 int gb_py_tracing;
 
+static int raise_again(void *exception) {
+    PyErr_SetObject((PyObject *)Py_TYPE((PyObject *)exception), exception);
+    Py_DECREF((PyObject *)exception);
+    return -1;
+}
+
+/* What a signal's handler raised while a plan was written as text: raised again when Python next looks for signals. */
+static void hand_on(void) {
+    PyObject *type, *value, *traceback;
+    if (!PyErr_Occurred()) return;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    int ours = PyErr_GivenExceptionMatches(value, PyExc_MemoryError) || PyErr_GivenExceptionMatches(value, PyExc_RecursionError);
+    if (ours || Py_AddPendingCall(raise_again, value) < 0) Py_XDECREF(value);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+}
+
 /* The note's first line is the place; with GRIDBUF_DEBUG=1 the second is what was asked for. */
 void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
     if (gb_py_watching) gb_py_watch_own(data, bytes);
@@ -21,6 +39,7 @@ void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
     GB_PY_OWNED PyObject *text = name ? PyUnicode_FromFormat(what ? "%U:%d\n%U" : "%U:%d", name, PyFrame_GetLineNumber(frame), what) : NULL;
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     if (utf8) gb_heap_set_note(data, strdup(utf8));
+    hand_on();
     PyErr_Restore(type, value, traceback);
 }
 
