@@ -35,9 +35,9 @@ static int64_t add_sizes(gb_py_invocation *v, int64_t *encoding, int64_t n) {
 static gb_py_entry *refuse_fork(gb_py_invocation *v) {
     GB_PY_OWNED PyObject *name = PyObject_GetAttrString((PyObject *)v->gufunc, "name");
     if (name)
-        PyErr_Format(PyExc_RuntimeError, "%S: a call with these shapes and types was not made before the fork, and a new one needs the "
-                     "Go runtime, which a forked child does not have; make it once in the parent, or start processes with "
-                     "multiprocessing's 'spawn' or 'forkserver'", name);
+        PyErr_Format(PyExc_RuntimeError, "%S: a call with these shapes, types and axes, as they are written, was not made before the fork, and "
+                     "a new one needs the Go runtime, which a forked child does not have; make it once in the parent, or start "
+                     "processes with multiprocessing's 'spawn' or 'forkserver'", name);
     return NULL;
 }
 
