@@ -98,6 +98,7 @@ class Hub:
         self.untold: deque[tuple[int, dict[str, Any]]] = deque()
         self.unanswered: dict[int, dict[str, Any]] = {}
         self.doubted = self.errors = 0
+        self.far: set[int] = set()  # ranks on other machines
         self.agreements: dict[tuple[int, bytes], Agreement] = {}
         self.tags: defaultdict[int, Tags] = defaultdict(Tags)
         self.exchanges: Any = None

@@ -17,6 +17,12 @@ class Item(NamedTuple):
     sign: int
 
 
+def refuse_item(given: Any, name: str) -> None:
+    """TypeError where a field belongs, and what `vector` and its kin make came."""
+    if isinstance(given, Item):
+        raise TypeError(f"{name}: expected a Field or a list of them, got what gbd.{given.kind} makes")
+
+
 def vector(u: Any, v: Any) -> Item:
     """Components of a vector along the grid's first two dims: they turn with the axes, and change sign where those do.
 

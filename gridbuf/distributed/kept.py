@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gridbuf.distributed.items import Item, items_of
+from gridbuf.distributed.items import Item, items_of, refuse_item
 from gridbuf.distributed.layouts import as_field
 from gridbuf.distributed.plan import Plan
 from gridbuf.distributed.plan_cache import MOST_PLANS, PlanCache
@@ -52,6 +52,7 @@ class KeptPlans(PlanCache[Plan]):
         if known is not None:
             key.append(known)
         elif isinstance(given, list | tuple):
+            refuse_item(given, "fields")
             key.append(len(given))
             for each in given:
                 self._number(each, key)

@@ -17,7 +17,7 @@ from gridbuf.distributed.arguments import read_timeout
 from gridbuf.distributed.binding import Binding, Entry, Message, Work, adjoint
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine, Quick, Transport
-from gridbuf.distributed.items import Item
+from gridbuf.distributed.items import refuse_item
 from gridbuf.distributed.layouts import Pairs, as_field, gpu_of, layout_of
 from gridbuf.distributed.linking import Index
 from gridbuf.distributed.twice import check_same, check_shared
@@ -345,8 +345,7 @@ class Plan:
 
 def on_blocks(given: Any, count: int, name: str) -> list[Any]:
     """One Field for each block of the rank, of what a user gave for a field."""
-    if isinstance(given, Item):
-        raise TypeError(f"{name}: expected a Field or a list of them, got what gbd.{given.kind} makes")
+    refuse_item(given, name)
     if isinstance(given, list | tuple):
         if len(given) != count:
             raise ValueError(f"{name}: got {len(given)} fields, this rank has {count} blocks")

@@ -93,8 +93,8 @@ class Offer(dict[str, Any]):
 
     Attributes
     ----------
-    rows : ndarray
-        The two buffers.
+    rows : ndarray or None
+        The two buffers; None: they are not read.
     taken : bool or None
         Whether the peer reads them; None: it has not said.
     """
@@ -108,7 +108,7 @@ class Offer(dict[str, Any]):
         memory: Bytes = np.asarray(Mapping(file, size, mmap.PROT_READ | mmap.PROT_WRITE))
         token = os.urandom(16)
         memory[:16] = np.frombuffer(token, "u1")
-        self.rows = rows_of(memory)
+        self.rows: Bytes | None = rows_of(memory)
         self.taken: bool | None = None
         super().__init__(machine=machine(), process=os.getpid(), file=file, token=token.hex(), size=size)
         offers[token.hex()] = self
@@ -116,6 +116,9 @@ class Offer(dict[str, Any]):
     def answer(self, taken: bool) -> None:
         self.taken = taken
         self._close()
+        if not taken:  # nobody has it: it is no memory of ours either
+            self.rows = None
+            offers.pop(self["token"], None)
 
 
 offers: "weakref.WeakValueDictionary[str, Offer]" = weakref.WeakValueDictionary()  # by token

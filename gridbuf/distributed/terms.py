@@ -14,7 +14,7 @@ from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.inside import inside
 from gridbuf.distributed.mail import Words, send
 from gridbuf.distributed.messages import spans
-from gridbuf.distributed.sharing import Lane, offer, opened
+from gridbuf.distributed.sharing import Lane, machine, offer, opened
 
 
 class Terms:
@@ -57,7 +57,7 @@ class Terms:
             "tag": agreement.tag,
             "short": short,
             "begun": int(agreement.ledger[0]),
-            "memory": offer(self._longest(peer)) if self._shares(peer, self._sends) else None,
+            "memory": offer(self._longest(peer)) if self._shares(peer, self._sends) and peer not in self._hub.far else None,
         }
 
     def prepare(self, peer: int, number: int) -> str:
@@ -72,6 +72,8 @@ class Terms:
         """A peer agrees, and hears whether this rank reads its memory."""
         rows = None
         if (memory := words["memory"]) is not None:
+            if memory["machine"] != machine():
+                self._hub.far.add(peer)
             if self._shares(peer, self._receives):
                 rows = opened(memory, self._longest(peer))
             send(self._hub, peer, {"token": memory["token"], "taken": rows is not None})

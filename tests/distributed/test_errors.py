@@ -165,6 +165,8 @@ TYPES: list[tuple[str, Callable[[], Any]]] = [
     ("for 1 .*, got 2", lambda: GRID.plan(FIELD)(FIELD, FIELD)),
     ("names: expected a sequence, got int", lambda: GRID.plan(FIELD, names=3)),  # type: ignore[arg-type]
     ("timeout: expected seconds or None, got str", lambda: GRID.plan(FIELD).start(FIELD).wait("1")),  # type: ignore[arg-type]
+    ("fields: expected a Field .* got what gbd.vector makes", lambda: GRID.exchange([VECTOR])),
+    ("fields: expected a Field .* got what gbd.vector makes", lambda: GRID.sync(gbd.scalar(VECTOR))),
     *((f"{name}: expected a Field or a list of them, got what gbd.vector makes", call) for name, call in ITEMS),
 ]
 

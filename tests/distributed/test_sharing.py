@@ -130,6 +130,15 @@ def test_where_there_is_none_nothing_is_offered(monkeypatch: pytest.MonkeyPatch)
     assert sharing.offer(LONG) is not None
 
 
+def test_what_is_refused_is_no_memory() -> None:
+    before, known = (files(), mapped()), len(sharing.offers)
+    ours = offered()
+    lane = sharing.Lane(ours, None)
+    sharing.answered({"token": ours["token"], "taken": False})
+    assert lane.known() and lane.out is None
+    assert (files(), mapped(), len(sharing.offers)) == (*before, known)
+
+
 def test_it_cannot_shrink_under_its_reader() -> None:
     ours = offered()
     with pytest.raises(PermissionError):
