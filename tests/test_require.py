@@ -133,6 +133,8 @@ def test_a_device_is_a_requirement() -> None:
     [
         ("F", TypeError, "require: expected a dict"),
         ({"backnd": "F"}, ValueError, "'backnd' is no requirement"),
+        ({1: 2}, ValueError, "1 is no requirement"),
+        ({None: 2}, ValueError, "None is no requirement"),
         ({"backend": "gt:nothing"}, gb.BackendError, "gt:nothing"),
         ({"byte_alignment": 3}, ValueError, "byte_alignment"),
         ({"layout": (0, 0)}, ValueError, "layout"),

@@ -15,7 +15,7 @@ ORDERS = ("C", "F")
 
 def check_layout(layout: Any, axes: str) -> str:
     """A layout string from one, or from ranks of strides as in gridbuf.empty."""
-    if isinstance(layout, (tuple, list)) and all(isinstance(letter, str) for letter in layout):
+    if isinstance(layout, (tuple, list)) and layout and all(isinstance(letter, str) and len(letter) == 1 for letter in layout):
         layout = "".join(layout)
     if isinstance(layout, str):
         if sorted(layout) != sorted(LETTERS):

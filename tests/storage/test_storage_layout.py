@@ -66,10 +66,16 @@ def test_bad_layouts(layout: object) -> None:
         gs.empty((3, 4, 5), layout=layout)
 
 
+def test_a_storage_without_axes_takes_what_orders_none() -> None:
+    assert gs.empty((), axes="", layout=()).layout == gs.empty((), axes="", layout=[]).layout == "IJK"
+
+
 def test_layouts_of_the_wrong_type() -> None:
     for layout in (3, (0, 1, 2.0)):
         with pytest.raises(TypeError, match="layout"):
             gs.empty((3, 4, 5), layout=layout)
+    with pytest.raises(TypeError, match="layout: expected integers, got 'IJ'"):
+        gs.empty((3, 4, 5), layout=("IJ", "K"))
 
 
 @pytest.mark.parametrize("axes, shape, strides, layout", [
