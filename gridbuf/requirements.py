@@ -43,7 +43,9 @@ found (240, 48, 8). A proper copy: gridbuf.Field.from_array(data, dtype='<f8', d
         raise TypeError(f"require: expected a dict with some of {', '.join(KEYS)}, got {require!r}")
     unknown = [key for key in require if key not in KEYS]
     if unknown:
-        raise ValueError(f"require: {unknown[0]!r} is no requirement; there are {', '.join(KEYS)}{suggestion(str(unknown[0]), KEYS)}")
+        raise ValueError(
+            f"require: {unknown[0]!r} is no requirement; there are {', '.join(KEYS)}{suggestion(str(unknown[0]), KEYS)}"
+        )
     wanted = {key: value for key, value in require.items() if value is not None}
     if "dtype" in wanted and np.dtype(wanted["dtype"]) != field.dtype:
         plan = _core.plan(field.shape, wanted["dtype"], **_spec(field, wanted))

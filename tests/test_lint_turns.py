@@ -6,7 +6,11 @@ from test_lint import sources, without_comments
 
 
 def test_turns_knows_every_slot():
-    files = {path: without_comments(text) for path, text in sources().items() if path.startswith("pyext/") and path.endswith((".c", ".h"))}
+    files = {
+        path: without_comments(text)
+        for path, text in sources().items()
+        if path.startswith("pyext/") and path.endswith((".c", ".h"))
+    }
     used = {name: path for path, text in files.items() for name in re.findall(r"\{\s*(Py_(?!mod_)\w+),", text)}
     known = set(re.findall(r"case (Py_\w+):", files["pyext/core/turns.c"]))
     assert len(used) > 20

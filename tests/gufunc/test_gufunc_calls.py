@@ -242,7 +242,9 @@ def test_wrong_axes_are_refused():
 @pytest.mark.parametrize("operand", [np.zeros((2, 3, 4)), np.zeros(3)])
 def test_an_output_s_axes_are_as_many_as_it_has(operand):
     for entry in [(0, 1), ()]:
-        with pytest.raises(ValueError, match=rf"axes: an output's entry has {len(entry)} axes, expected 1: those of an input's core"):
+        with pytest.raises(
+            ValueError, match=rf"axes: an output's entry has {len(entry)} axes, expected 1: those of an input's core"
+        ):
             vecdot(operand, operand, axes=[(0,), (0,), entry], keepdims=True)
     with pytest.raises(ValueError, match="axes: an output's entry has 1 axes, expected 0: those of its core"):
         vecdot(operand, operand, axes=[(0,), (0,), (0,)])
