@@ -22,7 +22,7 @@ typedef struct {
 } method;
 
 static PyTypeObject *method_type;
-static PyObject *bound;   /* Python's type of bound methods */
+static PyObject *bound;   /* Python's type of bound methods, once there is a method */
 
 static int find(const method *m, uint64_t key) {
     int i = m->n_known;
@@ -76,8 +76,7 @@ static PyType_Slot slots[] = {
 };
 
 int gb_py_watch_call_init(void) {
-    GB_PY_OWNED PyObject *types = PyImport_ImportModule("types");
-    if (!types || !(bound = PyObject_GetAttrString(types, "MethodType")) || gb_py_turns_itself((void (*)(void))call) < 0) return -1;
+    if (gb_py_turns_itself((void (*)(void))call) < 0) return -1;
     return gb_py_add_type(NULL, &method_type, (PyType_Spec){"gridbuf._core._WatchMethod", sizeof(method), 0, GB_PY_FINAL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots}, NULL);
 }
 
@@ -87,6 +86,11 @@ PyObject *gb_py_watch_method(PyObject *self, PyObject *args) {
     PyObject *plain, *slow, *cls;
     int run;
     if (!PyArg_ParseTuple(args, "OOOp:watch_method", &plain, &slow, &cls, &run)) return NULL;
+    if (!bound) {   /* the limited API does not name it */
+        GB_PY_OWNED PyObject *one = PyObject_CallMethod(slow, "__get__", "O", slow);
+        if (!one) return NULL;
+        bound = Py_NewRef((PyObject *)Py_TYPE(one));
+    }
     method *m = (method *)PyType_GenericAlloc(method_type, 0);
     if (!m) return NULL;
     m->plain = Py_NewRef(plain);
