@@ -1,4 +1,4 @@
-"""python -m gridbuf doctor | plan | demo | run"""
+"""`python -m gridbuf`: the commands of cli.py."""
 
 import sys
 

@@ -51,3 +51,12 @@ def test_every_public_module_has_its_reference() -> None:
         if public and not INSIDE.fullmatch(found.name):
             assert found.name in described, f"docs/api has no page for {found.name}"
     assert "gridbuf" in described
+
+
+def test_every_setting_is_described() -> None:
+    """Environment variables that the product reads; setup.py's stand in CONTRIBUTING.md."""
+    rooms = [ROOT / room for room in ("gridbuf", "pyext", "alloc", "transfer", "gufunc", "exact", "cuda")]
+    files = [path for room in rooms for path in room.rglob("*") if path.suffix in (".c", ".py") and "fake" not in path.parts]
+    read = {word for path in files for word in re.findall(r'"(GRIDBUF_[A-Z_]+)"', path.read_text())}
+    page = (ROOT / "docs" / "api" / "index.md").read_text()
+    assert len(read) > 8 and read == set(re.findall(r"GRIDBUF_[A-Z_]+", page))

@@ -19,7 +19,7 @@ SEAL = 16  # bytes at the end of a message: the exchange's number, the values' c
 
 
 def debugging() -> bool:
-    return os.environ.get("GRIDBUF_DEBUG", "0") not in ("", "0")
+    return os.environ.get("GRIDBUF_DEBUG") == "1"
 
 
 def poison_of(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
