@@ -6,20 +6,16 @@ received and dropped.
 """
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gridbuf import _core
-from gridbuf.distributed.agreements import Agreement, Orders
-from gridbuf.distributed.aware import takes_gpus
-from gridbuf.distributed.binding import ADD, CLEAR, Binding, Message, adjoint, links_of, packing, program, unpacking
-from gridbuf.distributed.buffers import Buffers, Carriage, GPUBuffers, Turns, on_host
+from gridbuf.distributed.agreements import Agreement
+from gridbuf.distributed.binding import Binding, Message
 from gridbuf.distributed.calls import Steps
-from gridbuf.distributed.debugging import SEAL, Guard, debugging, poisoning
+from gridbuf.distributed.connecting import Connector
+from gridbuf.distributed.debugging import debugging
 from gridbuf.distributed.engine import Quick
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.everyone import Everyone, words_of
@@ -28,8 +24,9 @@ from gridbuf.distributed.hub import hub_of, ranks
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.mail import Words, collect, head
 from gridbuf.distributed.messages import Messages, forget
-from gridbuf.distributed.raising import heard, tell
+from gridbuf.distributed.raising import tell
 from gridbuf.distributed.sharing import wanted
+from gridbuf.distributed.standing import Standing
 from gridbuf.distributed.terms import Terms
 from gridbuf.distributed.waiting import Waiting
 
@@ -72,13 +69,11 @@ class MPITransport:
         self.receives: dict[int, Message] = plan.receives
         self.debug = debugging()
         self._doubted = -1  # the hub's, when this plan was last used
-        self._begun: tuple[int, dict[int, Any]] = 0, {}  # an exchange, and by peer the epoch and the counts it began with
-        self._ends: dict[int, Words] = {}  # by peer: what it has raised, if that ended the epoch in which the exchange began
         self._there: Messages | None = None
         self._back: Messages | None = None  # the adjoint's
         self._latest: Messages | None = None  # that were started
         self._refused = 0, ""
-        self.shared: tuple[list[int], list[int]] = [], []  # to whom and from whom values go through memory that both have
+        self._standing = Standing(self.hub, self.sends, self.receives)
 
     # ---- what is worked out when it is used: many plans are made that never are ----
 
@@ -91,18 +86,22 @@ class MPITransport:
         found: list[Any] = self._made().slots()
         return found
 
-    @cached_property
-    def _count(self) -> NDArray[np.int64]:
-        """How many exchanges have begun, which C counts."""
-        return np.zeros(1, np.int64)
-
     @property
     def exchange(self) -> int:
-        return int(self._count[0])
+        return self._standing.exchange
+
+    @property
+    def peers(self) -> list[int]:
+        return self._standing.peers
 
     @cached_property
-    def peers(self) -> list[int]:
-        return sorted({*self.sends, *self.receives})
+    def _connector(self) -> Connector:
+        return Connector(self.hub, self.name, self.binding, self.slots, self.gpu, self.debug, self.engine.aware)
+
+    @property
+    def shared(self) -> tuple[list[int], list[int]]:
+        """To whom and from whom values go through memory that both have."""
+        return self._connector.shared
 
     @cached_property
     def _terms(self) -> Terms:
@@ -116,10 +115,6 @@ class MPITransport:
     @cached_property
     def _versions(self) -> dict[int, int]:
         return dict.fromkeys(self.peers, 0)
-
-    @cached_property
-    def _ledger(self) -> dict[int, Any]:
-        return {peer: agreement.ledger for peer, agreement in self._with.items()}
 
     def _made(self) -> Any:
         plan = self._plan()
@@ -187,11 +182,11 @@ class MPITransport:
         hub.check()
         if self.sends.keys() != self.receives.keys():  # values that go at once are not waited for, so letters are looked at now
             collect(hub)
-        if (note := self._left_out(back)) is not None:
+        if (note := self._standing.raised_instead(back)) is not None:
             CopyProgram(self.slots, [], self.gpu).check(*fields)  # what is wrong here as well is raised here
             self._raise(note["raised"], note["origin"])
         if self._doubted != hub.doubted:
-            self._agree(fields, partial(self._left_out, back))
+            self._agree(fields, partial(self._standing.raised_instead, back))
             self._doubted = hub.doubted
         if (before := self._under_way()) is not None:  # given up: it counts as made, and its values are not wanted
             self._wait(None, before.exchange.drop, back)
@@ -205,7 +200,7 @@ class MPITransport:
             self._there.exchange.arm(False)
         self._latest = messages  # before anything is under way: Ctrl-C may come between
         messages.start(fields)
-        self._counts()
+        self._standing.counts()
 
     def _wait(self, timeout: float | None, ended: Callable[[], bool] | None = None, back: bool | None = None) -> None:
         messages = self._under_way()
@@ -226,49 +221,25 @@ class MPITransport:
     def _waits(self, late: Sequence[int]) -> str:
         return f"rank {self.hub.rank} waits for {ranks(late)}: {self.name}"
 
-    def _counts(self) -> dict[int, Any]:
-        """By peer the epoch in which the exchange under way began, and which of its exchanges that is: to it, and from it."""
-        if self._begun[0] != self.exchange:
-            hub = self.hub
-            self._begun = self.exchange, {peer: (hub.epochs[peer], *hub.ledger[peer].tolist()) for peer in self.peers}
-            self._ends = {peer: note for (peer, epoch), note in hub.notes.items() if epoch == hub.epochs[peer] + 1}
-        return self._begun[1]
-
-    def hear(self, peer: int, note: Words) -> None:
-        """A peer has raised, and says how far it had come until then."""
-        if self._under_way() is not None and self._counts().get(peer, (None,))[0] == note["epoch"] - 1:
-            self._ends[peer] = note
-
-    def _left_out(self, back: bool) -> Words | None:
-        """What a peer has raised instead of the exchange that is to begin."""
-        hub, (to, come) = self.hub, (self.receives, self.sends) if back else (self.sends, self.receives)
-        for peer in self.peers:
-            if (note := heard(hub, peer)) is not None:
-                sent, awaited = hub.ledger[peer]
-                if (peer in come and awaited >= note["sent"]) or (peer in to and sent >= note["awaited"]):
-                    return note
-        return None
-
     def _look(self, quiet: bool = False, back: bool | None = None) -> None:
         """While values are awaited: a peer has raised, or it shakes hands and has left an exchange out, or is ahead.
 
         What this rank has raised already may have been about another exchange, and then it is no word on this one: each raises once.
         `quiet`: nobody asks, since it was given up. `back`: which way the next goes, which waits for this one's end and may be left out meanwhile.
         """
-        hub, messages, begun = self.hub, self._under_way(), self._counts()
+        hub, messages = self.hub, self._under_way()
+        self._standing.counts()
         collect(hub)
         if messages is None:
             return
-        if back is not None and (left_out := self._left_out(back)) is not None:
+        if back is not None and (left_out := self._standing.raised_instead(back)) is not None:
             self._raise(left_out["raised"], left_out["origin"])
         missing, stuck = messages.missing(), messages.stuck()
         for peer in sorted({*missing, *stuck}):
-            epoch, sent, awaited = begun[peer]
-            note = heard(hub, peer)
-            known = hub.epochs[peer] > epoch
-            its = self._ends.get(peer) or (None if known else head(hub, peer))
-            if its is None or not ((peer in missing and its["sent"] < awaited) or (peer in stuck and its["awaited"] < sent)):
+            found = self._standing.left_out(peer, peer in missing, peer in stuck)
+            if found is None:
                 continue
+            its, note, known = found
             text = f"rank {hub.rank}: {self.name}, exchange {self.exchange}: rank {peer} has left it out"
             if known and quiet:
                 messages.receiving.lost = text
@@ -286,7 +257,7 @@ class MPITransport:
     def _look_ahead(self, back: bool) -> None:
         """Before an exchange begins: a peer has raised instead, or it shakes hands and has left out what is awaited."""
         collect(self.hub)
-        if (note := self._left_out(back)) is not None:
+        if (note := self._standing.raised_instead(back)) is not None:
             self._raise(note["raised"], note["origin"])
         for peer in self._terms.late():
             its = head(self.hub, peer)
@@ -333,68 +304,10 @@ class MPITransport:
     def _connected(self, back: bool) -> Messages:
         found = self._back if back else self._there
         if found is None:
-            found = self._connect(back)
+            found = self._connector.connect(self._made(), self._terms, self._standing.count, back)
+            self.hub.transports.add(self._standing)
             if back:
                 self._back = found
             else:
                 self._there = found
         return found
-
-    def _connect(self, back: bool) -> Messages:
-        """Requests and programs of one way: what the plan sends and receives, or the adjoint, which sends what that receives."""
-        sends = {peer: self._ordered(message, True, self._with[peer].its) for peer, message in self.sends.items()}
-        receives = {  # in the order that the peer was told, perhaps by another plan
-            peer: self._ordered(message, False, self._with[peer].ours) for peer, message in self.receives.items()
-        }
-        mine, theirs = (receives, sends) if back else (sends, receives)
-        packed, unpacked, turns = self._terms.lanes()
-        self.shared = [*packed], [*unpacked]
-        out, come = self._buffers(mine, back, packed), self._buffers(theirs, back, unpacked)
-        first, then = len(self.slots), len(self.slots) + len(out.slots)
-        slots = [*self.slots, *out.slots, *come.slots]
-        pack = [
-            entry
-            for peer, (slot, at) in out.places.items()
-            for entry in packing(mine[peer], first + slot, at, CLEAR if back else 0)
-        ]
-        unpack = [
-            entry
-            for peer, (slot, at) in come.places.items()
-            for entry in unpacking(theirs[peer], then + slot, at, ADD if back else 0)
-        ]
-        guard = None
-        if self.debug:
-            poison = None if back else poisoning(self.slots, self._made().copies, receives.values(), self.gpu)
-            guard = Guard(self.name, poison, out.ends, come.ends, self._ledger)
-        self.hub.transports.add(self)
-        messages = Messages(
-            self.hub,
-            {peer: (memory, self._with[peer].to) for peer, memory in out.ends.items()},
-            {peer: (memory, self._with[peer].heard) for peer, memory in come.ends.items()},
-            (
-                CopyProgram(slots, pack, self.gpu),
-                program(self.slots, adjoint(self._made().copies) if back else self._made().copies, self.gpu),
-                program(slots, unpack, self.gpu),
-            ),
-            (self.hub.ledger, self._ledger),
-            [self._count, *turns],
-            guard,
-            Carriage(out, come) if isinstance(out, GPUBuffers) and isinstance(come, GPUBuffers) else None,
-        )
-        for peer in come.ends:
-            self._with[peer].receiving.add(messages.receiving)
-        return messages
-
-    def _ordered(self, message: Message, sent: bool, orders: Orders) -> Message:
-        """A message with each field in the receiver's order of dims: worked out anew where that is not this rank's."""
-        if orders == self.binding.orders:
-            return message
-        return self.binding.message(message.peer, links_of(message), sent, orders)
-
-    def _buffers(self, messages: Mapping[int, Message], back: bool, shared: Mapping[int, Turns]) -> Buffers:
-        if self.gpu is None:
-            return on_host(messages, SEAL * self.debug, not back and not self.debug, shared)
-        direct = (
-            not self.debug and not any(self.shared) and takes_gpus(self.engine.aware)
-        )  # what looks after messages is on the host
-        return GPUBuffers(messages, SEAL * self.debug, self.gpu, direct, shared)

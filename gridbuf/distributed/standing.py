@@ -1,0 +1,81 @@
+"""How far this rank and its peers have come: who has left an exchange out, or raised instead of one."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridbuf.distributed.hub import Hub
+from gridbuf.distributed.mail import Words, head
+from gridbuf.distributed.raising import heard
+
+
+class LeftOut(NamedTuple):
+    """An exchange that a peer has left out."""
+
+    its: Words  # how far it had come, by what it has raised or by its handshake
+    note: Words | None  # what it has raised, if this rank has not
+    known: bool  # whether this rank has raised since the exchange began
+
+
+class Standing:
+    """Of one plan.
+
+    Parameters
+    ----------
+    sends, receives
+        To whom and from whom it has values.
+    """
+
+    def __init__(self, hub: Hub, sends: Iterable[int], receives: Iterable[int]) -> None:
+        self._hub, self._sends, self._receives = hub, frozenset(sends), frozenset(receives)
+        self._begun: tuple[int, dict[int, Any]] = 0, {}  # an exchange, and by peer the epoch and the counts it began with
+        self._ends: dict[int, Words] = {}  # by peer: what it has raised, if that ended the epoch in which the exchange began
+
+    @cached_property
+    def count(self) -> NDArray[np.int64]:
+        """How many exchanges have begun, which C counts."""
+        return np.zeros(1, np.int64)
+
+    @property
+    def exchange(self) -> int:
+        return int(self.count[0])
+
+    @cached_property
+    def peers(self) -> list[int]:
+        return sorted(self._sends | self._receives)
+
+    def counts(self) -> dict[int, Any]:
+        """By peer the epoch in which the last exchange began, and which of its exchanges that is: to it, and from it."""
+        if self._begun[0] != self.exchange:
+            hub = self._hub
+            self._begun = self.exchange, {peer: (hub.epochs[peer], *hub.ledger[peer].tolist()) for peer in self.peers}
+            self._ends = {peer: note for (peer, epoch), note in hub.notes.items() if epoch == hub.epochs[peer] + 1}
+        return self._begun[1]
+
+    def hear(self, peer: int, note: Words) -> None:
+        """A peer has raised, and says how far it had come until then."""
+        if self.counts().get(peer, (None,))[0] == note["epoch"] - 1:
+            self._ends[peer] = note
+
+    def raised_instead(self, back: bool) -> Words | None:
+        """What a peer has raised instead of the exchange that is to begin."""
+        hub, (to, come) = self._hub, (self._receives, self._sends) if back else (self._sends, self._receives)
+        for peer in self.peers:
+            if (note := heard(hub, peer)) is not None:
+                sent, awaited = hub.ledger[peer]
+                if (peer in come and awaited >= note["sent"]) or (peer in to and sent >= note["awaited"]):
+                    return note
+        return None
+
+    def left_out(self, peer: int, missing: bool, stuck: bool) -> LeftOut | None:
+        """Whether a peer has left out the exchange under way: its values are missing, or it has not taken this rank's."""
+        hub, (epoch, sent, awaited) = self._hub, self.counts()[peer]
+        note = heard(hub, peer)
+        known = hub.epochs[peer] > epoch
+        its = self._ends.get(peer) or (None if known else head(hub, peer))
+        if its is None or not ((missing and its["sent"] < awaited) or (stuck and its["awaited"] < sent)):
+            return None
+        return LeftOut(its, note, known)
