@@ -21,14 +21,17 @@ var gufuncs = struct {
 	byID map[int64]*gufunc.GUFunc
 }{byID: map[int64]*gufunc.GUFunc{}}
 
-func gufuncOf(id int64) (*gufunc.GUFunc, error) {
-	gufuncs.RLock()
-	defer gufuncs.RUnlock()
-	g := gufuncs.byID[id]
-	if g == nil {
-		return nil, alloc.ErrUnavailable.Errorf("gufunc: number %d is not known", id)
+// with is what guard runs: body, with the gufunc that has the number.
+func with(id C.int64_t, body func(g *gufunc.GUFunc) error) func() error {
+	return func() error {
+		gufuncs.RLock()
+		g := gufuncs.byID[int64(id)]
+		gufuncs.RUnlock()
+		if g == nil {
+			return alloc.ErrUnavailable.Errorf("gufunc: number %d is not known", int64(id))
+		}
+		return body(g)
 	}
-	return g, nil
 }
 
 func newGUFunc(name, signature string, flags gufunc.Flags, info *C.gb_bridge_gufunc_info) error {
@@ -98,11 +101,7 @@ func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 	return nil
 }
 
-func addKernel(id int64, spec *C.gb_bridge_kernel_spec, number *C.int32_t) error {
-	g, err := gufuncOf(id)
-	if err != nil {
-		return err
-	}
+func addKernel(g *gufunc.GUFunc, spec *C.gb_bridge_kernel_spec, number *C.int32_t) error {
 	k := gufunc.Kernel{
 		Form: gufunc.Form(spec.form), Function: uintptr(spec.function), Data: uintptr(spec.data),
 		Exclusive: spec.flags&C.GB_GU_EXCLUSIVE != 0, OneWorker: spec.flags&C.GB_GU_ONE_WORKER != 0, Pure: spec.flags&C.GB_GU_PURE != 0,
@@ -124,11 +123,7 @@ func addKernel(id int64, spec *C.gb_bridge_kernel_spec, number *C.int32_t) error
 	return err
 }
 
-func kernelTypes(id int64, kernel int, types *C.uint8_t) error {
-	g, err := gufuncOf(id)
-	if err != nil {
-		return err
-	}
+func kernelTypes(g *gufunc.GUFunc, kernel int, types *C.uint8_t) error {
 	k, err := g.Kernel(kernel)
 	for i, t := range k.Types {
 		unsafe.Slice(types, len(k.Types))[i] = C.uint8_t(t)
@@ -136,11 +131,7 @@ func kernelTypes(id int64, kernel int, types *C.uint8_t) error {
 	return err
 }
 
-func selectKernel(id int64, types, weak, asked []C.uint8_t, casting gufunc.Casting, number *C.int32_t) error {
-	g, err := gufuncOf(id)
-	if err != nil {
-		return err
-	}
+func selectKernel(g *gufunc.GUFunc, types, weak, asked []C.uint8_t, casting gufunc.Casting, number *C.int32_t) error {
 	args, wanted := make([]gufunc.TypeArg, len(types)), make([]gufunc.Type, len(asked))
 	for i := range args {
 		args[i] = gufunc.TypeArg{Type: gufunc.Type(types[i] &^ C.GB_BRIDGE_SWAPPED), Weak: gufunc.Weak(weak[i]), Swapped: types[i]&C.GB_BRIDGE_SWAPPED != 0}
@@ -149,6 +140,7 @@ func selectKernel(id int64, types, weak, asked []C.uint8_t, casting gufunc.Casti
 		wanted[i] = gufunc.Type(asked[i])
 	}
 	var k int
+	var err error
 	if len(wanted) == 0 {
 		k, err = g.SelectKernel(args)
 	} else {
@@ -158,11 +150,7 @@ func selectKernel(id int64, types, weak, asked []C.uint8_t, casting gufunc.Casti
 	return err
 }
 
-func resolve(id int64, encoding []int64, call **C.gb_gu_call) error {
-	g, err := gufuncOf(id)
-	if err != nil {
-		return err
-	}
+func resolve(g *gufunc.GUFunc, encoding []int64, call **C.gb_gu_call) error {
 	request, err := gufunc.ParseRequest(encoding)
 	if err != nil {
 		return err
@@ -175,11 +163,7 @@ func resolve(id int64, encoding []int64, call **C.gb_gu_call) error {
 	return nil
 }
 
-func turnShapes(id int64, encoding []int64) error {
-	g, err := gufuncOf(id)
-	if err != nil {
-		return err
-	}
+func turnShapes(g *gufunc.GUFunc, encoding []int64) error {
 	request, err := gufunc.ParseRequest(encoding)
 	if err != nil {
 		return err
@@ -187,8 +171,8 @@ func turnShapes(id int64, encoding []int64) error {
 	return g.TurnShapes(request)
 }
 
-func help(id int64, job *C.gb_gu_run, workers int) error {
-	j, err := jobOf(id, job)
+func help(g *gufunc.GUFunc, job *C.gb_gu_run, workers int) error {
+	j, err := g.JobAt(unsafe.Pointer(job))
 	if err != nil {
 		return err
 	}
@@ -197,8 +181,8 @@ func help(id int64, job *C.gb_gu_run, workers int) error {
 }
 
 // workOn runs a kernel written in Go on the calling thread.
-func workOn(id int64, job *C.gb_gu_run, deadline int64, more *C.int32_t) error {
-	j, err := jobOf(id, job)
+func workOn(g *gufunc.GUFunc, job *C.gb_gu_run, deadline int64, more *C.int32_t) error {
+	j, err := g.JobAt(unsafe.Pointer(job))
 	if err != nil {
 		return err
 	}
@@ -207,14 +191,6 @@ func workOn(id int64, job *C.gb_gu_run, deadline int64, more *C.int32_t) error {
 		*more = 1
 	}
 	return err
-}
-
-func jobOf(id int64, job *C.gb_gu_run) (*gufunc.Job, error) {
-	g, err := gufuncOf(id)
-	if err != nil {
-		return nil, err
-	}
-	return g.JobAt(unsafe.Pointer(job))
 }
 
 func goNames(room []byte) error { return writeText(room, strings.Join(gufunc.RegisteredNames(), "\n")) }

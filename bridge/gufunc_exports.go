@@ -26,49 +26,51 @@ func gbridge_gufunc_drop(id C.int64_t, e *C.gb_error) C.int {
 
 //export gbridge_gufunc_add
 func gbridge_gufunc_add(id C.int64_t, spec *C.gb_bridge_kernel_spec, number *C.int32_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return addKernel(int64(id), spec, number) })
+	return guard(e, with(id, func(g *gufunc.GUFunc) error { return addKernel(g, spec, number) }))
 }
 
 //export gbridge_gufunc_types
 func gbridge_gufunc_types(id C.int64_t, kernel C.int32_t, types *C.uint8_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return kernelTypes(int64(id), int(kernel), types) })
+	return guard(e, with(id, func(g *gufunc.GUFunc) error { return kernelTypes(g, int(kernel), types) }))
 }
 
 //export gbridge_gufunc_select
 func gbridge_gufunc_select(id C.int64_t, types, weak *C.uint8_t, n C.int32_t, wanted *C.uint8_t, nwanted, casting C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
-	return guard(e, func() error {
-		return selectKernel(int64(id), unsafe.Slice(types, n), unsafe.Slice(weak, n), unsafe.Slice(wanted, nwanted), gufunc.Casting(casting), number)
-	})
+	return guard(e, with(id, func(g *gufunc.GUFunc) error {
+		return selectKernel(g, unsafe.Slice(types, n), unsafe.Slice(weak, n), unsafe.Slice(wanted, nwanted), gufunc.Casting(casting), number)
+	}))
 }
 
 //export gbridge_gufunc_resolve
 func gbridge_gufunc_resolve(id C.int64_t, encoding *C.int64_t, n C.int64_t, call **C.gb_gu_call, e *C.gb_error) C.int {
-	return guard(e, func() error { return resolve(int64(id), unsafe.Slice((*int64)(encoding), n), call) })
+	return guard(e, with(id, func(g *gufunc.GUFunc) error { return resolve(g, unsafe.Slice((*int64)(encoding), n), call) }))
 }
 
 //export gbridge_gufunc_turn_shapes
 func gbridge_gufunc_turn_shapes(id C.int64_t, encoding *C.int64_t, n C.int64_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return turnShapes(int64(id), unsafe.Slice((*int64)(encoding), n)) })
+	return guard(e, with(id, func(g *gufunc.GUFunc) error { return turnShapes(g, unsafe.Slice((*int64)(encoding), n)) }))
 }
 
 //export gbridge_gufunc_add_state
 func gbridge_gufunc_add_state(id C.int64_t, k *C.gb_gu_state_kernel, types *C.uint8_t, n, anyOrder C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return addState(int64(id), k, unsafe.Slice((*uint8)(types), n), anyOrder != 0, number) })
+	return guard(e, with(id, func(g *gufunc.GUFunc) error {
+		return addState(g, k, unsafe.Slice((*uint8)(types), n), anyOrder != 0, number)
+	}))
 }
 
 //export gbridge_gufunc_reduce
 func gbridge_gufunc_reduce(id C.int64_t, encoding *C.int64_t, n C.int64_t, r **C.gb_gu_reduction, e *C.gb_error) C.int {
-	return guard(e, func() error { return planReduction(int64(id), unsafe.Slice((*int64)(encoding), n), r) })
+	return guard(e, with(id, func(g *gufunc.GUFunc) error { return planReduction(g, unsafe.Slice((*int64)(encoding), n), r) }))
 }
 
 //export gbridge_gufunc_help
 func gbridge_gufunc_help(id C.int64_t, job *C.gb_gu_run, workers C.int32_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return help(int64(id), job, int(workers)) })
+	return guard(e, with(id, func(g *gufunc.GUFunc) error { return help(g, job, int(workers)) }))
 }
 
 //export gbridge_gufunc_work
 func gbridge_gufunc_work(id C.int64_t, job *C.gb_gu_run, deadline C.int64_t, more *C.int32_t, e *C.gb_error) C.int {
-	return guard(e, func() error { return workOn(int64(id), job, int64(deadline), more) })
+	return guard(e, with(id, func(g *gufunc.GUFunc) error { return workOn(g, job, int64(deadline), more) }))
 }
 
 //export gbridge_gufunc_go_names

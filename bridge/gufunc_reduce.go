@@ -9,11 +9,7 @@ import (
 	"gridbuf/gufunc"
 )
 
-func addState(id int64, k *C.gb_gu_state_kernel, types []uint8, anyOrder bool, number *C.int32_t) error {
-	g, err := gufuncOf(id)
-	if err != nil {
-		return err
-	}
+func addState(g *gufunc.GUFunc, k *C.gb_gu_state_kernel, types []uint8, anyOrder bool, number *C.int32_t) error {
 	state := gufunc.StateKernel{
 		Step: uintptr(unsafe.Pointer(k.step)), Merge: uintptr(unsafe.Pointer(k.merge)), Final: uintptr(unsafe.Pointer(k.final)),
 		Data: uintptr(k.data), Init: C.GoBytes(k.init, C.int(k.size)), AnyOrder: anyOrder,
@@ -26,11 +22,7 @@ func addState(id int64, k *C.gb_gu_state_kernel, types []uint8, anyOrder bool, n
 	return err
 }
 
-func planReduction(id int64, encoding []int64, r **C.gb_gu_reduction) error {
-	g, err := gufuncOf(id)
-	if err != nil {
-		return err
-	}
+func planReduction(g *gufunc.GUFunc, encoding []int64, r **C.gb_gu_reduction) error {
 	request, err := gufunc.ParseReduceRequest(encoding)
 	if err != nil {
 		return err
