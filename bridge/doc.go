@@ -13,6 +13,7 @@
 //   - exports.go: the exports of bridge.h
 //   - gufunc.h and gufunc_exports.go: the same for gufuncs
 //   - gufunc.go and gufunc_reduce.go: numbers and records of C to types of Go, and back
+//   - request.go and reduce_request.go: a call and a reduction as the extension encodes them
 //   - agree.c: the compiler holds the headers against what cgo generates
 //   - panic.go: an export that panics, in the build that tests the guard
 //   - archive/: the main package that setup.py makes a C archive of

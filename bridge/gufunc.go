@@ -34,6 +34,10 @@ func with(id C.int64_t, body func(g *gufunc.GUFunc) error) func() error {
 	}
 }
 
+func refused(format string, args ...any) error {
+	return &gufunc.SignatureError{Message: message.Format(format, args...), At: -1}
+}
+
 func newGUFunc(name, signature string, flags gufunc.Flags, info *C.gb_bridge_gufunc_info) error {
 	g, err := gufunc.New(name, signature, nil, flags)
 	if err != nil {
@@ -80,7 +84,7 @@ func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 		}
 	}
 	if len(s.Uniforms) > len(info.uniform_types) {
-		return &gufunc.SignatureError{Message: message.Format("signature: %d uniform parameters; at most %d are allowed", len(s.Uniforms), len(info.uniform_types))}
+		return refused("signature: %d uniform parameters; at most %d are allowed", len(s.Uniforms), len(info.uniform_types))
 	}
 	info.nuniforms = C.int32_t(len(s.Uniforms))
 	for i, u := range s.Uniforms {
@@ -88,7 +92,7 @@ func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 		info.uniform_types[i] = C.uint8_t(u.Type)
 	}
 	if names.Len() >= len(info.names) {
-		return &gufunc.SignatureError{Message: message.Format("signature: its names have %d bytes together; at most %d are allowed", names.Len(), int(len(info.names)-1))}
+		return refused("signature: its names have %d bytes together; at most %d are allowed", names.Len(), int(len(info.names)-1))
 	}
 	if err := writeText(text(&info.names[0], C.int64_t(len(info.names))), names.String()); err != nil {
 		return err
@@ -151,7 +155,7 @@ func selectKernel(g *gufunc.GUFunc, types, weak, asked []C.uint8_t, casting gufu
 }
 
 func resolve(g *gufunc.GUFunc, encoding []int64, call **C.gb_gu_call) error {
-	request, err := gufunc.ParseRequest(encoding)
+	request, err := readRequest(encoding)
 	if err != nil {
 		return err
 	}
@@ -164,7 +168,7 @@ func resolve(g *gufunc.GUFunc, encoding []int64, call **C.gb_gu_call) error {
 }
 
 func turnShapes(g *gufunc.GUFunc, encoding []int64) error {
-	request, err := gufunc.ParseRequest(encoding)
+	request, err := readRequest(encoding)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func addState(g *gufunc.GUFunc, k *C.gb_gu_state_kernel, types []uint8, anyOrder
 }
 
 func planReduction(g *gufunc.GUFunc, encoding []int64, r **C.gb_gu_reduction) error {
-	request, err := gufunc.ParseReduceRequest(encoding)
+	request, err := readReduceRequest(encoding)
 	if err != nil {
 		return err
 	}

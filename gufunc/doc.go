@@ -28,6 +28,6 @@
 // loops), compile.go (the record for C), run.go and outcome.go. C: call.h first, then pieces.c (who does what),
 // job.c (a worker), block.c (its next call of the kernel), stage.c and cast.c (operands into scratch memory), where.c
 // (masks), fperrors.c (which elements failed), overlap.c and boundary.c (outputs over inputs). Reductions: reduce.go,
-// reduce_compile.go; reduction.h, folder.c, fold.c, fold_state.c, reduce.c. encoding.go and reduce_encoding.go read what
-// the extension asks. The builtin loops: kernels/loops/list.h, then one *_body.h.
+// reduce_compile.go; reduction.h, folder.c, fold.c, fold_state.c, reduce.c. The builtin loops:
+// kernels/loops/list.h, then one *_body.h.
 package gufunc

@@ -123,7 +123,7 @@ PyObject *gb_py_codes_array(uint8_t **codes, int ndim, const int64_t *shape, con
 int gb_py_join_halos(gb_py_field *result, const gb_py_invocation *v);
 
 
-/* entries.c. An encoded request (gufunc/encoding.go reads it) is at most GB_PY_MOST_WORDS long. */
+/* entries.c. An encoded request (bridge/request.go reads it) is at most GB_PY_MOST_WORDS long. */
 #define GB_PY_MOST_WORDS ((GB_GU_MAXARGS + 2) * (1 + 3 * GB_MAXDIMS) + 3 + GB_MAXDIMS + GB_GU_MAXARGS * (1 + GB_GU_MAXCORE))
 #define GB_PY_HEAD(type, swapped, misaligned, absent) ((type) | (swapped) << 8 | (misaligned) << 9 | (absent) << 10)
 #define GB_PY_HEAD_NAMED (1 << 11)

@@ -1,6 +1,9 @@
-package gufunc
+package bridge
 
-import "gridbuf/alloc"
+import (
+	"gridbuf/alloc"
+	"gridbuf/gufunc"
+)
 
 // A request crosses the border as a list of 64-bit integers, which is also the key under
 // which the extension keeps the answer:
@@ -19,16 +22,16 @@ type reader struct {
 func (r *reader) take(n int64) []int64 {
 	if n < 0 || n > int64(len(r.encoding)) {
 		r.short = true
-		return make([]int64, max(min(n, alloc.MaxDims+MaxCore), 0))
+		return make([]int64, max(min(n, alloc.MaxDims+gufunc.MaxCore), 0))
 	}
 	taken := r.encoding[:n:n]
 	r.encoding = r.encoding[n:]
 	return taken
 }
 
-func (r *reader) operand() Operand {
+func (r *reader) operand() gufunc.Operand {
 	head := r.take(1)[0]
-	o := Operand{Type: Type(head & 0xff), Swapped: head>>8&1 != 0, Misaligned: head>>9&1 != 0, Absent: head>>10&1 != 0}
+	o := gufunc.Operand{Type: gufunc.Type(head & 0xff), Swapped: head>>8&1 != 0, Misaligned: head>>9&1 != 0, Absent: head>>10&1 != 0}
 	ndim := head >> 16 & 0xff
 	o.Shape, o.Strides = r.take(ndim), r.take(ndim)
 	if head>>11&1 != 0 {
@@ -40,7 +43,7 @@ func (r *reader) operand() Operand {
 	return o
 }
 
-func (r *reader) axes(q *Request, flags int64) {
+func (r *reader) axes(q *gufunc.Request, flags int64) {
 	q.KeepDims = flags>>13&1 != 0
 	if flags>>10&1 != 0 {
 		q.Axis = &r.take(1)[0]
@@ -57,11 +60,10 @@ func (r *reader) axes(q *Request, flags int64) {
 	}
 }
 
-// ParseRequest reads a request from the extension.
-func ParseRequest(encoding []int64) (*Request, error) {
+func readRequest(encoding []int64) (*gufunc.Request, error) {
 	r := reader{encoding: encoding}
 	head := r.take(2)
-	q := &Request{Kernel: int(head[0])}
+	q := &gufunc.Request{Kernel: int(head[0])}
 	for range head[1] & 0xff {
 		q.Operands = append(q.Operands, r.operand())
 	}
@@ -74,7 +76,7 @@ func ParseRequest(encoding []int64) (*Request, error) {
 		q.Sizes = r.take(int64(len(r.encoding)))
 	}
 	if r.short {
-		return nil, setupError("a request of %d integers ends too early", len(encoding))
+		return nil, refused("a request of %d integers ends too early", len(encoding))
 	}
 	return q, nil
 }

@@ -1,10 +1,11 @@
-package gufunc
+package bridge
 
 import (
 	"slices"
 	"strconv"
 
 	"gridbuf/alloc"
+	"gridbuf/gufunc"
 )
 
 // A reduction crosses the border as 64-bit integers, which are also the key under which the extension
@@ -21,12 +22,11 @@ const (
 	wordAllAxes
 )
 
-// ParseReduceRequest reads a request from the extension.
-func ParseReduceRequest(encoding []int64) (*ReduceRequest, error) {
+func readReduceRequest(encoding []int64) (*gufunc.ReduceRequest, error) {
 	r := reader{encoding: encoding}
 	head := r.take(2)
 	flags := head[1]
-	q := &ReduceRequest{
+	q := &gufunc.ReduceRequest{
 		Kernel: int(head[0] & 0xffffffff), State: head[0]>>32 != 0,
 		KeepDims: flags&wordKeepDims != 0, Sequential: flags&wordSequential != 0,
 		OneByOne: flags&wordOneByOne != 0, Identity: flags&wordIdentity != 0,
@@ -41,13 +41,13 @@ func ParseReduceRequest(encoding []int64) (*ReduceRequest, error) {
 		q.Outs = append(q.Outs, r.operand())
 	}
 	if r.short {
-		return nil, setupError("a request of %d integers ends too early", len(encoding))
+		return nil, refused("a request of %d integers ends too early", len(encoding))
 	}
 	if flags&wordAllAxes != 0 {
 		for a := range q.Array.Shape {
 			q.Axes = append(q.Axes, a)
 		}
-	} else if err := q.placeAxes(axes, names); err != nil {
+	} else if err := placeAxes(q, axes, names); err != nil {
 		return nil, err
 	}
 	if flags&wordOneAxis != 0 && len(q.Axes) > 1 {
@@ -57,7 +57,7 @@ func ParseReduceRequest(encoding []int64) (*ReduceRequest, error) {
 }
 
 // placeAxes finds the axes that were given: names where names has a bit, else numbers, from the end where they are negative.
-func (q *ReduceRequest) placeAxes(given []int64, names int64) error {
+func placeAxes(q *gufunc.ReduceRequest, given []int64, names int64) error {
 	ndim := int64(len(q.Array.Shape))
 	for i, a := range given {
 		text, at, why := strconv.FormatInt(a, 10), a, "does not fit the array, which has "+strconv.FormatInt(ndim, 10)+" dimensions"
