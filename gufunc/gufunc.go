@@ -28,8 +28,8 @@ type GUFunc struct {
 	Name      string
 	Signature *Signature
 	Flags     Flags
-	kernels   kernelList
-	states    stateList
+	kernels   growing[Kernel]
+	states    growing[StateKernel]
 }
 
 // New checks a gufunc. Kernels can be added later, so none are needed.

@@ -1,7 +1,5 @@
 package gufunc
 
-import "sync"
-
 // StateKernel is a reduction that carries more than one number. Step, Merge and Final are
 // C functions (see gb_gu_state_kernel in reduction.h); Init is the state before the first element.
 type StateKernel struct {
@@ -9,11 +7,6 @@ type StateKernel struct {
 	Init                     []byte
 	Types                    []Type // of the input, then of the results
 	AnyOrder                 bool   // elements may come in any order: their index does not count
-}
-
-type stateList struct {
-	mu  sync.RWMutex
-	all []StateKernel
 }
 
 // AddState registers a reduction with a state and returns its number.
@@ -24,18 +17,14 @@ func (g *GUFunc) AddState(k StateKernel) (int, error) {
 	if k.Step == 0 || k.Merge == 0 || k.Final == 0 || len(k.Init) == 0 {
 		return 0, setupError("kernels: a reduction with a state needs step, merge, final and an initial state")
 	}
-	g.states.mu.Lock()
-	defer g.states.mu.Unlock()
-	g.states.all = append(g.states.all, k)
-	return len(g.states.all) - 1, nil
+	return g.states.add(k), nil
 }
 
 // State is the reduction with a number.
 func (g *GUFunc) State(n int) (StateKernel, error) {
-	g.states.mu.RLock()
-	defer g.states.mu.RUnlock()
-	if n < 0 || n >= len(g.states.all) {
-		return StateKernel{}, setupError("kernel: number %d of %d with a state", n, len(g.states.all))
+	all := g.states.list()
+	if n < 0 || n >= len(all) {
+		return StateKernel{}, setupError("kernel: number %d of %d with a state", n, len(all))
 	}
-	return g.states.all[n], nil
+	return all[n], nil
 }
