@@ -33,6 +33,21 @@ func (r *Result) Free() {
 	}
 }
 
+// allocate adds an output.
+func (r *Result) allocate(s *alloc.Spec, t Type) error {
+	p, err := alloc.NewPlan(s)
+	if err != nil {
+		return err
+	}
+	b, err := alloc.New(p)
+	if err != nil {
+		return err
+	}
+	r.buffers = append(r.buffers, b)
+	r.Outputs = append(r.Outputs, ArrayOf(b, t))
+	return nil
+}
+
 // Call selects a kernel, resolves, allocates missing outputs and runs, in one go. Give
 // inputs, then the outputs that exist; where may be nil.
 func (g *GUFunc) Call(operands []Array, where *Array, o Options) (*Result, error) {
@@ -69,23 +84,15 @@ func (g *GUFunc) Call(operands []Array, where *Array, o Options) (*Result, error
 
 func (g *GUFunc) callResolved(c *Call, r *Request, operands []Array, where *Array, o Options) (*Result, error) {
 	result := &Result{Outputs: slices.Clone(operands[g.Signature.Inputs:])}
-	data := make([]unsafe.Pointer, 0, len(r.Operands)+1)
-	for _, a := range operands {
-		data = append(data, a.Data)
-	}
 	for i := len(operands); i < len(r.Operands); i++ {
-		var b *alloc.Buffer
-		plan, err := c.OutputPlan(i)
-		if err == nil {
-			b, err = alloc.New(plan)
-		}
-		if err != nil {
+		if err := result.allocate(c.specs[i], r.Operands[i].Type); err != nil {
 			result.Free()
 			return nil, err
 		}
-		result.buffers = append(result.buffers, b)
-		result.Outputs = append(result.Outputs, ArrayOf(b, r.Operands[i].Type))
-		data = append(data, b.Data())
+	}
+	data := make([]unsafe.Pointer, 0, len(r.Operands)+1)
+	for _, a := range slices.Concat(operands[:g.Signature.Inputs], result.Outputs) {
+		data = append(data, a.Data)
 	}
 	if where != nil {
 		data = append(data, where.Data)

@@ -4,7 +4,6 @@ package gufunc
 import "C"
 
 import (
-	"slices"
 	"unsafe"
 
 	"gridbuf/alloc"
@@ -31,13 +30,16 @@ func (j *Job) Outcome() (*Outcome, error) {
 	if o.Failed == 0 {
 		return o, nil
 	}
-	rank := int(j.call.outer_ndim)
-	shape := slices.Clone(unsafe.Slice((*int64)(&j.call.outer_shape[0]), rank))
-	steps := unsafe.Slice((*int64)(&j.call.code_strides[0]), rank)
-	codes := unsafe.Slice((*uint8)(j.job.codes), int(j.call.n))
-	o.Codes = make([]uint8, 0, len(codes))
-	gatherCodes(&o.Codes, codes, shape, steps, 0)
+	c := j.call
+	o.Codes = codesOf(j.job.codes, c.n, &c.outer_shape[0], &c.code_strides[0], int(c.outer_ndim))
 	return o, nil
+}
+
+// codesOf brings n codes, which lie in the order of the loops, into C order.
+func codesOf(codes *C.uint8_t, n C.int64_t, shape, steps *C.int64_t, ndim int) []uint8 {
+	all := make([]uint8, 0, int(n))
+	gatherCodes(&all, unsafe.Slice((*uint8)(codes), int(n)), unsafe.Slice((*int64)(shape), ndim), unsafe.Slice((*int64)(steps), ndim), 0)
+	return all
 }
 
 func gatherCodes(to *[]uint8, codes []uint8, shape, steps []int64, at int64) {

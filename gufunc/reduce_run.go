@@ -42,18 +42,10 @@ func (g *GUFunc) Reduce(a Array, o ReduceOptions) (*Result, error) {
 	}
 	result := &Result{}
 	for i := range q.Outs {
-		plan, err := alloc.NewPlan(r.specs[i])
-		if err != nil {
+		if err := result.allocate(r.specs[i], q.Outs[i].Type); err != nil {
 			result.Free()
 			return nil, err
 		}
-		b, err := alloc.New(plan)
-		if err != nil {
-			result.Free()
-			return nil, err
-		}
-		result.buffers = append(result.buffers, b)
-		result.Outputs = append(result.Outputs, ArrayOf(b, q.Outs[i].Type))
 	}
 	if result.Outcome, err = r.run(a, o, result.Outputs); err != nil {
 		result.Free()
@@ -180,12 +172,8 @@ func (r *Reduction) share(c *C.gb_gu_reducing, workers int) error {
 
 func (r *Reduction) outcome(c *C.gb_gu_reducing) *Outcome {
 	o := &Outcome{Elements: int64(r.c.kept_n), Failed: int64(C.gb_gu_reduce_failed(c))}
-	if o.Failed == 0 {
-		return o
+	if o.Failed > 0 {
+		o.Codes = codesOf(c.codes, r.c.kept_n, &r.c.out_shape[0], &r.c.code_strides[0], int(r.c.out_ndim))
 	}
-	steps := unsafe.Slice((*int64)(&r.c.code_strides[0]), int(r.c.out_ndim))
-	codes := unsafe.Slice((*uint8)(c.codes), int(r.c.kept_n))
-	o.Codes = make([]uint8, 0, len(codes))
-	gatherCodes(&o.Codes, codes, r.Shape(), steps, 0)
 	return o
 }
