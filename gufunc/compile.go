@@ -1,5 +1,6 @@
 package gufunc
 
+// #include <stdlib.h>
 // #include "call.h"
 import "C"
 
@@ -64,15 +65,11 @@ func (f *compiler) output(i int) error {
 	if len(spec.Shape) > alloc.MaxDims {
 		return setupError("%s would have %d dimensions; at most %d are allowed", f.g.Signature.operandName(i), len(spec.Shape), alloc.MaxDims)
 	}
-	made := C.gb_plan_new(C.int(len(spec.Shape)))
-	if made == nil {
-		return alloc.ErrNoMemory.Errorf("no memory left for a call")
-	}
+	made, err := planned(spec)
 	f.c.out[i], f.specs[i] = made, spec
-	if err := alloc.PlanInto(record.Plan(made), spec); err != nil {
+	if err != nil {
 		return err
 	}
-	C.gb_plan_finish(made)
 	strides := unsafe.Slice((*int64)(made.geometry.strides), len(spec.Shape))
 	outer := len(f.l.shape)
 	for d := range outer {
@@ -87,23 +84,43 @@ func (f *compiler) output(i int) error {
 		}
 	}
 	f.r.Operands[i].Type = t
-	var err error
 	f.c.out[i], err = f.places[i].place(made, len(f.l.shape))
 	return err
 }
 
-func (f *compiler) kernelFlags() {
-	set := func(on bool, flag C.int32_t) {
-		if on {
-			f.c.flags |= flag
-		}
+// planned has C work a request out in a record of its own, to be freed.
+func planned(s *alloc.Spec) (*C.gb_plan, error) {
+	made := C.gb_plan_new(C.int(len(s.Shape)))
+	if made == nil {
+		return nil, alloc.ErrNoMemory.Errorf("no memory left for a plan")
 	}
-	set(f.k.Exclusive, C.GB_GU_EXCLUSIVE)
-	set(f.k.OneWorker || f.k.Exclusive, C.GB_GU_ONE_WORKER)
-	set(f.k.Pure && f.g.Signature.Scalar(), C.GB_GU_PURE)
-	set(f.r.Where != nil, C.GB_GU_WHERE)
-	set(!f.k.Bounded, C.GB_GU_MEASURED)
-	set(f.k.Raises, C.GB_GU_RAISES)
+	if err := alloc.PlanInto(record.Plan(made), s); err != nil {
+		C.free(unsafe.Pointer(made))
+		return nil, err
+	}
+	C.gb_plan_finish(made)
+	return made, nil
+}
+
+func set(flags *C.int32_t, on bool, flag C.int32_t) {
+	if on {
+		*flags |= flag
+	}
+}
+
+// flags are those of a call that say who may run the kernel.
+func (k *Kernel) flags() (flags C.int32_t) {
+	set(&flags, k.Exclusive, C.GB_GU_EXCLUSIVE)
+	set(&flags, k.OneWorker || k.Exclusive, C.GB_GU_ONE_WORKER)
+	set(&flags, k.Raises, C.GB_GU_RAISES)
+	set(&flags, !k.Bounded, C.GB_GU_MEASURED)
+	return flags
+}
+
+func (f *compiler) kernelFlags() {
+	f.c.flags = f.k.flags()
+	set(&f.c.flags, f.k.Pure && f.g.Signature.Scalar(), C.GB_GU_PURE)
+	set(&f.c.flags, f.r.Where != nil, C.GB_GU_WHERE)
 	if f.k.Form == GoLoop {
 		f.c.fp_mask = 0 // a goroutine may move between threads, and flags belong to threads
 	}
@@ -123,22 +140,11 @@ func (f *compiler) loops() {
 }
 
 func (f *compiler) operand(i int) {
-	o, from := operandOf(f.c, i), &f.r.Operands[i]
-	to := f.k.Types[i]
-	o.from, o.to = C.uint8_t(from.Type), C.uint8_t(to)
-	o.item, o.kernel_item = C.int64_t(from.Type.Size()), C.int64_t(to.Size())
-	if from.Swapped && from.Type.Size() > 1 {
-		o.swapped = 1
-	}
-	casts := from.Type != to
-	if casts && i >= f.g.Signature.Inputs {
-		f.c.flags |= C.GB_GU_CASTS_OUT
-	}
-	if casts || o.swapped != 0 || from.Misaligned {
-		o.staged = 1
-	}
+	o := operandOf(f.c, i)
+	describe(o, &f.r.Operands[i], f.k.Types[i])
+	set(&f.c.flags, o.from != o.to && i >= f.g.Signature.Inputs, C.GB_GU_CASTS_OUT)
 	core := f.b.cores[i]
-	o.core_ndim, o.core_items = C.int32_t(len(core)), 1
+	o.core_ndim = C.int32_t(len(core))
 	for d := len(core) - 1; d >= 0; d-- {
 		o.core_shape[d], o.core_strides[d] = C.int64_t(core[d].size), C.int64_t(core[d].stride)
 		o.packed[d] = o.core_items * o.kernel_item
@@ -149,6 +155,18 @@ func (f *compiler) operand(i int) {
 	}
 	copy(unsafe.Slice((*int64)(&o.strides[0]), len(o.strides)), f.n.strides[i])
 	f.c.out_ndim[i] = C.int32_t(len(f.l.shape) + len(core))
+}
+
+// describe says what the elements of an operand are, in memory and for the kernel.
+func describe(o *C.gb_gu_operand, from *Operand, to Type) {
+	o.from, o.to, o.core_items = C.uint8_t(from.Type), C.uint8_t(to), 1
+	o.item, o.kernel_item = C.int64_t(from.Type.Size()), C.int64_t(to.Size())
+	if from.Swapped && from.Type.Size() > 1 {
+		o.swapped = 1
+	}
+	if o.from != o.to || o.swapped != 0 || from.Misaligned {
+		o.staged = 1
+	}
 }
 
 // gather decides whether blocks may span several inner loops, which needs every
@@ -186,17 +204,22 @@ func (f *compiler) chunks() {
 	block := min(max(stageBytes/packed, 1), chunk, n)
 	c.chunk, c.block = C.int64_t(chunk), C.int64_t(block)
 	c.nchunks = (c.n + c.chunk - 1) / c.chunk
-	at := int64(0)
-	room := func(bytes int64) C.int64_t {
-		start := at
-		at += (bytes + 63) &^ 63
-		return C.int64_t(start)
-	}
+	var s scratch
 	for i := range f.r.Operands {
 		o := operandOf(c, i)
-		o.at = room(block * int64(o.kernel_item*o.core_items))
+		o.at = s.room(block * int64(o.kernel_item*o.core_items))
 	}
-	c.status_at, c.select_at = room(block), room(block)
-	c.picked_at = room(4 * (block + 1))
-	c.scratch = C.int64_t(at)
+	c.status_at, c.select_at = s.room(block), s.room(block)
+	c.picked_at = s.room(4 * (block + 1))
+	c.scratch = C.int64_t(s)
+}
+
+// scratch is how many bytes of a worker's scratch memory are given away.
+type scratch int64
+
+// room gives away some more, on a cache line; it returns where they begin.
+func (s *scratch) room(bytes int64) C.int64_t {
+	start := *s
+	*s += scratch((bytes + 63) &^ 63)
+	return C.int64_t(start)
 }

@@ -10,7 +10,6 @@ import (
 
 	"gridbuf/alloc"
 	"gridbuf/internal/message"
-	"gridbuf/internal/record"
 )
 
 // ReduceRequest is a reduction without memory.
@@ -84,9 +83,6 @@ func (g *GUFunc) PlanReduction(q *ReduceRequest) (*Reduction, error) {
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
-	if err := p.locate(); err != nil {
-		return nil, err
-	}
 	p.c = C.gb_gu_reduction_new(C.int(len(q.Outs)))
 	call := C.gb_gu_call_new(1)
 	if p.c == nil || call == nil {
@@ -95,7 +91,11 @@ func (g *GUFunc) PlanReduction(q *ReduceRequest) (*Reduction, error) {
 		return nil, alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 	}
 	p.c.call = call
-	if err := p.compile(); err != nil {
+	err := p.locate()
+	if err == nil {
+		err = p.compile()
+	}
+	if err != nil {
 		C.gb_gu_reduction_free(p.c)
 		return nil, err
 	}
@@ -206,28 +206,16 @@ func (p *reducePlanner) output(i int, like []int64) {
 	p.specs[i] = spec
 }
 
-// stridesOf has a request's strides planned.
-func stridesOf(spec *alloc.Spec) ([]int64, error) {
-	made := C.gb_plan_new(C.int(len(spec.Shape)))
-	if made == nil {
-		return nil, alloc.ErrNoMemory.Errorf("no memory left for a reduction")
-	}
-	defer C.free(unsafe.Pointer(made))
-	if err := alloc.PlanInto(record.Plan(made), spec); err != nil {
-		return nil, err
-	}
-	return slices.Clone(unsafe.Slice((*int64)(made.geometry.strides), len(spec.Shape))), nil
-}
-
 // outSteps gives the kept loops the steps of a result: by name when both sides have names.
 func (p *reducePlanner) outSteps(i int) error {
 	o := &p.q.Outs[i]
-	if o.Absent {
-		strides, err := stridesOf(p.specs[i])
+	if o.Absent && len(p.shape) > 0 {
+		made, err := planned(p.specs[i])
 		if err != nil {
 			return err
 		}
-		o.Strides = strides
+		p.c.plan[i] = made
+		o.Strides = slices.Clone(unsafe.Slice((*int64)(made.geometry.strides), len(p.shape)))
 	}
 	order := make([]int, len(p.shape))
 	for d := range order {

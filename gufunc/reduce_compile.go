@@ -4,12 +4,7 @@ package gufunc
 // #include "reduce.h"
 import "C"
 
-import (
-	"unsafe"
-
-	"gridbuf/alloc"
-	"gridbuf/internal/record"
-)
+import "unsafe"
 
 // How a reduction is cut up. Nothing here depends on the number of workers, so neither do
 // the results.
@@ -38,12 +33,7 @@ func (p *reducePlanner) compile() error {
 		c.gone |= 1 << a
 	}
 	p.operands()
-	if err := p.plans(); err != nil {
-		return err
-	}
-	if err := p.function(); err != nil {
-		return err
-	}
+	p.function()
 	p.sizes()
 	p.tasks()
 	p.engineCall()
@@ -86,55 +76,21 @@ func (p *reducePlanner) codeSteps(steps []int64, l loop, step int64) {
 	}
 }
 
-func describe(o *C.gb_gu_operand, from *Operand, to Type) {
-	o.from, o.to, o.core_items = C.uint8_t(from.Type), C.uint8_t(to), 1
-	o.item, o.kernel_item = C.int64_t(from.Type.Size()), C.int64_t(to.Size())
-	if from.Swapped && from.Type.Size() > 1 {
-		o.swapped = 1
-	}
-	if o.from != o.to || o.swapped != 0 || from.Misaligned {
-		o.staged = 1
-	}
-}
-
-func (p *reducePlanner) plans() error {
-	for i, spec := range p.specs {
-		if spec == nil || len(spec.Shape) == 0 {
-			continue
-		}
-		made := C.gb_plan_new(C.int(len(spec.Shape)))
-		if made == nil {
-			return alloc.ErrNoMemory.Errorf("no memory left for a reduction")
-		}
-		p.c.plan[i] = made
-		if err := alloc.PlanInto(record.Plan(made), spec); err != nil {
-			return err
-		}
-		C.gb_plan_finish(made)
-	}
-	return nil
-}
-
-func (p *reducePlanner) function() error {
+func (p *reducePlanner) function() {
 	c, q := p.c, p.q
-	set := func(on bool, flag C.int32_t) {
-		if on {
-			c.flags |= flag
-		}
-	}
-	set(p.across(), C.GB_GU_R_ACROSS)
-	set(q.Sequential, C.GB_GU_R_SEQUENTIAL)
-	set(q.Where != nil, C.GB_GU_R_MASKED)
-	set(q.Identity, C.GB_GU_R_IDENTITY)
+	set(&c.flags, p.across(), C.GB_GU_R_ACROSS)
+	set(&c.flags, q.Sequential, C.GB_GU_R_SEQUENTIAL)
+	set(&c.flags, q.Where != nil, C.GB_GU_R_MASKED)
+	set(&c.flags, q.Identity, C.GB_GU_R_IDENTITY)
 	inner := p.fold[len(p.fold)-1].n
-	set(c.in.staged != 0 || c.flags&C.GB_GU_R_ACROSS == 0 && len(p.fold) > 1 && inner < shortRun, C.GB_GU_R_STAGED)
+	set(&c.flags, c.in.staged != 0 || c.flags&C.GB_GU_R_ACROSS == 0 && len(p.fold) > 1 && inner < shortRun, C.GB_GU_R_STAGED)
 	if !q.State {
-		set(p.kernel.Folds && !q.OneByOne, C.GB_GU_R_IN_PLACE)
+		set(&c.flags, p.kernel.Folds && !q.OneByOne, C.GB_GU_R_IN_PLACE)
 		c.form, c.loop, c.data = C.int32_t(p.kernel.Form), pointer(p.kernel.Function), pointer(p.kernel.Data)
 		c.item = C.int64_t(p.to.Size())
-		return nil
+		return
 	}
-	set(true, C.GB_GU_R_STATE)
+	c.flags |= C.GB_GU_R_STATE
 	s, size := &c.state, len(p.state.Init)
 	*(*unsafe.Pointer)(unsafe.Pointer(&s.step)) = pointer(p.state.Step)
 	*(*unsafe.Pointer)(unsafe.Pointer(&s.merge)) = pointer(p.state.Merge)
@@ -142,7 +98,6 @@ func (p *reducePlanner) function() error {
 	s.data, s.size = pointer(p.state.Data), C.int64_t(size)
 	s.init = C.CBytes(p.state.Init)
 	c.item = C.int64_t((size + 63) &^ 63)
-	return nil
 }
 
 // sizes works out what a worker holds at once.
@@ -169,29 +124,24 @@ func (p *reducePlanner) sizes() {
 		}
 	}
 	c.width, c.piece, c.lanes = C.int64_t(width), C.int64_t(piece), C.int64_t(lanes)
-	at := int64(0)
-	room := func(bytes int64) C.int64_t {
-		start := at
-		at += (bytes + 63) &^ 63
-		return C.int64_t(start)
-	}
+	var s scratch
 	item, staged, masked := int64(c.item), c.flags&C.GB_GU_R_STAGED != 0, c.flags&C.GB_GU_R_MASKED != 0
 	kernelItem := int64(c.in.kernel_item)
-	room((p.levels() + 1) * width * item)
+	s.room((p.levels() + 1) * width * item)
 	switch {
 	case c.flags&C.GB_GU_R_STATE != 0 && (staged || across):
-		c.stage_at = room(width * ((piece*kernelItem+63)&^63 + 64)) // GB_GU_R_COLUMN
+		c.stage_at = s.room(width * ((piece*kernelItem+63)&^63 + 64)) // GB_GU_R_COLUMN
 	case staged || masked:
-		c.stage_at = room(max(width, piece) * kernelItem)
+		c.stage_at = s.room(max(width, piece) * kernelItem)
 	}
 	if masked && (c.in.from != c.in.to || c.in.swapped != 0) {
-		c.raw_at = room(max(width, piece) * int64(c.in.item))
+		c.raw_at = s.room(max(width, piece) * int64(c.in.item))
 	}
 	if lanes > 1 {
-		c.lanes_at = room(2 * lanes * item)
+		c.lanes_at = s.room(2 * lanes * item)
 	}
-	c.status_at = room(2 * max(width, lanes))
-	c.scratch = C.int64_t(at)
+	c.status_at = s.room(2 * max(width, lanes))
+	c.scratch = C.int64_t(s)
 }
 
 // levels is how many accumulators one above the other there are. The order counts: only one.
@@ -235,21 +185,12 @@ func (p *reducePlanner) tasks() {
 
 // engineCall makes the tasks the elements of a call, whose one operand counts them.
 func (p *reducePlanner) engineCall() {
-	c, k := p.c.call, &p.kernel
+	c := p.c.call
 	c.nin, c.nop, c.ndim = 1, 1, 1
-	c.form, c.fp_mask = C.GB_GU_STATUS_LOOP, C.int32_t(p.g.Flags)
+	c.form, c.fp_mask, c.flags = C.GB_GU_STATUS_LOOP, C.int32_t(p.g.Flags), p.kernel.flags()
 	c.function = C.gb_gu_reduce_tasks_address()
 	c.n, c.chunk, c.block = p.c.tiles*p.c.blocks, 1, 1
 	c.nchunks, c.shape[0] = c.n, c.n
-	set := func(on bool, flag C.int32_t) {
-		if on {
-			c.flags |= flag
-		}
-	}
-	set(k.Exclusive, C.GB_GU_EXCLUSIVE)
-	set(k.OneWorker || k.Exclusive, C.GB_GU_ONE_WORKER)
-	set(k.Raises, C.GB_GU_RAISES)
-	set(!k.Bounded, C.GB_GU_MEASURED)
 	o := operandOf(c, 0)
 	o.from, o.to, o.item, o.kernel_item, o.core_items = C.GB_U8, C.GB_U8, 1, 1, 1
 	o.strides[0] = 1
