@@ -100,12 +100,20 @@ class Copy:
         self.seconds += seconds
 
 
+class Packed:
+    """Elements of one kind that MPI packed or unpacked, how many, and what was measured of one beside the program."""
+
+    def __init__(self, receives: bool, measured: dict[str, Any]) -> None:
+        self.receives, self.count, self.measured = receives, 0, measured
+
+
 class Message:
     """Messages of one kind that one line sent, received or waited for."""
 
     def __init__(self) -> None:
         self.count, self.bytes, self.derived, self.seconds = 0, 0, 0, 0.0
         self.datatypes: dict[str, None] = {}
+        self.packed: dict[Hashable, Packed] = {}
 
 
 class Book:
@@ -116,6 +124,7 @@ class Book:
         self.stencils: dict[Hashable, Stencil] = {}
         self.copies: dict[tuple[str, str, Line], Copy] = {}
         self.messages: dict[tuple[str, str, Line], Message] = {}
+        self.packed: dict[Hashable, dict[str, Any]] = {}  # what was measured of elements of one kind
         self.own = 0.0  # seconds in our own code, by the clock
         self.aside = 0.0  # seconds in what was measured beside the program
         self.events = 0  # looks at what is no stencil's call: what the clock does not see of them is measured at the end

@@ -23,7 +23,7 @@ def compare(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]], call: Ca
     if any(address(array) is None or not hasattr(array, "__array_interface__") for array in arrays.values()):
         return {"why": "not on the host"}
     needed = 2 * sum(array.nbytes for array in arrays.values())
-    if needed > PART_OF_FREE * _free_bytes():
+    if needed > PART_OF_FREE * free_bytes():
         return {"why": f"copies would need {needed:,} bytes"}
     shared = _shared(arrays)
     if shared:
@@ -86,5 +86,6 @@ def _shared(arrays: dict[str, Any]) -> str:
     return ""
 
 
-def _free_bytes() -> float:
+def free_bytes() -> float:
+    """What other programs leave."""
     return meminfo().get("MemAvailable", float("inf"))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.watch import allocations
-from gridbuf.watch.book import Book, Stencil, clock
+from gridbuf.watch.book import Book, Message, Stencil, clock
 from gridbuf.watch.costs import own_costs
 from gridbuf.watch.lines import Line, source, text
 
@@ -80,10 +80,26 @@ def copy_row(key: tuple[str, str, Line], copy: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def message_row(key: tuple[str, str, Line], message: Any) -> dict[str, Any]:
+def message_row(key: tuple[str, str, Line], message: Message) -> dict[str, Any]:
     """Messages of one kind by one line."""
     call, what, line = key
     return {
         "call": call, "what": what, "line": place(line), "count": message.count, "bytes": message.bytes,
         "derived": message.derived, "datatypes": list(message.datatypes), "seconds": message.seconds,
+        "packing": packing_of(message),
     }  # fmt: skip
+
+
+def packing_of(message: Message) -> dict[str, Any] | None:
+    """Seconds in MPI's Pack and Unpack; and of what gridbuf.copyto can do instead, what both take."""
+    if not any(each.count for each in message.packed.values()):
+        return None
+    whole, theirs, ours, why = 0.0, 0.0, 0.0, ""
+    for each in message.packed.values():
+        names, found = ("unpack", "receive") if each.receives else ("pack", "send"), each.measured
+        whole += each.count * found.get(names[0], 0.0)
+        if names[1] in found:
+            theirs += each.count * found[names[0]]
+            ours += each.count * found[names[1]]
+        why = why or found["why"]
+    return {"seconds": whole, "copyto": {"of": theirs, "seconds": ours, "ratio": theirs / ours} if ours else None, "why": why}

@@ -1,64 +1,126 @@
-"""mpi4py's buffer specifications: how many bytes, of which datatype, and whether MPI has to pack them."""
+"""The memory that a call of mpi4py's names: how many bytes, of which datatypes, and what of it MPI has to pack."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+ONE = ("send", "bsend", "ssend", "rsend", "recv", "bcast", "sendrecv_replace")  # these have one buffer
+
+
+class Piece(NamedTuple):
+    """Elements with gaps between them. Handles are used again: what tells one from another is all but the datatype."""
+
+    datatype: Any
+    receives: bool
+    n: int
+    size: int  # bytes of one
+    extent: int  # from one to the next
+    lowest: int  # where the first byte lies
+    reach: int  # from there to behind the last byte of one
+    name: str
+
 
 class Buffer(NamedTuple):
     """What one argument of a call says."""
 
     nbytes: int
-    datatype: str
-    derived: bool
+    datatypes: tuple[str, ...] = ()
+    derived: bool = False
+    pieces: tuple[Piece, ...] = ()
 
 
-NOTHING = Buffer(0, "", False)
+NOTHING = Buffer(0)
 
 
-def read(mpi: Any, spec: Any) -> Buffer:
-    """An array, or [memory, count or counts and displacements, datatype] in any of mpi4py's forms."""
-    if not isinstance(spec, (list, tuple)):
+def buffers(mpi: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Buffer]:
+    """Those of a call of a communicator or a window; of objects, which are pickled, there are none."""
+    if name[0].islower() or "arrier" in name:
+        return []
+    verb = name.removesuffix("_init")
+    many = verb[-1] in "vw" and not verb.endswith("ecv")
+    found = []
+    for i, key, receives in _arguments(verb):
+        spec = kwargs[key] if key in kwargs else args[i] if i < len(args) else None
+        if key != "target":
+            found.append(read(mpi, spec, receives, many))
+        elif isinstance(spec, (list, tuple)) and len(spec) == 3:  # its bytes are the origin's
+            found.append(read(mpi, (None, *spec[1:]), receives, many)._replace(nbytes=0))
+    return found
+
+
+@lru_cache(maxsize=256)
+def _arguments(verb: str) -> tuple[tuple[int, str, bool], ...]:
+    """Place and name of each argument that says what memory, and whether something is received there."""
+    lower = "recv" if verb == "Recv" else verb.lstrip("IR").lower()
+    if lower in ("put", "get", "accumulate", "get_accumulate"):
+        gets = lower == "get"
+        more = ((1, "result", True), (3, "target", False)) if lower == "get_accumulate" else ((2, "target", not gets),)
+        return ((0, "origin", gets), *more)
+    if lower in ONE:
+        return ((0, "buf", lower == "recv"),)
+    return (0, "sendbuf", False), (3 if lower == "sendrecv" else 1, "recvbuf", True)
+
+
+def read(mpi: Any, spec: Any, receives: bool = False, many: bool = True) -> Buffer:
+    """An array, or [memory, counts, displacements, datatypes] in any of mpi4py's forms; `many` is one for each rank."""
+    if not isinstance(spec, (list, tuple)) or not spec:
         return _memory(spec)
-    datatype = next((part for part in spec if isinstance(part, (mpi.Datatype, str)) and part is not spec[0]), None)
-    counts = next((part for part in spec[1:] if not isinstance(part, (mpi.Datatype, str)) and part is not None), None)
-    whole = _memory(spec[0])
-    if datatype is None:
+    whole, (types, counts) = _memory(spec[0]), _split(mpi, spec[1:], many)
+    if types is None:
         item = getattr(getattr(spec[0], "dtype", None), "itemsize", 1)
-        return whole if counts is None else Buffer(_sum(counts) * item, whole.datatype, False)
-    size, extent, name, derived = _described(mpi, datatype)
-    count = _sum(counts) if counts is not None else (whole.nbytes // extent if extent else 0)
-    return Buffer(count * size, name, derived)
+        return whole if counts is None else whole._replace(nbytes=int(np.sum(counts)) * item)
+    if isinstance(types, (list, tuple)):
+        pairs = list(zip(types, [1] * len(types) if counts is None else counts, strict=False))
+    else:
+        pairs = [(types, None if counts is None else int(np.sum(counts)))]
+    nbytes, derived, names, pieces = 0, False, [], []
+    for datatype, count in pairs:
+        piece, made = _described(mpi, datatype, receives)
+        count = int(count) if count is not None else whole.nbytes // piece.extent if piece.extent else 0
+        nbytes += count * piece.size
+        derived |= made
+        names.append(piece.name)
+        if made and count and (piece.size != piece.reach or (count > 1 and piece.size != piece.extent)):
+            pieces.append(piece._replace(n=count))
+    return Buffer(nbytes, tuple(names), derived, tuple(pieces))
 
 
 def _memory(obj: Any) -> Buffer:
     nbytes = getattr(obj, "nbytes", None)
     if isinstance(nbytes, int):
-        return Buffer(nbytes, str(getattr(obj, "dtype", "bytes")), False) if nbytes else NOTHING
+        return Buffer(nbytes, (str(getattr(obj, "dtype", "bytes")),)) if nbytes else NOTHING
     try:
         nbytes = memoryview(obj).nbytes
-        return Buffer(nbytes, "bytes", False) if nbytes else NOTHING
+        return Buffer(nbytes, ("bytes",)) if nbytes else NOTHING
     except (TypeError, ValueError):  # None, MPI.IN_PLACE, memory of a GPU that does not say how much
         return NOTHING
 
 
-def _sum(counts: Any) -> int:
-    """A number, numbers, or (numbers, displacements)."""
-    if isinstance(counts, (tuple, list)) and counts and isinstance(counts[0], (tuple, list, np.ndarray)):
+def _split(mpi: Any, parts: Any, many: bool) -> tuple[Any, Any]:
+    """(datatype or datatypes, count or counts), None where they are not said. Displacements come after counts, or in a pair with them."""
+    kinds, types, numbers = (mpi.Datatype, str), None, []
+    for part in parts:
+        if isinstance(part, kinds) or (isinstance(part, (list, tuple)) and part and isinstance(part[0], kinds)):
+            types = part
+        elif part is not None:
+            numbers.append(part)
+    counts = numbers[0] if numbers else None
+    if isinstance(counts, (list, tuple)) and counts and (not many or isinstance(counts[0], (list, tuple, np.ndarray))):
         counts = counts[0]
-    return int(np.sum(counts))
+    return types, counts
 
 
-def _described(mpi: Any, datatype: Any) -> tuple[int, int, str, bool]:
-    """Bytes of its elements, from its first to its last, its name, and whether MPI gathers it."""
+def _described(mpi: Any, datatype: Any, receives: bool) -> tuple[Piece, bool]:
+    """None of a datatype so far, and whether it is a derived one."""
     if isinstance(datatype, str):
         size = np.dtype(datatype).itemsize if datatype in "bhilqBHILQfdFD?" or datatype[1:].isdigit() else 1
-        return size, size, datatype, False
+        return Piece(datatype, receives, 0, size, size, 0, size, datatype), False
     size, extent = datatype.Get_size(), datatype.Get_extent()[1]
     if datatype.is_predefined:
-        return size, extent, datatype.Get_name().removeprefix("MPI_"), False
-    return size, extent, _combiners(mpi).get(datatype.combiner, "derived"), True
+        return Piece(datatype, receives, 0, size, extent, 0, size, datatype.Get_name().removeprefix("MPI_")), False
+    name, (low, reach) = _combiners(mpi).get(datatype.combiner, "derived"), datatype.Get_true_extent()
+    return Piece(datatype, receives, 0, size, extent, low, reach, name), True
 
 
 @lru_cache(maxsize=1)

@@ -23,7 +23,7 @@ def tables(found: dict[str, Any], most: int = MOST) -> list[Table]:
         ),
         _table("allocations", ("line", "count", "bytes", "time", "page faults", "a pool would save", "what stands there"), _blocks(found), most),
         _table("hidden copies", ("line", "what", "why", "count", "bytes", "time"), _copies(found), most),
-        _table("messages", ("line", "call", "what", "count", "bytes", "derived", "time"), _messages(found), most),
+        _table("messages", ("line", "call", "what", "count", "bytes", "datatypes", "time", "packing, measured"), _messages(found), most),
     ]  # fmt: skip
     return [table for table in each if table[2]]
 
@@ -149,9 +149,25 @@ def _copies(found: dict[str, Any]) -> list[list[str]]:
 
 def _messages(found: dict[str, Any]) -> list[list[str]]:
     return [
-        [m["line"]["text"], m["call"], m["what"], f"{m['count']:,}", nbytes_text(m["bytes"]), ", ".join(m["datatypes"]), seconds(m["seconds"])]
+        [m["line"]["text"], m["call"], m["what"], f"{m['count']:,}", nbytes_text(m["bytes"]), ", ".join(m["datatypes"]), seconds(m["seconds"]),
+         _packing(m["packing"])]
         for m in found["messages"]
     ]  # fmt: skip
+
+
+def _packing(packing: dict[str, Any] | None) -> str:
+    if packing is None:
+        return ""
+    copied = packing["copyto"]
+    said = (
+        ""
+        if copied is None
+        else f"; copyto {copied['ratio']:.1f} times faster"
+        if copied["ratio"] >= FASTER
+        else "; copyto no faster"
+    )
+    why = f" ({packing['why']})" if packing["why"] else ""
+    return f"{seconds(packing['seconds'])}{said}{why}"
 
 
 def _short(source: str, most: int = 48) -> str:

@@ -64,7 +64,7 @@ def test_messages_by_line(tmp_path: Path, monkeypatch: Any) -> None:
         ("# by a letter", "Isend", "start", 1, 400, 0, ["d"]),
         ("# a part", "Recv", "start and wait", 1, 400, 0, ["DOUBLE"]),
         ("# one\n", "Wait", "wait", 1, 0, 0, []),
-        ("Startall(kept)", "Startall", "start", 1, 0, 0, []),
+        ("Startall(kept)", "Startall", "start", 1, 16_000, 0, ["float64"]),
         ("# an object", "isend", "start", 1, 0, 0, []),
         ("# of a communicator", "Barrier", "start and wait", 1, 0, 0, []),
     ):

@@ -52,6 +52,7 @@ def found(**changed: Any) -> dict[str, Any]:
         "derived": 3,
         "datatypes": ["vector"],
         "seconds": 0.03,
+        "packing": {"seconds": 0.02, "copyto": {"of": 0.02, "seconds": 0.01, "ratio": 2.0}, "why": ""},
     }
     whole = {
         "program": ["model.py", "-x"], "seconds": 2.0, "stencils": [stencil], "copies": [copy], "allocations": [block], "messages": [message],
@@ -62,7 +63,7 @@ def found(**changed: Any) -> dict[str, Any]:
 
 def test_advice_is_sorted_by_what_it_saves() -> None:
     said = advice(found())
-    assert [round(line["saves"] or 0, 3) for line in said] == [0.462, 0.2, 0.02, 0]
+    assert [round(line["saves"] or 0, 3) for line in said] == [0.462, 0.2, 0.02, 0.01]
     assert said[0]["text"] == (
         "u, v (model.py:41) are C-ordered, gt:cpu_ifirst wants KJI: advect<T> 13.1 times faster; gb.zeros(..., backend='gt:cpu_ifirst')"
     )
