@@ -19,7 +19,7 @@ SEAL = 16  # bytes at the end of a message: the exchange's number, the values' c
 
 
 def debugging() -> bool:
-    return os.environ.get("GRIDBUF_DEBUG") == "1"
+    return os.environ.get("GRIDBUF_DEBUG", "0") not in ("", "0")
 
 
 def poison_of(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -71,6 +71,7 @@ class Guard:
     ) -> None:
         self.name, self.poison, self.outgoing, self.incoming, self.ledger = name, poison, outgoing, incoming, ledger
         self.fields: Sequence[Any] = ()  # of the exchange that begins
+        self._awaited: dict[int, int] = {}  # by peer: which of its messages comes in the exchange under way
 
     def close(self) -> None:
         """What is packed is sent next."""
@@ -78,6 +79,7 @@ class Guard:
         for peer, buffer in self.outgoing.items():
             memory: Any = np.asarray(buffer)
             memory[-SEAL:].view("i8")[:] = self.ledger[peer][0] + 1, zlib.crc32(memory[:-SEAL])
+        self._awaited = {peer: int(self.ledger[peer][1]) + 1 for peer in self.incoming}
         if self.poison is not None:
             self.poison.run(*fields)
 
@@ -86,7 +88,7 @@ class Guard:
         for peer, buffer in self.incoming.items():
             memory: Any = np.asarray(buffer)
             number, checksum = memory[-SEAL:].view("i8").tolist()
-            if number != self.ledger[peer][1]:
-                raise RuntimeError(f"{self.name}: rank {peer} sent its exchange {number}, awaited was {self.ledger[peer][1]}")
+            if number != self._awaited[peer]:
+                raise RuntimeError(f"{self.name}: rank {peer} sent its exchange {number}, awaited was {self._awaited[peer]}")
             if checksum != zlib.crc32(memory[:-SEAL]):
                 raise RuntimeError(f"{self.name}: the values from rank {peer} are not those it sent: their checksums differ")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gridbuf._core import MessageExchange
 from gridbuf.distributed.agreements import Agreement
 from gridbuf.distributed.calls import Call
-from gridbuf.distributed.left import LAST_WORDS, drop, free, left
+from gridbuf.distributed.left import LAST_WORDS, free, left
 from gridbuf.distributed.tags import LARGEST_TAG, PLAN_TAGS, Tag, Tags
 from gridbuf.distributed.waiting import Waiting
 
@@ -115,21 +115,19 @@ class Hub:
         self._plans += 1
         return self._plans
 
-    def tag(self, peer: int, wanted: int) -> Tag:
+    def tag(self, peer: int, again: bool) -> Tag:
         """A tag that nothing else between this rank and a peer uses; RuntimeError where there is none."""
         tags = self.tags[peer]
-        tag = tags.new(wanted)
+        tag = tags.new(again)
         if tag is None:
             gc.collect()  # plans may be dead and not collected
             self.check()
-            tag = tags.new(wanted)
+            tag = tags.new(again)
         if tag is None:
             raise RuntimeError(
                 f"rank {self.rank} gets {tags.limit()} kinds of messages from rank {peer}, and MPI promises no more tags: let go of plans that "
                 "are no longer used; a kind of fields that grid.exchange or exchange_halos was given keeps its tag"
             )
-        while tags.again(tag) and (message := self.comm.Improbe(peer, tag.number, status := MPI.Status())) is not None:
-            drop(message, status)  # of a plan that is gone: nobody asked for it
         return tag
 
     def check(self) -> None:
@@ -158,6 +156,7 @@ class Hub:
         while mail and mail[0]["epoch"] < self.epochs[peer]:
             mail.popleft()
         self.ledger[peer][:] = 0, 0
+        self.tags[peer].end()
         self.unanswered.pop(peer, None)
         self.doubted += 1
         MessageExchange.disarm()

@@ -8,6 +8,7 @@ import atexit
 import os
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ class Left(NamedTuple):
     receives: list[Any]
     sends: list[Any]
     memory: Any
+    over: Callable[[], list[Any]] = list  # the receives to which nothing comes any more
 
 
 left: deque[Left] = deque()  # that nobody needs any more
@@ -51,7 +53,10 @@ def drop(message: Any, status: Any) -> None:
 def free() -> None:
     """Free what has ended; what is under way keeps its buffers."""
     for _ in range(len(left)):
-        receives, sends, _ = its = left.popleft()
+        receives, sends, _, over = its = left.popleft()
+        for request in over():
+            if not request.Get_status():
+                request.Cancel()
         if MPI.Request.Testall([*receives, *sends]):
             _kept.pop(id(receives), None)
             for request in (*receives, *sends):
@@ -67,10 +72,10 @@ def _stop() -> None:
     if os.getpid() != _process or not MPI.Is_initialized() or MPI.Is_finalized():
         return
     end = time.monotonic() + LAST_WORDS
-    for _, sends, _ in _kept.values():
+    for _, sends, *_ in _kept.values():
         while not all(request.Get_status() for request in sends) and time.monotonic() < end:
             time.sleep(0.001)
-    for receives, _, _ in _kept.values():
+    for receives, *_ in _kept.values():
         for request in receives:
             if not request.Get_status():
                 request.Cancel()

@@ -7,7 +7,7 @@ import numpy as np
 from mpi4py import MPI
 
 from gridbuf.distributed.hub import HANDSHAKE, Hub
-from gridbuf.distributed.left import Left, leave
+from gridbuf.distributed.left import Left, drop, leave
 from gridbuf.distributed.sharing import answered
 
 Words = dict[str, Any]
@@ -21,15 +21,19 @@ def send(hub: Hub, peer: int, words: Words) -> None:
 
 
 def collect(hub: Hub) -> None:
-    """Keep what has come for who looks at it. Nobody is waited for: a long message may take its time."""
+    """Keep what has come for who looks at it, and drop what is nobody's. Nobody is waited for: a long message may take its time."""
     status = MPI.Status()
     while (message := hub.comm.Improbe(MPI.ANY_SOURCE, HANDSHAKE, status)) is not None:
         text = np.empty(status.Get_count(MPI.BYTE), "u1")
         hub.coming[status.Get_source()].append((message.Irecv([text, MPI.BYTE]), text))
+    for peer, tags in hub.tags.items():
+        for number in tags.over():
+            forget(hub, peer, number)
     for peer, coming in hub.coming.items():
         while coming and coming[0][0].Test():
             words: Words = json.loads(coming.popleft()[1].tobytes())
-            hub.tags[peer].hear(words)
+            for number in hub.tags[peer].hear(words):
+                forget(hub, peer, number)
             hub.reached[peer] = words["epoch"]
             if "raised" in words:
                 for each in [*hub.transports]:
@@ -42,6 +46,13 @@ def collect(hub: Hub) -> None:
                 answered(words)
             else:
                 hub.mail[peer].append(words)
+
+
+def forget(hub: Hub, peer: int, tag: int) -> None:
+    """Receive what has come with a tag, and drop it: nobody wants it, and its sender may wait until it is taken."""
+    status = MPI.Status()
+    while (message := hub.comm.Improbe(peer, tag, status)) is not None:
+        drop(message, status)
 
 
 def head(hub: Hub, peer: int) -> Words | None:

@@ -7,18 +7,18 @@ under way stays (left.py) until it has ended.
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
 from gridbuf import _core
-from gridbuf.distributed.agreements import Agreement
 from gridbuf.distributed.buffers import Carriage
 from gridbuf.distributed.debugging import Guard
 from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.inside import Inside
-from gridbuf.distributed.left import Left, drop, keep, leave
+from gridbuf.distributed.left import Left, keep, leave
 from gridbuf.distributed.tags import Tag
 from gridbuf.distributed.waiting import SPIN
 
@@ -38,16 +38,11 @@ def parts(buffer: Any) -> list[Any]:
     return [memory[at : at + PART] for at in spans(memory.nbytes)]
 
 
-def forget(hub: Hub, peer: int, agreement: Agreement) -> bool:
-    """Receive what a peer has sent and nobody wants; whether all of it has come."""
-    status = MPI.Status()
-    while agreement.owed:
-        message = hub.comm.Improbe(peer, agreement.heard.number, status)
-        if message is None:
-            return False
-        agreement.owed -= 1
-        drop(message, status)
-    return True
+def of_the_past(hub: "weakref.ref[Hub]", sources: Sequence[tuple[int, Tag]], receives: Sequence[Any]) -> list[Any]:
+    """Receives to which nobody's values come: those of epochs that are over, or of a communicator that nobody uses."""
+    its = hub()
+    pairs = zip(sources, receives, strict=False)
+    return [request for (peer, tag), request in pairs if its is None or its.tags[peer].is_over(tag)]
 
 
 class Requests:
@@ -58,12 +53,13 @@ class Requests:
         ends = [memory for memory, _ in (*outgoing.values(), *incoming.values())]
         self.slots = sorted({memory.slot for memory in ends if isinstance(memory, Inside)})
         self.made: dict[tuple[int, ...], list[Any]] = {}
+        self.sources: list[tuple[int, Tag]] = []  # of the receives
 
     def place(self, addresses: tuple[int, ...]) -> list[Any]:
         """Receives, then sends, where the fields with messages in them lie at these addresses."""
         if len(self.made) >= MOST_PLACES:
             leave(Left([*self._receives], [*self._sends], None))
-            for each in (self.made, self._receives, self._sends):
+            for each in (self.made, self._receives, self._sends, self.sources):
                 each.clear()
         where = dict(zip(self.slots, addresses, strict=True))
         comm, found = self._hub.comm, []
@@ -72,6 +68,8 @@ class Requests:
                 for part in parts(memory.at(where[memory.slot]) if isinstance(memory, Inside) else memory):
                     kept.append(make([part, MPI.BYTE], peer, tag.number))
                     found.append(kept[-1])
+                    if kept is self._receives:
+                        self.sources.append((peer, tag))
         self.made[addresses] = found
         return found
 
@@ -92,19 +90,15 @@ class Receiving:
         """Those under way, each with its peer."""
         return zip(self._come, self._exchange.active or [], strict=False)
 
-    def cancel(self, peer: int, why: str) -> tuple[int, int]:
-        """No longer receive from a peer in the exchange under way: how many messages never came, and how many did."""
-        never = came = 0
+    def cancel(self, peer: int, why: str) -> None:
+        """No longer receive from a peer in the exchange under way."""
         for its, request in self.requests():
             if its == peer:
                 status = MPI.Status()
                 if not request.Get_status():
                     request.Cancel()
                 if request.Test(status) and status.Is_cancelled():
-                    never, self.lost = never + 1, why
-                else:
-                    came += 1
-        return never, came
+                    self.lost = why
 
 
 class Messages:
@@ -145,10 +139,10 @@ class Messages:
         counters = [ledger[peer][i : i + 1] for ledger in ledgers for i, ends in enumerate((outgoing, incoming)) for peer in ends]
         counters.extend(counts)
         held: list[Any] = [outgoing, incoming]
-        left = Left([], [], held)
-        requests = Requests(
-            hub, outgoing, incoming, left.receives, left.sends
-        )  # which the exchange keeps, so it knows nothing of that
+        receives: list[Any] = []
+        sends: list[Any] = []
+        requests = Requests(hub, outgoing, incoming, receives, sends)  # which the exchange keeps, so it knows nothing of that
+        left = Left(receives, sends, held, partial(of_the_past, weakref.ref(hub), requests.sources, receives))
         weakref.finalize(self, leave, left).atexit = False  # first of all: whatever fails below, its requests are freed
         before = [step for step in (carriage and carriage.down, guard and guard.close) if step]
         after = [step for step in (guard and guard.check, carriage and carriage.up) if step]

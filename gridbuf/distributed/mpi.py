@@ -23,7 +23,7 @@ from gridbuf.distributed.handshake import shake
 from gridbuf.distributed.hub import hub_of, ranks
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.mail import Words, collect, head
-from gridbuf.distributed.messages import Messages, forget
+from gridbuf.distributed.messages import Messages
 from gridbuf.distributed.raising import tell
 from gridbuf.distributed.sharing import wanted
 from gridbuf.distributed.standing import Standing
@@ -72,6 +72,7 @@ class MPITransport:
         self._there: Messages | None = None
         self._back: Messages | None = None  # the adjoint's
         self._latest: Messages | None = None  # that were started
+        self._epochs: list[int] = []  # of its agreements, when it was connected
         self._refused = 0, ""
         self._standing = Standing(self.hub, self.sends, self.receives)
 
@@ -111,10 +112,6 @@ class MPITransport:
     @property
     def _with(self) -> dict[int, Agreement]:
         return self._terms.agreements
-
-    @cached_property
-    def _versions(self) -> dict[int, int]:
-        return dict.fromkeys(self.peers, 0)
 
     def _made(self) -> Any:
         plan = self._plan()
@@ -189,13 +186,14 @@ class MPITransport:
             self._agree(fields, partial(self._standing.raised_instead, back))
             self._doubted = hub.doubted
         if (before := self._under_way()) is not None:  # given up: it counts as made, and its values are not wanted
-            self._wait(None, before.exchange.drop, back)
+            of_the_past = before not in (self._there, self._back)  # what it has sent, others receive when they come to it
+            self._wait(None, (lambda: not before.missing()) if of_the_past else before.exchange.drop, back)
         messages = self._connected(back)
         if self._terms.late():  # another plan's exchange was given up: peers may still read what it sent
             others = Waiting(self.timeout, lambda: f"{self._waits(self._terms.late())}, values of an exchange that was given up")
             others.until(lambda: self._doubted != hub.doubted or not self._terms.late(), partial(self._look_ahead, back))
-            if self._doubted != hub.doubted:
-                return self._begin(fields, back)
+        if self._doubted != hub.doubted:  # an error meanwhile that this rank has raised already
+            return self._begin(fields, back)
         if self._there is not None:
             self._there.exchange.arm(False)
         self._latest = messages  # before anything is under way: Ctrl-C may come between
@@ -281,18 +279,13 @@ class MPITransport:
         while (doubtful := terms.doubtful()) or terms.silent():
             if doubtful:
                 CopyProgram(self.slots, [], self.gpu).check(*fields)
-                short = [terms.prepare(peer, self.number) for peer in doubtful]
-                words = {peer: terms.words(peer, next(filter(None, short), "")) for peer in doubtful}
-                shake(hub, self.name, self.timeout, words, self.peers, terms.hear, left_out)
+                shake(hub, self.name, self.timeout, terms.words(doubtful), self.peers, terms.hear, left_out)
             else:
                 unsaid = Waiting(self.timeout, lambda: f"{self._waits(terms.silent())}, its first use")
                 unsaid.until(partial(self._answered, left_out))
-        for peer, agreement in self._with.items():
-            if self._versions[peer] != agreement.version:
-                self._versions[peer], self._there, self._back = agreement.version, None, None
-            if agreement.owed:
-                missing = f"{self._waits([peer])}, values of an exchange that it has made alone"
-                Waiting(self.timeout, missing.__str__).until(partial(forget, hub, peer, agreement))
+        epochs = [agreement.epoch for agreement in self._with.values()]
+        if self._epochs != epochs:
+            self._epochs, self._there, self._back = epochs, None, None
 
     def _answered(self, left_out: Callable[[], Words | None]) -> bool:
         """Whether all have said whether they read this rank's memory, or have raised."""

@@ -1,6 +1,6 @@
 """What one plan says to each of its peers before it is used, and what the two agree on then."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -13,8 +13,8 @@ from gridbuf.distributed.handshake import chunks_of, facts_of, fields_differ, ru
 from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.inside import inside
 from gridbuf.distributed.mail import Words, send
-from gridbuf.distributed.messages import spans
 from gridbuf.distributed.sharing import Lane, machine, offer, opened
+from gridbuf.distributed.tags import Tag
 
 
 class Terms:
@@ -49,24 +49,23 @@ class Terms:
     def facts(self) -> list[Words]:
         return [facts_of(bound, rule(its)) for bound, its in zip(self._binding.bounds, self._binding.sources, strict=True)]
 
-    def words(self, peer: int, short: str) -> Words:
-        """What a peer is told."""
-        agreement = self.agreements[peer]
+    def words(self, doubtful: Sequence[int]) -> dict[int, Words]:
+        """What peers are told that this rank agrees with anew, or why there is no tag."""
+        tags, short = {}, ""
+        for peer in doubtful:
+            agreement = self.agreements[peer]
+            agreement.cancel(peer)
+            tags[peer], error = attempt(partial(self._hub.tag, peer, agreement.epoch >= 0))
+            short = short or str(error or "")
+        return {peer: self._words(peer, tag, short) for peer, tag in tags.items()}
+
+    def _words(self, peer: int, tag: Tag | None, short: str) -> Words:
         return self._kind(peer) | {
-            "orders": agreement.ours,
-            "tag": agreement.tag,
+            "orders": self.agreements[peer].ours,
+            "tag": tag,
             "short": short,
-            "begun": int(agreement.ledger[0]),
             "memory": offer(self._longest(peer)) if self._shares(peer, self._sends) and peer not in self._hub.far else None,
         }
-
-    def prepare(self, peer: int, number: int) -> str:
-        """Before they agree anew: why there is no tag for it, or ""."""
-        agreement, error = self.agreements[peer], None
-        agreement.cancel(peer)
-        if agreement.tag is None:
-            agreement.tag, error = attempt(partial(self._hub.tag, peer, number))
-        return str(error) if error else ""
 
     def hear(self, peer: int, words: Words, told: Words) -> None:
         """A peer agrees, and hears whether this rank reads its memory."""
@@ -78,9 +77,7 @@ class Terms:
                 rows = opened(memory, self._longest(peer))
             send(self._hub, peer, {"token": memory["token"], "taken": rows is not None})
         lane = Lane(told["memory"], rows) if told["memory"] is not None or rows is not None else None
-        parts = len(spans((self._receives.get(peer) or self._sends[peer]).nbytes))
-        self.agreements[peer].hear(words, told["tag"], parts, lane)
-        self.agreements[peer].epoch = self._hub.epochs[peer]
+        self.agreements[peer].hear(words, told["tag"], lane, self._hub.epochs[peer])
 
     def doubtful(self) -> list[int]:
         """With whom there is no agreement in this epoch."""

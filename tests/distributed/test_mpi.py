@@ -41,7 +41,7 @@ def test_fields_move_between_cuts_and_files(count: int, tmp_path: Path) -> None:
 @both_ways
 @pytest.mark.parametrize("finalized", [False, True], ids=["plans alive at exit", "after Finalize"])
 def test_ranks_that_disagree_learn_of_it_and_go_on(finalized: bool, more: dict[str, str]) -> None:
-    for script in ("differing.py", "late.py", "scarce.py", "raising.py", "calls.py"):
+    for script in ("differing.py", "late.py", "scarce.py", "raising.py", "anew.py", "calls.py"):
         done = run(script, 2, *["finalize"] * finalized, **more)
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.endswith("end\n")

@@ -175,7 +175,6 @@ class Storm:
             if draw.random() < often and what in ("start", "call", "exchange")
         }
         for each in draw.sample(self.exchanges, draw.choice((0, 0, 1))):
-            self.again(each)
             each.renew()
         raised = False
         try:
@@ -208,7 +207,7 @@ class Storm:
             each.check()
 
     def again(self, each: Exchange) -> None:
-        """What was given up ends before this: a plan that goes while its peers leave an exchange out keeps its requests."""
+        """What was given up ends before this."""
         each.fill(self.value(9))
         each.start(False)
         each.end("wait")
