@@ -54,6 +54,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         "run": subparsers.add_parser("run", help="run a program unchanged, with NumPy's and gt4py's arrays in gridbuf's memory"),
         "watch": subparsers.add_parser("watch", help="run a program unchanged, and tell what it does with its memory"),
     }
+    commands["doctor"].description = "What gridbuf finds on this machine, and what will hurt."
     commands["doctor"].add_argument(
         "--consumers", nargs="*", metavar="NAME", help="try out who takes our memory and whose we take, all or the ones named"
     )
