@@ -1,4 +1,4 @@
-/* strides.h: the strides of memory without gaps. */
+/* strides.h: the strides of memory without gaps, and how far strides reach. */
 #pragma once
 
 #include <stdint.h>
@@ -10,4 +10,14 @@ static inline void gb_c_strides(int64_t *strides, const int64_t *shape, int ndim
         strides[i] = (int64_t)at;
         at *= shape[i] > 1 ? (uint64_t)shape[i] : 1;
     }
+}
+
+/* The bytes from the lowest element to the end of the highest, where element 0 lies at p: [*low, *end). 0: there are none. */
+static inline int gb_extent(const void *p, const int64_t *shape, const int64_t *strides, int ndim, int64_t item, intptr_t *low, intptr_t *end) {
+    *low = (intptr_t)p, *end = (intptr_t)p + item;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] == 0) return 0;
+        *(strides[d] < 0 ? low : end) += (shape[d] - 1) * strides[d];
+    }
+    return item > 0;
 }

@@ -6,6 +6,7 @@
  * the largest stride down and never leaves the range that the rest can reach.
  */
 #include "call.h"
+#include "../alloc/strides.h"
 
 typedef struct term { int64_t stride, low, high; } term;
 typedef struct sum { int n; term t[2 * (GB_MAXDIMS + GB_GU_MAXCORE) + 2]; int64_t work; } sum;
@@ -57,21 +58,11 @@ static int reach(sum *s, int i, int64_t target) {
     return 0;
 }
 
-/* The bytes a view spans: [*low, *high). 0: it is empty. */
-static int extent(const char *p, const int64_t *shape, const int64_t *strides, int ndim, int64_t item, intptr_t *low, intptr_t *high) {
-    *low = (intptr_t)p, *high = (intptr_t)p + item;
-    for (int d = 0; d < ndim; d++) {
-        if (shape[d] == 0) return 0;
-        *(strides[d] < 0 ? low : high) += (shape[d] - 1) * strides[d];
-    }
-    return item > 0;
-}
-
 int gb_gu_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
                const char *b, const int64_t *b_shape, const int64_t *b_strides, int b_ndim, int64_t b_item) {
     intptr_t a_low, a_high, b_low, b_high;
-    if (!extent(a, a_shape, a_strides, a_ndim, a_item, &a_low, &a_high)) return 0;
-    if (!extent(b, b_shape, b_strides, b_ndim, b_item, &b_low, &b_high)) return 0;
+    if (!gb_extent(a, a_shape, a_strides, a_ndim, a_item, &a_low, &a_high)) return 0;
+    if (!gb_extent(b, b_shape, b_strides, b_ndim, b_item, &b_low, &b_high)) return 0;
     if (a_high <= b_low || b_high <= a_low) return 0;
     sum s = {0};
     for (int d = 0; d < a_ndim; d++) add_term(&s, a_strides[d], 0, a_shape[d] - 1);
@@ -146,7 +137,7 @@ static int copy_input(gb_gu_run *job, int i, view *v, int64_t item, intptr_t low
     const gb_gu_call *call = job->call;
     gb_gu_input_copy *s = &job->copied[i];
     intptr_t from, to;
-    extent(job->data[i], v->shape + 1, v->strides + 1, v->ndim - 1, item, &from, &to);
+    gb_extent(job->data[i], v->shape + 1, v->strides + 1, v->ndim - 1, item, &from, &to);
     int64_t first = 0, last = call->shape[0] - 1, stride = v->strides[0];
     if (stride > 0) {   /* the first step that ends above low, the last that starts below high */
         if (to <= low) first = (low - to) / stride + 1;
@@ -188,7 +179,7 @@ int gb_gu_protect_inputs(gb_gu_run *job, const char **why) {
         view_of(&out, call, o);
         intptr_t low, high;
         int64_t item = call->op[o].item;
-        if (!extent(job->data[o], out.shape, out.strides, out.ndim, item, &low, &high)) continue;
+        if (!gb_extent(job->data[o], out.shape, out.strides, out.ndim, item, &low, &high)) continue;
         if (gb_gu_self_overlap(out.shape, out.strides, out.ndim, item)) return *why = "itself", -1;
         for (int p = call->nin; p < o; p++) {
             view other;
@@ -200,7 +191,7 @@ int gb_gu_protect_inputs(gb_gu_run *job, const char **why) {
         for (int i = 0; i < call->nin; i++) {
             intptr_t in_low, in_high;
             view_of(&in, call, i);
-            if (!extent(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, &in_low, &in_high)) continue;
+            if (!gb_extent(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, &in_low, &in_high)) continue;
             if (in_high <= low || high <= in_low) continue;
             if (same_view(job, i, &in, o, &out)) {
                 job->in_place = 1;

@@ -1,5 +1,6 @@
 /* field.c: the Field types in device and in managed memory. */
 #include "device.h"
+#include "../../alloc/strides.h"
 #include "../core/upcall.h"
 
 #include <docs.h>
@@ -61,11 +62,8 @@ PyObject *gb_py_cupy_over(gb_py_field *f) {
     show(f);
     if (f->cupy) return Py_NewRef(f->cupy);
     const gb_geometry *g = &f->geometry;
-    int64_t low = 0, high = g->size ? g->itemsize : 0;
-    for (int i = 0; i < g->ndim && g->size; i++) {
-        int64_t reach = (g->shape[i] - 1) * g->strides[i];
-        *(reach < 0 ? &low : &high) += reach;
-    }
+    intptr_t low, high;
+    if (!gb_extent(NULL, g->shape, g->strides, g->ndim, g->itemsize, &low, &high)) low = high = 0;
     GB_PY_OWNED PyObject *shape = gb_py_ints_tuple(g->shape, g->ndim), *strides = gb_py_ints_tuple(g->strides, g->ndim);
     if (shape && strides)
         f->cupy = gb_py_upcall_to(GB_PY_UP_CUPY_ARRAY, "(OKLLiOOO)", f->owner, (unsigned long long)(uintptr_t)f->data, (long long)-low,

@@ -1,4 +1,5 @@
 /* copy_view.c: what transfer/ needs to know of an array's or a Field's memory. */
+#include "../../alloc/strides.h"
 #include "../core/attribute.h"
 #include "copying.h"
 
@@ -37,25 +38,16 @@ int gb_py_descr_trivially_copyable(PyArray_Descr *descr) {
     return n >= 0 && n < END_OF_LEGACY && PyDataType_ELSIZE(descr) > 0 && !PyDataType_REFCHK(descr);
 }
 
-/* The bytes from the lowest element of an array to the end of its highest. */
-static void extent(PyArrayObject *a, uintptr_t *low, uintptr_t *end) {
-    *low = (uintptr_t)PyArray_BYTES(a);
-    *end = *low + (uintptr_t)PyArray_ITEMSIZE(a);
-    for (int i = 0; i < PyArray_NDIM(a); i++) {
-        npy_intp reach = (PyArray_DIM(a, i) - 1) * PyArray_STRIDE(a, i);
-        if (PyArray_DIM(a, i) == 0) *end = *low;
-        if (reach < 0) *low += (uintptr_t)reach;
-        else *end += (uintptr_t)reach;
-    }
+static int extent(PyArrayObject *a, intptr_t *low, intptr_t *end) {
+    return gb_extent(PyArray_BYTES(a), (int64_t *)PyArray_SHAPE(a), (int64_t *)PyArray_STRIDES(a), PyArray_NDIM(a), PyArray_ITEMSIZE(a), low, end);
 }
 
 /* NumPy up to 2.5 looks for overlaps by half: not where the source is one element or has items of another size. */
 PyObject *gb_py_apart(PyArrayObject *target, PyObject *value) {
-    uintptr_t to, to_end, from, from_end;
+    intptr_t to, to_end, from, from_end;
     int memory = PyArray_Check(value) || (PyObject_CheckBuffer(value) && !PyBytes_Check(value) && !PyArray_IsScalar(value, Generic));
     GB_PY_OWNED PyObject *source = memory ? PyArray_FROM_O(value) : NULL;
     if (!source) return memory ? NULL : Py_NewRef(value);
-    extent(target, &to, &to_end);
-    extent((PyArrayObject *)source, &from, &from_end);
-    return to >= from_end || from >= to_end ? Py_NewRef(source) : PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER);
+    int meet = extent(target, &to, &to_end) && extent((PyArrayObject *)source, &from, &from_end) && to < from_end && from < to_end;
+    return meet ? PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER) : Py_NewRef(source);
 }

@@ -1,22 +1,14 @@
 /* apart.c: whether Fields can have memory in common, by the first and the last byte of each. */
 #include "program.h"
 
+#include "../../alloc/strides.h"
+
 typedef struct span {
-    const char *low, *end;
+    intptr_t low, end;
 } span;
 
-static span span_of(const gb_py_field *f) {
-    span s = {f->data, f->data + f->dtype->itemsize};
-    for (int i = 0; i < f->geometry.ndim; i++) {
-        int64_t n = f->geometry.shape[i], reach = (n - 1) * f->geometry.strides[i];
-        if (n == 0) return (span){f->data, f->data};
-        *(reach < 0 ? &s.low : &s.end) += reach;
-    }
-    return s;
-}
-
 static int compare(const void *a, const void *b) {
-    const char *x = ((const span *)a)->low, *y = ((const span *)b)->low;
+    intptr_t x = ((const span *)a)->low, y = ((const span *)b)->low;
     return (x > y) - (x < y);
 }
 
@@ -40,8 +32,8 @@ int gb_py_fields_apart(PyObject *const *fields, Py_ssize_t n) {
     Py_ssize_t m = 0;
     int apart = 1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        span s = span_of((gb_py_field *)fields[i]);
-        if (s.low < s.end) spans[m++] = s;
+        const gb_geometry *g = &((gb_py_field *)fields[i])->geometry;
+        m += gb_extent(((gb_py_field *)fields[i])->data, g->shape, g->strides, g->ndim, g->itemsize, &spans[m].low, &spans[m].end);
     }
     sort(spans, m);
     for (Py_ssize_t i = 1; i < m; i++) apart &= spans[i - 1].end <= spans[i].low;
