@@ -30,11 +30,11 @@ static int neighbours(const gb_gu_run *job, int i, int o, int64_t *boundary) {
     return apart % stride == 0 && llabs(*boundary) <= job->call->block / WIDEST;
 }
 
-static int save(gb_gu_run *job, int i, int64_t boundary) {
+static int save(gb_gu_run *job, int i, int64_t boundary, gb_error *error) {
     const gb_gu_call *call = job->call;
     const gb_gu_operand *o = &call->op[i];
     int64_t wide = llabs(boundary), per = blocks_per_chunk(call);
-    char *to = job->copied[i].block = gb_gu_take_room(call->nchunks * per * wide * o->item);
+    char *to = job->copied[i].block = gb_gu_take_room(call->nchunks * per * wide * o->item, error);
     if (!to) return -1;
     job->copied[i].boundary = boundary;
     for (int64_t c = 0; c < call->nchunks; c++)
@@ -49,7 +49,7 @@ static int save(gb_gu_run *job, int i, int64_t boundary) {
     return 0;
 }
 
-int gb_gu_protect_boundaries(gb_gu_run *job, const char **why) {
+int gb_gu_protect_boundaries(gb_gu_run *job, gb_error *e) {
     const gb_gu_call *call = job->call;
     int o = call->nin;
     int64_t boundary[GB_GU_MAXARGS];
@@ -69,7 +69,7 @@ int gb_gu_protect_boundaries(gb_gu_run *job, const char **why) {
         if (!(near >> i & 1)) continue;
         job->staged |= 1u << i;
         job->in_place = 1;
-        if (boundary[i] && save(job, i, boundary[i]) < 0) return *why = "memory", -1;
+        if (boundary[i] && save(job, i, boundary[i], e) < 0) return -1;
     }
     return 1;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "../alloc/clock.h"
+#include "../alloc/errors.h"
 #include "../alloc/plan.h"
 #include "types.h"
 
@@ -92,13 +93,13 @@ typedef struct gb_gu_run {
     gb_gu_input_copy copied[GB_GU_MAXARGS + 1];
 } gb_gu_run;
 
-/* Fill in a job; data has nop pointers, and one more for where. -1 with *why set
- * ("memory", or what overlaps) when it cannot run. gb_gu_run_clear undoes it. */
-int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
+/* Fill in a job; data has nop pointers, and one more for where. -1 when it
+ * cannot run. gb_gu_run_clear undoes it. */
+int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e);
 void gb_gu_run_clear(gb_gu_run *job);
 
 /* The same on the heap, for jobs that have helpers; it starts with one holder. */
-gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why);
+gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e);
 void gb_gu_run_hold(gb_gu_run *job);
 void gb_gu_run_drop(gb_gu_run *job);
 
@@ -165,7 +166,7 @@ void gb_gu_cursor_advance(const gb_gu_call *call, gb_gu_cursor *c, int64_t len);
 int64_t gb_gu_packed_bytes(const gb_gu_operand *o);
 void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t len);
 void gb_gu_stage_out(gb_gu_block *b, int op, char *to, int64_t first, int64_t len);
-void *gb_gu_take_room(int64_t bytes);      /* NULL: no memory; gb_heap_release gives it back */
+void *gb_gu_take_room(int64_t bytes, gb_error *e);   /* to copy inputs to; gb_heap_release gives it back */
 
 /* ---- parts of it ---- */
 
@@ -187,8 +188,8 @@ int gb_gu_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, i
 gb_gu_numpy_loop gb_gu_scalar_loop(int inputs, int single);
 
 /* boundary.c: 1 when every input that the output overlaps is protected by its boundaries, 0
- * when they need copies, -1 with *why set. */
-int gb_gu_protect_boundaries(gb_gu_run *job, const char **why);
+ * when they need copies, -1. */
+int gb_gu_protect_boundaries(gb_gu_run *job, gb_error *e);
 void gb_gu_stage_boundary(gb_gu_block *b, int op, const char *from, int64_t len);
 
-int gb_gu_protect_inputs(gb_gu_run *job, const char **why);
+int gb_gu_protect_inputs(gb_gu_run *job, gb_error *e);

@@ -10,7 +10,7 @@ void gb_gu_call_free(gb_gu_call *call) {
     free(call);
 }
 
-int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
+int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e) {
     memset(job, 0, sizeof *job);
     job->call = call;
     job->n = call->n;
@@ -22,7 +22,7 @@ int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, vo
     memcpy(job->data, data, (size_t)(call->nop + (call->flags & GB_GU_WHERE ? 1 : 0)) * sizeof *data);
     for (int i = 0; i < call->nop; i++) job->staged |= (uint32_t)call->op[i].staged << i;
     if (!(call->flags & GB_GU_WHERE)) job->nselected = call->n;
-    if (call->n == 0 || gb_gu_protect_inputs(job, why) == 0) return 0;
+    if (call->n == 0 || gb_gu_protect_inputs(job, e) == 0) return 0;
     gb_gu_run_clear(job);
     return -1;
 }
@@ -33,10 +33,10 @@ void gb_gu_run_clear(gb_gu_run *job) {
     free(job->codes);
 }
 
-gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, const char **why) {
+gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e) {
     gb_gu_run *job = malloc(sizeof *job);
-    if (!job) return *why = "memory", NULL;
-    if (gb_gu_run_init(job, call, data, uniforms, ignore_errors, why) == 0) return job;
+    if (!job) return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a call"), NULL;
+    if (gb_gu_run_init(job, call, data, uniforms, ignore_errors, e) == 0) return job;
     free(job);
     return NULL;
 }

@@ -133,7 +133,7 @@ static void copy_elements(char *to, const char *from, const view *v, int d, int6
 
 /* Copy the part of an input whose memory lies in [low, high): whole steps of the
  * outermost loop, into room where every element has the place it has in memory. */
-static int copy_input(gb_gu_run *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, const char **why) {
+static int copy_input(gb_gu_run *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, gb_error *e) {
     const gb_gu_call *call = job->call;
     gb_gu_input_copy *s = &job->copied[i];
     intptr_t from, to;
@@ -154,8 +154,8 @@ static int copy_input(gb_gu_run *job, int i, view *v, int64_t item, intptr_t low
         gb_heap_release(s->block);
     }
     intptr_t a = from + (stride < 0 ? last : first) * stride, z = to + (stride < 0 ? first : last) * stride;
-    s->block = gb_gu_take_room(z - a);
-    if (!s->block) return *why = "memory", s->base = NULL, -1;
+    s->block = gb_gu_take_room(z - a, e);
+    if (!s->block) return s->base = NULL, -1;
     s->base = (char *)s->block + (job->data[i] - (char *)a);
     s->from = first * inner;
     s->to = (last + 1) * inner;
@@ -170,9 +170,9 @@ static int copy_input(gb_gu_run *job, int i, view *v, int64_t item, intptr_t low
     return 0;
 }
 
-int gb_gu_protect_inputs(gb_gu_run *job, const char **why) {
+int gb_gu_protect_inputs(gb_gu_run *job, gb_error *e) {
     const gb_gu_call *call = job->call;
-    int boundaries = gb_gu_protect_boundaries(job, why);
+    int boundaries = gb_gu_protect_boundaries(job, e);
     if (boundaries) return boundaries < 0 ? -1 : 0;
     for (int o = call->nin; o < call->nop; o++) {
         view out, in;
@@ -180,13 +180,14 @@ int gb_gu_protect_inputs(gb_gu_run *job, const char **why) {
         intptr_t low, high;
         int64_t item = call->op[o].item;
         if (!gb_extent(job->data[o], out.shape, out.strides, out.ndim, item, &low, &high)) continue;
-        if (gb_gu_self_overlap(out.shape, out.strides, out.ndim, item)) return *why = "itself", -1;
+        if (gb_gu_self_overlap(out.shape, out.strides, out.ndim, item))
+            return gb_refuse(e, GB_VALUE_ERROR, "out: elements of an output share memory (a zero or sliding stride); give one with memory of its own for each");
         for (int p = call->nin; p < o; p++) {
             view other;
             view_of(&other, call, p);
             if (gb_gu_views_overlap(job->data[o], out.shape, out.strides, out.ndim, item, job->data[p], other.shape,
                                     other.strides, other.ndim, call->op[p].item))
-                return *why = "outputs", -1;
+                return gb_refuse(e, GB_VALUE_ERROR, "out: two outputs share memory; give each its own");
         }
         for (int i = 0; i < call->nin; i++) {
             intptr_t in_low, in_high;
@@ -202,7 +203,7 @@ int gb_gu_protect_inputs(gb_gu_run *job, const char **why) {
             if (!gb_gu_views_overlap(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, job->data[o], out.shape,
                                      out.strides, out.ndim, item))
                 continue;
-            if (copy_input(job, i, &in, call->op[i].item, low, high, why) < 0) return -1;
+            if (copy_input(job, i, &in, call->op[i].item, low, high, e) < 0) return -1;
         }
         if (call->flags & GB_GU_WHERE) {
             view mask = {call->ndim, {0}, {0}};
@@ -210,7 +211,7 @@ int gb_gu_protect_inputs(gb_gu_run *job, const char **why) {
             memcpy(mask.strides, call->where_strides, sizeof call->where_strides);
             if (gb_gu_views_overlap(job->data[call->nop], mask.shape, mask.strides, mask.ndim, 1, job->data[o], out.shape,
                                     out.strides, out.ndim, item) &&
-                copy_input(job, call->nop, &mask, 1, low, high, why) < 0)
+                copy_input(job, call->nop, &mask, 1, low, high, e) < 0)
                 return -1;
         }
     }

@@ -159,10 +159,10 @@ func (r *Reduction) share(c *C.gb_gu_reducing, workers int) error {
 		return alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 	}
 	defer C.free(unsafe.Pointer(counter))
-	var why *C.char
-	job := C.gb_gu_run_new(r.c.call, &counter[0], unsafe.Pointer(c), 1, &why)
+	var e C.gb_error
+	job := C.gb_gu_run_new(r.c.call, &counter[0], unsafe.Pointer(c), 1, &e)
 	if job == nil {
-		return OverlapError(C.GoString(why))
+		return alloc.Kind(e.kind).Errorf("%s", C.GoString(&e.message[0]))
 	}
 	c.job = job
 	j := &Job{job: job, call: r.c.call}

@@ -42,27 +42,16 @@ func (g *GUFunc) Start(c *Call, data []unsafe.Pointer, o Options) (*Job, error) 
 	room := (*[C.GB_GU_MAXARGS + 1]unsafe.Pointer)(C.malloc(C.size_t(unsafe.Sizeof([C.GB_GU_MAXARGS + 1]unsafe.Pointer{}))))
 	defer C.free(unsafe.Pointer(room))
 	copy(room[:], data)
-	var why *C.char
+	var e C.gb_error
 	ignore := C.int(0)
 	if o.IgnoreErrors {
 		ignore = 1
 	}
-	job := C.gb_gu_run_new(c.c, (**C.char)(unsafe.Pointer(room)), o.Uniforms, ignore, &why)
+	job := C.gb_gu_run_new(c.c, (**C.char)(unsafe.Pointer(room)), o.Uniforms, ignore, &e)
 	if job == nil {
-		return nil, OverlapError(C.GoString(why))
+		return nil, alloc.Kind(e.kind).Errorf("%s", C.GoString(&e.message[0]))
 	}
 	return &Job{job, c.c, k.Go}, nil
-}
-
-// OverlapError turns the reason why a job cannot start into an error.
-func OverlapError(why string) error {
-	switch why {
-	case "memory":
-		return alloc.ErrNoMemory.Errorf("no memory left to copy the inputs that the outputs overlap")
-	case "outputs":
-		return alloc.ErrInvalid.Errorf("out: two outputs share memory; give each its own")
-	}
-	return alloc.ErrInvalid.Errorf("out: elements of an output share memory (a zero or sliding stride); give one with memory of its own for each")
 }
 
 // Run starts a job and works until it is done.

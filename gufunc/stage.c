@@ -34,12 +34,14 @@ void gb_gu_stage_out(gb_gu_block *b, int op, char *to, int64_t first, int64_t le
     gb_gu_unpack(to, o->strides[call->ndim - 1], o, b->scratch + o->at + first * gb_gu_packed_bytes(o), len);
 }
 
-void *gb_gu_take_room(int64_t bytes) {
+void *gb_gu_take_room(int64_t bytes, gb_error *e) {
     gb_heap_layout want = {.span = bytes, .boundary = GB_HEAP_BLOCK_ALIGN};
     want.reserve = gb_heap_reserve(want.span, want.boundary);
     void *room;
     int fresh, got;
     while ((got = gb_heap_take(&want, &room, &fresh)) == GB_HEAP_NEED_SLAB)
         if (gb_heap_refill(want.reserve) < 0) break;
-    return got == GB_HEAP_TAKEN ? room : NULL;
+    if (got == GB_HEAP_TAKEN) return room;
+    gb_refuse(e, GB_MEMORY_ERROR, "no memory left to copy the inputs that the outputs overlap");
+    return NULL;
 }

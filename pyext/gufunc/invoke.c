@@ -1,17 +1,6 @@
 /* invoke.c: a call that is read: its outputs allocated, run, and what came of it. */
 #include "gufunc.h"
 
-static int refuse(const char *why) {
-    if (strcmp(why, "memory") == 0)
-        PyErr_SetString(PyExc_MemoryError, "no memory left to copy the inputs that the outputs overlap");
-    else if (strcmp(why, "outputs") == 0)
-        PyErr_SetString(PyExc_ValueError, "out: two outputs share memory; give each its own");
-    else
-        PyErr_SetString(PyExc_ValueError, "out: elements of an output share memory (a zero or sliding stride); give one with "
-                                          "memory of its own for each");
-    return -1;
-}
-
 static int finish(gb_py_invocation *v, gb_gu_run *job) {
     if (job->no_memory) return PyErr_SetString(PyExc_MemoryError, "no memory left for the scratch space of a worker"), -1;
     v->nfailed = job->nfailed;
@@ -30,19 +19,19 @@ int gb_py_invoke(gb_py_invocation *v) {
         if (v->arg[i].absent && gb_py_output_allocate(v, i) < 0) return -1;
         data[i] = v->arg[i].data;
     }
-    const char *why = NULL;
+    gb_error e;
     int rc;
     if (call->nchunks <= 1 && !(call->flags & GB_GU_MEASURED)) {   /* nobody will help: the job needs no heap */
         gb_gu_run job;
-        if (gb_gu_run_init(&job, call, data, v->uniforms, v->ignore_errors, &why) < 0) return refuse(why);
+        if (gb_gu_run_init(&job, call, data, v->uniforms, v->ignore_errors, &e) < 0) return gb_py_raise(&e);
         rc = gb_py_run(&job, v->gufunc->info.id, 1);
         if (rc == 0) rc = finish(v, &job);
         gb_gu_run_clear(&job);
         return rc;
     }
     int workers = v->workers > 0 ? v->workers : gb_copy_threads();
-    gb_gu_run *job = gb_gu_run_new(call, data, v->uniforms, v->ignore_errors, &why);
-    if (!job) return refuse(why);
+    gb_gu_run *job = gb_gu_run_new(call, data, v->uniforms, v->ignore_errors, &e);
+    if (!job) return gb_py_raise(&e);
     rc = gb_py_run(job, v->gufunc->info.id, workers);
     if (rc == 0) rc = finish(v, job);
     gb_gu_run_drop(job);

@@ -38,10 +38,10 @@ static int run_tasks(gb_py_reduce_args *q, gb_gu_reducing *run) {
     poller signals = {.last = gb_nanoseconds()};
     run->poll = poll;
     run->with = &signals;
-    const char *why = "memory";
+    gb_error e;
     char *counter[2] = {NULL, NULL};
-    gb_gu_run *job = gb_gu_run_new(r->call, counter, run, 1, &why);
-    if (!job) return PyErr_NoMemory(), -1;
+    gb_gu_run *job = gb_gu_run_new(r->call, counter, run, 1, &e);
+    if (!job) return gb_py_raise(&e);
     run->job = job;
     int rc = gb_py_run(job, q->gufunc->info.id, q->workers > 0 ? q->workers : gb_copy_threads());
     if (job->no_memory) run->no_memory = 1;
