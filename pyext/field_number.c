@@ -68,8 +68,6 @@ static int result_type(PyObject *ufunc, PyObject *const *in, const int *code, in
 
 /* ---- the quick way ---- */
 
-#define is_plain(obj) (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)(obj))->location.kind == GB_PY_HEAP)
-
 static int same_indices(const gb_py_field *a, const gb_py_field *b) {
     size_t n = (size_t)a->geometry.ndim;
     return a->geometry.ndim == b->geometry.ndim && memcmp(a->geometry.shape, b->geometry.shape, n * sizeof *a->geometry.shape) == 0 &&
@@ -91,14 +89,14 @@ static int has_shape(PyObject *array, const gb_py_field *f) {
 
 /* How an operand beside the Field `lead` enters the question for the dtype; NO_CODE: not for here. */
 static int code_beside(PyObject *obj, const gb_py_field *lead) {
-    if (is_plain(obj)) return alike((gb_py_field *)obj, lead) ? code_of(((gb_py_field *)obj)->dtype->descr) : NO_CODE;
+    if (gb_py_is_plain_field(obj)) return alike((gb_py_field *)obj, lead) ? code_of(((gb_py_field *)obj)->dtype->descr) : NO_CODE;
     if (PyArray_CheckExact(obj)) return has_shape(obj, lead) ? code_of(PyArray_DESCR((PyArrayObject *)obj)) : NO_CODE;
     return code_of_number(obj);
 }
 
 static int fits_as_out(PyObject *out, const gb_py_field *lead) {
     if (PyArray_CheckExact(out)) return has_shape(out, lead);
-    return is_plain(out) && !((gb_py_field *)out)->readonly && same_indices((gb_py_field *)out, lead);
+    return gb_py_is_plain_field(out) && !((gb_py_field *)out)->readonly && same_indices((gb_py_field *)out, lead);
 }
 
 static PyObject *bare(PyObject *obj) { return gb_py_is_field(obj) ? gb_py_field_numpy(obj, NULL) : Py_NewRef(obj); }
@@ -117,10 +115,10 @@ static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out)
 /* NotImplemented: it needs thought. */
 static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObject *out) {
     int code[2];
-    const gb_py_field *lead = n < 1 || n > 2              ? NULL
-                              : is_plain(in[0])           ? (gb_py_field *)in[0]
-                              : n == 2 && is_plain(in[1]) ? (gb_py_field *)in[1]
-                                                          : NULL;
+    const gb_py_field *lead = n < 1 || n > 2                          ? NULL
+                              : gb_py_is_plain_field(in[0])           ? (gb_py_field *)in[0]
+                              : n == 2 && gb_py_is_plain_field(in[1]) ? (gb_py_field *)in[1]
+                                                                      : NULL;
     if (!lead || Py_TYPE(ufunc) != Py_TYPE(gb_py_ufuncs[GB_PY_U_ADD]) || (out && !fits_as_out(out, lead))) Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < n; i++)
         if ((code[i] = code_beside(in[i], lead)) == NO_CODE) Py_RETURN_NOTIMPLEMENTED;

@@ -32,6 +32,13 @@ typedef struct gb_py_field {
 extern PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType, *gb_py_ManagedFieldType;
 int gb_py_field_init(PyObject *module);
 #define gb_py_is_field(obj) PyObject_TypeCheck(obj, gb_py_FieldType)
+/* A Field in memory of the heap's kind whose class nobody derived. */
+#define gb_py_is_plain_field(obj) (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)(obj))->location.kind == GB_PY_HEAP)
+
+/* The names that were given, or None. */
+static inline PyObject *gb_py_dims_given(const gb_py_field *f) {
+    return f->dims_given ? gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim) : Py_NewRef(Py_None);
+}
 
 /* A Field's own block of the driver, or NULL. Borrowed. */
 static inline gb_cuda_block *gb_py_field_block(const gb_py_field *f) {

@@ -2,7 +2,6 @@
  * order of indices gridbuf.interface.acquiring says; it depends on names, shape, strides, dtype and on what was asked for alone. */
 #include "storage.h"
 #include "../core/args.h"
-#include "../core/upcall.h"
 #include "../field/field.h"
 
 /* own: a storage's Meta, a Field's dims or None. Strides count where there is a backend, whose layouts may be slow. */
@@ -80,16 +79,14 @@ static PyObject *for_call(PyArrayObject *array, PyObject *own, PyObject *names, 
 
 static PyObject *of_object(PyObject *obj, PyObject *asked, PyObject *needed, PyObject *backend) {
     if (PyArray_CheckExact(obj)) return for_call((PyArrayObject *)obj, Py_None, Py_None, asked, needed, backend);
-    if (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)obj)->location.kind == GB_PY_HEAP) {
-        gb_py_field *f = (gb_py_field *)obj;
-        GB_PY_OWNED PyObject *array = gb_py_field_numpy(obj, NULL), *dims = f->dims_given ? gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim) : Py_NewRef(Py_None);
+    if (gb_py_is_plain_field(obj)) {
+        GB_PY_OWNED PyObject *array = gb_py_field_numpy(obj, NULL), *dims = gb_py_dims_given((gb_py_field *)obj);
         /* Dims are another object each time; their name is not. */
         GB_PY_OWNED PyObject *nothing = PyUnicode_FromString(""), *name = nothing && dims && dims != Py_None ? PyUnicode_Join(nothing, dims) : Py_XNewRef(dims);
         if (name && PyUnicode_CheckExact(name)) PyUnicode_InternInPlace(&name);
         return array && name ? for_call((PyArrayObject *)array, name, dims, asked, needed, backend) : NULL;
     }
-    PyObject *plain = gb_py_is_storage(obj) ? gb_py_upcall_get(GB_PY_UP_CPU_STORAGE) : NULL;
-    PyArrayObject *host = plain && Py_TYPE(obj) == (PyTypeObject *)plain ? gb_py_storage_host(obj) : NULL;
+    PyArrayObject *host = gb_py_plain_storage(obj);
     if (!host) return NULL;
     GB_PY_OWNED PyObject *held = Py_NewRef((PyObject *)host), *meta = Py_NewRef(((gb_py_storage *)obj)->meta), *axes = PyObject_GetAttrString(meta, "axes");
     return axes ? for_call(host, meta, axes, asked, needed, backend) : NULL;

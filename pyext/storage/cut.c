@@ -1,7 +1,6 @@
 /* cut.c: keys of slices and integers on host storages: which elements they mean, and the array and the Meta of a view.
  * What is unusual, wrong keys included, is left to gridbuf.storage.indexing. */
 #include "storage.h"
-#include "../core/upcall.h"
 
 /* An int or a slice; what is left of a slice is adjusted once the array's shape is read. */
 static int read_part(PyObject *part, gb_py_cut *cut) {

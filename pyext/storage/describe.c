@@ -1,6 +1,5 @@
 /* describe.c: what __gt_interface__ says of the host's memory. Of plain arrays, host Fields and host storages it is known without asking. */
 #include "storage.h"
-#include "../core/upcall.h"
 #include "../field/field.h"
 
 enum { SHAPE, TYPESTR, DATA, STRIDES, DIMS, ACQUIRE, TOUCH, RELEASE, KEYS };
@@ -54,7 +53,7 @@ static int is_number_type(const gb_py_dtype *dtype) {
 
 static PyObject *of_field(gb_py_field *f) {
     if (f->location.kind != GB_PY_HEAP || !is_number_type(f->dtype)) Py_RETURN_NONE;
-    GB_PY_OWNED PyObject *dims = f->dims_given ? gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim) : Py_NewRef(Py_None);
+    GB_PY_OWNED PyObject *dims = gb_py_dims_given(f);
     memory m = {f->dtype, f->geometry.ndim, f->geometry.shape, f->geometry.strides, f->data, f->readonly};
     return entry(&m, dims, Py_None, Py_None);
 }
@@ -74,7 +73,6 @@ PyObject *gb_py_storage_told(PyObject *self, PyObject *unused) { return of_stora
 PyObject *gb_py_host_description(PyObject *self, PyObject *obj) {
     if (PyArray_CheckExact(obj)) return of_ndarray((PyArrayObject *)obj);
     if (Py_TYPE(obj) == gb_py_HostFieldType) return of_field((gb_py_field *)obj);
-    PyObject *plain = gb_py_is_storage(obj) ? gb_py_upcall_get(GB_PY_UP_CPU_STORAGE) : NULL;
-    if (plain && Py_TYPE(obj) == (PyTypeObject *)plain) return of_storage(obj);
+    if (gb_py_plain_storage(obj)) return of_storage(obj);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }

@@ -2,12 +2,10 @@
  * gridbuf.storage.functions'. */
 #include "storage.h"
 #include "../core/of_the_type.h"
-#include "../core/upcall.h"
 
 static PyArrayObject *only_operand(PyObject *self, PyObject *args, PyObject *kwargs) {
-    PyObject *plain = gb_py_upcall_get(GB_PY_UP_CPU_STORAGE);
-    int only = plain && Py_TYPE(self) == (PyTypeObject *)plain && PyTuple_Check(args) && PyTuple_Size(args) == 1 && PyTuple_GetItem(args, 0) == self;
-    return only && PyDict_Check(kwargs) && PyDict_Size(kwargs) == 0 ? gb_py_storage_host(self) : NULL;
+    int only = PyTuple_Check(args) && PyTuple_Size(args) == 1 && PyTuple_GetItem(args, 0) == self;
+    return only && PyDict_Check(kwargs) && PyDict_Size(kwargs) == 0 ? gb_py_plain_storage(self) : NULL;
 }
 
 /* (self, function, types, args, kwargs) */

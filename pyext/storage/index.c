@@ -1,6 +1,5 @@
 /* index.c: reading and writing parts of host storages. Keys and values that need thought go up to gridbuf.storage.indexing. */
 #include "storage.h"
-#include "../core/upcall.h"
 
 static PyObject *view_of(PyObject *self, PyArrayObject *host, const gb_py_cut *cuts) {
     int n = PyArray_NDIM(host);

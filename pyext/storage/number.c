@@ -1,6 +1,5 @@
 /* number.c: the operators of storages: what ufunc.c knows, else gridbuf.storage.operators decides who computes. */
 #include "storage.h"
-#include "../core/upcall.h"
 
 static PyObject *unary(int which, PyObject *a) {
     PyObject *result = gb_py_storage_quick(gb_py_ufuncs[which], &a, 1, NULL, 0);

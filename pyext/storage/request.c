@@ -2,21 +2,17 @@
  * and the storage that an answer gives, are made here. */
 #include "storage.h"
 #include "../core/args.h"
-#include "../core/upcall.h"
 #include "../field/field.h"
 
 /* What data say of a storage like them, as far as it does not depend on values; None: they have to be looked at. */
 static PyObject *key_of_data(PyObject *data) {
-    PyObject *plain = gb_py_is_storage(data) ? gb_py_upcall_get(GB_PY_UP_CPU_STORAGE) : NULL;
-    GB_PY_OWNED PyObject *own = NULL, *halo = NULL, *array = NULL;
-    if (plain && Py_TYPE(data) == (PyTypeObject *)plain) {
-        array = Py_XNewRef((PyObject *)gb_py_storage_host(data));
+    GB_PY_OWNED PyObject *own = NULL, *halo = NULL, *array = Py_XNewRef((PyObject *)gb_py_plain_storage(data));
+    if (array) {
         own = Py_NewRef(((gb_py_storage *)data)->meta);
     } else if (PyArray_CheckExact(data)) {
         array = Py_NewRef(data);
-    } else if (Py_TYPE(data) == gb_py_HostFieldType && ((gb_py_field *)data)->location.kind == GB_PY_HEAP) {
-        gb_py_field *f = (gb_py_field *)data;
-        own = f->dims_given ? gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim) : Py_NewRef(Py_None);
+    } else if (gb_py_is_plain_field(data)) {
+        own = gb_py_dims_given((gb_py_field *)data);
         halo = own ? PyObject_GetAttrString(data, "halo") : NULL;
         array = halo ? gb_py_field_numpy(data, NULL) : NULL;
         if (!array) return NULL;

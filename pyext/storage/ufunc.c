@@ -1,7 +1,6 @@
 /* ufunc.c: ufuncs on host storages, arrays, host Fields and numbers. What a call comes to depends on the ufunc, on Metas, shapes and dtypes
  * alone: gridbuf.storage.ufuncs says it once, and it is remembered here. All other calls are Python's. */
 #include "storage.h"
-#include "../core/upcall.h"
 #include "../field/field.h"
 
 #define MOST_INPUTS 2
@@ -16,8 +15,6 @@ static int code_of(PyArray_Descr *descr) {
     int type = descr && PyArray_ISNBO(descr->byteorder) ? descr->type_num : -1;
     return type < A_BOOL ? type : -1;
 }
-
-#define is_host_field(obj) (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)(obj))->location.kind == GB_PY_HEAP)
 
 static int describe_field(const gb_py_field *f, operand *o) {
     if ((o->ndim = f->geometry.ndim) > GB_PY_STORAGE_AXES || o->ndim == 0) return -1;
@@ -48,7 +45,7 @@ static int describe(PyObject *obj, operand *o) {
     if (PyLong_CheckExact(obj)) return o->code = AN_INT;
     if (PyBool_Check(obj)) return o->code = A_BOOL;
     if (PyComplex_CheckExact(obj)) return o->code = A_COMPLEX;
-    if (is_host_field(obj)) return describe_field((gb_py_field *)obj, o);
+    if (gb_py_is_plain_field(obj)) return describe_field((gb_py_field *)obj, o);
     if (!PyArray_IsScalar(obj, Generic)) return -1;
     GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
     int code = descr && descr->typeobj == Py_TYPE(obj) ? code_of(descr) : -1;   /* a subclass may have an __array_ufunc__ */
@@ -57,7 +54,7 @@ static int describe(PyObject *obj, operand *o) {
 
 /* The ndarray of what has one; a number itself. */
 static PyObject *bare(PyObject *obj) {
-    if (is_host_field(obj)) return gb_py_field_numpy(obj, NULL);
+    if (gb_py_is_plain_field(obj)) return gb_py_field_numpy(obj, NULL);
     PyObject *host = gb_py_is_storage(obj) ? (PyObject *)gb_py_storage_host(obj) : NULL;
     return Py_NewRef(host ? host : obj);
 }
