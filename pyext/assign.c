@@ -52,25 +52,16 @@ PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, 
 
 /* ---- fill ---- */
 
-/* One element of the dtype with the value, converted as by assignment: the value's own code may run. */
-static PyArrayObject *element(PyArray_Descr *descr, PyObject *value, const char *argument) {
-    PyObject *one = NULL;
-    GB_PY_OWNED PyObject *checked = gb_py_values(value);
-    if (checked) one = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 0, NULL, NULL, NULL, 0, NULL);
-    if (one && PyArray_CopyObject((PyArrayObject *)one, checked) < 0) Py_CLEAR(one);
-    if (!one) gb_py_blame(argument, 1);
-    return (PyArrayObject *)one;
-}
-
 /* 1: done; 0: not for these kernels; -1: an error. The value is converted before dst's memory is looked at. */
 static int fill(PyObject *dst, PyObject *value, const char *argument, PyObject *progress) {
     gb_py_memory m;
     if (!gb_py_memory_of(dst, &m) || !gb_py_descr_trivially_copyable(m.descr)) return 0;
     if (gb_py_refuse_readonly(&m) < 0) return -1;
     GB_PY_OWNED PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)m.descr);
-    GB_PY_OWNED PyArrayObject *one = element(descr, value, argument);
+    GB_PY_OWNED PyArrayObject *one = gb_py_element(descr, value);
     int rc = -1;
     gb_copy copy;
+    if (!one) gb_py_blame(argument, 1);
     if (one && gb_py_memory_of(dst, &m) && gb_py_refuse_readonly(&m) == 0) {
         if (m.descr != descr) PyErr_SetString(PyExc_RuntimeError, "dst: its dtype changed while the value was converted");
         else rc = gb_py_copy_finish(&copy, gb_copy_plan_fill(&copy, &m.view, PyArray_DATA(one), GB_RAW, m.view.itemsize), progress);
@@ -78,13 +69,8 @@ static int fill(PyObject *dst, PyObject *value, const char *argument, PyObject *
     return rc < 0 ? -1 : 1;
 }
 
-static int is_one_value(PyObject *value) {
-    return PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value) || PyArray_IsScalar(value, Generic) ||
-           (PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) == 0);
-}
-
 int gb_py_assign(PyObject *target, PyObject *value) {
-    int filled = is_one_value(value) ? fill(target, value, "fill_value", NULL) : 0;
+    int filled = gb_py_is_one_value(value) ? fill(target, value, "fill_value", NULL) : 0;
     if (filled) return filled < 0 ? -1 : 0;
     if (gb_py_is_field(target) && gb_py_needs_driver(&((gb_py_field *)target)->location)) return gb_py_device_assign(target, value);
     GB_PY_OWNED PyObject *array = gb_py_is_field(target) ? gb_py_field_numpy(target, NULL) : Py_NewRef(target);

@@ -193,10 +193,6 @@ PyObject *gb_py_on_host(gb_py_field *f) {
     return field;
 }
 
-static int is_one_value(PyObject *value) {
-    return PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value) || PyArray_IsScalar(value, Generic);
-}
-
 /* value: one element in the Field's dtype. */
 static int set(gb_py_field *f, const void *value) {
     gb_cuda_error e;
@@ -207,13 +203,12 @@ static int set(gb_py_field *f, const void *value) {
 
 static int fill(gb_py_field *f, PyObject *value) {
     if (f->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), -1;
-    Py_INCREF((PyObject *)f->dtype->descr);
-    GB_PY_OWNED PyObject *one = PyArray_NewFromDescr(&PyArray_Type, f->dtype->descr, 0, NULL, NULL, NULL, 0, NULL);
-    return one && PyArray_CopyObject((PyArrayObject *)one, value) == 0 ? set(f, PyArray_DATA((PyArrayObject *)one)) : -1;
+    GB_PY_OWNED PyArrayObject *one = gb_py_element(f->dtype->descr, value);
+    return one ? set(f, PyArray_DATA(one)) : -1;
 }
 
 int gb_py_device_assign(PyObject *dst, PyObject *value) {
-    if (is_one_value(value)) return fill((gb_py_field *)dst, value);
+    if (gb_py_is_one_value(value)) return fill((gb_py_field *)dst, value);
     return gb_py_device_copyto(dst, value, NPY_UNSAFE_CASTING, NULL) > 0 ? 0 : -1;
 }
 

@@ -274,6 +274,19 @@ PyObject *gb_py_values(PyObject *obj) {
     return Py_NewRef(obj);
 }
 
+int gb_py_is_one_value(PyObject *obj) {
+    return PyFloat_Check(obj) || PyLong_Check(obj) || PyComplex_Check(obj) || PyArray_IsScalar(obj, Generic) ||
+           (PyArray_Check(obj) && PyArray_NDIM((PyArrayObject *)obj) == 0);
+}
+
+PyArrayObject *gb_py_element(PyArray_Descr *descr, PyObject *value) {
+    PyObject *one = NULL;
+    GB_PY_OWNED PyObject *checked = gb_py_values(value);
+    if (checked) one = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 0, NULL, NULL, NULL, 0, NULL);
+    if (one && PyArray_CopyObject((PyArrayObject *)one, checked) < 0) Py_CLEAR(one);
+    return (PyArrayObject *)one;
+}
+
 PyObject *gb_py_values_method(PyObject *self, PyObject *obj) { return gb_py_values(obj); }
 
 PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int request) {

@@ -13,6 +13,11 @@ PyObject *gb_py_host_array(PyObject *self, PyObject *obj);
 PyObject *gb_py_values(PyObject *obj);
 PyObject *gb_py_values_method(PyObject *self, PyObject *obj);
 
+/* A number, or an array without indices. */
+int gb_py_is_one_value(PyObject *obj);
+/* One element of the dtype with that value, converted as by assignment: the value's own code may run. */
+PyArrayObject *gb_py_element(PyArray_Descr *descr, PyObject *value);
+
 /* The dims, origin and halo that obj carries, for the Field or array over it: 1 with new
  * references (None where it does not say), 0 without any, -1 with an error. */
 int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *inherited[3]);
