@@ -1,11 +1,12 @@
 /* check.h: is a foreign DLPack tensor one that can be read safely?
  *
  * The checks trust nothing but that non-NULL pointers can be read. Each returns 0, or
- * -1 with the first thing wrong written to why (always with a closing zero). They
- * take over nothing: whoever got the tensor still calls its deleter, refused or not.
+ * -1 with the first thing wrong. They take over nothing: whoever got the tensor still
+ * calls its deleter, refused or not.
  */
 #pragma once
 
+#include "../alloc/errors.h"
 #include "datatypes.h"
 
 #include <stddef.h>
@@ -13,12 +14,12 @@
 #define GB_DLPACK_MAXDIMS 32
 
 /* A tensor without its manager, as the exchange API lends it. */
-int gb_dlpack_check(const DLTensor *t, char *why, size_t capacity);
+int gb_dlpack_check(const DLTensor *t, gb_error *e);
 
 /* The two capsule flavours. A versioned tensor of another major version has nothing
  * read but its version. */
-int gb_dlpack_check_versioned(const DLManagedTensorVersioned *m, char *why, size_t capacity);
-int gb_dlpack_check_legacy(const DLManagedTensor *m, char *why, size_t capacity);
+int gb_dlpack_check_versioned(const DLManagedTensorVersioned *m, gb_error *e);
+int gb_dlpack_check_legacy(const DLManagedTensor *m, gb_error *e);
 
 /* Bytes of one item as NumPy would hold it, or 0 if it has no such type. A sub-byte
  * type has an item size only where each item is padded to a byte. */

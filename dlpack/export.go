@@ -4,25 +4,25 @@ package dlpack
 // #include "export.h"
 //
 // /* What gridbuf exports, gridbuf can read: the description passes the same check. */
-// static int describe(gb_dlpack_desc *d, uintptr_t data, char *why, size_t room) {
+// static int describe(gb_dlpack_desc *d, uintptr_t data, gb_error *e) {
 //     d->data = (void *)data;
 //     DLManagedTensorVersioned m = {.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, .flags = d->flags,
 //         .dl_tensor = {d->data, d->device, d->ndim, d->dtype, (int64_t *)d->shape, (int64_t *)d->strides, 0}};
-//     return gb_dlpack_check_versioned(&m, why, room);
+//     return gb_dlpack_check_versioned(&m, e);
 // }
 //
 // static DLManagedTensorVersioned *export_versioned(gb_dlpack_desc d, uintptr_t data, const int64_t *shape,
-//         const int64_t *strides, void *owner, void *release, char *why, size_t room) {
+//         const int64_t *strides, void *owner, void *release, gb_error *e) {
 //     d.shape = shape;
 //     d.strides = strides;
-//     return describe(&d, data, why, room) < 0 ? NULL : gb_dlpack_versioned(&d, owner, (gb_dlpack_release)release);
+//     return describe(&d, data, e) < 0 ? NULL : gb_dlpack_versioned(&d, owner, (gb_dlpack_release)release);
 // }
 //
 // static DLManagedTensor *export_legacy(gb_dlpack_desc d, uintptr_t data, const int64_t *shape,
-//         const int64_t *strides, void *owner, void *release, char *why, size_t room) {
+//         const int64_t *strides, void *owner, void *release, gb_error *e) {
 //     d.shape = shape;
 //     d.strides = strides;
-//     return describe(&d, data, why, room) < 0 ? NULL : gb_dlpack_legacy(&d, owner, (gb_dlpack_release)release);
+//     return describe(&d, data, e) < 0 ? NULL : gb_dlpack_legacy(&d, owner, (gb_dlpack_release)release);
 // }
 import "C"
 
@@ -62,11 +62,11 @@ func Export(t Tensor, owner Owner) (Managed, error) {
 	if err != nil {
 		return Managed{}, err
 	}
-	var why reason
+	var e C.gb_error
 	p := C.export_versioned(t.fixed(), C.uintptr_t(t.Data), list(t.Shape), list(strides),
-		owner.Pointer, owner.Release, why.text(), why.room())
+		owner.Pointer, owner.Release, &e)
 	if p == nil {
-		return Managed{}, why.err()
+		return Managed{}, refusal(&e)
 	}
 	return Managed{unsafe.Pointer(p)}, nil
 }
@@ -84,11 +84,11 @@ func ExportLegacy(t Tensor, owner Owner) (Legacy, error) {
 	if err != nil {
 		return Legacy{}, err
 	}
-	var why reason
+	var e C.gb_error
 	p := C.export_legacy(t.fixed(), C.uintptr_t(t.Data), list(t.Shape), list(strides),
-		owner.Pointer, owner.Release, why.text(), why.room())
+		owner.Pointer, owner.Release, &e)
 	if p == nil {
-		return Legacy{}, why.err()
+		return Legacy{}, refusal(&e)
 	}
 	return Legacy{unsafe.Pointer(p)}, nil
 }
@@ -128,16 +128,10 @@ func (t *Tensor) items() ([]int64, error) {
 // list is a slice for C, NULL for nil. C copies it.
 func list(s []int64) *C.int64_t { return (*C.int64_t)(unsafe.SliceData(s)) }
 
-// reason is where a check in C writes what is wrong; empty when the failure was
-// another one, which can only be memory.
-type reason [256]byte
-
-func (r *reason) text() *C.char  { return (*C.char)(unsafe.Pointer(r)) }
-func (r *reason) room() C.size_t { return C.size_t(len(r)) }
-
-func (r *reason) err() error {
-	if r[0] == 0 {
+// refusal is what C refused; nothing was, where there was no memory.
+func refusal(e *C.gb_error) error {
+	if e.kind == 0 {
 		return alloc.ErrNoMemory.Errorf("no memory left for a DLPack tensor")
 	}
-	return alloc.ErrInvalid.Errorf("%s", C.GoString(r.text()))
+	return alloc.Kind(e.kind).Errorf("%s", C.GoString(&e.message[0]))
 }

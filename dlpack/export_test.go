@@ -136,7 +136,7 @@ func TestWithoutGo(t *testing.T) {
 	}
 	program := filepath.Join(t.TempDir(), "without_go")
 	out, err := exec.Command(cc, "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-fsanitize=address,undefined",
-		"-fno-sanitize-recover", "-pthread", "-I.", "-o", program, "testdata/without_go.c", "export.c", "check.c").CombinedOutput()
+		"-fno-sanitize-recover", "-pthread", "-I.", "-o", program, "testdata/without_go.c", "export.c", "check.c", "../alloc/errors.c").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	out, err = exec.Command(program).CombinedOutput()
 	require.NoError(t, err, "%s", out)

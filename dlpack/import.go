@@ -4,8 +4,8 @@ package dlpack
 //
 // /* void *, because a foreign pointer need not even be aligned, and Go must not see it
 //    as a struct before it has been checked. */
-// static int check_versioned(const void *m, char *why, size_t room) { return gb_dlpack_check_versioned(m, why, room); }
-// static int check_legacy(const void *m, char *why, size_t room) { return gb_dlpack_check_legacy(m, why, room); }
+// static int check_versioned(const void *m, gb_error *e) { return gb_dlpack_check_versioned(m, e); }
+// static int check_legacy(const void *m, gb_error *e) { return gb_dlpack_check_legacy(m, e); }
 // static void release_versioned(void *p) {
 //     DLManagedTensorVersioned *m = p;
 //     if (m && m->deleter) m->deleter(m);
@@ -28,9 +28,9 @@ func LegacyFromPointer(p unsafe.Pointer) Legacy { return Legacy{p} }
 // Check says why the tensor cannot be read safely, or nil. It trusts nothing but that
 // pointers that are not NULL can be read.
 func (m Managed) Check() error {
-	var why reason
-	if C.check_versioned(m.p, why.text(), why.room()) < 0 {
-		return why.err()
+	var e C.gb_error
+	if C.check_versioned(m.p, &e) < 0 {
+		return refusal(&e)
 	}
 	return nil
 }
@@ -38,9 +38,9 @@ func (m Managed) Check() error {
 // Check says why the tensor cannot be read safely, or nil. It trusts nothing but that
 // pointers that are not NULL can be read.
 func (m Legacy) Check() error {
-	var why reason
-	if C.check_legacy(m.p, why.text(), why.room()) < 0 {
-		return why.err()
+	var e C.gb_error
+	if C.check_legacy(m.p, &e) < 0 {
+		return refusal(&e)
 	}
 	return nil
 }

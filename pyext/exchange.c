@@ -27,14 +27,14 @@ static int allocate_cuda(const DLTensor *wanted, int64_t bytes, DLManagedTensorV
 /* A new tensor like the prototype, in C order. No Python and no Go: consumers call this
  * without the GIL. */
 static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *ctx, void (*fail)(void *, const char *, const char *)) {
-    char why[200];
+    gb_error e;
     DLTensor wanted = *prototype;   /* its data and strides say nothing */
     wanted.data = &wanted;
     wanted.strides = NULL;
     wanted.byte_offset = 0;
     if (wanted.device.device_type != kDLCPU && wanted.device.device_type != kDLCUDA)
         return fail(ctx, "BufferError", "gridbuf allocates here on the host and on CUDA devices"), -1;
-    if (gb_dlpack_check(&wanted, why, sizeof why) < 0) return fail(ctx, "BufferError", why), -1;
+    if (gb_dlpack_check(&wanted, &e) < 0) return fail(ctx, "BufferError", e.message), -1;
     gb_heap_layout want = {.span = gb_dlpack_itemsize(wanted.dtype, 0), .boundary = GB_HEAP_BLOCK_ALIGN};
     for (int i = 0; i < wanted.ndim; i++) want.span *= wanted.shape[i];   /* fits: checked above */
     if (want.span > GB_LARGEST) return fail(ctx, "MemoryError", "gridbuf: no machine has that much memory"), -1;

@@ -181,8 +181,8 @@ static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, co
 }
 
 static int check_versioned(const DLManagedTensorVersioned *m, int request) {
-    char why[200];
-    if (gb_dlpack_check_versioned(m, why, sizeof why) < 0) return PyErr_Format(PyExc_BufferError, "DLPack: %s", why), -1;
+    gb_error e;
+    if (gb_dlpack_check_versioned(m, &e) < 0) return PyErr_Format(PyExc_BufferError, "DLPack: %s", e.message), -1;
     if (!(request & GB_PY_SHARE_ONLY) || !(m->flags & DLPACK_FLAG_BITMASK_IS_COPIED)) return 0;
     return PyErr_SetString(PyExc_BufferError, "DLPack: the producer made a copy where its memory was to be shared; "
                                               "gridbuf.from_dlpack(x, copy=True) takes one on purpose"), -1;
@@ -221,9 +221,9 @@ PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int request,
         return versioned(type, capsule, PyCapsule_GetPointer(capsule, "dltensor_versioned"), request);
     if (!PyCapsule_IsValid(capsule, "dltensor"))
         return PyErr_Format(PyExc_BufferError, "DLPack: %R is not a fresh 'dltensor' or 'dltensor_versioned' capsule", capsule);
-    char why[200];
+    gb_error e;
     DLManagedTensor *m = PyCapsule_GetPointer(capsule, "dltensor");
-    if (gb_dlpack_check_legacy(m, why, sizeof why) < 0) return PyErr_Format(PyExc_BufferError, "DLPack: %s", why);
+    if (gb_dlpack_check_legacy(m, &e) < 0) return PyErr_Format(PyExc_BufferError, "DLPack: %s", e.message);
     PyObject *object = consume(type, capsule, m, &m->dl_tensor, readonly, (names){"dltensor", "used_dltensor"}, free_legacy);
     return object && request & GB_PY_OWN_COPY ? gb_py_copied(object) : object;   /* a legacy tensor cannot say that it is a copy */
 }
