@@ -42,9 +42,10 @@ class Engine(Protocol):
     name: str
     rank: int
     size: int
+    around: Callable[[], Iterable[int]]  # the ranks that have blocks beside this rank's, which the grid knows
 
-    def failed(self, error: Exception, peers: Iterable[int]) -> None:
-        """This rank has raised instead of an exchange with these: they hear of it.
+    def failed(self, error: Exception) -> None:
+        """This rank has raised instead of an exchange: those that it exchanges with hear of it.
 
         Doors pass every Exception on: an error that is not told lets values of one exchange pass for those of another.
         """

@@ -144,7 +144,7 @@ class Grid(Filing, Points):
                 raise TypeError(f"corners: expected True or False, got {type(corners).__name__}")
             return self._planner.exchange(items_of(items), corners, names)
         except Exception as error:
-            self._planner.failed(error)
+            self._engine.failed(error)
             raise
 
     def exchange(self, *items: Any) -> None:

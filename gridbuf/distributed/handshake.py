@@ -4,7 +4,7 @@ A handshake is one small message each way. A rank that meets one while it waits 
 raises then. Whatever is wrong, both ends raise (raising.py), and both begin anew with their next handshake.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 from gridbuf.distributed.binding import Message, Sources
@@ -48,7 +48,6 @@ def shake(
     name: str,
     timeout: float | None,
     words: Mapping[int, Words],
-    peers: Iterable[int],
     agree: Callable[[int, Words, Words], None],
     left_out: Callable[[], Words | None],
 ) -> None:
@@ -89,7 +88,7 @@ def shake(
     post(hub)
     Waiting(timeout, lambda: f"rank {hub.rank} waits for {ranks([*late])}: {name}, its first use").until(settled)
     for raised, origin in wrong:
-        tell(hub, raised, peers, origin)
+        tell(hub, raised, origin)
         raise DisagreementError(f"rank {hub.rank}: {name}: {raised}" if origin else raised)
 
 

@@ -45,6 +45,8 @@ class Hub:
         that one left out.
     doubted : int
         How many epochs have begun.
+    peers : set
+        Ranks that plans exchange with, and those that this one has heard of.
     coming, mail : dict
         By rank: its messages that are being received; its handshakes that have come.
     notes : dict
@@ -90,6 +92,7 @@ class Hub:
         self.ledger: defaultdict[int, NDArray[np.int64]] = defaultdict(lambda: np.zeros(2, np.int64))
         self.epochs: defaultdict[int, int] = defaultdict(int)
         self.reached: defaultdict[int, int] = defaultdict(int)
+        self.peers: set[int] = set()
         self.coming: defaultdict[int, deque[tuple[Any, Any]]] = defaultdict(deque)
         self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)
         self.notes: dict[tuple[int, int], dict[str, Any]] = {}
@@ -147,6 +150,10 @@ class Hub:
     def ready(self) -> bool:
         """Whether nothing has to be looked at before MPI is called; else check() does it."""
         return not (left or MPI.Is_finalized() or self._level < MPI.THREAD_SERIALIZED)
+
+    def joined(self) -> set[int]:
+        """All ranks that this one may exchange with: those of its plans, and those beside it in a grid."""
+        return self.peers.union(*(engine.around() for engine in [*self.users]))
 
     def renew(self, peer: int) -> None:
         """An error has come between the two ranks: all plans between them shake hands before they are used again."""

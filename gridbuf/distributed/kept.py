@@ -31,7 +31,7 @@ class KeptPlans(PlanCache[Plan]):
         try:
             plan = self.kept(self._key(what, items), lambda: make(items_of(items), shared=True))
         except Exception as error:
-            self._planner.failed(error)
+            self._planner.engine.failed(error)
             raise
         plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))
 

@@ -66,8 +66,9 @@ class LocalEngine:
     """One rank, which has all blocks."""
 
     name, rank, size = "local", 0, 1
+    around: Callable[[], Iterable[int]] = tuple
 
-    def failed(self, error: Exception, peers: Iterable[int]) -> None:
+    def failed(self, error: Exception) -> None:
         pass
 
     def serve(self, links: LinkBuilder) -> None:

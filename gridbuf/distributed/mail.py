@@ -24,6 +24,7 @@ def collect(hub: Hub) -> None:
     """Keep what has come for who looks at it, and drop what is nobody's. Nobody is waited for: a long message may take its time."""
     status = MPI.Status()
     while (message := hub.comm.Improbe(MPI.ANY_SOURCE, HANDSHAKE, status)) is not None:
+        hub.peers.add(status.Get_source())
         text = np.empty(status.Get_count(MPI.BYTE), "u1")
         hub.coming[status.Get_source()].append((message.Irecv([text, MPI.BYTE]), text))
     for peer, tags in hub.tags.items():

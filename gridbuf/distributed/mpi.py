@@ -41,11 +41,12 @@ class MPIEngine:
     def __init__(self, comm: Any, timeout: float | None = None, aware: bool | None = None) -> None:
         self.hub = hub_of(comm)
         self.rank, self.size, self.timeout, self.aware, self.shares = self.hub.rank, self.hub.size, timeout, aware, wanted()
+        self.around: Callable[[], Iterable[int]] = tuple  # until a grid says it
         self.hub.users.add(self)
 
-    def failed(self, error: Exception, peers: Iterable[int]) -> None:
+    def failed(self, error: Exception) -> None:
         if not isinstance(error, DisagreementError | TimeoutError):  # of the ranks together: they know
-            tell(self.hub, f"rank {self.rank}: {words_of(error).decode()}", peers)
+            tell(self.hub, f"rank {self.rank}: {words_of(error).decode()}")
 
     def run(self, key: Any, make: Callable[[Any], Steps[Any]]) -> Any:
         return Everyone(self.hub, self.timeout).run(key, make)
@@ -75,6 +76,7 @@ class MPITransport:
         self._epochs: list[int] = []  # of its agreements, when it was connected
         self._refused = 0, ""
         self._standing = Standing(self.hub, self.sends, self.receives)
+        self.hub.peers.update(self.sends, self.receives)
 
     # ---- what is worked out when it is used: many plans are made that never are ----
 
@@ -264,11 +266,11 @@ class MPITransport:
                 self._raise(f"{self._waits([peer])}, values of an exchange that was given up; {self._terms.elsewhere(peer, its)}")
 
     def _raise(self, raised: str, origin: list[int] | None = None) -> None:
-        """The exchange is given up, and told to all of its peers; they shake hands anew."""
+        """The exchange is given up, and told to all that it is joined to; they shake hands anew."""
         text = f"rank {self.hub.rank}: {self.name}: {raised}" if origin else raised
         if self._under_way() is not None:
             self._refused = self.exchange, text
-        tell(self.hub, raised, self.peers, origin)
+        tell(self.hub, raised, origin)
         raise DisagreementError(text)
 
     # ---- before the first ----
@@ -279,7 +281,7 @@ class MPITransport:
         while (doubtful := terms.doubtful()) or terms.silent():
             if doubtful:
                 CopyProgram(self.slots, [], self.gpu).check(*fields)
-                shake(hub, self.name, self.timeout, terms.words(doubtful), self.peers, terms.hear, left_out)
+                shake(hub, self.name, self.timeout, terms.words(doubtful), terms.hear, left_out)
             else:
                 unsaid = Waiting(self.timeout, lambda: f"{self._waits(terms.silent())}, its first use")
                 unsaid.until(partial(self._answered, left_out))

@@ -296,7 +296,7 @@ class Plan:
             raise
 
     def _failed(self, error: Exception) -> None:
-        self._engine.failed(error, {*self.sends, *self.receives})
+        self._engine.failed(error)
 
     def _flat(self, fields: Sequence[Any]) -> list[Any]:
         """The fields on all blocks of the rank, in the order of the slots."""

@@ -1,7 +1,7 @@
 """Working out an exchange: fields are bound to this rank's blocks, their links found, and a plan made of both."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from gridbuf import _core
 from gridbuf.distributed.arguments import entries
@@ -10,7 +10,7 @@ from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.layouts import Bound, Pairs, bind, layout_of
-from gridbuf.distributed.linking import Geometry, LinkBuilder
+from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.plan import Plan, on_blocks
 from gridbuf.distributed.plan_cache import LayoutNumbers
 from gridbuf.distributed.rules import check
@@ -26,9 +26,9 @@ class Planner:
     """What makes the plans of a grid."""
 
     def __init__(self, builder: LinkBuilder, blocks: tuple[Block, ...], engine: Engine, halo: Pairs) -> None:
-        self._halo, self._peers = halo, set[int]()
-        self.builder, self._blocks, self._dims, self._engine = builder, blocks, builder.whole.names, engine
+        self.builder, self._blocks, self._dims, self.engine = builder, blocks, builder.whole.names, engine
         self._scheduler = Scheduler(builder, list(blocks), engine.rank)
+        engine.around = partial(self._scheduler.around, halo)
         crossings = [how for _, how in builder.crossings(tuple(range(builder.whole.ndim)))]
         self._crosses, self._turns = bool(crossings), any(how.turns for how in crossings)
         self.layouts = LayoutNumbers()
@@ -46,13 +46,6 @@ class Planner:
     def sync(self, items: list[Item], *, shared: bool = False) -> Plan:
         """The plan that gives points which exist more than once the value that their owner has."""
         return self._plan(items, None, shared, "sync")
-
-    def failed(self, error: Exception) -> None:
-        """Tell what was raised instead of a plan, or of its exchange, to all that it could have been with."""
-        if self._engine.size > 1:
-            axes, pairs = range(len(self._dims)), ((max(*pair, 1),) * 2 for pair in self._halo)
-            near = self._scheduler.halos(Geometry(tuple(axes), (1,) * len(axes), tuple(pairs)), True)
-            self._engine.failed(error, self._peers | near.sends.keys() | near.receives.keys())
 
     def bound(self, fields: list[_core.Field], name: str) -> Bound:
         """A field bound to this rank's blocks."""
@@ -104,9 +97,7 @@ class Planner:
         if _core.spans_meet(*flat) is not None:
             check_shared(binding, flat)
         self._made += 1
-        plan = Plan(self._made, binding, works, self._blocks, self._engine, shared, what)
-        self._peers.update(plan.sends, plan.receives)
-        return plan
+        return Plan(self._made, binding, works, self._blocks, self.engine, shared, what)
 
     def _work(self, binding: Binding, field: int, what: str) -> Work:
         bound, item = binding.bounds[field], binding.sources[field].item

@@ -1,13 +1,13 @@
 """What one rank raises is told at once to those that exchange with it, and each of them raises it once.
 
-Two ranks count the errors that came between them: their epoch. Who raises begins a new one with each of its peers, and tells them; who hears of it
-raises as well, where it makes an exchange that the other has left out, and tells its own peers. If both have raised, they have done so for the same
-call, and neither hears of it again. In a new epoch all that was agreed on is agreed on anew, so no value of the old one is taken for another.
+An error ends the step of all ranks that exchanges join, whatever the plan in which it was raised. Two ranks count the errors that came between
+them: their epoch. Who raises begins a new one with every rank that it exchanges with, and tells them; who hears of it raises as well, where it makes
+an exchange that the other has left out, and tells its own. If both have raised, they have done so in the same step, and neither hears of it again:
+for that each must have told the other, so nobody is left out because the plan at hand has nothing for it. In a new epoch all that was agreed on is
+agreed on anew, so no value of the old one is taken for another.
 
 An error keeps the name of the rank where it began, and its number there: however it goes round, nobody raises it twice.
 """
-
-from collections.abc import Iterable
 
 from gridbuf.distributed.calls import attempt
 from gridbuf.distributed.hub import Hub
@@ -16,15 +16,13 @@ from gridbuf.distributed.mail import Words, collect, send
 MOST = 64  # errors that a rank is told while nothing is heard of it: MPI keeps them until it comes
 
 
-def tell(hub: Hub, raised: str, peers: Iterable[int], origin: list[int] | None = None) -> None:
-    """This rank raises, and leaves out what these peers may make.
+def tell(hub: Hub, raised: str, origin: list[int] | None = None) -> None:
+    """This rank raises, and leaves out what its peers may make.
 
     Parameters
     ----------
     raised
         What, in words.
-    peers
-        Who hears of it.
     origin
         The rank where the error began and its number there; None: here, now.
     """
@@ -32,7 +30,7 @@ def tell(hub: Hub, raised: str, peers: Iterable[int], origin: list[int] | None =
     rank, number = origin or (hub.rank, hub.errors)
     hub.raised[rank] = max(number, hub.raised[rank])
     _, error = attempt(hub.check)
-    for peer in peers:
+    for peer in hub.joined():
         if error is None and hub.epochs[peer] - hub.reached[peer] >= MOST:
             collect(hub)
         if hub.epochs[peer] - hub.reached[peer] < MOST:  # else nothing was begun with it since: no value passes for another

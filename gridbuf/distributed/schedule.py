@@ -5,6 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.linking import Geometry, Link, LinkBuilder
 
 
@@ -53,6 +54,13 @@ class Scheduler:
             lambda block: self.builder.filling(geometry, block, corners),
             lambda block: self.builder.giving(geometry, block, corners),
         )
+
+    def around(self, halo: Pairs) -> set[int]:
+        """The ranks that fields with such a halo, and a point on each side at least, are exchanged with."""
+        axes = range(len(halo))
+        geometry = Geometry(tuple(axes), (1,) * len(axes), tuple((max(*pair, 1),) * 2 for pair in halo))
+        found = self.halos(geometry, True)
+        return {*found.sends, *found.receives}
 
     def synchronising(self, geometry: Geometry, corners: bool) -> Schedule:
         def giving(block: Block) -> Iterator[Link]:

@@ -194,6 +194,7 @@ class Exchanges(PlanCache[HaloPlan]):
         shape, periodic, place = comm.Get_topo()
         self.near = Neighbours(hub.rank, tuple(shape), tuple(periodic), tuple(place))
         self.engine = MPIEngine(comm)
+        self.engine.around = self.near.ranks
 
     def known(self, fields: tuple[Any, ...], dims: tuple[str, ...]) -> HaloPlan | None:
         """The plan of Fields that have been exchanged before, which therefore are right."""

@@ -316,7 +316,7 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
             plan = exchanges.plan(fields, cut)
         exchange = plan.transport.start(fields)
     except Exception as error:
-        exchanges.engine.failed(error, exchanges.near.ranks())  # who may have made this exchange
+        exchanges.engine.failed(error)
         raise
     plan.transport.wait(exchange, None)
 

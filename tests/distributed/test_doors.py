@@ -7,7 +7,6 @@ import pytest
 
 import gridbuf.distributed as gbd
 from gridbuf.distributed.local import LocalEngine
-from gridbuf.distributed.planning import Planner
 
 GRID = gbd.grid((6, 4), periodic="I", halo=1)
 FIELD = GRID.zeros()
@@ -29,10 +28,8 @@ class Unwilling:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
-    """What is told: by a plan to its peers, and where there is none yet to all that there could be."""
     found: list[Exception] = []
-    monkeypatch.setattr(LocalEngine, "failed", lambda self, error, peers: found.append(error))
-    monkeypatch.setattr(Planner, "failed", lambda self, error: found.append(error))
+    monkeypatch.setattr(LocalEngine, "failed", lambda self, error: found.append(error))
     return found
 
 

@@ -65,6 +65,14 @@ def test_exchanges_drawn_from_a_seed(count: int, more: dict[str, str]) -> None:
 
 
 @both_ways
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_programs_go_on_after_errors_by_one_rule(count: int, more: dict[str, str]) -> None:
+    done = run("joined.py", count, "1", "25", **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == f"joined {count}\n"
+
+
+@both_ways
 @pytest.mark.parametrize("level", ["single", "funneled", "serialized", "multiple"])
 def test_children_programs_and_threads(level: str, more: dict[str, str]) -> None:
     done = run("children.py", 2, MPI4PY_RC_THREAD_LEVEL=level, **more)

@@ -1,0 +1,158 @@
+"""Run by some processes: programs of steps that go on after errors by one rule, drawn from a seed, on ranks that are not all neighbours.
+
+A rank goes on until it raises; then all agree from which step they go on. So each rank must raise once for each time that something goes wrong,
+whatever the plans and grids in which ranks raise, and however far others have come by then; and what Ctrl-C has given up has been made.
+"""
+
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from common import me
+from mpi4py import MPI
+
+import gridbuf.distributed as gbd
+from gridbuf.distributed import waiting
+
+world = MPI.COMM_WORLD
+n = world.size
+RAISED = (gbd.DisagreementError, TypeError, ValueError)
+give_way, interrupts = waiting._give_way, [0]
+
+
+def interrupted() -> None:
+    """Ctrl-C, now and then."""
+    if interrupts[0]:
+        interrupts[0] -= 1
+        raise KeyboardInterrupt
+    give_way()
+
+
+waiting._give_way = interrupted
+
+
+class Exchange:
+    """A field, and how its halo is filled. `wrong` is what a rank may do instead."""
+
+    def __init__(
+        self, grid: gbd.Grid, dtype: str, call: Callable[..., Any], wrong: Sequence[Callable[[], Any]], **more: Any
+    ) -> None:
+        self.field = grid.full(me, dtype=dtype, **more)
+        grid.plan(self.field)(self.field)
+        self.who = self.field.numpy().copy()
+        self.call, self.wrong = call, wrong
+
+    def fill(self, value: int) -> None:
+        self.value = value
+        self.field[...] = value + me
+
+    def check(self) -> None:
+        assert (self.field.numpy() == self.value + self.who).all(), (me, self.value, self.field.numpy())
+
+
+def exchanges(grid: gbd.Grid, other: gbd.Grid) -> list[Exchange]:
+    """Plans of other neighbours than the grid's, in one direction, of another grid of the communicator, and kept ones."""
+    made = []
+    for its, dtype, more, how in (
+        (grid, "f8", {}, {}),
+        (grid, "f4", {"halo": ((1, 1), (0, 0))}, {}),
+        (grid, "i8", {}, {"corners": False}),
+        (grid, "i2", {"halo": ((1, 0), (0, 0))}, {}),
+        (other, "u4", {}, {}),
+    ):
+        plan = its.plan(its.zeros(dtype=dtype, **more), **how)  # type: ignore[arg-type]
+        strange = its.zeros(dtype="c16", **more)  # type: ignore[arg-type]
+        each = Exchange(its, dtype, plan, [lambda plan=plan: plan(3), lambda plan=plan, f=strange: plan(f), plan], **more)  # type: ignore[misc]
+        if how:
+            each.fill(0)
+            plan(each.field)
+            each.who = each.field.numpy().copy()
+        made.append(each)
+        kept = its.zeros(dtype="c8", **more)  # type: ignore[arg-type]
+        wrong = [
+            lambda its=its: its.exchange(3),
+            lambda its=its, f=strange: its.exchange(f),
+            lambda its=its, f=kept: its.exchange(f, f.copy()),
+        ]  # type: ignore[misc]
+        made.append(Exchange(its, "c8", its.exchange, wrong, **more))
+    return made
+
+
+class Program:
+    def __init__(self, kind: str, seed: int) -> None:
+        self.name = f"{kind} {seed}"
+        comm = world.Dup()
+        cut, periodic = {"ring": ((n, 1), "I"), "chain": ((n, 1), ""), "square": ((2, n // 2), ""), "torus": ((2, n // 2), "IJ")}[
+            kind
+        ]
+        grid, other = (
+            gbd.grid((8 * n, 8 * n), comm=comm, periodic=periodic, halo=1, blocks=blocks, timeout=20) for blocks in (cut, (1, n))
+        )
+        self.exchanges, self.hub = exchanges(grid, other), grid._engine.hub
+
+    def begun(self) -> int:
+        return sum(each.exchange for each in [*self.hub.transports])
+
+    def whole(self, each: Exchange) -> None:
+        """What had begun when Ctrl-C came counts as made, and is not waited for; what had not is made again."""
+        while True:
+            before = self.begun()
+            try:
+                each.call(each.field)
+                each.check()
+                return
+            except KeyboardInterrupt:
+                if self.begun() > before:
+                    each.field = each.field.copy()  # the old one may still be written
+                    return
+
+    def step(self, step: int, attempt: int, faults: bool) -> None:
+        draw, own = random.Random(f"{self.name} {step} {attempt}"), random.Random(f"{self.name} {step} {attempt} {me}")
+        some = draw.sample(self.exchanges, draw.randint(1, 4))
+        fault = draw.random() < 0.5
+        wrong = {draw.randrange(n): (draw.randrange(len(some)), draw.randrange(3)) for _ in range(draw.choice((1, 1, 2, n)))}
+        for i, each in enumerate(some):
+            if own.random() < 0.1:
+                time.sleep(0.004)
+            each.fill(2 * (1 + (step * 61 + attempt * 17 + i) % 900))
+            if faults and fault and wrong.get(me, (-1, 0))[0] == i:
+                each.wrong[wrong[me][1]]()
+            interrupts[0] = own.random() < 0.05
+            self.whole(each)
+            interrupts[0] = 0
+
+    def run(self, steps: int) -> int:
+        """All of the steps, and some more in which nobody raises: who has not heard of the last error does so there."""
+        step = attempt = 0
+        while step < steps + n:
+            try:
+                self.step(step, attempt, step < steps)
+                step += 1
+            except RAISED as error:
+                interrupts[0] = 0
+                step, attempt = self.agreed(step, attempt, error)
+        return attempt
+
+    def agreed(self, step: int, attempt: int, error: Exception) -> tuple[int, int]:
+        """The step that all go on from. Each has raised as often as the others."""
+        ours, least = np.array([step, attempt, -attempt]), np.zeros(3, int)
+        request = world.Iallreduce(ours, least, MPI.MIN)
+        waiting.Waiting(30, lambda: f"rank {me} has raised, and others have not: {self.name}, step {step}, {error!r}").until(
+            request.Test
+        )
+        assert least[1] == -least[2], (me, self.name, step, attempt)
+        return int(least[0]), attempt + 1
+
+
+def main(seed: int, steps: int) -> None:
+    errors = [Program(kind, seed).run(steps) for kind in ("ring", "chain", *("square", "torus")[: 2 * (n % 2 == 0 and n > 2)])]
+    assert min(errors) > steps // 8
+    world.Barrier()
+    if me == 0:
+        print("joined", n, flush=True)
+
+
+main(*map(int, sys.argv[1:]))
