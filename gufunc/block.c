@@ -61,27 +61,28 @@ static int64_t run_length(const gb_gu_call *call, const gb_gu_cursor *c, int64_t
     return run < most ? run : most;
 }
 
-/* Every staged input of the block, run by run. */
-static void stage_inputs(gb_gu_block *b) {
-    const gb_gu_call *call = b->job->call;
-    gb_gu_cursor walk = b->here;
-    for (int64_t first = 0, run; first < b->len; first += run) {
-        run = run_length(call, &walk, b->len - first);
-        for (int i = 0; i < call->nin; i++)
-            if (b->job->copied[i].boundary) gb_gu_stage_boundary(b, i, walk.ptr[i], run);
-            else if (b->job->staged >> i & 1) gb_gu_stage_in(b, i, walk.ptr[i], first, run);
-        if (first + run < b->len) gb_gu_cursor_advance(call, &walk, run);
-    }
+/* How many inner loops, whole ones, the block has from here on in the loop around them; 1 also where it ends within the first. */
+static int64_t rows_from(const gb_gu_call *call, const gb_gu_cursor *c, int64_t run, int64_t most) {
+    int d = call->ndim - 1;
+    if (d == 0 || run < call->shape[d] || most < 2 * run) return 1;
+    int64_t left = call->shape[d - 1] - c->index[d - 1];
+    return most / run < left ? most / run : left;
 }
 
-static void scatter_outputs(gb_gu_block *b) {
+/* Every staged operand from one to another, rows at a time. */
+static void stage(gb_gu_block *b, int from, int to) {
     const gb_gu_call *call = b->job->call;
     gb_gu_cursor walk = b->here;
-    for (int64_t first = 0, run; first < b->len; first += run) {
+    for (int64_t first = 0, rows, run; first < b->len; first += rows * run) {
         run = run_length(call, &walk, b->len - first);
-        for (int i = call->nin; i < call->nop; i++)
-            if (b->job->staged >> i & 1) gb_gu_stage_out(b, i, walk.ptr[i], first, run);
-        if (first + run < b->len) gb_gu_cursor_advance(call, &walk, run);
+        rows = rows_from(call, &walk, run, b->len - first);
+        for (int i = from; i < to; i++) {
+            if (!(b->job->staged >> i & 1)) continue;
+            if (i >= call->nin) gb_gu_stage_out(b, i, walk.ptr[i], first, rows, run);
+            else if (b->job->copied[i].boundary) gb_gu_stage_boundary(b, i, walk.ptr[i], run);
+            else gb_gu_stage_in(b, i, walk.ptr[i], first, rows, run);
+        }
+        if (first + rows * run < b->len) gb_gu_cursor_advance(call, &walk, rows * run);
     }
 }
 
@@ -106,7 +107,7 @@ int gb_gu_block_next(gb_gu_block *b) {
     for (int i = 0; i < call->nop; i++)
         if (!(job->staged >> i & 1)) b->args[i] = b->here.ptr[i];
     if (job->staged) {
-        stage_inputs(b);
+        stage(b, 0, call->nin);
         if (b->mode == GB_GU_PICKED) gb_gu_compress(b);
         b->cast_flags = gb_gu_raised(call);
     }
@@ -130,7 +131,7 @@ void gb_gu_block_done(gb_gu_block *b) {
     if (b->nfailed || gb_gu_raised(call)) gb_gu_check_fp_errors(b);
     if (b->mode == GB_GU_BLENDED) gb_gu_scatter_blended(b);
     else if (b->mode == GB_GU_PICKED) gb_gu_scatter_picked(b);
-    else if (job->staged >> call->nin) scatter_outputs(b);
+    else if (job->staged >> call->nin) stage(b, call->nin, call->nop);
     if (call->flags & GB_GU_CASTS_OUT && gb_gu_raised(call)) gb_gu_check_outputs(b);
     gb_gu_cursor_advance(call, &b->here, b->len);
     b->at += b->len;

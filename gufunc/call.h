@@ -164,8 +164,9 @@ void gb_gu_block_call(gb_gu_block *b);        /* the kernel, when it is C */
 /* stage.c: what the parts below stand on. */
 void gb_gu_cursor_advance(const gb_gu_call *call, gb_gu_cursor *c, int64_t len);
 int64_t gb_gu_packed_bytes(const gb_gu_operand *o);
-void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t len);
-void gb_gu_stage_out(gb_gu_block *b, int op, char *to, int64_t first, int64_t len);
+/* From element `first` of the block on: `rows` inner loops from their beginning, or with rows 1 any part of one. */
+void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t rows, int64_t len);
+void gb_gu_stage_out(gb_gu_block *b, int op, char *to, int64_t first, int64_t rows, int64_t len);
 void *gb_gu_take_room(int64_t bytes, gb_error *e);   /* to copy inputs to; gb_heap_release gives it back */
 
 /* ---- parts of it ---- */

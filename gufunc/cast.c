@@ -68,7 +68,8 @@ static void complex_truth(char *dst, intptr_t dst_step, int from, const char *sr
 }
 
 void gb_gu_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
-    int to_real = real_of(to), from_real = real_of(from);
+    int to_real = to, from_real = from;
+    if (to != from) to_real = real_of(to), from_real = real_of(from);
     if (to == from || (to_real == from_real && !gb_type_is_complex(to) && !gb_type_is_complex(from))) {
         move(dst, dst_step, src, src_step, gb_type_size(to), n);
         return;
@@ -125,27 +126,24 @@ static void cast_swapped(int to, char *dst, intptr_t dst_step, int from, const c
 
 /* ---- elements with a core ---- */
 
+#define ENOUGH 8    /* elements */
+
 typedef struct axis { int64_t n, memory, packed; } axis;
 
-/* The axes of len elements, neighbours that step alike on both sides joined. */
-static int axes_of(axis *a, const gb_gu_operand *o, int64_t step, int64_t len) {
-    int n = 0;
-    a[n++] = (axis){len, step, o->core_items * o->kernel_item};
-    for (int d = 0; d < o->core_ndim; d++) {
-        axis next = {o->core_shape[d], o->core_strides[d], o->packed[d]};
-        if (next.n == 1) continue;
-        axis *last = &a[n - 1];
-        if (last->n == 1) *last = next;
-        else if (last->memory == next.n * next.memory && last->packed == next.n * next.packed)
-            *last = (axis){last->n * next.n, next.memory, next.packed};
-        else a[n++] = next;
-    }
+/* The n axes a, and a further one inside of them, joined with the last one where both step alike on both sides. */
+static int add_axis(axis *a, int n, axis next) {
+    axis *last = &a[n - 1];
+    if (next.n == 1) return n;
+    if (last->n != 1 && (last->memory != next.n * next.memory || last->packed != next.n * next.packed)) return a[n] = next, n + 1;
+    next.n *= last->n;
+    *last = next;
     return n;
 }
 
-/* The longest axis becomes the inner loop. */
-static void longest_last(axis *a, int n) {
+/* The longest axis becomes the inner loop, but not in the place of neighbours that are enough to be moved at once. */
+static void longest_last(axis *a, int n, const gb_gu_operand *o) {
     int longest = n - 1;
+    if (a[longest].n >= ENOUGH && a[longest].memory == o->item && a[longest].packed == o->kernel_item) return;
     for (int i = 0; i < n; i++)
         if (a[i].n > a[longest].n) longest = i;
     axis t = a[longest];
@@ -164,16 +162,20 @@ static void transfer(char *memory, char *packed, const gb_gu_operand *o, const a
     else gb_gu_cast(o->from, memory, a->memory, o->to, packed, a->packed, a->n);
 }
 
-void gb_gu_pack(char *packed, const gb_gu_operand *o, const char *memory, int64_t step, int64_t len) {
-    axis a[GB_GU_MAXCORE + 1];
-    int n = axes_of(a, o, step, len);
-    longest_last(a, n);
-    transfer((char *)memory, packed, o, a, n, 1);
+static void all(char *memory, char *packed, const gb_gu_operand *o, int64_t row, int64_t rows, int64_t step, int64_t len, int in) {
+    int64_t size = o->core_items * o->kernel_item;
+    axis a[GB_GU_MAXCORE + 2];
+    a[0] = (axis){rows, row, len * size};
+    int n = add_axis(a, 1, (axis){len, step, size});
+    for (int d = 0; d < o->core_ndim; d++) n = add_axis(a, n, (axis){o->core_shape[d], o->core_strides[d], o->packed[d]});
+    if (n > 1) longest_last(a, n, o);
+    transfer(memory, packed, o, a, n, in);
 }
 
-void gb_gu_unpack(char *memory, int64_t step, const gb_gu_operand *o, const char *packed, int64_t len) {
-    axis a[GB_GU_MAXCORE + 1];
-    int n = axes_of(a, o, step, len);
-    longest_last(a, n);
-    transfer(memory, (char *)packed, o, a, n, 0);
+void gb_gu_pack_rows(char *packed, const gb_gu_operand *o, const char *memory, int64_t row, int64_t rows, int64_t step, int64_t len) {
+    all((char *)memory, packed, o, row, rows, step, len, 1);
+}
+
+void gb_gu_unpack_rows(char *memory, const gb_gu_operand *o, const char *packed, int64_t row, int64_t rows, int64_t step, int64_t len) {
+    all(memory, (char *)packed, o, row, rows, step, len, 0);
 }

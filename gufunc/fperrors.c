@@ -31,7 +31,7 @@ static void cast_again(gb_gu_block *b, const gb_gu_cursor *walk, int64_t offset,
     const gb_gu_call *call = b->job->call;
     for (int i = 0; i < call->nin; i++)
         if (b->job->staged >> i & 1 && call->op[i].from != call->op[i].to)
-            gb_gu_stage_in(b, i, walk->ptr[i] + offset * call->op[i].strides[call->ndim - 1], k, 1);
+            gb_gu_stage_in(b, i, walk->ptr[i] + offset * call->op[i].strides[call->ndim - 1], k, 1, 1);
 }
 
 static void run_one(gb_gu_block *b, int64_t k, uint8_t *status) {
@@ -90,7 +90,7 @@ void gb_gu_check_outputs(gb_gu_block *b) {
             int64_t at = b->mode == GB_GU_PICKED ? k : e;
             gb_gu_fp_clear();
             for (int i = call->nin; i < call->nop; i++)
-                if (b->job->staged >> i & 1) gb_gu_stage_out(b, i, walk.ptr[i], at, 1);
+                if (b->job->staged >> i & 1) gb_gu_stage_out(b, i, walk.ptr[i], at, 1, 1);
             int code = gb_gu_raised(call);
             if (code) gb_gu_record(b, at, (uint8_t)code);
             k++;

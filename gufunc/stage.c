@@ -22,16 +22,16 @@ void gb_gu_cursor_advance(const gb_gu_call *call, gb_gu_cursor *c, int64_t len) 
     }
 }
 
-void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t len) {
-    const gb_gu_call *call = b->job->call;
-    const gb_gu_operand *o = &call->op[op];
-    gb_gu_pack(b->scratch + o->at + first * gb_gu_packed_bytes(o), o, from, o->strides[call->ndim - 1], len);
+void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t rows, int64_t len) {
+    const gb_gu_operand *o = &b->job->call->op[op];
+    int d = b->job->call->ndim - 1;
+    gb_gu_pack_rows(b->scratch + o->at + first * gb_gu_packed_bytes(o), o, from, d ? o->strides[d - 1] : 0, rows, o->strides[d], len);
 }
 
-void gb_gu_stage_out(gb_gu_block *b, int op, char *to, int64_t first, int64_t len) {
-    const gb_gu_call *call = b->job->call;
-    const gb_gu_operand *o = &call->op[op];
-    gb_gu_unpack(to, o->strides[call->ndim - 1], o, b->scratch + o->at + first * gb_gu_packed_bytes(o), len);
+void gb_gu_stage_out(gb_gu_block *b, int op, char *to, int64_t first, int64_t rows, int64_t len) {
+    const gb_gu_operand *o = &b->job->call->op[op];
+    int d = b->job->call->ndim - 1;
+    gb_gu_unpack_rows(to, o, b->scratch + o->at + first * gb_gu_packed_bytes(o), d ? o->strides[d - 1] : 0, rows, o->strides[d], len);
 }
 
 void *gb_gu_take_room(int64_t bytes, gb_error *e) {

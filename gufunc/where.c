@@ -74,7 +74,7 @@ void gb_gu_scatter_picked(gb_gu_block *b) {
             gb_gu_cursor_advance(call, &walk, run);
             at += run;
         }
-        for (int i = call->nin; i < call->nop; i++) gb_gu_stage_out(b, i, walk.ptr[i], k, 1);
+        for (int i = call->nin; i < call->nop; i++) gb_gu_stage_out(b, i, walk.ptr[i], k, 1, 1);
     }
 }
 
@@ -122,7 +122,7 @@ void gb_gu_scatter_blended(gb_gu_block *b) {
                 blend(walk.ptr[i], o->strides[d], b->scratch + o->at + first * o->item, o->item, b->select + first, run);
             else
                 for (int64_t k = 0; k < run; k++)
-                    if (b->select[first + k]) gb_gu_stage_out(b, i, walk.ptr[i] + k * o->strides[d], first + k, 1);
+                    if (b->select[first + k]) gb_gu_stage_out(b, i, walk.ptr[i] + k * o->strides[d], first + k, 1, 1);
         }
         if (first + run < b->len) gb_gu_cursor_advance(call, &walk, run);
     }
