@@ -9,19 +9,24 @@ static void seek(gb_gu_block *b, int64_t at) {
     const gb_gu_run *job = b->job;
     const gb_gu_call *call = job->call;
     int64_t rest = at;
+    int with_mask = call->flags & GB_GU_WHERE ? 1 : 0;
+    b->limit = INT64_MAX;
+    if (at == 0 && !job->copies) {
+        for (int d = 0; d < call->ndim; d++) b->here.index[d] = 0;
+        for (int i = 0; i < call->nop + with_mask; i++) b->here.ptr[i] = job->data[i];
+        return;
+    }
     for (int d = call->ndim - 1; d >= 0; d--) {
         b->here.index[d] = d ? rest % call->shape[d] : rest;
         rest /= call->shape[d];
     }
-    b->limit = INT64_MAX;
-    int with_mask = call->flags & GB_GU_WHERE ? 1 : 0;
     for (int i = 0; i < call->nop + with_mask; i++) {
-        const gb_gu_input_copy *s = &job->copied[i];
+        const gb_gu_input_copy *s = job->copies >> i & 1 ? &job->copied[i] : NULL;
         const int64_t *strides = i < call->nop ? call->op[i].strides : call->where_strides;
         char *p = job->data[i];
-        if (s->base && at < s->from) {
+        if (s && s->base && at < s->from) {
             b->limit = s->from < b->limit ? s->from : b->limit;
-        } else if (s->base && at < s->to) {
+        } else if (s && s->base && at < s->to) {
             p = s->base;
             b->limit = s->to < b->limit ? s->to : b->limit;
         }
@@ -38,7 +43,7 @@ void gb_gu_block_start(gb_gu_block *b, gb_gu_run *job, char *scratch) {
     b->status = (uint8_t *)scratch + call->status_at;
     b->select = (uint8_t *)scratch + call->select_at;
     b->picked = (int32_t *)(scratch + call->picked_at);
-    memcpy(b->dims + 1, call->core, (size_t)call->ncore * sizeof *b->dims);
+    for (int d = 0; d < call->ncore; d++) b->dims[1 + d] = call->core[d];
     intptr_t *core = b->steps + call->nop;
     for (int i = 0; i < call->nop; i++) {
         const gb_gu_operand *o = &call->op[i];
@@ -79,7 +84,7 @@ static void stage(gb_gu_block *b, int from, int to) {
         for (int i = from; i < to; i++) {
             if (!(b->job->staged >> i & 1)) continue;
             if (i >= call->nin) gb_gu_stage_out(b, i, walk.ptr[i], first, rows, run);
-            else if (b->job->copied[i].boundary) gb_gu_stage_boundary(b, i, walk.ptr[i], run);
+            else if (b->job->copies >> i & 1 && b->job->copied[i].boundary) gb_gu_stage_boundary(b, i, walk.ptr[i], run);
             else gb_gu_stage_in(b, i, walk.ptr[i], first, rows, run);
         }
         if (first + rows * run < b->len) gb_gu_cursor_advance(call, &walk, rows * run);
@@ -133,6 +138,6 @@ void gb_gu_block_done(gb_gu_block *b) {
     else if (b->mode == GB_GU_PICKED) gb_gu_scatter_picked(b);
     else if (job->staged >> call->nin) stage(b, call->nin, call->nop);
     if (call->flags & GB_GU_CASTS_OUT && gb_gu_raised(call)) gb_gu_check_outputs(b);
-    gb_gu_cursor_advance(call, &b->here, b->len);
     b->at += b->len;
+    if (b->at < job->n) gb_gu_cursor_advance(call, &b->here, b->len);
 }

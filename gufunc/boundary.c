@@ -30,13 +30,14 @@ static int neighbours(const gb_gu_run *job, int i, int o, int64_t *boundary) {
     return apart % stride == 0 && llabs(*boundary) <= job->call->block / WIDEST;
 }
 
-static int save(gb_gu_run *job, int i, int64_t boundary, gb_error *error) {
+__attribute__((cold, noinline)) static int save(gb_gu_run *job, int i, int64_t boundary, gb_error *error) {
     const gb_gu_call *call = job->call;
     const gb_gu_operand *o = &call->op[i];
     int64_t wide = llabs(boundary), per = blocks_per_chunk(call);
-    char *to = job->copied[i].block = gb_gu_take_room(call->nchunks * per * wide * o->item, error);
+    gb_gu_input_copy *s = gb_gu_run_copy(job, i);
+    char *to = s->block = gb_gu_take_room(call->nchunks * per * wide * o->item, error);
     if (!to) return -1;
-    job->copied[i].boundary = boundary;
+    s->boundary = boundary;
     for (int64_t c = 0; c < call->nchunks; c++)
         for (int64_t k = 0; k < per; k++, to += wide * o->item) {
             int64_t first = c * call->chunk + k * call->block, last = k + 1 < per ? first + call->block : (c + 1) * call->chunk;
@@ -55,7 +56,7 @@ int gb_gu_protect_boundaries(gb_gu_run *job, gb_error *e) {
     int64_t boundary[GB_GU_MAXARGS];
     uint32_t near = 0;
     int apart = 0;
-    if (job->measured || call->ndim != 1 || call->nop != o + 1 || call->op[o].core_ndim || llabs(call->op[o].strides[0]) < call->op[o].item) return 0;
+    if (job->measured || call->out[o] || call->ndim != 1 || call->nop != o + 1 || call->op[o].core_ndim || llabs(call->op[o].strides[0]) < call->op[o].item) return 0;
     if (call->flags & GB_GU_WHERE && meets(job, call->nin + 1, 1, call->where_strides[0], o)) return 0;
     for (int i = 0; i < call->nin; i++) {
         if (call->op[i].core_ndim) return 0;
@@ -64,7 +65,7 @@ int gb_gu_protect_boundaries(gb_gu_run *job, gb_error *e) {
         near |= 1u << i;
         apart |= boundary[i] != 0;
     }
-    if (!apart) return 0;
+    if (!apart) return !near;
     for (int i = 0; i < call->nin; i++) {
         if (!(near >> i & 1)) continue;
         job->staged |= 1u << i;

@@ -75,9 +75,8 @@ typedef struct gb_gu_input_copy {
 
 typedef struct gb_gu_run {
     const gb_gu_call *call;
-    char *data[GB_GU_MAXARGS + 1];         /* element 0 of every operand; after them where */
     void *loop_data;
-    uint32_t staged;                    /* operands that are staged in this run */
+    uint32_t staged, copies;            /* operands that are staged in this run; those with an entry in copied */
     int32_t ignore_errors;
     int64_t n, chunk;                   /* of the call, which a late helper may outlive */
     int64_t next, done;                 /* elements; atomic */
@@ -90,8 +89,10 @@ typedef struct gb_gu_run {
     void *error;                        /* such an error; the extension's */
     uint8_t *codes;                     /* one per element in loop order; NULL while nothing failed; atomic */
     int64_t nfailed, nselected;         /* atomic */
+    char *data[GB_GU_MAXARGS + 1];         /* element 0 of every operand; after them where */
     gb_gu_input_copy copied[GB_GU_MAXARGS + 1];
 } gb_gu_run;
+gb_gu_input_copy *gb_gu_run_copy(gb_gu_run *job, int i);   /* the entry of operand i, empty when it is new */
 
 /* Fill in a job; data has nop pointers, and one more for where. -1 when it
  * cannot run. gb_gu_run_clear undoes it. */

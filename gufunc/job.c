@@ -11,7 +11,7 @@ void gb_gu_call_free(gb_gu_call *call) {
 }
 
 int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e) {
-    memset(job, 0, sizeof *job);
+    memset(job, 0, offsetof(gb_gu_run, data));
     job->call = call;
     job->n = call->n;
     job->chunk = call->chunk;
@@ -28,9 +28,17 @@ int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, vo
 }
 
 void gb_gu_run_clear(gb_gu_run *job) {
-    for (int i = 0; i <= GB_GU_MAXARGS; i++)
-        if (job->copied[i].block) gb_heap_release(job->copied[i].block);
+    for (uint32_t left = job->copies; left; left &= left - 1) {
+        void *block = job->copied[__builtin_ctz(left)].block;
+        if (block) gb_heap_release(block);
+    }
     free(job->codes);
+}
+
+__attribute__((cold)) gb_gu_input_copy *gb_gu_run_copy(gb_gu_run *job, int i) {
+    if (!(job->copies >> i & 1)) job->copied[i] = (gb_gu_input_copy){0};
+    job->copies |= 1u << i;
+    return &job->copied[i];
 }
 
 gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e) {
@@ -51,7 +59,7 @@ void gb_gu_run_drop(gb_gu_run *job) {
 
 /* Pieces that others had taken are begun again, and with them everything, for nobody
  * knows which they were; inputs that have been written over since are gone. */
-int gb_gu_run_alone(gb_gu_run *job) {
+__attribute__((cold)) int gb_gu_run_alone(gb_gu_run *job) {
     job->attached = 0;
     if (job->done == job->next) return 0;
     if (job->in_place) return -1;

@@ -133,9 +133,9 @@ static void copy_elements(char *to, const char *from, const view *v, int d, int6
 
 /* Copy the part of an input whose memory lies in [low, high): whole steps of the
  * outermost loop, into room where every element has the place it has in memory. */
-static int copy_input(gb_gu_run *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, gb_error *e) {
+__attribute__((cold, noinline)) static int copy_input(gb_gu_run *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, gb_error *e) {
     const gb_gu_call *call = job->call;
-    gb_gu_input_copy *s = &job->copied[i];
+    gb_gu_input_copy *s = gb_gu_run_copy(job, i);
     intptr_t from, to;
     gb_extent(job->data[i], v->shape + 1, v->strides + 1, v->ndim - 1, item, &from, &to);
     int64_t first = 0, last = call->shape[0] - 1, stride = v->strides[0];
@@ -175,6 +175,7 @@ int gb_gu_protect_inputs(gb_gu_run *job, gb_error *e) {
     int boundaries = gb_gu_protect_boundaries(job, e);
     if (boundaries) return boundaries < 0 ? -1 : 0;
     for (int o = call->nin; o < call->nop; o++) {
+        if (call->out[o]) continue;   /* memory of its own */
         view out, in;
         view_of(&out, call, o);
         intptr_t low, high;
