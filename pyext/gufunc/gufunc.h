@@ -41,6 +41,10 @@ typedef struct gb_py_entry {
 #define GB_PY_SETS 64    /* of entries, each the last GB_PY_WAYS that fell into it, latest first */
 #define GB_PY_WAYS 8
 
+typedef struct gb_py_entries {
+    gb_py_entry *latest, *sets[GB_PY_SETS][GB_PY_WAYS];   /* latest: the one last asked for, which is in its set too */
+} gb_py_entries;
+
 typedef struct gb_py_reducers gb_py_reducers;
 
 typedef struct gb_py_gufunc_object {
@@ -51,7 +55,7 @@ typedef struct gb_py_gufunc_object {
     int32_t nchoices;
     int asks_sizes;                 /* core sizes of a call may have to be asked for (_sizes) */
     PyObject *uniform_names;        /* tuple of str */
-    gb_py_entry **entries;
+    gb_py_entries *entries;
     gb_py_reducers *reducers;          /* what was learnt about reductions; NULL: nothing yet */
 } gb_py_gufunc_object;
 
@@ -137,11 +141,11 @@ static inline int64_t *gb_py_encode_operand(int64_t *to, int64_t head, int ndim,
     }
     return to + (dims ? 3 : 2) * ndim;
 }
-gb_py_entry *gb_py_entries_find(gb_py_entry **entries, const int64_t *encoding, int64_t n, uint64_t *hash);   /* owned; NULL: it is new */
-gb_py_entry *gb_py_entries_keep(gb_py_entry **entries, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
+gb_py_entry *gb_py_entries_find(gb_py_entries *all, const int64_t *encoding, int64_t n, uint64_t *hash);   /* owned; NULL: it is new */
+gb_py_entry *gb_py_entries_keep(gb_py_entries *all, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
                           void (*free_plan)(void *));               /* takes the plan; owned; NULL with an error */
 void gb_py_entry_drop(gb_py_entry *entry);
-void gb_py_entries_clear(gb_py_entry **entries);
+void gb_py_entries_clear(gb_py_entries *all);
 
 /* cache.c */
 gb_py_entry *gb_py_entry_for(gb_py_invocation *v);                           /* owned; NULL with an error */

@@ -24,7 +24,8 @@ int gb_py_read_keywords(gb_py_gufunc_object *g, PyObject *kwargs, gb_py_keywords
     memset(k, 0, offsetof(gb_py_keywords, uniform) + (size_t)g->info.nuniforms * sizeof *k->uniform);
     PyObject *name, *value;
     Py_ssize_t at = 0;
-    while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
+    if (!kwargs) return 0;
+    while (PyDict_Next(kwargs, &at, &name, &value)) {
         PyObject **slot = slot_of(g, name, k);
         if (!slot) {
             GB_PY_OWNED PyObject *refused = PyObject_CallMethod((PyObject *)g, "_refuse", "O", name);

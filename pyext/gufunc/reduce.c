@@ -132,7 +132,7 @@ static int protect(gb_py_reduce_args *q, PyObject **array, PyObject **where) {
 
 static PyObject *finish(gb_py_reduce_args *q, gb_gu_reducing *run, void **data) {
     const gb_gu_reduction *r = run->r;
-    PyObject *results[GB_GU_MAXARGS] = {0}, *result = NULL;
+    PyObject *results[GB_GU_MAXARGS], *result = NULL;
     int ok = 1;
     for (int i = 0; i < r->nout; i++) {
         if (q->given[i]) results[i] = Py_NewRef(q->given[i]);
@@ -142,14 +142,14 @@ static PyObject *finish(gb_py_reduce_args *q, gb_gu_reducing *run, void **data) 
         }
         ok = ok && results[i];
     }
-    if (ok && r->nout == 1) result = Py_NewRef(results[0]);
-    else if (ok) result = gb_py_tuple_of(results, r->nout);
+    if (r->nout == 1) return ok ? gb_py_reduce_outcome(q, r, results[0], run) : NULL;
+    if (ok) result = gb_py_tuple_of(results, r->nout);
     for (int i = 0; i < r->nout; i++) Py_XDECREF(results[i]);
     return result ? gb_py_reduce_outcome(q, r, result, run) : NULL;
 }
 
 static PyObject *run(gb_py_reduce_args *q, const gb_gu_reduction *r, gb_gu_reducing *run) {
-    void *data[GB_GU_MAXARGS] = {0};
+    void *data[GB_GU_MAXARGS];
     _Alignas(32) char cells[2][GB_GU_MAX_ITEM], *more = NULL;
     PyObject *result = NULL;
     int ok = 1;
@@ -160,6 +160,7 @@ static PyObject *run(gb_py_reduce_args *q, const gb_gu_reduction *r, gb_gu_reduc
     run->poll = NULL;
     if (check_start(q, run) < 0) return NULL;
     if (r->nout > 2 && !(more = malloc((size_t)r->nout * GB_GU_MAX_ITEM))) return PyErr_NoMemory();
+    for (int i = 0; i < r->nout; i++) data[i] = NULL;
     for (int i = 0; ok && i < r->nout; i++) {
         if (!q->result[i].absent) run->out[i] = q->result[i].data;
         else if (!r->plan[i]) data[i] = run->out[i] = more ? more + i * GB_GU_MAX_ITEM : cells[i];

@@ -8,7 +8,7 @@
 struct gb_py_reducers {
     int nchoices;
     gb_py_folding *choices[MOST_CHOICES];
-    gb_py_entry *entries[GB_PY_SETS * GB_PY_WAYS];
+    gb_py_entries entries;
 };
 
 static gb_py_reducers *reducers_of(gb_py_gufunc_object *g) {
@@ -20,7 +20,7 @@ void gb_py_reducers_free(gb_py_gufunc_object *g) {
     gb_py_reducers *all = g->reducers;
     if (!all) return;
     for (int i = 0; i < all->nchoices; i++) free(all->choices[i]);
-    gb_py_entries_clear(all->entries);
+    gb_py_entries_clear(&all->entries);
     free(all);
 }
 
@@ -91,10 +91,10 @@ gb_py_entry *gb_py_planned_for(gb_py_reduce_args *q) {
     uint64_t hash;
     gb_py_reducers *all = reducers_of(q->gufunc);
     if (!all) return NULL;
-    gb_py_entry *e = gb_py_entries_find(all->entries, encoding, n, &hash);
+    gb_py_entry *e = gb_py_entries_find(&all->entries, encoding, n, &hash);
     if (e) return e;
     gb_error error;
     gb_gu_reduction *r = NULL;
     if (GB_PY_ENTER_GO(&error, gbridge_gufunc_reduce(q->gufunc->info.id, encoding, n, &r, &error)) < 0) return NULL;
-    return gb_py_entries_keep(all->entries, encoding, n, hash, r, free_reduction);
+    return gb_py_entries_keep(&all->entries, encoding, n, hash, r, free_reduction);
 }

@@ -9,7 +9,7 @@
 static PyObject *allocate(PyTypeObject *type) {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     gb_py_gufunc_object *g = (gb_py_gufunc_object *)alloc(type, 0);
-    if (g && !(g->entries = calloc(GB_PY_SETS * GB_PY_WAYS, sizeof *g->entries))) return Py_DECREF(g), PyErr_NoMemory();
+    if (g && !(g->entries = calloc(1, sizeof *g->entries))) return Py_DECREF(g), PyErr_NoMemory();
     return (PyObject *)g;
 }
 
