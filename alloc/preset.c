@@ -10,24 +10,28 @@
 
 #define MAX_NAME 200
 
-/* gt4py 1.2's registry, GDP-3's names, NumPy's orders. The first is what no name means. */
+/* gt4py 1.2's registry, GDP-3's names, NumPy's orders. A preset's number is its place; the first is what no name means. */
+enum { BEFORE_FIRST = __COUNTER__ };
+#define BUILTIN_(field, text, value, items, where) {.number = __COUNTER__ - BEFORE_FIRST - 1, .name = text, .field = value, .alignment = items, .device = where}
+#define ORDER(...) BUILTIN_(order, __VA_ARGS__)
+#define AXES(...) BUILTIN_(axes, __VA_ARGS__)
 static const gb_preset builtin[] = {
-    {.number = 0, .name = "C", .order = GB_BY_INDEX, .alignment = 1, .device = GB_CPU},
-    {.number = 1, .name = "F", .order = GB_BY_INDEX_REVERSED, .alignment = 1, .device = GB_CPU},
-    {.number = 2, .name = "numpy", .axes = "IJK", .alignment = 1, .device = GB_CPU},
-    {.number = 3, .name = "debug", .axes = "IJK", .alignment = 1, .device = GB_CPU},
-    {.number = 4, .name = "gt:cpu_kfirst", .axes = "IJK", .alignment = 1, .device = GB_CPU},
-    {.number = 5, .name = "gt:cpu_ifirst", .axes = "KJI", .alignment = 1, .device = GB_CPU},
-    {.number = 6, .name = "gt:gpu", .axes = "KJI", .alignment = 32, .device = GB_GPU},
-    {.number = 7, .name = "dace:cpu", .axes = "KIJ", .alignment = 1, .device = GB_CPU},
-    {.number = 8, .name = "dace:cpu_kfirst", .axes = "IJK", .alignment = 1, .device = GB_CPU},
-    {.number = 9, .name = "dace:cpu_KJI", .axes = "KJI", .alignment = 1, .device = GB_CPU},
-    {.number = 10, .name = "dace:gpu", .axes = "KJI", .alignment = 1, .device = GB_GPU},
-    {.number = 11, .name = "dace:gpu_IJK", .axes = "IJK", .alignment = 1, .device = GB_GPU},
-    {.number = 12, .name = "gtx86", .axes = "IJK", .alignment = 1, .device = GB_CPU},
-    {.number = 13, .name = "gtmc", .axes = "JKI", .alignment = 8, .device = GB_CPU},
-    {.number = 14, .name = "gtcuda", .axes = "KJI", .alignment = 32, .device = GB_GPU},
-    {.number = 15, .name = "cuda", .axes = "KJI", .alignment = 32, .device = GB_GPU},
+    ORDER("C", GB_BY_INDEX, 1, GB_CPU),
+    ORDER("F", GB_BY_INDEX_REVERSED, 1, GB_CPU),
+    AXES("numpy", "IJK", 1, GB_CPU),
+    AXES("debug", "IJK", 1, GB_CPU),
+    AXES("gt:cpu_kfirst", "IJK", 1, GB_CPU),
+    AXES("gt:cpu_ifirst", "KJI", 1, GB_CPU),
+    AXES("gt:gpu", "KJI", 32, GB_GPU),
+    AXES("dace:cpu", "KIJ", 1, GB_CPU),
+    AXES("dace:cpu_kfirst", "IJK", 1, GB_CPU),
+    AXES("dace:cpu_KJI", "KJI", 1, GB_CPU),
+    AXES("dace:gpu", "KJI", 1, GB_GPU),
+    AXES("dace:gpu_IJK", "IJK", 1, GB_GPU),
+    AXES("gtx86", "IJK", 1, GB_CPU),
+    AXES("gtmc", "JKI", 8, GB_CPU),
+    AXES("gtcuda", "KJI", 32, GB_GPU),
+    AXES("cuda", "KJI", 32, GB_GPU),
 };
 #define BUILTIN ((int32_t)(sizeof builtin / sizeof *builtin))
 

@@ -27,7 +27,9 @@ LAYOUTS = {
 def test_the_table_names_every_builtin_preset() -> None:
     names = "import gridbuf; print(*gridbuf.backends(), sep='\\n')"  # in a process where nobody registers any
     fresh = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True).stdout
-    assert set(LAYOUTS) == set(fresh.split("\n")) - {""}
+    known = {*fresh.split("\n")} - {""}
+    assert not known - {*LAYOUTS}, f"LAYOUTS in this file lacks {sorted(known - {*LAYOUTS})}"
+    assert not {*LAYOUTS} - known, f"alloc/preset.c lacks {sorted({*LAYOUTS} - known)}"
 
 
 def test_the_page_has_the_table_that_plans_give() -> None:
