@@ -182,6 +182,8 @@ class build_core(build_ext):
     def finalize_options(self) -> None:
         super().finalize_options()
         self.for_checkout = bool(self.inplace)  # run() builds elsewhere first, and forgets
+        if self.editable_mode:  # pip drops the folder that it gives; `make build` goes on from this one
+            self.build_temp = f"build/temp.{self.plat_name}-{sys.implementation.cache_tag}"
 
     def build_extension(self, ext: Extension) -> None:
         go = find_go()

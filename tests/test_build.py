@@ -116,14 +116,16 @@ class Checkout:
 
     def build(self, *options: str, **environment: str) -> None:
         """Everything anew: bin/go.flags, bin/go.arguments and bin/cc.arguments say how."""
+        shutil.rmtree(self.root / "build", ignore_errors=True)
+        self.run("setup.py", "-q", "build_ext", *options, **environment)
+
+    def run(self, *arguments: str, **environment: str) -> None:
+        """Python on what is there."""
         for kept in (*self.bin.glob("*.flags"), *self.bin.glob("*.arguments")):
             kept.unlink()
-        shutil.rmtree(self.root / "build", ignore_errors=True)
         path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
-        subprocess.run(
-            [sys.executable, "setup.py", "-q", "build_ext", *options],
-            cwd=self.root, env={**os.environ, "GRIDBUF_CFLAGS": "", "CC": "cc", "PATH": path, **environment}, check=True, capture_output=True,
-        )  # fmt: skip
+        env = {**os.environ, "GRIDBUF_CFLAGS": "", "CC": "cc", "PATH": path, **environment}
+        subprocess.run([sys.executable, *arguments], cwd=self.root, env=env, check=True, capture_output=True)
 
     def go_flags(self, *options: str, **environment: str) -> list[str]:
         """CGO_CFLAGS of a build."""
@@ -238,6 +240,14 @@ def test_a_wheel_is_stripped_and_a_checkout_is_not(checkout: Checkout) -> None:
     assert linked() == (True, True)
     checkout.build("--inplace")
     assert linked() == (False, False)
+
+
+def test_a_checkout_that_pip_has_built_is_built(checkout: Checkout, tmp_path: Path) -> None:
+    """pip gives a folder for objects that it drops: all C was compiled twice in the first hour."""
+    checkout.run("-c", f"import setuptools.build_meta as backend; backend.build_editable({str(tmp_path)!r})")
+    assert " -c pyext/module.c " in (checkout.bin / "cc.arguments").read_text()
+    checkout.run("setup.py", "-q", "build_ext", "--inplace")
+    assert " -c " not in (checkout.bin / "cc.arguments").read_text()
 
 
 def test_one_stamp_is_for_the_extension_and_for_the_tests(checkout: Checkout) -> None:
