@@ -39,6 +39,16 @@ POSITIONAL: dict[Any, tuple[str, ...]] = {
 _AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 
+def kept(keepdims: Any) -> bool:
+    """What `keepdims` says, which some of NumPy's methods hand on as not given."""
+    return keepdims is not np._NoValue and bool(keepdims)
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given."""
+    return {name: value for name, value in options.items() if value is not np._NoValue}
+
+
 def inside(obj: Any) -> Iterator[Any]:
     """The arrays in an argument."""
     if isinstance(obj, (list, tuple)):

@@ -13,7 +13,7 @@ from gridbuf.fields.resolving import Resolution, resolve
 from gridbuf.fields.results import lead_of, new
 from gridbuf.joining import adapted, into, lacking
 from gridbuf.numpy_copies import apart
-from gridbuf.numpy_functions import POSITIONAL, clip, inside, numbered
+from gridbuf.numpy_functions import POSITIONAL, clip, inside, kept, numbered
 from gridbuf.wrapping import check_masks
 
 
@@ -231,9 +231,8 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     def dtype_of(source: Any) -> Any:
         return np.average(np.ones(1, source.dtype), weights=one).dtype
 
-    keep = keepdims is not np._NoValue and bool(keepdims)
     found = tuple(
-        reductions.over_axes(partial(_into, partial(_mean_or_weight, at)), dtype_of, a, axis, None, keep, **options)
+        reductions.over_axes(partial(_into, partial(_mean_or_weight, at)), dtype_of, a, axis, None, kept(keepdims), **options)
         for at in range(1 + bool(returned))
     )
     return found if returned else found[0]

@@ -12,6 +12,7 @@ from gridbuf.fields.operands import Field, names_of
 from gridbuf.fields.resolving import Resolution
 from gridbuf.fields.results import new
 from gridbuf.joining import adapted, into, is_scalar, lacking, reduced_dtype
+from gridbuf.numpy_functions import given, kept
 
 
 def positions(axis: Any, field: _core.Field, argument: str = "axis") -> tuple[int, ...]:
@@ -68,18 +69,22 @@ def over_axes(
     for name in ("where", "mean", "weights"):
         if options.get(name, True) is not True:
             options[name] = _beside(name, options[name], field, device)
-    given = None if axis is None else over[0] if len(over) == 1 else over
+    axes = None if axis is None else over[0] if len(over) == 1 else over
     if out is None and not left.shape and not device:
-        return function(source, axis=given, keepdims=keepdims, **options)
+        return function(source, axis=axes, keepdims=keepdims, **options)
     result = new(field, left, dtype_of(source)) if out is None else out
-    target = operands.array(result, device, "out")
-    names = names_of(result)
-    if names is not None and left.names is not None:
-        if sorted(names) != sorted(left.names):
-            raise ValueError(f"out: its dims are {names}, the result has {left.names}")
-        target = adapted(target, into(names, left.names))
-    function(source, axis=given, out=target, keepdims=keepdims, **options)
+    function(source, axis=axes, out=_target(result, left, device), keepdims=keepdims, **options)
     return result if out is not None or left.shape else result.to(device="cpu").numpy()[()]
+
+
+def _target(result: Any, left: Resolution, device: bool) -> Any:
+    """The array of a result, its indices in the order in which the reduction leaves them."""
+    target, names = operands.array(result, device, "out"), names_of(result)
+    if names is None or left.names is None:
+        return target
+    if sorted(names) != sorted(left.names):
+        raise ValueError(f"out: its dims are {names}, the result has {left.names}")
+    return adapted(target, into(names, left.names))
 
 
 def _beside(argument: str, obj: Any, field: _core.Field, device: bool) -> Any:
@@ -107,8 +112,8 @@ def reduce(
         )
         found = ufunc.reduce(source, axis, dtype, into_array, keepdims, **options)
         return found if target is None else target
-    given = {} if dtype is None else {"dtype": dtype}
-    function: Reduction = partial(_on_gpu, ufunc, **given) if operands.on_gpu(source) else partial(ufunc.reduce, **given)
+    asked = {} if dtype is None else {"dtype": dtype}
+    function: Reduction = partial(_on_gpu, ufunc, **asked) if operands.on_gpu(source) else partial(ufunc.reduce, **asked)
     return over_axes(function, lambda a: reduced_dtype(ufunc, a.dtype, dtype), source, axis, out, keepdims, **options)
 
 
@@ -122,8 +127,7 @@ def by_function(
     function: Callable[..., Any], field: _core.Field, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
 ) -> Any:
     """np.mean, np.std and their like."""
-    keep = keepdims is not np._NoValue and bool(keepdims)
-    options = {name: value for name, value in options.items() if value is not np._NoValue}
+    keep, options = kept(keepdims), given(options)
     if function in UFUNC_OF:
         return reduce(UFUNC_OF[function], field, axis, options.pop("dtype", None), out, keep, **options)
 
@@ -185,12 +189,7 @@ def along(
         if out is not None
         else new(source, whole, method(np.ones(1, array.dtype), *((np.zeros(1, int),) if extra else ()), dtype=dtype).dtype)
     )
-    target, names = operands.array(made, False, "out"), names_of(made)
-    if names is not None and whole.names is not None:
-        if sorted(names) != sorted(whole.names):
-            raise ValueError(f"out: its dims are {names}, the result has {whole.names}")
-        target = adapted(target, into(names, whole.names))
-    method(array, *extra, at[0], dtype, target)
+    method(array, *extra, at[0], dtype, _target(made, whole, False))
     return made
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import adapted, into, lacking, reduced_dtype
-from gridbuf.numpy_functions import POSITIONAL
+from gridbuf.numpy_functions import POSITIONAL, given, kept
 from gridbuf.storage import functions_plain, operands, reduction
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
@@ -22,10 +22,6 @@ WHOLE = {
     np.min: np.minimum.reduce, np.amin: np.minimum.reduce,
     **{function: getattr(np.ndarray, function.__name__) for function in (np.all, np.any, np.mean, np.std, np.var)},
 }  # fmt: skip
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not np._NoValue}
 
 
 @lru_cache(maxsize=256)
@@ -45,13 +41,12 @@ def reduced(
     function: Any, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, by: Any = None, **options: Any
 ) -> Any:
     """A reduction by NumPy: a number where no axis is given. `by` is the function with its other arguments bound."""
-    options = _given(options)
+    options, keep = given(options), kept(keepdims)
     check_masks(options.items())
-    keep = keepdims is not np._NoValue and bool(keepdims)
     call = function if by is None else by
     if not isinstance(a, Storage):  # the output is one, or a mask
-        given = {"axis": axis, **({} if out is None else {"out": out}), **({"keepdims": True} if keep else {}), **options}
-        return functions_plain.call(call, (a,), given, name=function.__name__)
+        asked = {"axis": axis, **({} if out is None else {"out": out}), **({"keepdims": True} if keep else {}), **options}
+        return functions_plain.call(call, (a,), asked, name=function.__name__)
     if axis is None and out is None and not keep:
         device = operands.on_device(a, (a,))
         array = operands.fetch(a, a, device)
@@ -91,8 +86,7 @@ def _placing(function: Any) -> Callable[..., Any]:
         def run(array: Any, device: bool, axis: Any, out: Any, keepdims: bool) -> None:
             operands.function_on(device, function)(array, axis=at, out=out, keepdims=keepdims)
 
-        keep = keepdims is not np._NoValue and bool(keepdims)
-        return reduction.over_axes(run, lambda array: np.dtype(np.intp), a, at, out, keep)
+        return reduction.over_axes(run, lambda array: np.dtype(np.intp), a, at, out, kept(keepdims))
 
     return handler
 
@@ -107,17 +101,14 @@ def _of_order(function: Any) -> Callable[..., Any]:
         if not isinstance(a, Storage) or np.ndim(q):
             return functions_plain.call(function, (a, q), {"axis": axis, "out": out, "keepdims": keepdims, **options})
 
-        def by(array: Any, **given: Any) -> Any:
-            return function(array, q, **given, **_given(options))
+        def run(array: Any, device: bool, **asked: Any) -> Any:
+            return operands.function_on(device, function)(array, q, **asked, **given(options))
 
-        def run(array: Any, device: bool, **given: Any) -> Any:
-            return operands.function_on(device, function)(array, q, **given, **_given(options))
-
-        keep = keepdims is not np._NoValue and bool(keepdims)
+        keep = kept(keepdims)
         if axis is None and out is None and not keep:
             device = operands.on_device(a, (a,))
             return operands.number(run(operands.fetch(a, a, device), device, axis=None), device)
-        return reduction.over_axes(run, lambda array: by(np.ones(1, array.dtype), axis=0).dtype, a, axis, out, keep)
+        return reduction.over_axes(run, lambda array: run(np.ones(1, array.dtype), False, axis=0).dtype, a, axis, out, keep)
 
     return handler
 
@@ -134,9 +125,9 @@ def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> An
     return np.subtract(high, low) if out is None else np.subtract(high, low, out=out)
 
 
-def _weights(given: Any, a: Storage, axis: Any) -> Any:
+def _weights(obj: Any, a: Storage, axis: Any) -> Any:
     """What is no storage as an array beside one: by its own names, else one weight for each index of the axis, as NumPy has it."""
-    weights, described = operands.values_of(given, "weights"), operands.describe(given)
+    weights, described = operands.values_of(obj, "weights"), operands.describe(obj)
     names = None if described is None else described[0]
     if names is None:
         if axis is None or weights.ndim != 1 or a.ndim == 1:
@@ -192,11 +183,11 @@ def along(function: Any, a: Storage, axis: Any, dtype: Any = None, out: Any = No
     target = operands.fetch(result, lead, device, "out")
     if isinstance(result, Storage):
         target = adapted(target, operands.of_same_axes(result, a, "out"))
-    given = {"axis": at, "out": target, **({} if dtype is None else {"dtype": dtype})}
+    asked = {"axis": at, "out": target, **({} if dtype is None else {"dtype": dtype})}
     if isinstance(function, np.ufunc):
-        function.accumulate(array, **given)
+        function.accumulate(array, **asked)
     else:
-        operands.function_on(device, function)(array, **given)
+        operands.function_on(device, function)(array, **asked)
     if isinstance(result, Storage):
         result._wrote(device)
     return result
