@@ -1,6 +1,10 @@
 package arrayinterface
 
-import "strconv"
+import (
+	"strconv"
+
+	"gridbuf/internal/native"
+)
 
 // formatCode is what a character of a buffer format stands for.
 type formatCode struct {
@@ -183,7 +187,7 @@ func (r *formatReader) scalar(code byte) (Type, error) {
 		r.at--
 		return Type{}, r.errorf("%q is not a type that memory can be shared as", code)
 	}
-	t := Type{Kind: c.kind, Order: Native, ItemSize: c.native}
+	t := Type{Kind: c.kind, Order: native.Order, ItemSize: c.native}
 	switch r.order {
 	case '<':
 		t.Order, t.ItemSize = '<', c.standard

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gridbuf/internal/native"
 )
 
 // show writes a type in the words of testdata/numpy_formats.py.
@@ -55,7 +57,7 @@ func TestFormatOfATypestr(t *testing.T) {
 		"<i8": "l", "<u8": "L", "<c8": "Zf", "<c16": "Zd", ">f8": ">d", ">i8": ">q", ">c16": ">Zd", "|S5": "5s",
 		"<U5": "5w", ">U5": ">5w", "|V12": "12x",
 	} {
-		if Native == '>' {
+		if native.Order == '>' {
 			t.Skip("the table is for little-endian machines")
 		}
 		parsed, err := ParseTypestr(typestr)

@@ -1,9 +1,10 @@
 package arrayinterface
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
+
+	"gridbuf/internal/native"
 )
 
 // Type is the type of an item.
@@ -23,14 +24,6 @@ type Field struct {
 	Offset      int64   // bytes
 }
 
-// Native is the byte order of this machine.
-var Native = func() byte {
-	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
-		return '<'
-	}
-	return '>'
-}()
-
 // Swapped reports whether the bytes of an item must be reversed before use.
 func (t Type) Swapped() bool {
 	for _, f := range t.Fields {
@@ -38,7 +31,7 @@ func (t Type) Swapped() bool {
 			return true
 		}
 	}
-	return t.Order != '|' && t.Order != Native
+	return t.Order != '|' && t.Order != native.Order
 }
 
 // Alignment is what addresses of items must be a multiple of for a plain load.

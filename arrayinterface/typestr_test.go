@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gridbuf/internal/native"
 )
 
 func TestParseTypestr(t *testing.T) {
@@ -59,7 +61,7 @@ func TestTypeProperties(t *testing.T) {
 	assert.EqualValues(t, 8, alignment("<c16"))
 	assert.EqualValues(t, 4, alignment("<U7"))
 	assert.EqualValues(t, 1, alignment("|S7"))
-	swapped := Type{Kind: 'f', Order: '<' + '>' - Native, ItemSize: 8}
+	swapped := Type{Kind: 'f', Order: '<' + '>' - native.Order, ItemSize: 8}
 	assert.True(t, swapped.Swapped())
 	assert.True(t, Type{Kind: 'V', Order: '|', ItemSize: 8, Fields: []Field{{Name: "a", Type: swapped}}}.Swapped())
 	assert.False(t, Type{Kind: 'V', Order: '|', ItemSize: 8}.Swapped())

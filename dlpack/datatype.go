@@ -4,11 +4,11 @@ package dlpack
 import "C"
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strconv"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/native"
 )
 
 // Code is the kind of number an item is, with DLPack's numbers.
@@ -100,22 +100,15 @@ func TypeOfTypestr(typestr string) (DataType, error) {
 		return t, err
 	}
 	switch order := typestr[0]; {
-	case order == '|' && size == 1, order == nativeOrder():
+	case order == '|' && size == 1, order == native.Order:
 		return t, nil
 	case order == '<' || order == '>':
 		if size == 1 {
 			return t, nil
 		}
-		return DataType{}, alloc.ErrInvalid.Errorf("dtype: %q is byte-swapped; DLPack knows native byte order only: convert to %c%s first", typestr, nativeOrder(), typestr[1:])
+		return DataType{}, alloc.ErrInvalid.Errorf("dtype: %q is byte-swapped; DLPack knows native byte order only: convert to %c%s first", typestr, native.Order, typestr[1:])
 	}
-	return DataType{}, alloc.ErrInvalid.Errorf("dtype: %q begins with no byte order; %c%s is meant in native order", typestr, nativeOrder(), typestr[1:])
-}
-
-func nativeOrder() byte {
-	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
-		return '<'
-	}
-	return '>'
+	return DataType{}, alloc.ErrInvalid.Errorf("dtype: %q begins with no byte order; %c%s is meant in native order", typestr, native.Order, typestr[1:])
 }
 
 // ItemSize is the bytes an item takes, or 0 for a type that cannot be read.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gridbuf/internal/native"
 )
 
 func TestTypesOfNumPy(t *testing.T) {
@@ -31,7 +33,7 @@ func TestTypesOfNumPy(t *testing.T) {
 		assert.Equal(t, c.size, got.ItemSize())
 		assert.Equal(t, c.kind, got.Kind())
 
-		order := nativeOrder()
+		order := native.Order
 		if c.size == 1 {
 			order = '|'
 		}
@@ -76,7 +78,7 @@ func TestTypesThatHaveNone(t *testing.T) {
 		_, err := TypeOfTypestr(typestr)
 		assert.ErrorContains(t, err, want, typestr)
 	}
-	swapped := byte('<' + '>' - nativeOrder())
+	swapped := byte('<' + '>' - native.Order)
 	_, err := TypeOfTypestr(string(swapped) + "f8")
 	assert.ErrorContains(t, err, "byte-swapped")
 	assert.Equal(t, "code 3, 64 bits, 1 lanes", DataType{3, 64, 1}.String())
