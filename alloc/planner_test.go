@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gridbuf/alloc"
-	"gridbuf/alloc/plantest"
+	"gridbuf/alloc/internal/plantest"
 )
 
 // chooser draws requests; most are right, and every kind of mistake is among them.

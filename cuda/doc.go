@@ -18,7 +18,7 @@
 //
 // # Without a GPU
 //
-// Package cuda/faketest builds a driver of our own (cuda/fake) for the tests.
+// Package cuda/internal/faketest builds a driver of our own (cuda/fake) for the tests.
 package cuda
 
 // #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"gridbuf/cuda"
-	"gridbuf/cuda/faketest"
+	"gridbuf/cuda/internal/faketest"
 )
 
 // Upload a pinned buffer, asynchronously, and learn when it may be written again.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gridbuf/cuda"
-	"gridbuf/cuda/faketest"
+	"gridbuf/cuda/internal/faketest"
 )
 
 // cupy does not say which stream uses its memory: a freed block goes to nobody until all

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gridbuf/cuda"
-	"gridbuf/cuda/faketest"
+	"gridbuf/cuda/internal/faketest"
 )
 
 // everything is one of each thing that talks to the driver; the first error ends it, and

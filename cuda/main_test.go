@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gridbuf/cuda"
-	"gridbuf/cuda/faketest"
+	"gridbuf/cuda/internal/faketest"
 )
 
 // One fake driver for the process; tests that need another one run in a child (inChild).

@@ -9,7 +9,7 @@ import (
 
 	"gridbuf/alloc"
 	"gridbuf/cuda"
-	"gridbuf/cuda/faketest"
+	"gridbuf/cuda/internal/faketest"
 )
 
 func TestBoundaryAndOffsetAreHonoured(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gridbuf/cuda"
-	"gridbuf/cuda/faketest"
+	"gridbuf/cuda/internal/faketest"
 )
 
 // each calls f with every index of shape.

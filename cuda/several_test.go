@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gridbuf/cuda"
-	"gridbuf/cuda/faketest"
+	"gridbuf/cuda/internal/faketest"
 )
 
 // onTwoGPUs runs the test in a process that sees two; every race is misuse there.

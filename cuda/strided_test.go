@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gridbuf/cuda"
-	"gridbuf/cuda/faketest"
+	"gridbuf/cuda/internal/faketest"
 	"gridbuf/transfer"
 )
 

@@ -1,7 +1,7 @@
 package faketest
 
 // #include "control.h"
-// #include "../exports.h"
+// #include "../../exports.h"
 import "C"
 
 import "unsafe"
