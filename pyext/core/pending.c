@@ -38,9 +38,7 @@ void gb_py_blame(const char *argument, int always) {
 }
 
 void gb_py_let_go_last(PyObject *obj) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    GB_PY_ASIDE;
     Py_DECREF(obj);
     if (PyErr_Occurred()) PyErr_WriteUnraisable(NULL);   /* the destructor's own */
-    PyErr_Restore(type, value, traceback);
 }

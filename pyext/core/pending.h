@@ -14,6 +14,15 @@ int gb_py_forgive_numpy(void);
  * with always, also before a message that says nothing of the kind. */
 void gb_py_blame(const char *argument, int always);
 
+/* From here to the end of the block no exception is pending; then the one that was is again, whatever has been raised meanwhile. */
+#define GB_PY_ASIDE __attribute__((cleanup(gb_py_put_back), unused)) gb_py_aside aside_ = gb_py_put_aside()
+typedef struct gb_py_aside { PyObject *type, *value, *traceback; } gb_py_aside;
+static inline gb_py_aside gb_py_put_aside(void) {
+    gb_py_aside a;
+    return PyErr_Fetch(&a.type, &a.value, &a.traceback), a;
+}
+static inline void gb_py_put_back(gb_py_aside *a) { PyErr_Restore(a->type, a->value, a->traceback); }
+
 /* Drops a reference to somebody else's object, whose destructor may clear the pending exception. obj may be NULL. */
 void gb_py_let_go_last(PyObject *obj);
 static inline void gb_py_let_go(PyObject *obj) {

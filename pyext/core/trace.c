@@ -28,8 +28,7 @@ static void hand_on(void) {
 void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
     if (gb_py_watching) gb_py_watch_own(data, bytes);
     if (!gb_py_tracing) return;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);   /* a trace that cannot be made is no reason to fail, nor to forget a failure */
+    GB_PY_ASIDE;   /* a trace that cannot be made is no reason to fail, nor to forget a failure */
     PyFrameObject *frame = PyEval_GetFrame();   /* borrowed */
     GB_PY_OWNED PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
     GB_PY_OWNED PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
@@ -40,7 +39,6 @@ void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     if (utf8) gb_heap_set_note(data, strdup(utf8));
     hand_on();
-    PyErr_Restore(type, value, traceback);
 }
 
 void gb_py_trace_init(void) {

@@ -6,6 +6,7 @@
  */
 #include "watch.h"
 #include "lists.h"
+#include "pending.h"
 #include "watch_blocks.h"
 #include "watch_line.h"
 #include "../../alloc/clock.h"
@@ -100,11 +101,9 @@ static void note(void *data, int64_t bytes, int64_t own, int64_t started, int64_
     int64_t line = 0;
     PyObject *file = gb_py_line_of_call(&line);
     if (!file) {
-        PyObject *type, *value, *traceback;
+        GB_PY_ASIDE;
         int collecting = PyGC_Disable();   /* Python 3.11 would collect while it makes a frame object */
-        PyErr_Fetch(&type, &value, &traceback);
         file = gb_py_line_of_now(&line);
-        PyErr_Restore(type, value, traceback);
         if (collecting) PyGC_Enable();
     }
     int64_t number = file ? entry_of(file, line, bytes, own) : -1;

@@ -1,5 +1,6 @@
 /* async_copy.c: asynchronous copies, and waiting for them so that Ctrl-C works. */
 #include "async_copy.h"
+#include "../core/pending.h"
 
 #define SLICE (20 * 1000 * 1000ll)   /* ns */
 
@@ -111,12 +112,10 @@ static void wait_for_both(gb_py_async_copy *copy) {
 /* Whoever lets go of a copy on its way waits here: its memory is not to be used again before. */
 static void dealloc(PyObject *self) {
     gb_py_async_copy *copy = (gb_py_async_copy *)self;
-    PyObject *kind, *value, *traceback;
-    PyErr_Fetch(&kind, &value, &traceback);
+    GB_PY_ASIDE;
     if (copy->event) wait_out(copy->event);
     else if (copy->n_held) wait_for_both(copy);
     arrived(copy);
-    PyErr_Restore(kind, value, traceback);
     GB_PY_FREE_OBJECT(self);
 }
 

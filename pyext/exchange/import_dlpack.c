@@ -26,12 +26,10 @@ static void free_legacy(void *tensor) {
 
 /* A foreign deleter may run Python code while an exception is on its way. */
 static void owner_dealloc(PyObject *self) {
-    PyObject *type, *value, *traceback;
     tensor_owner *k = (tensor_owner *)self;
     if (k->release) {
-        PyErr_Fetch(&type, &value, &traceback);
+        GB_PY_ASIDE;
         k->release(k->tensor);
-        PyErr_Restore(type, value, traceback);
     }
     GB_PY_FREE_OBJECT(self);
 }
@@ -143,10 +141,8 @@ static void describe(description *d, const DLTensor *t) {
 typedef struct names { const char *fresh, *used; } names;
 
 static void rename_back(PyObject *capsule, const char *fresh) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    GB_PY_ASIDE;
     (void)PyCapsule_SetName(capsule, fresh);
-    PyErr_Restore(type, value, traceback);
 }
 
 /* Renames the capsule as consumed. Where there is no GIL another thread may have been faster. */

@@ -56,11 +56,8 @@ int gb_py_check_values(PyObject *obj) {
 
 /* A tensor from the exchange API is ours as soon as the call has succeeded. */
 static void give_back(DLManagedTensorVersioned *m) {
-    PyObject *type, *value, *traceback;
-    if (!m || (uintptr_t)m % _Alignof(DLManagedTensorVersioned)) return;
-    PyErr_Fetch(&type, &value, &traceback);
-    if (m->deleter) m->deleter(m);
-    PyErr_Restore(type, value, traceback);
+    GB_PY_ASIDE;
+    if (m && (uintptr_t)m % _Alignof(DLManagedTensorVersioned) == 0 && m->deleter) m->deleter(m);
 }
 
 /* The tensor comes without synchronisation: our stream waits for the one that the producer works on. */
