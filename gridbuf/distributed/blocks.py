@@ -73,7 +73,7 @@ class Decomposition:
             return [number for number, owner in enumerate(self.owners) if owner == rank]
         return [*range(-(-rank * self.number_of_blocks // self.size), -(-(rank + 1) * self.number_of_blocks // self.size))]
 
-    def number_at(self, tile: int, index: Index) -> int:
+    def number_at(self, tile: int, index: Sequence[int]) -> int:
         number = 0
         for i, count in zip(index, self.counts[tile], strict=True):
             number = number * count + i
@@ -104,14 +104,11 @@ class Decomposition:
         Of the blocks that hold a point the lowest keeps it. Along the other axes it is the block of index `beside`, or the lowest.
         """
         if not self.has_land:
-            spans: list[Sequence[tuple[int, int, int]]] = [
-                [(0 if beside is None else i, 0, 0)] for i in beside or self.counts[tile]
-            ]
-            for axis, (first, last) in zip(axes, box, strict=True):
-                spans[axis] = [*self.cuts[tile][axis].keepers(first, last)]
-            parts = []
-            for each in product(*spans):
-                parts.append((self.number_at(tile, tuple(i for i, _, _ in each)), tuple(each[axis][1:] for axis in axes)))
+            index, parts = [0] * len(self.counts[tile]) if beside is None else list(beside), []
+            for spans in product(*[self.cuts[tile][axis].keepers(*ends) for axis, ends in zip(axes, box, strict=True)]):
+                for axis, span in zip(axes, spans, strict=True):
+                    index[axis] = span[0]
+                parts.append((self.number_at(tile, index), tuple([span[1:] for span in spans])))
             return parts, []
         rest, parts = [box], []
         for number, held in self.holders(tile, axes, box, beside):
@@ -129,6 +126,6 @@ class Decomposition:
         for axis, (first, last) in zip(axes, box, strict=True):
             spans[axis] = [*self.cuts[tile][axis].holders(first, last)]
         for each in product(*spans):
-            number = self.number_at(tile, tuple(i for i, _, _ in each))
+            number = self.number_at(tile, [i for i, _, _ in each])
             if self.rank_of(number) is not None:
-                yield number, tuple(each[axis][1:] for axis in axes)
+                yield number, tuple([each[axis][1:] for axis in axes])

@@ -5,6 +5,7 @@ A box has (first, last) along each axis, both within, in steps of 2: all its poi
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 Box = tuple[tuple[int, int], ...]
@@ -20,11 +21,10 @@ class Map(NamedTuple):
 
     def of(self, box: Box) -> Box:
         """The image of a box."""
-        image = []
-        for axis, sign, shift in zip(*self, strict=True):
-            first, last = box[axis]
-            image.append((first + shift, last + shift) if sign > 0 else (shift - last, shift - first))
-        return tuple(image)
+        return tuple([
+            (box[axis][0] + shift, box[axis][1] + shift) if sign > 0 else (shift - box[axis][1], shift - box[axis][0])
+            for axis, sign, shift in zip(*self, strict=True)
+        ])  # fmt: skip
 
     def back(self, image: Box) -> Box:
         """The box that has this image."""
@@ -35,9 +35,10 @@ class Map(NamedTuple):
 
     def after(self, first: "Map") -> "Map":
         """The map that applies `first`, then this."""
-        axes = tuple(first.axes[a] for a in self.axes)
-        signs = tuple(s * first.signs[a] for a, s in zip(self.axes, self.signs, strict=True))
-        return Map(axes, signs, tuple(s * first.shift[a] + c for a, s, c in zip(*self, strict=True)))
+        if first == identity(len(self.axes)):
+            return self
+        rows = [(first.axes[a], s * first.signs[a], s * first.shift[a] + c) for a, s, c in zip(*self, strict=True)]
+        return Map(*zip(*rows, strict=True))
 
     @property
     def turns(self) -> bool:
@@ -49,12 +50,13 @@ class Map(NamedTuple):
         return not self.turns and min(self.signs, default=1) > 0
 
 
+@cache
 def identity(ndim: int) -> Map:
     return Map(tuple(range(ndim)), (1,) * ndim, (0,) * ndim)
 
 
 def is_empty(box: Box) -> bool:
-    return any(first > last for first, last in box)
+    return any([first > last for first, last in box])
 
 
 def clip(box: Box, axis: int, low: int, high: int) -> Box:
@@ -67,24 +69,36 @@ def clip(box: Box, axis: int, low: int, high: int) -> Box:
 
 def intersect(a: Box, b: Box) -> Box:
     """Common points of boxes of one parity."""
-    return tuple((max(p, r), min(q, s)) for (p, q), (r, s) in zip(a, b, strict=True))
+    return tuple([(max(p, r), min(q, s)) for (p, q), (r, s) in zip(a, b, strict=True)])
+
+
+def meet(a: Box, b: Box) -> bool:
+    """Whether boxes overlap, of whatever parity."""
+    return all([p <= s and r <= q for (p, q), (r, s) in zip(a, b, strict=True)])
 
 
 def subtract(box: Box, hole: Box) -> Iterator[Box]:
     """Disjoint boxes that have the points of `box` outside `hole`, which has its parity."""
-    if is_empty(intersect(box, hole)):
+    if box == hole:
+        return
+    common = intersect(box, hole)
+    if is_empty(common):
         if not is_empty(box):
             yield box
         return
-    for axis, (first, last) in enumerate(hole):
-        for part in (clip(box, axis, box[axis][0], first - 2), clip(box, axis, last + 2, box[axis][1])):
-            if not is_empty(part):
-                yield part
-        box = clip(box, axis, first, last)
+    for axis, ((low, high), (first, last)) in enumerate(zip(box, common, strict=True)):
+        before, after = common[:axis], box[axis + 1 :]
+        if low < first:
+            yield (*before, (low, first - 2), *after)
+        if last < high:
+            yield (*before, (last + 2, high), *after)
 
 
 def compare(box: Box, f: Linear, g: Linear) -> Iterator[tuple[Box, int]]:
     """Parts of a box with the sign of f - g there: where it changes along a diagonal, one slice each."""
+    if f == g:
+        yield box, 0
+        return
     (af, sf, cf), (ag, sg, cg) = f, g
     if af != ag and sf and sg:
         for first, last, axis, other in ((*box[af], af, g), (*box[ag], ag, f)):
@@ -99,6 +113,10 @@ def compare(box: Box, f: Linear, g: Linear) -> Iterator[tuple[Box, int]]:
     axis, slope, rest = (af if sf else ag), sf - sg, cf - cg
     if slope == 0:
         yield box, (rest > 0) - (rest < 0)
+        return
+    ends = [slope * x + rest for x in box[axis]]
+    if min(ends) > 0 or max(ends) < 0:
+        yield box, 1 if ends[0] > 0 else -1
         return
     zero, whole = divmod(-rest, slope)  # slope * x + rest is 0 at zero when whole is 0
     below = zero if whole else zero - 1

@@ -1,6 +1,6 @@
 """How one axis is cut into consecutive blocks, in closed form where they are as equal as can be."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
@@ -21,7 +21,7 @@ class Cuts:
 
     def holders(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
         """Blocks that hold some of the points from first to last (doubled), and which: faces between two are held by both."""
-        k = max(0, bisect_left(range(self.count + 1), (first + 1) // 2, key=self.start) - 1)
+        k = max(0, self.find((first - 1) // 2))
         while k < self.count and 2 * self.start(k) <= last:
             low, high = max(first, 2 * self.start(k)), min(last, 2 * self.start(k + 1))
             low += (low ^ first) & 1
@@ -36,7 +36,14 @@ class Cuts:
             if max(low, first) <= high:
                 yield k, max(low, first), high
                 first = high + 2
+                if first > last:
+                    return
 
     def find(self, i: int) -> int:
-        """The block that has point i."""
-        return bisect_right(range(self.count + 1), i, key=self.start) - 1
+        """The block that has point i; -1 before the first, and the count or more after the last."""
+        if self.given is not None:
+            return bisect_right(self.given, i) - 1
+        rest = i - self.longer * (self.shorter + 1)
+        if rest < 0 or i < 0:
+            return max(i // (self.shorter + 1), -1)
+        return self.longer + rest // self.shorter if self.shorter else self.count

@@ -1,6 +1,6 @@
 """Links that users write down themselves, in the place of those that a topology makes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
@@ -44,8 +44,8 @@ class GivenLinks(LinkBuilder):
             for a in range(topology.ndim * bool(links))
         ]
 
-    def crossings(self, axes: Index) -> Iterator[tuple[str, Map]]:
-        yield from ((where, how) for how, where in self._turning.items())
+    def crossings(self, axes: Index) -> list[tuple[str, Map]]:
+        return [(where, how) for how, where in self._turning.items()]
 
     def check_width(self, geometry: Geometry, field: str) -> None:
         """Fields of explicit links lie at centres and have all dims, and their halos have what is filled."""
@@ -63,9 +63,11 @@ class GivenLinks(LinkBuilder):
                         f"{field}: links[{given.number}] fills points {at} to {at + n} along {names[a]}, and the field has those from {-low} to {whole + high}"
                     )
 
-    def filling(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
+    def filling(self, geometry: Geometry, block: Block, corners: bool = True, source: Block | None = None) -> list[Link]:
         found = [each.link if corners else each.side for each in self._into.get(block.number, ())]
         links = [link for link in found if link is not None and self.decomposition.rank_of(link.src) is not None]
+        if source is not None:
+            links = [link for link in links if link.src == source.number]
         return sorted(links, key=lambda link: link[:2])
 
     def near(self, geometry: Geometry, block: Block, synchronised: bool = False) -> set[int]:

@@ -92,7 +92,9 @@ def names_of(count: int) -> list[str]:
 def check_rule(ground: Ground, item: Item, mine: Sequence[Subject], sources: Sequence[Sources]) -> None:
     """Refuse a rule that does not fit a seam of the grid; a field without one has values alone, which fit everywhere."""
     if item.kind != "scalar" or item.sign < 0:
-        check(ground.builder, [bound_of(one) for one in mine], sources)
+        bounds = [bound_of(one) for one in mine]
+        for bound, source in zip(bounds, sources, strict=True):
+            check(ground.builder, bounds, source, bound)
 
 
 def agreed_subjects(

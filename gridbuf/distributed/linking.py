@@ -1,13 +1,14 @@
 """Links: this box of a block is filled from that box of a block. Every builder is one walk: trace, copies, keepers."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
 from gridbuf.distributed.blocks import Block, Decomposition
-from gridbuf.distributed.boxes import Box, Map, is_empty, subtract
+from gridbuf.distributed.boxes import Box, Map, is_empty, meet, subtract
 from gridbuf.distributed.straight import Axis, Segment, combined
-from gridbuf.distributed.tiles import Copy, Seam, Topology
+from gridbuf.distributed.tiles import NOWHERE, Copy, Seam, Topology
 
 Index = tuple[int, ...]
 
@@ -41,8 +42,11 @@ class LinkBuilder:
 
     def __init__(self, topology: Topology, decomposition: Decomposition) -> None:
         self.whole, self.decomposition = topology, decomposition
+        self.block = lru_cache(maxsize=64)(decomposition.block)
+        self._places, self._around = lru_cache(maxsize=64)(self._find_places), lru_cache(maxsize=64)(self._find_around)
+        self._crossings: dict[Index, list[tuple[str, Map]]] = {}
         self._parts: dict[Index, Topology] = {tuple(range(topology.ndim)): topology}
-        self._axes: dict[tuple[Geometry, int], list[Axis]] = {}
+        self._known: dict[tuple[Geometry, int], list[Axis]] = {}
         self.straight = not decomposition.has_land and all(
             seam.tile == tile and seam.map.moves_only for (tile, _, _), seam in topology.seams.items()
         )
@@ -67,12 +71,17 @@ class LinkBuilder:
             found = self._parts[axes] = Topology(tiles, seams, tuple(self.whole.names[a] for a in axes))
         return found
 
-    def crossings(self, axes: Index) -> Iterator[tuple[str, Map]]:
+    def crossings(self, axes: Index) -> list[tuple[str, Map]]:
         """The ways from block to block that do more than move points, for fields that have these axes; errors call them so."""
-        self.along(axes)  # refuses what a seam turns out of the field
-        for side, seam in self.whole.seams.items():
-            if side[1] in axes and not seam.map.moves_only:
-                yield self.whole.name_of(side), seam.map
+        found = self._crossings.get(axes)
+        if found is None:
+            self.along(axes)  # refuses what a seam turns out of the field
+            found = self._crossings[axes] = [
+                (self.whole.name_of(side), seam.map)
+                for side, seam in self.whole.seams.items()
+                if side[1] in axes and not seam.map.moves_only
+            ]
+        return found
 
     def check_width(self, geometry: Geometry, field: str) -> None:
         """Beyond an edge at which axes turn a halo is no wider than the tile there."""
@@ -88,73 +97,70 @@ class LinkBuilder:
 
     def giving(self, geometry: Geometry, block: Block, corners: bool) -> Iterator[Link]:
         """What the halos of all blocks take from one: for each of them in the order of its `filling`."""
-        if self.straight:
-            asking = [
-                axis.asking(block.index[a]) for a, axis in zip(geometry.axes, self._lines(geometry, block.tile), strict=True)
-            ]
-            for each in product(*asking):
-                index = list(block.index)
-                for a, (k, _) in zip(geometry.axes, each, strict=True):
-                    index[a] = k
-                for segments in combined([rows for _, rows in each], corners):
-                    yield self._straight(geometry, block, tuple(index), segments)
-            return
         for number in sorted(self.near(geometry, block)):
-            for link in self.filling(geometry, self.decomposition.block(number), corners):
-                if link.src == block.number:
-                    yield link
+            yield from self.filling(geometry, self.block(number), corners, block)
 
-    def _lines(self, geometry: Geometry, tile: int) -> list[Axis]:
-        found = self._axes.get((geometry, tile))
+    def filling(self, geometry: Geometry, block: Block, corners: bool = True, source: Block | None = None) -> list[Link]:
+        """What the halo of a block is filled from, in one order for everybody who asks; of it, if asked, what one block has."""
+        if any([block.start[a] == block.stop[a] for a in geometry.axes]):
+            return []
+        lines = [axis.line(block.index[a]) for a, axis in zip(geometry.axes, self._axes(geometry, block.tile), strict=True)]
+        rows = [line.segments for line in lines]
+        if source is not None:
+            rows = [[each for each in row if each.source == source.index[a]] for a, row in zip(geometry.axes, rows, strict=True)]
+        links = [self._straight(geometry, block, each) for each in combined(rows, corners)]
+        if not all([line.clear for line in lines]):
+            for where in combined([line.sides for line in lines], corners):
+                if not all([side.clear for side in where]):
+                    links += self._walked(geometry, block, tuple([side[1:3] for side in where]), source)
+        if source is not None:
+            links = [link for link in links if link.src == source.number]
+        links.sort(key=by_blocks)  # stable: one order among those of two blocks
+        return links
+
+    def _axes(self, geometry: Geometry, tile: int) -> list[Axis]:
+        """What can be said along each axis by itself."""
+        found = self._known.get((geometry, tile))
         if found is None:
-            if len(self._axes) >= 256:  # geometries, of which a program has a handful
-                self._axes.clear()
-            found = self._axes[geometry, tile] = [
-                Axis(self.decomposition.cuts[tile][a], (tile, a, 1) in self.whole.seams, p, halo)
-                for a, p, halo in zip(geometry.axes, geometry.positions, geometry.halos, strict=True)
-            ]
+            if len(self._known) >= 256:  # geometries, of which a program has a handful
+                self._known.clear()
+            topology, cuts, found = self.along(geometry.axes), self.decomposition.cuts[tile], []
+            for d, (a, position, halo) in enumerate(zip(*geometry, strict=True)):
+                clear = NOWHERE if self.decomposition.has_land else topology.clear[tile][d]
+                found.append(Axis(cuts[a], (tile, d) in topology.rings, clear, position, halo))
+            self._known[geometry, tile] = found
         return found
 
-    def _straight(self, geometry: Geometry, block: Block, index: Index, each: tuple[Segment, ...]) -> Link:
-        """The link of some segments into the block of an index of the same tile."""
-        source = list(index)
-        for a, segment in zip(geometry.axes, each, strict=True):
-            source[a] = segment.source
-        _, at, shape, _, source_at = zip(*each, strict=True)
-        axes = tuple(range(len(each)))
-        number_at = self.decomposition.number_at
-        return Link(
-            number_at(block.tile, index), number_at(block.tile, tuple(source)), at, shape, source_at, axes, (1,) * len(each)
-        )
+    def _straight(self, geometry: Geometry, block: Block, each: tuple[Segment, ...]) -> Link:
+        """The link of some segments, one along each axis."""
+        _, at, shape, sources, source_at = zip(*each, strict=True)
+        source = self.decomposition.number_at(block.tile, placed(block.index, geometry.axes, sources))
+        return Link(block.number, source, at, shape, source_at, tuple(range(len(each))), (1,) * len(each))
 
-    def filling(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
-        """What the halo of a block is filled from, in one order for everybody who asks."""
-        links: list[Link] = []
-        if any(block.start[a] == block.stop[a] for a in geometry.axes) or not any(map(any, geometry.halos)):
-            return links
-        if self.straight:
-            rows = [
-                axis.segments(block.index[a]) for a, axis in zip(geometry.axes, self._lines(geometry, block.tile), strict=True)
-            ]
-            links = [self._straight(geometry, block, block.index, each) for each in combined(rows, corners)]
-            links.sort(key=lambda link: link[:2])
-            return links
-        topology, domain = self.along(geometry.axes), own_points(block, geometry.axes, geometry.positions)
-        sides = [
-            [(0, first, last), *((-1, first - 2 * low, first - 2),) * (low > 0), *((1, last + 2, last + 2 * high),) * (high > 0)]
-            for (first, last), (low, high) in zip(domain, geometry.halos, strict=True)
-        ]
-        for where in product(*sides):
-            outside = sum(side != 0 for side, _, _ in where)
-            if outside == 0 or (outside > 1 and not corners):
-                continue
-            for piece in topology.trace(block.tile, tuple(part[1:] for part in where)):
-                parts = topology.copies(piece.tile, piece.map.of(piece.box))
-                for source, how, box in kept(self.decomposition, geometry.axes, parts, block.index):
-                    its = self.decomposition.block(source)
-                    links.append(linked(geometry.axes, domain, block.number, its, how.after(piece.map), box))
-        links.sort(key=lambda link: link[:2])  # stable: the walk's order among those of two blocks
-        return links
+    def _walked(self, geometry: Geometry, block: Block, box: Box, source: Block | None) -> Iterator[Link]:
+        """What points of the halo are filled from where a seam has a say in it: of one block, at least what that has."""
+        axes, topology = geometry.axes, self.along(geometry.axes)
+        places = None if source is None else self._places(axes, source.number)
+        if places is not None and not topology.may_meet(block.tile, box, places):
+            return
+        domain = own_points(block, axes, geometry.positions)
+        for piece in topology.trace(block.tile, box):
+            image = piece.map.of(piece.box)
+            if places is None or any([meet(image, place) for place in places.get(piece.tile, ())]):
+                copies = topology.copies(piece.tile, image, self.decomposition.has_land)
+                for number, how, points in kept(self.decomposition, axes, copies, block.index):
+                    yield linked(axes, domain, block.number, self.block(number), how.after(piece.map), points)
+
+    def _find_places(self, axes: Index, number: int) -> dict[int, list[Box]]:
+        """Where the cells of a block are, their edges too, in every tile that has some of them."""
+        topology, block = self.along(axes), self.block(number)
+        own = tuple([(2 * block.start[a], 2 * block.stop[a]) for a in axes])
+        found = {block.tile: [own]}
+        for part, copies in topology.everywhere(block.tile, own):
+            for tile, how in copies:
+                if (tile, how) != (block.tile, topology.here):  # wider by what lies between two parts
+                    found.setdefault(tile, []).append(tuple([(first - 1, last + 1) for first, last in how.of(part)]))
+        return found
 
     def synchronising(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
         """Own points of a block that exist elsewhere too and are owned there; without those at corners of tiles, if asked."""
@@ -169,7 +175,7 @@ class LinkBuilder:
                 parts = [left for part in parts for left in (subtract(part, point) if same else [part])]
         for part in parts:
             for source, how, box in kept(self.decomposition, geometry.axes, self.along(geometry.axes).copies(block.tile, part)):
-                link = linked(geometry.axes, domain, block.number, self.decomposition.block(source), how, box)
+                link = linked(geometry.axes, domain, block.number, self.block(source), how, box)
                 if link.dst != link.src or link.at != link.source_at:
                     links.append(link)
         links.sort(key=lambda link: link[:2])
@@ -177,27 +183,43 @@ class LinkBuilder:
 
     def near(self, geometry: Geometry, block: Block, synchronised: bool = False) -> set[int]:
         """Blocks that may ask this one for points: a superset, itself included."""
-        topology, domain = self.along(geometry.axes), own_points(block, geometry.axes, geometry.positions)
-        if is_empty(domain):
-            return set()
-        if synchronised:  # with all edges of its cells: beyond a seam that turns, faces along another axis are the same points
-            around = tuple((2 * block.start[a], 2 * block.stop[a]) for a in geometry.axes)
-        else:
-            wide = 2 * max(max(pair) for pair in geometry.halos) + 2
-            around = tuple((first - wide, last + wide) for first, last in domain)
-        found = set()
+        if synchronised:
+            return self._around(geometry.axes, block.number, None)
+        rows = []
+        for a, axis in zip(geometry.axes, self._axes(geometry, block.tile), strict=True):
+            row = axis.near(block.index[a])
+            if row is None:
+                return self._around(geometry.axes, block.number, 2 * max(map(max, geometry.halos)) + 2)
+            rows.append(row)
+        return {self.decomposition.number_at(block.tile, placed(block.index, geometry.axes, each)) for each in product(*rows)}
+
+    def _find_around(self, axes: Index, number: int, wide: int | None) -> set[int]:
+        """Blocks with points so near to the cells of a block, their edges included; None: with the same points, whatever lies along other axes."""
+        topology, block, found = self.along(axes), self.block(number), set[int]()
+        beside = None if wide is None else block.index
+        around = tuple([(2 * block.start[a] - (wide or 0), 2 * block.stop[a] + (wide or 0)) for a in axes])
         for piece in topology.trace(block.tile, around):
-            for part, copies in topology.copies(piece.tile, piece.map.of(piece.box)):
-                here = piece.tile, topology.here
-                for tile, how in {here, *copies}:
-                    beside = None if synchronised else block.index
-                    found |= {number for number, _ in self.decomposition.holders(tile, geometry.axes, how.of(part), beside)}
+            for part, copies in topology.everywhere(piece.tile, piece.map.of(piece.box)):
+                for tile, how in {(piece.tile, topology.here), *copies}:
+                    found |= {its for its, _ in self.decomposition.holders(tile, axes, how.of(part), beside)}
         return found
+
+
+def by_blocks(link: Link) -> tuple[int, int]:
+    return link[:2]
+
+
+def placed(index: Index, axes: Index, along: Iterable[int]) -> list[int]:
+    """An index with others along some axes."""
+    found = list(index)
+    for a, i in zip(axes, along, strict=True):
+        found[a] = i
+    return found
 
 
 def own_points(block: Block, axes: Index, positions: Index) -> Box:
     """What a block has of points at some positions along some axes."""
-    return tuple((2 * block.start[a] + p, 2 * block.stop[a] - p) for a, p in zip(axes, positions, strict=True))
+    return tuple([(2 * block.start[a] + p, 2 * block.stop[a] - p) for a, p in zip(axes, positions, strict=True)])
 
 
 def kept(
@@ -220,10 +242,9 @@ def kept(
 def linked(axes: Index, domain: Box, dst: int, src: Block, how: Map, box: Box) -> Link:
     """The link of a box of a source block to what it is the image of, counted from a domain of the destination."""
     target = how.back(box)
-    at = tuple((first - own) // 2 for (first, _), (own, _) in zip(target, domain, strict=True))
-    shape = tuple((last - first) // 2 + 1 for first, last in target)
-    source = []
-    for d, (axis, sign, shift) in enumerate(zip(*how, strict=True)):
-        x = sign * target[axis][0] + shift
-        source.append((x - (x & 1)) // 2 - src.start[axes[d]])
+    at = tuple([(first - own) // 2 for (first, _), (own, _) in zip(target, domain, strict=True)])
+    shape = tuple([(last - first) // 2 + 1 for first, last in target])
+    source = [
+        (sign * target[axis][0] + shift) // 2 - src.start[a] for a, axis, sign, shift in zip(axes, *how, strict=True)
+    ]  # of a face the whole, of a centre what is below
     return Link(dst, src.number, at, shape, tuple(source), how.axes, how.signs)

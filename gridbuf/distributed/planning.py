@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
+from typing import Any
 
 from gridbuf import _core
 from gridbuf.distributed.arguments import entries
@@ -34,7 +35,7 @@ class Planner:
         self.layouts = LayoutNumbers()
         self._bounds: dict[tuple[int, ...], Bound] = {}  # by the numbers of a field's layouts
         self._named: dict[tuple[str, tuple[int, ...]], Bound] = {}
-        self._works: dict[tuple[int, int, str], Work] = {}  # of scalars: fields that differ in nothing but their places
+        self._works: dict[tuple[Any, ...], Work] = {}  # of fields that differ in nothing but their places
         self._keys = self._made = 0
 
     def exchange(
@@ -83,7 +84,6 @@ class Planner:
         if self._blocks:
             bounds = [self.bound(field, name) for field, name in zip(fields, called, strict=True)]
             sources = sources_of(items)
-        check(self.builder, bounds, sources)
         return bounds, sources
 
     def _plan(self, items: list[Item], names: Sequence[str] | None, shared: bool, what: str) -> Plan:
@@ -100,13 +100,12 @@ class Planner:
         return Plan(self._made, binding, works, self._blocks, self.engine, shared, what)
 
     def _work(self, binding: Binding, field: int, what: str) -> Work:
-        bound, item = binding.bounds[field], binding.sources[field].item
-        if item.kind != "scalar":  # which has to do with where the other component is
-            return binding.work(field, self._schedule(bound, item, what))
-        key = bound.key, item.sign, what
+        bound, source = binding.bounds[field], binding.sources[field]
+        key = *[binding.bounds[f].key for f in source.fields], source.component, source.item, what
         found = self._works.get(key)
         if found is None:
-            found = self._works[key] = binding.work(field, self._schedule(bound, item, what))
+            check(self.builder, binding.bounds, source, bound)
+            found = self._works[key] = binding.work(field, self._schedule(bound, source.item, what))
         return found
 
     def _schedule(self, bound: Bound, item: Item, what: str) -> Schedule:

@@ -7,43 +7,40 @@ from gridbuf.distributed.layouts import Bound
 from gridbuf.distributed.linking import LinkBuilder
 
 
-def check(builder: LinkBuilder, bounds: Sequence[Bound], sources: Sequence[Sources]) -> None:
-    """Hold the fields of a plan against the seams of the grid."""
+def check(builder: LinkBuilder, bounds: Sequence[Bound], source: Sources, bound: Bound) -> None:
+    """Hold one of the fields of a plan against the seams of the grid."""
     names = builder.whole.names
-    for bound, source in zip(bounds, sources, strict=True):
-        axes, positions = bound.geometry.axes, bound.geometry.positions
-        if not builder.straight:
-            builder.check_width(bound.geometry, bound.name)
-        item = source.item
-        if item.kind != "scalar":
-            for f in source.fields:
-                compare(bound, bounds[f], item.kind)
-        for where, how in () if builder.straight else builder.crossings(axes):
-            back = how.signs[:2] == (-1, -1) and not how.turns
-            if item.kind != "scalar" and how.axes.index(source.component) > 1:
+    axes, positions = bound.geometry.axes, bound.geometry.positions
+    if not builder.straight:
+        builder.check_width(bound.geometry, bound.name)
+    item = source.item
+    if item.kind != "scalar":
+        for f in source.fields:
+            compare(bound, bounds[f], item.kind)
+    for where, how in () if builder.straight else builder.crossings(axes):
+        back = how.signs[:2] == (-1, -1) and not how.turns
+        if item.kind != "scalar" and how.axes.index(source.component) > 1:
+            raise ValueError(
+                f"{bound.name}: {where} turns {names[source.component]} into {names[how.axes.index(source.component)]}, and a "
+                f"{item.kind} has components along {names[0]} and {names[1]} alone"
+            )
+        signed = item.kind == "vector" or (item.sign < 0 and back)
+        if signed and not has_sign(bound.dtype):
+            raise ValueError(
+                f"{bound.name}: {bound.dtype} has no sign, and {where} needs one; use gbd.pair, or a scalar without sign"
+            )
+        if signed and not {0, 1} <= set(axes):
+            raise ValueError(f"{bound.name}: it has only the dims {bound.dims}, and {where} changes its sign along two")
+        for a in axes:
+            if not how.turns:
+                continue
+            came = bounds[source.fields[component(source, how.axes.index(source.component))]] if item.kind != "scalar" else bound
+            there = dict(zip(came.geometry.axes, came.geometry.positions, strict=True))
+            if there[a] != positions[axes.index(how.axes[a])]:
                 raise ValueError(
-                    f"{bound.name}: {where} turns {names[source.component]} into {names[how.axes.index(source.component)]}, and a "
-                    f"{item.kind} has components along {names[0]} and {names[1]} alone"
+                    f"{bound.name}: {where} turns its axes, and its points, at {described(bound, names)}, come from "
+                    f"{came.name}, at {described(came, names)}: they do not fit"
                 )
-            signed = item.kind == "vector" or (item.sign < 0 and back)
-            if signed and not has_sign(bound.dtype):
-                raise ValueError(
-                    f"{bound.name}: {bound.dtype} has no sign, and {where} needs one; use gbd.pair, or a scalar without sign"
-                )
-            if signed and not {0, 1} <= set(axes):
-                raise ValueError(f"{bound.name}: it has only the dims {bound.dims}, and {where} changes its sign along two")
-            for a in axes:
-                if not how.turns:
-                    continue
-                came = (
-                    bounds[source.fields[component(source, how.axes.index(source.component))]] if item.kind != "scalar" else bound
-                )
-                there = dict(zip(came.geometry.axes, came.geometry.positions, strict=True))
-                if there[a] != positions[axes.index(how.axes[a])]:
-                    raise ValueError(
-                        f"{bound.name}: {where} turns its axes, and its points, at {described(bound, names)}, come from "
-                        f"{came.name}, at {described(came, names)}: they do not fit"
-                    )
 
 
 def component(source: Sources, axis: int) -> int:

@@ -1,16 +1,16 @@
-"""Links of grids whose seams only move points and that have no land: each axis by itself, in closed form.
+"""Links at which no seam does more than move points, and no land lies: each axis by itself, in closed form.
 
 What is found is what the walk of `linking` finds, for any number of ranks in the time that a rank's own neighbours take.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from gridbuf.distributed.cuts import Cuts
 
-Index = tuple[int, ...]
+T = TypeVar("T", "Segment", "Side")
 
 
 class Segment(NamedTuple):
@@ -23,29 +23,51 @@ class Segment(NamedTuple):
     source_at: int
 
 
+class Side(NamedTuple):
+    """All points of a block along one axis on one side, and whether that is a matter of this axis alone."""
+
+    side: int
+    first: int
+    last: int
+    clear: bool
+
+
+class Line(NamedTuple):
+    """A block along one axis: its points by sides, whether all are clear, and where the clear ones come from."""
+
+    sides: list[Side]
+    clear: bool
+    segments: list[Segment]
+
+
 class Axis:
-    """One axis of fields at one position with one halo."""
+    """One axis of a tile, for fields at one position with one halo. Seams concern what lies outside of `clear`."""
 
-    def __init__(self, cuts: Cuts, periodic: bool, position: int, halo: tuple[int, int]) -> None:
-        self.cuts, self.periodic, self.position, self.halo = cuts, periodic, position, halo
-        self.segments = lru_cache(maxsize=64)(self._segments)
+    def __init__(self, cuts: Cuts, ring: bool, clear: tuple[int, int], position: int, halo: tuple[int, int]) -> None:
+        self.cuts, self.ring, self.clear, self.position, self.halo = cuts, ring, clear, position, halo
+        self.line = lru_cache(maxsize=64)(self._line)
+        self.near = lru_cache(maxsize=64)(self._near)
 
-    def _segments(self, k: int) -> list[Segment]:
-        """Where the points of block k come from."""
+    def _is_clear(self, first: int, last: int) -> bool:
+        return self.clear[0] <= first and last <= self.clear[1]
+
+    def _line(self, k: int) -> Line:
         (low, high), p = self.halo, self.position
-        first, last = 2 * self.cuts.start(k) + p, 2 * self.cuts.start(k + 1) - p
-        found = []
-        for side, begin, end in ((0, first, last), (-1, first - 2 * low, first - 2), (1, last + 2, last + 2 * high)):
-            for start, stop, x in self._images(begin, end):
+        own, end = 2 * self.cuts.start(k) + p, 2 * self.cuts.start(k + 1) - p
+        spans = (0, own, end), (-1, own - 2 * low, own - 2), (1, end + 2, end + 2 * high)
+        sides = [Side(*span, self._is_clear(*span[1:])) for span in spans if span[1] <= span[2]]
+        segments = []
+        for side, begin, last, clear in sides:
+            for start, stop, x in self._images(begin, last) if clear else ():
                 for source, lo, hi in self.cuts.keepers(x, x + stop - start):
-                    at = (start + lo - x - first) // 2
-                    found.append(Segment(side, at, (hi - lo) // 2 + 1, source, (lo - p) // 2 - self.cuts.start(source)))
-        return found
+                    at = (start + lo - x - own) // 2
+                    segments.append(Segment(side, at, (hi - lo) // 2 + 1, source, (lo - p) // 2 - self.cuts.start(source)))
+        return Line(sides, all([side.clear for side in sides]), segments)
 
     def _images(self, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Runs of points that lie side by side on the axis, and where the first of each lies on it: face N of a ring is face 0."""
         n = 2 * self.cuts.n
-        if not self.periodic:
+        if not self.ring:
             start, stop = max(begin, self.position), min(end, n - self.position)
             if start <= stop:
                 yield start, stop, start
@@ -56,26 +78,22 @@ class Axis:
             yield begin, stop, x
             begin = stop + 2
 
-    def asking(self, source: int) -> list[tuple[int, list[Segment]]]:
-        """The blocks that take points from a block, and which."""
+    def _near(self, source: int) -> list[int] | None:
+        """The blocks that may take points from a block; None where seams have a say in that."""
         wide, n = 2 * max(self.halo) + 2, 2 * self.cuts.n
         first, last = 2 * self.cuts.start(source) - wide, 2 * self.cuts.start(source + 1) + wide
-        near: set[int] = set()
-        for image in range(first // n, last // n + 1) if self.periodic else (0,):
+        if not self._is_clear(first, last):
+            return None
+        found: set[int] = set()
+        for image in range(first // n, last // n + 1) if self.ring else (0,):
             low, high = max(first - image * n, 0), min(last - image * n, n)
-            near.update(k for k, _, _ in self.cuts.holders(low + (low & 1), high))
-        found = []
-        for k in sorted(near):
-            if self.cuts.start(k) < self.cuts.start(k + 1):
-                segments = [segment for segment in self.segments(k) if segment.source == source]
-                if segments:
-                    found.append((k, segments))
-        return found
+            found.update(k for k, _, _ in self.cuts.holders(low + (low & 1), high))
+        return sorted(found)
 
 
-def combined(rows: list[list[Segment]], corners: bool) -> Iterator[tuple[Segment, ...]]:
+def combined(rows: Iterable[list[T]], corners: bool) -> Iterator[tuple[T, ...]]:
     """What lies outside along one axis, or along several."""
     for each in product(*rows):
-        outside = sum(segment.side != 0 for segment in each)
+        outside = sum([one.side != 0 for one in each])
         if outside == 1 or (outside > 1 and corners):
             yield each

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from gridbuf.distributed.boxes import Box, Map, clip, compare, identity, intersect, is_empty, subtract
+from gridbuf.distributed.boxes import Box, Map, clip, compare, identity, intersect, is_empty, meet, subtract
 
 Side = tuple[int, int, int]  # tile, axis, -1 or 1
 Copy = tuple[int, Map]  # the tile, and where the points lie there
+EVERYWHERE, NOWHERE = (-1 << 62, 1 << 62), (1 << 62, -1 << 62)
 DEEPEST = 64  # seams crossed on the way to a point; more only when a halo wraps an axis that often
 
 
@@ -31,7 +32,15 @@ class Piece(NamedTuple):
 
 
 class Topology:
-    """Extents of tiles, and the seam at each side that has one."""
+    """Extents of tiles, and the seam at each side that has one.
+
+    Attributes
+    ----------
+    clear : list
+        Of each tile and axis: between which x a box, within the tile or not, has to do with no seam but rings.
+    rings : set
+        Tiles and axes whose seams move the tile onto itself, and nothing else.
+    """
 
     def __init__(self, tiles: tuple[tuple[int, ...], ...], seams: Mapping[Side, Seam], names: tuple[str, ...]) -> None:
         self.tiles, self.seams, self.names = tiles, dict(sorted(seams.items())), names  # sorted: all ranks walk alike
@@ -39,8 +48,16 @@ class Topology:
         self.here = identity(self.ndim)
         self._strips: list[list[tuple[int, int, int, Seam]]] = [[] for _ in tiles]
         self._folds: list[list[tuple[int, int]]] = [[] for _ in tiles]
+        self.clear = [[EVERYWHERE] * self.ndim for _ in tiles]
+        self.rings: set[tuple[int, int]] = set()
         for (tile, axis, side), seam in self.seams.items():
-            self._strips[tile].append(self._strip(axis, seam))
+            strip = self._strip(axis, seam)
+            self._strips[tile].append(strip)
+            if seam.tile == tile and seam.map.moves_only:
+                self.rings.add((tile, axis))
+            else:
+                low, high = self.clear[tile][axis]
+                self.clear[tile][axis] = (strip[2] + 1, high) if side < 0 else (low, strip[1] - 1)
             if self._is_fold(tile, axis, side):
                 self._folds[tile].append((axis, seam.map.shift[axis]))
 
@@ -69,37 +86,29 @@ class Topology:
         Points outside along several axes are followed through the seams in every order; those lie somewhere for which
         all orders lead to one point. At a vertex of a cube they do not.
         """
-        sides = []
-        for axis, n in enumerate(self.tiles[tile]):
-            low, high = box[axis]
-            sides.append([
-                side
-                for side, first, last in ((-1, low, min(high, -1)), (0, max(low, 0), min(high, 2 * n)), (1, max(low, 2 * n + 1), high))
-                if first + ((first ^ low) & 1) <= last
-            ])  # fmt: skip
+        if all([low >= 0 and high <= 2 * n for (low, high), n in zip(box, self.tiles[tile], strict=True)]):
+            return [Piece(box, tile, self.here)]
+        spans = []
+        for (low, high), n in zip(box, self.tiles[tile], strict=True):
+            odd, end = low & 1, 2 * n
+            parts = (-1, low, min(high, odd - 2)), (0, max(low, odd), min(high, end - odd)), (1, max(low, end + 2 - odd), high)
+            spans.append([part for part in parts if part[1] <= part[2]])
         found: list[Piece] = []
-        for where in product(*sides):
-            part = box
-            for axis, side in enumerate(where):
-                n = 2 * self.tiles[tile][axis]
-                if side < 0:
-                    part = clip(part, axis, part[axis][0], -1)
-                elif side > 0:
-                    part = clip(part, axis, n + 1, part[axis][1])
-                else:
-                    part = clip(part, axis, 0, n)
-            if not any(where):
-                found.append(Piece(part, tile, self.here))
+        for each in product(*spans):
+            part = tuple([span[1:] for span in each])
+            outside = [(tile, axis, side) for axis, (side, _, _) in enumerate(each) if side]
+            if outside:
+                found += self._beyond(tile, part, outside, depth)
             else:
-                found += self._beyond(tile, part, [(tile, axis, side) for axis, side in enumerate(where) if side], depth)
+                found.append(Piece(part, tile, self.here))
         return found
 
     def _beyond(self, tile: int, box: Box, outside: list[Side], depth: int) -> list[Piece]:
         if depth > DEEPEST:
             raise ValueError(f"halo: it crosses more than {DEEPEST} seams of tile {tile}")
-        if any(side not in self.seams for side in outside):
+        if any([side not in self.seams for side in outside]):
             return []
-        if all(self.seams[side].map.moves_only and self.seams[side].tile == tile for side in outside):
+        if all([side[:2] in self.rings for side in outside]):
             outside = outside[:1]  # moves along axes of one tile may be made in any order
         agreed: list[Piece] | None = None
         for side in outside:
@@ -121,15 +130,30 @@ class Topology:
                 for same in self._where_known(part, copies, (b.tile, b.map)):
                     yield Piece(same, a.tile, a.map)
 
+    def may_meet(self, tile: int, box: Box, places: Mapping[int, list[Box]]) -> bool:
+        """Whether points of a box in a tile's coordinates may lie at some places; of a box that lies across an edge nothing is known."""
+        while True:
+            for axis, ((first, last), n) in enumerate(zip(box, self.tiles[tile], strict=True)):
+                if last < 0 or first > 2 * n:
+                    seam = self.seams.get((tile, axis, -1 if last < 0 else 1))
+                    break
+            else:
+                inside = all([first >= 0 and last <= 2 * n for (first, last), n in zip(box, self.tiles[tile], strict=True)])
+                return not inside or any([meet(box, place) for place in places.get(tile, ())])
+            if seam is None:
+                return False
+            tile, box = seam.tile, seam.map.of(box)
+
     # ---- points that exist more than once ----
 
-    def copies(self, tile: int, box: Box) -> Iterator[tuple[Box, list[Copy]]]:
-        """Parts of a box within a tile, and all places where their points exist: the owner's first."""
-        if not any(is_empty(clip(box, axis, low, high)) is False for axis, low, high, _ in self._strips[tile]):
-            yield box, [(tile, self.here)]
-            return
-        for part, copies in self._closure(box, [(tile, self.here)], 0):
-            yield from self._ranked(part, copies)
+    def copies(self, tile: int, box: Box, others: bool = True) -> Iterator[tuple[Box, list[Copy]]]:
+        """Parts of a box within a tile, and all places where their points exist: the owner's first, or alone."""
+        for part, copies in self.everywhere(tile, box):
+            yield from self._ranked(part, copies, others)
+
+    def everywhere(self, tile: int, box: Box) -> Iterator[tuple[Box, list[Copy]]]:
+        """As `copies`, in no order."""
+        return self._closure(box, [(tile, self.here)], 0)
 
     def _closure(self, box: Box, known: list[Copy], i: int) -> Iterator[tuple[Box, list[Copy]]]:
         """Follow every seam from each known copy: a point of the tile on its strip exists on the other side too."""
@@ -137,8 +161,10 @@ class Topology:
             yield box, known
             return
         tile, how = known[i]
-        parts = [(box, known)]
+        parts, whole = [(box, known)], how.of(box)
         for axis, low, high, seam in self._strips[tile]:
+            if whole[axis][0] > high or whole[axis][1] < low:
+                continue
             on = []
             for part, copies in parts:
                 image = how.of(part)
@@ -169,14 +195,13 @@ class Topology:
                 continue
             for part in [*rest]:
                 same = [part]
-                for d in range(self.ndim):
-                    f, g = (tuple(row[d] for row in each) for each in (how, copy[1]))
-                    same = [piece for each in same for piece, sign in compare(each, f, g) if sign == 0]  # type: ignore[arg-type]
+                for f, g in zip(zip(*how, strict=True), zip(*copy[1], strict=True), strict=True):
+                    same = [piece for each in same for piece, sign in compare(each, f, g) if sign == 0]
                 for piece in same:
                     yield piece
                     rest = [left for each in rest for left in subtract(each, piece)]
 
-    def _ranked(self, box: Box, copies: list[Copy]) -> Iterator[tuple[Box, list[Copy]]]:
+    def _ranked(self, box: Box, copies: list[Copy], others: bool) -> Iterator[tuple[Box, list[Copy]]]:
         """Sort the copies by who owns: what no fold has turned over, then the lowest tile, then the lowest coordinates."""
         if len(copies) == 1:
             yield box, copies
@@ -189,7 +214,10 @@ class Topology:
                 for piece, sign in self._order(part, copies[i], copies[best])
             ]
         for part, best in parts:
-            for piece, rest in self._ranked(part, copies[:best] + copies[best + 1 :]):
+            if not others:
+                yield part, [copies[best]]
+                continue
+            for piece, rest in self._ranked(part, copies[:best] + copies[best + 1 :], True):
                 yield piece, [copies[best], *rest]
 
     def _order(self, box: Box, a: Copy, b: Copy) -> Iterator[tuple[Box, int]]:
@@ -201,9 +229,8 @@ class Topology:
                     yield piece, first
                     continue
                 equal = [piece]
-                for d in range(self.ndim):
-                    f, g = (tuple(row[d] for row in each[1]) for each in (a, b))
-                    found = [one for each in equal for one in compare(each, f, g)]  # type: ignore[arg-type]
+                for f, g in zip(zip(*a[1], strict=True), zip(*b[1], strict=True), strict=True):
+                    found = [one for each in equal for one in compare(each, f, g)]
                     yield from (one for one in found if one[1])
                     equal = [each for each, sign in found if not sign]
                 yield from ((each, 0) for each in equal)

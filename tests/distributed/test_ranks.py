@@ -10,7 +10,7 @@ from test_seams import made
 
 import gridbuf.distributed as gbd
 from gridbuf import _core
-from gridbuf.distributed import linking, making
+from gridbuf.distributed import linking, making, tiles
 
 
 @pytest.fixture
@@ -37,6 +37,8 @@ CASES: list[tuple[str, int, tuple[Any, ...], dict[str, Any]]] = [
     ("grid", 5, ((3,), "K"), {"blocks": 3, "halo": 1}),  # ranks without a block
     ("cubed_sphere", 4, (3,), {"halo": 2}),
     ("cubed_sphere", 5, (4,), {"blocks": (2, 1), "halo": 1}),
+    ("cubed_sphere", 24, (4,), {"cuts": ((2, 2), (1, 3)), "halo": 2}),
+    ("cubed_sphere", 18, (6,), {"cuts": ((0, 3, 3), (6,)), "halo": 2}),  # blocks of no cells, which have faces
     ("tripolar", 4, ((6, 4),), {"pivot": "T", "halo": 2}),
     ("tripolar", 3, ((6, 4),), {"pivot": "F", "blocks": (3, 2), "halo": (5, 1)}),
 ]
@@ -47,8 +49,7 @@ def test_messages_fit(kind: str, size: int, args: Any, keywords: Any, ranks: Any
     grids = ranks(kind, size, *args, **keywords)
     layout = grids[0]._decomposition
     sizes = {
-        "cuts": None,
-        "blocks": layout.counts[0],
+        **({} if "cuts" in keywords else {"cuts": None, "blocks": layout.counts[0]}),
         "owners": [0 if b.rank is not None else None for b in grids[0].all_blocks()],
     }
     alone = getattr(gbd, kind)(*args, **keywords | sizes)
@@ -123,25 +124,52 @@ def test_one_of_ten_thousand_ranks_knows_its_neighbours_alone(ranks: Any, monkey
     assert len(asked) <= 9
 
 
-@pytest.mark.parametrize("periodic", ["", "I", "IJ"])
-def test_the_closed_form_finds_what_the_walk_finds(periodic: str) -> None:
-    for cuts in (((3, 4), (2, 3)), ((0, 7), (1, 0, 4)), ((7,), (5,))):
-        grid = gbd.grid((7, 5), cuts=cuts, periodic=periodic)
-        for positions in ((1, 1), (0, 1), (0, 0)):
-            for halos in (((1, 1), (2, 0)), ((8, 9), (0, 6))):
-                geometry = linking.Geometry((0, 1), positions, halos)
-                for block in grid.blocks:
-                    found = []
-                    for straight in (True, False):
-                        grid._planner.builder.straight = straight
-                        points = {}
-                        for link in grid._planner.builder.filling(geometry, block):
-                            for index in np.ndindex(link.shape):
-                                at = tuple(np.add(link.at, index).tolist())
-                                assert at not in points
-                                points[at] = link.src, tuple(np.add(link.source_at, index).tolist())
-                        found.append(points)
-                    assert found[0] == found[1]
+@pytest.mark.parametrize(
+    ("kind", "cuts", "halos"),
+    [
+        *[
+            ("grid " + periodic, cuts, halos)
+            for periodic in ("", "I", "IJ")
+            for cuts in (((3, 4), (2, 3)), ((0, 7), (1, 0, 4)), ((7,), (5,)))
+            for halos in (((1, 1), (2, 0)), ((8, 9), (0, 6)))
+        ],
+        *[
+            (kind, ((3, 1, 3, 1), (2, 2, 4)), halos)
+            for kind in ("tripolar F", "tripolar T", "cubed_sphere")
+            for halos in (((1, 1), (2, 2)), ((3, 2), (0, 3)))
+        ],
+    ],
+    ids=str,
+)
+def test_the_closed_form_finds_what_the_walk_finds(kind: str, cuts: Any, halos: Any) -> None:
+    name, _, word = kind.partition(" ")
+    shape = sum(cuts[0]), sum(cuts[1])
+    more = {"grid": {"periodic": word}, "tripolar": {"pivot": word}}.get(name, {})
+    closed, walking = (getattr(gbd, name)(shape[0] if name == "cubed_sphere" else shape, cuts=cuts, **more) for _ in range(2))
+    whole = walking._planner.builder.whole
+    whole.clear = [[tiles.NOWHERE] * 2 for _ in whole.clear]
+    for positions in ((1, 1), (0, 1), (0, 0)):
+        geometry = linking.Geometry((0, 1), positions, halos)
+        wanted: dict[int, list[Any]] = {}
+        for block in closed.blocks:
+            links, walked = (grid._planner.builder.filling(geometry, block) for grid in (closed, walking))
+            assert points(links) == points(walked)
+            for link in links:
+                wanted.setdefault(link.src, []).append(link)
+        for block in closed.blocks:  # and the other end has the same, in one order
+            assert [*closed._planner.builder.giving(geometry, block, True)] == wanted.get(block.number, [])
+
+
+def points(links: list[linking.Link]) -> dict[Any, Any]:
+    """Of each point of a block's halo where it comes from, and how."""
+    found: dict[Any, Any] = {}
+    for link in links:
+        for index in np.ndindex(link.shape):
+            at = tuple(np.add(link.at, index).tolist())
+            source = tuple(i + sign * index[axis] for i, axis, sign in zip(link.source_at, link.axes, link.signs, strict=True))
+            assert at not in found
+            found[at] = link.src, source, link.axes, link.signs
+    return found
 
 
 def test_given_links_of_ranks(ranks: Any) -> None:
