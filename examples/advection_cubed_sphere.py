@@ -115,8 +115,7 @@ class Model:
             comm.Barrier()
 
         def made(dims: str = "IJK", **keywords: Any) -> list[gb.Field]:
-            its = grid.zeros(dims, **many, **keywords)
-            return its if isinstance(its, list) else [its]
+            return [f for _, f in grid.each(grid.zeros(dims, **many, **keywords))]
 
         self.q, self.half, self.new = made(), made(), made()
         self.area, self.exact, self.work = made(), made(), [made("IJ") for _ in LEANS]

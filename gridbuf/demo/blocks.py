@@ -41,8 +41,7 @@ def run(
     """
     shape = tuple(n - 2 * HALO for n in values.shape[:2])
     grid = gbd.grid(shape, "IJ", blocks=blocks, halo=HALO, comm=comm, timeout=60)
-    made = grid.empty("IJK", sizes={"K": values.shape[2]}, backend=backend)
-    now = made if isinstance(made, list) else [made]
+    now = [f for _, f in grid.each(grid.empty("IJK", sizes={"K": values.shape[2]}, backend=backend))]
     for block, f in zip(grid.blocks, now, strict=True):
         (i, j), (end, top) = block.start, block.stop
         f[...] = np.nan  # whatever is not exchanged shows

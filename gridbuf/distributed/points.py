@@ -18,6 +18,29 @@ class Points:
     blocks: tuple[Block, ...]
     _planner: Planner
 
+    def each(self, *fields: Fields) -> list[Any]:
+        """Each block of this rank with its fields: a loop over them is the same for one block and for many.
+
+        Parameters
+        ----------
+        *fields : Field or list of Field
+            On this rank's blocks.
+
+        Returns
+        -------
+        list of tuple
+            A Block, and a Field of each of `fields`.
+
+        Examples
+        --------
+        >>> import gridbuf.distributed as gbd
+        >>> grid = gbd.grid((4, 6), blocks=(1, 2), halo=1)
+        >>> for block, f, g in grid.each(grid.ones(), grid.zeros()):
+        ...     g.domain[...] = f.domain + block.number
+        """
+        columns = [on_blocks(given, len(self.blocks), f"fields[{i}]") for i, given in enumerate(fields)]
+        return [*zip(self.blocks, *columns, strict=True)]
+
     def coordinates(self, field: Fields) -> Any:
         """The indices on the grid of a field's points along each axis, halo included.
 

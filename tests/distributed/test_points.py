@@ -26,6 +26,22 @@ def test_blocks() -> None:
     ]
 
 
+@pytest.mark.parametrize(("owners", "blocks"), [([0], (1, 1)), ([0, 0, None], (3, 1)), ([None], (1, 1))])
+def test_a_loop_over_what_a_rank_has(owners: list[int | None], blocks: tuple[int, int]) -> None:
+    grid = gbd.grid((6, 4), blocks=blocks, owners=owners, halo=1)
+    T, q = grid.zeros(), grid.zeros("IJK", sizes={"K": 3})
+    found = grid.each(T, q)
+    assert [block for block, _, _ in found] == list(grid.blocks) == [block for (block,) in grid.each()]
+    assert [f for _, f, _ in found] == (T if isinstance(T, list) else [T])
+    for _, f, g in found:
+        f[...], g[...] = 1.0, 2.0
+    for _, f in grid.each(T):
+        assert (f == 1.0).all()
+    if len(grid.blocks) == 1:
+        with pytest.raises(ValueError, match=r"fields\[1\]: got 2 fields, this rank has 1 blocks"):
+            grid.each(T, [q, q])
+
+
 @pytest.mark.parametrize("n", range(12))
 @pytest.mark.parametrize("count", range(1, 6))
 def test_blocks_are_as_equal_as_can_be(n: int, count: int) -> None:
