@@ -3,7 +3,7 @@
  *
  * core/        where there is no GIL: turns.c; the ways up into Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way: pending.c; releasing
  *              from any thread: drop.c; a request: args.c, dtype.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
- *              callcache.c (same call, same plan); host memory: who allocates: watch_blocks.c, watch_line.c, watch.c, watch_call.c; trace.c,
+ *              callcache.c (same call, same plan); host memory: who allocates: watch_blocks.c, watch_line.c, watch.c, watch_layouts.c, watch_call.c, watch_copies.c; trace.c,
  *              memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c, of_the_type.c; memory of the driver: device_error.c, device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
  * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
@@ -33,6 +33,8 @@
 #include "core/operators.h"
 #include "core/watch.h"
 #include "core/watch_call.h"
+#include "core/watch_copies.h"
+#include "core/watch_layouts.h"
 #include "core/watch_line.h"
 #include "exchange/wrap.h"
 #include "storage/storage.h"
@@ -86,7 +88,8 @@ static PyMethodDef methods[] = {
     {"watch_stop", gb_py_watch_stop, METH_NOARGS, NULL},
     {"watch_enter", gb_py_watch_enter, METH_NOARGS, NULL},
     {"watch_leave", gb_py_watch_leave, METH_O, NULL},
-    {"watch_copied", (PyCFunction)(void *)gb_py_watch_copied, METH_FASTCALL, NULL},
+    {"watch_function", gb_py_watch_function, METH_VARARGS, NULL},
+    {"watch_copies", gb_py_watch_copies, METH_VARARGS, NULL},
     {"watch_apart", gb_py_watch_apart, METH_O, NULL},
     {"watch_method", gb_py_watch_method, METH_VARARGS, NULL},
     {"watch_taken", gb_py_watch_taken, METH_VARARGS, NULL},
@@ -104,7 +107,8 @@ static PyMethodDef methods[] = {
 /* In reading order: what stands further down uses what stands above. */
 static int exec(PyObject *module) {
     import_array1(-1);
-    if (gb_py_numbers_init(module) < 0 || gb_py_operators_init() < 0 || gb_py_of_the_type_init() < 0 || gb_py_watch_call_init() < 0) return -1;
+    if (gb_py_numbers_init(module) < 0 || gb_py_operators_init() < 0 || gb_py_of_the_type_init() < 0 || gb_py_watch_call_init() < 0 ||
+        gb_py_watch_copies_init() < 0) return -1;
     gb_py_trace_init();
     if (gb_py_go_init(module) < 0 || gb_py_attribute_init() < 0 || gb_py_decref_init() < 0 || gb_py_handler_init() < 0) return -1;
     if (gb_py_args_init() < 0 || gb_py_dtype_init(module) < 0 || gb_py_plan_init(module) < 0) return -1;

@@ -125,6 +125,7 @@ class Book:
         self.copies: dict[tuple[str, str, Line], Copy] = {}
         self.messages: dict[tuple[str, str, Line], Message] = {}
         self.packed: dict[Hashable, dict[str, Any]] = {}  # what was measured of elements of one kind
+        self.looked: list[Callable[[], None]] = []  # take what C has counted of copies
         self.own = 0.0  # seconds in our own code, by the clock
         self.aside = 0.0  # seconds in what was measured beside the program
         self.events = 0  # looks at what is no stencil's call: what the clock does not see of them is measured at the end

@@ -11,10 +11,9 @@ from gridbuf.watch.allocations import maker
 from gridbuf.watch.book import Book, Copy, clock
 from gridbuf.watch.imports import Undo, put
 from gridbuf.watch.layouts import address, sorted_ranks
-from gridbuf.watch.lines import Line, here
+from gridbuf.watch.lines import here
 
 LEAST = 1024  # bytes: what is smaller nobody waits for
-_VALUES = (list, tuple, int, float, complex, bool, str, bytes, type(None))
 Copied = Callable[[Any, Any, int], int]  # (what was given, the result, blocks taken before) -> bytes copied, 0 for none
 Reason = Callable[[Any, Any], str | None]
 
@@ -27,59 +26,63 @@ def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason 
     plain = getattr(module, name, None)
     if plain is None:
         return lambda: None
-    found = _Found(book, f"{module.__name__}.{name}", reason)
-    depth, looked = _core.watch_depth, _core.watch_copied
-    never = name in ("asarray", "asanyarray") and module is np
-
-    @functools.wraps(plain, updated=())
-    def watched(*args: Any, **kwargs: Any) -> Any:
-        if never and len(args) == 1 and not kwargs and type(args[0]) is np.ndarray:  # without a wish it is what was given
-            return args[0]
-        given = args[0] if args else None
-        array = type(given) is np.ndarray
-        if (not array and isinstance(given, _VALUES)) or depth() or not book.on:  # what a stencil copies is its own
-            return plain(*args, **kwargs)
-        before = 0 if array else _core.watch_total()[0]
-        start = clock()
-        result = plain(*args, **kwargs)
-        book.events += 1
-        if result is given:
-            return result
-        end = clock()
-        key = looked(given, result, LEAST)
-        known = found.known.get(key)
-        if known is not None:  # as the same line copied before: what this costs is measured at the end
-            known.count += 1
-            known.bytes += result.nbytes
-            known.seconds += end - start
-        elif key is None or key:
-            nbytes = copied(given, result, before) if getattr(result, "nbytes", LEAST) >= LEAST else 0
-            if nbytes >= LEAST:
-                found(key, given, result, here(2)).add(nbytes, end - start)
-            book.own += clock() - end
-        return result
-
-    return put(module, name, watched)
+    dispatched = type(plain).__name__ == "_ArrayFunctionDispatcher"  # hands itself to what overrides it
+    seen = _Function(plain._implementation if dispatched else plain, f"{module.__name__}.{name}", book, copied, reason)
+    book.looked.append(seen.take)
+    ours: Any = seen.stands
+    if dispatched:
+        ours = type(plain)(lambda *args, **kwargs: args[:1] or (kwargs.get("a"),), ours)
+        vars(ours).update(vars(plain))
+    return put(module, name, ours)
 
 
-class _Found:
+class _Function:
     """The copies of one function; why it copied is found out once for each line and pair of layouts."""
 
-    def __init__(self, book: Book, kind: str, reason: Reason) -> None:
-        self.book, self.kind, self.reason = book, kind, reason
-        self.known: dict[Any, Copy] = {}
+    def __init__(self, plain: Any, kind: str, book: Book, copied: Copied, reason: Reason) -> None:
+        self.kind, self.book, self.copied, self.reason = kind, book, copied, reason
+        itself = plain is np.asarray or plain is np.asanyarray
+        self.stands = _core.watch_function(plain, self._slow(plain), self.note, LEAST, itself)
 
-    def __call__(self, key: int | None, given: Any, result: Any, line: Line) -> Copy:
-        made = self._new(given, result, line)
-        if key is not None:
-            if len(self.known) >= 256:
-                self.known.clear()
-            self.known[key] = made
-        return made
+    def _slow(self, plain: Any) -> Any:
+        """What is given is no array of NumPy's, or C does not look."""
 
-    def _new(self, given: Any, result: Any, line: Line) -> Copy:
-        told = self.reason(given, result) or why(given, result)
-        return self.book.copy(self.kind, told, line, lambda: maker(address(given)))
+        @functools.wraps(plain, updated=())
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if _core.watch_depth() or not self.book.on:
+                return plain(*args, **kwargs)
+            before, start = _core.watch_total()[0], clock()
+            result = plain(*args, **kwargs)
+            end = clock()
+            self.book.events += 1
+            if result is not args[0]:
+                self.note(args[0], result, 0, end - start, before)
+            return result
+
+        return watched
+
+    def note(self, given: Any, result: Any, key: int, seconds: float, before: int = 0) -> None:
+        """Take down what may be a copy; from now on C counts those with the same key."""
+        if not self.book.on:
+            return
+        began = clock()
+        nbytes = self.copied(given, result, before) if getattr(result, "nbytes", LEAST) >= LEAST else 0
+        if nbytes >= LEAST:
+            told = self.reason(given, result) or why(given, result)
+            record = self.book.copy(self.kind, told, here(2), lambda: maker(address(given)))
+            record.add(nbytes, seconds)
+            if key:
+                self.take(key, record)
+        self.book.own += clock() - began
+
+    def take(self, key: int = 0, record: Copy | None = None) -> None:
+        """What C has counted."""
+        looks, copies = _core.watch_copies(self.stands, key, record)
+        self.book.events += looks
+        for each, count, nbytes, seconds in copies:
+            each.count += count
+            each.bytes += nbytes
+            each.seconds += seconds
 
 
 def why(given: Any, result: Any) -> str:

@@ -17,6 +17,8 @@ def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, A
     for stencil in book.stencils.values():
         for method in stencil.counted:
             stencil.take(method)
+    for take in book.looked:
+        take()
     rows = allocations.rows()
     found: dict[str, Any] = {
         "program": program,

@@ -102,7 +102,7 @@ static void note(void *data, int64_t bytes, int64_t own, int64_t started, int64_
     PyObject *file = gb_py_line_of_call(&line);
     if (!file) {
         GB_PY_ASIDE;
-        int collecting = PyGC_Disable();   /* Python 3.11 would collect while it makes a frame object */
+        int collecting = Py_Version < 0x030C0000 && PyGC_Disable();   /* Python 3.11 would collect while it makes a frame object */
         file = gb_py_line_of_now(&line);
         if (collecting) PyGC_Enable();
     }
@@ -231,66 +231,4 @@ PyObject *gb_py_watch_block(PyObject *self, PyObject *address) {
 /* (blocks, bytes) that were taken so far, small ones included. */
 PyObject *gb_py_watch_total(PyObject *self, PyObject *none) {
     return Py_BuildValue("(LL)", (long long)watch.count, (long long)watch.bytes);
-}
-
-#define MIX(h, w) (((h) ^ (h) >> 29 ^ (uint64_t)(w)) * 0x9E3779B97F4A7C15u)
-
-static uint64_t layout(uint64_t h, PyArrayObject *array) {
-    h = MIX(h, PyArray_TYPE(array));
-    for (int i = 0; i < PyArray_NDIM(array); i++) h = MIX(h, PyArray_STRIDES(array)[i]);
-    return MIX(h, PyArray_NDIM(array));
-}
-
-/* How the arrays among a dict's values lie: a number made of their strides and types. 0 where there is something else than
- * NumPy's arrays, numbers, and what has no memory: that has to be asked in Python. */
-int gb_py_layouts_key(PyObject *values, uint64_t *key) {
-    uint64_t h = 0;
-    Py_ssize_t at = 0;
-    PyObject *value;
-    while (PyDict_Next(values, &at, NULL, &value)) {
-        h = MIX(h, 1);
-        if (PyArray_CheckExact(value)) h = layout(h, (PyArrayObject *)value);
-        else if (!(value == Py_None || PyFloat_Check(value) || PyLong_Check(value) || PyTuple_Check(value) || PyDict_Check(value) ||
-                     PyArray_CheckScalar(value)))
-            return 0;
-    }
-    *key = h;
-    return 1;
-}
-
-PyObject *gb_py_watch_strides(PyObject *self, PyObject *values) {
-    uint64_t key;
-    if (!PyDict_Check(values)) return PyErr_Format(PyExc_TypeError, "watch_strides: expected a dict");
-    return gb_py_layouts_key(values, &key) ? PyLong_FromUnsignedLongLong(key) : Py_NewRef(Py_None);
-}
-
-/* ---- copies ---- */
-
-static void extent(PyArrayObject *array, char **low, char **high) {
-    *low = *high = PyArray_BYTES(array);
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
-        *(reach < 0 ? low : high) += reach;
-    }
-    *high += PyArray_ITEMSIZE(array);
-}
-
-/* (what a function was given, its result, least bytes): a number made of both layouts and the line that runs, where the result is a copy. 0 where
- * it shares memory, by its bounds, or is small; None where either is no array of NumPy's: that has to be asked in Python. */
-PyObject *gb_py_watch_copied(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    if (n != 3) return PyErr_Format(PyExc_TypeError, "watch_copied: expected 3 arguments, got %zd", n);
-    if (!gb_py_watching || !PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1])) Py_RETURN_NONE;
-    PyArrayObject *from = (PyArrayObject *)args[0], *to = (PyArrayObject *)args[1];
-    if (PyArray_NBYTES(to) < PyLong_AsLong(args[2])) return PyLong_FromLong(0);
-    if (PyArray_BASE(to)) {
-        char *low, *high, *its_low, *its_high;
-        extent(from, &low, &high);
-        extent(to, &its_low, &its_high);
-        if (low < its_high && its_low < high) return PyLong_FromLong(0);
-    }
-    int64_t line = PyArray_BASE(to) ? -1 : gb_py_block_number(PyArray_BYTES(to));   /* who took its block is known */
-    PyObject *file = line < 0 ? gb_py_line_of_now(&line) : NULL;
-    uint64_t h = layout(layout(MIX((uint64_t)line, (uintptr_t)file), from), to);
-    Py_XDECREF(file);
-    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(h | 1);
 }

@@ -8,12 +8,8 @@ extern int gb_py_watching;
 /* A block of gridbuf's own was taken: it is put down to the line that runs. With the GIL. */
 void gb_py_watch_own(void *data, int64_t bytes);
 
-int gb_py_layouts_key(PyObject *values, uint64_t *key);
-
 PyObject *gb_py_watch_start(PyObject *self, PyObject *args);
 PyObject *gb_py_watch_stop(PyObject *self, PyObject *none);
 PyObject *gb_py_watch_lines(PyObject *self, PyObject *none);
 PyObject *gb_py_watch_block(PyObject *self, PyObject *address);
 PyObject *gb_py_watch_total(PyObject *self, PyObject *none);
-PyObject *gb_py_watch_strides(PyObject *self, PyObject *values);
-PyObject *gb_py_watch_copied(PyObject *self, PyObject *const *args, Py_ssize_t n);

@@ -5,15 +5,17 @@
  */
 #include "watch_call.h"
 #include "lists.h"
-#include "watch.h"
+#include "watch_layouts.h"
 #include "watch_line.h"
+
+#include <structmember.h>
 
 #define KNOWN 16
 #define ROOM 128
 
 typedef struct {
     PyObject_HEAD
-    PyObject *plain, *slow;     /* ours */
+    PyObject *plain, *slow, *weakrefs;   /* ours, but for the last */
     PyObject *cls;              /* whose calls these are: its address alone is looked at */
     int run;                    /* it is given the fields as they are, by name: how they lie is looked at */
     int left, n, n_known;       /* calls until the next that Python sees */
@@ -66,13 +68,15 @@ static PyObject *get(PyObject *self, PyObject *obj, PyObject *type) {
 static PyObject *attribute(PyObject *self, PyObject *name) { return PyObject_GetAttr(((method *)self)->plain, name); }
 
 static void dealloc(PyObject *self) {
+    if (((method *)self)->weakrefs) PyObject_ClearWeakRefs(self);
     Py_XDECREF(((method *)self)->plain);
     Py_XDECREF(((method *)self)->slow);
     GB_PY_FREE_OBJECT(self);
 }
 
+static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(method, weakrefs), READONLY, NULL}, {NULL}};
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, dealloc}, {Py_tp_call, call}, {Py_tp_descr_get, get}, {Py_tp_getattro, attribute}, {0, NULL},
+    {Py_tp_dealloc, dealloc}, {Py_tp_call, call}, {Py_tp_descr_get, get}, {Py_tp_getattro, attribute}, {Py_tp_members, members}, {0, NULL},
 };
 
 int gb_py_watch_call_init(void) {

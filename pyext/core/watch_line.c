@@ -5,25 +5,26 @@
 #include "watch_line.h"
 #include "../../alloc/clock.h"
 
+#include <dlfcn.h>
+
 #define CODES 512
 #define LINES 1024
-#define LARGE 256   /* bytes of a code object's table of lines */
 
 typedef struct {
     PyObject *code, *file;   /* ours */
-    int skip, large;
+    int skip;
 } known_code;
 
 static known_code codes[CODES + 1];
 static char **skipped;   /* what stands in the names of files that are passed over */
-static PyObject *f_back, *f_lasti;
+/* Python's own since 3.11, which the limited API leaves out; without them an innermost frame is all there is. */
+static PyFrameObject *(*back_of)(PyFrameObject *);
+static int (*instruction_of)(PyFrameObject *);
 
-/* Lines by instruction, of large code objects that are kept: a table is read from its beginning each time. A small one is read
- * sooner than a frame is asked for its instruction. */
+/* Lines by instruction, of code objects that are kept: their tables are read from the beginning each time. */
 static struct {
     const PyObject *code;
-    long at;
-    int line;
+    int at, line;
 } lines[LINES];
 
 static __thread int depth;   /* watched calls that run */
@@ -51,13 +52,10 @@ static known_code *code_of(PyObject *code) {
     }
     int skip = 0;
     for (char **each = skipped; each && *each && !skip; each++) skip = strstr(text, *each) != NULL;
-    GB_PY_OWNED PyObject *table = PyObject_GetAttrString(code, "co_linetable");
-    if (!table) PyErr_Clear();
     if (slot != &codes[CODES]) slot->code = Py_NewRef(code);
     Py_XDECREF(slot->file);   /* a str: nothing runs */
     slot->file = file;
     slot->skip = skip;
-    slot->large = table && PyBytes_Check(table) && PyBytes_Size(table) > LARGE;
     return slot;
 }
 
@@ -70,12 +68,8 @@ static known_code *code_of_frame(PyObject *frame) {
 
 static int line_in(PyObject *frame, const known_code *known) {
     const PyObject *code = known->code;
-    GB_PY_OWNED PyObject *lasti = code && known->large ? PyObject_GetAttr(frame, f_lasti) : NULL;
-    long at = lasti ? PyLong_AsLong(lasti) : -1;
-    if (at < 0) {
-        PyErr_Clear();
-        return PyFrame_GetLineNumber((PyFrameObject *)frame);
-    }
+    int at = code && instruction_of ? instruction_of((PyFrameObject *)frame) : -1;
+    if (at < 0) return PyFrame_GetLineNumber((PyFrameObject *)frame);
     size_t i = (((uintptr_t)code >> 5) + (size_t)at) % LINES;
     if (lines[i].code != code || lines[i].at != at) {
         lines[i].line = PyFrame_GetLineNumber((PyFrameObject *)frame);
@@ -96,15 +90,15 @@ PyObject *gb_py_line_of_now(int64_t *line) {
     GB_PY_OWNED PyObject *inner = Py_XNewRef(frame);   /* it stands where all are passed over */
     while (frame) {
         known_code *known = code_of_frame(frame);
-        PyObject *back = known && known->skip ? PyObject_GetAttr(frame, f_back) : NULL;
-        if (!back || back == Py_None) {
-            PyObject *the = back ? inner : frame;
-            known = back ? code_of_frame(inner) : known;
+        int skip = known && known->skip;
+        PyObject *back = skip && back_of ? (PyObject *)back_of((PyFrameObject *)frame) : NULL;
+        if (!back) {
+            PyObject *the = skip ? inner : frame;
+            known = skip ? code_of_frame(inner) : known;
             if (known) {
                 found = Py_NewRef(known->file);
                 *line = line_in(the, known);
             }
-            Py_CLEAR(back);
         }
         Py_DECREF(frame);
         frame = back;
@@ -113,8 +107,8 @@ PyObject *gb_py_line_of_now(int64_t *line) {
 }
 
 int gb_py_line_pass_over(PyObject *names) {
-    if (!f_back && !(f_back = PyUnicode_InternFromString("f_back"))) return -1;
-    if (!f_lasti && !(f_lasti = PyUnicode_InternFromString("f_lasti"))) return -1;
+    back_of = (PyFrameObject * (*)(PyFrameObject *)) dlsym(RTLD_DEFAULT, "PyFrame_GetBack");
+    instruction_of = (int (*)(PyFrameObject *))dlsym(RTLD_DEFAULT, "PyFrame_GetLasti");
     Py_ssize_t n = PyTuple_Size(names);
     char **texts = calloc((size_t)n + 1, sizeof *texts);
     for (Py_ssize_t i = 0; texts && i < n; i++) {

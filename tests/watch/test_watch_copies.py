@@ -1,7 +1,9 @@
 """Hidden copies: exactly those that were made, with their bytes and lines, and none that was not."""
 
 import copy
+import inspect
 import pickle
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +109,62 @@ def test_results_are_what_they_are_without_us() -> None:
         with pytest.raises(ValueError, match="x"):
             np.asarray("x", float)
     assert ({name: getattr(np, name) for name in plain[0]}, pickle.dumps, copy.deepcopy) == plain
+
+
+NAMES = ("array", "asarray", "asfortranarray", "require", "ravel", "reshape", "from_dlpack")
+
+
+class Mine:
+    """What NumPy asks first, with the function that was called."""
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return function
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_function_is_a_function_as_before(name: str) -> None:
+    plain = getattr(np, name)
+    with watching():
+        ours = getattr(np, name)
+        assert pickle.loads(pickle.dumps(ours)) is ours is copy.deepcopy(ours) and hash(ours)
+        assert repr(ours).split(" at ")[0] == repr(plain).split(" at ")[0]
+        assert isinstance(ours, type(plain)) and ours.__doc__ == plain.__doc__ and ours.__module__ == "numpy"
+        assert ("__get__" in dir(plain)) == (
+            type("A", (), {"f": ours})().f is not ours
+        )  # some are methods where a class has them
+        try:
+            signature = inspect.signature(plain)
+        except ValueError:
+            pass
+        else:
+            assert inspect.signature(ours) == signature
+        if name not in ("ravel", "reshape"):
+            assert weakref.ref(ours)() is ours
+        if name != "from_dlpack" and name != "require":
+            called = ours(Mine()) if name == "ravel" else ours(Mine(), 1) if name == "reshape" else ours([1], like=Mine())
+            assert called is ours
+        for args in ((), ([1.0], "no", "such", "call", 1, 2)):
+            with pytest.raises(TypeError) as theirs:
+                plain(*args)
+            with pytest.raises(TypeError) as same:
+                ours(*args)
+            assert str(same.value) == str(theirs.value)
+    assert getattr(np, name) is plain
+
+
+@allocations_are_seen
+def test_what_c_counted_is_told() -> None:
+    n = 200
+    with watching() as book:
+        for i in range(n):
+            np.array(A)
+            np.ascontiguousarray(A.T)
+            np.ravel(A[:, : 5 + i % 40])  # strides alone tell layouts apart
+            np.asarray(A, A.dtype)
+        seen = {row["kind"]: (row["count"], row["bytes"]) for row in told(book)["copies"]}
+        assert told(book)["copies"] and book.events == 4 * n
+    ravelled = sum(40 * 8 * (5 + i % 40) for i in range(n))
+    assert seen == {"numpy.array": (n, n * A.nbytes), "numpy.ascontiguousarray": (n, n * A.nbytes), "numpy.ravel": (n, ravelled)}
 
 
 def test_pickles_are_counted_by_what_is_written(tmp_path: Path) -> None:

@@ -191,11 +191,12 @@ def test_methods_are_methods() -> None:
     still = cls()
     assert still.run.__self__ is still and still.run == still.run
     assert inspect.signature(still.run) == inspect.signature(Still().run)
-    still.step, gone = still.run, weakref.ref(still)
+    still.step, gone, method = still.run, weakref.ref(still), weakref.WeakMethod(still.run)
+    assert method() == still.run
     undo()
     del still
     gc.collect()
-    assert gone() is None
+    assert gone() is None and method() is None
 
 
 def test_more_layouts_than_are_kept_in_c() -> None:
