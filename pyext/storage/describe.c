@@ -1,15 +1,14 @@
 /* describe.c: what __gt_interface__ says of the host's memory. Of plain arrays, host Fields and host storages it is known without asking. */
 #include "storage.h"
+#include "../core/attribute.h"
 #include "../field/field.h"
 
-enum { SHAPE, TYPESTR, DATA, STRIDES, DIMS, ACQUIRE, TOUCH, RELEASE, KEYS };
-static PyObject *keys[KEYS], *word_sync, *word_modified;
+enum { SHAPE, TYPESTR, DATA, STRIDES, DIMS, ACQUIRE, TOUCH, RELEASE, KEYS, SYNC = KEYS, MODIFIED, WORDS };
+static PyObject *words[WORDS];
 
 int gb_py_describe_init(void) {
-    static const char *const names[KEYS] = {"shape", "typestr", "data", "strides", "dims", "acquire", "touch", "release"};
-    for (int i = 0; i < KEYS; i++)
-        if (!(keys[i] = PyUnicode_InternFromString(names[i]))) return -1;
-    return (word_sync = PyUnicode_InternFromString("device_to_host")) && (word_modified = PyUnicode_InternFromString("set_host_modified")) ? 0 : -1;
+    static const char *const texts[WORDS] = {"shape", "typestr", "data", "strides", "dims", "acquire", "touch", "release", "device_to_host", "set_host_modified"};
+    return gb_py_words_init(texts, words, WORDS);
 }
 
 typedef struct { gb_py_dtype *dtype; int n; const int64_t *shape, *strides; void *data; int readonly; } memory;
@@ -20,7 +19,7 @@ static PyObject *entry(const memory *m, PyObject *dims, PyObject *acquire, PyObj
     PyObject *made = shape && strides && data && dims && acquire && touch ? PyDict_New() : NULL;
     PyObject *const values[KEYS] = {shape, m->dtype->typestr, data, strides, dims, acquire, touch, Py_None};
     for (int i = 0; made && i < KEYS; i++)
-        if (PyDict_SetItem(made, keys[i], values[i]) < 0) Py_CLEAR(made);
+        if (PyDict_SetItem(made, words[i], values[i]) < 0) Py_CLEAR(made);
     return made;
 }
 
@@ -37,7 +36,7 @@ static PyObject *of_storage(PyObject *self) {
     int32_t codes[GB_PY_STORAGE_AXES];
     int n = 0;
     for (; letters[n]; n++) codes[n] = letters[n] - 'I' - 3;
-    GB_PY_OWNED PyObject *dims = gb_py_dims_tuple(codes, n), *acquire = PyObject_GetAttr(self, word_sync), *touch = PyObject_GetAttr(self, word_modified);
+    GB_PY_OWNED PyObject *dims = gb_py_dims_tuple(codes, n), *acquire = PyObject_GetAttr(self, words[SYNC]), *touch = PyObject_GetAttr(self, words[MODIFIED]);
     GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR(host));
     if (!dtype) return NULL;
     if (!dtype->typestr) Py_RETURN_NONE;
