@@ -35,7 +35,8 @@ func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) 
 	}
 	p.bytes = p.size * itemSize
 	p.rankStrides()
-	p.setExtent()
+	p.span = p.reaches()
+	p.reserve = p.span
 	return p, nil
 }
 
@@ -60,17 +61,16 @@ func (p *Plan) rankStrides() {
 	}
 }
 
-// setExtent measures what the elements reach over, lowest byte to highest.
-func (p *Plan) setExtent() {
-	p.span = 0
-	if p.size == 0 {
-		return
-	}
-	p.span = p.itemSize
+// reaches is how many bytes there are from the first element to the last.
+func (p *Plan) reaches() int64 {
+	bytes := p.itemSize
 	for i, n := range p.shape {
-		p.span += (n - 1) * abs(p.strides[i])
+		if n == 0 {
+			return 0
+		}
+		bytes += (n - 1) * abs(p.strides[i])
 	}
-	p.reserve = p.span
+	return bytes
 }
 
 func abs(x int64) int64 {

@@ -76,18 +76,6 @@ func (p *Plan) explainOrder(order []int) Explanation {
 // described says whether the plan was read off memory that is there: what lies between its elements may belong to others.
 func (p *Plan) described() bool { return p.reserve <= p.reaches() }
 
-// reaches is how many bytes there are from the first element to the last.
-func (p *Plan) reaches() int64 {
-	if p.bytes == 0 {
-		return 0
-	}
-	bytes := p.itemSize
-	for i, n := range p.shape {
-		bytes += (n - 1) * max(p.strides[i], -p.strides[i])
-	}
-	return bytes
-}
-
 func (p *Plan) explainPadding(fastest int) Explanation {
 	dim, size, padded := p.dims[fastest], p.shape[fastest], p.paddedShape[fastest]
 	if step := p.strides[fastest]; step != p.itemSize && size > 1 {

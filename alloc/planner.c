@@ -1,21 +1,13 @@
 /* planner.c: working a request out. What each step means stands in plan.go, whose order it
  * keeps: which of several mistakes is named must not depend on the language. */
 #include "planner.h"
+#include "strides.h"
 
 #include <string.h>
 
 #define REFUSE(...) gb_refuse(e, GB_VALUE_ERROR, __VA_ARGS__)
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 /* ---- what each index means ---- */
 
@@ -101,7 +93,7 @@ static int set_boundary(const gb_request *r, const gb_preset *preset, gb_plan *p
             return REFUSE("dtype: an alignment of %lld items of %lld bytes is more than the largest boundary, %lld bytes", (long long)a,
                           (long long)item, GB_MAX_BOUNDARY);
         int64_t unit = a * item, common;
-        if (__builtin_mul_overflow(unit / gcd(unit, boundary), boundary, &common) || common > GB_MAX_BOUNDARY)
+        if (__builtin_mul_overflow(unit / gb_gcd(unit, boundary), boundary, &common) || common > GB_MAX_BOUNDARY)
             return REFUSE("byte_alignment: %lld and an alignment of %lld bytes meet only beyond the largest boundary, %lld bytes",
                           (long long)boundary, (long long)unit, GB_MAX_BOUNDARY);
         boundary = common;
@@ -112,7 +104,7 @@ static int set_boundary(const gb_request *r, const gb_preset *preset, gb_plan *p
 
 static int64_t row_items(const gb_request *r, const gb_preset *preset, int64_t boundary) {
     if (r->padding == GB_PAD_AS_PRESET) return alignment_of(r, preset);
-    if (r->padding == GB_PAD_TO_BOUNDARY) return boundary / gcd(boundary, larger(r->itemsize, 1));
+    if (r->padding == GB_PAD_TO_BOUNDARY) return boundary / gb_gcd(boundary, larger(r->itemsize, 1));
     return r->padding;
 }
 

@@ -21,3 +21,13 @@ static inline int gb_extent(const void *p, const int64_t *shape, const int64_t *
     }
     return item > 0;
 }
+
+/* The largest step of which both are multiples. */
+static inline int64_t gb_gcd(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}

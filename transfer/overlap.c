@@ -1,19 +1,11 @@
 /* overlap.c: may source and target share memory, and if so, what helps. */
 #include "axes.h"
-
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
+#include "../alloc/strides.h"
 
 /* Every element of one lies in a gap between the elements of the other, as in a[0::2] = a[1::2]. */
 static int interleaved(const gb_copy_axes *axes, int64_t dst_item, int64_t src_item, int64_t apart) {
     int64_t step = 0;
-    for (int i = 0; i < axes->n; i++) step = gcd(gcd(step, axes->axis[i].dst), llabs(axes->axis[i].src));
+    for (int i = 0; i < axes->n; i++) step = gb_gcd(gb_gcd(step, axes->axis[i].dst), llabs(axes->axis[i].src));
     if (step == 0) return 0;
     int64_t r = apart % step;
     if (r < 0) r += step;   /* the target's elements start r above a source's */

@@ -168,16 +168,11 @@ int gb_py_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObj
 /* An empty host array with the Field's order of strides. */
 static PyObject *array_like(gb_py_field *f) {
     const gb_geometry *g = &f->geometry;
-    npy_intp order[GB_MAXDIMS], back[GB_MAXDIMS], shape[GB_MAXDIMS];
-    for (int i = 0; i < g->ndim; i++) {
-        int at = i;   /* by falling strides */
-        for (; at > 0 && llabs(g->strides[order[at - 1]]) < llabs(g->strides[i]); at--) order[at] = order[at - 1];
-        order[at] = i;
-    }
-    for (int i = 0; i < g->ndim; i++) {
-        shape[i] = g->shape[order[i]];
-        back[order[i]] = i;
-    }
+    npy_intp back[GB_MAXDIMS], shape[GB_MAXDIMS];
+    int64_t padded[GB_MAXDIMS];
+    int32_t ranks[GB_MAXDIMS];
+    gb_plan_read_rows(g, ranks, padded);
+    for (int i = 0; i < g->ndim; i++) back[i] = ranks[i], shape[ranks[i]] = g->shape[i];
     PyArray_Dims axes = {back, g->ndim};
     Py_INCREF((PyObject *)f->dtype->descr);
     GB_PY_OWNED PyObject *packed = PyArray_Empty(g->ndim, shape, f->dtype->descr, 0);
