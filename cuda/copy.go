@@ -24,29 +24,29 @@ func (d Direction) String() string {
 	return [...]string{"upload", "download", "within"}[d]
 }
 
-// Copy moves bytes, in the order of the stream. Host memory must not be Go's.
-func Copy(d Direction, dst, src uintptr, bytes int64, device int, s Stream) error {
+// Copy moves bytes, in the order of the queue. Host memory must not be Go's.
+func (q Queue) Copy(d Direction, dst, src uintptr, bytes int64) error {
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_copy(C.int(d), C.uint64_t(dst), C.uint64_t(src), C.int64_t(bytes), on(device, s), &e), &e)
+	return check(C.gb_cuda_copy(C.int(d), C.uint64_t(dst), C.uint64_t(src), C.int64_t(bytes), q.c(), &e), &e)
 }
 
 // CopyRows moves rows of width bytes that lie a pitch apart.
-func CopyRows(d Direction, dst uintptr, dstPitch int64, src uintptr, srcPitch, width, rows int64, device int, s Stream) error {
+func (q Queue) CopyRows(d Direction, dst uintptr, dstPitch int64, src uintptr, srcPitch, width, rows int64) error {
 	var e C.gb_cuda_error
 	return check(C.gb_cuda_copy_rows(C.int(d), C.uint64_t(dst), C.int64_t(dstPitch), C.uint64_t(src), C.int64_t(srcPitch),
-		C.int64_t(width), C.int64_t(rows), on(device, s), &e), &e)
+		C.int64_t(width), C.int64_t(rows), q.c(), &e), &e)
 }
 
-// CopyPeer moves bytes from one GPU to another, on a stream of the destination's.
-func CopyPeer(dst uintptr, dstDevice int, src uintptr, srcDevice int, bytes int64, s Stream) error {
+// CopyPeer moves bytes from another GPU to the queue's.
+func (q Queue) CopyPeer(dst, src uintptr, srcDevice int, bytes int64) error {
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_copy_peer(C.uint64_t(dst), C.uint64_t(src), C.int(srcDevice), C.int64_t(bytes), on(dstDevice, s), &e), &e)
+	return check(C.gb_cuda_copy_peer(C.uint64_t(dst), C.uint64_t(src), C.int(srcDevice), C.int64_t(bytes), q.c(), &e), &e)
 }
 
 // Set writes count values of 1, 2 or 4 bytes.
-func Set(dst uintptr, width int, value uint32, count int64, device int, s Stream) error {
+func (q Queue) Set(dst uintptr, width int, value uint32, count int64) error {
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_set(C.uint64_t(dst), C.int(width), C.uint32_t(value), C.int64_t(count), on(device, s), &e), &e)
+	return check(C.gb_cuda_set(C.uint64_t(dst), C.int(width), C.uint32_t(value), C.int64_t(count), q.c(), &e), &e)
 }
 
 // View is strided device memory; strides in bytes, of any sign.
@@ -67,7 +67,7 @@ func view(v View, shape []int64) (out C.gb_cuda_view, err error) {
 }
 
 // Relayout copies elements between any two layouts on one GPU.
-func Relayout(dst, src View, shape []int64, itemsize, device int, s Stream) error {
+func (q Queue) Relayout(dst, src View, shape []int64, itemsize int) error {
 	to, err := view(dst, shape)
 	if err != nil {
 		return err
@@ -77,18 +77,18 @@ func Relayout(dst, src View, shape []int64, itemsize, device int, s Stream) erro
 		return err
 	}
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_relayout(&to, &from, extents(shape), C.int(len(shape)), C.int(itemsize), on(device, s), &e), &e)
+	return check(C.gb_cuda_relayout(&to, &from, extents(shape), C.int(len(shape)), C.int(itemsize), q.c(), &e), &e)
 }
 
 // Fill sets every element to value, whose length is the element's size.
-func Fill(dst View, shape []int64, value []byte, device int, s Stream) error {
+func (q Queue) Fill(dst View, shape []int64, value []byte) error {
 	to, err := view(dst, shape)
 	if err != nil {
 		return err
 	}
 	var e C.gb_cuda_error
 	return check(C.gb_cuda_fill(&to, extents(shape), C.int(len(shape)), unsafe.Pointer(unsafe.SliceData(value)), C.int(len(value)),
-		on(device, s), &e), &e)
+		q.c(), &e), &e)
 }
 
 func extents(shape []int64) *C.int64_t {

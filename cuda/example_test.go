@@ -21,9 +21,10 @@ func Example() {
 	defer device.Release()
 
 	copy(faketest.Host(host.Address(), 1<<20), "hello")
-	_ = cuda.Copy(cuda.Upload, device.Address(), host.Address(), 1<<20, 0, stream)
-	_ = host.RecordUse(cuda.Queue{Stream: stream}) // its memory is not used again before the copy is done
-	event, _ := cuda.Record(0, stream)
+	queue := cuda.Queue{Stream: stream}
+	_ = queue.Copy(cuda.Upload, device.Address(), host.Address(), 1<<20)
+	_ = host.RecordUse(queue) // its memory is not used again before the copy is done
+	event, _ := queue.Record()
 	defer event.Release()
 	done, err := event.Wait(1e9)
 	fmt.Println(done, err)
@@ -33,7 +34,7 @@ func Example() {
 	// hello
 }
 
-func ExampleRelayout() {
+func ExampleQueue_Relayout() {
 	rows, columns := int64(2), int64(3)
 	a, _ := cuda.Alloc(cuda.Request{Span: 48})
 	defer a.Release()
@@ -41,7 +42,7 @@ func ExampleRelayout() {
 	defer b.Release()
 	copy(faketest.Look(a.Address(), 6), "abcdef")
 	c, f := []int64{columns, 1}, []int64{1, rows}
-	err := cuda.Relayout(cuda.View{Data: b.Address(), Strides: f}, cuda.View{Data: a.Address(), Strides: c}, []int64{rows, columns}, 1, 0, 0)
+	err := cuda.Queue{}.Relayout(cuda.View{Data: b.Address(), Strides: f}, cuda.View{Data: a.Address(), Strides: c}, []int64{rows, columns}, 1)
 	fmt.Println(string(faketest.Look(b.Address(), 6)), err)
 	// Output: adbecf <nil>
 }

@@ -19,7 +19,7 @@ func TestMemoryOfCupyWaitsForAllStreams(t *testing.T) {
 	a := faketest.CupyMalloc(1<<20, 0)
 	require.NotZero(t, a)
 	assert.EqualValues(t, 1, faketest.Count("cuMemAlloc_v2"), "not ordered by a stream that may not be the one that uses it")
-	require.NoError(t, cuda.Set(a, 1, 1, 1<<20, 0, cuda.Stream(s)))
+	require.NoError(t, on(0, cuda.Stream(s)).Set(a, 1, 1, 1<<20))
 	faketest.CupyFree(a)
 	b := faketest.CupyMalloc(1<<20, 0)
 	assert.NotEqual(t, a, b)
@@ -78,7 +78,7 @@ func TestMemoryOfTorchFollowsItsStreams(t *testing.T) {
 	assert.Equal(t, a, faketest.TorchMalloc(1<<20, 0, s), "the same stream has it back at once")
 
 	faketest.TorchRecordStream(a, 0) // used there too
-	require.NoError(t, cuda.Set(a, 1, 1, 1<<20, 0, 0))
+	require.NoError(t, on(0, 0).Set(a, 1, 1, 1<<20))
 	faketest.TorchFree(a, 1<<20, s)
 	b := faketest.TorchMalloc(1<<20, 0, s)
 	assert.NotEqual(t, a, b)

@@ -47,26 +47,26 @@ func everything() error {
 	if err != nil {
 		return err
 	}
-	event, err := cuda.Record(0, s)
+	event, err := on(0, s).Record()
 	if err != nil {
 		return err
 	}
 	defer event.Release()
 	shape := []int64{20, 10}
 	for _, act := range []func() error{
-		func() error { return cuda.Copy(cuda.Upload, large.Address(), host.Address(), 1<<20, 0, s) },
+		func() error { return on(0, s).Copy(cuda.Upload, large.Address(), host.Address(), 1<<20) },
 		func() error { return large.RecordUse(cuda.Queue{Stream: s}) },
 		func() error { return large.RecordUse(cuda.Queue{Stream: 0}) },
 		func() error {
-			return cuda.CopyRows(cuda.Download, host.Address(), 64, large.Address(), 128, 64, 9, 0, s)
+			return on(0, s).CopyRows(cuda.Download, host.Address(), 64, large.Address(), 128, 64, 9)
 		},
 		func() error { return host.RecordUse(cuda.Queue{Stream: s}) },
-		func() error { return cuda.Set(managed.Address(), 4, 1, 100, 0, s) },
+		func() error { return on(0, s).Set(managed.Address(), 4, 1, 100) },
 		func() error {
-			return cuda.Fill(cuda.View{small.Address(), []int64{8, 0 + 8*20}[:1]}, []int64{9}, []byte("12345678"), 0, s)
+			return on(0, s).Fill(cuda.View{small.Address(), []int64{8, 0 + 8*20}[:1]}, []int64{9}, []byte("12345678"))
 		},
 		func() error {
-			return cuda.Relayout(cuda.View{large.Address(), []int64{8, 160}}, cuda.View{managed.Address(), []int64{80, 8}}, shape, 8, 0, s)
+			return on(0, s).Relayout(cuda.View{large.Address(), []int64{8, 160}}, cuda.View{managed.Address(), []int64{80, 8}}, shape, 8)
 		},
 		func() error { _, _, err := large.InFlight(); return err },
 		func() error { return cuda.Queue{Stream: 0}.WaitBlock(large) },
@@ -160,7 +160,7 @@ func TestContextIsGoneWhenTheProcessEnds(t *testing.T) {
 		a, b, c := take(t, cuda.DeviceMemory, 1<<20, 0), take(t, cuda.Pinned, 100, 0), take(t, cuda.Managed, 100, 0)
 		s, err := cuda.NewStream(0)
 		require.NoError(t, err)
-		e, err := cuda.Record(0, s)
+		e, err := on(0, s).Record()
 		require.NoError(t, err)
 		require.NoError(t, a.RecordUse(cuda.Queue{Stream: s}))
 		faketest.ShutDown(code)

@@ -97,6 +97,8 @@ func take(t *testing.T, k cuda.Kind, span int64, s cuda.Stream) *cuda.Block {
 	return b
 }
 
+func on(device int, s cuda.Stream) cuda.Queue { return cuda.Queue{Device: device, Stream: s} }
+
 // stderrOf is what C code writes on standard error meanwhile.
 func stderrOf(t *testing.T, act func()) string {
 	t.Helper()

@@ -85,7 +85,7 @@ func TestRelayoutOfAnyStrides(t *testing.T) {
 		each(shape, func(index []int64) {
 			copy(expected[at(to, index)-int64(dst.Address()):][:itemsize], faketest.Look(uintptr(at(from, index)), int(itemsize)))
 		})
-		require.NoError(t, cuda.Relayout(to, from, shape, int(itemsize), 0, 0))
+		require.NoError(t, on(0, 0).Relayout(to, from, shape, int(itemsize)))
 		require.True(t, bytes.Equal(expected, faketest.Look(dst.Address(), int(dstNeed+16))),
 			"round %d: shape %v, items of %d, %v <- %v, shift %d", round, shape, itemsize, dstStrides, srcStrides, shift)
 		dst.Release()
@@ -104,7 +104,7 @@ func TestTransposeGoesThroughTiles(t *testing.T) {
 		kernel := fmt.Sprintf("gb_transpose_%d", itemsize)
 		before := faketest.Launched(kernel)
 		c, f := []int64{m * itemsize, itemsize}, []int64{itemsize, n * itemsize}
-		require.NoError(t, cuda.Relayout(cuda.View{b.Address(), f}, cuda.View{a.Address(), c}, []int64{n, m}, int(itemsize), 0, 0))
+		require.NoError(t, on(0, 0).Relayout(cuda.View{b.Address(), f}, cuda.View{a.Address(), c}, []int64{n, m}, int(itemsize)))
 		assert.EqualValues(t, 1, faketest.Launched(kernel)-before)
 		a.Release()
 		b.Release()
@@ -116,7 +116,7 @@ func TestRowsMoveInWideWords(t *testing.T) {
 	clean(t)
 	a, b := take(t, cuda.DeviceMemory, 4096, 0), take(t, cuda.DeviceMemory, 4096, 0)
 	before := faketest.Launched("gb_copy_16")
-	require.NoError(t, cuda.Relayout(cuda.View{b.Address(), []int64{128, 2}}, cuda.View{a.Address(), []int64{64, 2}}, []int64{20, 16}, 2, 0, 0))
+	require.NoError(t, on(0, 0).Relayout(cuda.View{b.Address(), []int64{128, 2}}, cuda.View{a.Address(), []int64{64, 2}}, []int64{20, 16}, 2))
 	assert.EqualValues(t, 1, faketest.Launched("gb_copy_16")-before)
 	a.Release()
 	b.Release()
@@ -136,7 +136,7 @@ func TestWordsFitBothSides(t *testing.T) {
 				if swap {
 					from.Strides, to.Strides = to.Strides, from.Strides
 				}
-				require.NoError(t, cuda.Relayout(to, from, []int64{20, 32}, 2, 0, 0))
+				require.NoError(t, on(0, 0).Relayout(to, from, []int64{20, 32}, 2))
 				for _, row := range []int64{0, 7, 19} {
 					assert.Equal(t, faketest.Look(uintptr(at(from, []int64{row, 0})), 64), faketest.Look(uintptr(at(to, []int64{row, 0})), 64))
 				}
@@ -166,7 +166,7 @@ func TestFillOfAnyStrides(t *testing.T) {
 		v := cuda.View{b.Address() + uintptr(shift+first), strides}
 		expected := bytes.Clone(faketest.Look(b.Address(), int(need+16)))
 		each(shape, func(index []int64) { copy(expected[at(v, index)-int64(b.Address()):], value) })
-		require.NoError(t, cuda.Fill(v, shape, value, 0, 0))
+		require.NoError(t, on(0, 0).Fill(v, shape, value))
 		require.True(t, bytes.Equal(expected, faketest.Look(b.Address(), int(need+16))), "round %d: %v %d %v", round, shape, itemsize, strides)
 		b.Release()
 	}
@@ -178,16 +178,16 @@ func TestRelayoutRefuses(t *testing.T) {
 	b := take(t, cuda.DeviceMemory, 4096, 0)
 	defer b.Release()
 	v := cuda.View{b.Address(), []int64{8}}
-	assert.ErrorIs(t, cuda.Relayout(cuda.View{b.Address(), []int64{0}}, v, []int64{3}, 8, 0, 0), cuda.ErrArgument, "elements on top of each other")
-	assert.ErrorIs(t, cuda.Relayout(v, v, []int64{-3}, 8, 0, 0), cuda.ErrArgument)
-	assert.ErrorIs(t, cuda.Relayout(v, v, []int64{3, 3}, 8, 0, 0), cuda.ErrArgument)
-	assert.ErrorIs(t, cuda.Relayout(v, v, []int64{3}, 0, 0, 0), cuda.ErrArgument)
-	assert.ErrorIs(t, cuda.Fill(v, []int64{3}, make([]byte, 3), 0, 0), cuda.ErrArgument)
-	assert.ErrorIs(t, cuda.Set(b.Address()+1, 4, 0, 3, 0, 0), cuda.ErrArgument)
-	assert.ErrorIs(t, cuda.Set(b.Address(), 8, 0, 3, 0, 0), cuda.ErrArgument)
-	assert.ErrorIs(t, cuda.CopyRows(cuda.Within, b.Address(), 4, b.Address(), 8, 8, 2, 0, 0), cuda.ErrArgument)
-	assert.ErrorIs(t, cuda.Copy(9, b.Address(), b.Address(), 8, 0, 0), cuda.ErrArgument)
-	assert.ErrorIs(t, cuda.Copy(0, b.Address(), b.Address(), -8, 0, 0), cuda.ErrArgument)
+	assert.ErrorIs(t, on(0, 0).Relayout(cuda.View{b.Address(), []int64{0}}, v, []int64{3}, 8), cuda.ErrArgument, "elements on top of each other")
+	assert.ErrorIs(t, on(0, 0).Relayout(v, v, []int64{-3}, 8), cuda.ErrArgument)
+	assert.ErrorIs(t, on(0, 0).Relayout(v, v, []int64{3, 3}, 8), cuda.ErrArgument)
+	assert.ErrorIs(t, on(0, 0).Relayout(v, v, []int64{3}, 0), cuda.ErrArgument)
+	assert.ErrorIs(t, on(0, 0).Fill(v, []int64{3}, make([]byte, 3)), cuda.ErrArgument)
+	assert.ErrorIs(t, on(0, 0).Set(b.Address()+1, 4, 0, 3), cuda.ErrArgument)
+	assert.ErrorIs(t, on(0, 0).Set(b.Address(), 8, 0, 3), cuda.ErrArgument)
+	assert.ErrorIs(t, on(0, 0).CopyRows(cuda.Within, b.Address(), 4, b.Address(), 8, 8, 2), cuda.ErrArgument)
+	assert.ErrorIs(t, on(0, 0).Copy(9, b.Address(), b.Address(), 8), cuda.ErrArgument)
+	assert.ErrorIs(t, on(0, 0).Copy(0, b.Address(), b.Address(), -8), cuda.ErrArgument)
 }
 
 func TestCopyRows(t *testing.T) {
@@ -196,18 +196,18 @@ func TestCopyRows(t *testing.T) {
 	for i := range faketest.Host(host.Address(), 4096) {
 		faketest.Host(host.Address(), 4096)[i] = byte(i / 10)
 	}
-	require.NoError(t, cuda.CopyRows(cuda.Upload, device.Address(), 64, host.Address(), 100, 50, 7, 0, 0))
+	require.NoError(t, on(0, 0).CopyRows(cuda.Upload, device.Address(), 64, host.Address(), 100, 50, 7))
 	for row := range 7 {
 		assert.Equal(t, faketest.Host(host.Address(), 4096)[row*100:][:50], faketest.Look(device.Address(), 4096)[row*64:][:50])
 	}
 	far := take(t, cuda.DeviceMemory, 3<<30+100, 0) // further apart than the driver's own copies of rows reach
-	require.NoError(t, cuda.CopyRows(cuda.Upload, far.Address(), 3<<30, host.Address(), 100, 50, 2, 0, 0))
+	require.NoError(t, on(0, 0).CopyRows(cuda.Upload, far.Address(), 3<<30, host.Address(), 100, 50, 2))
 	assert.Equal(t, faketest.Host(host.Address(), 150)[100:], faketest.Look(far.Address()+3<<30, 50))
-	require.NoError(t, cuda.CopyRows(cuda.Within, device.Address(), 50, far.Address(), 3<<30, 50, 2, 0, 0))
+	require.NoError(t, on(0, 0).CopyRows(cuda.Within, device.Address(), 50, far.Address(), 3<<30, 50, 2))
 	assert.Equal(t, faketest.Host(host.Address(), 150)[100:], faketest.Look(device.Address()+50, 50))
 	far.Release()
-	require.NoError(t, cuda.CopyRows(cuda.Upload, device.Address(), 64, host.Address(), 100, 50, 7, 0, 0))
-	require.NoError(t, cuda.CopyRows(cuda.Download, host.Address(), 50, device.Address(), 64, 50, 7, 0, 0))
+	require.NoError(t, on(0, 0).CopyRows(cuda.Upload, device.Address(), 64, host.Address(), 100, 50, 7))
+	require.NoError(t, on(0, 0).CopyRows(cuda.Download, host.Address(), 50, device.Address(), 64, 50, 7))
 	assert.Equal(t, faketest.Look(device.Address(), 4096)[6*64:][:50], faketest.Host(host.Address(), 4096)[300:350])
 	host.Release()
 	device.Release()
@@ -218,7 +218,7 @@ func TestKernelsAreUpToDate(t *testing.T) {
 	clean(t)
 	b := take(t, cuda.DeviceMemory, 4096, 0)
 	defer b.Release()
-	require.NoError(t, cuda.Fill(cuda.View{b.Address(), []int64{64}}, []int64{8}, []byte("x"), 0, 0))
+	require.NoError(t, on(0, 0).Fill(cuda.View{b.Address(), []int64{64}}, []int64{8}, []byte("x")))
 	text, err := os.ReadFile("kernels.ptx")
 	require.NoError(t, err)
 	assert.True(t, string(text) == faketest.Module())

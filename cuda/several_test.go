@@ -45,8 +45,8 @@ func TestAStreamOfAnotherGPUIsMisuse(t *testing.T) {
 	}
 	s := cuda.Stream(faketest.StreamOn(1))
 	b := takeOn(t, 0, cuda.DeviceMemory, 1<<20, 0)
-	assert.ErrorContains(t, cuda.Set(b.Address(), 4, 1, 100, 0, s), "CUDA_ERROR_INVALID_HANDLE")
-	_, err := cuda.Record(0, s)
+	assert.ErrorContains(t, on(0, s).Set(b.Address(), 4, 1, 100), "CUDA_ERROR_INVALID_HANDLE")
+	_, err := on(0, s).Record()
 	assert.ErrorContains(t, err, "CUDA_ERROR_INVALID_HANDLE")
 	assert.EqualValues(t, 2, faketest.Misuses())
 	faketest.ClearMisuses()
@@ -59,14 +59,14 @@ func TestTheFakeDriverFindsRaces(t *testing.T) {
 	}
 	a, b := cuda.Stream(faketest.StreamOn(0)), cuda.Stream(faketest.StreamOn(0))
 	block := takeOn(t, 0, cuda.DeviceMemory, 1<<20, a)
-	require.NoError(t, cuda.Set(block.Address(), 4, 1, 100, 0, a))
-	require.NoError(t, cuda.Set(block.Address()+400, 4, 1, 100, 0, b)) // beside it
+	require.NoError(t, on(0, a).Set(block.Address(), 4, 1, 100))
+	require.NoError(t, on(0, b).Set(block.Address()+400, 4, 1, 100)) // beside it
 	assert.Zero(t, faketest.Misuses())
-	require.NoError(t, cuda.Set(block.Address()+396, 4, 1, 100, 0, b))
+	require.NoError(t, on(0, b).Set(block.Address()+396, 4, 1, 100))
 	assert.EqualValues(t, 1, faketest.Misuses())
 	faketest.ClearMisuses()
 	require.NoError(t, cuda.Queue{Stream: b}.WaitQueue(cuda.Queue{Stream: a}))
-	require.NoError(t, cuda.Set(block.Address(), 4, 1, 100, 0, b))
+	require.NoError(t, on(0, b).Set(block.Address(), 4, 1, 100))
 	assert.Zero(t, faketest.Misuses(), "it is behind the other one now")
 	faketest.Pump(faketest.Any, 1<<30)
 	block.Release()
@@ -124,7 +124,7 @@ func TestABlockThatAnotherGPUReadsIsNotHandedOut(t *testing.T) {
 	there := cuda.Queue{Device: 1, Stream: 0}
 	for _, s := range []cuda.Stream{0, cuda.Stream(faketest.StreamOn(0))} {
 		src, dst := takeOn(t, 0, cuda.DeviceMemory, 1<<20, s), takeOn(t, 1, cuda.DeviceMemory, 1<<20, 0)
-		require.NoError(t, cuda.CopyPeer(dst.Address(), 1, src.Address(), 0, 1<<20, 0))
+		require.NoError(t, on(1, 0).CopyPeer(dst.Address(), src.Address(), 0, 1<<20))
 		require.NoError(t, src.RecordUse(there))
 		address := src.Address()
 		src.Release()
@@ -143,13 +143,13 @@ func TestPendingWorkElsewhere(t *testing.T) {
 	}
 	s := cuda.Stream(faketest.StreamOn(1))
 	host, there := takeOn(t, 0, cuda.Pinned, 1<<20, 0), takeOn(t, 1, cuda.DeviceMemory, 1<<20, s)
-	require.NoError(t, cuda.Set(there.Address(), 4, 0x07070707, 1<<18, 1, s))
-	require.NoError(t, cuda.Copy(cuda.Download, host.Address(), there.Address(), 1<<20, 1, s))
+	require.NoError(t, on(1, s).Set(there.Address(), 4, 0x07070707, 1<<18))
+	require.NoError(t, on(1, s).Copy(cuda.Download, host.Address(), there.Address(), 1<<20))
 	require.NoError(t, host.RecordUse(cuda.Queue{Device: 1, Stream: s}))
 	here := takeOn(t, 0, cuda.DeviceMemory, 1<<20, 0)
 	mine := cuda.Queue{Stream: cuda.Stream(faketest.StreamOn(0))}
 	require.NoError(t, mine.WaitBlock(host))
-	require.NoError(t, cuda.Copy(cuda.Upload, here.Address(), host.Address(), 1<<20, 0, mine.Stream))
+	require.NoError(t, on(0, mine.Stream).Copy(cuda.Upload, here.Address(), host.Address(), 1<<20))
 	assert.Zero(t, faketest.Misuses(), faketest.LastMisuse())
 	require.NoError(t, host.Synchronize(), "the host waits for the GPU that works on it")
 	assert.Equal(t, byte(7), faketest.Host(host.Address(), 1)[0])
@@ -165,8 +165,8 @@ func TestTheFirstLooksDoNotSleep(t *testing.T) {
 	b := take(t, cuda.DeviceMemory, 4096, 0)
 	defer b.Release()
 	faketest.Hold(1)
-	require.NoError(t, cuda.Set(b.Address(), 1, 1, 4096, 0, 0))
-	e, err := cuda.Record(0, 0)
+	require.NoError(t, on(0, 0).Set(b.Address(), 1, 1, 4096))
+	e, err := on(0, 0).Record()
 	require.NoError(t, err)
 	defer e.Release()
 	before := faketest.Count("")
@@ -183,10 +183,10 @@ func TestFillsThatNeedNoKernel(t *testing.T) {
 	defer b.Release()
 	value := []byte{1, 2, 3, 4, 5, 6, 7, 8}
 	before := faketest.Count("cuLaunchKernel")
-	require.NoError(t, cuda.Fill(cuda.View{Data: b.Address(), Strides: nil}, nil, value, 0, 0))
+	require.NoError(t, on(0, 0).Fill(cuda.View{Data: b.Address(), Strides: nil}, nil, value))
 	assert.Equal(t, value, faketest.Look(b.Address(), 8))
-	require.NoError(t, cuda.Fill(cuda.View{Data: b.Address(), Strides: []int64{8}}, []int64{9}, []byte{5, 5, 5, 5, 5, 5, 5, 5}, 0, 0))
-	require.NoError(t, cuda.Fill(cuda.View{Data: b.Address() + 1, Strides: []int64{1}}, []int64{9}, []byte{6}, 0, 0))
+	require.NoError(t, on(0, 0).Fill(cuda.View{Data: b.Address(), Strides: []int64{8}}, []int64{9}, []byte{5, 5, 5, 5, 5, 5, 5, 5}))
+	require.NoError(t, on(0, 0).Fill(cuda.View{Data: b.Address() + 1, Strides: []int64{1}}, []int64{9}, []byte{6}))
 	assert.Equal(t, []byte{5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 5}, faketest.Look(b.Address(), 11))
 	assert.Equal(t, before, faketest.Count("cuLaunchKernel"))
 }

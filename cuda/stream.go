@@ -14,10 +14,8 @@ type Queue struct {
 	Stream Stream
 }
 
-func (q Queue) c() C.gb_cuda_queue { return on(q.Device, q.Stream) }
-
-func on(device int, s Stream) C.gb_cuda_queue {
-	return C.gb_cuda_queue{device: C.int32_t(device), stream: C.gb_cuda_stream(s)}
+func (q Queue) c() C.gb_cuda_queue {
+	return C.gb_cuda_queue{device: C.int32_t(q.Device), stream: C.gb_cuda_stream(q.Stream)}
 }
 
 // Owner is the GPU that a stream was made on; false for the default streams, which every GPU has.
@@ -41,14 +39,14 @@ func DestroyStream(device int, s Stream) {
 	C.gb_cuda_destroy_stream(C.int(device), C.gb_cuda_stream(s))
 }
 
-// Event stands for the work that was on a stream when it was recorded.
+// Event stands for the work that was on a queue when it was recorded.
 type Event struct{ c *C.gb_cuda_event }
 
 // Record makes an event. Whoever has it calls Release.
-func Record(device int, s Stream) (*Event, error) {
+func (q Queue) Record() (*Event, error) {
 	var e C.gb_cuda_error
 	var event *C.gb_cuda_event
-	if err := check(C.gb_cuda_record(on(device, s), &event, &e), &e); err != nil {
+	if err := check(C.gb_cuda_record(q.c(), &event, &e), &e); err != nil {
 		return nil, err
 	}
 	return &Event{event}, nil

@@ -28,7 +28,7 @@ func TestBlockGoesToAnotherStreamOnlyWhenItsWorkIsDone(t *testing.T) {
 		faketest.Hold(1)
 		block := take(t, cuda.DeviceMemory, 1<<20, first)
 		address := block.Address()
-		require.NoError(t, cuda.Set(address, 1, 1, 1<<20, 0, first))
+		require.NoError(t, on(0, first).Set(address, 1, 1, 1<<20))
 		block.Release()
 
 		other := take(t, cuda.DeviceMemory, 1<<20, b)
@@ -63,7 +63,7 @@ func TestOwnStreamGetsItsBlockBackAtOnce(t *testing.T) {
 	faketest.Hold(1)
 	for range 3 {
 		block := take(t, cuda.DeviceMemory, 1<<20, s)
-		require.NoError(t, cuda.Set(block.Address(), 1, 1, 1<<20, 0, s))
+		require.NoError(t, on(0, s).Set(block.Address(), 1, 1, 1<<20))
 		require.NoError(t, block.RecordUse(cuda.Queue{Stream: s}))
 		block.Release()
 	}
@@ -78,7 +78,7 @@ func TestPinnedAndManagedBlocksWaitForMarkedWork(t *testing.T) {
 		faketest.Hold(1)
 		device := take(t, cuda.DeviceMemory, 1<<20, s)
 		block := take(t, k, 1<<20, s)
-		require.NoError(t, cuda.Copy(cuda.Upload, device.Address(), block.Address(), 1<<20, 0, s))
+		require.NoError(t, on(0, s).Copy(cuda.Upload, device.Address(), block.Address(), 1<<20))
 		require.NoError(t, block.RecordUse(cuda.Queue{Stream: s}))
 		address := block.Address()
 		block.Release()
@@ -103,7 +103,7 @@ func TestLegacyStreamIsReusedByItselfAndPerThreadStreamIsNot(t *testing.T) {
 	done := make(chan uintptr)
 	faketest.OnThread(func() {
 		b := take(t, cuda.DeviceMemory, 3<<20, 2)
-		require.NoError(t, cuda.Set(b.Address(), 1, 1, 1<<20, 0, 2))
+		require.NoError(t, on(0, 2).Set(b.Address(), 1, 1, 1<<20))
 		b.Release()
 		go faketest.OnThread(func() {
 			b := take(t, cuda.DeviceMemory, 3<<20, 2)
@@ -133,7 +133,7 @@ func dropStream(t *testing.T) {
 	faketest.Hold(1)
 	freed, held := take(t, cuda.DeviceMemory, 1<<20, s), take(t, cuda.DeviceMemory, 1<<20, s)
 	for _, b := range []*cuda.Block{freed, held} {
-		require.NoError(t, cuda.Set(b.Address(), 1, 1, 1<<20, 0, s))
+		require.NoError(t, on(0, s).Set(b.Address(), 1, 1, 1<<20))
 	}
 	freed.Release()
 	cuda.DestroyStream(0, s)
@@ -160,7 +160,7 @@ func TestWorkInFlightIsWaitedFor(t *testing.T) {
 	assert.Equal(t, before, faketest.Count(""), "nothing is asked of the driver")
 
 	faketest.Hold(1)
-	require.NoError(t, cuda.Set(block.Address(), 1, 1, 4096, 0, a))
+	require.NoError(t, on(0, a).Set(block.Address(), 1, 1, 4096))
 	require.NoError(t, block.RecordUse(cuda.Queue{Stream: a}))
 	s, inFlight, err := block.InFlight()
 	require.NoError(t, err)
@@ -168,12 +168,12 @@ func TestWorkInFlightIsWaitedFor(t *testing.T) {
 	assert.Equal(t, a, s)
 
 	// A second stream: one answer stands for both.
-	require.NoError(t, cuda.Set(block.Address()+2048, 1, 2, 100, 0, b))
+	require.NoError(t, on(0, b).Set(block.Address()+2048, 1, 2, 100))
 	require.NoError(t, block.RecordUse(cuda.Queue{Stream: b}))
 	s, inFlight, err = block.InFlight()
 	require.NoError(t, err)
 	assert.True(t, inFlight)
-	e, err := cuda.Record(0, s)
+	e, err := on(0, s).Record()
 	require.NoError(t, err)
 	faketest.Pump(uintptr(s), 1<<30)
 	done, err := e.Done()
@@ -188,10 +188,10 @@ func TestWorkInFlightIsWaitedFor(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, inFlight)
 
-	require.NoError(t, cuda.Set(block.Address(), 1, 1, 4096, 0, a))
+	require.NoError(t, on(0, a).Set(block.Address(), 1, 1, 4096))
 	require.NoError(t, block.RecordUse(cuda.Queue{Stream: a}))
 	require.NoError(t, cuda.Queue{Stream: b}.WaitBlock(block))
-	require.NoError(t, cuda.Set(block.Address(), 1, 9, 4096, 0, b))
+	require.NoError(t, on(0, b).Set(block.Address(), 1, 9, 4096))
 	assert.Zero(t, faketest.Pump(uintptr(b), 100), "b waits")
 	faketest.Pump(faketest.Any, 1<<30)
 	assert.Equal(t, byte(9), faketest.Look(block.Address(), 1)[0])
@@ -202,8 +202,8 @@ func TestWaitComesBackWhenTimeIsUp(t *testing.T) {
 	faketest.Hold(1)
 	b := take(t, cuda.DeviceMemory, 4096, 0)
 	defer b.Release()
-	require.NoError(t, cuda.Set(b.Address(), 1, 1, 4096, 0, 0))
-	e, err := cuda.Record(0, 0)
+	require.NoError(t, on(0, 0).Set(b.Address(), 1, 1, 4096))
+	e, err := on(0, 0).Record()
 	require.NoError(t, err)
 	defer e.Release()
 	done, err := e.Wait(3 * time.Millisecond)
@@ -248,15 +248,15 @@ func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
 					if !assert.NoError(t, err) {
 						return
 					}
-					assert.NoError(t, cuda.Set(device.Address(), 1, uint32(value), span, 0, s))
-					assert.NoError(t, cuda.Copy(cuda.Download, host.Address(), device.Address(), span, 0, s))
+					assert.NoError(t, on(0, s).Set(device.Address(), 1, uint32(value), span))
+					assert.NoError(t, on(0, s).Copy(cuda.Download, host.Address(), device.Address(), span))
 					assert.NoError(t, host.RecordUse(cuda.Queue{Stream: s}))
 					if i%3 == 0 {
 						assert.NoError(t, device.RecordUse(cuda.Queue{Stream: s}))
 					}
 					device.Release()
 					if i%2 == 0 {
-						e, err := cuda.Record(0, s)
+						e, err := on(0, s).Record()
 						assert.NoError(t, err)
 						done, err := e.Wait(time.Minute)
 						assert.NoError(t, err)

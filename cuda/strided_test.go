@@ -23,7 +23,7 @@ func side(t *testing.T, kind cuda.Kind, typ transfer.Type, n int64, strides ...i
 
 func finished(t *testing.T) {
 	t.Helper()
-	event, err := cuda.Record(0, 0)
+	event, err := on(0, 0).Record()
 	require.NoError(t, err)
 	defer event.Release()
 	done, err := event.Wait(1e9)
