@@ -25,8 +25,8 @@ class Agreement:
     ----------
     epoch : int
         The two ranks' when they agreed; -1: they have not.
-    ledger : ndarray of two int64
-        How many exchanges have begun since then with values for the peer, and from it.
+    ledger : ndarray of two times two int64
+        How many exchanges have begun since then with values for the peer, and from it; and how many adjoints.
     heard : Tag
         What the peer has been told to send with.
     to : Tag
@@ -40,7 +40,7 @@ class Agreement:
     """
 
     def __init__(self, ours: Orders) -> None:
-        self.epoch, self.ledger, self.ours = -1, np.zeros(2, np.int64), ours
+        self.epoch, self.ledger, self.ours = -1, np.zeros((2, 2), np.int64), ours
         self.heard = self.to = Tag(-1)
         self.its: Orders = []
         self.lane: Lane | None = None

@@ -64,7 +64,7 @@ class Connector:
             for peer, (slot, at) in come.places.items()
             for entry in unpacking(theirs[peer], then + slot, at, ADD if back else 0)
         ]
-        ledger = {peer: agreement.ledger for peer, agreement in agreements.items()}
+        ledger = {peer: agreement.ledger[int(back)] for peer, agreement in agreements.items()}
         guard = None
         if self._debug:
             poison = None if back else poisoning(self._slots, plan.copies, receives.values(), self._gpu)
@@ -79,6 +79,7 @@ class Connector:
                 program(slots, unpack, self._gpu),
             ),
             (self._hub.ledger, ledger),
+            back,
             [count, *turns],
             guard,
             Carriage(out, come) if isinstance(out, GPUBuffers) and isinstance(come, GPUBuffers) else None,

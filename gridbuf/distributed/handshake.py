@@ -123,5 +123,7 @@ def _differs(ours: Words, theirs: Words, peer: int, rank: int) -> str | None:
         return problem
     for what, other in (("sends", "receives"), ("receives", "sends")):
         if ours[what] != theirs[other]:
+            if ours["what"] != theirs["what"]:
+                return f"rank {rank} fills {ours['what']}, rank {peer} {theirs['what']}"
             return f"what this rank {what} is not what rank {peer} {other}: {ours[what]} and {theirs[other]} (bytes, points)"
     return None

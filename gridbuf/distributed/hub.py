@@ -26,7 +26,7 @@ from gridbuf.distributed.waiting import Waiting
 
 HANDSHAKE = LARGEST_TAG
 ROLL = HANDSHAKE - 1
-CALL_TAGS = range(PLAN_TAGS, ROLL)  # of calls that all ranks make, in turn: what one leaves behind is not the next one's
+CALL_TAGS = range(2 * PLAN_TAGS, ROLL)  # of calls that all ranks make, in turn: what one leaves behind is not the next one's
 
 
 class Hub:
@@ -59,6 +59,12 @@ class Hub:
         How many this rank has raised.
     untold : deque
         What its peers have not been told of that.
+    stalled : dict
+        By rank: where it waited for this one when it last said so.
+    unread : dict
+        By rank: how often it has been told where this one waits, and has not read it.
+    sending : WeakValueDictionary
+        By rank and the tag that it has told: what was agreed on.
     unanswered : dict
         By rank: the handshake of this epoch that it has not answered. There is one at most: an answer says nothing of which it is for.
     agreements : dict
@@ -99,6 +105,9 @@ class Hub:
         self.transports: weakref.WeakSet[Any] = weakref.WeakSet()
         self.raised: defaultdict[int, int] = defaultdict(int)
         self.untold: deque[tuple[int, dict[str, Any]]] = deque()
+        self.stalled: dict[int, dict[str, Any]] = {}
+        self.unread: defaultdict[int, int] = defaultdict(int)
+        self.sending: weakref.WeakValueDictionary[tuple[int, int], Agreement] = weakref.WeakValueDictionary()
         self.unanswered: dict[int, dict[str, Any]] = {}
         self.doubted = self.errors = 0
         self.far: set[int] = set()  # ranks on other machines

@@ -9,6 +9,7 @@ from mpi4py import MPI
 from gridbuf.distributed.hub import HANDSHAKE, Hub
 from gridbuf.distributed.left import Left, drop, leave
 from gridbuf.distributed.sharing import answered
+from gridbuf.distributed.tags import both
 
 Words = dict[str, Any]
 
@@ -36,7 +37,9 @@ def collect(hub: Hub) -> None:
             for number in hub.tags[peer].hear(words):
                 forget(hub, peer, number)
             hub.reached[peer] = words["epoch"]
-            if "raised" in words:
+            if "read" in words:
+                hub.unread[peer] = 0
+            elif "raised" in words:
                 for each in [*hub.transports]:
                     each.hear(peer, words)
                 if words["epoch"] > hub.epochs[peer]:
@@ -45,6 +48,9 @@ def collect(hub: Hub) -> None:
                 continue  # what it was to prepare was given up
             elif "taken" in words:
                 answered(words)
+            elif "waits" in words:
+                hub.stalled[peer] = words
+                send(hub, peer, {"read": True})
             else:
                 hub.mail[peer].append(words)
 
@@ -52,8 +58,9 @@ def collect(hub: Hub) -> None:
 def forget(hub: Hub, peer: int, tag: int) -> None:
     """Receive what has come with a tag, and drop it: nobody wants it, and its sender may wait until it is taken."""
     status = MPI.Status()
-    while (message := hub.comm.Improbe(peer, tag, status)) is not None:
-        drop(message, status)
+    for number in both(tag):
+        while (message := hub.comm.Improbe(peer, number, status)) is not None:
+            drop(message, status)
 
 
 def head(hub: Hub, peer: int) -> Words | None:

@@ -48,7 +48,8 @@ def of_the_past(hub: "weakref.ref[Hub]", sources: Sequence[tuple[int, Tag]], rec
 class Requests:
     """Makes the requests of one direction; where messages lie inside fields, for each memory of these."""
 
-    def __init__(self, hub: Hub, outgoing: Ends, incoming: Ends, receives: list[Any], sends: list[Any]) -> None:
+    def __init__(self, hub: Hub, outgoing: Ends, incoming: Ends, back: bool, receives: list[Any], sends: list[Any]) -> None:
+        self._back = back
         self._hub, self._outgoing, self._incoming, self._receives, self._sends = hub, outgoing, incoming, receives, sends
         ends = [memory for memory, _ in (*outgoing.values(), *incoming.values())]
         self.slots = sorted({memory.slot for memory in ends if isinstance(memory, Inside)})
@@ -66,7 +67,7 @@ class Requests:
         for make, ends, kept in ((comm.Recv_init, self._incoming, self._receives), (comm.Send_init, self._outgoing, self._sends)):
             for peer, (memory, tag) in ends.items():
                 for part in parts(memory.at(where[memory.slot]) if isinstance(memory, Inside) else memory):
-                    kept.append(make([part, MPI.BYTE], peer, tag.number))
+                    kept.append(make([part, MPI.BYTE], peer, tag.of(self._back)))
                     found.append(kept[-1])
                     if kept is self._receives:
                         self.sources.append((peer, tag))
@@ -114,6 +115,8 @@ class Messages:
         Fields to messages, fields to fields, messages to fields.
     ledgers
         By peer: how many exchanges have begun with values for it, and from it.
+    back
+        Whether it is the adjoint's.
     counts
         How many exchanges have begun in all; and ended, where that counts as well.
     guard
@@ -129,6 +132,7 @@ class Messages:
         incoming: Ends,
         programs: tuple[_core.CopyProgram, _core.CopyProgram | None, _core.CopyProgram | None],
         ledgers: Sequence[Mapping[int, Any]],
+        back: bool,
         counts: Sequence[Any],
         guard: Guard | None = None,
         carriage: Carriage | None = None,
@@ -141,14 +145,16 @@ class Messages:
         held: list[Any] = [outgoing, incoming]
         receives: list[Any] = []
         sends: list[Any] = []
-        requests = Requests(hub, outgoing, incoming, receives, sends)  # which the exchange keeps, so it knows nothing of that
+        requests = Requests(
+            hub, outgoing, incoming, back, receives, sends
+        )  # which the exchange keeps, so it knows nothing of that
         left = Left(receives, sends, held, partial(of_the_past, weakref.ref(hub), requests.sources, receives))
         weakref.finalize(self, leave, left).atexit = False  # first of all: whatever fails below, its requests are freed
         before = [step for step in (carriage and carriage.down, guard and guard.close) if step]
         after = [step for step in (guard and guard.check, carriage and carriage.up) if step]
         begin = following(before) if before else MPI.Prequest.Startall
         check = each_of(after) if after else None
-        self._guard = guard
+        self._guard, self.back = guard, back
         inside = (requests.place, tuple(requests.slots)) if requests.slots else ()
         of = requests.made if inside else requests.place(())
         self.exchange = _core.MessageExchange(programs, begin, MPI.Prequest.Testall, check, of, tuple(counters), SPIN, *inside)

@@ -5,6 +5,7 @@ leaves an exchange out is noticed at the next handshake; the two then shake hand
 received and dropped.
 """
 
+import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
@@ -15,11 +16,12 @@ from gridbuf.distributed.agreements import Agreement
 from gridbuf.distributed.binding import Binding, Message
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.connecting import Connector
+from gridbuf.distributed.crossing import FIRST, crossed, say
 from gridbuf.distributed.debugging import debugging
 from gridbuf.distributed.engine import Quick
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.everyone import Everyone, words_of
-from gridbuf.distributed.handshake import shake
+from gridbuf.distributed.handshake import fields_differ, shake
 from gridbuf.distributed.hub import hub_of, ranks
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.mail import Words, collect, head
@@ -31,6 +33,7 @@ from gridbuf.distributed.terms import Terms
 from gridbuf.distributed.waiting import Waiting
 
 CopyProgram = _core.CopyProgram
+FILLS = {"sides": "halos without their corners (corners=False)", "sync": "points that exist twice"}
 
 
 class MPIEngine:
@@ -109,7 +112,9 @@ class MPITransport:
     @cached_property
     def _terms(self) -> Terms:
         shares = self.engine.shares and not self.debug and self.gpu is None
-        return Terms(self.hub, self.binding, self.sends, self.receives, self.debug, shares, self._made().shared)
+        plan = self._made()
+        what = FILLS.get(plan.what, plan.what)
+        return Terms(self.hub, self.binding, self.sends, self.receives, self.debug, shares, plan.shared, what)
 
     @property
     def _with(self) -> dict[int, Agreement]:
@@ -184,6 +189,7 @@ class MPITransport:
         if (note := self._standing.raised_instead(back)) is not None:
             CopyProgram(self.slots, [], self.gpu).check(*fields)  # what is wrong here as well is raised here
             self._raise(note["raised"], note["origin"])
+        self._look_behind(back)
         if self._doubted != hub.doubted:
             self._agree(fields, partial(self._standing.raised_instead, back))
             self._doubted = hub.doubted
@@ -201,6 +207,18 @@ class MPITransport:
         self._latest = messages  # before anything is under way: Ctrl-C may come between
         messages.start(fields)
         self._standing.counts()
+
+    def _look_behind(self, back: bool) -> None:
+        """Before an exchange whose values nobody here waits for: a peer waits in another, or shakes hands and has left one out."""
+        hub, (to, come) = self.hub, (self.receives, self.sends) if back else (self.sends, self.receives)
+        for peer in to.keys() - come.keys():
+            its, agreement = crossed(hub, peer), self._with[peer]
+            if its is not None and (its["with"], its["back"]) != (agreement.to.number, back):
+                self._raise_crossed(peer, its, "is at", None)
+            its = head(hub, peer)
+            if its is not None and its["awaited"] < hub.ledger[peer][0] and agreement.epoch == hub.epochs[peer]:
+                text = f"rank {hub.rank}: {self.name}: rank {peer} has left out an exchange with values for it"
+                self._raise(f"{text}; {self._terms.elsewhere(peer, its)}")
 
     def _wait(self, timeout: float | None, ended: Callable[[], bool] | None = None, back: bool | None = None) -> None:
         messages = self._under_way()
@@ -238,6 +256,7 @@ class MPITransport:
         for peer in sorted({*missing, *stuck}):
             found = self._standing.left_out(peer, peer in missing, peer in stuck)
             if found is None:
+                self._look_across(peer, messages if peer in missing else None)
                 continue
             its, note, known = found
             text = f"rank {hub.rank}: {self.name}, exchange {self.exchange}: rank {peer} has left it out"
@@ -254,12 +273,35 @@ class MPITransport:
             where = f"{self.name}, exchange {self.exchange}; {self._terms.elsewhere(peer, its)}"
             self._raise(f"rank {hub.rank} waits for {awaits} rank {peer}: {where}")
 
+    def _look_across(self, peer: int, messages: Messages | None) -> None:
+        """A peer is late: it may wait for this rank in another exchange, and hears where this one waits."""
+        hub, standing = self.hub, self._standing
+        epoch, _, awaited = standing.counts()[peer]
+        if epoch != hub.epochs[peer]:
+            return
+        if (its := crossed(hub, peer)) is not None:
+            self._raise_crossed(peer, its, f"waits for rank {peer} in", messages)
+        elif messages is not None and (now := time.perf_counter()) >= standing.until.get(peer, standing.since + FIRST):
+            standing.until[peer] = 2 * now - standing.since
+            words = {"plan": self.name, "exchange": self.exchange, "fields": self._terms.facts()}
+            say(hub, peer, self._with[peer], messages.back, awaited, words)
+
+    def _raise_crossed(self, peer: int, its: Words, does: str, messages: Messages | None) -> None:
+        if messages is not None:
+            self._with[peer].cancel(peer)
+        self.hub.ledger[peer][0] = its["at"] - 1  # what this rank has made since is not what the peer awaits
+        problem = fields_differ(self._terms.facts(), its["fields"], self.hub.rank, peer)
+        text = f"rank {self.hub.rank} {does} {self.name}, exchange {self.exchange}, and rank {peer} waits for it in its {its['plan']}, exchange {its['exchange']}"
+        self._raise(f"{text}; {problem or 'all ranks make the same exchanges, in one order'}")
+
     def _look_ahead(self, back: bool) -> None:
         """Before an exchange begins: a peer has raised instead, or it shakes hands and has left out what is awaited."""
         collect(self.hub)
         if (note := self._standing.raised_instead(back)) is not None:
             self._raise(note["raised"], note["origin"])
         for peer in self._terms.late():
+            if (other := crossed(self.hub, peer)) is not None:
+                self._raise_crossed(peer, other, "is at", None)
             its = head(self.hub, peer)
             if its is not None and its["sent"] < self.hub.ledger[peer][1]:
                 self._with[peer].cancel(peer)

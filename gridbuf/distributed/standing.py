@@ -1,5 +1,6 @@
 """How far this rank and its peers have come: who has left an exchange out, or raised instead of one."""
 
+import time
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -32,6 +33,8 @@ class Standing:
     def __init__(self, hub: Hub, sends: Iterable[int], receives: Iterable[int]) -> None:
         self._hub, self._sends, self._receives = hub, frozenset(sends), frozenset(receives)
         self._begun: tuple[int, dict[int, Any]] = 0, {}  # an exchange, and by peer the epoch and the counts it began with
+        self.since = 0.0  # when that was noted
+        self.until: dict[int, float] = {}  # by peer: when it is told again where this rank waits
         self._ends: dict[int, Words] = {}  # by peer: what it has raised, if that ended the epoch in which the exchange began
 
     @cached_property
@@ -51,6 +54,7 @@ class Standing:
         """By peer the epoch in which the last exchange began, and which of its exchanges that is: to it, and from it."""
         if self._begun[0] != self.exchange:
             hub = self._hub
+            self.since, self.until = time.perf_counter(), {}
             self._begun = self.exchange, {peer: (hub.epochs[peer], *hub.ledger[peer].tolist()) for peer in self.peers}
             self._ends = {peer: note for (peer, epoch), note in hub.notes.items() if epoch == hub.epochs[peer] + 1}
         return self._begun[1]

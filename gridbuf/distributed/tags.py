@@ -11,7 +11,7 @@ from collections import Counter, deque
 from typing import Any
 
 LARGEST_TAG = 2**15 - 1  # what MPI promises everywhere
-PLAN_TAGS = LARGEST_TAG - 7  # plans have 0 to here
+PLAN_TAGS = (LARGEST_TAG - 7) // 2  # plans have 0 to here, and their adjoints as many beyond
 SPARE = 64  # of them for plans that agree anew: the old one is free when the peer has said so
 MOST_OVER = 64  # that are looked at together
 
@@ -23,6 +23,15 @@ class Tag:
 
     def __init__(self, number: int) -> None:
         self.number = number
+
+    def of(self, back: bool) -> int:
+        """What messages of a plan have, or of its adjoint."""
+        return both(self.number)[back]
+
+
+def both(number: int) -> tuple[int, int]:
+    """What messages of a plan have, and of its adjoint."""
+    return number, PLAN_TAGS + number
 
 
 class Tags:

@@ -30,6 +30,8 @@ class Terms:
         Whether messages may lie in memory that both ranks have.
     kept
         Whether it agrees once with all plans that send the same.
+    what
+        Which points it fills, as users say it.
     """
 
     def __init__(
@@ -41,9 +43,10 @@ class Terms:
         debug: bool,
         shares: bool,
         kept: bool,
+        what: str,
     ) -> None:
         self._hub, self._binding, self._sends, self._receives = hub, binding, sends, receives
-        self._debug, self._shares_any = debug, shares
+        self._debug, self._shares_any, self._what = debug, shares, what
         self.agreements = {peer: self._agreement(peer, kept) for peer in sorted({*sends, *receives})}
 
     def facts(self) -> list[Words]:
@@ -61,6 +64,7 @@ class Terms:
 
     def _words(self, peer: int, tag: Tag | None, short: str) -> Words:
         return self._kind(peer) | {
+            "what": self._what,
             "orders": self.agreements[peer].ours,
             "tag": tag,
             "short": short,
@@ -78,6 +82,7 @@ class Terms:
             send(self._hub, peer, {"token": memory["token"], "taken": rows is not None})
         lane = Lane(told["memory"], rows) if told["memory"] is not None or rows is not None else None
         self.agreements[peer].hear(words, told["tag"], lane, self._hub.epochs[peer])
+        self._hub.sending[peer, words["tag"].number] = self.agreements[peer]
 
     def doubtful(self) -> list[int]:
         """With whom there is no agreement in this epoch."""
@@ -90,9 +95,9 @@ class Terms:
 
     def elsewhere(self, peer: int, its: Words) -> str:
         """Where a peer is that shakes hands instead of an exchange."""
-        text = f"rank {peer} is at its {its['plan']}, whose first use it is"
         problem = fields_differ(self.facts(), its["fields"], self._hub.rank, peer)
-        return f"{text}; {problem}" if problem else text
+        anew = f"the fields are the same: rank {peer} has made that plan anew, and rank {self._hub.rank} has used its own before"
+        return f"rank {peer} is at its {its['plan']}, whose first use it is; {problem or anew}"
 
     def late(self) -> list[int]:
         """Whose values are awaited by an exchange that another plan has begun, and given up."""

@@ -163,6 +163,7 @@ class HaloPlan:
     """What the mpi engine moves for fields of some layouts."""
 
     shared = True  # other layouts of the same points are no affair of the neighbours
+    what = "halos"
 
     def __init__(self, layouts: Sequence[Layout], dims: Sequence[str], near: Neighbours, engine: MPIEngine) -> None:
         self.bounds = [bound(layout, f"fields[{i}]", dims) for i, layout in enumerate(layouts)]

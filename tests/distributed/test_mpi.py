@@ -49,6 +49,13 @@ def test_ranks_that_disagree_learn_of_it_and_go_on(finalized: bool, more: dict[s
 
 
 @both_ways
+def test_ranks_in_different_plans(more: dict[str, str]) -> None:
+    done = run("which.py", 2, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("end\n") and done.stderr == ""
+
+
+@both_ways
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_what_one_rank_raises_is_told_to_all(count: int, more: dict[str, str]) -> None:
     done = run("told.py", count, **more)
