@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 base=${PYTHON:-python3}
-say() { printf '\n== %s\n' "$*"; }
+say() { printf '\n== %d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; } # after minutes and seconds
 need() { command -v "$1" >/dev/null || { echo "gridbuf: 'make test' needs $1 on PATH: $2" >&2; exit 1; }; }
 need go "Go 1.26 or newer builds the extension"
 need cc "a C compiler (gcc or clang) builds the extension"
@@ -129,7 +129,7 @@ say "Go: vet, tests with the race detector (no Python)"
 CGO_CFLAGS=$(tests/go_flags.sh)
 export CGO_CFLAGS
 go vet ./...
-go test -race ./...
+GORACE=atexit_sleep_ms=50 go test -race ./... # not a second at the end of each process
 unset CGO_CFLAGS
 
 say "The heap on many threads, under the compiler's thread sanitizer"
