@@ -13,7 +13,7 @@ both_ways = pytest.mark.parametrize("more", WAYS.values(), ids=WAYS)
 
 
 def run(script: str, count: int, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    return under_mpi.run(count, "-W", "error::RuntimeWarning", RANKS / script, *arguments, **more)
+    return under_mpi.run(count, "-W", "error::RuntimeWarning", "-m", "mpi4py", RANKS / script, *arguments, **more)
 
 
 @both_ways
