@@ -66,7 +66,6 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     copying = figures.copying() if arguments.copying is None else arguments.copying * 1e9
     network = figures.Network(arguments.latency * 1e-6, arguments.bandwidth * 1e9, copying)
-    print(report.text(run, kind, own, compared, network, arguments.cuts))
     if arguments.draw is not None:
         if own.decomposition.number_of_blocks > MOST:
             raise UsageError(
@@ -76,6 +75,7 @@ def _run(arguments: argparse.Namespace) -> int:
             arguments.draw.write_text(paper(run.topology, own.decomposition, run.halo))
         except OSError as error:
             raise UsageError(f"--draw: {error}") from error
+    print(report.text(run, kind, own, compared, network, arguments.cuts))
     return 0
 
 
