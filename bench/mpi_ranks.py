@@ -4,7 +4,6 @@ import functools
 import json
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +12,6 @@ from mpi4py import MPI
 from mpi_peers import Raw, by_ghex, derived_datatypes, packed_by_numpy, split, view
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.blocks import Decomposition
-from gridbuf.distributed.cuts import Cuts
-from gridbuf.distributed.linking import LinkBuilder
 
 comm = MPI.COMM_WORLD
 CASES: dict[str, tuple[Any, ...]] = {  # shape, blocks, levels, fields, preset, what is periodic, halo, rounds
@@ -77,7 +73,7 @@ def slower(times: Any) -> list[float]:
 
 
 def plans() -> dict[str, Any]:
-    """Making a plan: of 8 fields, new each time; and one of 10 000 ranks, which no MPI is needed for."""
+    """Making a plan of 8 fields, new each time."""
     grid = gbd.grid((64, 128), blocks=(1, 2), periodic="IJ", halo=3, comm=comm)
     kinds = [
         {"dims": "IJK", "sizes": {"K": 20}},
@@ -96,54 +92,9 @@ def plans() -> dict[str, Any]:
         plan(*fields)
         first.append(time.perf_counter() - start)
         comm.Barrier()
-    many = []
-    for _ in range(20):
-        start = time.perf_counter()
-        grid_of_many()
-        many.append(time.perf_counter() - start)
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    kept = grid_of_many()
-    size = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    del kept
-    return {
-        "case": "plans",
-        "again": slower(np.array(again)),
-        "first": slower(np.array(first)),
-        "many": many,
-        "size": [float(size)],
-    }
+    return {"case": "plans", "again": slower(np.array(again)), "first": slower(np.array(first))}
 
 
-class Played:
-    """An engine that only plans, of one rank of ten thousand."""
-
-    name, rank, size = "played", 5050, 10_000
-
-    def serve(self, links: Any) -> None:
-        return None
-
-    def prepare(self, plan: Any) -> None:
-        return None
-
-
-def grid_of_many() -> tuple[Any, Any]:
-    from gridbuf.distributed import grids, seams, tiles
-
-    names, shape = ("I", "J"), (1000, 1000)
-    topology = tiles.Topology((shape,), seams.rings(0, shape, (True, False), names), names)
-    cut = Decomposition([tuple(Cuts(n, 100) for n in shape)], 10_000, None)
-    grid = grids.Grid(LinkBuilder(topology, cut), ("I",), ((3, 3), (3, 3)), Played(), None, None)
-    return grid, grid.plan(*FIELDS)
-
-
-def one_blocks() -> list[Any]:
-    alone = gbd.grid((10, 10), halo=3)
-    return [alone.zeros("IJK", sizes={"K": 80}, faces="I" * (i % 2)) for i in range(8)]
-
-
-FIELDS = one_blocks()
 for wanted in sys.argv[1:] or [*CASES, "plans"]:
     line = json.dumps(plans() if wanted == "plans" else case(wanted))
     if comm.rank == 0:

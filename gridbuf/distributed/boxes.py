@@ -5,7 +5,6 @@ A box has (first, last) along each axis, both within, in steps of 2: all its poi
 """
 
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
 Box = tuple[tuple[int, int], ...]
@@ -35,10 +34,12 @@ class Map(NamedTuple):
 
     def after(self, first: "Map") -> "Map":
         """The map that applies `first`, then this."""
-        if first == identity(len(self.axes)):
-            return self
-        rows = [(first.axes[a], s * first.signs[a], s * first.shift[a] + c) for a, s, c in zip(*self, strict=True)]
-        return Map(*zip(*rows, strict=True))
+        axes, signs, shifts = first
+        return Map(
+            tuple([axes[a] for a in self.axes]),
+            tuple([s * signs[a] for a, s in zip(self.axes, self.signs, strict=True)]),
+            tuple([s * shifts[a] + c for a, s, c in zip(*self, strict=True)]),
+        )
 
     @property
     def turns(self) -> bool:
@@ -50,7 +51,6 @@ class Map(NamedTuple):
         return not self.turns and min(self.signs, default=1) > 0
 
 
-@cache
 def identity(ndim: int) -> Map:
     return Map(tuple(range(ndim)), (1,) * ndim, (0,) * ndim)
 

@@ -30,14 +30,16 @@ class Cuts:
                 yield k, low, high
             k += 1
 
-    def keepers(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+    def keepers(self, first: int, last: int) -> list[tuple[int, int, int]]:
         """As `holders`, each point once: with the lowest block that holds it."""
+        k, found = max(0, self.find((first - 1) // 2)), []
+        if k < self.count and first >= 2 * self.start(k) and last <= 2 * self.start(k + 1):  # as most do
+            return [(k, first, last)]
         for k, low, high in self.holders(first, last):
             if max(low, first) <= high:
-                yield k, max(low, first), high
+                found.append((k, max(low, first), high))
                 first = high + 2
-                if first > last:
-                    return
+        return found
 
     def find(self, i: int) -> int:
         """The block that has point i; -1 before the first, and the count or more after the last."""

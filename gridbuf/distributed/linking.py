@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.boxes import Box, Map, is_empty, meet, subtract
-from gridbuf.distributed.straight import Axis, Segment, combined
+from gridbuf.distributed.straight import Axis, Segment, combined, unclear
 from gridbuf.distributed.tiles import NOWHERE, Copy, Seam, Topology
 
 Index = tuple[int, ...]
@@ -110,9 +110,8 @@ class LinkBuilder:
             rows = [[each for each in row if each.source == source.index[a]] for a, row in zip(geometry.axes, rows, strict=True)]
         links = [self._straight(geometry, block, each) for each in combined(rows, corners)]
         if not all([line.clear for line in lines]):
-            for where in combined([line.sides for line in lines], corners):
-                if not all([side.clear for side in where]):
-                    links += self._walked(geometry, block, tuple([side[1:3] for side in where]), source)
+            for box in unclear([line.sides for line in lines], corners):
+                links += self._walked(geometry, block, box, source)
         if source is not None:
             links = [link for link in links if link.src == source.number]
         links.sort(key=by_blocks)  # stable: one order among those of two blocks

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple, TypeVar
 
+from gridbuf.distributed.boxes import Box
 from gridbuf.distributed.cuts import Cuts
 
 T = TypeVar("T", "Segment", "Side")
@@ -97,3 +98,17 @@ def combined(rows: Iterable[list[T]], corners: bool) -> Iterator[tuple[T, ...]]:
         outside = sum([one.side != 0 for one in each])
         if outside == 1 or (outside > 1 and corners):
             yield each
+
+
+def unclear(rows: list[list[Side]], corners: bool) -> Iterator[Box]:
+    """The other points outside, in boxes that are as few as can be: with corners whole sides."""
+    rest = list(rows)
+    for axis, row in enumerate(rows if corners else ()):
+        for side in row:
+            if side.side and not side.clear:
+                spans = [(min(its)[1], max(its)[2]) for its in rest]
+                yield (*spans[:axis], (side.first, side.last), *spans[axis + 1 :])
+        rest[axis] = [side for side in row if side.clear or not side.side]
+    for where in combined(rest, corners):
+        if not all([side.clear for side in where]):
+            yield tuple([(side.first, side.last) for side in where])

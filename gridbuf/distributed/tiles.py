@@ -86,7 +86,7 @@ class Topology:
         Points outside along several axes are followed through the seams in every order; those lie somewhere for which
         all orders lead to one point. At a vertex of a cube they do not.
         """
-        if all([low >= 0 and high <= 2 * n for (low, high), n in zip(box, self.tiles[tile], strict=True)]):
+        if self._holds(tile, box):
             return [Piece(box, tile, self.here)]
         spans = []
         for (low, high), n in zip(box, self.tiles[tile], strict=True):
@@ -102,6 +102,9 @@ class Topology:
             else:
                 found.append(Piece(part, tile, self.here))
         return found
+
+    def _holds(self, tile: int, box: Box) -> bool:
+        return all([first >= 0 and last <= 2 * n for (first, last), n in zip(box, self.tiles[tile], strict=True)])
 
     def _beyond(self, tile: int, box: Box, outside: list[Side], depth: int) -> list[Piece]:
         if depth > DEEPEST:
@@ -138,8 +141,7 @@ class Topology:
                     seam = self.seams.get((tile, axis, -1 if last < 0 else 1))
                     break
             else:
-                inside = all([first >= 0 and last <= 2 * n for (first, last), n in zip(box, self.tiles[tile], strict=True)])
-                return not inside or any([meet(box, place) for place in places.get(tile, ())])
+                return not self._holds(tile, box) or any([meet(box, place) for place in places.get(tile, ())])
             if seam is None:
                 return False
             tile, box = seam.tile, seam.map.of(box)
@@ -172,11 +174,16 @@ class Topology:
                 if is_empty(strip):
                     on.append((part, copies))
                     continue
+                beyond, ahead = seam.map.of(strip), seam.map.after(how)
+                inside = self._holds(seam.tile, beyond)
+                if inside and (seam.tile, ahead) in copies:  # the way back
+                    on.append((part, copies))
+                    continue
                 rest = [strip]
-                for piece in self.trace(seam.tile, seam.map.of(strip)):
+                for piece in [Piece(beyond, seam.tile, self.here)] if inside else self.trace(seam.tile, beyond):
                     there = seam.map.back(piece.box)
                     rest = [left for each in rest for left in subtract(each, there)]
-                    mine, copy = how.back(there), (piece.tile, piece.map.after(seam.map).after(how))
+                    mine, copy = how.back(there), (piece.tile, piece.map.after(ahead))
                     new = [mine]
                     for same in self._where_known(mine, copies, copy):
                         on.append((same, copies))
