@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from gridbuf._core import MessageExchange
 from gridbuf.distributed.agreements import Agreement
 from gridbuf.distributed.calls import Call
-from gridbuf.distributed.left import LAST_WORDS, free, left
-from gridbuf.distributed.tags import LARGEST_TAG, PLAN_TAGS, Tag, Tags
+from gridbuf.distributed.left import LAST_WORDS, drop, free, left
+from gridbuf.distributed.tags import LARGEST_TAG, PLAN_TAGS, Tag, Tags, both
 from gridbuf.distributed.waiting import Waiting
 
 HANDSHAKE = LARGEST_TAG
@@ -140,7 +140,15 @@ class Hub:
                 f"rank {self.rank} gets {tags.limit()} kinds of messages from rank {peer}, and MPI promises no more tags: let go of plans that "
                 "are no longer used; a kind of fields that grid.exchange or exchange_halos was given keeps its tag"
             )
+        self.forget(peer, tag.number)
         return tag
+
+    def forget(self, peer: int, tag: int) -> None:
+        """Receive what has come with a tag, and drop it: nobody wants it, and its sender may wait until it is taken."""
+        status = MPI.Status()
+        for number in both(tag):
+            while (message := self.comm.Improbe(peer, number, status)) is not None:
+                drop(message, status)
 
     def check(self) -> None:
         """RuntimeError where MPI cannot be called."""

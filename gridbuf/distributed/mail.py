@@ -7,9 +7,8 @@ import numpy as np
 from mpi4py import MPI
 
 from gridbuf.distributed.hub import HANDSHAKE, Hub
-from gridbuf.distributed.left import Left, drop, leave
+from gridbuf.distributed.left import Left, leave
 from gridbuf.distributed.sharing import answered
-from gridbuf.distributed.tags import both
 
 Words = dict[str, Any]
 
@@ -30,12 +29,12 @@ def collect(hub: Hub) -> None:
         hub.coming[status.Get_source()].append((message.Irecv([text, MPI.BYTE]), text))
     for peer, tags in hub.tags.items():
         for number in tags.over():
-            forget(hub, peer, number)
+            hub.forget(peer, number)
     for peer, coming in hub.coming.items():
         while coming and coming[0][0].Test():
             words: Words = json.loads(coming.popleft()[1].tobytes())
             for number in hub.tags[peer].hear(words):
-                forget(hub, peer, number)
+                hub.forget(peer, number)
             hub.reached[peer] = words["epoch"]
             if "read" in words:
                 hub.unread[peer] = 0
@@ -53,14 +52,6 @@ def collect(hub: Hub) -> None:
                 send(hub, peer, {"read": True})
             else:
                 hub.mail[peer].append(words)
-
-
-def forget(hub: Hub, peer: int, tag: int) -> None:
-    """Receive what has come with a tag, and drop it: nobody wants it, and its sender may wait until it is taken."""
-    status = MPI.Status()
-    for number in both(tag):
-        while (message := hub.comm.Improbe(peer, number, status)) is not None:
-            drop(message, status)
 
 
 def head(hub: Hub, peer: int) -> Words | None:

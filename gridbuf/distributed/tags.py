@@ -83,16 +83,17 @@ class Tags:
         return {"tag": None if tag is None else tag.number, "gone": [self._gone.popleft() for _ in range(len(self._gone))]}
 
     def hear(self, words: dict[str, Any]) -> list[int]:
-        """What the peer has told: its tag becomes an object, whose end it hears of. Those that it uses no longer."""
-        free = []
+        """What the peer has told: its tag becomes an object, whose end it hears of. Those of ours with which nobody's messages have come."""
+        nobodys = []
         for number in words.pop("gone", ()):
             self._told[number] -= 1
             if self._told[number] <= 0:
                 del self._told[number]
-                self._over.pop(number, None)
-                free.append(number)
+                if number in self._over or number not in self._alive:  # else a plan here may still ask for what it was sent
+                    self._over.pop(number, None)
+                    nobodys.append(number)
         if words.get("tag") is not None:
             number = words["tag"]
             words["tag"] = tag = Tag(number)
             weakref.finalize(tag, self._gone.append, number).atexit = False
-        return free
+        return nobodys

@@ -10,7 +10,7 @@ from mpi4py import MPI
 from pair import comm, me, other, perform, soon
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed import left
+from gridbuf.distributed import connecting, left, mail
 
 SHORT, LONG = 6, 20000  # points of a halo: MPI sends the first without a receiver
 
@@ -83,8 +83,33 @@ def plans_that_go_while_their_exchange_is_left_out() -> None:
             nothing_is_left(grid)
 
 
+def values_of_a_plan_that_goes_at_once() -> None:
+    """What a plan that is gone has sent is there for who asks for it later, as where its first use waits for a third rank."""
+    grid = ring(SHORT, periodic="", halo=((1, 0), (0, 0)))  # rank 0 waits for nobody
+    f, g = grid.zeros(), grid.zeros(dtype="i8")
+    connect = connecting.Connector.connect
+
+    def late(*args: Any) -> Any:
+        hub, end = grid._engine.hub, time.monotonic() + 1
+        while not hub.mail[0] and time.monotonic() < end:  # until rank 0 shakes hands about the next
+            mail.collect(hub)
+        return connect(*args)
+
+    if me:
+        connecting.Connector.connect = late  # type: ignore[method-assign]
+    try:
+        for i in range(2):
+            f[...] = g[...] = 10 * i + me
+            grid.plan(f)(f)
+            gc.collect()
+            grid.plan(g)(g)
+            assert me == 0 or ((f.numpy()[0] == 10 * i).all() and (g.numpy()[0] == 10 * i).all())
+    finally:
+        connecting.Connector.connect = connect  # type: ignore[method-assign]
+
+
 def works() -> None:
     exchanged(ring(SHORT).exchange, ring(SHORT).zeros(), 1.0)
 
 
-perform(works, plans_kept_and_made_anew, plans_that_go_while_their_exchange_is_left_out)
+perform(works, plans_kept_and_made_anew, plans_that_go_while_their_exchange_is_left_out, values_of_a_plan_that_goes_at_once)
