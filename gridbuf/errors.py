@@ -18,6 +18,8 @@ class quiet_pipe:
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+        if sys.stdout is None or sys.stdout.closed:
+            return False
         try:
             sys.stdout.flush()
         except BrokenPipeError:

@@ -31,9 +31,21 @@ def execute(program: str, arguments: Sequence[str] = (), *, module: bool = False
     except BaseException as error:
         error.__traceback__ = _from_the_program_on(error.__traceback__)
         _without_watch(error)
-        sys.excepthook(type(error), error, error.__traceback__)
+        _print(error)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
+
+
+def _print(error: BaseException) -> None:
+    """By the program's hook; what fails in that is printed as Python does, before the error itself."""
+    try:
+        sys.excepthook(type(error), error, error.__traceback__)
+    except Exception as failed:
+        failed.__traceback__ = _from_the_program_on(failed.__traceback__)
+        failed.__context__ = None
+        for words, each in (("Error in sys.excepthook:", failed), ("\nOriginal exception was:", error)):
+            print(words, file=sys.stderr)
+            sys.__excepthook__(type(each), each, each.__traceback__)
 
 
 def _file(program: str, arguments: Sequence[str]) -> None:

@@ -83,6 +83,7 @@ static PyMethodDef methods[] = {
     {"exact_add", (PyCFunction)(void *)gb_py_exact_add, METH_FASTCALL, NULL},
     {"exact_merge", (PyCFunction)(void *)gb_py_exact_merge, METH_FASTCALL, NULL},
     {"numpy_handler", gb_py_numpy_handler, METH_NOARGS, NULL},
+    {"run_with_handler", gb_py_run_with_handler, METH_VARARGS, NULL},
     {"set_numpy_handler", gb_py_set_numpy_handler, METH_O, NULL},
     {"watch_start", gb_py_watch_start, METH_VARARGS, NULL},
     {"watch_stop", gb_py_watch_stop, METH_NOARGS, NULL},

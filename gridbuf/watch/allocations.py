@@ -29,8 +29,8 @@ def install(book: Book) -> Callable[[], None]:
 
     @functools.wraps(start)
     def watched_start(thread: threading.Thread) -> None:
-        if book.on and not isinstance(thread.run, _Run):
-            thread.run = _Run(thread, handler)  # type: ignore[method-assign]
+        if book.on and getattr(thread, "_ident", 0) is None:  # it has not been started
+            thread.run = functools.partial(_core.run_with_handler, thread, thread.run, handler)  # type: ignore[method-assign]
         start(thread)
 
     threading.Thread.start = watched_start  # type: ignore[assignment, method-assign]
@@ -44,19 +44,6 @@ def install(book: Book) -> Callable[[], None]:
         _found.clear()
 
     return uninstall
-
-
-class _Run:
-    """A thread's run with our handler: NumPy keeps it in a context variable, and a thread's context is empty."""
-
-    def __init__(self, thread: threading.Thread, handler: Any) -> None:
-        self.thread, self.run, self.handler = thread, thread.run, handler
-
-    def __call__(self) -> None:
-        vars(self.thread).pop("run", None)  # no cycle: what the thread held goes when it ends
-        if not _core.numpy_handler()[1]:
-            _core.set_numpy_handler(self.handler)
-        self.run()
 
 
 @contextmanager

@@ -45,7 +45,7 @@ class _Function:
         self.stands = _core.watch_function(plain, self._slow(plain), self.note, LEAST, itself)
 
     def _slow(self, plain: Any) -> Any:
-        """What is given is no array of NumPy's, or C does not look."""
+        """C does not look."""
 
         @functools.wraps(plain, updated=())
         def watched(*args: Any, **kwargs: Any) -> Any:
@@ -61,7 +61,7 @@ class _Function:
 
         return watched
 
-    def note(self, given: Any, result: Any, key: int, seconds: float, before: int = 0) -> None:
+    def note(self, given: Any, result: Any, key: int, seconds: float, before: int) -> None:
         """Take down what may be a copy; from now on C counts those with the same key."""
         if not self.book.on:
             return

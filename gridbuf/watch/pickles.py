@@ -42,10 +42,12 @@ def _dumps(book: Book, plain: Any, kind: str) -> Any:
 def _dump(book: Book, plain: Any) -> Any:
     @functools.wraps(plain, updated=())
     def dump(obj: Any, file: Any, *args: Any, **kwargs: Any) -> None:
+        if not book.on or not hasattr(file, "write"):
+            plain(obj, file, *args, **kwargs)
+            return
         counted, start = _Counted(file), clock()
-        plain(obj, counted if book.on else file, *args, **kwargs)
-        if book.on:
-            _note(book, "pickle.dump", "pickled", counted.nbytes, start)
+        plain(obj, counted, *args, **kwargs)
+        _note(book, "pickle.dump", "pickled", counted.nbytes, start)
 
     return dump
 

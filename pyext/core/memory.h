@@ -13,6 +13,7 @@ extern PyObject *gb_py_handler;
 extern int64_t gb_py_numpy_allocations;   /* blocks that NumPy took through it; atomic */
 int gb_py_handler_init(void);
 PyObject *gb_py_numpy_handler(PyObject *self, PyObject *none);
+PyObject *gb_py_run_with_handler(PyObject *self, PyObject *args);
 PyObject *gb_py_set_numpy_handler(PyObject *self, PyObject *handler);
 
 int gb_py_statistics_init(PyObject *module);

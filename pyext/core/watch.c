@@ -177,6 +177,8 @@ static PyDataMem_Handler handler = {
     "gridbuf watch", 1, { NULL, handler_malloc, handler_calloc, handler_realloc, handler_free }
 };
 
+int64_t gb_py_watch_taken_blocks(void) { return watch.count; }
+
 /* ---- what Python calls ---- */
 
 /* (files to pass over, least bytes): the handler to install; it passes on to the one that is there when it is first made. */

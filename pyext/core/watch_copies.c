@@ -66,16 +66,17 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
     Py_ssize_t n = PyTuple_Size(args);
     PyObject *given = n ? PyTuple_GetItem(args, 0) : NULL;
     if (!given || is_value(given) || gb_py_call_depth()) return PyObject_Call(f->plain, args, kwargs);   /* what a stencil copies is its own */
-    if (!gb_py_watching || !PyArray_CheckExact(given)) return PyObject_Call(f->slow, args, kwargs);
-    if (f->itself && n == 1 && (!kwargs || !PyDict_Size(kwargs))) return Py_NewRef(given);
-    int64_t began = gb_nanoseconds();
+    if (!gb_py_watching) return PyObject_Call(f->slow, args, kwargs);
+    int array = PyArray_CheckExact(given);
+    if (array && f->itself && n == 1 && (!kwargs || !PyDict_Size(kwargs))) return Py_NewRef(given);
+    int64_t before = gb_py_watch_taken_blocks(), began = gb_nanoseconds();
     PyObject *result = PyObject_Call(f->plain, args, kwargs);
     if (!result) return NULL;
     f->looks++;
     if (result == given) return result;
     int64_t taken = gb_nanoseconds() - began;
     uint64_t key = 0;
-    if (PyArray_CheckExact(result)) {
+    if (array && PyArray_CheckExact(result)) {
         if (!(key = key_of(f, (PyArrayObject *)given, (PyArrayObject *)result))) return result;
         copy *c = &f->known[key / 2 % KNOWN];
         if (c->key == key) {
@@ -85,7 +86,7 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
             return result;
         }
     }
-    GB_PY_OWNED PyObject *noted = PyObject_CallFunction(f->note, "OOKd", given, result, (unsigned long long)key, 1e-9 * (double)taken);
+    GB_PY_OWNED PyObject *noted = PyObject_CallFunction(f->note, "OOKdL", given, result, (unsigned long long)key, 1e-9 * (double)taken, (long long)before);
     if (!noted) PyErr_WriteUnraisable(self);   /* the program's call went well */
     return result;
 }
