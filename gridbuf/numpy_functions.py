@@ -36,6 +36,13 @@ POSITIONAL: dict[Any, tuple[str, ...]] = {
     np.max: _BOUND, np.min: _BOUND, np.amax: _BOUND, np.amin: _BOUND, np.nanmax: _BOUND, np.nanmin: _BOUND,
     np.all: ("out", "keepdims"), np.any: ("out", "keepdims"), np.median: _MEDIAN, np.nanmedian: _MEDIAN,
 }  # fmt: skip
+# Of all elements: what NumPy's function comes to, called with an array and None for the axis. Of Fields and of storages C asks first.
+WHOLE = {
+    **{function: function for function in POSITIONAL},
+    np.sum: np.add.reduce, np.prod: np.multiply.reduce, np.max: np.maximum.reduce, np.amax: np.maximum.reduce,
+    np.min: np.minimum.reduce, np.amin: np.minimum.reduce,
+    **{function: getattr(np.ndarray, function.__name__) for function in (np.all, np.any, np.mean, np.std, np.var)},
+}  # fmt: skip
 _AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 

@@ -145,7 +145,15 @@ PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwar
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }
 
+/* (self, (function, types, args, kwargs)) */
 PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs) {
+    int plain = gb_py_is_plain_field(self) && PyTuple_Size(args) == 4;
+    PyObject *of_numpy = plain ? gb_py_whole_reduction(self, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 2), PyTuple_GetItem(args, 3)) : NULL;
+    if (of_numpy) {
+        GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL);
+        return array ? PyObject_CallFunctionObjArgs(of_numpy, array, Py_None, NULL) : NULL;
+    }
+    if (PyErr_Occurred()) return NULL;
     PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_FUNCTION);
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }

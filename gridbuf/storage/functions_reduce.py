@@ -7,21 +7,13 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import adapted, into, lacking, reduced_dtype
-from gridbuf.numpy_functions import POSITIONAL, given, kept
+from gridbuf.numpy_functions import POSITIONAL, WHOLE, given, kept
 from gridbuf.storage import functions_plain, operands, reduction
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
 from gridbuf.storage.base import Storage
 from gridbuf.storage.cpu import CPUStorage
 from gridbuf.wrapping import check_masks
-
-# Of all elements: what NumPy's function comes to, called with an array and None for the axis. pyext/storage/function.c asks first.
-WHOLE = {
-    **{function: function for function in POSITIONAL},
-    np.sum: np.add.reduce, np.prod: np.multiply.reduce, np.max: np.maximum.reduce, np.amax: np.maximum.reduce,
-    np.min: np.minimum.reduce, np.amin: np.minimum.reduce,
-    **{function: getattr(np.ndarray, function.__name__) for function in (np.all, np.any, np.mean, np.std, np.var)},
-}  # fmt: skip
 
 
 @lru_cache(maxsize=256)

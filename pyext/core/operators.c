@@ -1,5 +1,6 @@
 /* operators.c: NumPy's ufuncs behind Python's operators, looked up once. */
 #include "operators.h"
+#include "upcall.h"
 
 PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
 int gb_py_weak_numbers;
@@ -29,6 +30,14 @@ int gb_py_ufunc_operands(PyObject *args, PyObject *kwargs, PyObject **in, PyObje
     in[0] = PyTuple_GetItem(args, 2);
     in[1] = n > 3 ? PyTuple_GetItem(args, 3) : NULL;
     return (int)n - 2;
+}
+
+PyObject *gb_py_whole_reduction(PyObject *self, PyObject *function, PyObject *args, PyObject *kwargs) {
+    Py_ssize_t n = PyTuple_Check(args) ? PyTuple_Size(args) : 0;
+    int only = n > 0 && n < 3 && PyTuple_GetItem(args, 0) == self && (n == 1 || PyTuple_GetItem(args, 1) == Py_None);
+    if (!only || !PyDict_Check(kwargs) || PyDict_Size(kwargs)) return NULL;
+    PyObject *whole = gb_py_upcall_get(GB_PY_UP_WHOLE);
+    return whole && PyDict_Check(whole) ? PyDict_GetItemWithError(whole, function) : NULL;
 }
 
 int gb_py_no_modulus(PyObject *modulus) {

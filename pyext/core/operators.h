@@ -23,6 +23,10 @@ int gb_py_operators_init(void);
  * else; -1 with an error. */
 int gb_py_ufunc_operands(PyObject *args, PyObject *kwargs, PyObject **in, PyObject **out);
 
+/* What __array_function__ is asked: what to call with the array of `self` and None, where it is a reduction of all elements and
+ * nothing else was given (gridbuf.numpy_functions.WHOLE); borrowed. NULL: something else, or an error is set. */
+PyObject *gb_py_whole_reduction(PyObject *self, PyObject *function, PyObject *args, PyObject *kwargs);
+
 /* For slots: 0 with an error where pow() has a third argument. */
 int gb_py_no_modulus(PyObject *modulus);
 

@@ -16,6 +16,7 @@
     X(GB_PY_UP_COPYTO, "gridbuf.numpy_copies", "_copyto_any")               \
     X(GB_PY_UP_FILL, "gridbuf.numpy_copies", "_fill_any")                   \
     X(GB_PY_UP_CONVERTED, "gridbuf.numpy_copies", "_converted")             \
+    X(GB_PY_UP_WHOLE, "gridbuf.numpy_functions", "WHOLE")                   \
     X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.requirements", "check")              \
     X(GB_PY_UP_SUGGESTION, "gridbuf.suggesting", "suggestion")              \
     X(GB_PY_UP_PLACED_TYPE, "gridbuf.field", "placed")                      \
@@ -35,7 +36,6 @@
     X(GB_PY_UP_CPU_STORAGE, "gridbuf.storage.cpu", "CPUStorage")            \
     X(GB_PY_UP_STORAGE_BINARY, "gridbuf.storage.operators", "binary")       \
     X(GB_PY_UP_STORAGE_IN_PLACE, "gridbuf.storage.operators", "in_place")   \
-    X(GB_PY_UP_STORAGE_WHOLE, "gridbuf.storage.functions_reduce", "WHOLE")  \
     X(GB_PY_UP_STORAGE_FUNCTION, "gridbuf.storage.functions", "call")       \
     X(GB_PY_UP_STORAGE_UFUNC, "gridbuf.storage.methods", "array_ufunc")     \
     X(GB_PY_UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")  \

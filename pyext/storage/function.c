@@ -3,16 +3,11 @@
 #include "storage.h"
 #include "../core/of_the_type.h"
 
-static PyArrayObject *only_operand(PyObject *self, PyObject *args, PyObject *kwargs) {
-    int only = PyTuple_Check(args) && PyTuple_Size(args) == 1 && PyTuple_GetItem(args, 0) == self;
-    return only && PyDict_Check(kwargs) && PyDict_Size(kwargs) == 0 ? gb_py_plain_storage(self) : NULL;
-}
-
 /* (self, function, types, args, kwargs) */
 static PyObject *array_function(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs != 4) return PyErr_Format(PyExc_TypeError, "__array_function__(function, types, args, kwargs): %zd arguments given", nargs);
-    PyObject *whole = gb_py_upcall_get(GB_PY_UP_STORAGE_WHOLE), *of_numpy = whole && PyDict_Check(whole) ? PyDict_GetItemWithError(whole, args[0]) : NULL;
-    PyArrayObject *host = of_numpy ? only_operand(self, args[2], args[3]) : NULL;
+    PyObject *of_numpy = gb_py_whole_reduction(self, args[0], args[2], args[3]);
+    PyArrayObject *host = of_numpy ? gb_py_plain_storage(self) : NULL;
     if (host) return PyObject_CallFunctionObjArgs(of_numpy, (PyObject *)host, Py_None, NULL);
     if (PyErr_Occurred()) return NULL;
     PyObject *function = gb_py_upcall_get(GB_PY_UP_STORAGE_FUNCTION);
