@@ -39,6 +39,8 @@ def names_of(obj: Any) -> tuple[str, ...] | None:
     """The names that were given to an object's indices; None where nobody gave any."""
     if isinstance(obj, np.ndarray):
         return None
+    if type(obj) is _core.HostField:  # C has read its names
+        return getattr(obj, "__gt_dims__", None)
     dims = get_dims(obj)
     return dims if dims is not None and all(map(is_name, dims)) else None
 
