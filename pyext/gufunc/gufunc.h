@@ -105,8 +105,6 @@ int gb_py_read_errors(PyObject *errors);                            /* its numbe
 int gb_py_read_casting(PyObject *casting);
 const char *gb_py_casting_name(int casting);
 int gb_py_read_workers(PyObject *workers, int *n);
-int gb_py_put_int(char *to, uint8_t type, long long v);                   /* 1 done, 0: it does not fit simply */
-int gb_py_put_float(char *to, uint8_t type, double v);
 int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k);
 
 /* choice.c: the kernel, its types, and the Python numbers in them. */
