@@ -14,11 +14,19 @@ static PyObject *told(PyObject *dst, PyObject *done) {
     return PyObject_CallMethod(dst, "set_host_modified", NULL);
 }
 
+/* A number of Python's own into memory of any type, or of floats. 1: done; 0: not this simply; -1: an error. */
+static int put_number(PyObject *dst, PyObject *value, int floats, PyObject *progress) {
+    gb_py_memory m;
+    int number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+    if (!number || !gb_py_memory_of(dst, &m) || (floats && !PyTypeNum_ISFLOAT(m.descr->type_num))) return 0;
+    return gb_py_refuse_readonly(&m) < 0 ? -1 : gb_py_fill_number(&m.view, m.descr, value, progress);
+}
+
 /* ---- copyto ---- */
 
 /* casting NULL: the function has none. */
 static int read_keywords(const char *has, PyObject *const *values, PyObject *kwnames, PyObject **casting, PyObject **progress) {
-    for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(kwnames); i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
         if (casting && PyUnicode_CompareWithASCIIString(name, "casting") == 0) *casting = values[i];
         else if (PyUnicode_CompareWithASCIIString(name, "progress") == 0) *progress = values[i] == Py_None ? NULL : values[i];
@@ -31,23 +39,25 @@ static int read_keywords(const char *has, PyObject *const *values, PyObject *kwn
 
 /* By position. */
 static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject *casting, PyObject *progress) {
-    int done = gb_py_copy_objects(to, from, rule, progress);
+    int done = rule == NPY_SAME_KIND_CASTING || rule == NPY_UNSAFE_CASTING ? put_number(to, from, 1, progress) : 0;
+    if (!done) done = gb_py_copy_objects(to, from, rule, progress);
     if (done) return done < 0 ? NULL : Py_NewRef(Py_None);
     int on_device = gb_py_has_cuda_interface(to);
     if (on_device == 0) on_device = gb_py_has_cuda_interface(from);
     if (on_device > 0) on_device = gb_py_device_copyto(to, from, rule, progress);
-    if (on_device) return on_device < 0 ? NULL : Py_NewRef(Py_None);
-    return gb_py_upcall_to(GB_PY_UP_COPYTO, "(OOOO)", to, from, casting ? casting : Py_None, progress ? progress : Py_None);   /* of every other kind */
+    if (on_device) return on_device < 0 ? NULL : told(to, Py_NewRef(Py_None));
+    /* of every other kind */
+    return told(to, gb_py_upcall_to(GB_PY_UP_COPYTO, "(OOOO)", to, from, casting ? casting : Py_None, progress ? progress : Py_None));
 }
 
 PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *casting = NULL, *progress = NULL;
     if (nargs != 2) return PyErr_Format(PyExc_TypeError, "copyto() takes dst and src, got %zd positional arguments", nargs);
-    if (read_keywords("src, casting", args + nargs, kwnames, &casting, &progress) < 0) return NULL;
+    if (kwnames && read_keywords("src, casting", args + nargs, kwnames, &casting, &progress) < 0) return NULL;
     NPY_CASTING rule = NPY_SAME_KIND_CASTING;
     if (casting && !PyArray_CastingConverter(casting, &rule)) return NULL;
     GB_PY_OWNED PyObject *values = gb_py_fitted(args[0], args[1], "src");
-    return values ? told(args[0], copied(args[0], values, rule, casting, progress)) : NULL;
+    return values ? copied(args[0], values, rule, casting, progress) : NULL;
 }
 
 /* ---- fill ---- */
@@ -55,6 +65,8 @@ PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, 
 /* 1: done; 0: not for these kernels; -1: an error. The value is converted before dst's memory is looked at. */
 static int fill(PyObject *dst, PyObject *value, const char *argument, PyObject *progress) {
     gb_py_memory m;
+    int done = put_number(dst, value, 0, progress);
+    if (done) return done;
     if (!gb_py_memory_of(dst, &m) || !gb_py_descr_trivially_copyable(m.descr)) return 0;
     if (gb_py_refuse_readonly(&m) < 0) return -1;
     GB_PY_OWNED PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)m.descr);
@@ -83,7 +95,7 @@ int gb_py_assign(PyObject *target, PyObject *value) {
 PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *progress = NULL;
     if (nargs != 2) return PyErr_Format(PyExc_TypeError, "fill() takes dst and value, got %zd positional arguments", nargs);
-    if (read_keywords("value", args + nargs, kwnames, NULL, &progress) < 0) return NULL;
+    if (kwnames && read_keywords("value", args + nargs, kwnames, NULL, &progress) < 0) return NULL;
     int on_device = gb_py_has_cuda_interface(args[0]);
     if (on_device > 0) on_device = gb_py_device_fill(args[0], args[1]);
     if (on_device < 0) return gb_py_blame("dst", 0), NULL;

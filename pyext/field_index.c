@@ -206,9 +206,29 @@ static int copy_into(PyObject *self, PyObject *key, PyObject *value) {
     return part ? gb_py_copy_objects(part, value, NPY_UNSAFE_CASTING, NULL) : -1;
 }
 
+/* A number of Python's own, likewise. What the key is refused for, NumPy says. */
+static int fill_part(PyObject *self, PyObject *key, PyObject *value) {
+    gb_py_field *f = (gb_py_field *)self;
+    cut cuts[GB_MAXDIMS];
+    int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
+    if (f->readonly || !(PyFloat_CheckExact(value) || PyLong_CheckExact(value))) return 0;
+    int view = read_key(f, key, cuts);
+    if (view < 0 && PyErr_ExceptionMatches(PyExc_IndexError)) return PyErr_Clear(), 0;
+    if (view <= 0) return view < 0 && !gb_py_forgive() ? -1 : 0;
+    gb_copy_view part = {.data = f->data, .itemsize = f->dtype->itemsize, .type = GB_RAW, .shape = shape, .strides = strides};
+    for (int i = 0; i < f->geometry.ndim; i++) {
+        if (cuts[i].length > 0) part.data += cuts[i].start * f->geometry.strides[i];
+        if (!cuts[i].keep) continue;
+        shape[part.ndim] = cuts[i].length;
+        strides[part.ndim++] = f->geometry.strides[i] * cuts[i].step;
+    }
+    return gb_py_fill_number(&part, f->dtype->descr, value, NULL);
+}
+
 static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (gb_py_needs_driver(&((gb_py_field *)self)->location)) return device_assign(self, key, value);
-    int copied = copy_into(self, key, value);
+    int copied = fill_part(self, key, value);
+    if (!copied) copied = copy_into(self, key, value);
     if (copied) return copied < 0 ? -1 : 0;
     GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL), *plain = array ? key_of_arrays(self, key) : NULL;
     GB_PY_OWNED PyObject *checked = plain ? gb_py_values(value) : NULL, *apart = checked ? gb_py_apart((PyArrayObject *)array, checked) : NULL;

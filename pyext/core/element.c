@@ -34,3 +34,11 @@ int gb_py_put_float(char *to, uint8_t type, double v) {
     else return 0;
     return 1;
 }
+
+int gb_py_put_number(char *to, uint8_t type, PyObject *value) {
+    int overflow;
+    if (PyFloat_CheckExact(value)) return gb_py_put_float(to, type, PyFloat_AsDouble(value));
+    if (!PyLong_CheckExact(value)) return 0;
+    long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return !overflow && gb_py_put_int(to, type, v);
+}

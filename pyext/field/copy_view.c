@@ -1,6 +1,7 @@
 /* copy_view.c: what transfer/ needs to know of an array's or a Field's memory. */
 #include "../../alloc/strides.h"
 #include "../core/attribute.h"
+#include "../core/element.h"
 #include "copying.h"
 
 _Static_assert(sizeof(npy_intp) == sizeof(int64_t), "shapes and strides are handed over as they are");
@@ -13,7 +14,9 @@ gb_py_memory gb_py_memory_of_field(const gb_py_field *f) {
 }
 
 int gb_py_memory_of(PyObject *obj, gb_py_memory *m) {
-    if (PyArray_Check(obj) && (PyArray_CheckExact(obj) || !PyObject_HasAttr((PyObject *)Py_TYPE(obj), gb_py_attr.mask))) {   /* of a mask NumPy's way knows */
+    int array = PyArray_CheckExact(obj);
+    if (!array && Py_TYPE(obj) != gb_py_HostFieldType) array = PyArray_Check(obj) && !PyObject_HasAttr((PyObject *)Py_TYPE(obj), gb_py_attr.mask);   /* of a mask NumPy's way knows */
+    if (array) {
         PyArrayObject *a = (PyArrayObject *)obj;
         m->descr = PyArray_DESCR(a);
         m->readonly = !PyArray_ISWRITEABLE(a);
@@ -29,6 +32,15 @@ int gb_py_memory_of(PyObject *obj, gb_py_memory *m) {
 int gb_py_descr_type(PyArray_Descr *descr) {
     int type = PyArray_ISNBO(descr->byteorder) ? gb_py_type_of_descr(descr) : GB_RAW;
     return gb_copy_converts(type) ? type : -1;
+}
+
+int gb_py_fill_number(const gb_copy_view *dst, PyArray_Descr *descr, PyObject *value, PyObject *progress) {
+    _Alignas(16) char element[16];
+    gb_copy copy;
+    int type = gb_py_descr_type(descr);
+    if (type < 0 || !gb_py_put_number(element, (uint8_t)type, value)) return 0;
+    if (dst->ndim == 0) return memcpy(dst->data, element, (size_t)dst->itemsize), gb_py_tell(progress, 1.0) < 0 ? -1 : 1;
+    return gb_py_copy_finish(&copy, gb_copy_plan_fill(&copy, dst, element, GB_RAW, dst->itemsize), progress) < 0 ? -1 : 1;
 }
 
 #define END_OF_LEGACY 2048   /* NumPy numbers its new kinds of dtype, such as StringDType, from here */

@@ -30,6 +30,9 @@ int gb_py_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CAST
 int gb_py_broadcast(gb_copy_view *src, const gb_copy_view *dst, int64_t *strides);         /* src with dst's shape; -1 with ValueError */
 int gb_py_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObject *progress);   /* arrays or Fields */
 
+/* copy_view.c. A number of Python's own into all of dst, which may be written. 1: done; 0: it needs more than a look; -1: an error is set. */
+int gb_py_fill_number(const gb_copy_view *dst, PyArray_Descr *descr, PyObject *value, PyObject *progress);
+
 /* assign.c */
 PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int gb_py_assign(PyObject *target, PyObject *value);   /* target[...] = fill_value, for an array or Field that nobody else has */

@@ -119,13 +119,8 @@ int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several) {
 }
 
 int gb_py_arg_number(gb_py_arg *a, uint8_t type) {
-    int overflow = 0, done = 0;
-    if (a->weak == 1) {
-        long long v = PyLong_AsLongLongAndOverflow(a->given, &overflow);
-        done = !overflow && gb_py_put_int(a->number, type, v);
-    } else if (a->weak == 2) {
-        done = gb_py_put_float(a->number, type, PyFloat_AsDouble(a->given));
-    } else if (type == GB_C128) {
+    int done = a->weak < 3 && gb_py_put_number(a->number, type, a->given);
+    if (a->weak == 3 && type == GB_C128) {
         double pair[2] = {PyComplex_RealAsDouble(a->given), PyComplex_ImagAsDouble(a->given)};
         memcpy(a->number, pair, sizeof pair);
         done = 1;

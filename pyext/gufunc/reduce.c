@@ -3,6 +3,7 @@
 #include "reducing.h"
 #include "../../gufunc/cast.h"
 #include "../core/array.h"
+#include "../core/element.h"
 #include "../core/upcall.h"
 
 #define FEW 8192                /* elements that NumPy's own loops fold before the GIL is worth giving away */
@@ -73,11 +74,7 @@ static int start(const gb_py_reduce_args *q, gb_gu_reducing *run) {
     if (run->has_start) memcpy(run->start, c->identity, sizeof run->start);
     if (!q->initial || q->initial == Py_None) return 0;
     run->has_start = 1;
-    if (PyFloat_CheckExact(q->initial) && c->type == GB_F64) {
-        double v = PyFloat_AsDouble(q->initial);
-        memcpy(run->start, &v, sizeof v);
-        return 0;
-    }
+    if (gb_py_put_number(run->start, c->type, q->initial)) return 0;
     GB_PY_OWNED PyObject *bytes = gb_py_upcall_to(GB_PY_UP_REDUCE_START, "(Oi)", q->initial, c->type);
     char *value;
     Py_ssize_t n;

@@ -1,6 +1,8 @@
 """Assignment and copies go by name where both sides have names."""
 
+import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,6 +109,47 @@ def test_keys_that_are_arrays() -> None:
     with pytest.raises(ValueError, match="what this key selects has none"):
         square[[0, 1]] = gb.Field(np.ones((2, 3)), "IJ")
     assert square[gb.Field(np.array([True, False, True]))].shape == (2, 3)  # without names by position
+
+
+def outcome(write: Callable[[], None], array: Any) -> Any:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            write()
+        except Exception as error:
+            return type(error), array.tolist()
+    return [w.category for w in told], array.tobytes()
+
+
+NUMBERS = (1.5, -0.0, 1e300, float("nan"), float("-inf"), 7, -1, 200, 2**24 + 1, 2**63, 10**400, True, np.float32(2.5), 1j)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", "i1", "u1", "i4", "u8", "?", "c8", "m8[s]", "U3"])
+def test_numbers_come_to_what_numpy_makes_of_them(dtype: str) -> None:
+    keys = (..., 0, -1, (1, 2), (..., 0), slice(None, None, -2), (slice(1, 1), 0), [0, 2], None, 9, (0, 0, 0))
+    for value in NUMBERS:
+        for key in keys:
+            field, array = gb.Field(np.zeros((3, 4), dtype), "JI"), np.zeros((3, 4), dtype)
+            theirs = outcome(partial(array.__setitem__, key, value), array)
+            assert outcome(partial(field.__setitem__, key, value), field.numpy()) == theirs, (value, key)
+        for casting in ("no", "safe", "same_kind", "unsafe"):
+            field, array = gb.Field(np.zeros((3, 4), dtype)), np.zeros((3, 4), dtype)
+            theirs = outcome(partial(np.copyto, array, value, casting=casting), array)
+            ours = outcome(partial(gb.copyto, field, value, casting=casting), field.numpy())
+            assert ours == theirs, (value, casting)
+
+
+def test_numbers_into_what_is_read_only() -> None:
+    array = np.zeros(3)
+    array.flags.writeable = False
+    for write in (
+        lambda f: f.__setitem__(..., 1.0),
+        lambda f: f.__setitem__(0, 1),
+        lambda f: gb.copyto(f, 1.0),
+        lambda f: gb.fill(f, 1.0),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            write(gb.Field(array))
 
 
 def test_copyto_with_a_mask() -> None:
