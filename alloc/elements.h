@@ -3,7 +3,8 @@
  * so that a room which shares no code with this one can read it too.
  *
  * Conversions between reals stand in tables that end with the last real, and a range of numbers is what "complex" means:
- * a new real goes to the reals, a new type that no conversion knows to the end. */
+ * a new real goes to the reals, a new type that no conversion knows to the end. One that NumPy has not has NOTYPE for NumPy's
+ * number, and a space for its character. */
 #pragma once
 
 #include <stdint.h>
@@ -38,6 +39,10 @@
     X(with, DATETIME, DATETIME, 'M', 8, 'M', OpaqueHandle, "datetime64")                                 \
     X(with, TIMEDELTA, TIMEDELTA, 'm', 8, 'm', OpaqueHandle, "timedelta64")
 
+/* A list is not expanded within itself: the inner one waits until the outer is done. */
+#define GB_LATER()
+#define GB_AGAIN(...) __VA_ARGS__
+
 /* Elements of GB_RAW may have any size; they are moved, never converted. */
 #define GB_TYPE_NUMBER_(with, T, ...) GB_##T,
 typedef enum gb_type { GB_RAW, GB_EACH_TYPE(GB_TYPE_NUMBER_, ) GB_TYPES } gb_type;
@@ -46,7 +51,17 @@ typedef enum gb_type { GB_RAW, GB_EACH_TYPE(GB_TYPE_NUMBER_, ) GB_TYPES } gb_typ
 /* Number of reals and what lies before them: long double is the last. */
 enum { GB_REALS = GB_LONGDOUBLE + 1 };
 
-static inline int gb_type_is_complex(int type) { return type >= GB_C64 && type <= GB_CLONGDOUBLE; }
+static inline int gb_type_is_complex(int type) { return type >= GB_REALS && type <= GB_CLONGDOUBLE; }
+
+/* X(a complex type, the real of which it has two). */
+#define GB_EACH_PAIR(X) X(C64, F32) X(C128, F64) X(CLONGDOUBLE, LONGDOUBLE)
+#define GB_TYPE_PAIR_(T, real) [GB_##T - GB_REALS] = GB_##real,
+#define GB_TYPE_ONE_MORE_(T, real) +1
+static inline int gb_type_real(int type) {
+    static const uint8_t reals[] = {GB_EACH_PAIR(GB_TYPE_PAIR_)};
+    _Static_assert(sizeof reals == 0 GB_EACH_PAIR(GB_TYPE_ONE_MORE_) && sizeof reals == GB_CLONGDOUBLE - GB_REALS + 1, "GB_EACH_PAIR lacks a complex type");
+    return gb_type_is_complex(type) ? reals[type - GB_REALS] : type;
+}
 
 /* A fact of a type; 0 (NULL) of GB_RAW and of what is no type. */
 #define GB_TYPE_ENTRY_(fact, T, numpy, character, bytes, kind, dlpack, name) [GB_##T] = GB_TYPE_##fact##_(character, bytes, kind, name),

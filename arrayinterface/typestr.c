@@ -26,7 +26,7 @@ __attribute__((format(printf, 4, 5))) static int wrong(const char *text, size_t 
 static int64_t sizes_of(char kind) {
     int64_t sizes = 0;
     for (int type = GB_RAW + 1; type < GB_TYPES; type++)
-        if (gb_type_kind(type) == kind) sizes |= gb_type_size(type);
+        if (gb_type_kind(type) == kind && gb_type_char(type) != ' ') sizes |= gb_type_size(type);
     return sizes;
 }
 

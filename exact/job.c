@@ -44,7 +44,7 @@ static void set_back(uint64_t before) {
 
 static int read_side(gb_exact_side *side, const gb_copy_view *view) {
     *side = (gb_exact_side){view->data, view->itemsize, view->type};
-    if (view->type <= GB_RAW || view->type > GB_F64 || gb_type_size(view->type) != view->itemsize) return GB_COPY_NO_CAST;
+    if (view->type <= GB_RAW || view->type >= GB_LONGDOUBLE || view->itemsize > 8 || gb_type_size(view->type) != view->itemsize) return GB_COPY_NO_CAST;
     return GB_COPY_OK;
 }
 

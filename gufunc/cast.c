@@ -53,10 +53,7 @@ static void move(char *dst, intptr_t dst_step, const char *src, intptr_t src_ste
     for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) memcpy(dst, src, (size_t)item);
 }
 
-static int real_of(int type) {
-    return type == GB_C64 ? GB_F32 : type == GB_C128 ? GB_F64 : type == GB_CLONGDOUBLE ? GB_LONGDOUBLE
-         : type == GB_DATETIME || type == GB_TIMEDELTA ? GB_I64 : type;
-}
+static int real_of(int type) { return type == GB_DATETIME || type == GB_TIMEDELTA ? GB_I64 : gb_type_real(type); }
 
 /* A complex number is true when either part is. */
 static void complex_truth(char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {

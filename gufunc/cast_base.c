@@ -26,6 +26,5 @@ FROM_ALL(F16)
 FROM_ALL(LONGDOUBLE)
 
 const gb_gu_cast_loop gb_gu_casts_base[GB_REALS][GB_REALS] = {
-    ROW(BOOL), ROW(I8), ROW(U8), ROW(I16), ROW(U16), ROW(I32), ROW(U32), ROW(I64), ROW(U64), ROW(F16), ROW(F32), ROW(F64),
-    ROW(LONGDOUBLE),
+    ALL_ROWS,
 };

@@ -72,3 +72,8 @@ static inline void tell_overflow(double from, T_F16 to) {
 
 #define ENTRY(D, S, ...) [GB_##S] = D##_from_##S,
 #define ROW(D) [GB_##D] = {GB_EACH_REAL(ENTRY, D) ENTRY(D, LONGDOUBLE)}
+
+/* ROW of each. */
+#define EACH_REAL() GB_EACH_REAL
+#define ROW_LATER(with, D, ...) [GB_##D] = {EACH_REAL GB_LATER() ()(ENTRY, D) ENTRY(D, LONGDOUBLE)},
+#define ALL_ROWS GB_AGAIN(GB_EACH_REAL(ROW_LATER, )) ROW(LONGDOUBLE)

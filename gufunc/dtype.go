@@ -61,7 +61,7 @@ func TypeOf(char byte) (Type, bool) {
 		return Uint64, true
 	}
 	for t := Bool; t < typeCount; t++ {
-		if facts[t].char == char {
+		if facts[t].char == char && char != ' ' {
 			return t, true
 		}
 	}

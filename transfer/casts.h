@@ -121,9 +121,7 @@ static inline uint16_t double_to_half(double f) {
     }
 #define CAST_ENTRY(D, S, ...) [GB_##D][GB_##S] = GB_##D == GB_##S ? NULL : D##_from_##S,
 
-/* X(D, S, ...) for every pair of numbers. A list is not expanded within itself: the inner one waits until the outer is done. */
-#define NOTHING()
-#define AGAIN(...) __VA_ARGS__
+/* X(D, S, ...) for every pair of numbers. */
 #define EACH_NUMBER() GB_EACH_NUMBER
-#define FROM_EACH(X, D, ...) EACH_NUMBER NOTHING() ()(X, D)
-#define EACH_PAIR(X) AGAIN(GB_EACH_NUMBER(FROM_EACH, X))
+#define FROM_EACH(X, D, ...) EACH_NUMBER GB_LATER() ()(X, D)
+#define EACH_PAIR(X) GB_AGAIN(GB_EACH_NUMBER(FROM_EACH, X))

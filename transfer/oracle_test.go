@@ -78,6 +78,8 @@ func convert(to, from Type, element []byte) []byte {
 	case Complex128:
 		v := *(*complex128)(p)
 		re, im = real(v), imag(v)
+	default:
+		panic("convert of oracle_test.go does not read " + from.String())
 	}
 	return encode(to, re, im)
 }
@@ -114,6 +116,8 @@ func encode(to Type, re, im float64) []byte {
 		*(*complex64)(p) = complex(float32(re), float32(im))
 	case Complex128:
 		*(*complex128)(p) = complex(re, im)
+	default:
+		panic("encode of oracle_test.go does not write " + to.String())
 	}
 	return out
 }

@@ -106,7 +106,7 @@ int gb_program_append(gb_program *program, const gb_program_copy *copy) {
         memcpy(src, copy->src_strides, (size_t)n * sizeof *src);
     }
     if (add && gb_type_is_complex(type)) {   /* two reals */
-        type = type == GB_C64 ? GB_F32 : type == GB_C128 ? GB_F64 : GB_LONGDOUBLE;
+        type = gb_type_real(type);
         item /= 2;
         shape[n] = 2, dst[n] = src[n] = item;
         n++;

@@ -8,10 +8,10 @@ import numpy as np
 from gridbuf._core import TYPE_CHARS
 from gridbuf.gufunc.errors import SignatureError
 
-_CHARS = TYPE_CHARS  # of NumPy, each at the engine's number of the type
-_NUMBERS = {np.dtype(c).num: number for number, c in enumerate(_CHARS) if number}
+_CHARS = TYPE_CHARS  # of NumPy, each at the engine's number of the type; a space: it has none
+_NUMBERS = {np.dtype(c).num: number for number, c in enumerate(_CHARS) if c != " "}
 _NUMBERS[np.dtype("q").num], _NUMBERS[np.dtype("Q").num] = _CHARS.index("l"), _CHARS.index("L")
-DTYPES: list[Any] = [None, *(np.dtype(c) for c in _CHARS[1:])]
+DTYPES: list[Any] = [None if c == " " else np.dtype(c) for c in _CHARS]
 MOMENT = _CHARS.index("M")
 
 

@@ -58,7 +58,8 @@ static PyArray_Descr *extended_descr(DLDataType dtype) {
 /* NumPy's dtype for a DLPack one, or NULL with a BufferError. */
 static PyArray_Descr *descr_of(DLDataType dtype) {
     int type = gb_dlpack_number(dtype);
-    return type ? PyArray_DescrFromType(gb_py_npy_type(type)) : extended_descr(dtype);
+    PyArray_Descr *numpys = type ? PyArray_DescrFromType(gb_py_npy_type(type)) : NULL;   /* of NOTYPE none, and no error */
+    return numpys || PyErr_Occurred() ? numpys : extended_descr(dtype);
 }
 
 /* The driver cannot say what the tensor claims. */
