@@ -182,6 +182,7 @@ say "Python $full_version: device memory, on the fake driver"
 device "py$full_version"
 
 say "Python $full_version: the suite, with every consumer installed; the end says which are not"
+export GT4PY_COMPILE_OPT_LEVEL=0 # of stencils, whose values are the same: a third of the compiler's time
 suite "py$full_version" -q | tee .venvs/suite.log
 
 say "The wheels for users, on x86_64 and aarch64"

@@ -91,11 +91,11 @@ class Checkout:
         self.bin.mkdir()
         script(self.bin, "go", GO)
         script(self.bin, "cc", CC)
-        for path in [*ROOT.glob("*/**/*.h"), ROOT / "pyext" / "module.c"]:
+        rooms = [room for room in ROOT.glob("[!.]*/") if room.name not in {"build", "dist"}]
+        for path in [*(path for room in rooms for path in room.rglob("*.h")), ROOT / "pyext" / "module.c"]:
             relative = path.relative_to(ROOT)
-            if relative.parts[0] not in {"build", "dist"} and relative.parts[0][0] != ".":
-                (self.root / relative).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(path, self.root / relative)
+            (self.root / relative).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, self.root / relative)
         (self.root / "gridbuf").mkdir()
         shutil.copy(ROOT / "gridbuf" / "__init__.py", self.root / "gridbuf")  # setup.py reads the version there
         (self.root / "tests").mkdir(exist_ok=True)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "go.md").read_text()
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# The flags are those of `make go`, whose packages Go has in its cache then.
+# The flags, and the race detector, are those of `make test`, whose packages Go has in its cache then.
 FLAGS = subprocess.run([ROOT / "tests" / "go_flags.sh"], capture_output=True, text=True, check=True).stdout.strip()
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("go") is None, reason="needs go")]
 
@@ -40,11 +40,11 @@ def go(folder: Path, *words: str, **environment: str) -> str:
 
 def test_the_program_prints_what_the_page_says(module: Path) -> None:
     program = next(i for i, block in enumerate(BLOCK.findall(PAGE)) if "// file: main.go" in block)
-    assert go(module, "run", ".") == BLOCK.findall(PAGE)[program + 1]
+    assert go(module, "run", "-race", ".") == BLOCK.findall(PAGE)[program + 1]
 
 
 def test_the_files_are_formatted_and_the_test_passes(module: Path) -> None:
-    assert "PASS" in go(module, "test", "-v", "-run", "Salt", ".")
+    assert "PASS" in go(module, "test", "-race", "-v", "-run", "Salt", ".")
     files = [str(path) for path in module.rglob("*.go")]
     assert subprocess.run(["gofmt", "-l", *files], capture_output=True, text=True, check=True).stdout == ""
 
