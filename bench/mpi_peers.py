@@ -24,8 +24,8 @@ class Raw:
         ]
 
     def touch(self, value: int) -> None:
-        for source in self.sources:
-            source.fill(value % 256)
+        for memory in (*self.sources, *self.targets):
+            memory.fill(value % 256)
 
     def __call__(self) -> None:
         MPI.Prequest.Startall(self.requests)

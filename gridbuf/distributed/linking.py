@@ -96,8 +96,8 @@ class LinkBuilder:
                     )
 
     def giving(self, geometry: Geometry, block: Block, corners: bool) -> Iterator[Link]:
-        """What the halos of all blocks take from one: for each of them in the order of its `filling`."""
-        for number in sorted(self.near(geometry, block)):
+        """What the halos of all other blocks take from one: for each of them in the order of its `filling`."""
+        for number in sorted(self.near(geometry, block) - {block.number}):
             yield from self.filling(geometry, self.block(number), corners, block)
 
     def filling(self, geometry: Geometry, block: Block, corners: bool = True, source: Block | None = None) -> list[Link]:

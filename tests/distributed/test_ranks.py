@@ -155,7 +155,8 @@ def test_the_closed_form_finds_what_the_walk_finds(kind: str, cuts: Any, halos: 
             links, walked = (grid._planner.builder.filling(geometry, block) for grid in (closed, walking))
             assert points(links) == points(walked)
             for link in links:
-                wanted.setdefault(link.src, []).append(link)
+                if link.src != link.dst:
+                    wanted.setdefault(link.src, []).append(link)
         for block in closed.blocks:  # and the other end has the same, in one order
             assert [*closed._planner.builder.giving(geometry, block, True)] == wanted.get(block.number, [])
 
