@@ -38,10 +38,3 @@ PyObject *gb_py_array_over(const gb_geometry *g, gb_py_dtype *dtype, void *data,
     }
     return array;
 }
-
-PyObject *gb_py_array_of(gb_py_plan_object *plan, int zero) {
-    void *data;
-    if (gb_py_plan_allocate(plan->plan, zero, &data) < 0) return NULL;
-    return gb_py_array_over(&plan->plan->geometry, plan->dtype, data, 1, NULL);
-}
-

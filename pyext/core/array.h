@@ -13,7 +13,10 @@ PyObject *gb_py_array_over(const gb_geometry *g, gb_py_dtype *dtype, void *data,
 PyObject *gb_py_array_view(PyArray_Descr *descr, int ndim, const npy_intp *shape, const npy_intp *strides, void *data, int flags, PyObject *base);
 
 /* An ndarray of its own for a plan of host memory. */
-PyObject *gb_py_array_of(gb_py_plan_object *plan, int zero);
+static inline PyObject *gb_py_array_of(gb_py_plan_object *plan, int zero) {
+    void *data;
+    return gb_py_plan_allocate(plan->plan, zero, &data) < 0 ? NULL : gb_py_array_over(&plan->plan->geometry, plan->dtype, data, 1, NULL);
+}
 
 /* like.c, constructors.c */
 PyObject *gb_py_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
