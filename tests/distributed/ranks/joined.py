@@ -41,7 +41,8 @@ class Exchange:
         self, grid: gbd.Grid, dtype: str, call: Callable[..., Any], wrong: Sequence[Callable[[], Any]], **more: Any
     ) -> None:
         self.field = grid.full(me, dtype=dtype, **more)
-        grid.plan(self.field)(self.field)
+        self.first = grid.plan(self.field)  # which stays: exchanges are counted
+        self.first(self.field)
         self.who = self.field.numpy().copy()
         self.call, self.wrong = call, wrong
 
