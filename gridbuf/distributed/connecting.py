@@ -84,6 +84,7 @@ class Connector:
             guard,
             Carriage(out, come) if isinstance(out, GPUBuffers) and isinstance(come, GPUBuffers) else None,
         )
+        messages.kinds = {peer: (its.heard.number, back, ledger[peer]) for peer, its in agreements.items()}
         for peer in come.ends:
             agreements[peer].receiving.add(messages.receiving)
         return messages

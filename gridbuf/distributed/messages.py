@@ -123,6 +123,11 @@ class Messages:
         What looks after messages and halos in debug mode.
     carriage
         What brings messages from a GPU, and to it.
+
+    Attributes
+    ----------
+    kinds : dict
+        By peer: the tag that it was told, the direction, and how many exchanges with these have begun.
     """
 
     def __init__(
@@ -155,6 +160,7 @@ class Messages:
         begin = following(before) if before else MPI.Prequest.Startall
         check = each_of(after) if after else None
         self._guard, self.back = guard, back
+        self.kinds: dict[int, tuple[int, bool, Any]] = {}
         inside = (requests.place, tuple(requests.slots)) if requests.slots else ()
         of = requests.made if inside else requests.place(())
         self.exchange = _core.MessageExchange(programs, begin, MPI.Prequest.Testall, check, of, tuple(counters), SPIN, *inside)

@@ -134,7 +134,7 @@ class MPITransport:
         if self._latest is not there:
             if self._under_way() is not None:  # an adjoint that was given up: it ends first
                 return None
-            self._latest = there
+            self._latest, self._standing.kinds = there, there.kinds
         ended = there.exchange.run(*fields)
         if ended is None:  # not the objects for it, or something is under way
             return None
@@ -204,7 +204,7 @@ class MPITransport:
             return self._begin(fields, back)
         if self._there is not None:
             self._there.exchange.arm(False)
-        self._latest = messages  # before anything is under way: Ctrl-C may come between
+        self._latest, self._standing.kinds = messages, messages.kinds  # before anything is under way: Ctrl-C may come between
         messages.start(fields)
         self._standing.counts()
 
@@ -229,6 +229,7 @@ class MPITransport:
             ended = messages.exchange.test
             if messages.exchange.poll():
                 return
+        self._standing.counts()  # before others begin: Ctrl-C may come
         Waiting(self.timeout if timeout is None else timeout, self._missing).until(ended, look)
 
     def _missing(self) -> str:
@@ -276,15 +277,15 @@ class MPITransport:
     def _look_across(self, peer: int, messages: Messages | None) -> None:
         """A peer is late: it may wait for this rank in another exchange, and hears where this one waits."""
         hub, standing = self.hub, self._standing
-        epoch, _, awaited = standing.counts()[peer]
-        if epoch != hub.epochs[peer]:
+        begun = standing.counts()[peer]
+        if begun.epoch != hub.epochs[peer]:
             return
         if (its := crossed(hub, peer)) is not None:
             self._raise_crossed(peer, its, f"waits for rank {peer} in", messages)
         elif messages is not None and (now := time.perf_counter()) >= standing.until.get(peer, standing.since + FIRST):
             standing.until[peer] = 2 * now - standing.since
             words = {"plan": self.name, "exchange": self.exchange, "fields": self._terms.facts()}
-            say(hub, peer, self._with[peer], messages.back, awaited, words)
+            say(hub, peer, self._with[peer], messages.back, begun.counts[1], words)
 
     def _raise_crossed(self, peer: int, its: Words, does: str, messages: Messages | None) -> None:
         if messages is not None:

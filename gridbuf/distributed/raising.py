@@ -42,8 +42,9 @@ def tell(hub: Hub, raised: str, origin: list[int] | None = None) -> None:
 def end(hub: Hub, peer: int, raised: str, origin: list[int]) -> None:
     """End the epoch with a peer, who is to hear how far this rank had come in it: exchanges under way there may await more."""
     sent, awaited = hub.ledger[peer].tolist()
+    kinds = hub.kinds(peer)
     hub.renew(peer)
-    its = {"raised": raised, "origin": origin, "sent": sent, "awaited": awaited, "epoch": hub.epochs[peer]}
+    its = {"raised": raised, "origin": origin, "sent": sent, "awaited": awaited, "kinds": kinds, "epoch": hub.epochs[peer]}
     hub.untold.append((peer, its))
 
 

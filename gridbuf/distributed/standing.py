@@ -1,7 +1,7 @@
 """How far this rank and its peers have come: who has left an exchange out, or raised instead of one."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,6 +11,16 @@ from numpy.typing import NDArray
 from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.mail import Words, head
 from gridbuf.distributed.raising import heard
+
+
+class Begun(NamedTuple):
+    """The last exchange, as one peer may have it."""
+
+    epoch: int
+    counts: list[int]  # of their exchanges in this epoch: to the peer, and from it
+    tag: int  # what the peer was told to send with
+    back: bool
+    of_kind: list[int]  # of these those with that tag, in that direction
 
 
 class LeftOut(NamedTuple):
@@ -32,7 +42,8 @@ class Standing:
 
     def __init__(self, hub: Hub, sends: Iterable[int], receives: Iterable[int]) -> None:
         self._hub, self._sends, self._receives = hub, frozenset(sends), frozenset(receives)
-        self._begun: tuple[int, dict[int, Any]] = 0, {}  # an exchange, and by peer the epoch and the counts it began with
+        self._begun: tuple[int, dict[int, Begun]] = 0, {}  # an exchange, and by peer what it began with
+        self.kinds: Mapping[int, tuple[int, bool, Any]] = {}  # by peer, of what moves it: tag, direction and counts
         self.since = 0.0  # when that was noted
         self.until: dict[int, float] = {}  # by peer: when it is told again where this rank waits
         self._ends: dict[int, Words] = {}  # by peer: what it has raised, if that ended the epoch in which the exchange began
@@ -50,18 +61,24 @@ class Standing:
     def peers(self) -> list[int]:
         return sorted(self._sends | self._receives)
 
-    def counts(self) -> dict[int, Any]:
-        """By peer the epoch in which the last exchange began, and which of its exchanges that is: to it, and from it."""
+    def counts(self) -> dict[int, Begun]:
+        """By peer the epoch in which the last exchange began, and which of its exchanges that is."""
         if self._begun[0] != self.exchange:
             hub = self._hub
             self.since, self.until = time.perf_counter(), {}
-            self._begun = self.exchange, {peer: (hub.epochs[peer], *hub.ledger[peer].tolist()) for peer in self.peers}
+            self._begun = (
+                self.exchange,
+                {
+                    peer: Begun(hub.epochs[peer], hub.ledger[peer].tolist(), tag, back, its.tolist())
+                    for peer, (tag, back, its) in self.kinds.items()
+                },
+            )
             self._ends = {peer: note for (peer, epoch), note in hub.notes.items() if epoch == hub.epochs[peer] + 1}
         return self._begun[1]
 
     def hear(self, peer: int, note: Words) -> None:
         """A peer has raised, and says how far it had come until then."""
-        if self.counts().get(peer, (None,))[0] == note["epoch"] - 1:
+        if (begun := self.counts().get(peer)) is not None and begun.epoch == note["epoch"] - 1:
             self._ends[peer] = note
 
     def raised_instead(self, back: bool) -> Words | None:
@@ -76,10 +93,14 @@ class Standing:
 
     def left_out(self, peer: int, missing: bool, stuck: bool) -> LeftOut | None:
         """Whether a peer has left out the exchange under way: its values are missing, or it has not taken this rank's."""
-        hub, (epoch, sent, awaited) = self._hub, self.counts()[peer]
+        hub, begun = self._hub, self.counts()[peer]
         note = heard(hub, peer)
-        known = hub.epochs[peer] > epoch
+        known = hub.epochs[peer] > begun.epoch
         its = self._ends.get(peer) or (None if known else head(hub, peer))
-        if its is None or not ((missing and its["sent"] < awaited) or (stuck and its["awaited"] < sent)):
+        if its is None:
             return None
-        return LeftOut(its, note, known)
+        (sent, awaited), ours = (its["sent"], its["awaited"]), begun.counts
+        kind = its.get("kinds", {}).get(str(begun.tag))
+        if kind is not None:  # it has raised, and may have made others in the place of this one
+            (sent, awaited), ours = kind[begun.back], begun.of_kind
+        return LeftOut(its, note, known) if (missing and sent < ours[1]) or (stuck and awaited < ours[0]) else None
