@@ -65,7 +65,9 @@ def test_the_extras_have_the_packages_of_the_consumers() -> None:
     ours = {normal(name) for name in consumers.packages()} - {"numpy"}
     for_gpus_or_old_pythons = {"cupy", "cupy-cuda12x", "cupy-cuda13x", "numba-cuda", "ndsl", "ghex"}
     helpers = {"scipy", "zarr", "netcdf4", "setuptools", "meson", "ninja"}  # of consumers, of recipes, of what is compiled
-    assert extras("consumers", "consumers-heavy", "consumers-compiled") - helpers == ours - for_gpus_or_old_pythons
+    named, wanted = extras("consumers", "consumers-heavy", "consumers-compiled") - helpers, ours - for_gpus_or_old_pythons
+    assert not wanted - named, f"the extras consumers, -heavy and -compiled of pyproject.toml lack {sorted(wanted - named)}"
+    assert not named - wanted, f"no consumer is {sorted(named - wanted)} of the extras in pyproject.toml"
 
 
 def test_the_demo_needs_what_its_extra_has() -> None:

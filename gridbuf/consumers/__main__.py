@@ -43,6 +43,10 @@ class {name}(Consumer):
 
         return {module}.asarray(super().make(cell).copy())  # memory of its own, laid out as the cell says
 
+    # Where its objects are no arrays: how NumPy sees one (`array`), how an element is set (`write`), how a Field is made of
+    # one (`give`). Where nobody can write to them: `constant = True`. What it takes for something else without a word is
+    # "wrong", which nothing excuses: let `take` raise, and name that in `refuses`.
+
 
 consumer = {name}
 '''
