@@ -37,6 +37,12 @@ def test_the_docstring_names_what_is_taken(function: Callable[..., Any]) -> None
     compare(inspect.signature(function).parameters, SHARED + OWN.get(function, []), where)
 
 
+def test_the_docstring_of_empty_tells_each() -> None:
+    parameters = str(gb.empty.__doc__).partition("Parameters\n")[2].partition("\nReturns\n")[0]
+    told = re.findall(r"^(\w.*) : ", parameters, re.MULTILINE)
+    compare([name for names in told for name in names.split(", ")], SHARED, "the docstring of empty (gridbuf/_core.pyi)")
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__qualname__)
 def test_what_is_taken(function: Callable[..., Any]) -> None:
     taken = SHARED + OWN.get(function, [])
@@ -46,6 +52,9 @@ def test_what_is_taken(function: Callable[..., Any]) -> None:
             continue
         if name in taken:
             function(**given | {name: "C" if name == "backend" else None})
+            with pytest.raises((TypeError, ValueError)) as raised:  # who reads it? gb_py_read_request in pyext/core/request.c
+                function(**given | {name: object()})
+            assert name in str(raised.value)
         else:
             with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
                 function(**given | {name: None})

@@ -67,7 +67,7 @@ PyObject *gb_py_pairs_tuple(const int64_t *pairs, int n);   /* ((low, high), ...
 void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message);
 int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out);
 
-/* What a call asked for besides memory; in index order, base entries only. */
+/* What a call asked for besides memory; in index order, base entries only. All from has_dims to halo is 0 where nothing was. */
 typedef struct gb_py_meta {
     int base;                        /* indices without those of a sub-shape dtype */
     int has_dims, has_halo, has_origin;
@@ -78,7 +78,9 @@ typedef struct gb_py_meta {
 /* Nothing was asked for. The lists stay as they are. */
 static inline void gb_py_meta_clear(gb_py_meta *meta) { memset(meta, 0, offsetof(gb_py_meta, halo)); }
 static inline int gb_py_meta_is_clear(const gb_py_meta *meta) {
-    return !meta->has_dims && !meta->has_halo && !meta->has_origin && !meta->fill_value;
+    const char *from = (const char *)&meta->has_dims, *end = (const char *)meta->halo;
+    while (from < end && !*from) from++;
+    return from == end;
 }
 
 /* The whole request. *dtype is a new reference. */
