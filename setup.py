@@ -261,7 +261,9 @@ class build_core(build_ext):
             path
             for room in [*GO_ROOMS, main, *workspace]
             for path in sorted(Path(room).rglob("*"))
-            if path.suffix in {".go", ".c", ".h", ".ptx"} and path.resolve() not in self.c_files
+            if path.suffix in {".go", ".c", ".h", ".ptx"}
+            and not path.name.endswith("_body.h")
+            and path.resolve() not in self.c_files
         ]
         archive = escaped(work / "go.a")
         rules += f"build {archive}: go | go.mod go.sum {escaped(work / 'overlay.json')} {' '.join(map(escaped, go_sources))}\n"

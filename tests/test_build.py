@@ -1,6 +1,7 @@
 """Building says in one line what is missing; what it hands to the compiler, and when that changes."""
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -204,6 +205,21 @@ def test_an_edited_header_builds_every_go_room_anew(checkout: Checkout, header: 
     assert checkout.go_flags() == before and checkout.test_flags() == tests
     path.write_text(path.read_text() + "enum { ONE_MORE };\n")
     assert checkout.go_flags() != before and checkout.test_flags() != tests
+
+
+def test_an_edited_template_builds_its_own_room_alone(checkout: Checkout) -> None:
+    path = checkout.root / "gufunc" / "kernels" / "loops" / "rows_body.h"
+    before, tests = checkout.go_flags(), checkout.test_flags()
+    path.write_text(path.read_text() + "enum { ONE_MORE };\n")
+    assert checkout.go_flags() == before and checkout.test_flags() == tests
+
+
+def test_templates_are_included_by_c_beside_them_alone() -> None:
+    for path in [*ROOT.glob("[a-z]*/**/*.[ch]"), *ROOT.glob("[a-z]*/**/*.go")]:
+        may = path.name.endswith(("_body.h", ".c"))
+        included = re.findall(r'#include "(\S*(?:_body|\blist)\.h)"', path.read_text())
+        wrong = [name for name in included if not may or "/" in name]
+        assert not wrong, f"{path.relative_to(ROOT)}: bridge/stamp.sh and setup.py think that nobody else sees a template"
 
 
 def test_a_new_header_builds_every_go_room_anew(checkout: Checkout) -> None:
