@@ -69,32 +69,42 @@ def read(mpi: Any, spec: Any, receives: bool = False, many: bool = True) -> Buff
     whole, (types, counts) = _memory(spec[0]), _split(mpi, spec[1:], many)
     if types is None:
         item = getattr(getattr(spec[0], "dtype", None), "itemsize", 1)
-        return whole if counts is None else whole._replace(nbytes=int(np.sum(counts)) * item)
+        return whole if counts is None else whole._replace(nbytes=_sum(counts) * item)
     if isinstance(types, (list, tuple)):
         pairs = list(zip(types, [1] * len(types) if counts is None else counts, strict=False))
     else:
-        pairs = [(types, None if counts is None else int(np.sum(counts)))]
+        pairs = [(types, None if counts is None else _sum(counts))]
     nbytes, derived, names, pieces = 0, False, [], []
     for datatype, count in pairs:
-        piece, made = _described(mpi, datatype, receives)
-        count = int(count) if count is not None else whole.nbytes // piece.extent if piece.extent else 0
-        nbytes += count * piece.size
+        size, extent, low, reach, name, made = _described(mpi, datatype)
+        count = int(count) if count is not None else whole.nbytes // extent if extent else 0
+        nbytes += count * size
         derived |= made
-        names.append(piece.name)
-        if made and count and (piece.size != piece.reach or (count > 1 and piece.size != piece.extent)):
-            pieces.append(piece._replace(n=count))
+        names.append(name)
+        if made and count and (size != reach or (count > 1 and size != extent)):
+            pieces.append(Piece(datatype, receives, count, size, extent, low, reach, name))
     return Buffer(nbytes, tuple(names), derived, tuple(pieces))
 
 
 def _memory(obj: Any) -> Buffer:
     nbytes = getattr(obj, "nbytes", None)
     if isinstance(nbytes, int):
-        return Buffer(nbytes, (str(getattr(obj, "dtype", "bytes")),)) if nbytes else NOTHING
+        return Buffer(nbytes, _called(getattr(obj, "dtype", "bytes"))) if nbytes else NOTHING
     try:
         nbytes = memoryview(obj).nbytes
         return Buffer(nbytes, ("bytes",)) if nbytes else NOTHING
     except (TypeError, ValueError):  # None, MPI.IN_PLACE, memory of a GPU that does not say how much
         return NOTHING
+
+
+@lru_cache(maxsize=256)
+def _called(dtype: Any) -> tuple[str]:
+    """A dtype's name, which NumPy makes anew each time."""
+    return (str(dtype),)
+
+
+def _sum(counts: Any) -> int:
+    return counts if isinstance(counts, int) else int(np.sum(counts))
 
 
 def _split(mpi: Any, parts: Any, many: bool) -> tuple[Any, Any]:
@@ -111,16 +121,15 @@ def _split(mpi: Any, parts: Any, many: bool) -> tuple[Any, Any]:
     return types, counts
 
 
-def _described(mpi: Any, datatype: Any, receives: bool) -> tuple[Piece, bool]:
-    """None of a datatype so far, and whether it is a derived one."""
+def _described(mpi: Any, datatype: Any) -> tuple[int, int, int, int, str, bool]:
+    """Bytes of its elements, from one to the next, where the first lies, from there to the last, its name, and whether it is derived."""
     if isinstance(datatype, str):
         size = np.dtype(datatype).itemsize if datatype in "bhilqBHILQfdFD?" or datatype[1:].isdigit() else 1
-        return Piece(datatype, receives, 0, size, size, 0, size, datatype), False
+        return size, size, 0, size, datatype, False
     size, extent = datatype.Get_size(), datatype.Get_extent()[1]
     if datatype.is_predefined:
-        return Piece(datatype, receives, 0, size, extent, 0, size, datatype.Get_name().removeprefix("MPI_")), False
-    name, (low, reach) = _combiners(mpi).get(datatype.combiner, "derived"), datatype.Get_true_extent()
-    return Piece(datatype, receives, 0, size, extent, low, reach, name), True
+        return size, extent, 0, size, datatype.Get_name().removeprefix("MPI_"), False
+    return size, extent, *datatype.Get_true_extent(), _combiners(mpi).get(datatype.combiner, "derived"), True
 
 
 @lru_cache(maxsize=1)
