@@ -6,7 +6,7 @@ Pieces are cut by places, of which a file has as many as an array has elements: 
 from collections.abc import Sequence
 from itertools import pairwise
 
-from gridbuf.distributed.between import End
+from gridbuf.distributed.between_decompositions import End
 from gridbuf.distributed.blocks import Decomposition
 from gridbuf.distributed.cuts import Cuts
 from gridbuf.distributed.ground import Ground

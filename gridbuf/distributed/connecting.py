@@ -5,10 +5,10 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.distributed.agreements import Orders
-from gridbuf.distributed.aware import takes_gpus
 from gridbuf.distributed.binding import ADD, CLEAR, Binding, Message, adjoint, links_of, packing, program, unpacking
 from gridbuf.distributed.buffers import Buffers, Carriage, GPUBuffers, Turns, on_host
 from gridbuf.distributed.debugging import SEAL, Guard, poisoning
+from gridbuf.distributed.gpu_aware import takes_gpus
 from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.messages import Messages
 from gridbuf.distributed.terms import Terms

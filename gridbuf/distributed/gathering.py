@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.distributed.between import Copies, End
+from gridbuf.distributed.aliasing import check_apart
+from gridbuf.distributed.between_decompositions import Copies, End
 from gridbuf.distributed.blocks import Decomposition
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.cuts import Cuts
@@ -25,7 +26,6 @@ from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import sources_of
 from gridbuf.distributed.subjects import Subject, array_of, bring_back
 from gridbuf.distributed.transfers import Transfer
-from gridbuf.distributed.twice import check_apart
 
 
 def whole_tiles(ground: Ground, one: Subject, root: int) -> End:

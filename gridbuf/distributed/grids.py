@@ -8,7 +8,7 @@ from gridbuf.distributed.drawing import Drawing, draw
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.filing import Filing
 from gridbuf.distributed.items import items_of
-from gridbuf.distributed.kept import KeptPlans
+from gridbuf.distributed.kept_plans import KeptPlans
 from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.plan import Plan

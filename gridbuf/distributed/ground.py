@@ -7,7 +7,7 @@ import numpy as np
 
 from gridbuf.distributed import arguments as read
 from gridbuf.distributed.alone import Agreed, Integers, Topic
-from gridbuf.distributed.between import Between, Copies, End
+from gridbuf.distributed.between_decompositions import Between, Copies, End
 from gridbuf.distributed.binding import Sources
 from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.calls import Steps

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.boxes import Box, Map, is_empty, meet, subtract
-from gridbuf.distributed.straight import Axis, Segment, combined, unclear
+from gridbuf.distributed.straight_links import Axis, Segment, combined, unclear
 from gridbuf.distributed.tiles import NOWHERE, Copy, Seam, Topology
 
 Index = tuple[int, ...]

@@ -5,6 +5,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from gridbuf import _core
+from gridbuf.distributed.aliasing import check_same, check_shared
 from gridbuf.distributed.arguments import entries
 from gridbuf.distributed.binding import Binding, Sources, Work
 from gridbuf.distributed.blocks import Block
@@ -16,7 +17,6 @@ from gridbuf.distributed.plan import Plan, on_blocks
 from gridbuf.distributed.plan_cache import LayoutNumbers
 from gridbuf.distributed.rules import check
 from gridbuf.distributed.schedule import Schedule, Scheduler
-from gridbuf.distributed.twice import check_same, check_shared
 
 MOST_BOUNDS = 1024  # that a grid remembers
 PLAIN = Item("scalar", (), 1)

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from gridbuf.distributed.aliasing import check_apart
 from gridbuf.distributed.alone import Topic
-from gridbuf.distributed.between import End
+from gridbuf.distributed.between_decompositions import End
 from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.cuts import Cuts
@@ -14,7 +15,6 @@ from gridbuf.distributed.items import Item
 from gridbuf.distributed.planning import sources_of
 from gridbuf.distributed.subjects import Subject, array_of, bring_back, subject
 from gridbuf.distributed.transfers import Transfer
-from gridbuf.distributed.twice import check_apart
 
 
 class Elsewhere(NamedTuple):

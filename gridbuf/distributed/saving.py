@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.distributed import arguments as read
-from gridbuf.distributed import beside as folders
+from gridbuf.distributed import checkpoint_folders as folders
 from gridbuf.distributed import manifests
 from gridbuf.distributed.alone import Topic
-from gridbuf.distributed.between import Copies, End
+from gridbuf.distributed.between_decompositions import Copies, End
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.checksums import header, of_block

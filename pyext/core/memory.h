@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common.h"
-#include "drop.h"
+#include "decref.h"
 #include "trace.h"
 
 /* A block for a plan's wants; -1 with MemoryError. *fresh: known to be zero. */

@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).parent / "ranks" / "halos.py"
 def test_ranks_have_the_values_of_the_local_engine(way: str, count: int) -> None:
     pytest.importorskip("mpi4py")
     if way == "direct" and MODE == "gpu":
-        from gridbuf.distributed.aware import library_takes_gpus
+        from gridbuf.distributed.gpu_aware import library_takes_gpus
 
         if not library_takes_gpus():
             pytest.skip("this MPI does not say that it takes pointers of GPUs")
@@ -41,12 +41,12 @@ def test_who_says_whether_mpi_takes_pointers(
     said: bool | None, value: str, answer: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mpi4py")
-    from gridbuf.distributed import aware
+    from gridbuf.distributed import gpu_aware
 
-    monkeypatch.setenv(aware.VARIABLE, value)
-    assert aware.takes_gpus(said) is answer
-    monkeypatch.setenv(aware.VARIABLE, "yes")
+    monkeypatch.setenv(gpu_aware.VARIABLE, value)
+    assert gpu_aware.takes_gpus(said) is answer
+    monkeypatch.setenv(gpu_aware.VARIABLE, "yes")
     with pytest.raises(ValueError, match="neither '0' nor '1'"):
-        aware.takes_gpus(None)
-    monkeypatch.delenv(aware.VARIABLE)
-    assert aware.takes_gpus(None) is aware.library_takes_gpus()
+        gpu_aware.takes_gpus(None)
+    monkeypatch.delenv(gpu_aware.VARIABLE)
+    assert gpu_aware.takes_gpus(None) is gpu_aware.library_takes_gpus()

@@ -92,7 +92,7 @@ def test_what_is_unfinished_or_damaged_is_refused(kind: str, tmp_path: Path, mon
 
 
 def test_an_old_checkpoint_that_cannot_be_removed_is_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gridbuf.distributed import beside
+    from gridbuf.distributed import checkpoint_folders
 
     grid, path = gbd.grid((8, 4)), tmp_path / "x"
 
@@ -115,7 +115,7 @@ def test_an_old_checkpoint_that_cannot_be_removed_is_in_nobodys_way(tmp_path: Pa
         assert (tmp_path / "x.unfinished").is_dir()
         save(3.0)
         assert [p.name for p in tmp_path.iterdir()] == ["x"] and not (path / ".unfinished").exists()
-    monkeypatch.setattr(beside.ctypes, "CDLL", lambda *args, **keywords: object())  # a system that exchanges no names
+    monkeypatch.setattr(checkpoint_folders.ctypes, "CDLL", lambda *args, **keywords: object())  # a system that exchanges no names
     save(4.0)
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
 
@@ -126,7 +126,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_whenever_a_program_is_killed_the_next_one_saves(at_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gridbuf.distributed import beside
+    from gridbuf.distributed import checkpoint_folders
 
     grid, stop, over = gbd.grid((8, 4)), 0, False
     while not over:
@@ -146,8 +146,12 @@ def test_whenever_a_program_is_killed_the_next_one_saves(at_once: bool, tmp_path
 
         with monkeypatch.context() as patch:
             if not at_once:
-                patch.setattr(beside.ctypes, "CDLL", lambda *args, **keywords: object())
-            for owner, names in ((os, ["rename"]), (Path, ["unlink", "rmdir", "mkdir", "write_text"]), (beside, ["exchange"])):
+                patch.setattr(checkpoint_folders.ctypes, "CDLL", lambda *args, **keywords: object())
+            for owner, names in (
+                (os, ["rename"]),
+                (Path, ["unlink", "rmdir", "mkdir", "write_text"]),
+                (checkpoint_folders, ["exchange"]),
+            ):
                 for name in names:
                     patch.setattr(owner, name, killed(getattr(owner, name)))
             try:

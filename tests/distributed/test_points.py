@@ -146,7 +146,7 @@ def test_checksums_of_points_that_exist_twice() -> None:
 
 
 def test_every_point_is_owned_once() -> None:
-    from gridbuf.distributed.between import Copies, End
+    from gridbuf.distributed.between_decompositions import Copies, End
     from gridbuf.distributed.linking import Geometry
 
     for grid, counts in (

@@ -1,11 +1,11 @@
-/* drop.c: releasing Python objects from places that may not hold the GIL.
+/* decref.c: releasing Python objects from places that may not hold the GIL.
  *
  * A DLPack deleter runs on whatever thread the consumer likes, also while the
  * interpreter shuts down. With the GIL the object is released at once; without,
  * it goes on a list, and the main thread is asked to empty it soon.
  */
 #define _GNU_SOURCE
-#include "drop.h"
+#include "decref.h"
 #include "pending.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* drop.h: releasing what consumers hold. */
+/* decref.h: releasing what consumers hold. */
 #pragma once
 
 #include "common.h"
