@@ -21,7 +21,9 @@ var gufuncs = struct {
 	byID map[int64]*gufunc.GUFunc
 }{byID: map[int64]*gufunc.GUFunc{}}
 
-// with is what guard runs: body, with the gufunc that has the number.
+// with is what guard runs: body, with the gufunc that has the number. Inlined, it would be in the extension once for each export.
+//
+//go:noinline
 func with(id C.int64_t, body func(g *gufunc.GUFunc) error) func() error {
 	return func() error {
 		gufuncs.RLock()
