@@ -280,7 +280,7 @@ class MPITransport:
         begun = standing.counts()[peer]
         if begun.epoch != hub.epochs[peer]:
             return
-        if (its := crossed(hub, peer)) is not None:
+        if (its := crossed(hub, peer, begun if messages is not None else None)) is not None:
             self._raise_crossed(peer, its, f"waits for rank {peer} in", messages)
         elif messages is not None and (now := time.perf_counter()) >= standing.until.get(peer, standing.since + FIRST):
             standing.until[peer] = 2 * now - standing.since
