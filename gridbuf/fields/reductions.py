@@ -12,7 +12,7 @@ from gridbuf.fields.operands import Field, names_of
 from gridbuf.fields.resolving import Resolution
 from gridbuf.fields.results import new
 from gridbuf.joining import adapted, into, is_scalar, lacking, reduced_dtype
-from gridbuf.numpy_functions import given, kept
+from gridbuf.numpy_functions import given, kept, mean_made
 
 
 def positions(axis: Any, field: _core.Field, argument: str = "axis") -> tuple[int, ...]:
@@ -135,7 +135,8 @@ def by_function(
         only = {name: value for name, value in options.items() if name == "dtype"}
         return function(np.ones(1, source.dtype), axis=0, **only).dtype
 
-    return over_axes(function, dtype_of, field, axis, out, keep, **options)
+    run = partial(mean_made, function) if function is np.mean and out is None else function
+    return over_axes(run, dtype_of, field, axis, out, keep, **options)
 
 
 UFUNC_OF: dict[Any, Any] = {

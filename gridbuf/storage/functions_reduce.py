@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import adapted, into, lacking, reduced_dtype
-from gridbuf.numpy_functions import POSITIONAL, WHOLE, given, kept
+from gridbuf.numpy_functions import POSITIONAL, WHOLE, given, kept, mean_made
 from gridbuf.storage import functions_plain, operands, reduction
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
@@ -29,6 +29,10 @@ def _run(function: Any, array: Any, device: bool, **options: Any) -> Any:
     return operands.function_on(device, function)(array, **options)
 
 
+def _mean(function: Any, array: Any, device: bool, **options: Any) -> Any:
+    return mean_made(operands.function_on(device, function), array, **options)
+
+
 def reduced(
     function: Any, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, by: Any = None, **options: Any
 ) -> Any:
@@ -44,9 +48,8 @@ def reduced(
         array = operands.fetch(a, a, device)
         return operands.number(_run(call, array, device, axis=None, **reduction.beside(options, a, a, device)), device)
     dtype = options.get("dtype")
-    return reduction.over_axes(
-        partial(_run, call), lambda array: _dtype(call, array.dtype, dtype), a, axis, out, keep, **options
-    )  # fmt: skip
+    run = _mean if function is np.mean and out is None else _run
+    return reduction.over_axes(partial(run, call), lambda array: _dtype(call, array.dtype, dtype), a, axis, out, keep, **options)
 
 
 def _reducing(function: Any) -> Callable[..., Any]:
