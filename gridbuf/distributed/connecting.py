@@ -11,6 +11,7 @@ from gridbuf.distributed.debugging import SEAL, Guard, poisoning
 from gridbuf.distributed.gpu_aware import takes_gpus
 from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.messages import Messages
+from gridbuf.distributed.numbering import Wrong
 from gridbuf.distributed.terms import Terms
 
 CopyProgram = _core.CopyProgram
@@ -41,8 +42,8 @@ class Connector:
         self._gpu, self._debug, self._aware = gpu, debug, aware
         self.shared: tuple[list[int], list[int]] = [], []
 
-    def connect(self, plan: Any, terms: Terms, count: Any, back: bool) -> Messages:
-        """What moves the plan's messages, or its adjoint's; `count`: of exchanges that have begun."""
+    def connect(self, plan: Any, terms: Terms, count: Any, back: bool, wrong: Wrong) -> Messages:
+        """What moves the plan's messages, or its adjoint's; `count`: of exchanges that have begun; `wrong`: as `Numbers` calls it."""
         agreements = terms.agreements
         sends = {peer: self._ordered(message, True, agreements[peer].its) for peer, message in plan.sends.items()}
         receives = {  # in the order that the peer was told, perhaps by another plan
@@ -81,6 +82,7 @@ class Connector:
             (self._hub.ledger, ledger),
             back,
             [count, *turns],
+            wrong,
             guard,
             Carriage(out, come) if isinstance(out, GPUBuffers) and isinstance(come, GPUBuffers) else None,
         )

@@ -19,12 +19,14 @@ from gridbuf.distributed.debugging import Guard
 from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.inside import Inside
 from gridbuf.distributed.left import Left, keep, leave
+from gridbuf.distributed.numbering import Numbers, Wrong
 from gridbuf.distributed.tags import Tag
 from gridbuf.distributed.waiting import SPIN
 
 PART = 2**30  # bytes in one request: MPI 3 counts with ints
 MOST_PLACES = 16  # memories of fields that requests are kept for: time levels take turns
 Ends = Mapping[int, tuple[Any, Tag]]  # by peer: the memory of its message, or where in a field that lies, and the tag
+Entries = Sequence[tuple[int, Any, Tag]]  # peer, memory and tag
 
 
 def spans(nbytes: int) -> range:
@@ -48,10 +50,10 @@ def of_the_past(hub: "weakref.ref[Hub]", sources: Sequence[tuple[int, Tag]], rec
 class Requests:
     """Makes the requests of one direction; where messages lie inside fields, for each memory of these."""
 
-    def __init__(self, hub: Hub, outgoing: Ends, incoming: Ends, back: bool, receives: list[Any], sends: list[Any]) -> None:
+    def __init__(self, hub: Hub, outgoing: Entries, incoming: Entries, back: bool, receives: list[Any], sends: list[Any]) -> None:
         self._back = back
         self._hub, self._outgoing, self._incoming, self._receives, self._sends = hub, outgoing, incoming, receives, sends
-        ends = [memory for memory, _ in (*outgoing.values(), *incoming.values())]
+        ends = [memory for _, memory, _ in (*outgoing, *incoming)]
         self.slots = sorted({memory.slot for memory in ends if isinstance(memory, Inside)})
         self.made: dict[tuple[int, ...], list[Any]] = {}
         self.sources: list[tuple[int, Tag]] = []  # of the receives
@@ -65,7 +67,7 @@ class Requests:
         where = dict(zip(self.slots, addresses, strict=True))
         comm, found = self._hub.comm, []
         for make, ends, kept in ((comm.Recv_init, self._incoming, self._receives), (comm.Send_init, self._outgoing, self._sends)):
-            for peer, (memory, tag) in ends.items():
+            for peer, memory, tag in ends:
                 for part in parts(memory.at(where[memory.slot]) if isinstance(memory, Inside) else memory):
                     kept.append(make([part, MPI.BYTE], peer, tag.of(self._back)))
                     found.append(kept[-1])
@@ -119,6 +121,8 @@ class Messages:
         Whether it is the adjoint's.
     counts
         How many exchanges have begun in all; and ended, where that counts as well.
+    wrong
+        What is called where a number is not the one that was awaited.
     guard
         What looks after messages and halos in debug mode.
     carriage
@@ -139,24 +143,29 @@ class Messages:
         ledgers: Sequence[Mapping[int, Any]],
         back: bool,
         counts: Sequence[Any],
+        wrong: Wrong,
         guard: Guard | None = None,
         carriage: Carriage | None = None,
     ) -> None:
-        self.to = [peer for peer, (memory, _) in outgoing.items() for _ in spans(memory.nbytes)]
-        self.come = [peer for peer, (memory, _) in incoming.items() for _ in spans(memory.nbytes)]
-        self.silent = sorted({*self.to} - {*self.come})  # peers that send nothing back
+        self.silent = sorted({*outgoing} - {*incoming})  # peers that send nothing back
+        numbers = Numbers(hub.ledger, self.silent, sorted({*incoming} - {*outgoing}), wrong)
+        sent, received = entries(outgoing, numbers.out), entries(incoming, numbers.come)
+        self.to = [peer for peer, memory, _ in sent for _ in spans(memory.nbytes)]
+        self.come = [peer for peer, memory, _ in received for _ in spans(memory.nbytes)]
         counters = [ledger[peer][i : i + 1] for ledger in ledgers for i, ends in enumerate((outgoing, incoming)) for peer in ends]
         counters.extend(counts)
-        held: list[Any] = [outgoing, incoming]
+        held: list[Any] = [sent, received]
         receives: list[Any] = []
         sends: list[Any] = []
-        requests = Requests(
-            hub, outgoing, incoming, back, receives, sends
-        )  # which the exchange keeps, so it knows nothing of that
+        requests = Requests(hub, sent, received, back, receives, sends)  # which the exchange keeps, so it knows nothing of that
         left = Left(receives, sends, held, partial(of_the_past, weakref.ref(hub), requests.sources, receives))
         weakref.finalize(self, leave, left).atexit = False  # first of all: whatever fails below, its requests are freed
-        before = [step for step in (carriage and carriage.down, guard and guard.close) if step]
-        after = [step for step in (guard and guard.check, carriage and carriage.up) if step]
+        before = [
+            step
+            for step in (carriage and carriage.down, guard and guard.close, (numbers.out or numbers.come) and numbers.write)
+            if step
+        ]
+        after = [step for step in (numbers.come and numbers.check, guard and guard.check, carriage and carriage.up) if step]
         begin = following(before) if before else MPI.Prequest.Startall
         check = each_of(after) if after else None
         self._guard, self.back = guard, back
@@ -183,6 +192,16 @@ class Messages:
         """Peers that have not taken theirs."""
         sends = (self.exchange.active or [])[len(self.come) :]
         return sorted({peer for peer, request in zip(self.to, sends, strict=False) if not request.Get_status()})
+
+
+def entries(ends: Ends, numbers: Mapping[int, Any]) -> Entries:
+    """Messages, each followed by its number where it has one."""
+    found: list[tuple[int, Any, Tag]] = []
+    for peer, (memory, tag) in ends.items():
+        found.append((peer, memory, tag))
+        if peer in numbers:
+            found.append((peer, numbers[peer], tag))
+    return found
 
 
 def following(steps: Sequence[Callable[[], None]]) -> Any:

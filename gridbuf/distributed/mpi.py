@@ -316,6 +316,13 @@ class MPITransport:
         tell(self.hub, raised, origin)
         raise DisagreementError(text)
 
+    def _out_of_turn(self, peer: int, number: int, awaited: int) -> None:
+        """What has come is another exchange's; this one is over."""
+        text = f"rank {peer} sent its exchange {number} with values for rank {self.hub.rank}, which makes its {awaited}; one of them left some out"
+        self._refused = self.exchange, f"rank {self.hub.rank}: {self.name}, exchange {self.exchange}: {text}"
+        tell(self.hub, self._refused[1])
+        raise DisagreementError(self._refused[1])
+
     # ---- before the first ----
 
     def _agree(self, fields: Sequence[Any], left_out: Callable[[], Words | None]) -> None:
@@ -342,7 +349,9 @@ class MPITransport:
     def _connected(self, back: bool) -> Messages:
         found = self._back if back else self._there
         if found is None:
-            found = self._connector.connect(self._made(), self._terms, self._standing.count, back)
+            found = self._connector.connect(
+                self._made(), self._terms, self._standing.count, back, weakref.WeakMethod(self._out_of_turn)
+            )
             self.hub.transports.add(self._standing)
             if back:
                 self._back = found
