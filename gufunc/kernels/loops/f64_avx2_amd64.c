@@ -1,20 +1,6 @@
-/* f64_avx2_amd64.c: the loops of float64 for AVX2 and FMA. */
-#include "headers.h"
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#pragma clang fp contract(fast)
-#else
-#pragma GCC optimize("no-math-errno")
-#pragma GCC target("avx2,fma")
-#endif
-#define ISA(name) gb_gu_k_##name##_f64_avx2
-#define REAL double
-#define WORD int64_t
-#define LANE_BYTES 32
-#define SQRT __builtin_sqrt
-#define FABS __builtin_fabs
-#define UNROLL 1
-#include "family_body.h"
+/* f64_avx2_amd64.c: matrices of float64 for AVX2 and FMA, which take the compiler long. */
+#include "f64_avx2.h"
+#include "matrices_body.h"
 #ifdef __clang__
 #pragma clang attribute pop
 #endif

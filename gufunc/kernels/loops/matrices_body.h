@@ -1,4 +1,4 @@
-/* family_body.h: every loop for one type and one instruction set. */
+/* matrices_body.h: the loops over matrices and tridiagonal systems for one type and one instruction set. */
 #include "lanes.h"
 #include "matrix_body.h"
 #define REFUSE(name) large_##name
@@ -8,5 +8,3 @@ PER_SIZE(det)
 PER_SIZE(solve)
 PER_SIZE(cholesky)
 #include "tridiagonal_body.h"
-#include "rows_body.h"
-#include "fold_body.h"
