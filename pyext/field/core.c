@@ -121,3 +121,5 @@ gb_py_block_object *gb_py_block_behind(PyObject *obj) {
     if (obj && gb_py_is_field(obj)) obj = ((gb_py_field *)obj)->owner;
     return obj && gb_py_is_block(obj) ? (gb_py_block_object *)obj : NULL;
 }
+
+int gb_py_is_field(PyObject *obj) { return Py_TYPE(obj) == gb_py_HostFieldType || PyObject_TypeCheck(obj, gb_py_FieldType); }

@@ -31,7 +31,7 @@ typedef struct gb_py_field {
 
 extern PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType, *gb_py_ManagedFieldType;
 int gb_py_field_init(PyObject *module);
-static inline int gb_py_is_field(PyObject *obj) { return Py_TYPE(obj) == gb_py_HostFieldType || PyObject_TypeCheck(obj, gb_py_FieldType); }
+int gb_py_is_field(PyObject *obj);   /* core.c */
 /* A Field in memory of the heap's kind whose class nobody derived. */
 #define gb_py_is_plain_field(obj) (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)(obj))->location.kind == GB_PY_HEAP)
 
