@@ -92,7 +92,6 @@ typedef struct gb_gu_run {
     char *data[GB_GU_MAXARGS + 1];         /* element 0 of every operand; after them where */
     gb_gu_input_copy copied[GB_GU_MAXARGS + 1];
 } gb_gu_run;
-gb_gu_input_copy *gb_gu_run_copy(gb_gu_run *job, int i);   /* the entry of operand i, empty when it is new */
 
 /* Fill in a job; data has nop pointers, and one more for where. -1 when it
  * cannot run. gb_gu_run_clear undoes it. */
@@ -168,6 +167,7 @@ int64_t gb_gu_packed_bytes(const gb_gu_operand *o);
 /* From element `first` of the block on: `rows` inner loops from their beginning, or with rows 1 any part of one. */
 void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t rows, int64_t len);
 void gb_gu_stage_out(gb_gu_block *b, int op, char *to, int64_t first, int64_t rows, int64_t len);
+__attribute__((cold)) gb_gu_input_copy *gb_gu_run_copy(gb_gu_run *job, int i);   /* the entry of operand i, empty when it is new */
 void *gb_gu_take_room(int64_t bytes, gb_error *e);   /* to copy inputs to; gb_heap_release gives it back */
 
 /* ---- parts of it ---- */

@@ -35,12 +35,6 @@ void gb_gu_run_clear(gb_gu_run *job) {
     free(job->codes);
 }
 
-__attribute__((cold)) gb_gu_input_copy *gb_gu_run_copy(gb_gu_run *job, int i) {
-    if (!(job->copies >> i & 1)) job->copied[i] = (gb_gu_input_copy){0};
-    job->copies |= 1u << i;
-    return &job->copied[i];
-}
-
 gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e) {
     gb_gu_run *job = malloc(sizeof *job);
     if (!job) return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a call"), NULL;

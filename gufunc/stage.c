@@ -45,3 +45,9 @@ void *gb_gu_take_room(int64_t bytes, gb_error *e) {
     gb_refuse(e, GB_MEMORY_ERROR, "no memory left to copy the inputs that the outputs overlap");
     return NULL;
 }
+
+gb_gu_input_copy *gb_gu_run_copy(gb_gu_run *job, int i) {
+    if (!(job->copies >> i & 1)) job->copied[i] = (gb_gu_input_copy){0};
+    job->copies |= 1u << i;
+    return &job->copied[i];
+}
