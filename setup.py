@@ -42,30 +42,33 @@ OPTIMISED = ["-O2", "-g", "-fasynchronous-unwind-tables", "-ffunction-sections",
 # Without a GIL threads allocate side by side, and each keeps blocks of its own (alloc/magazine.h).
 MAGAZINES = ["-DGB_HEAP_MAGAZINES"] if FREE_THREADED else []
 # Loops whose length only the run knows: gcc leaves them, clang unrolls them. That makes copies, fills, casts and statistics faster,
-# matrices up to 8 x 8 slower, and the code longer; x86's plain sets are small rather than fast, as gcc makes them.
+# matrices up to 8 x 8 slower, and the code longer; x86's plain sets, for processors from before 2013, are small rather than fast.
 NOT_UNROLLED = ["-mllvm", "-unroll-runtime=0"]
 UNROLLED = re.compile(r"(transfer|exact)/kernels_|transfer/program_(moves|sums)|gufunc/(cast_|kernels/loops/stats_)")
 SMALL = {"x86_64": re.compile(r"_(base|plain)\.c$")}
 # What is called once, seldom, or to call a driver that takes microseconds: clang makes it 12 % shorter.
 COLD = re.compile(
     r"cuda/(?!cache|event|inflight|pool|slab|stream)|alloc/(debug|describe|errors|live|pages|refill|settings)\.c|"
-    r"pyext/(device/(?!dlpack|field)|program/entries|core/(backends|device_error|explain|numbers|trace)|module|register|requirements|statistics)"
+    r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|errors|from_ufunc|type)|exchange/(device_wrap|import_typestr|mapped)|program/(entries|type)|core/(backends|device_error|explain|numbers|trace)|module|register|requirements|statistics)|"
+    r"transfer/(cpu|program_plan)|(cuda)?arrayinterface"
 )
+# Their loops go over a few indices or arguments: clang makes vectors of them all the same.
+SHORT_LOOPS = re.compile(r"(alloc|cuda|dlpack|pyext)/")
 # `build_ext --debug`: gdb shows lines, variables and macros of our C, and gets through it to what called it.
 DEBUG = ["-Og", "-g3", "-fno-omit-frame-pointer"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]
 # Go's names of the processors that a compiler can make code for here.
 GO_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
-# Go's runtime is not inlined into itself: 56 KB less of a wheel, and 3000 instructions more where a gufunc meets a new shape. Its
-# functions start on multiples of 8 bytes, not 32: 1 KB.
+# Go inlines nothing: 63 KB less of a wheel, and a gufunc that meets a new shape takes no more instructions (44 thousand). Its functions
+# start on multiples of 8 bytes, not 32: 1 KB.
 NINJA = """\
 rule c
   command = {cc} $cflags -MD -MF $out.d -c $in -o $out
   depfile = $out.d
   deps = gcc
 rule go
-  command = export CGO_ENABLED=1 CGO_CFLAGS={cgo_cflags}; {go} list -export -deps -buildmode=c-archive -gcflags=runtime=-l -trimpath -buildvcs=false -overlay {overlay} {tags} $
+  command = export CGO_ENABLED=1 CGO_CFLAGS={cgo_cflags}; {go} list -export -deps -buildmode=c-archive -gcflags=all=-l -trimpath -buildvcs=false -overlay {overlay} {tags} $
     -f '{{{{if .Export}}}}packagefile {{{{.ImportPath}}}}={{{{.Export}}}}{{{{end}}}}' {main} > $out.packages && $
     {go} tool compile -shared -trimpath "$$PWD" -p main -importcfg $out.packages -o $out.main {main}/*.go && $
     {go} tool link -buildmode=c-archive -importcfg $out.packages {strip} -funcalign=8 -extld={cc} -o $out $out.main
@@ -111,7 +114,8 @@ class Compiler:
             return []
         small = self.machine in SMALL and SMALL[self.machine].search(source.name)
         unrolled = UNROLLED.match(source.as_posix()) and not small
-        return [*([] if unrolled else NOT_UNROLLED), *(["-Os"] if COLD.match(source.as_posix()) else [])]
+        plain = [] if SHORT_LOOPS.match(source.as_posix()) is None else ["-fno-vectorize"]
+        return [*plain, *([] if unrolled else NOT_UNROLLED), *(["-Os"] if small or COLD.match(source.as_posix()) else [])]
 
     def says(self, question: str) -> str:
         return subprocess.run([*shlex.split(self.command), question], capture_output=True, text=True).stdout
