@@ -48,7 +48,7 @@ _AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 def mean_made(mean: Callable[..., Any], array: Any, *, out: Any = None, **options: Any) -> Any:
     """np.mean as it is without `out`, into a new result: there, and only there, NumPy sums float16 in float32."""
-    if out is None or array.dtype != np.float16:
+    if out is None or array.dtype.type is not np.float16:
         return mean(array, **(options if out is None else {**options, "out": out}))
     out[...] = mean(array, **options)
     return out

@@ -19,7 +19,9 @@ ASKED: tuple[dict[str, Any], ...] = (
     "make", [lambda a, dims: gb.Field(a, dims=dims), lambda a, axes: gs.storage(a, axes=axes)], ids=["Field", "storage"]
 )
 @pytest.mark.parametrize(
-    "values", [np.full((3, 1000), 100, "f2"), np.random.default_rng(1).normal(size=(3, 1000)).astype("f2")], ids=["large", "any"]
+    "values",
+    [np.full((3, 1000), 100, "f2"), np.full((3, 1000), 100, ">f2"), np.random.default_rng(1).normal(size=(3, 1000)).astype("f2")],
+    ids=["large", "swapped", "any"],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # sums that are infinite
 def test_as_numpy(make: Any, values: Any) -> None:
