@@ -57,6 +57,7 @@ def shake(
     one that has answered: `left_out` says what it has raised then.
     """
     late = set(words)
+    began = {peer: hub.epochs[peer] for peer in words}  # a tag is told in one epoch alone: with the next all is said anew
     wrong: list[tuple[str, list[int] | None]] = []
 
     def settled() -> bool:
@@ -83,7 +84,7 @@ def shake(
         if late:
             notes.append(left_out())
         wrong.extend((note["raised"], note["origin"]) for note in notes if note)
-        return bool(wrong) or not late
+        return bool(wrong) or not late or any(hub.epochs[peer] != began[peer] for peer in late)
 
     post(hub)
     Waiting(timeout, lambda: f"rank {hub.rank} waits for {ranks([*late])}: {name}, its first use").until(settled)

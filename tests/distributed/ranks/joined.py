@@ -173,9 +173,35 @@ def others_in_its_place() -> None:
     second(b)
 
 
+def an_error_while_hands_are_shaken() -> None:
+    """Rank 0 has told rank 2 a tag when it hears of an error that it has raised already: the next epoch has another, whose values come."""
+    comm = world.Dup()
+    grid = gbd.grid((12, 6), comm=comm, halo=1, blocks=(3, 1), timeout=5)
+    pair = gbd.grid((8, 6), comm=comm, halo=1, blocks=(2, 1), owners=[1, 2], timeout=5)
+    f, g, w = grid.zeros(), pair.zeros(), grid.zeros(halo=((5, 5), (0, 0)))
+    near = grid.plan(f)
+    near(f)
+    pair.exchange(g)
+    world.Barrier()
+    wide = grid.plan(w) if me == 0 else None  # which has rank 2 as a peer
+    time.sleep(0.1 * (me == 0))
+    try:
+        near(3 if me == 1 else f)
+    except RAISED:
+        time.sleep(0.2 * (me == 2))
+    wide = wide or grid.plan(w)
+    for i in range(3):
+        w[...] = 10 * i + me
+        wide(w)
+        assert {int(v) % 10 for v in w.numpy()[:, 0]} == {0, 1, 2} and (w.numpy() // 10 == i).all(), (me, i, w.numpy()[:, 0])
+        time.sleep(0.1 * (me == 1))
+        pair.exchange(g)
+
+
 def main(seed: int, steps: int) -> None:
     if n == 3:
         others_in_its_place()
+        an_error_while_hands_are_shaken()
     errors = [Program(kind, seed).run(steps) for kind in ("ring", "chain", *("square", "torus")[: 2 * (n % 2 == 0 and n > 2)])]
     assert min(errors) > steps // 8
     world.Barrier()
