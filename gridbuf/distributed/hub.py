@@ -24,7 +24,7 @@ from gridbuf.distributed.left import LAST_WORDS, drop, free, left
 from gridbuf.distributed.tags import LARGEST_TAG, PLAN_TAGS, Tag, Tags, both
 from gridbuf.distributed.waiting import Waiting
 
-MOST_KINDS = 256  # kinds of messages of which a peer is told how many there were; of others it knows their sum
+MOST_KINDS = 256  # the newest kinds of messages, of which a peer is told how many there were; of others it knows their sum
 HANDSHAKE = LARGEST_TAG
 ROLL = HANDSHAKE - 1
 CALL_TAGS = range(2 * PLAN_TAGS, ROLL)  # of calls that all ranks make, in turn: what one leaves behind is not the next one's
@@ -176,7 +176,7 @@ class Hub:
     def kinds(self, peer: int) -> dict[int, list[list[int]]]:
         """By tag that a peer has told: how many exchanges have begun in this epoch to it, and from it; and how many adjoints."""
         agreed = [(tag, its) for (who, tag), its in [*self.sending.items()] if who == peer and its.epoch == self.epochs[peer]]
-        return {tag: its.ledger.tolist() for tag, its in agreed[:MOST_KINDS]}
+        return {tag: its.ledger.tolist() for tag, its in agreed[-MOST_KINDS:]}
 
     def renew(self, peer: int) -> None:
         """An error has come between the two ranks: all plans between them shake hands before they are used again."""

@@ -81,8 +81,10 @@ class Terms:
                 rows = opened(memory, self._longest(peer))
             send(self._hub, peer, {"token": memory["token"], "taken": rows is not None})
         lane = Lane(told["memory"], rows) if told["memory"] is not None or rows is not None else None
-        self.agreements[peer].hear(words, told["tag"], lane, self._hub.epochs[peer])
-        self._hub.sending[peer, words["tag"].number] = self.agreements[peer]
+        agreement, sending = self.agreements[peer], self._hub.sending
+        sending.pop((peer, agreement.to.number), None)
+        agreement.hear(words, told["tag"], lane, self._hub.epochs[peer])
+        sending[peer, agreement.to.number] = agreement
 
     def doubtful(self) -> list[int]:
         """With whom there is no agreement in this epoch."""

@@ -33,6 +33,7 @@ def nothing_is_left(grid: gbd.Grid) -> None:
     while comm.allreduce(bool(left.left), MPI.LOR) and comm.bcast(time.monotonic() < end):
         grid.exchange(f)
     assert not left.left, (me, left.left)
+    assert all(its.to.number == tag for (_, tag), its in grid._engine.hub.sending.items())
 
 
 def plans_kept_and_made_anew() -> None:
