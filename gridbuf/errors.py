@@ -18,12 +18,12 @@ class quiet_pipe:
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
-        if sys.stdout is None or sys.stdout.closed:
-            return False
         try:
             sys.stdout.flush()
         except BrokenPipeError:
             kind = BrokenPipeError
+        except Exception:  # none, closed, or of the program: Python flushes once more, and says so
+            return False
         if kind is None or not issubclass(kind, BrokenPipeError):
             return False
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more when it ends

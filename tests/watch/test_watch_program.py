@@ -42,6 +42,7 @@ PROGRAMS = {
     "an exception of a thread": "import threading\ndef f(): raise ValueError('no')\nt = threading.Thread(target=f, name='a')\nt.start()\nt.join()\ntry:\n    t.start()\nexcept RuntimeError as e:\n    print(e)",
     "a traceback that it prints": "import traceback, numpy as np\ntry:\n    np.asarray(object(), float)\nexcept TypeError:\n    traceback.print_exc()",
     "a closed output": "import sys\nprint('last')\nsys.stdout.close()",
+    "an output of its own": "import sys\nclass Tee:\n    def write(self, s): return o.write(s)\n    def flush(self): o.flush()\no, sys.stdout = sys.stdout, Tee()\nprint(1)\nsys.exit(5)",
     "a pickle to no file": "import pickle\ntry:\n    pickle.dump(1, 3)\nexcept TypeError as e:\n    print(e)",
     "pickle": "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
     "warnings": "import warnings\nwarnings.warn('here')\ndef f(): warnings.warn('there', stacklevel=2)\nf()",
