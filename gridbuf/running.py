@@ -38,13 +38,17 @@ def execute(program: str, arguments: Sequence[str] = (), *, module: bool = False
 
 def _print(error: BaseException) -> None:
     """By the program's hook; what fails in that is printed as Python does, before the error itself."""
+    errors = sys.stderr or sys.__stderr__  # the program's output is none
+    if (hook := getattr(sys, "excepthook", None)) is None:
+        print("sys.excepthook is missing", file=errors)
+        hook = sys.__excepthook__
     try:
-        sys.excepthook(type(error), error, error.__traceback__)
+        hook(type(error), error, error.__traceback__)
     except Exception as failed:
         failed.__traceback__ = _from_the_program_on(failed.__traceback__)
         failed.__context__ = None
         for words, each in (("Error in sys.excepthook:", failed), ("\nOriginal exception was:", error)):
-            print(words, file=sys.stderr)
+            print(words, file=errors)
             sys.__excepthook__(type(each), each, each.__traceback__)
 
 
@@ -78,7 +82,7 @@ def _status(code: Any) -> int:
     """What Python makes of SystemExit's argument."""
     if code is None or isinstance(code, int):
         return int(code or 0)
-    print(code, file=sys.stderr)
+    print(code, file=sys.stderr or sys.__stderr__)
     return 1
 
 

@@ -159,8 +159,11 @@ def same(folder: Path, source: str, *arguments: str) -> subprocess.CompletedProc
         "import inspect\ndef f(): return 1\nprint(inspect.getsource(f))",
         "import dataclasses, typing\n@dataclasses.dataclass\nclass A:\n    x: 'int' = 1\nprint(A(), typing.get_type_hints(A))",
         "raise BrokenPipeError('mine')",
+        "import sys\ndel sys.excepthook\n1 / 0",
+        "import sys\nsys.stderr = None\nsys.exit('said why')",
+        "import sys\ndef f(*e): raise KeyError('hook')\nsys.excepthook, sys.stderr = f, None\n1 / 0",
         "import sys\nclass Tee:\n    def write(self, s): return o.write(s)\n    def flush(self): o.flush()\no, sys.stdout = sys.stdout, Tee()\nprint(1)\nsys.exit(5)",
-        "import sys\nclass Tee:\n    def write(self, s): return o.write(s)\no, sys.stdout = sys.stdout, Tee()\nprint(1)\no.flush()\nsys.exit(5)",
+        "import sys\nclass Tee:\n    def write(self, s): return o.write(s)\n    def __repr__(self): return 'tee'\no, sys.stdout = sys.stdout, Tee()\nprint(1)\no.flush()\nsys.exit(5)",
     ],
 )
 def test_it_is_as_python_runs_it(folder: Path, source: str) -> None:

@@ -39,6 +39,7 @@ PROGRAMS = {
     "a thread that goes on": "import threading, time\ndef f():\n    time.sleep(0.3)\n    print('late')\nthreading.Thread(target=f).start()\nprint('early')",
     "an excepthook": "import sys\nsys.excepthook = lambda *e: print('mine', e[0])\n1 / 0",
     "an excepthook that fails": "import sys\ndef f(*e): raise KeyError('hook')\nsys.excepthook = f\n1 / 0",
+    "no excepthook": "import sys\ndel sys.excepthook\n1 / 0",
     "an exception of a thread": "import threading\ndef f(): raise ValueError('no')\nt = threading.Thread(target=f, name='a')\nt.start()\nt.join()\ntry:\n    t.start()\nexcept RuntimeError as e:\n    print(e)",
     "a traceback that it prints": "import traceback, numpy as np\ntry:\n    np.asarray(object(), float)\nexcept TypeError:\n    traceback.print_exc()",
     "a closed output": "import sys\nprint('last')\nsys.stdout.close()",
