@@ -100,6 +100,8 @@ def _remedy(copy: dict[str, Any]) -> str:
         return "gb.empty aligns what it makes"
     if " to " in why and "order" not in why and "rows" not in why:
         return f"make it {why.split(' to ')[1]} in the first place"
+    if why == "copied" and kind in ("numpy.asarray", "numpy.asanyarray"):
+        return "there was no memory to share as it is: keep the result"
     if why in ("same layout", "copied"):
         return f"{SHARES.get(kind.partition('.')[0], 'np.asarray, or copy=None,')} shares it"
     return "allocate it in the order that is asked for, or take any strides (gridbuf.copyto, gridbuf.interop.mpi4py.buffer)"

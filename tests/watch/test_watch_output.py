@@ -90,6 +90,7 @@ def test_at_most_ten_lines_and_none_that_is_not_worth_it() -> None:
     [
         ("aligned to 8 of 64 bytes", "jax.numpy.asarray", "copied 7 times.*gb.empty aligns what it makes"),
         ("copied", "torch.tensor", "torch.as_tensor, or torch.from_dlpack, shares it"),
+        ("copied", "numpy.asarray", "no memory to share as it is: keep the result"),
         ("same layout", "numpy.array", "np.asarray, or copy=None, shares it"),
         ("Fortran order to C", "numpy.ravel", "allocate it in the order"),
         ("pickled", "pickle.dumps", "shared memory"),
