@@ -111,6 +111,7 @@ class Hub:
         self.sending: weakref.WeakValueDictionary[tuple[int, int], Agreement] = weakref.WeakValueDictionary()
         self.unanswered: dict[int, dict[str, Any]] = {}
         self.doubted = self.errors = 0
+        self.swept = 0.0  # when values that are nobody's were last asked for
         self.far: set[int] = set()  # ranks on other machines
         self.agreements: dict[tuple[int, bytes], Agreement] = {}
         self.tags: defaultdict[int, Tags] = defaultdict(Tags)

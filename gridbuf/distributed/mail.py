@@ -1,6 +1,7 @@
 """Small messages between two ranks, in the order in which they were sent: handshakes and answers to them, and what one of the two has raised."""
 
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,21 @@ def send(hub: Hub, peer: int, words: Words) -> None:
     leave(Left([], [hub.comm.Isend([text, MPI.BYTE], peer, HANDSHAKE)], text))
 
 
-def collect(hub: Hub) -> None:
-    """Keep what has come for who looks at it, and drop what is nobody's. Nobody is waited for: a long message may take its time."""
+def collect(hub: Hub, every: float = 0.0) -> None:
+    """Keep what has come for who looks at it, and drop what is nobody's. Nobody is waited for: a long message may take its time.
+
+    Nobody's values are asked for tag by tag, so who does not wait, and calls often, does it once in so many seconds.
+    """
     status = MPI.Status()
     while (message := hub.comm.Improbe(MPI.ANY_SOURCE, HANDSHAKE, status)) is not None:
         hub.peers.add(status.Get_source())
         text = np.empty(status.Get_count(MPI.BYTE), "u1")
         hub.coming[status.Get_source()].append((message.Irecv([text, MPI.BYTE]), text))
-    for peer, tags in hub.tags.items():
-        for number in tags.over():
-            hub.forget(peer, number)
+    if (now := time.perf_counter()) >= hub.swept + every:
+        hub.swept = now
+        for peer, tags in hub.tags.items():
+            for number in tags.over():
+                hub.forget(peer, number)
     for peer, coming in hub.coming.items():
         while coming and coming[0][0].Test():
             words: Words = json.loads(coming.popleft()[1].tobytes())

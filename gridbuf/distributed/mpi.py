@@ -30,7 +30,7 @@ from gridbuf.distributed.raising import tell
 from gridbuf.distributed.sharing import wanted
 from gridbuf.distributed.standing import Standing
 from gridbuf.distributed.terms import Terms
-from gridbuf.distributed.waiting import Waiting
+from gridbuf.distributed.waiting import LOOK, Waiting
 
 CopyProgram = _core.CopyProgram
 FILLS = {"sides": "halos without their corners (corners=False)", "sync": "points that exist twice"}
@@ -185,7 +185,7 @@ class MPITransport:
         hub = self.hub
         hub.check()
         if self.sends.keys() != self.receives.keys():  # values that go at once are not waited for, so letters are looked at now
-            collect(hub)
+            collect(hub, LOOK)
         if (note := self._standing.raised_instead(back)) is not None:
             CopyProgram(self.slots, [], self.gpu).check(*fields)  # what is wrong here as well is raised here
             self._raise(note["raised"], note["origin"])

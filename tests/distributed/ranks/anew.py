@@ -10,7 +10,7 @@ from mpi4py import MPI
 from pair import comm, me, other, perform, soon
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed import connecting, left, mail
+from gridbuf.distributed import connecting, left, mail, waiting
 
 SHORT, LONG = 6, 20000  # points of a halo: MPI sends the first without a receiver
 
@@ -109,8 +109,29 @@ def values_of_a_plan_that_goes_at_once() -> None:
         connecting.Connector.connect = connect  # type: ignore[method-assign]
 
 
+def exchanges_without_waiting() -> None:
+    """They are no slower after an error: whether values of the old epoch have come is asked now and then, not by each."""
+    grid = ring(SHORT, periodic="", halo=((1, 0), (0, 0)))  # rank 0 waits for nobody
+    f, hub, asked = grid.zeros(), grid._engine.hub, set()
+    plan = grid.plan(f)
+    plan(f)
+    with raises(gbd.DisagreementError if me else TypeError):
+        plan(f if me else 3)
+    began = time.monotonic()
+    for _ in range(200):
+        plan(f)
+        asked.add(hub.swept)
+    assert me or len(asked) < 3 + 2 * (time.monotonic() - began) / waiting.LOOK, (me, len(asked))
+
+
 def works() -> None:
     exchanged(ring(SHORT).exchange, ring(SHORT).zeros(), 1.0)
 
 
-perform(works, plans_kept_and_made_anew, plans_that_go_while_their_exchange_is_left_out, values_of_a_plan_that_goes_at_once)
+perform(
+    works,
+    plans_kept_and_made_anew,
+    plans_that_go_while_their_exchange_is_left_out,
+    values_of_a_plan_that_goes_at_once,
+    exchanges_without_waiting,
+)
