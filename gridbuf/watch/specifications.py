@@ -113,12 +113,18 @@ def _split(mpi: Any, parts: Any, many: bool) -> tuple[Any, Any]:
     for part in parts:
         if isinstance(part, kinds) or (isinstance(part, (list, tuple)) and part and isinstance(part[0], kinds)):
             types = part
-        elif part is not None:
+        else:
             numbers.append(part)
     counts = numbers[0] if numbers else None
-    if isinstance(counts, (list, tuple)) and counts and (not many or isinstance(counts[0], (list, tuple, np.ndarray))):
+    if isinstance(counts, (list, tuple)) and counts and (not many or _paired(counts, len(parts) < 3)):
         counts = counts[0]
     return types, counts
+
+
+def _paired(counts: Any, alone: bool) -> bool:
+    """Whether these are (counts, displacements), each of which may be one number for all ranks, or None."""
+    lists = any(part is None or isinstance(part, (list, tuple, np.ndarray)) for part in counts)
+    return len(counts) == 2 and (lists or (alone and isinstance(counts, tuple)))
 
 
 def _described(mpi: Any, datatype: Any) -> tuple[int, int, int, int, str, bool]:

@@ -47,11 +47,16 @@ print("right")
 """
 
 
-def test_messages_by_line(tmp_path: Path, monkeypatch: Any) -> None:
+@pytest.fixture
+def begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests here may have started MPI."""
     monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
     monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
     for name in [name for name in os.environ if name.startswith(("PMIX_", "OMPI_COMM_"))]:
         monkeypatch.delenv(name)
+
+
+def test_messages_by_line(tmp_path: Path, begun_anew: None) -> None:
     found = watch(MODEL, cwd=tmp_path)
     assert found["stdout"] == "right\n"
     rows = {(m["line"]["line"], m["call"]): m for m in found["messages"]}
@@ -84,7 +89,14 @@ def test_messages_by_line(tmp_path: Path, monkeypatch: Any) -> None:
         (lambda mpi, a: [a, mpi.DOUBLE], 8000, False),
         (lambda mpi, a: [a, 7], 56, False),
         (lambda mpi, a: [a, 7, mpi.DOUBLE], 56, False),
-        (lambda mpi, a: (a, (7, 2), mpi.DOUBLE), 56 + 16, False),
+        (lambda mpi, a: (a, (7, 2), mpi.DOUBLE), 56, False),
+        (lambda mpi, a: (a, (7, 2), [0, 9], mpi.DOUBLE), 56 + 16, False),
+        (lambda mpi, a: [a, (None, [0]), mpi.DOUBLE], 8000, False),
+        (lambda mpi, a: [a, (4, [0]), mpi.DOUBLE], 32, False),
+        (lambda mpi, a: [a, (4, 0)], 32, False),
+        (lambda mpi, a: [a, (4, None)], 32, False),
+        (lambda mpi, a: [a, (None, None), mpi.DOUBLE], 8000, False),
+        (lambda mpi, a: [a, None, [0], mpi.DOUBLE], 8000, False),
         (lambda mpi, a: [a, [1, 2, 3], mpi.DOUBLE], 48, False),
         (lambda mpi, a: [a, ([1, 2, 3], [0, 9, 20]), mpi.DOUBLE], 48, False),
         (lambda mpi, a: [a, ([1, 2, 3], [0, 9, 20]), "d"], 48, False),
@@ -105,3 +117,26 @@ def test_specifications(spec: Any, nbytes: int, derived: bool) -> None:
 
     found = read(MPI, spec(MPI, np.zeros(1000)))
     assert (found.nbytes, found.derived) == (nbytes, derived)
+
+
+def test_calls_that_go_well_go_well(tmp_path: Path, begun_anew: None) -> None:
+    """Whatever is made of their buffers."""
+    found = watch(
+        """
+from mpi4py import MPI
+import numpy as np
+from gridbuf.watch import messages
+c, a, b = MPI.COMM_WORLD, np.arange(4.0), np.zeros(4)
+c.Allgatherv(a, [b, (None, [0]), MPI.DOUBLE])
+c.Allgatherv(a, [b, (4, [0]), MPI.DOUBLE])
+c.Alltoallv([a, (4, 0)], [b, (4, None)])
+c.Scatterv([a, (None, None), MPI.DOUBLE], b)
+messages.buffers = None
+c.Bcast(b)
+print(b)
+""",
+        cwd=tmp_path,
+    )
+    assert found["stdout"] == "[0. 1. 2. 3.]\n"
+    assert [m["bytes"] for m in found["messages"]] == [64] * 4
+    assert found["not_seen"][-1] == "Bcast of mpi4py where its buffers were not understood: TypeError"
