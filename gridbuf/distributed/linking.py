@@ -195,12 +195,18 @@ class LinkBuilder:
     def _find_around(self, axes: Index, number: int, wide: int | None) -> set[int]:
         """Blocks with points so near to the cells of a block, their edges included; None: with the same points, whatever lies along other axes."""
         topology, block, found = self.along(axes), self.block(number), set[int]()
-        beside = None if wide is None else block.index
-        around = tuple([(2 * block.start[a] - (wide or 0), 2 * block.stop[a] + (wide or 0)) for a in axes])
-        for piece in topology.trace(block.tile, around):
-            for part, copies in topology.everywhere(piece.tile, piece.map.of(piece.box)):
-                for tile, how in {(piece.tile, topology.here), *copies}:
-                    found |= {its for its, _ in self.decomposition.holders(tile, axes, how.of(part), beside)}
+        beside, beyond = (None, 0) if wide is None else (block.index, wide)
+        own = tuple([(2 * block.start[a], 2 * block.stop[a]) for a in axes])
+        places = {(block.tile, own)}
+        gaps = [gap for (first, last), n in zip(own, topology.tiles[block.tile], strict=True) for gap in (first, 2 * n - last)]
+        if any([0 < gap <= beyond for gap in gaps]):  # past a vertex of a cube the way may be shorter from its other tile
+            places |= {(tile, how.of(part)) for part, copies in topology.everywhere(block.tile, own) for tile, how in copies}
+        for there, box in places:
+            around = tuple([(first - beyond - (first & 1), last + beyond + (last & 1)) for first, last in box])
+            for piece in topology.trace(there, around):
+                for part, copies in topology.everywhere(piece.tile, piece.map.of(piece.box)):
+                    for tile, how in {(piece.tile, topology.here), *copies}:
+                        found |= {its for its, _ in self.decomposition.holders(tile, axes, how.of(part), beside)}
         return found
 
 

@@ -161,6 +161,14 @@ def test_the_closed_form_finds_what_the_walk_finds(kind: str, cuts: Any, halos: 
             assert [*closed._planner.builder.giving(geometry, block, True)] == wanted.get(block.number, [])
 
 
+def test_past_a_vertex_a_block_gives_to_blocks_that_are_narrower_than_the_halo() -> None:
+    builder = gbd.cubed_sphere(4, blocks=(3, 3))._planner.builder
+    geometry = linking.Geometry((0, 1), (0, 0), ((3, 3), (3, 3)))
+    taken = {link[:2] for block in builder.decomposition.blocks() for link in builder.filling(geometry, block)}
+    assert len(taken) > 1000
+    assert not [pair for pair in taken if pair[0] not in builder.near(geometry, builder.block(pair[1]))]
+
+
 def points(links: list[linking.Link]) -> dict[Any, Any]:
     """Of each point of a block's halo where it comes from, and how."""
     found: dict[Any, Any] = {}
