@@ -166,6 +166,7 @@ func resolve(g *gufunc.GUFunc, encoding []int64, call **C.gb_gu_call) error {
 		return err
 	}
 	*call = (*C.gb_gu_call)(c.Release())
+	(*call).flags |= C.GB_GU_NEW_OUTPUTS // the extension allocates them (invoke.c)
 	return nil
 }
 

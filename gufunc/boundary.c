@@ -56,7 +56,8 @@ int gb_gu_protect_boundaries(gb_gu_run *job, gb_error *e) {
     int64_t boundary[GB_GU_MAXARGS];
     uint32_t near = 0;
     int apart = 0;
-    if (job->measured || call->out[o] || call->ndim != 1 || call->nop != o + 1 || call->op[o].core_ndim || llabs(call->op[o].strides[0]) < call->op[o].item) return 0;
+    if (call->flags & GB_GU_NEW_OUTPUTS && call->out[o]) return 0;
+    if (job->measured || call->ndim != 1 || call->nop != o + 1 || call->op[o].core_ndim || llabs(call->op[o].strides[0]) < call->op[o].item) return 0;
     if (call->flags & GB_GU_WHERE && meets(job, call->nin + 1, 1, call->where_strides[0], o)) return 0;
     for (int i = 0; i < call->nin; i++) {
         if (call->op[i].core_ndim) return 0;

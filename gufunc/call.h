@@ -28,6 +28,7 @@ enum {
     GB_GU_RAISES = 16,         /* the loop may set a Python error */
     GB_GU_WHERE = 32, GB_GU_GATHER = 64, GB_GU_CASTS_OUT = 128,
     GB_GU_FOLDS = 256,         /* of a kernel too: it folds a row when its output is its first input (reduction.h) */
+    GB_GU_NEW_OUTPUTS = 512,   /* whoever runs it allocates what out has plans of: it overlaps nothing */
 };
 
 typedef struct gb_gu_operand {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -119,6 +120,21 @@ func TestOverlapMeansInputsCopiedFirst(t *testing.T) {
 	for i, x := range items(v)[:99_999] {
 		require.Equal(t, math.Sqrt(float64(i+1)), x)
 	}
+}
+
+// Absent in a request says how an output lies; what is run may give any memory for it.
+func TestMemoryOfOnesOwnForAnAbsentOutput(t *testing.T) {
+	v, two := float64s(t, []int64{8}, 1, 2, 3, 4, 5, 6, 7, 8), float64s(t, []int64{}, 2)
+	in := view(v, 0, []int64{6}, []int64{8})
+	g := kernel(t, "divide")
+	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float64}, {Type: gufunc.Float64}})
+	require.NoError(t, err)
+	c, err := g.Resolve(&gufunc.Request{Kernel: n, Operands: []gufunc.Operand{in.Operand, two.Operand, {Absent: true}}})
+	require.NoError(t, err)
+	defer c.Free()
+	_, err = g.Run(c, []unsafe.Pointer{in.Data, two.Data, unsafe.Add(in.Data, 8)}, gufunc.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, []float64{1, 0.5, 1, 1.5, 2, 2.5, 3, 8}, items(v))
 }
 
 func TestInPlaceKeepsInputsForTheMask(t *testing.T) {

@@ -175,7 +175,7 @@ int gb_gu_protect_inputs(gb_gu_run *job, gb_error *e) {
     int boundaries = gb_gu_protect_boundaries(job, e);
     if (boundaries) return boundaries < 0 ? -1 : 0;
     for (int o = call->nin; o < call->nop; o++) {
-        if (call->out[o]) continue;   /* memory of its own */
+        if (call->flags & GB_GU_NEW_OUTPUTS && call->out[o]) continue;   /* memory of its own */
         view out, in;
         view_of(&out, call, o);
         intptr_t low, high;
