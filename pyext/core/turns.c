@@ -157,6 +157,7 @@ int gb_py_type_takes_turns(PyType_Spec *spec) {
         case Py_sq_length: done = REPLACE(size, s->pfunc); break;
         case Py_nb_bool: done = REPLACE(truth, s->pfunc); break;
         case Py_sq_item: done = REPLACE(item, s->pfunc); break;
+        case Py_tp_setattro:
         case Py_mp_ass_subscript: done = REPLACE(assign, s->pfunc); break;
         case Py_tp_richcompare: done = REPLACE(compare, s->pfunc); break;
         case Py_bf_getbuffer: done = REPLACE(buffer, s->pfunc); break;

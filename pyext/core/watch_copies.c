@@ -102,6 +102,7 @@ static PyObject *attribute(PyObject *self, PyObject *name) {
     if (!PyUnicode_CompareWithASCIIString(name, "__reduce_ex__")) return PyObject_GenericGetAttr(self, name);
     return PyObject_GetAttr(((function *)self)->plain, name);
 }
+static int set_attribute(PyObject *self, PyObject *name, PyObject *value) { return PyObject_SetAttr(((function *)self)->plain, name, value); }
 static PyObject *reduce(PyObject *self, PyObject *protocol) { return PyObject_GetAttrString(self, "__qualname__"); }
 static PyObject *repr(PyObject *self) { return PyObject_Repr(((function *)self)->plain); }
 
@@ -118,8 +119,8 @@ static void dealloc(PyObject *self) {
 static PyMethodDef methods[] = {{"__reduce_ex__", reduce, METH_O, NULL}, {NULL}};
 static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(function, weakrefs), READONLY, NULL}, {NULL}};
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, dealloc}, {Py_tp_call, call}, {Py_tp_descr_get, get}, {Py_tp_getattro, attribute}, {Py_tp_repr, repr},
-    {Py_tp_members, members}, {Py_tp_methods, methods}, {0, NULL},
+    {Py_tp_dealloc, dealloc}, {Py_tp_call, call}, {Py_tp_descr_get, get}, {Py_tp_getattro, attribute}, {Py_tp_setattro, set_attribute},
+    {Py_tp_repr, repr}, {Py_tp_members, members}, {Py_tp_methods, methods}, {0, NULL},
 };
 
 int gb_py_watch_copies_init(void) {

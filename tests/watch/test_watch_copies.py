@@ -152,6 +152,20 @@ def test_a_function_is_a_function_as_before(name: str) -> None:
     assert getattr(np, name) is plain
 
 
+def test_attributes_are_those_of_the_function() -> None:
+    plain: Any = np.require
+    with watching():
+        ours: Any = np.require
+        ours.mine = 1
+        assert ours is not plain and plain.mine == 1
+        del ours.mine
+        with pytest.raises(AttributeError):
+            _ = ours.mine
+        with pytest.raises(AttributeError):
+            np.from_dlpack.mine = 1  # type: ignore[attr-defined]
+    assert not hasattr(plain, "mine")
+
+
 @allocations_are_seen
 def test_what_c_counted_is_told() -> None:
     n = 200
