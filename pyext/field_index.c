@@ -213,8 +213,8 @@ static int fill_part(PyObject *self, PyObject *key, PyObject *value) {
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     if (f->readonly || !(PyFloat_CheckExact(value) || PyLong_CheckExact(value))) return 0;
     int view = read_key(f, key, cuts);
-    if (view < 0 && PyErr_ExceptionMatches(PyExc_IndexError)) return PyErr_Clear(), 0;
-    if (view <= 0) return view < 0 && !gb_py_forgive() ? -1 : 0;
+    if (view < 0 && PyErr_ExceptionMatches(PyExc_Exception)) return PyErr_Clear(), 0;   /* an __index__'s own too */
+    if (view <= 0) return view;
     gb_copy_view part = {.data = f->data, .itemsize = f->dtype->itemsize, .type = GB_RAW, .shape = shape, .strides = strides};
     for (int i = 0; i < f->geometry.ndim; i++) {
         if (cuts[i].length > 0) part.data += cuts[i].start * f->geometry.strides[i];

@@ -124,9 +124,16 @@ def outcome(write: Callable[[], None], array: Any) -> Any:
 NUMBERS = (1.5, -0.0, 1e300, float("nan"), float("-inf"), 7, -1, 200, 2**24 + 1, 2**63, 10**400, True, np.float32(2.5), 1j)
 
 
+class Failing:
+    """An index that NumPy says is none, whatever it raises."""
+
+    def __index__(self) -> int:
+        return 1 // 0
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", "i1", "u1", "i4", "u8", "?", "c8", "m8[s]", "U3"])
 def test_numbers_come_to_what_numpy_makes_of_them(dtype: str) -> None:
-    keys = (..., 0, -1, (1, 2), (..., 0), slice(None, None, -2), (slice(1, 1), 0), [0, 2], None, 9, (0, 0, 0))
+    keys = (..., 0, -1, (1, 2), (..., 0), slice(None, None, -2), (slice(1, 1), 0), [0, 2], None, 9, (0, 0, 0), Failing())
     for value in NUMBERS:
         for key in keys:
             field, array = gb.Field(np.zeros((3, 4), dtype), "JI"), np.zeros((3, 4), dtype)
