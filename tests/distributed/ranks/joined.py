@@ -150,7 +150,7 @@ class Program:
 
 def others_in_its_place() -> None:
     """Rank 1 has made as many exchanges as rank 2 awaits, but not that one, when it hears of an error of rank 0."""
-    grid = gbd.grid((4 * n, 6), comm=world.Dup(), halo=1, blocks=(n, 1), timeout=10)
+    grid = gbd.grid((4 * n, 6), comm=world.Dup(), halo=1, blocks=(n, 1), timeout=200)
     a, b = grid.full(me), grid.full(me, dtype="i8")
     first, second = grid.plan(a), grid.plan(b)
     for _ in range(2):
@@ -165,7 +165,7 @@ def others_in_its_place() -> None:
                 first(3)
             (first if me == 1 else second)(a if me == 1 else b)
         except RAISED:
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 100
         else:
             raise AssertionError(me)
         world.Barrier()

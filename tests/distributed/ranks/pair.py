@@ -19,7 +19,7 @@ from gridbuf.distributed import waiting
 comm = MPI.COMM_WORLD
 me, other = comm.rank, 1 - comm.rank
 comm.Barrier()  # one may have been started long after the other, and the grid's time counts from here
-grid = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
+grid = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=200)
 under_way = []
 
 
@@ -35,10 +35,10 @@ def works(its: gbd.Grid = grid) -> None:
 
 @contextmanager
 def soon() -> Iterator[None]:
-    """Long before the grid's timeout."""
+    """Long before the grid's timeout: no machine is so busy."""
     began = time.monotonic()
     yield
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 100
 
 
 def in_vain(of: Any, call: Callable[[], Any], *words: str) -> None:
