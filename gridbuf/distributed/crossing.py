@@ -20,12 +20,19 @@ def say(hub: Hub, peer: int, agreement: Agreement, back: bool, at: int, words: d
     if hub.unread[peer] >= MOST:
         return
     hub.unread[peer] += 1
+    hub.told.add(peer)
     its = {"with": agreement.heard.number, "back": back, "nth": int(agreement.ledger[int(back)][1])}
     send(
         hub,
         peer,
         {"waits": words["plan"], **its, "at": at, "awaited": int(hub.ledger[peer][1]), "kinds": hub.kinds(peer), **words},
     )
+
+
+def unsay(hub: Hub) -> None:
+    """This rank has given up waiting, and goes on."""
+    while hub.told:
+        send(hub, hub.told.pop(), {"waits": None})
 
 
 def crossed(hub: Hub, peer: int, begun: Begun | None = None) -> Words | None:

@@ -62,6 +62,8 @@ class Hub:
         What its peers have not been told of that.
     stalled : dict
         By rank: where it waited for this one when it last said so.
+    told : set
+        Ranks that were told where this one waits.
     unread : dict
         By rank: how often it has been told where this one waits, and has not read it.
     sending : WeakValueDictionary
@@ -107,6 +109,7 @@ class Hub:
         self.raised: defaultdict[int, int] = defaultdict(int)
         self.untold: deque[tuple[int, dict[str, Any]]] = deque()
         self.stalled: dict[int, dict[str, Any]] = {}
+        self.told: set[int] = set()
         self.unread: defaultdict[int, int] = defaultdict(int)
         self.sending: weakref.WeakValueDictionary[tuple[int, int], Agreement] = weakref.WeakValueDictionary()
         self.unanswered: dict[int, dict[str, Any]] = {}

@@ -53,6 +53,8 @@ def collect(hub: Hub, every: float = 0.0) -> None:
                 continue  # what it was to prepare was given up
             elif "taken" in words:
                 answered(words)
+            elif "waits" in words and words["waits"] is None:
+                hub.stalled.pop(peer, None)
             elif "waits" in words:
                 hub.stalled[peer] = words
                 send(hub, peer, {"read": True})

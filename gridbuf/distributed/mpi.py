@@ -16,7 +16,7 @@ from gridbuf.distributed.agreements import Agreement
 from gridbuf.distributed.binding import Binding, Message
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.connecting import Connector
-from gridbuf.distributed.crossing import FIRST, crossed, say
+from gridbuf.distributed.crossing import FIRST, crossed, say, unsay
 from gridbuf.distributed.debugging import debugging
 from gridbuf.distributed.engine import Quick
 from gridbuf.distributed.errors import DisagreementError
@@ -152,7 +152,7 @@ class MPITransport:
         messages = self._under_way()
         if messages is None or exchange != self.exchange or messages.exchange.test():
             return True
-        self._look()
+        self._look(may_go_on=True)
         return False
 
     def wait(self, exchange: int, timeout: float | None, leaving: bool = False) -> None:
@@ -224,13 +224,17 @@ class MPITransport:
         messages = self._under_way()
         if messages is None:
             return
-        look = partial(self._look, ended is not None, back)
+        look = partial(self._look, ended is not None, back, timeout is not None)
         if ended is None:
             ended = messages.exchange.test
             if messages.exchange.poll():
                 return
         self._standing.counts()  # before others begin: Ctrl-C may come
-        Waiting(self.timeout if timeout is None else timeout, self._missing).until(ended, look)
+        try:
+            Waiting(self.timeout if timeout is None else timeout, self._missing).until(ended, look)
+        except (TimeoutError, KeyboardInterrupt):
+            unsay(self.hub)
+            raise
 
     def _missing(self) -> str:
         messages = self._under_way()
@@ -240,11 +244,12 @@ class MPITransport:
     def _waits(self, late: Sequence[int]) -> str:
         return f"rank {self.hub.rank} waits for {ranks(late)}: {self.name}"
 
-    def _look(self, quiet: bool = False, back: bool | None = None) -> None:
+    def _look(self, quiet: bool = False, back: bool | None = None, may_go_on: bool = False) -> None:
         """While values are awaited: a peer has raised, or it shakes hands and has left an exchange out, or is ahead.
 
         What this rank has raised already may have been about another exchange, and then it is no word on this one: each raises once.
         `quiet`: nobody asks, since it was given up. `back`: which way the next goes, which waits for this one's end and may be left out meanwhile.
+        `may_go_on`: the caller asks for a moment only, so that others wait for it proves nothing, and it does not wait.
         """
         hub, messages = self.hub, self._under_way()
         self._standing.counts()
@@ -257,7 +262,8 @@ class MPITransport:
         for peer in sorted({*missing, *stuck}):
             found = self._standing.left_out(peer, peer in missing, peer in stuck)
             if found is None:
-                self._look_across(peer, messages if peer in missing else None)
+                if not may_go_on:
+                    self._look_across(peer, messages if peer in missing else None)
                 continue
             its, note, known = found
             text = f"rank {hub.rank}: {self.name}, exchange {self.exchange}: rank {peer} has left it out"
