@@ -16,7 +16,9 @@ SHORT, LONG = 6, 20000  # points of a halo: MPI sends the first without a receiv
 
 
 def ring(points: int, **more: Any) -> gbd.Grid:
-    return gbd.grid((8, points), comm=comm, **{"blocks": (2, 1), "periodic": "I", "halo": ((1, 1), (0, 0)), "timeout": 200} | more)
+    return gbd.grid(
+        (8, points), comm=comm, **{"blocks": (2, 1), "periodic": "I", "halo": ((1, 1), (0, 0)), "timeout": 200} | more
+    )
 
 
 def exchanged(plan: Any, f: Any, value: float) -> None:

@@ -242,4 +242,11 @@ def works() -> None:
     Exchanges(False, 6).works()
 
 
-perform(works, plans_that_differ, plans_of_long_messages, plans_in_one_direction, orders_in_which_nobody_waits_for_ever, grids_in_another_order)
+perform(
+    works,
+    plans_that_differ,
+    plans_of_long_messages,
+    plans_in_one_direction,
+    orders_in_which_nobody_waits_for_ever,
+    grids_in_another_order,
+)
