@@ -3,7 +3,7 @@
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from gridbuf import _core
@@ -30,7 +30,9 @@ def install(book: Book) -> Callable[[], None]:
     @functools.wraps(start)
     def watched_start(thread: threading.Thread) -> None:
         if book.on and getattr(thread, "_ident", 0) is None:  # it has not been started
-            thread.run = functools.partial(_core.run_with_handler, thread, thread.run, handler)  # type: ignore[method-assign]
+            own = [vars(thread)["run"]] if "run" in vars(thread) else []
+            with suppress(AttributeError):  # run may be a property
+                thread.run = functools.partial(_core.run_with_handler, thread, thread.run, handler, *own)  # type: ignore[method-assign]
         start(thread)
 
     threading.Thread.start = watched_start  # type: ignore[assignment, method-assign]

@@ -84,12 +84,12 @@ PyObject *gb_py_set_numpy_handler(PyObject *self, PyObject *wanted) {
     return PyDataMem_SetHandler(wanted);
 }
 
-/* (thread, run, handler): run with NumPy's handler, which is in a context that a thread does not have; no frame of ours stands in its
+/* (thread, run, handler[, the thread's own attribute run, which is put back]): run with NumPy's handler, which is in a context that a thread does not have; no frame of ours stands in its
  * tracebacks, and what it held goes when it ends. */
 PyObject *gb_py_run_with_handler(PyObject *self, PyObject *args) {
-    PyObject *thread, *run, *wanted;
-    if (!PyArg_ParseTuple(args, "OOO:run_with_handler", &thread, &run, &wanted)) return NULL;
-    if (PyObject_DelAttrString(thread, "run") < 0) PyErr_Clear();
+    PyObject *thread, *run, *wanted, *own = NULL;
+    if (!PyArg_ParseTuple(args, "OOO|O:run_with_handler", &thread, &run, &wanted, &own)) return NULL;
+    if (PyObject_SetAttrString(thread, "run", own) < 0) PyErr_Clear();   /* NULL deletes */
     GB_PY_OWNED PyObject *current = PyDataMem_GetHandler();
     GB_PY_OWNED PyObject *before = current && current != gb_py_handler ? PyDataMem_SetHandler(wanted) : Py_NewRef(Py_None);
     return current && before ? PyObject_CallNoArgs(run) : NULL;

@@ -41,6 +41,7 @@ PROGRAMS = {
     "an excepthook that fails": "import sys\ndef f(*e): raise KeyError('hook')\nsys.excepthook = f\n1 / 0",
     "no excepthook": "import sys\ndel sys.excepthook\n1 / 0",
     "an exception of a thread": "import threading\ndef f(): raise ValueError('no')\nt = threading.Thread(target=f, name='a')\nt.start()\nt.join()\ntry:\n    t.start()\nexcept RuntimeError as e:\n    print(e)",
+    "threads with a run of their own": "import threading\nclass A(threading.Thread):\n    run = property(lambda self: lambda: print('run'))\nt = threading.Thread()\nt.run = print\nfor each in (A(), t):\n    each.start()\n    each.join()\nprint(t.run is print)",
     "a traceback that it prints": "import traceback, numpy as np\ntry:\n    np.asarray(object(), float)\nexcept TypeError:\n    traceback.print_exc()",
     "a closed output": "import sys\nprint('last')\nsys.stdout.close()",
     "an output of its own": "import sys\nclass Tee:\n    def write(self, s): return o.write(s)\n    def flush(self): o.flush()\no, sys.stdout = sys.stdout, Tee()\nprint(1)\nsys.exit(5)",
