@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gridbuf._core import MessageExchange
 from gridbuf.distributed.agreements import Agreement
-from gridbuf.distributed.calls import Call
+from gridbuf.distributed.calls import Call, attempt
 from gridbuf.distributed.left import LAST_WORDS, drop, free, left
 from gridbuf.distributed.tags import LARGEST_TAG, PLAN_TAGS, Tag, Tags, both
 from gridbuf.distributed.waiting import Waiting
@@ -174,8 +174,8 @@ class Hub:
         return not (left or MPI.Is_finalized() or self._level < MPI.THREAD_SERIALIZED)
 
     def joined(self) -> set[int]:
-        """All ranks that this one may exchange with: those of its plans, and those beside it in a grid."""
-        return self.peers.union(*(engine.around() for engine in [*self.users]))
+        """All ranks that this one may exchange with: those of its plans, and those beside it in a grid, where these can be worked out."""
+        return self.peers.union(*(attempt(engine.around)[0] or () for engine in [*self.users]))
 
     def kinds(self, peer: int) -> dict[int, list[list[int]]]:
         """By tag that a peer has told: how many exchanges have begun in this epoch to it, and from it; and how many adjoints."""
