@@ -110,12 +110,13 @@ class Compiler:
 
     def shorter(self, source: Path) -> list[str]:
         """What a file of C is told about its size, where that costs nothing."""
-        if not self.is_clang:
-            return []
         small = self.machine in SMALL and SMALL[self.machine].search(source.name)
-        unrolled = UNROLLED.match(source.as_posix()) and not small
+        short = ["-Os"] if small or COLD.match(source.as_posix()) else []
+        if not self.is_clang:
+            return short
         plain = [] if SHORT_LOOPS.match(source.as_posix()) is None else ["-fno-vectorize"]
-        return [*plain, *([] if unrolled else NOT_UNROLLED), *(["-Os"] if small or COLD.match(source.as_posix()) else [])]
+        unrolled = UNROLLED.match(source.as_posix()) and not small
+        return [*plain, *([] if unrolled else NOT_UNROLLED), *short]
 
     def says(self, question: str) -> str:
         return subprocess.run([*shlex.split(self.command), question], capture_output=True, text=True).stdout
