@@ -111,7 +111,7 @@ class Compiler:
     def shorter(self, source: Path) -> list[str]:
         """What a file of C is told about its size, where that costs nothing."""
         small = self.machine in SMALL and SMALL[self.machine].search(source.name)
-        short = ["-Os"] if small or COLD.match(source.as_posix()) else []
+        short = ["-Os"] if small or (self.is_clang and COLD.match(source.as_posix())) else []
         if not self.is_clang:
             return short
         plain = [] if SHORT_LOOPS.match(source.as_posix()) is None else ["-fno-vectorize"]
