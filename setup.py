@@ -46,7 +46,7 @@ MAGAZINES = ["-DGB_HEAP_MAGAZINES"] if FREE_THREADED else []
 NOT_UNROLLED = ["-mllvm", "-unroll-runtime=0"]
 UNROLLED = re.compile(r"(transfer|exact)/kernels_|transfer/program_(moves|sums)|gufunc/(cast_|kernels/loops/stats_)")
 SMALL = {"x86_64": re.compile(r"_(base|plain)\.c$")}
-# What is called once, seldom, or to call a driver that takes microseconds: clang makes it 12 % shorter.
+# What is called once, seldom, or to call a driver that takes microseconds: for size it is 12 % shorter.
 COLD = re.compile(
     r"cuda/(?!cache|event|inflight|pool|slab|stream)|alloc/(debug|describe|errors|live|pages|refill|settings)\.c|"
     r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|errors|from_ufunc|type)|exchange/(device_wrap|import_typestr|mapped)|program/(entries|type)|core/(backends|device_error|explain|numbers|trace)|module|register|requirements|statistics)|"
@@ -64,7 +64,7 @@ GO_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # start on multiples of 8 bytes, not 32: 1 KB.
 NINJA = """\
 rule c
-  command = {cc} $cflags -MD -MF $out.d -c $in -o $out
+  command = {cc} $cflags $last -MD -MF $out.d -c $in -o $out
   depfile = $out.d
   deps = gcc
 rule go
@@ -73,7 +73,7 @@ rule go
     {go} tool compile -shared -trimpath "$$PWD" -p main -importcfg $out.packages -o $out.main {main}/*.go && $
     {go} tool link -buildmode=c-archive -importcfg $out.packages {strip} -funcalign=8 -extld={cc} -o $out $out.main
 rule link
-  command = {cc} -shared $cflags -o $out $in $ldflags
+  command = {cc} -shared $cflags $last -o $out $in $ldflags
 """
 
 
@@ -111,7 +111,7 @@ class Compiler:
     def shorter(self, source: Path) -> list[str]:
         """What a file of C is told about its size, where that costs nothing."""
         small = self.machine in SMALL and SMALL[self.machine].search(source.name)
-        short = ["-Os"] if small or (self.is_clang and COLD.match(source.as_posix())) else []
+        short = ["-Os"] if small or COLD.match(source.as_posix()) else []
         if not self.is_clang:
             return short
         plain = [] if SHORT_LOOPS.match(source.as_posix()) is None else ["-fno-vectorize"]
@@ -226,7 +226,7 @@ class build_core(build_ext):
             *foreign,
         ]
         cflags = ["-std=gnu11", "-fPIC", "-pthread", "-fvisibility=hidden", *optimised, *WARNINGS, *(f"-isystem{path}" for path in includes),
-                  *LIMITED_API, *extra]  # fmt: skip
+                  *LIMITED_API]  # fmt: skip
         symbols = os.environ.get("GRIDBUF_DEBUG_FILE", "")
         strip = [] if self.for_checkout or self.debug else ["-s"]  # a checkout keeps its symbols, a wheel is small
         ldflags = [
@@ -249,7 +249,7 @@ class build_core(build_ext):
             strip="-s -w" if strip and not symbols else "",
         )
         # What ninja keeps lies beside the objects.
-        rules = f"builddir = {escaped(work)}\ncflags = {shlex.join(cflags)}\n" + rules
+        rules = f"builddir = {escaped(work)}\ncflags = {shlex.join(cflags)}\nlast = {shlex.join(extra)}\n" + rules
         objects = []
         for source in sorted(Path("pyext").rglob("*.c")):
             objects.append(escaped(work / source.with_suffix(".o")))
@@ -257,11 +257,11 @@ class build_core(build_ext):
         for path, flags in self.c_files.items():
             source = path.relative_to(Path.cwd())
             objects.append(escaped(work / source.with_suffix(".o")))
-            room = shlex.join(
-                ["-fPIC", "-pthread", f"-I{source.parent}", *optimised, *self.shorter(source), *extra, *flags]
-            )  # -I: for what .incbin names
+            # -I: for what .incbin names
+            room = shlex.join(["-fPIC", "-pthread", f"-I{source.parent}", *optimised, *self.shorter(source)])
             included = " ".join(map(escaped, sorted(source.parent.glob("*.ptx"))))
             rules += f"build {objects[-1]}: c {escaped(source)} | {included}\n  cflags = {room}\n"
+            rules += f"  last = {shlex.join([*extra, *flags])}\n"
         go_sources = [
             path
             for room in [*GO_ROOMS, main, *workspace]
