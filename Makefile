@@ -136,7 +136,7 @@ docs: wheel
 	$(MAKE) site
 
 # The site alone, by what is installed in the environment DOCS: tests/run.sh has one of its own.
-SITE := site
+SITE := site/html
 site:
 	$(DOCS)/bin/sphinx-build -W --keep-going -q -b html docs $(SITE)
 
