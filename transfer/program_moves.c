@@ -66,7 +66,13 @@ void gb_program_runs(const gb_program_entry *e, char *dst, const char *src) {
             memcpy(dst + run - 16, src + run - 16, 16);
         }
     } else {
-        EACH(e) gb_copy_kernels_here->copy(dst, src, run);
+        void (*copy)(char *, const char *, int64_t) = gb_copy_kernels_here->copy;
+        int64_t next = run <= 2048 ? e->axis[e->n - 1].dst : 0;   /* longer rows give the caches time by themselves */
+        EACH(e) {
+            if (next)
+                for (int64_t i = 0; i < run; i += 64) __builtin_prefetch(dst + next + i, 1);
+            copy(dst, src, run);
+        }
     }
 }
 
