@@ -51,12 +51,7 @@ static PyObject *get_halo(PyObject *self, void *_) {
     return f->halo ? gb_py_pairs_tuple(f->halo, f->geometry.ndim) : Py_NewRef(Py_None);
 }
 
-/* A view's plan is worked out when somebody asks for it. */
-static PyObject *get_plan(PyObject *self, void *_) {
-    gb_py_field *f = of(self);
-    if (!f->plan) f->plan = gb_py_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype, f->location);
-    return Py_XNewRef((PyObject *)f->plan);
-}
+static PyObject *get_plan(PyObject *self, void *_) { return Py_XNewRef((PyObject *)gb_py_field_plan(of(self))); }
 
 /* _plan_at(index): the plan of wrapped memory whose owner says which element was aligned. */
 static PyObject *plan_at(PyObject *self, PyObject *index) {

@@ -11,17 +11,14 @@ PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     GB_PY_OWNED gb_py_dtype *dtype = NULL;
     gb_plan_missed missed;
     if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0 || gb_py_read_request(slots, &request, &dtype, &meta) < 0) return NULL;
+    if (!gb_py_is_field(slots[GB_PY_ARG_DATA]) || ((gb_py_field *)slots[GB_PY_ARG_DATA])->geometry.ndim != request.ndim)
+        return PyErr_Format(PyExc_TypeError, "data: expected a Field of the shape");
+    gb_py_field *f = (gb_py_field *)slots[GB_PY_ARG_DATA];
     GB_PY_OWNED gb_py_plan_object *wanted = gb_py_plan_for(&request, dtype);
-    GB_PY_OWNED PyObject *have = wanted ? PyObject_GetAttrString(slots[GB_PY_ARG_DATA], "plan") : NULL;
-    PyObject *found = NULL;
-    if (have && gb_py_is_field(slots[GB_PY_ARG_DATA]) && ((gb_py_field *)slots[GB_PY_ARG_DATA])->geometry.ndim == request.ndim) {
-        const gb_preset *preset = slots[GB_PY_ARG_BACKEND] ? gb_preset_at(request.backend) : NULL;
-        uintptr_t data = (uintptr_t)((gb_py_field *)slots[GB_PY_ARG_DATA])->data;
-        gb_plan_compare(&request, preset, wanted->plan, ((gb_py_plan_object *)have)->plan, data, &missed);
-        found = missed.what == GB_PLAN_MEETS_ALL ? Py_NewRef(Py_None)
-                                            : Py_BuildValue("(sOLL)", words[missed.what], (PyObject *)wanted, (long long)missed.boundary, (long long)missed.after);
-    } else if (have) {
-        PyErr_SetString(PyExc_TypeError, "data: expected a Field of the shape");
-    }
-    return found;
+    const gb_py_plan_object *have = wanted ? gb_py_field_plan(f) : NULL;   /* not its attribute: a subclass's plan may be anything */
+    if (!have) return NULL;
+    const gb_preset *preset = slots[GB_PY_ARG_BACKEND] ? gb_preset_at(request.backend) : NULL;
+    gb_plan_compare(&request, preset, wanted->plan, have->plan, (uintptr_t)f->data, &missed);
+    if (missed.what == GB_PLAN_MEETS_ALL) Py_RETURN_NONE;
+    return Py_BuildValue("(sOLL)", words[missed.what], (PyObject *)wanted, (long long)missed.boundary, (long long)missed.after);
 }

@@ -147,6 +147,14 @@ def test_wrong_requirements(require: Any, error: type[Exception], words: str) ->
         gb.Field(np.zeros((3, 4)), require=require)
 
 
+@pytest.mark.parametrize("plan", [3, None, property(lambda self: "of the day")])
+def test_a_subclass_may_have_another_plan(plan: Any) -> None:
+    own = type("Own", (gb.Field,), {"plan": plan})
+    assert type(own(np.zeros((4, 5)), require={"backend": "C"})).__name__ == "Own"
+    with pytest.raises(ValueError, match="byte_alignment"):
+        own(np.zeros(9)[1:], require={"byte_alignment": 1 << 30})
+
+
 def test_nothing_is_required_by_none() -> None:
     assert gb.Field(np.zeros((3, 4)), require=None).shape == gb.Field(np.zeros((3, 4)), require={}).shape
     assert gb.Field(np.zeros((3, 4))[::-1], require={"backend": None, "dtype": None}).shape == (3, 4)

@@ -116,6 +116,11 @@ int gb_py_field_set_meta(gb_py_field *f, const gb_py_meta *meta) {
     return 0;
 }
 
+gb_py_plan_object *gb_py_field_plan(gb_py_field *f) {
+    if (!f->plan) f->plan = gb_py_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype, f->location);
+    return f->plan;
+}
+
 gb_py_block_object *gb_py_block_behind(PyObject *obj) {
     while (obj && PyArray_Check(obj)) obj = PyArray_BASE((PyArrayObject *)obj);
     if (obj && gb_py_is_field(obj)) obj = ((gb_py_field *)obj)->owner;

@@ -55,6 +55,7 @@ int gb_py_field_room(gb_py_field *f, int want_origin, int want_halo);
 int gb_py_field_share(gb_py_field *f, const gb_py_field *from);        /* hold the same memory */
 int gb_py_field_copy_meta(gb_py_field *f, const gb_py_field *from);
 int gb_py_field_set_meta(gb_py_field *f, const gb_py_meta *meta);
+gb_py_plan_object *gb_py_field_plan(gb_py_field *f);   /* a view's is worked out when somebody asks for it. Borrowed; NULL with an error */
 
 /* field_new.c */
 gb_py_field *gb_py_field_like(const gb_py_field *lead,
