@@ -68,7 +68,7 @@ static int run_all(gb_py_reduce_args *q, gb_gu_reducing *run) {
 
 /* The first value of every output; -1 with an error. */
 static int start(const gb_py_reduce_args *q, gb_gu_reducing *run) {
-    const gb_py_folding *c = q->choice;
+    const gb_py_folding *c = &q->choice;
     if (c->has_identity) memcpy(run->identity, c->identity, sizeof run->identity);
     run->has_start = c->has_identity && !q->initial;
     if (run->has_start) memcpy(run->start, c->identity, sizeof run->start);
@@ -183,8 +183,7 @@ static PyObject *reduce(gb_py_reduce_args *q) {
     }
     if (!first.type || first.type >= GB_DATETIME)
         return PyErr_Format(PyExc_TypeError, "array: no kernel folds elements of its type");
-    if (!(q->choice = gb_py_folding_for(q, first.type, out)) || start(q, &work) < 0) return NULL;
-    if (gb_py_read_views(q) < 0) return NULL;
+    if (gb_py_choose_folding(q, first.type, out) < 0 || start(q, &work) < 0 || gb_py_read_views(q) < 0) return NULL;
     GB_PY_OWNED PyObject *array = Py_NewRef(q->array), *where = Py_XNewRef(q->where);
     PyObject *result = NULL;
     if (protect(q, &array, &where) == 0) {
@@ -206,7 +205,6 @@ PyObject *gb_py_gufunc_reduce(PyObject *self, PyObject *const *args, Py_ssize_t 
     q.dtype = 0;
     q.keepdims = q.ordered = q.workers = q.errors = 0;
     q.by_name = 0;
-    q.choice = NULL;
     PyObject *result = gb_py_read_reduce_args(&q, args, nargs, kwnames) == 0 ? reduce(&q) : NULL;
     gb_py_reduce_args_clear(&q);
     return result;

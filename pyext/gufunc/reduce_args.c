@@ -180,8 +180,8 @@ int gb_py_read_views(gb_py_reduce_args *q) {
         else if (!q->result[i].type || q->result[i].type >= GB_DATETIME)
             return PyErr_Format(PyExc_TypeError, "out: no kernel gives elements of its type"), -1;
     }
-    const gb_py_folding *c = q->choice;
-    if (c && (q->view.type != c->array || (!c->state && q->out[0] && q->result[0].type != c->out)))
+    const gb_py_folding *c = &q->choice;
+    if (q->view.type != c->array || (!c->state && q->out[0] && q->result[0].type != c->out))
         return PyErr_SetString(PyExc_RuntimeError, "array: its dtype changed while the arguments were read"), -1;
     return 0;
 }

@@ -3,11 +3,11 @@
 #include "reducing.h"
 #include "../core/upcall.h"
 
-#define MOST_CHOICES 256
+#define CHOICES 256
 
 struct gb_py_reducers {
-    int nchoices;
-    gb_py_folding *choices[MOST_CHOICES];
+    unsigned made;                     /* so far: the oldest goes when there are more */
+    gb_py_folding choices[CHOICES];
     gb_py_entries entries;
 };
 
@@ -17,11 +17,8 @@ static gb_py_reducers *reducers_of(gb_py_gufunc_object *g) {
 }
 
 void gb_py_reducers_free(gb_py_gufunc_object *g) {
-    gb_py_reducers *all = g->reducers;
-    if (!all) return;
-    for (int i = 0; i < all->nchoices; i++) free(all->choices[i]);
-    gb_py_entries_clear(&all->entries);
-    free(all);
+    if (g->reducers) gb_py_entries_clear(&g->reducers->entries);
+    free(g->reducers);
 }
 
 /* ---- the kernel ---- */
@@ -47,19 +44,16 @@ static int ask(gb_py_reduce_args *q, gb_py_folding *c) {
     return ok ? 0 : -1;
 }
 
-const gb_py_folding *gb_py_folding_for(gb_py_reduce_args *q, uint8_t array, uint8_t out) {
-    gb_py_folding key = {.array = array, .dtype = q->dtype, .out = out, .ordered = (uint8_t)q->ordered,
-                     .extras = q->where || q->initial};
+int gb_py_choose_folding(gb_py_reduce_args *q, uint8_t array, uint8_t out) {
+    gb_py_folding *c = &q->choice;
+    *c = (gb_py_folding){.array = array, .dtype = q->dtype, .out = out, .ordered = (uint8_t)q->ordered, .extras = q->where || q->initial};
     gb_py_reducers *all = reducers_of(q->gufunc);
-    if (!all) return NULL;
-    for (int i = 0; i < all->nchoices; i++)
-        if (memcmp(all->choices[i], &key, offsetof(gb_py_folding, state)) == 0) return all->choices[i];
-    if (ask(q, &key) < 0) return NULL;
-    if (all->nchoices == MOST_CHOICES) return PyErr_SetString(PyExc_RuntimeError, "reduce: too many combinations of types"), NULL;
-    gb_py_folding *kept = malloc(sizeof *kept);
-    if (!kept) return (gb_py_folding *)PyErr_NoMemory();
-    *kept = key;
-    return all->choices[all->nchoices++] = kept;
+    if (!all) return -1;
+    for (unsigned i = 0; i < CHOICES && i < all->made; i++)
+        if (memcmp(&all->choices[i], c, offsetof(gb_py_folding, state)) == 0) return *c = all->choices[i], 0;
+    if (ask(q, c) < 0) return -1;
+    all->choices[all->made++ % CHOICES] = *c;
+    return 0;
 }
 
 /* ---- the plan ---- */
@@ -70,7 +64,7 @@ static int64_t *encode_view(int64_t *to, const gb_py_reduce_view *v) {
 }
 
 static int64_t encode(int64_t *encoding, const gb_py_reduce_args *q) {
-    const gb_py_folding *c = q->choice;
+    const gb_py_folding *c = &q->choice;
     int64_t *w = encoding, nout = q->gufunc->info.nout, naxes = q->naxes < 0 ? 0 : q->naxes;
     *w++ = c->kernel | (int64_t)c->state << 32;
     *w++ = (q->keepdims ? 1 : 0) | c->sequential << 1 | (q->ordered ? 4 : 0) | c->has_identity << 3 |

@@ -33,7 +33,7 @@ typedef struct gb_py_reduce_args {
     uint8_t dtype;
     int keepdims, ordered, workers, errors;
     /* worked out from them */
-    const gb_py_folding *choice;
+    gb_py_folding choice;
     gb_py_reduce_view view, mask, result[GB_GU_MAXARGS];
 } gb_py_reduce_args;
 
@@ -45,7 +45,7 @@ void gb_py_reduce_args_clear(gb_py_reduce_args *q);
 int gb_py_view_of(gb_py_reduce_view *v, PyObject *obj);                          /* 0: neither an ndarray nor a Field in host memory */
 
 /* reduce_cache.c */
-const gb_py_folding *gb_py_folding_for(gb_py_reduce_args *q, uint8_t array, uint8_t out);
+int gb_py_choose_folding(gb_py_reduce_args *q, uint8_t array, uint8_t out);   /* -1 with an error */
 gb_py_entry *gb_py_planned_for(gb_py_reduce_args *q);                      /* owned; NULL with an error */
 void gb_py_reducers_free(gb_py_gufunc_object *g);
 

@@ -72,6 +72,15 @@ def test_the_type_of_out_counts_as_numpys():
     assert add.reduce(np.full(3, 100, np.int8), out=out) == expected
 
 
+def test_any_number_of_combinations_of_types():
+    one = gufunc.from_ufunc(np.add)
+    types = "bBhHiIlLefd"
+    for dtype in types:
+        for out in types:
+            for array in types:
+                assert one.reduce(np.ones(3, array), dtype=dtype, out=np.zeros((), out)) == 3
+
+
 def test_states_say_what_they_take():
     with pytest.raises(gufunc.SignatureError, match="type f and d"):
         gufunc.moments.reduce(np.ones(3, np.longdouble))
