@@ -28,10 +28,14 @@ class Played:
         pack = _core.CopyProgram(slots(2, self.out), [(2, 16 * i, (8,), i, 8, (8,), (2,), FLOAT, 0) for i in range(2)])
         local = _core.CopyProgram(slots(2), [])
         unpack = _core.CopyProgram(slots(2, self.come), [(i, 0, (24,), 2, 16 * i, (8,), (2,), FLOAT, 0) for i in range(2)])
+        self.programs = pack, local, unpack
         self.requests: Any = ["a", "b"]
-        given = {"check": None, "requests": self.requests, "counters": (self.counter,), "spin": 0.0, **keywords}
-        self.exchange = _core.MessageExchange((pack, local, unpack), self.begin, self.ended, **given)
+        self.given = {"check": None, "requests": self.requests, "counters": (self.counter,), "spin": 0.0, **keywords}
+        self.exchange = self.made()
         self.fields = [gb.Field.from_array(np.arange(4.0) + 4 * i) for i in range(2)]
+
+    def made(self) -> _core.MessageExchange:
+        return _core.MessageExchange(self.programs, self.begin, self.ended, **self.given)
 
     def begin(self, requests: list[Any]) -> None:
         self.log.append(("begin", requests, self.out.tolist()))
@@ -231,3 +235,43 @@ def test_what_others_have_begun_and_not_ended_is_left_to_python() -> None:
     gone.start()
     del gone  # nobody asks any more
     assert turns.tolist() == [4, 4]
+
+
+def test_an_end_is_that_of_the_exchange_it_was_asked_for() -> None:
+    """While MPI is asked, another thread may see the end, and begin the next exchange over the same requests."""
+    played = Played()
+    asked: list[Any] = []
+
+    def ended(requests: list[Any]) -> bool:
+        asked.append(requests)
+        if len(asked) == 1:
+            assert played.exchange.test() is True
+            played.exchange.start(*played.fields)
+        return len(asked) != 3
+
+    played.ended = ended  # type: ignore[method-assign]
+    exchange = played.exchange = played.made()
+    exchange.start(*played.fields)
+    exchange.test()
+    assert exchange.active == played.requests  # the second one's values have not come
+    assert exchange.test() is False
+    assert exchange.test() is True
+
+
+def test_what_did_not_begin_does_not_end() -> None:
+    turns = np.zeros(2, np.int64)
+    played = Played(counters=(turns,))
+
+    def wrong(_: Any) -> None:
+        raise KeyError("wrong")
+
+    played.begin, begin = wrong, played.begin  # type: ignore[method-assign]
+    played.exchange = played.made()
+    with pytest.raises(KeyError):
+        played.exchange.start(*played.fields)
+    assert played.exchange.drop() is True
+    assert turns.tolist() == [0, 0]  # else all who have that memory would wait for ever
+    played.begin = begin  # type: ignore[method-assign]
+    played.exchange = played.made()
+    assert played.exchange.run(*played.fields) is True
+    assert turns.tolist() == [1, 1]

@@ -24,15 +24,17 @@ typedef struct exchange_object {
     int64_t spin;                    /* ns that run and poll look for again */
     PyObject *active, *fields;       /* while messages are under way: their requests, and a tuple of what keeps memory alive */
     pid_t process;
+    int64_t number;                  /* of exchanges: the one under way, or the last */
+    int counted;                     /* it is counted as begun: what did not begin does not end */
     int64_t armed;                   /* what `armings` was when its user had looked at all there is to look at */
 } exchange_object;
 
 static int64_t armings = 1;   /* counts what any user has to look at: a disagreement, requests that were left, MPI's end */
 
-/* What is under way is over, by its end or by ours. */
-static void count_end(exchange_object *x) {
+/* One more has begun (0), or is over, by its end or by ours (1). */
+static void count(exchange_object *x, int which) {
     for (Py_ssize_t i = 0; i < x->n_counters; i++)
-        if (x->counters[i].len > (Py_ssize_t)sizeof(int64_t)) ++((int64_t *)x->counters[i].buf)[1];
+        if (x->counters[i].len > which * (Py_ssize_t)sizeof(int64_t)) ++((int64_t *)x->counters[i].buf)[which];
 }
 
 /* Whether somebody else's exchange, of those that are counted to their end, is under way. */
@@ -47,7 +49,7 @@ static int others_begun(const exchange_object *x) {
 
 static void exchange_dealloc(PyObject *self) {
     exchange_object *x = (exchange_object *)self;
-    if (x->active) count_end(x);
+    if (x->active && x->counted) count(x, 1);
     for (int i = 0; i < N_PROGRAMS; i++) Py_XDECREF(x->program[i]);
     for (Py_ssize_t i = 0; i < x->n_counters; i++) PyBuffer_Release(&x->counters[i]);
     PyObject *const held[] = {x->begin, x->ended, x->check, x->requests, x->place, x->active, x->fields};
@@ -158,9 +160,12 @@ static int begin(exchange_object *x, PyObject *const *fields, Py_ssize_t n) {
     }
     x->active = requests;
     x->fields = held;
+    x->number++;
+    x->counted = 0;
     GB_PY_OWNED PyObject *done = PyObject_CallFunctionObjArgs(x->begin, requests, NULL);
     if (!done) return -1;
-    for (Py_ssize_t i = 0; i < x->n_counters; i++) ++*(int64_t *)x->counters[i].buf;
+    count(x, 0);
+    x->counted = 1;
     return carry_out(x, LOCAL, fields, n);
 }
 
@@ -189,13 +194,15 @@ static int unpack(exchange_object *x, PyObject *fields) {
 static int end(exchange_object *x, int64_t spin, int wanted) {
     if (!x->active) return 1;
     GB_PY_OWNED PyObject *requests = Py_NewRef(x->active);
+    int64_t number = x->number;
     int yes = has_ended(x, requests);
     for (int64_t stop = yes == 0 && spin ? gb_nanoseconds() + spin : 0; yes == 0 && stop && gb_nanoseconds() < stop;) yes = has_ended(x, requests);
-    if (yes == 1 && x->active == requests) {   /* no other thread has seen it meanwhile */
+    if (yes == 1 && x->active && x->number == number) {   /* no other thread has seen it meanwhile, nor begun the next over the same requests */
         GB_PY_OWNED PyObject *active = x->active, *fields = x->fields;
+        int counted = x->counted;
         x->active = x->fields = NULL;
         if (wanted && unpack(x, fields) < 0) yes = -1;
-        count_end(x);
+        if (counted) count(x, 1);
     }
     return yes;
 }
