@@ -127,7 +127,7 @@ test-gpu: wheel
 	$(PY) -m pip install --quiet numpy pytest hypothesis $(GPU_PACKAGES)
 	cd tests && GRIDBUF_DEVICE_TESTS=gpu $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider device $(ARGS)
 
-## make docs    the site: docs/ and the docstrings, tutorials run, into site/; needs gfortran and a C++ compiler
+## make docs    the site: docs/ and the docstrings, tutorials run, into site/html; needs gfortran and a C++ compiler
 DOCS := .venvs/docs
 docs: wheel
 	[ -x $(DOCS)/bin/python ] || $(PYTHON) -m venv $(DOCS)

@@ -176,6 +176,43 @@ def test_circles_of_python_are_found(found: bool, b: str) -> None:
     assert (sorted(set(circle(imports({**PYTHON, "p/b.py": b})))) == ["p/a.py", "p/b.py"]) == found
 
 
+# ---- what docs/architecture.md says that a room may import ----
+
+
+def rooms_imported(room: str, files: Sources) -> set[str]:
+    """The other rooms whose Go or headers a room's files name; tests and the fake driver aside."""
+    found: set[str] = set()
+    for path, text in files.items():
+        if (
+            path.startswith(f"{room}/")
+            and not path.endswith("_test.go")
+            and not {"fake", "internal"} & set(path.split("/")[1:-1])
+        ):
+            names = (
+                re.findall(r'^(?:\t|import )_? ?"gridbuf/(\w+)', text, re.MULTILINE)
+                if path.endswith(".go")
+                else included(path, text)
+            )
+            found |= {name.split("/")[0] for name in names if (ROOT / name.split("/")[0]).is_dir()}
+    return found - {room}
+
+
+def test_rooms_import_what_the_page_says() -> None:
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in (ROOT / "docs/architecture.md").read_text().splitlines()
+        if line.startswith("| `")
+    ]
+    told = {tuple(re.findall(r"`(\w+)/`", row[0])): set(re.findall(r"\w+", row[-1])) for row in rows if len(row) == 3}
+    told = {rooms: names for rooms, names in told.items() if not {"bridge", "pyext", "gridbuf", "tests"} & set(rooms)}
+    files = sources()
+    assert len(told) == 7
+    for rooms, names in told.items():
+        assert set().union(*(rooms_imported(room, files) for room in rooms)) - set(rooms) == {
+            name for name in names if (ROOT / name).is_dir()
+        }, rooms
+
+
 # ---- the order that pyext/module.c tells newcomers to read in ----
 
 
