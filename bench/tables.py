@@ -39,12 +39,18 @@ def unbroken(text: str) -> str:
     return text.replace(" ", "\u00a0")
 
 
+def digits(value: float) -> str:
+    """3 digits, without an exponent where the number is large."""
+    text = f"{value:.3g}"
+    return f"{float(text):.0f}" if "e+" in text else text
+
+
 def time(ns: float) -> str:
     """3 digits, in the unit that fits."""
     for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
         if ns >= size:
-            return f"{ns / size:.3g} {unit}"
-    return f"{ns:.3g} ns"
+            return f"{digits(ns / size)} {unit}"
+    return f"{digits(ns)} ns"
 
 
 def cells(row: dict[str, Any]) -> list[str]:
@@ -70,7 +76,7 @@ def page(report: dict[str, Any]) -> str:
         rows = [
             [
                 f["name"],
-                unbroken(f"{f['value']:.3g} {f['unit']}".rstrip()),
+                unbroken(f"{digits(f['value'])} {f['unit']}".rstrip()),
                 unbroken(f"<= {round(f['at_most'], 3):g} {f['unit']}".rstrip()),
                 "" if f["value"] <= f["at_most"] else "missed",
             ]

@@ -35,6 +35,19 @@ def test_readme_has_the_rows_of_the_pages(tables: ModuleType) -> None:
     assert tables.headlines() in (ROOT / "README.md").read_text()
 
 
+def test_figures_have_three_digits_and_no_exponent(tables: ModuleType) -> None:
+    assert [tables.digits(value) for value in (0.00538, 0.4, 12.34, 999.4, 999.6, 4287.0)] == [
+        "0.00538",
+        "0.4",
+        "12.3",
+        "999",
+        "1000",
+        "4290",
+    ]
+    assert tables.time(999_700.0) == "1000 us" and tables.time(1.5e9) == "1.5 s"
+    assert not [page.name for page in PAGES if re.search(r"\de[+-]\d", page.read_text())]
+
+
 def test_a_row_that_a_page_lacks_is_named(tables: ModuleType, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs" / "tables", tmp_path / "docs" / "tables")
     shutil.copy(ROOT / "README.md", tmp_path)
