@@ -103,13 +103,14 @@ def result_dtypes(ufunc: Any, views: Sequence[Any], options: dict[str, Any]) -> 
 
 def _sample(view: Any) -> Any:
     if isinstance(view, SCALARS) and not isinstance(view, np.generic):  # np.float64 is a float, and has a dtype
-        return view
+        # The type alone counts, and of the value NumPy would say that float32 does not hold it.
+        return type(view)() if WEAK_SCALARS and type(view) in SCALARS else view
     if view.ndim == 0 and isinstance(view, (np.ndarray, np.generic)) and not WEAK_SCALARS:
         return view
     return np.empty(0, view.dtype)
 
 
-def reduced_dtype(ufunc: Any, own: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
-    """The dtype that NumPy gives the reduction of one element."""
-    found: np.dtype[Any] = ufunc.reduce(np.ones(1, own), dtype=dtype).dtype
+def accumulated_dtype(accumulate: Any, own: np.dtype[Any], dtype: Any, *extra: Any) -> np.dtype[Any]:
+    """The dtype that NumPy gives where one element is accumulated; it is of the dtype asked for, so that nothing is said of a conversion."""
+    found: np.dtype[Any] = accumulate(np.ones(1, own if dtype is None else dtype), *extra, dtype=dtype).dtype
     return found

@@ -46,14 +46,6 @@ WHOLE = {
 _AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 
-def mean_made(mean: Callable[..., Any], array: Any, *, out: Any = None, **options: Any) -> Any:
-    """np.mean as it is without `out`, into a new result: there, and only there, NumPy sums float16 in float32."""
-    if out is None or array.dtype.type is not np.float16:
-        return mean(array, **(options if out is None else {**options, "out": out}))
-    out[...] = mean(array, **options)
-    return out
-
-
 def kept(keepdims: Any) -> bool:
     """What `keepdims` says, which some of NumPy's methods hand on as not given."""
     return keepdims is not np._NoValue and bool(keepdims)

@@ -41,7 +41,8 @@ static int slot(PyObject *ufunc, int codes) {
 /* An operand without elements, as NumPy's choice of a loop sees it. */
 static PyObject *sample(PyObject *given, int code) {
     npy_intp none = 0;
-    return code >= A_BOOL ? Py_NewRef(given) : PyArray_SimpleNew(1, &none, code - 1);
+    if (code >= A_BOOL) return PyObject_CallNoArgs((PyObject *)Py_TYPE(given));   /* zero: 1e300 would be an overflow of float32 */
+    return PyArray_SimpleNew(1, &none, code - 1);
 }
 
 /* The type number of the result; -1: not for here; -2: an error. */

@@ -111,8 +111,8 @@ class FakeDevice:
         self.log.append("download")
         host[...] = device.hidden
 
-    def reduce(self, ufunc: Any, array: FakeArray, **options: Any) -> None:
-        ufunc.reduce(bare(array), **{name: bare(value) for name, value in options.items()})
+    def reduce(self, ufunc: Any, array: FakeArray, **options: Any) -> Any:
+        return self.function(ufunc.reduce)(array, **options)
 
     def function(self, function: Any) -> Any:
         def on_device(*args: Any, **options: Any) -> Any:

@@ -202,16 +202,8 @@ def _of_order(func: Any) -> Callable[..., Any]:
     return function
 
 
-def _into(function: Callable[..., Any], array: Any, *, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """A function that has no `out`, and in cupy no `keepdims`: the result's memory has the shape."""
-    found = function(array, **options)
-    if out is None:
-        return found
-    out[...] = np.reshape(found, out.shape)
-
-
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    return reductions.by_function(partial(_into, np.count_nonzero), a, axis, None, keepdims)
+    return reductions.by_function(np.count_nonzero, a, axis, None, keepdims)
 
 
 def _mean_or_weight(at: int, array: Any, **options: Any) -> Any:
@@ -222,20 +214,9 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     if not isinstance(a, Field):
         return _on_arrays(np.average, (a, axis), {"weights": weights, "returned": returned, "keepdims": keepdims})
     options = {} if weights is None else {"weights": weights}
-    one: Any = (
-        None
-        if weights is None
-        else np.ones(1, getattr(weights, "dtype", None) or operands.array(weights, False, "weights").dtype)
-    )
-
-    def dtype_of(source: Any) -> Any:
-        return np.average(np.ones(1, source.dtype), weights=one).dtype
-
-    found = tuple(
-        reductions.over_axes(partial(_into, partial(_mean_or_weight, at)), dtype_of, a, axis, None, kept(keepdims), **options)
-        for at in range(1 + bool(returned))
-    )
-    return found if returned else found[0]
+    if not returned:
+        return reductions.over_axes(np.average, a, axis, None, kept(keepdims), **options)
+    return tuple(reductions.over_axes(partial(_mean_or_weight, at), a, axis, None, kept(keepdims), **options) for at in (0, 1))
 
 
 def _handlers() -> dict[Any, Callable[..., Any]]:

@@ -11,8 +11,8 @@ from gridbuf.fields import operands
 from gridbuf.fields.operands import Field, names_of
 from gridbuf.fields.resolving import Resolution
 from gridbuf.fields.results import new
-from gridbuf.joining import adapted, into, is_scalar, lacking, reduced_dtype
-from gridbuf.numpy_functions import given, kept, mean_made
+from gridbuf.joining import accumulated_dtype, adapted, into, is_scalar, lacking
+from gridbuf.numpy_functions import given, kept
 
 
 def positions(axis: Any, field: _core.Field, argument: str = "axis") -> tuple[int, ...]:
@@ -55,26 +55,33 @@ def _left(field: _core.Field, over: tuple[int, ...], keepdims: bool) -> Resoluti
 Reduction = Callable[..., Any]  # of an array, with axis, out, keepdims and what else NumPy has
 
 
-def over_axes(
-    function: Reduction, dtype_of: Callable[[Any], Any], field: _core.Field, axis: Any, out: Any, keepdims: bool, **options: Any
-) -> Any:
-    """A reduction by NumPy into a Field, or a number where no index is left."""
+def over_axes(function: Reduction, field: _core.Field, axis: Any, out: Any, keepdims: bool, **options: Any) -> Any:
+    """A reduction by NumPy into a Field, or a number where no index is left.
+
+    A new result is NumPy's own, moved into a Field: with an `out` NumPy sums float16 otherwise, and what dtype it gives depends on more than dtypes.
+    """
     device = operands.on_gpu(field)
     if isinstance(out, tuple):
         (out,) = out
-    over = tuple(range(field.ndim)) if axis is None or field.ndim == 0 else positions(axis, field)
+    over = tuple(range(field.ndim)) if axis is None or field.ndim == 0 else positions(axis, field)  # of no indices NumPy judges
     left = _left(field, over, keepdims)
     source = operands.array(field, device)
     wrapping.check_masks(options.items())
     for name in ("where", "mean", "weights"):
         if options.get(name, True) is not True:
             options[name] = _beside(name, options[name], field, device)
-    axes = None if axis is None else over[0] if len(over) == 1 else over
-    if out is None and not left.shape and not device:
-        return function(source, axis=axes, keepdims=keepdims, **options)
-    result = new(field, left, dtype_of(source)) if out is None else out
-    function(source, axis=axes, out=_target(result, left, device), keepdims=keepdims, **options)
-    return result if out is not None or left.shape else result.to(device="cpu").numpy()[()]
+    axes = axis if axis is None or field.ndim == 0 else over[0] if len(over) == 1 else over
+    if out is not None:
+        function(source, axis=axes, out=_target(out, left, device), keepdims=keepdims, **options)
+        return out
+    if not device:  # not every function of cupy's has it
+        options["keepdims"] = keepdims
+    found = function(source, axis=axes, **options)
+    if not left.shape and not device:
+        return found
+    result = new(field, left, found.dtype)
+    operands.array(result, device)[...] = found.reshape(left.shape)
+    return result if left.shape else result.to(device="cpu").numpy()[()]
 
 
 def _target(result: Any, left: Resolution, device: bool) -> Any:
@@ -114,13 +121,13 @@ def reduce(
         return found if target is None else target
     asked = {} if dtype is None else {"dtype": dtype}
     function: Reduction = partial(_on_gpu, ufunc, **asked) if operands.on_gpu(source) else partial(ufunc.reduce, **asked)
-    return over_axes(function, lambda a: reduced_dtype(ufunc, a.dtype, dtype), source, axis, out, keepdims, **options)
+    return over_axes(function, source, axis, out, keepdims, **options)
 
 
-def _on_gpu(ufunc: Any, array: Any, **options: Any) -> None:
+def _on_gpu(ufunc: Any, array: Any, **options: Any) -> Any:
     from gridbuf.storage import devices
 
-    devices.current().reduce(ufunc, array, **options)
+    return devices.current().reduce(ufunc, array, **options)
 
 
 def by_function(
@@ -130,13 +137,7 @@ def by_function(
     keep, options = kept(keepdims), given(options)
     if function in UFUNC_OF:
         return reduce(UFUNC_OF[function], field, axis, options.pop("dtype", None), out, keep, **options)
-
-    def dtype_of(source: Any) -> Any:
-        only = {name: value for name, value in options.items() if name == "dtype"}
-        return function(np.ones(1, source.dtype), axis=0, **only).dtype
-
-    run = partial(mean_made, function) if function is np.mean and out is None else function
-    return over_axes(run, dtype_of, field, axis, out, keep, **options)
+    return over_axes(function, field, axis, out, keep, **options)
 
 
 UFUNC_OF: dict[Any, Any] = {
@@ -153,6 +154,7 @@ def accumulate(ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: A
 def reduceat(ufunc: Any, source: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """`ufunc.reduceat`: the index along which it goes has no halo any more."""
     where = wrapping.values(indices)
+    where = where if where.size else where.astype(np.intp)  # an empty list is one of floats
     return along(ufunc.reduceat, source, (where,), axis, dtype, out, where.size)
 
 
@@ -185,11 +187,9 @@ def along(
         shape = tuple(size if i == at[0] else n for i, n in enumerate(whole.shape))
         whole = whole._replace(halo=pairs, origin=firsts, shape=shape)
     array = source.numpy()
-    made = (
-        out
-        if out is not None
-        else new(source, whole, method(np.ones(1, array.dtype), *((np.zeros(1, int),) if extra else ()), dtype=dtype).dtype)
-    )
+    made = out
+    if out is None:
+        made = new(source, whole, accumulated_dtype(method, array.dtype, dtype, *((np.zeros(1, int),) if extra else ())))
     method(array, *extra, at[0], dtype, _target(made, whole, False))
     return made
 

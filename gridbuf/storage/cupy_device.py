@@ -104,7 +104,7 @@ class CupyDevice:
         _core.cuda_synchronize(self.device_id(device))
         _core.copyto(host, device)
 
-    def reduce(self, ufunc: Any, array: Any, **options: Any) -> None:
+    def reduce(self, ufunc: Any, array: Any, **options: Any) -> Any:
         cp = self._cp
         known = {
             np.add: cp.sum, np.multiply: cp.prod, np.maximum: cp.max, np.minimum: cp.min,
@@ -116,7 +116,7 @@ class CupyDevice:
         given = {
             name: value for name, value in options.items() if (value is not None and value is not True) or name == "keepdims"
         }
-        known[ufunc](array, **given)
+        return known[ufunc](array, **given)
 
     def function(self, function: Any) -> Any:
         found = self._cp

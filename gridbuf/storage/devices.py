@@ -42,7 +42,7 @@ class Device(Protocol):
     def download(self, device: Any, host: NDArray[Any]) -> None:
         """Copy values from device to host."""
 
-    def reduce(self, ufunc: Any, array: Any, **options: Any) -> None:
+    def reduce(self, ufunc: Any, array: Any, **options: Any) -> Any:
         """`ufunc.reduce(array, **options)` on the device; TypeError where it cannot."""
 
     def function(self, function: Any) -> Any:

@@ -1,13 +1,13 @@
 """NumPy's reductions, and what goes along one axis: `axis` takes names, numbers and tuples of both."""
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gridbuf.joining import adapted, into, lacking, reduced_dtype
-from gridbuf.numpy_functions import POSITIONAL, WHOLE, given, kept, mean_made
+from gridbuf.joining import accumulated_dtype, adapted, into, lacking
+from gridbuf.numpy_functions import POSITIONAL, WHOLE, given, kept
 from gridbuf.storage import functions_plain, operands, reduction
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
@@ -16,21 +16,8 @@ from gridbuf.storage.cpu import CPUStorage
 from gridbuf.wrapping import check_masks
 
 
-@lru_cache(maxsize=256)
-def _dtype(function: Any, own: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
-    """The dtype that NumPy gives the reduction of one element."""
-    if isinstance(function, np.ufunc):
-        return reduced_dtype(function, own, dtype)
-    found: np.dtype[Any] = function(np.ones(1, own), axis=0, **({} if dtype is None else {"dtype": dtype})).dtype
-    return found
-
-
 def _run(function: Any, array: Any, device: bool, **options: Any) -> Any:
     return operands.function_on(device, function)(array, **options)
-
-
-def _mean(function: Any, array: Any, device: bool, **options: Any) -> Any:
-    return mean_made(operands.function_on(device, function), array, **options)
 
 
 def reduced(
@@ -47,9 +34,7 @@ def reduced(
         device = operands.on_device(a, (a,))
         array = operands.fetch(a, a, device)
         return operands.number(_run(call, array, device, axis=None, **reduction.beside(options, a, a, device)), device)
-    dtype = options.get("dtype")
-    run = _mean if function is np.mean and out is None else _run
-    return reduction.over_axes(partial(run, call), lambda array: _dtype(call, array.dtype, dtype), a, axis, out, keep, **options)
+    return reduction.over_axes(partial(_run, call), a, axis, out, keep, **options)
 
 
 def _reducing(function: Any) -> Callable[..., Any]:
@@ -78,10 +63,10 @@ def _placing(function: Any) -> Callable[..., Any]:
             return reduced(function, a, axis, out, keepdims)
         at = _one_axis(axis, a, function)
 
-        def run(array: Any, device: bool, axis: Any, out: Any, keepdims: bool) -> None:
-            operands.function_on(device, function)(array, axis=at, out=out, keepdims=keepdims)
+        def run(array: Any, device: bool, **options: Any) -> Any:
+            return _run(function, array, device, **{**options, "axis": at})
 
-        return reduction.over_axes(run, lambda array: np.dtype(np.intp), a, at, out, kept(keepdims))
+        return reduction.over_axes(run, a, at, out, kept(keepdims))
 
     return handler
 
@@ -103,7 +88,7 @@ def _of_order(function: Any) -> Callable[..., Any]:
         if axis is None and out is None and not keep:
             device = operands.on_device(a, (a,))
             return operands.number(run(operands.fetch(a, a, device), device, axis=None), device)
-        return reduction.over_axes(run, lambda array: run(np.ones(1, array.dtype), False, axis=0).dtype, a, axis, out, keep)
+        return reduction.over_axes(run, a, axis, out, keep)
 
     return handler
 
@@ -174,15 +159,13 @@ def along(function: Any, a: Storage, axis: Any, dtype: Any = None, out: Any = No
     lead = operands.governing((a, out))
     device = operands.on_device(lead, (a,), (out,))
     array = operands.fetch(a, lead, device)
-    result = new(type(a), a.shape, _dtype(function, array.dtype, dtype), a._meta, a.device) if out is None else out
+    accumulate = function.accumulate if isinstance(function, np.ufunc) else function
+    result = new(type(a), a.shape, accumulated_dtype(accumulate, array.dtype, dtype), a._meta, a.device) if out is None else out
     target = operands.fetch(result, lead, device, "out")
     if isinstance(result, Storage):
         target = adapted(target, operands.of_same_axes(result, a, "out"))
     asked = {"axis": at, "out": target, **({} if dtype is None else {"dtype": dtype})}
-    if isinstance(function, np.ufunc):
-        function.accumulate(array, **asked)
-    else:
-        operands.function_on(device, function)(array, **asked)
+    (accumulate if isinstance(function, np.ufunc) else operands.function_on(device, function))(array, **asked)
     if isinstance(result, Storage):
         result._wrote(device)
     return result

@@ -4,17 +4,12 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
-import numpy as np
-
-from gridbuf.joining import adapted, into, lacking, reduced_dtype
+from gridbuf.joining import adapted, into, lacking
 from gridbuf.storage import devices, functions_plain, memory, operands, results
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import BoundedCache
 from gridbuf.storage.cpu import CPUStorage
 from gridbuf.wrapping import check_masks
-
-_DTYPES: BoundedCache[np.dtype[Any]] = BoundedCache(1024)
 
 
 def reduce(
@@ -26,25 +21,26 @@ def reduce(
         given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, **options}
         return functions_plain.call(ufunc, (source,), given, method="reduce")
 
-    def run(array: Any, device: bool, **given: Any) -> None:
-        if device:
-            devices.current().reduce(ufunc, array, dtype=dtype, **given)
-        else:
-            ufunc.reduce(array, dtype=dtype, **given)
+    def run(array: Any, device: bool, **given: Any) -> Any:
+        return (
+            devices.current().reduce(ufunc, array, dtype=dtype, **given) if device else ufunc.reduce(array, dtype=dtype, **given)
+        )
 
-    return over_axes(run, lambda array: _dtype(ufunc, array.dtype, dtype), source, axis, out, keepdims, **options)
+    return over_axes(run, source, axis, out, keepdims, **options)
 
 
 def over_axes(
     run: Callable[..., Any],
-    dtype_of: Callable[[Any], np.dtype[Any]],
     source: Storage,
     axis: Any,
     out: Any = None,
     keepdims: bool = False,
     **options: Any,
 ) -> Any:
-    """A reduction into a storage by `run(array, device, axis=, out=, keepdims=, ...)`."""
+    """A reduction into a storage by `run(array, device, axis=, keepdims=, ...)`, and `out=` where one was given.
+
+    A new result is NumPy's own, moved into a storage: with an `out` NumPy sums float16 otherwise, and what dtype it gives depends on more than dtypes.
+    """
     if isinstance(out, tuple):
         (out,) = out
     shape_of = results.reduced if axis is None or isinstance(axis, (str, int)) else results.reduced.__wrapped__
@@ -55,21 +51,29 @@ def over_axes(
         and options.get("where", True) is True
         and "mean" not in options
     ):
-        array = source._host
-        result = CPUStorage._of(memory.empty(shape, dtype_of(array), meta), None, meta) if out is None else out
-        target = adapted(result._host, operands.of_same_axes(result, meta, "out"))
-        run(array, False, axis=None if axis is None else over, out=target, keepdims=keepdims, **options)
-        return result
+        options |= {"axis": None if axis is None else over, "keepdims": keepdims}
+        if out is not None:
+            run(source._host, False, out=adapted(out._host, operands.of_same_axes(out, meta, "out")), **options)
+            return out
+        found = run(source._host, False, **options)
+        target = memory.empty(shape, found.dtype, meta)
+        target[...] = found
+        return CPUStorage._of(target, None, meta)
     lead = operands.governing((source, out))
     device = operands.on_device(lead, (source,), (out,))
     with operands.held((source, out, options.get("where"), options.get("mean"))):
         array = operands.fetch(source, lead, device)
-        options = beside(options, source, lead, device)
-        result = new(type(source), shape, dtype_of(array), meta, source.device) if out is None else out
-        target = operands.fetch(result, lead, device, "out")
-        if isinstance(result, Storage):
-            target = adapted(target, operands.of_same_axes(result, meta, "out"))
-        run(array, device, axis=None if axis is None else over, out=target, keepdims=keepdims, **options)
+        options = {**beside(options, source, lead, device), "axis": None if axis is None else over, "keepdims": keepdims}
+        result = out
+        if out is None:
+            found = run(array, device, **options)
+            result = new(type(source), shape, found.dtype, meta, source.device)
+            (result._dev if device else result._host)[...] = found
+        else:
+            target = operands.fetch(out, lead, device, "out")
+            if isinstance(out, Storage):
+                target = adapted(target, operands.of_same_axes(out, meta, "out"))
+            run(array, device, out=target, **options)
         if isinstance(result, Storage):
             result._wrote(device)
     return result
@@ -90,12 +94,3 @@ def beside(options: dict[str, Any], source: Storage, lead: Storage, device: bool
             array = adapted(array, into(axes, source.axes))
         placed[argument] = array
     return {**options, **placed}
-
-
-def _dtype(ufunc: Any, own: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
-    """The dtype that NumPy gives the reduction of one element."""
-    key = ufunc, own, None if dtype is None else np.dtype(dtype)
-    found = _DTYPES.get(key)
-    if found is None:
-        found = _DTYPES[key] = reduced_dtype(ufunc, own, dtype)
-    return found

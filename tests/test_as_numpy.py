@@ -1,0 +1,69 @@
+"""What Fields and storages say, give and warn of where NumPy's arrays do: found by programs drawn at random beside NumPy."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gridbuf as gb
+import gridbuf.storage as gs
+
+MAKES = (lambda a, dims: gb.Field(a, dims=dims), lambda a, axes: gs.storage(a, axes=axes))
+
+
+@pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
+def test_a_result_is_numpy_s_own(make: Any) -> None:
+    """NumPy's dtype depends on more than dtypes, and so does what it sums in; and a conversion is spoken of once."""
+    halves = np.full((2, 4), 40000, "f2")
+    assert np.array_equal(np.median(make(halves, "IJ"), axis=1), [40000, 40000])
+    for function, values, q in (
+        (np.nanpercentile, np.zeros((2, 0), "f2"), np.array(0.5)),
+        (np.nanquantile, np.zeros((0, 4), "?"), 0.5),
+    ):
+        with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+            found, wanted = (function(a, q, axis=-1 if values.shape[0] else 0) for a in (make(values, "IJ"), values))
+        assert np.array_equal(found, wanted, equal_nan=True) and found.dtype == wanted.dtype
+    values = np.full((2, 3), 1 + 2j)
+    for call in (
+        lambda a: np.sum(a, axis=0, dtype="f8"), lambda a: np.mean(a, axis=0, dtype="f4"), lambda a: np.cumsum(a, axis=0, dtype="f8"),
+        lambda a: np.add.accumulate(a, axis=0, dtype="f8"),
+    ):  # fmt: skip
+        said = []
+        for a in (make(values, "IJ"), values):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                call(a)
+            said.append([str(w.message) for w in caught])
+        assert said[0] == said[1] and said[0]
+
+
+@pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
+def test_a_number_that_does_not_fit_is_spoken_of_once(make: Any) -> None:
+    heard: list[Any] = []
+    for dtype in ("f2", "f4"):
+        a = make(np.ones((2, 3), dtype), "IJ")
+        for call in (
+            lambda a: a + 1e300,
+            lambda a: a < 1e300,
+            lambda a: np.add(a, 1e300, order="C"),
+            lambda a: np.hypot(1e300, a),
+        ):
+            heard.clear()
+            for _ in range(2):
+                with np.errstate(over="call", call=lambda *said: heard.append(said)):
+                    call(a)
+            assert len(heard) == 2
+
+
+def test_of_no_indices_numpy_judges_the_axis() -> None:
+    f = gb.Field(np.array(2.0))
+    assert np.add.reduce(f, axis=0) == np.add.reduce(f, axis=-1) == 2.0
+    for call in (lambda a: np.sum(a, axis=5), lambda a: np.mean(a, axis=0), lambda a: np.sum(a, axis=(0,))):
+        for a in (f, f.numpy()):
+            with pytest.raises(np.exceptions.AxisError):
+                call(a)
+
+
+def test_reduceat_takes_an_empty_list() -> None:
+    assert np.add.reduceat(gb.Field(np.ones(3), "I"), []).shape == np.add.reduceat(np.ones(3), []).shape
