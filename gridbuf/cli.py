@@ -5,14 +5,17 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from gridbuf import running
 from gridbuf.demo.options import add_arguments as add_demo_arguments
 from gridbuf.errors import UsageError, quiet_pipe
 from gridbuf.paper.options import add_arguments as add_distributed_arguments
 from gridbuf.watch.options import add_arguments as add_watch_arguments
 
+PROGRAMS = ("run", "watch")  # they end as the program ends that they run
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status says whether it worked.
+
+def main(argv: Sequence[str] | None = None) -> Any:
+    """Run one command; the exit status, which `sys.exit` takes, says whether it worked.
 
     Parameters
     ----------
@@ -30,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser, commands = _parser()
     arguments = parser.parse_args(argv)
     try:
+        if arguments.command in PROGRAMS:
+            return arguments.run(arguments)
         with quiet_pipe() as pipe:
             status = int(arguments.run(arguments) or 0)
         return pipe.status or status
@@ -37,6 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{commands[arguments.command].prog}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        if arguments.command in PROGRAMS:
+            raise
         print("\ninterrupted", file=sys.stderr)
         return 130
 
@@ -92,14 +99,12 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--install", default="numpy,gt4py", metavar="NAMES", help="numpy, gt4py, ndsl, icon4py, or none (default numpy,gt4py)"
     )
-    parser.add_argument("-m", dest="module", action="store_true", help="the program is a module's name")
-    parser.add_argument("program", help="a file, or with -m a module")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own")
+    running.add_arguments(parser)
     parser.set_defaults(run=_run)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from gridbuf import running, startup
+def _run(arguments: argparse.Namespace) -> Any:
+    from gridbuf import startup
 
     try:
         names = [] if arguments.install.strip() == "none" else startup.parts(arguments.install)
@@ -107,7 +112,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--install: {error}") from error
     startup.install(names)
     running.let_children_know(names)
-    return running.execute(arguments.program, arguments.arguments, module=arguments.module)
+    return running.execute(running.words_of(arguments), way=arguments.way)
 
 
 # ---- plan ----

@@ -1,58 +1,96 @@
 """Running somebody's program unchanged, as `python program.py` would, in this process: what `run` and tools like it are made of."""
 
+import argparse
 import builtins
 import os
 import runpy
 import sys
 import types
 from collections.abc import Sequence
-from importlib.machinery import SourceFileLoader
+from contextlib import suppress
+from importlib.machinery import BuiltinImporter, SourceFileLoader
 from pathlib import Path
 from typing import Any
 
 from gridbuf.errors import UsageError
 
 
-def execute(program: str, arguments: Sequence[str] = (), *, module: bool = False) -> int:
-    """Run a file, or with module=True what `python -m` runs; the exit status of it.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """How a command is told which program: the words of `python`, of which those behind the program are its own, `--` included."""
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument(
+        "-m", dest="way", action="store_const", const="module", default="file", help="the program is a module's name"
+    )
+    ways.add_argument("-c", dest="way", action="store_const", const="code", help="the program is code")
+    parser.add_argument("program", nargs=argparse.PARSER, help="a file, or what -m or -c say, and its own arguments")
+
+
+def words_of(arguments: argparse.Namespace) -> list[str]:
+    """The program and its arguments; one `--` may stand before them."""
+    return list(arguments.program[arguments.program[0] == "--" :])
+
+
+def execute(words: Sequence[str], *, way: str = "file") -> Any:
+    """Run a file, or with way="module" or "code" what `python -m` or `python -c` run; what `sys.exit` is to be given.
 
     The program is `__main__`, with its own sys.argv and sys.path; classes that it defines can be pickled, and spawned children
-    find it. An exception that it does not catch is printed without our own frames.
+    find it. An exception that it does not catch is printed without our own frames; a KeyboardInterrupt then goes on, because Python
+    ends by the signal of one.
     """
     try:
-        if module:
-            _module(program, arguments)
-        else:
-            _file(program, arguments)
+        {"file": _file, "module": _module, "code": _code}[way](*words)
     except SystemExit as error:
-        return _status(error.code)
+        return error.code
     except UsageError:
         raise
     except BaseException as error:
         error.__traceback__ = _from_the_program_on(error.__traceback__)
         _without_watch(error)
         _print(error)
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
-    return 0
+        if type(error) is not KeyboardInterrupt:
+            return 1
+    else:
+        return 0
+    sys.excepthook = _Printed(sys.excepthook)
+    raise KeyboardInterrupt
+
+
+class _Printed:
+    """The hook while an exception goes up that was printed already."""
+
+    def __init__(self, before: Any) -> None:
+        self.before = before
+
+    def __call__(self, *error: Any) -> None:
+        sys.excepthook = self.before
 
 
 def _print(error: BaseException) -> None:
     """By the program's hook; what fails in that is printed as Python does, before the error itself."""
-    errors = sys.stderr or sys.__stderr__  # the program's output is none
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    vars(sys)["last_exc"] = error
     if (hook := getattr(sys, "excepthook", None)) is None:
-        print("sys.excepthook is missing", file=errors)
-        hook = sys.__excepthook__
+        _say("sys.excepthook is missing")
+        hook = sys.excepthook = sys.__excepthook__
     try:
         hook(type(error), error, error.__traceback__)
     except Exception as failed:
         failed.__traceback__ = _from_the_program_on(failed.__traceback__)
         failed.__context__ = None
         for words, each in (("Error in sys.excepthook:", failed), ("\nOriginal exception was:", error)):
-            print(words, file=errors)
+            _say(words)
             sys.__excepthook__(type(each), each, each.__traceback__)
 
 
-def _file(program: str, arguments: Sequence[str]) -> None:
+def _say(words: str) -> None:
+    """To where errors go, if there is such a place: to `print`, None is the output."""
+    stream = sys.__stderr__ if sys.stderr is None else sys.stderr
+    if stream is not None:
+        with suppress(Exception):
+            print(words, file=stream)
+
+
+def _file(program: str, *arguments: str) -> None:
     path = Path(program)
     if path.is_dir() or path.suffix in (".zip", ".pyz"):
         sys.argv = [program, *arguments]
@@ -62,28 +100,35 @@ def _file(program: str, arguments: Sequence[str]) -> None:
         source = path.read_bytes()
     except OSError as error:
         raise UsageError(f"program: {program}: {error.strerror}") from error
-    file, main = os.path.abspath(path), types.ModuleType("__main__")
-    vars(main).update(
-        __file__=file, __builtins__=builtins, __loader__=SourceFileLoader("__main__", file), __cached__=None, __annotations__={}
-    )  # fmt: skip
+    file = os.path.abspath(path)
     sys.argv = [program, *arguments]
     if not sys.flags.safe_path:  # where `python -m gridbuf` has the working directory
         sys.path[0] = str(path.resolve().parent)
-    sys.modules["__main__"] = main
-    exec(compile(source, file, "exec", dont_inherit=True), vars(main))
+    _run(
+        compile(source, file, "exec", dont_inherit=True),
+        __file__=file,
+        __loader__=SourceFileLoader("__main__", file),
+        __cached__=None,
+    )
 
 
-def _module(name: str, arguments: Sequence[str]) -> None:
+def _code(source: str, *arguments: str) -> None:
+    sys.argv = ["-c", *arguments]
+    if not sys.flags.safe_path:
+        sys.path[0] = ""
+    _run(compile(source, "<string>", "exec", dont_inherit=True), __loader__=BuiltinImporter)
+
+
+def _module(name: str, *arguments: str) -> None:
     sys.argv = [name, *arguments]
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
-def _status(code: Any) -> int:
-    """What Python makes of SystemExit's argument."""
-    if code is None or isinstance(code, int):
-        return int(code or 0)
-    print(code, file=sys.stderr or sys.__stderr__)
-    return 1
+def _run(code: types.CodeType, **names: Any) -> None:
+    """As a module of its own that is `__main__`."""
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    vars(main).update(__builtins__=builtins, __annotations__={}, **names)
+    exec(code, vars(main))
 
 
 _WATCH = os.path.join(os.path.dirname(__file__), "watch", "")

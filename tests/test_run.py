@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -167,13 +168,19 @@ def same(folder: Path, source: str, *arguments: str) -> subprocess.CompletedProc
     ],
 )
 def test_it_is_as_python_runs_it(folder: Path, source: str) -> None:
-    same(folder, source)
+    same(folder, source, "--", "a", "--", "-m")
 
 
-def test_ctrl_c_is_the_program_s(folder: Path) -> None:
-    (folder / "sub" / "program.py").write_text("raise KeyboardInterrupt")
-    done = run(folder, "sub/program.py")
-    assert done.returncode == 130 and "KeyboardInterrupt" in done.stderr and "running.py" not in done.stderr
+@pytest.mark.parametrize("source", ["raise KeyboardInterrupt", "import os, signal\nos.kill(os.getpid(), signal.SIGINT)"])
+def test_who_is_interrupted_ends_by_the_signal(folder: Path, source: str) -> None:
+    """A shell's loop ends, too, where a status alone would let it go on."""
+    assert same(folder, source).returncode == -signal.SIGINT
+
+
+def test_code(folder: Path) -> None:
+    words = ("-c", "import sys\nprint(sys.argv, sys.path[0], sorted(globals()))\n1 / 0", "a", "--", "-m")
+    plain, ours = python(*words, cwd=folder), run(folder, *words)
+    assert (ours.returncode, ours.stdout, ours.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
 
 def test_a_module(folder: Path) -> None:

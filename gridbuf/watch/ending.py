@@ -3,8 +3,6 @@
 import atexit
 import os
 import signal
-import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -36,15 +34,11 @@ class Ending:
         self._default_signals()
 
     def write(self, **how: bool) -> None:
-        """The report, if this process is the one and has not written it yet. What fails in it is not the program's failure."""
+        """The report, if this process is the one and has not written it yet."""
         if self._done or os.getpid() != self.book.process:
             return
         self._done, self.book.on = True, False
-        try:
-            self._write(**how)
-        except Exception:
-            print("gridbuf watch: the report failed:", file=sys.stderr)
-            traceback.print_exc()
+        self._write(**how)
 
     def _forked(self) -> None:
         if os.getpid() == self.book.process:
@@ -62,6 +56,5 @@ class Ending:
     def _ended(self, number: int, frame: Any) -> None:
         """The signal's own work is done afterwards, so that who waits for the process sees what ended it."""
         self.write(whole=False)
-        sys.stdout.flush()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)

@@ -1,5 +1,6 @@
 """--live: the tables while the program runs, every two seconds: on a terminal in place, elsewhere one line each time."""
 
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from time import thread_time
 from typing import Any
 
 from gridbuf.watch.book import Book
+from gridbuf.watch.streams import Errors, is_terminal
 from gridbuf.watch.table import grids, seconds
 
 EVERY = 2.0  # seconds
@@ -15,8 +17,8 @@ EVERY = 2.0  # seconds
 class Live:
     """A thread that shows `found()` until it is stopped; it ends with the process, and nobody waits for it."""
 
-    def __init__(self, book: Book, found: Callable[[], dict[str, Any]], every: float = EVERY) -> None:
-        self.book, self.found, self.every = book, found, every
+    def __init__(self, book: Book, found: Callable[[], dict[str, Any]], errors: Errors, every: float = EVERY) -> None:
+        self.book, self.found, self.errors, self.every = book, found, errors, every
         self._stop = threading.Event()
         self._shown: Any = self._terminal()
         self._thread = threading.Thread(target=self._run, name="gridbuf watch --live", daemon=True)
@@ -30,17 +32,30 @@ class Live:
             self._shown.stop()
 
     def _terminal(self) -> Any:
-        """rich's place on the terminal that is written to again and again; None where there is none."""
-        if not sys.stderr.isatty():
+        """rich's place on the terminal that is written to again and again; None where there is none.
+
+        What the program writes to the same terminal goes above it, by rich; what it writes elsewhere is none of rich's business.
+        """
+        if not self.errors.is_terminal():
             return None
         try:
             from rich.console import Console
             from rich.live import Live as RichLive
         except ImportError:
             return None
-        live = RichLive(console=Console(stderr=True), auto_refresh=False, transient=True)
+        streams = sys.stdout, sys.stderr
+        console = Console(file=self.errors.stream)
+        live = RichLive(console=console, auto_refresh=False, transient=True, redirect_stdout=is_terminal(sys.stdout))
         live.start()
+        self._proxies = sys.stdout, sys.stderr
+        os.register_at_fork(after_in_child=lambda: self._without_us(streams))
         return live
+
+    def _without_us(self, streams: Any) -> None:
+        """A forked child has no thread that shows, and what that held is held for ever."""
+        for name, ours, before in zip(("stdout", "stderr"), self._proxies, streams, strict=True):
+            if getattr(sys, name) is ours:
+                setattr(sys, name, before)
 
     def _run(self) -> None:
         while not self._stop.wait(self.every):
@@ -65,7 +80,6 @@ class Live:
             max(found["stencils"], key=lambda s: s["seconds"], default=None),
         )
         most = "" if slowest is None else f"; most time in {slowest['name']}: {seconds(slowest['seconds'])}"
-        print(
-            f"gridbuf watch: {found['seconds']:.0f} s: {calls:,} stencil calls, {blocks:,} blocks, {copied:,} hidden copies{most}",
-            file=sys.stderr, flush=True,
-        )  # fmt: skip
+        self.errors.say(
+            f"gridbuf watch: {found['seconds']:.0f} s: {calls:,} stencil calls, {blocks:,} blocks, {copied:,} hidden copies{most}\n"
+        )

@@ -1,6 +1,7 @@
 """`python -m gridbuf watch program.py`: the program unchanged, and at its end what it did with its memory."""
 
 import argparse
+from typing import Any
 
 from gridbuf import running
 from gridbuf.errors import UsageError
@@ -22,15 +23,19 @@ from gridbuf.watch.imports import Undo, together
 from gridbuf.watch.output import Output
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> Any:
     """Run the program under watch; its exit status."""
-    program = [*(["-m"] if arguments.module else []), arguments.program, *arguments.arguments]
+    words = running.words_of(arguments)
+    program = [*{"module": ["-m"], "code": ["-c"]}.get(arguments.way, []), *words]
     book = Book()
     output = Output(book, program, json=arguments.json, html=arguments.html, live=arguments.live, apply=arguments.apply)
     ending = Ending(book, output.write)
     undo = install(book, measure=arguments.measure)
     try:
-        return running.execute(arguments.program, arguments.arguments, module=arguments.module)
+        return running.execute(words, way=arguments.way)
+    except KeyboardInterrupt:
+        output.apply = False  # who ended it would wait for it four times more
+        raise
     except UsageError:
         ending.cancel()
         undo()

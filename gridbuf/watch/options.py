@@ -1,6 +1,9 @@
 """The options of `python -m gridbuf watch`: apart from the rest, which is loaded when it runs."""
 
 import argparse
+from typing import Any
+
+from gridbuf import running
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,13 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--live", action="store_true", help="the tables while it runs, too")
     parser.add_argument("--html", metavar="FILE", help="a page with pictures")
     parser.add_argument("--json", metavar="FILE", help="everything that was seen")
-    parser.add_argument("-m", dest="module", action="store_true", help="the program is a module's name")
-    parser.add_argument("program", help="a file, or with -m a module")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own")
+    running.add_arguments(parser)
     parser.set_defaults(run=_run)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace) -> Any:
     from gridbuf.watch.main import run
 
     return run(arguments)

@@ -2,7 +2,8 @@
 
 import json as json_module
 import os
-import sys
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from gridbuf.watch.book import Book
 from gridbuf.watch.live import Live
 from gridbuf.watch.page import page
 from gridbuf.watch.report import report
+from gridbuf.watch.streams import Errors
 from gridbuf.watch.table import text
 
 
 class Output:
-    """Files are opened for writing before the program runs, by the names they had then."""
+    """Files are opened for writing before the program runs, by the names they had then; so is the error stream known from then."""
 
     def __init__(
         self,
@@ -30,33 +32,51 @@ class Output:
         live: bool = False,
         apply: bool = False,
     ) -> None:
-        self.book, self.program, self.apply = book, program, apply
+        self.book, self.program, self.apply, self.errors = book, program, apply, Errors()
         self.json = None if json is None else _writable("--json", json)
         self.html = None if html is None else _writable("--html", html)
         self.folder = os.getcwd()
-        self.live = Live(book, lambda: report(book, program, final=False)) if live else None
+        self.live = Live(book, lambda: report(book, program, final=False), self.errors) if live else None
 
     def write(self, *, whole: bool = True) -> None:
-        """Everything, once; with whole=False what takes no time, because a signal ends the program."""
+        """Everything, once; with whole=False what takes no time, because a signal ends the program. What fails leaves the others be."""
         if self.live is not None:
             self.live.stop()
-        found = self.found(whole)
-        color = sys.stderr is not None and sys.stderr.isatty() and "NO_COLOR" not in os.environ
-        print(f"\n{text(found, color=color)}", end="", file=sys.stderr, flush=True)
-        if self.json is not None:
-            self.json.write_text(json_module.dumps(found, indent=1))
-        if self.html is not None:
-            self.html.write_text(page(found))
+        try:
+            found = self.found(whole)
+        except Exception:
+            self._failed("the report")
+            return
+        self._each("the table", lambda: self.errors.say(f"\n{text(found, color=self.errors.is_colored())}"))
+        self._each("--json", lambda: _write(self.json, lambda: json_module.dumps(found, indent=1)))
+        self._each("--html", lambda: _write(self.html, lambda: page(found)))
+
+    def _each(self, what: str, write: Callable[[], Any]) -> None:
+        try:
+            write()
+        except Exception:
+            self._failed(what)
+
+    def _failed(self, what: str) -> None:
+        self.errors.say(f"gridbuf watch: {what} failed:\n{traceback.format_exc()}")
 
     def found(self, whole: bool) -> dict[str, Any]:
-        """The whole report."""
+        """The whole report; Ctrl-C ends what is measured for it, and nothing else."""
         found = report(self.book, self.program)
-        if whole:
-            pool.add_savings(found["allocations"], allocations.plain_handler())
-        if whole and self.apply:
-            found["applied"] = applied(self.program, self.folder)
+        try:
+            if whole:
+                pool.add_savings(found["allocations"], allocations.plain_handler())
+            if whole and self.apply:
+                found["applied"] = applied(self.program, self.folder)
+        except KeyboardInterrupt:
+            found["not_seen"].append("what is measured at the end: interrupted")
         found["advice"] = advice(found)
         return found
+
+
+def _write(path: Path | None, made: Callable[[], str]) -> None:
+    if path is not None:
+        path.write_text(made(), encoding="utf-8", errors="backslashreplace")
 
 
 def _writable(option: str, name: str) -> Path:

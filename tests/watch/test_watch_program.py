@@ -1,6 +1,7 @@
 """A program under watch is the program: its output, input, status, exceptions, exit handlers, children and threads."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -45,6 +46,19 @@ PROGRAMS = {
     "a traceback that it prints": "import traceback, numpy as np\ntry:\n    np.asarray(object(), float)\nexcept TypeError:\n    traceback.print_exc()",
     "a closed output": "import sys\nprint('last')\nsys.stdout.close()",
     "an output of its own": "import sys\nclass Tee:\n    def write(self, s): return o.write(s)\n    def flush(self): o.flush()\no, sys.stdout = sys.stdout, Tee()\nprint(1)\nsys.exit(5)",
+    "an error stream of its own": "import sys\nclass Tee:\n    def write(self, s): return o.write(s)\no, sys.stderr = sys.stderr, Tee()\nprint(1, file=sys.stderr)",
+    "no error stream": "import sys\nsys.stderr = None\nprint(1)",
+    "errors in memory": "import contextlib, io, sys\nwith contextlib.redirect_stderr(io.StringIO()):\n    sys.exit(4)",
+    "no streams": "import sys\nprint(1)\nsys.stdout = sys.stderr = None",
+    "words of an exit that nobody hears": "import sys\nsys.stderr = None\nsys.exit('why')",
+    "an exit with an object": "import sys\nsys.exit((1, 2.0))",
+    "ctrl-c": "raise KeyboardInterrupt",
+    "ctrl-c within asyncio": "import asyncio, os, signal\nasync def f():\n    os.kill(os.getpid(), signal.SIGINT)\n    await asyncio.sleep(9)\nasyncio.run(f())",
+    "a kind of ctrl-c": "class Mine(KeyboardInterrupt): ...\nraise Mine",
+    "the last exception": "import atexit, sys\natexit.register(lambda: print(sys.last_value, sys.last_type, sys.excepthook))\n1 / 0",
+    "a signal after its output": "import os, signal, sys, time\nprint('lost')\nsys.stdout = None\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(9)",
+    "a signal and a closed output": "import os, signal, sys, time\nsys.stdout.close()\nos.kill(os.getpid(), signal.SIGHUP)\ntime.sleep(9)",
+    "a signal and an output of its own": "import os, signal, sys, time\nclass Mine:\n    def write(self, s): ...\n    def flush(self): 1 / 0\nsys.stdout = Mine()\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(9)",
     "a pickle to no file": "import pickle\ntry:\n    pickle.dump(1, 3)\nexcept TypeError as e:\n    print(e)",
     "pickle": "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
     "warnings": "import warnings\nwarnings.warn('here')\ndef f(): warnings.warn('there', stacklevel=2)\nf()",
@@ -57,7 +71,47 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_is_as_python_runs_it(tmp_path: Path, name: str) -> None:
-    both(tmp_path, PROGRAMS[name], "a", "--json", "-m", stdin="one\ntwo\n")
+    both(tmp_path, PROGRAMS[name], "--", "a", "--json", "--", "-m", stdin="one\ntwo\n")
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "2>/dev/full"])
+def test_without_an_error_stream_there_are_the_files(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "model.py").write_text("import sys\nsys.exit('why')")
+    command = [sys.executable, "-m", "gridbuf", "watch", "--json", "o.json", "--html", "o.html", "--live", "model.py"]
+    done = subprocess.run(
+        ["bash", "-c", f"{shlex.join(command)} {closed}"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert (tmp_path / "o.json").stat().st_size and (tmp_path / "o.html").stat().st_size
+
+
+def test_a_reader_who_has_enough_changes_no_status(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("import sys\nsys.exit(3)")
+    command = shlex.join([sys.executable, "-m", "gridbuf", "watch", "model.py"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} 2>&1 | true; exit ${{PIPESTATUS[0]}}"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )  # fmt: skip
+    assert done.returncode == 3
+
+
+@pytest.mark.parametrize(
+    "words", [("-c", "import sys, numpy as np\na = np.zeros(5000)\nprint(sys.argv, sys.path[0], __name__)", "a", "--", "-m")]
+)
+def test_code(tmp_path: Path, words: Sequence[str]) -> None:
+    plain, ours = python(*words, cwd=tmp_path), python("-m", "gridbuf", "watch", *words, cwd=tmp_path)
+    assert (ours.returncode, ours.stdout) == (plain.returncode, plain.stdout)
+    assert "<string>:2" in ours.stderr
+
+
+def test_the_page_is_utf_8_wherever_it_is_written(tmp_path: Path) -> None:
+    """The page says so; the locale's encoding may have no such letters, and a word of the command line no encoding at all."""
+    (tmp_path / "model.py").write_text("é = 1", encoding="utf-8")
+    done = python(
+        "-m", "gridbuf", "watch", "--html", "o.html", "model.py", "é", os.fsdecode(b"\xff"), cwd=tmp_path,
+        LC_ALL="C", PYTHONCOERCECLOCALE="0", PYTHONUTF8="0",
+    )  # fmt: skip
+    assert done.returncode == 0 and "failed" not in done.stderr
+    assert "gridbuf watch: model.py" in (tmp_path / "o.html").read_text(encoding="utf-8")
 
 
 def test_children_are_counted(tmp_path: Path) -> None:
@@ -102,4 +156,4 @@ def test_who_is_ended_by_a_signal_is_so_after_the_report(tmp_path: Path, name: s
     child.send_signal(getattr(signal, name))
     _, said = child.communicate(timeout=60)
     assert "model.py:3" in said and REPORT in said
-    assert child.returncode == (-signal.SIGTERM if name == "SIGTERM" else 130)
+    assert child.returncode == -getattr(signal, name)
