@@ -53,12 +53,11 @@ static inline void gb_py_turn_end(PyCriticalSection *section, int began) {
         if (name == own) name = name##_of_none;                                                            \
         for (int i = 0; i < (count); i++) drop((T *)own + i);                                              \
     }                                                                                                      \
-    static T *name##_own(T *place) {                                                                       \
+    static T *name##_own(T *place) {   /* the thread may have got its own since the place was looked up */ \
+        if (place < name##_of_none || place >= name##_of_none + (count)) return place;                     \
         T *own = name == name##_of_none ? gb_py_of_thread((count) * sizeof(T), name##_end) : name;         \
-        if (!own) return NULL;                                                                             \
-        place = own + (place - name);                                                                      \
-        name = own;                                                                                        \
-        return place;                                                                                      \
+        if (own) name = own;                                                                               \
+        return own ? own + (place - name##_of_none) : NULL;                                                \
     }
 
 #else

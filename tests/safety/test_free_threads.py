@@ -7,6 +7,7 @@ import random
 import sys
 import sysconfig
 import threading
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -164,6 +165,28 @@ def test_a_backend_gets_its_meaning_in_another_thread() -> None:
 
     everybody = threading.Barrier(THREADS)
     together(work, 1)
+
+
+@pytest.mark.skipif(not FREE, reason="this Python has a GIL")
+@pytest.mark.filterwarnings("always::DeprecationWarning")
+def test_what_a_thread_remembers_first_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading its first call may run Python that makes another; and threads that know nothing yet share a table, which stays empty."""
+    found, shown = [], []
+
+    def show(*_: object, **__: object) -> None:
+        shown.append(gb.empty((1, 1)))
+
+    def work() -> None:
+        found.append(gb.plan((3, 5), "a3"))  # of which NumPy warns
+
+    monkeypatch.setattr(warnings, "showwarning", show)
+    for _ in range(2):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    if not shown:
+        pytest.skip("this NumPy does not warn of 'a3'")
+    assert found[0] is not found[1]
 
 
 def test_one_capsule_is_taken_once() -> None:
