@@ -162,7 +162,7 @@ PyObject *gb_py_watch_copies(PyObject *self, PyObject *args) {
     f->looks = 0;
     if (key) {
         copy *c = &f->known[key / 2 % KNOWN];
-        Py_XDECREF(c->record);
+        GB_PY_OWNED PyObject *before = c->record;
         c->record = Py_NewRef(record);
         c->key = key;
     }

@@ -122,11 +122,11 @@ int gb_py_line_pass_over(PyObject *names) {
     for (char **each = skipped; each && *each; each++) free(*each);
     free(skipped);
     skipped = texts;
-    memset(lines, 0, sizeof lines);
     for (int i = 0; i <= CODES; i++) {
-        Py_CLEAR(codes[i].code);
         Py_CLEAR(codes[i].file);
+        Py_CLEAR(codes[i].code);   /* last: a weak reference to it may run anything, which may take the slot */
     }
+    memset(lines, 0, sizeof lines);
     return texts ? 0 : -1;
 }
 

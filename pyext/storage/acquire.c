@@ -63,9 +63,10 @@ static PyObject *for_call(PyArrayObject *array, PyObject *own, PyObject *names, 
     int n = PyArray_NDIM(array), told = 1;
     if (n > GB_PY_STORAGE_AXES) return NULL;
     answer a;
+    GB_PY_OWNED PyObject *dtype = Py_NewRef((PyObject *)PyArray_DESCR(array));
     memset(&a, 0, sizeof a);
     question *q = &a.asked;   /* field by field: it is compared as bytes */
-    q->own = own, q->dtype = (PyObject *)PyArray_DESCR(array), q->asked = asked, q->needed = needed, q->backend = backend, q->ndim = n, q->registrations = gb_py_registrations;
+    q->own = own, q->dtype = dtype, q->asked = asked, q->needed = needed, q->backend = backend, q->ndim = n, q->registrations = gb_py_registrations;
     for (int i = 0; i < n && backend != Py_None; i++) q->shape[i] = PyArray_DIM(array, i), q->strides[i] = PyArray_STRIDE(array, i);
     const answer *known = slot_of(q);
     if (known->known && memcmp(&known->asked, q, sizeof *q) == 0) return in_order(array, known);
@@ -92,9 +93,10 @@ static PyObject *of_object(PyObject *obj, PyObject *asked, PyObject *needed, PyO
     return axes ? for_call(host, meta, axes, asked, needed, backend) : NULL;
 }
 
+/* A new reference: a field's names may be asked for by Python code that empties the dict. */
 static PyObject *in_map(PyObject *map, PyObject *name) {
     PyObject *found = PyDict_CheckExact(map) ? PyDict_GetItemWithError(map, name) : NULL;
-    return found ? found : Py_None;
+    return Py_NewRef(found ? found : Py_None);
 }
 
 static int all_writeable(PyObject *outputs, PyObject *arrays) {
@@ -114,7 +116,8 @@ PyObject *gb_py_host_arrays(PyObject *self, PyObject *const *args, Py_ssize_t na
     GB_PY_OWNED PyObject *fields = PyDict_Items(args[0]), *arrays = PyDict_New();
     Py_ssize_t named = 0, typed = 0, n = fields && arrays ? PyList_Size(fields) : -1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *name = PyTuple_GetItem(PyList_GetItem(fields, i), 0), *asked = in_map(args[2], name), *needed = in_map(args[3], name);
+        PyObject *name = PyTuple_GetItem(PyList_GetItem(fields, i), 0);
+        GB_PY_OWNED PyObject *asked = in_map(args[2], name), *needed = in_map(args[3], name);
         named += asked != Py_None;
         typed += needed != Py_None;
         GB_PY_OWNED PyObject *array = of_object(PyTuple_GetItem(PyList_GetItem(fields, i), 1), asked, needed, args[4]);

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from in_child import python
 
 import gridbuf as gb
 import gridbuf.interface as gi
@@ -72,3 +73,29 @@ def test_a_list_of_names_that_changes_is_read_again() -> None:
             with gi.acquired({"s": s}, dims={"s": names}) as arrays:
                 assert arrays["s"].shape == expected
         names.reverse()
+
+
+EMPTIED = """
+import numpy as np
+import gridbuf.interface as gi
+
+class Names:
+    def __iter__(self):
+        held.clear()
+        return iter("IJ")
+
+class Kind:
+    @property
+    def dtype(self):
+        held.clear()
+        return np.dtype("f8")
+
+for word, given in (("dims", Names), ("dtypes", Kind)):
+    held = {"a": given()}
+    with gi.acquired({"a": np.zeros((3, 4))}, **{word: held}) as arrays:
+        print(arrays["a"].shape)
+"""
+
+
+def test_a_dict_that_is_emptied_while_its_values_are_asked() -> None:
+    assert python(EMPTIED, PYTHONMALLOC="debug") == "(3, 4)\n(3, 4)"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from in_child import python
 from watched import allocations_are_seen, number, told, watch, watching
 
 import gridbuf as gb
@@ -164,3 +165,35 @@ def test_lines_of_a_large_function(tmp_path: Path) -> None:
     assert {row["line"]["line"]: (row["count"], row["bytes"]) for row in found["allocations"]} == {
         3 + i: (3, 3 * (5000 + i)) for i in range(300)
     }
+
+
+FORGOTTEN = """
+import gc
+import weakref
+import numpy as np
+from gridbuf import _core
+
+def made(number):
+    names = {}
+    exec(compile("def f(np):\\n    return np.empty(1000)", f"made{number}.py", "exec"), names)
+    return names["f"]
+
+def gone(_):  # a line is looked for, and may take the place of the one that goes
+    made(0)(np)
+
+_core.set_numpy_handler(_core.watch_start((), 1))
+functions = [made(number) for number in range(300)]
+for function in functions:
+    function(np)
+references = [weakref.ref(function.__code__, gone) for function in functions]
+del function, functions
+gc.collect()
+_core.watch_start(("nothing",), 1)
+assert all(reference() is None for reference in references)
+made(0)(np)
+print(_core.watch_lines()[-1][:3])
+"""
+
+
+def test_code_that_goes_when_a_watch_begins_may_allocate() -> None:
+    assert python(FORGOTTEN).endswith("', 2, 8000)")
