@@ -236,8 +236,9 @@ def round(self: _core.Field, decimals: int = 0) -> _core.Field:
     """
     from gridbuf.arrays import empty_like
 
-    made: _core.Field = empty_like(self)
-    np.round(self.numpy(), decimals, out=made.numpy())
+    found = np.round(self.numpy(), decimals)  # without an out: NumPy has none for integers
+    made: _core.Field = empty_like(self, found.dtype)
+    made.numpy()[...] = found
     return made
 
 

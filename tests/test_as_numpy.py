@@ -67,3 +67,57 @@ def test_of_no_indices_numpy_judges_the_axis() -> None:
 
 def test_reduceat_takes_an_empty_list() -> None:
     assert np.add.reduceat(gb.Field(np.ones(3), "I"), []).shape == np.add.reduceat(np.ones(3), []).shape
+
+
+@pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
+def test_bounds_of_clip_that_the_dtype_does_not_hold(make: Any) -> None:
+    a = np.arange(6, dtype="u1").reshape(2, 3)
+    for bounds in ((-1, 300), (2, 300), (-1, 3), (None, 3), (2, None), (-5, 2**70)):
+        for call in (lambda x, b: np.clip(x, *b), lambda x, b: x.clip(*b), lambda x, b: np.clip([[1, 2, 3]] * 2, x, b[1] or 9)):
+            assert _same(call, a, make(a, "IJ"), bounds), bounds
+
+
+@pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
+@pytest.mark.parametrize("dtype", "?bBlLefdFD")
+def test_powers_and_roundings(make: Any, dtype: str) -> None:
+    """NumPy has a ufunc of its own for some exponents, and for no other: bits and warnings tell which."""
+    values = np.arange(6).reshape(2, 3).astype(dtype) + (np.array(1e-3j) if dtype in "FD" else np.array(0)).astype(dtype)
+    for exponent in (2, 2.0, 0.5, -1, -1.0, 3, 0, True, np.int64(2), np.float64(2)):
+        assert _same(lambda x, e: x**e, values, make(values, "IJ"), exponent), exponent
+        assert _same(_to_the, values.copy(), make(values.copy(), "IJ"), exponent), exponent
+    for decimals in (0, 1, -1, -5):
+        assert _same(lambda x, n: x.round(n), values, make(values, "IJ"), decimals), decimals
+
+
+def _to_the(x: Any, exponent: Any) -> Any:
+    x **= exponent
+    return x
+
+
+def _same(call: Any, array: Any, ours: Any, argument: Any) -> bool:
+    """Bits, dtype, warnings, or the type of the error."""
+    found = []
+    for a in (array, ours):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                result = np.asarray(call(a, argument))
+                what: Any = result.dtype.newbyteorder("="), result.shape, result.tobytes()
+            except Exception as error:
+                what = type(error)
+        found.append((what, sorted(str(w.message) for w in caught)))
+    return bool(found[0] == found[1])
+
+
+@pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
+def test_empty_lists_and_tuples_in_a_tuple_as_keys(make: Any) -> None:
+    a = np.arange(6.0).reshape(2, 3)
+    for key in ([], ([],), (0, []), ([], slice(1)), ((0,),), ((1, 0),), ([[]],)):
+        assert _same(lambda x, k: x[k], a, make(a, "IJ"), key), key
+
+
+@pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
+def test_true_is_no_axis(make: Any) -> None:
+    for axis in (True, (True,), np.True_):
+        with pytest.raises(TypeError, match="axis: expected"):
+            np.sum(make(np.ones((2, 3)), "IJ"), axis=axis)

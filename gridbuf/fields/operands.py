@@ -142,7 +142,7 @@ def named(values: Any) -> Any:
 
 def key(field: _core.Field, given: Any) -> Any:
     """An advanced key for an array: a mask with names goes where the Field has those names."""
-    if isinstance(given, tuple) and len(given) == 1:
+    if isinstance(given, tuple) and len(given) == 1 and names_of(given[0]) is not None:
         (given,) = given
     names = None if isinstance(given, tuple) else names_of(given)
     if names is None:

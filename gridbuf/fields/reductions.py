@@ -1,5 +1,6 @@
 """Reductions of Fields, over indices given by name or by number, and the other methods of ufuncs."""
 
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -29,9 +30,11 @@ def positions(axis: Any, field: _core.Field, argument: str = "axis") -> tuple[in
             entries.extend(names.index(name) for name in asked)
             continue
         try:
-            index = part.__index__()
-        except AttributeError:
-            raise TypeError(f"{argument}: expected names or numbers of indices, got {part!r}") from None
+            index = None if isinstance(part, bool) else operator.index(part)
+        except TypeError:
+            index = None
+        if index is None:
+            raise TypeError(f"{argument}: expected names or numbers of indices, got {part!r}")
         if not -ndim <= index < ndim:
             raise np.exceptions.AxisError(index, ndim, argument)
         entries.append(index % ndim)

@@ -71,6 +71,8 @@ def positions(axis: Any, axes: str) -> tuple[int, ...]:
                 raise ValueError(f"axis: {part!r} names an axis that {axes!r} does not have")
             entries.extend(axes.index(name) for name in part)
             continue
+        if isinstance(part, bool):
+            raise TypeError(f"axis: expected names or numbers of axes, got {part!r}")
         index = integer(part, "axis")
         if not -len(axes) <= index < len(axes):
             raise ValueError(f"axis: {index} is out of range for the axes {axes!r}")

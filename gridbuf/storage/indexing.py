@@ -92,7 +92,7 @@ def _viewed(storage: Storage, cuts: _Cuts) -> Storage:
 
 def _advanced(key: Any, storage: Storage, device: bool) -> Any:
     """The key with its arrays on that side, and a storage's indices in the order of ours."""
-    if isinstance(key, tuple) and len(key) == 1:
+    if isinstance(key, tuple) and len(key) == 1 and isinstance(key[0], Storage):
         (key,) = key
     if isinstance(key, Storage):
         if key.dtype.kind not in "biu":
@@ -120,6 +120,8 @@ def _key_on(part: Any, device: bool) -> Any:
     if devices.is_device_array(part):
         return part if device else devices.current().to_host(part)
     array = operands.values_of(part, "key")
+    if not array.size and not hasattr(part, "dtype"):
+        array = array.astype(np.intp)  # an empty list is one of floats
     return devices.current().from_host(array) if device else array
 
 

@@ -4,11 +4,12 @@
 
 PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
 int gb_py_weak_numbers;
+static int squares_of_floats;   /* before NumPy 2.3, a ** 2.0 too was a square */
 
 int gb_py_operators_init(void) {
     static const char *const names[GB_PY_UFUNCS] = {
         "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "divmod", "power", "matmul", "left_shift", "right_shift",
-        "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "positive", "absolute", "invert", "square", "sqrt",
+        "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "positive", "absolute", "invert", "square", "sqrt", "reciprocal",
         "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
     _Static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5, "comparisons as Python numbers them");
     PyObject *numpy = PyImport_ImportModule("numpy");
@@ -16,6 +17,7 @@ int gb_py_operators_init(void) {
         if (!(gb_py_ufuncs[i] = PyObject_GetAttrString(numpy, names[i]))) Py_CLEAR(numpy);
     if (!numpy || !(gb_py_word_out = PyUnicode_InternFromString("out"))) return -1;
     gb_py_weak_numbers = PyArray_GetNDArrayCFeatureVersion() >= 0x12;
+    squares_of_floats = PyArray_GetNDArrayCFeatureVersion() < 0x14;
     Py_DECREF(numpy);
     return 0;
 }
@@ -56,9 +58,10 @@ int gb_py_as_unary(int which, PyObject *a, PyObject *exponent) {
     if (which != GB_PY_U_POWER) return which;
     if (PyLong_CheckExact(exponent)) {
         int overflow;
-        return PyLong_AsLongAndOverflow(exponent, &overflow) == 2 ? GB_PY_U_SQUARE : which;
+        long n = PyLong_AsLongAndOverflow(exponent, &overflow);
+        return n == 2 ? GB_PY_U_SQUARE : n == -1 && !overflow && is_inexact(a) ? GB_PY_U_RECIPROCAL : which;
     }
     double e = PyFloat_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0.0;
-    if ((e != 2.0 && e != 0.5) || !is_inexact(a)) return which;
+    if ((e != 0.5 && !(e == 2.0 && squares_of_floats)) || !is_inexact(a)) return which;
     return e == 2.0 ? GB_PY_U_SQUARE : GB_PY_U_SQRT;
 }

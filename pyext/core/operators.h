@@ -11,7 +11,7 @@
 
 enum {
     GB_PY_U_ADD, GB_PY_U_SUBTRACT, GB_PY_U_MULTIPLY, GB_PY_U_TRUE_DIVIDE, GB_PY_U_FLOOR_DIVIDE, GB_PY_U_REMAINDER, GB_PY_U_DIVMOD, GB_PY_U_POWER, GB_PY_U_MATMUL, GB_PY_U_LEFT_SHIFT, GB_PY_U_RIGHT_SHIFT,
-    GB_PY_U_BITWISE_AND, GB_PY_U_BITWISE_OR, GB_PY_U_BITWISE_XOR, GB_PY_U_NEGATIVE, GB_PY_U_POSITIVE, GB_PY_U_ABSOLUTE, GB_PY_U_INVERT, GB_PY_U_SQUARE, GB_PY_U_SQRT,
+    GB_PY_U_BITWISE_AND, GB_PY_U_BITWISE_OR, GB_PY_U_BITWISE_XOR, GB_PY_U_NEGATIVE, GB_PY_U_POSITIVE, GB_PY_U_ABSOLUTE, GB_PY_U_INVERT, GB_PY_U_SQUARE, GB_PY_U_SQRT, GB_PY_U_RECIPROCAL,
     GB_PY_U_LESS, GB_PY_U_LESS_EQUAL, GB_PY_U_EQUAL, GB_PY_U_NOT_EQUAL, GB_PY_U_GREATER, GB_PY_U_GREATER_EQUAL, GB_PY_UFUNCS   /* comparisons as Python numbers them */
 };
 extern PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
@@ -30,7 +30,7 @@ PyObject *gb_py_whole_reduction(PyObject *self, PyObject *function, PyObject *ar
 /* For slots: 0 with an error where pow() has a third argument. */
 int gb_py_no_modulus(PyObject *modulus);
 
-/* What `**` of a storage or Field is for some exponents, as for ndarrays: a square or a root of one operand; else `which`. */
+/* What `**` of a storage or Field is for some exponents, as for ndarrays: a square, a root or a reciprocal of one operand; else `which`. */
 int gb_py_as_unary(int which, PyObject *a, PyObject *exponent);
 
 /* The functions of the slots, for the header of a type, for the file that has unary(which, a), binary(which, a, b) and
