@@ -4,6 +4,7 @@ import importlib.util
 import pkgutil
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from pages_of_docs import FENCE, PAGES, ROOT, name
@@ -51,6 +52,12 @@ def test_every_public_module_has_its_reference() -> None:
         if public and not INSIDE.fullmatch(found.name):
             assert found.name in described, f"docs/api has no page for {found.name}"
     assert "gridbuf" in described
+
+
+def test_the_reference_begins_with_all_names() -> None:
+    named = re.findall(r"`~gridbuf\.(\w+)`", (ROOT / "docs" / "api" / "gridbuf.md").read_text())
+    packages = {name for name in gridbuf.__all__ if isinstance(getattr(gridbuf, name), ModuleType)}
+    assert sorted(named) == sorted(set(gridbuf.__all__) - packages)
 
 
 def test_every_setting_is_described() -> None:

@@ -3,12 +3,14 @@
 import io
 import shutil
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 from gridbuf.explain.facts import nbytes_text
 from gridbuf.watch.applying import text as applied_text
 
 MOST = 12  # rows of a table
+WIDE = 100  # columns of a sentence
 FASTER = 1.05  # times: less is called no faster
 Table = tuple[str, Sequence[str], list[list[str]], str]  # title, heads, rows, what is left out
 
@@ -38,10 +40,17 @@ def text(found: dict[str, Any], *, width: int | None = None, color: bool = False
     if found.get("applied"):
         parts.append(applied_text(found["applied"]))
     if found.get("advice"):
-        parts.append("what to change\n" + "\n".join(f"  {i}. {line['text']}" for i, line in enumerate(found["advice"], 1)))
+        parts.append(
+            "what to change\n" + "\n".join(_sentence(f"{i}. {line['text']}") for i, line in enumerate(found["advice"], 1))
+        )
     if found.get("not_seen"):
         parts.append("not seen: " + "; ".join(found["not_seen"]))
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def _sentence(text: str) -> str:
+    """In lines that a terminal shows whole; words such as names of files stay whole."""
+    return fill(text, WIDE, initial_indent="  ", subsequent_indent="     ", break_long_words=False, break_on_hyphens=False)
 
 
 def head(found: dict[str, Any]) -> str:
