@@ -9,6 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from gridbuf.distributed.waiting import Waiting
 
+MEETING = 512  # words of the reduction in which all ranks meet before they do anything else
+ENDS, IDLE = 12, 13  # places in it: how many ranks free their communicator, and need nothing of it
+
 
 class Awaited(NamedTuple):
     """What a call cannot go on without."""
@@ -22,18 +25,34 @@ Steps = Generator[Awaited, None, T]
 
 
 class Call:
-    """A call on its way."""
+    """A call on its way.
 
-    def __init__(self, key: Any, steps: Steps[Any]) -> None:
-        self.key, self._steps = key, steps
+    Attributes
+    ----------
+    key
+        What tells it apart.
+    step : int
+        The step of the program in which it was made: errors end steps.
+    name : str
+        What errors call it.
+    met : bool
+        Whether all ranks have come to it in that step: then all of them end it.
+    void : bool
+        Whether some never will. What this rank has said in it is still to be taken, by their next.
+    over : bool
+        Whether it has ended, or died of an error.
+    """
+
+    def __init__(self, key: Any, steps: Steps[Any], step: int = 0) -> None:
+        self.key, self.step, self.name, self._steps = key, step, "", steps
+        self.met = self.void = self.over = False
         self._awaited: Awaited | None = None
-        self.over = False  # it has ended, or died of an error
 
-    def drive(self, timeout: float | None) -> Any:
-        """Go on to the end; TimeoutError after so many seconds in which nothing came."""
+    def drive(self, timeout: float | None, listen: Callable[[], object] | None = None) -> Any:
+        """Go on to the end; TimeoutError after so many seconds in which nothing came. Until all have met it listens for what others have raised."""
         while True:
             if self._awaited is not None:
-                Waiting(timeout, self._awaited.missing).until(self._awaited.come)
+                Waiting(timeout, self._awaited.missing).until(self._awaited.come, None if self.met else listen)
                 self._awaited = None
             try:
                 self.over = True  # unless it comes to another step

@@ -2,11 +2,13 @@
 
 An agreement is one reduction of a fixed number of integers, whatever the call: so ranks that make different calls notice it there, and no
 message of one call is ever taken for that of another. All ranks add hashes of what they say, and each sees whether the sum is its own as
-often as there are ranks.
+often as there are ranks. The step of the program in which a rank makes the call is said apart: where an error has ended one on some ranks and not
+on others, these raise it, and those who have raised meet again.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -14,17 +16,19 @@ import numpy as np
 from mpi4py import MPI
 
 from gridbuf.distributed.alone import Agreed, Integers, Said, Topic
-from gridbuf.distributed.calls import Awaited, Call, Steps, attempt
+from gridbuf.distributed.calls import ENDS, MEETING, Awaited, Call, Steps, attempt
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.hub import CALL_TAGS, Hub, ranks
 from gridbuf.distributed.left import Left, drop, keep, leave
+from gridbuf.distributed.listening import leave_out, listen
 from gridbuf.distributed.messages import parts
+from gridbuf.distributed.raising import tell
 from gridbuf.distributed.rolls import RollCall
 
 HEAD, TOPICS, TEXT = 16, 2, 36  # words: hashes and counts, then what is told of each topic
-VALUES = 512 - HEAD - TOPICS * TEXT  # the exact sums of three fields
+VALUES = MEETING - HEAD - TOPICS * TEXT  # the exact sums of three fields
 OPERATIONS = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
-SAID, ERRORS, FIRST = 0, 2, 4  # places in the head; of each topic its hash, how many know it, and how long its text is
+SAID, ERRORS, STEP, FIRST = 0, 2, 3, 4  # places in the head; of each topic its hash, how many know it, and how long its text is
 
 
 class Everyone:
@@ -34,28 +38,28 @@ class Everyone:
 
     def __init__(self, hub: Hub, timeout: float | None) -> None:
         self.hub, self.timeout, self.rank, self.size = hub, timeout, hub.rank, hub.size
-        self._name, self._step = "", 0
+        self._name, self._spoken = "", False
 
     def run(self, key: Any, make: Callable[["Everyone"], Steps[Any]]) -> Any:
         """Make a call, or go on with it where it was given up."""
         hub = self.hub
         hub.check()
-        before: Call | None = hub.call
-        if before is not None and before.key != key:  # given up: it counts as made, and ends first
+        key = key, hub.step
+        if hub.call is not None and hub.call.key != key:  # given up: it counts as made, and ends first
             try:
-                self._drive(before)
-            except TimeoutError:
-                raise
-            except Exception:  # nobody asks any more what became of it
-                hub.call = None
+                self._drive(hub.call)
+            except Exception:
+                if hub.call is not None:  # it has not ended; else nobody asks any more what became of it
+                    raise
         if hub.call is None:
+            listen(hub, None)
             hub.calls += 1
-            hub.call = Call(key, Everyone(hub, self.timeout)._steps_of(make))
+            hub.call = Call(key, Everyone(hub, self.timeout)._steps_of(make), hub.step)
         return self._drive(hub.call)
 
     def _drive(self, call: Call) -> Any:
         try:
-            return call.drive(self.timeout)
+            return call.drive(self.timeout, partial(listen, self.hub, call))
         finally:
             if call.over:
                 self.hub.call = None
@@ -65,7 +69,7 @@ class Everyone:
         try:
             return (yield from make(self))
         except Exception as error:
-            if self._step:
+            if self._spoken:
                 raise
             yield from self.agree("", {}, error=error)
 
@@ -102,17 +106,22 @@ class Everyone:
         DisagreementError
             Names two ranks and what they say.
         """
-        self._name = f"{call}, call {self.hub.calls}"
+        meeting = self.hub.call
+        assert meeting is not None
+        self._name = meeting.name = f"{call}, call {self.hub.calls}"
         message, wrong = attempt(lambda: message_of({"call": call, **said}, topics, values))
         error = error or wrong
         if message is None or error is not None:  # that there is an error is all that counts
-            message = np.zeros(HEAD + TOPICS * TEXT + VALUES, np.uint64), [b""] * len(topics)
+            message = np.zeros(MEETING, np.uint64), [b""] * len(topics)
             message[0][ERRORS] = 1
         buffer, texts = message
-        found = yield from self._sum(buffer)
+        size, step = np.uint64(self.size), slice(STEP, STEP + 1)
+        buffer[step] = digest(str(meeting.step).encode())[:1]
+        while ((found := (yield from self._sum(buffer)))[step] != size * buffer[step]).any():
+            yield from self._apart(meeting, bool(found[ENDS]))
+        meeting.met = True
         if found[ERRORS]:
             yield from self._raise(error)
-        size = np.uint64(self.size)
         if (found[SAID : SAID + 2] != size * buffer[SAID : SAID + 2]).any():
             yield from self._differ({"call": call, **said})
         heard: list[tuple[Any, Any]] = []
@@ -135,6 +144,26 @@ class Everyone:
                 facts, _, told = text.partition(b"\n")
                 heard.append((json.loads(facts), json.loads(told)))
         return Agreed(heard, known, found[HEAD + TOPICS * TEXT :])
+
+    def _apart(self, call: Call, ends: bool) -> Steps[None]:
+        """Some ranks are a step ahead. Those who have not heard of what ended theirs raise it; it returns where this rank is to meet them again."""
+        hub = self.hub
+        if ends:
+            leave_out(hub, call)
+            raise DisagreementError(f"{self._name}: another rank frees the communicator")
+        found = yield from self.reduce(np.array([(call.step + 1) * self.size - 1 - self.rank], np.int64), "max")
+        step, last = divmod(int(found[0]), self.size)
+        its = json.loads((yield from self._share(text_of(hub.latest), self.size - 1 - last)))
+        given_up = call.void or call.step < hub.step
+        if step == call.step and not given_up:
+            return
+        if not given_up:
+            listen(hub, call)  # who has raised often has told each of its errors
+        leave_out(hub, call)
+        if not given_up:
+            tell(hub, its["raised"], its["origin"])
+            hub.step = step
+        raise DisagreementError(f"rank {self.rank}: {self._name}: {its['raised']}")
 
     def _raise(self, error: Exception | None) -> Steps[None]:
         """Somebody has an error: those who have raise their own, the others that of the lowest rank."""
@@ -191,8 +220,9 @@ class Everyone:
         """An array of integers made of those of all ranks."""
         found = np.empty_like(values)
         request = self.hub.comm.Iallreduce(values, found, OPERATIONS[operation])
-        self._step += 1
-        roll = RollCall(self.hub, (self.hub.calls << 16) + self._step, self.timeout)
+        self.hub.reductions += 1
+        self._spoken = True
+        roll = RollCall(self.hub, self.hub.reductions, self.timeout)
         yield Awaited(roll.waiting(request.Test), lambda: f"rank {self.rank} waits for {roll.missing()}: {self._name}")
         return found
 
@@ -248,7 +278,7 @@ class Everyone:
 
 def message_of(said: Said, topics: Sequence[Topic], values: Integers | None) -> tuple[Integers, list[bytes]]:
     """What a rank adds in an agreement, and of each topic the text that it tells."""
-    buffer, texts = np.zeros(HEAD + TOPICS * TEXT + VALUES, np.uint64), [b""] * len(topics)
+    buffer, texts = np.zeros(MEETING, np.uint64), [b""] * len(topics)
     buffer[SAID : SAID + 2] = digest(text_of(said))
     for i, topic in enumerate(topics):
         at = FIRST + 4 * i

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from gridbuf._core import MessageExchange
 from gridbuf.distributed.agreements import Agreement
-from gridbuf.distributed.calls import Call, attempt
+from gridbuf.distributed.calls import ENDS, IDLE, MEETING, Call, attempt
 from gridbuf.distributed.left import LAST_WORDS, drop, free, left
 from gridbuf.distributed.tags import LARGEST_TAG, PLAN_TAGS, Tag, Tags, both
 from gridbuf.distributed.waiting import Waiting
 
+FEW = 256  # ranks that tell each other whatever they raise, and where they wait
 MOST_KINDS = 256  # the newest kinds of messages, of which a peer is told how many there were; of others it knows their sum
 HANDSHAKE = LARGEST_TAG
 ROLL = HANDSHAKE - 1
@@ -58,6 +59,10 @@ class Hub:
         By rank: the last error which began there that this one has raised as well.
     errors : int
         How many this rank has raised.
+    step : int
+        How many steps of the program errors have ended: calls of all ranks are made in one step.
+    latest : dict or None
+        What ended the last.
     untold : deque
         What its peers have not been told of that.
     stalled : dict
@@ -81,9 +86,11 @@ class Hub:
     call : Call or None
         What all ranks do together and this one has not ended: given up, or under way.
     calls : int
-        How many of them there were.
+        How many of them there were, those left out that some rank has not come to.
+    reductions : int
+        How many reductions this rank has begun: all ranks the same ones.
     waiting : dict
-        By rank: where it waited when it last said so.
+        By rank: in which of them it waited when it last said so.
     users : WeakSet
         Engines, which grids and plans hold: while there is one on any rank the duplicate is needed.
     """
@@ -113,7 +120,8 @@ class Hub:
         self.unread: defaultdict[int, int] = defaultdict(int)
         self.sending: weakref.WeakValueDictionary[tuple[int, int], Agreement] = weakref.WeakValueDictionary()
         self.unanswered: dict[int, dict[str, Any]] = {}
-        self.doubted = self.errors = 0
+        self.doubted = self.errors = self.step = 0
+        self.latest: dict[str, Any] | None = None
         self.swept = 0.0  # when values that are nobody's were last asked for
         self.far: set[int] = set()  # ranks on other machines
         self.agreements: dict[tuple[int, bytes], Agreement] = {}
@@ -123,7 +131,7 @@ class Hub:
         self._level = MPI.Query_thread()
         self._plans = 0
         self.call: Call | None = None
-        self.calls = 0
+        self.calls = self.reductions = 0
         self.waiting: dict[int, int] = {}
         self.users: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -174,7 +182,9 @@ class Hub:
         return not (left or MPI.Is_finalized() or self._level < MPI.THREAD_SERIALIZED)
 
     def joined(self) -> set[int]:
-        """All ranks that this one may exchange with: those of its plans, and those beside it in a grid, where these can be worked out."""
+        """The ranks that hear of what this one raises: all where they are few, else those of its plans, and those beside it in a grid."""
+        if self.size <= FEW:
+            return {*range(self.size)} - {self.rank}
         return self.peers.union(*(attempt(engine.around)[0] or () for engine in [*self.users]))
 
     def kinds(self, peer: int) -> dict[int, list[list[int]]]:
@@ -199,16 +209,30 @@ class Hub:
         """The user frees the communicator, on all ranks: so is the duplicate, where no rank needs it any more."""
         self.check()
         self.exchanges = None
-        if self.users or left:
-            gc.collect()  # grids may be dead and not collected
-            self.check()
-        idle, all_idle = np.array([not (self.users or left or self.call)], np.int64), np.zeros(1, np.int64)
-        request = self.comm.Iallreduce(idle, all_idle, MPI.MIN)
-        _asked.append((self, request, idle, all_idle))
-        Waiting(LAST_WORDS, lambda: "a rank has no duplicate: it gave up when the grid was made").until(request.Test)
-        _asked.pop()
-        if all_idle[0]:
+        ours, found = np.zeros(MEETING, np.uint64), np.zeros(MEETING, np.uint64)
+        while found[ENDS] < self.size:  # else some have said there what they say in a call that others have left out
+            if self.call is not None:
+                self._end_call(self.call)
+            if self.users or left:
+                gc.collect()  # grids may be dead and not collected
+                self.check()
+            ours[ENDS], ours[IDLE] = 1, not (self.users or left)
+            request = self.comm.Iallreduce(ours, found, MPI.SUM)
+            self.reductions += 1
+            _asked.append((self, request, ours, found))
+            Waiting(LAST_WORDS, lambda: "a rank has no duplicate: it gave up when the grid was made").until(request.Test)
+            _asked.pop()
+        if found[IDLE] == self.size:
             self.comm.Free()
+
+    def _end_call(self, call: Call) -> None:
+        """Let one end that was given up, or that others have left out: nobody asks what became of it."""
+        try:
+            call.drive(LAST_WORDS)
+        except Exception:
+            if not call.over:
+                raise
+        self.call = None
 
 
 _keys: list[int] = []

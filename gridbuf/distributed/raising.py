@@ -29,6 +29,8 @@ def tell(hub: Hub, raised: str, origin: list[int] | None = None) -> None:
     hub.errors += 1
     rank, number = origin or (hub.rank, hub.errors)
     hub.raised[rank] = max(number, hub.raised[rank])
+    hub.step += 1
+    hub.latest = {"raised": raised, "origin": [rank, number]}
     _, error = attempt(hub.check)
     for peer in hub.joined():
         if error is None and hub.epochs[peer] - hub.reached[peer] >= MOST:
@@ -42,10 +44,9 @@ def tell(hub: Hub, raised: str, origin: list[int] | None = None) -> None:
 def end(hub: Hub, peer: int, raised: str, origin: list[int]) -> None:
     """End the epoch with a peer, who is to hear how far this rank had come in it: exchanges under way there may await more."""
     sent, awaited = hub.ledger[peer].tolist()
-    kinds = hub.kinds(peer)
+    come = {"sent": sent, "awaited": awaited, "kinds": hub.kinds(peer), "calls": hub.calls}
     hub.renew(peer)
-    its = {"raised": raised, "origin": origin, "sent": sent, "awaited": awaited, "kinds": kinds, "epoch": hub.epochs[peer]}
-    hub.untold.append((peer, its))
+    hub.untold.append((peer, {"raised": raised, "origin": origin, **come, "epoch": hub.epochs[peer]}))
 
 
 def post(hub: Hub) -> None:

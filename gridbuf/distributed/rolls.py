@@ -10,16 +10,15 @@ from collections.abc import Callable
 import numpy as np
 from mpi4py import MPI
 
-from gridbuf.distributed.hub import ROLL, Hub, ranks
+from gridbuf.distributed.hub import FEW, ROLL, Hub, ranks
 from gridbuf.distributed.left import Left, leave
 
-MOST = 256  # ranks that tell each other
 LATEST = 30.0  # seconds after which a rank tells where it waits, when it has no timeout
 LOOK = 5e-3
 
 
 class RollCall:
-    """One place at which all ranks meet; they are numbered alike."""
+    """One reduction, in which all ranks meet; they are numbered alike."""
 
     def __init__(self, hub: Hub, place: int, timeout: float | None) -> None:
         self._hub, self._place = hub, place
@@ -34,7 +33,7 @@ class RollCall:
             if come():
                 return True
             now = time.perf_counter()
-            if now >= self._look and self._hub.size <= MOST:
+            if now >= self._look and self._hub.size <= FEW:
                 self._look = now + LOOK
                 self._hear()
                 if now >= self._tell:
@@ -47,7 +46,7 @@ class RollCall:
     def missing(self) -> str:
         """Those who do not wait here."""
         hub = self._hub
-        if hub.size > MOST:
+        if hub.size > FEW:
             return f"the other ranks of {hub.size}"
         self._hear()
         late = [peer for peer in range(hub.size) if peer != hub.rank and hub.waiting.get(peer, -1) < self._place]

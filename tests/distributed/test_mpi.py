@@ -8,7 +8,10 @@ import pytest
 import under_mpi
 
 RANKS = Path(__file__).parent / "ranks"
-WAYS = {"sent": {"GRIDBUF_SHARED_MESSAGES": "0"}, "shared": {"GRIDBUF_SHARED_MESSAGES": "1", "SHARED_FROM": "1"}}
+WAYS = {  # and errors are told to neighbours alone, as among many ranks, or to all
+    "sent": {"GRIDBUF_SHARED_MESSAGES": "0", "FEW": "1"},
+    "shared": {"GRIDBUF_SHARED_MESSAGES": "1", "SHARED_FROM": "1"},
+}
 both_ways = pytest.mark.parametrize("more", WAYS.values(), ids=WAYS)
 
 
@@ -61,6 +64,14 @@ def test_what_one_rank_raises_is_told_to_all(count: int, more: dict[str, str]) -
     done = run("told.py", count, **more)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == f"told {count}\n"
+
+
+@both_ways
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_calls_of_all_ranks_hear_of_errors(count: int, more: dict[str, str]) -> None:
+    done = run("awaiting.py", count, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == f"awaiting {count}\n"
 
 
 @both_ways

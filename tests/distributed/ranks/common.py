@@ -9,9 +9,10 @@ import numpy as np
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed import sharing
+from gridbuf.distributed import hub, sharing
 
 sharing.LEAST = int(os.environ.get("SHARED_FROM", sharing.LEAST))  # bytes: the messages of tests are short
+hub.FEW = int(os.environ.get("FEW", hub.FEW))  # ranks that tell all others: tests have few
 me = MPI.COMM_WORLD.rank
 
 

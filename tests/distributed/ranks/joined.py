@@ -54,6 +54,37 @@ class Exchange:
         assert (self.field.numpy() == self.value + self.who).all(), (me, self.value, self.field.numpy())
 
 
+class Together:
+    """A call of all ranks: who waits there hears of an exchange that another has left out."""
+
+    def __init__(self, grid: gbd.Grid, call: Callable[[Any], Any], result: Callable[[int], Any]) -> None:
+        self.field, strange = grid.zeros(), grid.zeros(dtype=[("a", "f8")])
+        self._call, self._result = call, result
+        self.wrong = [lambda: grid.sum(3), lambda: grid.sum(strange), lambda: grid.gather(self.field, n)]
+
+    def fill(self, value: int) -> None:
+        self.value = value
+        self.field[...] = value + me
+
+    def call(self, field: Any) -> None:
+        self.found = self._call(field)
+
+    def check(self) -> None:
+        assert self.found == self._result(self.value), (me, self.value, self.found)
+
+
+def together(grid: gbd.Grid) -> list[Together]:
+    def first(field: Any) -> Any:
+        found = grid.gather(field, n - 1)
+        return None if found is None else (found[0, 0], found[-1, -1])
+
+    return [
+        Together(grid, grid.sum, lambda value: 64.0 * n * (n * value + n * (n - 1) / 2)),
+        Together(grid, lambda f: grid.max(f), lambda value: value + n - 1.0),
+        Together(grid, first, lambda value: None if me != n - 1 else (value, value + n - 1)),
+    ]
+
+
 def exchanges(grid: gbd.Grid, other: gbd.Grid) -> list[Exchange]:
     """Plans of other neighbours than the grid's, in one direction, of another grid of the communicator, and kept ones."""
     made = []
@@ -92,12 +123,13 @@ class Program:
         grid, other = (
             gbd.grid((8 * n, 8 * n), comm=comm, periodic=periodic, halo=1, blocks=blocks, timeout=20) for blocks in (cut, (1, n))
         )
-        self.exchanges, self.hub = exchanges(grid, other), grid._engine.hub
+        self.hub = grid._engine.hub
+        self.exchanges: list[Exchange | Together] = [*exchanges(grid, other), *together(grid)]
 
     def begun(self) -> int:
         return sum(each.exchange for each in [*self.hub.transports])
 
-    def whole(self, each: Exchange) -> None:
+    def whole(self, each: Exchange | Together) -> None:
         """What had begun when Ctrl-C came counts as made, and is not waited for; what had not is made again."""
         while True:
             before = self.begun()

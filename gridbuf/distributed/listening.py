@@ -1,0 +1,36 @@
+"""Who waits in a call of all ranks hears of what ends it: another has raised before it came there, or waits for this rank in an exchange.
+
+An error ends the step of all ranks, so a call is made in a step, and those of two steps are never taken for one. What a rank has said in a call that
+others have left out cannot be taken back: MPI has it until they come to their next. Then all see of which steps the calls are (everyone.py). Nobody
+listens any more once all have met in a call: who raises after that has not left it out.
+"""
+
+from gridbuf.distributed.calls import Call
+from gridbuf.distributed.errors import DisagreementError
+from gridbuf.distributed.hub import Hub
+from gridbuf.distributed.mail import collect
+from gridbuf.distributed.raising import heard, tell
+from gridbuf.distributed.waiting import LOOK
+
+
+def listen(hub: Hub, call: Call | None) -> None:
+    """Raise what a rank has raised instead of this call; None: of the next, which this rank has not begun."""
+    collect(hub, 0.0 if call else LOOK)
+    number = hub.calls + (call is None or call.void)
+    for peer in sorted({peer for peer, _ in hub.notes}):
+        note = heard(hub, peer)
+        if note is not None and note["calls"] < number:
+            leave_out(hub, call)
+            tell(hub, note["raised"], note["origin"])
+            raise DisagreementError(f"rank {hub.rank}: {name_of(hub, call)}: {note['raised']}")
+
+
+def name_of(hub: Hub, call: Call | None) -> str:
+    return call.name if call is not None else f"call {hub.calls + 1} of all ranks"
+
+
+def leave_out(hub: Hub, call: Call | None) -> None:
+    """Some rank never comes to this call: it has not been made."""
+    if call is not None and not call.void:
+        call.void = True
+        hub.calls -= 1
