@@ -3,9 +3,13 @@
 One message a peer each way, in parts where it is larger than MPI's counts. Requests are made once for memory that stays where it is, and
 once for each memory that fields are given in. `_core.MessageExchange` packs, starts, polls and unpacks. What a collected plan leaves
 under way stays (left.py) until it has ended.
+
+Messages of one tag are told apart by their order: parts of a long one, and a number behind values. Startall starts its requests in any order, MPI
+says; so those of one tag are never started together, but one call after the other.
 """
 
 import weakref
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -166,7 +170,8 @@ class Messages:
             if step
         ]
         after = [step for step in (numbers.come and numbers.check, guard and guard.check, carriage and carriage.up) if step]
-        begin = following(before) if before else MPI.Prequest.Startall
+        order = in_turns(self.come, self.to)
+        begin = following(before, order) if before or len(order) > 1 else MPI.Prequest.Startall
         check = each_of(after) if after else None
         self._guard, self.back = guard, back
         self.kinds: dict[int, tuple[int, bool, Any]] = {}
@@ -204,13 +209,24 @@ def entries(ends: Ends, numbers: Mapping[int, Any]) -> Entries:
     return found
 
 
-def following(steps: Sequence[Callable[[], None]]) -> Any:
-    """What starts requests after these."""
+def in_turns(come: Sequence[int], to: Sequence[int]) -> list[list[int]]:
+    """Which requests are started together, receives before sends: the first with each peer, then the second."""
+    turns: defaultdict[int, list[int]] = defaultdict(list)
+    times: Counter[tuple[bool, int]] = Counter()
+    for i, end in enumerate([*((False, peer) for peer in come), *((True, peer) for peer in to)]):
+        turns[times[end]].append(i)
+        times[end] += 1
+    return [*turns.values()] or [[]]
+
+
+def following(steps: Sequence[Callable[[], None]], order: Sequence[Sequence[int]]) -> Any:
+    """What starts requests after these steps, and in this order."""
 
     def begin(requests: list[Any]) -> None:
         for step in steps:
             step()
-        MPI.Prequest.Startall(requests)
+        for turn in order:
+            MPI.Prequest.Startall([requests[i] for i in turn])
 
     return begin
 

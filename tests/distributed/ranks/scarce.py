@@ -1,6 +1,10 @@
 """Run by two processes: what is scarce or unusual: other communicators, many plans, long messages, tags."""
 
+from typing import Any
+
+import numpy as np
 from common import raises
+from mpi4py import MPI
 from pair import check, comm, grid, me, other, perform, works
 
 import gridbuf.distributed as gbd
@@ -29,6 +33,42 @@ def many_plans_and_long_messages() -> None:
         works(gbd.grid((80, 60), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10))
     finally:
         messages.PART = before
+
+
+class Backwards:
+    """MPI whose Startall begins with the last on one of the ranks: it promises no order."""
+
+    Testall = MPI.Prequest.Testall
+
+    @property
+    def Prequest(self) -> "Backwards":
+        return self
+
+    def Startall(self, requests: list[Any]) -> None:
+        MPI.Prequest.Startall(requests[:: 2 * me - 1])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(MPI, name)
+
+
+def messages_of_one_tag_that_are_started_in_any_order() -> None:
+    """The parts of a long one, and the number behind values that go one way."""
+    before, messages.MPI, messages.PART = (messages.MPI, messages.PART), Backwards(), 100  # type: ignore[assignment]
+    try:
+        for periodic, halo in (("I", 1), ("", ((1, 0), (0, 0)))):
+            its = gbd.grid((80, 60), blocks=(2, 1), periodic=periodic, halo=halo, comm=comm.Dup(), timeout=10)
+            f = its.zeros()
+            plan = its.plan(f)
+            for i in range(3):
+                f[...] = np.arange(f.size).reshape(f.shape) + 1e4 * i + 1e6 * me
+                ours = f.numpy().copy()
+                for call in (plan, plan.accumulate)[: 1 + (i == 2)]:
+                    call(f)
+                    if call is plan and (me or periodic):
+                        row = ours[-2 if periodic else -1] + 1e6 * (other - me)
+                        assert (f[0, 1:-1] == row[1:-1]).all(), (me, i)
+    finally:
+        messages.MPI, messages.PART = before
 
 
 def tags_that_are_given_again() -> None:
@@ -91,5 +131,6 @@ perform(
     works,
     other_communicators_and_ranks_without_blocks,
     many_plans_and_long_messages,
+    messages_of_one_tag_that_are_started_in_any_order,
     tags_that_are_given_again,
 )
