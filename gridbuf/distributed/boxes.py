@@ -47,6 +47,11 @@ class Map(NamedTuple):
         return self.axes != tuple(range(len(self.axes)))
 
     @property
+    def turns_back(self) -> bool:
+        """Whether the first two axes go on in the other direction, as beyond a fold."""
+        return not self.turns and self.signs[:2] == (-1, -1)
+
+    @property
     def moves_only(self) -> bool:
         return not self.turns and min(self.signs, default=1) > 0
 

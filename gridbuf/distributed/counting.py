@@ -34,7 +34,7 @@ def owned(ground: Ground, one: Subject) -> Iterator[tuple[Block, Any, Part]]:
 def points(ground: Ground, one: Subject, order: Sequence[str]) -> Iterator[tuple[Block, Part, NDArray[Any]]]:
     """The points that this rank owns, as arrays with their axes in some order."""
     for block, domain, part in owned(ground, one):
-        index: list[slice] = [slice(None)] * len(order)
+        index: list[Any] = [slice(None)] * len(order) + [...]
         for place, span in zip(one.places(order, ground.dims), part, strict=True):
             index[place] = slice(*span)
         yield block, part, array_of(domain, order)[tuple(index)]

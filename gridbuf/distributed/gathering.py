@@ -60,7 +60,7 @@ def make(ground: Ground, one: Subject, fill_value: Any, keywords: Mapping[str, A
 def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: Any, keywords: Mapping[str, Any]) -> Steps[Any]:
     """The steps of `Grid.gather`."""
     (item,) = items_of((given,))
-    sources = sources_of([item])
+    sources = sources_of([item], ground.builder)
     names = names_of(len(sources))
 
     def prepare() -> tuple[int, list[Subject], list[list[_core.Field]]]:
@@ -74,6 +74,7 @@ def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: 
     where, mine, made = prepared or (0, [], [])
     speaker = ground.speaker(where)
     orders = [order_of(its[0].dims, its[0].strides) for its in made] or [one.dims for one in mine]
+    orders = orders[:1] * len(orders)  # two that stand for each other where axes turn travel in one order
     said = {"root": where, "rule": f"{item.kind}, sign {item.sign}"}
     subjects, tale, _ = yield from agreed_subjects(
         everyone, ground, "gather", said, speaker, mine, names, {"orders": orders}, error

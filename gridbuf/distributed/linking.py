@@ -83,6 +83,11 @@ class LinkBuilder:
             ]
         return found
 
+    @property
+    def folds(self) -> bool:
+        """Whether some way from block to block is a fold: two turns of a cube, one after the other, are none."""
+        return any([how.turns_back for _, how in self.crossings(tuple(range(self.whole.ndim)))])
+
     def check_width(self, geometry: Geometry, field: str) -> None:
         """Beyond an edge at which axes turn a halo is no wider than the tile there."""
         for side, seam in self.whole.seams.items():

@@ -83,7 +83,7 @@ class Planner:
         bounds, sources = [], []
         if self._blocks:
             bounds = [self.bound(field, name) for field, name in zip(fields, called, strict=True)]
-            sources = sources_of(items)
+            sources = sources_of(items, self.builder)
         return bounds, sources
 
     def _plan(self, items: list[Item], names: Sequence[str] | None, shared: bool, what: str) -> Plan:
@@ -120,11 +120,11 @@ def plain(number: int) -> Sources:
     return Sources(PLAIN, (number,), 0)
 
 
-def sources_of(items: list[Item]) -> list[Sources]:
-    """Of each field of the items: which fields stand for it where axes turn."""
+def sources_of(items: list[Item], builder: LinkBuilder | None = None) -> list[Sources]:
+    """Of each field of the items: which fields stand for it where axes turn. A scalar has no sign where `builder` has no fold."""
     found: list[Sources] = []
     for item in items:
-        if item.kind == "scalar" and item.sign == 1:
+        if item.kind == "scalar" and (item.sign == 1 or (builder is not None and not builder.folds)):
             found.append(plain(len(found)))
             continue
         numbers = tuple(range(len(found), len(found) + len(item.fields)))

@@ -18,13 +18,12 @@ def check(builder: LinkBuilder, bounds: Sequence[Bound], source: Sources, bound:
         for f in source.fields:
             compare(bound, bounds[f], item.kind)
     for where, how in () if builder.straight else builder.crossings(axes):
-        back = how.signs[:2] == (-1, -1) and not how.turns
         if item.kind != "scalar" and how.axes.index(source.component) > 1:
             raise ValueError(
                 f"{bound.name}: {where} turns {names[source.component]} into {names[how.axes.index(source.component)]}, and a "
                 f"{item.kind} has components along {names[0]} and {names[1]} alone"
             )
-        signed = item.kind == "vector" or (item.sign < 0 and back)
+        signed = item.kind == "vector" or (item.sign < 0 and how.turns_back)
         if signed and not has_sign(bound.dtype):
             raise ValueError(
                 f"{bound.name}: {bound.dtype} has no sign, and {where} needs one; use gbd.pair, or a scalar without sign"

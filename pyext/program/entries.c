@@ -99,7 +99,7 @@ static int read_tuple(PyObject *tuple, Py_ssize_t number, const gb_py_slot *slot
         empty |= shape[i] == 0;
     }
     for (int i = 0; i < n; i++)
-        if (shape[i] > 1 && (dst.strides[i] == 0 || (src.strides[i] == 0 && copy.mode & GB_PROGRAM_CLEAR)))
+        if (!empty && shape[i] > 1 && (dst.strides[i] == 0 || (src.strides[i] == 0 && copy.mode & GB_PROGRAM_CLEAR)))
             return PyErr_Format(PyExc_ValueError, "entries[%zd]: %s strides: 0 along axis %d would write one place %lld times", number,
                                 dst.strides[i] ? "source" : "target", i, (long long)shape[i]), -1;
     if (!dst.slot->writable || (copy.mode & GB_PROGRAM_CLEAR && !src.slot->writable))

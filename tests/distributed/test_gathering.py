@@ -215,6 +215,19 @@ def test_bytes_survive() -> None:
     assert grid.gather(records).dtype == records[0].dtype
 
 
+@pytest.mark.parametrize("kind", ["vector", "pair"])
+def test_components_in_other_orders_of_dims(kind: str) -> None:
+    grid = gbd.cubed_sphere(3, blocks=(3, 1), halo=1)
+    u, v = grid.zeros(faces="I"), grid.zeros(faces="J")
+    for i, fields in enumerate((u, v)):
+        fill(fields, np.random.default_rng(i))
+    turned = [gb.Field(f.transpose("J", "I").numpy().copy(), "JI", halo=(1, 1)) for f in v]
+    make = getattr(gbd, kind)
+    for fields, others in zip(grid.gather(make(u, v)), grid.gather(make(u, turned)), strict=True):
+        for a, b in zip(fields, others, strict=True):
+            assert np.array_equal(a.numpy(), b.transpose("I", "J").numpy())
+
+
 def test_what_is_wrong_is_said() -> None:
     grid = gbd.grid((6, 4), blocks=(2, 1), halo=1)
     T, cube = grid.zeros("IJK", sizes={"K": 2}), gbd.cubed_sphere(3)

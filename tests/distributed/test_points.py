@@ -251,6 +251,10 @@ def test_a_scalar_changes_sign_at_folds_alone() -> None:
         f[0].numpy()[...] = 0
         grid.exchange(gbd.scalar(f, sign=-1))
         assert (f[0].numpy()[3, 1:3] == sign).all()
+    grid = gbd.cubed_sphere(2, halo=1)  # past a vertex, the owner is half a turn away: two seams that turn, and no fold
+    plain, signed = grid.ones(faces="IJ"), grid.ones(faces="IJ")
+    grid.exchange(plain, gbd.scalar(signed, sign=-1))
+    assert all((f.numpy() == g.numpy()).all() for f, g in zip(plain, signed, strict=True))
 
 
 def test_a_vector_has_no_third_component() -> None:
