@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.dtype_names import dtype_name
 from gridbuf.names import canonical
 
 Words = NDArray[np.uint64]
@@ -24,7 +25,7 @@ def mixed(words: Words) -> Words:
 
 def header(dims: Sequence[str], dtype: np.dtype[Any]) -> int:
     """What dims and dtype add."""
-    text = f"{canonical(dims)} {dtype.str} {dtype.descr if dtype.names else ''}"
+    text = f"{canonical(dims)} {dtype.str} {dtype_name(dtype) if dtype.names else ''}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
@@ -41,7 +42,8 @@ def of_block(
     dims = canonical(field.dims)
     array = field.domain.transpose(dims).numpy()
     for part in owned:
-        index, places = [], np.full((1,) * len(dims), head ^ block.tile, np.uint64)
+        index: list[Any] = []
+        places = np.full((1,) * max(len(dims), 1), head ^ block.tile, np.uint64)
         for i, dim in enumerate(dims):
             axis = names.index(dim) if dim in names else -1
             start, stop = part[axes.index(axis)] if axis >= 0 else (0, array.shape[i])
@@ -50,18 +52,21 @@ def of_block(
             along = np.arange(first, first + stop - start, dtype=np.uint64)
             places = mixed(places * ODD + along.reshape((-1,) + (1,) * (len(dims) - 1 - i)))
         sums = places
-        for word in words_of(array[tuple(index)]):
+        for word in words_of(array[(*index, ...)]):
             sums = mixed(sums * ODD + word)
         total += int(sums.sum(dtype=np.uint64))
     return total % 2**64
 
 
 def words_of(values: NDArray[Any]) -> list[Words]:
-    """The bytes of each element in words of eight, the last filled up with zeros; of long doubles those that mean something."""
+    """The bytes of each element in words of eight, the last filled up with zeros; of long doubles and records those that mean something."""
+    if values.dtype.names is not None:
+        fields = [values[name][..., None].reshape((*values.shape, -1)) for name in values.dtype.names if values.size]
+        return [word for field in fields for i in range(field.shape[-1]) for word in words_of(field[..., i])]
     shape, size = values.shape, values.dtype.itemsize
     raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), "u1").reshape((*shape, size))
     if values.dtype.char in "gG" and np.finfo(values.dtype).nmant == 63:  # ten bytes of each sixteen
-        raw = raw.reshape((-1, 16))[:, :10].reshape((*shape, -1))
+        raw = raw.reshape((-1, 16))[:, :10].reshape((*shape, size * 5 // 8))
     padded = np.zeros((*shape, -(-raw.shape[-1] // 8) * 8), "u1")
     padded[..., : raw.shape[-1]] = raw
     words = padded.view("<u8")

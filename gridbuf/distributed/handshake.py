@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 from gridbuf.distributed.binding import Message, Sources
+from gridbuf.distributed.dtype_names import dtype_name
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.hub import Hub, ranks
 from gridbuf.distributed.layouts import Bound
@@ -30,7 +31,7 @@ def facts_of(bound: Bound, rule: str) -> Words:
     """What all ranks must say of a field."""
     return {
         "rule": rule,
-        "dtype": bound.dtype.str if bound.dtype.names is None else str(bound.dtype.descr),
+        "dtype": dtype_name(bound.dtype),
         "dims": sorted(bound.dims),
         "halo": [list(pair) for pair in bound.geometry.halos],
         "positions": ["centre" if position else "face" for position in bound.geometry.positions],

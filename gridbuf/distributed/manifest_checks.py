@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from gridbuf.distributed.subjects import dtype_of
+from gridbuf.distributed.dtype_names import dtype_of
 
 POSITIONS = ("centre", "face")
 Said = dict[str, Any]

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gridbuf.distributed.dtype_names import dtype_name
 from gridbuf.distributed.gathering import shapes
 from gridbuf.distributed.ground import Ground
 from gridbuf.distributed.layouts import CENTRE
 from gridbuf.distributed.manifest_checks import Wrong, check_all
-from gridbuf.distributed.subjects import Subject, dtype_name
+from gridbuf.distributed.subjects import Subject
 
 NAME, KIND, VERSION = "manifest.json", "gridbuf.distributed", 1
 Said = dict[str, Any]

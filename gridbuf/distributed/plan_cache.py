@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from gridbuf import _core
 from gridbuf.distributed.layouts import Layout, layout_of
 
-MOST_FIELDS = 1024  # that are known
+MOST_LAYOUTS = 1024  # that are known; as many Fields as are alive
 MOST_PLANS = 64  # that are kept
 P = TypeVar("P")
 
@@ -45,7 +45,7 @@ class LayoutNumbers:
 
     def number(self, field: _core.Field, keep: bool = True) -> int:
         """The number of a Field's layout; `keep`: it is asked for again."""
-        if len(self._references) >= MOST_FIELDS or len(self._layouts) >= MOST_FIELDS:
+        if len(self._layouts) >= MOST_LAYOUTS:
             for each in (self.numbers, self._references, self._layouts, self.recent):
                 each.clear()
         layout = layout_of(field)

@@ -22,12 +22,13 @@ from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.checksums import header, of_block
 from gridbuf.distributed.chunking import blockwise, in_slabs
+from gridbuf.distributed.dtype_names import dtype_of
 from gridbuf.distributed.ground import Ground, agreed_subjects, subjects_of, summed, way_of
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import sources_of
 from gridbuf.distributed.stores import STORES, Store, zarr_is_there
-from gridbuf.distributed.subjects import Subject, array_of, bring_back, dtype_of, subject
+from gridbuf.distributed.subjects import Subject, array_of, bring_back, subject
 from gridbuf.distributed.transfers import Transfer
 
 AT_ONCE = 2**18  # points whose checksum is worked out at a time: it takes several times their memory

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gridbuf.distributed.dtype_names import dtype_of
 from gridbuf.distributed.manifests import Said, sync
-from gridbuf.distributed.subjects import dtype_of
 
 Box = Sequence[slice]
 
@@ -53,7 +53,13 @@ class NumpyFiles:
     """One .npy file an array, in C order."""
 
     def check(self, dtype: np.dtype[Any], name: str) -> None:
-        pass
+        lacking = f"{name}: .npy files have no elements of dtype {dtype}"
+        try:
+            found = np.lib.format.descr_to_dtype(np.lib.format.dtype_to_descr(raw(dtype)))
+        except ValueError as error:
+            raise ValueError(f"{lacking} ({error})") from error
+        if found != raw(dtype):
+            raise ValueError(lacking)
 
     def prepare(self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]) -> None:
         for field in said["fields"].values():
@@ -102,7 +108,7 @@ class NumpyFiles:
             )
         if prod(shape) and target.size:
             values: Any = np.memmap(path, raw(dtype), "r", start, tuple(shape))
-            target[...] = values[tuple(box)].view(dtype)
+            target[...] = values[(*box, ...)].view(dtype)  # without dims too an array: a number would forget its byte order
 
 
 def header_of(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -139,15 +145,17 @@ class ZarrArrays:
         lacking = f"{name}: Zarr has no elements of dtype {dtype}; save with format='npy'"
         if dtype.kind == "V" and dtype.names is None:
             raise ValueError(lacking)
-        self._try_out(dtype, ValueError, lacking)
+        found, wanted = self._try_out(dtype, ValueError, lacking).newbyteorder("="), dtype.newbyteorder("=")
+        if found != wanted:  # records whose fields do not touch
+            raise ValueError(f"{lacking} (it would make {found} of it)")
 
-    def _try_out(self, dtype: Any, kind: type[Exception], problem: str) -> None:
-        """Raise where Zarr makes no such array."""
+    def _try_out(self, dtype: Any, kind: type[Exception], problem: str) -> Any:
+        """The dtype that Zarr gives an array; raise where it makes none."""
         import zarr
 
         try:
             with quiet():
-                zarr.create_array({}, shape=(1,), dtype=dtype, compressors=self._compressors)
+                return zarr.create_array({}, shape=(1,), dtype=dtype, compressors=self._compressors).dtype
         except (TypeError, ValueError, KeyError) as error:
             raise kind(f"{problem} ({error})") from error
 

@@ -1,6 +1,5 @@
 """The fields that a call is about: what each rank says of its own, and what those without a block are told."""
 
-import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.dtype_names import dtype_name, dtype_of
 from gridbuf.distributed.layouts import CENTRE, FACE, Bound, bind, layout_of
 from gridbuf.distributed.linking import Geometry, Index
 from gridbuf.distributed.plan import on_blocks
@@ -88,21 +88,3 @@ def told(name: str, facts: Mapping[str, Any], dims: Sequence[str], names: Sequen
 def array_of(field: _core.Field, order: Sequence[str]) -> NDArray[Any]:
     """The memory of a Field with its axes in some order."""
     return field.transpose(*order).numpy()
-
-
-def dtype_name(dtype: np.dtype[Any]) -> str:
-    if dtype.names is not None:
-        return repr(dtype.descr)
-    name: str = dtype.name
-    return name if dtype.kind == "V" and name != f"void{8 * dtype.itemsize}" else dtype.str
-
-
-def dtype_of(name: str) -> np.dtype[Any]:
-    kind: Any = ast.literal_eval(name) if name.startswith("[") else name
-    try:
-        found: np.dtype[Any] = np.dtype(kind)
-    except TypeError:
-        import ml_dtypes
-
-        found = np.dtype(getattr(ml_dtypes, name))
-    return found

@@ -106,6 +106,16 @@ def test_reversed_and_sliced_memory() -> None:
     assert same(fields, wanted, "IJ")
 
 
+@pytest.mark.parametrize("dtype", ["f8", "longdouble"])
+def test_fields_without_points(dtype: str) -> None:
+    """NumPy gives them strides of 0."""
+    grid = gbd.grid((6, 4), blocks=(2, 1), periodic="IJ", halo=1)
+    fields = [gb.Field(np.zeros((5, 6, 0), dtype), dims="IJK", halo=(1, 1, 0)) for _ in grid.blocks]
+    grid.exchange(fields, grid.zeros())
+    grid.plan(fields).accumulate(fields)
+    assert grid.gather(fields).shape == (6, 4, 0) and grid.checksum(fields) == grid.checksum(grid.redistribute(fields, grid))
+
+
 def test_grids_of_one_and_three_dims() -> None:
     for n, blocks in ((1, 1), (5, 3), (4, 4)):
         for periodic in ("", "K"):
@@ -166,6 +176,15 @@ def test_fields_of_other_halos_dtypes_and_dims_in_one_plan() -> None:
         assert all(f.numpy().tobytes() == g.numpy().tobytes() for f, g in zip(fields, others, strict=True))
     assert plan.messages == plan.nbytes == 0 and len(plan.copies) > 0
     assert "3 fields" not in str(plan) and "float32, JI" in str(plan)
+
+
+def test_a_plan_of_very_many_fields_is_found_again() -> None:
+    grid = gbd.grid((2,), "I", blocks=(2,), halo=1)
+    fields = [grid.full(float(i)) for i in range(1200)]
+    for _ in range(3):
+        grid.exchange(*fields)
+    assert len(grid._kept.plans) == 1
+    assert all(low[-1] == high[0] == i for i, (low, high) in enumerate(fields))
 
 
 def test_values_are_moved_as_bytes() -> None:

@@ -10,6 +10,7 @@ from oracle import fill
 from test_seams import made
 
 import gridbuf.distributed as gbd
+from gridbuf.distributed.dtype_names import dtype_name, dtype_of
 
 try:
     import zarr
@@ -104,6 +105,48 @@ def test_bytes_survive(kind: str, tmp_path: Path) -> None:
     assert found["T"].numpy().view("u8").tolist() == bits.tolist()
     assert found["big"].dtype == np.dtype(">i4") and found["big"].numpy().tolist() == [3] * 4
     assert found["records"].dtype == records[0].dtype
+
+
+RECORDS = [
+    [("a", "i1"), ("b", ">f8", (2,)), ("c", [("x", "f4")])],
+    np.dtype([("a", "i1"), ("b", "f8")], align=True),
+    {"names": ["b"], "formats": ["f4"], "offsets": [4], "itemsize": 16},
+    {"names": ["b", "a"], "formats": [{"names": ["x"], "formats": ["f4"], "offsets": [2]}, "f4"], "offsets": [4, 0]},
+]
+
+
+@pytest.mark.parametrize("dtype", RECORDS, ids=str)
+def test_records(dtype: Any, tmp_path: Path) -> None:
+    """What lies between their fields means nothing."""
+    grid = gbd.grid((4,), "I", blocks=(2,))
+    fields, others = grid.zeros(dtype=dtype), grid.zeros(dtype=dtype)
+    assert dtype_of(dtype_name(fields[0].dtype)) == fields[0].dtype
+    for f, g in zip(fields, others, strict=True):
+        f.numpy().view("u1")[...] = 7
+        for name in f.dtype.names:
+            g.numpy()[name] = f.numpy()[name]
+    assert grid.checksum(fields) == grid.checksum(others)
+    assert grid.gather(fields).dtype == fields[0].dtype
+    for kind in FORMATS:
+        try:
+            grid.save(tmp_path / "x", format=kind, T=fields)
+        except ValueError as error:
+            assert f"T: {'Zarr has' if kind == 'zarr' else '.npy files have'} no elements of dtype" in str(error)
+        else:
+            found = grid.load(tmp_path / "x")["T"]
+            assert found[0].dtype == fields[0].dtype and str(found[1].numpy()) == str(fields[1].numpy())
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_field_without_dims_is_one_number(kind: str, tmp_path: Path) -> None:
+    grid = gbd.grid((4,), "I", blocks=(2,))
+    fields = {dtype: grid.full(5, (), dtype) for dtype in (">i2", "f8", "?")}
+    for dtype, its in fields.items():
+        grid.save(tmp_path / "x", format=kind, T=its)
+        found = grid.load(tmp_path / "x")["T"]
+        assert [f[()] for f in found] == [f[()] for f in its] and found[0].dtype == dtype
+        assert grid.checksum(its) == grid.checksum(found) == gbd.grid((4,), "I").checksum(its[0])
 
 
 def test_plain_files_are_numpys(tmp_path: Path) -> None:
