@@ -7,7 +7,7 @@
  *              memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c, of_the_type.c; memory of the driver: device_error.c, device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
  * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
- *              (any object to its memory), field_wrap.c
+ *              (any object to its memory), values.c, field_wrap.c
  * device/      async_copy.c, copy.c, async.c, dlpack.c, functions.c, field.c
  * program/     copies planned together: apart.c, slots.c, entries.c, on_gpu.c, type.c; and sent: messages.c
  * gufunc/      errors.c, attach.c, from_ufunc.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,

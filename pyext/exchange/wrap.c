@@ -50,8 +50,7 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
     return object;
 }
 
-/* An array of whatever class, unless some of it is masked: no memory here could keep a mask. */
-static PyObject *unmasked(PyObject *obj) {
+PyObject *gb_py_unmasked(PyObject *obj) {
     int found = PyArray_CheckExact(obj) ? 0 : gb_py_has_any(obj, &gb_py_attr.mask, 1);
     GB_PY_OWNED PyObject *checked = found > 0 ? gb_py_upcall_to(GB_PY_UP_CHECK_MASK, "(O)", obj) : NULL;
     return found && !checked ? NULL : Py_NewRef(obj);
@@ -146,15 +145,13 @@ static int is_device_memory(PyObject *obj) {
     return PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; gridbuf.Field(data).to(device='cpu') copies it", Py_TYPE(obj)), -1;
 }
 
-/* Values, of which NumPy would make arrays by copying, and classes, whose attributes
- * are not those of an object. */
-static int is_value(PyObject *obj) {
+int gb_py_is_value(PyObject *obj) {
     return PyUnicode_Check(obj) || PyBytes_Check(obj) || PyList_Check(obj) || PyTuple_Check(obj) || PyLong_Check(obj) ||
            PyFloat_Check(obj) || PyComplex_Check(obj) || PyArray_IsScalar(obj, Generic) || PyType_Check(obj);
 }
 
 static PyObject *no_memory(PyObject *obj) {
-    GB_PY_OWNED PyObject *view = PyObject_CheckBuffer(obj) && !is_value(obj) ? PyMemoryView_FromObject(obj) : NULL;
+    GB_PY_OWNED PyObject *view = PyObject_CheckBuffer(obj) && !gb_py_is_value(obj) ? PyMemoryView_FromObject(obj) : NULL;
     GB_PY_OWNED PyObject *format = view ? PyObject_GetAttrString(view, "format") : NULL;
     if (format) PyErr_Format(PyExc_TypeError, "data: the buffer of %R has the format %R, which NumPy cannot read as plain memory", Py_TYPE(obj), format);
     if (format || (PyErr_Occurred() && !gb_py_forgive())) return NULL;
@@ -189,15 +186,15 @@ static PyObject *first_of(const way *ways, PyTypeObject *type, PyObject *obj, in
     return object;
 }
 
-static PyObject *wrap(PyTypeObject *type, PyObject *obj, int request) {
+PyObject *gb_py_wrap_for(PyTypeObject *type, PyObject *obj, int request) {
     static const way ways[] = {of_exchange, of_buffer, of_struct, of_interface, of_cuda, of_producer, of_no_device, of_method, of_described, NULL};
     if (PyArray_CheckExact(obj)) return of_array(type, (PyArrayObject *)obj, obj);
     if (PyArray_Check(obj)) {
-        GB_PY_OWNED PyObject *array = unmasked(obj);
+        GB_PY_OWNED PyObject *array = gb_py_unmasked(obj);
         return array ? of_array(type, (PyArrayObject *)array, array) : NULL;
     }
     if (gb_py_is_field(obj)) return type ? gb_py_from_field(type, (gb_py_field *)obj) : gb_py_field_numpy(obj, NULL);
-    if (is_value(obj)) return no_memory(obj);
+    if (gb_py_is_value(obj)) return no_memory(obj);
     if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, request);
     PyObject *object = first_of(ways, type, obj, request);
     if (object != Py_NotImplemented) return object;
@@ -205,17 +202,12 @@ static PyObject *wrap(PyTypeObject *type, PyObject *obj, int request) {
     return no_memory(obj);
 }
 
-PyObject *gb_py_wrap(PyTypeObject *type, PyObject *obj) { return wrap(type, obj, GB_PY_SHARE_ONLY); }
+PyObject *gb_py_wrap(PyTypeObject *type, PyObject *obj) { return gb_py_wrap_for(type, obj, GB_PY_SHARE_ONLY); }
 
 PyObject *gb_py_host_array(PyObject *self, PyObject *obj) { return gb_py_wrap(NULL, obj); }
 
-/* The doors that NumPy goes through without a look. 1 or 0; -1 with an error. */
-static int numpy_would_believe(PyObject *obj) {
-    return PyObject_CheckBuffer(obj) ? 1 : gb_py_has_any(obj, (PyObject *[]){gb_py_attr.array_struct, gb_py_attr.array_interface}, 2);
-}
-
 /* Memory that NumPy does not know of. A producer that refuses may still have made values for NumPy (__array__). */
-static PyObject *unknown_to_numpy(PyObject *obj) {
+PyObject *gb_py_unknown_to_numpy(PyObject *obj) {
     static const way ways[] = {of_exchange, of_producer, NULL};
     int numpys = gb_py_has_any(obj, &gb_py_attr.array, 1);
     if (numpys < 0) return NULL;
@@ -225,69 +217,6 @@ static PyObject *unknown_to_numpy(PyObject *obj) {
     Py_DECREF(object);
     return of_described(NULL, obj, 0);
 }
-
-static int is_list(PyObject *obj) { return PyList_Check(obj) || PyTuple_Check(obj); }
-
-/* NumPy reads lists item by item: one that describes memory is checked as if it had come alone. */
-static PyObject *item_values(PyObject *item) {
-    if (PyArray_Check(item)) return unmasked(item);
-    if (is_value(item) && !is_list(item)) return Py_NewRef(item);
-    int believed = is_list(item) || gb_py_is_field(item) ? 1 : numpy_would_believe(item);
-    return believed < 0 ? NULL : believed ? gb_py_values(item) : Py_NewRef(item);
-}
-
-/* The list itself where nothing in it had to be replaced. */
-static PyObject *list_values(PyObject *list) {
-    GB_PY_HELD PyObject *items = PySequence_Tuple(list);   /* looking at an item may change the list */
-    PyObject *made = NULL;
-    if (!items || Py_EnterRecursiveCall(" while the values in a list are read")) return NULL;
-    Py_ssize_t n = PyTuple_Size(items);
-    int failed = 0;
-    for (Py_ssize_t i = 0; i < n && !failed; i++) {
-        PyObject *item = PyTuple_GetItem(items, i), *value;
-        if (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) continue;
-        value = item_values(item);
-        if (value && value != item && !made) made = PySequence_List(items);
-        if (value && value != item && made) failed = PyList_SetItem(made, i, value) < 0;
-        else Py_XDECREF(value);
-        failed |= !value || (value != item && !made);
-    }
-    Py_LeaveRecursiveCall();
-    if (failed) return gb_py_let_go(made), NULL;
-    if (!made || PyList_Check(list)) return made ? made : Py_NewRef(list);
-    PyObject *tuple = PyList_AsTuple(made);   /* as an index, a tuple is no list */
-    Py_DECREF(made);
-    return tuple;
-}
-
-/* Whatever can be wrapped is read as memory, here alone: copies are as good as what they are of. */
-PyObject *gb_py_values(PyObject *obj) {
-    if (is_list(obj)) return list_values(obj);
-    if (PyArray_Check(obj)) return unmasked(obj);
-    if (is_value(obj)) return Py_NewRef(obj);
-    if (gb_py_is_field(obj)) return ((gb_py_field *)obj)->location.kind == GB_PY_ON_DEVICE ? Py_NewRef(obj) : gb_py_field_numpy(obj, NULL);
-    int believed = PyCapsule_CheckExact(obj) ? 1 : numpy_would_believe(obj);
-    if (believed) return believed < 0 ? NULL : wrap(NULL, obj, 0);
-    PyObject *object = unknown_to_numpy(obj);
-    if (object != Py_NotImplemented) return object;
-    Py_DECREF(object);
-    return Py_NewRef(obj);
-}
-
-int gb_py_is_one_value(PyObject *obj) {
-    return PyFloat_Check(obj) || PyLong_Check(obj) || PyComplex_Check(obj) || PyArray_IsScalar(obj, Generic) ||
-           (PyArray_Check(obj) && PyArray_NDIM((PyArrayObject *)obj) == 0);
-}
-
-PyArrayObject *gb_py_element(PyArray_Descr *descr, PyObject *value) {
-    PyObject *one = NULL;
-    GB_PY_OWNED PyObject *checked = gb_py_values(value);
-    if (checked) one = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 0, NULL, NULL, NULL, 0, NULL);
-    if (one && PyArray_CopyObject((PyArrayObject *)one, checked) < 0) Py_CLEAR(one);
-    return (PyArrayObject *)one;
-}
-
-PyObject *gb_py_values_method(PyObject *self, PyObject *obj) { return gb_py_values(obj); }
 
 PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int request) {
     if (PyCapsule_CheckExact(obj)) return of_capsule(type, obj, request);

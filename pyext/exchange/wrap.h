@@ -5,10 +5,17 @@
 
 /* A Field of the type, or with type NULL an ndarray, over an object's memory, by the first way in that it offers; never a copy. */
 PyObject *gb_py_wrap(PyTypeObject *type, PyObject *obj);
+PyObject *gb_py_wrap_for(PyTypeObject *type, PyObject *obj, int request);
 PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int request);   /* by DLPack only */
 PyObject *gb_py_host_array(PyObject *self, PyObject *obj);
+PyObject *gb_py_unknown_to_numpy(PyObject *obj);   /* by the ways that NumPy does not go; NotImplemented: there is none */
 
-/* What NumPy may take values from in place of obj, which would believe any array interface and make references of foreign
+/* An array of whatever class, unless some of it is masked: no memory here could keep a mask. New reference. */
+PyObject *gb_py_unmasked(PyObject *obj);
+/* Values, of which NumPy would make arrays by copying, and classes, whose attributes are not those of an object. */
+int gb_py_is_value(PyObject *obj);
+
+/* values.c. What NumPy may take values from in place of obj, which would believe any array interface and make references of foreign
  * bytes: the memory that was checked, else obj itself. New reference. */
 PyObject *gb_py_values(PyObject *obj);
 PyObject *gb_py_values_method(PyObject *self, PyObject *obj);
