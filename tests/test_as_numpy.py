@@ -8,6 +8,7 @@ import pytest
 
 import gridbuf as gb
 import gridbuf.storage as gs
+from gridbuf import gufunc
 
 MAKES = (lambda a, dims: gb.Field(a, dims=dims), lambda a, axes: gs.storage(a, axes=axes))
 
@@ -121,3 +122,28 @@ def test_true_is_no_axis(make: Any) -> None:
     for axis in (True, (True,), np.True_):
         with pytest.raises(TypeError, match="axis: expected"):
             np.sum(make(np.ones((2, 3)), "IJ"), axis=axis)
+
+
+@pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
+def test_an_index_beside_a_list(make: Any) -> None:
+    class Index:
+        def __index__(self) -> int:
+            return 1
+
+    a = np.arange(6.0).reshape(2, 3)
+    for key in ((Index(), [0, 1]), ([0, 1], Index()), ([], Index())):
+        assert _same(lambda x, k: x[k], a, make(a, "IJ"), key)
+
+
+@pytest.mark.parametrize("ufunc", [np.power, np.arctan2], ids=["power", "arctan2"])
+@pytest.mark.parametrize("dtype", "fd")
+def test_what_goes_from_left_to_right_though_numpy_does_not(ufunc: Any, dtype: str) -> None:
+    adopted = gufunc.from_ufunc(ufunc)
+    for shape in ((3,), (40,), (2, 3), (5, 2), (3, 1), (2, 40, 3)):
+        a = np.random.default_rng(1).uniform(1, 1.1, shape).astype(dtype)
+        for axis in range(len(shape)):
+            rows = np.moveaxis(a, axis, 0)
+            expected = rows[0].copy()
+            for row in rows[1:]:
+                expected = ufunc(expected, row)
+            assert np.allclose(adopted.reduce(a, axis=axis), expected, rtol=1e-5), (shape, axis)

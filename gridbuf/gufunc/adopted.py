@@ -15,6 +15,10 @@ from gridbuf.gufunc.operands import Operand
 from gridbuf.gufunc.types import DTYPES, number_of, types_text
 
 _REORDERABLE = (np.maximum, np.minimum, np.fmax, np.fmin)  # they have no identity, and order does not matter
+_READS_AHEAD = (
+    np.power,
+    np.arctan2,
+)  # for AVX-512 NumPy's loops read a row before they write: its power.reduce([2.0, 3.0, 2.0]) is 4
 _COMPARING = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 _PYTHON = {1: int, 2: float, 3: complex}
 _BEYOND = 2.0**65  # beyond every integer type, and a float64
@@ -178,7 +182,7 @@ def from_ufunc(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: 
         seen.add(numbers)
         how = PURE if inner.signature is None else ONE_WORKER
         # NumPy's own are quick, and made to be called as NumPy's reductions call them; of others nothing is known.
-        how |= FOLDS if numpys else MEASURED
+        how |= MEASURED if not numpys else 0 if inner in _READS_AHEAD else FOLDS
         if foreign:
             how = MEASURED | RAISES  # numba's loops take the GIL where they raise, as NumPy expects of any loop
         elif name == "power" and DTYPES[numbers[0]].kind in "iu":

@@ -115,7 +115,11 @@ def _key_on(part: Any, device: bool) -> Any:
         if device:
             return part._on_device() if part._has_device else devices.current().from_host(part._on_host())
         return part._on_host() if part._has_host else part._values()
-    if isinstance(part, (slice, int, np.integer)) or part is Ellipsis:
+    if (
+        isinstance(part, (slice, int, np.integer))
+        or part is Ellipsis
+        or (hasattr(part, "__index__") and not hasattr(part, "shape"))
+    ):
         return part
     if devices.is_device_array(part):
         return part if device else devices.current().to_host(part)
