@@ -37,6 +37,9 @@ def _layouts(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
             continue
         said = []
         for (order, wanted), lines in wrong.items():
+            known = {name for line, names in lines.items() if line for name in names}
+            lines = {line: [name for name in names if line or name not in known] for line, names in lines.items()}
+            lines = {line: names for line, names in lines.items() if names}
             who = "; ".join(", ".join(names) + (f" ({line})" if line else "") for line, names in lines.items())
             one = sum(len(names) for names in lines.values()) == 1
             said.append(f"{who} {'is' if one else 'are'} {_ordered(order)}, {s['backend']} wants {wanted}")
@@ -49,9 +52,7 @@ def _layouts(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
         remedy = REMEDIES.get(s["kind"], "np.ascontiguousarray once, or gb.zeros(...) of such an order").format(
             backend=s["backend"]
         )
-        calls = max(f["calls"] for f in s["fields"] if f["order"] != f["wanted"])
-        saves = None if ratio is None else (measured["seconds"] - measured["relaid_seconds"]) * calls
-        yield _line(f"{'; '.join(said)}: {s['name']} {gain}; {remedy}", saves, s["seconds"], least=0.0)
+        yield _line(f"{'; '.join(said)}: {s['name']} {gain}; {remedy}", measured.get("saves"), s["seconds"], least=0.0)
 
 
 def _times(count: int) -> str:
@@ -70,7 +71,8 @@ def _pools(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     saved = sum(a["pool"]["saved"] for a in rows)
     first = ", ".join(a["line"]["text"] for a in rows[:3])
     count = sum(a["pool"]["reused"] for a in rows)
-    ratio = rows[0]["pool"]["ratio"]
+    of = sum(a["pool"]["of"] for a in rows)
+    ratio = of / (of - saved)
     yield _line(
         f"{first}{' and others' if len(rows) > 3 else ''}: {count:,} blocks are made and dropped again: {ratio:.1f} times faster made and touched from a pool, "
         f"{seconds(saved)} of this run; gridbuf.interop.numpy.enable()",
@@ -81,6 +83,8 @@ def _pools(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _copies(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for c in found["copies"]:
+        if c["seconds"] is None:
+            continue
         made = f", made by {c['made_by']['text']}" if c["made_by"] else ""
         yield _line(
             f"{c['line']['text']}: {c['kind']} copied {_times(c['count'])}, {nbytes_text(c['bytes'])} in {seconds(c['seconds'])} "
@@ -96,8 +100,8 @@ def _remedy(copy: dict[str, Any]) -> str:
         return "send arrays by shared memory, or once"
     if kind == "copy.deepcopy":
         return "gridbuf.copy keeps the layout, too"
-    if why.startswith("aligned"):
-        return "gb.empty aligns what it makes"
+    if "aligned" in why:
+        return "gb.empty aligns what it makes" + (", and jax.numpy.asarray shares that" if why.startswith("asked") else "")
     if " to " in why and "order" not in why and "rows" not in why:
         return f"make it {why.split(' to ')[1]} in the first place"
     if why == "copied" and kind in ("numpy.asarray", "numpy.asanyarray"):

@@ -85,16 +85,16 @@ def maker(address: int | None) -> Line | None:
 
 
 def rows() -> list[dict[str, Any]]:
-    """What each line allocated, the most bytes first; `sizes` has (bytes, how many, most that lived at once)."""
+    """What each line allocated, the most bytes first; `sizes` has (bytes, how many, most that lived at once, whether zeros)."""
     lines: dict[tuple[str, int, bool], dict[str, Any]] = {}
     for file, number, nbytes, own, count, nanoseconds, faults, _, peak in _core.watch_lines():
         row = lines.setdefault(
-            (file, number, own),
-            {"line": (file, number), "own": own, "count": 0, "bytes": 0, "seconds": 0.0, "page_faults": 0, "sizes": []},
+            (file, number, own == 1),
+            {"line": (file, number), "own": own == 1, "count": 0, "bytes": 0, "seconds": 0.0, "page_faults": 0, "sizes": []},
         )
         row["count"] += count
         row["bytes"] += count * nbytes
         row["seconds"] += nanoseconds * 1e-9
         row["page_faults"] += faults
-        row["sizes"].append((nbytes, count, peak))
+        row["sizes"].append((nbytes, count, peak, own == 2))
     return sorted(lines.values(), key=lambda row: -row["bytes"])

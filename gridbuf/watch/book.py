@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from gridbuf import _core
+from gridbuf.strides import boundary
 from gridbuf.watch.lines import Line
 
 clock = time.perf_counter
@@ -48,6 +49,11 @@ class Layout:
         self.facts = facts
         self.lines: dict[Line | None, None] = {}  # who allocated it, in order
 
+    def lies_at(self, address: int) -> None:
+        """Another array that lies so: of all that are looked at, the least boundary is told."""
+        if self.facts["aligned"] is not None:
+            self.facts["aligned"] = min(self.facts["aligned"], boundary(address + self.facts["first"]))
+
 
 class Combination:
     """The layouts of all fields of a call, and how many calls had these."""
@@ -70,7 +76,7 @@ class Stencil:
         self.seen: set[Hashable] = set()  # sets of arguments whose lines are known
         self.callers: dict[Line, None] = {}
         self.counted: dict[Any, None] = {}  # C's methods, which count calls of it
-        self.measured: dict[str, Any] | None = None
+        self.measured: list[tuple[Combination, dict[str, Any]]] = []
         self.keeps: Any = None  # what its collector wants to have at hand: alive, nothing else has its address
 
     def take(self, method: Any, key: Any = None, left: int = -1) -> None:
@@ -92,12 +98,21 @@ class Copy:
 
     def __init__(self) -> None:
         self.count, self.bytes, self.seconds = 0, 0, 0.0
+        self.not_timed = 0  # copies whose seconds were of something else besides
         self.made_by: Line | None = None  # who allocated what was copied
 
-    def add(self, nbytes: int, seconds: float) -> None:
+    def add(self, nbytes: int, seconds: float | None) -> None:
         self.count += 1
         self.bytes += nbytes
-        self.seconds += seconds
+        if seconds is None:
+            self.not_timed += 1
+        else:
+            self.seconds += seconds
+
+    def all_seconds(self) -> float | None:
+        """Those that were not timed took what the others did; None where there are no others."""
+        timed = self.count - self.not_timed
+        return self.seconds * self.count / timed if timed else None
 
 
 class Packed:

@@ -101,7 +101,7 @@ def _run(plain: Any, book: Book, measure: bool) -> Any:
         whole = _core.watch_depth()  # __call__ is timed as a whole; a FrozenStencil calls run with what it was given
         result = plain(self, *args, **kwargs) if whole else timed(book, record, plain, self, args, kwargs, fields, counted)
         if wrong and measure:
-            measured_beside(book, record, lambda: _measured(self, plain, args, kwargs))
+            measured_beside(book, record, key, lambda: _measured(self, plain, args, kwargs))
         return result
 
     return run

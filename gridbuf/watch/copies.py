@@ -18,16 +18,18 @@ Copied = Callable[[Any, Any, int], int]  # (what was given, the result, blocks t
 Reason = Callable[[Any, Any], str | None]
 
 
-def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason = lambda given, made: None) -> Undo:
+def exchange(
+    module: Any, name: str, book: Book, copied: Copied, reason: Reason = lambda given, made: None, *, compiles: bool = False
+) -> Undo:
     """Put a function that looks what its result shares with its first argument in the place of another; the result puts it back.
 
-    `reason` says why it copied, where the library knows more than `why`.
+    `reason` says why it copied, where the library knows more than `why`; with `compiles` the first copy of a line is not timed.
     """
     plain = getattr(module, name, None)
     if plain is None:
         return lambda: None
     dispatched = type(plain).__name__ == "_ArrayFunctionDispatcher"  # hands itself to what overrides it
-    seen = _Function(plain._implementation if dispatched else plain, f"{module.__name__}.{name}", book, copied, reason)
+    seen = _Function(plain._implementation if dispatched else plain, f"{module.__name__}.{name}", book, copied, reason, compiles)
     book.looked.append(seen.take)
     ours: Any = seen.stands
     if dispatched:
@@ -39,10 +41,10 @@ def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason 
 class _Function:
     """The copies of one function; why it copied is found out once for each line and pair of layouts."""
 
-    def __init__(self, plain: Any, kind: str, book: Book, copied: Copied, reason: Reason) -> None:
-        self.kind, self.book, self.copied, self.reason = kind, book, copied, reason
-        itself = plain is np.asarray or plain is np.asanyarray
-        self.stands = _core.watch_function(plain, self._slow(plain), self.note, LEAST, itself)
+    def __init__(self, plain: Any, kind: str, book: Book, copied: Copied, reason: Reason, compiles: bool) -> None:
+        self.kind, self.book, self.copied, self.reason, self.compiles = kind, book, copied, reason, compiles
+        way = 1 if plain in (np.asarray, np.asanyarray) else 0 if kind.startswith("numpy.") else 2
+        self.stands = _core.watch_function(plain, self._slow(plain), self.note, LEAST, way)
 
     def _slow(self, plain: Any) -> Any:
         """C does not look."""
@@ -70,7 +72,7 @@ class _Function:
         if nbytes >= LEAST:
             told = self.reason(given, result) or why(given, result)
             record = self.book.copy(self.kind, told, here(2), lambda: maker(address(given)))
-            record.add(nbytes, seconds)
+            record.add(nbytes, None if self.compiles and not record.count else seconds)
             if key:
                 self.take(key, record)
         self.book.own += clock() - began
@@ -86,7 +88,7 @@ class _Function:
 
 
 def why(given: Any, result: Any) -> str:
-    """In a few words: what is different in the copy."""
+    """In a few words: what is different in the copy; a result that does not say its strides has none."""
     dtype, strides, shape = (getattr(given, name, None) for name in ("dtype", "strides", "shape"))
     made = str(getattr(result, "dtype", dtype)).removeprefix("torch.")
     if dtype is not None and str(dtype).removeprefix("torch.") != made:

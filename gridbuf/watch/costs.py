@@ -28,7 +28,7 @@ Way = tuple[Timer, Callable[[], AbstractContextManager[None]]]
 def own_costs(book: Book, rows: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
     """Seconds of our own, in all and by cause, and as a part of the program's; `rows` are what each line allocated."""
     noted = sum(row["count"] for row in rows)
-    reach = sum(nbytes * most for row in rows for nbytes, _, most in row["sizes"])  # what the program goes through
+    reach = sum(nbytes * most for row in rows for nbytes, _, most, _ in row["sizes"])  # what the program goes through
     called = sum(record.times.count for record in book.stencils.values())
     each_call = _seconds_each_call(list(book.stencils.values()), reach) if called else 0.0
     each_look = _seconds_each_look(reach) if book.events else 0.0
@@ -78,7 +78,7 @@ class _Nothing:
 def _seconds_each_look(nbytes: int) -> float:
     """A function whose result is another array than it was given: that it copied is taken down."""
     array, other = np.zeros((32, 32)), np.zeros((32, 32))
-    module: Any = ModuleType("nothing")
+    module: Any = ModuleType("numpy")
     module.copy = plain = lambda array: other
     exchange(module, "copy", Book(), lambda *_: other.nbytes)
     ways = [(Timer("call(array)", globals={"call": call, "array": array}), nullcontext) for call in (module.copy, plain)]

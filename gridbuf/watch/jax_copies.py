@@ -1,8 +1,10 @@
 """Where JAX copied host memory: for alignment, gaps or a dtype, without a word."""
 
+from types import SimpleNamespace
 from typing import Any
 
-from gridbuf.strides import boundary
+from gridbuf.strides import boundary, packed
+from gridbuf.watch import copies
 from gridbuf.watch.book import Book
 from gridbuf.watch.copies import exchange
 from gridbuf.watch.imports import Undo, from_import_on
@@ -18,8 +20,9 @@ def install(book: Book) -> Undo:
         import jax
         import jax.numpy as jnp
 
-        undo.extend(exchange(jnp, name, book, copied, why) for name in ("asarray", "array", "from_dlpack"))
-        undo.append(exchange(jax, "device_put", book, copied, why))
+        undo.extend(exchange(jnp, name, book, copied, why, compiles=True) for name in ("asarray", "from_dlpack"))
+        undo.append(exchange(jnp, "array", book, copied, asked_for, compiles=True))
+        undo.append(exchange(jax, "device_put", book, copied, why, compiles=True))
         book.not_seen["arrays that are arguments of JAX's compiled functions"] = None
 
     return from_import_on("jax", begin)
@@ -40,7 +43,18 @@ def _address(result: Any) -> int | None:
         return None
 
 
-def why(given: Any, result: Any) -> str | None:
-    """What kept JAX from sharing, beside dtype and order."""
+def why(given: Any, result: Any) -> str:
+    """What kept JAX, whose arrays are C-ordered, from sharing."""
+    told = copies.why(
+        given, SimpleNamespace(dtype=result.dtype, shape=result.shape, strides=packed(result.shape, result.dtype.itemsize))
+    )
     at = address(given)
-    return f"aligned to {boundary(at)} of {ALIGNMENT} bytes" if at is not None and at % ALIGNMENT else None
+    return (
+        f"aligned to {boundary(at)} of {ALIGNMENT} bytes" if told == "same layout" and at is not None and at % ALIGNMENT else told
+    )
+
+
+def asked_for(given: Any, result: Any) -> str:
+    """What is different in a copy that is made in any case."""
+    told = why(given, result)
+    return f"asked for, {told}" if told.startswith("aligned") else told

@@ -77,9 +77,9 @@ def facts(
 ) -> dict[str, Any]:
     """Of one array: shape, dtype, orders, alignment of the domain's first element, padding."""
     shape, strides, dtype = tuple(array.shape), tuple(array.strides), array.dtype
-    at = address(array)
-    if at is not None and origin is not None and len(origin) == len(strides):
-        at += sum(o * s for o, s in zip(origin, strides, strict=True))
+    at, first = address(array), 0
+    if origin is not None and len(origin) == len(strides):
+        first = sum(o * s for o, s in zip(origin, strides, strict=True))
     order, wanted = orders(shape, strides, dims, layout)
     return {
         "shape": list(shape),
@@ -87,7 +87,8 @@ def facts(
         "dtype": str(dtype),
         "order": order,
         "wanted": wanted,
-        "aligned": None if at is None else boundary(at),
+        "first": first,  # bytes from element 0 to the domain's first
+        "aligned": None if at is None else boundary(at + first),
         "wants_aligned": alignment,
         "padding": padding(shape, strides, dtype.itemsize),
     }

@@ -90,7 +90,7 @@ def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, me
         book.own += clock() - began
         result = timed(book, record, plain, self, args, kwargs, kind.arrays)
         if measure and wrong:
-            measured_beside(book, record, lambda: _measured(kind, self, plain, args, kwargs))
+            measured_beside(book, record, strides, lambda: _measured(kind, self, plain, args, kwargs))
         return result
 
     return put(cls, name, watched)

@@ -1,6 +1,10 @@
-"""What a pool would save: blocks of the same sizes, as many at once, from NumPy's memory and from gridbuf's heap, both touched."""
+"""What a pool would save: blocks of the same sizes, as many at once, from NumPy's memory and from gridbuf's heap, both touched.
 
-from typing import Any
+What is saved is the making of pages. Of a line whose blocks were not touched, as its page faults say, it would have saved nothing.
+"""
+
+import resource
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,46 +14,78 @@ from gridbuf.watch.book import clock
 ROUNDS, TIMES, AT_ONCE, LINES = 5, 4, 4, 12
 LARGEST = 1 << 30
 PAGE = 4096
+LEAST = 0.05  # of the pages that were measured: less is what others leave over
+
+
+class Block(NamedTuple):
+    """Of one that is made, touched and dropped: seconds by NumPy and by the pool, page faults by NumPy."""
+
+    plain: float
+    pooled: float
+    faults: float
 
 
 def add_savings(rows: list[dict[str, Any]], found: Any) -> None:
-    """Measure for the lines that allocated most what comes back: `pool` has seconds saved and how many times faster it was."""
+    """Measure for the lines that allocated most what comes back: `pool` has seconds saved, of how many, and how many times faster it was."""
     again = [(row, reused(row["sizes"])) for row in rows if not row["own"]]
-    by_bytes = sorted(again, key=lambda each: -sum(size * times for size, times in each[1]))
-    known: dict[tuple[int, int], tuple[float, float]] = {}
+    by_bytes = sorted(again, key=lambda each: -sum(s["bytes"] * times for s, times in each[1]))
+    known: dict[tuple[int, int, bool], Block] = {}
     for row, sizes in by_bytes[:LINES]:
-        sizes = [(size, times) for size, times in sizes if size <= LARGEST]
+        sizes = [(size, times) for size, times in sizes if size["bytes"] <= LARGEST]
         if not sizes:
             continue
-        size, _ = max(sizes, key=lambda each: each[0] * each[1])  # stands for the line
-        at_once = min(AT_ONCE, max(s["most_at_once"] for s in row["sizes"] if s["bytes"] == size))
-        if (size, at_once) not in known:
-            known[size, at_once] = seconds_of(size, at_once, found)
-        plain, pooled = known[size, at_once]
-        scale = sum(s * times for s, times in sizes) / size
-        row["pool"] = {"reused": sum(times for _, times in sizes), "saved": (plain - pooled) * scale, "ratio": plain / pooled}
+        most, _ = max(sizes, key=lambda each: each[0]["bytes"] * each[1])  # stands for the line
+        kind = most["bytes"], min(AT_ONCE, most["most_at_once"]), most["zeros"]
+        if kind not in known:
+            known[kind] = seconds_of(*kind, found)
+        block = known[kind]
+        count = sum(s["bytes"] * times for s, times in sizes) / most["bytes"]
+        part = touched(row, count * most["bytes"], block.faults * count)
+        of = block.plain * count * part
+        saved = of - block.pooled * count * part
+        row["pool"] = {
+            "reused": sum(times for _, times in sizes),
+            "saved": saved,
+            "of": of,
+            "ratio": block.plain / block.pooled if part else 1.0,
+        }
 
 
-def reused(sizes: list[dict[str, Any]]) -> list[tuple[int, int]]:
-    """(bytes, how many) that a pool would have given out again: all but the most that lived at once."""
-    return [(s["bytes"], s["count"] - s["most_at_once"]) for s in sizes if s["count"] > s["most_at_once"]]
+def touched(row: dict[str, Any], nbytes: float, expected: float) -> float:
+    """The part of a line's blocks whose pages the program made: its faults against those that were measured."""
+    if expected < 1:
+        return 1.0
+    part = row["page_faults"] * nbytes / row["bytes"] / expected
+    return min(1.0, part) if part >= LEAST else 0.0
 
 
-def seconds_of(nbytes: int, at_once: int, found: Any) -> tuple[float, float]:
-    """Making, touching and dropping a block, so many at once: with NumPy's handler and with gridbuf's, taking turns; the medians."""
-    before = _core.numpy_handler()[0]
+def reused(sizes: list[dict[str, Any]]) -> list[tuple[dict[str, Any], int]]:
+    """(kind of block, how many) that a pool would have given out again: all but the most that lived at once."""
+    return [(s, s["count"] - s["most_at_once"]) for s in sizes if s["count"] > s["most_at_once"]]
+
+
+def seconds_of(nbytes: int, at_once: int, zeros: bool, found: Any) -> Block:
+    """Making, touching and dropping a block, so many at once: with NumPy's handler and with gridbuf's, taking turns; the least of each."""
+    before, make = _core.numpy_handler()[0], np.zeros if zeros else np.empty
     taken: tuple[list[float], list[float]] = ([], [])
+    faults = []
     try:
         for _ in range(ROUNDS):
             for handler, seconds in zip((found, None), taken, strict=True):
                 _core.set_numpy_handler(handler)
-                start = clock()
+                had, start = _faults(), clock()
                 for _ in range(TIMES):
-                    blocks = [np.empty(nbytes, np.uint8) for _ in range(at_once)]
+                    blocks = [make(nbytes, np.uint8) for _ in range(at_once)]
                     for block in blocks:
                         block[::PAGE] = 1
                     del blocks, block
                 seconds.append((clock() - start) / (TIMES * at_once))
+                if handler is found:
+                    faults.append((_faults() - had) / (TIMES * at_once))
     finally:
         _core.set_numpy_handler(before)
-    return sorted(taken[0])[ROUNDS // 2], sorted(taken[1])[ROUNDS // 2]
+    return Block(min(taken[0]), min(taken[1]), min(faults))
+
+
+def _faults() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -9,6 +9,7 @@ from gridbuf.watch import allocations
 from gridbuf.watch.book import Book, Message, Stencil, clock
 from gridbuf.watch.costs import own_costs
 from gridbuf.watch.lines import Line, source, text
+from gridbuf.watch.stencils import measured_of
 
 
 def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, Any]:
@@ -63,13 +64,15 @@ def stencil_row(stencil: Stencil) -> dict[str, Any]:
         "called_by": [place(line) for line in stencil.callers],
         **stencil.times.as_dict(),
         "fields": fields,
-        "measured": stencil.measured,
+        "measured": measured_of(stencil),
     }
 
 
 def allocation_row(row: dict[str, Any]) -> dict[str, Any]:
     """One line that allocates."""
-    sizes = [{"bytes": nbytes, "count": count, "most_at_once": peak} for nbytes, count, peak in row["sizes"]]
+    sizes = [
+        {"bytes": nbytes, "count": count, "most_at_once": peak, "zeros": zeros} for nbytes, count, peak, zeros in row["sizes"]
+    ]
     return {**row, "line": place(row["line"]), "sizes": sizes}
 
 
@@ -77,7 +80,7 @@ def copy_row(key: tuple[str, str, Line], copy: Any) -> dict[str, Any]:
     """Copies of one kind by one line."""
     kind, why, line = key
     return {
-        "kind": kind, "why": why, "line": place(line), "count": copy.count, "bytes": copy.bytes, "seconds": copy.seconds,
+        "kind": kind, "why": why, "line": place(line), "count": copy.count, "bytes": copy.bytes, "seconds": copy.all_seconds(),
         "made_by": place(copy.made_by),
     }  # fmt: skip
 

@@ -13,6 +13,7 @@ Arrays = Callable[[Any, Any, dict[str, Any]], Sequence[tuple[str, Any]]]  # what
 Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, whose memory, facts
 FIRST = 16  # calls whose lines are looked up, and of those after them
 LOOKED_UP = 64  # each 64th; as many sets of arguments
+MEASURED = 4  # sets of layouts of one stencil
 
 
 def timed(
@@ -66,21 +67,37 @@ def note_lines(book: Book, record: Stencil, arguments: Sequence[tuple[str, Any]]
 
 def _note_maker(layouts: Iterable[Layout], value: Any) -> None:
     at = address(value)
-    line = maker(at)
-    if at is None or line is None:
+    if at is None:
         return
-    strides = getattr(value, "strides", None)
+    line, strides = maker(at), getattr(value, "strides", None)
     for layout in layouts:
         if strides is None or sorted(map(abs, layout.facts["strides"])) == sorted(map(abs, strides)):
-            layout.lines.setdefault(line)
+            layout.lies_at(at)
+            if line is not None:
+                layout.lines.setdefault(line)
 
 
-def measured_beside(book: Book, record: Stencil, measure: Callable[[], dict[str, Any]]) -> None:
-    """After a call with layouts that are not wanted: what they cost, until that is known. What fails in it is not the program's failure."""
-    if record.measured and "ratio" in record.measured:
+def measured_beside(book: Book, record: Stencil, key: Hashable, measure: Callable[[], dict[str, Any]]) -> None:
+    """After the first call with layouts that are not wanted: what they cost. What fails in it is not the program's failure."""
+    if sum("ratio" in found for _, found in record.measured) >= MEASURED:
         return
     with aside(book):
         try:
-            record.measured = measure()
+            found = measure()
         except Exception as error:
-            record.measured = {"why": f"{type(error).__name__}: {error}"}
+            found = {"why": f"{type(error).__name__}: {error}"}
+    record.measured.append((record.combinations[key], found))
+
+
+def measured_of(record: Stencil) -> dict[str, Any] | None:
+    """Of the layouts that took most time; `saves` has the seconds of all calls with layouts that were measured.
+
+    Calls with the same layouts may have other domains than the one that was measured: no more is saved than that part of all calls' time.
+    """
+    known = [(each.calls, found) for each, found in record.measured if "ratio" in found]
+    if not known:
+        return record.measured[-1][1] if record.measured else None
+    before = sum(calls * found["seconds"] for calls, found in known)
+    after = sum(calls * found["relaid_seconds"] for calls, found in known)
+    saves = min(before - after, record.times.total * (1 - after / before)) if after < before else before - after
+    return {**max(known, key=lambda each: each[0] * each[1]["seconds"])[1], "saves": saves}

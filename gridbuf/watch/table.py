@@ -151,7 +151,14 @@ def _blocks(found: dict[str, Any]) -> list[list[str]]:
 
 def _copies(found: dict[str, Any]) -> list[list[str]]:
     return [
-        [c["line"]["text"], c["kind"], c["why"], f"{c['count']:,}", nbytes_text(c["bytes"]), seconds(c["seconds"])]
+        [
+            c["line"]["text"],
+            c["kind"],
+            c["why"],
+            f"{c['count']:,}",
+            nbytes_text(c["bytes"]),
+            "?" if c["seconds"] is None else seconds(c["seconds"]),
+        ]
         for c in found["copies"]
     ]
 

@@ -24,7 +24,7 @@ int gb_py_watching;
 
 typedef struct {
     PyObject *file;   /* ours */
-    int64_t line, bytes, own, count, nanoseconds, faults, live, peak;
+    int64_t line, bytes, own, count, nanoseconds, faults, live, peak;   /* own: 1 for gridbuf's, 2 for zeros of NumPy's */
 } entry;
 
 static struct {
@@ -136,11 +136,11 @@ void gb_py_watch_own(void *data, int64_t bytes) {
 
 /* ---- the handler ---- */
 
-static void *taken(void *data, size_t bytes, int64_t started) {
+static void *taken(void *data, size_t bytes, int64_t started, int64_t own) {
     if (!data || !gb_py_watching) return data;
     watch.count++;
     watch.bytes += (int64_t)bytes;
-    if (started) note(data, (int64_t)bytes, 0, started, gb_nanoseconds());
+    if (started) note(data, (int64_t)bytes, own, started, gb_nanoseconds());
     return data;
 }
 
@@ -149,7 +149,7 @@ static int64_t start_of(size_t bytes) { return gb_py_watching && (int64_t)bytes 
 static void *handler_malloc(void *ctx, size_t bytes) {
     PyDataMemAllocator *inner = &watch.found->allocator;
     int64_t started = start_of(bytes);
-    return taken(inner->malloc(inner->ctx, bytes), bytes, started);
+    return taken(inner->malloc(inner->ctx, bytes), bytes, started, 0);
 }
 
 static void *handler_calloc(void *ctx, size_t n, size_t size) {
@@ -157,7 +157,7 @@ static void *handler_calloc(void *ctx, size_t n, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes)) return NULL;
     int64_t started = start_of(bytes);
-    return taken(inner->calloc(inner->ctx, n, size), bytes, started);
+    return taken(inner->calloc(inner->ctx, n, size), bytes, started, 2);
 }
 
 static void handler_free(void *ctx, void *data, size_t bytes) {
@@ -170,7 +170,7 @@ static void *handler_realloc(void *ctx, void *data, size_t bytes) {
     int64_t started = start_of(bytes);
     void *moved = inner->realloc(inner->ctx, data, bytes);
     if (moved && data) forget(data, INT64_MAX);
-    return taken(moved, bytes, started);
+    return taken(moved, bytes, started, 0);
 }
 
 static PyDataMem_Handler handler = {
@@ -207,13 +207,13 @@ PyObject *gb_py_watch_stop(PyObject *self, PyObject *none) {
     Py_RETURN_NONE;
 }
 
-/* [(file, line, bytes of each, whether gridbuf's own, how many, nanoseconds, page faults, live, most that were live at once)] */
+/* [(file, line, bytes of each, 1 where gridbuf's own and 2 where zeros of NumPy's, how many, nanoseconds, page faults, live, most that were live at once)] */
 PyObject *gb_py_watch_lines(PyObject *self, PyObject *none) {
     if (gb_py_watching) credit_faults(gb_nanoseconds());
     PyObject *list = PyList_New(0);
     for (int64_t i = 0; list && i < watch.n_lines; i++) {
         entry e = watch.lines[i];
-        gb_py_append(&list, Py_BuildValue("(OLLOLLLLL)", e.file, (long long)e.line, (long long)e.bytes, e.own ? Py_True : Py_False,
+        gb_py_append(&list, Py_BuildValue("(OLLLLLLLL)", e.file, (long long)e.line, (long long)e.bytes, (long long)e.own,
                                       (long long)e.count, (long long)e.nanoseconds, (long long)e.faults, (long long)e.live,
                                       (long long)e.peak));
     }

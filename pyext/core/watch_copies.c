@@ -23,7 +23,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *plain, *slow, *note, *weakrefs;   /* ours, but for the last */
     int64_t least, looks;
-    int itself;         /* an array is given back by it, unless more is asked */
+    int way;            /* 1: an array is given back by it, unless more is asked; 2: what it calls copies for it */
     copy known[KNOWN];
 } function;
 
@@ -68,13 +68,13 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (!given || is_value(given) || gb_py_call_depth()) return PyObject_Call(f->plain, args, kwargs);   /* what a stencil copies is its own */
     if (!gb_py_watching) return PyObject_Call(f->slow, args, kwargs);
     int array = PyArray_CheckExact(given);
-    if (array && f->itself && n == 1 && (!kwargs || !PyDict_Size(kwargs))) return Py_NewRef(given);
-    int64_t before = gb_py_watch_taken_blocks(), began = gb_nanoseconds();
+    if (array && f->way == 1 && n == 1 && (!kwargs || !PyDict_Size(kwargs))) return Py_NewRef(given);
+    int64_t before = gb_py_watch_taken_blocks(), began = f->way == 2 ? gb_py_call_enter() : gb_nanoseconds();
     PyObject *result = PyObject_Call(f->plain, args, kwargs);
+    int64_t taken = f->way == 2 ? (int64_t)(1e9 * gb_py_call_leave(began)) : gb_nanoseconds() - began;
     if (!result) return NULL;
     f->looks++;
     if (result == given) return result;
-    int64_t taken = gb_nanoseconds() - began;
     uint64_t key = 0;
     if (array && PyArray_CheckExact(result)) {
         if (!(key = key_of(f, (PyArrayObject *)given, (PyArrayObject *)result))) return result;
@@ -128,19 +128,19 @@ int gb_py_watch_copies_init(void) {
     return gb_py_add_type(NULL, &function_type, (PyType_Spec){"gridbuf._core._WatchFunction", sizeof(function), 0, GB_PY_FINAL, slots}, NULL);
 }
 
-/* (what is watched, what Python does instead, what it does with a copy that is not known, least bytes, whether it gives an array back). */
+/* (what is watched, what Python does instead, what it does with a copy that is not known, least bytes, way). */
 PyObject *gb_py_watch_function(PyObject *self, PyObject *args) {
     PyObject *plain, *slow, *note;
     long long least;
-    int itself;
-    if (!PyArg_ParseTuple(args, "OOOLp:watch_function", &plain, &slow, &note, &least, &itself)) return NULL;
+    int way;
+    if (!PyArg_ParseTuple(args, "OOOLi:watch_function", &plain, &slow, &note, &least, &way)) return NULL;
     function *f = (function *)PyType_GenericAlloc(function_type, 0);
     if (!f) return NULL;
     f->plain = Py_NewRef(plain);
     f->slow = Py_NewRef(slow);
     f->note = Py_NewRef(note);
     f->least = least;
-    f->itself = itself;
+    f->way = way;
     return (PyObject *)f;
 }
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from in_child import python
 from watched import allocations_are_seen, number, told, watch, watching
 
@@ -45,7 +46,7 @@ def test_a_program_s_allocations(tmp_path: Path) -> None:
         assert (row["count"], row["bytes"], row["own"]) == (count, nbytes, False), part
         assert row["line"]["source"].startswith(part)
         if part == "c = a + b":
-            assert row["sizes"] == [{"bytes": 80_000, "count": 10, "most_at_once": 2}]
+            assert row["sizes"] == [{"bytes": 80_000, "count": 10, "most_at_once": 2, "zeros": False}]
             assert row["pool"]["reused"] == 8
     row = rows.pop(number(source, "gb.zeros"))
     assert row["own"] and row["count"] == 1 and row["bytes"] >= 64 * 64 * 8
@@ -102,11 +103,11 @@ def test_blocks_of_many_sizes_are_told_apart_and_forgotten() -> None:
     rng = np.random.default_rng(1)
     sizes = [int(n) for n in rng.integers(4096, 9000, 3000)]
     with watching() as book:
-        before = {tuple(row[:3]): row for row in _lines()}
+        before = {tuple(row[:4]): row for row in _lines()}
         kept = [np.empty(n, "u1") for n in sizes]
         del kept[::2]
         kept += [np.empty(n, "u1") for n in sizes]
-        rows = [row for row in _lines() if tuple(row[:3]) not in before or before[tuple(row[:3])] != row]
+        rows = [row for row in _lines() if tuple(row[:4]) not in before or before[tuple(row[:4])] != row]
         assert sum(row[4] for row in rows) == 2 * len(sizes) and sum(row[7] for row in rows) == len(kept)
         assert {row[2] for row in rows} == set(sizes)
         for array in kept:
@@ -130,18 +131,47 @@ def _block(array: Any) -> Any:
 
 def test_what_a_pool_gives_out_again() -> None:
     sizes = [{"bytes": 8, "count": 10, "most_at_once": 2}, {"bytes": 16, "count": 3, "most_at_once": 3}]
-    assert pool.reused(sizes) == [(8, 8)]
+    assert pool.reused(sizes) == [(sizes[0], 8)]
 
 
+@pytest.mark.slow
 def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was() -> None:
     from gridbuf import _core
 
     before = _core.numpy_handler()
-    rows = [{"own": False, "sizes": [{"bytes": 1 << 20, "count": 10, "most_at_once": 2}]}, {"own": True, "sizes": []}]
-    pool.add_savings(rows, before[0])
-    found: Any = rows[0]["pool"]
-    assert found["reused"] == 8 and found["ratio"] > 0 and "pool" not in rows[1]
-    assert _core.numpy_handler() == before
+    size = {"bytes": 33 << 20, "count": 10, "most_at_once": 2}  # more than malloc keeps
+    faults = {"touched": 330 << 8, "half": 165 << 8, "untouched": 10}
+    rows: dict[Any, Any] = {
+        (kind, zeros): {"own": False, "bytes": 330 << 20, "page_faults": n, "sizes": [{**size, "zeros": zeros}]}
+        for kind, n in faults.items()
+        for zeros in (True, False)
+    }
+    pool.add_savings([*rows.values(), own := {"own": True, "sizes": []}], before[0])
+    assert _core.numpy_handler() == before and "pool" not in own
+    saved = {kind: row["pool"]["saved"] for kind, row in rows.items()}
+    assert all(row["pool"]["reused"] == 8 for row in rows.values())
+    assert all(
+        row["pool"]["ratio"] == row["pool"]["of"] / (row["pool"]["of"] - row["pool"]["saved"])
+        for row in rows.values()
+        if row["pool"]["saved"]
+    )
+    assert saved["untouched", True] == saved["untouched", False] == 0  # a pool makes no pages that nobody makes
+    assert saved["touched", False] > saved["touched", True]  # it has to clear what it gives out as zeros
+
+
+@pytest.mark.parametrize(("faults", "part"), [(1000, 1.0), (500, 0.5), (3000, 1.0), (20, 0.0)])
+def test_the_part_that_was_touched(faults: int, part: float) -> None:
+    row = {"page_faults": faults, "bytes": 4_000_000}
+    assert pool.touched(row, 4_000_000, 1000) == part
+    assert pool.touched(row, 2_000_000, 500) == part and pool.touched(row, 4_000_000, 0) == 1.0
+
+
+@allocations_are_seen
+def test_zeros_are_told_apart() -> None:
+    with watching() as book:
+        _ = np.zeros(9001), np.empty(9001), np.zeros(9001)
+        (row,) = [row for row in told(book)["allocations"] if row["line"]["source"].startswith("_ = np.zeros(9001)")]
+    assert {(size["count"], size["zeros"]) for size in row["sizes"]} == {(2, True), (1, False)} and row["count"] == 3
 
 
 @allocations_are_seen

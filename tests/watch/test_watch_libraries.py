@@ -23,6 +23,11 @@ jax.device_put(aligned)                          # shared
 jax.device_put(unaligned)                        # for its boundary
 jax.device_put(aligned[::2])                     # every second
 jnp.array(aligned)                               # asked for
+jnp.array(unaligned)                             # asked, too
+for _ in range(3):
+    jnp.asarray(aligned, "f4")                   # cast
+jnp.asarray(unaligned.reshape(20, 50).T)         # transposed
+jnp.asarray(unaligned, "f2")                     # cast by NumPy inside of JAX
 x = jnp.zeros(3000)
 jnp.asarray(x)                                   # JAX's own
 """
@@ -32,8 +37,20 @@ jnp.asarray(x)                                   # JAX's own
         number(source, "# for its boundary"): ("jax.device_put", 8000, 1),
         number(source, "# every second"): ("jax.device_put", 4000, 1),
         number(source, "# asked for"): ("jax.numpy.array", 8000, 1),
+        number(source, "# asked, too"): ("jax.numpy.array", 8000, 1),
+        number(source, '"f4")'): ("jax.numpy.asarray", 12000, 3),
+        number(source, "# transposed"): ("jax.numpy.asarray", 8000, 1),
+        number(source, "# cast by NumPy"): ("jax.numpy.asarray", 2000, 1),
     }
-    assert rows[number(source, "# for its boundary")]["why"] == "aligned to 8 of 64 bytes"
+    assert len(rows) == len(found["copies"])  # each is told once, by what the program called
+    why = {
+        "# for its boundary": "aligned to 8 of 64 bytes", "# every second": "rows apart to rows together", "# asked for": "same layout",
+        "# asked, too": "asked for, aligned to 8 of 64 bytes", '"f4")': "float64 to float32", "# transposed": "Fortran order to C",
+        "# cast by NumPy": "float64 to float16",
+    }  # fmt: skip
+    assert {part: rows[number(source, part)]["why"] for part in why} == why
+    assert rows[number(source, "# asked for")]["seconds"] is None  # JAX compiles in a first call
+    assert rows[number(source, '"f4")')]["seconds"] > 0
     assert any("compiled functions" in words for words in found["not_seen"])
 
 

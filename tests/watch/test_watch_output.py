@@ -28,7 +28,7 @@ def found(**changed: Any) -> dict[str, Any]:
         "kind": "gt4py.cartesian", "name": "advect<T>", "backend": "gt:cpu_ifirst", "defined": PLACE, "called_by": [PLACE], "calls": 5,
         "seconds": 0.5, "median": 0.1, "least": 0.09,
         "fields": [field("u", "IJK", "KJI"), field("v", "IJK", "KJI"), field("w", "KJI", "KJI")],
-        "measured": {"ratio": 13.1, "seconds": 0.1, "relaid_seconds": 0.1 / 13.1, "rounds": 7, "fields": ["u", "v"]},
+        "measured": {"ratio": 13.1, "seconds": 0.1, "relaid_seconds": 0.1 / 13.1, "rounds": 7, "fields": ["u", "v"], "saves": 0.462},
     }  # fmt: skip
     copy = {
         "kind": "numpy.asarray",
@@ -41,7 +41,7 @@ def found(**changed: Any) -> dict[str, Any]:
     }
     block = {
         "line": PLACE, "own": False, "count": 10, "bytes": 80_000, "seconds": 0.001, "page_faults": 20, "sizes": [],
-        "pool": {"reused": 8, "saved": 0.2, "ratio": 3.14},
+        "pool": {"reused": 8, "saved": 0.2, "of": 0.3, "ratio": 3.1},
     }  # fmt: skip
     message = {
         "call": "Isend",
@@ -67,9 +67,29 @@ def test_advice_is_sorted_by_what_it_saves() -> None:
     assert said[0]["text"] == (
         "u, v (model.py:41) are C-ordered, gt:cpu_ifirst wants KJI: advect<T> 13.1 times faster; gb.zeros(..., backend='gt:cpu_ifirst')"
     )
-    assert "8 blocks" in said[1]["text"] and "3.1 times faster made and touched from a pool" in said[1]["text"]
+    assert "8 blocks" in said[1]["text"] and "3.0 times faster made and touched from a pool" in said[1]["text"]
     assert "copied 7 times" in said[2]["text"] and "make it float32 in the first place" in said[2]["text"]
     assert "derived datatypes" in said[3]["text"]
+
+
+def test_a_copy_whose_time_is_not_known_is_no_advice() -> None:
+    copies = [{**found()["copies"][0], "seconds": None}]
+    assert advice(found(stencils=[], allocations=[], messages=[], copies=copies)) == []
+    assert "  ?\n" in text(found(copies=copies))
+
+
+def test_a_name_is_told_once() -> None:
+    """Of one that came from a line that is known, and from one that is not."""
+    stencil = {
+        **found()["stencils"][0],
+        "fields": [
+            {**field("u", "IJK", "KJI"), "made_by": []},
+            field("u", "IJK", "KJI"),
+            {**field("v", "IJK", "KJI"), "made_by": []},
+        ],
+    }
+    (line,) = advice(found(stencils=[stencil], allocations=[], messages=[], copies=[]))
+    assert line["text"].startswith("v; u (model.py:41) are C-ordered, ")
 
 
 def test_at_most_ten_lines_and_none_that_is_not_worth_it() -> None:
@@ -88,7 +108,13 @@ def test_at_most_ten_lines_and_none_that_is_not_worth_it() -> None:
 @pytest.mark.parametrize(
     ("why", "kind", "told"),
     [
-        ("aligned to 8 of 64 bytes", "jax.numpy.asarray", "copied 7 times.*gb.empty aligns what it makes"),
+        ("aligned to 8 of 64 bytes", "jax.numpy.asarray", "copied 7 times.*gb.empty aligns what it makes$"),
+        (
+            "asked for, aligned to 8 of 64 bytes",
+            "jax.numpy.array",
+            "gb.empty aligns what it makes, and jax.numpy.asarray shares that",
+        ),
+        ("Fortran order to C", "jax.numpy.asarray", "allocate it in the order"),
         ("copied", "torch.tensor", "torch.as_tensor, or torch.from_dlpack, shares it"),
         ("copied", "numpy.asarray", "no memory to share as it is: keep the result"),
         ("same layout", "numpy.array", "np.asarray, or copy=None, shares it"),

@@ -188,6 +188,45 @@ def test_every_call_is_counted_and_a_layout_that_comes_late_is_told() -> None:
     assert told(book)["stencils"][0]["calls"] == 572
 
 
+def test_what_is_saved_is_of_the_layouts_that_were_measured() -> None:
+    """A first call with little fields says nothing of those that follow."""
+    cls = type("Still", (Still,), {"__call__": Still.__call__, "run": Still.run})
+    book = Book()
+    undo = wrap(cls, book, measure=True)
+    still = cls()
+    for n, calls in ((2, 1), (20, 30), (30, 50)):
+        for _ in range(calls):
+            still(np.zeros((n, n, n), order="F"), np.zeros((n, n, n)))
+    undo()
+    assert told(book)["stencils"][0]["calls"] == 81
+    (record,) = book.stencils.values()
+    assert [each.calls for each, _ in record.measured] == [1, 30, 50] and all("ratio" in found for _, found in record.measured)
+    times = [(1.0, 0.5), (2.0, 1.0), (3.0, 1.0)]
+    for (_, found), (before, after) in zip(record.measured, times, strict=True):
+        found |= {"seconds": before, "relaid_seconds": after, "ratio": before / after}
+    record.times.total = 1e3
+    (row,) = told(book)["stencils"]
+    assert (row["measured"]["ratio"], row["measured"]["saves"]) == (3.0, 1 * 0.5 + 30 * 1 + 50 * 2)
+    record.times.total = 1.0  # most calls had smaller domains than the one that was measured
+    assert told(book)["stencils"][0]["measured"]["saves"] == pytest.approx(1 - 80.5 / 211)
+
+
+def test_the_boundary_is_the_least_of_what_came() -> None:
+    memory = np.zeros(4096 + 64, "u1")
+    start = -memory.ctypes.data % 64
+    whole = memory[start : start + 1920].view("f8")
+    odd = memory[start + 1928 : start + 1928 + 960].view("f8").reshape(4, 5, 6)
+    arrays = [whole[:120].reshape(4, 5, 6), whole[120:].reshape(4, 5, 6), odd]
+    cls = type("Still", (Still,), {"__call__": Still.__call__, "run": Still.run})
+    book = Book()
+    undo = wrap(cls, book, measure=False)
+    for array in arrays:
+        cls()(array, arrays[0])
+    undo()
+    aligned = {f["name"]: f["aligned"] for f in told(book)["stencils"][0]["fields"]}
+    assert aligned["a"] == 8 and aligned["b"] >= 64
+
+
 def test_methods_are_methods() -> None:
     cls = type("Still", (Still,), {"__call__": Still.__call__, "run": Still.run})
     undo = wrap(cls, Book(), measure=False)
