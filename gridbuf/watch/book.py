@@ -145,6 +145,7 @@ class Book:
         self.aside = 0.0  # seconds in what was measured beside the program
         self.events = 0  # looks at what is no stencil's call: what the clock does not see of them is measured at the end
         self.children = 0
+        self.rank: tuple[int, int] | None = None  # of how many processes of MPI
         self.not_seen: dict[str, None] = {}
 
     def copy(self, kind: str, why: str, line: Line, made_by: Callable[[], Line | None] = lambda: None) -> Copy:

@@ -32,7 +32,8 @@ def run(arguments: argparse.Namespace) -> Any:
     ending = Ending(book, output.write)
     undo = install(book, measure=arguments.measure)
     try:
-        return running.execute(words, way=arguments.way)
+        output.status = running.execute(words, way=arguments.way)
+        return output.status
     except KeyboardInterrupt:
         output.apply = False  # who ended it would wait for it four times more
         raise

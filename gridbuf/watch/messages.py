@@ -5,6 +5,7 @@ are instances of subclasses with the same handles; so are the requests that they
 """
 
 import functools
+import sys
 from typing import Any
 
 from gridbuf.watch import packing
@@ -59,9 +60,17 @@ def install(book: Book) -> Undo:
         from mpi4py import MPI
 
         undo.extend(_Watched(MPI, book).put())
+        note_rank(book)
         book.not_seen["messages of other libraries than mpi4py, and of communicators that were made of handles"] = None
 
     return from_import_on(PACKAGE, begin)
+
+
+def note_rank(book: Book) -> None:
+    """Which process this is, once MPI knows it: at the import or later."""
+    mpi: Any = sys.modules.get("mpi4py.MPI")
+    if book.rank is None and mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
+        book.rank = mpi.COMM_WORLD.rank, mpi.COMM_WORLD.size
 
 
 class _StandsFor(type):

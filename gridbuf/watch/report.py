@@ -9,12 +9,14 @@ from gridbuf.watch import allocations
 from gridbuf.watch.book import Book, Message, Stencil, clock
 from gridbuf.watch.costs import own_costs
 from gridbuf.watch.lines import Line, source, text
+from gridbuf.watch.messages import note_rank
 from gridbuf.watch.stencils import measured_of
 
 
 def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, Any]:
     """What is known now; with final=True also what is only measured at the end."""
     seconds = clock() - book.began - book.aside
+    note_rank(book)
     for stencil in book.stencils.values():
         for method in stencil.counted:
             stencil.take(method)
@@ -31,6 +33,7 @@ def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, A
         "copies": sorted((copy_row(*each) for each in book.copies.items()), key=lambda row: -row["bytes"]),
         "messages": sorted((message_row(*each) for each in book.messages.items()), key=lambda row: -row["seconds"]),
         "children": book.children,
+        "rank": book.rank,
         "not_seen": list(book.not_seen),
     }
     if final:

@@ -54,7 +54,9 @@ def _sentence(text: str) -> str:
 
 
 def head(found: dict[str, Any]) -> str:
-    lines = [f"gridbuf watch: {' '.join(found['program'])}: {seconds(found['seconds'])}"]
+    rank = found.get("rank")
+    who = f", rank {rank[0]} of {rank[1]}" if rank and rank[1] > 1 else ""
+    lines = [f"gridbuf watch: {' '.join(found['program'])}{who}: {seconds(found['seconds'])}"]
     own = found.get("own")
     if own:
         lines.append(

@@ -1,12 +1,17 @@
 """Messages: each call by its line, with its bytes and datatypes; and mpi4py's objects stay what they are."""
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from watched import number, watch
+from watched import ROOT, number, watch
+
+from gridbuf import mpirun
 
 pytest.importorskip("mpi4py.MPI", exc_type=ImportError)
 
@@ -140,3 +145,33 @@ print(b)
     assert found["stdout"] == "[0. 1. 2. 3.]\n"
     assert [m["bytes"] for m in found["messages"]] == [64] * 4
     assert found["not_seen"][-1] == "Bcast of mpi4py where its buffers were not understood: TypeError"
+
+
+@pytest.mark.slow
+def test_each_rank_has_its_report(tmp_path: Path) -> None:
+    if why := mpirun.missing():
+        pytest.skip(why)
+    (tmp_path / "model.py").write_text("from mpi4py import MPI\nimport sys\nsys.exit(MPI.COMM_WORLD.rank > 1)\n")
+    words = [sys.executable, "-m", "gridbuf", "watch", "--apply", "--json", "o.json", "--html", "o.html", "model.py"]
+    done = subprocess.run(
+        [*mpirun.command(2), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=120
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for rank, name in enumerate(("o.json", "o.1.json")):
+        found = json.loads((tmp_path / name).read_text())
+        assert found["rank"] == [rank, 2] and f"model.py, rank {rank} of 2: " in done.stderr
+        assert found["applied"] == {
+            "why": "--apply is for one process, and these are 2: mpirun with `python -m gridbuf run`, and without, tells"
+        }
+    assert {path.name for path in tmp_path.iterdir()} == {"model.py", "o.json", "o.1.json", "o.html", "o.1.html"}
+
+
+@pytest.mark.slow
+def test_one_process_of_a_job_is_run_again_by_itself(tmp_path: Path) -> None:
+    if why := mpirun.missing():
+        pytest.skip(why)
+    words = [sys.executable, "-m", "gridbuf", "watch", "--apply", "--json", "o.json", "-c", "from mpi4py import MPI"]
+    done = subprocess.run(
+        [*mpirun.command(1), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=120
+    )  # fmt: skip
+    assert done.returncode == 0 and json.loads((tmp_path / "o.json").read_text())["applied"]["status"] == [0, 0], done.stderr

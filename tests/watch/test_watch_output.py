@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,38 @@ def test_apply(tmp_path: Path) -> None:
     assert applied["status"] == [0, 0] and applied["same_output"] and applied["rounds"] == 2
     assert applied["ratio"] == applied["seconds"] / applied["installed_seconds"] > 0
     assert "times as fast with `gridbuf run --install numpy,gt4py`" in seen["stderr"] and seen["stdout"] == "180000.0\n"
+
+
+@pytest.mark.slow
+def test_apply_is_of_the_program_that_was_watched(tmp_path: Path) -> None:
+    """It begins with the environment and in the folder where the program began, and a run that ends otherwise says nothing of it."""
+    source = "import os, sys\nassert os.environ.get('GRIDBUF_TEST') is None\nos.environ['GRIDBUF_TEST'] = '1'\nos.chdir('/')\n"
+    assert watch(source, "--apply", cwd=tmp_path)["applied"]["status"] == [0, 0]
+    for end, status in (("len(sys.stdin.read())", 3), ("'why'", 1), ("None", 0), ("259", 3)):
+        code = f"import sys\nsys.exit({end})"
+        done = python("-m", "gridbuf", "watch", "--apply", "-c", code, cwd=tmp_path, stdin="abc")
+        assert done.returncode == status
+        assert ("it ends with 0 instead of 3" if "stdin" in end else "times as fast") in done.stderr
+
+
+@pytest.mark.slow
+def test_who_interrupts_a_program_does_not_wait_for_it_again(tmp_path: Path) -> None:
+    done = python("-m", "gridbuf", "watch", "--apply", "--json", "o.json", "-c", "raise KeyboardInterrupt", cwd=tmp_path)
+    assert done.returncode == -signal.SIGINT and "applied" not in json.loads((tmp_path / "o.json").read_text())
+
+
+def test_ctrl_c_while_it_is_measured_leaves_the_report(tmp_path: Path) -> None:
+    code = "import gridbuf.watch.pool as p\ndef f(*_): raise KeyboardInterrupt\np.add_savings = f"
+    done = python("-m", "gridbuf", "watch", "--json", "o.json", "-c", code, cwd=tmp_path)
+    assert done.returncode == 0 and "what is measured at the end: interrupted" in done.stderr
+    assert json.loads((tmp_path / "o.json").read_text())["seconds"] > 0
+
+
+def test_what_fails_in_one_place_leaves_the_others(tmp_path: Path) -> None:
+    code = "import gridbuf.watch.output as o\ndef f(*_, **__): return 1 / 0\no.text = f"
+    done = python("-m", "gridbuf", "watch", "--json", "o.json", "--html", "o.html", "-c", code, cwd=tmp_path)
+    assert done.returncode == 0 and "gridbuf watch: the table failed:\nTraceback" in done.stderr
+    assert json.loads((tmp_path / "o.json").read_text())["seconds"] > 0 and "</html>" in (tmp_path / "o.html").read_text()
 
 
 def test_apply_says_what_differs() -> None:
