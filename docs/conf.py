@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.ext.autodoc.mock import mock
 from sphinx.util import logging
@@ -61,6 +62,15 @@ def every_public_name(app: Any, env: Any) -> None:
         logging.getLogger(__name__).warning("docs/api lacks %s", name)
 
 
+def no_empty_last_lines(app: Any, tree: nodes.document) -> None:
+    """The empty line that ends an example is for doctest."""
+    for block in tree.findall(nodes.literal_block):
+        if block.rawsource == block.astext():  # not what has marks of its own in it
+            block.rawsource = block.rawsource.rstrip("\n")
+            block.children = []
+            block += nodes.Text(block.rawsource)
+
+
 def every_link(app: Any, failed: Any) -> None:
     """A link within the site that leads to no file, or to no place in it, ends `make docs`; `make links` asks the others."""
     if failed or app.builder.name != "html":
@@ -79,4 +89,5 @@ def every_link(app: Any, failed: Any) -> None:
 
 def setup(app: Any) -> None:
     app.connect("env-check-consistency", every_public_name)
+    app.connect("doctree-read", no_empty_last_lines)
     app.connect("build-finished", every_link)
