@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build gdb quick lint demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs site links pictures wheel wheel-tools wheels go clean distclean help
+.PHONY: dev build gdb quick lint types demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs site links pictures wheel wheel-tools wheels go clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -20,7 +20,8 @@ $(PY):
 ## make dev     a checkout to work in: .venv with NumPy, the test tools and the extension built in place
 dev: $(PY)
 	$(PY) -m pip install --quiet ninja 'setuptools>=77' numpy
-	$(PY) -m pip install --quiet --no-build-isolation -e '.[test,lint]'
+	PYTHONWARNINGS="ignore:Editable installation" $(PY) -m pip install --quiet --no-build-isolation -e '.[test,lint]'
+	echo "$(CURDIR)" >$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/checkout.pth  # mypy does not see what pip made
 
 ## make build   build what an edit has touched, in place (a second or two); DEBUG=1: everything as gdb wants it
 build:
@@ -37,10 +38,13 @@ quick: build
 	PYTHON=$(CURDIR)/$(PY) tests/device.sh -q -n auto --dist loadfile
 
 ## make lint    formats, vet, types
-lint:
+lint: types
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
+
+types:
 	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
+	cd tests && $(abspath $(PY)) -m mypy.stubtest gridbuf._core --allowlist stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases --concise
 
 ## make wheel   build the wheel into dist/
 wheel: $(PY)

@@ -170,10 +170,7 @@ bin=$root/.venvs/py$full_version/bin
 say "Python $full_version: types and lint; meanwhile every fuzzer for ${FUZZ_SECONDS:-5} seconds, and the site with what its tutorials print"
 beside fuzz "$bin/python" tests/fuzz --seed 1 --seconds "${FUZZ_SECONDS:-5}"
 beside site make site DOCS="${bin%/bin}" SITE=build/site
-"$bin/mypy"
-(cd tests && "$bin/python" -m mypy.stubtest gridbuf._core --allowlist stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases --concise)
-"$bin/ruff" check .
-"$bin/ruff" format --check .
+make --no-print-directory types PY="$bin/python"
 ended fuzz
 ended site
 echo "$(find build/site -name '*.html' | wc -l) pages"
