@@ -1,10 +1,12 @@
 """The command line: `python -m gridbuf doctor | plan | distributed | demo | run | watch`."""
 
 import argparse
+import inspect
 import sys
 from collections.abc import Sequence
 from typing import Any
 
+import gridbuf
 from gridbuf import running
 from gridbuf.demo.options import add_arguments as add_demo_arguments
 from gridbuf.errors import UsageError, quiet_pipe
@@ -142,7 +144,16 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", type=_device, metavar="cpu|gpu[:N]")
     parser.add_argument("--memory", metavar="pinned|managed")
+    told = vars(parser.parse_args([]))
+    for name in _keywords():
+        if name not in told:  # one that is new takes text, until something else is said of it above
+            parser.add_argument(f"--{name.replace('_', '-')}")
     parser.set_defaults(run=_plan, parser=parser)
+
+
+def _keywords() -> list[str]:
+    """What `gridbuf.empty` takes but for shape and dtype; of dims and dimensions, which mean the same, one."""
+    return [name for name in inspect.signature(gridbuf.empty).parameters if name not in ("shape", "dtype", "dims")]
 
 
 def _halo_entry(word: str) -> Any:
@@ -172,11 +183,7 @@ def _device(word: str) -> Any:
     return (name, int(number)) if colon else name
 
 
-_SPEC = ("backend", "dimensions", "halo", "aligned_index", "layout", "byte_alignment", "padding", "device", "memory")
-
-
 def _plan(arguments: argparse.Namespace) -> None:
-    import gridbuf
     from gridbuf import explain
 
     if not arguments.shape:
@@ -184,7 +191,7 @@ def _plan(arguments: argparse.Namespace) -> None:
             "shape: none was given; it goes first, because --halo and others take every number that follows: "
             "plan 128 128 80 --halo 3 3 0"
         )
-    spec = {name: value for name in _SPEC if (value := getattr(arguments, name)) is not None}
+    spec = {name: value for name in _keywords() if (value := getattr(arguments, name)) is not None}
     if "layout" in spec and any(isinstance(rank, str) for rank in spec["layout"]):
         spec["layout"] = "".join(map(str, spec["layout"]))
     try:
