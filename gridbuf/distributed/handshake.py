@@ -5,9 +5,11 @@ raises then. Whatever is wrong, both ends raise (raising.py), and both begin ane
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import blake2b
 
 from gridbuf.distributed.binding import Message, Sources
+from gridbuf.distributed.crossing import Telling, not_made, unsay
 from gridbuf.distributed.dtype_names import dtype_name
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.hub import Hub, ranks
@@ -57,7 +59,7 @@ def shake(
     DisagreementError at the first that says something else, and where one has raised: it will not answer. While others are awaited, so may
     one that has answered: `left_out` says what it has raised then.
     """
-    late = set(words)
+    late, telling = set(words), Telling(hub, f"{name}, its first use")
     began = {peer: hub.epochs[peer] for peer in words}  # a tag is told in one epoch alone: with the next all is said anew
     wrong: list[tuple[str, list[int] | None]] = []
 
@@ -87,8 +89,19 @@ def shake(
         wrong.extend((note["raised"], note["origin"]) for note in notes if note)
         return bool(wrong) or not late or any(hub.epochs[peer] != began[peer] for peer in late)
 
+    def look() -> None:
+        if (by := telling.cycle()) is not None:
+            wrong.append((not_made(hub, by, f"waits for {ranks([*late])} in {telling.where}"), None))
+        for peer in sorted(late):
+            if peer in hub.unanswered and (tag := hub.unanswered[peer]["tag"]) is not None:
+                telling.tell(peer, partial(dict, first=tag.number))
+
     post(hub)
-    Waiting(timeout, lambda: f"rank {hub.rank} waits for {ranks([*late])}: {name}, its first use").until(settled)
+    try:
+        Waiting(timeout, lambda: f"rank {hub.rank} waits for {ranks([*late])}: {telling.where}").until(settled, look)
+    except (TimeoutError, KeyboardInterrupt):
+        unsay(hub)
+        raise
     for raised, origin in wrong:
         tell(hub, raised, origin)
         raise DisagreementError(f"rank {hub.rank}: {name}: {raised}" if origin else raised)

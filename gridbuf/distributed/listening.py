@@ -6,6 +6,7 @@ listens any more once all have met in a call: who raises after that has not left
 """
 
 from gridbuf.distributed.calls import Call
+from gridbuf.distributed.crossing import awaits, not_made
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.mail import collect
@@ -23,6 +24,14 @@ def listen(hub: Hub, call: Call | None) -> None:
             leave_out(hub, call)
             tell(hub, note["raised"], note["origin"])
             raise DisagreementError(f"rank {hub.rank}: {name_of(hub, call)}: {note['raised']}")
+    for peer in sorted(hub.stalled) if call is not None else ():
+        if awaits(hub, peer) is not None:
+            leave_out(hub, call)
+            raised = not_made(
+                hub, peer, f"is in {name_of(hub, call)}", "all ranks make the same calls and exchanges, in one order"
+            )
+            tell(hub, raised)
+            raise DisagreementError(raised)
 
 
 def name_of(hub: Hub, call: Call | None) -> str:

@@ -5,7 +5,6 @@ leaves an exchange out is noticed at the next handshake; the two then shake hand
 received and dropped.
 """
 
-import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
@@ -16,7 +15,7 @@ from gridbuf.distributed.agreements import Agreement
 from gridbuf.distributed.binding import Binding, Message
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.connecting import Connector
-from gridbuf.distributed.crossing import FIRST, crossed, say, unsay
+from gridbuf.distributed.crossing import Telling, crossed, in_exchange, not_made, unsay
 from gridbuf.distributed.debugging import debugging
 from gridbuf.distributed.engine import Quick
 from gridbuf.distributed.errors import DisagreementError
@@ -79,6 +78,7 @@ class MPITransport:
         self._epochs: list[int] = []  # of its agreements, when it was connected
         self._refused = 0, ""
         self._standing = Standing(self.hub, self.sends, self.receives)
+        self._telling: Telling | None = None  # of the exchange that was waited for last
         self.hub.peers.update(self.sends, self.receives)
 
     # ---- what is worked out when it is used: many plans are made that never are ----
@@ -214,7 +214,7 @@ class MPITransport:
         for peer in to.keys() - come.keys():
             its, agreement = crossed(hub, peer), self._with[peer]
             if its is not None and (its["with"], its["back"]) != (agreement.to.number, back):
-                self._raise_crossed(peer, its, "is at", None)
+                self._raise_crossed(peer, its, "is at", False)
             its = head(hub, peer)
             if its is not None and its["awaited"] < hub.ledger[peer][0] and agreement.epoch == hub.epochs[peer]:
                 text = f"rank {hub.rank}: {self.name}: rank {peer} has left out an exchange with values for it"
@@ -263,7 +263,7 @@ class MPITransport:
             found = self._standing.left_out(peer, peer in missing, peer in stuck)
             if found is None:
                 if not may_go_on:
-                    self._look_across(peer, messages if peer in missing else None)
+                    self._look_across(peer, peer in missing)
                 continue
             its, note, known = found
             text = f"rank {hub.rank}: {self.name}, exchange {self.exchange}: rank {peer} has left it out"
@@ -280,26 +280,28 @@ class MPITransport:
             where = f"{self.name}, exchange {self.exchange}; {self._terms.elsewhere(peer, its)}"
             self._raise(f"rank {hub.rank} waits for {awaits} rank {peer}: {where}")
 
-    def _look_across(self, peer: int, messages: Messages | None) -> None:
+    def _look_across(self, peer: int, missing: bool) -> None:
         """A peer is late: it may wait for this rank in another exchange, and hears where this one waits."""
         hub, standing = self.hub, self._standing
         begun = standing.counts()[peer]
         if begun.epoch != hub.epochs[peer]:
             return
-        if (its := crossed(hub, peer, begun if messages is not None else None)) is not None:
-            self._raise_crossed(peer, its, f"waits for rank {peer} in", messages)
-        elif messages is not None and (now := time.perf_counter()) >= standing.until.get(peer, standing.since + FIRST):
-            standing.until[peer] = 2 * now - standing.since
-            words = {"plan": self.name, "exchange": self.exchange, "fields": self._terms.facts()}
-            say(hub, peer, self._with[peer], messages.back, begun.counts[1], words)
+        if (its := crossed(hub, peer, begun if missing else None)) is not None:
+            self._raise_crossed(peer, its, f"waits for rank {peer} in", missing)
+        where = f"{self.name}, exchange {self.exchange}"
+        if self._telling is None or self._telling.where != where:
+            self._telling = Telling(hub, where)
+        if (by := self._telling.cycle()) is not None:
+            if missing:
+                self._with[peer].cancel(peer)
+            self._raise(not_made(hub, by, f"waits for rank {peer} in {where}"))
+        self._telling.tell(peer, lambda: in_exchange(hub, peer, self._with[peer], begun, not missing, self._terms.facts()))
 
-    def _raise_crossed(self, peer: int, its: Words, does: str, messages: Messages | None) -> None:
-        if messages is not None:
+    def _raise_crossed(self, peer: int, its: Words, does: str, missing: bool) -> None:
+        if missing:
             self._with[peer].cancel(peer)
-        self.hub.ledger[peer][0] = its["at"] - 1  # what this rank has made since is not what the peer awaits
         problem = fields_differ(self._terms.facts(), its["fields"], self.hub.rank, peer)
-        text = f"rank {self.hub.rank} {does} {self.name}, exchange {self.exchange}, and rank {peer} waits for it in its {its['plan']}, exchange {its['exchange']}"
-        self._raise(f"{text}; {problem or 'all ranks make the same exchanges, in one order'}")
+        self._raise(not_made(self.hub, peer, f"{does} {self.name}, exchange {self.exchange}", problem))
 
     def _look_ahead(self, back: bool) -> None:
         """Before an exchange begins: a peer has raised instead, or it shakes hands and has left out what is awaited."""
@@ -308,7 +310,7 @@ class MPITransport:
             self._raise(note["raised"], note["origin"])
         for peer in self._terms.late():
             if (other := crossed(self.hub, peer)) is not None:
-                self._raise_crossed(peer, other, "is at", None)
+                self._raise_crossed(peer, other, "is at", False)
             its = head(self.hub, peer)
             if its is not None and its["sent"] < self.hub.ledger[peer][1]:
                 self._with[peer].cancel(peer)

@@ -1,6 +1,5 @@
 """How far this rank and its peers have come: who has left an exchange out, or raised instead of one."""
 
-import time
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -44,8 +43,6 @@ class Standing:
         self._hub, self._sends, self._receives = hub, frozenset(sends), frozenset(receives)
         self._begun: tuple[int, dict[int, Begun]] = 0, {}  # an exchange, and by peer what it began with
         self.kinds: Mapping[int, tuple[int, bool, Any]] = {}  # by peer, of what moves it: tag, direction and counts
-        self.since = 0.0  # when that was noted
-        self.until: dict[int, float] = {}  # by peer: when it is told again where this rank waits
         self._ends: dict[int, Words] = {}  # by peer: what it has raised, if that ended the epoch in which the exchange began
 
     @cached_property
@@ -65,7 +62,6 @@ class Standing:
         """By peer the epoch in which the last exchange began, and which of its exchanges that is."""
         if self._begun[0] != self.exchange:
             hub = self._hub
-            self.since, self.until = time.perf_counter(), {}
             self._begun = (
                 self.exchange,
                 {

@@ -76,6 +76,14 @@ def test_calls_of_all_ranks_hear_of_errors(count: int, more: dict[str, str]) -> 
 
 @both_ways
 @pytest.mark.parametrize("count", [2, 3, 4])
+def test_ranks_that_wait_for_each_other(count: int, more: dict[str, str]) -> None:
+    done = run("waits.py", count, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == f"waits {count}\n"
+
+
+@both_ways
+@pytest.mark.parametrize("count", [2, 3, 4])
 def test_exchanges_drawn_from_a_seed(count: int, more: dict[str, str]) -> None:
     done = run("storm.py", count, "23", "40", **more)
     assert done.returncode == 0, done.stdout + done.stderr
