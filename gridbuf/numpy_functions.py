@@ -2,13 +2,15 @@
 
 import inspect
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from gridbuf.joining import WEAK_SCALARS
 from gridbuf.wrapping import values
 
-_umath = getattr(np, "_core", None) or np.core
+_clip: Any = import_module("numpy._core._methods" if WEAK_SCALARS else "numpy.core._methods")._clip
 
 
 def clip(
@@ -18,7 +20,7 @@ def clip(
     low = min if a_min is None or a_min is np._NoValue else a_min
     high = max if a_max is None or a_max is np._NoValue else a_max
     bounds: list[Any] = [None if bound is np._NoValue else bound for bound in (low, high)]
-    return _umath._methods._clip(a if hasattr(a, "dtype") else values(a), *bounds, out=out, **options)
+    return _clip(a if hasattr(a, "dtype") else values(a), *bounds, out=out, **options)
 
 
 # What follows the axis by position.

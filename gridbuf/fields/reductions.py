@@ -30,7 +30,7 @@ def positions(axis: Any, field: _core.Field, argument: str = "axis") -> tuple[in
             entries.extend(names.index(name) for name in asked)
             continue
         try:
-            index = None if isinstance(part, bool) else operator.index(part)
+            index = None if isinstance(part, (bool, np.bool_)) else operator.index(part)
         except TypeError:
             index = None
         if index is None:

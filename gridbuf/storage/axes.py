@@ -4,6 +4,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gridbuf import joining
 
 LETTERS = "IJK"
@@ -71,7 +73,7 @@ def positions(axis: Any, axes: str) -> tuple[int, ...]:
                 raise ValueError(f"axis: {part!r} names an axis that {axes!r} does not have")
             entries.extend(axes.index(name) for name in part)
             continue
-        if isinstance(part, bool):
+        if isinstance(part, (bool, np.bool_)):
             raise TypeError(f"axis: expected names or numbers of axes, got {part!r}")
         index = integer(part, "axis")
         if not -len(axes) <= index < len(axes):
