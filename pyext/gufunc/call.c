@@ -2,10 +2,12 @@
  * found under what they mean, the kernel runs. Python and Go come in only for what was
  * not seen before. */
 #include "gufunc.h"
+#include "../core/pending.h"
 #include "../core/upcall.h"
 
 void gb_py_invocation_clear(gb_py_invocation *v) {
     for (int i = 0; i < v->nop + v->has_where; i++) Py_CLEAR(v->arg[i].keep);
+    while (v->nheld) gb_py_let_go(v->held[--v->nheld]);
     Py_CLEAR(v->codes);
     if (v->entry) gb_py_entry_drop(v->entry);
     v->entry = NULL;
@@ -15,7 +17,7 @@ static void start(gb_py_invocation *v, gb_py_gufunc_object *g) {
     /* Only what is read before it is written: the whole record is large. */
     v->gufunc = g;
     v->nop = g->info.nin + g->info.nout;
-    v->has_where = v->workers = v->ignore_errors = v->errors = v->named = v->arrangement = v->naxes = 0;
+    v->nheld = v->has_where = v->workers = v->ignore_errors = v->errors = v->named = v->arrangement = v->naxes = 0;
     v->uniforms = NULL;
     v->codes = NULL;
     v->entry = NULL;
@@ -68,7 +70,7 @@ static int read_call(gb_py_invocation *v, PyObject *args, PyObject *kwargs) {
     gb_py_gufunc_object *g = v->gufunc;
     gb_py_keywords k;
     Py_ssize_t nargs = PyTuple_Size(args);
-    if (gb_py_read_keywords(g, kwargs, &k) < 0) return -1;
+    if (gb_py_read_keywords(v, kwargs, &k) < 0) return -1;
     if (nargs < g->info.nin || nargs > v->nop) return wrong_count(v, "%S: %zd operands given; %S takes %d inputs and up to %d outputs", nargs, 0);
     if ((v->errors = gb_py_read_errors(k.errors)) < 0 || gb_py_read_workers(k.workers, &v->workers) < 0) return -1;
     v->ignore_errors = v->errors == GB_PY_IGNORE;

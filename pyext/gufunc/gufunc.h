@@ -61,11 +61,18 @@ typedef struct gb_py_gufunc_object {
 
 enum { GB_PY_RAISE, GB_PY_RETURN, GB_PY_WARN, GB_PY_IGNORE };
 
+/* The keywords of a call, which holds them: their dict may be emptied by what they are asked. NULL: not given. */
+typedef struct gb_py_keywords {
+    PyObject *out, *where, *axes, *axis, *keepdims, *casting, *dtype, *signature, *errors, *workers;
+    PyObject *uniform[32];
+} gb_py_keywords;
+
 /* One call, read. */
 typedef struct gb_py_invocation {
     gb_py_gufunc_object *gufunc;
     gb_py_arg arg[GB_GU_MAXARGS + 1];     /* operands; after them the mask */
-    int nop, has_where, kernel, workers, ignore_errors, errors;
+    PyObject *held[sizeof(gb_py_keywords) / sizeof(PyObject *)];
+    int nheld, nop, has_where, kernel, workers, ignore_errors, errors;
     int named;                      /* every input has names: outputs are Fields */
     uint8_t types[GB_GU_MAXARGS];      /* of the kernel */
     int arrangement, naxes;         /* axis=, axes= and keepdims=, and the words that say which */
@@ -77,12 +84,6 @@ typedef struct gb_py_invocation {
     int64_t nfailed, nselected;
     gb_py_entry *entry;
 } gb_py_invocation;
-
-/* The keywords of a call. Borrowed; NULL: not given. */
-typedef struct gb_py_keywords {
-    PyObject *out, *where, *axes, *axis, *keepdims, *casting, *dtype, *signature, *errors, *workers;
-    PyObject *uniform[32];
-} gb_py_keywords;
 
 int gb_py_gufunc_init(PyObject *module);
 
@@ -99,7 +100,7 @@ int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several);
 
 /* keywords.c */
 int gb_py_keywords_init(void);
-int gb_py_read_keywords(gb_py_gufunc_object *g, PyObject *kwargs, gb_py_keywords *k);
+int gb_py_read_keywords(gb_py_invocation *v, PyObject *kwargs, gb_py_keywords *k);
 extern const char *const gb_py_errors_words[4];
 int gb_py_read_errors(PyObject *errors);                            /* its number; NULL: GB_PY_RAISE */
 int gb_py_read_casting(PyObject *casting);

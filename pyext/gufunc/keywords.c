@@ -19,7 +19,8 @@ static PyObject **slot_of(gb_py_gufunc_object *g, PyObject *name, gb_py_keywords
     return NULL;
 }
 
-int gb_py_read_keywords(gb_py_gufunc_object *g, PyObject *kwargs, gb_py_keywords *k) {
+int gb_py_read_keywords(gb_py_invocation *v, PyObject *kwargs, gb_py_keywords *k) {
+    gb_py_gufunc_object *g = v->gufunc;
     memset(k, 0, offsetof(gb_py_keywords, uniform) + (size_t)g->info.nuniforms * sizeof *k->uniform);
     PyObject *name, *value;
     Py_ssize_t at = 0;
@@ -30,7 +31,7 @@ int gb_py_read_keywords(gb_py_gufunc_object *g, PyObject *kwargs, gb_py_keywords
             GB_PY_OWNED PyObject *refused = PyObject_CallMethod((PyObject *)g, "_refuse", "O", name);
             return -1;
         }
-        *slot = value;
+        *slot = v->held[v->nheld++] = Py_NewRef(value);
     }
     PyObject **optional[] = {&k->out, &k->axes, &k->axis, &k->dtype, &k->signature, &k->workers};
     for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)

@@ -36,12 +36,12 @@ int gb_py_is_own_dtype(PyArray_Descr *descr) {
 }
 
 /* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. Lists become tuples and
- * NumPy's integers ints. NULL without an error: something else. */
+ * integers of NumPy's own classes ints: no Python code runs, which could change a dict that is read. NULL without an error: something else. */
 static PyObject *constant(PyObject *obj, int depth) {
     if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None) return Py_NewRef(obj);
     if (PyArray_DescrCheck(obj)) return gb_py_is_own_dtype((PyArray_Descr *)obj) ? Py_NewRef(obj) : NULL;
     if (PyType_Check(obj)) return gb_py_dtype_constant(obj) ? Py_NewRef(obj) : NULL;
-    if (PyArray_IsScalar(obj, Integer) && !PyArray_IsScalar(obj, Timedelta)) return PyNumber_Index(obj);
+    if (PyArray_IsScalar(obj, Integer) && !PyArray_IsScalar(obj, Timedelta) && gb_py_dtype_constant((PyObject *)Py_TYPE(obj))) return PyNumber_Index(obj);
     if (depth == 0 || !(PyTuple_CheckExact(obj) || PyList_CheckExact(obj))) return NULL;
     GB_PY_OWNED PyObject *given = PySequence_Tuple(obj);
     PyObject *made = given ? PyTuple_New(PyTuple_Size(given)) : NULL;

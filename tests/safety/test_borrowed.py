@@ -188,3 +188,33 @@ def test_an_owner_outlives_the_description(call: Callable[[Any], Any]) -> None:
     assert alive() is not None and np.asarray(made).tolist() == [0.0, 1.0, 2.0]
     del made
     assert alive() is None
+
+
+EMPTIED = """
+import gc
+import sys
+import numpy as np
+import gridbuf.gufunc as gufunc
+import gridbuf.storage as gs
+
+class Number:
+    def __index__(self):  # empties the dict of keywords of whoever asks
+        found, frame = gc.get_referrers(self), sys._getframe(1)
+        while frame:
+            found += frame.f_locals.values()
+            frame = frame.f_back
+        for each in found:
+            if type(each) is dict and ("out" in each or "halo" in each):
+                each.clear()
+        return 1
+
+class One(np.int64):
+    __index__ = Number.__index__
+
+print(gufunc.from_ufunc(np.add)(np.ones(2), np.ones(2), out=np.zeros(2), workers=Number()))
+print(gs.zeros((3, 4), axes="IJ", halo=((One(1), 1), (1, 1)), backend="C").shape)
+"""
+
+
+def test_keywords_whose_dict_is_emptied() -> None:
+    assert python(EMPTIED, PYTHONMALLOC="debug") == "[2. 2.]\n(3, 4)"
