@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.boxes import Box, Map, is_empty, meet, subtract
 from gridbuf.distributed.straight_links import Axis, Segment, combined, unclear
-from gridbuf.distributed.tiles import NOWHERE, Copy, Seam, Topology
+from gridbuf.distributed.tiles import Copy, Seam, Topology
 
 Index = tuple[int, ...]
 
@@ -130,8 +130,8 @@ class LinkBuilder:
                 self._known.clear()
             topology, cuts, found = self.along(geometry.axes), self.decomposition.cuts[tile], []
             for d, (a, position, halo) in enumerate(zip(*geometry, strict=True)):
-                clear = NOWHERE if self.decomposition.has_land else topology.clear[tile][d]
-                found.append(Axis(cuts[a], (tile, d) in topology.rings, clear, position, halo))
+                ring, clear = (tile, d) in topology.rings, topology.clear[tile][d]
+                found.append(Axis(cuts[a], ring, clear, position, halo, self.decomposition.has_land))
             self._known[geometry, tile] = found
         return found
 

@@ -42,10 +42,15 @@ class Line(NamedTuple):
 
 
 class Axis:
-    """One axis of a tile, for fields at one position with one halo. Seams concern what lies outside of `clear`."""
+    """One axis of a tile, for fields at one position with one halo. Seams concern what lies outside of `clear`.
 
-    def __init__(self, cuts: Cuts, ring: bool, clear: tuple[int, int], position: int, halo: tuple[int, int]) -> None:
-        self.cuts, self.ring, self.clear, self.position, self.halo = cuts, ring, clear, position, halo
+    Where there is land, who keeps a point is no matter of one axis; who may ask for it is.
+    """
+
+    def __init__(
+        self, cuts: Cuts, ring: bool, clear: tuple[int, int], position: int, halo: tuple[int, int], land: bool = False
+    ) -> None:
+        self.cuts, self.ring, self.clear, self.position, self.halo, self.land = cuts, ring, clear, position, halo, land
         self.line = lru_cache(maxsize=64)(self._line)
         self.near = lru_cache(maxsize=64)(self._near)
 
@@ -56,7 +61,7 @@ class Axis:
         (low, high), p = self.halo, self.position
         own, end = 2 * self.cuts.start(k) + p, 2 * self.cuts.start(k + 1) - p
         spans = (0, own, end), (-1, own - 2 * low, own - 2), (1, end + 2, end + 2 * high)
-        sides = [Side(*span, self._is_clear(*span[1:])) for span in spans if span[1] <= span[2]]
+        sides = [Side(*span, not self.land and self._is_clear(*span[1:])) for span in spans if span[1] <= span[2]]
         segments = []
         for side, begin, last, clear in sides:
             for start, stop, x in self._images(begin, last) if clear else ():

@@ -12,7 +12,7 @@ from gridbuf.distributed.boxes import Box, Map, clip, compare, identity, interse
 
 Side = tuple[int, int, int]  # tile, axis, -1 or 1
 Copy = tuple[int, Map]  # the tile, and where the points lie there
-EVERYWHERE, NOWHERE = (-1 << 62, 1 << 62), (1 << 62, -1 << 62)
+EVERYWHERE = -1 << 62, 1 << 62
 DEEPEST = 64  # seams crossed on the way to a point; more only when a halo wraps an axis that often
 
 

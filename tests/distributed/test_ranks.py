@@ -10,7 +10,7 @@ from test_seams import made
 
 import gridbuf.distributed as gbd
 from gridbuf import _core
-from gridbuf.distributed import linking, making, tiles
+from gridbuf.distributed import linking, making
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_the_closed_form_finds_what_the_walk_finds(kind: str, cuts: Any, halos: 
     more = {"grid": {"periodic": word}, "tripolar": {"pivot": word}}.get(name, {})
     closed, walking = (getattr(gbd, name)(shape[0] if name == "cubed_sphere" else shape, cuts=cuts, **more) for _ in range(2))
     whole = walking._planner.builder.whole
-    whole.clear = [[tiles.NOWHERE] * 2 for _ in whole.clear]
+    whole.clear = [[(1, -1)] * 2 for _ in whole.clear]  # nowhere
     for positions in ((1, 1), (0, 1), (0, 0)):
         geometry = linking.Geometry((0, 1), positions, halos)
         wanted: dict[int, list[Any]] = {}
@@ -167,6 +167,18 @@ def test_past_a_vertex_a_block_gives_to_blocks_that_are_narrower_than_the_halo()
     taken = {link[:2] for block in builder.decomposition.blocks() for link in builder.filling(geometry, block)}
     assert len(taken) > 1000
     assert not [pair for pair in taken if pair[0] not in builder.near(geometry, builder.block(pair[1]))]
+
+
+@pytest.mark.parametrize("positions", [(1, 1, 1), (0, 1, 0)])
+@pytest.mark.parametrize("owners", [[None, 0, None, 0, None, 0], [0, 0, None, 0, 0, 0]], ids=str)
+def test_who_asks_beside_land_is_known_at_once(owners: Any, positions: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Halos that go round an axis several times: following each seam took 14 s."""
+    builder = gbd.grid((4, 2, 1), "IJK", blocks=(2, 1, 3), owners=owners, periodic="IJK")._planner.builder
+    monkeypatch.setattr(builder, "_around", None)
+    geometry = linking.Geometry((0, 1, 2), positions, ((0, 1), (2, 4), (4, 0)))
+    blocks = [block for block in builder.decomposition.blocks() if block.rank is not None]
+    taken = {link[:2] for block in blocks for link in builder.filling(geometry, block)}
+    assert taken and not [pair for pair in taken if pair[0] not in builder.near(geometry, builder.block(pair[1]))]
 
 
 def points(links: list[linking.Link]) -> dict[Any, Any]:
