@@ -130,7 +130,7 @@ def test_the_whole_report(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "says"),
     [
         ("8 8 --ranks 3 --blocks 2 1", "1 rank without a point"),
-        ("8 8 --ranks 2 --blocks 4 4", "16 in all, 8 to 8 a rank"),
+        ("8 8 --ranks 2 --blocks 4 4", "16 in all, 8 a rank"),
         ("8 8 --ranks 4 --halo 6", "the next but one sends too"),
         ("8 8 --ranks 4 --halo 6", "wider than a block"),
         ("8 8 --ranks 1", "none"),
@@ -141,7 +141,7 @@ def test_the_whole_report(capsys: pytest.CaptureFixture[str]) -> None:
         ("6 --cubed-sphere --ranks 6", "tile 5"),
         ("6 4 --tripolar --ranks 2", "tripolar, pivot T"),
         ("7 --ranks 3", "blocks      2 to 3 points"),
-        ("7 7 --ranks 3 --blocks 3 2", "3 x 2 blocks, 6 in all, 2 to 2 a rank"),
+        ("7 7 --ranks 3 --blocks 3 2", "3 x 2 blocks, 6 in all, 2 a rank"),
     ],
 )  # fmt: skip
 def test_options_are_heard(capsys: pytest.CaptureFixture[str], words: str, says: str) -> None:

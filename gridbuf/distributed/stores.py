@@ -1,7 +1,9 @@
 """The two ways in which global arrays lie in a folder: as Zarr arrays, and as plain .npy files."""
 
 import os
+import struct
 import warnings
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod
@@ -180,7 +182,7 @@ class ZarrArrays:
                         shards=piece if self._shards else None,
                         compressors=self._compressors,
                         dimension_names=field["names"][t],
-                        attributes=field["attributes"],
+                        attributes=for_xarray(field["attributes"], dtype_of(field["dtype"])),
                     )
 
     def write(self, folder: Path, name: str, box: Box, values: NDArray[Any]) -> None:
@@ -220,6 +222,14 @@ class ZarrArrays:
         check_array(name, (array.shape, found), (tuple(shape), wanted))
         if target.size:
             target[...] = array[tuple(box)]
+
+
+def for_xarray(attributes: Said, dtype: np.dtype[Any]) -> Said:
+    """A fill value of floating-point elements as xarray keeps it in Zarr 3; it opens no other."""
+    fill = attributes.get("_FillValue")
+    if dtype.kind != "f" or isinstance(fill, bool) or not isinstance(fill, int | float):
+        return attributes
+    return {**attributes, "_FillValue": b64encode(struct.pack("<d", fill)).decode()}
 
 
 class quiet(warnings.catch_warnings):

@@ -36,7 +36,8 @@ def lines(run: Run, own: Figures, network: Network) -> Iterator[tuple[str, str]]
     """(what, how much) of a cut."""
     tiles, total = len(run.topology.tiles), own.decomposition.number_of_blocks
     of_each = " of each tile" if tiles > 1 else ""
-    per_rank = "one a rank" if total == run.ranks else f"{total // run.ranks} to {-(-total // run.ranks)} a rank"
+    few, many = total // run.ranks, -(-total // run.ranks)
+    per_rank = "one a rank" if total == run.ranks else f"{few} a rank" if few == many else f"{few} to {many} a rank"
     yield "cut", f"{times(own.counts)} blocks{of_each}{f', {total} in all' if total != own.counts[0] else ''}, {per_rank}"
     if own.idle:
         yield "", f"{plural(own.idle, 'rank')} without a point: fewer do the same"

@@ -177,11 +177,12 @@ def test_xarray_opens_a_zarr_store(tmp_path: Path) -> None:
     T, u, half = grid.zeros("IJK", sizes={"K": 4}), grid.zeros("IJ", "f4", faces="I"), grid.zeros("IK", sizes={"K": 5})
     values = np.arange(192.0).reshape(8, 6, 4)
     grid.scatter(values, T)
-    said = {"title": "a run", "T": {"units": "K", "long_name": "temperature"}}
+    said = {"title": "a run", "T": {"units": "K", "long_name": "temperature"}, "half": {"_FillValue": -1.5}}
     grid.save(tmp_path / "x", T=T, u=u, half=half, attributes=said)
     with xr.open_zarr(tmp_path / "x") as found:
         assert found.T.dims == ("I", "J", "K") and found.u.dims == ("I_face", "J") and found.half.dims == ("I", "K_5")
         assert np.array_equal(found.T, values) and found.u.shape == (9, 6) and found.u.dtype == np.float32
+        assert found.half.encoding["_FillValue"] == -1.5
         assert found.attrs["title"] == "a run" and found.T.attrs == {"units": "K", "long_name": "temperature"}
     group = zarr.open_group(tmp_path / "x", mode="r")
     assert group["T"].chunks == (4, 2, 4)
