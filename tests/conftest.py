@@ -2,10 +2,10 @@
 
 import gc
 import os
+import shutil
 import signal
-import sys
+import tempfile
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,14 @@ def stale() -> str | None:
     return f"gridbuf: {newer} files of C and Go are newer than {extension.name}; make build" if newer else None
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """gt4py, here and in the programs of tests, compiles a stencil once: `make test` says where it is kept, else it is as long as the tests run."""
+    if "GT_CACHE_ROOT" not in os.environ:  # of this process, and of those that it starts: workers and programs
+        folder = tempfile.mkdtemp(prefix="gridbuf-gt4py-")
+        os.environ |= {"GT_CACHE_ROOT": folder, "GT4PY_BUILD_CACHE_DIR": folder, "GT4PY_BUILD_CACHE_LIFETIME": "persistent"}
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests come first: the last worker to end has a short one. --no-loadscope-reorder leaves it so."""
     first = {item.path for item in items if item.get_closest_marker("slow")}
@@ -78,14 +86,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(
             "tests/device was not run: tests/device.sh runs it on the fake driver, make test-gpu on a GPU"
         )
-
-
-@pytest.fixture(scope="session")
-def stencil_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where gt4py finds what it has compiled: kept with the environments of `make test`, which a clone has for itself."""
-    if HERE.parent in Path(sys.prefix).parents:
-        return Path(sys.prefix, f"gt4py-{version('gt4py')}")
-    return tmp_path_factory.mktemp("gt4py")
 
 
 @pytest.fixture

@@ -16,12 +16,10 @@ for package in ("gt4py", "netCDF4", "iris_sample_data", "matplotlib", "rich"):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def gt4py_cache(stencil_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Nothing is written beside the tests; gt4py reads these when it is first imported."""
-    folder = tmp_path_factory.mktemp("gt4py")
+def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing is written beside the tests; DaCe reads this when it is first imported."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GT_CACHE_ROOT", str(stencil_cache))
-        patch.setenv("DACE_CONFIG", str(folder / ".dace.conf"))
+        patch.setenv("DACE_CONFIG", str(tmp_path_factory.mktemp("dace") / ".dace.conf"))
         yield
 
 

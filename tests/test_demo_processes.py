@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,11 +90,10 @@ def test_ranks_that_cannot_be(ranks: int, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.slow
-def test_four_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_four_processes() -> None:
     pytest.importorskip("gt4py")
     if why := mpirun.missing():
         pytest.skip(why)
-    monkeypatch.setenv("GT_CACHE_ROOT", str(tmp_path))
     from gridbuf.demo import stencils
 
     compiled: Callable[..., None] = stencils.compiled("numpy")

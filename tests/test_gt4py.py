@@ -1,7 +1,6 @@
 """Real gt4py stencils on Fields: the call names no origin and no order of indices."""
 
 import importlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,12 +12,12 @@ stencils = importlib.import_module("gt4py_stencils")
 
 
 @pytest.fixture(scope="module", params=["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)])
-def diffuse(request: pytest.FixtureRequest, stencil_cache: Path):  # type: ignore[no-untyped-def]
+def diffuse(request: pytest.FixtureRequest):  # type: ignore[no-untyped-def]
     from gridbuf.doctor import cxx_compiler
 
     if request.param != "numpy" and cxx_compiler() is None:
         pytest.skip("no C++ compiler")
-    return request.param, stencils.compiled(request.param, stencil_cache)
+    return request.param, stencils.compiled(request.param)
 
 
 def reference(a: np.ndarray) -> np.ndarray:

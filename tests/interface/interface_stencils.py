@@ -1,10 +1,9 @@
 """The stencils of test_interface_stencil_call; gt4py reads their source, so they live in a file of their own."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gt4py.cartesian import config, gtscript
+from gt4py.cartesian import gtscript
 from gt4py.cartesian.gtscript import FORWARD, PARALLEL, computation, interval
 
 Field3D = gtscript.Field[np.float64]
@@ -38,6 +37,5 @@ def second_component(vector: Vector, out: Field3D) -> None:
         out = vector[0, 0, 0][1]  # noqa: F841
 
 
-def compiled(definition: Any, cache: Path, backend: str = "numpy") -> Any:
-    config.cache_settings["root_path"] = str(cache)
+def compiled(definition: Any, backend: str = "numpy") -> Any:
     return gtscript.stencil(backend=backend, definition=definition)

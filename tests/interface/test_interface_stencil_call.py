@@ -2,7 +2,6 @@
 
 import importlib
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,17 +16,17 @@ stencils = importlib.import_module("interface_stencils")
 
 
 @pytest.fixture(scope="module")
-def copy(stencil_cache: Path) -> Any:
-    return stencil_call(stencils.compiled(stencils.copy_stencil, stencil_cache))
+def copy() -> Any:
+    return stencil_call(stencils.compiled(stencils.copy_stencil))
 
 
 @pytest.fixture(scope="module", params=["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)])
-def laplace(request: pytest.FixtureRequest, stencil_cache: Path) -> Any:
+def laplace(request: pytest.FixtureRequest) -> Any:
     from gridbuf.doctor import cxx_compiler
 
     if request.param != "numpy" and cxx_compiler() is None:
         pytest.skip("no C++ compiler")
-    return stencil_call(stencils.compiled(stencils.laplace, stencil_cache, request.param))
+    return stencil_call(stencils.compiled(stencils.laplace, request.param))
 
 
 def reference(a: np.ndarray) -> np.ndarray:
@@ -71,23 +70,23 @@ def test_acquire_touch_and_release_come_around_the_run(copy: Any) -> None:
     assert log == ["acquire in 3", "acquire out 0", "touch out 3", "release in 3", "release out 3"]
 
 
-def test_planes_columns_scalars_and_keywords(stencil_cache: Path) -> None:
-    run = stencil_call(stencils.compiled(stencils.plane_and_column, stencil_cache))
+def test_planes_columns_scalars_and_keywords() -> None:
+    run = stencil_call(stencils.compiled(stencils.plane_and_column))
     plane, column = gs.full((4, 3), 2.0, axes="JI"), gs.storage(np.arange(5.0), axes="K")
     out = gs.zeros((3, 4, 5))
     run(plane=plane, column=column, out=out, factor=10.0)
     np.testing.assert_array_equal(out.to_numpy(), np.broadcast_to(20 + np.arange(5.0), (3, 4, 5)))
 
 
-def test_fields_that_are_read_and_written(stencil_cache: Path) -> None:
-    run = stencil_call(stencils.compiled(stencils.accumulate, stencil_cache))
+def test_fields_that_are_read_and_written() -> None:
+    run = stencil_call(stencils.compiled(stencils.accumulate))
     inp, total = gs.ones((2, 2, 2)), gs.full((2, 2, 2), 5.0)
     run(inp, total)
     assert (total.to_numpy() == 6).all()
 
 
-def test_data_dimensions(stencil_cache: Path) -> None:
-    run = stencil_call(stencils.compiled(stencils.second_component, stencil_cache))
+def test_data_dimensions() -> None:
+    run = stencil_call(stencils.compiled(stencils.second_component))
     vector = gb.Field.zeros((2, 4, 3, 2), dims=("0", "K", "J", "I"))
     vector[1] = 7.0
     out = gs.zeros((2, 3, 4))
@@ -215,8 +214,8 @@ def test_a_halo_set_later_counts(copy: Any) -> None:
 
 
 @pytest.mark.parametrize("policy", ["raise", "copy"])
-def test_inputs_of_size_one_count_for_all_points(stencil_cache: Path, policy: str) -> None:
-    run = stencil_call(stencils.compiled(stencils.plane_and_column, stencil_cache), policy=policy)
+def test_inputs_of_size_one_count_for_all_points(policy: str) -> None:
+    run = stencil_call(stencils.compiled(stencils.plane_and_column), policy=policy)
     for _ in range(2):
         out = gs.zeros((3, 4, 5))
         run(plane=gs.storage(np.arange(4.0).reshape(1, 4), axes="IJ"), column=gs.ones((1,), axes="K"), out=out, factor=2.0)
@@ -313,16 +312,14 @@ def test_frozen_stencils_seen_before(copy: Any) -> None:
 
 
 @pytest.mark.parametrize("backend", ["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)])
-def test_frozen_stencils_stay_within_their_fields(stencil_cache: Path, backend: str) -> None:
+def test_frozen_stencils_stay_within_their_fields(backend: str) -> None:
     """gt4py looks at nothing there: what is too small would be read, and written, beyond its memory."""
     from gridbuf.doctor import cxx_compiler
 
     if backend != "numpy" and cxx_compiler() is None:
         pytest.skip("no C++ compiler")
     origin = {"plane": (0, 0), "column": (0,), "out": (0, 0, 0)}
-    frozen = stencil_call(
-        stencils.compiled(stencils.plane_and_column, stencil_cache, backend).freeze(origin=origin, domain=(4, 6, 5))
-    )
+    frozen = stencil_call(stencils.compiled(stencils.plane_and_column, backend).freeze(origin=origin, domain=(4, 6, 5)))
     right: dict[str, Any] = {"plane": gs.ones((4, 6), axes="IJ"), "column": gs.ones((5,), axes="K"), "out": gs.zeros((4, 6, 5))}
     for name, small in (("plane", gs.ones((1, 6), axes="IJ")), ("plane", gs.ones((1, 1), axes="JI")), ("column", np.ones(1))):
         for _ in range(2):

@@ -141,8 +141,8 @@ def test_our_presets_in_gt4py_storage() -> None:
 
 
 @pytest.fixture(scope="module")
-def laplace(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
-    return importlib.import_module("gt4py_stencils").compiled("numpy", tmp_path_factory.mktemp("gt4py"))
+def laplace():  # type: ignore[no-untyped-def]
+    return importlib.import_module("gt4py_stencils").compiled("numpy")
 
 
 def test_plain_arguments_of_a_stencil(laplace) -> None:  # type: ignore[no-untyped-def]
