@@ -10,7 +10,9 @@
 
 #define MAX_NAME 200
 
-/* gt4py 1.2's registry, GDP-3's names, NumPy's orders. A preset's number is its place; the first is what no name means. */
+/* gt4py 1.2's registry, GDP-3's names, NumPy's orders: the axes from the slowest to the fastest, or an order of indices of any name;
+ * how many items rows are padded to, and the aligned element sits on; where the memory lies. A preset's number is its place; the
+ * first is what no name means. */
 enum { BEFORE_FIRST = __COUNTER__ };
 #define BUILTIN_(field, text, value, items, where) {.number = __COUNTER__ - BEFORE_FIRST - 1, .name = text, .field = value, .alignment = items, .device = where}
 #define ORDER(...) BUILTIN_(order, __VA_ARGS__)

@@ -68,6 +68,17 @@ func TypeOf(char byte) (Type, bool) {
 	return NoType, false
 }
 
+// typeChars are all that TypeOf finds.
+func typeChars() string {
+	chars := "qQ"
+	for t := Bool; t < typeCount; t++ {
+		if facts[t].char != ' ' {
+			chars += string(facts[t].char)
+		}
+	}
+	return chars
+}
+
 // Char is NumPy's type character.
 func (t Type) Char() byte { return facts[t].char }
 

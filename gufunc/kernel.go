@@ -161,7 +161,7 @@ func ParseTypes(text string, inputs, outputs int) ([]Type, error) {
 		t, ok := TypeOf(text[i])
 		if !ok {
 			return nil, &SignatureError{
-				Message: "types: no kernel can have this type; allowed are NumPy's characters ?bBhHiIlLqQefdgFDGMm", Signature: text, At: i,
+				Message: "types: no kernel can have this type; allowed are NumPy's characters " + typeChars(), Signature: text, At: i,
 			}
 		}
 		types = append(types, t)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import gridbuf as gb
 
+# By the names of the indices: the rank of each one's stride, 0 the largest; dace:cpu orders K, I, J, so I of "IJK" has rank 1.
 I_FIRST = {"IJK": (2, 1, 0), "IJ": (1, 0), "IK": (1, 0), "JK": (1, 0), "IJK0": (3, 2, 1, 0), "KJI": (0, 1, 2)}
 K_FIRST = {"IJK": (0, 1, 2), "IJ": (0, 1), "IK": (0, 1), "JK": (0, 1), "IJK0": (1, 2, 3, 0), "KJI": (2, 1, 0)}
 LAYOUTS = {

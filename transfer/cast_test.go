@@ -2,12 +2,10 @@ package transfer
 
 import (
 	"encoding/hex"
-	"math"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,30 +36,6 @@ func typeNamed(t *testing.T, name string) Type {
 	i := slices.IndexFunc(numbers, func(kind Type) bool { return kind.String() == name })
 	require.GreaterOrEqual(t, i, 0, name)
 	return numbers[i]
-}
-
-// sameValue compares elements, any NaN with any other.
-func sameValue(kind Type, a, b []byte) bool {
-	if slices.Equal(a, b) {
-		return true
-	}
-	half := func(p []byte) bool { return (uint16(p[0])|uint16(p[1])<<8)&0x7fff > 0x7c00 }
-	single := func(p []byte) bool { return math.IsNaN(float64(*(*float32)(unsafe.Pointer(&p[0])))) }
-	double := func(p []byte) bool { return math.IsNaN(*(*float64)(unsafe.Pointer(&p[0]))) }
-	part := func(nan func([]byte) bool, a, b []byte) bool { return slices.Equal(a, b) || nan(a) && nan(b) }
-	switch kind {
-	case Float16:
-		return part(half, a, b)
-	case Float32:
-		return part(single, a, b)
-	case Float64:
-		return part(double, a, b)
-	case Complex64:
-		return part(single, a[:4], b[:4]) && part(single, a[4:], b[4:])
-	case Complex128:
-		return part(double, a[:8], b[:8]) && part(double, a[8:], b[8:])
-	}
-	return false
 }
 
 // testdata/casts.py wrote down what NumPy makes of each value.

@@ -122,6 +122,30 @@ func encode(to Type, re, im float64) []byte {
 	return out
 }
 
+// sameValue compares elements, any NaN with any other.
+func sameValue(kind Type, a, b []byte) bool {
+	if slices.Equal(a, b) {
+		return true
+	}
+	half := func(p []byte) bool { return (uint16(p[0])|uint16(p[1])<<8)&0x7fff > 0x7c00 }
+	single := func(p []byte) bool { return math.IsNaN(float64(*(*float32)(unsafe.Pointer(&p[0])))) }
+	double := func(p []byte) bool { return math.IsNaN(*(*float64)(unsafe.Pointer(&p[0]))) }
+	part := func(nan func([]byte) bool, a, b []byte) bool { return slices.Equal(a, b) || nan(a) && nan(b) }
+	switch kind {
+	case Float16:
+		return part(half, a, b)
+	case Float32:
+		return part(single, a, b)
+	case Float64:
+		return part(double, a, b)
+	case Complex64:
+		return part(single, a[:4], b[:4]) && part(single, a[4:], b[4:])
+	case Complex128:
+		return part(double, a[:8], b[:8]) && part(double, a[8:], b[8:])
+	}
+	return false
+}
+
 // toHalf is exact for the integers and quarters that the tests use.
 func toHalf(f float64) uint16 {
 	if f == 0 {

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -68,8 +69,14 @@ def run(consumer: Consumer, cell: Cell) -> Result:
     except Unprotected as error:
         return Result("unprotected", str(error))
     except Exception as error:  # any error is a refusal; whether it is the expected one is for the caller to say
-        return Result("no", " ".join(str(error).split()) or type(error).__name__)
+        return Result("no", _step(error) + (" ".join(str(error).split()) or type(error).__name__))
     return Result("yes")
+
+
+def _step(error: Exception) -> str:
+    """Which method of the consumer failed, where it is not the one that takes or gives."""
+    name = next((frame.name for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__), "take")
+    return "" if name in ("take", "make", "give") else f"{name}: "
 
 
 def _exists(consumer: Consumer, cell: Cell) -> bool:

@@ -147,7 +147,7 @@ class GHEXTransport:
             offsets = tuple(low for low, _ in kind.halos)
             self._groups.append(Group(slots, offsets, domains, pattern, make_communication_object(engine.context)))
         self._check = CopyProgram(plan.slots(), []).check  # GHEX takes memory as it is
-        self._told: dict[int, tuple[Any, Any, Any]] = {}  # by a Field's id: a weak reference, its array, what GHEX calls it
+        self._told: dict[int, tuple[Any, Any]] = {}  # by a Field's id: a weak reference, what GHEX calls it
         self._back: MPITransport | None = None
         self._under_way: list[Any] = []  # GHEX's handle, and what its exchange needs
         _forget([each for each in _left if moved_on(each[0])])
@@ -218,7 +218,7 @@ class GHEXTransport:
 
         known = self._told.get(id(field))
         if known is not None and known[0]() is field:
-            return known[2]
+            return known[1]
         if len(self._told) >= MOST_FIELDS:
             self._told.clear()
         array = field.numpy()
@@ -228,7 +228,7 @@ class GHEXTransport:
         except AttributeError as error:  # it has no such class
             name = self._plan.slots()[slot][0]
             raise ValueError(f"{name}: {WHY.format(f'{array.dtype} in memory order {array.strides}')} ({error})") from error
-        self._told[id(field)] = weakref.ref(field), None, made
+        self._told[id(field)] = weakref.ref(field), made
         return made
 
 

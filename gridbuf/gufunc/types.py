@@ -34,7 +34,7 @@ def parse_types(text: str, nin: int, nout: int) -> bytes:
             number = number_of(np.dtype(char))
         if not number:
             raise SignatureError(
-                f"types: {char!r} is no type of a kernel; allowed are NumPy's characters {_CHARS[1:-2]}qQ\n"
+                f"types: {char!r} is no type of a kernel; allowed are NumPy's characters {_CHARS[1:MOMENT]}qQ\n"
                 f"    {text}\n    {' ' * (at + (2 if arrow and at >= len(inputs) else 0))}^"
             )
         numbers.append(number)

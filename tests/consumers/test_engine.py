@@ -112,6 +112,14 @@ def test_any_error_is_a_refusal_with_its_text() -> None:
     assert run(Refuses(), Cell("take")) == Result("no", "not today")
 
 
+def test_what_fails_beside_taking_and_giving_is_named() -> None:
+    class RefusesValues(Asarray):
+        def write(self, theirs: Any, index: tuple[int, ...], value: Any) -> None:
+            raise TypeError("no scalars")
+
+    assert run(RefusesValues(), Cell("give")) == Result("no", "write: no scalars")
+
+
 def test_names() -> None:
     with pytest.raises(ValueError, match=r"name: 'numpy' is not among NumPy"):
         consumers.load("numpy")

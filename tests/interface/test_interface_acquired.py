@@ -1,4 +1,4 @@
-"""Section 4: acquire, run, touch, release: their order, and what the block is given."""
+"""acquire, run, touch, release around a call: their order, and what the block is given."""
 
 from collections.abc import Callable
 from typing import Any

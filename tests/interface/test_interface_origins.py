@@ -1,4 +1,4 @@
-"""Section 3: the origin of each field of a call."""
+"""The origin of each field of a call."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Section 4: what does not fit: "raise" and "copy"; warnings about layouts; disagreement in debug mode."""
+"""Fields that do not fit a call: "raise" and "copy"; warnings about layouts; disagreement in debug mode."""
 
 import warnings
 from typing import Any

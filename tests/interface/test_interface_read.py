@@ -1,4 +1,4 @@
-"""Section 4: reading `__gt_interface__` into one checked description."""
+"""Reading `__gt_interface__` into one checked description."""
 
 from typing import Any
 
