@@ -57,7 +57,7 @@ typedef struct CUDA_MEMCPY2D {
 } CUDA_MEMCPY2D;
 
 /* X: entry points without which nothing works; Y: those a driver may lack. */
-#define GB_CU_ENTRIES(X, Y)                                                                    \
+#define GB_CU_ENTRIES(X, Y)                                                                      \
     X(cuInit, (unsigned flags))                                                                  \
     X(cuDriverGetVersion, (int *version))                                                        \
     X(cuGetErrorName, (CUresult code, const char **name))                                        \

@@ -6,7 +6,7 @@
 
 /* X(name, DLPack's code, bits): the types of ml_dtypes under the names it gives them. It holds those of less than a byte
  * one to a byte, which DLPack calls padded. */
-#define GB_DLPACK_EACH_EXTENDED(X)                       \
+#define GB_DLPACK_EACH_EXTENDED(X)                \
     X("bfloat16", Bfloat, 16)                     \
     X("float8_e3m4", Float8_e3m4, 8)              \
     X("float8_e4m3", Float8_e4m3, 8)              \

@@ -29,7 +29,7 @@ __attribute__((constructor)) static void choose(void) {
 /* ---- moving without conversion ---- */
 
 #define MOVE(bytes)                                                                                               \
-    static void move_##bytes(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n) {      \
+    static void move_##bytes(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n) {       \
         for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) memcpy(dst, src, bytes);                \
     }
 MOVE(1)

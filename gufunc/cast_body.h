@@ -49,7 +49,7 @@ static inline void tell_overflow(double from, T_F16 to) {
 
 /* The first loop is for packed memory: the compiler makes vector code of it. */
 #define CAST(D, S, ...)                                                                                           \
-    static void D##_from_##S(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n) {      \
+    static void D##_from_##S(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n) {       \
         T_##S v;                                                                                                  \
         T_##D w;                                                                                                  \
         if (dst_step == sizeof w && src_step == sizeof v) {                                                       \

@@ -166,7 +166,7 @@ static void task(gb_gu_folder *w, int64_t number) {
 #define WITH_FOLDER(run, w)                                                                                       \
     _Alignas(64) char small_[6144];                                                                               \
     char *room_ = (run)->r->scratch <= (int64_t)sizeof small_ ? small_ : aligned_alloc(64, (size_t)(run)->r->scratch); \
-    gb_gu_folder w;                                                                                                  \
+    gb_gu_folder w;                                                                                               \
     if (!room_ || gb_gu_folder_init(&w, run, room_) < 0) __atomic_store_n(&(run)->no_memory, 1, __ATOMIC_RELAXED); \
     else
 #define END_FOLDER                                                                                                \

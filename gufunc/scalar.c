@@ -3,7 +3,7 @@
 
 #define AT(type, i) (*(const type *)(args[i] + e * steps[i]))
 #define LOOP(name, type, n, params, values)                                                                       \
-    static void name(char **args, intptr_t const *dims, intptr_t const *steps, void *data) {                     \
+    static void name(char **args, intptr_t const *dims, intptr_t const *steps, void *data) {                      \
         type (*f) params = (type (*) params)data;                                                                 \
         for (intptr_t e = 0; e < dims[0]; e++) *(type *)(args[n] + e * steps[n]) = f values;                      \
     }

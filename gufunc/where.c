@@ -80,7 +80,7 @@ void gb_gu_scatter_picked(gb_gu_block *b) {
 
 /* A bit select: written as a choice it becomes a branch for every element. */
 #define BLEND(type)                                                                                               \
-    static void blend_##type(char *out, intptr_t step, const char *in, const uint8_t *select, int64_t n) {       \
+    static void blend_##type(char *out, intptr_t step, const char *in, const uint8_t *select, int64_t n) {        \
         if (step == sizeof(type)) {                                                                               \
             type *o = (type *)out;                                                                                \
             const type *v = (const type *)in;                                                                     \

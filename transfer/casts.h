@@ -113,11 +113,11 @@ static inline uint16_t double_to_half(double f) {
 #define PUT_HALF(d, S, x) d = GB_##S == GB_F64 || GB_##S == GB_C128 ? double_to_half((double)REAL(S, x)) : float_to_half((float)REAL(S, x))
 #define PUT_PAIR(d, S, x) d.re = (__typeof__(d.re))REAL(S, x), d.im = (__typeof__(d.im))IMAG(S, x)
 
-#define DEFINE_CAST(D, S, ...)                                                                         \
+#define DEFINE_CAST(D, S, ...)                                                                          \
     static void D##_from_##S(void *restrict to, const void *restrict from, int64_t n) {                 \
         T_##D *restrict d = to;                                                                         \
         const T_##S *restrict s = from;                                                                 \
-        for (int64_t i = 0; i < n; i++) BY(PUT, AS_##D)(d[i], S, s[i]);                                         \
+        for (int64_t i = 0; i < n; i++) BY(PUT, AS_##D)(d[i], S, s[i]);                                 \
     }
 #define CAST_ENTRY(D, S, ...) [GB_##D][GB_##S] = GB_##D == GB_##S ? NULL : D##_from_##S,
 

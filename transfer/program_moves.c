@@ -4,7 +4,7 @@
 
 /* Every index of the last two axes, a the faster. */
 #define EACH(e)                                                                                                     \
-    const gb_copy_axis b_ = (e)->axis[(e)->n - 2], a_ = (e)->axis[(e)->n - 1];                                           \
+    const gb_copy_axis b_ = (e)->axis[(e)->n - 2], a_ = (e)->axis[(e)->n - 1];                                      \
     for (int64_t j_ = 0; j_ < b_.n; j_++, dst += b_.dst - a_.n * a_.dst, src += b_.src - a_.n * a_.src)             \
         for (int64_t i_ = 0; i_ < a_.n; i_++, dst += a_.dst, src += a_.src)
 

@@ -2,9 +2,9 @@
 #include "program.h"
 
 /* Element by element in the order of memory: what is added is little beside what is copied. */
-#define SUMS(name, T, ADD)                                                                                  \
+#define SUMS(name, T, ADD)                                                                                 \
     static void name(const gb_program_entry *e, char *dst, const char *src) {                              \
-        const gb_copy_axis b = e->axis[e->n - 2], a = e->axis[e->n - 1];                                        \
+        const gb_copy_axis b = e->axis[e->n - 2], a = e->axis[e->n - 1];                                   \
         int negative = e->mode & GB_PROGRAM_SIGN;                                                          \
         for (int64_t j = 0; j < b.n; j++, dst += b.dst, src += b.src)                                      \
             for (int64_t i = 0; i < a.n; i++) {                                                            \

@@ -26,10 +26,10 @@ SCALAR(pair, 16)
 
 /* One block: each lane holds 16 bytes of a row; log2(16 / size) rounds of interleaving turn rows into columns. */
 #define BLOCK(size)                                                                                           \
-    static inline void block##size(char *out, int64_t pitch, const char *const *row, int64_t x) {            \
+    static inline void block##size(char *out, int64_t pitch, const char *const *row, int64_t x) {             \
         enum { N = 16 / size };                                                                               \
         vec v[N], w[N];                                                                                       \
-        for (int i = 0; i < N; i++) v[i] = ROWS(row + i, x, N);                                              \
+        for (int i = 0; i < N; i++) v[i] = ROWS(row + i, x, N);                                               \
         for (int round = N; round > 1; round /= 2) {                                                          \
             for (int i = 0; i < N / 2; i++) {                                                                 \
                 w[2 * i] = LOW##size(v[i], v[i + N / 2]);                                                     \

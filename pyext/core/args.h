@@ -7,7 +7,7 @@
 #include "lists.h"
 
 /* Every keyword that a constructor of ours can have, and whether all that take a request for memory share it (GB_PY_ARG_SPEC). */
-#define GB_PY_KEYWORDS(KEYWORD)                                                            \
+#define GB_PY_KEYWORDS(KEYWORD)                                                         \
     KEYWORD(SHAPE, "shape", 1)                                                          \
     KEYWORD(DTYPE, "dtype", 1)                                                          \
     KEYWORD(BACKEND, "backend", 1)                                                      \

@@ -34,7 +34,7 @@
 #define Py_RETURN_NOTIMPLEMENTED return Py_NewRef(Py_NotImplemented)
 
 /* Slots of heap types are read through the limited API. */
-#define GB_PY_FREE_OBJECT(self)                                      \
+#define GB_PY_FREE_OBJECT(self)                                   \
     do {                                                          \
         PyTypeObject *type_ = Py_TYPE(self);                      \
         ((freefunc)PyType_GetSlot(type_, Py_tp_free))(self);      \

@@ -10,13 +10,13 @@ int gb_py_device_block_init(PyObject *module);
 int gb_py_cuda_raise(const gb_cuda_error *e);
 
 /* A call into cuda/ that may take long, without the GIL: -1 with a Python error set, or what it returned. */
-#define GB_PY_CUDA_UNLOCKED(error, call)                          \
+#define GB_PY_CUDA_UNLOCKED(error, call)                       \
     __extension__({                                            \
         int rc_;                                               \
         PyThreadState *state_ = PyEval_SaveThread();           \
         rc_ = (call);                                          \
         PyEval_RestoreThread(state_);                          \
-        rc_ < 0 ? gb_py_cuda_raise(error) : rc_;                  \
+        rc_ < 0 ? gb_py_cuda_raise(error) : rc_;               \
     })
 
 /* ---- device_block.c: the Python object that owns a block ---- */

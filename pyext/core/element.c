@@ -8,7 +8,7 @@ int gb_py_put_int(char *to, uint8_t type, long long v) {
     do {                                                                                                          \
         if (v < (long long)(low) || v > (long long)(high)) return 0;                                              \
         ctype w = (ctype)v;                                                                                       \
-        memcpy(to, &w, sizeof w);                                                                          \
+        memcpy(to, &w, sizeof w);                                                                                 \
         return 1;                                                                                                 \
     } while (0)
     switch (type) {

@@ -17,13 +17,13 @@ int gb_py_raise(const gb_error *e);    /* raises what Go reported; -1 */
     (gb_forked ? gb_py_refuse_go() : ((error)->kind = 0, (error)->message[0] = 0, (call) == 0 ? 0 : gb_py_raise(error)))
 
 /* The same without the GIL, for work of more than some microseconds. */
-#define GB_PY_ENTER_GO_UNLOCKED(error, call)                                              \
+#define GB_PY_ENTER_GO_UNLOCKED(error, call)                                           \
     __extension__({                                                                    \
         int rc_ = -2;                                                                  \
         PyThreadState *state_ = PyEval_SaveThread();                                   \
         if (!gb_forked) (error)->kind = 0, (error)->message[0] = 0, rc_ = (call);      \
         PyEval_RestoreThread(state_);                                                  \
-        rc_ == 0 ? 0 : rc_ == -2 ? gb_py_refuse_go() : gb_py_raise(error);                   \
+        rc_ == 0 ? 0 : rc_ == -2 ? gb_py_refuse_go() : gb_py_raise(error);             \
     })
 
 /* For a thread that does not hold the GIL, or may not raise: what went wrong is in *error only. */

@@ -43,12 +43,12 @@ int gb_py_as_unary(int which, PyObject *a, PyObject *exponent);
     PyObject *p##in_power(PyObject *a, PyObject *b, PyObject *modulus), *p##compare(PyObject *a, PyObject *b, int op);
 
 #define GB_PY_DEFINE_UNARY_(p, name, which) PyObject *p##name(PyObject *a) { return unary(which, a); }
-#define GB_PY_DEFINE_BOTH_(p, name, which)                                    \
+#define GB_PY_DEFINE_BOTH_(p, name, which)                                      \
     PyObject *p##name(PyObject *a, PyObject *b) { return binary(which, a, b); } \
     PyObject *p##in_##name(PyObject *a, PyObject *b) { return in_place(which, a, b); }
-#define GB_PY_DEFINE_OPERATORS(p)                                                                                          \
-    GB_PY_UNARY_OPERATORS(GB_PY_DEFINE_UNARY_, p) GB_PY_BINARY_OPERATORS(GB_PY_DEFINE_BOTH_, p)                            \
-    PyObject *p##divmod(PyObject *a, PyObject *b) { return binary(GB_PY_U_DIVMOD, a, b); }                                       \
+#define GB_PY_DEFINE_OPERATORS(p)                                                                                                       \
+    GB_PY_UNARY_OPERATORS(GB_PY_DEFINE_UNARY_, p) GB_PY_BINARY_OPERATORS(GB_PY_DEFINE_BOTH_, p)                                         \
+    PyObject *p##divmod(PyObject *a, PyObject *b) { return binary(GB_PY_U_DIVMOD, a, b); }                                              \
     PyObject *p##power(PyObject *a, PyObject *b, PyObject *m) { return gb_py_no_modulus(m) ? binary(GB_PY_U_POWER, a, b) : NULL; }      \
     PyObject *p##in_power(PyObject *a, PyObject *b, PyObject *m) { return gb_py_no_modulus(m) ? in_place(GB_PY_U_POWER, a, b) : NULL; } \
     PyObject *p##compare(PyObject *a, PyObject *b, int op) { return binary(GB_PY_U_LESS + op, a, b); }

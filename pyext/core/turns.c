@@ -34,8 +34,8 @@ int gb_py_turn_begin(PyCriticalSection *section) {
     KIND(unary, PyObject *, (PyObject *a), (a))                                                                             \
     KIND(binary, PyObject *, (PyObject *a, PyObject *b), (a, b))                                                            \
     KIND(ternary, PyObject *, (PyObject *a, PyObject *b, PyObject *c), (a, b, c))                                           \
-    KIND(fast, PyObject *, (PyObject *a, PyObject *const *args, Py_ssize_t count), (a, args, count))                                \
-    KIND(named, PyObject *, (PyObject *a, PyObject *const *args, Py_ssize_t count, PyObject *names), (a, args, count, names))       \
+    KIND(fast, PyObject *, (PyObject *a, PyObject *const *args, Py_ssize_t count), (a, args, count))                        \
+    KIND(named, PyObject *, (PyObject *a, PyObject *const *args, Py_ssize_t count, PyObject *names), (a, args, count, names)) \
     KIND(make, PyObject *, (PyTypeObject *a, PyObject *b, PyObject *c), (a, b, c))                                          \
     KIND(get, PyObject *, (PyObject *a, void *closure), (a, closure))                                                       \
     KIND(set, int, (PyObject *a, PyObject *b, void *closure), (a, b, closure))                                              \
@@ -72,13 +72,13 @@ static end_function end_real[MOST];
 #define NAME(n, kind) kind##_##n,
 
 /* EACH(M, ...): M(0x00, ...) to M(0xbf, ...). The names of a kind's stand-ins end so. */
-#define ROW(M, h, ...)                                                                                                      \
+#define ROW(M, h, ...)                                                                                                            \
     M(h##0, __VA_ARGS__) M(h##1, __VA_ARGS__) M(h##2, __VA_ARGS__) M(h##3, __VA_ARGS__) M(h##4, __VA_ARGS__) M(h##5, __VA_ARGS__) \
     M(h##6, __VA_ARGS__) M(h##7, __VA_ARGS__) M(h##8, __VA_ARGS__) M(h##9, __VA_ARGS__) M(h##a, __VA_ARGS__) M(h##b, __VA_ARGS__) \
     M(h##c, __VA_ARGS__) M(h##d, __VA_ARGS__) M(h##e, __VA_ARGS__) M(h##f, __VA_ARGS__)
 #define EACH(M, ...)                                                                                                        \
     ROW(M, 0x0, __VA_ARGS__) ROW(M, 0x1, __VA_ARGS__) ROW(M, 0x2, __VA_ARGS__) ROW(M, 0x3, __VA_ARGS__)                     \
-    ROW(M, 0x4, __VA_ARGS__) ROW(M, 0x5, __VA_ARGS__) ROW(M, 0x6, __VA_ARGS__) ROW(M, 0x7, __VA_ARGS__) \
+    ROW(M, 0x4, __VA_ARGS__) ROW(M, 0x5, __VA_ARGS__) ROW(M, 0x6, __VA_ARGS__) ROW(M, 0x7, __VA_ARGS__)                     \
     ROW(M, 0x8, __VA_ARGS__) ROW(M, 0x9, __VA_ARGS__) ROW(M, 0xa, __VA_ARGS__) ROW(M, 0xb, __VA_ARGS__)
 
 #define STAND_INS(kind, returns, parameters, values)              \

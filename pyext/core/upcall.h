@@ -3,7 +3,7 @@
 
 #include "common.h"
 
-#define GB_PY_UPCALLS(X)                                                 \
+#define GB_PY_UPCALLS(X)                                                    \
     X(GB_PY_UP_CHECK_MASK, "gridbuf.wrapping", "check_mask")                \
     X(GB_PY_UP_FROM_ARRAY_METHOD, "gridbuf.wrapping", "from_array_method")  \
     X(GB_PY_UP_DESCRIBED, "gridbuf.wrapping", "described")                  \

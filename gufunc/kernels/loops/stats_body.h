@@ -59,8 +59,8 @@ static inline int stats_any(stats_mask m) { return STATS_ANY(m); }
 /* better: is v further out than the best so far? further: which of two vectors' is. The extreme of a packed stretch is found in vectors, then
  * where it is. */
 enum { STRETCH_OF_EXTREMES = 256 };
-#define EXTREME(name, better, further)                                                                               \
-    static void name##_each(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
+#define EXTREME(name, better, further)                                                                            \
+    static void name##_each(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {         \
         REAL best = (REAL)s->value;                                                                               \
         int64_t index = s->index;                                                                                 \
         for (intptr_t i = 0; i < n && (index < 0 || best == best); i++) {                                         \
@@ -70,7 +70,7 @@ enum { STRETCH_OF_EXTREMES = 256 };
         s->value = best;                                                                                          \
         s->index = index;                                                                                         \
     }                                                                                                             \
-    static void name##_scan(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {            \
+    static void name##_scan(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {         \
         intptr_t i = 0;                                                                                           \
         if (step == sizeof(REAL) && n >= STATS_STEP) {                                                            \
             const char *found = NULL;                                                                             \
@@ -102,11 +102,11 @@ enum { STRETCH_OF_EXTREMES = 256 };
                     s->index = first + i;                                                                         \
                 }                                                                                                 \
             }                                                                                                     \
-            if (found) {   /* looked for once, in the last stretch with a new best */                  \
+            if (found) {   /* looked for once, in the last stretch with a new best */                             \
                 intptr_t j = 0;                                                                                   \
                 stats_vec wanted = stats_splat((REAL)s->value);                                                   \
                 for (stats_mask is = {0}; !stats_any(is); j += STATS_STEP)                                        \
-                    for (int u = 0; u < 4; u++) is |= stats_load(found + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL)) == wanted;\
+                    for (int u = 0; u < 4; u++) is |= stats_load(found + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL)) == wanted; \
                 for (j -= STATS_STEP; !stats_any(stats_load(found + j * step) == wanted);) j += STATS_LANES;      \
                 while (ITEM(found + j * step) != (REAL)s->value) j++;                                             \
                 s->index += j;                                                                                    \
@@ -115,16 +115,16 @@ enum { STRETCH_OF_EXTREMES = 256 };
         if (s->index < 0 || s->value == s->value) name##_each(s, first + i, n - i, p + i * step, step);           \
     }                                                                                                             \
     void TYPED(name##_merge)(void *state, void const *later, void *data) {                                        \
-        gb_gu_extreme *s = state;                                                                                    \
-        const gb_gu_extreme *t = later;                                                                              \
+        gb_gu_extreme *s = state;                                                                                 \
+        const gb_gu_extreme *t = later;                                                                           \
         if (t->index < 0 || (s->index >= 0 && s->value != s->value)) return;                                      \
         if (s->index < 0 || t->value better s->value || t->value != t->value) *s = *t;                            \
     }                                                                                                             \
     int TYPED(name##_final)(void const *state, char **outs, void *data) {                                         \
-        *(int64_t *)outs[0] = ((const gb_gu_extreme *)state)->index;                                                 \
-        return ((const gb_gu_extreme *)state)->index < 0;                                                            \
+        *(int64_t *)outs[0] = ((const gb_gu_extreme *)state)->index;                                              \
+        return ((const gb_gu_extreme *)state)->index < 0;                                                         \
     }                                                                                                             \
-    STEP(name, gb_gu_extreme)                                                                                        \
+    STEP(name, gb_gu_extreme)                                                                                     \
     ROWS(name, gb_gu_extreme, ((gb_gu_extreme){0, -1}), 1)
 
 EXTREME(argmin, <, STATS_MIN)

@@ -11,7 +11,7 @@ static const gb_gu_moments no_moments;
 #define DECLARE_GB_GU_NUMPY_LOOP(f) void f(char **, intptr_t const *, intptr_t const *, void *);
 #define DECLARE_GB_GU_STATUS_LOOP(f) intptr_t f(char **, intptr_t const *, intptr_t const *, void *, uint8_t *);
 #define DECLARE(S, name, form, folds, types, signature, doc) DECLARE_##form(gb_gu_k_##name##_##S)
-#define DECLARE_STATE(S, name, state, start, any_order, types, signature, doc)                                     \
+#define DECLARE_STATE(S, name, state, start, any_order, types, signature, doc)                                       \
     void gb_gu_k_##name##_step_##S(void *, intptr_t, intptr_t, char **, intptr_t const *, void *);                   \
     void gb_gu_k_##name##_merge_##S(void *, void const *, void *);                                                   \
     int gb_gu_k_##name##_final_##S(void const *, char **, void *);                                                   \
@@ -24,10 +24,10 @@ static const gb_gu_moments no_moments;
     {#name, types, &start, sizeof(state), any_order, gb_gu_k_##name##_step_##S, gb_gu_k_##name##_merge_##S, gb_gu_k_##name##_final_##S},
 
 #define BOTH(LIST, X, set) LIST(X, "f", f32_##set) LIST(X, "d", f64_##set)
-#define TABLES(set)                                                                                                \
+#define TABLES(set)                                                                                                   \
     BOTH(GB_GU_LOOPS, DECLARE, set)                                                                                   \
     BOTH(GB_GU_STATES, DECLARE_STATE, set)                                                                            \
-    static const gb_gu_builtin loops_##set[] = {BOTH(GB_GU_LOOPS, ROW, set) BOTH(GB_GU_STATES, ROW_OF_STATE, set)};         \
+    static const gb_gu_builtin loops_##set[] = {BOTH(GB_GU_LOOPS, ROW, set) BOTH(GB_GU_STATES, ROW_OF_STATE, set)};   \
     static const gb_gu_builtin_state states_##set[] = {BOTH(GB_GU_STATES, STATE, set)};
 
 TABLES(base)
