@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.docstrings import as_in
-from gridbuf.like import base_shape, copy_values, like, prepare
+from gridbuf.like import base_shape, copy_values, like, prepare, renamed
 
 
 def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any) -> NDArray[Any]:
@@ -46,7 +46,10 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.flo
     (8, 16)
     """
     source, spec, dtype = prepare(data, device_data, dtype, spec)
-    array = _core.empty(base_shape(source.shape, dtype), dtype, **spec)
+    try:
+        array = _core.empty(base_shape(source.shape, dtype), dtype, **spec)
+    except TypeError as error:
+        raise renamed(error, "from_array") from None
     copy_values(array, source)
     return array
 

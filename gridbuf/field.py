@@ -8,7 +8,7 @@ import numpy as np
 from gridbuf import _core, arrays
 from gridbuf.docstrings import as_in
 from gridbuf.field_methods import METHODS
-from gridbuf.like import base_shape, copy_values, like_spec, of_class, prepare
+from gridbuf.like import base_shape, copy_values, like_spec, of_class, prepare, renamed
 
 Field = _core.Field
 
@@ -43,7 +43,10 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = None, 
     source, spec, dtype = prepare(data, device_data, dtype, spec)
     if isinstance(data, Field) and "halo" not in spec and "origin" not in spec:
         spec = {**spec, "halo": data.halo, "origin": data.origin}
-    field = Field.empty(base_shape(source.shape, dtype), dtype, **spec)
+    try:
+        field = Field.empty(base_shape(source.shape, dtype), dtype, **spec)
+    except TypeError as error:
+        raise renamed(error, "Field.from_array") from None
     if isinstance(source, Field) and source.dims != field.dims:
         source = Field(source, dims=field.dims)  # the index order is kept; other dims are new names for the same indices
     copy_values(field, source)
@@ -92,7 +95,10 @@ def to(self: _core.Field, dtype: Any = None, *, dims: Any = None, dimensions: An
         spec["dims"] = source.dims
     if "halo" not in spec and "origin" not in spec:
         spec |= {"halo": source.halo, "origin": source.origin}
-    field = Field.empty(source.shape, source.dtype if dtype is None else dtype, **like_spec(source, spec))
+    try:
+        field = Field.empty(source.shape, source.dtype if dtype is None else dtype, **like_spec(source, spec))
+    except TypeError as error:
+        raise renamed(error, "Field.to") from None
     copy_values(field, source)
     return of_class(self, field)
 

@@ -134,13 +134,14 @@ def astype(self: _core.Field, dtype: Any, *, casting: Any = "unsafe", copy: bool
     >>> gb.Field.full((2, 2), 1.7, dims="IJ").astype("int32").tolist()
     [[1, 1], [1, 1]]
     """
-    wanted = np.dtype(dtype)
+    from gridbuf.arrays import empty_like
+    from gridbuf.like import as_dtype
+
+    wanted = as_dtype(dtype)
     if not copy and wanted == self.dtype:
         return self
     if not np.can_cast(self.dtype, wanted, casting):
         raise TypeError(f"dtype: {self.dtype} does not convert to {wanted} with casting={casting!r}")
-    from gridbuf.arrays import empty_like
-
     made: _core.Field = empty_like(self, wanted)
     _core.copyto(made, self, casting="unsafe")
     return made

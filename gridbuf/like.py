@@ -61,12 +61,27 @@ def prepare(data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]) -> tu
         spec = {key: value for key, value in spec.items() if key != "sync_state"}
         warnings.warn("sync_state has no meaning for arrays and is ignored", DeprecationWarning, stacklevel=3)
     source = _values_of(data, device_data)
-    resolved = source.dtype if dtype is None else np.dtype(dtype)
+    resolved = source.dtype if dtype is None else as_dtype(dtype)
     if resolved.shape == () and "dimensions" not in spec and "dims" not in spec:
         own = get_dims(data)
         if own is not None and len(own) == len(source.shape):
             spec = {**spec, "dimensions": own}
     return source, spec, resolved
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any]:
+    """NumPy's; what is none is refused as `empty` does, which knows the names of backends."""
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        found = _core.plan((), dtype).dtype
+    return found
+
+
+def renamed(error: TypeError, name: str) -> TypeError:
+    """An error about a keyword, told by the function that was called instead of the one that this calls."""
+    _, words, rest = str(error).partition("() got an unexpected keyword argument")
+    return TypeError(name + words + rest) if words else error
 
 
 _ORDERS = ("C", "F")  # presets that name an order and no machine: the values stay where they are
@@ -121,10 +136,17 @@ def like(
     """New memory after the model of `data`, in the general case; without keywords C does it (`_core.like`)."""
     if not isinstance(data, _core.Field):
         source = values(data) if not hasattr(data, "shape") or not hasattr(data, "dtype") else data
-        return make(tuple(source.shape), *args, source.dtype if dtype is None else dtype, **like_spec(source, spec))
+        try:
+            return make(tuple(source.shape), *args, source.dtype if dtype is None else dtype, **like_spec(source, spec))
+        except TypeError as error:
+            raise renamed(error, f"{make.__name__}_like") from None
     spec = like_spec(data, spec)
     if not hasattr(data, "__gt_dims__") and spec.get("dimensions") is None:
         spec.pop("dimensions", None)
     if "halo" not in spec and "origin" not in spec:
         spec |= {"halo": data.halo, "origin": data.origin}
-    return of_class(data, field_make(data.shape, *args, data.dtype if dtype is None else dtype, **spec))
+    try:
+        made = field_make(data.shape, *args, data.dtype if dtype is None else dtype, **spec)
+    except TypeError as error:
+        raise renamed(error, f"{make.__name__}_like") from None
+    return of_class(data, made)

@@ -26,8 +26,8 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     if (PyArray_NDIM(array) > GB_MAXDIMS || PyDataType_FLAGCHK(own, NPY_ITEM_REFCOUNT)) Py_RETURN_NONE;
     GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
     if (!dtype) {
-        if (brought == 0) return NULL;
-        PyErr_Clear();   /* a sub-shape: more indices */
+        if (brought == 0 && !PyErr_ExceptionMatches(PyExc_TypeError)) return NULL;
+        PyErr_Clear();   /* a sub-shape: more indices; or none, which who reads requests says best */
         Py_RETURN_NONE;
     }
     request_like(array, &r);   /* only now: asking for the dtype may have run Python code */

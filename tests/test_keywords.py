@@ -91,3 +91,71 @@ def test_what_a_call_says_besides_memory_is_there_when_the_call_is_known() -> No
         assert (f.dims, f.halo, f.origin) == (("I", "J"), ((1, 1), (1, 1)), (1, 2))
         g = gb.Field.empty((3, 4))
         assert (g.halo, g.origin) == (None, None)
+
+
+DATA = np.ones((3, 4))
+DOORS: dict[str, Callable[..., Any]] = {
+    "empty": lambda **k: gb.empty((3, 4), **k),
+    "zeros": lambda **k: gb.zeros((3, 4), **k),
+    "full": lambda **k: gb.full((3, 4), 1.0, **k),
+    "plan": lambda **k: gb.plan((3, 4), **k),
+    "from_array": lambda **k: gb.from_array(DATA, **k),
+    "empty_like": lambda **k: gb.empty_like(DATA, **k),
+    "zeros_like": lambda **k: gb.zeros_like(gb.Field(DATA), **k),
+    "ones_like": lambda **k: gb.ones_like(DATA, **k),
+    "full_like": lambda **k: gb.full_like(DATA, 2.0, **k),
+    "Field.zeros": lambda **k: gb.Field.zeros((3, 4), **k),
+    "Field.from_array": lambda **k: gb.Field.from_array(DATA, **k),
+    "Field.to": lambda **k: gb.Field(DATA).to(**k),
+    "Field": lambda **k: gb.Field(DATA, **k),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_misspelt_keyword_is_told_by_the_function_that_was_called(door: str) -> None:
+    for word, meant in (("haloo", "halo"), ("dim", "dims"), ("bakend", "backend"), ("layot", "layout"), ("defaults", "backend")):
+        with pytest.raises(TypeError) as raised:
+            DOORS[door](**{word: None})
+        near = "" if door == "Field" and meant not in ("halo", "dims") else f"; did you mean {meant!r}?"
+        assert str(raised.value) == f"{door}() got an unexpected keyword argument {word!r}{near}"
+
+
+def test_keywords_of_new_memory_are_not_for_a_wrap() -> None:
+    with pytest.raises(TypeError, match=r"^Field\(\) got an unexpected keyword argument 'backend', which is for new memory$"):
+        gb.Field(DATA, backend="C")  # type: ignore[call-arg]
+    with pytest.raises(
+        TypeError, match=r"register_backend.. got an unexpected keyword argument 'aligment'; did you mean 'alignment'"
+    ):
+        gb.register_backend("x", layout="F", aligment=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="data"):
+        gb.Field()  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        gb.Field(DATA, None, **{1: 2})  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda name: gb.zeros((3, 4), name),
+        lambda name: gb.plan((3, 4), name),
+        lambda name: gb.from_array(DATA, name),
+        lambda name: gb.zeros_like(DATA, name),
+        lambda name: gb.ones_like(gb.Field(DATA), name),
+        lambda name: gb.Field.from_array(DATA, name),
+        lambda name: gb.Field(DATA).to(name),
+        lambda name: gb.Field(DATA).astype(name),
+    ],
+)
+def test_a_backend_in_the_place_of_a_dtype(call: Callable[[str], Any]) -> None:
+    with pytest.raises(TypeError, match=r"^dtype: 'gt:cpu_ifirst' is a backend, which goes by name: backend='gt:cpu_ifirst'$"):
+        call("gt:cpu_ifirst")
+    with pytest.raises(TypeError, match=r"^dtype: .*'float46'"):
+        call("float46")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("gt:cpu", "gt:cpu_ifirst"), ("dace", "dace:cpu"), ("gt:cpu_ifrst", "gt:cpu_ifirst"), ("Numpy", "numpy"), ("GT:GPU", "gt:gpu")]
+)  # fmt: skip
+def test_what_begins_so_is_meant_before_what_looks_so(word: str, meant: str) -> None:
+    with pytest.raises(gb.BackendError, match=f"; did you mean '{meant}'\\?$"):
+        gb.empty((2, 2), backend=word)

@@ -1,6 +1,7 @@
 /* args.c: sorting a call's arguments, and reading lists of numbers and dimensions. */
 #include "args.h"
 #include "attribute.h"
+#include "lists.h"
 #include "pending.h"
 #include "upcall.h"
 
@@ -24,6 +25,20 @@ static int unexpected(const gb_py_signature *sig, PyObject *name) {
     gb_py_error_with_suggestion(PyExc_TypeError, name, known,
                              PyUnicode_FromFormat("%s() got an unexpected keyword argument %R", sig->name, name));
     return -1;
+}
+
+void gb_py_blame_keyword(const char *function, PyObject *kwargs, char **takes) {
+    Py_ssize_t at = 0;
+    PyObject *each = NULL, *name = NULL, *known = PyErr_ExceptionMatches(PyExc_TypeError) ? PyList_New(0) : NULL;
+    for (; known && *takes; takes++) gb_py_append(&known, PyUnicode_FromString(*takes));
+    while (known && !name && kwargs && PyDict_Next(kwargs, &at, &each, NULL))
+        if (PyUnicode_Check(each) && PySequence_Contains(known, each) == 0) name = Py_NewRef(each);
+    if (!name) return Py_XDECREF(known);
+    PyErr_Clear();
+    const char *more = gb_py_word_find(interned, GB_PY_ARG_COUNT, name) < 0 ? "" : ", which is for new memory";
+    gb_py_error_with_suggestion(PyExc_TypeError, name, known,
+                             PyUnicode_FromFormat("%s() got an unexpected keyword argument %R%s", function, name, more));
+    Py_DECREF(name);
 }
 
 int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **slots) {

@@ -63,6 +63,8 @@ int gb_py_halo(PyObject *obj, int64_t *out, int room);
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim);
 PyObject *gb_py_ints_tuple(const int64_t *values, int n);
 PyObject *gb_py_pairs_tuple(const int64_t *pairs, int n);   /* ((low, high), ...) */
+/* After PyArg_ParseTupleAndKeywords: the error about a keyword that is none of `takes` says which may be meant. */
+void gb_py_blame_keyword(const char *function, PyObject *kwargs, char **takes);
 /* A ValueError, TypeError, ...: the message, and behind it which of the known words (a tuple) was meant, if one is near. */
 void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message);
 int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out);

@@ -43,7 +43,8 @@ static int check_require(gb_py_field *f, PyObject *require) {
 PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"data", "dims", "origin", "halo", "require", "dimensions", NULL};
     PyObject *data, *dims = NULL, *origin = NULL, *halo = NULL, *require = NULL, *dimensions = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOOO:Field", names, &data, &dims, &origin, &halo, &require, &dimensions)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOOO:Field", names, &data, &dims, &origin, &halo, &require, &dimensions))
+        return gb_py_blame_keyword("Field", kwargs, names), NULL;
     if (dimensions && dimensions != Py_None) {
         if (dims && dims != Py_None) return PyErr_SetString(PyExc_TypeError, "dims and dimensions mean the same; give one of them"), NULL;
         dims = dimensions;
