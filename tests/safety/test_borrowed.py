@@ -211,7 +211,8 @@ class Number:
 class One(np.int64):
     __index__ = Number.__index__
 
-print(gufunc.from_ufunc(np.add)(np.ones(2), np.ones(2), out=np.zeros(2), workers=Number()))
+add = gufunc.from_ufunc(np.add)
+print(add(np.ones(2), np.ones(2), **{"out": np.zeros(2), "workers": Number()}))  # the dict alone holds them
 print(gs.zeros((3, 4), axes="IJ", halo=((One(1), 1), (1, 1)), backend="C").shape)
 """
 
