@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from math import prod
 from typing import NamedTuple
 
 from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.calls import attempt
 from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.linking import Geometry, Link, LinkBuilder
+
+MOST_AROUND = 256  # blocks, of which it takes long to find more
 
 
 class Schedule(NamedTuple):
@@ -56,11 +60,17 @@ class Scheduler:
         )
 
     def around(self, halo: Pairs) -> set[int]:
-        """The ranks that fields with such a halo, and a point on each side at least, are exchanged with."""
-        axes = range(len(halo))
-        geometry = Geometry(tuple(axes), (1,) * len(axes), tuple((max(*pair, 1),) * 2 for pair in halo))
-        found = self.halos(geometry, True)
+        """The ranks that fields with such a halo, and a point on each side at least, are exchanged with; those next to it where that is refused, or many."""
+        least = [max(1, min([block.shape[axis] for block in self.blocks], default=1)) for axis in range(len(halo))]
+        widths = [max(*pair, 1) for pair in halo]
+        many = prod([2 * -(-width // n) + 1 for width, n in zip(widths, least, strict=True)]) * len(self.blocks) > MOST_AROUND
+        found, _ = attempt(lambda: self._around([1 if many else width for width in widths]))
+        found = found or self._around([1] * len(halo))
         return {*found.sends, *found.receives}
+
+    def _around(self, widths: Sequence[int]) -> Schedule:
+        axes = tuple(range(len(widths)))
+        return self.halos(Geometry(axes, (1,) * len(axes), tuple((width, width) for width in widths)), True)
 
     def synchronising(self, geometry: Geometry, corners: bool) -> Schedule:
         def giving(block: Block) -> Iterator[Link]:

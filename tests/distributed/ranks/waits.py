@@ -50,10 +50,10 @@ class Pairs:
         world.Barrier()
 
 
-def told(call: Callable[..., Any], *given: Any) -> None:
+def told(call: Callable[..., Any], *given: Any, words: str = "in one order") -> None:
     """Until it is told: who only sends hears of it in its next."""
     began = time.monotonic()
-    with raises(gbd.DisagreementError, "in one order"):
+    with raises(gbd.DisagreementError, words):
         while time.monotonic() - began < SOON:
             call(*given)
             time.sleep(0.01)
@@ -92,7 +92,22 @@ def cycles() -> None:
                 its.works()
 
 
-for scenario in (an_exchange_and_a_call, *[cycles][: n > 2]):
+def a_grid_whose_own_halo_is_refused() -> None:
+    """It is wider than the tiles, and reaches very many blocks of one cell: whom an error is told is found at once all the same."""
+    for cells, halo in ((4, 70), (3, 40)):
+        for _ in range(2):
+            cube = gbd.cubed_sphere(cells, blocks=(cells, cells), halo=halo, comm=world.Dup(), timeout=200)
+            f = cube.ones(halo=1)
+            if me == 0:
+                with raises(ValueError, "wider than the tile"):
+                    cube.exchange(cube.ones())
+            else:
+                told(cube.exchange, f, words="rank 0: ValueError")
+            world.Barrier()
+            cube.exchange(f)
+
+
+for scenario in (an_exchange_and_a_call, *[cycles][: n > 2], a_grid_whose_own_halo_is_refused):
     scenario()
     world.Barrier()
 if me == 0:
