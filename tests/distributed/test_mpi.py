@@ -91,6 +91,14 @@ def test_exchanges_drawn_from_a_seed(count: int, more: dict[str, str]) -> None:
 
 
 @both_ways
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_exchanges_in_one_direction_in_another_order(count: int, more: dict[str, str]) -> None:
+    done = run("orders.py", count, "1", "40", **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == f"orders {count}\n"
+
+
+@both_ways
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 def test_programs_go_on_after_errors_by_one_rule(count: int, more: dict[str, str]) -> None:
     done = run("joined.py", count, "1", "25", **more)
