@@ -182,8 +182,10 @@ def _made(m: _Method) -> Callable[..., Any]:
 
 for _each in _METHODS:
     setattr(Storage, _each.name, _made(_each))
-for _name, _getter in {
-    "T": functions_shape.transpose, "itemsize": lambda self: self.dtype.itemsize,
-    "real": functions.HANDLERS[np.real], "imag": functions.HANDLERS[np.imag],
-}.items():  # fmt: skip
-    setattr(Storage, _name, property(_getter))
+for _name, _getter, _said in (
+    ("T", functions_shape.transpose, "The indices in the opposite order: a view."),
+    ("itemsize", lambda self: self.dtype.itemsize, "Bytes of an element."),
+    ("real", functions.HANDLERS[np.real], "The real part: a view."),
+    ("imag", functions.HANDLERS[np.imag], "The imaginary part: of complex numbers a view, else zeros."),
+):
+    setattr(Storage, _name, property(_getter, doc=_said))

@@ -45,25 +45,30 @@ class Attributes(Buffers):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Elements along each index."""
         shape: tuple[int, ...] = self._array.shape
         return shape
 
     @property
     def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each index."""
         strides: tuple[int, ...] = self._array.strides
         return strides
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """The type of the elements."""
         dtype: np.dtype[Any] = self._array.dtype
         return dtype
 
     @property
     def ndim(self) -> int:
+        """The number of indices."""
         return len(self._meta.axes)
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         return int(self._array.size)
 
     @property

@@ -22,15 +22,6 @@ class Storage(Attributes, Declared, NDArrayOperatorsMixin):
     storages. A Storage is not an ndarray, but NumPy's ufuncs and operators work on it and
     broadcast along axes of the same name.
 
-    Attributes
-    ----------
-    shape, strides : tuple of int
-        Elements and bytes, index by index.
-    ndim, size, itemsize : int
-    dtype : numpy.dtype
-    real, imag : Storage
-        Views of complex numbers.
-
     Examples
     --------
     >>> import gridbuf.storage as gs
