@@ -1,12 +1,13 @@
 """What GRIDBUF_DEBUG=1 adds to exchanges: halos that nobody fills show, and messages say what they are.
 
 Halo points that a plan fills hold NaN (or a pattern of bytes) from its start until their values come, so a program that reads them too early
-sees it. A message ends with the exchange it belongs to and a checksum of its values.
+sees it. A message ends with the exchange it belongs to and a checksum of its values. Points that exist twice are compared with their owner's.
 """
 
 import os
+import warnings
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,29 @@ def poisoning(slots: Sequence[Any], copies: Iterable[Entry], receives: Iterable[
     return CopyProgram(
         [*slots, *(values if gpu is None else (Field(each).to(device=("gpu", gpu)) for each in values))], entries, gpu
     )
+
+
+def compare_copies(synchronise: Callable[[], None], fields: Sequence[tuple[str, Any]]) -> None:
+    """RuntimeWarning where own points are not what their owners have. Fields are as they were when this returns."""
+    before = [field.numpy().copy() for _, field in fields]
+    try:
+        synchronise()
+        for (name, field), values in zip(fields, before, strict=True):
+            array = field.numpy()
+            differs = array != values
+            if array.dtype.kind in "fc":
+                differs &= (array == array) | (values == values)  # NaN is NaN
+            if differs.any():
+                at = tuple(int(i) for i in np.argwhere(differs)[0])
+                warnings.warn(
+                    f"{name}: {np.count_nonzero(differs)} points that exist twice are not what their owner has; the first, [{', '.join(map(str, at))}], "
+                    f"is {values[at]}, and the owner's {array[at]}; grid.sync makes them equal",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+    finally:
+        for (_, field), values in zip(fields, before, strict=True):
+            field.numpy()[...] = values
 
 
 class Guard:

@@ -9,6 +9,7 @@ from gridbuf.distributed.aliasing import check_same, check_shared
 from gridbuf.distributed.arguments import entries
 from gridbuf.distributed.binding import Binding, Sources, Work
 from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.debugging import debugging
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.layouts import Bound, Pairs, bind, layout_of
@@ -97,7 +98,10 @@ class Planner:
         if _core.spans_meet(*flat) is not None:
             check_shared(binding, flat)
         self._made += 1
-        return Plan(self._made, binding, works, self._blocks, self.engine, shared, what)
+        plan = Plan(self._made, binding, works, self._blocks, self.engine, shared, what)
+        if what != "sync" and debugging():
+            plan.twice = self._plan(items, names, shared, "sync")
+        return plan
 
     def _work(self, binding: Binding, field: int, what: str) -> Work:
         bound, source = binding.bounds[field], binding.sources[field]

@@ -1,5 +1,6 @@
 """`accumulate` is the transpose of an exchange, exactly; `sync` gives every copy of a point its owner's value."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -106,3 +107,23 @@ def test_bools_and_halos_of_zero() -> None:
     assert grid.plan(f).copies == []
     grid.exchange(f)
     grid.sync(f)
+
+
+def test_in_debug_mode_points_that_exist_twice_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRIDBUF_DEBUG", "1")
+    grid = gbd.tripolar((6, 4), pivot="T", blocks=(3, 1), halo=1)
+    u, T = grid.full(np.nan, faces="I"), grid.zeros()
+    u[1].domain[0, 2] = 5.0
+    before = [f.domain.numpy().copy() for f in u]
+    plan = grid.plan(u, T, names=["u", "T"])
+    with pytest.warns(
+        RuntimeWarning, match=r"u on block \(1, 0\): 1 points .* the first, \[1, 3\], is 5\.0, and the owner's nan"
+    ):
+        plan(u, T)
+    assert all(np.array_equal(f.domain.numpy(), old, equal_nan=True) for f, old in zip(u, before, strict=True))
+    grid.sync(u)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plan(u, T)
+        plan.start(u, T).wait()
+        plan.accumulate(u, T)
