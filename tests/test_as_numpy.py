@@ -1,6 +1,7 @@
 """What Fields and storages say, give and warn of where NumPy's arrays do: found by programs drawn at random beside NumPy."""
 
 import warnings
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ MAKES = (lambda a, dims: gb.Field(a, dims=dims), lambda a, axes: gs.storage(a, a
 
 
 @pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_a_result_is_numpy_s_own(make: Any) -> None:
     """NumPy's dtype depends on more than dtypes, and so does what it sums in; and a conversion is spoken of once."""
     halves = np.full((2, 4), 40000, "f2")
@@ -150,3 +152,29 @@ def test_what_goes_from_left_to_right_though_numpy_does_not(ufunc: Any, dtype: s
             for row in rows[1:]:
                 expected = ufunc(expected, row)
             assert np.allclose(adopted.reduce(a, axis=axis), expected, rtol=1e-5), (shape, axis)
+
+
+@pytest.mark.parametrize("make", [gb.Field, lambda a: gs.storage(a, axes="")], ids=["Field", "storage"])
+def test_without_indices(make: Any) -> None:
+    for sequence in ("x", b"x", deque([1])):
+        for call in (lambda a, b: a * b, lambda a, b: b * a):
+            with pytest.raises(TypeError, match=r"multiply: a .* is multiplied by numbers and arrays, not by"):
+                call(make(np.array(3)), sequence)
+    assert np.add.reduce(make(np.array(3.0)), axis=0) == 3.0
+    with pytest.raises(np.exceptions.AxisError):
+        np.std(make(np.array(3.0)), axis=-1)
+    target = np.zeros(())
+    np.copyto(target, make(np.array(3.0)))
+    np.copyto(target, make(np.array(4.0)), where=False)
+    assert target == 3.0
+
+
+def test_an_average_and_its_weight_are_worked_out_once() -> None:
+    heard: list[Any] = []
+    f = gb.Field(np.full((2, 3), 3e38, "f4"), "IJ", halo=(1, 0))
+    with np.errstate(over="call", call=lambda *said: heard.append(said)):
+        found, scale = np.average(f, axis="J", weights=np.full((2, 3), 2.0, "f4"), returned=True)
+        once = len(heard)
+        np.average(f.numpy(), axis=1, weights=np.full((2, 3), 2.0, "f4"), returned=True)
+    assert (found.halo, scale.halo, scale.tolist()) == (((1, 1),), ((1, 1),), [6.0, 6.0])
+    assert once == len(heard) - once > 0

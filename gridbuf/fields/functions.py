@@ -206,8 +206,14 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     return reductions.by_function(np.count_nonzero, a, axis, None, keepdims)
 
 
-def _mean_or_weight(at: int, array: Any, **options: Any) -> Any:
-    return np.average(array, returned=True, **options)[at]
+def _mean_beside_weight(scales: list[Any], array: Any, **options: Any) -> Any:
+    found, scale = np.average(array, returned=True, **options)
+    scales.append(scale)
+    return found
+
+
+def _made_before(scales: list[Any], array: Any, **options: Any) -> Any:
+    return scales[0]
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
@@ -216,7 +222,9 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     options = {} if weights is None else {"weights": weights}
     if not returned:
         return reductions.over_axes(np.average, a, axis, None, kept(keepdims), **options)
-    return tuple(reductions.over_axes(partial(_mean_or_weight, at), a, axis, None, kept(keepdims), **options) for at in (0, 1))
+    scales: list[Any] = []
+    found = reductions.over_axes(partial(_mean_beside_weight, scales), a, axis, None, kept(keepdims), **options)
+    return found, reductions.over_axes(partial(_made_before, scales), a, axis, None, kept(keepdims))
 
 
 def _handlers() -> dict[Any, Callable[..., Any]]:

@@ -1,5 +1,6 @@
 """Operators with a Field on either side: what is not left to the other operand is the ufunc's."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,15 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
         refuse_names(ufunc, (a, b))
     if ufunc in (np.equal, np.not_equal):
         return compared(ufunc, "a Field", a if other is b else b, other, has_operators)
+    if not has_operators:
+        refuse_to_repeat(ufunc, "a Field", other)
     return NotImplemented
+
+
+def refuse_to_repeat(ufunc: Any, what: str, other: Any) -> None:
+    """Python goes on to repeat a sequence, as often as the one integer of an array without indices says."""
+    if ufunc is np.multiply and isinstance(other, Sequence):
+        raise TypeError(f"multiply: {what} is multiplied by numbers and arrays, not by {type(other).__name__}")
 
 
 def compared(ufunc: Any, what: str, ours: Any, other: Any, asked: bool) -> Any:

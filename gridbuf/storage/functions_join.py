@@ -219,6 +219,8 @@ def _axes_beside(dst: Any, src: Any, where: Any) -> tuple[str, tuple[int, ...]]:
     """The axes that a target without names has beside storages."""
     named = next(obj for obj in (src, where) if isinstance(obj, Storage))
     described = operands.describe(dst)
+    if described is None and not named.axes:
+        return "", ()
     if described is None:
         raise ValueError(f"dst: an array without axes cannot take a storage with the axes {named.axes!r}")
     own = described[0] if described[0] is not None else broadcasting.name_array(described[1], (named.axes, named.shape), None)

@@ -51,7 +51,7 @@ def over_axes(
         and options.get("where", True) is True
         and "mean" not in options
     ):
-        options |= {"axis": None if axis is None else over, "keepdims": keepdims}
+        options |= {"axis": axis if axis is None or not source.ndim else over, "keepdims": keepdims}
         if out is not None:
             run(source._host, False, out=adapted(out._host, operands.of_same_axes(out, meta, "out")), **options)
             return out
@@ -63,7 +63,11 @@ def over_axes(
     device = operands.on_device(lead, (source,), (out,))
     with operands.held((source, out, options.get("where"), options.get("mean"))):
         array = operands.fetch(source, lead, device)
-        options = {**beside(options, source, lead, device), "axis": None if axis is None else over, "keepdims": keepdims}
+        options = {
+            **beside(options, source, lead, device),
+            "axis": axis if axis is None or not source.ndim else over,
+            "keepdims": keepdims,
+        }
         result = out
         if out is None:
             found = run(array, device, **options)
