@@ -18,18 +18,17 @@ Copied = Callable[[Any, Any, int], int]  # (what was given, the result, blocks t
 Reason = Callable[[Any, Any], str | None]
 
 
-def exchange(
-    module: Any, name: str, book: Book, copied: Copied, reason: Reason = lambda given, made: None, *, compiles: bool = False
-) -> Undo:
+def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason = lambda given, made: None) -> Undo:
     """Put a function that looks what its result shares with its first argument in the place of another; the result puts it back.
 
-    `reason` says why it copied, where the library knows more than `why`; with `compiles` the first copy of a line is not timed.
+    `reason` says why it copied, where the library knows more than `why`. A library other than NumPy may compile or begin in the first
+    call of a line, which is not timed.
     """
     plain = getattr(module, name, None)
     if plain is None:
         return lambda: None
     dispatched = type(plain).__name__ == "_ArrayFunctionDispatcher"  # hands itself to what overrides it
-    seen = _Function(plain._implementation if dispatched else plain, f"{module.__name__}.{name}", book, copied, reason, compiles)
+    seen = _Function(plain._implementation if dispatched else plain, f"{module.__name__}.{name}", book, copied, reason)
     book.looked.append(seen.take)
     ours: Any = seen.stands
     if dispatched:
@@ -41,10 +40,10 @@ def exchange(
 class _Function:
     """The copies of one function; why it copied is found out once for each line and pair of layouts."""
 
-    def __init__(self, plain: Any, kind: str, book: Book, copied: Copied, reason: Reason, compiles: bool) -> None:
-        self.kind, self.book, self.copied, self.reason, self.compiles = kind, book, copied, reason, compiles
-        way = 1 if plain in (np.asarray, np.asanyarray) else 0 if kind.startswith("numpy.") else 2
-        self.stands = _core.watch_function(plain, self._slow(plain), self.note, LEAST, way)
+    def __init__(self, plain: Any, kind: str, book: Book, copied: Copied, reason: Reason) -> None:
+        self.kind, self.book, self.copied, self.reason = kind, book, copied, reason
+        self.way = 1 if plain in (np.asarray, np.asanyarray) else 0 if kind.startswith("numpy.") else 2
+        self.stands = _core.watch_function(plain, self._slow(plain), self.note, LEAST, self.way)
 
     def _slow(self, plain: Any) -> Any:
         """C does not look."""
@@ -53,12 +52,13 @@ class _Function:
         def watched(*args: Any, **kwargs: Any) -> Any:
             if _core.watch_depth() or not self.book.on:
                 return plain(*args, **kwargs)
+            given = args[0] if args else next(iter(kwargs.values()))
             before, start = _core.watch_total()[0], clock()
             result = plain(*args, **kwargs)
             end = clock()
             self.book.events += 1
-            if result is not args[0]:
-                self.note(args[0], result, 0, end - start, before)
+            if result is not given:
+                self.note(given, result, 0, end - start, before)
             return result
 
         return watched
@@ -72,7 +72,7 @@ class _Function:
         if nbytes >= LEAST:
             told = self.reason(given, result) or why(given, result)
             record = self.book.copy(self.kind, told, here(2), lambda: maker(address(given)))
-            record.add(nbytes, None if self.compiles and not record.count else seconds)
+            record.add(nbytes, None if self.way == 2 and not record.count else seconds)
             if key:
                 self.take(key, record)
         self.book.own += clock() - began

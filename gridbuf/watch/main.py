@@ -10,12 +10,11 @@ from gridbuf.watch import (
     cartesian,
     dace_programs,
     gufuncs,
-    jax_copies,
+    library_copies,
     messages,
     next_programs,
     numpy_copies,
     pickles,
-    torch_copies,
 )
 from gridbuf.watch.book import Book
 from gridbuf.watch.ending import Ending
@@ -49,8 +48,7 @@ def install(book: Book, *, measure: bool = False) -> Undo:
         allocations.install(book),
         numpy_copies.install(book),
         pickles.install(book),
-        jax_copies.install(book),
-        torch_copies.install(book),
+        library_copies.install(book),
         cartesian.install(book, measure=measure),
         next_programs.install(book, measure=measure),
         dace_programs.install(book, measure=measure),

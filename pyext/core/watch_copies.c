@@ -64,7 +64,9 @@ static int is_value(PyObject *given) {
 static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
     function *f = (function *)self;
     Py_ssize_t n = PyTuple_Size(args);
+    Py_ssize_t first = 0;
     PyObject *given = n ? PyTuple_GetItem(args, 0) : NULL;
+    if (!given && kwargs) PyDict_Next(kwargs, &first, NULL, &given);
     if (!given || is_value(given) || gb_py_call_depth()) return PyObject_Call(f->plain, args, kwargs);   /* what a stencil copies is its own */
     if (!gb_py_watching) return PyObject_Call(f->slow, args, kwargs);
     int array = PyArray_CheckExact(given);

@@ -1,4 +1,4 @@
-"""Where JAX copied host memory: for alignment, gaps or a dtype, without a word."""
+"""Where JAX and PyTorch copied host memory: for alignment, gaps or a dtype, without a word."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -7,25 +7,29 @@ from gridbuf.strides import boundary, packed
 from gridbuf.watch import copies
 from gridbuf.watch.book import Book
 from gridbuf.watch.copies import exchange
-from gridbuf.watch.imports import Undo, from_import_on
+from gridbuf.watch.imports import Undo, from_import_on, together
 from gridbuf.watch.layouts import address
 
 ALIGNMENT = 64  # XLA's CPU client copies from anything less aligned
 
 
 def install(book: Book) -> Undo:
-    """Watch jnp.asarray, jnp.array, jnp.from_dlpack and jax.device_put from the import of JAX on."""
+    """Watch their converting functions from their import on."""
 
-    def begin(undo: list[Undo]) -> None:
+    def jax(undo: list[Undo]) -> None:
         import jax
         import jax.numpy as jnp
 
-        undo.extend(exchange(jnp, name, book, copied, why, compiles=True) for name in ("asarray", "from_dlpack"))
-        undo.append(exchange(jnp, "array", book, copied, asked_for, compiles=True))
-        undo.append(exchange(jax, "device_put", book, copied, why, compiles=True))
+        each = (jnp, "asarray", why), (jnp, "from_dlpack", why), (jnp, "array", asked_for), (jax, "device_put", why)
+        undo.extend(exchange(module, name, book, copied, reason) for module, name, reason in each)
         book.not_seen["arrays that are arguments of JAX's compiled functions"] = None
 
-    return from_import_on("jax", begin)
+    def torch(undo: list[Undo]) -> None:
+        import torch
+
+        undo.extend(exchange(torch, name, book, copied) for name in ("tensor", "as_tensor", "asarray", "from_dlpack"))
+
+    return together([from_import_on("jax", jax), from_import_on("torch", torch)])
 
 
 def copied(given: Any, result: Any, before: int) -> int:
@@ -36,6 +40,8 @@ def copied(given: Any, result: Any, before: int) -> int:
 
 def _address(result: Any) -> int | None:
     try:
+        if hasattr(result, "data_ptr"):
+            return int(result.data_ptr()) if result.device.type == "cpu" else None
         if {device.platform for device in result.devices()} != {"cpu"}:
             return None  # to a GPU there is no other way
         return int(result.unsafe_buffer_pointer())
@@ -45,13 +51,11 @@ def _address(result: Any) -> int | None:
 
 def why(given: Any, result: Any) -> str:
     """What kept JAX, whose arrays are C-ordered, from sharing."""
-    told = copies.why(
-        given, SimpleNamespace(dtype=result.dtype, shape=result.shape, strides=packed(result.shape, result.dtype.itemsize))
-    )
+    strides = packed(result.shape, result.dtype.itemsize)
+    told = copies.why(given, SimpleNamespace(dtype=result.dtype, shape=result.shape, strides=strides))
     at = address(given)
-    return (
-        f"aligned to {boundary(at)} of {ALIGNMENT} bytes" if told == "same layout" and at is not None and at % ALIGNMENT else told
-    )
+    misaligned = told == "same layout" and at is not None and at % ALIGNMENT
+    return f"aligned to {boundary(at)} of {ALIGNMENT} bytes" if at is not None and misaligned else told
 
 
 def asked_for(given: Any, result: Any) -> str:
