@@ -129,7 +129,7 @@ def alike(a: Subject, b: Subject) -> None:
     """Points of two fields belong to each other."""
     for what, ours, theirs in (
         ("dims", sorted(a.dims), sorted(b.dims)),
-        ("positions", a.geometry.positions, b.geometry.positions),
+        ("positions", a.facts()["positions"], b.facts()["positions"]),
         ("sizes", sorted(a.sizes.items()), sorted(b.sizes.items())),
     ):
         if ours != theirs:

@@ -246,7 +246,7 @@ def test_what_is_wrong_is_said() -> None:
         (ValueError, "array: 1 for 6 tiles", lambda: cube.scatter(np.zeros((3, 3)), cube.zeros())),
         (TypeError, "fields: none were given", lambda: grid.sum()),
         (TypeError, "elements of dtype longdouble|elements of dtype float128", lambda: grid.sum(grid.zeros(dtype="longdouble"))),
-        (ValueError, r"fields\[1\]: its positions are", lambda: grid.dot(grid.zeros(), grid.zeros(faces="I"))),
+        (ValueError, r"fields\[1\]: its positions are \['face', 'centre'\]", lambda: grid.dot(grid.zeros(), grid.zeros(faces="I"))),
         (ValueError, r"fields\[1\]: its dims are", lambda: grid.dot(T, grid.zeros())),
         (ValueError, "turns them into others", lambda: cube.gather(cube.zeros("I"))),
         (ValueError, "has no sign", lambda: cube.gather(gbd.vector(cube.zeros(dtype="i4"), cube.zeros(dtype="i4")))),
