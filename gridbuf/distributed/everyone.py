@@ -8,7 +8,7 @@ on others, these raise it, and those who have raised meet again.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Any
 
@@ -52,7 +52,6 @@ class Everyone:
                 if hub.call is not None:  # it has not ended; else nobody asks any more what became of it
                     raise
         if hub.call is None:
-            listen(hub, None)
             hub.calls += 1
             hub.call = Call(key, Everyone(hub, self.timeout)._steps_of(make), hub.step)
         return self._drive(hub.call)
@@ -115,14 +114,18 @@ class Everyone:
             message = np.zeros(MEETING, np.uint64), [b""] * len(topics)
             message[0][ERRORS] = 1
         buffer, texts = message
-        size, step = np.uint64(self.size), slice(STEP, STEP + 1)
-        buffer[step] = digest(str(meeting.step).encode())[:1]
-        while ((found := (yield from self._sum(buffer)))[step] != size * buffer[step]).any():
+        size = np.uint64(self.size)
+        buffer[STEP] = number_of(meeting.step)
+        while True:
+            found = yield from self._sum(buffer)
+            alike = found[:FIRST] == size * buffer[:FIRST]
+            if alike[STEP]:
+                break
             yield from self._apart(meeting, bool(found[ENDS]))
         meeting.met = True
         if found[ERRORS]:
             yield from self._raise(error)
-        if (found[SAID : SAID + 2] != size * buffer[SAID : SAID + 2]).any():
+        if not (alike[SAID] and alike[SAID + 1]):
             yield from self._differ({"call": call, **said})
         heard: list[tuple[Any, Any]] = []
         known = []
@@ -146,23 +149,23 @@ class Everyone:
         return Agreed(heard, known, found[HEAD + TOPICS * TEXT :])
 
     def _apart(self, call: Call, ends: bool) -> Steps[None]:
-        """Some ranks are a step ahead. Those who have not heard of what ended theirs raise it; it returns where this rank is to meet them again."""
+        """Some ranks are steps ahead. Who is last raises what has ended its step; it returns where this rank is to meet them again."""
         hub = self.hub
-        if ends:
-            leave_out(hub, call)
-            raise DisagreementError(f"{self._name}: another rank frees the communicator")
-        found = yield from self.reduce(np.array([(call.step + 1) * self.size - 1 - self.rank], np.int64), "max")
-        step, last = divmod(int(found[0]), self.size)
-        its = json.loads((yield from self._share(text_of(hub.latest), self.size - 1 - last)))
+        least = call.step
+        its: dict[str, Any] = {"raised": "another rank frees the communicator"}
+        if not ends:
+            place = [(call.step + 1) * self.size - 1 - self.rank, -call.step]
+            found = yield from self.reduce(np.array(place, np.int64), "max")
+            first, least = self.size - 1 - int(found[0]) % self.size, -int(found[1])
+            its = json.loads((yield from self._share(text_of(hub.ended_by(least + 1)), first)))
         given_up = call.void or call.step < hub.step
-        if step == call.step and not given_up:
+        if call.step > least and not given_up:
             return
         if not given_up:
-            listen(hub, call)  # who has raised often has told each of its errors
+            listen(hub, call)  # whom it was told says so itself
         leave_out(hub, call)
-        if not given_up:
+        if not given_up and not ends:
             tell(hub, its["raised"], its["origin"])
-            hub.step = step
         raise DisagreementError(f"rank {self.rank}: {self._name}: {its['raised']}")
 
     def _raise(self, error: Exception | None) -> Steps[None]:
@@ -305,6 +308,13 @@ def words_of(error: Exception) -> bytes:
 
 def text_of(said: Any) -> bytes:
     return json.dumps(said).encode()
+
+
+@lru_cache(maxsize=8)
+def number_of(step: int) -> np.uint64:
+    """Of a step: sums of those of different steps are not alike."""
+    found: np.uint64 = digest(str(step).encode())[0]
+    return found
 
 
 def digest(text: bytes) -> Integers:

@@ -61,8 +61,8 @@ class Hub:
         How many this rank has raised.
     step : int
         How many steps of the program errors have ended: calls of all ranks are made in one step.
-    latest : dict or None
-        What ended the last.
+    ended : deque
+        What ended the last of them.
     untold : deque
         What its peers have not been told of that.
     stalled : dict
@@ -121,7 +121,7 @@ class Hub:
         self.sending: weakref.WeakValueDictionary[tuple[int, int], Agreement] = weakref.WeakValueDictionary()
         self.unanswered: dict[int, dict[str, Any]] = {}
         self.doubted = self.errors = self.step = 0
-        self.latest: dict[str, Any] | None = None
+        self.ended: deque[dict[str, Any]] = deque(maxlen=FEW)
         self.swept = 0.0  # when values that are nobody's were last asked for
         self.far: set[int] = set()  # ranks on other machines
         self.agreements: dict[tuple[int, bytes], Agreement] = {}
@@ -186,6 +186,10 @@ class Hub:
         if self.size <= FEW:
             return {*range(self.size)} - {self.rank}
         return self.peers.union(*(attempt(engine.around)[0] or () for engine in [*self.users]))
+
+    def ended_by(self, step: int) -> dict[str, Any] | None:
+        """What ended the step before this one, as far as this rank remembers."""
+        return self.ended[max(step - 1 - self.step, -len(self.ended))] if self.ended and step <= self.step else None
 
     def kinds(self, peer: int) -> dict[int, list[list[int]]]:
         """By tag that a peer has told: how many exchanges have begun in this epoch to it, and from it; and how many adjoints."""

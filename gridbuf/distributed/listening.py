@@ -11,35 +11,28 @@ from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.hub import Hub
 from gridbuf.distributed.mail import collect
 from gridbuf.distributed.raising import heard, tell
-from gridbuf.distributed.waiting import LOOK
 
 
-def listen(hub: Hub, call: Call | None) -> None:
-    """Raise what a rank has raised instead of this call; None: of the next, which this rank has not begun."""
-    collect(hub, 0.0 if call else LOOK)
-    number = hub.calls + (call is None or call.void)
+def listen(hub: Hub, call: Call) -> None:
+    """Raise what a rank has raised instead of this call, or whatever follows it where others have left it out."""
+    collect(hub)
+    number = hub.calls + call.void
     for peer in sorted({peer for peer, _ in hub.notes}):
         note = heard(hub, peer)
         if note is not None and note["calls"] < number:
             leave_out(hub, call)
             tell(hub, note["raised"], note["origin"])
-            raise DisagreementError(f"rank {hub.rank}: {name_of(hub, call)}: {note['raised']}")
-    for peer in sorted(hub.stalled) if call is not None else ():
+            raise DisagreementError(f"rank {hub.rank}: {call.name}: {note['raised']}")
+    for peer in sorted(hub.stalled):
         if awaits(hub, peer) is not None:
             leave_out(hub, call)
-            raised = not_made(
-                hub, peer, f"is in {name_of(hub, call)}", "all ranks make the same calls and exchanges, in one order"
-            )
+            raised = not_made(hub, peer, f"is in {call.name}", "all ranks make the same calls and exchanges, in one order")
             tell(hub, raised)
             raise DisagreementError(raised)
 
 
-def name_of(hub: Hub, call: Call | None) -> str:
-    return call.name if call is not None else f"call {hub.calls + 1} of all ranks"
-
-
-def leave_out(hub: Hub, call: Call | None) -> None:
+def leave_out(hub: Hub, call: Call) -> None:
     """Some rank never comes to this call: it has not been made."""
-    if call is not None and not call.void:
+    if not call.void:
         call.void = True
         hub.calls -= 1

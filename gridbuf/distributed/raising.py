@@ -30,7 +30,7 @@ def tell(hub: Hub, raised: str, origin: list[int] | None = None) -> None:
     rank, number = origin or (hub.rank, hub.errors)
     hub.raised[rank] = max(number, hub.raised[rank])
     hub.step += 1
-    hub.latest = {"raised": raised, "origin": [rank, number]}
+    hub.ended.append({"raised": raised, "origin": [rank, number]})
     _, error = attempt(hub.check)
     for peer in hub.joined():
         if error is None and hub.epochs[peer] - hub.reached[peer] >= MOST:
