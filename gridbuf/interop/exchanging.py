@@ -24,11 +24,15 @@ def exchange(pairs: Iterable[tuple[Any, Any]]) -> None:
 
 
 class Installation:
-    """Something that is on or off for the whole process: `install()` returns it, and as a context it goes off at the end."""
+    """Something that is on or off for the whole process: `install()` returns it, and as a context it goes off at the end.
+
+    It is on as long as the user has said so, or another installation that needs it holds it.
+    """
 
     def __init__(self, on: Callable[[], Callable[[], None]]) -> None:
         self._turn_on = on
         self._turn_off: Callable[[], None] | None = None
+        self._said, self._holders = False, 0
         self._lock = threading.RLock()
 
     @property
@@ -36,23 +40,34 @@ class Installation:
         return self._turn_off is not None
 
     def on(self) -> "Installed":
-        """Turn it on; the result knows whether it was on before."""
-        with self._lock:
-            before = self.is_on
-            if not before:
-                self._turn_off = self._turn_on()
+        """Turn it on; the result knows whether that was said before."""
+        before = self._said
+        self._set(True, 0)
         return Installed(self, before)
 
     def off(self) -> None:
-        """Turn it off, if it is on."""
+        """Turn it off, unless another holds it."""
+        self._set(False, 0)
+
+    def hold(self) -> Callable[[], None]:
+        """Turn it on, until the result is called."""
+        self._set(None, 1)
+        return lambda: self._set(None, -1)
+
+    def _set(self, said: bool | None, holders: int) -> None:
         with self._lock:
-            turn_off, self._turn_off = self._turn_off, None
-            if turn_off is not None:
+            self._said = self._said if said is None else said
+            self._holders += holders
+            wanted = self._said or self._holders > 0
+            if wanted and self._turn_off is None:
+                self._turn_off = self._turn_on()
+            elif not wanted and self._turn_off is not None:
+                turn_off, self._turn_off = self._turn_off, None
                 turn_off()
 
 
 class Installed:
-    """What an `install()` returns: leaving it as a context undoes that, unless it was on before."""
+    """What an `install()` returns: leaving it as a context undoes that, unless it was said before."""
 
     def __init__(self, what: Installation, before: bool) -> None:
         self._what, self._before = what, before

@@ -168,15 +168,13 @@ _installation = Installation(_on)
 
 
 def with_numpy() -> Callable[[], None]:
-    """For programs on gt4py that allocate by NumPy, too: `install` and `gridbuf.interop.numpy.enable`; the result undoes both."""
+    """For programs on gt4py that allocate by NumPy, too: `install` and `gridbuf.interop.numpy.enable`, until the result is called."""
     from gridbuf.interop import numpy as handler
 
-    storage, before = install(), handler.switch.is_on
-    handler.enable()
+    storage, memory = _installation.hold(), handler.hold()
 
     def off() -> None:
-        if not before:
-            handler.disable()
-        storage.__exit__()
+        memory()
+        storage()
 
     return off

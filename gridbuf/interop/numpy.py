@@ -132,6 +132,18 @@ def enable() -> None:
     _put_ours()
 
 
+def hold() -> Callable[[], None]:
+    """`enable`, until the result is called: for another installation that needs it."""
+    release = switch.hold()
+    _put_ours()
+
+    def off() -> None:
+        release()
+        _put_back()
+
+    return off
+
+
 def disable() -> None:
     """Undo `enable`: on this thread and for threads started later.
 
