@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD = 64, SHELF = 256 };
+enum { HELD = 64, SHELF = 256, LAPS = 4 };   /* of the rounds: what happens while a thread ends is looked at, too */
 
 typedef struct piece { char *data; int64_t span; unsigned char mark; } piece;
 
@@ -37,7 +37,7 @@ static void fail(const char *what) {
 
 static int take(uint64_t *state, piece *p) {
     static const int64_t boundaries[] = {8, 64, 64, 64, 256, 4096, 96, 640};
-    int64_t largest = next(state) % 50 == 0 ? 3 << 20 : next(state) % 4 == 0 ? 60000 : 900;
+    int64_t largest = next(state) % 400 == 0 ? 3 << 20 : next(state) % 4 == 0 ? 60000 : 900;
     gb_heap_layout want = {.span = (int64_t)(next(state) % (uint64_t)largest) + 1, .boundary = boundaries[next(state) % 8]};
     want.offset = (int64_t)(next(state) % (uint64_t)want.boundary) & ~(int64_t)7;
     want.reserve = gb_heap_reserve(want.span, want.boundary);
@@ -97,7 +97,7 @@ static void *work(void *seed) {
     uint64_t state = (uint64_t)(uintptr_t)seed * 0x9E3779B97F4A7C15u + 1;
     piece held[HELD];
     int n = 0;
-    for (long i = 0; i < rounds && !atomic_load(&failures); i++) {
+    for (long i = 0; i < rounds / LAPS && !atomic_load(&failures); i++) {
         if (n < HELD && next(&state) % 2) n += take(&state, &held[n]);
         else if (n > 0) {
             int which = (int)(next(&state) % (uint64_t)n);
@@ -117,8 +117,10 @@ int main(int argc, char **argv) {
     uintptr_t seed = argc > 3 ? (uintptr_t)atol(argv[3]) : 1;
     pthread_t all[64];
     if (threads < 1 || threads > 64) return 2;
-    for (int i = 0; i < threads; i++) pthread_create(&all[i], NULL, work, (void *)(seed * 64 + (uintptr_t)i));
-    for (int i = 0; i < threads; i++) pthread_join(all[i], NULL);
+    for (int lap = 0; lap < LAPS; lap++) {
+        for (int i = 0; i < threads; i++) pthread_create(&all[i], NULL, work, (void *)((seed * LAPS + (uintptr_t)lap) * 64 + (uintptr_t)i));
+        for (int i = 0; i < threads; i++) pthread_join(all[i], NULL);
+    }
     while (on_shelf > 0) give_back(&shelf[--on_shelf]);
     gb_heap_stats stats;
     gb_heap_get_stats(&stats);
