@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,11 +54,23 @@ napoleon_use_rtype = False
 napoleon_use_ivar = True
 
 
+def methods(module: str, described: set[str]) -> Iterator[str]:
+    """Of the classes of a module, the public methods of ours that have no entry, neither there nor at a base."""
+    names = vars(import_module(module))
+    for cls in (names[name] for name in names["__all__"] if isinstance(names[name], type)):
+        for name in dir(cls):
+            owner = next(base for base in cls.__mro__ if name in vars(base))
+            ours = owner.__module__.startswith("gridbuf") and callable(getattr(cls, name))
+            if ours and name[0] != "_" and not any(f"{module}.{base.__name__}.{name}" in described for base in cls.__mro__):
+                yield f"{module}.{cls.__name__}.{name}"
+
+
 def every_public_name(app: Any, env: Any) -> None:
     """A name of an `__all__` that the reference lacks, for want of a docstring or of an option, ends `make docs`."""
     python = env.get_domain("py")
     with mock(autodoc_mock_imports):
         public = {f"{module}.{name}" for module in python.modules for name in import_module(module).__all__}
+        public |= {method for module in python.modules for method in methods(module, set(python.objects))}
     for name in sorted(public - set(python.objects) - {"gridbuf.interop"}):  # a package of modules, with a page
         logging.getLogger(__name__).warning("docs/api lacks %s", name)
 
