@@ -49,11 +49,11 @@ SMALL = {"x86_64": re.compile(r"_(base|plain)\.c$")}
 # What is called once, seldom, or to call a driver that takes microseconds: for size it is 12 % shorter.
 COLD = re.compile(
     r"cuda/(?!cache|event|inflight|pool|slab|stream)|alloc/(debug|describe|errors|live|pages|refill|settings)\.c|"
-    r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|errors|from_ufunc|type)|exchange/(device_wrap|import_typestr|mapped)|program/(entries|type)|core/(backends|device_error|explain|numbers|trace)|module|register|requirements|statistics)|"
-    r"transfer/(cpu|program_plan)|(cuda)?arrayinterface"
+    r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|errors|from_ufunc|type)|exchange/(device_wrap|import_typestr|mapped)|program/|core/(backends|device_error|explain|numbers|trace|watch)|module|register|requirements|statistics)|"
+    r"transfer/(cpu|program_plan)|exact/job|(cuda)?arrayinterface"
 )
 # Their loops go over a few indices or arguments: clang makes vectors of them all the same.
-SHORT_LOOPS = re.compile(r"(alloc|cuda|dlpack|pyext)/")
+SHORT_LOOPS = re.compile(r"(alloc|cuda|dlpack|pyext)/|gufunc/(block|fperrors|overlap|reduce)\.c|transfer/strided|exact/superaccumulator")
 # `build_ext --debug`: gdb shows lines, variables and macros of our C, and gets through it to what called it.
 DEBUG = ["-Og", "-g3", "-fno-omit-frame-pointer"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]

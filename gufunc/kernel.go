@@ -4,8 +4,6 @@ package gufunc
 import "C"
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -143,7 +141,10 @@ func Lookup(name string) (Registered, error) {
 func RegisteredNames() []string {
 	registered.RLock()
 	defer registered.RUnlock()
-	names := slices.Collect(maps.Keys(registered.byName))
+	var names []string
+	for name := range registered.byName {
+		names = append(names, name)
+	}
 	sorting.Stable(names, strings.Compare)
 	return names
 }

@@ -27,7 +27,9 @@ func newLoopNest(l *outerLoops, inputs int) *loopNest {
 		for at > 0 && runsOutside(priority, d, order[at-1]) {
 			at--
 		}
-		order = slices.Insert(order, at, d)
+		order = append(order, d)
+		copy(order[at+1:], order[at:])
+		order[at] = d
 	}
 	n := &loopNest{codes: make([]int64, len(l.shape)), strides: make([][]int64, len(tracks))}
 	step := int64(1)
