@@ -46,7 +46,7 @@ MAGAZINES = ["-DGB_HEAP_MAGAZINES"] if FREE_THREADED else []
 NOT_UNROLLED = ["-mllvm", "-unroll-runtime=0"]
 UNROLLED = re.compile(r"(transfer|exact)/kernels_|transfer/program_(moves|sums)|gufunc/(cast_|kernels/loops/stats_)")
 SMALL = {"x86_64": re.compile(r"_(base|plain)\.c$")}
-# What is called once, seldom, or to call a driver that takes microseconds: for size it is 12 % shorter.
+# What is called once, seldom, or to call a driver that takes microseconds: for size it is 12 % shorter, with clang's -Oz 18 %.
 COLD = re.compile(
     r"cuda/(?!cache|event|inflight|pool|slab|stream)|alloc/(debug|describe|errors|live|pages|refill|settings)\.c|"
     r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|errors|from_ufunc|type)|exchange/(device_wrap|import_typestr|mapped)|program/|core/(backends|device_error|explain|numbers|trace|watch)|module|register|requirements|statistics)|"
@@ -111,7 +111,7 @@ class Compiler:
     def shorter(self, source: Path) -> list[str]:
         """What a file of C is told about its size, where that costs nothing."""
         small = self.machine in SMALL and SMALL[self.machine].search(source.name)
-        short = ["-Os"] if small or COLD.match(source.as_posix()) else []
+        short = ["-Oz" if self.is_clang else "-Os"] if small or COLD.match(source.as_posix()) else []
         if not self.is_clang:
             return short
         plain = [] if SHORT_LOOPS.match(source.as_posix()) is None else ["-fno-vectorize"]
