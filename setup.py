@@ -53,7 +53,9 @@ COLD = re.compile(
     r"transfer/(cpu|program_plan)|exact/job|(cuda)?arrayinterface"
 )
 # Their loops go over a few indices or arguments: clang makes vectors of them all the same.
-SHORT_LOOPS = re.compile(r"(alloc|cuda|dlpack|pyext)/|gufunc/(block|fperrors|overlap|reduce)\.c|transfer/strided|exact/superaccumulator")
+SHORT_LOOPS = re.compile(
+    r"(alloc|cuda|dlpack|pyext)/|gufunc/(block|fperrors|overlap|reduce)\.c|transfer/strided|exact/superaccumulator"
+)
 # `build_ext --debug`: gdb shows lines, variables and macros of our C, and gets through it to what called it.
 DEBUG = ["-Og", "-g3", "-fno-omit-frame-pointer"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]
