@@ -54,7 +54,7 @@ COLD = re.compile(
     r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|errors|from_ufunc|type)|exchange/(device_wrap|import_typestr|mapped)|program/|core/(backends|device_error|explain|numbers|trace|watch)|module|register|requirements|statistics)|"
     r"transfer/(cpu|program_plan)|exact/job|(cuda)?arrayinterface"
 )
-# Their loops go over a few indices or arguments: clang makes vectors of them all the same.
+# Their loops go over a few indices or arguments: compilers make vectors of them all the same.
 SHORT_LOOPS = re.compile(
     r"(alloc|cuda|dlpack|pyext)/|gufunc/(block|fperrors|overlap|reduce)\.c|transfer/strided|exact/superaccumulator"
 )
@@ -116,9 +116,9 @@ class Compiler:
         """What a file of C is told about its size, where that costs nothing."""
         small = self.machine in SMALL and SMALL[self.machine].search(source.name)
         short = ["-Oz" if self.is_clang else "-Os"] if small or COLD.match(source.as_posix()) else []
+        plain = [] if SHORT_LOOPS.match(source.as_posix()) is None else ["-fno-tree-vectorize"]  # clang knows gcc's name for it
         if not self.is_clang:
-            return short
-        plain = [] if SHORT_LOOPS.match(source.as_posix()) is None else ["-fno-vectorize"]
+            return [*plain, *short]
         unrolled = UNROLLED.match(source.as_posix()) and not small
         inlined = [] if "kernels" in source.as_posix() else INLINED_LESS
         return [*plain, *inlined, *([] if unrolled else NOT_UNROLLED), *short]
