@@ -58,6 +58,8 @@ COLD = re.compile(
 SHORT_LOOPS = re.compile(
     r"(alloc|cuda|dlpack|pyext)/|gufunc/(block|fperrors|overlap|reduce)\.c|transfer/strided|exact/superaccumulator"
 )
+# gcc begins those loops on lines of their own: 13 KB.
+NOT_ALIGNED = ["-falign-jumps=1", "-falign-loops=1"]
 # `build_ext --debug`: gdb shows lines, variables and macros of our C, and gets through it to what called it.
 DEBUG = ["-Og", "-g3", "-fno-omit-frame-pointer"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]
@@ -116,9 +118,9 @@ class Compiler:
         """What a file of C is told about its size, where that costs nothing."""
         small = self.machine in SMALL and SMALL[self.machine].search(source.name)
         short = ["-Oz" if self.is_clang else "-Os"] if small or COLD.match(source.as_posix()) else []
-        plain = [] if SHORT_LOOPS.match(source.as_posix()) is None else ["-fno-tree-vectorize"]  # clang knows gcc's name for it
+        plain = ["-fno-tree-vectorize"] if SHORT_LOOPS.match(source.as_posix()) else []  # clang knows gcc's name for it
         if not self.is_clang:
-            return [*plain, *short]
+            return [*plain, *(NOT_ALIGNED if plain else []), *short]
         unrolled = UNROLLED.match(source.as_posix()) and not small
         inlined = [] if "kernels" in source.as_posix() else INLINED_LESS
         return [*plain, *inlined, *([] if unrolled else NOT_UNROLLED), *short]
