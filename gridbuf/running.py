@@ -2,6 +2,7 @@
 
 import argparse
 import builtins
+import linecache
 import os
 import runpy
 import sys
@@ -116,6 +117,8 @@ def _code(source: str, *arguments: str) -> None:
     sys.argv = ["-c", *arguments]
     if not sys.flags.safe_path:
         sys.path[0] = ""
+    if sys.version_info >= (3, 13):  # whose tracebacks show lines of -c
+        linecache.cache["<string>"] = (len(source), None, [f"{line}\n" for line in source.splitlines()], "<string>")
     _run(compile(source, "<string>", "exec", dont_inherit=True), __loader__=BuiltinImporter)
 
 
