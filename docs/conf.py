@@ -60,7 +60,8 @@ def methods(module: str, described: set[str]) -> Iterator[str]:
     for cls in (names[name] for name in names["__all__"] if isinstance(names[name], type)):
         for name in dir(cls):
             owner = next(base for base in cls.__mro__ if name in vars(base))
-            ours = owner.__module__.startswith("gridbuf") and callable(getattr(cls, name))
+            method = callable(attribute := getattr(cls, name)) and not isinstance(attribute, type)
+            ours = method and owner.__module__.startswith("gridbuf")
             if ours and name[0] != "_" and not any(f"{module}.{base.__name__}.{name}" in described for base in cls.__mro__):
                 yield f"{module}.{cls.__name__}.{name}"
 
