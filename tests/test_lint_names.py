@@ -24,7 +24,7 @@ GROUND = {f"alloc/{name}.h" for name in ("errors", "elements", "numbers", "strid
 # Templates are included once for each of their variants; dlpack.h and kernels.h are written in a standard's and in a GPU's names.
 INNER = re.compile(
     r"_body\.h$|^cuda/(fake|internal/fake)|^dlpack/dlpack\.h$|^cuda/kernels\.h$|^transfer/(casts|vector)\.h$"
-    r"|^gufunc/kernels/loops/(lanes|headers|f32_\w+|f64_\w+)\.h$"
+    r"|^gufunc/kernels/loops/(lanes|headers|f32|f64|avx2|base)\.h$"
 )
 OTHERS = re.compile(r"CU[a-z]|CU_|CUDA_|PY_|NPY_|Py_RETURN_|NO_IMPORT_ARRAY$|PyInit__core$")
 

@@ -1,5 +1,6 @@
 /* f32_avx2_amd64.c: matrices of float32 for AVX2 and FMA, which take the compiler long. */
-#include "f32_avx2.h"
+#include "f32.h"
+#include "avx2.h"
 #include "matrices_body.h"
 #ifdef __clang__
 #pragma clang attribute pop

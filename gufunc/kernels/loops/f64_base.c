@@ -1,3 +1,4 @@
 /* f64_base.c: matrices of float64 for every machine, which take the compiler long. */
-#include "f64_base.h"
+#include "f64.h"
+#include "base.h"
 #include "matrices_body.h"

@@ -1,5 +1,6 @@
 /* rows_f32_base.c: rows of float32 for every machine. */
-#include "f32_base.h"
+#include "f32.h"
+#include "base.h"
 #include "lanes.h"
 #include "rows_body.h"
 #include "fold_body.h"

@@ -1,8 +1,7 @@
 /* stats_f32.c: row statistics of floats. */
 #include "headers.h"
-#define TYPED(name) gb_gu_k_##name##_f32_base
-#define REAL float
-#define WORD int32_t
+#include "f32.h"
+#define TYPED(name) NAMED(name, base)
 #define VECTOR 16
 #define ITEM(p) (*(const REAL *)(p))
 #include "stats_body.h"

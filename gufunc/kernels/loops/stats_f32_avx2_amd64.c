@@ -1,13 +1,12 @@
 /* stats_f32_avx2_amd64.c: row statistics of floats for AVX2; without FMA, so that results are those of every machine. */
 #include "headers.h"
+#include "f32.h"
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #else
 #pragma GCC target("avx2")
 #endif
-#define TYPED(name) gb_gu_k_##name##_f32_avx2
-#define REAL float
-#define WORD int32_t
+#define TYPED(name) NAMED(name, avx2)
 #define VECTOR 32
 #define ITEM(p) (*(const REAL *)(p))
 #define STATS_MAX(v, top) ((stats_vec)_mm256_max_ps(v, top))

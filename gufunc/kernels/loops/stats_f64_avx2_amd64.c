@@ -1,13 +1,12 @@
 /* stats_f64_avx2_amd64.c: row statistics of doubles for AVX2; without FMA, so that results are those of every machine. */
 #include "headers.h"
+#include "f64.h"
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #else
 #pragma GCC target("avx2")
 #endif
-#define TYPED(name) gb_gu_k_##name##_f64_avx2
-#define REAL double
-#define WORD int64_t
+#define TYPED(name) NAMED(name, avx2)
 #define VECTOR 32
 #define ITEM(p) (*(const REAL *)(p))
 #define STATS_MAX(v, top) ((stats_vec)_mm256_max_pd(v, top))
