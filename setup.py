@@ -52,7 +52,7 @@ INLINED_LESS = ["-mllvm", "-inline-threshold=75"]
 COLD = re.compile(
     r"cuda/(?!cache|event|inflight|pool|slab|stream)|alloc/(debug|describe|errors|live|pages|refill|settings)\.c|"
     r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|errors|from_ufunc|type)|exchange/(device_wrap|import_typestr|mapped)|program/|core/(backends|device_error|explain|numbers|trace|watch)|module|register|requirements|statistics)|"
-    r"transfer/(cpu|program_plan)|exact/job|(cuda)?arrayinterface"
+    r"transfer/(cpu|program_plan)|(cuda)?arrayinterface"
 )
 # Their loops go over a few indices or arguments: compilers make vectors of them all the same.
 SHORT_LOOPS = re.compile(
@@ -265,10 +265,9 @@ class build_core(build_ext):
             source = path.relative_to(Path.cwd())
             objects.append(escaped(work / source.with_suffix(".o")))
             # -I: for what .incbin names
-            room = shlex.join(["-fPIC", "-pthread", f"-I{source.parent}", *optimised, *self.shorter(source)])
+            room = shlex.join(["-fPIC", "-pthread", f"-I{source.parent}", *optimised, *flags, *self.shorter(source)])
             included = " ".join(map(escaped, sorted(source.parent.glob("*.ptx"))))
             rules += f"build {objects[-1]}: c {escaped(source)} | {included}\n  cflags = {room}\n"
-            rules += f"  last = {shlex.join([*extra, *flags])}\n"
         go_sources = [
             path
             for room in [*GO_ROOMS, main, *workspace]

@@ -1,8 +1,5 @@
 /* kernels_plain.c: the kernels for whatever the compiler's baseline is: SSE2 on x86-64, NEON on arm64. */
 #if defined(__x86_64__)
-#ifndef __clang__
-#pragma GCC optimize("O2")   /* 50 KB less: processors of the last ten years have AVX2 and never come here */
-#endif
 #define GB_COPY_VECTOR 16
 #define GB_COPY_NAME "sse2"
 #elif defined(__ARM_NEON) && defined(__aarch64__)
