@@ -7,23 +7,27 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from denser import denser
 from targets import BUILT, GLIBC, MACHINES, ROOT, tag, wheel
 
 
-def compiler(folder: Path, machine: str) -> Path:
-    """A command that compiles for a machine and its oldest glibc. Without it zig's checks of undefined behaviour stay in."""
+def compiler(machine: str) -> Path:
+    """A command that compiles for a machine and its oldest glibc. Without it zig's checks of undefined behaviour stay in.
+
+    It lies beside this Python: Go compiles all C of a room again for a compiler of another path.
+    """
     target = f"{machine}-linux-gnu"
-    path = folder / f"zig-{machine}"
-    path.write_text(
+    path = Path(sys.executable).with_name(f"zig-{machine}")
+    text = (
         "#!/bin/sh\n"
         f'case "$1" in -dumpmachine) echo {target}; exit ;; esac\n'
         f'exec "{sys.executable}" -m ziglang cc -target {target}.{GLIBC[0]}.{GLIBC[1]} -fno-sanitize=undefined "$@"\n'
     )
-    path.chmod(0o755)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+        path.chmod(0o755)
     return path
 
 
@@ -43,22 +47,21 @@ def main(machines: list[str]) -> None:
         stdout=subprocess.DEVNULL,
     )
     (source,) = BUILT.glob("gridbuf-*.tar.gz")
-    with tempfile.TemporaryDirectory() as temporary:
-        for machine in machines:
-            symbols = BUILT / f"{source.name.removesuffix('.tar.gz')}-{tag(machine)}.debug"
-            flags = f"{os.environ.get('GRIDBUF_CFLAGS', '')} -Werror"
-            environment = {
-                "CC": str(compiler(Path(temporary), machine)),
-                "GRIDBUF_CFLAGS": flags,
-                "GRIDBUF_DEBUG_FILE": str(symbols),
-                "GOEXPERIMENT": experiments(),
-            }
-            subprocess.run(
-                [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
-                 f"--config-settings=--build-option=--plat-name={tag(machine)}", "--wheel-dir", BUILT, source],
-                env={**os.environ, **environment}, check=True,
-            )  # fmt: skip
-            denser(wheel(machine))
+    for machine in machines:
+        symbols = BUILT / f"{source.name.removesuffix('.tar.gz')}-{tag(machine)}.debug"
+        flags = f"{os.environ.get('GRIDBUF_CFLAGS', '')} -Werror"
+        environment = {
+            "CC": str(compiler(machine)),
+            "GRIDBUF_CFLAGS": flags,
+            "GRIDBUF_DEBUG_FILE": str(symbols),
+            "GOEXPERIMENT": experiments(),
+        }
+        subprocess.run(
+            [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
+             f"--config-settings=--build-option=--plat-name={tag(machine)}", "--wheel-dir", BUILT, source],
+            env={**os.environ, **environment}, check=True,
+        )  # fmt: skip
+        denser(wheel(machine))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import under_mpi
 
 RANKS = Path(__file__).parent / "ranks"
 WAYS = {  # and errors are told to neighbours alone, as among many ranks, or to all
-    "sent": {"GRIDBUF_SHARED_MESSAGES": "0", "FEW": "1"},
-    "shared": {"GRIDBUF_SHARED_MESSAGES": "1", "SHARED_FROM": "1"},
+    "sent": {"GRIDBUF_SHARED_MESSAGES": "0", "FEW": "1", "TOLD_AFTER": "0.02"},
+    "shared": {"GRIDBUF_SHARED_MESSAGES": "1", "SHARED_FROM": "1", "TOLD_AFTER": "0.02"},
 }
 # What some ranks run: all of it in one start of Python and MPI for each number of ranks and each way.
 PROGRAMS = {

@@ -9,9 +9,10 @@ import numpy as np
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed import hub, sharing
+from gridbuf.distributed import crossing, hub, sharing
 
 sharing.LEAST = int(os.environ.get("SHARED_FROM", sharing.LEAST))  # bytes: the messages of tests are short
+crossing.FIRST = float(os.environ.get("TOLD_AFTER", crossing.FIRST))  # seconds: ranks wait for each other a hundred times
 hub.FEW = int(os.environ.get("FEW", hub.FEW))  # ranks that tell all others: tests have few
 me = MPI.COMM_WORLD.rank
 
