@@ -8,6 +8,7 @@
  * C has no closures: which function a replacement stands for is its own number, and the compiler makes MOST of each kind.
  */
 #include "turns.h"
+#include "operator_slots.h"
 #include "owned.h"
 
 #include <stdlib.h>
@@ -140,6 +141,9 @@ static int attributes(PyGetSetDef *all) {
     return 0;
 }
 
+#define CASE(p, slot, which) case Py_nb_##slot:
+#define BOTH_CASES(p, slot, which) case Py_nb_##slot: case Py_nb_inplace_##slot:
+
 int gb_py_type_takes_turns(PyType_Spec *spec) {
     for (PyType_Slot *s = spec->slots; s->slot; s++) {
         int done = 1;
@@ -151,7 +155,8 @@ int gb_py_type_takes_turns(PyType_Spec *spec) {
         case Py_tp_new: done = REPLACE(make, s->pfunc); break;
         case Py_tp_dealloc: done = REPLACE(end, s->pfunc); break;
         case Py_tp_repr:
-        case Py_tp_iter: done = REPLACE(unary, s->pfunc); break;
+        case Py_tp_iter:
+        GB_PY_UNARY_OPERATORS(CASE, ) done = REPLACE(unary, s->pfunc); break;
         case Py_tp_hash: done = s->pfunc == (void *)PyObject_HashNotImplemented || REPLACE(size, s->pfunc); break;
         case Py_mp_length:
         case Py_sq_length: done = REPLACE(size, s->pfunc); break;
@@ -167,38 +172,8 @@ int gb_py_type_takes_turns(PyType_Spec *spec) {
         case Py_nb_inplace_power: done = REPLACE(ternary, s->pfunc); break;
         case Py_tp_getattro:
         case Py_mp_subscript:
-        case Py_nb_subtract:
-        case Py_nb_add:
-        case Py_nb_multiply:
-        case Py_nb_true_divide:
-        case Py_nb_floor_divide:
-        case Py_nb_remainder:
         case Py_nb_divmod:
-        case Py_nb_matrix_multiply:
-        case Py_nb_lshift:
-        case Py_nb_rshift:
-        case Py_nb_and:
-        case Py_nb_or:
-        case Py_nb_xor:
-        case Py_nb_inplace_subtract:
-        case Py_nb_inplace_add:
-        case Py_nb_inplace_multiply:
-        case Py_nb_inplace_true_divide:
-        case Py_nb_inplace_floor_divide:
-        case Py_nb_inplace_remainder:
-        case Py_nb_inplace_matrix_multiply:
-        case Py_nb_inplace_lshift:
-        case Py_nb_inplace_rshift:
-        case Py_nb_inplace_and:
-        case Py_nb_inplace_or:
-        case Py_nb_inplace_xor: done = REPLACE(binary, s->pfunc); break;
-        case Py_nb_negative:
-        case Py_nb_positive:
-        case Py_nb_absolute:
-        case Py_nb_invert:
-        case Py_nb_index:
-        case Py_nb_int:
-        case Py_nb_float: done = REPLACE(unary, s->pfunc); break;
+        GB_PY_BINARY_OPERATORS(BOTH_CASES, ) done = REPLACE(binary, s->pfunc); break;
         default:
             PyErr_Format(PyExc_SystemError, "gridbuf: core/turns.c does not know slot %d of %s", s->slot, spec->name);
             done = 0;
