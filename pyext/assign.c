@@ -86,7 +86,7 @@ int gb_py_assign(PyObject *target, PyObject *value) {
     if (filled) return filled < 0 ? -1 : 0;
     if (gb_py_is_field(target) && gb_py_needs_driver(&((gb_py_field *)target)->location)) return gb_py_device_assign(target, value);
     GB_PY_OWNED PyObject *array = gb_py_is_field(target) ? gb_py_field_numpy(target, NULL) : Py_NewRef(target);
-    GB_PY_OWNED PyObject *checked = array ? gb_py_values(value) : NULL;
+    GB_PY_OWNED PyObject *checked = array ? gb_py_values_of(value) : NULL;
     int rc = checked ? PyArray_CopyObject((PyArrayObject *)array, checked) : -1;
     if (rc < 0) gb_py_blame("fill_value", 1);
     return rc;

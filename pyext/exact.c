@@ -1,5 +1,4 @@
 /* exact.c: what gridbuf.exact asks of exact/: arrays and Fields on the host added to an accumulator, an array of int64. */
-#include "exact.h"
 #include "../exact/exact.h"
 #include "core/args.h"
 #include "field/copying.h"

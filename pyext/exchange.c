@@ -117,7 +117,7 @@ static DLPackExchangeAPI table = {
     .current_work_stream = work_stream,
 };
 
-int gb_py_exchange_init(void) {
+int gb_py_exchange_init(PyObject *module) {
     GB_PY_OWNED PyObject *capsule = PyCapsule_New(&table, "dlpack_exchange_api", NULL);
     if (!capsule) return -1;
     return PyObject_SetAttrString((PyObject *)gb_py_FieldType, "__dlpack_c_exchange_api__", capsule);

@@ -12,7 +12,7 @@ enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, KEYWORDS };
 static const char *const names[KEYWORDS] = {"stream", "max_version", "dl_device", "copy"};
 static PyObject *interned[KEYWORDS];
 
-int gb_py_field_dlpack_init(void) { return gb_py_words_init(names, interned, KEYWORDS); }
+int gb_py_field_dlpack_init(PyObject *module) { return gb_py_words_init(names, interned, KEYWORDS); }
 
 /* Consumers pass the same tuple of names every time: the one seen last is kept. */
 static struct { PyObject *kwnames; int8_t slots[KEYWORDS]; int n; } seen;

@@ -152,7 +152,7 @@ static PyObject *device_item(gb_py_field *f, const cut *cuts, PyObject *key) {
 /* A key that NumPy understands; what describes memory in it is checked before. */
 static PyObject *key_of_arrays(PyObject *self, PyObject *key) {
     GB_PY_OWNED PyObject *plain = gb_py_key_by_name(self, key);
-    PyObject *checked = plain ? gb_py_values(plain) : NULL;
+    PyObject *checked = plain ? gb_py_values_of(plain) : NULL;
     if (!checked) gb_py_blame("key", 0);
     return checked;
 }
@@ -231,7 +231,7 @@ static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (!copied) copied = copy_into(self, key, value);
     if (copied) return copied < 0 ? -1 : 0;
     GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL), *plain = array ? key_of_arrays(self, key) : NULL;
-    GB_PY_OWNED PyObject *checked = plain ? gb_py_values(value) : NULL, *apart = checked ? gb_py_apart((PyArrayObject *)array, checked) : NULL;
+    GB_PY_OWNED PyObject *checked = plain ? gb_py_values_of(value) : NULL, *apart = checked ? gb_py_apart((PyArrayObject *)array, checked) : NULL;
     if (plain && !checked) gb_py_blame("value", 0);
     return apart ? PyObject_SetItem(array, plain, apart) : -1;
 }

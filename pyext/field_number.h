@@ -4,7 +4,6 @@
 #include "core/operators.h"
 #include "field/field.h"
 
-int gb_py_field_protocols_init(void);   /* field_protocols.c */
 PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs);
 GB_PY_DECLARE_OPERATORS(gb_py_field_)

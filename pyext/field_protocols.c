@@ -12,4 +12,4 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-int gb_py_field_protocols_init(void) { return gb_py_of_the_type(gb_py_FieldType, methods, refuse); }
+int gb_py_field_protocols_init(PyObject *module) { return gb_py_of_the_type(gb_py_FieldType, methods, refuse); }

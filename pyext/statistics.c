@@ -8,15 +8,13 @@
 #include "../gufunc/kernels/loops/table.h"
 #include "../transfer/transfer.h"
 
-#include <docs.h>
-
 /* The pools by (kind, device): the heap is GB_CUDA_HOST, and the driver has the others. */
 static int read_pool(PyObject *args, int *kind, int *device) {
     gb_py_decref_deferred();
     return PyArg_ParseTuple(args, "ii", kind, device);
 }
 
-static PyObject *stats(PyObject *self, PyObject *args) {
+PyObject *gb_py_memory_stats(PyObject *self, PyObject *args) {
     int kind, device;
     gb_heap_stats s;
     if (!read_pool(args, &kind, &device)) return NULL;
@@ -28,11 +26,11 @@ static PyObject *stats(PyObject *self, PyObject *args) {
                          s.limit < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(s.limit), "cache_bound", (long long)s.cache_bound);
 }
 
-static PyObject *numpy_allocations(PyObject *self, PyObject *none) {
-    return PyLong_FromLongLong(__atomic_load_n(&gb_py_numpy_allocations, __ATOMIC_RELAXED));
+PyObject *gb_py_numpy_allocations(PyObject *self, PyObject *none) {
+    return PyLong_FromLongLong(__atomic_load_n(&gb_py_numpy_blocks, __ATOMIC_RELAXED));
 }
 
-static PyObject *trim(PyObject *self, PyObject *args) {
+PyObject *gb_py_memory_trim(PyObject *self, PyObject *args) {
     int kind, device;
     int64_t bytes;
     if (!read_pool(args, &kind, &device)) return NULL;
@@ -42,7 +40,7 @@ static PyObject *trim(PyObject *self, PyObject *args) {
     return PyLong_FromLongLong(bytes);
 }
 
-static PyObject *set_limit(PyObject *self, PyObject *args) {
+PyObject *gb_py_memory_set_limit(PyObject *self, PyObject *args) {
     int kind, device;
     long long bytes;
     if (!PyArg_ParseTuple(args, "iiL", &kind, &device, &bytes)) return NULL;
@@ -59,7 +57,7 @@ static int add(PyObject *list, uint64_t id, int64_t bytes, int64_t age, uint64_t
 }
 
 /* [(id, bytes, age in s, address, where or None, plan or None, kind, device)], the largest of the heap, then of the driver. */
-static PyObject *live(PyObject *self, PyObject *number) {
+PyObject *gb_py_memory_live(PyObject *self, PyObject *number) {
     int64_t room, n;
     if (gb_py_int64(number, "n", "an int", &room) < 0) return NULL;
     if (room < 0 || room > 1 << 20) return PyErr_Format(PyExc_ValueError, "n: %R is not allowed; give 0 to 2**20", number);
@@ -96,7 +94,7 @@ static const void *block_of(PyObject *obj) {
     return NULL;
 }
 
-static PyObject *memory_id(PyObject *self, PyObject *obj) {
+PyObject *gb_py_memory_id(PyObject *self, PyObject *obj) {
     gb_py_block_object *device = gb_py_block_behind(obj);
     if (device) return PyLong_FromUnsignedLongLong(device->block->id);
     int cuda = gb_py_is_field(obj) ? 0 : gb_py_has_cuda_interface(obj);
@@ -110,20 +108,7 @@ static PyObject *memory_id(PyObject *self, PyObject *obj) {
 }
 
 /* What was found as the library was loaded: (page, huge page, where large mappings start, kernels of copies, kernels of gufuncs). */
-static PyObject *machine(PyObject *self, PyObject *none) {
+PyObject *gb_py_machine(PyObject *self, PyObject *none) {
     return Py_BuildValue("(LLLss)", (long long)gb_heap_page_bytes, (long long)gb_heap_huge_bytes, (long long)gb_heap_huge_boundary,
                          gb_copy_kernels_name(), gb_gu_builtin_set());
 }
-
-static PyMethodDef functions[] = {
-    {"memory_stats", stats, METH_VARARGS, NULL},
-    {"memory_set_limit", set_limit, METH_VARARGS, NULL},
-    {"memory_trim", trim, METH_VARARGS, NULL},
-    {"memory_live", live, METH_O, NULL},
-    {"memory_id", memory_id, METH_O, GB_PY_DOC_memory_id},
-    {"numpy_allocations", numpy_allocations, METH_NOARGS, NULL},
-    {"machine", machine, METH_NOARGS, NULL},
-    {NULL},
-};
-
-int gb_py_statistics_init(PyObject *module) { return gb_py_functions(module, functions); }

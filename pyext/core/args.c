@@ -9,7 +9,7 @@
 static const char *const names[GB_PY_ARG_COUNT] = {GB_PY_KEYWORDS(KEYWORD_TEXT)};
 static PyObject *interned[GB_PY_ARG_COUNT];
 
-int gb_py_args_init(void) { return gb_py_words_init(names, interned, GB_PY_ARG_COUNT); }
+int gb_py_args_init(PyObject *module) { return gb_py_words_init(names, interned, GB_PY_ARG_COUNT); }
 
 void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message) {
     GB_PY_OWNED PyObject *nearest = known && message ? gb_py_upcall_to(GB_PY_UP_SUGGESTION, "(OO)", word, known) : NULL;

@@ -45,10 +45,7 @@ typedef struct gb_py_signature {
  * one of its own). */
 typedef struct { PyObject *name, *ask; } gb_py_standing_backend;
 extern gb_py_standing_backend gb_py_standing;
-extern int gb_py_registrations;   /* how many backends were registered: what is remembered by a backend's name has it in its key */
-PyObject *gb_py_set_standing(PyObject *self, PyObject *args);
-
-int gb_py_args_init(void);
+extern int gb_py_registered_so_far;   /* how many backends were registered: what is remembered by a backend's name has it in its key */
 
 /* Sort the arguments of a vectorcall into slots (borrowed; NULL = not given). */
 int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **slots);
@@ -92,8 +89,6 @@ int gb_py_read_request(PyObject **slots, gb_request *request, gb_py_dtype **dtyp
 int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim, gb_py_meta *meta);
 
 /* backends.c */
-PyObject *gb_py_backend_names(PyObject *self, PyObject *none);
 /* The preset's number, and for one with a function the layout written into r. */
 int gb_py_read_backend(PyObject *obj, gb_request *r);
-PyObject *gb_py_registered(PyObject *self, PyObject *none);
 int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset);   /* layout: the function, where its order is one */

@@ -17,12 +17,3 @@ static inline PyObject *gb_py_array_of(gb_py_plan_object *plan, int zero) {
     void *data;
     return gb_py_plan_allocate(plan->plan, zero, &data) < 0 ? NULL : gb_py_array_over(&plan->plan->geometry, plan->dtype, data, 1, NULL);
 }
-
-/* like.c, constructors.c */
-PyObject *gb_py_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
-PyObject *gb_py_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_py_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_py_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_py_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_py_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_py_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

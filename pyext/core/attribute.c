@@ -27,7 +27,7 @@ int gb_py_has_any(PyObject *obj, PyObject *const *names, int n) {
 }
 
 #define TEXT(name, text) text,
-int gb_py_attribute_init(void) {
+int gb_py_attribute_init(PyObject *module) {
     static const char *const texts[] = {GB_PY_ATTRIBUTES(TEXT)};
     if (gb_py_words_init(texts, (PyObject **)&gb_py_attr, sizeof texts / sizeof *texts) < 0) return -1;
     lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "PyObject_GetOptionalAttr");

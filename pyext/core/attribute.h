@@ -19,7 +19,6 @@ int gb_py_has_any(PyObject *obj, PyObject *const *names, int n);
     X(gt_data_interface, "__gt_data_interface__")
 #define GB_PY_ATTRIBUTE(name, text) PyObject *name;
 extern struct gb_py_attribute_names { GB_PY_ATTRIBUTES(GB_PY_ATTRIBUTE) } gb_py_attr;
-int gb_py_attribute_init(void);
 
 /* The keywords of a function, interned; which of n a name is, -1: none. */
 int gb_py_words_init(const char *const *texts, PyObject **words, int n);

@@ -20,7 +20,7 @@ static int unknown(PyObject *name, const char *text, Py_ssize_t length) {
         ? PyUnicode_FromFormat("backend: %s is not known; known are %s", gb_quoted(quoted, sizeof quoted, text), known)
         : PyUnicode_FromFormat("backend: %R is not known; known are %s", name, known);   /* with a null character */
     free(known);
-    gb_py_error_with_suggestion(gb_py_BackendError, name, gb_py_backend_names(NULL, NULL), message);
+    gb_py_error_with_suggestion(gb_py_BackendError, name, gb_py_backends(NULL, NULL), message);
     return -1;
 }
 
@@ -74,10 +74,10 @@ int gb_py_read_backend(PyObject *obj, gb_request *r) {
 }
 
 gb_py_standing_backend gb_py_standing;
-int gb_py_registrations;
+int gb_py_registered_so_far;
 
 /* (name or None, function or None): what gridbuf.defaults has checked. */
-PyObject *gb_py_set_standing(PyObject *self, PyObject *args) {
+PyObject *gb_py_set_standing_backend(PyObject *self, PyObject *args) {
     PyObject *name, *ask;
     if (!PyArg_ParseTuple(args, "OO", &name, &ask)) return NULL;
     GB_PY_OWNED PyObject *name_before = gb_py_standing.name, *ask_before = gb_py_standing.ask;
@@ -98,13 +98,13 @@ int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     GB_PY_OWNED PyObject *number = preset->order == GB_BY_CALLER ? PyLong_FromLong(preset->number) : NULL;
     int rc = preset->order != GB_BY_CALLER ? 0 : number ? PyDict_SetItem(functions, number, layout) : -1;
     forget_all();
-    gb_py_registrations++;
+    gb_py_registered_so_far++;
     return rc;
 }
 
-PyObject *gb_py_registered(PyObject *self, PyObject *none) { return PyLong_FromLong(gb_py_registrations); }
+PyObject *gb_py_registrations(PyObject *self, PyObject *none) { return PyLong_FromLong(gb_py_registered_so_far); }
 
-PyObject *gb_py_backend_names(PyObject *self, PyObject *none) {
+PyObject *gb_py_backends(PyObject *self, PyObject *none) {
     char *names = gb_preset_names("\n", 0);
     if (!names) return PyErr_NoMemory();
     GB_PY_OWNED PyObject *text = PyUnicode_FromString(names), *newline = PyUnicode_FromString("\n");

@@ -19,6 +19,7 @@
 #include <numpy/arrayobject.h>
 
 #include "../../alloc/plan.h"
+#include "functions.h"
 #include "owned.h"
 #include "turns.h"
 

@@ -16,6 +16,3 @@ int gb_py_work(gb_work *works, int n, PyObject *progress);
  * seen, and progress (or NULL) is called, between them. The copy is done afterwards. */
 int gb_py_copy_finish(gb_copy *copy, int planned, PyObject *progress);
 int gb_py_fill_zero(void *data, int64_t bytes);
-
-PyObject *gb_py_set_num_threads(PyObject *self, PyObject *n);
-PyObject *gb_py_get_num_threads(PyObject *self, PyObject *unused);

@@ -12,4 +12,3 @@ void gb_py_decref_deferred(void);
 /* Keeps an argument for a while longer than the call that fails: the caller drops it while the exception is pending, which
  * its destructor might clear. */
 void gb_py_decref_later(PyObject *object);
-int gb_py_decref_init(void);

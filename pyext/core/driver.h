@@ -4,8 +4,6 @@
 #include "../../cuda/cuda.h"
 #include "plan.h"
 
-int gb_py_device_block_init(PyObject *module);
-
 /* device_error.c: raises what the driver's room reported; returns -1. */
 int gb_py_cuda_raise(const gb_cuda_error *e);
 
@@ -47,7 +45,6 @@ PyObject *gb_py_block_alloc(const gb_cuda_request *want);
 PyObject *gb_py_block_for(const gb_plan *plan);
 int gb_py_device_zero(gb_cuda_block *block, int64_t bytes);   /* asynchronously */
 gb_py_location gb_py_block_location(const gb_cuda_block *block, int gpu);
-
 
 /* The queue waits for what is on the other one now. */
 int gb_py_queue_wait(gb_cuda_queue later, gb_cuda_queue earlier);

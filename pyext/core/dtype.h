@@ -16,8 +16,6 @@ typedef struct gb_py_dtype {
     uint8_t dl_code, dl_bits, dl_ok, char_kind;
 } gb_py_dtype;
 
-int gb_py_dtype_init(PyObject *module);
-
 /* The gb_type of elements in either byte order, GB_RAW where there is none; and back, to NumPy's number. */
 uint8_t gb_py_type_of_descr(const PyArray_Descr *descr);
 int gb_py_npy_type(int type);

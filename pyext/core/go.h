@@ -6,7 +6,6 @@
 
 extern PyObject *gb_py_BackendError;   /* ValueError and RuntimeError */
 
-int gb_py_go_init(PyObject *module);   /* once, at import */
 int gb_py_refuse_go(void);             /* raises: this is a forked child */
 int gb_py_forked_error(gb_error *e);    /* the same into *e; -1 */
 int gb_py_raise(const gb_error *e);    /* raises what Go reported; -1 */

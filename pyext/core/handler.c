@@ -10,12 +10,12 @@
  * Python code or sets an exception; NumPy raises MemoryError for a NULL.
  */
 #include "memory.h"
-#include "watch.h"
+#include "watching.h"
 
 #define CAPSULE "mem_handler"
 
 PyObject *gb_py_handler;
-int64_t gb_py_numpy_allocations;
+int64_t gb_py_numpy_blocks;
 
 static void *take_bytes(size_t bytes, int *fresh) {
     if (bytes > GB_LARGEST) return NULL;
@@ -26,7 +26,7 @@ static void *take_bytes(size_t bytes, int *fresh) {
     while ((taken = gb_heap_take(&want, &data, fresh)) == GB_HEAP_NEED_SLAB)
         if (gb_heap_refill(want.reserve) < 0) return NULL;
     if (taken != GB_HEAP_TAKEN) return NULL;
-    __atomic_add_fetch(&gb_py_numpy_allocations, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&gb_py_numpy_blocks, 1, __ATOMIC_RELAXED);
     if (__builtin_expect(gb_py_tracing | gb_py_watching, 0)) gb_py_trace(data, (int64_t)bytes, 0);
     return data;
 }
@@ -64,7 +64,7 @@ static PyDataMem_Handler handler = {
     "gridbuf", 1, { NULL, handler_malloc, handler_calloc, handler_realloc, handler_free }
 };
 
-int gb_py_handler_init(void) {
+int gb_py_handler_init(PyObject *module) {
     gb_py_handler = PyCapsule_New(&handler, PyCapsule_GetName(PyDataMem_DefaultHandler), NULL);   /* NumPy's own text: compared for each block, soonest with itself */
     if (gb_py_handler) gb_py_never_count(gb_py_handler);
     return gb_py_handler ? 0 : -1;

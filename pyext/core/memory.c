@@ -1,6 +1,6 @@
 /* memory.c: taking blocks for Python objects. */
 #include "memory.h"
-#include "watch.h"
+#include "watching.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* numbers.c: the numbers of the C below that Python code needs, as constants of the module. */
-#include "numbers.h"
+#include "common.h"
 #include "../../bridge/gufunc.h"
 #include "../../cuda/strided.h"
 #include "../../dlpack/dlpack.h"

@@ -31,7 +31,7 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-int gb_py_of_the_type_init(void) {
+int gb_py_of_the_type_init(PyObject *module) {
     return gb_py_add_type(NULL, &hidden_type, (PyType_Spec){"gridbuf._core._OfTheType", sizeof(hidden), 0, GB_PY_FINAL, slots}, NULL);
 }
 

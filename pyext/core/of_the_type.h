@@ -5,7 +5,5 @@
 
 #include "common.h"
 
-int gb_py_of_the_type_init(void);
-
 /* Gives the type the methods. `refuse` sets the error for an object that is asked for one. */
 int gb_py_of_the_type(PyTypeObject *type, PyMethodDef *methods, void (*refuse)(PyObject *obj, PyObject *name));

@@ -6,7 +6,7 @@ PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
 int gb_py_weak_numbers;
 static int squares_of_floats;   /* before NumPy 2.3, a ** 2.0 too was a square */
 
-int gb_py_operators_init(void) {
+int gb_py_operators_init(PyObject *module) {
     static const char *const names[GB_PY_UFUNCS] = {
         "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "divmod", "power", "matmul", "left_shift", "right_shift",
         "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "positive", "absolute", "invert", "square", "sqrt", "reciprocal",

@@ -12,8 +12,6 @@ enum {
 extern PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
 extern int gb_py_weak_numbers;   /* NumPy 2: a Python number takes the array's dtype, whatever its value */
 
-int gb_py_operators_init(void);
-
 /* What __array_ufunc__ is asked: the number of inputs, one or two, where it is a call with nothing but an out (or NULL); 0: something
  * else; -1 with an error. */
 int gb_py_ufunc_operands(PyObject *args, PyObject *kwargs, PyObject **in, PyObject **out);

@@ -15,7 +15,6 @@ typedef struct gb_py_plan_object {
 } gb_py_plan_object;
 
 extern PyTypeObject *gb_py_PlanType;
-int gb_py_plan_init(PyObject *module);
 
 /* The plan for a request: from the cache, else worked out. New reference. */
 gb_py_plan_object *gb_py_plan_for(gb_request *request, gb_py_dtype *dtype);
@@ -29,7 +28,6 @@ gb_py_plan_object *gb_py_plan_from_slots(PyObject **slots, gb_py_meta *meta, int
 gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                        gb_py_meta *meta);
 void gb_py_forget_calls(void);
-PyObject *gb_py_register_backend(PyObject *self, PyObject *args, PyObject *kwargs);   /* register.c */
 
 /* Where memory is. */
 typedef struct gb_py_location {
@@ -49,6 +47,4 @@ gb_py_plan_object *gb_py_plan_by_number(uint64_t number);
 /* Takes ownership of plan. */
 gb_py_plan_object *gb_py_plan_wrap(gb_plan *plan, gb_py_dtype *dtype);
 
-PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);   /* requirements.c */
-PyObject *gb_py_explain(PyObject *self, PyObject *args);   /* explain.c */
 PyObject *gb_py_device_name(int gpu, int device);

@@ -1,8 +1,7 @@
 /* trace.c: with GRIDBUF_TRACE=1 every block remembers the line of Python that asked for it. */
-#include "trace.h"
+#include "watching.h"
 #include "pending.h"
 #include "plan.h"
-#include "watch.h"
 
 int gb_py_tracing;
 
@@ -41,7 +40,8 @@ void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
     hand_on();
 }
 
-void gb_py_trace_init(void) {
+int gb_py_trace_init(PyObject *module) {
     const char *trace = getenv("GRIDBUF_TRACE"), *debug = getenv("GRIDBUF_DEBUG");   /* which tells where as well */
     gb_py_tracing = (trace && strcmp(trace, "1") == 0) || (debug && strcmp(debug, "1") == 0);
+    return 0;
 }

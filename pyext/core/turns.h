@@ -90,8 +90,3 @@ static inline int gb_py_add_type(PyObject *module, PyTypeObject **type, PyType_S
     return module ? PyModule_AddObjectRef(module, strrchr(spec.name, '.') + 1, (PyObject *)*type) : 0;
 }
 enum { GB_PY_FINAL = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, GB_PY_OPEN = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE };
-
-/* PyModule_AddFunctions. */
-static inline int gb_py_functions(PyObject *module, PyMethodDef *functions) {
-    return gb_py_methods_take_turns(functions) < 0 ? -1 : PyModule_AddFunctions(module, functions);
-}

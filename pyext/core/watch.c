@@ -4,11 +4,9 @@
  * passed over (NumPy's own, gt4py's, ...). Smaller ones are counted only. NumPy calls this in the middle of making an array,
  * with the GIL: nothing here runs Python code, and what cannot be noted is allocated all the same.
  */
-#include "watch.h"
+#include "watching.h"
 #include "lists.h"
 #include "pending.h"
-#include "watch_blocks.h"
-#include "watch_line.h"
 #include "../../alloc/clock.h"
 #include "../../alloc/pages.h"
 

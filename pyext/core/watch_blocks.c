@@ -1,7 +1,5 @@
 /* watch_blocks.c: a table of blocks by address, open and with linear probing; one writer at a time, who holds the GIL. */
-#include "watch_blocks.h"
-
-#include <stdlib.h>
+#include "watching.h"
 
 static gb_py_block *blocks;
 static size_t room, used;

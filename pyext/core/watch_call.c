@@ -3,10 +3,8 @@
  *
  * Between two calls a program's data push our code out of the caches: what costs is how much of it there is.
  */
-#include "watch_call.h"
+#include "watching.h"
 #include "lists.h"
-#include "watch_layouts.h"
-#include "watch_line.h"
 
 #include <structmember.h>
 
@@ -79,7 +77,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc}, {Py_tp_call, call}, {Py_tp_descr_get, get}, {Py_tp_getattro, attribute}, {Py_tp_members, members}, {0, NULL},
 };
 
-int gb_py_watch_call_init(void) {
+int gb_py_watch_call_init(PyObject *module) {
     if (gb_py_turns_itself((void (*)(void))call) < 0) return -1;
     return gb_py_add_type(NULL, &method_type, (PyType_Spec){"gridbuf._core._WatchMethod", sizeof(method), 0, GB_PY_FINAL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots}, NULL);
 }

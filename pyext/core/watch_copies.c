@@ -1,12 +1,8 @@
 /* watch_copies.c: what stands in the place of a function that may copy. A copy of an array that lies as an earlier one did, by the same
  * line, is counted here; any other goes to Python, which takes then what was counted.
  */
-#include "watch_copies.h"
+#include "watching.h"
 #include "lists.h"
-#include "watch.h"
-#include "watch_blocks.h"
-#include "watch_layouts.h"
-#include "watch_line.h"
 #include "../../alloc/clock.h"
 
 #include <structmember.h>
@@ -125,7 +121,7 @@ static PyType_Slot slots[] = {
     {Py_tp_repr, repr}, {Py_tp_members, members}, {Py_tp_methods, methods}, {0, NULL},
 };
 
-int gb_py_watch_copies_init(void) {
+int gb_py_watch_copies_init(PyObject *module) {
     if (gb_py_turns_itself((void (*)(void))call) < 0) return -1;
     return gb_py_add_type(NULL, &function_type, (PyType_Spec){"gridbuf._core._WatchFunction", sizeof(function), 0, GB_PY_FINAL, slots}, NULL);
 }

@@ -1,5 +1,5 @@
 /* watch_layouts.c: how arrays lie, as one number. */
-#include "watch_layouts.h"
+#include "watching.h"
 
 #define MIX(h, w) (((h) ^ (h) >> 29 ^ (uint64_t)(w)) * 0x9E3779B97F4A7C15u)
 

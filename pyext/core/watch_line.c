@@ -2,7 +2,7 @@
  *
  * It is asked in the middle of allocations: it makes frame objects and reads them, and runs no Python code.
  */
-#include "watch_line.h"
+#include "watching.h"
 #include "../../alloc/clock.h"
 
 #include <dlfcn.h>

@@ -31,7 +31,7 @@ static PyObject *sides_of(PyObject *dst_obj, PyObject *src_obj, gb_cuda_stream s
     return Py_BuildValue("(OON)", (PyObject *)dst, src, PyBool_FromLong(from && is_at_once(dst, from)));
 }
 
-static PyObject *copy_sides(PyObject *self, PyObject *args) {
+PyObject *gb_py_cuda_copy_sides(PyObject *self, PyObject *args) {
     PyObject *dst, *given;
     unsigned long long stream;
     if (!PyArg_ParseTuple(args, "OOK", &dst, &given, &stream)) return NULL;
@@ -44,7 +44,7 @@ static PyObject *copy_sides(PyObject *self, PyObject *args) {
 }
 
 /* copy_begin(dst, src, casting, stream) -> the copy */
-static PyObject *copy_begin(PyObject *self, PyObject *args) {
+PyObject *gb_py_cuda_copy_begin(PyObject *self, PyObject *args) {
     PyObject *dst, *src, *casting;
     unsigned long long stream;
     NPY_CASTING rule = NPY_SAME_KIND_CASTING;
@@ -57,11 +57,3 @@ static PyObject *copy_begin(PyObject *self, PyObject *args) {
     Py_XDECREF((PyObject *)copy);
     return NULL;
 }
-
-static PyMethodDef functions[] = {
-    {"cuda_copy_begin", copy_begin, METH_VARARGS, NULL},
-    {"cuda_copy_sides", copy_sides, METH_VARARGS, NULL},
-    {NULL},
-};
-
-int gb_py_device_copy_init(PyObject *module) { return gb_py_functions(module, functions); }

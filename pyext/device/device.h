@@ -4,9 +4,6 @@
 #include "../field/copying.h"
 #include "../exchange/wrap.h"
 
-int gb_py_device_field_init(PyObject *module), gb_py_device_functions_init(PyObject *module);
-int gb_py_async_copy_init(PyObject *module), gb_py_device_copy_init(PyObject *module);
-
 /* device_new.c: what is asked for when a plan is not for the heap. */
 #define gb_py_plan_on_heap(plan) __builtin_expect((plan)->device != GB_GPU && (plan)->memory == GB_PLAIN, 1)
 PyObject *gb_py_device_array(gb_py_plan_object *plan, int zero, PyObject *value);

@@ -2,14 +2,14 @@
 #include "device.h"
 #include "../../cuda/exports.h"
 
-static PyObject *start(PyObject *self, PyObject *none) {
+PyObject *gb_py_cuda_start(PyObject *self, PyObject *none) {
     gb_cuda_error e;
     return GB_PY_CUDA_UNLOCKED(&e, gb_cuda_start(&e)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *started(PyObject *self, PyObject *none) { return PyBool_FromLong(gb_cuda_started()); }
+PyObject *gb_py_cuda_started(PyObject *self, PyObject *none) { return PyBool_FromLong(gb_cuda_started()); }
 
-static PyObject *devices(PyObject *self, PyObject *none) {
+PyObject *gb_py_cuda_devices(PyObject *self, PyObject *none) {
     gb_cuda_error e;
     int n = 0;
     if (GB_PY_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0) return NULL;
@@ -29,16 +29,16 @@ static PyObject *devices(PyObject *self, PyObject *none) {
     return list;
 }
 
-static PyObject *get_stream(PyObject *self, PyObject *none) { return PyLong_FromUnsignedLongLong(gb_py_current_stream()); }
+PyObject *gb_py_cuda_get_stream(PyObject *self, PyObject *none) { return PyLong_FromUnsignedLongLong(gb_py_current_stream()); }
 
-static PyObject *count(PyObject *self, PyObject *none) {
+PyObject *gb_py_cuda_count(PyObject *self, PyObject *none) {
     gb_cuda_error e;
     int n = 0;
     return GB_PY_CUDA_UNLOCKED(&e, gb_cuda_count(&n, &e)) < 0 ? NULL : PyLong_FromLong(n);
 }
 
 /* block(kind, device, span, boundary, offset) -> (owner, address) */
-static PyObject *block(PyObject *self, PyObject *args) {
+PyObject *gb_py_cuda_block(PyObject *self, PyObject *args) {
     gb_cuda_request want = {0};
     long long span, boundary, offset;
     if (!PyArg_ParseTuple(args, "iiLLL", &want.kind, &want.device, &span, &boundary, &offset)) return NULL;
@@ -52,7 +52,7 @@ static PyObject *block(PyObject *self, PyObject *args) {
 }
 
 /* {name: address} of the functions that other libraries allocate with (cuda/exports.h). */
-static PyObject *exports(PyObject *self, PyObject *none) {
+PyObject *gb_py_cuda_exports(PyObject *self, PyObject *none) {
     return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "cupy_malloc", PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc),
                          "cupy_malloc_managed", PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc_managed), "cupy_malloc_pinned",
                          PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc_pinned), "cupy_free", PyLong_FromVoidPtr((void *)gb_cuda_cupy_free),
@@ -61,7 +61,7 @@ static PyObject *exports(PyObject *self, PyObject *none) {
                          PyLong_FromVoidPtr((void *)gb_cuda_torch_record_stream));
 }
 
-static PyObject *synchronize(PyObject *self, PyObject *number) {
+PyObject *gb_py_cuda_synchronize(PyObject *self, PyObject *number) {
     gb_cuda_error e;
     int64_t device;
     if (gb_py_int64(number, "device", "an int", &device) < 0) return NULL;
@@ -69,23 +69,8 @@ static PyObject *synchronize(PyObject *self, PyObject *number) {
     return GB_PY_CUDA_UNLOCKED(&e, gb_cuda_synchronize((int)device, &e)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *set_stream(PyObject *self, PyObject *handle) {
+PyObject *gb_py_cuda_set_stream(PyObject *self, PyObject *handle) {
     unsigned long long value = PyLong_AsUnsignedLongLong(handle);
     if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
     return PyLong_FromUnsignedLongLong(gb_py_use_stream(value).stream);
 }
-
-static PyMethodDef functions[] = {
-    {"cuda_start", start, METH_NOARGS, NULL},
-    {"cuda_started", started, METH_NOARGS, NULL},
-    {"cuda_devices", devices, METH_NOARGS, NULL},
-    {"cuda_synchronize", synchronize, METH_O, NULL},
-    {"cuda_count", count, METH_NOARGS, NULL},
-    {"cuda_exports", exports, METH_NOARGS, NULL},
-    {"cuda_block", block, METH_VARARGS, NULL},
-    {"cuda_set_stream", set_stream, METH_O, NULL},
-    {"cuda_get_stream", get_stream, METH_NOARGS, NULL},
-    {NULL},
-};
-
-int gb_py_device_functions_init(PyObject *module) { return gb_py_functions(module, functions); }

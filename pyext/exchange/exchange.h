@@ -13,8 +13,6 @@ PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int request,
 PyObject *gb_py_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int request);   /* takes m over unless it fails */
 PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int request);
 PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int request);   /* method: obj.__dlpack__ */
-int gb_py_from_producer_init(void);
-int gb_py_import_dlpack_init(void);
 
 /* The exchange API behind type(obj). 1: *api can be used; 0: there is none, or none of a
  * version that can be read; -1 with BufferError: what is there is no such API. */
@@ -23,12 +21,6 @@ int gb_py_exchange_find(PyObject *obj, const DLPackExchangeAPI **api);
 /* Refuses objects whose values are not what lies in their memory. */
 int gb_py_check_values(PyObject *obj);
 
-/* mapped.c */
-PyObject *gb_py_is_mapped(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
-
 /* A Field of its own memory with a Field's values: new reference; or in place of the Field. */
 PyObject *gb_py_copy_of(PyObject *field);
 PyObject *gb_py_copied(PyObject *field);
-
-/* from_dlpack(x, dims=None, *, origin=None, halo=None, copy=None) */
-PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

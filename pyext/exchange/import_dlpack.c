@@ -40,7 +40,7 @@ static PyType_Slot owner_slots[] = {
     {0, NULL},
 };
 
-int gb_py_import_dlpack_init(void) {
+int gb_py_import_dlpack_init(PyObject *module) {
     if (gb_py_turns_itself((void (*)(void))owner_dealloc) < 0) return -1;
     return gb_py_add_type(NULL, &owner_type, (PyType_Spec){"gridbuf._core._DLPackOwner", sizeof(tensor_owner), 0, GB_PY_FINAL, owner_slots}, NULL);
 }

@@ -22,5 +22,4 @@ void gb_py_forget(gb_py_described *t);
 
 /* A Field of the type, or with type NULL an ndarray, over the memory of obj. */
 PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface);
-PyObject *gb_py_described_memory(PyObject *self, PyObject *args);
 PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule);   /* NotImplemented: no such struct */

@@ -12,7 +12,7 @@ static PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *
 /* The keywords of a sharing and of a copying call, and their values. */
 static PyObject *keywords[4], *version;   /* index: 1 copying, 2 with a stream */
 
-int gb_py_from_producer_init(void) {
+int gb_py_from_producer_init(PyObject *module) {
     vectorcall = (PyObject *(*)(PyObject *, PyObject *const *, size_t, PyObject *))dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
     if (!vectorcall) return PyErr_SetString(PyExc_ImportError, "gridbuf: this Python has no PyObject_Vectorcall"), -1;
     version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);

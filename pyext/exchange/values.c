@@ -15,7 +15,7 @@ static PyObject *item_values(PyObject *item) {
     if (PyArray_Check(item)) return gb_py_unmasked(item);
     if (gb_py_is_value(item) && !is_list(item)) return Py_NewRef(item);
     int believed = is_list(item) || gb_py_is_field(item) ? 1 : numpy_would_believe(item);
-    return believed < 0 ? NULL : believed ? gb_py_values(item) : Py_NewRef(item);
+    return believed < 0 ? NULL : believed ? gb_py_values_of(item) : Py_NewRef(item);
 }
 
 /* The list itself where nothing in it had to be replaced. */
@@ -43,7 +43,7 @@ static PyObject *list_values(PyObject *list) {
 }
 
 /* Whatever can be wrapped is read as memory, here alone: copies are as good as what they are of. */
-PyObject *gb_py_values(PyObject *obj) {
+PyObject *gb_py_values_of(PyObject *obj) {
     if (is_list(obj)) return list_values(obj);
     if (PyArray_Check(obj)) return gb_py_unmasked(obj);
     if (gb_py_is_value(obj)) return Py_NewRef(obj);
@@ -63,10 +63,10 @@ int gb_py_is_one_value(PyObject *obj) {
 
 PyArrayObject *gb_py_element(PyArray_Descr *descr, PyObject *value) {
     PyObject *one = NULL;
-    GB_PY_OWNED PyObject *checked = gb_py_values(value);
+    GB_PY_OWNED PyObject *checked = gb_py_values_of(value);
     if (checked) one = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 0, NULL, NULL, NULL, 0, NULL);
     if (one && PyArray_CopyObject((PyArrayObject *)one, checked) < 0) Py_CLEAR(one);
     return (PyArrayObject *)one;
 }
 
-PyObject *gb_py_values_method(PyObject *self, PyObject *obj) { return gb_py_values(obj); }
+PyObject *gb_py_values(PyObject *self, PyObject *obj) { return gb_py_values_of(obj); }

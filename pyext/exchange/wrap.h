@@ -7,7 +7,6 @@
 PyObject *gb_py_wrap(PyTypeObject *type, PyObject *obj);
 PyObject *gb_py_wrap_for(PyTypeObject *type, PyObject *obj, int request);
 PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int request);   /* by DLPack only */
-PyObject *gb_py_host_array(PyObject *self, PyObject *obj);
 PyObject *gb_py_unknown_to_numpy(PyObject *obj);   /* by the ways that NumPy does not go; NotImplemented: there is none */
 
 /* An array of whatever class, unless some of it is masked: no memory here could keep a mask. New reference. */
@@ -17,8 +16,7 @@ int gb_py_is_value(PyObject *obj);
 
 /* values.c. What NumPy may take values from in place of obj, which would believe any array interface and make references of foreign
  * bytes: the memory that was checked, else obj itself. New reference. */
-PyObject *gb_py_values(PyObject *obj);
-PyObject *gb_py_values_method(PyObject *self, PyObject *obj);
+PyObject *gb_py_values_of(PyObject *obj);
 
 /* A number, or an array without indices. */
 int gb_py_is_one_value(PyObject *obj);

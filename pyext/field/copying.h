@@ -34,6 +34,4 @@ int gb_py_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObje
 int gb_py_fill_number(const gb_copy_view *dst, PyArray_Descr *descr, PyObject *value, PyObject *progress);
 
 /* assign.c */
-PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int gb_py_assign(PyObject *target, PyObject *value);   /* target[...] = fill_value, for an array or Field that nobody else has */
-PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

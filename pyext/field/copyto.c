@@ -64,4 +64,3 @@ int gb_py_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObje
     gb_copy copy;
     return gb_py_copy_finish(&copy, gb_copy_plan(&copy, &to.view, &from.view), progress) < 0 ? -1 : 1;
 }
-

@@ -30,7 +30,6 @@ typedef struct gb_py_field {
 #define GB_PY_FIELD_SIZE(kind) ((int)(sizeof(gb_py_field) + (kind) * sizeof(void *)))
 
 extern PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType, *gb_py_ManagedFieldType;
-int gb_py_field_init(PyObject *module);
 int gb_py_is_field(PyObject *obj);   /* core.c */
 /* A Field in memory of the heap's kind whose class nobody derived. */
 #define gb_py_is_plain_field(obj) (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)(obj))->location.kind == GB_PY_HEAP)
@@ -124,14 +123,9 @@ PyObject *gb_py_field_numpy(PyObject *self, PyObject *unused);
 PyObject *gb_py_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* field_dlpack.c */
-int gb_py_field_dlpack_init(void);
 int gb_py_field_exportable(const gb_py_field *f);   /* -1 with BufferError */
 DLManagedTensorVersioned *gb_py_field_tensor(gb_py_field *f, DLDevice device, uint64_t flags);
 PyObject *gb_py_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *gb_py_field_dlpack_device(PyObject *self, PyObject *unused);
 
 /* exchange.c: the C exchange API on the types. */
-int gb_py_exchange_init(void);
-
-/* exchange/import_dlpack.c: an ndarray over a capsule's tensor. */
-PyObject *gb_py_import_capsule(PyObject *self, PyObject *capsule);

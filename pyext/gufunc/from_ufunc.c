@@ -7,7 +7,7 @@
 
 /* The loops of a numpy.ufunc: a list of (type numbers as bytes, function, data). The
  * caller has checked the type. */
-PyObject *gb_py_ufunc_loops(PyObject *self, PyObject *ufunc) {
+PyObject *gb_py_gufunc_loops(PyObject *self, PyObject *ufunc) {
     PyUFuncObject *u = (PyUFuncObject *)ufunc;
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < u->ntypes; i++) {
@@ -19,7 +19,7 @@ PyObject *gb_py_ufunc_loops(PyObject *self, PyObject *ufunc) {
     return list;
 }
 
-PyObject *gb_py_capsule_address(PyObject *self, PyObject *capsule) {
+PyObject *gb_py_gufunc_capsule(PyObject *self, PyObject *capsule) {
     if (!PyCapsule_CheckExact(capsule)) return PyErr_Format(PyExc_TypeError, "source: expected a PyCapsule, got %R", capsule);
     void *p = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
     return p ? PyLong_FromVoidPtr(p) : NULL;

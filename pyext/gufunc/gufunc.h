@@ -85,8 +85,6 @@ typedef struct gb_py_invocation {
     gb_py_entry *entry;
 } gb_py_invocation;
 
-int gb_py_gufunc_init(PyObject *module);
-
 /* errors.c */
 int gb_py_setup_error(const char *format, ...);                        /* raises SignatureError; -1 */
 
@@ -99,7 +97,6 @@ int gb_py_read_mask(gb_py_arg *a, PyObject *obj);
 int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several);
 
 /* keywords.c */
-int gb_py_keywords_init(void);
 int gb_py_read_keywords(gb_py_invocation *v, PyObject *kwargs, gb_py_keywords *k);
 extern const char *const gb_py_errors_words[4];
 int gb_py_read_errors(PyObject *errors);                            /* its number; NULL: GB_PY_RAISE */
@@ -124,7 +121,6 @@ PyObject *gb_py_codes_array(uint8_t **codes, int ndim, const int64_t *shape, con
 
 /* halo.c: halo and origin of a result from those of the inputs. */
 int gb_py_join_halos(gb_py_field *result, const gb_py_invocation *v);
-
 
 /* entries.c. An encoded request (bridge/request.go reads it) is at most GB_PY_MOST_WORDS long. */
 #define GB_PY_MOST_WORDS ((GB_GU_MAXARGS + 2) * (1 + 3 * GB_MAXDIMS) + 3 + GB_MAXDIMS + GB_GU_MAXARGS * (1 + GB_GU_MAXCORE))
@@ -159,6 +155,6 @@ PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *gb_py_gufunc_check(PyObject *self, PyObject *args);
 PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *args);
 
-/* from_ufunc.c */
-PyObject *gb_py_ufunc_loops(PyObject *self, PyObject *ufunc);
-PyObject *gb_py_capsule_address(PyObject *self, PyObject *capsule);
+/* reduce.c */
+PyObject *gb_py_gufunc_reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_gufunc_add_state(PyObject *self, PyObject *args);

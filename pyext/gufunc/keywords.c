@@ -9,7 +9,7 @@ enum { KNOWN = sizeof known / sizeof *known };
 _Static_assert(offsetof(gb_py_keywords, uniform) == KNOWN * sizeof(PyObject *), "each keyword has its slot");
 static PyObject *interned[KNOWN];
 
-int gb_py_keywords_init(void) { return gb_py_words_init(known, interned, KNOWN); }
+int gb_py_keywords_init(PyObject *module) { return gb_py_words_init(known, interned, KNOWN); }
 
 static PyObject **slot_of(gb_py_gufunc_object *g, PyObject *name, gb_py_keywords *k) {
     int slot = gb_py_word_find(interned, KNOWN, name);

@@ -83,7 +83,7 @@ int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
     }
     PyOS_snprintf(what, sizeof what, "input %d", i);
     if (!a->keep && (PyArray_CheckScalar(obj) || PyList_CheckExact(obj) || PyTuple_CheckExact(obj))) {
-        GB_PY_OWNED PyObject *values = gb_py_values(obj), *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
+        GB_PY_OWNED PyObject *values = gb_py_values_of(obj), *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
         if (!array) return gb_py_blame(what, 0), -1;
         gb_py_arg_array(a, (PyArrayObject *)array);
     } else if (!a->keep && read_other(a, obj, what) < 0) {

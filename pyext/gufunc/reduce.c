@@ -1,5 +1,4 @@
 /* reduce.c: g.reduce: read, find the plan, run, return. */
-#include "reduce.h"
 #include "reducing.h"
 #include "../../gufunc/cast.h"
 #include "../core/array.h"

@@ -9,7 +9,7 @@ static const char *const names[R_COUNT] = {"array",   "axis",  "dtype",   "out",
                                            "initial", "where", "ordered", "errors", "workers"};
 static PyObject *interned[R_COUNT];
 
-int gb_py_reduce_args_init(void) { return gb_py_words_init(names, interned, R_COUNT); }
+int gb_py_reduce_args_init(PyObject *module) { return gb_py_words_init(names, interned, R_COUNT); }
 
 static int sort(PyObject **slots, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     memset(slots, 0, R_COUNT * sizeof *slots);

@@ -38,7 +38,6 @@ typedef struct gb_py_reduce_args {
 } gb_py_reduce_args;
 
 /* reduce_args.c */
-int gb_py_reduce_args_init(void);
 int gb_py_read_reduce_args(gb_py_reduce_args *q, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int gb_py_read_views(gb_py_reduce_args *q);
 void gb_py_reduce_args_clear(gb_py_reduce_args *q);

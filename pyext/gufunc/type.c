@@ -1,7 +1,6 @@
 /* type.c: the type gridbuf._core.GUFunc, which gridbuf.gufunc.GUFunc extends,
  * and the module functions around it. */
 #include "../../gufunc/kernels/loops/table.h"
-#include "reduce.h"
 #include "reducing.h"
 
 #include <docs.h>
@@ -140,13 +139,13 @@ static PyObject *ask_sizes(PyObject *self, PyObject *none) {
 
 /* ---- functions of the module ---- */
 
-static PyObject *go_names(PyObject *self, PyObject *none) {
+PyObject *gb_py_gufunc_go_names(PyObject *self, PyObject *none) {
     char names[16384];
     gb_error e;
     return GB_PY_ENTER_GO(&e, gbridge_gufunc_go_names(names, sizeof names, &e)) < 0 ? NULL : PyUnicode_FromString(names);
 }
 
-static PyObject *go_kernel(PyObject *self, PyObject *name) {
+PyObject *gb_py_gufunc_go_kernel(PyObject *self, PyObject *name) {
     char signature[1024], types[1024];
     gb_error e;
     GB_PY_OWNED PyObject *utf8 = PyUnicode_AsUTF8String(name);
@@ -157,20 +156,20 @@ static PyObject *go_kernel(PyObject *self, PyObject *name) {
     return result;
 }
 
-static PyObject *panic_text(PyObject *self, PyObject *none) {
+PyObject *gb_py_gufunc_panic_text(PyObject *self, PyObject *none) {
     char said[16384];
     gb_error e;
     return GB_PY_ENTER_GO(&e, gbridge_gufunc_panic_text(said, sizeof said, &e)) < 0 ? NULL : PyUnicode_FromString(said);
 }
 
-static PyObject *scalar_loop(PyObject *self, PyObject *args) {
+PyObject *gb_py_gufunc_scalar_loop(PyObject *self, PyObject *args) {
     int inputs, single;
     if (!PyArg_ParseTuple(args, "ip", &inputs, &single)) return NULL;
     return PyLong_FromVoidPtr((void *)gb_gu_scalar_loop(inputs, single));
 }
 
 /* The gufuncs that come with gridbuf and the types of their reductions with a state: ({name: (signature, doc)}, [(name, types)]). */
-static PyObject *builtins(PyObject *self, PyObject *none) {
+PyObject *gb_py_gufunc_builtins(PyObject *self, PyObject *none) {
     int nloops, nstates;
     const gb_gu_builtin *loops = gb_gu_builtin_loops(0, &nloops);
     const gb_gu_builtin_state *own = gb_gu_builtin_states(&nstates);
@@ -183,17 +182,6 @@ static PyObject *builtins(PyObject *self, PyObject *none) {
     for (int i = 0; states && i < nstates; i++) gb_py_append(&states, Py_BuildValue("(ss)", own[i].name, own[i].types));
     return known && states ? PyTuple_Pack(2, known, states) : NULL;
 }
-
-static PyMethodDef functions[] = {
-    {"gufunc_loops", gb_py_ufunc_loops, METH_O, NULL},
-    {"gufunc_capsule", gb_py_capsule_address, METH_O, NULL},
-    {"gufunc_builtins", builtins, METH_NOARGS, NULL},
-    {"gufunc_scalar_loop", scalar_loop, METH_VARARGS, NULL},
-    {"gufunc_go_names", go_names, METH_NOARGS, NULL},
-    {"gufunc_go_kernel", go_kernel, METH_O, NULL},
-    {"gufunc_panic_text", panic_text, METH_NOARGS, NULL},
-    {NULL},
-};
 
 static PyMethodDef methods[] = {
     {"_describe", describe, METH_NOARGS, NULL},
@@ -214,6 +202,5 @@ static PyType_Slot slots[] = {
 
 int gb_py_gufunc_init(PyObject *module) {
     static PyTypeObject *type;
-    if (gb_py_keywords_init() < 0 || gb_py_reduce_args_init() < 0 || gb_py_functions(module, functions) < 0) return -1;
     return gb_py_add_type(module, &type, (PyType_Spec){"gridbuf._core.GUFunc", sizeof(gb_py_gufunc_object), 0, GB_PY_OPEN, slots}, NULL);
 }

@@ -26,7 +26,7 @@ int gb_py_program_launch(gb_cuda_program *program, int device, char *const *base
 }
 
 /* wait_for(*fields): until our own work on these Fields of one GPU is done, on whatever stream. */
-static PyObject *wait_for(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+PyObject *gb_py_cuda_wait_for(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     gb_cuda_error e;
     gb_cuda_queue on = {0};
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -38,10 +38,3 @@ static PyObject *wait_for(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     }
     return n && wait_here(on) < 0 ? NULL : Py_NewRef(Py_None);
 }
-
-static PyMethodDef functions[] = {
-    {"cuda_wait_for", (PyCFunction)(void *)wait_for, METH_FASTCALL, NULL},
-    {NULL},
-};
-
-int gb_py_launches_init(PyObject *module) { return gb_py_functions(module, functions); }

@@ -25,7 +25,6 @@ typedef struct gb_py_slot {
 
 /* apart.c. 1: these Fields have no byte in common; 0: first and last bytes do not say so; -1: no memory. */
 int gb_py_fields_apart(PyObject *const *fields, Py_ssize_t n);
-PyObject *gb_py_spans_meet(PyObject *self, PyObject *const *fields, Py_ssize_t n);
 
 /* slots.c */
 int gb_py_slot_read(PyObject *obj, Py_ssize_t number, gb_py_slot *slot);
@@ -40,13 +39,10 @@ int gb_py_entry_read(PyObject *obj, Py_ssize_t number, const gb_py_slot *slots, 
 
 /* on_gpu.c: the program of a GPU is queued there, over these objects, whose elements 0 lie at base; what others own is waited for. */
 int gb_py_program_launch(gb_cuda_program *program, int device, char *const *base, PyObject *const *objects, int64_t n);
-int gb_py_launches_init(PyObject *module);
 
 /* type.c */
-int gb_py_program_init(PyObject *module);
 int gb_py_is_program(PyObject *obj);
 Py_ssize_t gb_py_program_given(PyObject *program);   /* objects that it takes at a run */
 int gb_py_program_run(PyObject *program, PyObject *const *args, Py_ssize_t n);   /* the caller holds all of them */
 
 /* messages.c */
-int gb_py_messages_init(PyObject *module);

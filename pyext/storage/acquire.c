@@ -66,7 +66,7 @@ static PyObject *for_call(PyArrayObject *array, PyObject *own, PyObject *names, 
     GB_PY_OWNED PyObject *dtype = Py_NewRef((PyObject *)PyArray_DESCR(array));
     memset(&a, 0, sizeof a);
     question *q = &a.asked;   /* field by field: it is compared as bytes */
-    q->own = own, q->dtype = dtype, q->asked = asked, q->needed = needed, q->backend = backend, q->ndim = n, q->registrations = gb_py_registrations;
+    q->own = own, q->dtype = dtype, q->asked = asked, q->needed = needed, q->backend = backend, q->ndim = n, q->registrations = gb_py_registered_so_far;
     for (int i = 0; i < n && backend != Py_None; i++) q->shape[i] = PyArray_DIM(array, i), q->strides[i] = PyArray_STRIDE(array, i);
     const answer *known = slot_of(q);
     if (known->known && memcmp(&known->asked, q, sizeof *q) == 0) return in_order(array, known);

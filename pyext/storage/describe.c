@@ -6,7 +6,7 @@
 enum { SHAPE, TYPESTR, DATA, STRIDES, DIMS, ACQUIRE, TOUCH, RELEASE, KEYS, SYNC = KEYS, MODIFIED, WORDS };
 static PyObject *words[WORDS];
 
-int gb_py_describe_init(void) {
+int gb_py_describe_init(PyObject *module) {
     static const char *const texts[WORDS] = {"shape", "typestr", "data", "strides", "dims", "acquire", "touch", "release", "device_to_host", "set_host_modified"};
     return gb_py_words_init(texts, words, WORDS);
 }

@@ -35,4 +35,4 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-int gb_py_storage_function_init(void) { return gb_py_of_the_type(gb_py_StorageType, methods, refuse); }
+int gb_py_storage_function_init(PyObject *module) { return gb_py_of_the_type(gb_py_StorageType, methods, refuse); }

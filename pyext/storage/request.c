@@ -29,7 +29,7 @@ static PyObject *key_of_data(PyObject *data) {
  * is constant. */
 static PyObject *request_of(PyObject *own, PyObject *dtype, PyObject *spec, PyObject *word) {
     if (PyList_Check(dtype) || !PyDict_CheckExact(spec) || own == Py_None) Py_RETURN_NONE;   /* of dtypes alone, a list is no tuple */
-    int count = gb_py_registrations;
+    int count = gb_py_registered_so_far;
     GB_PY_OWNED PyObject *key = PyTuple_New(3 + 2 * PyDict_Size(spec) + (count > 0)), *kind = gb_py_constant(NULL, dtype);
     if (!key || !kind) return NULL;
     if (kind == Py_None && dtype != Py_None) Py_RETURN_NONE;

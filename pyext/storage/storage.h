@@ -22,12 +22,10 @@ typedef struct gb_py_cut { npy_intp start, step, length, size; int keep; } gb_py
 extern PyTypeObject *gb_py_StorageType;
 #define gb_py_is_storage(obj) (Py_TYPE(obj) == gb_py_last_storage_type || PyObject_TypeCheck(obj, gb_py_StorageType))
 extern PyTypeObject *gb_py_last_storage_type;   /* of the last one that was made: most are of one class */
-int gb_py_storage_init(PyObject *module);
 
 /* record.c */
 PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair);
 PyObject *gb_py_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
-PyObject *gb_py_constant(PyObject *self, PyObject *obj);
 int gb_py_is_own_dtype(PyArray_Descr *descr);
 /* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or NULL. */
 PyArrayObject *gb_py_storage_host(PyObject *obj);
@@ -40,17 +38,7 @@ static inline PyArrayObject *gb_py_plain_storage(PyObject *obj) {
 int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]);
 
 /* describe.c */
-int gb_py_describe_init(void);
 PyObject *gb_py_storage_told(PyObject *self, PyObject *unused);
-PyObject *gb_py_host_description(PyObject *self, PyObject *obj);
-
-/* request.c */
-PyObject *gb_py_known_storage(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
-PyObject *gb_py_known_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
-PyObject *gb_py_known_around(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
-
-/* acquire.c */
-PyObject *gb_py_host_arrays(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 
 /* cut.c */
 enum { GB_PY_KEY_ERROR = -1, GB_PY_KEY_OTHER, GB_PY_KEY_VIEW, GB_PY_KEY_ELEMENT };
@@ -73,7 +61,6 @@ PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObj
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* function.c */
-int gb_py_storage_function_init(void);
 
 /* number.c */
 GB_PY_DECLARE_OPERATORS(gb_py_storage_)

@@ -94,7 +94,5 @@ static PyType_Slot type_slots[] = {
 };
 
 int gb_py_storage_init(PyObject *module) {
-    if (gb_py_describe_init() < 0) return -1;
-    if (gb_py_add_type(module, &gb_py_StorageType, (PyType_Spec){"gridbuf._core.StorageBase", sizeof(gb_py_storage), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, type_slots}, NULL) < 0) return -1;
-    return gb_py_storage_function_init();
+    return gb_py_add_type(module, &gb_py_StorageType, (PyType_Spec){"gridbuf._core.StorageBase", sizeof(gb_py_storage), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, type_slots}, NULL);
 }
