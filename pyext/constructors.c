@@ -11,7 +11,7 @@ static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssiz
     return array;
 }
 
-/* value: what to fill it with, or NULL: the call's own fill_value. */
+/* value: what to fill it with, or NULL. */
 static PyObject *make_filled(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject *value) {
     gb_py_meta meta;
     GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
@@ -22,26 +22,7 @@ static PyObject *make_filled(const gb_py_signature *sig, PyObject *const *args, 
     return array;
 }
 
-PyObject *gb_py_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"empty", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC, 1};
-    return make(&sig, args, nargs, kwnames, 0);
-}
-
-PyObject *gb_py_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"zeros", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC, 1};
-    return make(&sig, args, nargs, kwnames, 1);
-}
-
-PyObject *gb_py_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, GB_PY_ARG_SPEC, 1};
-    GB_PY_OWNED PyObject *one = PyLong_FromLong(1);
-    return one ? make_filled(&sig, args, nargs, kwnames, one) : NULL;
-}
-
-PyObject *gb_py_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"full", {GB_PY_ARG_SHAPE, GB_PY_ARG_FILL_VALUE, GB_PY_ARG_DTYPE}, 3, 2, GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_FILL_VALUE), 1};
-    return make_filled(&sig, args, nargs, kwnames, NULL);
-}
+GB_PY_DEFINE_CONSTRUCTORS(gb_py_, "", GB_PY_ARG_SPEC)
 
 /* For gridbuf.storage, whose alignment counts elements and moves rows and start alike. */
 PyObject *gb_py_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {

@@ -73,44 +73,25 @@ gb_py_field *gb_py_field_like(const gb_py_field *lead, gb_py_dtype *dtype) {
     return f;
 }
 
-static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero,
-                      PyObject **fill_value) {
-    gb_py_meta meta;
-    GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
-    if (!plan) return NULL;
-    if (fill_value) *fill_value = meta.fill_value;
+static PyObject *of_plan(gb_py_plan_object *plan, const gb_py_meta *meta, int zero) {
     gb_py_field *f = over_plan(plan, zero);
-    if (f) f->dims_given = (uint8_t)meta.has_dims;
-    if (f && gb_py_field_set_meta(f, &meta) < 0) Py_CLEAR(f);
+    if (f) f->dims_given = (uint8_t)meta->has_dims;
+    if (f && gb_py_field_set_meta(f, meta) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }
 
-static PyObject *filled(PyObject *field, PyObject *value) {
-    if (field && gb_py_assign(field, value) < 0) Py_CLEAR(field);
-    return field;
+static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero) {
+    gb_py_meta meta;
+    GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
+    return plan ? of_plan(plan, &meta, zero) : NULL;
 }
 
-#define FIELD_SPEC (GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN))
-
-PyObject *gb_py_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"Field.empty", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC, 1};
-    return make(&sig, args, nargs, kwnames, 0, NULL);
+static PyObject *make_filled(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject *value) {
+    gb_py_meta meta;
+    GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
+    PyObject *f = plan ? of_plan(plan, &meta, 0) : NULL;
+    if (f && gb_py_assign(f, value ? value : meta.fill_value) < 0) Py_CLEAR(f);
+    return f;
 }
 
-PyObject *gb_py_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"Field.zeros", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC, 1};
-    return make(&sig, args, nargs, kwnames, 1, NULL);
-}
-
-PyObject *gb_py_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"Field.ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, FIELD_SPEC, 1};
-    GB_PY_OWNED PyObject *one = PyLong_FromLong(1);
-    return one ? filled(make(&sig, args, nargs, kwnames, 0, NULL), one) : NULL;
-}
-
-PyObject *gb_py_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"Field.full", {GB_PY_ARG_SHAPE, GB_PY_ARG_FILL_VALUE, GB_PY_ARG_DTYPE}, 3, 2, FIELD_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_FILL_VALUE), 1};
-    PyObject *value;
-    PyObject *field = make(&sig, args, nargs, kwnames, 0, &value);
-    return filled(field, value);
-}
+GB_PY_DEFINE_CONSTRUCTORS(gb_py_field_, "Field.", GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN))

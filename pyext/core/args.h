@@ -92,3 +92,19 @@ int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int 
 /* The preset's number, and for one with a function the layout written into r. */
 int gb_py_read_backend(PyObject *obj, gb_request *r);
 int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset);   /* layout: the function, where its order is one */
+
+/* empty, zeros, ones and full of a kind of memory, for the file that has make(sig, args, nargs, kwnames, zero) and make_filled(sig, args, nargs,
+ * kwnames, value); without a value it is the call's own fill_value. */
+#define GB_PY_DEFINE_CONSTRUCTORS(p, text, spec)                                                                                \
+    static const gb_py_signature empty_signature = {text "empty", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, spec, 1},           \
+                                 zeros_signature = {text "zeros", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, spec, 1},           \
+                                 ones_signature = {text "ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, spec, 1},             \
+                                 full_signature = {text "full", {GB_PY_ARG_SHAPE, GB_PY_ARG_FILL_VALUE, GB_PY_ARG_DTYPE}, 3, 2, \
+                                                   (spec) | GB_PY_ARG_BIT(GB_PY_ARG_FILL_VALUE), 1};                            \
+    PyObject *p##empty GB_PY_GIVEN_NAMED { return make(&empty_signature, args, nargs, kwnames, 0); }                            \
+    PyObject *p##zeros GB_PY_GIVEN_NAMED { return make(&zeros_signature, args, nargs, kwnames, 1); }                            \
+    PyObject *p##full GB_PY_GIVEN_NAMED { return make_filled(&full_signature, args, nargs, kwnames, NULL); }                    \
+    PyObject *p##ones GB_PY_GIVEN_NAMED {                                                                                       \
+        GB_PY_OWNED PyObject *one = PyLong_FromLong(1);                                                                         \
+        return one ? make_filled(&ones_signature, args, nargs, kwnames, one) : NULL;                                            \
+    }

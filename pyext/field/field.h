@@ -60,10 +60,8 @@ gb_py_plan_object *gb_py_field_plan(gb_py_field *f);   /* a view's is worked out
 gb_py_field *gb_py_field_like(const gb_py_field *lead,
                               gb_py_dtype *dtype);   /* new host memory with its shape, layout, names, origin and halo */
 PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused);
-PyObject *gb_py_field_empty(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_py_field_zeros(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_py_field_ones(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *gb_py_field_full(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *gb_py_field_empty GB_PY_GIVEN_NAMED, *gb_py_field_zeros GB_PY_GIVEN_NAMED;
+PyObject *gb_py_field_ones GB_PY_GIVEN_NAMED, *gb_py_field_full GB_PY_GIVEN_NAMED;
 
 /* exchange/field_wrap.c */
 PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
