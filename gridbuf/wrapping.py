@@ -166,9 +166,9 @@ def extended_dtype(name: str | None, code: int, bits: int) -> np.dtype[Any]:
 
 def _carried_halo(obj: Any, dims: tuple[str, ...] | None) -> tuple[Any, Any]:
     """Origin and halo in index order, of a storage or of a DataArray that was one."""
-    storages = sys.modules.get("gridbuf.storage.base")
-    if storages is not None and isinstance(obj, storages.Storage):
-        return None, obj.halo if any(map(any, obj.halo)) else None
+    if isinstance(obj, _core.StorageBase):
+        halo: Any = getattr(obj, "halo", ())
+        return None, halo if any(map(any, halo)) else None
     return remembered(obj, dims)
 
 

@@ -1,8 +1,9 @@
 """No circles: within a room files of C call and include, and modules of Python import, in one direction only.
 
 Whoever reads from the ground up then never meets what is not explained yet, and what lies below a file can be tried without
-it. Imports inside functions and for type checkers alone count, and so do functions named in tables. A header that has a file
-of its name counts as one with it: whoever includes the one stands above the other.
+it. Imports inside functions and for type checkers alone count, modules asked for by a string, and so do functions named in
+tables and data of others. A header that has a file of its name counts as one with it: whoever includes the one stands above the
+other.
 """
 
 import ast
@@ -75,11 +76,23 @@ def c_files(*endings: str) -> Sources:
     }
 
 
+ASKERS = {"sys.modules", "sys.modules.get", "importlib.import_module", "import_module", "__import__"}
+
+
+def looked_up(node: ast.Call | ast.Subscript) -> Iterator[tuple[str, list[str]]]:
+    """The module that a call or an entry of sys.modules asks for by its name."""
+    asker, given = (node.func, node.args) if isinstance(node, ast.Call) else (node.value, [node.slice])
+    if given and isinstance(given[0], ast.Constant) and ast.unparse(asker) in ASKERS:
+        yield str(given[0].value), []
+
+
 def imported(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:
     """(module, names taken from it), at any depth."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.Call | ast.Subscript):
+            yield from looked_up(node)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports name the whole module"
             yield str(node.module), [alias.name for alias in node.names]
@@ -168,9 +181,13 @@ def test_circles_through_headers_are_found(found: bool, header: str, y: str) -> 
         (True, "def f():\n    from p import a\n"),
         (True, "if not TYPE_CHECKING:\n    pass\nimport p.a\n"),
         (True, "if TYPE_CHECKING:\n    from p import a\n"),
+        (True, "def f():\n    return sys.modules.get('p.a')\n"),
+        (True, "a = sys.modules['p.a'].a\n"),
+        (True, "a = importlib.import_module('p.a')\n"),
         (False, "import q.a\n"),
     ],
-    ids=["a name", "a module", "inside a function", "beside TYPE_CHECKING", "for type checkers", "another package"],
+    ids=["a name", "a module", "inside a function", "beside TYPE_CHECKING", "for type checkers"]
+    + ["if it is there", "that is there", "by a string", "another package"],
 )
 def test_circles_of_python_are_found(found: bool, b: str) -> None:
     assert (sorted(set(circle(imports({**PYTHON, "p/b.py": b})))) == ["p/a.py", "p/b.py"]) == found

@@ -1,6 +1,5 @@
 """What takes part in an operation beside Fields, and what each says of its indices."""
 
-import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -75,18 +74,13 @@ def on_gpu(obj: Any) -> bool:
     """Whether an object is an array of a GPU; managed memory is read on the host."""
     if isinstance(obj, (Field, np.ndarray)):
         return isinstance(obj, DeviceField)
-    return not is_storage(obj) and hasattr(obj, "__cuda_array_interface__")
-
-
-def is_storage(obj: Any) -> bool:
-    module = sys.modules.get("gridbuf.storage.base")
-    return module is not None and isinstance(obj, module.Storage)
+    return not isinstance(obj, _core.StorageBase) and hasattr(obj, "__cuda_array_interface__")
 
 
 def refuse_names(ufunc: Any, operands: Iterable[Any]) -> None:
     """Another library's array goes by position: that is right only where the names are the same. Storages know names."""
     operands = tuple(operands)
-    if any(map(is_storage, operands)):
+    if any(isinstance(obj, _core.StorageBase) for obj in operands):
         return
     named = {names_of(obj) for obj in operands} - {None}
     if len(named) > 1:

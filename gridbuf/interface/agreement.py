@@ -57,9 +57,7 @@ def _of_device(obj: Any) -> Iterator[tuple[str, Any]]:
 
 def check_agreement(obj: Any) -> None:
     """ValueError naming the two interfaces and what they disagree on."""
-    if getattr(
-        type(obj), "_one_description", False
-    ):  # a storage's: the same in several words, and reading some of them transfers
+    if isinstance(obj, _core.StorageBase):  # the same in several words, and reading some of them transfers
         return
     for described in (_of_host(obj), _of_device(obj)):
         told = [(name, _seen(interface)) for name, interface in described if interface is not None]

@@ -32,7 +32,6 @@ class Storage(Attributes, Declared, NDArrayOperatorsMixin):
 
     __slots__ = ()
     __array_priority__: ClassVar[int] = 10
-    _one_description: ClassVar[bool] = True  # all its interfaces are made from one
 
     SyncState = SyncState
 
