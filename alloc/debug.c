@@ -75,11 +75,3 @@ void gb_heap_debug_slab(gb_heap_slab *s) {
         }
     }
 }
-
-/* Once more as the process ends: a buffer that nobody freed or used again was not looked at. */
-__attribute__((destructor)) static void at_exit(void) {
-    if (!gb_debugging) return;
-    gb_spin_lock(&gb_heap_state.lock);
-    for (gb_heap_slab *s = gb_heap_state.all; s; s = s->after) gb_heap_debug_slab(s);
-    gb_spin_unlock(&gb_heap_state.lock);
-}

@@ -59,3 +59,11 @@ __attribute__((constructor)) static void start(void) {
     heap.cache_age = read_bytes(getenv("GRIDBUF_CACHE_AGE"), 60);
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
+
+/* Once more as the process ends: a buffer that nobody freed or used again was not looked at. */
+__attribute__((destructor)) static void at_exit(void) {
+    if (!gb_debugging) return;
+    gb_spin_lock(&heap.lock);
+    for (gb_heap_slab *s = heap.all; s; s = s->after) gb_heap_debug_slab(s);
+    gb_spin_unlock(&heap.lock);
+}

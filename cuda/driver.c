@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-gb_cu_driver gb_cu;
 static int started;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 

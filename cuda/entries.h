@@ -111,6 +111,6 @@ typedef struct gb_cu_driver {
 #undef MEMBER
 } gb_cu_driver;
 
-extern gb_cu_driver gb_cu;   /* driver.c: filled by gb_cuda_start */
+extern gb_cu_driver gb_cu;   /* filled by gb_cuda_start */
 
 #define GB_CU_STREAM(queue) ((CUstream)(uintptr_t)(queue).stream)

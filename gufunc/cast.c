@@ -1,5 +1,6 @@
 /* cast.c: elements between memory and a kernel's scratch: converted, swapped, packed. */
 #include "cast.h"
+#include "cast_loops.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>

@@ -3,9 +3,6 @@
 
 #include "call.h"
 
-typedef void (*gb_gu_cast_loop)(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n);
-extern const gb_gu_cast_loop gb_gu_casts_base[GB_REALS][GB_REALS], gb_gu_casts_avx2[GB_REALS][GB_REALS];
-
 /* n items from src to dst, any steps and alignment; the regions do not overlap. */
 void gb_gu_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n);
 

@@ -2,7 +2,7 @@
  * does: what does not fit raises a floating-point flag, which transfer/casts.h, made for
  * dense rows and without flags, does not promise. Loads and stores go through memcpy, so
  * alignment is free. */
-#include "cast.h"
+#include "cast_loops.h"
 
 /* A bool in memory is a byte that is 0 or 1. */
 typedef uint8_t T_BOOL;

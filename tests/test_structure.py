@@ -34,6 +34,8 @@ DEFINED = re.compile(
     r"^(?!static|typedef|struct|enum|#|return|else)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", flags=re.MULTILINE
 )
 
+DATA = re.compile(r"^(?!static|extern|typedef|#|return|goto)[A-Za-z_][^(){}=;\n]*?\b(\w+)(?:\[[^\]\n]*\])*(?: =|;)", re.MULTILINE)
+
 
 ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)\s*")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -44,8 +46,13 @@ def room(path: str) -> str:
 
 
 def calls(files: Sources) -> Graph:
-    """Which C file names functions that another file of the same room defines."""
-    home = {(room(path), match[1]): path for path, text in files.items() for match in DEFINED.finditer(ATTRIBUTE.sub("", text))}
+    """Which C file names functions or data that another file of the same room defines."""
+    home = {
+        (room(path), match[1]): path
+        for path, text in files.items()
+        for defined in (DATA, DEFINED)
+        for match in defined.finditer(ATTRIBUTE.sub("", text))
+    }
     return {
         path: {home[room(path), name] for name in re.findall(r"\b\w+\b", STRING.sub("", text)) if (room(path), name) in home}
         for path, text in files.items()
@@ -148,12 +155,13 @@ PYTHON = {"p/a.py": "import p.b\n", "p/b.py": "from p.a import a\n"}
     [
         (True, {}),
         (True, {"a/y.c": "int y(void) { return 1; }\nint (*table[])(void) = {x};\n"}),
+        (True, {"a/x.c": "int z[2] = {0};\n" + C["a/x.c"], "a/y.c": "int y(void) { return z[1]; }\n"}),
         (False, {"a/y.c": "int y(void) { return 1; }\n"}),
         (False, {"a/y.c": "static int y(void) {\n    return x();\n}\n"}),
         (False, {"a/y.c": "", "b/y.c": C["a/y.c"]}),
         (False, {"a/y.c": 'const char *y(void) { return "x"; }\n'}),
     ],
-    ids=["calls", "named in a table", "one way", "a function of its own", "another room", "in a string"],
+    ids=["calls", "named in a table", "data", "one way", "a function of its own", "another room", "in a string"],
 )
 def test_circles_of_c_are_found(found: bool, changed: Sources) -> None:
     assert (sorted(set(circle(calls({**C, **changed})))) == ["a/x.c", "a/y.c"]) == found
@@ -186,8 +194,17 @@ def test_circles_through_headers_are_found(found: bool, header: str, y: str) -> 
         (True, "a = importlib.import_module('p.a')\n"),
         (False, "import q.a\n"),
     ],
-    ids=["a name", "a module", "inside a function", "beside TYPE_CHECKING", "for type checkers"]
-    + ["if it is there", "that is there", "by a string", "another package"],
+    ids=[
+        "a name",
+        "a module",
+        "inside a function",
+        "beside TYPE_CHECKING",
+        "for type checkers",
+        "if it is there",
+        "that is there",
+        "by a string",
+        "another package",
+    ],
 )
 def test_circles_of_python_are_found(found: bool, b: str) -> None:
     assert (sorted(set(circle(imports({**PYTHON, "p/b.py": b})))) == ["p/a.py", "p/b.py"]) == found

@@ -20,8 +20,6 @@ static const gb_copy_kernels *known(int i) {
 }
 
 #ifdef __x86_64__
-gb_copy_cast_fn gb_copy_casts_avx512[GB_TYPES][GB_TYPES];
-
 /* Here, and not where they are defined: any processor runs this. */
 static void fill_in_casts(void) {
     memcpy(gb_copy_casts_avx512, gb_copy_casts_avx2, sizeof gb_copy_casts_avx512);

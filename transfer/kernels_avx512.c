@@ -24,6 +24,7 @@
 #define ROW(D, S) {GB_##D, GB_##S, D##_from_##S},
 
 EACH_WIDE(DEFINE_CAST)
+gb_copy_cast_fn gb_copy_casts_avx512[GB_TYPES][GB_TYPES];   /* cpu.c fills them in */
 const gb_copy_wide_cast gb_copy_wide_casts[] = {EACH_WIDE(ROW){0, 0, NULL}};
 #ifdef __clang__
 #pragma clang attribute pop
