@@ -32,13 +32,15 @@ def name_of(entry: Any) -> str:
     return str(entry) if own is None else own
 
 
-def read_names(given: Any, what: str) -> tuple[str, ...]:
-    """Names of indices in any spelling: "IJ", a sequence, one axis, gtscript.Field[...]."""
+def read_names(given: Any, what: str, *, ordered: bool = True) -> tuple[str, ...]:
+    """Names of indices in any spelling: "IJ", a sequence, one axis, gtscript.Field[...]; a set where their order says nothing."""
     own = own_name(given)
     entries = (own,) if own is not None else given
     axes = None if isinstance(given, str | Sequence) else getattr(given, "axes", None)
     if own is None and isinstance(axes, Sequence):  # gtscript.Field[axes, dtype]; its data dimensions count from 0
         entries = (*axes, *range(len(getattr(given, "data_dims", ()))))
+    if ordered and isinstance(given, set | frozenset):
+        raise TypeError(f"{what} is {given!r}, and a set has no order; give a sequence")
     try:
         names = tuple(name_of(entry) for entry in islice(entries, MOST + 1))
     except TypeError as error:

@@ -82,7 +82,7 @@ int gb_py_field_exportable(const gb_py_field *f) {
 }
 
 /* Values a protocol does not allow are BufferErrors: a TypeError would make the consumer
- * believe in an older protocol and call again. */
+ * believe in an older protocol and call again. What is of another kind is one. */
 static int check_arguments(gb_py_field *f, PyObject *const *w, int *versioned, int *copy, DLDevice *device) {
     int to_host = 0;
     *device = (DLDevice){kDLCPU, 0};
@@ -94,11 +94,10 @@ static int check_arguments(gb_py_field *f, PyObject *const *w, int *versioned, i
         return -1;
     }
     if (read_version(w[MAX_VERSION], versioned) < 0) return -1;
-    *copy = w[COPY] == Py_None ? 0 : PyObject_IsTrue(w[COPY]);
-    if (*copy < 0) return -1;
-    if (to_host && w[COPY] == Py_False)
+    if ((*copy = gb_py_copy_word(w[COPY])) == -1) return -1;
+    if (to_host && *copy == 0)
         return PyErr_SetString(PyExc_BufferError, "copy: device memory on the host is a copy, and copy=False was given"), -1;
-    if (to_host) *copy = 2;
+    *copy = to_host ? 2 : *copy > 0;
     if (gb_py_field_exportable(f) < 0) return -1;
     if (f->readonly && !*copy && !*versioned)
         return PyErr_SetString(PyExc_BufferError, "a read-only Field cannot be exported as a legacy DLPack tensor; the consumer must pass max_version=(1, 0)"), -1;

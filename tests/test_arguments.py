@@ -21,6 +21,8 @@ MAKERS = [gb.empty, gb.zeros, gb.plan, gb.Field.empty]
         (2.5, {}, TypeError, r"shape.*2\.5"),
         ((2, 1.0), {}, TypeError, r"shape.*1\.0"),
         ((2, "3"), {}, TypeError, "shape.*'3'"),
+        ({2, 3}, {}, TypeError, "shape: expected .*, got {2, 3}"),
+        ({2: 3}, {}, TypeError, "shape: expected .*, got {2: 3}"),
         ((-1,), {}, ValueError, "shape.*negative"),
         ((1 << 64,), {}, ValueError, "shape.*64 bits"),
         ((1,) * 33, {}, ValueError, "33.*at most 32"),

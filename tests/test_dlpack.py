@@ -1,12 +1,15 @@
 """A Field as DLPack producer and consumer: every keyword, every trap."""
 
 import gc
+import re
+from typing import Any
 
 import numpy as np
 import pytest
 from dlpack_structs import COPIED, LATEST, READ_ONLY, Hostile, Versioned, api
 
 import gridbuf as gb
+import gridbuf.storage as gs
 
 NUMPY_SPEAKS_VERSIONED = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1)
 
@@ -64,6 +67,22 @@ def test_refusals_are_buffer_errors() -> None:
     inner = np.zeros(3, [("a", "f8"), ("b", "i4")])["a"]
     with pytest.raises(BufferError, match="multiple of its item size"):
         gb.Field(inner).__dlpack__()
+
+
+@pytest.mark.parametrize("obj", [gb.Field.zeros((2, 3)), gs.zeros((2, 3))], ids=["Field", "storage"])
+def test_arguments_of_another_kind(obj: Any) -> None:
+    for copy in ("x", 1, 0.0, [], object()):
+        for call in (obj.__dlpack__, lambda copy: obj.__array__(copy=copy), lambda copy: gb.from_dlpack(obj, copy=copy)):
+            with pytest.raises(TypeError, match=f"copy: expected True, False or None, got {re.escape(repr(copy))}"):
+                call(copy=copy)
+    assert obj.__dlpack__(copy=np.False_) is not None and not np.shares_memory(obj.__array__(copy=np.True_), obj)
+    for name, junk in (("dl_device", (5, "x", (1,), [1, 0], (1, 0.0))), ("max_version", (1, "x", (1,), [1, 0], (1.0, 0)))):
+        for value in junk:
+            with pytest.raises(TypeError, match=f"{name}: expected a pair of ints"):
+                obj.__dlpack__(**{name: value})
+    for stream in ("x", 0.0, True, ()):
+        with pytest.raises(BufferError, match="stream: host memory has none"):
+            obj.__dlpack__(stream=stream)
 
 
 def test_a_read_only_field_stays_read_only() -> None:

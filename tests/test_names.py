@@ -4,6 +4,7 @@ import enum
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 import gridbuf as gb
+import gridbuf.distributed as gbd
+import gridbuf.storage as gs
 
 A = np.zeros((2, 3))
 
@@ -81,6 +84,24 @@ def test_what_names_nothing(junk: Any) -> None:
         gb.get_dims(A, junk)
     with pytest.raises(TypeError, match="__gt_dims__"):
         gb.get_dims(SimpleNamespace(__gt_dims__=junk))
+
+
+@pytest.mark.parametrize("names", [{"I", "J"}, frozenset("IJ")])
+def test_a_set_has_no_order(names: Any) -> None:
+    field, storage, numbers = gb.Field(A, dims="IJ"), gs.ones((2, 3)), type(names)((0, 1))
+    calls: list[Callable[[], Any]] = [
+        lambda: gb.empty((2, 3), dims=names), lambda: gb.Field(A, dims=names), lambda: gs.empty((2, 3), dims=names), lambda: gs.empty(numbers),
+        lambda: gs.empty((2, 3), halo=numbers), lambda: gs.empty((2, 3), aligned_index=numbers), lambda: gs.empty((2, 3), layout=numbers),
+        lambda: gb.empty((2, 3), layout=numbers), lambda: gb.empty((2, 3), halo=(numbers, 0)), lambda: gb.Field(A, origin=numbers),
+        lambda: gb.get_dims(A, names), lambda: gb.as_numpy(field, names), lambda: field.transpose(names), lambda: np.transpose(storage, numbers),
+        lambda: np.sum(field, axis=numbers), lambda: np.sum(storage, axis=numbers), lambda: gbd.grid((2, 3), dims=names),
+        lambda: gbd.grid(numbers), lambda: gbd.grid((2, 3), halo=numbers), lambda: gbd.grid((2, 3), blocks=numbers),
+        lambda: gb.gufunc.dot(A, A, axes={(0,), (1,), ()}),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(TypeError, match=r"set|expected"):
+            call()
+    assert gbd.grid((2, 3), periodic=names).periodic == ("I", "J")  # where the order says nothing
 
 
 def test_sequences_without_an_end() -> None:

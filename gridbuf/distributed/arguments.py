@@ -23,7 +23,7 @@ def integer(given: Any, what: str, least: int | None = None) -> int:
 
 def entries(given: Any, what: str, count: int | None = None, of: str = "") -> list[Any]:
     """A sequence of as many entries as there are dims."""
-    if isinstance(given, str | bytes | dict | set):
+    if isinstance(given, str | bytes | dict | set | frozenset):
         raise TypeError(f"{what}: expected a sequence, got {type(given).__name__}")
     try:
         found = list(given)
@@ -59,7 +59,7 @@ def read_shape(shape: Any, what: str = "shape") -> tuple[int, ...]:
 
 
 def read_periodic(periodic: Any, dims: Sequence[str]) -> tuple[bool, ...]:
-    names = read_names(periodic, "periodic:")
+    names = read_names(periodic, "periodic:", ordered=False)
     for name in names:
         if name not in dims:
             raise ValueError(f"periodic: {name!r} is not among the grid's dims {tuple(dims)}")
@@ -82,7 +82,7 @@ def read_halo(halo: Any, dims: Sequence[str]) -> Pairs:
 
 
 def read_faces(faces: Any, dims: Sequence[str], grid: Sequence[str]) -> tuple[str, ...]:
-    names = read_names(faces, "faces:")
+    names = read_names(faces, "faces:", ordered=False)
     for name in names:
         if name not in dims:
             raise ValueError(f"faces: {name!r} is not among the field's dims {tuple(dims)}")

@@ -11,7 +11,7 @@ from gridbuf.gufunc.call import FLAGS, GUFunc
 from gridbuf.gufunc.choosing import OutputDims
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import Kernel
-from gridbuf.gufunc.operands import Operand
+from gridbuf.gufunc.operands import Operand, read_input
 from gridbuf.gufunc.types import DTYPES, number_of, types_text
 
 _REORDERABLE = (np.maximum, np.minimum, np.fmax, np.fmin)  # they have no identity, and order does not matter
@@ -39,8 +39,10 @@ class Adopted(GUFunc):
         except SignatureError:
             if casting not in ("no", "equiv", "safe", "same_kind") or not _is_logical(self._ufunc):
                 raise
-        # NumPy reads the inputs of these as true or false, whatever the casting rule says.
+        # NumPy reads the inputs of these as true or false, whatever the casting rule says but of the order of their bytes.
         kernel = super()._choose(inputs, (None,) * self.nout, dtype, signature, "unsafe")
+        for i, o in enumerate(map(read_input, inputs, range(self.nin))):
+            self._check_cast(f"input {i}", o.array.dtype, o.array.dtype.newbyteorder("="), casting)
         self._check_casts([], outs, self._types(kernel), casting)
         return kernel
 

@@ -36,7 +36,7 @@ def per_axis(values: Any, axes: str, argument: str) -> tuple[Any, ...]:
 
     Three entries for fewer axes are read as I, J, K and those without an axis ignored.
     """
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+    if isinstance(values, (str, bytes, dict, set, frozenset)) or not hasattr(values, "__iter__"):
         raise TypeError(f"{argument}: expected a sequence with one entry per axis of {axes!r}, got {values!r}")
     entries = tuple(values)
     if len(entries) == len(axes):

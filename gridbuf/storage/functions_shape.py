@@ -21,7 +21,7 @@ def transpose(a: Storage, axes: Any = None) -> Storage:
             raise ValueError(f"axes: {axes!r} is not a permutation of {a.axes!r}")
         order = tuple(a.axes.index(name) for name in axes)
     else:
-        order = positions(tuple(axes), a.axes)
+        order = positions((axes,) if isinstance(axes, (int, set, frozenset)) else tuple(axes), a.axes)
         if len(order) != a.ndim:
             raise ValueError(f"axes: {axes!r} is not a permutation of the {a.ndim} axes {a.axes!r}")
     return a._mapped(lambda array: array.transpose(order), a._meta.selected(order))

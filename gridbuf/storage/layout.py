@@ -21,7 +21,7 @@ def check_layout(layout: Any, axes: str) -> str:
         if sorted(layout) != sorted(LETTERS):
             raise ValueError(f"layout: {layout!r} is not a permutation of 'IJK'; all three letters are needed")
         return layout
-    if not hasattr(layout, "__iter__"):
+    if isinstance(layout, (dict, set, frozenset)) or not hasattr(layout, "__iter__"):
         raise TypeError(f"layout: expected a str such as 'KJI' or a sequence of ints, got {layout!r}")
     ranks = tuple(integer(rank, "layout") for rank in layout)
     if sorted(ranks) != list(range(len(axes))):

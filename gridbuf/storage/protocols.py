@@ -24,10 +24,12 @@ class HostBuffer(Storage):
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         host: NDArray[Any] = self._on_host()
+        if copy is not None and not isinstance(copy, (bool, np.bool_)):
+            raise TypeError(f"copy: expected True, False or None, got {copy!r}")
         wanted = host.dtype if dtype is None else np.dtype(dtype)
         if wanted == host.dtype and not copy:
             return host[...]
-        if copy is False:
+        if copy is not None and not copy:
             raise ValueError(f"dtype: {wanted} needs a copy of the {host.dtype} storage, and copy=False was given")
         return host.astype(wanted)
 
@@ -39,7 +41,7 @@ class HostBuffer(Storage):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        if self._has_device and dl_device is not None and dl_device[0] != _CPU:
+        if self._has_device and isinstance(dl_device, tuple) and dl_device[:1] != (_CPU,):
             return self._on_device().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
         field = _core.Field(self._on_host())
         return field.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)

@@ -81,6 +81,12 @@ int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *o
     return PyErr_Format(PyExc_ValueError, "%s: %R does not fit in 64 bits", arg, obj), -1;
 }
 
+int gb_py_copy_word(PyObject *obj) {
+    if (!obj || obj == Py_None) return -2;
+    if (PyBool_Check(obj) || PyArray_IsScalar(obj, Bool)) return PyObject_IsTrue(obj);
+    return PyErr_Format(PyExc_TypeError, "copy: expected True, False or None, got %R", obj), -1;
+}
+
 /* The entries of what can be iterated over, at most one more than there is room for: it may never end. */
 static PyObject *first_entries(PyObject *obj, int room) {
     GB_PY_HELD PyObject *iterator = PyObject_GetIter(obj), *list = iterator ? PyList_New(0) : NULL;
@@ -92,11 +98,11 @@ static PyObject *first_entries(PyObject *obj, int room) {
     return list && !PyErr_Occurred() ? PyList_AsTuple(list) : NULL;
 }
 
-/* A tuple, or NULL with a TypeError: a list could change while its entries are asked for their value. New reference. */
+/* A tuple, or NULL with a TypeError: a list could change while its entries are asked for their value; sets have no order. New reference. */
 static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expected, int room) {
     if (PyTuple_Check(obj)) return Py_NewRef(obj);
     if (PyList_Check(obj)) return PyList_AsTuple(obj);
-    if (!PyUnicode_Check(obj) && !PyBytes_Check(obj)) {
+    if (!PyUnicode_Check(obj) && !PyBytes_Check(obj) && !PyAnySet_Check(obj) && !PyDict_Check(obj)) {
         PyObject *tuple = first_entries(obj, room);
         if (tuple || !PyErr_ExceptionMatches(PyExc_TypeError)) return tuple;
         PyErr_Clear();

@@ -65,7 +65,6 @@ int gb_py_device_request(gb_py_field *f, PyObject *stream, PyObject *dl_device, 
     *device = gb_py_dl_device(f);
     if (dl_device != Py_None) {
         int64_t pair[2];
-        if (!PyTuple_Check(dl_device) || PyTuple_Size(dl_device) != 2) return unknown(dl_device, f);
         if (gb_py_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
         int64_t type = pair[0], id = pair[1];
         int managed = f->location.kind == GB_PY_ON_MANAGED, on_device = f->location.kind == GB_PY_ON_DEVICE;

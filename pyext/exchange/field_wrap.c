@@ -62,7 +62,7 @@ static PyObject *from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
                                         GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN) | GB_PY_ARG_BIT(GB_PY_ARG_HALO) | GB_PY_ARG_BIT(GB_PY_ARG_COPY), 0};
     PyObject *slots[GB_PY_ARG_COUNT];
     if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
-    int copy = slots[GB_PY_ARG_COPY] && slots[GB_PY_ARG_COPY] != Py_None ? PyObject_IsTrue(slots[GB_PY_ARG_COPY]) : -2;
+    int copy = gb_py_copy_word(slots[GB_PY_ARG_COPY]);
     if (copy == -1) return NULL;
     int request = copy == 1 ? GB_PY_OWN_COPY : copy == 0 ? GB_PY_SHARE_ONLY : 0;
     gb_py_field *f = (gb_py_field *)gb_py_wrap_tensor(gb_py_FieldType, slots[GB_PY_ARG_X], request);

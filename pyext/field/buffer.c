@@ -1,6 +1,7 @@
 /* buffer.c: a Field as NumPy sees it: the buffer protocol (PEP 3118), the
  * array interface (version 3) and plain arrays over the same memory. */
 #include "field.h"
+#include "../core/args.h"
 
 static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }
 
@@ -79,8 +80,10 @@ PyObject *gb_py_field_array(PyObject *self, PyObject *const *args, Py_ssize_t na
     GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL);
     GB_PY_OWNED PyArray_Descr *descr = NULL;
     if (!array || (dtype != Py_None && !PyArray_DescrConverter(dtype, &descr))) return NULL;
+    int asked = gb_py_copy_word(copy);
+    if (asked == -1) return NULL;
     int same = !descr || PyArray_EquivTypes(descr, of(self)->dtype->descr);
-    if (!same && copy == Py_False) return PyErr_Format(PyExc_ValueError, "copy: %R as %R needs a copy, and copy=False was given", self, descr);
-    if (same && copy != Py_True) return Py_NewRef(array);
+    if (!same && asked == 0) return PyErr_Format(PyExc_ValueError, "copy: %R as %R needs a copy, and copy=False was given", self, descr);
+    if (same && asked != 1) return Py_NewRef(array);
     return PyArray_CastToType((PyArrayObject *)array, (PyArray_Descr *)Py_NewRef((PyObject *)(descr ? descr : of(self)->dtype->descr)), 0);
 }

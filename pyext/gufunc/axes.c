@@ -11,9 +11,9 @@ static int read_entry(PyObject *obj, int64_t *to) {
 }
 
 static int read_list(gb_py_invocation *v, PyObject *axes) {
-    GB_PY_OWNED PyObject *list = PySequence_Tuple(axes);
+    GB_PY_OWNED PyObject *list = PyAnySet_Check(axes) ? NULL : PySequence_Tuple(axes);
     if (!list) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
         PyErr_Clear();
         return PyErr_Format(PyExc_TypeError, "axes: expected a list with an entry for each operand, got %R", axes), -1;
     }

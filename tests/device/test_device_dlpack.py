@@ -43,8 +43,13 @@ def test_dlpack_devices() -> None:
             else:
                 with pytest.raises(BufferError, match="dl_device"):
                     f.__dlpack__(dl_device=wanted, max_version=(1, 0))
-    with pytest.raises(BufferError, match="copy"):
-        device.__dlpack__(dl_device=(1, 0), copy=False)
+        with pytest.raises(TypeError, match="dl_device: expected a pair of ints"):
+            f.__dlpack__(dl_device="x")
+        with pytest.raises(TypeError, match="copy: expected True, False or None"):
+            f.__dlpack__(copy="x")
+    for no in (False, np.False_):
+        with pytest.raises(BufferError, match="copy"):
+            device.__dlpack__(dl_device=(1, 0), copy=no)
     assert tensor(managed.__dlpack__(dl_device=(13, 0)))[2] == interface(managed)["data"][0]
     assert tensor(device.__dlpack__(copy=True, max_version=(1, 0)))[2] not in (interface(device)["data"][0], 0)
     assert tensor(gb.Field.zeros((0, 3), device="gpu").__dlpack__())[2] == 0

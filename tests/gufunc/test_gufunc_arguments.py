@@ -15,7 +15,7 @@ import pytest
 import gridbuf as gb
 from gridbuf import gufunc
 
-add = gufunc.from_ufunc(np.add)
+add, logical_not = gufunc.from_ufunc(np.add), gufunc.from_ufunc(np.logical_not)
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
 LIBM.cbrt.restype, LIBM.cbrt.argtypes = ctypes.c_double, [ctypes.c_double]
 scaled = gufunc.GUFunc("()->() ; k:i64, tol:f64", gufunc.numpy_loop(LIBM.cbrt, "d->d"), name="scaled")  # never run
@@ -42,6 +42,9 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "axis": (lambda: gufunc.dot(np.ones(3), np.ones(3), axis=1.5), TypeError, "^axis: expected an int or a name, got 1.5"),
     "far axis": (lambda: gufunc.dot(np.ones(3), np.ones(3), axis=4), ValueError, "^axis: 4 is out of range for input 0"),
     "axes": (lambda: gufunc.dot(np.ones(3), np.ones(3), axes=3), TypeError, "^axes: expected a list"),
+    "set of axes": (lambda: gufunc.dot(np.ones(3), np.ones(3), axes={0}), TypeError, "^axes: expected a list"),
+    "swapped": (lambda: add(1.0, np.ones(3, ">f8"), casting="no"), TypeError, "input 1 cannot be cast from >f8 to float64 with casting='no'"),
+    "swapped truth": (lambda: logical_not(np.ones(3, ">f8"), casting="no"), TypeError, "input 0 cannot be cast from >f8 to float64"),
     "keyword": (lambda: add(1.0, 2.0, wher=True), TypeError, "^wher: .* the keywords of a call are out, where, axes"),
     "uniform": (lambda: scaled(1.0, k=1, toll=1), TypeError, "^toll: .* the uniform parameters k, tol"),
     "NumPy's": (lambda: add(1.0, 2.0, order="C"), TypeError, "order= of NumPy's ufuncs is none of them"),
