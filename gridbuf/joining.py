@@ -18,6 +18,7 @@ Pair = tuple[int, int]
 Adapt = tuple[tuple[int, ...] | None, tuple[Any, ...] | None] | None
 
 SCALARS = (bool, int, float, complex)
+_WEAK = SCALARS[1:]  # NumPy asks their value, a bool is of its own dtype
 WEAK_SCALARS = int(np.__version__.split(".")[0]) >= 2  # NumPy 1 looks at a scalar's value
 
 
@@ -95,10 +96,23 @@ def intersected(pairs: Sequence[Pair], size: int) -> Pair:
 
 
 def result_dtypes(ufunc: Any, views: Sequence[Any], options: dict[str, Any]) -> tuple[np.dtype[Any], ...]:
-    """The dtypes of a call's results: those that NumPy gives for no elements at all."""
-    options = {name: value for name, value in options.items() if name != "where"}
-    made = ufunc(*map(_sample, views), **options)
+    """The dtypes of a call's results: those that NumPy gives for no elements at all.
+
+    With casting="unsafe" NumPy is asked for them without a call, which would warn of what the conversion drops; the call itself does.
+    """
+    samples = [*map(_sample, views)]
+    if options.get("casting") == "unsafe":
+        return _resolved(ufunc, [type(x) if type(x) in _WEAK else np.asarray(x).dtype for x in samples], options)
+    made = ufunc(*samples, **{name: value for name, value in options.items() if name != "where"})
     return tuple(result.dtype for result in (made if ufunc.nout > 1 else (made,)))
+
+
+def _resolved(ufunc: np.ufunc, inputs: list[Any], options: dict[str, Any]) -> tuple[np.dtype[Any], ...]:
+    signature = options.get("signature", options.get("sig"))
+    if (dtype := options.get("dtype")) is not None:
+        signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
+    asked = {} if signature is None else {"signature": signature}
+    return ufunc.resolve_dtypes((*inputs, *[None] * ufunc.nout), casting="unsafe", **asked)[ufunc.nin :]
 
 
 def _sample(view: Any) -> Any:

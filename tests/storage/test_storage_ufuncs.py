@@ -128,6 +128,15 @@ def test_where_and_dtype() -> None:
     assert np.add(a, a, dtype=np.float32).dtype == np.float32
 
 
+def test_what_a_conversion_drops_is_warned_of_once() -> None:
+    values = np.full((2, 3), 1 + 1j)
+    for obj in (gs.storage(values), gb.Field(values, dims="IJ")):
+        for options in ({"dtype": float}, {"signature": "dd->d"}, {"dtype": "f4", "where": True}):
+            with pytest.warns(np.exceptions.ComplexWarning) as told:
+                found = np.add(obj, 1, casting="unsafe", **options)
+            assert len(told) == 1 and (np.asarray(found) == 2).all() and found.dtype == options.get("dtype", float)
+
+
 def test_arrays_of_the_storage_s_shape_go_by_index() -> None:
     ki = random((4, 2), axes="KI")
     x = RNG.random((4, 2))
