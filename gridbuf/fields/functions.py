@@ -164,7 +164,7 @@ def _reducing(func: Any) -> Callable[..., Any]:
 
 def _accumulating(func: Any, method: Any) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        if not isinstance(a, Field):
+        if not isinstance(a, Field) or not a.ndim:
             return _on_arrays(func, (a, axis, dtype, out), {})
         if axis is None and a.ndim != 1:
             raise ValueError(
@@ -181,7 +181,7 @@ def _argument(func: Any) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         if not isinstance(a, Field):
             return _on_arrays(func, (a, axis, out), {"keepdims": keepdims})
-        if axis is not None and len(reductions.positions(axis, a)) != 1:
+        if axis is not None and a.ndim and len(reductions.positions(axis, a)) != 1:
             raise ValueError(f"axis: {func.__name__} goes along one index, not {axis!r}")
         return reductions.by_function(func, a, axis, out, keepdims)
 

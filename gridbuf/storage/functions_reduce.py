@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.joining import accumulated_dtype, adapted, into, lacking
+from gridbuf.joining import accumulated_dtype, adapted
 from gridbuf.numpy_functions import POSITIONAL, WHOLE, given, kept
 from gridbuf.storage import functions_plain, operands, reduction
 from gridbuf.storage.allocation import new
@@ -30,11 +30,16 @@ def reduced(
     if not isinstance(a, Storage):  # the output is one, or a mask
         asked = {"axis": axis, **({} if out is None else {"out": out}), **({"keepdims": True} if keep else {}), **options}
         return functions_plain.call(call, (a,), asked, name=function.__name__)
-    if axis is None and out is None and not keep:
-        device = operands.on_device(a, (a,))
-        array = operands.fetch(a, a, device)
-        return operands.number(_run(call, array, device, axis=None, **reduction.beside(options, a, a, device)), device)
-    return reduction.over_axes(partial(_run, call), a, axis, out, keep, **options)
+    return _over(partial(_run, call), a, axis, out, keep, **options)
+
+
+def _over(run: Callable[..., Any], a: Storage, axis: Any, out: Any, keep: bool, **options: Any) -> Any:
+    """A reduction by `run(array, device, axis=, ...)`: a number where no axis is given."""
+    if axis is not None or out is not None or keep:
+        return reduction.over_axes(run, a, axis, out, keep, **options)
+    device = operands.on_device(a, (a,))
+    array = operands.fetch(a, a, device)
+    return operands.number(run(array, device, axis=None, **reduction.beside(options, a, a, device)), device)
 
 
 def _reducing(function: Any) -> Callable[..., Any]:
@@ -61,7 +66,7 @@ def _placing(function: Any) -> Callable[..., Any]:
     def handler(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         if axis is None or not isinstance(a, Storage):
             return reduced(function, a, axis, out, keepdims)
-        at = _one_axis(axis, a, function)
+        at = _one_axis(axis, a, function) if a.ndim else axis  # of no axes NumPy judges
 
         def run(array: Any, device: bool, **options: Any) -> Any:
             return _run(function, array, device, **{**options, "axis": at})
@@ -84,11 +89,8 @@ def _of_order(function: Any) -> Callable[..., Any]:
         def run(array: Any, device: bool, **asked: Any) -> Any:
             return operands.function_on(device, function)(array, q, **asked, **given(options))
 
-        keep = kept(keepdims)
-        if axis is None and out is None and not keep:
-            device = operands.on_device(a, (a,))
-            return operands.number(run(operands.fetch(a, a, device), device, axis=None), device)
-        return reduction.over_axes(run, a, axis, out, keep)
+        beside = {} if (weights := options.pop("weights", None)) is None else {"weights": weights}
+        return _over(run, a, axis, out, kept(keepdims), **beside)
 
     return handler
 
@@ -105,46 +107,31 @@ def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> An
     return np.subtract(high, low) if out is None else np.subtract(high, low, out=out)
 
 
-def _weights(obj: Any, a: Storage, axis: Any) -> Any:
-    """What is no storage as an array beside one: by its own names, else one weight for each index of the axis, as NumPy has it."""
-    weights, described = operands.values_of(obj, "weights"), operands.describe(obj)
-    names = None if described is None else described[0]
-    if names is None:
-        if axis is None or weights.ndim != 1 or a.ndim == 1:
-            return weights
-        names = a.axes[_one_axis(axis, a, np.average)]
-    if lacking(names, a.axes):
-        raise ValueError(f"weights: its axes {names!r} are not all among {a.axes!r}")
-    return np.broadcast_to(adapted(weights, into(names, a.axes)), a.shape)
+def _mean_beside_weight(scales: list[Any], array: Any, device: bool, **options: Any) -> Any:
+    found, scale = operands.function_on(device, np.average)(array, returned=True, **options)
+    scales.append(scale)
+    return found
+
+
+def _made_before(scales: list[Any], array: Any, device: bool, **options: Any) -> Any:
+    return scales[0]
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
     """Weights go where the storage has axes of the same name."""
     if not isinstance(a, Storage):
         return functions_plain.call(np.average, (a, axis, weights, returned), {"keepdims": keepdims})
-    if weights is None:
-        found = reduced(np.mean, a, axis, None, keepdims)
-        count = a.size // max(found.size, 1)
-        return (
-            (found, np.full_like(found, count) if isinstance(found, Storage) else found.dtype.type(count)) if returned else found
-        )
-    if not isinstance(weights, Storage):
-        weights = _weights(weights, a, axis)
-    elif lacking(weights.axes, a.axes):
-        raise ValueError(f"weights: its axes {weights.axes!r} are not all among {a.axes!r}")
-    dtype = np.result_type(a.dtype, weights.dtype, np.float64 if a.dtype.kind in "biu" else a.dtype)
-    zeros = np.zeros_like(a, dtype=dtype)  # first: the numbers of axes are those of `a`
-    spread = np.add(zeros, weights)
-    scale = reduced(np.sum, spread, axis, None, keepdims, dtype=dtype)
-    if np.any(scale == 0.0):
-        raise ZeroDivisionError("weights: they sum to zero and cannot be normalized")
-    found = np.divide(reduced(np.sum, a * spread, axis, None, keepdims, dtype=dtype), scale)
-    return (found, scale) if returned else found
+    options = {} if weights is None else {"weights": weights}
+    if not returned:
+        return reduced(np.average, a, axis, None, keepdims, **options)
+    scales: list[Any] = []
+    found = _over(partial(_mean_beside_weight, scales), a, axis, None, kept(keepdims), **options)
+    return found, _over(partial(_made_before, scales), a, axis, None, kept(keepdims))
 
 
 def _cumulative(function: Any) -> Callable[..., Any]:
     def handler(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        if not isinstance(a, Storage) or (axis is None and a.ndim != 1):  # flattened: no names are left
+        if not isinstance(a, Storage) or (axis is None and a.ndim != 1) or not a.ndim:  # flattened: no names are left
             return functions_plain.call(function, (a,), {"axis": axis, "dtype": dtype, "out": out})
         return along(function, a, 0 if axis is None else axis, dtype, out)
 

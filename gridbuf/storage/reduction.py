@@ -4,12 +4,14 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
+import numpy as np
+
 from gridbuf.joining import adapted, into, lacking
 from gridbuf.storage import devices, functions_plain, memory, operands, results
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.cpu import CPUStorage
-from gridbuf.wrapping import check_masks
+from gridbuf.wrapping import check_masks, naming
 
 
 def reduce(
@@ -45,13 +47,14 @@ def over_axes(
         (out,) = out
     shape_of = results.reduced if axis is None or isinstance(axis, (str, int)) else results.reduced.__wrapped__
     over, shape, meta = shape_of(source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, bool(keepdims))
+    axes = axis if axis is None or not source.ndim else over[0] if len(over) == 1 else over
     if (
         type(source) is CPUStorage
         and type(out) in (CPUStorage, NoneType)
         and options.get("where", True) is True
-        and "mean" not in options
+        and options.keys().isdisjoint(("mean", "weights"))
     ):
-        options |= {"axis": axis if axis is None or not source.ndim else over, "keepdims": keepdims}
+        options |= {"axis": axes, "keepdims": keepdims}
         if out is not None:
             run(source._host, False, out=adapted(out._host, operands.of_same_axes(out, meta, "out")), **options)
             return out
@@ -61,13 +64,9 @@ def over_axes(
         return CPUStorage._of(target, None, meta)
     lead = operands.governing((source, out))
     device = operands.on_device(lead, (source,), (out,))
-    with operands.held((source, out, options.get("where"), options.get("mean"))):
+    with operands.held((source, out, *map(options.get, _BESIDE))):
         array = operands.fetch(source, lead, device)
-        options = {
-            **beside(options, source, lead, device),
-            "axis": axis if axis is None or not source.ndim else over,
-            "keepdims": keepdims,
-        }
+        options = {**beside(options, source, lead, device, over), "axis": axes, "keepdims": keepdims}
         result = out
         if out is None:
             found = run(array, device, **options)
@@ -83,18 +82,29 @@ def over_axes(
     return result
 
 
-def beside(options: dict[str, Any], source: Storage, lead: Storage, device: bool) -> dict[str, Any]:
-    """The options, a mask and a mean on that side with their axes where the source has those of the same name."""
+_BESIDE = ("where", "mean", "weights")
+
+
+def beside(options: dict[str, Any], source: Storage, lead: Storage, device: bool, over: tuple[int, ...] = ()) -> dict[str, Any]:
+    """The options, a mask, a mean and weights on that side with their axes where the source has those of the same name.
+
+    Weights are one for each element, or as they are along the one axis that is reduced: NumPy adds those up otherwise.
+    """
     placed = {}
-    for argument in ("where", "mean"):
+    for argument in _BESIDE:
         obj = options.get(argument, True)
         if obj is True:
             continue
-        array, described = operands.fetch(obj, lead, device), operands.describe(obj)
+        with naming(argument):
+            array, described = operands.fetch(obj, lead, device), operands.describe(obj)
         axes = None if described is None else described[0]
         if axes is not None:
             if lacking(axes, source.axes):
                 raise ValueError(f"{argument}: its axes {axes!r} are not all among {source.axes!r}")
-            array = adapted(array, into(axes, source.axes))
+            if argument != "weights" or len(axes) > 1 or over != (source.axes.index(axes),):
+                array = adapted(array, into(axes, source.axes))
+        if argument == "weights" and np.ndim(array) == source.ndim:
+            with naming(argument):
+                array = np.broadcast_to(array, source.shape)
         placed[argument] = array
     return {**options, **placed}

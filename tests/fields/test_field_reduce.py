@@ -203,6 +203,23 @@ def test_weights_of_storages_go_by_name_or_along_the_axis() -> None:
         np.average(s, axis="J", weights=[1, 2, 3])
 
 
+def test_averages_of_storages_are_numpys_to_the_last_bit() -> None:
+    values, rng = np.random.default_rng(3).random((7, 130, 9)), np.random.default_rng(4)
+    for dtype in ("f4", "f8"):
+        s = gs.storage(values.astype(dtype))
+        for axis, number in (("J", 1), ("IK", (0, 2)), (None, None)):
+            for weights in (rng.random(values.shape), rng.random(values.shape).astype("f4")):
+                for mine in (weights, gs.storage(weights)):
+                    found, scale = np.average(s, axis, mine, True)
+                    for one, wanted in zip((found, scale), np.average(values.astype(dtype), number, weights, True), strict=True):
+                        assert np.array_equal(one, wanted) and one.dtype == wanted.dtype
+        row = rng.random(130)
+        for mine in (row, gs.storage(row, axes="J"), gb.Field(row, dims="J")):
+            assert np.array_equal(np.average(s, "J", mine), np.average(values.astype(dtype), 1, row))
+        if NUMPY_2:
+            assert np.quantile(s, 0.5, "J", weights=gs.storage(row, axes="J"), method="inverted_cdf").axes == "IK"
+
+
 @pytest.mark.parametrize("function", [
     np.average, np.count_nonzero, np.nanmedian, np.nancumsum, np.nancumprod, np.ptp, np.nanmax,
     *(partial(f, q=q) for f, q in ((np.percentile, 30), (np.quantile, 0.3), (np.nanpercentile, 30), (np.nanquantile, 0.3))),

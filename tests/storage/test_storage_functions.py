@@ -262,6 +262,11 @@ def test_iteration_and_scalars() -> None:
 def test_the_edges_are_numpy_s() -> None:
     one, flags, column = gs.full((), 3.0, axes=""), gs.ones((2,), bool), gs.ones((3,))
     assert np.add.reduce(one) == np.sum(one, axis=-1) == np.max(one, axis=0) == 3.0
+    for scalar in (one, gb.Field(np.array(3.0))):
+        assert np.cumsum(scalar, axis=0).tolist() == np.cumprod(scalar, axis=-1).tolist() == [3.0]
+        assert np.argmax(scalar, axis=0) == np.nanargmin(scalar, axis=-1) == 0
+        with pytest.raises(ValueError, match="axis"):
+            np.cumsum(scalar, axis=1)
     assert flags.conj().dtype == bool and gs.full((2,), 1j, complex).conj()[0] == -1j
     for other in (column, np.ones(3)):
         with pytest.raises(ValueError, match="two indices"):
