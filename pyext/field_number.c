@@ -2,7 +2,6 @@
  * the same shape, names, halo and origin, and numbers. Everything else is gridbuf.fields' to join by name. */
 #include "device/device.h"
 #include "field_number.h"
-#include "core/upcall.h"
 #include "storage/storage.h"
 
 #define NO_IMPORT_UFUNC
@@ -11,24 +10,15 @@
 
 /* ---- which dtype a call gives, asked of NumPy once ---- */
 
-enum { NO_CODE = -1, A_BOOL = 64, AN_INT, A_FLOAT, A_COMPLEX };   /* below: an array's or a NumPy scalar's type number + 1 */
-
+/* Of numbers and bools alone. */
 static int code_of(PyArray_Descr *descr) {
-    int n = descr->type_num;
-    return PyArray_ISNBO(descr->byteorder) && ((n >= 0 && n <= NPY_CLONGDOUBLE) || n == NPY_HALF) ? n + 1 : NO_CODE;
+    int code = gb_py_code_of(descr);
+    return code <= NPY_CLONGDOUBLE || code == NPY_HALF ? code : -1;
 }
 
 static int code_of_number(PyObject *obj) {
-    if (!gb_py_weak_numbers) return NO_CODE;
-    if (PyFloat_CheckExact(obj)) return A_FLOAT;
-    if (PyLong_CheckExact(obj)) return AN_INT;
-    if (PyBool_Check(obj)) return A_BOOL;
-    if (PyComplex_CheckExact(obj)) return A_COMPLEX;
-    if (!PyArray_IsScalar(obj, Generic)) return NO_CODE;
-    GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
-    int code = descr && descr->typeobj == Py_TYPE(obj) ? code_of(descr) : NO_CODE;   /* a subclass may have an __array_ufunc__ */
-    PyErr_Clear();
-    return code;
+    int code = gb_py_weak_numbers ? gb_py_code_of_number(obj) : -1;
+    return code <= NPY_CLONGDOUBLE || code == NPY_HALF || code >= GB_PY_A_BOOL ? code : -1;
 }
 
 #define ENTRIES 256
@@ -41,8 +31,8 @@ static int slot(PyObject *ufunc, int codes) {
 /* An operand without elements, as NumPy's choice of a loop sees it. */
 static PyObject *sample(PyObject *given, int code) {
     npy_intp none = 0;
-    if (code >= A_BOOL) return PyObject_CallNoArgs((PyObject *)Py_TYPE(given));   /* zero: 1e300 would be an overflow of float32 */
-    return PyArray_SimpleNew(1, &none, code - 1);
+    if (code >= GB_PY_A_BOOL) return PyObject_CallNoArgs((PyObject *)Py_TYPE(given));   /* zero: 1e300 would be an overflow of float32 */
+    return PyArray_SimpleNew(1, &none, code);
 }
 
 /* The type number of the result; -1: not for here; -2: an error. */
@@ -51,8 +41,7 @@ static int ask(PyObject *ufunc, PyObject *const *in, const int *code, int n) {
     if (u->nin != n || u->nout != 1 || u->core_enabled) return -1;
     GB_PY_OWNED PyObject *a = sample(in[0], code[0]), *b = n > 1 ? sample(in[1], code[1]) : NULL;
     GB_PY_OWNED PyObject *made = a && (b || n == 1) ? PyObject_CallFunctionObjArgs(ufunc, a, b, NULL) : NULL;
-    int result = !made ? -2 : PyArray_Check(made) ? code_of(PyArray_DESCR((PyArrayObject *)made)) - 1 : -1;
-    return result == NO_CODE - 1 && made ? -1 : result;
+    return !made ? -2 : PyArray_Check(made) ? code_of(PyArray_DESCR((PyArrayObject *)made)) : -1;
 }
 
 static int result_type(PyObject *ufunc, PyObject *const *in, const int *code, int n) {
@@ -88,10 +77,10 @@ static int has_shape(PyObject *array, const gb_py_field *f) {
            memcmp(PyArray_DIMS(a), f->geometry.shape, (size_t)PyArray_NDIM(a) * sizeof(int64_t)) == 0;
 }
 
-/* How an operand beside the Field `lead` enters the question for the dtype; NO_CODE: not for here. */
+/* How an operand beside the Field `lead` enters the question for the dtype; -1: not for here. */
 static int code_beside(PyObject *obj, const gb_py_field *lead) {
-    if (gb_py_is_plain_field(obj)) return alike((gb_py_field *)obj, lead) ? code_of(((gb_py_field *)obj)->dtype->descr) : NO_CODE;
-    if (PyArray_CheckExact(obj)) return has_shape(obj, lead) ? code_of(PyArray_DESCR((PyArrayObject *)obj)) : NO_CODE;
+    if (gb_py_is_plain_field(obj)) return alike((gb_py_field *)obj, lead) ? code_of(((gb_py_field *)obj)->dtype->descr) : -1;
+    if (PyArray_CheckExact(obj)) return has_shape(obj, lead) ? code_of(PyArray_DESCR((PyArrayObject *)obj)) : -1;
     return code_of_number(obj);
 }
 
@@ -114,7 +103,7 @@ static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out)
 }
 
 /* NotImplemented: it needs thought. */
-static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObject *out) {
+static PyObject *quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
     int code[2];
     const gb_py_field *lead = n < 1 || n > 2                          ? NULL
                               : gb_py_is_plain_field(in[0])           ? (gb_py_field *)in[0]
@@ -122,28 +111,21 @@ static PyObject *quick(PyObject *ufunc, PyObject *const *in, Py_ssize_t n, PyObj
                                                                       : NULL;
     if (!lead || Py_TYPE(ufunc) != Py_TYPE(gb_py_ufuncs[GB_PY_U_ADD]) || (out && !fits_as_out(out, lead))) Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < n; i++)
-        if ((code[i] = code_beside(in[i], lead)) == NO_CODE) Py_RETURN_NOTIMPLEMENTED;
-    int type = result_type(ufunc, in, code, (int)n);
+        if ((code[i] = code_beside(in[i], lead)) == -1) Py_RETURN_NOTIMPLEMENTED;
+    int type = result_type(ufunc, in, code, n);
     if (type == -2) return NULL;
     if (type < 0) Py_RETURN_NOTIMPLEMENTED;
-    if (out) return run(ufunc, in, (int)n, out);
+    if (out) return run(ufunc, in, n, out);
     GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(type);
     GB_PY_OWNED gb_py_dtype *dtype = descr ? gb_py_dtype_of(descr) : NULL;
     GB_PY_OWNED PyObject *made = dtype ? (PyObject *)gb_py_field_like(lead, dtype) : NULL;
-    return made ? run(ufunc, in, (int)n, made) : NULL;
+    return made ? run(ufunc, in, n, made) : NULL;
 }
 
 /* ---- the general way ---- */
 
 PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
-    PyObject *in[2], *out;
-    int inputs = gb_py_ufunc_operands(args, kwargs, in, &out);
-    if (inputs < 0) return NULL;
-    PyObject *quickly = inputs ? quick(PyTuple_GetItem(args, 0), in, inputs, out) : Py_NewRef(Py_NotImplemented);
-    if (quickly != Py_NotImplemented) return quickly;
-    Py_DECREF(quickly);
-    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_UFUNC);
-    return function ? PyObject_Call(function, args, kwargs) : NULL;
+    return gb_py_array_ufunc(quick, GB_PY_UP_FIELD_UFUNC, args, kwargs);
 }
 
 /* (self, (function, types, args, kwargs)) */
@@ -161,36 +143,16 @@ PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *k
 
 /* ---- operators ---- */
 
-static PyObject *unary(int which, PyObject *a) {
-    PyObject *result = quick(gb_py_ufuncs[which], &a, 1, NULL);
-    if (result != Py_NotImplemented) return result;
-    Py_DECREF(result);
-    return PyObject_CallFunctionObjArgs(gb_py_ufuncs[which], a, NULL);
-}
-
-static PyObject *of_two(int which, PyObject *a, PyObject *b, PyObject *out, gb_py_upcall otherwise) {
-    PyObject *in[2] = {a, b}, *result = quick(gb_py_ufuncs[which], in, 2, out);
-    if (result != Py_NotImplemented) return result;
-    Py_DECREF(result);
-    return gb_py_upcall_to(otherwise, "(OOO)", gb_py_ufuncs[which], a, b);
-}
+static PyObject *unary(int which, PyObject *a) { return gb_py_unary(quick, which, a); }
 
 static PyObject *binary(int which, PyObject *a, PyObject *b) {
     if (gb_py_is_storage(a) || gb_py_is_storage(b)) {
         if (which >= GB_PY_U_LESS) return gb_py_storage_compare(a, b, which - GB_PY_U_LESS);   /* reflected, the storage's order would lead */
         Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
     }
-    int other = gb_py_is_field(a) ? gb_py_as_unary(which, a, b) : which;
-    return other == which ? of_two(which, a, b, NULL, GB_PY_UP_FIELD_BINARY) : unary(other, a);
+    return gb_py_binary(quick, GB_PY_UP_FIELD_BINARY, which, gb_py_is_field(a), a, b);
 }
 
-static PyObject *in_place(int which, PyObject *a, PyObject *b) {
-    int other = gb_py_as_unary(which, a, b);
-    if (other == which) return of_two(which, a, b, a, GB_PY_UP_FIELD_IN_PLACE);
-    PyObject *result = quick(gb_py_ufuncs[other], &a, 1, a);
-    if (result != Py_NotImplemented) return result;
-    Py_DECREF(result);
-    return gb_py_upcall_to(GB_PY_UP_FIELD_IN_PLACE, "(OO)", gb_py_ufuncs[other], a);
-}
+static PyObject *in_place(int which, PyObject *a, PyObject *b) { return gb_py_in_place(quick, GB_PY_UP_FIELD_IN_PLACE, which, a, b); }
 
 GB_PY_DEFINE_OPERATORS(gb_py_field_)

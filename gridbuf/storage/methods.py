@@ -16,7 +16,7 @@ from gridbuf.storage.meta import Meta, meta_of
 from gridbuf.storage.sources import managed_of
 
 
-def array_ufunc(self: Storage, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method == "__call__" and ufunc.signature is None:
         return ufuncs.call(ufunc, inputs, kwargs)
     if not all(map(operands.takes, operands.given(inputs, kwargs))):

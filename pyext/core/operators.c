@@ -22,18 +22,6 @@ int gb_py_operators_init(PyObject *module) {
     return 0;
 }
 
-int gb_py_ufunc_operands(PyObject *args, PyObject *kwargs, PyObject **in, PyObject **out) {
-    Py_ssize_t n = PyTuple_Size(args), given = kwargs ? PyDict_Size(kwargs) : 0;
-    if (n < 3) return PyErr_Format(PyExc_TypeError, "__array_ufunc__(ufunc, method, *inputs, **kwargs): %zd arguments given", n), -1;
-    PyObject *method = PyTuple_GetItem(args, 1), *outs = given == 1 ? PyDict_GetItemWithError(kwargs, gb_py_word_out) : NULL;
-    if (n > 4 || !PyUnicode_Check(method) || PyUnicode_CompareWithASCIIString(method, "__call__") != 0) return 0;
-    if (given && !(outs && PyTuple_Check(outs) && PyTuple_Size(outs) == 1)) return 0;
-    *out = given ? PyTuple_GetItem(outs, 0) : NULL;
-    in[0] = PyTuple_GetItem(args, 2);
-    in[1] = n > 3 ? PyTuple_GetItem(args, 3) : NULL;
-    return (int)n - 2;
-}
-
 PyObject *gb_py_whole_reduction(PyObject *self, PyObject *function, PyObject *args, PyObject *kwargs) {
     Py_ssize_t n = PyTuple_Check(args) ? PyTuple_Size(args) : 0;
     int only = n > 0 && n < 3 && PyTuple_GetItem(args, 0) == self && (n == 1 || PyTuple_GetItem(args, 1) == Py_None);
@@ -54,7 +42,8 @@ static int is_inexact(PyObject *obj) {
     return is;
 }
 
-int gb_py_as_unary(int which, PyObject *a, PyObject *exponent) {
+/* What `**` is for some exponents, as for ndarrays: a square, a root or a reciprocal of one operand; else `which`. */
+static int as_unary(int which, PyObject *a, PyObject *exponent) {
     if (which != GB_PY_U_POWER) return which;
     if (PyLong_CheckExact(exponent)) {
         int overflow;
@@ -64,4 +53,76 @@ int gb_py_as_unary(int which, PyObject *a, PyObject *exponent) {
     double e = PyFloat_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0.0;
     if ((e != 0.5 && !(e == 2.0 && squares_of_floats)) || !is_inexact(a)) return which;
     return e == 2.0 ? GB_PY_U_SQUARE : GB_PY_U_SQRT;
+}
+
+/* ---- operators: `quick` first, else somebody who thinks ---- */
+
+PyObject *gb_py_unary(gb_py_quick quick, int which, PyObject *a) {
+    PyObject *result = quick(gb_py_ufuncs[which], &a, 1, NULL);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+    return PyObject_CallFunctionObjArgs(gb_py_ufuncs[which], a, NULL);
+}
+
+/* b NULL: of one operand. */
+static PyObject *asked(gb_py_quick quick, gb_py_upcall who, int which, PyObject *a, PyObject *b, PyObject *out) {
+    PyObject *in[2] = {a, b}, *result = quick(gb_py_ufuncs[which], in, b ? 2 : 1, out);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+    PyObject *function = gb_py_upcall_get(who);
+    return function ? PyObject_CallFunctionObjArgs(function, gb_py_ufuncs[which], a, b, NULL) : NULL;
+}
+
+PyObject *gb_py_binary(gb_py_quick quick, gb_py_upcall who, int which, int ours, PyObject *a, PyObject *b) {
+    int other = ours ? as_unary(which, a, b) : which;
+    return other == which ? asked(quick, who, which, a, b, NULL) : gb_py_unary(quick, other, a);
+}
+
+PyObject *gb_py_in_place(gb_py_quick quick, gb_py_upcall who, int which, PyObject *a, PyObject *b) {
+    int other = as_unary(which, a, b);
+    return asked(quick, who, other, a, other == which ? b : NULL, a);
+}
+
+/* ---- __array_ufunc__ ---- */
+
+/* The number of inputs, one or two, where it is a call with nothing but an out (or NULL); 0: something else; -1 with an error. */
+static int operands(PyObject *args, PyObject *kwargs, PyObject **in, PyObject **out) {
+    Py_ssize_t n = PyTuple_Size(args), given = kwargs ? PyDict_Size(kwargs) : 0;
+    if (n < 3) return PyErr_Format(PyExc_TypeError, "__array_ufunc__(ufunc, method, *inputs, **kwargs): %zd arguments given", n), -1;
+    PyObject *method = PyTuple_GetItem(args, 1), *outs = given == 1 ? PyDict_GetItemWithError(kwargs, gb_py_word_out) : NULL;
+    if (n > 4 || !PyUnicode_Check(method) || PyUnicode_CompareWithASCIIString(method, "__call__") != 0) return 0;
+    if (given && !(outs && PyTuple_Check(outs) && PyTuple_Size(outs) == 1)) return 0;
+    *out = given ? PyTuple_GetItem(outs, 0) : NULL;
+    in[0] = PyTuple_GetItem(args, 2);
+    in[1] = n > 3 ? PyTuple_GetItem(args, 3) : NULL;
+    return (int)n - 2;
+}
+
+PyObject *gb_py_array_ufunc(gb_py_quick quick, gb_py_upcall who, PyObject *args, PyObject *kwargs) {
+    PyObject *in[2], *out;
+    int inputs = operands(args, kwargs, in, &out);
+    if (inputs < 0) return NULL;
+    PyObject *quickly = inputs ? quick(PyTuple_GetItem(args, 0), in, inputs, out) : Py_NewRef(Py_NotImplemented);
+    if (quickly != Py_NotImplemented) return quickly;
+    Py_DECREF(quickly);
+    PyObject *function = gb_py_upcall_get(who);
+    return function ? PyObject_Call(function, args, kwargs) : NULL;
+}
+
+/* ---- the dtype that a call gives ---- */
+
+int gb_py_code_of_number(PyObject *obj) {
+    if (PyFloat_CheckExact(obj)) return GB_PY_A_FLOAT;
+    if (PyLong_CheckExact(obj)) return GB_PY_AN_INT;
+    if (PyBool_Check(obj)) return GB_PY_A_BOOL;
+    if (PyComplex_CheckExact(obj)) return GB_PY_A_COMPLEX;
+    if (!PyArray_IsScalar(obj, Generic)) return -1;
+    GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
+    int code = descr && descr->typeobj == Py_TYPE(obj) ? gb_py_code_of(descr) : -1;   /* a subclass may have an __array_ufunc__ */
+    PyErr_Clear();
+    return code;
+}
+
+int gb_py_code_of(const PyArray_Descr *descr) {
+    return PyArray_ISNBO(descr->byteorder) && descr->type_num < GB_PY_A_BOOL ? descr->type_num : -1;
 }

@@ -1,8 +1,8 @@
 /* operators.h: Python's operators as NumPy's ufuncs, and the slots of a type that has them. */
 #pragma once
 
-#include "common.h"
 #include "operator_slots.h"
+#include "upcall.h"
 
 enum {
     GB_PY_U_ADD, GB_PY_U_SUBTRACT, GB_PY_U_MULTIPLY, GB_PY_U_TRUE_DIVIDE, GB_PY_U_FLOOR_DIVIDE, GB_PY_U_REMAINDER, GB_PY_U_DIVMOD, GB_PY_U_POWER, GB_PY_U_MATMUL, GB_PY_U_LEFT_SHIFT, GB_PY_U_RIGHT_SHIFT,
@@ -10,11 +10,21 @@ enum {
     GB_PY_U_LESS, GB_PY_U_LESS_EQUAL, GB_PY_U_EQUAL, GB_PY_U_NOT_EQUAL, GB_PY_U_GREATER, GB_PY_U_GREATER_EQUAL, GB_PY_UFUNCS   /* comparisons as Python numbers them */
 };
 extern PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
+
+/* How an operand enters the question which dtype a call gives: the type number of an array or a NumPy scalar in the machine's own order,
+ * below 64, or one of these for Python's own; -1: not so simply. */
+enum { GB_PY_A_BOOL = 64, GB_PY_AN_INT, GB_PY_A_FLOAT, GB_PY_A_COMPLEX };
+int gb_py_code_of(const PyArray_Descr *descr);
+int gb_py_code_of_number(PyObject *obj);
 extern int gb_py_weak_numbers;   /* NumPy 2: a Python number takes the array's dtype, whatever its value */
 
-/* What __array_ufunc__ is asked: the number of inputs, one or two, where it is a call with nothing but an out (or NULL); 0: something
- * else; -1 with an error. */
-int gb_py_ufunc_operands(PyObject *args, PyObject *kwargs, PyObject **in, PyObject **out);
+/* A type's own way for one operand or two, into `out` or, without one, something new: NotImplemented where it needs thought. Then `who` is
+ * asked, in Python, or the ufunc of one operand. `ours`: a is of the type, so that a ** 2 is a square. */
+typedef PyObject *(*gb_py_quick)(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);
+PyObject *gb_py_unary(gb_py_quick quick, int which, PyObject *a);
+PyObject *gb_py_binary(gb_py_quick quick, gb_py_upcall who, int which, int ours, PyObject *a, PyObject *b);
+PyObject *gb_py_in_place(gb_py_quick quick, gb_py_upcall who, int which, PyObject *a, PyObject *b);
+PyObject *gb_py_array_ufunc(gb_py_quick quick, gb_py_upcall who, PyObject *args, PyObject *kwargs);
 
 /* What __array_function__ is asked: what to call with the array of `self` and None, where it is a reduction of all elements and
  * nothing else was given (gridbuf.numpy_functions.WHOLE); borrowed. NULL: something else, or an error is set. */
@@ -22,9 +32,6 @@ PyObject *gb_py_whole_reduction(PyObject *self, PyObject *function, PyObject *ar
 
 /* For slots: 0 with an error where pow() has a third argument. */
 int gb_py_no_modulus(PyObject *modulus);
-
-/* What `**` of a storage or Field is for some exponents, as for ndarrays: a square, a root or a reciprocal of one operand; else `which`. */
-int gb_py_as_unary(int which, PyObject *a, PyObject *exponent);
 
 /* The functions of the slots, for the header of a type, for the file that has unary(which, a), binary(which, a, b) and
  * in_place(which, a, b), and for the type's table. */

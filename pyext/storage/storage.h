@@ -57,7 +57,7 @@ PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused);
 PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int fresh);
 
 /* ufunc.c */
-PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out, int of_class);   /* NotImplemented: for Python; of_class: their class asks */
+PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);   /* NotImplemented: for Python */
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* function.c */

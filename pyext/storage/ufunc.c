@@ -8,13 +8,7 @@
 /* An operand as the answer depends on it; of a number the type alone. Only a storage has a Meta, only a Field with names letters. */
 typedef struct { PyObject *meta; int code, ndim; npy_intp shape[GB_PY_STORAGE_AXES]; char letters[GB_PY_STORAGE_AXES]; } operand;
 
-/* Below A_BOOL: the type number of a storage or array; from NUMPY_NUMBER on: that of a number with a dtype. */
-enum { A_BOOL = 64, AN_INT, A_FLOAT, A_COMPLEX, NUMPY_NUMBER = 128 };
-
-static int code_of(PyArray_Descr *descr) {
-    int type = descr && PyArray_ISNBO(descr->byteorder) ? descr->type_num : -1;
-    return type < A_BOOL ? type : -1;
-}
+enum { NUMPY_NUMBER = 128 };   /* added to the code of a number with a dtype */
 
 static int describe_field(const gb_py_field *f, operand *o) {
     if ((o->ndim = f->geometry.ndim) > GB_PY_STORAGE_AXES || o->ndim == 0) return -1;
@@ -23,11 +17,11 @@ static int describe_field(const gb_py_field *f, operand *o) {
         if (f->dims_given && f->geometry.dims[i] >= 0) return -1;
         if (f->dims_given) o->letters[i] = (char)('I' + 3 + f->geometry.dims[i]);
     }
-    return o->code = code_of(f->dtype->descr);
+    return o->code = gb_py_code_of(f->dtype->descr);
 }
 
 static int describe_array(PyArrayObject *array, PyObject *meta, operand *o) {
-    if ((o->ndim = PyArray_NDIM(array)) > GB_PY_STORAGE_AXES || (o->code = code_of(PyArray_DESCR(array))) < 0) return -1;
+    if ((o->ndim = PyArray_NDIM(array)) > GB_PY_STORAGE_AXES || (o->code = gb_py_code_of(PyArray_DESCR(array))) < 0) return -1;
     o->meta = meta;
     if (!meta && o->ndim == 0) o->code += NUMPY_NUMBER;
     for (int i = 0; i < o->ndim; i++) o->shape[i] = PyArray_DIM(array, i);
@@ -40,16 +34,10 @@ static int describe(PyObject *obj, operand *o) {
         PyArrayObject *host = gb_py_storage_host(obj);
         return host ? describe_array(host, ((gb_py_storage *)obj)->meta, o) : -1;
     }
-    if (PyFloat_CheckExact(obj)) return o->code = A_FLOAT;
     if (PyArray_CheckExact(obj)) return describe_array((PyArrayObject *)obj, NULL, o);
-    if (PyLong_CheckExact(obj)) return o->code = AN_INT;
-    if (PyBool_Check(obj)) return o->code = A_BOOL;
-    if (PyComplex_CheckExact(obj)) return o->code = A_COMPLEX;
     if (gb_py_is_plain_field(obj)) return describe_field((gb_py_field *)obj, o);
-    if (!PyArray_IsScalar(obj, Generic)) return -1;
-    GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
-    int code = descr && descr->typeobj == Py_TYPE(obj) ? code_of(descr) : -1;   /* a subclass may have an __array_ufunc__ */
-    return o->code = code < 0 ? -1 : NUMPY_NUMBER + code;
+    int code = gb_py_code_of_number(obj);
+    return o->code = code < 0 || code >= GB_PY_A_BOOL ? code : NUMPY_NUMBER + code;
 }
 
 /* The ndarray of what has one; a number itself. */
@@ -182,7 +170,8 @@ static int inherits(PyTypeObject *type) {
     return own == base;
 }
 
-PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out, int of_class) {
+/* asks: their class asks, whichever it is. */
+static PyObject *answered(PyObject *ufunc, PyObject *const *in, int n, PyObject *out, int asks) {
     PyTypeObject *type = NULL;
     if (!gb_py_weak_numbers) Py_RETURN_NOTIMPLEMENTED;
     for (int round = 0; round < 2; round++) {   /* the second finds what the first has asked for */
@@ -194,7 +183,7 @@ PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObj
             type = Py_TYPE(in[i]);
         }
         if (!type || (out && (describe(out, &asked.out) < 0 || !asked.out.meta || Py_TYPE(out) != type))) Py_RETURN_NOTIMPLEMENTED;
-        if (type != plain && !of_class && !inherits(type)) Py_RETURN_NOTIMPLEMENTED;
+        if (type != plain && !asks && !inherits(type)) Py_RETURN_NOTIMPLEMENTED;
         call known = *slot_of(&asked);
         if (is_call(&known, &asked)) {
             Py_INCREF(known.meta);   /* another call may take the place */
@@ -211,15 +200,9 @@ PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObj
     Py_RETURN_NOTIMPLEMENTED;
 }
 
+PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) { return answered(ufunc, in, n, out, 0); }
+static PyObject *of_class(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) { return answered(ufunc, in, n, out, 1); }
+
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
-    PyObject *in[2], *out;
-    int inputs = gb_py_ufunc_operands(args, kwargs, in, &out);
-    if (inputs < 0) return NULL;
-    PyObject *quickly = inputs ? gb_py_storage_quick(PyTuple_GetItem(args, 0), in, inputs, out, 1) : Py_NewRef(Py_NotImplemented);
-    if (quickly != Py_NotImplemented) return quickly;
-    Py_DECREF(quickly);
-    Py_ssize_t n = PyTuple_Size(args);
-    GB_PY_OWNED PyObject *function = Py_XNewRef(gb_py_upcall_get(GB_PY_UP_STORAGE_UFUNC)), *all = function ? PyTuple_New(n + 1) : NULL;
-    for (Py_ssize_t i = 0; all && i <= n; i++) PyTuple_SetItem(all, i, Py_NewRef(i ? PyTuple_GetItem(args, i - 1) : self));
-    return all ? PyObject_Call(function, all, kwargs) : NULL;
+    return gb_py_array_ufunc(of_class, GB_PY_UP_STORAGE_UFUNC, args, kwargs);
 }
