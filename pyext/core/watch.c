@@ -15,6 +15,7 @@
 #define CAPSULE "mem_handler"
 #define FAULTS_FROM 65536   /* bytes */
 #define MOST_LINES 65536
+#define INDEX_ROOM (4 * MOST_LINES)
 #define TOUCHED 64
 #define BETWEEN 1000000   /* nanoseconds */
 
@@ -29,10 +30,9 @@ static struct {
     PyDataMem_Handler *found;
     PyObject *found_capsule, *capsule;
     int64_t least, count, bytes;
-    entry *lines;
-    int64_t n_lines, room;
-    int32_t *index;             /* of lines, by their hash; -1 is free */
-    int64_t index_room, faults_before, asked;   /* page faults so far, and when that was */
+    entry *lines;               /* room for all there may be: what nobody has touched costs nothing */
+    int32_t *index;             /* of lines, from 1 on, by their hash */
+    int64_t n_lines, faults_before, asked;   /* page faults so far, and when that was */
     int32_t touched[TOUCHED];   /* of whom blocks were taken since then */
     int n_touched;
 } watch;
@@ -44,37 +44,17 @@ static size_t hash_line(PyObject *file, int64_t line, int64_t bytes, int64_t own
     return (size_t)(h * 0x9E3779B97F4A7C15u >> 20);
 }
 
-static int grow_lines(void) {
-    int64_t room = watch.room ? 2 * watch.room : 256, width = 4 * room;
-    entry *lines = realloc(watch.lines, (size_t)room * sizeof *lines);
-    if (lines) watch.lines = lines;
-    int32_t *index = lines ? malloc((size_t)width * sizeof *index) : NULL;
-    if (!index) return -1;
-    memset(index, 0xff, (size_t)width * sizeof *index);
-    for (int64_t i = 0; i < watch.n_lines; i++) {
-        entry *e = &lines[i];
-        size_t at = hash_line(e->file, e->line, e->bytes, e->own) & (size_t)(width - 1);
-        while (index[at] >= 0) at = (at + 1) & (size_t)(width - 1);
-        index[at] = (int32_t)i;
-    }
-    free(watch.index);
-    watch.index = index;
-    watch.index_room = width;
-    watch.room = room;
-    return 0;
-}
-
 /* The number of an entry; -1 where there is no room. */
 static int64_t entry_of(PyObject *file, int64_t line, int64_t bytes, int64_t own) {
-    if (watch.n_lines == watch.room && (watch.n_lines >= MOST_LINES || grow_lines() < 0)) return -1;
-    size_t at = hash_line(file, line, bytes, own) & (size_t)(watch.index_room - 1);
-    for (; watch.index[at] >= 0; at = (at + 1) & (size_t)(watch.index_room - 1)) {
-        entry *e = &watch.lines[watch.index[at]];
-        if (e->file == file && e->line == line && e->bytes == bytes && e->own == own) return watch.index[at];
+    if (watch.n_lines == MOST_LINES) return -1;
+    size_t at = hash_line(file, line, bytes, own) % INDEX_ROOM;
+    for (; watch.index[at]; at = (at + 1) % INDEX_ROOM) {
+        entry *e = &watch.lines[watch.index[at] - 1];
+        if (e->file == file && e->line == line && e->bytes == bytes && e->own == own) return watch.index[at] - 1;
     }
     watch.lines[watch.n_lines] = (entry){ .file = Py_NewRef(file), .line = line, .bytes = bytes, .own = own };
-    watch.index[at] = (int32_t)watch.n_lines;
-    return watch.n_lines++;
+    watch.index[at] = (int32_t)++watch.n_lines;
+    return watch.n_lines - 1;
 }
 
 /* ---- what is noted ---- */
@@ -190,9 +170,12 @@ PyObject *gb_py_watch_start(PyObject *self, PyObject *args) {
     if (!watch.capsule) {
         watch.found_capsule = PyDataMem_GetHandler();
         if (!watch.found_capsule || !(watch.found = PyCapsule_GetPointer(watch.found_capsule, CAPSULE))) return NULL;
+        if (!watch.lines) watch.lines = calloc(MOST_LINES, sizeof *watch.lines);
+        if (!watch.index) watch.index = calloc(INDEX_ROOM, sizeof *watch.index);
+        if (!watch.lines || !watch.index) return PyErr_NoMemory();
         if (!(watch.capsule = PyCapsule_New(&handler, CAPSULE, NULL))) return NULL;
     }
-    if (gb_py_line_pass_over(names) < 0) return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    if (gb_py_line_pass_over(names) < 0) return NULL;
     watch.least = least;
     credit_faults(gb_nanoseconds());
     gb_py_watching = 1;

@@ -16,7 +16,7 @@ typedef struct {
 } known_code;
 
 static known_code codes[CODES + 1];
-static char **skipped;   /* what stands in the names of files that are passed over */
+static PyObject *skipped;   /* a tuple of what stands in the names of files that are passed over */
 /* Python's own since 3.11, which the limited API leaves out; without them an innermost frame is all there is. */
 static PyFrameObject *(*back_of)(PyFrameObject *);
 static int (*instruction_of)(PyFrameObject *);
@@ -51,7 +51,8 @@ static known_code *code_of(PyObject *code) {
         return NULL;
     }
     int skip = 0;
-    for (char **each = skipped; each && *each && !skip; each++) skip = strstr(text, *each) != NULL;
+    for (Py_ssize_t i = skipped ? PyTuple_Size(skipped) : 0; i-- > 0 && !skip;)
+        skip = strstr(text, PyUnicode_AsUTF8AndSize(PyTuple_GetItem(skipped, i), NULL)) != NULL;   /* made when they came */
     if (slot != &codes[CODES]) slot->code = Py_NewRef(code);
     Py_XDECREF(slot->file);   /* a str: nothing runs */
     slot->file = file;
@@ -109,25 +110,16 @@ PyObject *gb_py_line_of_now(int64_t *line) {
 int gb_py_line_pass_over(PyObject *names) {
     back_of = (PyFrameObject * (*)(PyFrameObject *)) dlsym(RTLD_DEFAULT, "PyFrame_GetBack");
     instruction_of = (int (*)(PyFrameObject *))dlsym(RTLD_DEFAULT, "PyFrame_GetLasti");
-    Py_ssize_t n = PyTuple_Size(names);
-    char **texts = calloc((size_t)n + 1, sizeof *texts);
-    for (Py_ssize_t i = 0; texts && i < n; i++) {
-        const char *text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), NULL);
-        if (!text || !(texts[i] = strdup(text))) {
-            while (i > 0) free(texts[--i]);
-            free(texts);
-            return -1;
-        }
-    }
-    for (char **each = skipped; each && *each; each++) free(*each);
-    free(skipped);
-    skipped = texts;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names); i++)
+        if (!PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), NULL)) return -1;
+    GB_PY_OWNED PyObject *before = skipped;
+    skipped = Py_NewRef(names);
     for (int i = 0; i <= CODES; i++) {
         Py_CLEAR(codes[i].file);
         Py_CLEAR(codes[i].code);   /* last: a weak reference to it may run anything, which may take the slot */
     }
     memset(lines, 0, sizeof lines);
-    return texts ? 0 : -1;
+    return 0;
 }
 
 int gb_py_call_depth(void) { return depth; }

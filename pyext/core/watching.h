@@ -19,7 +19,7 @@ const gb_py_block *gb_py_block_at(uintptr_t address);   /* the latest that the a
 
 /* ---- watch_line.c: which line of the program runs ---- */
 
-/* A tuple of str: files whose names have one of them in it are passed over from now on; -1 with or without an exception. */
+/* A tuple of str: files whose names have one of them in it are passed over from now on; -1 with an error. */
 int gb_py_line_pass_over(PyObject *names);
 
 /* Of the watched call that runs: as below, without a look at any frame; NULL where none does. */
