@@ -73,17 +73,15 @@ static void dealloc(PyObject *self) {
 
 static gb_plan *of(PyObject *self) { return ((gb_py_plan_object *)self)->plan; }
 
-static PyObject *get_shape(PyObject *self, void *_) { return gb_py_ints_tuple(of(self)->geometry.shape, of(self)->geometry.ndim); }
-static PyObject *get_strides(PyObject *self, void *_) { return gb_py_ints_tuple(of(self)->geometry.strides, of(self)->geometry.ndim); }
-static PyObject *get_padded(PyObject *self, void *_) { return gb_py_ints_tuple(of(self)->padded_shape, of(self)->geometry.ndim); }
-static PyObject *get_aligned(PyObject *self, void *_) { return gb_py_ints_tuple(of(self)->aligned_index, of(self)->geometry.ndim); }
+/* By where they stand in the plan. */
+#define AT(member) (void *)offsetof(gb_plan, member)
+static void *at(PyObject *self, void *offset) { return (char *)of(self) + (uintptr_t)offset; }
+static PyObject *get_list(PyObject *self, void *offset) { return gb_py_ints_tuple(*(int64_t **)at(self, offset), of(self)->geometry.ndim); }
+static PyObject *get_number(PyObject *self, void *offset) { return PyLong_FromLongLong(*(int64_t *)at(self, offset)); }
+
 static PyObject *get_dims(PyObject *self, void *_) { return gb_py_dims_tuple(of(self)->geometry.dims, of(self)->geometry.ndim); }
 static PyObject *get_dtype(PyObject *self, void *_) { return Py_NewRef((PyObject *)((gb_py_plan_object *)self)->dtype->descr); }
 static PyObject *get_ndim(PyObject *self, void *_) { return PyLong_FromLong(of(self)->geometry.ndim); }
-static PyObject *get_boundary(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->want.boundary); }
-static PyObject *get_offset(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->want.offset); }
-static PyObject *get_nbytes(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->geometry.nbytes); }
-static PyObject *get_alloc(PyObject *self, void *_) { return PyLong_FromLongLong(of(self)->want.reserve); }
 
 static PyObject *get_layout(PyObject *self, void *_) {
     int64_t ranks[GB_MAXDIMS];
@@ -104,18 +102,18 @@ static PyObject *get_memory(PyObject *self, void *_) {
 }
 
 static PyGetSetDef getset[] = {
-    {"shape", get_shape, NULL, "Elements along each index (tuple of int).", NULL},
+    {"shape", get_list, NULL, "Elements along each index (tuple of int).", AT(geometry.shape)},
     {"dtype", get_dtype, NULL, "The element type (np.dtype, without sub-shape).", NULL},
     {"dims", get_dims, NULL, "The name of each index (tuple of str).", NULL},
     {"ndim", get_ndim, NULL, "How many indices (int).", NULL},
     {"layout", get_layout, NULL, "The rank of each index's stride, 0 = largest (tuple of int).", NULL},
-    {"strides", get_strides, NULL, "Bytes from one element to the next along each index (tuple of int).", NULL},
-    {"padded_shape", get_padded, NULL, "Elements reserved along each index (tuple of int).", NULL},
-    {"aligned_index", get_aligned, NULL, "The element that sits on the alignment boundary (tuple of int).", NULL},
-    {"byte_alignment", get_boundary, NULL, "The boundary that the aligned element sits on, bytes (int).", NULL},
-    {"offset", get_offset, NULL, "The address of element 0 modulo byte_alignment, bytes (int).", NULL},
-    {"nbytes", get_nbytes, NULL, "Bytes of the elements alone (int).", NULL},
-    {"alloc_nbytes", get_alloc, NULL, "Bytes reserved, with padding and alignment (int).", NULL},
+    {"strides", get_list, NULL, "Bytes from one element to the next along each index (tuple of int).", AT(geometry.strides)},
+    {"padded_shape", get_list, NULL, "Elements reserved along each index (tuple of int).", AT(padded_shape)},
+    {"aligned_index", get_list, NULL, "The element that sits on the alignment boundary (tuple of int).", AT(aligned_index)},
+    {"byte_alignment", get_number, NULL, "The boundary that the aligned element sits on, bytes (int).", AT(want.boundary)},
+    {"offset", get_number, NULL, "The address of element 0 modulo byte_alignment, bytes (int).", AT(want.offset)},
+    {"nbytes", get_number, NULL, "Bytes of the elements alone (int).", AT(geometry.nbytes)},
+    {"alloc_nbytes", get_number, NULL, "Bytes reserved, with padding and alignment (int).", AT(want.reserve)},
     {"device", get_device, NULL, "'cpu' or ('gpu', n).", NULL},
     {"memory", get_memory, NULL, "None, 'pinned' or 'managed'.", NULL},
     {NULL},
