@@ -183,7 +183,7 @@ PyObject *gb_py_described_memory(PyObject *self, PyObject *args) {
     return told;
 }
 
-PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface) {
+PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface, int request) {
     gb_py_described t = {.obj = obj, .door = HOST};
     PyObject *object = read_dict(&t, 0, interface) < 0 ? NULL : over(type, &t);
     gb_py_forget(&t);
@@ -221,7 +221,7 @@ static int read_struct(gb_py_described *t, PyObject *capsule) {
     return t->owner ? 0 : -1;
 }
 
-PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule) {
+PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule, int request) {
     gb_py_described t = {.obj = obj, .door = "data: __array_struct__"};
     const PyArrayInterface *s = PyCapsule_IsValid(capsule, NULL) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
     if (!s || s->two != 2) return Py_NewRef(Py_NotImplemented);

@@ -21,5 +21,5 @@ int gb_py_read_cuda_interface(gb_py_described *t, PyObject *obj, PyObject *inter
 void gb_py_forget(gb_py_described *t);
 
 /* A Field of the type, or with type NULL an ndarray, over the memory of obj. */
-PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface);
-PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule);   /* NotImplemented: no such struct */
+PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface, int request);
+PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule, int request);   /* NotImplemented: no such struct */

@@ -95,32 +95,24 @@ static PyObject *of_buffer(PyTypeObject *type, PyObject *obj, int request) {
     return of_numpys(type, array, data, ndim);
 }
 
-static PyObject *of_struct(PyTypeObject *type, PyObject *obj, int request) {
-    GB_PY_HELD PyObject *capsule = NULL;
-    int found = gb_py_optional(obj, gb_py_attr.array_struct, &capsule);
-    if (found <= 0) return found < 0 ? NULL : NEXT;
-    return gb_py_wrap_struct(type, obj, capsule);
+/* What an attribute of the object opens. */
+static inline PyObject *through(PyObject *name, PyObject *(*wrap)(PyTypeObject *, PyObject *, PyObject *, int), PyTypeObject *type, PyObject *obj, int request) {
+    GB_PY_HELD PyObject *value = NULL;
+    int found = gb_py_optional(obj, name, &value);
+    return found < 0 ? NULL : found ? wrap(type, obj, value, request) : NEXT;
 }
 
-static PyObject *of_interface(PyTypeObject *type, PyObject *obj, int request) {
-    GB_PY_HELD PyObject *interface = NULL;
-    int found = gb_py_optional(obj, gb_py_attr.array_interface, &interface);
-    if (found <= 0) return found < 0 ? NULL : NEXT;
-    return gb_py_wrap_interface(type, obj, interface);
-}
+#define THROUGH(way, name, wrap) \
+    static PyObject *way(PyTypeObject *type, PyObject *obj, int request) { return through(gb_py_attr.name, wrap, type, obj, request); }
+THROUGH(of_struct, array_struct, gb_py_wrap_struct)
+THROUGH(of_interface, array_interface, gb_py_wrap_interface)
+THROUGH(of_producer, dlpack, gb_py_from_producer)
 
 static PyObject *of_exchange(PyTypeObject *type, PyObject *obj, int request) {
     const DLPackExchangeAPI *api;
     int found = gb_py_exchange_find(obj, &api);
     if (found <= 0) return found < 0 ? NULL : NEXT;
     return gb_py_from_exchange(type, obj, api, request);
-}
-
-static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int request) {
-    GB_PY_HELD PyObject *method = NULL;
-    int found = gb_py_optional(obj, gb_py_attr.dlpack, &method);
-    if (found <= 0) return found < 0 ? NULL : NEXT;
-    return gb_py_from_producer(type, obj, method, request);
 }
 
 /* xarray and others: __array__ may copy; gridbuf._wrap finds out. */
