@@ -2,6 +2,7 @@
 #include "device/device.h"
 #include "field_number.h"
 #include "core/memory.h"
+#include "core/of_the_type.h"
 
 #include <docs.h>
 
@@ -204,10 +205,17 @@ static PyType_Slot host_slots[] = {
     {0, NULL},
 };
 
+/* On the type, and not on Fields. */
+static PyMethodDef protocols[] = {
+    {"__array_ufunc__", (PyCFunction)(void *)gb_py_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_ufunc__},
+    {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_function__},
+    {NULL},
+};
+
+static void refuse(PyObject *obj, PyObject *name) { PyErr_Format(PyExc_AttributeError, "%R is for NumPy, which asks the type of a Field", name); }
+
 int gb_py_field_init(PyObject *module) {
-    if (gb_py_turns_itself((void (*)(void))gb_py_field_dealloc) < 0 || gb_py_turns_itself((void (*)(void))gb_py_field_subscript) < 0 ||
-        gb_py_turns_itself((void (*)(void))gb_py_field_empty) < 0 || gb_py_turns_itself((void (*)(void))gb_py_field_zeros) < 0)
-        return -1;
-    if (gb_py_add_type(module, &gb_py_FieldType, (PyType_Spec){"gridbuf.Field", sizeof(gb_py_field), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, field_slots}, NULL) < 0) return -1;
+    if (gb_py_add_type(module, &gb_py_FieldType, (PyType_Spec){"gridbuf.Field", sizeof(gb_py_field), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, field_slots}, NULL) < 0 ||
+        gb_py_of_the_type(gb_py_FieldType, protocols, refuse) < 0) return -1;
     return gb_py_add_type(module, &gb_py_HostFieldType, (PyType_Spec){"gridbuf.HostField", GB_PY_FIELD_SIZE(1), 0, GB_PY_OPEN, host_slots}, gb_py_FieldType);   /* garbage collection is inherited */
 }

@@ -14,10 +14,10 @@
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
  * storage/     record.c, request.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c, ufunc.c, function.c, number.c, type.c: host storages, as far as they need no thought
  * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
- *              field_new.c, field_index.c, field_number.c, field_protocols.c, field_dlpack.c, exchange.c, field.c (the type); like.c
+ *              field_new.c, field_index.c, field_number.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
 #define GB_PY_IMPORTS_NUMPY
-#include "core/go.h"
+#include "field/field.h"
 
 #include <docs.h>
 
@@ -46,7 +46,7 @@ static PyMethodDef methods[] = {
     INIT(gb_py_watch_copies_init) INIT(gb_py_trace_init) INIT(gb_py_go_init) INIT(gb_py_attribute_init) INIT(gb_py_decref_init)    \
     INIT(gb_py_handler_init) INIT(gb_py_args_init) INIT(gb_py_dtype_init) INIT(gb_py_plan_init) INIT(gb_py_device_block_init)      \
     INIT(gb_py_field_init) INIT(gb_py_device_field_init) INIT(gb_py_import_dlpack_init) INIT(gb_py_from_producer_init)             \
-    INIT(gb_py_async_copy_init) INIT(gb_py_field_dlpack_init) INIT(gb_py_exchange_init) INIT(gb_py_field_protocols_init)           \
+    INIT(gb_py_async_copy_init) INIT(gb_py_field_dlpack_init) INIT(gb_py_exchange_init)           \
     INIT(gb_py_program_init) INIT(gb_py_messages_init) INIT(gb_py_keywords_init) INIT(gb_py_reduce_args_init)                      \
     INIT(gb_py_gufunc_init) INIT(gb_py_describe_init) INIT(gb_py_storage_init) INIT(gb_py_storage_function_init)
 #define DECLARED(init) int init(PyObject *module);
@@ -79,9 +79,9 @@ static PyModuleDef definition = {
 
 __attribute__((visibility("default"))) PyObject *PyInit__core(void);
 PyObject *PyInit__core(void) {
-    static void (*const themselves[])(void) = {(void (*)(void))gb_py_empty, (void (*)(void))gb_py_zeros, (void (*)(void))gb_py_plan, (void (*)(void))gb_py_from_dlpack};
+    static void *const themselves[] = {gb_py_empty, gb_py_zeros, gb_py_plan, gb_py_from_dlpack, gb_py_field_dealloc, gb_py_field_subscript, gb_py_field_empty, gb_py_field_zeros};
     for (size_t i = 0; i < sizeof themselves / sizeof *themselves; i++)
-        if (gb_py_turns_itself(themselves[i]) < 0) return NULL;
+        if (gb_py_turns_itself((void (*)(void))themselves[i]) < 0) return NULL;
     if (gb_py_turns_init() < 0 || gb_py_methods_take_turns(methods) < 0) return NULL;
     return PyModuleDef_Init(&definition);
 }
