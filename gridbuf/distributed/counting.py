@@ -11,9 +11,7 @@ from gridbuf.distributed.arguments import some_fields
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.checksums import header, of_block
-from gridbuf.distributed.ground import Ground, agreed_subjects, subjects_of, summed
-from gridbuf.distributed.items import Item
-from gridbuf.distributed.planning import sources_of
+from gridbuf.distributed.ground import Ground, agreed_subjects, names_of, subjects_of, summed
 from gridbuf.distributed.subjects import Subject, array_of
 from gridbuf.exact.total import Total
 
@@ -24,7 +22,7 @@ def owned(ground: Ground, one: Subject) -> Iterator[tuple[Block, Any, Part]]:
     """Each block with its part of a field, and which of the points there it owns; along the geometry's axes."""
 
     def parts() -> list[list[Part]]:
-        copies = ground.copies([one], sources_of([Item("scalar", (None,), 1)]), 0)
+        copies = ground.copies(one)
         return [copies.owned(block) for block in ground.blocks]
 
     for block, domain, its in zip(ground.blocks, one.domains, ground.memo(("owned", one.geometry), parts), strict=True):
@@ -57,7 +55,7 @@ def counted(
     needed
         Whether all ranks need what the first one tells.
     """
-    names = ["field"] if len(given) == 1 else [f"fields[{i}]" for i in range(len(given))]
+    names = names_of(len(given))
 
     def prepare() -> tuple[list[Subject], list[NDArray[np.int64]]]:
         some_fields(given, call)

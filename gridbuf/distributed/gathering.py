@@ -20,10 +20,10 @@ from gridbuf.distributed.ground import (
     subjects_of,
     way_of,
 )
-from gridbuf.distributed.items import Item, items_of
+from gridbuf.distributed.items import items_of
 from gridbuf.distributed.layouts import as_field, order_of
 from gridbuf.distributed.linking import Index
-from gridbuf.distributed.planning import sources_of
+from gridbuf.distributed.planning import plain, sources_of
 from gridbuf.distributed.subjects import Subject, array_of, bring_back
 from gridbuf.distributed.transfers import Transfer
 
@@ -83,19 +83,20 @@ def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: 
     def begin() -> tuple[list[list[_core.Field]], Transfer]:
         new = where == ground.rank and not ground.blocks  # the root did not know what to make
         filled = [make(ground, one, fill_value, keywords) for one in subjects] if new else made
+        partners = [ground.partner(subjects, its) for its in sources]
         ways = [
             way_of(
                 ground,
-                ("gather", where, one.geometry, ground.partner(subjects, sources[i])),
+                ("gather", where, one.geometry, partner),
                 one,
                 sources[i],
                 tale["orders"][i],
-                ground.copies(subjects, sources, i),
+                ground.copies(one, partner),
                 (ground.end(one), end := whole_tiles(ground, one, where)),
                 (ground.blocks, end.decomposition.blocks_of(ground.rank)),
                 (ground.decomposition.rank_of, lambda number: where),
             )
-            for i, one in enumerate(subjects)
+            for i, (one, partner) in enumerate(zip(subjects, partners, strict=True))
         ]
         have = [ground.arrays(one, order) for one, order in zip(subjects, tale["orders"], strict=True)]
         want = [
@@ -143,8 +144,6 @@ def read_whole(array: Any, ground: Ground, one: Subject) -> list[Any]:
 
 def scattering(everyone: Any, ground: Ground, array: Any, given: Any, root: Any) -> Steps[None]:
     """The steps of `Grid.scatter`."""
-    item = Item("scalar", (given,), 1)
-    sources = sources_of([item])[0]
 
     def prepare() -> tuple[int, list[Subject], list[Any]]:
         where = read_root(root, ground.size)
@@ -171,7 +170,7 @@ def scattering(everyone: Any, ground: Ground, array: Any, given: Any, root: Any)
             ground,
             ("scatter", where, one.geometry),
             one,
-            sources,
+            plain(0),
             order,
             Copies(None, end),
             (end, ground.end(one)),

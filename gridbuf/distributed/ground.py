@@ -47,10 +47,9 @@ class Ground(NamedTuple):
     def end(self, subject: Subject) -> End:
         return End(self.decomposition, subject.geometry.axes, subject.geometry.positions)
 
-    def copies(self, subjects: Sequence[Subject], sources: Sequence[Sources], i: int, straight: bool = False) -> Copies:
+    def copies(self, one: Subject, partner: Index = (), straight: bool = False) -> Copies:
         """Who keeps the points of a field that exist more than once; `straight`: seams that turn axes are none."""
-        one = subjects[i]
-        return Copies(self.builder.along(one.geometry.axes), self.end(one), self.partner(subjects, sources[i]), straight)
+        return Copies(self.builder.along(one.geometry.axes), self.end(one), partner, straight)
 
     def partner(self, subjects: Sequence[Subject], its: Sources) -> Index:
         """Where the points of the other component lie."""

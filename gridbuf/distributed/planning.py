@@ -124,11 +124,11 @@ def plain(number: int) -> Sources:
     return Sources(PLAIN, (number,), 0)
 
 
-def sources_of(items: list[Item], builder: LinkBuilder | None = None) -> list[Sources]:
-    """Of each field of the items: which fields stand for it where axes turn. A scalar has no sign where `builder` has no fold."""
+def sources_of(items: list[Item], builder: LinkBuilder) -> list[Sources]:
+    """Of each field of the items: which fields stand for it where axes turn. A scalar has no sign where the grid has no fold."""
     found: list[Sources] = []
     for item in items:
-        if item.kind == "scalar" and (item.sign == 1 or (builder is not None and not builder.folds)):
+        if item.kind == "scalar" and (item.sign == 1 or not builder.folds):
             found.append(plain(len(found)))
             continue
         numbers = tuple(range(len(found), len(found) + len(item.fields)))

@@ -11,8 +11,7 @@ from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.cuts import Cuts
 from gridbuf.distributed.ground import Ground, agreed_subjects, way_of
-from gridbuf.distributed.items import Item
-from gridbuf.distributed.planning import sources_of
+from gridbuf.distributed.planning import plain
 from gridbuf.distributed.subjects import Subject, array_of, bring_back, subject
 from gridbuf.distributed.transfers import Transfer
 
@@ -48,7 +47,6 @@ def heard(facts: Mapping[str, Any]) -> Decomposition:
 
 def redistributing(everyone: Any, ground: Ground, given: Any, other: Callable[[], Elsewhere | None], out: Any) -> Steps[Any]:
     """The steps of `Grid.redistribute`."""
-    sources = sources_of([Item("scalar", (given,), 1)])[0]
 
     def prepare() -> tuple[Elsewhere | None, list[Subject]]:
         there = other()
@@ -84,9 +82,9 @@ def redistributing(everyone: Any, ground: Ground, given: Any, other: Callable[[]
             ground,
             ("redistribute", one.geometry, str(facts)),
             one,
-            sources,
+            plain(0),
             order,
-            ground.copies([one], [sources], 0, straight=True),
+            ground.copies(one, straight=True),
             (ground.end(one), End(decomposition, one.geometry.axes, one.geometry.positions)),
             (ground.blocks, blocks),
             (ground.decomposition.rank_of, target_rank),

@@ -24,9 +24,8 @@ from gridbuf.distributed.checksums import header, of_block
 from gridbuf.distributed.chunking import blockwise, in_slabs
 from gridbuf.distributed.dtype_names import dtype_of
 from gridbuf.distributed.ground import Ground, agreed_subjects, subjects_of, summed, way_of
-from gridbuf.distributed.items import Item
 from gridbuf.distributed.linking import Index
-from gridbuf.distributed.planning import sources_of
+from gridbuf.distributed.planning import plain
 from gridbuf.distributed.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.subjects import Subject, array_of, bring_back, subject
 from gridbuf.distributed.transfers import Transfer
@@ -170,14 +169,13 @@ def moved(
             np.asarray(_core.zeros(one.shape(dims, dict(zip(ground.dims, block.shape, strict=True))), one.dtype))
             for block in blocks
         ]
-        sources = sources_of([Item("scalar", (None,), 1)])
         way = way_of(
             ground,
             ("save", kind, one.geometry, tuple(dims)),
             one,
-            sources[0],
+            plain(0),
             dims,
-            ground.copies([one], sources, 0, straight=True),
+            ground.copies(one, straight=True),
             (ground.end(one), end),
             (ground.blocks, blocks),
             (ground.decomposition.rank_of, end.decomposition.rank_of),
