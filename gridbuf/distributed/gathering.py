@@ -25,7 +25,7 @@ from gridbuf.distributed.layouts import as_field, order_of
 from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import plain, sources_of
 from gridbuf.distributed.subjects import Subject, array_of, bring_back
-from gridbuf.distributed.transfers import Transfer
+from gridbuf.distributed.transfers import Transfer, transferred
 
 
 def whole_tiles(ground: Ground, one: Subject, root: int) -> End:
@@ -104,11 +104,7 @@ def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: 
         ]
         return filled, Transfer(ways, have, want or [{}] * len(ways)).pack()
 
-    begun, error = attempt(begin)
-    yield from everyone.agree("gather", said, error=error)
-    assert begun is not None
-    made, transfer = begun
-    error = yield from transfer.steps(everyone)
+    made, error = yield from transferred(everyone, "gather", said, begin)
     if error is not None:
         raise error
     if where != ground.rank:
@@ -161,7 +157,7 @@ def scattering(everyone: Any, ground: Ground, array: Any, given: Any, root: Any)
     )
     one, order = subjects[0], tale["orders"][0]
 
-    def begin() -> Transfer:
+    def begin() -> tuple[None, Transfer]:
         new = where == ground.rank and not ground.blocks  # the root did not know what to expect
         whole = read_whole(array, ground, one) if new else tiles
         check_apart(("field", one.domains), ("the array", whole))
@@ -179,12 +175,9 @@ def scattering(everyone: Any, ground: Ground, array: Any, given: Any, root: Any)
         )
         axes = [one.dims.index(dim) for dim in order]
         have = {t: its.transpose(axes) for t, its in enumerate(whole)}
-        return Transfer([way], [have], [ground.arrays(one, order)]).pack()
+        return None, Transfer([way], [have], [ground.arrays(one, order)]).pack()
 
-    transfer, error = attempt(begin)
-    yield from everyone.agree("scatter", {"root": where}, error=error)
-    assert transfer is not None
-    error = yield from transfer.steps(everyone)
+    _, error = yield from transferred(everyone, "scatter", {"root": where}, begin)
     if error is not None:
         raise error
     bring_back(one)

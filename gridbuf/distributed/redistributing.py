@@ -13,7 +13,7 @@ from gridbuf.distributed.cuts import Cuts
 from gridbuf.distributed.ground import Ground, agreed_subjects, way_of
 from gridbuf.distributed.planning import plain
 from gridbuf.distributed.subjects import Subject, array_of, bring_back, subject
-from gridbuf.distributed.transfers import Transfer
+from gridbuf.distributed.transfers import Transfer, transferred
 
 
 class Elsewhere(NamedTuple):
@@ -76,7 +76,7 @@ def redistributing(everyone: Any, ground: Ground, given: Any, other: Callable[[]
         rank = decomposition.rank_of(number)
         return rank if ranks is None or rank is None else int(ranks[rank])
 
-    def begin() -> tuple[Any, Subject | None, Transfer]:
+    def begin() -> tuple[tuple[Any, Subject | None], Transfer]:
         made, its = allocate(there, one, out)
         way = way_of(
             ground,
@@ -90,13 +90,9 @@ def redistributing(everyone: Any, ground: Ground, given: Any, other: Callable[[]
             (ground.decomposition.rank_of, target_rank),
         )
         want = {block.number: array_of(f, order) for block, f in zip(blocks, its.domains if its else (), strict=True)}
-        return made, its, Transfer([way], [ground.arrays(one, order)], [want]).pack()
+        return (made, its), Transfer([way], [ground.arrays(one, order)], [want]).pack()
 
-    begun, error = attempt(begin)
-    yield from everyone.agree("redistribute", {}, error=error)
-    assert begun is not None
-    made, its, transfer = begun
-    error = yield from transfer.steps(everyone)
+    (made, its), error = yield from transferred(everyone, "redistribute", {}, begin)
     if error is not None:
         raise error
     if its is not None:

@@ -28,7 +28,7 @@ from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import plain
 from gridbuf.distributed.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.subjects import Subject, array_of, bring_back, subject
-from gridbuf.distributed.transfers import Transfer
+from gridbuf.distributed.transfers import Transfer, transferred
 
 AT_ONCE = 2**18  # points whose checksum is worked out at a time: it takes several times their memory
 
@@ -183,12 +183,7 @@ def moved(
         arrays = {block.number: array for block, array in zip(blocks, made, strict=True)}
         return list(zip(blocks, made, strict=True)), Transfer([way], [ground.arrays(one, dims)], [arrays]).pack()
 
-    begun, error = attempt(begin)
-    yield from everyone.agree("save", {"field": one.name}, error=error)
-    assert begun is not None
-    pieces, transfer = begun
-    error = yield from transfer.steps(everyone)
-    return pieces, error
+    return (yield from transferred(everyone, "save", {"field": one.name}, begin))
 
 
 def put(

@@ -6,11 +6,12 @@ one copy of what it has, and of what it gets the longest message.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from numpy.typing import NDArray
 
 from gridbuf import _core
+from gridbuf.distributed.alone import Said
 from gridbuf.distributed.binding import ALIGNMENT, SIGN, Entry, Sources
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.linking import Index, Link
@@ -18,6 +19,7 @@ from gridbuf.distributed.schedule import Schedule
 from gridbuf.strides import packed
 
 Arrays = Mapping[int, NDArray[Any]]  # by block: its points without halo, axes in the order of the message
+T = TypeVar("T")
 
 
 class Way(NamedTuple):
@@ -141,6 +143,17 @@ class Transfer:
             at += i * array.strides[place]
             strides[way.places[link.axes[d]]] = link.signs[d] * array.strides[place]
         return array, at, tuple(strides), SIGN if sign < 0 else 0
+
+
+def transferred(
+    everyone: Any, call: str, said: Said, prepare: Callable[[], tuple[T, Transfer]]
+) -> Steps[tuple[T, Exception | None]]:
+    """Prepare a transfer, and make it once all ranks have: what else was prepared, and what failed on the way."""
+    prepared, error = attempt(prepare)
+    yield from everyone.agree(call, said, error=error)
+    assert prepared is not None
+    mine, transfer = prepared
+    return mine, (yield from transfer.steps(everyone))
 
 
 class Slots:
