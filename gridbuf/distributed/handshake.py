@@ -13,7 +13,7 @@ from gridbuf.distributed.crossing import Telling, not_made, unsay
 from gridbuf.distributed.dtype_names import dtype_name
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.hub import Hub, ranks
-from gridbuf.distributed.layouts import Bound
+from gridbuf.distributed.layouts import POSITIONS, Bound
 from gridbuf.distributed.mail import Words, collect, head, send
 from gridbuf.distributed.raising import heard, post, tell
 from gridbuf.distributed.waiting import Waiting
@@ -36,7 +36,7 @@ def facts_of(bound: Bound, rule: str) -> Words:
         "dtype": dtype_name(bound.dtype),
         "dims": sorted(bound.dims),
         "halo": [list(pair) for pair in bound.geometry.halos],
-        "positions": ["centre" if position else "face" for position in bound.geometry.positions],
+        "positions": [POSITIONS[p] for p in bound.geometry.positions],
         "sizes": sorted([dim, n, list(pair)] for dim, n, pair in bound.extra),
     }
 

@@ -13,6 +13,7 @@ from gridbuf.strides import slowest_first
 Pairs = tuple[tuple[int, int], ...]
 Extra = tuple[tuple[str, int, tuple[int, int]], ...]
 CENTRE, FACE = 1, 0
+POSITIONS = "face", "centre"  # what ranks, manifests and errors call them
 
 
 class Layout(NamedTuple):
@@ -103,7 +104,7 @@ def bind(layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[s
         for what, a, b in (
             ("dtype", first.dtype, layout.dtype),
             ("dims", sorted(first.dims), sorted(layout.dims)),
-            ("positions", *(tuple("centre" if p else "face" for p in each.positions) for each in (geometry, other))),
+            ("positions", *(tuple(POSITIONS[p] for p in each.positions) for each in (geometry, other))),
             ("halo", geometry.halos, other.halos),
             ("sizes", sorted(extra), sorted(extra_of(layout, names))),
             ("place", on(first.gpu), on(layout.gpu)),

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gridbuf.distributed.dtype_names import dtype_of
+from gridbuf.distributed.layouts import POSITIONS
 
-POSITIONS = ("centre", "face")
 Said = dict[str, Any]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gridbuf.distributed.dtype_names import dtype_name
 from gridbuf.distributed.gathering import shapes
 from gridbuf.distributed.ground import Ground
-from gridbuf.distributed.layouts import CENTRE
+from gridbuf.distributed.layouts import CENTRE, POSITIONS
 from gridbuf.distributed.manifest_checks import Wrong, check_all
 from gridbuf.distributed.subjects import Subject
 
@@ -64,7 +64,7 @@ def describe(
         its_shapes = [list(shape) for shape in shapes(ground, one._replace(dims=tuple(order)))]
         fields[one.name] = {
             "dims": list(order),
-            "positions": {dim: "centre" if p == CENTRE else "face" for dim, p in by.items()},
+            "positions": {dim: POSITIONS[p] for dim, p in by.items()},
             "dtype": dtype_name(one.dtype),
             "arrays": arrays_of(one.name, len(ground.tiles)),
             "shapes": its_shapes,

@@ -12,9 +12,9 @@ from mpi4py import MPI
 
 from gridbuf.distributed.hub import FEW, ROLL, Hub, ranks
 from gridbuf.distributed.left import Left, leave
+from gridbuf.distributed.waiting import LOOK
 
 LATEST = 30.0  # seconds after which a rank tells where it waits, when it has no timeout
-LOOK = 5e-3
 
 
 class RollCall:

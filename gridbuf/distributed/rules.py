@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gridbuf.distributed.binding import Sources, has_sign
-from gridbuf.distributed.layouts import Bound
+from gridbuf.distributed.layouts import POSITIONS, Bound
 from gridbuf.distributed.linking import LinkBuilder
 
 
@@ -47,9 +47,7 @@ def component(source: Sources, axis: int) -> int:
 
 
 def described(bound: Bound, names: Sequence[str]) -> str:
-    return ", ".join(
-        f"{'centres' if p else 'faces'} of {names[a]}" for a, p in zip(bound.geometry.axes, bound.geometry.positions, strict=True)
-    )
+    return ", ".join(f"{POSITIONS[p]}s of {names[a]}" for a, p in zip(bound.geometry.axes, bound.geometry.positions, strict=True))
 
 
 def compare(a: Bound, b: Bound, kind: str) -> None:

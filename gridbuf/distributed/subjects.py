@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.dtype_names import dtype_name, dtype_of
-from gridbuf.distributed.layouts import CENTRE, FACE, Bound, bind, layout_of
+from gridbuf.distributed.layouts import POSITIONS, Bound, bind, layout_of
 from gridbuf.distributed.linking import Geometry, Index
 from gridbuf.distributed.plan import on_blocks
 
@@ -32,7 +32,7 @@ class Subject(NamedTuple):
         return {
             "dtype": dtype_name(self.dtype),
             "dims": sorted(self.dims),
-            "positions": ["centre" if p == CENTRE else "face" for p in self.geometry.positions],
+            "positions": [POSITIONS[p] for p in self.geometry.positions],
             "sizes": sorted([dim, n] for dim, n in self.sizes.items()),
         }
 
@@ -80,7 +80,7 @@ def bound_of(one: Subject) -> Bound:
 def told(name: str, facts: Mapping[str, Any], dims: Sequence[str], names: Sequence[str]) -> Subject:
     """The same of what other ranks say."""
     axes = tuple(axis for axis, dim in enumerate(names) if dim in facts["dims"])
-    positions = tuple(CENTRE if p == "centre" else FACE for p in facts["positions"])
+    positions = tuple(map(POSITIONS.index, facts["positions"]))
     geometry = Geometry(axes, positions, ((0, 0),) * len(axes))
     return Subject(name, dtype_of(facts["dtype"]), tuple(dims), geometry, dict(facts["sizes"]), tuple(dims), [])
 
