@@ -1,6 +1,7 @@
 """The arguments that all grids take, read once: what is wrong with their kind is a TypeError, with their value a ValueError."""
 
 import operator
+import os
 from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any
@@ -106,6 +107,14 @@ def read_aware(aware: Any) -> bool | None:
     if aware is None or isinstance(aware, bool):
         return aware
     raise TypeError(f"aware: expected True, False or None, got {type(aware).__name__}")
+
+
+def read_switch(variable: str) -> bool | None:
+    """What the environment says; None: nothing."""
+    value = os.environ.get(variable, "")
+    if value not in ("", "0", "1"):
+        raise ValueError(f"{variable}: {value!r} is neither '0' nor '1'")
+    return value == "1" if value else None
 
 
 def read_timeout(timeout: Any, what: str = "timeout") -> float | None:

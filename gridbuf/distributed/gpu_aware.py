@@ -1,10 +1,11 @@
 """Whether MPI takes pointers of GPUs."""
 
 import ctypes
-import os
 from functools import cache
 
 from mpi4py import MPI
+
+from gridbuf.distributed.arguments import read_switch
 
 VARIABLE = "GRIDBUF_GPU_AWARE_MPI"
 
@@ -29,10 +30,8 @@ def takes_gpus(said: bool | None) -> bool:
     """
     if said is not None:
         return said
-    value = os.environ.get(VARIABLE, "")
-    if value not in ("", "0", "1"):
-        raise ValueError(f"{VARIABLE}: {value!r} is neither '0' nor '1'")
-    return value == "1" if value else library_takes_gpus()
+    found = read_switch(VARIABLE)
+    return library_takes_gpus() if found is None else found
 
 
 @cache

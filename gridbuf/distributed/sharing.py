@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gridbuf.distributed.arguments import read_switch
+
 VARIABLE = "GRIDBUF_SHARED_MESSAGES"
 LEAST = 2048  # bytes: what is saved below is not worth the memory's making
 MOST = 512  # of them at once: what a communicator remembers stays, and a process has only so many mappings
@@ -33,11 +35,7 @@ Bytes = NDArray[np.uint8]
 
 
 def wanted() -> bool:
-    """What the environment says; ValueError where that is neither 0 nor 1."""
-    value = os.environ.get(VARIABLE, "")
-    if value not in ("", "0", "1"):
-        raise ValueError(f"{VARIABLE}: {value!r} is neither '0' nor '1'")
-    return value != "0"
+    return read_switch(VARIABLE) is not False
 
 
 @cache
