@@ -1,6 +1,7 @@
 """What the layouts of a stencil's fields cost: the same call on copies of them as they lie, and relaid as it wants them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,22 +31,31 @@ def compare(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]], call: Ca
         return {"why": f"{shared} share memory"}
     same = _copies(arrays, {})
     other = _copies(arrays, relaid)
-    started, seconds = clock(), ([], [])  # type: tuple[float, tuple[list[float], list[float]]]
-    for each in (same, other):  # code and pages are loaded
-        call(each)
-    while len(seconds[0]) < ROUNDS and (len(seconds[0]) < 2 or clock() - started < SECONDS):
-        for each, taken in zip((same, other), seconds, strict=True):
-            start = clock()
-            call(each)
-            taken.append(clock() - start)
-    least = [min(taken) for taken in seconds]
+    (seconds, relaid_seconds), rounds = least([partial(call, same), partial(call, other)], ROUNDS, SECONDS)
     return {
-        "ratio": least[0] / least[1],
-        "seconds": least[0],
-        "relaid_seconds": least[1],
-        "rounds": len(seconds[0]),
+        "ratio": seconds / relaid_seconds,
+        "seconds": seconds,
+        "relaid_seconds": relaid_seconds,
+        "rounds": rounds,
         "fields": list(relaid),
     }
+
+
+def least(calls: Sequence[Callable[[], Any]], rounds: int, seconds: float) -> tuple[list[float], int]:
+    """The least seconds of each, taking turns, and how many rounds there were: at least two, and then no more than so many, for so long."""
+    for call in calls:  # code and pages are loaded
+        call()
+    taken: list[list[float]] = []
+    started = clock()
+    while len(taken) < rounds and (len(taken) < 2 or clock() - started < seconds):
+        taken.append([_seconds(call) for call in calls])
+    return [min(each) for each in zip(*taken, strict=True)], len(taken)
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    start = clock()
+    call()
+    return clock() - start
 
 
 def _copies(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]]) -> dict[str, Any]:

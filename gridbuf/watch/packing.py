@@ -10,9 +10,9 @@ import numpy as np
 
 import gridbuf as gb
 from gridbuf.watch.allocations import aside
-from gridbuf.watch.book import Book, Message, Packed, clock
+from gridbuf.watch.book import Book, Message, Packed
 from gridbuf.watch.datatypes import arrays
-from gridbuf.watch.measuring import PART_OF_FREE, free_bytes
+from gridbuf.watch.measuring import PART_OF_FREE, free_bytes, least
 from gridbuf.watch.specifications import Buffer, Piece
 
 ROUNDS, SECONDS = 5, 0.02  # at most, but for two rounds
@@ -70,7 +70,7 @@ def measure(mpi: Any, piece: Piece) -> dict[str, Any]:
         calls += [lambda: _receive(mpi, sent, kept, comm, pairs), lambda: _send(mpi, sent, kept, comm, pairs)]
     except ValueError as error:
         why = str(error)
-    unpack, pack, *ours = [seconds / piece.n for seconds in _least(calls)]
+    unpack, pack, *ours = [seconds / piece.n for seconds in least(calls, ROUNDS, SECONDS)[0]]
     return {"pack": pack, "unpack": unpack, "why": why, **dict(zip(("receive", "send"), ours, strict=False))}
 
 
@@ -92,17 +92,3 @@ def _receive(mpi: Any, sent: Any, kept: Any, comm: Any, pairs: list[tuple[Any, A
     mpi.BYTE.Unpack(sent, 0, kept, comm)
     for view, part in pairs:
         gb.copyto(view, part)
-
-
-def _least(calls: list[Any]) -> list[float]:
-    """Of each, taking turns."""
-    for call in calls:  # code and pages are loaded
-        call()
-    seconds: list[list[float]] = [[] for _ in calls]
-    started = clock()
-    while len(seconds[0]) < ROUNDS and (len(seconds[0]) < 2 or clock() - started < SECONDS):
-        for call, taken in zip(calls, seconds, strict=True):
-            start = clock()
-            call()
-            taken.append(clock() - start)
-    return [min(taken) for taken in seconds]
