@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from gridbuf import _core
 from gridbuf.distributed.binding import Binding, Entry, Place, Sources
 from gridbuf.distributed.hub import Hub, hub_of
-from gridbuf.distributed.items import Item
 from gridbuf.distributed.layouts import Bound, Layout, extra_of, gpu_of, layout_of, order_of
 from gridbuf.distributed.linking import Geometry
 from gridbuf.distributed.mpi import MPIEngine
 from gridbuf.distributed.plan_cache import LayoutNumbers, PlanCache
+from gridbuf.distributed.planning import plain
 
 Index = tuple[int, ...]
 
@@ -168,7 +168,7 @@ class HaloPlan:
     def __init__(self, layouts: Sequence[Layout], dims: Sequence[str], near: Neighbours, engine: MPIEngine) -> None:
         self.bounds = [bound(layout, f"fields[{i}]", dims) for i, layout in enumerate(layouts)]
         self.gpu = gpu_of(self.bounds)
-        sources = [Sources(Item("scalar", (), 1), (i,), 0) for i in range(len(layouts))]
+        sources = [*map(plain, range(len(layouts)))]
         self.binding = binding = Slabs(self.bounds, sources, [Sides(layout, dims, near) for layout in layouts], near.rank)
         self.copies: list[Entry] = [entry for field, links in binding.within for entry in binding.copies(field, links)]
         self.sends, self.receives = (
