@@ -5,6 +5,8 @@ from typing import Any
 from gridbuf import _core
 from gridbuf.strides import packed
 
+XLA_ALIGNMENT = 64  # bytes: from anything less aligned its client of CPUs copies
+
 
 def as_field(obj: Any, argument: str = "field") -> _core.Field:
     """The Field itself, or one over the memory of any other buffer; nothing is copied."""

@@ -23,9 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop.common import address, as_field, compact_strides, gap, index_name
+from gridbuf.interop.common import XLA_ALIGNMENT, address, as_field, compact_strides, gap, index_name
 
-ALIGNMENT = 64  # XLA's CPU client copies from anything less aligned
 _WIDE = {"int64", "uint64", "float64", "complex128"}
 
 
@@ -75,10 +74,10 @@ def _unshareable(source: _core.Field) -> str | None:
             f"{compact_strides(source)[index]}, and XLA takes compact memory only; gridbuf.interop.jax.compact(field) is a "
             "copy that it takes"
         )
-    off = address(source) % ALIGNMENT
+    off = address(source) % XLA_ALIGNMENT
     if off and source.size:
         return (
-            f"its first element lies {off} bytes after a boundary of {ALIGNMENT} bytes, and XLA would copy it; allocate with "
+            f"its first element lies {off} bytes after a boundary of {XLA_ALIGNMENT} bytes, and XLA would copy it; allocate with "
             "aligned_index at element 0 (gridbuf.interop.jax.empty does), or gridbuf.interop.jax.compact(field) is a copy "
             "that it takes"
         )
@@ -196,7 +195,7 @@ def compact(field: Any) -> _core.Field:
     >>> gbj.compact(gb.Field.zeros((4, 5), backend="gt:cpu_ifirst", padding=True)).strides
     (8, 32)
     """
-    return as_field(field).to(padding=False, byte_alignment=ALIGNMENT, aligned_index=(0,) * as_field(field).ndim)
+    return as_field(field).to(padding=False, byte_alignment=XLA_ALIGNMENT, aligned_index=(0,) * as_field(field).ndim)
 
 
 def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
@@ -222,7 +221,7 @@ def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
     ((4, 20), None)
     """
     ndim = np.size(shape) if np.ndim(shape) else 1
-    own: dict[str, Any] = {"padding": False, "byte_alignment": ALIGNMENT, "aligned_index": (0,) * ndim}
+    own: dict[str, Any] = {"padding": False, "byte_alignment": XLA_ALIGNMENT, "aligned_index": (0,) * ndim}
     spec = own | spec
     return _core.Field.empty(shape, dtype, **spec)
 

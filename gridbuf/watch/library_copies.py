@@ -3,14 +3,13 @@
 from types import SimpleNamespace
 from typing import Any
 
+from gridbuf.interop.common import XLA_ALIGNMENT
 from gridbuf.strides import boundary, packed
 from gridbuf.watch import copies
 from gridbuf.watch.book import Book
 from gridbuf.watch.copies import exchange
 from gridbuf.watch.imports import Undo, from_import_on, together
 from gridbuf.watch.layouts import address
-
-ALIGNMENT = 64  # XLA's CPU client copies from anything less aligned
 
 
 def install(book: Book) -> Undo:
@@ -54,8 +53,8 @@ def why(given: Any, result: Any) -> str:
     strides = packed(result.shape, result.dtype.itemsize)
     told = copies.why(given, SimpleNamespace(dtype=result.dtype, shape=result.shape, strides=strides))
     at = address(given)
-    misaligned = told == "same layout" and at is not None and at % ALIGNMENT
-    return f"aligned to {boundary(at)} of {ALIGNMENT} bytes" if at is not None and misaligned else told
+    misaligned = told == "same layout" and at is not None and at % XLA_ALIGNMENT
+    return f"aligned to {boundary(at)} of {XLA_ALIGNMENT} bytes" if at is not None and misaligned else told
 
 
 def asked_for(given: Any, result: Any) -> str:
