@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed import arguments as read
 from gridbuf.distributed.alone import Agreed, Integers, Topic
 from gridbuf.distributed.between_decompositions import Between, Copies, End
@@ -20,7 +21,6 @@ from gridbuf.distributed.transfers import Way
 
 T = TypeVar("T")
 RankOf = Callable[[int], int | None]  # who has a block; of land nobody
-MOST = 64  # geometries and what they are gathered for: a program has a handful
 
 
 class Ground(NamedTuple):
@@ -33,15 +33,13 @@ class Ground(NamedTuple):
     blocks: tuple[Block, ...]
     rank: int
     size: int
-    known: dict[Any, Any]  # what was worked out before
+    known: BoundedCache[Any]  # what was worked out before
 
-    def memo(self, key: Any, make: Callable[[], T]) -> T:
+    def memo(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         """What depends on the grid and a key alone, worked out once."""
-        if key not in self.known:
-            if len(self.known) >= MOST:
-                self.known.clear()
-            self.known[key] = make()
-        found: T = self.known[key]
+        found: T | None = self.known.get(key)
+        if found is None:
+            found = self.known[key] = make()
         return found
 
     def end(self, subject: Subject) -> End:

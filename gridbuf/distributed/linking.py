@@ -5,6 +5,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
+from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.boxes import Box, Map, is_empty, meet, subtract
 from gridbuf.distributed.straight_links import Axis, Segment, combined, unclear
@@ -46,7 +47,7 @@ class LinkBuilder:
         self._places, self._around = lru_cache(maxsize=64)(self._find_places), lru_cache(maxsize=64)(self._find_around)
         self._crossings: dict[Index, list[tuple[str, Map]]] = {}
         self._parts: dict[Index, Topology] = {tuple(range(topology.ndim)): topology}
-        self._known: dict[tuple[Geometry, int], list[Axis]] = {}
+        self._known: BoundedCache[list[Axis]] = BoundedCache(256)  # geometries, of which a program has a handful
         self.straight = not decomposition.has_land and all(
             seam.tile == tile and seam.map.moves_only for (tile, _, _), seam in topology.seams.items()
         )
@@ -126,8 +127,6 @@ class LinkBuilder:
         """What can be said along each axis by itself."""
         found = self._known.get((geometry, tile))
         if found is None:
-            if len(self._known) >= 256:  # geometries, of which a program has a handful
-                self._known.clear()
             topology, cuts, found = self.along(geometry.axes), self.decomposition.cuts[tile], []
             for d, (a, position, halo) in enumerate(zip(*geometry, strict=True)):
                 ring, clear = (tile, d) in topology.rings, topology.clear[tile][d]

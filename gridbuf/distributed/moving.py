@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed.blocks import Decomposition
 from gridbuf.distributed.constructors import Constructors, Fields
 from gridbuf.distributed.engine import Engine
@@ -30,7 +31,8 @@ class Moving(Constructors):
 
     @cached_property
     def _ground(self) -> Ground:
-        return Ground(self.tiles, self.dims, self._planner.builder, self._decomposition, self.blocks, self.rank, self.size, {})
+        known: BoundedCache[Any] = BoundedCache(64)  # geometries and what they are gathered for: a program has a handful
+        return Ground(self.tiles, self.dims, self._planner.builder, self._decomposition, self.blocks, self.rank, self.size, known)
 
     def gather(self, field: Any, root: int = 0, *, fill_value: Any = 0, **keywords: Any) -> Any:
         """Bring a whole field to one rank. All ranks call this.

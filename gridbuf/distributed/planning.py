@@ -5,6 +5,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from gridbuf import _core
+from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed.aliasing import check_same, check_shared
 from gridbuf.distributed.arguments import entries
 from gridbuf.distributed.binding import Binding, Sources, Work
@@ -35,7 +36,7 @@ class Planner:
         self._crosses, self._turns = bool(crossings), any(how.turns for how in crossings)
         self.layouts = LayoutNumbers()
         self._bounds: dict[tuple[int, ...], Bound] = {}  # by the numbers of a field's layouts
-        self._named: dict[tuple[str, tuple[int, ...]], Bound] = {}
+        self._named: BoundedCache[Bound] = BoundedCache(MOST_BOUNDS)
         self._works: dict[tuple[Any, ...], Work] = {}  # of fields that differ in nothing but their places
         self._keys = self._made = 0
 
@@ -55,8 +56,6 @@ class Planner:
         numbers = tuple([known.get(id(each)) or self.layouts.number(each) for each in fields])
         named = self._named.get((name, numbers))
         if named is None:
-            if len(self._named) >= MOST_BOUNDS:
-                self._named.clear()
             named = self._named[name, numbers] = self._bound(fields, name, numbers)._replace(name=name)
         return named
 

@@ -5,6 +5,7 @@ from itertools import chain
 from math import prod
 from typing import NamedTuple
 
+from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.calls import attempt
 from gridbuf.distributed.layouts import Pairs
@@ -50,7 +51,7 @@ class Scheduler:
 
     def __init__(self, builder: LinkBuilder, blocks: list[Block], rank: int) -> None:
         self.builder, self.blocks, self.rank = builder, blocks, rank
-        self._known: dict[tuple[Geometry, str], Schedule] = {}
+        self._known: BoundedCache[Schedule] = BoundedCache(256)  # geometries, of which a program has a handful
 
     def halos(self, geometry: Geometry, corners: bool) -> Schedule:
         return self._find(
@@ -90,8 +91,6 @@ class Scheduler:
     ) -> Schedule:
         found = self._known.get(key)
         if found is None:
-            if len(self._known) >= 256:  # geometries, of which a program has a handful
-                self._known.clear()
             rank_of = self.builder.decomposition.rank_of
             links = chain.from_iterable(map(giving, self.blocks)) if self.builder.decomposition.size > 1 else ()
             found = self._known[key] = sorted_out(filling, links, self.blocks, self.rank, rank_of, rank_of)

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.bounded_cache import BoundedCache
 from gridbuf.interface.acquiring import acquired
 from gridbuf.interface.domains import Sizing, broadcast_shape, check_room, find_domain, halo_of, repeated
 from gridbuf.interface.origins import resolve_origins
-from gridbuf.storage.broadcasting import BoundedCache
 from gridbuf.storage.cpu import CPUStorage
 
 _READ_OR_WRITE, _WRITE = 3, 2  # gt4py's AccessKind

@@ -4,14 +4,12 @@ The answer depends on shapes and metadata only, not on values, so it is remember
 """
 
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from gridbuf.joining import Adapt, into, lacking, sizes
 from gridbuf.storage import results
 from gridbuf.storage.axes import LETTERS, union
 from gridbuf.storage.meta import Meta
-
-V = TypeVar("V")
 
 # An operand as broadcasting sees it: None for a scalar, else the axes (None for an array
 # that has no names), the shape, and the Meta of a storage.
@@ -111,16 +109,3 @@ def _into_out(operand: Operand, frame: str, shape: tuple[int, ...]) -> Adapt:
     if sorted(operand[0]) != sorted(frame):
         raise ValueError(f"out: the axes {operand[0]!r} and {frame!r} of several outputs differ")
     return into(operand[0], frame)
-
-
-class BoundedCache(dict[tuple[Any, ...], V], Generic[V]):
-    """A dict that starts anew when it is full."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__()
-        self._most = most
-
-    def __setitem__(self, key: tuple[Any, ...], value: V) -> None:
-        if len(self) >= self._most:
-            self.clear()
-        super().__setitem__(key, value)

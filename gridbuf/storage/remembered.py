@@ -8,8 +8,8 @@ How many backends were registered is part of a key: a name may mean another back
 from typing import Any
 
 from gridbuf import _core
+from gridbuf.bounded_cache import BoundedCache
 from gridbuf.storage import memory
-from gridbuf.storage.broadcasting import BoundedCache
 from gridbuf.storage.cpu import CPUStorage
 from gridbuf.storage.meta import Meta
 

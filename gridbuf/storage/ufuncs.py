@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.bounded_cache import BoundedCache
 from gridbuf.joining import SCALARS, WEAK_SCALARS, Adapt, adapted, is_scalar, result_dtypes
 from gridbuf.storage import broadcasting, memory, operands
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import BoundedCache
 from gridbuf.storage.cpu import CPUStorage
 from gridbuf.storage.meta import Meta
 
