@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from gridbuf import _core
 from gridbuf.defaults import get_default_backend
 from gridbuf.strides import boundary
+from gridbuf.wrapping import naming
 
 
 class Row(NamedTuple):
@@ -113,10 +114,8 @@ def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
 
 
 def _field(name: str, obj: Any) -> _core.Field:
-    try:
+    with naming(name):
         return obj if isinstance(obj, _core.Field) else _core.Field(obj)
-    except (TypeError, ValueError, BufferError) as error:
-        raise type(error)(f"{name}: {str(error).removeprefix('data: ')}") from error
 
 
 def order_of(strides: tuple[int, ...], shape: tuple[int, ...], dims: tuple[str, ...], layout: tuple[int, ...]) -> tuple[str, str]:
