@@ -7,9 +7,9 @@ as many as it has elements.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gridbuf.distributed.blocks import Block, Decomposition
+from gridbuf.distributed.blocks import Block, Decomposition, Index
 from gridbuf.distributed.boxes import Box, Map, identity, is_empty
-from gridbuf.distributed.linking import Index, Link, kept, linked, own_points
+from gridbuf.distributed.linking import Link, kept, linked, own_points
 from gridbuf.distributed.tiles import Copy, Topology
 
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf._core import CopyProgram
-from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.blocks import Block, Index
 from gridbuf.distributed.items import Item
 from gridbuf.distributed.layouts import Bound
-from gridbuf.distributed.linking import Index, Link
+from gridbuf.distributed.linking import Link
 from gridbuf.distributed.schedule import Schedule
 from gridbuf.strides import packed
 

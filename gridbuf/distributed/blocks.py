@@ -9,6 +9,7 @@ from gridbuf.distributed.boxes import Box, intersect, is_empty, subtract
 from gridbuf.distributed.cuts import Cuts
 
 Index = tuple[int, ...]
+Pairs = tuple[tuple[int, int], ...]  # (low, high) along each of some dims
 Part = tuple[int, Box]  # a block's number, and points that it holds
 
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from gridbuf.distributed.between_decompositions import End
-from gridbuf.distributed.blocks import Decomposition
+from gridbuf.distributed.blocks import Decomposition, Index
 from gridbuf.distributed.cuts import Cuts
 from gridbuf.distributed.ground import Ground
-from gridbuf.distributed.linking import Index
 from gridbuf.distributed.subjects import Subject
 
 

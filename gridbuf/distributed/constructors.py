@@ -8,8 +8,7 @@ from numpy.typing import DTypeLike
 
 from gridbuf import _core
 from gridbuf.distributed import arguments as read
-from gridbuf.distributed.blocks import Block
-from gridbuf.distributed.layouts import Pairs
+from gridbuf.distributed.blocks import Block, Pairs
 from gridbuf.docstrings import as_in
 from gridbuf.names import read_names
 

@@ -5,9 +5,8 @@ from math import prod
 from typing import Any
 
 from gridbuf.distributed import arguments as read
-from gridbuf.distributed.blocks import Decomposition
+from gridbuf.distributed.blocks import Decomposition, Pairs
 from gridbuf.distributed.cuts import Cuts
-from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.tiles import Topology
 
 CutTiles = list[tuple[Cuts, ...]]

@@ -8,7 +8,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.distributed.aliasing import check_apart
 from gridbuf.distributed.between_decompositions import Copies, End
-from gridbuf.distributed.blocks import Decomposition
+from gridbuf.distributed.blocks import Decomposition, Index
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.cuts import Cuts
 from gridbuf.distributed.ground import (
@@ -22,7 +22,6 @@ from gridbuf.distributed.ground import (
 )
 from gridbuf.distributed.items import items_of
 from gridbuf.distributed.layouts import as_field, order_of
-from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import plain, sources_of
 from gridbuf.distributed.subjects import Subject, array_of, bring_back
 from gridbuf.distributed.transfers import Transfer, transferred

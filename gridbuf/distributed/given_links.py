@@ -5,9 +5,9 @@ from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 from gridbuf.distributed import arguments as read
-from gridbuf.distributed.blocks import Block, Decomposition
+from gridbuf.distributed.blocks import Block, Decomposition, Index
 from gridbuf.distributed.boxes import Map
-from gridbuf.distributed.linking import Geometry, Index, Link, LinkBuilder
+from gridbuf.distributed.linking import Geometry, Link, LinkBuilder
 from gridbuf.distributed.tiles import Topology
 
 Spans = Sequence[tuple[int, int]]

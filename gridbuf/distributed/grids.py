@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.blocks import Block, Pairs
 from gridbuf.distributed.drawing import Drawing, draw
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.filing import Filing
 from gridbuf.distributed.items import items_of
 from gridbuf.distributed.kept_plans import KeptPlans
-from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.plan import Plan
 from gridbuf.distributed.planning import Planner

@@ -10,10 +10,10 @@ from gridbuf.distributed import arguments as read
 from gridbuf.distributed.alone import Agreed, Integers, Topic
 from gridbuf.distributed.between_decompositions import Between, Copies, End
 from gridbuf.distributed.binding import Sources
-from gridbuf.distributed.blocks import Block, Decomposition
+from gridbuf.distributed.blocks import Block, Decomposition, Index
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.items import Item
-from gridbuf.distributed.linking import Index, LinkBuilder
+from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.rules import check
 from gridbuf.distributed.schedule import Schedule, sorted_out
 from gridbuf.distributed.subjects import Subject, array_of, bound_of, subject, told

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.blocks import Block, Pairs
 from gridbuf.distributed.linking import Geometry
 from gridbuf.strides import slowest_first
 
-Pairs = tuple[tuple[int, int], ...]
 Extra = tuple[tuple[str, int, tuple[int, int]], ...]
 CENTRE, FACE = 1, 0
 POSITIONS = "face", "centre"  # what ranks, manifests and errors call them

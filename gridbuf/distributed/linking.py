@@ -6,12 +6,10 @@ from itertools import product
 from typing import NamedTuple
 
 from gridbuf.bounded_cache import BoundedCache
-from gridbuf.distributed.blocks import Block, Decomposition
+from gridbuf.distributed.blocks import Block, Decomposition, Index, Pairs
 from gridbuf.distributed.boxes import Box, Map, is_empty, meet, subtract
 from gridbuf.distributed.straight_links import Axis, Segment, combined, unclear
 from gridbuf.distributed.tiles import Copy, Seam, Topology
-
-Index = tuple[int, ...]
 
 
 class Geometry(NamedTuple):
@@ -19,7 +17,7 @@ class Geometry(NamedTuple):
 
     axes: Index
     positions: Index
-    halos: tuple[tuple[int, int], ...]
+    halos: Pairs
 
 
 class Link(NamedTuple):

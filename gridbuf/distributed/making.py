@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gridbuf.distributed import arguments as read
+from gridbuf.distributed.blocks import Pairs
 from gridbuf.distributed.collective_making import on_all_ranks
 from gridbuf.distributed.cutting import cut
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.given_links import Given, GivenLinks, read_links
 from gridbuf.distributed.grids import Grid
-from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.local import LocalEngine
 from gridbuf.distributed.seams import cube, folded, read_seams, rings

@@ -5,13 +5,12 @@ from functools import cached_property
 from typing import Any
 
 from gridbuf.bounded_cache import BoundedCache
-from gridbuf.distributed.blocks import Decomposition
+from gridbuf.distributed.blocks import Decomposition, Index
 from gridbuf.distributed.constructors import Constructors, Fields
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.gathering import gathering, scattering
 from gridbuf.distributed.ground import Ground
 from gridbuf.distributed.items import Item
-from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import Planner
 from gridbuf.distributed.redistributing import Elsewhere, redistributing
 from gridbuf.distributed.subjects import Subject

@@ -16,12 +16,11 @@ from gridbuf import _core
 from gridbuf.distributed.aliasing import check_same, check_shared
 from gridbuf.distributed.arguments import read_timeout
 from gridbuf.distributed.binding import Binding, Entry, Message, Work, adjoint
-from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.blocks import Block, Index, Pairs
 from gridbuf.distributed.debugging import compare_copies
 from gridbuf.distributed.engine import Engine, Quick, Transport
 from gridbuf.distributed.items import refuse_item
-from gridbuf.distributed.layouts import Pairs, as_field, gpu_of, layout_of
-from gridbuf.distributed.linking import Index
+from gridbuf.distributed.layouts import as_field, gpu_of, layout_of
 from gridbuf.docstrings import as_in
 
 HOST = {_core.HostField}

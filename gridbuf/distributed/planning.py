@@ -9,11 +9,11 @@ from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed.aliasing import check_same, check_shared
 from gridbuf.distributed.arguments import entries
 from gridbuf.distributed.binding import Binding, Sources, Work
-from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.blocks import Block, Pairs
 from gridbuf.distributed.debugging import debugging
 from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.items import Item
-from gridbuf.distributed.layouts import Bound, Pairs, bind, layout_of
+from gridbuf.distributed.layouts import Bound, bind, layout_of
 from gridbuf.distributed.linking import LinkBuilder
 from gridbuf.distributed.plan import Plan, on_blocks
 from gridbuf.distributed.plan_cache import LayoutNumbers

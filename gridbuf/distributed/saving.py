@@ -18,13 +18,12 @@ from gridbuf.distributed import checkpoint_folders as folders
 from gridbuf.distributed import manifests
 from gridbuf.distributed.alone import Topic
 from gridbuf.distributed.between_decompositions import Copies, End
-from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.blocks import Block, Index
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.checksums import header, of_block
 from gridbuf.distributed.chunking import blockwise, in_slabs
 from gridbuf.distributed.dtype_names import dtype_of
 from gridbuf.distributed.ground import Ground, agreed_subjects, subjects_of, summed, way_of
-from gridbuf.distributed.linking import Index
 from gridbuf.distributed.planning import plain
 from gridbuf.distributed.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.subjects import Subject, array_of, bring_back, subject

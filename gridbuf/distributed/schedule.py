@@ -6,9 +6,8 @@ from math import prod
 from typing import NamedTuple
 
 from gridbuf.bounded_cache import BoundedCache
-from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.blocks import Block, Pairs
 from gridbuf.distributed.calls import attempt
-from gridbuf.distributed.layouts import Pairs
 from gridbuf.distributed.linking import Geometry, Link, LinkBuilder
 
 MOST_AROUND = 256  # blocks, of which it takes long to find more

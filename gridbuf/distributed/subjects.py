@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
-from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.blocks import Block, Index
 from gridbuf.distributed.dtype_names import dtype_name, dtype_of
 from gridbuf.distributed.layouts import POSITIONS, Bound, bind, layout_of
-from gridbuf.distributed.linking import Geometry, Index
+from gridbuf.distributed.linking import Geometry
 from gridbuf.distributed.plan import on_blocks
 
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.distributed.alone import Said
 from gridbuf.distributed.binding import ALIGNMENT, SIGN, Entry, Sources
+from gridbuf.distributed.blocks import Index
 from gridbuf.distributed.calls import Steps, attempt
-from gridbuf.distributed.linking import Index, Link
+from gridbuf.distributed.linking import Link
 from gridbuf.distributed.schedule import Schedule
 from gridbuf.strides import packed
 

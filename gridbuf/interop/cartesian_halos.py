@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 from gridbuf import _core
 from gridbuf.distributed.binding import Binding, Entry, Place, Sources
+from gridbuf.distributed.blocks import Index
 from gridbuf.distributed.hub import Hub, hub_of
 from gridbuf.distributed.layouts import Bound, Layout, extra_of, gpu_of, layout_of, order_of
 from gridbuf.distributed.linking import Geometry
 from gridbuf.distributed.mpi import MPIEngine
 from gridbuf.distributed.plan_cache import LayoutNumbers, PlanCache
 from gridbuf.distributed.planning import plain
-
-Index = tuple[int, ...]
 
 
 class Slab(NamedTuple):

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gridbuf
-from gridbuf.distributed.blocks import Decomposition
+from gridbuf.distributed.blocks import Decomposition, Pairs
 from gridbuf.distributed.cutting import best_cut, evenly, exchanged, factors
-from gridbuf.distributed.layouts import CENTRE, Pairs
+from gridbuf.distributed.layouts import CENTRE
 from gridbuf.distributed.linking import Geometry, LinkBuilder
 from gridbuf.distributed.tiles import Topology
 
