@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.blocks import Decomposition
-from gridbuf.distributed.cuts import Cuts
+from gridbuf.distributed.geometry.blocks import Decomposition
+from gridbuf.distributed.geometry.cuts import Cuts
+from gridbuf.distributed.geometry.linking import LinkBuilder
+from gridbuf.distributed.geometry.seams import cube, folded, rings
+from gridbuf.distributed.geometry.tiles import Topology
 from gridbuf.distributed.grids import Grid
-from gridbuf.distributed.linking import LinkBuilder
-from gridbuf.distributed.seams import cube, folded, rings
-from gridbuf.distributed.tiles import Topology
 
 NAMES, HALO, SHAPE = ("I", "J"), ((3, 3), (3, 3)), (1000, 1000)
 TOPOLOGIES: dict[str, Callable[[], Topology]] = {

@@ -96,7 +96,7 @@ def view(array: Any, shape: tuple[int, ...], at: int, strides: tuple[int, ...]) 
 def split(plan: Any, comm: Any, fields: Sequence[Any]) -> Callable[[], float]:
     """What packing and unpacking take inside an exchange: hot loops of them alone flatter."""
     from gridbuf._core import CopyProgram
-    from gridbuf.distributed.binding import packing, unpacking
+    from gridbuf.distributed.plans.binding import packing, unpacking
 
     own, slots, programs, requests = comm.Dup(), plan.slots(), [], []
     for messages, entries, init in ((plan.receives, unpacking, own.Recv_init), (plan.sends, packing, own.Send_init)):

@@ -43,7 +43,7 @@ def test_blocks_of_one_process(ranks: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_halos_that_are_not_exchanged_would_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    import gridbuf.distributed.plan as plans
+    import gridbuf.distributed.plans.plan as plans
 
     monkeypatch.setattr(plans.Plan, "__call__", lambda self, *fields: None)
     _, fields, _, _ = blocks.run(VALUES, 2, stencil, "C", (2, 2))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gridbuf import doctor, doctor_mpi
-from gridbuf.distributed import sharing
+from gridbuf.distributed.ranks import sharing
 
 PLAYED = """
 import os, sys, time

@@ -12,9 +12,9 @@ import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf.cli import main
 from gridbuf.distributed import making
-from gridbuf.distributed.blocks import Block, Decomposition
 from gridbuf.distributed.draw_blocks import picture
-from gridbuf.distributed.linking import LinkBuilder
+from gridbuf.distributed.geometry.blocks import Block, Decomposition
+from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.paper import figures, options, report
 
 

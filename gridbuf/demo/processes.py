@@ -59,7 +59,7 @@ def run(values: NDArray[np.float64], steps: int, stencil: Callable[..., None], b
 
 def cut(shape: tuple[int, ...], ranks: int) -> tuple[int, ...]:
     """Into as many blocks as there are ranks, as a grid does that has a communicator."""
-    from gridbuf.distributed.cutting import best_cut
+    from gridbuf.distributed.geometry.cutting import best_cut
 
     return best_cut(shape, ranks, ((blocks.HALO,) * 2,) * 2, (False, False))
 

@@ -8,13 +8,13 @@ Examples
 >>> grid.exchange(T)
 """
 
-from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.drawing import Drawing
 from gridbuf.distributed.errors import DisagreementError
+from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.grids import Grid
-from gridbuf.distributed.items import Item, pair, scalar, vector
 from gridbuf.distributed.making import cubed_sphere, grid, links, topology, tripolar
-from gridbuf.distributed.plan import Handle, Plan
+from gridbuf.distributed.plans.items import Item, pair, scalar, vector
+from gridbuf.distributed.plans.plan import Handle, Plan
 
 __all__ = [
     "Block",

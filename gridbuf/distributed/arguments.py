@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any
 
-from gridbuf.distributed.blocks import Pairs
+from gridbuf.distributed.geometry.blocks import Pairs
 from gridbuf.names import name_of, read_names
 
 

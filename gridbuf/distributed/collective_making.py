@@ -28,8 +28,8 @@ def on_all_ranks(make: Callable[P, Grid]) -> Callable[P, Grid]:
             raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
         if not isinstance(comm, MPI.Intracomm):
             raise TypeError(f"comm: expected a communicator of mpi4py, got {type(comm).__name__}")
-        from gridbuf.distributed.everyone import Everyone, words_of
-        from gridbuf.distributed.hub import hub_of
+        from gridbuf.distributed.ranks.everyone import Everyone, words_of
+        from gridbuf.distributed.ranks.hub import hub_of
 
         seconds, _ = attempt(lambda: read_timeout(keywords.get("timeout")) or None)  # a wrong one is told below
         ranks = Everyone(hub_of(comm, seconds), seconds)

@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike
 
 from gridbuf import _core
 from gridbuf.distributed import arguments as read
-from gridbuf.distributed.blocks import Block, Pairs
+from gridbuf.distributed.geometry.blocks import Block, Pairs
 from gridbuf.docstrings import as_in
 from gridbuf.names import read_names
 

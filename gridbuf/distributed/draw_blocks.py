@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.geometry.blocks import Block
 
 WIDE, ROWS, FEW = 100, 16, 5  # characters across; rows of blocks up to which all are drawn, and so many of more
 GAP = "..."

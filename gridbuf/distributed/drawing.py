@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any, NamedTuple
 
-from gridbuf.distributed.blocks import Block, Decomposition
-from gridbuf.distributed.tiles import Topology
+from gridbuf.distributed.geometry.blocks import Block, Decomposition
+from gridbuf.distributed.geometry.tiles import Topology
 
 WIDE = 640.0  # of the picture
 MOST = 4096  # blocks that are drawn

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gridbuf.distributed.files.saving import loading, saving
 from gridbuf.distributed.reducing import Reducing
-from gridbuf.distributed.saving import loading, saving
 
 
 class Filing(Reducing):

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gridbuf.distributed.blocks import Block, Pairs
 from gridbuf.distributed.drawing import Drawing, draw
-from gridbuf.distributed.engine import Engine
 from gridbuf.distributed.filing import Filing
-from gridbuf.distributed.items import items_of
-from gridbuf.distributed.kept_plans import KeptPlans
-from gridbuf.distributed.linking import LinkBuilder
-from gridbuf.distributed.plan import Plan
-from gridbuf.distributed.planning import Planner
+from gridbuf.distributed.geometry.blocks import Block, Pairs
+from gridbuf.distributed.geometry.linking import LinkBuilder
+from gridbuf.distributed.plans.engine import Engine
+from gridbuf.distributed.plans.items import items_of
+from gridbuf.distributed.plans.kept_plans import KeptPlans
+from gridbuf.distributed.plans.plan import Plan
+from gridbuf.distributed.plans.planning import Planner
 from gridbuf.distributed.points import Points
 
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from gridbuf.distributed import arguments as read
-from gridbuf.distributed.blocks import Pairs
 from gridbuf.distributed.collective_making import on_all_ranks
-from gridbuf.distributed.cutting import cut
-from gridbuf.distributed.engine import Engine
-from gridbuf.distributed.given_links import Given, GivenLinks, read_links
+from gridbuf.distributed.geometry.blocks import Pairs
+from gridbuf.distributed.geometry.cutting import cut
+from gridbuf.distributed.geometry.given_links import Given, GivenLinks, read_links
+from gridbuf.distributed.geometry.linking import LinkBuilder
+from gridbuf.distributed.geometry.seams import cube, folded, read_seams, rings
+from gridbuf.distributed.geometry.tiles import Topology
 from gridbuf.distributed.grids import Grid
-from gridbuf.distributed.linking import LinkBuilder
-from gridbuf.distributed.local import LocalEngine
-from gridbuf.distributed.seams import cube, folded, read_seams, rings
-from gridbuf.distributed.tiles import Topology
+from gridbuf.distributed.plans.engine import Engine
+from gridbuf.distributed.plans.local import LocalEngine
 from gridbuf.docstrings import as_in
 
 ENGINES = ("local", "mpi", "ghex")
@@ -355,9 +355,9 @@ def engine_of(comm: Any, engine: Any, timeout: float | None, aware: bool | None)
     if engine == "local":
         raise ValueError("engine: 'local' has no ranks, and comm was given; leave one of them out")
     if engine == "ghex":
-        from gridbuf.distributed.ghex import GHEXEngine
+        from gridbuf.distributed.ranks.ghex import GHEXEngine
 
         return GHEXEngine(comm, timeout, aware)
-    from gridbuf.distributed.mpi import MPIEngine
+    from gridbuf.distributed.ranks.mpi import MPIEngine
 
     return MPIEngine(comm, timeout, aware)

@@ -5,15 +5,15 @@ from functools import cached_property
 from typing import Any
 
 from gridbuf.bounded_cache import BoundedCache
-from gridbuf.distributed.blocks import Decomposition, Index
 from gridbuf.distributed.constructors import Constructors, Fields
-from gridbuf.distributed.engine import Engine
-from gridbuf.distributed.gathering import gathering, scattering
-from gridbuf.distributed.ground import Ground
-from gridbuf.distributed.items import Item
-from gridbuf.distributed.planning import Planner
-from gridbuf.distributed.redistributing import Elsewhere, redistributing
-from gridbuf.distributed.subjects import Subject
+from gridbuf.distributed.geometry.blocks import Decomposition, Index
+from gridbuf.distributed.plans.engine import Engine
+from gridbuf.distributed.plans.items import Item
+from gridbuf.distributed.plans.planning import Planner
+from gridbuf.distributed.whole_fields.gathering import gathering, scattering
+from gridbuf.distributed.whole_fields.ground import Ground
+from gridbuf.distributed.whole_fields.redistributing import Elsewhere, redistributing
+from gridbuf.distributed.whole_fields.subjects import Subject
 from gridbuf.docstrings import as_in
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.distributed import regions
-from gridbuf.distributed.blocks import Block
 from gridbuf.distributed.constructors import Fields
-from gridbuf.distributed.plan import on_blocks
-from gridbuf.distributed.planning import Planner
+from gridbuf.distributed.geometry.blocks import Block
+from gridbuf.distributed.plans.plan import on_blocks
+from gridbuf.distributed.plans.planning import Planner
 
 
 class Points:

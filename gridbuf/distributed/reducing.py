@@ -3,9 +3,9 @@
 from typing import Any
 
 from gridbuf.distributed.constructors import Fields
-from gridbuf.distributed.counting import checking, multiplying, summing, truths
-from gridbuf.distributed.extremes import extreme
 from gridbuf.distributed.moving import Moving
+from gridbuf.distributed.whole_fields.counting import checking, multiplying, summing, truths
+from gridbuf.distributed.whole_fields.extremes import extreme
 from gridbuf.docstrings import as_in
 from gridbuf.exact.total import Total
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
-from gridbuf.distributed.blocks import Block
+from gridbuf.distributed.geometry.blocks import Block
 
 Spans = list[tuple[int, int]]
 

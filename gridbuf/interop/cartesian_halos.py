@@ -10,14 +10,14 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from gridbuf import _core
-from gridbuf.distributed.binding import Binding, Entry, Place, Sources
-from gridbuf.distributed.blocks import Index
-from gridbuf.distributed.hub import Hub, hub_of
-from gridbuf.distributed.layouts import Bound, Layout, extra_of, gpu_of, layout_of, order_of
-from gridbuf.distributed.linking import Geometry
-from gridbuf.distributed.mpi import MPIEngine
-from gridbuf.distributed.plan_cache import LayoutNumbers, PlanCache
-from gridbuf.distributed.planning import plain
+from gridbuf.distributed.geometry.blocks import Index
+from gridbuf.distributed.geometry.linking import Geometry
+from gridbuf.distributed.plans.binding import Binding, Entry, Place, Sources
+from gridbuf.distributed.plans.layouts import Bound, Layout, extra_of, gpu_of, layout_of, order_of
+from gridbuf.distributed.plans.plan_cache import LayoutNumbers, PlanCache
+from gridbuf.distributed.plans.planning import plain
+from gridbuf.distributed.ranks.hub import Hub, hub_of
+from gridbuf.distributed.ranks.mpi import MPIEngine
 
 
 class Slab(NamedTuple):

@@ -29,8 +29,8 @@ except RuntimeError as error:  # mpi4py's wheels look for the library when they 
 from mpi4py.util import dtlib
 
 from gridbuf import _core
-from gridbuf.distributed.aliasing import memory_of, shared
 from gridbuf.distributed.arguments import some_fields
+from gridbuf.distributed.plans.aliasing import memory_of, shared
 from gridbuf.docstrings import as_in
 from gridbuf.interop.cartesian_halos import exchanges_of
 from gridbuf.interop.common import address, as_field

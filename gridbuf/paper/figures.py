@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gridbuf
-from gridbuf.distributed.blocks import Decomposition, Pairs
-from gridbuf.distributed.cutting import best_cut, evenly, exchanged, factors
-from gridbuf.distributed.layouts import CENTRE
-from gridbuf.distributed.linking import Geometry, LinkBuilder
-from gridbuf.distributed.tiles import Topology
+from gridbuf.distributed.geometry.blocks import Decomposition, Pairs
+from gridbuf.distributed.geometry.cutting import best_cut, evenly, exchanged, factors
+from gridbuf.distributed.geometry.linking import Geometry, LinkBuilder
+from gridbuf.distributed.geometry.tiles import Topology
+from gridbuf.distributed.plans.layouts import CENTRE
 
 COMPARED, FEWER = 16, 6  # cuts that are worked out; of tiles whose axes turn, which takes longer
 ALL = 48  # up to so many ranks are looked at one by one; of more those that can differ

@@ -84,8 +84,8 @@ def read(arguments: argparse.Namespace) -> "tuple[Run, str]":
     import numpy as np
 
     from gridbuf.distributed import arguments as reading
-    from gridbuf.distributed import seams
-    from gridbuf.distributed.tiles import Topology
+    from gridbuf.distributed.geometry import seams
+    from gridbuf.distributed.geometry.tiles import Topology
     from gridbuf.paper.figures import Run
 
     shape = tuple(arguments.shape)

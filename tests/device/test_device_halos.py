@@ -14,7 +14,7 @@ from fake_driver import Fake, values_of
 import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf import _core
-from gridbuf.distributed import local
+from gridbuf.distributed.plans import local
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "distributed"))
 

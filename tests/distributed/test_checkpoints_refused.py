@@ -22,7 +22,7 @@ except ImportError:
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_what_is_unfinished_or_damaged_is_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gridbuf.distributed import manifests, stores
+    from gridbuf.distributed.files import manifests, stores
 
     grid, path = gbd.grid((8, 6), blocks=(2, 3), halo=1), tmp_path / "step"
     first, second = grid.full(1.0), grid.full(2.0)
@@ -92,7 +92,7 @@ def test_what_is_unfinished_or_damaged_is_refused(kind: str, tmp_path: Path, mon
 
 
 def test_an_old_checkpoint_that_cannot_be_removed_is_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gridbuf.distributed import checkpoint_folders
+    from gridbuf.distributed.files import checkpoint_folders
 
     grid, path = gbd.grid((8, 4)), tmp_path / "x"
 
@@ -126,7 +126,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_whenever_a_program_is_killed_the_next_one_saves(at_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gridbuf.distributed import checkpoint_folders
+    from gridbuf.distributed.files import checkpoint_folders
 
     grid, stop, over = gbd.grid((8, 4)), 0, False
     while not over:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.local import LocalEngine
+from gridbuf.distributed.plans.local import LocalEngine
 
 GRID = gbd.grid((6, 4), periodic="I", halo=1)
 FIELD = GRID.zeros()

@@ -51,7 +51,7 @@ def test_blocks_are_as_equal_as_can_be(n: int, count: int) -> None:
 
 
 def test_the_automatic_cut() -> None:
-    from gridbuf.distributed.cutting import best_cut, exchanged
+    from gridbuf.distributed.geometry.cutting import best_cut, exchanged
 
     one = ((1, 1), (1, 1))
     assert best_cut((100, 100), 4, one, (False, False)) == (2, 2)
@@ -146,8 +146,8 @@ def test_checksums_of_points_that_exist_twice() -> None:
 
 
 def test_every_point_is_owned_once() -> None:
-    from gridbuf.distributed.between_decompositions import Copies, End
-    from gridbuf.distributed.linking import Geometry
+    from gridbuf.distributed.geometry.between_decompositions import Copies, End
+    from gridbuf.distributed.geometry.linking import Geometry
 
     for grid, counts in (
         (gbd.grid((6, 4), blocks=(3, 2), periodic="I"), {(1, 1): 24, (0, 1): 24, (1, 0): 30, (0, 0): 30}),

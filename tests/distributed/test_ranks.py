@@ -10,7 +10,9 @@ from test_seams import made
 
 import gridbuf.distributed as gbd
 from gridbuf import _core
-from gridbuf.distributed import linking, making
+from gridbuf.distributed import making
+from gridbuf.distributed.geometry import linking
+from gridbuf.distributed.geometry.blocks import Decomposition
 
 
 @pytest.fixture
@@ -105,9 +107,8 @@ def test_messages_fit(kind: str, size: int, args: Any, keywords: Any, ranks: Any
 
 def test_one_of_ten_thousand_ranks_knows_its_neighbours_alone(ranks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = set()
-    block = gbd.blocks.Decomposition.block if hasattr(gbd, "blocks") else None
-    assert block is not None
-    monkeypatch.setattr(gbd.blocks.Decomposition, "block", lambda self, number: asked.add(number) or block(self, number))
+    block = Decomposition.block
+    monkeypatch.setattr(Decomposition, "block", lambda self, number: asked.add(number) or block(self, number))
     import tracemalloc
 
     made_up = Played(5050, 10_000)

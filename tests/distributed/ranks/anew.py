@@ -10,7 +10,8 @@ from mpi4py import MPI
 from pair import comm, me, other, perform, soon
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed import connecting, left, mail, waiting
+from gridbuf.distributed import waiting
+from gridbuf.distributed.ranks import connecting, left, mail
 
 SHORT, LONG = 6, 20000  # points of a halo: MPI sends the first without a receiver
 

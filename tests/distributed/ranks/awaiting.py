@@ -10,7 +10,7 @@ from common import me, raises
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed import hub
+from gridbuf.distributed.ranks import hub
 
 world = MPI.COMM_WORLD
 n = world.size

@@ -14,7 +14,8 @@ from pair import comm, grid, in_vain, interrupted, me, perform, refused_in_a_chi
 import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf import _core
-from gridbuf.distributed import extremes, stores, transfers
+from gridbuf.distributed.files import stores
+from gridbuf.distributed.whole_fields import extremes, transfers
 
 T = grid.full(1.0 + me)
 

@@ -9,7 +9,7 @@ import numpy as np
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed import crossing, hub, sharing
+from gridbuf.distributed.ranks import crossing, hub, sharing
 
 sharing.LEAST = int(os.environ.get("SHARED_FROM", sharing.LEAST))  # bytes: the messages of tests are short
 crossing.FIRST = float(os.environ.get("TOLD_AFTER", crossing.FIRST))  # seconds: ranks wait for each other a hundred times

@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
-from gridbuf.distributed import stores
+from gridbuf.distributed.files import stores
 
 comm = MPI.COMM_WORLD
 me, n = comm.rank, comm.size

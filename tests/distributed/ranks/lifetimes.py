@@ -10,8 +10,8 @@ from mpi4py import MPI
 import gridbuf as gb
 import gridbuf.distributed as gbd
 import gridbuf.interop.mpi4py as gbm
-from gridbuf.distributed import left
-from gridbuf.distributed.hub import hub_of
+from gridbuf.distributed.ranks import left
+from gridbuf.distributed.ranks.hub import hub_of
 
 world = MPI.COMM_WORLD
 COUNT = 20

@@ -8,7 +8,7 @@ from pair import check, comm, grid, in_vain, me, other, perform, soon, works
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
-from gridbuf.distributed import plan_cache
+from gridbuf.distributed.plans import plan_cache
 
 
 def alone(most_plans: int) -> None:

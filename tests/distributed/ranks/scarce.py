@@ -8,8 +8,8 @@ from mpi4py import MPI
 from pair import check, comm, grid, me, other, perform, works
 
 import gridbuf.distributed as gbd
-import gridbuf.distributed.messages as messages
-import gridbuf.distributed.tags as tags
+import gridbuf.distributed.ranks.messages as messages
+import gridbuf.distributed.ranks.tags as tags
 
 
 def other_communicators_and_ranks_without_blocks() -> None:

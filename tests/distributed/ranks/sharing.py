@@ -16,8 +16,8 @@ from pair import check, comm, grid, me, other, perform, works
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
-from gridbuf.distributed import terms
-from gridbuf.distributed.sharing import VARIABLE
+from gridbuf.distributed.ranks import terms
+from gridbuf.distributed.ranks.sharing import VARIABLE
 
 BOTH = ", in memory that both have"
 

@@ -15,7 +15,7 @@ from common import me
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed import left
+from gridbuf.distributed.ranks import left
 
 world = MPI.COMM_WORLD
 n = world.size

@@ -13,7 +13,7 @@ from mpi4py import MPI
 import gridbuf as gb
 import gridbuf.distributed as gbd
 import gridbuf.interop.mpi4py as gbm
-from gridbuf.distributed import connecting, mail, messages, mpi, raising
+from gridbuf.distributed.ranks import connecting, mail, messages, mpi, raising
 
 world = MPI.COMM_WORLD
 n = world.size

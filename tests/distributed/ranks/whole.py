@@ -10,9 +10,9 @@ from common import alone, fields, listed, raises
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
-import gridbuf.distributed.messages as messages
+import gridbuf.distributed.ranks.messages as messages
 from gridbuf import _core as core
-from gridbuf.distributed import transfers
+from gridbuf.distributed.whole_fields import transfers
 
 comm = MPI.COMM_WORLD
 n = comm.size

@@ -1,0 +1,139 @@
+"""What a checkpoint says of itself: its manifest, written last, without which it is none."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gridbuf.distributed.dtype_names import dtype_name
+from gridbuf.distributed.files.manifest_checks import Wrong, check_all
+from gridbuf.distributed.plans.layouts import CENTRE, POSITIONS
+from gridbuf.distributed.whole_fields.gathering import shapes
+from gridbuf.distributed.whole_fields.ground import Ground
+from gridbuf.distributed.whole_fields.subjects import Subject
+
+NAME, KIND, VERSION = "manifest.json", "gridbuf.distributed", 1
+Said = dict[str, Any]
+
+
+def read_path(path: Any) -> Path:
+    """What was given as a path, without following what is there."""
+    try:
+        found = os.fspath(path)
+    except TypeError:
+        raise TypeError(f"path: expected a path, got {type(path).__name__}") from None
+    if isinstance(found, bytes):
+        raise TypeError("path: expected a str or a Path, got bytes")
+    if not found:
+        raise ValueError("path: it is empty")
+    return Path(os.path.abspath(found))
+
+
+def read_attributes(given: Any, names: Sequence[str]) -> tuple[Said, dict[str, Said]]:
+    """What users say of a store, and under the name of a field of that."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"attributes: expected a dict, got {type(given).__name__}")
+    try:
+        copy = json.loads(json.dumps(dict(given), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"attributes: they are kept as JSON, which has no such value: {error}") from error
+    fields: dict[str, Said] = {name: {} for name in names}
+    for name in names:
+        its = copy.pop(name, {})
+        if not isinstance(its, dict):
+            raise TypeError(f"attributes[{name!r}]: expected a dict of what is said of the field, got {type(its).__name__}")
+        fields[name] = its
+    return copy, fields
+
+
+def arrays_of(name: str, tiles: int) -> list[str]:
+    """The arrays of a store that a field is kept in, one a tile."""
+    return [name] if tiles == 1 else [f"{name}_{t}" for t in range(tiles)]
+
+
+def describe(
+    ground: Ground, subjects: Sequence[Subject], dims: Sequence[Sequence[str]], store: str, periodic: Sequence[str], halo: Any,
+    attributes: Said, of_fields: Mapping[str, Said],
+) -> Said:  # fmt: skip
+    """All of a manifest but the checksums."""
+    fields: dict[str, Said] = {}
+    used: dict[str, int] = {}
+    for one, order in zip(subjects, dims, strict=True):
+        by = {ground.dims[a]: p for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True)}
+        its_shapes = [list(shape) for shape in shapes(ground, one._replace(dims=tuple(order)))]
+        fields[one.name] = {
+            "dims": list(order),
+            "positions": {dim: POSITIONS[p] for dim, p in by.items()},
+            "dtype": dtype_name(one.dtype),
+            "arrays": arrays_of(one.name, len(ground.tiles)),
+            "shapes": its_shapes,
+            "names": [
+                [named(used, dim if by.get(dim, CENTRE) == CENTRE else f"{dim}_face", n) for dim, n in zip(order, shape, strict=True)]
+                for shape in its_shapes
+            ],
+            "attributes": of_fields[one.name],
+        }  # fmt: skip
+    return {
+        "kind": KIND,
+        "version": VERSION,
+        "store": store,
+        "dims": list(ground.dims),
+        "tiles": [list(tile) for tile in ground.tiles],
+        "periodic": list(periodic),
+        "halo": [list(pair) for pair in halo],
+        "attributes": attributes,
+        "fields": fields,
+    }
+
+
+def named(used: dict[str, int], dim: str, n: int) -> str:
+    """What a dim of this size is called in the store: one name has one size there."""
+    name = dim if used.setdefault(dim, n) == n else f"{dim}_{n}"
+    used.setdefault(name, n)
+    return name
+
+
+def write(folder: Path, manifest: Said) -> None:
+    """Put it beside what it describes; it is there whole or not at all."""
+    beside = folder / f"{NAME}.unfinished"
+    with open(beside, "w") as file:
+        json.dump(manifest, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(beside, folder / NAME)
+    sync(folder)
+
+
+def sync(path: Path) -> None:
+    """What was written to a file or a folder is on the disk when this returns."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def read(path: Path) -> Said:
+    """The manifest of a finished checkpoint; ValueError that says what is wrong with it."""
+    if not path.exists():
+        raise ValueError(f"path: there is no {str(path)!r}")
+    try:
+        found = json.loads((path / NAME).read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        raise ValueError(f"path: {str(path)!r} has no {NAME}: it is no checkpoint, or was never finished") from None
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, error) from error
+    if not isinstance(found, dict) or found.get("kind") != KIND:
+        raise ValueError(f"path: {str(path)!r} is not what Grid.save writes")
+    if found.get("version") != VERSION:
+        raise ValueError(f"path: {str(path)!r} has version {found.get('version')}, known is {VERSION}")
+    try:
+        check_all(found)
+    except Wrong as error:
+        raise damaged(path, error) from error
+    return found
+
+
+def damaged(path: Path, why: Exception) -> ValueError:
+    return ValueError(f"path: the {NAME} of {str(path)!r} is damaged: {why}")

@@ -1,0 +1,125 @@
+"""What a plan knows of its fields: of each its layout, and where in its cells the points lie."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.distributed.geometry.blocks import Block, Pairs
+from gridbuf.distributed.geometry.linking import Geometry
+from gridbuf.strides import slowest_first
+
+Extra = tuple[tuple[str, int, tuple[int, int]], ...]
+CENTRE, FACE = 1, 0
+POSITIONS = "face", "centre"  # what ranks, manifests and errors call them
+
+
+class Layout(NamedTuple):
+    """Shape and place of a Field on one block: what two of them must share to take each other's place in a plan."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dims: tuple[str, ...]
+    halo: Pairs | None
+    gpu: int | None = None  # the number of the GPU that has it; None: the host reaches it
+
+
+class Bound(NamedTuple):
+    """A field of a plan: its name in errors, its geometry, and its layout on each of the rank's blocks."""
+
+    name: str
+    dtype: np.dtype[Any]
+    geometry: Geometry
+    dims: tuple[str, ...]
+    extra: Extra  # the dims that the grid does not cut, their extents, halo included, and how much of it that is
+    layouts: tuple[Layout, ...]
+    order: tuple[str, ...]  # of the dims, from slowest to fastest in memory: messages to this rank have it
+    key: int = -1  # one number for all bounds of a grid that differ in their names alone
+
+
+def as_field(given: Any, name: str) -> _core.Field:
+    if isinstance(given, _core.Field):
+        return given
+    if given is None or isinstance(given, str | bytes | int | float | complex):
+        raise TypeError(f"{name}: expected a Field or what gridbuf.Field takes, got {type(given).__name__}")
+    try:
+        if isinstance(given, _core.StorageBase):
+            return _core.Field(given, halo=given.halo)  # type: ignore[attr-defined]  # all that are made have one
+        return _core.Field(given)
+    except (TypeError, ValueError, BufferError) as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def layout_of(field: _core.Field) -> Layout:
+    gpu = int(field.device[1]) if isinstance(field, _core.DeviceField) else None
+    return Layout(field.dtype, field.shape, field.strides, field.dims, field.halo, gpu)
+
+
+def gpu_of(bounds: Sequence[Bound]) -> int | None:
+    """The GPU that has all fields of a plan, or None; ValueError where they lie in several places."""
+    for bound in bounds:
+        first, other = bounds[0].layouts[0].gpu, bound.layouts[0].gpu
+        if other != first:
+            raise ValueError(
+                f"{bound.name}: it lies {on(other)}, {bounds[0].name} {on(first)}; the fields of an exchange lie in one place"
+            )
+    return bounds[0].layouts[0].gpu if bounds else None
+
+
+def on(gpu: int | None) -> str:
+    return "on the host" if gpu is None else f"on GPU {gpu}"
+
+
+def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) -> Geometry:
+    """Where the points of a field on a block lie; ValueError that names both sizes where it does not fit."""
+    halo = layout.halo or ((0, 0),) * len(layout.shape)
+    axes, positions, halos = [], [], []
+    for axis, name in enumerate(names):
+        if name not in layout.dims:
+            continue
+        i = layout.dims.index(name)
+        low, high = halo[i]
+        own, n = layout.shape[i] - low - high, block.shape[axis]
+        if own not in (n, n + 1):
+            raise ValueError(
+                f"{field}: its domain has {own} points along {name} ({layout.shape[i]} with its halo of {low} and {high}), block "
+                f"{block.index} has {n}; allowed are {n} (centres) and {n + 1} (faces)"
+            )
+        axes.append(axis)
+        positions.append(CENTRE if own == n else FACE)
+        halos.append((low, high))
+    return Geometry(tuple(axes), tuple(positions), tuple(halos))
+
+
+def bind(layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[str], name: str) -> Bound:
+    """A field on all blocks of a rank, held to be one field."""
+    first = layouts[0]
+    geometry = geometry_of(first, blocks[0], names, name)
+    extra = extra_of(first, names)
+    for layout, block in zip(layouts[1:], blocks[1:], strict=True):
+        other = geometry_of(layout, block, names, name)
+        for what, a, b in (
+            ("dtype", first.dtype, layout.dtype),
+            ("dims", sorted(first.dims), sorted(layout.dims)),
+            ("positions", *(tuple(POSITIONS[p] for p in each.positions) for each in (geometry, other))),
+            ("halo", geometry.halos, other.halos),
+            ("sizes", sorted(extra), sorted(extra_of(layout, names))),
+            ("place", on(first.gpu), on(layout.gpu)),
+        ):
+            if a != b:
+                raise ValueError(
+                    f"{name}: its {what} on block {block.index} is {b}, on block {blocks[0].index} {a}; both must be the same"
+                )
+    return Bound(name, first.dtype, geometry, first.dims, extra, layouts, order_of(first.dims, first.strides))
+
+
+def order_of(dims: Sequence[str], strides: Sequence[int]) -> tuple[str, ...]:
+    """Dims from slowest to fastest in memory."""
+    return tuple(dims[i] for i in slowest_first(strides))
+
+
+def extra_of(layout: Layout, names: Sequence[str]) -> Extra:
+    halo = layout.halo or ((0, 0),) * len(layout.shape)
+    return tuple((dim, n, pair) for dim, n, pair in zip(layout.dims, layout.shape, halo, strict=True) if dim not in names)

@@ -1,0 +1,120 @@
+"""The memory of messages: what MPI reads and writes, and where the programs of copies find it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from gridbuf import _core
+from gridbuf.distributed.plans.binding import Message
+from gridbuf.distributed.ranks.inside import inside
+
+BOUNDARY = 256  # bytes, to which messages in one buffer of a GPU are aligned
+NOTHING = np.empty(0, "u1")  # what is sent where values lie in memory that both ranks have
+Turns = tuple[Any, Any]  # two buffers, and the counter whose lowest bit says which of them is meant
+
+
+class Buffers:
+    """Of the messages of one direction.
+
+    Attributes
+    ----------
+    ends : dict
+        By peer: the memory that MPI is given, or where in a field that lies.
+    slots : list
+        What programs of copies pack into, or unpack from.
+    places : dict
+        By peer: which of the slots its message lies in, and how many bytes from its start. Messages inside fields have none.
+    """
+
+    def __init__(self) -> None:
+        self.ends: dict[int, Any] = {}
+        self.slots: list[Any] = []
+        self.places: dict[int, tuple[int, int]] = {}
+
+
+def on_host(messages: Mapping[int, Message], more: int, in_fields: bool, shared: Mapping[int, Turns]) -> Buffers:
+    """A buffer for each message, with so many bytes more; none where one lies in a field just as it is sent, and may, or in shared memory."""
+    found = Buffers()
+    for peer, message in messages.items():
+        if peer in shared:
+            found.places[peer], found.ends[peer] = (len(found.slots), 0), NOTHING
+            found.slots.append(shared[peer])
+            continue
+        lies = inside(message) if in_fields else None
+        if lies is None:
+            found.places[peer] = len(found.slots), 0
+            found.slots.append(_core.empty((message.nbytes + more,), "uint8"))
+        found.ends[peer] = found.slots[-1] if lies is None else lies
+    return found
+
+
+class GPUBuffers(Buffers):
+    """One buffer on a GPU for all messages, and one of page-locked memory on the host, unless MPI takes pointers of GPUs.
+
+    Attributes
+    ----------
+    there, here : Field
+        The two; `here` is None where MPI is given the first.
+    shared : list
+        Where on the host messages lie that go through shared memory, and that memory.
+    """
+
+    def __init__(self, messages: Mapping[int, Message], more: int, gpu: int, direct: bool, shared: Mapping[int, Turns]) -> None:
+        super().__init__()
+        self.shared: list[tuple[Any, Turns]] = []
+        at = {}
+        total = 0
+        for peer, message in messages.items():
+            at[peer] = total
+            total += -(-(message.nbytes + more) // BOUNDARY) * BOUNDARY
+        self.there = _core.Field.empty((total,), dtype="uint8", device=("gpu", gpu))
+        self.here = None if direct else _core.Field.empty((total,), dtype="uint8", memory="pinned")
+        self.slots = [self.there]
+        self.places = {peer: (0, start) for peer, start in at.items()}
+        host = None if self.here is None else self.here.numpy()
+        first = pointer(self.there) if host is None and messages else 0
+        for peer, message in messages.items():
+            start, nbytes = at[peer], message.nbytes + more
+            self.ends[peer] = MPI.memory.fromaddress(first + start, nbytes) if host is None else host[start : start + nbytes]
+            if peer in shared:
+                self.shared.append((self.ends[peer], shared[peer]))
+                self.ends[peer] = NOTHING
+
+
+def pointer(field: Any) -> int:
+    """Where memory of a GPU lies, for an MPI that takes that."""
+    return int(field.__cuda_array_interface__["data"][0])
+
+
+class Carriage:
+    """Brings what was packed on a GPU to where MPI takes it, and what MPI has brought to where it is unpacked.
+
+    Everything is one copy each way, whatever the number of peers; where MPI takes pointers of GPUs, none.
+    """
+
+    def __init__(self, out: GPUBuffers, come: GPUBuffers) -> None:
+        self._out, self._come = out, come
+        self._rising: Any = None  # the copy that is still reading what MPI has received into
+
+    def down(self) -> None:
+        """All that is sent has been packed, and what is received may be written: this waits for the GPU."""
+        out, come = self._out, self._come
+        if out.here is None:
+            _core.cuda_wait_for(out.there, come.there)
+            return
+        copy = _core.cuda_copy_begin(out.here, out.there, "no", _core.cuda_get_stream()) if out.ends else None
+        for each in (self._rising, copy):
+            if each is not None:
+                each.wait(-1)
+        self._rising = None
+        for memory, (rows, turns) in out.shared:
+            rows[turns[0] & 1, : memory.nbytes] = memory
+
+    def up(self) -> None:
+        """What has come is on its way to the GPU; whatever is queued there next finds it."""
+        for memory, (rows, turns) in self._come.shared:
+            memory[:] = rows[turns[0] & 1, : memory.nbytes]
+        if self._come.here is not None and self._come.ends:
+            self._rising = _core.cuda_copy_begin(self._come.there, self._come.here, "no", _core.cuda_get_stream())
