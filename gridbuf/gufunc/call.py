@@ -1,6 +1,5 @@
 """The gufunc object: its kernels, and what it shows of itself."""
 
-import operator
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -16,7 +15,6 @@ from gridbuf.gufunc.states import StateKernel, check
 from gridbuf.gufunc.types import parse_types, types_text
 
 FLAGS = {"invalid": 1, "divide": 2, "overflow": 4}
-_ERRORS = ("raise", "return", "warn", "ignore")
 
 
 class GUFunc(Choosing):
@@ -159,19 +157,6 @@ class GUFunc(Choosing):
         number = self._add(kernel.form, kernel.address, kernel.data, kernel.go_name, types, kernel.flags | flags)
         self._owners.append(kernel)
         return int(number)
-
-    @staticmethod
-    def _check_errors(errors: str, workers: int | None) -> None:
-        if errors not in _ERRORS:
-            raise ValueError(f"errors: {errors!r} is none of {_ERRORS}")
-        if workers is None:
-            return
-        try:
-            number = operator.index(workers)
-        except TypeError:
-            raise TypeError(f"workers: expected an int (at most so many threads) or None, got {workers!r}") from None
-        if number < 1:
-            raise ValueError(f"workers: expected 1 or more, got {workers}")
 
     @property
     def types(self) -> list[str]:

@@ -80,32 +80,11 @@ def read_input(given: Any, i: int) -> Operand:
     return operand
 
 
-def read_mask(given: Any) -> Operand:
-    """The mask where=, broadcast by name when it has names."""
-    operand = Operand(given, _array(given, "where"), get_dims(given))
-    if operand.array.dtype != bool:
-        raise TypeError(f"where: expected bools, got {operand.array.dtype}")
-    return operand
-
-
 def weak(value: Any, dtype: "np.dtype[Any]") -> "np.ndarray[Any, Any]":
     """A Python number in the type of a kernel; an int that does not fit is an OverflowError (NumPy 1 would wrap it)."""
     if dtype.kind in "iu" and isinstance(value, int) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
         raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
     return np.asarray(value).astype(dtype) if isinstance(value, complex) else np.asarray(value, dtype)
-
-
-def read_output(given: Any) -> Operand:
-    """An output: memory that may be written, or None."""
-    if given is None:
-        return Operand(None, None, None)
-    array = _array(given, "out")
-    if not array.flags.writeable:
-        raise ValueError("out: it is read-only")
-    operand = Operand(given, array, get_dims(given))
-    if not operand.number:
-        raise SignatureError(f"out: no kernel gives elements of type {array.dtype}")
-    return operand
 
 
 def captured(args: tuple[Any, ...], nin: int) -> tuple[Any, ...]:
