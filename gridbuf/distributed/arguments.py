@@ -117,14 +117,14 @@ def read_switch(variable: str) -> bool | None:
     return value == "1" if value else None
 
 
-def read_timeout(timeout: Any, what: str = "timeout") -> float | None:
+def read_timeout(timeout: Any) -> float | None:
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, Real):
-        raise TypeError(f"{what}: expected seconds or None, got {type(timeout).__name__}")
+        raise TypeError(f"timeout: expected seconds or None, got {type(timeout).__name__}")
     seconds = float(timeout)
     if not seconds >= 0:
-        raise ValueError(f"{what}: {timeout} seconds; 0 or more is allowed")
+        raise ValueError(f"timeout: {timeout} seconds; 0 or more is allowed")
     return seconds
 
 

@@ -17,8 +17,8 @@ EVERY = 2.0  # seconds
 class Live:
     """A thread that shows `found()` until it is stopped; it ends with the process, and nobody waits for it."""
 
-    def __init__(self, book: Book, found: Callable[[], dict[str, Any]], errors: Errors, every: float = EVERY) -> None:
-        self.book, self.found, self.errors, self.every = book, found, errors, every
+    def __init__(self, book: Book, found: Callable[[], dict[str, Any]], errors: Errors) -> None:
+        self.book, self.found, self.errors = book, found, errors
         self._stop = threading.Event()
         self._shown: Any = self._terminal()
         self._thread = threading.Thread(target=self._run, name="gridbuf watch --live", daemon=True)
@@ -27,7 +27,7 @@ class Live:
     def stop(self) -> None:
         """Show no more; what was shown last goes from the terminal."""
         self._stop.set()
-        self._thread.join(timeout=self.every)
+        self._thread.join(timeout=EVERY)
         if self._shown is not None:
             self._shown.stop()
 
@@ -58,7 +58,7 @@ class Live:
                 setattr(sys, name, before)
 
     def _run(self) -> None:
-        while not self._stop.wait(self.every):
+        while not self._stop.wait(EVERY):
             if not self.book.on:
                 continue
             began = thread_time()

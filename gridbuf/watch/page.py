@@ -52,9 +52,9 @@ def _table(title: str, heads: Sequence[str], rows: list[list[str]], left: str) -
     return f"<h2>{escape(title)}</h2><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def _bars(title: str, values: list[tuple[str, float]], words: Any, most: int = 12) -> str:
+def _bars(title: str, values: list[tuple[str, float]], words: Any) -> str:
     """One bar for each, the longest first."""
-    values = sorted(values, key=lambda each: -each[1])[:most]
+    values = sorted(values, key=lambda each: -each[1])[:12]
     largest = values[0][1] if values else 0.0
     if largest <= 0:
         return ""

@@ -188,8 +188,8 @@ def _packing(packing: dict[str, Any] | None) -> str:
     return f"{seconds(packing['seconds'])}{said}{why}"
 
 
-def _short(source: str, most: int = 48) -> str:
-    return source if len(source) <= most else source[: most - 3] + "..."
+def _short(source: str) -> str:
+    return source if len(source) <= 48 else source[:45] + "..."
 
 
 def _plain(title: str, heads: Sequence[str], rows: list[list[str]]) -> str:

@@ -67,7 +67,7 @@ def read_options(options: Mapping[str, Any], dims: set[str]) -> dict[str, Any]:
 
 def saving(
     everyone: Any, ground: Ground, path: Any, fields: Mapping[str, Any], attributes: Any, format: Any,
-    options: Mapping[str, Any], periodic: Sequence[str], halo: Any, progress: Callable[[float], Any] | None = None,
+    options: Mapping[str, Any], periodic: Sequence[str], halo: Any, progress: Callable[[float], Any] | None,
 ) -> Steps[None]:  # fmt: skip
     """The steps of `Grid.save`."""
     names = list(fields)
@@ -220,7 +220,7 @@ def loading(
     names: Sequence[str],
     verify: Any,
     make: Callable[..., Any],
-    progress: Callable[[float], Any] | None = None,
+    progress: Callable[[float], Any] | None,
 ) -> Steps[dict[str, Any]]:
     """The steps of `Grid.load`."""
 

@@ -96,10 +96,6 @@ class MPITransport:
     def exchange(self) -> int:
         return self._standing.exchange
 
-    @property
-    def peers(self) -> list[int]:
-        return self._standing.peers
-
     @cached_property
     def _connector(self) -> Connector:
         return Connector(self.hub, self.name, self.binding, self.slots, self.gpu, self.debug, self.engine.aware)
