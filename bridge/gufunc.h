@@ -29,6 +29,16 @@ typedef struct gb_bridge_kernel_spec {
     int32_t ntypes;
 } gb_bridge_kernel_spec;
 
+/* Bits of the words that encode a call (request.go): of an operand's head, whose dimensions stand above them, */
+enum { GB_BRIDGE_O_SWAPPED = 1 << 8, GB_BRIDGE_O_MISALIGNED = 1 << 9, GB_BRIDGE_O_ABSENT = 1 << 10, GB_BRIDGE_O_NAMED = 1 << 11, GB_BRIDGE_O_NDIM = 16 };
+/* of a call, beside how many operands it has, */
+enum { GB_BRIDGE_MASK = 1 << 8, GB_BRIDGE_SIZES = 1 << 9, GB_BRIDGE_AXIS = 1 << 10, GB_BRIDGE_AXIS_NAME = 1 << 11, GB_BRIDGE_AXES = 1 << 12,
+       GB_BRIDGE_KEEPDIMS = 1 << 13 };
+/* and of a reduction (reduce_request.go), with how many results and axes above them. */
+enum { GB_BRIDGE_R_KEEPDIMS = 1, GB_BRIDGE_R_SEQUENTIAL = 2, GB_BRIDGE_R_ONE_BY_ONE = 4, GB_BRIDGE_R_IDENTITY = 8,
+       GB_BRIDGE_R_ONE_AXIS = 16,   /* more are refused */
+       GB_BRIDGE_R_ALL_AXES = 32, GB_BRIDGE_R_MASK = 1 << 8, GB_BRIDGE_R_RESULTS = 16, GB_BRIDGE_R_AXES = 24, GB_BRIDGE_R_STATE = 32 };
+
 int gbridge_gufunc_new(char *name, char *signature, int32_t flags, gb_bridge_gufunc_info *info, gb_error *e);
 int gbridge_gufunc_builtin(char *name, gb_bridge_gufunc_info *info, gb_error *e);
 int gbridge_gufunc_drop(int64_t id, gb_error *e);

@@ -1,5 +1,8 @@
 package bridge
 
+// #include "gufunc.h"
+import "C"
+
 import (
 	"slices"
 	"strconv"
@@ -11,46 +14,38 @@ import (
 // A reduction crosses the border as 64-bit integers, which are also the key under which the extension
 // keeps the answer:
 //
-//	kernel | state<<32, flags | mask<<8 | results<<16 | axes<<24, which axes are names, the axes, then the array,
-//	the mask and the results as operands of a call.
-const (
-	wordKeepDims = 1 << iota
-	wordSequential
-	wordOneByOne
-	wordIdentity
-	wordOneAxis // more are refused
-	wordAllAxes
-)
+//	kernel and state, flags and how many results and axes, which axes are names, the axes, then the array,
+//	the mask and the results as operands of a call. gufunc.h says which bits the flags are.
 
 func readReduceRequest(encoding []int64) (*gufunc.ReduceRequest, error) {
 	r := reader{encoding: encoding}
 	head := r.take(2)
 	flags := head[1]
 	q := &gufunc.ReduceRequest{
-		Kernel: int(head[0] & 0xffffffff), State: head[0]>>32 != 0,
-		KeepDims: flags&wordKeepDims != 0, Sequential: flags&wordSequential != 0,
-		OneByOne: flags&wordOneByOne != 0, Identity: flags&wordIdentity != 0,
+		Kernel: int(head[0] & 0xffffffff), State: head[0]>>C.GB_BRIDGE_R_STATE != 0,
+		KeepDims: flags&C.GB_BRIDGE_R_KEEPDIMS != 0, Sequential: flags&C.GB_BRIDGE_R_SEQUENTIAL != 0,
+		OneByOne: flags&C.GB_BRIDGE_R_ONE_BY_ONE != 0, Identity: flags&C.GB_BRIDGE_R_IDENTITY != 0,
 	}
-	names, axes := r.take(1)[0], r.take(flags>>24&0xff)
+	names, axes := r.take(1)[0], r.take(flags>>C.GB_BRIDGE_R_AXES&0xff)
 	q.Array = r.operand()
-	if flags>>8&1 != 0 {
+	if flags&C.GB_BRIDGE_R_MASK != 0 {
 		mask := r.operand()
 		q.Where = &mask
 	}
-	for range flags >> 16 & 0xff {
+	for range flags >> C.GB_BRIDGE_R_RESULTS & 0xff {
 		q.Outs = append(q.Outs, r.operand())
 	}
 	if r.short {
 		return nil, refused("a request of %d integers ends too early", len(encoding))
 	}
-	if flags&wordAllAxes != 0 {
+	if flags&C.GB_BRIDGE_R_ALL_AXES != 0 {
 		for a := range q.Array.Shape {
 			q.Axes = append(q.Axes, a)
 		}
 	} else if err := placeAxes(q, axes, names); err != nil {
 		return nil, err
 	}
-	if flags&wordOneAxis != 0 && len(q.Axes) > 1 {
+	if flags&C.GB_BRIDGE_R_ONE_AXIS != 0 && len(q.Axes) > 1 {
 		return nil, alloc.ErrInvalid.Errorf("axis: the operation is not reorderable, so at most one axis may be given, or ordered=True")
 	}
 	return q, nil

@@ -12,9 +12,9 @@ import (
 type Direction int
 
 const (
-	Upload   Direction = iota // host to device
-	Download                  // device to host
-	Within                    // device to device
+	Upload   Direction = C.GB_CUDA_UPLOAD   // host to device
+	Download Direction = C.GB_CUDA_DOWNLOAD // device to host
+	Within   Direction = C.GB_CUDA_WITHIN   // device to device
 )
 
 func (d Direction) String() string {

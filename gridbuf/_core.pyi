@@ -67,6 +67,9 @@ ONE_WORKER: int
 PURE: int
 MEASURED: int
 RAISES: int
+WEAK_INT: int
+WEAK_FLOAT: int
+WEAK_COMPLEX: int
 FOLDS: int
 GENERATED: int
 SWAPPED: int

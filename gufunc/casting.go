@@ -1,17 +1,20 @@
 package gufunc
 
+// #include "types.h"
+import "C"
+
 import "gridbuf/internal/message"
 
 // Casting is a rule of NumPy's by which operands may be cast.
 type Casting uint8
 
-// The rules, in the order in which the extension numbers them.
+// The rules.
 const (
-	SameKind Casting = iota // safe, or within a kind, or from bool over unsigned and signed integers and floats to complex
-	NoCasting
-	Equivalent // the byte order may change
-	Safe
-	Unsafe
+	SameKind   Casting = C.GB_GU_SAME_KIND // safe, or within a kind, or from bool over unsigned and signed integers and floats to complex
+	NoCasting  Casting = C.GB_GU_NO_CASTING
+	Equivalent Casting = C.GB_GU_EQUIVALENT // the byte order may change
+	Safe       Casting = C.GB_GU_SAFE
+	Unsafe     Casting = C.GB_GU_UNSAFE
 )
 
 // String is what NumPy calls the rule.
@@ -19,7 +22,7 @@ func (c Casting) String() string {
 	if c > Unsafe {
 		return message.Format("Casting(%d)", uint8(c))
 	}
-	return [...]string{"same_kind", "no", "equiv", "safe", "unsafe"}[c]
+	return C.GoString(C.gb_gu_casting_name(C.int(c)))
 }
 
 // kindOrder is NumPy's order of kinds for SameKind.

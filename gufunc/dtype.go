@@ -136,10 +136,10 @@ type Weak uint8
 
 // The kinds of weak operands.
 const (
-	Strong Weak = iota
-	WeakInt
-	WeakFloat
-	WeakComplex
+	Strong      Weak = C.GB_GU_STRONG
+	WeakInt     Weak = C.GB_GU_WEAK_INT
+	WeakFloat   Weak = C.GB_GU_WEAK_FLOAT
+	WeakComplex Weak = C.GB_GU_WEAK_COMPLEX
 )
 
 // rank orders kinds of numbers: bool, integers, floats, complex.

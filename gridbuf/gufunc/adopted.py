@@ -11,7 +11,7 @@ from gridbuf.gufunc.call import FLAGS, GUFunc
 from gridbuf.gufunc.choosing import OutputDims
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import Kernel
-from gridbuf.gufunc.operands import Operand, read_input
+from gridbuf.gufunc.operands import WEAK, Operand, read_input
 from gridbuf.gufunc.types import DTYPES, number_of, types_text
 
 _REORDERABLE = (np.maximum, np.minimum, np.fmax, np.fmin)  # they have no identity, and order does not matter
@@ -20,7 +20,7 @@ _READS_AHEAD = (
     np.arctan2,
 )  # for AVX-512 NumPy's loops read a row before they write: its power.reduce([2.0, 3.0, 2.0]) is 4
 _COMPARING = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
-_PYTHON = {1: int, 2: float, 3: complex}
+_PYTHON = {number: kind for kind, number in WEAK.items()}
 _BEYOND = 2.0**65  # beyond every integer type, and a float64
 
 

@@ -13,7 +13,7 @@ from gridbuf.gufunc.types import number_of
 from gridbuf.names import get_dims
 from gridbuf.wrapping import host_array, values
 
-_WEAK = {int: 1, float: 2, complex: 3}
+WEAK = {int: _core.WEAK_INT, float: _core.WEAK_FLOAT, complex: _core.WEAK_COMPLEX}  # Python numbers
 _VALUES = (list, tuple, bool, np.generic)
 
 
@@ -71,8 +71,8 @@ def normal(given: Any, what: str) -> Any:
 
 def read_input(given: Any, i: int) -> Operand:
     """An input: an ndarray, a Field, a Python number, or anything with memory; lists are copied."""
-    if type(given) in _WEAK:
-        return Operand(given, np.asarray(given), None, _WEAK[type(given)])
+    if type(given) in WEAK:
+        return Operand(given, np.asarray(given), None, WEAK[type(given)])
     array = _array(given, f"input {i}")
     operand = Operand(given, array, get_dims(given))
     if not operand.number:

@@ -22,13 +22,13 @@ static int read_list(gb_py_invocation *v, PyObject *axes) {
     v->axes[v->naxes++] = n;
     for (int i = 0; i < n; i++, v->naxes += words)
         if ((words = read_entry(PyTuple_GetItem(list, i), &v->axes[v->naxes])) < 0) return -1;
-    v->arrangement |= GB_PY_AXES;
+    v->arrangement |= GB_BRIDGE_AXES;
     return 0;
 }
 
 static int read_axis(gb_py_invocation *v, PyObject *axis) {
     int32_t code;
-    v->arrangement |= PyUnicode_Check(axis) ? GB_PY_AXIS_NAME : GB_PY_AXIS;
+    v->arrangement |= PyUnicode_Check(axis) ? GB_BRIDGE_AXIS_NAME : GB_BRIDGE_AXIS;
     v->naxes = 1;
     if (!PyUnicode_Check(axis)) return gb_py_int64(axis, "axis", "an int or a name", &v->axes[0]);
     if (gb_py_dims(axis, "axis", &code, 1) == 1) return v->axes[0] = code, 0;
@@ -39,7 +39,7 @@ static int read_axis(gb_py_invocation *v, PyObject *axis) {
 int gb_py_read_axes(gb_py_invocation *v, const gb_py_keywords *k) {
     int keepdims = k->keepdims ? PyObject_IsTrue(k->keepdims) : 0;
     if (keepdims < 0) return -1;
-    if (keepdims) v->arrangement = GB_PY_KEEPDIMS;
+    if (keepdims) v->arrangement = GB_BRIDGE_KEEPDIMS;
     if (k->axes && k->axis) return gb_py_setup_error("axes: it cannot be given together with axis");
     return k->axes ? read_list(v, k->axes) : k->axis ? read_axis(v, k->axis) : 0;
 }

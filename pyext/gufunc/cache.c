@@ -1,12 +1,10 @@
 /* cache.c: the resolved call for what was read: one seen before, or a new one from Go. */
 #include "gufunc.h"
 
-#define WITH_SIZES (1 << 9)
-
 static int64_t encode(int64_t *encoding, const gb_py_invocation *v) {
     int64_t *w = encoding;
     *w++ = v->kernel;
-    *w++ = v->nop | v->has_where << 8 | v->arrangement;
+    *w++ = v->nop | v->has_where * GB_BRIDGE_MASK | v->arrangement;
     for (int i = 0; i < v->nop + v->has_where; i++) {
         const gb_py_arg *a = &v->arg[i];
         w = gb_py_encode_operand(w, GB_PY_HEAD(a->type, a->swapped, a->misaligned, a->absent), a->ndim, a->shape, a->strides,
@@ -24,11 +22,11 @@ static int64_t add_sizes(gb_py_invocation *v, int64_t *encoding, int64_t n) {
     memcpy(turned, encoding, (size_t)n * sizeof *turned);
     if (v->arrangement && GB_PY_ENTER_GO(&error, gbridge_gufunc_turn_shapes(v->gufunc->info.id, turned, n, &error)) < 0) return -1;
     GB_PY_OWNED PyObject *shapes = PyTuple_New(v->nop), *sizes = NULL;
-    for (int i = 0; shapes && i < v->nop; w += 1 + (w[0] & GB_PY_HEAD_NAMED ? 3 : 2) * v->arg[i++].ndim)
+    for (int i = 0; shapes && i < v->nop; w += 1 + (w[0] & GB_BRIDGE_O_NAMED ? 3 : 2) * v->arg[i++].ndim)
         gb_py_put(&shapes, i, v->arg[i].absent ? Py_NewRef(Py_None) : gb_py_ints_tuple(w + 1, v->arg[i].ndim));
     if (shapes) sizes = PyObject_CallMethod((PyObject *)v->gufunc, "_sizes", "Oi", shapes, v->kernel);
     int known = sizes ? gb_py_ints(sizes, "output_dims", encoding + n, GB_GU_MAXCORE) : -1;
-    if (known > 0) encoding[1] |= WITH_SIZES;
+    if (known > 0) encoding[1] |= GB_BRIDGE_SIZES;
     return known < 0 ? -1 : n + known;
 }
 

@@ -62,7 +62,7 @@ static void settle_names(gb_py_invocation *v) {
         some |= a->ndims >= 0;
     }
     v->named = every && some;
-    if (!v->named && !(v->arrangement & GB_PY_AXIS_NAME))
+    if (!v->named && !(v->arrangement & GB_BRIDGE_AXIS_NAME))
         for (int i = 0; i < v->nop + v->has_where; i++) v->arg[i].ndims = -1;
 }
 

@@ -85,7 +85,7 @@ static int ask(gb_py_invocation *v, const gb_py_keywords *k, gb_py_choice *c) {
     GB_PY_OWNED PyObject *inputs = seen(v, 0, g->info.nin), *outs = seen(v, g->info.nin, v->nop), *number = NULL;
     if (inputs && outs)
         number = PyObject_CallMethod((PyObject *)g, "_choose", "OOOOs", inputs, outs, k->dtype ? k->dtype : Py_None,
-                                     k->signature ? k->signature : Py_None, gb_py_casting_name(c->casting));
+                                     k->signature ? k->signature : Py_None, gb_gu_casting_name(c->casting));
     long n = number ? PyLong_AsLong(number) : -1;
     if (n < 0 || n >= g->info.nkernels) {
         if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "_choose: kernel %ld of %d", n, g->info.nkernels);
@@ -133,7 +133,7 @@ static int ask_numbers(gb_py_invocation *v, int *again) {
                 continue;
             }
             *again = 1;
-            a->weak = PyLong_CheckExact(each) ? 1 : 2;
+            a->weak = PyLong_CheckExact(each) ? GB_GU_WEAK_INT : GB_GU_WEAK_FLOAT;
             gb_py_arg_keep(a, each);
             a->given = a->keep;
         }

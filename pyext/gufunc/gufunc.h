@@ -101,7 +101,6 @@ int gb_py_read_keywords(gb_py_invocation *v, PyObject *kwargs, gb_py_keywords *k
 extern const char *const gb_py_errors_words[4];
 int gb_py_read_errors(PyObject *errors);                            /* its number; NULL: GB_PY_RAISE */
 int gb_py_read_casting(PyObject *casting);
-const char *gb_py_casting_name(int casting);
 int gb_py_read_workers(PyObject *workers, int *n);
 int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k);
 
@@ -110,7 +109,6 @@ int gb_py_choose(gb_py_invocation *v, const gb_py_keywords *k);
 void gb_py_forget_choices(gb_py_gufunc_object *g);
 
 /* axes.c: core axes that are not the last ones. */
-enum { GB_PY_AXIS = 1 << 10, GB_PY_AXIS_NAME = 1 << 11, GB_PY_AXES = 1 << 12, GB_PY_KEEPDIMS = 1 << 13 };
 int gb_py_read_axes(gb_py_invocation *v, const gb_py_keywords *k);
 
 /* output.c */
@@ -124,11 +122,11 @@ int gb_py_join_halos(gb_py_field *result, const gb_py_invocation *v);
 
 /* entries.c. An encoded request (bridge/request.go reads it) is at most GB_PY_MOST_WORDS long. */
 #define GB_PY_MOST_WORDS ((GB_GU_MAXARGS + 2) * (1 + 3 * GB_MAXDIMS) + 3 + GB_MAXDIMS + GB_GU_MAXARGS * (1 + GB_GU_MAXCORE))
-#define GB_PY_HEAD(type, swapped, misaligned, absent) ((type) | (swapped) << 8 | (misaligned) << 9 | (absent) << 10)
-#define GB_PY_HEAD_NAMED (1 << 11)
+#define GB_PY_HEAD(type, swapped, misaligned, absent) \
+    ((type) | (swapped) * GB_BRIDGE_O_SWAPPED | (misaligned) * GB_BRIDGE_O_MISALIGNED | (absent) * GB_BRIDGE_O_ABSENT)
 static inline int64_t *gb_py_encode_operand(int64_t *to, int64_t head, int ndim, const int64_t *shape,
                                             const int64_t *strides, const int32_t *dims) {
-    *to++ = head | (dims ? GB_PY_HEAD_NAMED : 0) | (int64_t)ndim << 16;   /* dims NULL: no names */
+    *to++ = head | (dims ? GB_BRIDGE_O_NAMED : 0) | (int64_t)ndim << GB_BRIDGE_O_NDIM;   /* dims NULL: no names */
     for (int d = 0; d < ndim; d++) {
         to[d] = shape[d];
         to[ndim + d] = strides[d];

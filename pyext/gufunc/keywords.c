@@ -51,13 +51,12 @@ int gb_py_read_errors(PyObject *errors) {
     return errors ? one_of(errors, "errors", gb_py_errors_words, 4, "('raise', 'return', 'warn', 'ignore')") : GB_PY_RAISE;
 }
 
-static const char *const castings[] = {"same_kind", "no", "equiv", "safe", "unsafe"};
+#define NAME(name, text) text,
+static const char *const castings[] = {GB_GU_EACH_CASTING(NAME)};
 
 int gb_py_read_casting(PyObject *casting) {
-    return casting ? one_of(casting, "casting", castings, 5, "('no', 'equiv', 'safe', 'same_kind', 'unsafe')") : 0;
+    return casting ? one_of(casting, "casting", castings, GB_GU_CASTINGS, "('no', 'equiv', 'safe', 'same_kind', 'unsafe')") : GB_GU_SAME_KIND;
 }
-
-const char *gb_py_casting_name(int casting) { return castings[casting]; }
 
 int gb_py_read_workers(PyObject *workers, int *n) {
     int64_t value = 0;

@@ -72,7 +72,7 @@ int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
     char what[24];
     a->given = obj;
     if (PyFloat_CheckExact(obj) || PyLong_CheckExact(obj) || PyComplex_CheckExact(obj))
-        return a->weak = PyLong_CheckExact(obj) ? 1 : PyFloat_CheckExact(obj) ? 2 : 3, 0;
+        return a->weak = PyLong_CheckExact(obj) ? GB_GU_WEAK_INT : PyFloat_CheckExact(obj) ? GB_GU_WEAK_FLOAT : GB_GU_WEAK_COMPLEX, 0;
     if (read_memory(a, obj)) {
         if (__builtin_expect(a->type && a->type < GB_DATETIME && a->ndim <= GB_MAXDIMS, 1)) return 0;
     } else if (PyBool_Check(obj)) {
@@ -119,8 +119,8 @@ int gb_py_read_output(gb_py_arg *a, PyObject *obj, int i, int several) {
 }
 
 int gb_py_arg_number(gb_py_arg *a, uint8_t type) {
-    int done = a->weak < 3 && gb_py_put_number(a->number, type, a->given);
-    if (a->weak == 3 && type == GB_C128) {
+    int done = a->weak != GB_GU_WEAK_COMPLEX && gb_py_put_number(a->number, type, a->given);
+    if (a->weak == GB_GU_WEAK_COMPLEX && type == GB_C128) {
         double pair[2] = {PyComplex_RealAsDouble(a->given), PyComplex_ImagAsDouble(a->given)};
         memcpy(a->number, pair, sizeof pair);
         done = 1;

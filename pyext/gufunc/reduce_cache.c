@@ -66,10 +66,10 @@ static int64_t *encode_view(int64_t *to, const gb_py_reduce_view *v) {
 static int64_t encode(int64_t *encoding, const gb_py_reduce_args *q) {
     const gb_py_folding *c = &q->choice;
     int64_t *w = encoding, nout = q->gufunc->info.nout, naxes = q->naxes < 0 ? 0 : q->naxes;
-    *w++ = c->kernel | (int64_t)c->state << 32;
-    *w++ = (q->keepdims ? 1 : 0) | c->sequential << 1 | (q->ordered ? 4 : 0) | c->has_identity << 3 |
-           (c->sequential && !q->ordered && !c->state ? 1 << 4 : 0) | (q->naxes < 0 ? 1 << 5 : 0) | (q->where ? 1 << 8 : 0) |
-           nout << 16 | naxes << 24;
+    *w++ = c->kernel | (int64_t)c->state << GB_BRIDGE_R_STATE;
+    *w++ = (q->keepdims ? GB_BRIDGE_R_KEEPDIMS : 0) | c->sequential * GB_BRIDGE_R_SEQUENTIAL | (q->ordered ? GB_BRIDGE_R_ONE_BY_ONE : 0) |
+           c->has_identity * GB_BRIDGE_R_IDENTITY | (c->sequential && !q->ordered && !c->state ? GB_BRIDGE_R_ONE_AXIS : 0) |
+           (q->naxes < 0 ? GB_BRIDGE_R_ALL_AXES : 0) | (q->where ? GB_BRIDGE_R_MASK : 0) | nout << GB_BRIDGE_R_RESULTS | naxes << GB_BRIDGE_R_AXES;
     *w++ = q->by_name;
     for (int64_t i = 0; i < naxes; i++) *w++ = q->axes[i];
     w = encode_view(w, &q->view);
