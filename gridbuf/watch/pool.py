@@ -1,8 +1,10 @@
 """What a pool would save: blocks of the same sizes, as many at once, from NumPy's memory and from gridbuf's heap, both touched.
 
-What is saved is the making of pages. Of a line whose blocks were not touched, as its page faults say, it would have saved nothing.
+What is saved is the making of pages. Of a line whose blocks were not touched, as its page faults say, it would have saved nothing. One that
+made more pages than NumPy's memory needs now, which may keep what it gave back before, is measured with that given back each time.
 """
 
+import ctypes
 import resource
 from typing import Any, NamedTuple
 
@@ -14,6 +16,7 @@ from gridbuf.watch.book import clock
 ROUNDS, TIMES, AT_ONCE, LINES = 5, 4, 4, 12
 LARGEST = 1 << 30
 PAGE = 4096
+MORE = 1.5  # times the page faults that were measured: the program's blocks were given back
 LEAST = 0.05  # of the pages that were measured: less is what others leave over
 
 
@@ -29,17 +32,20 @@ def add_savings(rows: list[dict[str, Any]], found: Any) -> None:
     """Measure for the lines that allocated most what comes back: `pool` has seconds saved, of how many, and how many times faster it was."""
     again = [(row, reused(row["sizes"])) for row in rows if not row["own"]]
     by_bytes = sorted(again, key=lambda each: -sum(s["bytes"] * times for s, times in each[1]))
-    known: dict[tuple[int, int, bool], Block] = {}
+    known: dict[tuple[Any, ...], Block] = {}
     for row, sizes in by_bytes[:LINES]:
         sizes = [(size, times) for size, times in sizes if size["bytes"] <= LARGEST]
         if not sizes:
             continue
         most, _ = max(sizes, key=lambda each: each[0]["bytes"] * each[1])  # stands for the line
         kind = most["bytes"], min(AT_ONCE, most["most_at_once"]), most["zeros"]
-        if kind not in known:
-            known[kind] = seconds_of(*kind, found)
-        block = known[kind]
         count = sum(s["bytes"] * times for s, times in sizes) / most["bytes"]
+        for fresh in (False, True):
+            if (*kind, fresh) not in known:
+                known[*kind, fresh] = seconds_of(*kind, found, fresh)
+            block = known[*kind, fresh]
+            if row["page_faults"] * count * most["bytes"] / row["bytes"] <= MORE * block.faults * count:
+                break
         part = touched(row, count * most["bytes"], block.faults * count)
         of = block.plain * count * part
         saved = of - block.pooled * count * part
@@ -64,8 +70,12 @@ def reused(sizes: list[dict[str, Any]]) -> list[tuple[dict[str, Any], int]]:
     return [(s, s["count"] - s["most_at_once"]) for s in sizes if s["count"] > s["most_at_once"]]
 
 
-def seconds_of(nbytes: int, at_once: int, zeros: bool, found: Any) -> Block:
-    """Making, touching and dropping a block, so many at once: with NumPy's handler and with gridbuf's, taking turns; the least of each."""
+def seconds_of(nbytes: int, at_once: int, zeros: bool, found: Any, fresh: bool = False) -> Block:
+    """Making, touching and dropping a block, so many at once: with NumPy's handler and with gridbuf's, taking turns; the least of each.
+
+    With fresh=True C's heap gives back what is free before each of NumPy's.
+    """
+    give_back = getattr(ctypes.CDLL(None), "malloc_trim", None) if fresh else None
     before, make = _core.numpy_handler()[0], np.zeros if zeros else np.empty
     taken: tuple[list[float], list[float]] = ([], [])
     faults = []
@@ -73,13 +83,17 @@ def seconds_of(nbytes: int, at_once: int, zeros: bool, found: Any) -> Block:
         for _ in range(ROUNDS):
             for handler, seconds in zip((found, None), taken, strict=True):
                 _core.set_numpy_handler(handler)
-                had, start = _faults(), clock()
+                had, took = _faults(), 0.0
                 for _ in range(TIMES):
+                    if give_back is not None and handler is found:
+                        give_back(0)
+                    start = clock()
                     blocks = [make(nbytes, np.uint8) for _ in range(at_once)]
                     for block in blocks:
                         block[::PAGE] = 1
                     del blocks, block
-                seconds.append((clock() - start) / (TIMES * at_once))
+                    took += clock() - start
+                seconds.append(took / (TIMES * at_once))
                 if handler is found:
                     faults.append((_faults() - had) / (TIMES * at_once))
     finally:

@@ -159,6 +159,20 @@ def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was() -> None:
     assert saved["touched", False] > saved["touched", True]  # it has to clear what it gives out as zeros
 
 
+def test_pages_that_the_heap_keeps_by_now_were_made_by_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gridbuf import _core
+
+    blocks = {fresh: pool.seconds_of(1_000_000, 4, False, _core.numpy_handler()[0], fresh) for fresh in (False, True)}
+    assert blocks[True].faults > 0.7 * 1_000_000 / pool.PAGE and blocks[True].faults >= blocks[False].faults
+    kept, given_back = pool.Block(2.0, 1.0, 0.5), pool.Block(5.0, 1.0, 200.0)
+    monkeypatch.setattr(pool, "seconds_of", lambda *what: given_back if what[-1] else kept)
+    sizes = [{"bytes": 1_000_000, "count": 14, "most_at_once": 4, "zeros": False}]
+    for faults, saved in ((7, 10.0), (14 * 200, 40.0), (14 * 50, 10.0)):
+        row: dict[str, Any] = {"own": False, "bytes": 14_000_000, "page_faults": faults, "sizes": sizes}
+        pool.add_savings([row], None)
+        assert row["pool"]["saved"] == saved
+
+
 @pytest.mark.parametrize(("faults", "part"), [(1000, 1.0), (500, 0.5), (3000, 1.0), (20, 0.0)])
 def test_the_part_that_was_touched(faults: int, part: float) -> None:
     row = {"page_faults": faults, "bytes": 4_000_000}
