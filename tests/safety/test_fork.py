@@ -5,20 +5,23 @@ GRIDBUF_FORKS says how many children the storms have.
 
 import concurrent.futures
 import hashlib
-import itertools
+import json
 import multiprocessing
 import os
 import pickle
 import random
 import re
 import signal
-import threading
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fork_storms import FORKS, ONE, add, child, new_shape, work
 
 import gridbuf as gb
 from gridbuf import gufunc
@@ -27,24 +30,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
 ]
-FORKS = int(os.environ.get("GRIDBUF_FORKS", "60"))
 BACKENDS = ("C", "F", "numpy", "gt:cpu_kfirst", "gt:cpu_ifirst", "dace:cpu", "gtmc")
 POINT = np.dtype([("x", "f8"), ("n", "i4")])
-
-
-def child(body: Callable[[], None]) -> int:
-    """Fork, run body in the child, and return its exit status; -14 is the alarm of one that hangs."""
-    pid = os.fork()
-    if pid == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(20)
-        try:
-            body()
-        except BaseException as error:
-            os.write(2, f"child: {type(error).__name__}: {error}\n".encode())
-            os._exit(1)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def from_child(body: Callable[[], Any]) -> Any:
@@ -67,32 +54,6 @@ def from_child(body: Callable[[], Any]) -> Any:
         text = pipe.read()
     os.waitpid(pid, 0)
     return pickle.loads(text)
-
-
-def new_shape() -> tuple[int, int, int]:
-    """One that no process has asked for."""
-    return (os.getpid() % 89 + 2, time.perf_counter_ns() % 97 + 3, 5)
-
-
-add = gufunc.from_ufunc(np.add)
-ONE = np.ones(1000)
-
-
-def work() -> None:
-    """What the parent did, and what nobody did before."""
-    shape = new_shape()
-    f = gb.Field.zeros(shape, dims="IJK", halo=(1, 1, 0))
-    f[...] = 3.0
-    assert np.from_dlpack(f[1:, ::-1]).sum() == 3.0 * (shape[0] - 1) * shape[1] * 5
-    assert f.copy()[1, 2, 3] == 3.0 and f.domain.shape == (shape[0] - 2, shape[1] - 2, 5)
-    assert f.transpose("KJI").plan.shape == shape[::-1] and gb.Field(np.ones(shape)[::2]).plan.strides[0] == shape[1] * 80
-    gb.copyto(gb.Field.empty(shape, dims="IJK", backend="gt:cpu_ifirst"), f)
-    gb.fill(f, 1.0)
-    assert gb.zeros(shape, backend="gtmc").sum() == 0.0 and memoryview(f).shape == shape
-    assert gb.ones(shape[:2], np.float32).sum() == shape[0] * shape[1]
-    assert pickle.loads(pickle.dumps(f)).plan.strides == f.strides
-    assert gb.empty((3 << 20,), np.uint8).nbytes == 3 << 20  # a slab that the system gives to the child
-    assert add(ONE, ONE)[-1] == 2.0
 
 
 def spellings(shape: tuple[int, ...]) -> Iterator[Any]:
@@ -130,15 +91,31 @@ def a_gufunc_call_known_to_the_parent() -> None:
     add(ONE, ONE)
 
 
-def test_from_an_idle_parent() -> None:
-    assert [child(work) for _ in range(FORKS)] == [0] * FORKS
+@pytest.fixture(scope="module")
+def storm() -> Iterator[Callable[[str], list[int]]]:
+    """The statuses of the children of a storm, by a process of its own that waits for the next one."""
+    program, path = Path(__file__).with_name("fork_storms.py"), os.pathsep.join(sys.path)
+    with subprocess.Popen(
+        [sys.executable, program], env={**os.environ, "PYTHONPATH": path}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:  # fmt: skip
+        asked, told = parent.stdin, parent.stdout
+        assert asked is not None and told is not None
+
+        def of(name: str) -> list[int]:
+            print(name, file=asked, flush=True)
+            found: list[int] = json.loads(told.readline())
+            return found
+
+        yield of
+        asked.close()
 
 
-def test_a_grandchild_works_too() -> None:
-    def parent() -> None:
-        assert child(work) == 0
+def test_from_an_idle_parent(storm: Callable[[str], list[int]]) -> None:
+    assert storm("idle") == [0] * FORKS
 
-    assert [child(parent) for _ in range(20)] == [0] * 20
+
+def test_a_grandchild_works_too(storm: Callable[[str], list[int]]) -> None:
+    assert storm("grandchildren") == [0] * 20
 
 
 def test_every_spelling_of_every_backend() -> None:
@@ -150,40 +127,8 @@ def test_every_spelling_of_every_backend() -> None:
 
 
 @pytest.mark.parametrize("busy", ["allocating", "copying", "gufuncs", "all"])
-def test_from_a_busy_parent(busy: str) -> None:
-    stop = threading.Event()
-    big, other, long, sums = np.ones((300, 300)), np.empty((300, 300), order="F"), np.ones(200_000), np.empty(200_000)
-
-    def allocate(n: int) -> None:
-        gb.empty((n % 300 + 1, 7), backend="gt:cpu_ifirst")
-        gb.zeros((n % 50 + 1, 5000))
-        gb.Field.empty((n % 1000 + 1, n % 13 + 1), halo=(0, 0))
-
-    def copy(n: int) -> None:
-        gb.copyto(other, big)
-
-    def compute(n: int) -> None:
-        add(long, float(n), out=sums)
-        add(big, big)
-
-    bodies: dict[str, list[Callable[[int], None]]] = {"allocating": [allocate], "copying": [copy], "gufuncs": [compute]}
-    cycle = itertools.cycle(bodies.get(busy, [allocate, copy, compute]))
-
-    def keep(body: Callable[[int], None], seed: int) -> None:
-        for n in itertools.count(seed):
-            if stop.is_set():
-                return
-            body(n)
-
-    threads = [threading.Thread(target=keep, args=(next(cycle), i * 1000)) for i in range(3)]
-    for t in threads:
-        t.start()
-    try:
-        assert [child(work) for _ in range(FORKS)] == [0] * FORKS
-    finally:
-        stop.set()
-        for t in threads:
-            t.join()
+def test_from_a_busy_parent(busy: str, storm: Callable[[str], list[int]]) -> None:
+    assert storm(busy) == [0] * FORKS
 
 
 # ---- requests as a Python program makes them, the same in a child ----
