@@ -7,6 +7,9 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -84,6 +87,24 @@ while [ "$1" != -o ]; do shift; done
 """
 
 
+@dataclass(frozen=True)
+class Built:
+    """What a build asked Go and the compiler for: CGO_CFLAGS, and a line for each command."""
+
+    flags: list[str]
+    go: list[str]
+    cc: list[str]
+
+    def compiled(self, source: str = "pyext/field.c") -> list[str]:
+        """The words of the command that compiled a file."""
+        (line,) = (line for line in self.cc if f" -c {source} " in line)
+        return line.split()
+
+    def stripped(self) -> tuple[bool, bool]:
+        """Go's part, and the whole."""
+        return "-s -w" in self.go[-1], self.cc[-1].split()[-1] == "-s"
+
+
 class Checkout:
     """What setup.py and the stamps look at, without the rest, and a go and a compiler that note what they are asked for."""
 
@@ -119,37 +140,58 @@ class Checkout:
         ):
             shutil.copy(ROOT / name, self.root / name)
 
-    def build(self, *options: str, **environment: str) -> None:
-        """Everything anew: bin/go.flags, bin/go.arguments and bin/cc.arguments say how."""
+    def build(self, *options: str, **environment: str) -> Built:
+        """Everything anew."""
         shutil.rmtree(self.root / "build", ignore_errors=True)
-        self.run("setup.py", "-q", "build_ext", *options, **environment)
+        return self.run("setup.py", "-q", "build_ext", *options, **environment)
 
-    def run(self, *arguments: str, **environment: str) -> None:
+    def run(self, *arguments: str, **environment: str) -> Built:
         """Python on what is there."""
         for kept in (*self.bin.glob("*.flags"), *self.bin.glob("*.arguments")):
             kept.unlink()
         path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
         env = {**os.environ, "GRIDBUF_CFLAGS": "", "CC": "cc", "PATH": path, **environment}
         subprocess.run([sys.executable, *arguments], cwd=self.root, env=env, check=True, capture_output=True)
-
-    def go_flags(self, *options: str, **environment: str) -> list[str]:
-        """CGO_CFLAGS of a build."""
-        self.build(*options, **environment)
-        return (self.bin / "go.flags").read_text().split()
-
-    def compiled(self, source: str = "pyext/field.c") -> list[str]:
-        """The words of the command that compiled a file."""
-        (line,) = (line for line in (self.bin / "cc.arguments").read_text().splitlines() if f" -c {source} " in line)
-        return line.split()
+        noted = (self.bin / name for name in ("go.flags", "go.arguments", "cc.arguments"))
+        flags, go, cc = (path.read_text() if path.exists() else "" for path in noted)
+        return Built(flags.split(), go.splitlines(), cc.splitlines())
 
     def test_flags(self) -> list[str]:
         done = subprocess.run(["sh", "tests/go_flags.sh"], cwd=self.root, check=True, capture_output=True, text=True)
         return done.stdout.split()
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Checkout:
-    return Checkout(tmp_path)
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    return Checkout(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture(scope="module")
+def plain(checkout: Checkout) -> Built:
+    """As it is, without options."""
+    return checkout.build()
+
+
+@contextmanager
+def edited(path: Path, more: str) -> Iterator[None]:
+    """A file that is longer, or new, and afterwards as it was."""
+    before = path.read_text() if path.exists() else None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text((before or "") + more)
+    try:
+        yield
+    finally:
+        if before is None:
+            path.unlink()
+        else:
+            path.write_text(before)
+
+
+def changes(checkout: Checkout, plain: Built) -> tuple[bool, bool]:
+    """Whether Go compiles its rooms anew: for the extension, and for the tests. One stamp is for both."""
+    flags, tests = checkout.build().flags, checkout.test_flags()
+    assert flags[-1] == tests[-1] and flags[-1].startswith("-DBUILD_STAMP=")
+    return flags != plain.flags, tests[-1] != plain.flags[-1]
 
 
 def test_musl_is_refused(tmp_path: Path) -> None:
@@ -161,17 +203,14 @@ def test_musl_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("machine", "architecture"), [("x86_64", "amd64"), ("aarch64", "arm64")])
 def test_the_compiler_says_what_go_compiles_for(checkout: Checkout, machine: str, architecture: str) -> None:
-    checkout.build(MACHINE=f"{machine}-linux-gnu", GOARCH="")
-    asked = (checkout.bin / "go.arguments").read_text()
+    asked = [line for line in checkout.build(MACHINE=f"{machine}-linux-gnu", GOARCH="").go if line.startswith("GOARCH=")]
     foreign = machine != os.uname().machine
-    assert asked.count("GOARCH=\n") == (0 if foreign else asked.count("GOARCH="))
-    assert (f"GOARCH={architecture}\n" in asked) == foreign
+    assert set(asked) == {f"GOARCH={architecture}" if foreign else "GOARCH="}
 
 
 def test_symbols_may_be_kept_in_a_file_of_their_own(checkout: Checkout, tmp_path: Path) -> None:
     symbols = tmp_path / "symbols.debug"
-    checkout.build(GRIDBUF_DEBUG_FILE=str(symbols))
-    links = [line for line in (checkout.bin / "cc.arguments").read_text().splitlines() if "-shared" in line]
+    links = [line for line in checkout.build(GRIDBUF_DEBUG_FILE=str(symbols)).cc if "-shared" in line]
     (stripped,) = (line for line in links if "-s" in line.split())
     (whole,) = (line for line in links if str(symbols) in line)
     number = next(word for word in whole.split() if "--build-id=0x" in word)
@@ -186,40 +225,40 @@ def test_a_wheel_has_the_licence_of_go_s_runtime() -> None:
     assert (ROOT / "licenses" / "LICENSE-Go.txt").read_text() == (Path(root) / "LICENSE").read_text()
 
 
-def test_c_is_optimised(checkout: Checkout) -> None:
-    for flags in (checkout.go_flags(), checkout.compiled(), checkout.test_flags()):
+def test_c_is_optimised(checkout: Checkout, plain: Built) -> None:
+    for flags in (plain.flags, plain.compiled(), checkout.test_flags()):
         assert [flag for flag in flags if flag.startswith("-O")] == ["-O2"]
 
 
-def test_the_c_of_the_extension_is_compiled_with_warnings(checkout: Checkout) -> None:
-    checkout.build()
-    assert {"-Wall", "-Wextra", "-DPy_LIMITED_API=0x030B0000"} <= set(checkout.compiled())
+def test_the_c_of_the_extension_is_compiled_with_warnings(plain: Built) -> None:
+    assert {"-Wall", "-Wextra", "-DPy_LIMITED_API=0x030B0000"} <= set(plain.compiled())
 
 
-def test_flags_of_the_environment_come_last(checkout: Checkout) -> None:
-    flags = checkout.go_flags(GRIDBUF_CFLAGS="-O0 -Werror")
-    assert flags[-3:-1] == ["-O0", "-Werror"] and flags[-1].startswith("-DBUILD_STAMP=")
+def test_flags_of_the_environment_come_last(checkout: Checkout, plain: Built) -> None:
+    built = checkout.build(GRIDBUF_CFLAGS="-O0 -Werror")
+    assert built.flags[-3:-1] == ["-O0", "-Werror"] and built.flags[-1].startswith("-DBUILD_STAMP=")
     for source in ("pyext/field.c", "pyext/module.c"):  # the second is compiled for size
-        compiled = checkout.compiled(source)
+        compiled = built.compiled(source)
         assert compiled[compiled.index("-MD") - 2 : compiled.index("-MD")] == ["-O0", "-Werror"]
-    checkout.build()
-    assert "-Os" in checkout.compiled("pyext/module.c")
+    assert "-Os" in plain.compiled("pyext/module.c")
+
+
+def test_what_is_as_it_was_is_not_built_anew(checkout: Checkout, plain: Built) -> None:
+    assert changes(checkout, plain) == (False, False)
 
 
 @pytest.mark.parametrize("header", ["alloc/heap.h", "cuda/blocks.h", "gufunc/kernels/loops/table.h", "transfer/transfer.h"])
-def test_an_edited_header_builds_every_go_room_anew(checkout: Checkout, header: str) -> None:
-    path = checkout.root / header
-    before, tests = checkout.go_flags(), checkout.test_flags()
-    assert checkout.go_flags() == before and checkout.test_flags() == tests
-    path.write_text(path.read_text() + "enum { ONE_MORE };\n")
-    assert checkout.go_flags() != before and checkout.test_flags() != tests
+def test_an_edited_header_builds_every_go_room_anew(checkout: Checkout, plain: Built, header: str) -> None:
+    assert (checkout.root / header).exists()
+    with edited(checkout.root / header, "enum { ONE_MORE };\n"):
+        assert changes(checkout, plain) == (True, True)
 
 
-def test_an_edited_template_builds_its_own_room_alone(checkout: Checkout) -> None:
-    path = checkout.root / "gufunc" / "kernels" / "loops" / "rows_body.h"
-    before, tests = checkout.go_flags(), checkout.test_flags()
-    path.write_text(path.read_text() + "enum { ONE_MORE };\n")
-    assert checkout.go_flags() == before and checkout.test_flags() == tests
+def test_an_edited_template_builds_its_own_room_alone(checkout: Checkout, plain: Built) -> None:
+    template = checkout.root / "gufunc" / "kernels" / "loops" / "rows_body.h"
+    assert template.exists()
+    with edited(template, "enum { ONE_MORE };\n"):
+        assert changes(checkout, plain) == (False, False)
 
 
 def test_templates_are_included_by_c_beside_them_alone() -> None:
@@ -230,10 +269,14 @@ def test_templates_are_included_by_c_beside_them_alone() -> None:
         assert not wrong, f"{path.relative_to(ROOT)}: bridge/stamp.sh and setup.py think that nobody else sees a template"
 
 
-def test_a_new_header_builds_every_go_room_anew(checkout: Checkout) -> None:
-    before, tests = checkout.go_flags(), checkout.test_flags()
-    (checkout.root / "alloc" / "other.h").write_text("#define OTHER 1\n")
-    assert checkout.go_flags() != before and checkout.test_flags() != tests
+def test_a_new_header_builds_every_go_room_anew(checkout: Checkout, plain: Built) -> None:
+    with edited(checkout.root / "alloc" / "other.h", "#define OTHER 1\n"):
+        assert changes(checkout, plain) == (True, True)
+
+
+def test_nothing_is_found_that_a_tool_left(checkout: Checkout, plain: Built) -> None:
+    with edited(checkout.root / ".venv" / "include" / "tool.h", "#define TOOL 1\n"):
+        assert changes(checkout, plain) == (False, False)
 
 
 def test_an_edited_header_of_any_room_compiles_what_includes_it(tmp_path: Path) -> None:
@@ -255,38 +298,21 @@ def test_an_edited_header_of_any_room_compiles_what_includes_it(tmp_path: Path) 
     assert "no work to do" not in build()
 
 
-def test_a_wheel_is_stripped_and_a_checkout_is_not(checkout: Checkout) -> None:
-    def linked() -> tuple[bool, bool]:
-        go, c = (checkout.bin / "go.arguments").read_text().splitlines(), (checkout.bin / "cc.arguments").read_text().splitlines()
-        return "-s -w" in go[-1], c[-1].split()[-1] == "-s"
-
-    checkout.build()
-    assert linked() == (True, True)
-    checkout.build("--inplace")
-    assert linked() == (False, False)
+def test_a_wheel_is_stripped_and_a_checkout_is_not(checkout: Checkout, plain: Built) -> None:
+    assert plain.stripped() == (True, True)
+    assert checkout.build("--inplace").stripped() == (False, False)
 
 
 def test_a_checkout_that_pip_has_built_is_built(checkout: Checkout, tmp_path: Path) -> None:
     """pip gives a folder for objects that it drops: all C was compiled twice in the first hour."""
-    checkout.run("-c", f"import setuptools.build_meta as backend; backend.build_editable({str(tmp_path)!r})")
-    assert " -c pyext/field.c " in (checkout.bin / "cc.arguments").read_text()
-    checkout.run("setup.py", "-q", "build_ext", "--inplace")
-    assert " -c " not in (checkout.bin / "cc.arguments").read_text()
-
-
-def test_one_stamp_is_for_the_extension_and_for_the_tests(checkout: Checkout) -> None:
-    assert checkout.go_flags()[-1] == checkout.test_flags()[-1] and checkout.test_flags()[-1].startswith("-DBUILD_STAMP=")
+    shutil.rmtree(checkout.root / "build", ignore_errors=True)
+    built = checkout.run("-c", f"import setuptools.build_meta as backend; backend.build_editable({str(tmp_path)!r})")
+    assert built.compiled()
+    again = checkout.run("setup.py", "-q", "build_ext", "--inplace")
+    assert not any(" -c " in line for line in again.cc)
 
 
 def test_a_build_for_gdb_keeps_symbols(checkout: Checkout) -> None:
-    checkout.build("--debug")
-    go, c = (checkout.bin / "go.arguments").read_text().splitlines(), (checkout.bin / "cc.arguments").read_text().splitlines()
-    assert "-Og" in checkout.compiled() and "-Og" in (checkout.bin / "go.flags").read_text().split()
-    assert "-s -w" not in go[-1] and c[-1].split()[-1] != "-s"
-
-
-def test_nothing_is_found_that_a_tool_left(checkout: Checkout) -> None:
-    before, tests = checkout.go_flags(), checkout.test_flags()
-    (checkout.root / ".venv" / "include").mkdir(parents=True)
-    (checkout.root / ".venv" / "include" / "tool.h").write_text("")
-    assert checkout.go_flags() == before and checkout.test_flags() == tests
+    built = checkout.build("--debug")
+    assert "-Og" in built.compiled() and "-Og" in built.flags
+    assert built.stripped() == (False, False)
