@@ -308,7 +308,7 @@ def test_the_demo(tmp_path: Path) -> None:
         "20",
         "10",
         "--ranks",
-        "2",
+        "0",
         "--output",
         str(tmp_path / "demo"),
     ]
