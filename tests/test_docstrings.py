@@ -17,6 +17,7 @@ import pytest
 import gridbuf
 from gridbuf.docstrings import as_in
 
+ROOT = Path(__file__).parent.parent
 INTEROP = Path(gridbuf.__file__).parent / "interop"
 PACKAGES = [
     *("", "cuda", "distributed", "exact", "gufunc", "interface", "memory", "storage"),
@@ -51,6 +52,21 @@ def members(name: str, cls: type) -> Iterator[Documented]:
             continue
         if not each.startswith("_") and (inspect.isroutine(plain) or inspect.ismethoddescriptor(plain)):
             yield Documented(f"{name}.{each}", plain, not isinstance(found, staticmethod) and not inspect.isbuiltin(found))
+
+
+def undescribed(cls: type) -> list[str]:
+    """The data of a class that neither its sections nor a docstring of their own, or of a base's, describes."""
+    ours = [base for base in cls.__mro__ if base.__module__.startswith("gridbuf")]
+    theirs = {key for base in cls.__mro__ if base not in ours for key in vars(base)}
+    found = sections(documented(cls))
+    told = {*named(found.get("Attributes", "")), *named(found.get("Parameters", ""))}
+    return [
+        key
+        for key in sorted({key for base in ours for key in vars(base)} - theirs - told)
+        if not key.startswith("_")
+        and inspect.isdatadescriptor(inspect.getattr_static(cls, key))
+        and not any(getattr(vars(base).get(key), "__doc__", None) for base in ours)
+    ]
 
 
 def public(package: str) -> list[Documented]:
@@ -136,6 +152,8 @@ def faults(each: Documented) -> Iterator[str]:
         known = {*dir(each.obj), *getattr(each.obj, "__annotations__", {}), *(code.co_names if code else ())}
         if unknown := set(named(found.get("Attributes", ""))) - known:
             yield f"Attributes has {', '.join(sorted(unknown))}, which it has not"
+        if data := undescribed(each.obj):
+            yield f"nothing says what {', '.join(data)} is"
         return
     if named(found.get("Parameters", "")) != taken(each):
         yield f"Parameters are {named(found.get('Parameters', ''))}, the signature has {taken(each)}"
@@ -156,6 +174,11 @@ def test_everything_public_is_described(package: str) -> None:
     assert found
     wrong = [f"{each.name}: {fault}" for each in found for fault in faults(each)]
     assert not wrong, f"{len(wrong)} faults\n" + "\n".join(wrong)
+
+
+def test_the_reference_has_a_page_for_what_is_looked_at() -> None:
+    pages = "".join(page.read_text() for page in (ROOT / "docs/api").glob("*.md"))
+    assert sorted(re.findall(r"automodule:: gridbuf\.?([\w.]*)", pages)) == sorted(PACKAGES)
 
 
 def in_its_module(obj: Any) -> bool:
@@ -191,6 +214,21 @@ RIGHT = ["Parameters", "----------", "a : int", "    A number.", "", "Returns", 
 
 
 def test_the_check_sees_what_it_looks_for() -> None:
+    class Data:
+        """Two properties.
+
+        Attributes
+        ----------
+        described
+            Here.
+        """
+
+        described = property(len)
+        by_itself = property(len, doc="Here.")
+        by_nothing = property(lambda self: 1)
+
+    Data.__module__ = "gridbuf"
+    assert undescribed(Data) == ["by_nothing"]
     assert wrong("As it is.", "", *RIGHT) == []
     assert wrong("No stop", "", *RIGHT) == ["the first line is not one sentence that ends in a stop"]
     assert len(wrong("")) == 5

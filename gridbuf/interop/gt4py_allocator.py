@@ -12,7 +12,27 @@ HORIZONTAL_FIRST: tuple[Kind, ...] = ("horizontal", "vertical", "local")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Buffer:
-    """What `__gt_allocate__` returns: gt4py.next reads `ndarray`; the rest is worked out for who asks how that came about."""
+    """What `__gt_allocate__` returns: gt4py.next reads `ndarray`; the rest is worked out for who asks how that came about.
+
+    Attributes
+    ----------
+    ndarray : ndarray
+        The array itself.
+    spec : dict
+        The keywords that it was made with, as `gridbuf.empty` takes them.
+    plan : Plan
+        What `gridbuf.plan` says of the same request.
+    shape, ndim, strides
+        Of the array; strides in bytes.
+    layout_map : tuple of int
+        For each dimension the rank of its stride, 0 for the largest.
+    aligned_index : tuple of int
+        The element that lies on the boundary, counted from the first.
+    byte_alignment, byte_offset : int
+        That boundary, and how far behind the start of the allocation the first element lies.
+    device, dtype
+        gt4py's names of them.
+    """
 
     ndarray: Any
     spec: dict[str, Any]
