@@ -66,7 +66,7 @@ static inline gb_heap_header *gb_heap_header_of(const void *data) { return *gb_h
 #endif
 
 /* Where a block's data starts. */
-static inline char *gb_heap_place(const gb_heap_layout *w, char *block, int64_t colour) {
+static inline char *gb_heap_data_in(const gb_heap_layout *w, char *block, int64_t colour) {
     block += w->boundary < GB_HEAP_COLOURS ? colour : 0;
     if (w->boundary <= GB_HEAP_BLOCK_ALIGN && (w->boundary & (w->boundary - 1)) == 0)
         return block + GB_HEAP_DATA_ROOM + w->offset;
@@ -76,7 +76,7 @@ static inline char *gb_heap_place(const gb_heap_layout *w, char *block, int64_t 
 
 /* A block is taken: its header; where its data is. The caller writes the pointer below, after the guards. */
 static inline char *gb_heap_dress(const gb_heap_layout *want, gb_heap_slab *s, char *block, uint64_t id) {
-    char *data = gb_heap_place(want, block, s->colour);
+    char *data = gb_heap_data_in(want, block, s->colour);
     gb_heap_allow(block, block + s->block);
     *(gb_heap_header *)block = (gb_heap_header){ .slab = s, .data = data, .id = id, .plan = want->plan, .shares = 1,
                                        .magic = GB_HEAP_LIVE, .born = gb_heap_seconds() };

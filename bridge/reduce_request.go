@@ -42,7 +42,7 @@ func readReduceRequest(encoding []int64) (*gufunc.ReduceRequest, error) {
 		for a := range q.Array.Shape {
 			q.Axes = append(q.Axes, a)
 		}
-	} else if err := placeAxes(q, axes, names); err != nil {
+	} else if err := findAxes(q, axes, names); err != nil {
 		return nil, err
 	}
 	if flags&C.GB_BRIDGE_R_ONE_AXIS != 0 && len(q.Axes) > 1 {
@@ -51,8 +51,8 @@ func readReduceRequest(encoding []int64) (*gufunc.ReduceRequest, error) {
 	return q, nil
 }
 
-// placeAxes finds the axes that were given: names where names has a bit, else numbers, from the end where they are negative.
-func placeAxes(q *gufunc.ReduceRequest, given []int64, names int64) error {
+// findAxes finds the axes that were given: names where names has a bit, else numbers, from the end where they are negative.
+func findAxes(q *gufunc.ReduceRequest, given []int64, names int64) error {
 	ndim := int64(len(q.Array.Shape))
 	for i, a := range given {
 		text, at, why := strconv.FormatInt(a, 10), a, "does not fit the array, which has "+strconv.FormatInt(ndim, 10)+" dimensions"

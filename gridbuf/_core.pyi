@@ -697,7 +697,7 @@ class MessageExchange:
         requests: list[Any] | dict[tuple[int, ...], list[Any]],
         counters: tuple[Any, ...],
         spin: float,
-        place: Callable[[tuple[int, ...]], list[Any]] | None = None,
+        requests_at: Callable[[tuple[int, ...]], list[Any]] | None = None,
         inside: tuple[int, ...] | None = None,
     ) -> Self: ...
     def run(self, /, *objects: Any) -> bool | None: ...

@@ -140,9 +140,9 @@ def _reduce(self: _core.Field) -> tuple[Any, ...]:
     spec = like_spec(self, {"halo": self.halo, "origin": self.origin, "aligned_index": self.plan.aligned_index})
     host = to(self, device="cpu") if isinstance(self, _core.DeviceField) else self
     values = np.ascontiguousarray(host.numpy()).reshape(self.shape)
-    if type(self) in _PLACES:
+    if type(self) in _OWN:
         return _rebuild, (values, spec)
-    return _rebuild, (values, spec, type(self).__dict__.get(_PLACED_FROM, type(self))), getattr(self, "__dict__", None) or None
+    return _rebuild, (values, spec, type(self).__dict__.get(_CLASS_OF, type(self))), getattr(self, "__dict__", None) or None
 
 
 def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field) -> _core.Field:
@@ -153,22 +153,22 @@ def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field) -> _core.Field
 
 # --- subclasses
 
-_PLACES = (_core.HostField, _core.DeviceField, _core.ManagedField)
-_PLACED_FROM, _PLACED = "_gridbuf_class", "_gridbuf_placed"
+_OWN = (_core.HostField, _core.DeviceField, _core.ManagedField)
+_CLASS_OF, _TYPES = "_gridbuf_class", "_gridbuf_types"
 
 
-def placed(cls: Any, kind: Any) -> Any:
+def type_at(cls: Any, kind: Any) -> Any:
     """The type of cls's objects whose memory lies where that of `kind` does; Field's own are HostField and its siblings.
 
     It has the interfaces of both, and is called like cls, which keeps it.
     """
-    known: dict[Any, Any] | None = cls.__dict__.get(_PLACED)
+    known: dict[Any, Any] | None = cls.__dict__.get(_TYPES)
     if known is None:
         known = {}
-        setattr(cls, _PLACED, known)
+        setattr(cls, _TYPES, known)
     if kind not in known:
         names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-        known[kind] = type(cls)(cls.__name__, (cls, kind), {**names, "__slots__": (), _PLACED_FROM: cls})
+        known[kind] = type(cls)(cls.__name__, (cls, kind), {**names, "__slots__": (), _CLASS_OF: cls})
     return known[kind]
 
 
@@ -180,7 +180,7 @@ def _init_subclass(cls: Any, /, **kwargs: Any) -> None:
     """A subclass makes objects of its own: S.empty gives an S."""
     super(Field, cls).__init_subclass__(**kwargs)
     for name in ("empty", "zeros", "ones", "full", "from_array"):
-        if _PLACED_FROM not in cls.__dict__ and getattr(cls, name) is getattr(Field, name):
+        if _CLASS_OF not in cls.__dict__ and getattr(cls, name) is getattr(Field, name):
             setattr(cls, name, classmethod(_maker(getattr(Field, name))))
 
 

@@ -3,10 +3,10 @@ package gufunc
 import "slices"
 
 // arrange turns the operands so that their core dimensions are the last ones, and says where those of new outputs go.
-func (g *GUFunc) arrange(r *Request) ([]placing, error) {
-	places, s := make([]placing, len(r.Operands)), g.Signature
+func (g *GUFunc) arrange(r *Request) ([]coreAxes, error) {
+	cores, s := make([]coreAxes, len(r.Operands)), g.Signature
 	if r.Axes == nil && r.Axis == nil && r.AxisName == nil && !r.KeepDims || len(r.Operands) != len(s.Operands) {
-		return places, nil
+		return cores, nil
 	}
 	r.Operands = slices.Clone(r.Operands)
 	entries, err := g.entries(r)
@@ -31,9 +31,9 @@ func (g *GUFunc) arrange(r *Request) ([]placing, error) {
 			return nil, setupError("axes: an output's entry has %d axes, expected %d: those of %s", len(e), len(want), whose)
 		}
 		if o.Absent {
-			places[i] = placing{axes: e, keep: r.KeepDims, named: r.AxisName != nil}
+			cores[i] = coreAxes{axes: e, keep: r.KeepDims, named: r.AxisName != nil}
 			if first := r.Operands[0]; r.KeepDims && first.Dims != nil {
-				places[i].names = first.Dims[len(first.Dims)-len(e):]
+				cores[i].names = first.Dims[len(first.Dims)-len(e):]
 			}
 			continue
 		}
@@ -47,7 +47,7 @@ func (g *GUFunc) arrange(r *Request) ([]placing, error) {
 		}
 	}
 	r.dropNames(s)
-	return places, nil
+	return cores, nil
 }
 
 // TurnShapes brings the core dimensions of every operand's shape to its end, in place.

@@ -21,8 +21,8 @@ type compiler struct {
 	c *C.gb_gu_call
 	n *loopNest
 
-	places []placing // of absent outputs
-	specs  []*alloc.Spec
+	cores []coreAxes // of absent outputs
+	specs []*alloc.Spec
 }
 
 func (f *compiler) compile() error {
@@ -84,7 +84,7 @@ func (f *compiler) output(i int) error {
 		}
 	}
 	f.r.Operands[i].Type = t
-	f.c.out[i], err = f.places[i].place(made, len(f.l.shape))
+	f.c.out[i], err = f.cores[i].reorder(made, len(f.l.shape))
 	return err
 }
 

@@ -44,17 +44,17 @@ func (b *binding) outputSpec(r *Request, l *outerLoops, i int, itemSize int64) *
 // bySlowness is the order of dimensions from the largest stride to the smallest; those
 // without a stride keep their place.
 func bySlowness(strides []int64) []int {
-	var places []int
+	var strided []int
 	order := make([]int, len(strides))
 	for d, s := range strides {
 		order[d] = d
 		if s != 0 {
-			places = append(places, d)
+			strided = append(strided, d)
 		}
 	}
-	sorted := slices.Clone(places)
+	sorted := slices.Clone(strided)
 	sorting.Stable(sorted, func(x, y int) int { return cmp.Compare(abs(strides[y]), abs(strides[x])) })
-	for k, d := range places {
+	for k, d := range strided {
 		order[d] = sorted[k]
 	}
 	return order

@@ -36,7 +36,7 @@ func (g *GUFunc) Resolve(r *Request) (*Call, error) {
 		return nil, err
 	}
 	q := *r
-	places, err := g.arrange(&q)
+	cores, err := g.arrange(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (g *GUFunc) Resolve(r *Request) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := compiler{g: g, k: &k, r: &q, b: b, l: l, places: places, specs: make([]*alloc.Spec, len(q.Operands)), c: C.gb_gu_call_new(C.int(len(q.Operands)))}
+	f := compiler{g: g, k: &k, r: &q, b: b, l: l, cores: cores, specs: make([]*alloc.Spec, len(q.Operands)), c: C.gb_gu_call_new(C.int(len(q.Operands)))}
 	if f.c == nil {
 		return nil, alloc.ErrNoMemory.Errorf("no memory left for a call")
 	}

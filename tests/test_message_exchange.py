@@ -146,13 +146,13 @@ def test_messages_inside_fields_are_found_by_their_addresses() -> None:
     made: dict[tuple[int, ...], list[Any]] = {}
     asked = []
 
-    def place(addresses: tuple[int, ...]) -> list[Any]:
+    def requests_at(addresses: tuple[int, ...]) -> list[Any]:
         asked.append(addresses)
         found = made[addresses] = [len(made)]
         return found
 
-    assert Played(place=None, inside=None).exchange.run(*Played().fields) is True
-    played = Played(requests=made, place=place, inside=(1,))
+    assert Played(requests_at=None, inside=None).exchange.run(*Played().fields) is True
+    played = Played(requests=made, requests_at=requests_at, inside=(1,))
     for fields in (played.fields, played.fields[::-1], played.fields):
         assert played.exchange.run(*fields) is True
     at = [f.numpy().ctypes.data for f in played.fields]
@@ -164,11 +164,11 @@ def test_messages_inside_fields_are_found_by_their_addresses() -> None:
     ("keywords", "error", "text"),
     [
         ({"requests": ()}, TypeError, "requests: expected a list"),
-        ({"requests": [], "place": len, "inside": (0,)}, TypeError, "a dict where messages lie inside fields"),
-        ({"requests": {}, "place": len, "inside": (2,)}, ValueError, "inside: there is no field 2"),
-        ({"requests": {}, "inside": (0,)}, TypeError, "a tuple beside place="),
-        ({"requests": {}, "place": len, "inside": [0]}, TypeError, "a tuple beside place="),
-        ({"place": None, "inside": (0,)}, TypeError, "a tuple beside place="),
+        ({"requests": [], "requests_at": len, "inside": (0,)}, TypeError, "a dict where messages lie inside fields"),
+        ({"requests": {}, "requests_at": len, "inside": (2,)}, ValueError, "inside: there is no field 2"),
+        ({"requests": {}, "inside": (0,)}, TypeError, "a tuple beside requests_at="),
+        ({"requests": {}, "requests_at": len, "inside": [0]}, TypeError, "a tuple beside requests_at="),
+        ({"requests_at": None, "inside": (0,)}, TypeError, "a tuple beside requests_at="),
         ({"counters": (np.zeros(3, np.int64),)}, ValueError, "the memory of one int64"),
         ({"counters": (b"12345678",)}, BufferError, "not writable"),
     ],

@@ -71,5 +71,5 @@ def tile(values: NDArray[Any], shape: Sequence[int]) -> NDArray[np.float64]:
 
 def _mirrored(size: int, n: int) -> NDArray[np.intp]:
     """0, 1, ..., n-1, n-1, ..., 1, 0, 0, 1, ... up to `size` entries."""
-    place = np.arange(size) % (2 * n)
-    return np.where(place < n, place, 2 * n - 1 - place)
+    at = np.arange(size) % (2 * n)
+    return np.where(at < n, at, 2 * n - 1 - at)

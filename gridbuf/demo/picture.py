@@ -72,9 +72,9 @@ def draw(
 # ---- the field ----
 
 
-def _maps(figure: Figure, place: Any, weather: Any, before: Any, after: Any, steps: int) -> None:
+def _maps(figure: Figure, cell: Any, weather: Any, before: Any, after: Any, steps: int) -> None:
     level = 0  # near the ground the field is roughest
-    columns = place.subgridspec(1, 3, wspace=0.16)
+    columns = cell.subgridspec(1, 3, wspace=0.16)
     first, last = before[:, :, level].T, after[:, :, level].T
     change, (low, high) = last - first, np.percentile(first, (0.5, 99.5))
     largest = float(np.abs(change).max())

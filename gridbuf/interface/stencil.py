@@ -127,7 +127,7 @@ class StencilCall:
                 shapes = self._fit(run, call, fields, buffers, outputs)
                 run(**{name: call[name] for name in call if name not in ("domain", "origin", "validate_args")})
             else:
-                shapes = self._place(call, fields, buffers, outputs, dims)
+                shapes = self._origin_and_domain(call, fields, buffers, outputs, dims)
                 self.stencil(**call)
                 if key is not None and len(fields) == len(self._fields):
                     none = {name: (0,) * info.ndim for name, info in infos.items()}
@@ -135,7 +135,7 @@ class StencilCall:
             if key is not None and run is not None and self._can_be_remembered(given, arrays):
                 self._calls[key] = _Known(run, self._adapts(fields, shapes))
 
-    def _place(
+    def _origin_and_domain(
         self,
         call: dict[str, Any],
         fields: dict[str, Any],

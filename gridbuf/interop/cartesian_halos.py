@@ -46,15 +46,15 @@ class Neighbours(NamedTuple):
     rank: int
     shape: Index
     periodic: Sequence[bool]
-    place: Index
+    coords: Index
 
     def has(self, axis: int, side: int) -> bool:
-        return bool(self.periodic[axis]) or 0 <= self.place[axis] + side < self.shape[axis]
+        return bool(self.periodic[axis]) or 0 <= self.coords[axis] + side < self.shape[axis]
 
     def at(self, way: Sequence[int]) -> int:
         """The rank so many steps away along each axis."""
         rank = 0
-        for i, k, n in zip(self.place, way, self.shape, strict=True):
+        for i, k, n in zip(self.coords, way, self.shape, strict=True):
             rank = rank * n + (i + k) % n
         return rank
 
@@ -133,10 +133,10 @@ class Slabs(Binding):
         self.within = self.received.pop(rank, [])
         self.sent.pop(rank, None)
 
-    def _note(self, field: int, slab: Slab, spans: Spans, placed: dict[tuple[int, Slab], Spans], found: Found, peer: int) -> None:
+    def _note(self, field: int, slab: Slab, spans: Spans, known: dict[tuple[int, Slab], Spans], found: Found, peer: int) -> None:
         if 0 in slab.shape and sum(map(abs, slab.where)) > 1:
             return  # beside a side without halo; a side itself stays: ranks compare its width
-        placed[field, slab] = spans
+        known[field, slab] = spans
         its = found.setdefault(peer, [])
         if not its or its[-1][0] != field:
             its.append((field, []))
@@ -191,8 +191,8 @@ class Exchanges(PlanCache[HaloPlan]):
 
     def __init__(self, hub: Hub, comm: Any) -> None:
         super().__init__(LayoutNumbers())
-        shape, periodic, place = comm.Get_topo()
-        self.near = Neighbours(hub.rank, tuple(shape), tuple(periodic), tuple(place))
+        shape, periodic, coords = comm.Get_topo()
+        self.near = Neighbours(hub.rank, tuple(shape), tuple(periodic), tuple(coords))
         self.engine = MPIEngine(comm)
         self.engine.around = self.near.ranks
 

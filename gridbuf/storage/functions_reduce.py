@@ -60,8 +60,8 @@ def _one_axis(axis: Any, a: Storage, function: Any) -> int:
     return found[0]
 
 
-def _placing(function: Any) -> Callable[..., Any]:
-    """argmax and its kin: the place along one axis, or in the whole counted in index order."""
+def _finding(function: Any) -> Callable[..., Any]:
+    """argmax and its kin: the index along one axis, or in the whole counted in index order."""
 
     def handler(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         if axis is None or not isinstance(a, Storage):
@@ -160,7 +160,7 @@ def along(function: Any, a: Storage, axis: Any, dtype: Any = None, out: Any = No
 
 HANDLERS: dict[Any, Callable[..., Any]] = {
     **{function: _reducing(function) for function in POSITIONAL},
-    **{function: _placing(function) for function in (np.argmax, np.argmin, np.nanargmax, np.nanargmin)},
+    **{function: _finding(function) for function in (np.argmax, np.argmin, np.nanargmax, np.nanargmin)},
     **{function: _of_order(function) for function in (np.percentile, np.quantile, np.nanpercentile, np.nanquantile)},
     **{function: _cumulative(function) for function in (np.cumsum, np.cumprod, np.nancumsum, np.nancumprod)},
     np.count_nonzero: _count_nonzero,

@@ -33,8 +33,8 @@ def _moveaxis(a: Storage, source: Any, destination: Any) -> Storage:
     if len(wanted) != len(to):
         raise ValueError(f"destination: {len(to)} places for the {len(wanted)} axes of source")
     order = [i for i in range(a.ndim) if i not in wanted]
-    for place, index in sorted(zip(to, wanted, strict=True)):
-        order.insert(place, index)
+    for at, index in sorted(zip(to, wanted, strict=True)):
+        order.insert(at, index)
     return transpose(a, order)
 
 

@@ -172,8 +172,8 @@ def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
     kept = [name for name, part in zip(storage.axes, parts, strict=True) if not isinstance(part, (int, np.integer))]
     listed = next(name for name, part in zip(storage.axes, parts, strict=True) if part is lists[0])
     if any(isinstance(part, (int, np.integer)) for part in parts):  # NumPy puts what the list and ints select where they meet
-        places = [i for i, part in enumerate(parts) if not isinstance(part, slice)]
-        if places != list(range(places[0], places[-1] + 1)):
+        picked = [i for i, part in enumerate(parts) if not isinstance(part, slice)]
+        if picked != list(range(picked[0], picked[-1] + 1)):
             kept = [listed, *(name for name in kept if name != listed)]
     missing = "".join(lacking(described[0], kept))
     if missing:

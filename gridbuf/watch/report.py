@@ -41,7 +41,7 @@ def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, A
     return found
 
 
-def place(line: Line | None) -> dict[str, Any] | None:
+def line_of(line: Line | None) -> dict[str, Any] | None:
     """A line as JSON has it."""
     return None if line is None else {"file": line[0], "line": line[1], "text": text(line), "source": source(line)}
 
@@ -56,15 +56,15 @@ def stencil_row(stencil: Stencil) -> dict[str, Any]:
                     "name": name,
                     **layout.facts,
                     "calls": stencil.calls_with(layout),
-                    "made_by": [place(line) for line in layout.lines],
+                    "made_by": [line_of(line) for line in layout.lines],
                 }
             )
     return {
         "kind": stencil.kind,
         "name": stencil.name,
         "backend": stencil.backend,
-        "defined": place(stencil.defined),
-        "called_by": [place(line) for line in stencil.callers],
+        "defined": line_of(stencil.defined),
+        "called_by": [line_of(line) for line in stencil.callers],
         **stencil.times.as_dict(),
         "fields": fields,
         "measured": measured_of(stencil),
@@ -76,15 +76,15 @@ def allocation_row(row: dict[str, Any]) -> dict[str, Any]:
     sizes = [
         {"bytes": nbytes, "count": count, "most_at_once": peak, "zeros": zeros} for nbytes, count, peak, zeros in row["sizes"]
     ]
-    return {**row, "line": place(row["line"]), "sizes": sizes}
+    return {**row, "line": line_of(row["line"]), "sizes": sizes}
 
 
 def copy_row(key: tuple[str, str, Line], copy: Any) -> dict[str, Any]:
     """Copies of one kind by one line."""
     kind, why, line = key
     return {
-        "kind": kind, "why": why, "line": place(line), "count": copy.count, "bytes": copy.bytes, "seconds": copy.all_seconds(),
-        "made_by": place(copy.made_by),
+        "kind": kind, "why": why, "line": line_of(line), "count": copy.count, "bytes": copy.bytes, "seconds": copy.all_seconds(),
+        "made_by": line_of(copy.made_by),
     }  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def message_row(key: tuple[str, str, Line], message: Message) -> dict[str, Any]:
     """Messages of one kind by one line."""
     call, what, line = key
     return {
-        "call": call, "what": what, "line": place(line), "count": message.count, "bytes": message.bytes,
+        "call": call, "what": what, "line": line_of(line), "count": message.count, "bytes": message.bytes,
         "derived": message.derived, "datatypes": list(message.datatypes), "seconds": message.seconds,
         "packing": packing_of(message),
     }  # fmt: skip

@@ -19,7 +19,7 @@
     X(GB_PY_UP_WHOLE, "gridbuf.numpy_functions", "WHOLE")                   \
     X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.requirements", "check")              \
     X(GB_PY_UP_SUGGESTION, "gridbuf.suggesting", "suggestion")              \
-    X(GB_PY_UP_PLACED_TYPE, "gridbuf.field", "placed")                      \
+    X(GB_PY_UP_TYPE_AT, "gridbuf.field", "type_at")                         \
     X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                      \
     X(GB_PY_UP_OWN_NAME, "gridbuf.names", "own_name")                       \
     X(GB_PY_UP_NAMED, "gridbuf.fields.operands", "named")                   \

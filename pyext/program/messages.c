@@ -17,7 +17,7 @@ typedef struct exchange_object {
     PyObject *begin, *ended;         /* begin(requests); ended(requests): whether all have come and gone */
     PyObject *check;                 /* check() before values are unpacked, or NULL */
     PyObject *requests;              /* a list; where messages lie in the memory of fields, a dict of lists by the fields' addresses */
-    PyObject *place;                 /* place(addresses): puts another list into that dict, and returns it */
+    PyObject *requests_at;           /* requests_at(addresses): puts another list into that dict, and returns it */
     Py_ssize_t *inside, n_inside;    /* which fields those are */
     Py_buffer *counters;             /* each one int64, exchanges begun; or two: begun and ended, of all who have that memory */
     Py_ssize_t n_counters;
@@ -52,7 +52,7 @@ static void exchange_dealloc(PyObject *self) {
     if (x->active && x->counted) count(x, 1);
     for (int i = 0; i < N_PROGRAMS; i++) Py_XDECREF(x->program[i]);
     for (Py_ssize_t i = 0; i < x->n_counters; i++) PyBuffer_Release(&x->counters[i]);
-    PyObject *const held[] = {x->begin, x->ended, x->check, x->requests, x->place, x->active, x->fields};
+    PyObject *const held[] = {x->begin, x->ended, x->check, x->requests, x->requests_at, x->active, x->fields};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) Py_XDECREF(held[i]);
     free(x->counters);
     free(x->inside);
@@ -100,15 +100,15 @@ static int read_inside(exchange_object *x, PyObject *inside) {
 }
 
 static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"programs", "begin", "ended", "check", "requests", "counters", "spin", "place", "inside", NULL};
-    PyObject *programs, *begin, *ended, *check, *requests, *counters, *place = NULL, *inside = NULL;
+    static char *names[] = {"programs", "begin", "ended", "check", "requests", "counters", "spin", "requests_at", "inside", NULL};
+    PyObject *programs, *begin, *ended, *check, *requests, *counters, *requests_at = NULL, *inside = NULL;
     double spin;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOOO!d|OO:MessageExchange", names, &PyTuple_Type, &programs, &begin, &ended,
-                                     &check, &requests, &PyTuple_Type, &counters, &spin, &place, &inside)) return NULL;
-    if (place == Py_None) place = NULL;
+                                     &check, &requests, &PyTuple_Type, &counters, &spin, &requests_at, &inside)) return NULL;
+    if (requests_at == Py_None) requests_at = NULL;
     if (inside == Py_None) inside = NULL;
-    if (inside && (!place || !PyTuple_Check(inside)))
-        return PyErr_Format(PyExc_TypeError, "inside: expected a tuple beside place=, got %R", Py_TYPE(inside));
+    if (inside && (!requests_at || !PyTuple_Check(inside)))
+        return PyErr_Format(PyExc_TypeError, "inside: expected a tuple beside requests_at=, got %R", Py_TYPE(inside));
     if (inside ? !PyDict_Check(requests) : !PyList_Check(requests))
         return PyErr_Format(PyExc_TypeError, "requests: expected a list, or a dict where messages lie inside fields, got %R", Py_TYPE(requests));
     exchange_object *x = (exchange_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
@@ -117,7 +117,7 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     x->ended = Py_NewRef(ended);
     x->check = check == Py_None ? NULL : Py_NewRef(check);
     x->requests = Py_NewRef(requests);
-    x->place = Py_XNewRef(place);
+    x->requests_at = Py_XNewRef(requests_at);
     x->spin = spin > 0 && spin < 1 ? (int64_t)(spin * 1e9) : 0;
     x->process = getpid();
     if (read_programs(x, programs) < 0 || read_counters(x, counters) < 0 || (inside && read_inside(x, inside) < 0)) Py_CLEAR(x);
@@ -141,7 +141,7 @@ static PyObject *requests_of(exchange_object *x, PyObject *const *fields) {
     }
     if (!key) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "fields: messages lie in the memory of Fields alone");
     found = Py_XNewRef(PyDict_GetItemWithError(x->requests, key));
-    if (!found && !PyErr_Occurred()) found = PyObject_CallFunctionObjArgs(x->place, key, NULL);
+    if (!found && !PyErr_Occurred()) found = PyObject_CallFunctionObjArgs(x->requests_at, key, NULL);
     return found;
 }
 
@@ -277,7 +277,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, exchange_dealloc},
     {Py_tp_methods, methods},
     {Py_tp_getset, getset},
-    {Py_tp_doc, "MessageExchange(programs, begin, ended, check, requests, counters, spin, place=None, inside=None)\n--\n\nFields packed, sent, received and unpacked in one call."},
+    {Py_tp_doc, "MessageExchange(programs, begin, ended, check, requests, counters, spin, requests_at=None, inside=None)\n--\n\nFields packed, sent, received and unpacked in one call."},
     {0, NULL},
 };
 

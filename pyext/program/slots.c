@@ -210,7 +210,7 @@ static int is_as_planned(const gb_py_slot *slot, const gb_py_field *f) {
     return same && means_the_same(slot, f);
 }
 
-static int other_place(const gb_py_slot *slot, int gpu) {
+static int other_location(const gb_py_slot *slot, int gpu) {
     char is[32] = "on the host", wanted[32] = "on the host";
     if (gpu) snprintf(is, sizeof is, "on GPU %d", gpu - 1);
     if (slot->gpu) snprintf(wanted, sizeof wanted, "on GPU %d", slot->gpu - 1);
@@ -222,7 +222,7 @@ int gb_py_slot_take(gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **bas
     if (!slot->descr) return take_buffer(slot, obj, view, base);
     if (!slot->gpu && Py_TYPE(obj) == gb_py_HostFieldType && is_as_planned(slot, (gb_py_field *)obj)) return *base = ((gb_py_field *)obj)->data, 0;
     int waited = 0, gpu = gpu_of(obj);
-    if (gpu != slot->gpu && (gpu || gb_py_is_field(obj))) return other_place(slot, gpu);
+    if (gpu != slot->gpu && (gpu || gb_py_is_field(obj))) return other_location(slot, gpu);
     if (gb_py_is_field(obj)) {
         gb_py_field *f = (gb_py_field *)obj;
         waited = first && !gpu && gb_py_needs_driver(&f->location);

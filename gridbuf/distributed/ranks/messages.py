@@ -62,7 +62,7 @@ class Requests:
         self.made: dict[tuple[int, ...], list[Any]] = {}
         self.sources: list[tuple[int, Tag]] = []  # of the receives
 
-    def place(self, addresses: tuple[int, ...]) -> list[Any]:
+    def at(self, addresses: tuple[int, ...]) -> list[Any]:
         """Receives, then sends, where the fields with messages in them lie at these addresses."""
         if len(self.made) >= MOST_PLACES:
             leave(Left([*self._receives], [*self._sends], None))
@@ -175,8 +175,8 @@ class Messages:
         check = each_of(after) if after else None
         self._guard, self.back = guard, back
         self.kinds: dict[int, tuple[int, bool, Any]] = {}
-        inside = (requests.place, tuple(requests.slots)) if requests.slots else ()
-        of = requests.made if inside else requests.place(())
+        inside = (requests.at, tuple(requests.slots)) if requests.slots else ()
+        of = requests.made if inside else requests.at(())
         self.exchange = _core.MessageExchange(programs, begin, MPI.Prequest.Testall, check, of, tuple(counters), SPIN, *inside)
         self.receiving = Receiving(self.come, self.exchange)
         held.append(self.receiving)

@@ -20,8 +20,8 @@ LATEST = 30.0  # seconds after which a rank tells where it waits, when it has no
 class RollCall:
     """One reduction, in which all ranks meet; they are numbered alike."""
 
-    def __init__(self, hub: Hub, place: int, timeout: float | None) -> None:
-        self._hub, self._place = hub, place
+    def __init__(self, hub: Hub, number: int, timeout: float | None) -> None:
+        self._hub, self._number = hub, number
         self._tell = time.perf_counter() + (LATEST if timeout is None else min(timeout / 2, LATEST))
         self._look = 0.0
         self._told: set[int] = set()
@@ -49,20 +49,20 @@ class RollCall:
         if hub.size > FEW:
             return f"the other ranks of {hub.size}"
         self._hear()
-        late = [peer for peer in range(hub.size) if peer != hub.rank and hub.waiting.get(peer, -1) < self._place]
+        late = [peer for peer in range(hub.size) if peer != hub.rank and hub.waiting.get(peer, -1) < self._number]
         return ranks(late) if late else f"the other ranks of {hub.size}"
 
     def _say(self, peer: int) -> None:
         if peer not in self._told and peer != self._hub.rank:
             self._told.add(peer)
-            place = np.array([self._place])
-            leave(Left([], [self._hub.comm.Isend(place, peer, ROLL)], place))
+            number = np.array([self._number])
+            leave(Left([], [self._hub.comm.Isend(number, peer, ROLL)], number))
 
     def _hear(self) -> None:
-        status, place = MPI.Status(), np.zeros(1, np.int64)
+        status, number = MPI.Status(), np.zeros(1, np.int64)
         while self._hub.comm.Iprobe(MPI.ANY_SOURCE, ROLL, status):
             peer = status.Get_source()
-            self._hub.comm.Recv(place, peer, ROLL)
-            self._hub.waiting[peer] = int(place[0])
-            if place[0] == self._place:
+            self._hub.comm.Recv(number, peer, ROLL)
+            self._hub.waiting[peer] = int(number[0])
+            if number[0] == self._number:
                 self._say(peer)

@@ -58,7 +58,7 @@ def wrap(
     refuse(field, gap(field), "array")
     if lower is not None and len(lower) != field.ndim:
         raise ValueError(f"lower: {len(lower)} bounds for an array of {field.ndim} indices")
-    return _placed(field.numpy(), dims, lower, domain)
+    return _with_bounds(field.numpy(), dims, lower, domain)
 
 
 def from_pointer(
@@ -117,7 +117,7 @@ def from_pointer(
     if (why := has_type(dtype)) is not None:
         raise ValueError(f"kind: {why}")
     array = _seen(_address(address), dtype, shape, strides, owner, release, writable)
-    return _placed(array, dims, [lower for lower, _ in found], domain)
+    return _with_bounds(array, dims, [lower for lower, _ in found], domain)
 
 
 def from_descriptor(
@@ -166,7 +166,7 @@ def from_descriptor(
     held = (owner, descriptor.memory) if isinstance(descriptor, Descriptor) else owner
     array = _seen(address, dtype, shape, strides, held, release, writable)
     checked(_core.Field(array), kind, writable=False, argument="descriptor")
-    return _placed(array, dims, bounds if lower is None else lower, domain)
+    return _with_bounds(array, dims, bounds if lower is None else lower, domain)
 
 
 class _Memory:
@@ -224,7 +224,7 @@ def _pair(bounds: Any, argument: str, i: int) -> tuple[int, int]:
         raise ValueError(f"{argument}: index {i} has {bounds!r}; expected (first, last), or n for (1, n)") from None
 
 
-def _placed(array: np.ndarray[Any, Any], dims: Any, lower: Sequence[int] | None, domain: Bounds | None) -> _core.Field:
+def _with_bounds(array: np.ndarray[Any, Any], dims: Any, lower: Sequence[int] | None, domain: Bounds | None) -> _core.Field:
     """A Field whose origin, and halo where the domain is known, follow from the bounds."""
     lower = (1,) * array.ndim if lower is None else lower
     if domain is None:

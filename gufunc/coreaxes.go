@@ -11,16 +11,16 @@ import (
 	"gridbuf/alloc"
 )
 
-// placing is where the core of a new output goes: axes of the output, from the end where they are negative.
-type placing struct {
+// coreAxes says where the core of a new output goes: axes of the output, from the end where they are negative.
+type coreAxes struct {
 	axes  []int64
 	keep  bool        // they are axes of size 1 that the memory has not
 	names []alloc.Dim // of kept axes
-	named bool        // by name: at its place in the order I, J, K, 0, 1, ... of the outer dimensions
+	named bool        // by name: where it belongs in the order I, J, K, 0, 1, ... of the outer dimensions
 }
 
 // from says for each axis of the output which one of its memory it is: -1-k stands for the kept axis k. dims are the memory's.
-func (p *placing) from(dims []alloc.Dim) ([]int, error) {
+func (p *coreAxes) from(dims []alloc.Dim) ([]int, error) {
 	kept := 0
 	if p.keep {
 		kept = len(p.axes)
@@ -61,8 +61,8 @@ func (p *placing) from(dims []alloc.Dim) ([]int, error) {
 	return from, nil
 }
 
-// place gives the plan of an output the order of axes that was asked for. It takes the plan.
-func (p *placing) place(made *C.gb_plan, outer int) (*C.gb_plan, error) {
+// reorder gives the plan of an output the order of axes that was asked for. It takes the plan.
+func (p *coreAxes) reorder(made *C.gb_plan, outer int) (*C.gb_plan, error) {
 	g := &made.geometry
 	n := int(g.ndim)
 	if len(p.axes) == 0 || !p.keep && n-outer != len(p.axes) { // an optional dimension is missing: nothing moves
