@@ -146,6 +146,18 @@ def test_no_module_imports_in_a_circle() -> None:
     assert circle(graph) == []
 
 
+READ = ("geometry", "plans", "ranks", "whole_fields", "files")  # the folders of gridbuf/distributed, in this order
+
+
+def test_folders_of_distributed_import_what_is_read_before_them() -> None:
+    graph = imports({path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "gridbuf").rglob("*.py")})
+    place = {
+        path: READ.index(path.split("/")[2]) for path in graph if path.split("/")[1:2] == ["distributed"] and path.count("/") > 2
+    }
+    assert {*place.values()} == {*range(len(READ))}
+    assert [(path, each) for path in place for each in graph[path] if place.get(each, -1) > place[path]] == []
+
+
 C = {"a/x.c": "int x(void) {\n    return y();\n}\n", "a/y.c": "int y(void) {\n    return x();\n}\n"}
 PYTHON = {"p/a.py": "import p.b\n", "p/b.py": "from p.a import a\n"}
 
