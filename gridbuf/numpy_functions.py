@@ -55,6 +55,21 @@ def given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not np._NoValue}
 
 
+def averaged(reduce: Callable[..., Any], average: Any, weights: Any, returned: Any) -> Any:
+    """`np.average` by `reduce`, which runs a function of an array and makes a result of what that finds; for the weights' sum NumPy is not asked again."""
+    options = {} if weights is None else {"weights": weights}
+    if not returned:
+        return reduce(average, **options)
+    scales: list[Any] = []
+
+    def mean(*array: Any, **asked: Any) -> Any:
+        found, scale = average(*array, returned=True, **asked)
+        scales.append(scale)
+        return found
+
+    return reduce(mean, **options), reduce(lambda *array, **asked: scales[0])
+
+
 def inside(obj: Any) -> Iterator[Any]:
     """The arrays in an argument."""
     if isinstance(obj, (list, tuple)):

@@ -13,7 +13,7 @@ from gridbuf.fields.resolving import Resolution, resolve
 from gridbuf.fields.results import lead_of, new
 from gridbuf.joining import adapted, into, lacking
 from gridbuf.numpy_copies import apart
-from gridbuf.numpy_functions import POSITIONAL, clip, inside, kept, numbered
+from gridbuf.numpy_functions import POSITIONAL, averaged, clip, inside, kept, numbered
 from gridbuf.wrapping import check_masks
 
 
@@ -206,25 +206,11 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     return reductions.by_function(np.count_nonzero, a, axis, None, keepdims)
 
 
-def _mean_beside_weight(scales: list[Any], array: Any, **options: Any) -> Any:
-    found, scale = np.average(array, returned=True, **options)
-    scales.append(scale)
-    return found
-
-
-def _made_before(scales: list[Any], array: Any, **options: Any) -> Any:
-    return scales[0]
-
-
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
     if not isinstance(a, Field):
         return _on_arrays(np.average, (a, axis), {"weights": weights, "returned": returned, "keepdims": keepdims})
-    options = {} if weights is None else {"weights": weights}
-    if not returned:
-        return reductions.over_axes(np.average, a, axis, None, kept(keepdims), **options)
-    scales: list[Any] = []
-    found = reductions.over_axes(partial(_mean_beside_weight, scales), a, axis, None, kept(keepdims), **options)
-    return found, reductions.over_axes(partial(_made_before, scales), a, axis, None, kept(keepdims))
+    keep = kept(keepdims)
+    return averaged(lambda f, **options: reductions.over_axes(f, a, axis, None, keep, **options), np.average, weights, returned)
 
 
 def _handlers() -> dict[Any, Callable[..., Any]]:

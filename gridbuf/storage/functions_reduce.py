@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import accumulated_dtype, adapted
-from gridbuf.numpy_functions import POSITIONAL, WHOLE, given, kept
+from gridbuf.numpy_functions import POSITIONAL, WHOLE, averaged, given, kept
 from gridbuf.storage import functions_plain, operands, reduction
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
@@ -107,26 +107,14 @@ def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> An
     return np.subtract(high, low) if out is None else np.subtract(high, low, out=out)
 
 
-def _mean_beside_weight(scales: list[Any], array: Any, device: bool, **options: Any) -> Any:
-    found, scale = operands.function_on(device, np.average)(array, returned=True, **options)
-    scales.append(scale)
-    return found
-
-
-def _made_before(scales: list[Any], array: Any, device: bool, **options: Any) -> Any:
-    return scales[0]
-
-
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
     """Weights go where the storage has axes of the same name."""
     if not isinstance(a, Storage):
         return functions_plain.call(np.average, (a, axis, weights, returned), {"keepdims": keepdims})
-    options = {} if weights is None else {"weights": weights}
-    if not returned:
-        return reduced(np.average, a, axis, None, keepdims, **options)
-    scales: list[Any] = []
-    found = _over(partial(_mean_beside_weight, scales), a, axis, None, kept(keepdims), **options)
-    return found, _over(partial(_made_before, scales), a, axis, None, kept(keepdims))
+    keep = kept(keepdims)
+    return averaged(
+        lambda run, **options: _over(run, a, axis, None, keep, **options), partial(_run, np.average), weights, returned
+    )
 
 
 def _cumulative(function: Any) -> Callable[..., Any]:
