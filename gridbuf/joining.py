@@ -45,6 +45,18 @@ def into(names: Names, frame: Names) -> Adapt:
     return None if order == tuple(range(len(names))) else order, None if len(names) == len(frame) else index
 
 
+def into_out(operand: Any, frame: Names, shape: tuple[int, ...], word: str) -> Adapt:
+    """`into` for an output, of which names and shape come first; `word`: what errors call names. None where it was not given, or goes by position."""
+    if operand is None:
+        return None
+    names, own, *_ = operand
+    if names is not None and sorted(names) != sorted(frame):
+        raise ValueError(f"out: the {word} {names!r} and {frame!r} of several outputs differ")
+    if names is None and own != shape:
+        raise ValueError(f"out: an array of shape {own} was given, the result has {shape}")
+    return None if names is None else into(names, frame)
+
+
 def adapted(array: Any, adapt: Adapt) -> Any:
     """The array's view in the common frame."""
     if adapt is None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridbuf.fields.operands import Operand
-from gridbuf.joining import Adapt, Names, Pair, intersected, into, lacking, sizes, union
+from gridbuf.joining import Adapt, Names, Pair, intersected, into, into_out, lacking, sizes, union
 
 _Base = tuple[Names, tuple[int, ...]] | None
 
@@ -43,7 +43,7 @@ def resolve(inputs: tuple[Operand | None, ...], outputs: tuple[Operand | None, .
             raise ValueError(f"out: its dims {out[0]} lack {', '.join(missing)}; the result has {tuple(frame)}")
         frame, shape = out
     halo, origin = _domain([(o, o.names) for o in named], tuple(frame), shape)
-    out_adapts = tuple(_into_out(o, frame, shape) for o in outputs)
+    out_adapts = tuple(into_out(o, tuple(frame), shape, "dims") for o in outputs)
     return Resolution(tuple(None if a is None else into(a, frame) for a in axes), out_adapts, shape, tuple(frame), halo, origin)
 
 
@@ -57,18 +57,6 @@ def _name_array(shape: tuple[int, ...], base: _Base, out: _Base) -> Names:
         f"operands do not broadcast: an array of shape {shape} beside Fields with names must have as many indices ({expected}); "
         "gridbuf.Field(array, dims=...) names its indices"
     )
-
-
-def _into_out(operand: Operand | None, frame: Names, shape: tuple[int, ...]) -> Adapt:
-    if operand is None:
-        return None
-    if operand.names is None:
-        if operand.shape != shape:
-            raise ValueError(f"out: an array of shape {operand.shape} was given, the result has {shape}")
-        return None
-    if sorted(operand.names) != sorted(frame):
-        raise ValueError(f"out: the dims {operand.names} and {tuple(frame)} of several outputs differ")
-    return into(operand.names, frame)
 
 
 def _by_position(inputs: tuple[Operand | None, ...], outputs: int) -> Resolution:

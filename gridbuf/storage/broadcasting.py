@@ -6,7 +6,7 @@ The answer depends on shapes and metadata only, not on values, so it is remember
 from functools import lru_cache
 from typing import NamedTuple
 
-from gridbuf.joining import Adapt, into, lacking, sizes
+from gridbuf.joining import Adapt, into, into_out, lacking, sizes
 from gridbuf.storage import results
 from gridbuf.storage.axes import LETTERS, union
 from gridbuf.storage.meta import Meta
@@ -90,22 +90,10 @@ def resolve(inputs: tuple[Operand, ...], outputs: tuple[Operand, ...]) -> Resolu
         if missing:
             raise ValueError(f"out: its axes {frame!r} lack {missing!r}; the result has {axes!r}")
         axes, shape = out  # a further output that has to be made is like the given one
-    out_adapts = tuple(_into_out(o, frame, shape) for o in outputs)
+    out_adapts = tuple(into_out(o, frame, shape, "axes") for o in outputs)
     adapts = tuple(
         None if o is None or letters is None else into(letters, frame) if o[0] is not None else fitted(letters, o[1], frame)
         for letters, o in zip(axes_of, inputs, strict=True)
     )
     metas = [(own, m) for _, own, m in storages if m is not None]
     return Resolution(adapts, out_adapts, shape, results.joined(metas, axes, shape) if metas else None)
-
-
-def _into_out(operand: Operand, frame: str, shape: tuple[int, ...]) -> Adapt:
-    if operand is None:
-        return None
-    if operand[0] is None:
-        if operand[1] != shape:
-            raise ValueError(f"out: an array of shape {operand[1]} was given, the result has {shape}")
-        return None
-    if sorted(operand[0]) != sorted(frame):
-        raise ValueError(f"out: the axes {operand[0]!r} and {frame!r} of several outputs differ")
-    return into(operand[0], frame)
