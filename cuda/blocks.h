@@ -87,6 +87,7 @@ gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e);
 gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device);   /* of all streams; NULL: the driver cannot */
 int gb_cu_in_order(const gb_cuda_event *event, gb_cuda_queue on);   /* what comes on it is behind the event in any case */
 int gb_cu_all_done(gb_cuda_event **events);   /* forgets those that are; whether none is left */
+void gb_cu_forget(gb_cuda_event **events);    /* all of them */
 
 /* ---- stream.c ---- */
 int gb_cu_is_ours(int device, gb_cu_key key);   /* a stream of gb_cuda_create_stream: it lives until it is destroyed */
@@ -102,6 +103,7 @@ void gb_cu_free_raw(int kind, gb_cu_raw raw);
 uint64_t gb_cu_epoch(int device);
 uint64_t gb_cu_now_epoch(void);   /* to be compared with a later gb_cu_epoch, of any device */
 int gb_cu_wait_device(int device, gb_cuda_error *e);   /* with the context current; a new epoch begins */
+int gb_cu_wait_devices(uint64_t devices, gb_cuda_error *e);   /* a bit for each; all of them, whatever one says */
 
 /* ---- live.c ---- */
 int gb_cu_live_add(gb_cu_record *r);   /* -1: no host memory */

@@ -42,10 +42,7 @@ static void cache_remove(gb_cu_pool *pool, gb_cu_slab *slab) {
 void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r) {
     bin_remove(pool, r);
     if (r->slab->used++ == 0) cache_remove(pool, r->slab);
-    for (gb_cuda_event *event; (event = r->in_flight);) {   /* on the same stream: nothing to wait for */
-        r->in_flight = event->next;
-        gb_cuda_release_event(event);
-    }
+    gb_cu_forget(&r->in_flight);   /* on the same stream: nothing to wait for */
     gb_cuda_stats *s = &pool->stats;
     s->allocations++;
     s->live_buffers++;
@@ -83,24 +80,12 @@ static uint64_t busy(gb_cu_slab *slab) {
     return waits ? devices & ~((uint64_t)1 << own) : devices;
 }
 
-static void wait_for(uint64_t devices) {
-    for (int device = 0; devices >> device && device < GB_CUDA_MAX_DEVICES; device++) {
-        if (!(devices >> device & 1) || !gb_cu_enter(device, NULL)) continue;
-        gb_cu_wait_device(device, NULL);
-        gb_cu_leave();
-    }
-}
-
 static int64_t destroy(gb_cu_slab *gone) {
     int64_t bytes = 0;
     while (gone) {
         gb_cu_slab *next = gone->older;
-        wait_for(busy(gone));   /* the next ones find it done */
-        for (int i = 0; i < gone->count; i++)
-            for (gb_cuda_event *event; (event = gone->records[i].in_flight);) {
-                gone->records[i].in_flight = event->next;
-                gb_cuda_release_event(event);
-            }
+        gb_cu_wait_devices(busy(gone), NULL);   /* the next ones find it done */
+        for (int i = 0; i < gone->count; i++) gb_cu_forget(&gone->records[i].in_flight);
         gb_cu_free_raw(gone->pool->kind, (gb_cu_raw){gone->base, gone->ordered});
         bytes += gone->bytes;
         free(gone);

@@ -1,14 +1,9 @@
 /* copy.c: bytes from here to there, on a stream. */
-#include "copy.h"
-
-int gb_cu_check_copy(int direction, int64_t bytes, gb_cuda_error *e) {
-    if (direction < GB_CUDA_UPLOAD || direction > GB_CUDA_WITHIN) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "direction is %d, not 0, 1 or 2", direction);
-    if (bytes < 0) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "%lld bytes to copy", (long long)bytes);
-    return 0;
-}
+#include "context.h"
 
 int gb_cuda_copy(int direction, uint64_t dst, uint64_t src, int64_t bytes, gb_cuda_queue on, gb_cuda_error *e) {
-    if (gb_cu_check_copy(direction, bytes, e)) return -1;
+    if (direction < GB_CUDA_UPLOAD || direction > GB_CUDA_WITHIN) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "direction is %d, not 0, 1 or 2", direction);
+    if (bytes < 0) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "%lld bytes to copy", (long long)bytes);
     if (bytes == 0) return 0;
     if (!gb_cu_enter(on.device, e)) return -1;
     int bad = direction == GB_CUDA_UPLOAD     ? GB_CU(e, cuMemcpyHtoDAsync_v2, dst, (const void *)(uintptr_t)src, (size_t)bytes, GB_CU_STREAM(on))
@@ -20,7 +15,7 @@ int gb_cuda_copy(int direction, uint64_t dst, uint64_t src, int64_t bytes, gb_cu
 
 /* On the destination's device; the other one's context is retained first. */
 int gb_cuda_copy_peer(uint64_t dst, uint64_t src, int src_device, int64_t bytes, gb_cuda_queue on, gb_cuda_error *e) {
-    if (gb_cu_check_copy(GB_CUDA_WITHIN, bytes, e)) return -1;
+    if (bytes < 0) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "%lld bytes to copy", (long long)bytes);
     if (bytes == 0) return 0;
     gb_cu_device *from = gb_cu_enter(src_device, e);
     if (!from) return -1;

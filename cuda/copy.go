@@ -1,10 +1,11 @@
 package cuda
 
-// #include "cuda.h"
+// #include "strided.h"
 import "C"
 
 import (
 	"fmt"
+	"runtime"
 	"unsafe"
 )
 
@@ -32,9 +33,17 @@ func (q Queue) Copy(d Direction, dst, src uintptr, bytes int64) error {
 
 // CopyRows moves rows of width bytes that lie a pitch apart.
 func (q Queue) CopyRows(d Direction, dst uintptr, dstPitch int64, src uintptr, srcPitch, width, rows int64) error {
-	var e C.gb_cuda_error
-	return check(C.gb_cuda_copy_rows(C.int(d), C.uint64_t(dst), C.int64_t(dstPitch), C.uint64_t(src), C.int64_t(srcPitch),
-		C.int64_t(width), C.int64_t(rows), q.c(), &e), &e)
+	if d < Upload || d > Within || width < 0 || rows < 0 || rows > 1 && min(dstPitch, srcPitch) < width {
+		return refuse("%v of %d rows of %d bytes, %d and %d bytes apart", d, rows, width, dstPitch, srcPitch)
+	}
+	to, from := q.side(View{dst, []int64{dstPitch, 1}}, 1), q.side(View{src, []int64{srcPitch, 1}}, 1)
+	switch d {
+	case Upload:
+		from.Kind = Pinned
+	case Download:
+		to.Kind = Pinned
+	}
+	return CopyStrided(to, from, []int64{rows, width})
 }
 
 // CopyPeer moves bytes from another GPU to the queue's.
@@ -55,40 +64,48 @@ type View struct {
 	Strides []int64
 }
 
-func view(v View, shape []int64) (out C.gb_cuda_view, err error) {
-	if len(v.Strides) != len(shape) || len(shape) > C.GB_CUDA_AXES {
-		return out, &Error{Text: fmt.Sprintf("%d strides for %d axes, of which there may be %d", len(v.Strides), len(shape), C.GB_CUDA_AXES), status: C.GB_CUDA_ARGUMENT}
+func (q Queue) side(v View, itemsize int) Side {
+	return Side{View: v, Kind: DeviceMemory, ItemSize: int64(itemsize), Queue: q}
+}
+
+// checkApart refuses elements that lie on top of each other.
+func checkApart(v View, shape []int64, itemsize int) error {
+	for i, stride := range v.Strides[:min(len(v.Strides), len(shape))] {
+		if shape[i] > 1 && max(stride, -stride) < int64(itemsize) {
+			return refuse("the destination's elements overlap: stride %d along index %d", stride, i)
+		}
 	}
-	out.data = C.uint64_t(v.Data)
-	for i, s := range v.Strides {
-		out.strides[i] = C.int64_t(s)
-	}
-	return out, nil
+	return nil
 }
 
 // Relayout copies elements between any two layouts on one GPU.
 func (q Queue) Relayout(dst, src View, shape []int64, itemsize int) error {
-	to, err := view(dst, shape)
-	if err != nil {
+	if itemsize < 1 {
+		return refuse("elements of %d bytes", itemsize)
+	}
+	if err := checkApart(dst, shape, itemsize); err != nil {
 		return err
 	}
-	from, err := view(src, shape)
-	if err != nil {
-		return err
-	}
-	var e C.gb_cuda_error
-	return check(C.gb_cuda_relayout(&to, &from, extents(shape), C.int(len(shape)), C.int(itemsize), q.c(), &e), &e)
+	return CopyStrided(q.side(dst, itemsize), q.side(src, itemsize), shape)
 }
 
-// Fill sets every element to value, whose length is the element's size.
+// Fill sets every element to value, whose length is the element's size: 1, 2, 4, 8 or 16 bytes.
 func (q Queue) Fill(dst View, shape []int64, value []byte) error {
-	to, err := view(dst, shape)
+	if n := len(value); n < 1 || n > 16 || n&(n-1) != 0 {
+		return refuse("elements of %d bytes cannot be filled: 1, 2, 4, 8 or 16", n)
+	}
+	if err := checkApart(dst, shape, len(value)); err != nil {
+		return err
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	side := q.side(dst, len(value))
+	to, err := side.c(shape, &pin)
 	if err != nil {
 		return err
 	}
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_fill(&to, extents(shape), C.int(len(shape)), unsafe.Pointer(unsafe.SliceData(value)), C.int(len(value)),
-		q.c(), &e), &e)
+	return check(C.gb_cuda_fill_strided(&to, C.int(len(shape)), extents(shape), unsafe.Pointer(unsafe.SliceData(value)), &e), &e)
 }
 
 func extents(shape []int64) *C.int64_t {

@@ -18,10 +18,7 @@ static int within(gb_cuda_job *job, gb_cuda_error *e) {
     uint64_t dst = job->dst.data, src = job->src.data, middle;
     gb_cuda_queue on = job->dst.on;
     if (p.size == 0) return 0;
-    if (!gb_cu_pair_overlaps(&p, dst, src, item)) {
-        int by_bytes = !gb_cu_pair_repeats(&p) && gb_cu_pair_calls(&p, item) <= 2;
-        return by_bytes ? gb_cu_pair_move(&p, GB_CUDA_WITHIN, dst, src, item, on, e) : gb_cu_pair_relayout(&p, dst, src, item, on, e);
-    }
+    if (!gb_cu_pair_overlaps(&p, dst, src, item)) return gb_cu_pair_relayout(&p, dst, src, item, on, e);
     gb_cu_pair into = gb_cu_pair_packed(&p, item, 0), out = gb_cu_pair_packed(&p, item, 1);
     if (gb_cu_temporary(job, GB_CUDA_DEVICE, p.size * item, on, &middle, e) || gb_cu_pair_relayout(&into, middle, src, item, on, e)) return -1;
     return gb_cu_pair_relayout(&out, dst, middle, item, on, e);

@@ -118,35 +118,16 @@ int64_t gb_cuda_live_blocks(gb_cuda_live *out, int64_t room);        /* the larg
 enum { GB_CUDA_UPLOAD, GB_CUDA_DOWNLOAD, GB_CUDA_WITHIN };           /* host to device, device to host, device to device */
 
 int gb_cuda_copy(int direction, uint64_t dst, uint64_t src, int64_t bytes, gb_cuda_queue on, gb_cuda_error *e);
-int gb_cuda_copy_rows(int direction, uint64_t dst, int64_t dst_pitch, uint64_t src, int64_t src_pitch,
-                      int64_t width, int64_t rows, gb_cuda_queue on, gb_cuda_error *e);
 int gb_cuda_copy_peer(uint64_t dst, uint64_t src, int src_device, int64_t bytes, gb_cuda_queue on, gb_cuda_error *e);   /* on dst's device */
 int gb_cuda_set(uint64_t dst, int width, uint32_t value, int64_t count, gb_cuda_queue on, gb_cuda_error *e);   /* width 1, 2 or 4 bytes */
 
-/* Any strides to any strides within one device, by a kernel (relayout.c). Strides in bytes;
- * itemsize 1, 2, 4, 8 or 16; ndim <= 8 after merging. src with all strides 0 is a fill. */
-#define GB_CUDA_AXES 8
-typedef struct gb_cuda_view {
-    uint64_t data;
-    int64_t strides[GB_CUDA_AXES];
-} gb_cuda_view;
-int gb_cuda_relayout(const gb_cuda_view *dst, const gb_cuda_view *src, const int64_t *shape, int ndim, int itemsize,
-                     gb_cuda_queue on, gb_cuda_error *e);
 int gb_cuda_kernels(int device, gb_cuda_error *e);   /* 0, or -1 when the driver does not take them */
-
-/* Every element becomes *value, of 1, 2, 4, 8 or 16 bytes in host memory, which is read at once (fill.c). */
-int gb_cuda_fill(const gb_cuda_view *dst, const int64_t *shape, int ndim, const void *value, int itemsize, gb_cuda_queue on,
-                 gb_cuda_error *e);
-
-/* One element of any size, without a kernel. */
-int gb_cuda_put(uint64_t dst, const void *value, int64_t itemsize, gb_cuda_queue on, gb_cuda_error *e);
 
 /* ---- order ---- */
 
 /* An event on a stream, from a pool of them. */
 typedef struct gb_cuda_event gb_cuda_event;
 int gb_cuda_record(gb_cuda_queue on, gb_cuda_event **event, gb_cuda_error *e);
-int gb_cuda_query(gb_cuda_event *event, gb_cuda_error *e);           /* 1 done, 0 not yet, -1 */
 int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e);   /* 1 done, 0 time is up, -1 */
 int gb_cuda_stream_wait_event(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e);   /* what comes on `then` waits for it */
 int gb_cuda_stream_wait_stream(gb_cuda_queue later, gb_cuda_queue earlier, gb_cuda_error *e);   /* for all that is on `earlier` now */

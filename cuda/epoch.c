@@ -20,3 +20,10 @@ int gb_cuda_synchronize(int device, gb_cuda_error *e) {
     gb_cu_leave();
     return bad;
 }
+
+int gb_cu_wait_devices(uint64_t devices, gb_cuda_error *e) {
+    int bad = 0;
+    for (int device = 0; device < GB_CUDA_MAX_DEVICES; device++)
+        if (devices >> device & 1 && gb_cuda_synchronize(device, bad ? NULL : e)) bad = -1;
+    return bad;
+}

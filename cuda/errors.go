@@ -51,6 +51,11 @@ func (e *Error) Unwrap() error {
 	return alloc.ErrUnavailable
 }
 
+// refuse is what a caller of this package got wrong.
+func refuse(format string, values ...any) error {
+	return &Error{Text: fmt.Sprintf(format, values...), status: C.GB_CUDA_ARGUMENT}
+}
+
 func check(result C.int, e *C.gb_cuda_error) error {
 	if result >= 0 {
 		return nil

@@ -26,18 +26,18 @@ gb_cu_key gb_cu_key_of(gb_cuda_stream stream) {
     return stream == 2 ? (gb_cu_key)1 << 63 | thread_number() : stream;
 }
 
-static gb_cuda_event *take_event(int device, gb_cuda_error *e) {
+static gb_cuda_event *take_event(gb_cuda_queue on, gb_cu_key key, gb_cuda_error *e) {
     pthread_mutex_lock(&gb_cu_events_lock);
-    gb_cuda_event *event = spare[device];
-    if (event) spare[device] = event->next, spares[device]--;
+    gb_cuda_event *event = spare[on.device];
+    if (event) spare[on.device] = event->next, spares[on.device]--;
     pthread_mutex_unlock(&gb_cu_events_lock);
-    if (event) return event;
-    event = calloc(1, sizeof *event);
-    if (!event) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for an event"), NULL;
-    event->on.device = device;
-    if (GB_CU(e, cuEventCreate, &event->handle, NO_TIMING) == 0) return event;
-    free(event);
-    return NULL;
+    if (!event) {
+        event = calloc(1, sizeof *event);
+        if (!event) return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for an event"), NULL;
+        if (GB_CU(e, cuEventCreate, &event->handle, NO_TIMING)) return free(event), NULL;
+    }
+    *event = (gb_cuda_event){.handle = event->handle, .on = on, .key = key};
+    return event;
 }
 
 void gb_cuda_release_event(gb_cuda_event *event) {
@@ -60,13 +60,8 @@ void gb_cuda_release_event(gb_cuda_event *event) {
 }
 
 gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e) {
-    gb_cuda_event *event = take_event(on.device, e);
-    if (!event) return NULL;
-    if (GB_CU(e, cuEventRecord, event->handle, GB_CU_STREAM(on))) return gb_cuda_release_event(event), NULL;
-    event->next = NULL;
-    event->on = on;
-    event->key = gb_cu_key_of(on.stream);
-    event->done = 0;
+    gb_cuda_event *event = take_event(on, gb_cu_key_of(on.stream), e);
+    if (event && GB_CU(e, cuEventRecord, event->handle, GB_CU_STREAM(on))) return gb_cuda_release_event(event), NULL;
     return event;
 }
 
@@ -81,15 +76,9 @@ int gb_cu_in_order(const gb_cuda_event *event, gb_cuda_queue on) {
 /* A stream that is somebody else's may have been destroyed; the context has not. From
  * CUDA 12.5 on it can be asked about all its streams. */
 gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device) {
-    gb_cuda_event *event = gb_cu.cuCtxRecordEvent ? take_event(device, NULL) : NULL;
-    if (!event) return NULL;
-    event->next = NULL;
-    event->on.stream = 0;
-    event->key = GB_CU_UNKNOWN;
-    event->done = 0;
-    if (gb_cu.cuCtxRecordEvent(d->context, event->handle) == CUDA_SUCCESS) return event;
-    gb_cuda_release_event(event);
-    return NULL;
+    gb_cuda_event *event = gb_cu.cuCtxRecordEvent ? take_event((gb_cuda_queue){device, 0}, GB_CU_UNKNOWN, NULL) : NULL;
+    if (event && gb_cu.cuCtxRecordEvent(d->context, event->handle) != CUDA_SUCCESS) return gb_cuda_release_event(event), NULL;
+    return event;
 }
 
 static int query_event(gb_cuda_event *event, gb_cuda_error *e) {
@@ -115,19 +104,15 @@ int gb_cu_all_done(gb_cuda_event **events) {
     return *events == NULL;
 }
 
+void gb_cu_forget(gb_cuda_event **events) {
+    for (gb_cuda_event *event; (event = *events); gb_cuda_release_event(event)) *events = event->next;
+}
+
 int gb_cuda_record(gb_cuda_queue on, gb_cuda_event **event, gb_cuda_error *e) {
     if (!gb_cu_enter(on.device, e)) return -1;
     *event = gb_cu_record_event(on, e);
     gb_cu_leave();
     return *event ? 0 : -1;
-}
-
-int gb_cuda_query(gb_cuda_event *event, gb_cuda_error *e) {
-    if (!gb_cu_in_child && __atomic_load_n(&event->done, __ATOMIC_ACQUIRE)) return 1;
-    if (!gb_cu_enter(event->on.device, e)) return -1;
-    int done = query_event(event, e);
-    gb_cu_leave();
-    return done;
 }
 
 /* A copy that is nearly done is not worth a sleep, which takes a tenth of a millisecond however short it is

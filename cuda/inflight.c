@@ -53,12 +53,9 @@ static int join(gb_cu_record *r, gb_cuda_stream *stream, gb_cuda_error *e) {
     if (wait_for_all(r, on, e)) return -1;
     gb_cuda_event *event = gb_cu_record_event(on, e);
     if (!event) return -1;
-    gb_cuda_event *older = r->in_flight, *next;
+    gb_cuda_event *older = r->in_flight;
     __atomic_store_n(&r->in_flight, event, __ATOMIC_RELEASE);
-    for (; older; older = next) {
-        next = older->next;
-        gb_cuda_release_event(older);
-    }
+    gb_cu_forget(&older);
     return 1;
 }
 
@@ -110,10 +107,7 @@ int gb_cuda_synchronize_block(gb_cuda_block *block, gb_cuda_error *e) {
     gb_cu_record *r = (gb_cu_record *)block;
     if (!__atomic_load_n(&r->in_flight, __ATOMIC_ACQUIRE)) return 0;
     uint64_t devices = busy(block, block->device, e);
-    if (devices == ~(uint64_t)0) return -1;
-    for (int device = 0; devices >> device && device < GB_CUDA_MAX_DEVICES; device++)
-        if (devices >> device & 1 && gb_cuda_synchronize(device, e)) return -1;
-    return 0;
+    return devices == ~(uint64_t)0 ? -1 : gb_cu_wait_devices(devices, e);
 }
 
 void gb_cuda_show(gb_cuda_block *block) {

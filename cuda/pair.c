@@ -42,12 +42,6 @@ int gb_cu_pair_is_packed(const gb_cu_pair *p) {
     return 1;
 }
 
-int gb_cu_pair_repeats(const gb_cu_pair *p) {
-    for (int i = 0; i < p->ndim; i++)
-        if (p->axis[i].src == 0) return 1;
-    return 0;
-}
-
 int gb_cu_pair_overlaps(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t itemsize) {
     int64_t low = (int64_t)a + p->a_at, high = low + itemsize, low2 = (int64_t)b + p->b_at, high2 = low2 + itemsize;
     for (int i = 0; i < p->ndim; i++) {

@@ -17,5 +17,4 @@ void gb_cu_pair_pack(const gb_cu_pair *p, int64_t itemsize, int64_t *strides);
 /* p with one side without gaps; and whether, in such a pair, the other one has none either. */
 gb_cu_pair gb_cu_pair_packed(const gb_cu_pair *p, int64_t itemsize, int keep_a);
 int gb_cu_pair_is_packed(const gb_cu_pair *p);
-int gb_cu_pair_repeats(const gb_cu_pair *p);   /* b has strides of 0 */
 int gb_cu_pair_overlaps(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t itemsize);

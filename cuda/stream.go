@@ -53,11 +53,7 @@ func (q Queue) Record() (*Event, error) {
 }
 
 // Done asks whether the work is done.
-func (v *Event) Done() (bool, error) {
-	var e C.gb_cuda_error
-	r := C.gb_cuda_query(v.c, &e)
-	return r == 1, check(r, &e)
-}
+func (v *Event) Done() (bool, error) { return v.Wait(0) }
 
 // Wait waits for the work, for so long at most, and says whether it is done.
 func (v *Event) Wait(most time.Duration) (bool, error) {

@@ -4,7 +4,6 @@ package cuda
 import "C"
 
 import (
-	"fmt"
 	"runtime"
 
 	"gridbuf/transfer"
@@ -25,7 +24,12 @@ type Side struct {
 
 func (s *Side) c(shape []int64, pin *runtime.Pinner) (out C.gb_cuda_side, err error) {
 	if len(s.Strides) != len(shape) || len(shape) > C.GB_COPY_DIMS {
-		return out, &Error{Text: fmt.Sprintf("%d strides for %d axes, of which there may be %d", len(s.Strides), len(shape), C.GB_COPY_DIMS), status: C.GB_CUDA_ARGUMENT}
+		return out, refuse("%d strides for %d axes, of which there may be %d", len(s.Strides), len(shape), int(C.GB_COPY_DIMS))
+	}
+	for i, n := range shape {
+		if n < 0 {
+			return out, refuse("shape[%d] is %d", i, n)
+		}
 	}
 	out = C.gb_cuda_side{
 		data: C.uint64_t(s.Data), strides: extents(s.Strides), itemsize: C.int64_t(s.ItemSize), _type: C.int32_t(s.Type), kind: C.int32_t(s.Kind), on: s.Queue.c(),

@@ -14,6 +14,19 @@ typedef struct gb_copy_axis {
 int gb_copy_axis_insert(gb_copy_axis *axis, int n, gb_copy_axis x);
 int gb_copy_axis_merge(gb_copy_axis *axis, int n);
 
+/* Count through n axes, and move both addresses along; 0 when it starts anew. */
+static inline int gb_copy_axis_step(const gb_copy_axis *axis, int n, int64_t *index, uint64_t *dst, uint64_t *src) {
+    for (int i = n - 1; i >= 0; i--) {
+        *dst += (uint64_t)axis[i].dst;
+        *src += (uint64_t)axis[i].src;
+        if (++index[i] < axis[i].n) return 1;
+        *dst -= (uint64_t)(axis[i].n * axis[i].dst);
+        *src -= (uint64_t)(axis[i].n * axis[i].src);
+        index[i] = 0;
+    }
+    return 0;
+}
+
 typedef struct gb_copy_axes {
     int n;
     int64_t elements;   /* 0: nothing to copy */

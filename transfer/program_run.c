@@ -14,24 +14,13 @@ static gb_program_loop loop_of(const gb_program_entry *e) {
 /* The loop, at every index of the axes before the last two; then once more to clear what was read. */
 static void carry_out(const gb_program_entry *e, char *dst, char *src) {
     gb_program_loop loop = loop_of(e);
-    int outer = e->n - 2;
     for (int clears = 0; clears <= !!(e->mode & GB_PROGRAM_CLEAR); clears++) {
         int64_t index[GB_PROGRAM_AXES] = {0};
-        int i;
-        char *to = dst, *from = src;
+        uint64_t to = (uintptr_t)dst, from = (uintptr_t)src;
         do {
-            if (clears) gb_program_clear(e, from);
-            else loop(e, to, from);
-            for (i = outer - 1; i >= 0; i--) {
-                const gb_copy_axis *x = &e->axis[i];
-                to += x->dst;
-                from += x->src;
-                if (++index[i] < x->n) break;
-                index[i] = 0;
-                to -= x->n * x->dst;
-                from -= x->n * x->src;
-            }
-        } while (i >= 0);
+            if (clears) gb_program_clear(e, (char *)(uintptr_t)from);
+            else loop(e, (char *)(uintptr_t)to, (const char *)(uintptr_t)from);
+        } while (gb_copy_axis_step(e->axis, e->n - 2, index, &to, &from));
     }
 }
 
