@@ -80,18 +80,10 @@ void gb_copy_done(gb_copy *copy) {
     nothing(copy);
 }
 
-static int run_all(gb_copy *copy, int rc) {
-    for (int i = 0; i < copy->jobs; i++) gb_copy_job_run(&copy->job[i], 0, copy->job[i].tiles);
-    gb_copy_done(copy);
-    return rc;
-}
-
 int gb_copy_serial(const gb_copy_view *dst, const gb_copy_view *src) {
     gb_copy copy;
-    return run_all(&copy, gb_copy_plan(&copy, dst, src));
-}
-
-int gb_copy_serial_fill(const gb_copy_view *dst, const void *value, int type, int64_t itemsize) {
-    gb_copy copy;
-    return run_all(&copy, gb_copy_plan_fill(&copy, dst, value, type, itemsize));
+    int rc = gb_copy_plan(&copy, dst, src);
+    for (int i = 0; i < copy.jobs; i++) gb_copy_job_run(&copy.job[i], 0, copy.job[i].tiles);
+    gb_copy_done(&copy);
+    return rc;
 }

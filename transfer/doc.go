@@ -27,8 +27,8 @@
 // # Memory
 //
 // View.Data must be memory that Go does not manage: it is kept in C memory while a
-// job exists. A forked child, where Go must not be entered, uses gb_copy_serial
-// and gb_copy_serial_fill of transfer.h.
+// job exists. A forked child, where Go must not be entered, goes on alone
+// (gb_work_go_on of work.h).
 //
 // A float that no integer of the target's type can hold, and NaN, become what the
 // processor makes of them: as in NumPy, that value is not defined.

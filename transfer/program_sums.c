@@ -1,4 +1,5 @@
 /* program_sums.c: the loops that add, for halos that return to the points they came from. */
+#include "casts.h"
 #include "program.h"
 
 /* Element by element in the order of memory: what is added is little beside what is copied. */
@@ -18,39 +19,7 @@
     }
 
 /* Halves are added as floats: the sum of two is rounded once more, and 24 bits are enough for that to be the rounded sum. */
-static float wide(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = h & 0x7fffu, bits;
-    float f;
-    if (rest >= 0x7c00) bits = 0x7f800000u | (rest & 0x3ff) << 13;
-    else if (rest >= 0x400) bits = (rest + 0x1c000) << 13;
-    else {
-        f = (float)rest * 0x1p-24f;
-        memcpy(&bits, &f, 4);
-    }
-    bits |= sign;
-    memcpy(&f, &bits, 4);
-    return f;
-}
-
-static uint16_t narrow(float f) {
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
-    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-    bits &= 0x7fffffffu;
-    if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00 | (bits >> 13 & 0x3ff));
-    if (bits >= 0x477ff000u) return sign | 0x7c00;   /* rounds beyond the largest */
-    if (bits < 0x38800000u) {                        /* subnormal: the addition rounds at 2^-24 */
-        float magnitude;
-        memcpy(&magnitude, &bits, 4);
-        magnitude += 0.5f;
-        memcpy(&bits, &magnitude, 4);
-        return (uint16_t)(sign | (bits - 0x3f000000u));
-    }
-    bits += 0xfffu + (bits >> 13 & 1);
-    return (uint16_t)(sign | ((bits >> 13) - 0x1c000));
-}
-
-static uint16_t half_sum(uint16_t x, uint16_t y) { return narrow(wide(x) + wide(y)); }
+static uint16_t half_sum(uint16_t x, uint16_t y) { return float_to_half(half_to_float(x) + half_to_float(y)); }
 
 SUMS(sum_bool, uint8_t, (uint8_t)((x | y) != 0))
 SUMS(sum_8, uint8_t, (uint8_t)(negative ? x - y : x + y))

@@ -93,7 +93,6 @@ int gb_copy_threads(void);
 void gb_copy_set_threads(int n);                     /* below 1: forget the setting */
 
 int gb_copy_serial(const gb_copy_view *dst, const gb_copy_view *src);
-int gb_copy_serial_fill(const gb_copy_view *dst, const void *value, int type, int64_t itemsize);
 
 /* A copy with room for what its views point to: for callers who cannot keep pointers, such as Go. */
 typedef struct gb_copy_task {
