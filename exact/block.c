@@ -25,7 +25,7 @@ static void sum_floats(gb_exact_block *b, const double *x, int64_t n, int coarse
 static void sum_products(gb_exact_block *b, const double *x, const double *y, int64_t n) {
     double product[GB_EXACT_BLOCK], error[GB_EXACT_BLOCK];
     gb_exact_parts parts;
-    switch (b->kernels->dot(x, y, n, &parts)) {
+    switch (b->kernels->dot ? b->kernels->dot(x, y, n, &parts) : GB_EXACT_NOT) {
     case GB_EXACT_ALL: put_parts(b, &parts, 4); break;
     case GB_EXACT_REST:
         b->kernels->split(x, y, n, product, error);

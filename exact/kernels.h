@@ -22,7 +22,7 @@ typedef struct gb_exact_parts {
 typedef struct gb_exact_kernels {
     int (*sum)(const double *x, int64_t n, gb_exact_parts *parts);                    /* parts[0] and [1] */
     int (*sum_coarse)(const double *x, int64_t n, gb_exact_parts *parts);             /* one level: [0] */
-    int (*dot)(const double *x, const double *y, int64_t n, gb_exact_parts *parts);   /* four parts; no levels */
+    int (*dot)(const double *x, const double *y, int64_t n, gb_exact_parts *parts);   /* four parts; no levels; NULL: there is none */
     /* What so many levels leave of each number, at most 2; rest may be x. */
     void (*rest)(const double *x, int64_t n, const gb_exact_parts *parts, int levels, double *rest);
     void (*split)(const double *x, const double *y, int64_t n, double *product, double *error);   /* where dot was not NOT */

@@ -80,7 +80,7 @@ static inline double largest_in(const double *x, int64_t n) {
         (sum) += u;                 \
     } while (0)
 
-static int sum(const double *x, int64_t n, gb_exact_parts *parts) {
+static inline __attribute__((always_inline)) int sum_levels(const double *x, int64_t n, gb_exact_parts *parts, int levels) {
     double top = largest_in(x, n);
     if (!(top < LARGEST)) return GB_EXACT_NOT;
     int p = level_for(top);
@@ -92,8 +92,10 @@ static int sum(const double *x, int64_t n, gb_exact_parts *parts) {
         vec a = load(x + i), b = load(x + i + LANES);
         LEVEL(a0, a, l0);
         LEVEL(b0, b, l0);
-        LEVEL(a1, a, l1);
-        LEVEL(b1, b, l1);
+        if (levels > 1) {
+            LEVEL(a1, a, l1);
+            LEVEL(b1, b, l1);
+        }
         left |= (bits)a | (bits)b;
     }
     parts->part[0] = sum_of(a0 + b0), parts->part[1] = sum_of(a1 + b1);
@@ -101,22 +103,8 @@ static int sum(const double *x, int64_t n, gb_exact_parts *parts) {
     return any(left & (int64_t)MAGNITUDE) ? GB_EXACT_REST : GB_EXACT_ALL;
 }
 
-static int sum_coarse(const double *x, int64_t n, gb_exact_parts *parts) {
-    double top = largest_in(x, n);
-    if (!(top < LARGEST)) return GB_EXACT_NOT;
-    parts->level[0] = 1.5 * power(level_for(top));
-    vec zero = {0}, l0 = zero + parts->level[0], a0 = zero, b0 = zero;
-    bits left = {0};
-    for (int64_t i = 0; i < n; i += 2 * LANES) {
-        vec a = load(x + i), b = load(x + i + LANES);
-        LEVEL(a0, a, l0);
-        LEVEL(b0, b, l0);
-        left |= (bits)a | (bits)b;
-    }
-    parts->part[0] = sum_of(a0 + b0);
-    if (parts->part[0] != parts->part[0]) return GB_EXACT_NOT;
-    return any(left & (int64_t)MAGNITUDE) ? GB_EXACT_REST : GB_EXACT_ALL;
-}
+static int sum(const double *x, int64_t n, gb_exact_parts *parts) { return sum_levels(x, n, parts, 2); }
+static int sum_coarse(const double *x, int64_t n, gb_exact_parts *parts) { return sum_levels(x, n, parts, 1); }
 
 static void rest(const double *x, int64_t n, const gb_exact_parts *parts, int levels, double *out) {
     vec zero = {0}, l0 = zero + parts->level[0], l1 = zero + parts->level[1], taken = zero;
@@ -178,15 +166,9 @@ static void split(const double *x, const double *y, int64_t n, double *product, 
         memcpy(error + i, &e, sizeof e);
     }
 }
-#else
-static int dot(const double *x, const double *y, int64_t n, gb_exact_parts *parts) {
-    (void)x, (void)y, (void)n, (void)parts;
-    return GB_EXACT_NOT;   /* without such an instruction integers are quicker */
-}
-
-static void split(const double *x, const double *y, int64_t n, double *product, double *error) {
-    (void)x, (void)y, (void)n, (void)product, (void)error;   /* never asked for */
-}
+#else   /* without such an instruction integers are quicker */
+#define dot NULL
+#define split NULL
 #endif
 
 static void sum_integers(const uint64_t *x, int64_t n, uint64_t *high, uint64_t *low) {
