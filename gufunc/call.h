@@ -180,6 +180,7 @@ void gb_gu_scatter_blended(gb_gu_block *b);                           /* where.c
 void gb_gu_check_fp_errors(gb_gu_block *b);                                   /* fperrors.c: which elements raised flags */
 void gb_gu_check_outputs(gb_gu_block *b);                           /* fperrors.c: which results did not fit their memory */
 void gb_gu_record(gb_gu_block *b, int64_t k, uint8_t code);           /* fperrors.c: kernel element k failed */
+uint8_t *gb_gu_codes(uint8_t **at, int64_t n, int32_t *no_memory);    /* fperrors.c: made when the first element fails; or NULL */
 int gb_gu_raised(const gb_gu_call *call);                             /* fperrors.c: flags that count */
 
 /* 1: some byte belongs to both views, 0: none does; when finding out would take too long, 1. */

@@ -5,19 +5,17 @@
 #include "cast.h"
 #include "fpstate.h"
 
-/* The codes are made when the first element fails. */
-static uint8_t *codes_of(gb_gu_run *job) {
-    uint8_t *codes = __atomic_load_n(&job->codes, __ATOMIC_ACQUIRE);
+uint8_t *gb_gu_codes(uint8_t **at, int64_t n, int32_t *no_memory) {
+    uint8_t *codes = __atomic_load_n(at, __ATOMIC_ACQUIRE), *fresh;
     if (codes) return codes;
-    uint8_t *fresh = calloc((size_t)job->call->n, 1);
-    if (!fresh) return __atomic_store_n(&job->no_memory, 1, __ATOMIC_RELAXED), NULL;
-    if (__atomic_compare_exchange_n(&job->codes, &codes, fresh, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return fresh;
+    if (!(fresh = calloc((size_t)n, 1))) return __atomic_store_n(no_memory, 1, __ATOMIC_RELAXED), NULL;
+    if (__atomic_compare_exchange_n(at, &codes, fresh, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return fresh;
     free(fresh);
     return codes;
 }
 
 void gb_gu_record(gb_gu_block *b, int64_t k, uint8_t code) {
-    uint8_t *codes = codes_of(b->job);
+    uint8_t *codes = gb_gu_codes(&b->job->codes, b->job->call->n, &b->job->no_memory);
     if (!codes) return;
     uint8_t *c = &codes[b->at + (b->mode == GB_GU_PICKED ? b->picked[k] : k)];
     if (!*c) __atomic_fetch_add(&b->job->nfailed, 1, __ATOMIC_RELAXED);

@@ -38,18 +38,8 @@ static int64_t locate(const gb_gu_reducing *run, int64_t k, const char **in, con
 /* ---- failures ---- */
 
 static void record(gb_gu_reducing *run, int64_t k, int code) {
-    uint8_t *codes = __atomic_load_n(&run->codes, __ATOMIC_ACQUIRE);
-    if (!code || run->ignore_errors) return;
-    if (!codes) {
-        uint8_t *fresh = calloc((size_t)run->r->kept_n, 1);
-        if (!fresh) {
-            __atomic_store_n(&run->no_memory, 1, __ATOMIC_RELAXED);
-            return;
-        }
-        if (__atomic_compare_exchange_n(&run->codes, &codes, fresh, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) codes = fresh;
-        else free(fresh);
-    }
-    __atomic_fetch_or(&codes[k], (uint8_t)code, __ATOMIC_RELAXED);
+    uint8_t *codes = code && !run->ignore_errors ? gb_gu_codes(&run->codes, run->r->kept_n, &run->no_memory) : NULL;
+    if (codes) __atomic_fetch_or(&codes[k], (uint8_t)code, __ATOMIC_RELAXED);
 }
 
 int64_t gb_gu_reduce_failed(const gb_gu_reducing *run) {
@@ -179,8 +169,6 @@ intptr_t gb_gu_reduce_tasks(char **args, intptr_t const *dims, intptr_t const *s
     END_FOLDER
     return 0;
 }
-
-void *gb_gu_reduce_tasks_address(void) { return (void *)gb_gu_reduce_tasks; }
 
 int gb_gu_reduce_begin(gb_gu_reducing *run) {
     const gb_gu_reduction *r = run->r;

@@ -4,7 +4,6 @@
 #include "reduction.h"
 
 gb_gu_reduction *gb_gu_reduction_new(int nout);
-void *gb_gu_reduce_tasks_address(void);
 void gb_gu_reduction_free(gb_gu_reduction *r);
 
 /* The kernel of r->call, whose data is a gb_gu_reducing. */

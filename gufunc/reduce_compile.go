@@ -188,7 +188,7 @@ func (p *reducePlanner) engineCall() {
 	c := p.c.call
 	c.nin, c.nop, c.ndim = 1, 1, 1
 	c.form, c.fp_mask, c.flags = C.GB_GU_STATUS_LOOP, C.int32_t(p.g.Flags), p.kernel.flags()
-	c.function = C.gb_gu_reduce_tasks_address()
+	c.function = unsafe.Pointer(C.gb_gu_reduce_tasks)
 	c.n, c.chunk, c.block = p.c.tiles*p.c.blocks, 1, 1
 	c.nchunks, c.shape[0] = c.n, c.n
 	o := operandOf(c, 0)
