@@ -1,13 +1,12 @@
 /* cast_avx2_amd64.c: conversions to floats, for AVX2 and F16C. Those to integers stay as
  * they are: a vector of numbers that do not fit would raise other flags than one does. */
+#include "../alloc/target.h"
 #include "cast_loops.h"
 
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,f16c"))), apply_to = function)
-#else
+#ifndef __clang__
 #pragma GCC optimize("O3")
-#pragma GCC target("avx2,f16c")
 #endif
+GB_TARGET("avx2,f16c")
 #define CASTS_TO_HALF(S) ((S) != GB_F64 && (S) != GB_LONGDOUBLE)
 #include "cast_body.h"
 
@@ -16,6 +15,4 @@ FROM_ALL(F32)
 FROM_ALL(F64)
 
 const gb_gu_cast_loop gb_gu_casts_avx2[GB_REALS][GB_REALS] = {ROW(F16), ROW(F32), ROW(F64)};
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
+GB_TARGET_END

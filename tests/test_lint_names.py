@@ -20,7 +20,7 @@ ROOMS = {
     "bridge": "gbridge gb_bridge",
     "pyext": "gb_py",
 }
-GROUND = {f"alloc/{name}.h" for name in ("errors", "elements", "numbers", "strides", "process", "clock")}
+GROUND = {f"alloc/{name}.h" for name in ("errors", "elements", "numbers", "strides", "process", "clock", "target")}
 # Templates are included once for each of their variants; dlpack.h and kernels.h are written in a standard's and in a GPU's names.
 INNER = re.compile(
     r"_body\.h$|^cuda/(fake|internal/fake)|^dlpack/dlpack\.h$|^cuda/kernels\.h$|^transfer/(casts|vector)\.h$"

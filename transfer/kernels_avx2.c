@@ -1,10 +1,7 @@
 /* kernels_avx2.c: the kernels for x86-64 with AVX2. */
 #if defined(__x86_64__)
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
-#else
-#pragma GCC target("avx2")
-#endif
+#include "../alloc/target.h"
+GB_TARGET("avx2")
 #define GB_COPY_VECTOR 32
 #define GB_COPY_NAME "avx2"
 #define GB_COPY_KERNELS gb_copy_kernels_avx2
@@ -13,7 +10,5 @@
 #define GB_COPY_DEFINES_CASTS
 #include "transpose_body.h"
 #include "kernels_body.h"
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
+GB_TARGET_END
 #endif

@@ -1,10 +1,7 @@
 /* kernels_avx512.c: the kernels for x86-64 with AVX-512 (F, BW, DQ, VL). */
 #if defined(__x86_64__)
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,avx512f,avx512bw,avx512dq,avx512vl"))), apply_to = function)
-#else
-#pragma GCC target("avx2,avx512f,avx512bw,avx512dq,avx512vl")
-#endif
+#include "../alloc/target.h"
+GB_TARGET("avx2,avx512f,avx512bw,avx512dq,avx512vl")
 #define GB_COPY_VECTOR 64
 #define GB_COPY_NAME "avx512"
 #define GB_COPY_KERNELS gb_copy_kernels_avx512
@@ -26,7 +23,5 @@
 EACH_WIDE(DEFINE_CAST)
 gb_copy_cast_fn gb_copy_casts_avx512[GB_TYPES][GB_TYPES];   /* cpu.c fills them in */
 const gb_copy_wide_cast gb_copy_wide_casts[] = {EACH_WIDE(ROW){0, 0, NULL}};
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
+GB_TARGET_END
 #endif

@@ -1,10 +1,5 @@
 /* base.h: what makes loops those for every machine. */
 #include "headers.h"
-#ifdef __clang__
-#pragma clang fp contract(fast)   /* as gcc does where the processor has fused instructions */
-#else
-#pragma GCC optimize("no-math-errno")
-#endif
 #define ISA(name) NAMED(name, base)
 #define LANE_BYTES 16
 #ifdef __x86_64__

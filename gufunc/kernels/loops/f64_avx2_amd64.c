@@ -2,6 +2,4 @@
 #include "f64.h"
 #include "avx2.h"
 #include "matrices_body.h"
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
+GB_TARGET_END

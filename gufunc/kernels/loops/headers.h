@@ -9,4 +9,7 @@
 #include <immintrin.h>
 #endif
 
+#include "../../../alloc/target.h"
 #include "stats.h"
+
+#define ITEM(p) (*(const REAL *)(p))   /* f32.h and f64.h say what is REAL */

@@ -1,6 +1,12 @@
 /* lanes.h: vectors whose lanes are neighbouring elements of a stack. Included by the
  * templates once per type (REAL, WORD: an integer of its size) and instruction set. */
 
+#ifdef __clang__
+#pragma clang fp contract(fast)   /* as gcc does where the processor has fused instructions */
+#else
+#pragma GCC optimize("no-math-errno")
+#endif
+
 typedef REAL vec __attribute__((vector_size(LANE_BYTES)));
 typedef WORD mask __attribute__((vector_size(LANE_BYTES)));
 #define LANES ((int)(LANE_BYTES / sizeof(REAL)))

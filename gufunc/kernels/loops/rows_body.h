@@ -5,7 +5,6 @@
  * first, steps[5] along n of the second, steps[6] along m of the result. */
 
 #define PLAIN_ARGS char **args, intptr_t const *dims, intptr_t const *steps, void *data
-#define ITEM(p) (*(const REAL *)(p))
 
 /* A long packed row: four vectors of partial sums. */
 INLINE REAL packed_dot(const char *a, const char *b, intptr_t n) {

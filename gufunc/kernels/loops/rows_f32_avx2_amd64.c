@@ -4,6 +4,4 @@
 #include "lanes.h"
 #include "rows_body.h"
 #include "fold_body.h"
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
+GB_TARGET_END

@@ -3,5 +3,4 @@
 #include "f64.h"
 #define TYPED(name) NAMED(name, base)
 #define VECTOR 16
-#define ITEM(p) (*(const REAL *)(p))
 #include "stats_body.h"
