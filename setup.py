@@ -55,9 +55,7 @@ COLD = re.compile(
     r"transfer/(cpu|program_plan)|(cuda)?arrayinterface"
 )
 # Their loops go over a few indices or arguments: compilers make vectors of them all the same.
-SHORT_LOOPS = re.compile(
-    r"(alloc|cuda|dlpack|pyext)/|gufunc/(block|fperrors|overlap|reduce)\.c|transfer/strided|exact/superaccumulator"
-)
+SHORT_LOOPS = re.compile(r"(alloc|cuda|dlpack|pyext)/|gufunc/(block|fperrors|overlap|reduce)\.c|exact/superaccumulator")
 # gcc begins those loops on lines of their own: 13 KB.
 NOT_ALIGNED = ["-falign-jumps=1", "-falign-loops=1"]
 # `build_ext --debug`: gdb shows lines, variables and macros of our C, and gets through it to what called it.

@@ -1,4 +1,5 @@
-/* strides.h: the strides of memory without gaps, and how far strides reach. */
+/* strides.h: the strides of memory without gaps, how far strides reach, and moving single elements between places at regular
+ * distances. */
 #pragma once
 
 #include <stdint.h>
@@ -21,6 +22,9 @@ static inline int gb_extent(const void *p, const int64_t *shape, const int64_t *
     }
     return item > 0;
 }
+
+/* n elements of item bytes; neighbours are dst_step and src_step bytes apart (strides.c). */
+void gb_move_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n, int64_t item);
 
 /* The largest step of which both are multiples. */
 static inline int64_t gb_gcd(int64_t a, int64_t b) {

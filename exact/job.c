@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "block.h"
 #include "../transfer/kernels.h"
-#include "../transfer/strided.h"
+#include "../alloc/strides.h"
 
 #include <sched.h>
 #include <string.h>
@@ -86,11 +86,11 @@ static void fetch(double *out, const gb_exact_side *side, const char *src, int64
     int to = integers ? (side->type == GB_U64 ? GB_U64 : GB_I64) : GB_F64;
     if (side->type == to) {
         if (step == 8) memcpy(out, src, (size_t)n * 8);
-        else gb_copy_strided((char *)out, 8, src, step, n, 8);
+        else gb_move_strided((char *)out, 8, src, step, n, 8);
         return;
     }
     if (step != side->item) {
-        gb_copy_strided(gathered, side->item, src, step, n, side->item);
+        gb_move_strided(gathered, side->item, src, step, n, side->item);
         src = gathered;
     }
     gb_copy_kernels_here->cast[to][side->type](out, src, n);

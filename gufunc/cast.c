@@ -1,5 +1,6 @@
 /* cast.c: elements between memory and a kernel's scratch: converted, swapped, packed. */
 #include "cast.h"
+#include "../alloc/strides.h"
 #include "cast_loops.h"
 
 #ifdef __x86_64__
@@ -29,29 +30,9 @@ __attribute__((constructor)) static void choose(void) {
 
 /* ---- moving without conversion ---- */
 
-#define MOVE(bytes)                                                                                               \
-    static void move_##bytes(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t n) {       \
-        for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) memcpy(dst, src, bytes);                \
-    }
-MOVE(1)
-MOVE(2)
-MOVE(4)
-MOVE(8)
-MOVE(16)
-
 static void move(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t item, int64_t n) {
-    if (dst_step == item && src_step == item) {
-        memcpy(dst, src, (size_t)(item * n));
-        return;
-    }
-    switch (item) {
-    case 1: move_1(dst, dst_step, src, src_step, n); return;
-    case 2: move_2(dst, dst_step, src, src_step, n); return;
-    case 4: move_4(dst, dst_step, src, src_step, n); return;
-    case 8: move_8(dst, dst_step, src, src_step, n); return;
-    case 16: move_16(dst, dst_step, src, src_step, n); return;
-    }
-    for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) memcpy(dst, src, (size_t)item);
+    if (dst_step == item && src_step == item) memcpy(dst, src, (size_t)(item * n));
+    else gb_move_strided(dst, dst_step, src, src_step, n, item);
 }
 
 static int real_of(int type) { return type == GB_DATETIME || type == GB_TIMEDELTA ? GB_I64 : gb_type_real(type); }

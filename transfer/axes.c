@@ -9,11 +9,6 @@ void gb_copy_axis_flip(gb_copy_axes *axes, int i) {
     x->src = -x->src;
 }
 
-void gb_copy_axis_drop(gb_copy_axes *axes, int i) {
-    axes->n--;
-    for (; i < axes->n; i++) axes->axis[i] = axes->axis[i + 1];
-}
-
 /* They are few: insertion is the quickest sort. */
 int gb_copy_axis_insert(gb_copy_axis *axis, int n, gb_copy_axis x) {
     int i = n;

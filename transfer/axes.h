@@ -40,7 +40,6 @@ typedef struct gb_copy_axes {
 int gb_copy_axes_of(gb_copy_axes *axes, const gb_copy_view *dst, const gb_copy_view *src);
 /* Turn one axis round. */
 void gb_copy_axis_flip(gb_copy_axes *axes, int i);
-void gb_copy_axis_drop(gb_copy_axes *axes, int i);
 
 /* What overlap asks for: nothing; nothing at all, the views are one; an ordered move; a temporary. */
 enum { GB_COPY_DISJOINT, GB_COPY_SAME, GB_COPY_SHIFT, GB_COPY_TANGLED };

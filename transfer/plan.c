@@ -149,7 +149,7 @@ static void absorb_row(gb_copy_axes *axes) {
     int64_t bytes = row->n * axes->item;
     if (row->dst != axes->item || row->src != axes->item || bytes > 64) return;
     gb_copy_axes rest = *axes;
-    gb_copy_axis_drop(&rest, rest.n - 1);
+    rest.n--;
     int s = fastest_of_source(&rest);
     if (s < 0 || s == rest.n - 1 || rest.axis[rest.n - 1].src == 0) return;
     *axes = rest;

@@ -1,7 +1,7 @@
 /* run.c: carrying out a range of a job's tiles. */
 #include "job.h"
 #include "kernels.h"
-#include "strided.h"
+#include "../alloc/strides.h"
 
 #define PIECE 512   /* elements converted at a time; their buffers stay in the first cache */
 
@@ -9,7 +9,7 @@
 static void write_run(const gb_copy_job *job, char *dst, int64_t step, const char *src, int64_t n) {
     int64_t item = job->dst_item;
     if (!job->cast) {
-        if (step != item) gb_copy_strided(dst, step, src, item, n, item);
+        if (step != item) gb_move_strided(dst, step, src, item, n, item);
         else if (job->stream) gb_copy_kernels_here->stream(dst, src, n * item);
         else gb_copy_kernels_here->copy(dst, src, n * item);
         return;
@@ -22,7 +22,7 @@ static void write_run(const gb_copy_job *job, char *dst, int64_t step, const cha
     for (int64_t i = 0; i < n; i += PIECE) {
         int64_t m = n - i < PIECE ? n - i : PIECE;
         job->cast(converted, src + i * job->src_item, m);
-        if (step != item) gb_copy_strided(dst + i * step, step, converted, item, m, item);
+        if (step != item) gb_move_strided(dst + i * step, step, converted, item, m, item);
         else gb_copy_kernels_here->stream(dst + i * step, converted, m * item);
     }
 }
@@ -35,7 +35,7 @@ static void convert_row(const gb_copy_job *job, char *dst, const char *src, int6
     _Alignas(64) char gathered[PIECE * 16];
     for (int64_t i = 0; i < n; i += PIECE) {
         int64_t m = n - i < PIECE ? n - i : PIECE;
-        gb_copy_strided(gathered, job->src_item, src + i * job->a.src, job->a.src, m, job->src_item);
+        gb_move_strided(gathered, job->src_item, src + i * job->a.src, job->a.src, m, job->src_item);
         write_run(job, dst + i * job->a.dst, job->a.dst, gathered, m);
     }
 }
@@ -46,7 +46,7 @@ static void repeat_row(const gb_copy_job *job, char *dst, const char *src, int64
     if (job->cast) job->cast(value, src, 1);
     else memcpy(value, src, (size_t)item);
     if (job->a.dst != item) {
-        gb_copy_strided(dst, job->a.dst, value, 0, n, item);
+        gb_move_strided(dst, job->a.dst, value, 0, n, item);
         return;
     }
     if (n * item < 64) {
@@ -66,7 +66,7 @@ static void transpose_tile(const gb_copy_job *job, char *dst, const char *src, c
         gb_copy_kernels_here->transpose[kernel](scratch, pitch, src, job->src_at, n_a, n_b);
     else
         for (int64_t a = 0; a < n_a; a++)
-            gb_copy_strided(scratch + a * item, pitch, src + job->src_at[a], job->b.src, n_b, item);
+            gb_move_strided(scratch + a * item, pitch, src + job->src_at[a], job->b.src, n_b, item);
     if (!job->cast && job->a.dst == item) {
         if (job->stream) {
             gb_copy_next fetch = {next, job->src_at, n_a, n_b * job->b.src};
@@ -92,7 +92,7 @@ static void tile(const gb_copy_job *job, char *dst, const char *src, const char 
         }
         break;
     case GB_COPY_STRIDED:
-        for (int64_t i = 0; i < n_b; i++) gb_copy_strided(dst + i * b->dst, a->dst, src + i * b->src, a->src, n_a, job->dst_item);
+        for (int64_t i = 0; i < n_b; i++) gb_move_strided(dst + i * b->dst, a->dst, src + i * b->src, a->src, n_a, job->dst_item);
         break;
     case GB_COPY_CONVERT:
         for (int64_t i = 0; i < n_b; i++) convert_row(job, dst + i * b->dst, src + i * b->src, n_a);
@@ -107,7 +107,7 @@ static void tile(const gb_copy_job *job, char *dst, const char *src, const char 
         }
         break;
     case GB_COPY_FILL_STRIDED:
-        for (int64_t i = 0; i < n_b; i++) gb_copy_strided(dst + i * b->dst, a->dst, job->value, 0, n_a, job->dst_item);
+        for (int64_t i = 0; i < n_b; i++) gb_move_strided(dst + i * b->dst, a->dst, job->value, 0, n_a, job->dst_item);
         break;
     case GB_COPY_SLIDE:
         memmove(dst, src, (size_t)n_a);

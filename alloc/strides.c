@@ -1,5 +1,5 @@
-/* strided.c: one loop per size of element; the compiler cannot unroll what it does not know. */
-#include "strided.h"
+/* strides.c: one loop per size of element; the compiler cannot unroll what it does not know. */
+#include "strides.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 typedef struct { uint64_t half[2]; } pair;
 
-void gb_copy_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n, int64_t item) {
+void gb_move_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n, int64_t item) {
     switch (item) {
     case 1: LOOP(uint8_t);
     case 2: LOOP(uint16_t);
