@@ -125,29 +125,19 @@ INLINE mask factorize(vec *a, int n) {   /* Cholesky: the lower triangle, zeros 
 #define STACK_ARGS char **args, intptr_t const *dims, intptr_t const *steps, uint8_t *status
 #define EACH_LANES(e, lanes) for (intptr_t e = 0, lanes; e < dims[0] && (lanes = dims[0] - e < LANES ? dims[0] - e : LANES); e += LANES)
 
-INLINE intptr_t inv_stack(STACK_ARGS, int n) {
+INLINE intptr_t matrices(STACK_ARGS, int n, int inverts) {
     intptr_t failed = 0;
     EACH_LANES(e, lanes) {
         vec a[n * n], x[n * n];
         load_matrix(a, args[0] + e * steps[0], steps[0], steps[2], steps[3], n, (int)lanes);
-        mask good = invert(a, x, n);
-        store_matrix(x, good, args[1] + e * steps[1], steps[1], steps[4], steps[5], n, (int)lanes);
+        mask good = inverts ? invert(a, x, n) : factorize(a, n);
+        store_matrix(inverts ? x : a, good, args[1] + e * steps[1], steps[1], steps[4], steps[5], n, (int)lanes);
         failed += report(good, status ? status + e : NULL, (int)lanes);
     }
     return failed;
 }
-
-INLINE intptr_t cholesky_stack(STACK_ARGS, int n) {
-    intptr_t failed = 0;
-    EACH_LANES(e, lanes) {
-        vec a[n * n];
-        load_matrix(a, args[0] + e * steps[0], steps[0], steps[2], steps[3], n, (int)lanes);
-        mask good = factorize(a, n);
-        store_matrix(a, good, args[1] + e * steps[1], steps[1], steps[4], steps[5], n, (int)lanes);
-        failed += report(good, status ? status + e : NULL, (int)lanes);
-    }
-    return failed;
-}
+INLINE intptr_t inv_stack(STACK_ARGS, int n) { return matrices(args, dims, steps, status, n, 1); }
+INLINE intptr_t cholesky_stack(STACK_ARGS, int n) { return matrices(args, dims, steps, status, n, 0); }
 
 /* The determinant of a singular matrix is 0 and no failure; only what is not finite is. */
 INLINE intptr_t det_stack(STACK_ARGS, int n) {
