@@ -114,16 +114,16 @@ static int check(const DLTensor *t, int padded, gb_error *e) {
     return empty ? 0 : check_memory(t, low, high, e);
 }
 
-int gb_dlpack_check(const DLTensor *t, gb_error *e) {
-    if (!t) return gb_refuse(e, GB_VALUE_ERROR, "tensor: NULL");
-    if (misaligned(t, _Alignof(DLTensor))) return gb_refuse(e, GB_VALUE_ERROR, "tensor: not aligned to a DLTensor");
-    return check(t, 0, e);
+static inline int is_readable(const void *p, size_t alignment, const char *type, gb_error *e) {
+    if (!p) return gb_refuse(e, GB_VALUE_ERROR, "tensor: NULL"), 0;
+    return !misaligned(p, alignment) || (gb_refuse(e, GB_VALUE_ERROR, "tensor: not aligned to a %s", type), 0);
 }
+#define READABLE(p, type, e) is_readable(p, _Alignof(type), #type, e)
+
+int gb_dlpack_check(const DLTensor *t, gb_error *e) { return READABLE(t, DLTensor, e) ? check(t, 0, e) : -1; }
 
 int gb_dlpack_check_versioned(const DLManagedTensorVersioned *m, gb_error *e) {
-    if (!m) return gb_refuse(e, GB_VALUE_ERROR, "tensor: NULL");
-    if (misaligned(m, _Alignof(DLManagedTensorVersioned)))
-        return gb_refuse(e, GB_VALUE_ERROR, "tensor: not aligned to a DLManagedTensorVersioned");
+    if (!READABLE(m, DLManagedTensorVersioned, e)) return -1;
     if (m->version.major != DLPACK_MAJOR_VERSION)
         return gb_refuse(e, GB_VALUE_ERROR, "version: %u.%u; only major version %d can be read", (unsigned)m->version.major,
                          (unsigned)m->version.minor, DLPACK_MAJOR_VERSION);
@@ -134,10 +134,7 @@ int gb_dlpack_check_versioned(const DLManagedTensorVersioned *m, gb_error *e) {
 }
 
 int gb_dlpack_check_legacy(const DLManagedTensor *m, gb_error *e) {
-    if (!m) return gb_refuse(e, GB_VALUE_ERROR, "tensor: NULL");
-    if (misaligned(m, _Alignof(DLManagedTensor)))
-        return gb_refuse(e, GB_VALUE_ERROR, "tensor: not aligned to a DLManagedTensor");
-    return check(&m->dl_tensor, 0, e);
+    return READABLE(m, DLManagedTensor, e) ? check(&m->dl_tensor, 0, e) : -1;
 }
 
 void gb_dlpack_byte_strides(const DLTensor *t, int64_t *strides) {

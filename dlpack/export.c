@@ -7,32 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The managed struct comes first, so that its deleter finds the rest; manager_ctx is
- * the owner. */
-typedef struct {
-    DLManagedTensorVersioned managed;
-    gb_dlpack_release release;
-    int64_t lists[];
-} versioned;
-
-typedef struct {
-    DLManagedTensor managed;
-    gb_dlpack_release release;
-    int64_t lists[];
-} legacy;
-
-static void delete_versioned(DLManagedTensorVersioned *self) {
-    versioned *v = (versioned *)self;
-    if (v->release) v->release(self->manager_ctx);
-    free(v);
-}
-
-static void delete_legacy(DLManagedTensor *self) {
-    legacy *l = (legacy *)self;
-    if (l->release) l->release(self->manager_ctx);
-    free(l);
-}
-
 static void fill(DLTensor *t, const gb_dlpack_desc *d, int64_t *lists) {
     size_t n = (size_t)d->ndim;
     t->data = d->data;
@@ -51,25 +25,37 @@ static void fill(DLTensor *t, const gb_dlpack_desc *d, int64_t *lists) {
     if (!d->strides) gb_c_strides(t->strides, d->shape, d->ndim, 1);
 }
 
+/* The managed struct comes first, so that its deleter finds the rest; manager_ctx is the owner. */
+#define FLAVOUR(name, Managed)                                                                              \
+    typedef struct {                                                                                        \
+        Managed managed;                                                                                    \
+        gb_dlpack_release release;                                                                          \
+        int64_t lists[];                                                                                    \
+    } name;                                                                                                 \
+    static void delete_##name(Managed *self) {                                                              \
+        name *m = (name *)self;                                                                             \
+        if (m->release) m->release(self->manager_ctx);                                                      \
+        free(m);                                                                                            \
+    }                                                                                                       \
+    static inline Managed *make_##name(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release) {   \
+        name *m = malloc(sizeof *m + 2 * (size_t)(d->ndim ? d->ndim : 1) * sizeof *m->lists);               \
+        if (!m) return NULL;                                                                                \
+        m->managed.manager_ctx = owner;                                                                     \
+        m->managed.deleter = delete_##name;                                                                 \
+        m->release = release;                                                                               \
+        fill(&m->managed.dl_tensor, d, m->lists);                                                           \
+        return &m->managed;                                                                                 \
+    }
+FLAVOUR(versioned, DLManagedTensorVersioned)
+FLAVOUR(legacy, DLManagedTensor)
+
 DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release) {
-    versioned *v = malloc(sizeof *v + 2 * (size_t)(d->ndim ? d->ndim : 1) * sizeof *v->lists);
-    if (!v) return NULL;
-    v->managed.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-    v->managed.manager_ctx = owner;
-    v->managed.deleter = delete_versioned;
-    v->managed.flags = d->flags;
-    v->release = release;
-    fill(&v->managed.dl_tensor, d, v->lists);
-    return &v->managed;
+    DLManagedTensorVersioned *m = make_versioned(d, owner, release);
+    if (m) m->version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, m->flags = d->flags;
+    return m;
 }
 
 DLManagedTensor *gb_dlpack_legacy(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release) {
     if (d->flags & DLPACK_FLAG_BITMASK_READ_ONLY) return errno = EINVAL, NULL;
-    legacy *l = malloc(sizeof *l + 2 * (size_t)(d->ndim ? d->ndim : 1) * sizeof *l->lists);
-    if (!l) return NULL;
-    l->managed.manager_ctx = owner;
-    l->managed.deleter = delete_legacy;
-    l->release = release;
-    fill(&l->managed.dl_tensor, d, l->lists);
-    return &l->managed;
+    return make_legacy(d, owner, release);
 }
