@@ -101,17 +101,11 @@ EXPORT void fake_foreign_set(uint64_t to, int value, size_t count, uint64_t stre
     fake_unlock();
 }
 
-EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
-    BEGIN(cuMemsetD8Async)
-    return submit_set(to, 1, value, count, stream);
-}
-
-EXPORT CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream) {
-    BEGIN(cuMemsetD16Async)
-    return submit_set(to, 2, value, count, stream);
-}
-
-EXPORT CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
-    BEGIN(cuMemsetD32Async)
-    return submit_set(to, 4, value, count, stream);
-}
+#define SET(name, type)                                                                        \
+    EXPORT CUresult name(CUdeviceptr to, type value, size_t count, CUstream stream) {          \
+        BEGIN(name)                                                                            \
+        return submit_set(to, sizeof value, value, count, stream);                             \
+    }
+SET(cuMemsetD8Async, unsigned char)
+SET(cuMemsetD16Async, unsigned short)
+SET(cuMemsetD32Async, unsigned)
