@@ -60,12 +60,6 @@ void gb_gu_block_piece(gb_gu_block *b, const gb_gu_piece *p) {
     b->end = p->end;
 }
 
-static int64_t run_length(const gb_gu_call *call, const gb_gu_cursor *c, int64_t most) {
-    int d = call->ndim - 1;
-    int64_t run = call->shape[d] - c->index[d];
-    return run < most ? run : most;
-}
-
 /* How many inner loops, whole ones, the block has from here on in the loop around them; 1 also where it ends within the first. */
 static int64_t rows_from(const gb_gu_call *call, const gb_gu_cursor *c, int64_t run, int64_t most) {
     int d = call->ndim - 1;
@@ -79,7 +73,7 @@ static void stage(gb_gu_block *b, int from, int to) {
     const gb_gu_call *call = b->job->call;
     gb_gu_cursor walk = b->here;
     for (int64_t first = 0, rows, run; first < b->len; first += rows * run) {
-        run = run_length(call, &walk, b->len - first);
+        run = gb_gu_run_length(call, &walk, b->len - first);
         rows = rows_from(call, &walk, run, b->len - first);
         for (int i = from; i < to; i++) {
             if (!(b->job->staged >> i & 1)) continue;
@@ -98,7 +92,7 @@ int gb_gu_block_next(gb_gu_block *b) {
         if (b->at == b->end) return 0;
         if (b->at == b->limit) seek(b, b->at);
         int64_t most = (b->end < b->limit ? b->end : b->limit) - b->at;
-        if (!(call->flags & GB_GU_GATHER)) most = run_length(call, &b->here, most);
+        if (!(call->flags & GB_GU_GATHER)) most = gb_gu_run_length(call, &b->here, most);
         if (job->staged || call->flags & GB_GU_WHERE || call->form != GB_GU_NUMPY_LOOP) most = most < call->block ? most : call->block;
         b->len = b->n = most;
         b->mode = GB_GU_ALL;

@@ -164,6 +164,11 @@ void gb_gu_block_call(gb_gu_block *b);        /* the kernel, when it is C */
 
 /* stage.c: what the parts below stand on. */
 void gb_gu_cursor_advance(const gb_gu_call *call, gb_gu_cursor *c, int64_t len);
+static inline int64_t gb_gu_run_length(const gb_gu_call *call, const gb_gu_cursor *c, int64_t most) {   /* to the end of the inner loop */
+    int d = call->ndim - 1;
+    int64_t run = call->shape[d] - c->index[d];
+    return run < most ? run : most;
+}
 int64_t gb_gu_packed_bytes(const gb_gu_operand *o);
 /* From element `first` of the block on: `rows` inner loops from their beginning, or with rows 1 any part of one. */
 void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t rows, int64_t len);

@@ -25,11 +25,17 @@ void gb_gu_record(gb_gu_block *b, int64_t k, uint8_t code) {
 int gb_gu_raised(const gb_gu_call *call) { return gb_gu_fp_flags() & call->fp_mask; }
 
 /* Convert one element of the inputs again: its flags belong to the element. */
-static void cast_again(gb_gu_block *b, const gb_gu_cursor *walk, int64_t offset, int64_t k) {
+static void cast_again(gb_gu_block *b, const gb_gu_cursor *walk, int64_t k) {
     const gb_gu_call *call = b->job->call;
     for (int i = 0; i < call->nin; i++)
-        if (b->job->staged >> i & 1 && call->op[i].from != call->op[i].to)
-            gb_gu_stage_in(b, i, walk->ptr[i] + offset * call->op[i].strides[call->ndim - 1], k, 1, 1);
+        if (b->job->staged >> i & 1 && call->op[i].from != call->op[i].to) gb_gu_stage_in(b, i, walk->ptr[i], k, 1, 1);
+}
+
+/* Convert one element of the results again. */
+static void cast_back(gb_gu_block *b, const gb_gu_cursor *walk, int64_t k) {
+    const gb_gu_call *call = b->job->call;
+    for (int i = call->nin; i < call->nop; i++)
+        if (b->job->staged >> i & 1) gb_gu_stage_out(b, i, walk->ptr[i], k, 1, 1);
 }
 
 static void run_one(gb_gu_block *b, int64_t k, uint8_t *status) {
@@ -41,23 +47,24 @@ static void run_one(gb_gu_block *b, int64_t k, uint8_t *status) {
     else ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, status);
 }
 
-static void run_each(gb_gu_block *b) {
+/* Element by element: the kernel once more, or the conversion of its results alone. */
+static void run_each(gb_gu_block *b, int outputs) {
     const gb_gu_call *call = b->job->call;
     gb_gu_cursor walk = b->here;
     int64_t k = 0;
     for (int64_t e = 0; e < b->len; e++) {
-        int wanted = b->mode == GB_GU_ALL || b->select[e];
-        if (wanted) {
+        if (b->mode == GB_GU_ALL || b->select[e]) {
             int64_t at = b->mode == GB_GU_PICKED ? k : e;
             uint8_t status = 0;
             gb_gu_fp_clear();
-            if (b->cast_flags) cast_again(b, &walk, 0, at);
-            run_one(b, at, &status);
+            if (outputs) cast_back(b, &walk, at);
+            else if (b->cast_flags) cast_again(b, &walk, at);
+            if (!outputs) run_one(b, at, &status);
             int code = gb_gu_raised(call) | (status ? GB_GU_STATUS : 0);
             if (code) gb_gu_record(b, at, (uint8_t)code);
             k++;
         }
-        if (e + 1 < b->len && b->cast_flags) gb_gu_cursor_advance(call, &walk, 1);
+        if (e + 1 < b->len && (outputs || b->cast_flags)) gb_gu_cursor_advance(call, &walk, 1);
     }
     b->dims[0] = b->n;
 }
@@ -67,7 +74,7 @@ void gb_gu_check_fp_errors(gb_gu_block *b) {
     const gb_gu_call *call = job->call;
     if (!job->ignore_errors) {
         if (call->form != GB_GU_GO_LOOP && gb_gu_raised(call)) {
-            run_each(b);
+            run_each(b, 0);
         } else {
             for (int64_t k = 0; b->nfailed && k < b->n; k++)
                 if (b->status[k] && (b->mode != GB_GU_BLENDED || b->select[k]))
@@ -80,20 +87,6 @@ void gb_gu_check_fp_errors(gb_gu_block *b) {
 
 /* Converting results back to memory raised a flag: convert them one by one. */
 void gb_gu_check_outputs(gb_gu_block *b) {
-    const gb_gu_call *call = b->job->call;
-    gb_gu_cursor walk = b->here;
-    int64_t k = 0;
-    for (int64_t e = 0; e < b->len && !b->job->ignore_errors; e++) {
-        if (b->mode == GB_GU_ALL || b->select[e]) {
-            int64_t at = b->mode == GB_GU_PICKED ? k : e;
-            gb_gu_fp_clear();
-            for (int i = call->nin; i < call->nop; i++)
-                if (b->job->staged >> i & 1) gb_gu_stage_out(b, i, walk.ptr[i], at, 1, 1);
-            int code = gb_gu_raised(call);
-            if (code) gb_gu_record(b, at, (uint8_t)code);
-            k++;
-        }
-        if (e + 1 < b->len) gb_gu_cursor_advance(call, &walk, 1);
-    }
+    if (!b->job->ignore_errors) run_each(b, 1);
     gb_gu_fp_clear();
 }

@@ -35,8 +35,7 @@ void gb_gu_select(gb_gu_block *b) {
     gb_gu_cursor walk = b->here;
     int d = call->ndim - 1;
     for (int64_t first = 0, run; first < b->len; first += run) {
-        run = call->shape[d] - walk.index[d];
-        if (run > b->len - first) run = b->len - first;
+        run = gb_gu_run_length(call, &walk, b->len - first);
         read_mask(b->select + first, (const uint8_t *)walk.ptr[call->nop], call->where_strides[d], run);
         if (first + run < b->len) gb_gu_cursor_advance(call, &walk, run);
     }
@@ -68,9 +67,7 @@ void gb_gu_scatter_picked(gb_gu_block *b) {
     int64_t at = 0;
     for (int64_t k = 0; k < b->n; k++) {
         while (at < b->picked[k]) {
-            int d = call->ndim - 1;
-            int64_t run = call->shape[d] - walk.index[d];
-            if (run > b->picked[k] - at) run = b->picked[k] - at;
+            int64_t run = gb_gu_run_length(call, &walk, b->picked[k] - at);
             gb_gu_cursor_advance(call, &walk, run);
             at += run;
         }
@@ -114,8 +111,7 @@ void gb_gu_scatter_blended(gb_gu_block *b) {
     int d = call->ndim - 1;
     gb_gu_cursor walk = b->here;
     for (int64_t first = 0, run; first < b->len; first += run) {
-        run = call->shape[d] - walk.index[d];
-        if (run > b->len - first) run = b->len - first;
+        run = gb_gu_run_length(call, &walk, b->len - first);
         for (int i = call->nin; i < call->nop; i++) {
             const gb_gu_operand *o = &call->op[i];
             if (o->from == o->to && !o->swapped)
