@@ -234,41 +234,34 @@ EXPORT CUresult cuEventDestroy_v2(CUevent event) {
     END_LATE(CUDA_SUCCESS);
 }
 
-static CUresult enqueue_event(CUevent event, CUstream stream, int waits) {
-    NEED_CONTEXT(context)
-    fake_event *v = resolve_event(event, context, waits);
-    fake_stream *s = fake_resolve(stream, context);
+static CUresult enqueue_event(fake_event *v, fake_stream *s, int waits, int after_all) {
     if (!v || !s) END(400);
     if (!waits) v->recorded++;
     fake_work *w = fake_new_work(s, NULL);
     w->event = v;
     w->version = v->recorded;
     w->waits = waits;
+    w->after_all = after_all;
     END(fake_submit(w));
 }
 
 EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
     BEGIN(cuEventRecord)
-    return enqueue_event(event, stream, 0);
+    NEED_CONTEXT(context)
+    return enqueue_event(resolve_event(event, context, 0), fake_resolve(stream, context), 0, 0);
 }
 
 /* Done when everything that is queued now is: a piece of work that keeps nobody back. */
 EXPORT CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
     BEGIN(cuCtxRecordEvent)
-    fake_event *v = resolve_event(event, context, 0);
-    if (!v) END(400);
-    v->recorded++;
-    fake_work *w = fake_new_work(new_stream(context, 0, 0), NULL);
-    w->event = v;
-    w->version = v->recorded;
-    w->after_all = 1;
-    END(fake_submit(w));
+    return enqueue_event(resolve_event(event, context, 0), new_stream(context, 0, 0), 0, 1);
 }
 
 EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
     BEGIN(cuStreamWaitEvent)
+    NEED_CONTEXT(context)
     (void)flags;
-    return enqueue_event(event, stream, 1);
+    return enqueue_event(resolve_event(event, context, 1), fake_resolve(stream, context), 1, 0);
 }
 
 EXPORT CUresult cuEventQuery(CUevent event) {
