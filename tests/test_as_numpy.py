@@ -160,6 +160,9 @@ def test_without_indices(make: Any) -> None:
         for call in (lambda a, b: a * b, lambda a, b: b * a):
             with pytest.raises(TypeError, match=r"multiply: a .* is multiplied by numbers and arrays, not by"):
                 call(make(np.array(3)), sequence)
+        for call in (lambda a, b: a + b, lambda a, b: b + a):
+            with pytest.raises(TypeError, match=r"add: a .* is added to numbers and arrays, not to"):
+                call(make(np.array(3)), sequence)  # a Field's memory was appended to bytes
     assert np.add.reduce(make(np.array(3.0)), axis=0) == 3.0
     with pytest.raises(np.exceptions.AxisError):
         np.std(make(np.array(3.0)), axis=-1)

@@ -23,14 +23,18 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
     if ufunc in (np.equal, np.not_equal):
         return compared(ufunc, "a Field", a if other is b else b, other, has_operators)
     if not has_operators:
-        refuse_to_repeat(ufunc, "a Field", other)
+        refuse_sequence(ufunc, "a Field", other)
     return NotImplemented
 
 
-def refuse_to_repeat(ufunc: Any, what: str, other: Any) -> None:
-    """Python goes on to repeat a sequence, as often as the one integer of an array without indices says."""
-    if ufunc is np.multiply and isinstance(other, Sequence):
-        raise TypeError(f"multiply: {what} is multiplied by numbers and arrays, not by {type(other).__name__}")
+_OF_SEQUENCES = {np.multiply: ("multiplied by", "by"), np.add: ("added to", "to")}
+
+
+def refuse_sequence(ufunc: Any, what: str, other: Any) -> None:
+    """Python goes on to repeat a sequence, as often as the one integer of an array without indices says, or to append its memory to bytes."""
+    if ufunc in _OF_SEQUENCES and isinstance(other, Sequence):
+        does, word = _OF_SEQUENCES[ufunc]
+        raise TypeError(f"{ufunc.__name__}: {what} is {does} numbers and arrays, not {word} {type(other).__name__}")
 
 
 def compared(ufunc: Any, what: str, ours: Any, other: Any, asked: bool) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.fields.operands import answers
-from gridbuf.fields.operators import compared, refuse_to_repeat
+from gridbuf.fields.operators import compared, refuse_sequence
 from gridbuf.storage import operands
 from gridbuf.storage.base import Storage
 from gridbuf.wrapping import CAPSULE, shaped
@@ -31,7 +31,7 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
     if ufunc in (np.equal, np.not_equal):
         return compared(ufunc, "a storage", a if other is b else b, other, _has_operators(other))
     if not _has_operators(other):
-        refuse_to_repeat(ufunc, "a storage", other)
+        refuse_sequence(ufunc, "a storage", other)
     return NotImplemented
 
 

@@ -101,10 +101,10 @@ def beside(options: dict[str, Any], source: Storage, lead: Storage, device: bool
         if axes is not None:
             if lacking(axes, source.axes):
                 raise ValueError(f"{argument}: its axes {axes!r} are not all among {source.axes!r}")
-            if argument != "weights" or len(axes) > 1 or over != (source.axes.index(axes),):
+            if argument != "weights":
                 array = adapted(array, into(axes, source.axes))
-        if argument == "weights" and np.ndim(array) == source.ndim:
-            with naming(argument):
-                array = np.broadcast_to(array, source.shape)
+            elif len(axes) != 1 or over != (source.axes.index(axes),):
+                with naming(argument):
+                    array = np.broadcast_to(adapted(array, into(axes, source.axes)), source.shape)
         placed[argument] = array
     return {**options, **placed}
