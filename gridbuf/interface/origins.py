@@ -1,6 +1,8 @@
 """Which origin each field of a call has."""
 
+import operator
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from gridbuf.names import canonical, get_dims, get_origin
@@ -57,6 +59,13 @@ def resolve_origins(
     return {name: _origin(name, obj, given, (dims or {}).get(name)) for name, obj in fields.items()}
 
 
+def _ints(entry: Any, of: str) -> tuple[int, ...]:
+    if not isinstance(entry, set | frozenset | Mapping):
+        with suppress(TypeError):
+            return tuple(map(operator.index, entry))
+    raise TypeError(f"origin: expected a sequence of ints for {of}, got {entry!r}")
+
+
 def _origin(name: str, obj: Any, given: dict[str, Any], annotation: Any) -> tuple[int, ...]:
     names = get_dims(obj, annotation)
     if names is None:
@@ -65,14 +74,14 @@ def _origin(name: str, obj: Any, given: dict[str, Any], annotation: Any) -> tupl
     names = canonical(names)
     spatial = [axis for axis in names if axis in "IJK"]
     if name in given:
-        own = tuple(int(i) for i in given[name])
+        own = _ints(given[name], name)
         if len(own) == len(spatial):
             own += (0,) * (len(names) - len(own))
         if len(own) != len(names):
             raise ValueError(f"origin: {own} for {name} has {len(own)} entries, its axes are {names}")
         return own
     if "_all_" in given:
-        every = tuple(int(i) for i in given["_all_"])
+        every = _ints(given["_all_"], "all fields")
         if len(every) != 3:
             raise ValueError(f"origin: {every} for all fields must have an entry for each of I, J and K")
         return tuple(every["IJK".index(axis)] for axis in spatial) + (0,) * (len(names) - len(spatial))

@@ -64,9 +64,11 @@ def allocator(
     (8, 128)
     >>> device_allocators[ours.device_type] = theirs
     """
-    if device not in ("cpu", "gpu"):
+    if not isinstance(device, str) or device not in ("cpu", "gpu"):
         raise ValueError(f"device: {device!r} is neither 'cpu' nor 'gpu'")
-    if sorted(order) != sorted(HORIZONTAL_FIRST):
+    if not isinstance(order, Sequence):
+        raise TypeError(f"order: expected a sequence of kinds, got {order!r}")
+    if sorted(map(str, order)) != sorted(HORIZONTAL_FIRST):
         raise ValueError(f"order: {tuple(order)} does not name each of {', '.join(HORIZONTAL_FIRST)} once")
     return Allocator(device, tuple(order), byte_alignment, padding)
 

@@ -9,6 +9,7 @@ import numpy as np
 from gridbuf import joining
 
 LETTERS = "IJK"
+_NO_SEQUENCES = (str, bytes, dict, set, frozenset)
 _LEFT = "; a storage has at most the axes I, J and K"
 
 
@@ -31,14 +32,19 @@ def default_axes(ndim: int, argument: str) -> str:
     return LETTERS[:ndim]
 
 
+def sequence(values: Any, expected: str) -> tuple[Any, ...]:
+    """The entries of what has some in an order."""
+    if isinstance(values, _NO_SEQUENCES) or not hasattr(values, "__iter__") or getattr(values, "shape", None) == ():
+        raise TypeError(f"{expected}, got {values!r}")
+    return tuple(values)
+
+
 def per_axis(values: Any, axes: str, argument: str) -> tuple[Any, ...]:
     """One entry per axis, in index order.
 
     Three entries for fewer axes are read as I, J, K and those without an axis ignored.
     """
-    if isinstance(values, (str, bytes, dict, set, frozenset)) or not hasattr(values, "__iter__"):
-        raise TypeError(f"{argument}: expected a sequence with one entry per axis of {axes!r}, got {values!r}")
-    entries = tuple(values)
+    entries = sequence(values, f"{argument}: expected a sequence with one entry per axis of {axes!r}")
     if len(entries) == len(axes):
         return entries
     if len(entries) == len(LETTERS):

@@ -7,7 +7,7 @@ when it is combined with one that does.
 import itertools
 from typing import Any
 
-from gridbuf.storage.axes import LETTERS, integer
+from gridbuf.storage.axes import LETTERS, integer, sequence
 from gridbuf.strides import slowest_first
 
 ORDERS = ("C", "F")
@@ -21,9 +21,9 @@ def check_layout(layout: Any, axes: str) -> str:
         if sorted(layout) != sorted(LETTERS):
             raise ValueError(f"layout: {layout!r} is not a permutation of 'IJK'; all three letters are needed")
         return layout
-    if isinstance(layout, (dict, set, frozenset)) or not hasattr(layout, "__iter__"):
-        raise TypeError(f"layout: expected a str such as 'KJI' or a sequence of ints, got {layout!r}")
-    ranks = tuple(integer(rank, "layout") for rank in layout)
+    ranks = tuple(
+        integer(rank, "layout") for rank in sequence(layout, "layout: expected a str such as 'KJI' or a sequence of ints")
+    )
     if sorted(ranks) != list(range(len(axes))):
         raise ValueError(f"layout: {ranks} is not a permutation of 0 to {len(axes) - 1} for the axes {axes!r}")
     return completed("".join(axes[ranks.index(rank)] for rank in range(len(axes))))

@@ -75,10 +75,8 @@ def check_managed(managed: Any) -> str | None:
 
 def check_device(device: Any) -> int | None:
     """The number of a GPU; -1 for the first or the data's own, None for the host."""
-    if device == "cpu":
-        return None
-    if device == "gpu":
-        return -1
+    if isinstance(device, str) and device in ("cpu", "gpu"):
+        return None if device == "cpu" else -1
     if isinstance(device, tuple) and len(device) == 2 and device[0] == "gpu" and integer(device[1], "device") >= 0:
         return integer(device[1], "device")
     if isinstance(device, int) and not isinstance(device, bool) and device >= 0:  # a storage's own `device`
@@ -109,7 +107,7 @@ def _preset(name: Any, axes: str, word: str) -> dict[str, Any]:
 
 def _shape_and_axes(spec: dict[str, Any], known: Known | None) -> tuple[tuple[int, ...], str]:
     shape = spec.get("shape")
-    if isinstance(shape, (int, np.integer)):
+    if isinstance(shape, (int, np.integer)) or getattr(shape, "shape", None) == ():
         shape = (shape,)
     elif isinstance(shape, Iterator):
         shape = tuple(shape)

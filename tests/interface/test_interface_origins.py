@@ -51,6 +51,9 @@ def test_an_annotation_names_what_does_not_name_itself() -> None:
         ({"storage": (1, 2, 3)}, ValueError, "for storage has 3 entries"),
         ({"x": (1, 2, 3)}, ValueError, "origin: x is not among the fields"),
         (3, TypeError, "origin: expected"),
+        ({"array": (1.5, 0, 0)}, TypeError, r"origin: expected a sequence of ints for array, got \(1.5, 0, 0\)"),
+        ({"array": {1, 2, 3}}, TypeError, "origin: expected a sequence of ints for array"),
+        ({"_all_": 3}, TypeError, "origin: expected a sequence of ints for all fields, got 3"),
         ("IJK", TypeError, "origin: expected"),
     ],
 )

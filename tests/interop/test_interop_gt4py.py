@@ -76,6 +76,8 @@ def test_wrong_wishes_are_named() -> None:
         gbg.allocator("tpu")
     with pytest.raises(ValueError, match=r"order: .*once"):
         gbg.allocator(order=("vertical", "horizontal"))
+    with pytest.raises(TypeError, match="order: expected a sequence"):
+        gbg.allocator(order={"vertical", "horizontal", "local"})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="byte_alignment"):
         gtx.zeros({CELL: 3}, allocator=gbg.allocator(byte_alignment=3))
 

@@ -141,6 +141,16 @@ def test_bad_shapes(shape: object, error: type[Exception]) -> None:
         gs.empty(shape)
 
 
+def test_arrays_as_parameters() -> None:
+    assert gs.empty(np.array(3)).shape == (3,) and gs.empty((5, 5), halo=np.array([1, 2])).halo == ((1, 1), (2, 2))
+    for name in ("halo", "aligned_index", "layout"):
+        with pytest.raises(TypeError, match=f"{name}: expected a s"):
+            gs.empty((5, 5), **{name: np.array(1)})
+    for device in (np.array([0, 1]), np.array([])):
+        with pytest.raises(ValueError, match="device: "):
+            gs.empty((5, 5), device=device)
+
+
 def test_size_zero() -> None:
     s = gs.zeros((0, 3, 4), defaults="gtmc")
     assert s.shape == (0, 3, 4) and s.nbytes == 0 and np.max(s, axis="JK").shape == (0,)
