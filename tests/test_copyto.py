@@ -336,11 +336,11 @@ def test_more_than_2_31_elements() -> None:
     marks = [(0, 0), (0, -1), (1, 1 << 29), (2, 12345), (2, -1)]
     for n, at in enumerate(marks):
         src[at] = n + 1
-    turned = np.empty((716_000_000, 3), "u1").T
+    memory = np.empty((716_000_000, 3), "u1")
+    turned = memory.T
     gb.copyto(turned, src)
     assert [turned[at] for at in marks] == [1, 2, 3, 4, 5]
-    assert np.array_equal(turned[:, :: 1 << 20], src[:, :: 1 << 20])
-    assert int(np.count_nonzero(turned[2])) == 2
+    assert int(np.count_nonzero(memory.view("?"))) == len(marks)
     gb.fill(turned, 8)
     assert turned[0, 0] == turned[2, -1] == turned[1, 1 << 29] == 8
 
