@@ -37,7 +37,7 @@ static void fail(const char *what) {
 
 static int take(uint64_t *state, piece *p) {
     static const int64_t boundaries[] = {8, 64, 64, 64, 256, 4096, 96, 640};
-    int64_t largest = next(state) % 400 == 0 ? 3 << 20 : next(state) % 4 == 0 ? 60000 : 900;
+    int64_t largest = next(state) % 400 == 0 ? 3 << 20 : next(state) % 16 == 0 ? 60000 : 900;
     gb_heap_layout want = {.span = (int64_t)(next(state) % (uint64_t)largest) + 1, .boundary = boundaries[next(state) % 8]};
     want.offset = (int64_t)(next(state) % (uint64_t)want.boundary) & ~(int64_t)7;
     want.reserve = gb_heap_reserve(want.span, want.boundary);
