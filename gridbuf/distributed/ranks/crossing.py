@@ -49,7 +49,8 @@ class Telling:
         if hub.unread[peer] < MOST:
             hub.unread[peer] += 1
             hub.told.add(peer)
-            send(hub, peer, {"waits": self.where, "here": self._here, "behind": [*waits][:MOST_BEHIND], **words()})
+            said = {"waits": self.where, "here": self._here, "behind": [*waits][:MOST_BEHIND], "calls": hub.calls}
+            send(hub, peer, said | words())
 
 
 def in_exchange(hub: Hub, peer: int, agreement: Agreement, begun: Begun, sent: bool, fields: list[Words]) -> Words:

@@ -24,7 +24,8 @@ def listen(hub: Hub, call: Call) -> None:
             tell(hub, note["raised"], note["origin"])
             raise DisagreementError(f"rank {hub.rank}: {call.name}: {note['raised']}")
     for peer in sorted(hub.stalled):
-        if awaits(hub, peer) is not None:
+        its = awaits(hub, peer)
+        if its is not None and its["calls"] < number:  # else it has met this rank here, which has not seen it yet
             leave_out(hub, call)
             raised = not_made(hub, peer, f"is in {call.name}", "all ranks make the same calls and exchanges, in one order")
             tell(hub, raised)

@@ -4,13 +4,15 @@ import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from common import me, raises
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.ranks import hub
+from gridbuf.distributed.ranks import crossing, hub
+from gridbuf.distributed.ranks.rolls import RollCall
 
 world = MPI.COMM_WORLD
 n = world.size
@@ -166,6 +168,17 @@ def a_call_that_was_given_up_before() -> None:
         its.works()
 
 
+def a_rank_sees_late_that_all_have_met() -> None:
+    """Its neighbours wait for it in the next exchange by then, and say so: nobody is in the wrong place."""
+    its = Ranks()
+    its.works()
+    waiting, seen = RollCall.waiting, time.monotonic() + 4 * crossing.FIRST
+    with mock.patch.object(
+        RollCall, "waiting", lambda roll, come: waiting(roll, lambda: (me > 0 or time.monotonic() > seen) and come())
+    ):
+        its.works()
+
+
 def communicators_that_are_freed() -> None:
     """Whatever others have left out: the duplicate goes as well."""
     for works in (False, True):
@@ -189,6 +202,7 @@ for scenario in (
     several_ranks_raise_at_once,
     *[ranks_that_exchange_nothing][: n <= hub.FEW],
     a_call_that_was_given_up_before,
+    a_rank_sees_late_that_all_have_met,
     communicators_that_are_freed,
 ):
     scenario()
