@@ -122,7 +122,3 @@ int gb_py_code_of_number(PyObject *obj) {
     PyErr_Clear();
     return code;
 }
-
-int gb_py_code_of(const PyArray_Descr *descr) {
-    return PyArray_ISNBO(descr->byteorder) && descr->type_num < GB_PY_A_BOOL ? descr->type_num : -1;
-}

@@ -14,7 +14,9 @@ extern PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
 /* How an operand enters the question which dtype a call gives: the type number of an array or a NumPy scalar in the machine's own order,
  * below 64, or one of these for Python's own; -1: not so simply. */
 enum { GB_PY_A_BOOL = 64, GB_PY_AN_INT, GB_PY_A_FLOAT, GB_PY_A_COMPLEX };
-int gb_py_code_of(const PyArray_Descr *descr);
+static inline int gb_py_code_of(const PyArray_Descr *descr) {
+    return PyArray_ISNBO(descr->byteorder) && descr->type_num < GB_PY_A_BOOL ? descr->type_num : -1;
+}
 int gb_py_code_of_number(PyObject *obj);
 extern int gb_py_weak_numbers;   /* NumPy 2: a Python number takes the array's dtype, whatever its value */
 

@@ -90,6 +90,7 @@ int gb_py_setup_error(const char *format, ...);                        /* raises
 
 /* operand.c */
 void gb_py_arg_keep(gb_py_arg *a, PyObject *obj);
+int gb_py_arg_look(gb_py_arg *a, PyObject *obj);                          /* the memory of an array or a Field of the heap, which is not kept; 0: it is neither */
 void gb_py_arg_array(gb_py_arg *a, PyArrayObject *array);                 /* type 0, ndim > GB_MAXDIMS: none for kernels */
 int gb_py_arg_number(gb_py_arg *a, uint8_t type);                         /* 1 done, 0: not this simply */
 int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i);

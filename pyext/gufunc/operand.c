@@ -13,7 +13,7 @@ void gb_py_arg_keep(gb_py_arg *a, PyObject *obj) {
 
 static int swapped(const PyArray_Descr *descr) { return descr->byteorder == (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN ? '>' : '<'); }
 
-void gb_py_arg_array(gb_py_arg *a, PyArrayObject *array) {
+static void look_at_array(gb_py_arg *a, PyArrayObject *array) {
     PyArray_Descr *descr = PyArray_DESCR(array);
     a->type = gb_py_type_of_descr(descr);
     a->swapped = (uint8_t)swapped(descr);
@@ -24,11 +24,15 @@ void gb_py_arg_array(gb_py_arg *a, PyArrayObject *array) {
     int n = a->ndim <= GB_MAXDIMS ? a->ndim : 0;
     for (int d = 0; d < n; d++) a->shape[d] = PyArray_DIMS(array)[d], a->strides[d] = PyArray_STRIDES(array)[d];
     a->data = PyArray_BYTES(array);
-    gb_py_arg_keep(a, (PyObject *)array);
     a->field = NULL;
 }
 
-static void read_field(gb_py_arg *a, gb_py_field *f) {
+void gb_py_arg_array(gb_py_arg *a, PyArrayObject *array) {
+    look_at_array(a, array);
+    gb_py_arg_keep(a, (PyObject *)array);
+}
+
+static void look_at_field(gb_py_arg *a, gb_py_field *f) {
     const gb_geometry *g = &f->geometry;
     a->type = gb_py_type_of_descr(f->dtype->descr);
     a->swapped = (uint8_t)swapped(f->dtype->descr);
@@ -42,16 +46,20 @@ static void read_field(gb_py_arg *a, gb_py_field *f) {
     }
     a->misaligned = (bits & (f->dtype->alignment - 1)) != 0;
     a->data = f->data;
-    gb_py_arg_keep(a, (PyObject *)f);
     a->field = f;
 }
 
-/* The memory of an array or a Field on the heap's side; 0: it is neither. */
-static int read_memory(gb_py_arg *a, PyObject *obj) {
-    if (PyArray_CheckExact(obj)) gb_py_arg_array(a, (PyArrayObject *)obj);
-    else if (gb_py_is_field(obj) && ((gb_py_field *)obj)->location.kind == GB_PY_HEAP) read_field(a, (gb_py_field *)obj);
+int gb_py_arg_look(gb_py_arg *a, PyObject *obj) {
+    if (PyArray_CheckExact(obj)) look_at_array(a, (PyArrayObject *)obj);
+    else if (gb_py_is_field(obj) && ((gb_py_field *)obj)->location.kind == GB_PY_HEAP) look_at_field(a, (gb_py_field *)obj);
     else return 0;
     return 1;
+}
+
+static int read_memory(gb_py_arg *a, PyObject *obj) {
+    int found = gb_py_arg_look(a, obj);
+    if (found) gb_py_arg_keep(a, obj);
+    return found;
 }
 
 /* Python makes an ndarray or a Field of it, or says why not. what: "input 0", "out", "where". */

@@ -93,18 +93,18 @@ static int check_start(const gb_py_reduce_args *q, const gb_gu_reducing *run) {
 
 /* ---- overlaps ---- */
 
-static int shares(const gb_py_reduce_view *a, const gb_py_reduce_view *b) {
+static int shares(const gb_py_arg *a, const gb_py_arg *b) {
     return gb_gu_views_overlap(a->data, a->shape, a->strides, a->ndim, gb_type_size(a->type), b->data, b->shape, b->strides, b->ndim,
                             gb_type_size(b->type));
 }
 
-static int replace(PyObject **operand, gb_py_reduce_view *v) {
+static int replace(PyObject **operand, gb_py_arg *v) {
     GB_PY_OWNED PyObject *array = gb_py_is_field(*operand) ? gb_py_field_numpy(*operand, NULL) : Py_NewRef(*operand);
     PyObject *copy = array ? PyArray_NewCopy((PyArrayObject *)array, NPY_KEEPORDER) : NULL;
     if (!copy) return -1;
-    gb_py_reduce_view own = *v;   /* names stay */
-    gb_py_view_of(v, copy);
-    v->named = own.named, v->dims = own.dims;
+    const gb_py_field *named = v->field;
+    gb_py_arg_look(v, copy);
+    v->field = named;   /* and so do its names */
     Py_DECREF(*operand);
     *operand = copy;
     return 0;
@@ -113,7 +113,7 @@ static int replace(PyObject **operand, gb_py_reduce_view *v) {
 /* "As if the inputs had been copied first": copies of those that a result overlaps. */
 static int protect(gb_py_reduce_args *q, PyObject **array, PyObject **where) {
     for (int i = 0; i < q->gufunc->info.nout; i++) {
-        gb_py_reduce_view *o = &q->result[i];
+        gb_py_arg *o = &q->result[i];
         if (o->absent) continue;
         int twice = gb_gu_self_overlap(o->shape, o->strides, o->ndim, gb_type_size(o->type));
         for (int j = 0; j < i; j++) twice |= !q->result[j].absent && shares(o, &q->result[j]);
@@ -146,7 +146,7 @@ static PyObject *finish(gb_py_reduce_args *q, gb_gu_reducing *run, void **data) 
 
 static PyObject *run(gb_py_reduce_args *q, const gb_gu_reduction *r, gb_gu_reducing *run) {
     void *data[GB_GU_MAXARGS];
-    _Alignas(32) char cells[2][GB_GU_MAX_ITEM], *more = NULL;
+    _Alignas(32) char cells[GB_GU_MAXARGS][GB_GU_MAX_ITEM];
     PyObject *result = NULL;
     int ok = 1;
     run->r = r;
@@ -155,34 +155,29 @@ static PyObject *run(gb_py_reduce_args *q, const gb_gu_reduction *r, gb_gu_reduc
     run->ignore_errors = q->errors == GB_PY_IGNORE;
     run->poll = NULL;
     if (check_start(q, run) < 0) return NULL;
-    if (r->nout > 2 && !(more = malloc((size_t)r->nout * GB_GU_MAX_ITEM))) return PyErr_NoMemory();
     for (int i = 0; i < r->nout; i++) data[i] = NULL;
     for (int i = 0; ok && i < r->nout; i++) {
         if (!q->result[i].absent) run->out[i] = q->result[i].data;
-        else if (!r->plan[i]) data[i] = run->out[i] = more ? more + i * GB_GU_MAX_ITEM : cells[i];
+        else if (!r->plan[i]) data[i] = run->out[i] = cells[i];
         else if ((ok = gb_py_plan_allocate(r->plan[i], 0, &data[i]) == 0)) run->out[i] = data[i];
     }
     if (ok && run_all(q, run) == 0) result = finish(q, run, data);
     for (int i = 0; i < r->nout; i++)
         if (data[i] && r->plan[i]) gb_heap_release(data[i]);
     free(run->codes);
-    free(more);
     return result;
 }
 
+static uint8_t type_of(PyObject *obj) {
+    return gb_py_type_of_descr(PyArray_CheckExact(obj) ? PyArray_DESCR((PyArrayObject *)obj) : ((gb_py_field *)obj)->dtype->descr);
+}
+
 static PyObject *reduce(gb_py_reduce_args *q) {
-    gb_py_reduce_view first;
     gb_gu_reducing work;
-    if (!gb_py_view_of(&first, q->array)) return NULL;
-    uint8_t out = 0;
-    if (q->out[0] && q->gufunc->info.nout == 1) {
-        gb_py_reduce_view o;
-        gb_py_view_of(&o, q->out[0]);
-        out = o.type;
-    }
-    if (!first.type || first.type >= GB_DATETIME)
+    uint8_t type = type_of(q->array), out = q->out[0] && q->gufunc->info.nout == 1 ? type_of(q->out[0]) : 0;
+    if (!type || type >= GB_DATETIME)
         return PyErr_Format(PyExc_TypeError, "array: no kernel folds elements of its type");
-    if (gb_py_choose_folding(q, first.type, out) < 0 || start(q, &work) < 0 || gb_py_read_views(q) < 0) return NULL;
+    if (gb_py_choose_folding(q, type, out) < 0 || start(q, &work) < 0 || gb_py_read_views(q) < 0) return NULL;
     GB_PY_OWNED PyObject *array = Py_NewRef(q->array), *where = Py_XNewRef(q->where);
     PyObject *result = NULL;
     if (protect(q, &array, &where) == 0) {

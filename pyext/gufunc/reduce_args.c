@@ -62,38 +62,8 @@ static int read_axes(gb_py_reduce_args *q, PyObject *axis) {
 
 /* ---- operands ---- */
 
-static int host_field(PyObject *obj) { return gb_py_is_field(obj) && ((gb_py_field *)obj)->location.kind == GB_PY_HEAP; }
-static int usual(PyObject *obj) { return PyArray_CheckExact(obj) || host_field(obj); }
-
-int gb_py_view_of(gb_py_reduce_view *v, PyObject *obj) {
-    memset(v, 0, sizeof *v);
-    PyArray_Descr *descr;
-    if (PyArray_Check(obj)) {
-        PyArrayObject *array = (PyArrayObject *)obj;
-        descr = PyArray_DESCR(array);
-        v->ndim = PyArray_NDIM(array);
-        v->shape = (const int64_t *)PyArray_DIMS(array);
-        v->strides = (const int64_t *)PyArray_STRIDES(array);
-        v->data = PyArray_BYTES(array);
-        v->misaligned = !PyArray_ISALIGNED(array);
-    } else if (host_field(obj)) {
-        const gb_py_field *f = (gb_py_field *)obj;
-        descr = f->dtype->descr;
-        v->ndim = f->geometry.ndim;
-        v->shape = f->geometry.shape;
-        v->strides = f->geometry.strides;
-        v->dims = f->geometry.dims;
-        v->named = 1;
-        v->data = f->data;
-        uintptr_t bits = (uintptr_t)f->data;
-        for (int d = 0; d < v->ndim; d++) bits |= (uintptr_t)v->strides[d];
-        v->misaligned = (bits & (f->dtype->alignment - 1)) != 0;
-    } else {
-        return 0;
-    }
-    v->type = gb_py_type_of_descr(descr);
-    v->swapped = descr->byteorder == (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN ? '>' : '<');
-    return 1;
+static int usual(PyObject *obj) {
+    return PyArray_CheckExact(obj) || (gb_py_is_field(obj) && ((gb_py_field *)obj)->location.kind == GB_PY_HEAP);
 }
 
 static int writable(PyObject *obj) {
@@ -164,8 +134,8 @@ void gb_py_reduce_args_clear(gb_py_reduce_args *q) {
 
 /* ---- views ---- */
 
-static int read_view(gb_py_reduce_view *v, PyObject *obj, const char *what) {
-    if (!gb_py_view_of(v, obj) || v->ndim > GB_MAXDIMS)
+static int read_view(gb_py_arg *v, PyObject *obj, const char *what) {
+    if (!gb_py_arg_look(v, obj) || v->ndim > GB_MAXDIMS)
         return PyErr_Format(PyExc_ValueError, "%s: at most %d dimensions are allowed", what, GB_MAXDIMS), -1;
     return 0;
 }
@@ -175,9 +145,10 @@ int gb_py_read_views(gb_py_reduce_args *q) {
     if (read_view(&q->view, q->array, "array") < 0 || (q->where && read_view(&q->mask, q->where, "where") < 0)) return -1;
     if (q->where && q->mask.type != GB_BOOL) return PyErr_SetString(PyExc_TypeError, "where: expected bools"), -1;
     for (int i = 0; i < q->gufunc->info.nout; i++) {
-        if (!q->out[i]) q->result[i] = (gb_py_reduce_view){.absent = 1};
-        else if (read_view(&q->result[i], q->out[i], "out") < 0) return -1;
-        else if (!q->result[i].type || q->result[i].type >= GB_DATETIME)
+        gb_py_arg *o = &q->result[i];
+        if (!q->out[i]) o->type = o->swapped = o->misaligned = 0, o->absent = 1, o->ndim = 0, o->field = NULL;
+        else if (read_view(o, q->out[i], "out") < 0) return -1;
+        else if (!o->type || o->type >= GB_DATETIME)
             return PyErr_Format(PyExc_TypeError, "out: no kernel gives elements of its type"), -1;
     }
     const gb_py_folding *c = &q->choice;

@@ -58,9 +58,9 @@ int gb_py_choose_folding(gb_py_reduce_args *q, uint8_t array, uint8_t out) {
 
 /* ---- the plan ---- */
 
-static int64_t *encode_view(int64_t *to, const gb_py_reduce_view *v) {
+static int64_t *encode_view(int64_t *to, const gb_py_arg *v) {
     return gb_py_encode_operand(to, GB_PY_HEAD(v->type, v->swapped, v->misaligned, v->absent), v->ndim, v->shape, v->strides,
-                                v->named ? v->dims : NULL);
+                                v->field ? v->dims : NULL);
 }
 
 static int64_t encode(int64_t *encoding, const gb_py_reduce_args *q) {

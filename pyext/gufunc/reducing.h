@@ -13,15 +13,6 @@ typedef struct gb_py_folding {
     char identity[GB_GU_MAX_ITEM];
 } gb_py_folding;
 
-/* An array or a Field, read; the pointers are valid until Python code runs. */
-typedef struct gb_py_reduce_view {
-    uint8_t type, swapped, misaligned, absent;
-    int32_t ndim, named;
-    const int64_t *shape, *strides;
-    const int32_t *dims;
-    char *data;
-} gb_py_reduce_view;
-
 /* The arguments of a reduction. Objects are owned. */
 typedef struct gb_py_reduce_args {
     gb_py_gufunc_object *gufunc;
@@ -34,14 +25,13 @@ typedef struct gb_py_reduce_args {
     int keepdims, ordered, workers, errors;
     /* worked out from them */
     gb_py_folding choice;
-    gb_py_reduce_view view, mask, result[GB_GU_MAXARGS];
+    gb_py_arg view, mask, result[GB_GU_MAXARGS];   /* which keep nothing */
 } gb_py_reduce_args;
 
 /* reduce_args.c */
 int gb_py_read_reduce_args(gb_py_reduce_args *q, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int gb_py_read_views(gb_py_reduce_args *q);
 void gb_py_reduce_args_clear(gb_py_reduce_args *q);
-int gb_py_view_of(gb_py_reduce_view *v, PyObject *obj);                          /* 0: neither an ndarray nor a Field in host memory */
 
 /* reduce_cache.c */
 int gb_py_choose_folding(gb_py_reduce_args *q, uint8_t array, uint8_t out);   /* -1 with an error */
