@@ -229,7 +229,7 @@ class GUFunc(Choosing):
         """A call that is ready to run, and one that only checks whether it can."""
         held = captured(args, self.nin)
         options = {**kwargs, "errors": errors}
-        return lambda: self(*held, **options), lambda: self._check(held, options)
+        return lambda: self(*held, **options), lambda: self._resolve(held, options)
 
     def resolve(self, *args: Any, **kwargs: Any) -> Resolution:
         """What a call with these arguments would give, without running it.

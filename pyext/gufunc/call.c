@@ -5,7 +5,7 @@
 #include "../core/pending.h"
 #include "../core/upcall.h"
 
-void gb_py_invocation_clear(gb_py_invocation *v) {
+static void clear(gb_py_invocation *v) {
     for (int i = 0; i < v->nop + v->has_where; i++) Py_CLEAR(v->arg[i].keep);
     while (v->nheld) gb_py_let_go(v->held[--v->nheld]);
     Py_CLEAR(v->codes);
@@ -114,20 +114,8 @@ PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     gb_py_invocation v;
     start(&v, (gb_py_gufunc_object *)self);
     PyObject *result = read_call(&v, args, kwargs) == 0 && gb_py_invoke(&v) == 0 ? outcome(&v) : NULL;
-    gb_py_invocation_clear(&v);
+    clear(&v);
     return result;
-}
-
-/* _check(args, kwargs): raises what is wrong with a call, without running it. */
-PyObject *gb_py_gufunc_check(PyObject *self, PyObject *pair) {
-    PyObject *args, *kwargs;
-    gb_py_invocation v;
-    if (!PyArg_ParseTuple(pair, "O!O!:_check", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return NULL;
-    start(&v, (gb_py_gufunc_object *)self);
-    int ok = read_call(&v, args, kwargs) == 0 && (v.entry = gb_py_entry_for(&v));
-    gb_py_invocation_clear(&v);
-    if (!ok) return NULL;
-    Py_RETURN_NONE;
 }
 
 /* _resolve(args, kwargs) -> (kernel, its types, outer shape, elements, chunks, elements a chunk, core sizes,
@@ -140,14 +128,13 @@ PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *pair) {
     if (read_call(&v, args, kwargs) == 0 && (v.entry = gb_py_entry_for(&v))) {
         const gb_gu_call *call = v.entry->call;
         PyObject *outs = PyTuple_New(v.nop - call->nin);
-        for (int i = call->nin; outs && i < v.nop; i++) {
+        for (int i = call->nin; outs && i < v.nop; i++)
             gb_py_put(&outs, i - call->nin, gb_py_output_describe(&v, i));
-        }
         if (outs)
             result = Py_BuildValue("(iy#NLLLNN)", v.kernel, (char *)v.types, (Py_ssize_t)v.nop,
                                    gb_py_ints_tuple(call->outer_shape, call->outer_ndim), (long long)call->n, (long long)call->nchunks,
                                    (long long)call->chunk, gb_py_ints_tuple(call->core, call->ncore), outs);
     }
-    gb_py_invocation_clear(&v);
+    clear(&v);
     return result;
 }

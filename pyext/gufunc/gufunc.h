@@ -149,9 +149,7 @@ int gb_py_invoke(gb_py_invocation *v);
 int gb_py_run(gb_gu_run *job, int64_t id, int workers);                 /* run.c */
 
 /* call.c */
-void gb_py_invocation_clear(gb_py_invocation *v);
 PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *gb_py_gufunc_check(PyObject *self, PyObject *args);
 PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *args);
 
 /* reduce.c */

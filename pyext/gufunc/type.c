@@ -6,8 +6,7 @@
 #include <docs.h>
 
 static PyObject *allocate(PyTypeObject *type) {
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    gb_py_gufunc_object *g = (gb_py_gufunc_object *)alloc(type, 0);
+    gb_py_gufunc_object *g = (gb_py_gufunc_object *)PyType_GenericAlloc(type, 0);
     if (g && !(g->entries = calloc(1, sizeof *g->entries))) return Py_DECREF(g), PyErr_NoMemory();
     return (PyObject *)g;
 }
@@ -27,15 +26,9 @@ static int fetch_types(gb_py_gufunc_object *g, int first) {
 
 /* The names of uniform parameters stand behind those of the dimensions, one a line. */
 static PyObject *names_of_uniforms(const gb_bridge_gufunc_info *info) {
-    const char *at = info->names;
-    for (int i = 0; i < info->ndims; i++) at = strchr(at, '\n') + 1;
-    PyObject *names = PyTuple_New(info->nuniforms);
-    for (int i = 0; names && i < info->nuniforms; i++) {
-        const char *end = strchr(at, '\n');
-        gb_py_put(&names, i, PyUnicode_FromStringAndSize(at, end - at));
-        at = end + 1;
-    }
-    return names;
+    GB_PY_OWNED PyObject *text = PyUnicode_FromString(info->names), *all = text ? PyUnicode_Splitlines(text, 0) : NULL;
+    GB_PY_OWNED PyObject *own = all ? PyList_GetSlice(all, info->ndims, info->ndims + info->nuniforms) : NULL;
+    return own ? PyList_AsTuple(own) : NULL;
 }
 
 /* GUFunc(name, signature, flags); signature None: the one that comes with gridbuf. */
@@ -189,7 +182,6 @@ static PyMethodDef methods[] = {
     {"_types", types_of_kernel, METH_O, NULL},
     {"_select", select_kernel, METH_VARARGS, NULL},
     {"_ask_sizes", ask_sizes, METH_NOARGS, NULL},
-    {"_check", gb_py_gufunc_check, METH_VARARGS, NULL},
     {"_resolve", gb_py_gufunc_resolve, METH_VARARGS, NULL},
     {"_add_state", gb_py_gufunc_add_state, METH_VARARGS, NULL},
     {"reduce", (PyCFunction)(void (*)(void))gb_py_gufunc_reduce, METH_FASTCALL | METH_KEYWORDS, GB_PY_DOC_GUFunc_reduce},
