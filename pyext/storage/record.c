@@ -18,15 +18,6 @@ PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, P
     return (PyObject *)s;
 }
 
-/* storage_of_plan(class, plan, meta, zero): a host storage of its own memory. */
-PyObject *gb_py_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 4 || !PyType_Check(args[0]) || !PyType_IsSubtype((PyTypeObject *)args[0], gb_py_StorageType) || Py_TYPE(args[1]) != gb_py_PlanType ||
-        ((gb_py_plan_object *)args[1])->plan->device != GB_CPU || ((gb_py_plan_object *)args[1])->plan->memory != GB_PLAIN)
-        return PyErr_Format(PyExc_TypeError, "storage_of_plan() takes a Storage class, a Plan of plain host memory, a Meta and a bool");
-    GB_PY_OWNED PyObject *host = gb_py_array_of((gb_py_plan_object *)args[1], args[3] == Py_True);
-    return host ? gb_py_storage_new((PyTypeObject *)args[0], host, Py_None, args[2], Py_None) : NULL;
-}
-
 /* NumPy's own dtype of a number. Others equal one that has other metadata, or another C type of the same size. */
 int gb_py_is_own_dtype(PyArray_Descr *descr) {
     int number = descr->type_num;
@@ -45,9 +36,8 @@ static PyObject *constant(PyObject *obj, int depth) {
     if (depth == 0 || !(PyTuple_CheckExact(obj) || PyList_CheckExact(obj))) return NULL;
     GB_PY_OWNED PyObject *given = PySequence_Tuple(obj);
     PyObject *made = given ? PyTuple_New(PyTuple_Size(given)) : NULL;
-    for (Py_ssize_t i = 0; made && i < PyTuple_Size(given); i++) {
+    for (Py_ssize_t i = 0; made && i < PyTuple_Size(given); i++)
         gb_py_put(&made, i, constant(PyTuple_GetItem(given, i), depth - 1));
-    }
     return made;
 }
 

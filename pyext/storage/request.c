@@ -59,8 +59,13 @@ static PyObject *answered(PyObject *answers, PyObject *key, PyObject *zero) {
     PyObject *answer = key == Py_None || !PyDict_Check(answers) ? NULL : PyDict_GetItemWithError(answers, key), *plain;
     if (!answer || !(plain = gb_py_upcall_get(GB_PY_UP_CPU_STORAGE))) return PyErr_Occurred() ? NULL : Py_NewRef(key);
     GB_PY_OWNED PyObject *held = Py_NewRef(answer);
-    PyObject *args[] = {plain, PyTuple_GetItem(answer, 0), PyTuple_GetItem(answer, 1), zero};
-    return args[1] && args[2] ? gb_py_storage_of_plan(NULL, args, 4) : NULL;
+    PyObject *meta = PyTuple_GetItem(answer, 1);
+    gb_py_plan_object *plan = (gb_py_plan_object *)PyTuple_GetItem(answer, 0);
+    if (!meta || !plan) return NULL;
+    if (Py_TYPE((PyObject *)plan) != gb_py_PlanType || plan->plan->device != GB_CPU || plan->plan->memory != GB_PLAIN)
+        return PyErr_Format(PyExc_TypeError, "answers: expected a Plan of plain host memory, got %R", plan);
+    GB_PY_OWNED PyObject *host = gb_py_array_of(plan, zero == Py_True);
+    return host ? gb_py_storage_new((PyTypeObject *)plain, host, Py_None, meta, Py_None) : NULL;
 }
 
 /* known_storage(answers, shape, dtype, spec, zero): a new storage as a request like this gave one before; else the key of the request, or

@@ -25,7 +25,6 @@ extern PyTypeObject *gb_py_last_storage_type;   /* of the last one that was made
 
 /* record.c */
 PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair);
-PyObject *gb_py_storage_of_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 int gb_py_is_own_dtype(PyArray_Descr *descr);
 /* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or NULL. */
 PyArrayObject *gb_py_storage_host(PyObject *obj);
