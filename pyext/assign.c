@@ -2,7 +2,7 @@
  * the kernels on the host, the driver, or, for what neither does (objects, strings of another length, ...), NumPy. */
 #include "device/device.h"
 #include "core/pending.h"
-#include "exchange/device_wrap.h"
+#include "exchange/exchange.h"
 #include "exchange/wrap.h"
 #include "core/upcall.h"
 #include "storage/storage.h"

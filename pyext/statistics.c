@@ -1,7 +1,7 @@
 /* statistics.c: gridbuf.memory: counters, limits, and who holds what. */
 #include "device/device.h"
 #include "core/memory.h"
-#include "exchange/device_wrap.h"
+#include "exchange/exchange.h"
 #include "core/upcall.h"
 #include "../alloc/pages.h"
 #include "../cuda/strided.h"

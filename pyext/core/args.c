@@ -225,17 +225,15 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
 
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim) {
     PyObject *tuple = PyTuple_New(ndim);
-    for (int i = 0; tuple && i < ndim; i++) {
+    for (int i = 0; tuple && i < ndim; i++)
         gb_py_put(&tuple, i, dims[i] < 0 ? PyUnicode_FromStringAndSize(&"IJK"[dims[i] + 3], 1) : PyUnicode_FromFormat("%d", dims[i]));
-    }
     return tuple;
 }
 
 PyObject *gb_py_ints_tuple(const int64_t *values, int n) {
     PyObject *tuple = PyTuple_New(n);
-    for (int i = 0; tuple && i < n; i++) {
+    for (int i = 0; tuple && i < n; i++)
         gb_py_put(&tuple, i, PyLong_FromLongLong(values[i]));
-    }
     return tuple;
 }
 

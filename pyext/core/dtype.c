@@ -122,7 +122,6 @@ static gb_py_dtype *record_of(PyArray_Descr *descr) {
     d->descr = (PyArray_Descr *)Py_NewRef((PyObject *)descr);
     d->itemsize = PyDataType_ELSIZE(descr);
     d->alignment = (uintptr_t)PyDataType_ALIGNMENT(descr);
-    d->char_kind = (uint8_t)descr->kind;
     d->names = Py_XNewRef(PyDataType_NAMES(descr));
     if (ask_format(d) < 0 || ask_typestr(d) < 0 || ask_dlpack(d) < 0) return Py_DECREF((PyObject *)d), NULL;
     if (!d->names || is_flat(d)) remember(0, (PyObject *)descr, d);

@@ -13,7 +13,7 @@ typedef struct gb_py_dtype {
     PyObject *fields;       /* dtype.descr of a structured dtype, or NULL */
     PyObject *names;        /* of a structured dtype when it was asked: dtype.names can be set */
     char *format;           /* PEP 3118, or NULL: no buffer protocol */
-    uint8_t dl_code, dl_bits, dl_ok, char_kind;
+    uint8_t dl_code, dl_bits, dl_ok;
 } gb_py_dtype;
 
 /* The gb_type of elements in either byte order, GB_RAW where there is none; and back, to NumPy's number. */
@@ -31,3 +31,8 @@ int gb_py_dtype_constant(PyObject *obj);
 /* Anything np.dtype takes, as a record and the sub-shape it brings (at most room
  * entries; *n of them). Refuses dtypes that hold Python objects. */
 gb_py_dtype *gb_py_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n);
+
+/* element.c. Python's numbers as elements, where that needs no more than a look at them: 1 done, 0: it does not fit simply. */
+int gb_py_put_int(char *to, uint8_t type, long long v);
+int gb_py_put_float(char *to, uint8_t type, double v);
+int gb_py_put_number(char *to, uint8_t type, PyObject *value);   /* of Python's own float or int; anything else never fits */

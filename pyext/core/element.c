@@ -1,5 +1,5 @@
 /* element.c: Python's numbers as elements of memory. */
-#include "element.h"
+#include "dtype.h"
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
  * line, is counted here; any other goes to Python, which takes then what was counted.
  */
 #include "watching.h"
+#include "array.h"
 #include "lists.h"
 #include "../../alloc/clock.h"
 
@@ -25,23 +26,12 @@ typedef struct {
 
 static PyTypeObject *function_type;
 
-static void extent(PyArrayObject *array, char **low, char **high) {
-    *low = *high = PyArray_BYTES(array);
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
-        *(reach < 0 ? low : high) += reach;
-    }
-    *high += PyArray_ITEMSIZE(array);
-}
-
 /* A number made of both layouts and the line that runs, where the result is a copy; 0 where it shares memory, by its bounds, or is small. */
 static uint64_t key_of(const function *f, PyArrayObject *from, PyArrayObject *to) {
     if (PyArray_NBYTES(to) < f->least) return 0;
     if (PyArray_BASE(to)) {
-        char *low, *high, *its_low, *its_high;
-        extent(from, &low, &high);
-        extent(to, &its_low, &its_high);
-        if (low < its_high && its_low < high) return 0;
+        intptr_t low, end, its_low, its_end;
+        if (gb_py_extent(from, &low, &end) && gb_py_extent(to, &its_low, &its_end) && low < its_end && its_low < end) return 0;
     }
     int64_t line = PyArray_BASE(to) ? -1 : gb_py_block_number(PyArray_BYTES(to));   /* who took its block is known */
     PyObject *file = line < 0 ? gb_py_line_of_now(&line) : NULL;

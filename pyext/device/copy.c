@@ -2,7 +2,7 @@
 #include "../core/attribute.h"
 #include "async_copy.h"
 #include "../core/memory.h"
-#include "../exchange/device_wrap.h"
+#include "../exchange/exchange.h"
 #include "../exchange/wrap.h"
 #include "../core/upcall.h"
 
@@ -13,30 +13,18 @@ typedef struct run {
     PyObject *progress;
 } run;
 
+#define WITH_GIL(call)                          \
+    run *r = self;                              \
+    PyEval_RestoreThread(r->without);           \
+    int rc = call;                              \
+    r->without = PyEval_SaveThread();           \
+    return rc;
 static int lay_out(void *self, const gb_copy_view *dst, const gb_copy_view *src) {
-    run *r = self;
     gb_copy copy;
-    PyEval_RestoreThread(r->without);
-    int rc = gb_py_copy_finish(&copy, gb_copy_plan(&copy, dst, src), NULL);
-    r->without = PyEval_SaveThread();
-    return rc;
+    WITH_GIL(gb_py_copy_finish(&copy, gb_copy_plan(&copy, dst, src), NULL))
 }
-
-static int yield(void *self) {
-    run *r = self;
-    PyEval_RestoreThread(r->without);
-    int rc = PyErr_CheckSignals();
-    r->without = PyEval_SaveThread();
-    return rc;
-}
-
-static int progress(void *self, double done) {
-    run *r = self;
-    PyEval_RestoreThread(r->without);
-    int rc = gb_py_tell(r->progress, done);
-    r->without = PyEval_SaveThread();
-    return rc;
-}
+static int yield(void *self) { WITH_GIL(PyErr_CheckSignals()) }
+static int progress(void *self, double done) { WITH_GIL(gb_py_tell(r->progress, done)) }
 
 /* ---- the ways ---- */
 

@@ -11,8 +11,6 @@ gb_py_field *gb_py_device_field(gb_py_plan_object *plan, int zero);
 
 /* ---- field.c ---- */
 
-/* Our own work on a Field's memory that is under way: 1 with its stream, 0, -1 with an error. */
-int gb_py_field_pending(gb_py_field *f, gb_cuda_stream *stream);
 PyObject *gb_py_cupy_over(gb_py_field *f);   /* new reference */
 PyObject *gb_py_on_host(gb_py_field *f);     /* a Field of its own memory on the host with its values */
 

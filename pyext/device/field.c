@@ -14,7 +14,8 @@ static PyObject *refuse_array(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 /* ---- __cuda_array_interface__, version 3 ---- */
 
-int gb_py_field_pending(gb_py_field *f, gb_cuda_stream *stream) {
+/* Our own work on its memory that is under way: 1 with its stream, 0, -1 with an error. */
+static int pending_on(gb_py_field *f, gb_cuda_stream *stream) {
     gb_cuda_error e;
     gb_cuda_block *block = gb_py_field_block(f);
     int pending = block ? gb_cuda_in_flight(block, stream, &e) : 0;
@@ -33,7 +34,7 @@ static PyObject *get_interface(PyObject *self, void *_) {
     if (!gb_py_needs_driver(&f->location))
         return PyErr_Format(PyExc_AttributeError, "this Field lies on the host and has no __cuda_array_interface__");
     if (gb_py_field_expressible(f, "__cuda_array_interface__") < 0) return NULL;
-    int pending = gb_py_field_pending(f, &stream);
+    int pending = pending_on(f, &stream);
     if (pending < 0) return NULL;
     show(f);
     PyObject *dict = gb_py_field_interface(f, f->geometry.size ? f->data : NULL);
@@ -49,7 +50,7 @@ static PyObject *get_interface(PyObject *self, void *_) {
 static int settle_for_cupy(gb_py_field *f) {
     gb_cuda_stream stream;
     gb_cuda_error e;
-    int pending = gb_py_field_pending(f, &stream);
+    int pending = pending_on(f, &stream);
     if (pending <= 0) return pending;
     GB_PY_OWNED PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", (int)f->location.device);
     gb_cuda_queue on = {f->location.device, number ? PyLong_AsUnsignedLongLong(number) : 0};

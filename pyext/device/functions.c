@@ -53,12 +53,9 @@ PyObject *gb_py_cuda_block(PyObject *self, PyObject *args) {
 
 /* {name: address} of the functions that other libraries allocate with (cuda/exports.h). */
 PyObject *gb_py_cuda_exports(PyObject *self, PyObject *none) {
-    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "cupy_malloc", PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc),
-                         "cupy_malloc_managed", PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc_managed), "cupy_malloc_pinned",
-                         PyLong_FromVoidPtr((void *)gb_cuda_cupy_malloc_pinned), "cupy_free", PyLong_FromVoidPtr((void *)gb_cuda_cupy_free),
-                         "torch_malloc", PyLong_FromVoidPtr((void *)gb_cuda_torch_malloc), "torch_free",
-                         PyLong_FromVoidPtr((void *)gb_cuda_torch_free), "torch_record_stream",
-                         PyLong_FromVoidPtr((void *)gb_cuda_torch_record_stream));
+#define OF(name) #name, PyLong_FromVoidPtr((void *)gb_cuda_##name)
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", OF(cupy_malloc), OF(cupy_malloc_managed), OF(cupy_malloc_pinned), OF(cupy_free),
+                         OF(torch_malloc), OF(torch_free), OF(torch_record_stream));
 }
 
 PyObject *gb_py_cuda_synchronize(PyObject *self, PyObject *number) {

@@ -1,5 +1,5 @@
 /* device_wrap.c: Fields over device memory of other libraries: cupy's arrays, and whatever has __cuda_array_interface__. */
-#include "device_wrap.h"
+#include "exchange.h"
 #include "../core/attribute.h"
 #include "import_interface.h"
 #include "../core/pending.h"

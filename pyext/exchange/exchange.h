@@ -2,6 +2,7 @@
  * capsule, checked before anything in them is believed. */
 #pragma once
 
+#include "../../arrayinterface/interface.h"
 #include "../field/field.h"
 
 /* What a consumer of ours wants: memory of the producer and no copy of it, or memory
@@ -24,3 +25,11 @@ int gb_py_check_values(PyObject *obj);
 /* A Field of its own memory with a Field's values: new reference; or in place of the Field. */
 PyObject *gb_py_copy_of(PyObject *field);
 PyObject *gb_py_copied(PyObject *field);
+
+/* device_wrap.c. A Field over an object with __cuda_array_interface__; NotImplemented for those that turn out not to have it. */
+PyObject *gb_py_wrap_cuda(PyTypeObject *type, PyObject *obj);
+int gb_py_has_cuda_interface(PyObject *obj);   /* its type or itself has the attribute; -1 with an error */
+
+/* import_typestr.c. The dtype behind a typestr and, for 'V', a descr (each may be NULL): new reference. NULL with *wrong naming the key whose
+ * value is no such thing and e saying why (it may say nothing), or with *wrong NULL and an exception. */
+PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e);

@@ -3,7 +3,7 @@
 #include "../../cudaarrayinterface/interface.h"
 #include "../core/attribute.h"
 #include "import_interface.h"
-#include "import_typestr.h"
+#include "exchange.h"
 #include "../core/pending.h"
 
 #define HOST "data: __array_interface__"

@@ -1,6 +1,6 @@
 /* import_typestr.c: the dtype that an array interface describes. arrayinterface/ decides what a typestr says and which fields
  * an item has; here Python's objects are taken apart for it, and NumPy is asked for the dtype of what passed. */
-#include "import_typestr.h"
+#include "exchange.h"
 #include "../core/args.h"
 #include "../core/pending.h"
 
@@ -49,9 +49,8 @@ static PyObject *own_fields(PyObject *fields, int depth, int64_t *bytes, gb_erro
     if (gb_interface_nested(depth, e) < 0) return NULL;
     GB_PY_OWNED PyObject *given = PyList_AsTuple(fields);
     PyObject *own = given ? PyList_New(0) : NULL;
-    for (Py_ssize_t i = 0; own && i < PyTuple_Size(given); i++) {
+    for (Py_ssize_t i = 0; own && i < PyTuple_Size(given); i++)
         gb_py_append(&own, own_field(PyTuple_GetItem(given, i), depth, bytes, e));
-    }
     return own;
 }
 

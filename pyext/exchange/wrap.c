@@ -1,6 +1,5 @@
 /* wrap.c: the ways into an object's memory, in the order in which they are tried. */
 #include "../core/attribute.h"
-#include "device_wrap.h"
 #include "exchange.h"
 #include "import_interface.h"
 #include "../core/memory.h"
@@ -131,12 +130,6 @@ static PyObject *of_described(PyTypeObject *type, PyObject *obj, int request) {
     return inside ? gb_py_wrap(type, inside) : NULL;
 }
 
-static int is_device_memory(PyObject *obj) {
-    int found = gb_py_has_any(obj, &gb_py_attr.cuda_array_interface, 1);
-    if (found <= 0) return found;
-    return PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; gridbuf.Field(data).to(device='cpu') copies it", Py_TYPE(obj)), -1;
-}
-
 int gb_py_is_value(PyObject *obj) {
     return PyUnicode_Check(obj) || PyBytes_Check(obj) || PyList_Check(obj) || PyTuple_Check(obj) || PyLong_Check(obj) ||
            PyFloat_Check(obj) || PyComplex_Check(obj) || PyArray_IsScalar(obj, Generic) || PyType_Check(obj);
@@ -164,7 +157,11 @@ static PyObject *of_cuda(PyTypeObject *type, PyObject *obj, int request) {
     return cuda <= 0 ? (cuda < 0 ? NULL : NEXT) : gb_py_wrap_cuda(type, obj);
 }
 
-static PyObject *of_no_device(PyTypeObject *type, PyObject *obj, int request) { return is_device_memory(obj) < 0 ? NULL : NEXT; }
+static PyObject *of_no_device(PyTypeObject *type, PyObject *obj, int request) {
+    int found = gb_py_has_any(obj, &gb_py_attr.cuda_array_interface, 1);
+    if (found <= 0) return found < 0 ? NULL : NEXT;
+    return PyErr_Format(PyExc_TypeError, "data: %R is device memory, and a host array is needed; gridbuf.Field(data).to(device='cpu') copies it", Py_TYPE(obj));
+}
 
 typedef PyObject *(*way)(PyTypeObject *type, PyObject *obj, int request);
 

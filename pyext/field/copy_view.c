@@ -1,7 +1,5 @@
 /* copy_view.c: what transfer/ needs to know of an array's or a Field's memory. */
-#include "../../alloc/strides.h"
 #include "../core/attribute.h"
-#include "../core/element.h"
 #include "copying.h"
 
 _Static_assert(sizeof(npy_intp) == sizeof(int64_t), "shapes and strides are handed over as they are");
@@ -50,16 +48,12 @@ int gb_py_descr_trivially_copyable(PyArray_Descr *descr) {
     return n >= 0 && n < END_OF_LEGACY && PyDataType_ELSIZE(descr) > 0 && !PyDataType_REFCHK(descr);
 }
 
-static int extent(PyArrayObject *a, intptr_t *low, intptr_t *end) {
-    return gb_extent(PyArray_BYTES(a), (int64_t *)PyArray_SHAPE(a), (int64_t *)PyArray_STRIDES(a), PyArray_NDIM(a), PyArray_ITEMSIZE(a), low, end);
-}
-
 /* NumPy up to 2.5 looks for overlaps by half: not where the source is one element or has items of another size. */
 PyObject *gb_py_apart(PyArrayObject *target, PyObject *value) {
     intptr_t to, to_end, from, from_end;
     int memory = PyArray_Check(value) || (PyObject_CheckBuffer(value) && !PyBytes_Check(value) && !PyArray_IsScalar(value, Generic));
     GB_PY_OWNED PyObject *source = memory ? PyArray_FROM_O(value) : NULL;
     if (!source) return memory ? NULL : Py_NewRef(value);
-    int meet = extent(target, &to, &to_end) && extent((PyArrayObject *)source, &from, &from_end) && to < from_end && from < to_end;
+    int meet = gb_py_extent(target, &to, &to_end) && gb_py_extent((PyArrayObject *)source, &from, &from_end) && to < from_end && from < to_end;
     return meet ? PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER) : Py_NewRef(source);
 }

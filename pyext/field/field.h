@@ -76,8 +76,6 @@ PyObject *gb_py_field_reversed(PyObject *self, void *unused);
 PyObject *gb_py_field_iter(PyObject *self);
 
 /* names.c: by name. */
-gb_py_field *gb_py_field_into(const gb_py_field *f, const gb_py_field *target,
-                              const char *arg);   /* f's indices where target has those names */
 int gb_py_names_count(PyObject *target, PyObject *values);   /* both say what their indices mean; -1 with an error */
 PyObject *gb_py_fitted(PyObject *target, PyObject *values, const char *arg);   /* values for target, by name where both have names */
 PyObject *gb_py_key_by_name(PyObject *self, PyObject *key);                    /* an advanced key without names */

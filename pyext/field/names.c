@@ -84,7 +84,8 @@ PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_
 
 /* ---- values for a target ---- */
 
-gb_py_field *gb_py_field_into(const gb_py_field *f, const gb_py_field *target, const char *arg) {
+/* Its indices where the target has those names. */
+static gb_py_field *into(const gb_py_field *f, const gb_py_field *target, const char *arg) {
     const gb_geometry *own = &f->geometry, *to = &target->geometry;
     int from[GB_MAXDIMS];
     for (int i = 0; i < own->ndim; i++) {
@@ -122,7 +123,7 @@ PyObject *gb_py_fitted(PyObject *target, PyObject *values, const char *arg) {
     gb_py_field *f = (gb_py_field *)field;
     int n = to->geometry.ndim;
     int same = n == f->geometry.ndim && memcmp(f->geometry.dims, to->geometry.dims, (size_t)n * sizeof *f->geometry.dims) == 0;
-    return same || !f->dims_given ? Py_NewRef(field) : (PyObject *)gb_py_field_into(f, to, arg);
+    return same || !f->dims_given ? Py_NewRef(field) : (PyObject *)into(f, to, arg);
 }
 
 /* ---- keys ---- */

@@ -1,7 +1,6 @@
 /* keywords.c: the keywords of a call, and uniform parameters as the C struct that kernels get. */
 #include "gufunc.h"
 #include "../core/attribute.h"
-#include "../core/element.h"
 
 /* As they stand in gb_py_keywords. */
 static const char *const known[] = {"out", "where", "axes", "axis", "keepdims", "casting", "dtype", "signature", "errors", "workers"};

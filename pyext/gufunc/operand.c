@@ -1,7 +1,6 @@
 /* operand.c: operands of a call: arrays, Fields, Python numbers, and whatever
  * gridbuf.gufunc.operands makes an array or a Field of. */
 #include "gufunc.h"
-#include "../core/element.h"
 #include "../core/pending.h"
 #include "../exchange/wrap.h"
 #include "../core/upcall.h"

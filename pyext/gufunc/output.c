@@ -56,9 +56,8 @@ PyObject *gb_py_results(gb_py_invocation *v) {
     int nin = v->gufunc->info.nin, nout = v->gufunc->info.nout;
     if (nout == 1) return result(v, nin);
     PyObject *tuple = PyTuple_New(nout);
-    for (int i = 0; tuple && i < nout; i++) {
+    for (int i = 0; tuple && i < nout; i++)
         gb_py_put(&tuple, i, result(v, nin + i));
-    }
     return tuple;
 }
 

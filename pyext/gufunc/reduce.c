@@ -2,7 +2,6 @@
 #include "reducing.h"
 #include "../../gufunc/cast.h"
 #include "../core/array.h"
-#include "../core/element.h"
 #include "../core/upcall.h"
 
 #define FEW 8192                /* elements that NumPy's own loops fold before the GIL is worth giving away */

@@ -111,7 +111,7 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         return PyErr_Format(PyExc_TypeError, "inside: expected a tuple beside requests_at=, got %R", Py_TYPE(inside));
     if (inside ? !PyDict_Check(requests) : !PyList_Check(requests))
         return PyErr_Format(PyExc_TypeError, "requests: expected a list, or a dict where messages lie inside fields, got %R", Py_TYPE(requests));
-    exchange_object *x = (exchange_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    exchange_object *x = (exchange_object *)PyType_GenericAlloc(type, 0);
     if (!x) return NULL;
     x->begin = Py_NewRef(begin);
     x->ended = Py_NewRef(ended);

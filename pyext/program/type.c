@@ -61,7 +61,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     static char *names[] = {"slots", "entries", "gpu", NULL};
     PyObject *slots, *entries, *gpu = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:CopyProgram", names, &slots, &entries, &gpu)) return NULL;
-    program_object *p = (program_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    program_object *p = (program_object *)PyType_GenericAlloc(type, 0);
     slots = PySequence_Tuple(slots);
     entries = slots ? PySequence_Tuple(entries) : NULL;
     if (p && (!entries || read_gpu(p, gpu) < 0 || read_slots(p, slots) < 0 || read_entries(p, entries) < 0 || make_launched(p) < 0)) Py_CLEAR(p);
