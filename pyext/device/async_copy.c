@@ -2,6 +2,8 @@
 #include "async_copy.h"
 #include "../core/pending.h"
 
+#include <structmember.h>
+
 #define SLICE (20 * 1000 * 1000ll)   /* ns */
 
 static PyTypeObject *type;
@@ -127,22 +129,17 @@ static PyObject *wait(PyObject *self, PyObject *number) {
     return done < 0 ? NULL : PyBool_FromLong(done);
 }
 
-static PyObject *get_host_free(PyObject *self, void *unused) { return PyBool_FromLong(((gb_py_async_copy *)self)->host_free); }
-
 static PyMethodDef methods[] = {
     {"wait", wait, METH_O, NULL},
     {NULL},
 };
 
-static PyGetSetDef getset[] = {
-    {"host_free", get_host_free, NULL, NULL, NULL},
-    {NULL},
-};
+static PyMemberDef members[] = {{"host_free", T_BOOL, offsetof(gb_py_async_copy, host_free), READONLY, NULL}, {NULL}};
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},
     {Py_tp_methods, methods},
-    {Py_tp_getset, getset},
+    {Py_tp_members, members},
     {Py_tp_doc, "A copy on its way, with what it needs until it has arrived."},
     {0, NULL},
 };

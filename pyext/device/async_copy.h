@@ -10,7 +10,7 @@ typedef struct gb_py_async_copy {
     PyObject_HEAD
     gb_cuda_queue on, from;   /* dst's, or that of the only GPU; src's, which is behind all of it in the end */
     gb_cuda_event *event;     /* behind all of it; NULL before that, and once it has passed */
-    int host_free;            /* the host's side may be written again */
+    char host_free;           /* the host's side may be written again */
     int passed, waiting;      /* the event has; threads that look at it */
     int n_held;
     /* Fields, or temporaries' blocks; who used them last */

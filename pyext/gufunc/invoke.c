@@ -20,20 +20,14 @@ int gb_py_invoke(gb_py_invocation *v) {
         data[i] = v->arg[i].data;
     }
     gb_error e;
-    int rc;
-    if (call->nchunks <= 1 && !(call->flags & GB_GU_MEASURED)) {   /* nobody will help: the job needs no heap */
-        gb_gu_run job;
-        if (gb_gu_run_init(&job, call, data, v->uniforms, v->ignore_errors, &e) < 0) return gb_py_raise(&e);
-        rc = gb_py_run(&job, v->gufunc->info.id, 1);
-        if (rc == 0) rc = finish(v, &job);
-        gb_gu_run_clear(&job);
-        return rc;
-    }
-    int workers = v->workers > 0 ? v->workers : gb_copy_threads();
-    gb_gu_run *job = gb_gu_run_new(call, data, v->uniforms, v->ignore_errors, &e);
-    if (!job) return gb_py_raise(&e);
-    rc = gb_py_run(job, v->gufunc->info.id, workers);
+    gb_gu_run here, *job = &here;
+    int alone = call->nchunks <= 1 && !(call->flags & GB_GU_MEASURED);   /* nobody will help: the job needs no heap */
+    if (alone ? gb_gu_run_init(job, call, data, v->uniforms, v->ignore_errors, &e) < 0
+              : !(job = gb_gu_run_new(call, data, v->uniforms, v->ignore_errors, &e)))
+        return gb_py_raise(&e);
+    int rc = gb_py_run(job, v->gufunc->info.id, alone ? 1 : v->workers > 0 ? v->workers : gb_copy_threads());
     if (rc == 0) rc = finish(v, job);
-    gb_gu_run_drop(job);
+    if (alone) gb_gu_run_clear(job);
+    else gb_gu_run_drop(job);
     return rc;
 }

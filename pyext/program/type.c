@@ -3,6 +3,8 @@
 
 #include "../core/args.h"
 
+#include <structmember.h>
+
 typedef struct program_object {
     PyObject_HEAD
     gb_program program;
@@ -163,7 +165,6 @@ int gb_py_is_program(PyObject *obj) { return Py_TYPE(obj) == program_type; }
 Py_ssize_t gb_py_program_given(PyObject *program) { return ((program_object *)program)->n_given; }
 
 static Py_ssize_t program_length(PyObject *self) { return (Py_ssize_t)((program_object *)self)->program.n; }
-static PyObject *get_nbytes(PyObject *self, void *unused) { return PyLong_FromLongLong(((program_object *)self)->program.bytes); }
 
 static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void *)program_run, METH_FASTCALL, NULL},
@@ -171,16 +172,13 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-static PyGetSetDef getset[] = {
-    {"nbytes", get_nbytes, NULL, NULL, NULL},
-    {NULL},
-};
+static PyMemberDef members[] = {{"nbytes", T_LONGLONG, offsetof(program_object, program.bytes), READONLY, NULL}, {NULL}};
 
 static PyType_Slot slots[] = {
     {Py_tp_new, program_new},
     {Py_tp_dealloc, program_dealloc},
     {Py_tp_methods, methods},
-    {Py_tp_getset, getset},
+    {Py_tp_members, members},
     {Py_sq_length, program_length},
     {Py_tp_doc, "CopyProgram(slots, entries, gpu=None)\n--\n\nMany copies between Fields and messages in one call."},
     {0, NULL},
