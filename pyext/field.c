@@ -1,6 +1,7 @@
 /* field.c: the Field types, their attributes and methods. */
 #include "device/device.h"
 #include "field_number.h"
+#include "core/attribute.h"
 #include "core/memory.h"
 #include "core/of_the_type.h"
 
@@ -178,7 +179,7 @@ static PyType_Slot field_slots[] = {
     {Py_mp_ass_subscript, gb_py_field_assign},
     {Py_mp_length, length},
     {Py_sq_length, length},
-    {Py_sq_item, gb_py_field_item},
+    {Py_sq_item, gb_py_item},
     {Py_tp_iter, gb_py_field_iter},
     GB_PY_OPERATOR_SLOTS(gb_py_field_),
     {Py_nb_bool, truth},

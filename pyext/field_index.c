@@ -179,11 +179,6 @@ PyObject *gb_py_field_subscript(PyObject *self, PyObject *key) {
     return values;
 }
 
-PyObject *gb_py_field_item(PyObject *self, Py_ssize_t i) {
-    GB_PY_OWNED PyObject *key = PyLong_FromSsize_t(i);
-    return key ? gb_py_field_subscript(self, key) : NULL;
-}
-
 /* Values from anywhere into a part of a Field that a GPU reaches. */
 static int device_assign(PyObject *self, PyObject *key, PyObject *value) {
     cut cuts[GB_MAXDIMS];

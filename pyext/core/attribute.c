@@ -48,3 +48,8 @@ int gb_py_word_find(PyObject *const *words, int n, PyObject *name) {
         if (PyUnicode_Compare(words[i], name) == 0) return i;
     return -1;
 }
+
+PyObject *gb_py_item(PyObject *self, Py_ssize_t i) {
+    GB_PY_OWNED PyObject *key = PyLong_FromSsize_t(i);
+    return key ? PyObject_GetItem(self, key) : NULL;
+}

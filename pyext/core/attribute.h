@@ -23,3 +23,5 @@ extern struct gb_py_attribute_names { GB_PY_ATTRIBUTES(GB_PY_ATTRIBUTE) } gb_py_
 /* The keywords of a function, interned; which of n a name is, -1: none. */
 int gb_py_words_init(const char *const *texts, PyObject **words, int n);
 int gb_py_word_find(PyObject *const *words, int n, PyObject *name);
+
+PyObject *gb_py_item(PyObject *self, Py_ssize_t i);   /* self[i], for slots */

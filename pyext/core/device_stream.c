@@ -1,5 +1,12 @@
-/* device_stream.c: where this thread's work on a GPU goes, and order between streams. */
+/* device_stream.c: what cuda/ reports, as Python's exception; where this thread's work on a GPU goes, and order between streams. */
 #include "driver.h"
+
+int gb_py_cuda_raise(const gb_cuda_error *e) {
+    PyObject *type = e->status == GB_CUDA_NO_MEMORY || e->status == GB_CUDA_OVER_LIMIT ? PyExc_MemoryError
+                     : e->status == GB_CUDA_ARGUMENT                                   ? PyExc_ValueError
+                                                                                       : PyExc_RuntimeError;
+    return PyErr_SetString(type, e->text), -1;
+}
 
 static __thread gb_py_thread_stream current = {0, GB_PY_EVERY_GPU};
 

@@ -4,7 +4,7 @@
 #include "../../cuda/cuda.h"
 #include "plan.h"
 
-/* device_error.c: raises what the driver's room reported; returns -1. */
+/* device_stream.c: raises what the driver's room reported; returns -1. */
 int gb_py_cuda_raise(const gb_cuda_error *e);
 
 /* A call into cuda/ that may take long, without the GIL: -1 with a Python error set, or what it returned. */

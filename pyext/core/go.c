@@ -4,6 +4,7 @@
 
 #include <docs.h>
 
+#include <stdarg.h>
 #include <sys/resource.h>
 
 PyObject *gb_py_BackendError;
@@ -42,21 +43,20 @@ int gb_py_forked_error(gb_error *e) {
 }
 
 /* gridbuf.gufunc.SignatureError lives in Python, which is loaded when somebody needs it. */
-static int raise_signature_error(const char *message) {
+int gb_py_setup_error(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
     PyObject *type = gb_py_upcall_get(GB_PY_UP_SIGNATURE_ERROR);
-    if (type) PyErr_SetString(type, message);
+    GB_PY_OWNED PyObject *text = type ? PyUnicode_FromFormatV(format, args) : NULL;
+    va_end(args);
+    if (text) PyErr_SetObject(type, text);
     return -1;
 }
 
 int gb_py_raise(const gb_error *e) {
-    PyObject *type = PyExc_RuntimeError;
-    switch (e->kind) {
-    case GB_VALUE_ERROR: type = PyExc_ValueError; break;
-    case GB_TYPE_ERROR: type = PyExc_TypeError; break;
-    case GB_MEMORY_ERROR: type = PyExc_MemoryError; break;
-    case GB_BUFFER_ERROR: type = PyExc_BufferError; break;
-    case GB_BACKEND_ERROR: type = gb_py_BackendError; break;
-    case GB_SIGNATURE_ERROR: return raise_signature_error(e->message);
-    }
-    return PyErr_SetString(type, e->message), -1;
+    PyObject *const types[] = {[GB_VALUE_ERROR] = PyExc_ValueError, [GB_TYPE_ERROR] = PyExc_TypeError, [GB_MEMORY_ERROR] = PyExc_MemoryError,
+                               [GB_BUFFER_ERROR] = PyExc_BufferError, [GB_BACKEND_ERROR] = gb_py_BackendError};
+    if (e->kind == GB_SIGNATURE_ERROR) return gb_py_setup_error("%s", e->message);
+    PyObject *type = (size_t)e->kind < sizeof types / sizeof *types ? types[e->kind] : NULL;
+    return PyErr_SetString(type ? type : PyExc_RuntimeError, e->message), -1;
 }

@@ -9,6 +9,7 @@ extern PyObject *gb_py_BackendError;   /* ValueError and RuntimeError */
 int gb_py_refuse_go(void);             /* raises: this is a forked child */
 int gb_py_forked_error(gb_error *e);    /* the same into *e; -1 */
 int gb_py_raise(const gb_error *e);    /* raises what Go reported; -1 */
+int gb_py_setup_error(const char *format, ...);   /* raises SignatureError; -1 */
 
 /* GB_PY_ENTER_GO(&error, call): -1 with a Python error set, or 0. In a forked child
  * Go has no threads left and entering it would hang for good. */

@@ -69,7 +69,6 @@ PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 /* field_index.c */
 PyObject *gb_py_field_subscript(PyObject *self, PyObject *key);
 int gb_py_field_assign(PyObject *self, PyObject *key, PyObject *value);
-PyObject *gb_py_field_item(PyObject *self, Py_ssize_t i);
 PyObject *gb_py_field_domain(PyObject *self, void *unused);
 PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 PyObject *gb_py_field_reversed(PyObject *self, void *unused);

@@ -1,15 +1,12 @@
 /* host_access.c: before the host looks at a Field's memory: device memory is refused, managed memory waited for. */
 #include "field.h"
 
-static int refuse_host(gb_py_field *f) {
-    return PyErr_Format(PyExc_TypeError,
-                        "this Field lies on GPU %d, where the host cannot read it; field.to(device='cpu') is a copy on the host, "
-                        "field.cupy() a cupy array over the same memory", (int)f->location.device), -1;
-}
-
 int gb_py_require_host_access(gb_py_field *f) {
     gb_cuda_error e;
-    if (f->location.kind == GB_PY_ON_DEVICE) return refuse_host(f);
+    if (f->location.kind == GB_PY_ON_DEVICE)
+        return PyErr_Format(PyExc_TypeError,
+                            "this Field lies on GPU %d, where the host cannot read it; field.to(device='cpu') is a copy on the host, "
+                            "field.cupy() a cupy array over the same memory", (int)f->location.device), -1;
     if (f->location.kind != GB_PY_ON_MANAGED) return 0;
     gb_cuda_block *block = gb_py_field_block(f);
     int rc;

@@ -85,9 +85,6 @@ typedef struct gb_py_invocation {
     gb_py_entry *entry;
 } gb_py_invocation;
 
-/* errors.c */
-int gb_py_setup_error(const char *format, ...);                        /* raises SignatureError; -1 */
-
 /* operand.c */
 void gb_py_arg_keep(gb_py_arg *a, PyObject *obj);
 int gb_py_arg_look(gb_py_arg *a, PyObject *obj);                          /* the memory of an array or a Field of the heap, which is not kept; 0: it is neither */

@@ -19,11 +19,6 @@ PyObject *gb_py_storage_subscript(PyObject *self, PyObject *key) {
     return found;
 }
 
-PyObject *gb_py_storage_item(PyObject *self, Py_ssize_t i) {
-    GB_PY_OWNED PyObject *key = PyLong_FromSsize_t(i);
-    return key ? gb_py_storage_subscript(self, key) : NULL;
-}
-
 /* The halo's (low, high) pairs of n indices. 0: they are not what a Meta has. */
 static int read_halo(PyObject *meta, int n, Py_ssize_t (*halo)[2]) {
     GB_PY_OWNED PyObject *pairs = PyObject_GetAttrString(meta, "halo");

@@ -47,7 +47,6 @@ PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts);
 
 /* index.c */
 PyObject *gb_py_storage_subscript(PyObject *self, PyObject *key);
-PyObject *gb_py_storage_item(PyObject *self, Py_ssize_t i);
 int gb_py_storage_assign(PyObject *self, PyObject *key, PyObject *value);
 PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused);
 

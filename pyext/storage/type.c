@@ -1,5 +1,6 @@
 /* type.c: gridbuf._core.StorageBase, which gridbuf.storage.base.Storage is derived from. */
 #include "storage.h"
+#include "../core/attribute.h"
 
 #include <structmember.h>
 
@@ -88,7 +89,7 @@ static PyType_Slot type_slots[] = {
     {Py_tp_methods, methods},
     {Py_mp_subscript, gb_py_storage_subscript},
     {Py_mp_ass_subscript, gb_py_storage_assign},
-    {Py_sq_item, gb_py_storage_item},   /* iter() and `in` ask for it */
+    {Py_sq_item, gb_py_item},   /* iter() and `in` ask for it */
     GB_PY_OPERATOR_SLOTS(gb_py_storage_),
     {0, NULL},
 };
