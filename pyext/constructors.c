@@ -1,5 +1,6 @@
 /* constructors.c: gridbuf.empty and its kin, and gridbuf.plan, which reads the same call. */
 #include "device/device.h"
+#include "core/keywords.h"
 
 static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero) {
     gb_py_meta meta;

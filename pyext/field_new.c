@@ -1,5 +1,6 @@
 /* field_new.c: making Fields over fresh memory; exchange/field_wrap.c makes them over other memory. */
 #include "device/device.h"
+#include "core/keywords.h"
 
 /* A Field over a new block for the plan. */
 static gb_py_field *over_plan(gb_py_plan_object *plan, int zero) {

@@ -1,5 +1,6 @@
 /* requirements.c: whether a Field's memory is as a request wants it; gridbuf/requirements.py has the words. */
 #include "field/field.h"
+#include "core/keywords.h"
 
 /* unmet(data, shape, dtype, **spec): None, or what is missed first: (word, plan of a new array, boundary, bytes after one). */
 PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {

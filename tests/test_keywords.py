@@ -1,4 +1,4 @@
-"""The keywords of gridbuf.empty and its kin: one list in C (pyext/core/args.h), and everybody who repeats it says the same."""
+"""The keywords of gridbuf.empty and its kin: one list in C (pyext/core/keywords.h), and everybody who repeats it says the same."""
 
 import inspect
 import re
@@ -12,7 +12,7 @@ from test_lint import ROOT
 import gridbuf as gb
 from gridbuf import cli
 
-KEYWORDS = re.findall(r"KEYWORD\(\w+, \"(\w+)\", ([01])\)", (ROOT / "pyext/core/args.h").read_text())
+KEYWORDS = re.findall(r"KEYWORD\(\w+, \"(\w+)\", ([01])\)", (ROOT / "pyext/core/keywords.h").read_text())
 SHARED = [name for name, shared in KEYWORDS if shared == "1"]
 FIELDS = ["origin"]
 OWN = {
@@ -29,7 +29,7 @@ FUNCTIONS = [gb.empty, gb.zeros, gb.ones, gb.full, gb.plan, gb.Field.empty, gb.F
 def compare(found: Iterable[str], wanted: Iterable[str], where: str) -> None:
     lacks, has = sorted({*wanted} - {*found}), sorted({*found} - {*wanted})
     assert not lacks, f"{where} lacks {lacks}"
-    assert not has, f"{where} has {has}, which GB_PY_KEYWORDS (pyext/core/args.h) has not"
+    assert not has, f"{where} has {has}, which GB_PY_KEYWORDS (pyext/core/keywords.h) has not"
 
 
 def refusal(function: Callable[..., Any], **given: Any) -> str:

@@ -1,5 +1,6 @@
 /* args.c: sorting a call's arguments, and reading lists of numbers and dimensions. */
 #include "args.h"
+#include "keywords.h"
 #include "attribute.h"
 #include "lists.h"
 #include "pending.h"

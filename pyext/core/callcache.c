@@ -9,6 +9,7 @@
  * Where there is no GIL each thread has calls of its own: one that it knows needs no turn.
  */
 #include "plan.h"
+#include "keywords.h"
 
 #define CALLS 256
 #define INLINED __attribute__((always_inline)) inline   /* every call goes through it, and no call is spent on it */

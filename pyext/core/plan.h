@@ -3,6 +3,10 @@
 
 #include "args.h"
 
+/* keywords.h */
+typedef struct gb_py_signature gb_py_signature;
+typedef struct gb_py_meta gb_py_meta;
+
 typedef struct gb_py_plan_object {
     PyObject_HEAD
     struct gb_py_plan_object *next, *previous;   /* among all that are alive */

@@ -4,6 +4,7 @@
  * the one used longest ago, so the cache is bounded.
  */
 #include "plan.h"
+#include "keywords.h"
 
 #define SETS 512
 #define WAYS 4

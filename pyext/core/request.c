@@ -1,5 +1,6 @@
 /* request.c: reading a request for memory: the keywords of gridbuf.empty. */
 #include "args.h"
+#include "keywords.h"
 
 static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
     if (PyIndex_Check(obj) && !PySequence_Check(obj)) {   /* an int, as NumPy accepts it */

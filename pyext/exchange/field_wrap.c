@@ -1,5 +1,6 @@
 /* field_wrap.c: gridbuf.Field(data, ...) and from_dlpack: wrapping, with what the caller or the object says of its indices. */
 #include "exchange.h"
+#include "../core/keywords.h"
 #include "../core/pending.h"
 #include "wrap.h"
 #include "../core/upcall.h"

@@ -1,6 +1,7 @@
 /* core.c: the record that a Field is: made, told what it holds and what its indices mean, and let go. Everything that
  * makes a Field, over whatever memory, starts here. */
 #include "field.h"
+#include "../core/keywords.h"
 #include "../core/memory.h"
 
 PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType, *gb_py_ManagedFieldType;
