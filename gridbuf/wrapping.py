@@ -1,6 +1,5 @@
 """What wrapping memory asks of Python: objects with `__array__` only, ml_dtypes, names and the check of disagreeing interfaces."""
 
-import os
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
+from gridbuf.debugging import debugging
 from gridbuf.described import entries_of, pick
 from gridbuf.halo_attrs import remembered
 from gridbuf.names import described_dims, get_dims, get_origin, index_order
@@ -186,7 +186,7 @@ def carried(obj: Any, wrapped: Any) -> tuple[Any, Any, Any]:
             origin = index_order(origin, dims)
         except ValueError:
             raise ValueError(f"data: its dims {dims} are not names of indices: I, J, K and numbers") from None
-    if os.environ.get("GRIDBUF_DEBUG") == "1":
+    if debugging():
         from gridbuf.interface.agreement import check_agreement
 
         check_agreement(obj)

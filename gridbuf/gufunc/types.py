@@ -12,13 +12,13 @@ _CHARS = TYPE_CHARS  # of NumPy, each at the engine's number of the type; a spac
 _NUMBERS = {np.dtype(c).num: number for number, c in enumerate(_CHARS) if c != " "}
 _NUMBERS[np.dtype("q").num], _NUMBERS[np.dtype("Q").num] = _CHARS.index("l"), _CHARS.index("L")
 DTYPES: list[Any] = [None if c == " " else np.dtype(c) for c in _CHARS]
-MOMENT = _CHARS.index("M")
+DATETIME = _CHARS.index("M")
 
 
 def number_of(dtype: "np.dtype[Any]") -> int:
     """The engine's number of a dtype; 0: no kernel can have it."""
     number = _NUMBERS.get(dtype.num, 0)
-    return 0 if number >= MOMENT else number
+    return 0 if number >= DATETIME else number
 
 
 def parse_types(text: str, nin: int, nout: int) -> bytes:
@@ -34,7 +34,7 @@ def parse_types(text: str, nin: int, nout: int) -> bytes:
             number = number_of(np.dtype(char))
         if not number:
             raise SignatureError(
-                f"types: {char!r} is no type of a kernel; allowed are NumPy's characters {_CHARS[1:MOMENT]}qQ\n"
+                f"types: {char!r} is no type of a kernel; allowed are NumPy's characters {_CHARS[1:DATETIME]}qQ\n"
                 f"    {text}\n    {' ' * (at + (2 if arrow and at >= len(inputs) else 0))}^"
             )
         numbers.append(number)

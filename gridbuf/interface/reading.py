@@ -1,12 +1,12 @@
 """From any object to the description of its memory on one device."""
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.debugging import debugging
 from gridbuf.described import entries_of, pick
 from gridbuf.interface.agreement import check_agreement
 from gridbuf.interface.description import Description, checked
@@ -36,7 +36,7 @@ def looked_up(obj: Any, device: Device) -> tuple[Description | None, bool]:
         return told, type(obj) is not np.ndarray
     if isinstance(obj, _core.StorageBase):  # what it says is as it must be
         return pick(obj.__gt_interface__, device), True  # type: ignore[attr-defined]
-    if os.environ.get("GRIDBUF_DEBUG") == "1":
+    if debugging():
         check_agreement(obj)
     entries = entries_of(obj)
     if entries is not None:

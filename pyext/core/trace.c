@@ -41,7 +41,7 @@ void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
 }
 
 int gb_py_trace_init(PyObject *module) {
-    const char *trace = getenv("GRIDBUF_TRACE"), *debug = getenv("GRIDBUF_DEBUG");   /* which tells where as well */
-    gb_py_tracing = (trace && strcmp(trace, "1") == 0) || (debug && strcmp(debug, "1") == 0);
+    const char *trace = getenv("GRIDBUF_TRACE");
+    gb_py_tracing = gb_debugging || (trace && strcmp(trace, "1") == 0);   /* who debugs is told where as well */
     return 0;
 }

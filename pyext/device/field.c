@@ -47,7 +47,7 @@ static PyObject *get_interface(PyObject *self, void *_) {
 /* ---- cupy ---- */
 
 /* cupy does not ask: what is pending of ours, its current stream waits for. */
-static int settle_for_cupy(gb_py_field *f) {
+static int let_cupy_wait(gb_py_field *f) {
     gb_cuda_stream stream;
     gb_cuda_error e;
     int pending = pending_on(f, &stream);
@@ -59,7 +59,7 @@ static int settle_for_cupy(gb_py_field *f) {
 }
 
 PyObject *gb_py_cupy_over(gb_py_field *f) {
-    if (settle_for_cupy(f) < 0) return NULL;
+    if (let_cupy_wait(f) < 0) return NULL;
     show(f);
     if (f->cupy) return Py_NewRef(f->cupy);
     const gb_geometry *g = &f->geometry;

@@ -54,7 +54,7 @@ static int read_outputs(gb_py_invocation *v, PyObject *args, PyObject *out) {
 }
 
 /* By name when every input has names or needs none. An axis that is a name is looked for first (gufunc/axes.go). */
-static void settle_names(gb_py_invocation *v) {
+static void match_by_name(gb_py_invocation *v) {
     int every = 1, some = 0;
     for (int i = 0; i < v->gufunc->info.nin; i++) {
         const gb_py_arg *a = &v->arg[i];
@@ -82,7 +82,7 @@ static int read_call(gb_py_invocation *v, PyObject *args, PyObject *kwargs) {
         if (gb_py_read_mask(&v->arg[v->nop], k.where) < 0) return -1;
     }
     if (gb_py_choose(v, &k) < 0 || gb_py_read_axes(v, &k) < 0) return -1;
-    settle_names(v);
+    match_by_name(v);
     return gb_py_read_uniforms(v, &k);
 }
 

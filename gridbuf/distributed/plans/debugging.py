@@ -4,7 +4,6 @@ Halo points that a plan fills hold NaN (or a pattern of bytes) from its start un
 sees it. A message ends with the exchange it belongs to and a checksum of its values. Points that exist twice are compared with their owner's.
 """
 
-import os
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,10 +16,6 @@ from gridbuf.distributed.plans.binding import Entry, Message
 
 PATTERN = 0xA5
 SEAL = 16  # bytes at the end of a message: the exchange's number, the values' checksum
-
-
-def debugging() -> bool:
-    return os.environ.get("GRIDBUF_DEBUG", "0") not in ("", "0")
 
 
 def poison_of(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -6,13 +6,13 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.bounded_cache import BoundedCache
+from gridbuf.debugging import debugging
 from gridbuf.distributed.arguments import entries
 from gridbuf.distributed.geometry.blocks import Block, Pairs
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.geometry.schedule import Schedule, Scheduler
 from gridbuf.distributed.plans.aliasing import check_same, check_shared
 from gridbuf.distributed.plans.binding import Binding, Sources, Work
-from gridbuf.distributed.plans.debugging import debugging
 from gridbuf.distributed.plans.engine import Engine
 from gridbuf.distributed.plans.items import Item
 from gridbuf.distributed.plans.layouts import Bound, bind, layout_of

@@ -11,11 +11,11 @@ from functools import cached_property, partial
 from typing import Any
 
 from gridbuf import _core
+from gridbuf.debugging import debugging
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.binding import Binding, Message
-from gridbuf.distributed.plans.debugging import debugging
 from gridbuf.distributed.plans.engine import Quick
 from gridbuf.distributed.ranks.agreements import Agreement
 from gridbuf.distributed.ranks.connecting import Connector
