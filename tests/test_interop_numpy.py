@@ -253,11 +253,14 @@ def test_eight_threads_make_and_drop_temporaries() -> None:
 
 
 def test_arrays_are_freed_on_other_threads() -> None:
+    before = gb.memory.stats()["live_buffers"]
     with handler.memory():
         held = [np.full(n, 1.0) for n in range(1, 3000, 7)]
+    assert gb.memory.stats()["live_buffers"] == before + len(held)
     thread = threading.Thread(target=held.clear)
     thread.start()
     thread.join()
+    assert gb.memory.stats()["live_buffers"] == before
 
 
 def test_a_limit_holds_for_numpy_too() -> None:

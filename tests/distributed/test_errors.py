@@ -256,11 +256,19 @@ def test_a_plan_is_not_started_twice() -> None:
 
 
 def test_the_same_field_twice_is_harmless() -> None:
-    u, v = FOLD.ones(), FOLD.ones()
+    u, v = FOLD.zeros(), FOLD.ones()
+    u.domain[...] = np.arange(24.0).reshape(6, 4)
+    once = u.copy()
+    FOLD.exchange(once)
     FOLD.exchange(u, u, gbd.vector(v, FOLD.ones()))
+    assert np.array_equal(u.numpy(), once.numpy()) and once.numpy()[0, 1] == once.numpy()[6, 1] == 20
     GRID.exchange(FIELD, gbd.vector(FIELD, GRID.zeros()))  # nothing turns there
     a = np.zeros((10, 8, 2))
-    GRID.exchange(*(gb.Field(a[..., i], dims="IJ", halo=(2, 2)) for i in range(2)))  # interleaved
+    interleaved = [gb.Field(a[..., i], dims="IJ", halo=(2, 2)) for i in range(2)]
+    for i, f in enumerate(interleaved):
+        f.domain[...] = i + 1
+    GRID.exchange(*interleaved)
+    assert (a[:, 2:-2] == [1, 2]).all()
 
 
 def test_a_plan_that_is_kept_looks_again_whether_memory_is_shared() -> None:

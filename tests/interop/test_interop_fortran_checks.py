@@ -77,8 +77,10 @@ def test_an_error_names_the_index_and_says_what_to_do(call: Any, data: Any, keyw
 
 @pytest.mark.parametrize(("call", "data", "keywords", "says"), [case for case in REFUSED if "pass a copy: " in case[3]])
 def test_the_copies_that_errors_name_are_taken(call: Any, data: Any, keywords: dict[str, Any], says: str) -> None:
-    for found in re.findall(r"field\.[a-z_]+\(.*?\)\)?(?=$|,| or)", says.split("pass a copy: ")[1]):
-        call(eval(found, {"field": data}), **keywords)
+    named = re.findall(r"field\.[a-z_]+\(.*?\)\)?(?=$|,| or)", says.split("pass a copy: ")[1])
+    assert named
+    for copy in named:
+        call(eval(copy, {"field": data}), **keywords)
 
 
 def test_other_arguments() -> None:
