@@ -36,10 +36,8 @@ type (
 // not be touched. Lists end right before such a page, so that reading one entry too
 // many ends the test.
 type producer struct {
-	page    int
-	memory  []byte
-	shape   []int64
-	strides []int64
+	page   int
+	memory []byte
 }
 
 func newProducer(t testing.TB) *producer {
