@@ -20,18 +20,12 @@ class Buffer:
         The array itself.
     spec : dict
         The keywords that it was made with, as `gridbuf.empty` takes them.
-    plan : Plan
-        What `gridbuf.plan` says of the same request.
-    shape, ndim, strides
-        Of the array; strides in bytes.
-    layout_map : tuple of int
-        For each dimension the rank of its stride, 0 for the largest.
     aligned_index : tuple of int
         The element that lies on the boundary, counted from the first.
-    byte_alignment, byte_offset : int
-        That boundary, and how far behind the start of the allocation the first element lies.
-    device, dtype
-        gt4py's names of them.
+    device : Device
+        gt4py's name of where it lies.
+    dtype : DType
+        And gt4py's of its elements.
     """
 
     ndarray: Any
@@ -42,26 +36,32 @@ class Buffer:
 
     @property
     def plan(self) -> _core.Plan:
+        """What `gridbuf.plan` says of the same request."""
         return _core.plan(self.shape, self.dtype.dtype, **self.spec)
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Of the array."""
         return tuple(self.ndarray.shape)
 
     @property
     def ndim(self) -> int:
+        """Of the array."""
         return int(self.ndarray.ndim)
 
     @property
     def strides(self) -> tuple[int, ...]:
+        """Of the array, in bytes."""
         return tuple(self.ndarray.strides)
 
     @property
     def layout_map(self) -> tuple[int, ...]:
+        """For each dimension the rank of its stride, 0 for the largest."""
         return self.plan.layout
 
     @property
     def byte_alignment(self) -> int:
+        """The boundary that `aligned_index` lies on, in bytes."""
         return self.plan.byte_alignment
 
     @property
@@ -76,6 +76,7 @@ class Buffer:
 
     @property
     def byte_offset(self) -> int:
+        """How far behind the start of the allocation the first element lies, in bytes."""
         return self.plan.offset
 
     @property
