@@ -5,6 +5,7 @@ made more pages than NumPy's memory needs now, which may keep what it gave back 
 """
 
 import ctypes
+import mmap
 import resource
 from typing import Any, NamedTuple
 
@@ -15,9 +16,12 @@ from gridbuf.watch.book import clock
 
 ROUNDS, TIMES, AT_ONCE, LINES = 5, 4, 4, 12
 LARGEST = 1 << 30
-PAGE = 4096
+PAGE = mmap.PAGESIZE
 MORE = 1.5  # times the page faults that were measured: the program's blocks were given back
 LEAST = 0.05  # of the pages that were measured: less is what others leave over
+
+_advise = ctypes.CDLL(None).madvise
+_advise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 
 
 class Block(NamedTuple):
@@ -73,9 +77,8 @@ def reused(sizes: list[dict[str, Any]]) -> list[tuple[dict[str, Any], int]]:
 def seconds_of(nbytes: int, at_once: int, zeros: bool, found: Any, fresh: bool = False) -> Block:
     """Making, touching and dropping a block, so many at once: with NumPy's handler and with gridbuf's, taking turns; the least of each.
 
-    With fresh=True C's heap gives back what is free before each of NumPy's.
+    With fresh=True NumPy's have no pages before they are touched.
     """
-    give_back = getattr(ctypes.CDLL(None), "malloc_trim", None) if fresh else None
     before, make = _core.numpy_handler()[0], np.zeros if zeros else np.empty
     taken: tuple[list[float], list[float]] = ([], [])
     faults = []
@@ -83,12 +86,17 @@ def seconds_of(nbytes: int, at_once: int, zeros: bool, found: Any, fresh: bool =
         for _ in range(ROUNDS):
             for handler, seconds in zip((found, None), taken, strict=True):
                 _core.set_numpy_handler(handler)
+                give_back = fresh and handler is found
                 had, took = _faults(), 0.0
                 for _ in range(TIMES):
-                    if give_back is not None and handler is found:
-                        give_back(0)
-                    start = clock()
-                    blocks = [make(nbytes, np.uint8) for _ in range(at_once)]
+                    if give_back:  # zeros too: pages that the system makes are zero
+                        blocks = [np.empty(nbytes, np.uint8) for _ in range(at_once)]
+                        for block in blocks:
+                            _give_back(block)
+                        start = clock()
+                    else:
+                        start = clock()
+                        blocks = [make(nbytes, np.uint8) for _ in range(at_once)]
                     for block in blocks:
                         block[::PAGE] = 1
                     del blocks, block
@@ -99,6 +107,14 @@ def seconds_of(nbytes: int, at_once: int, zeros: bool, found: Any, fresh: bool =
     finally:
         _core.set_numpy_handler(before)
     return Block(min(taken[0]), min(taken[1]), min(faults))
+
+
+def _give_back(block: Any) -> None:
+    """The pages that lie wholly in it, whoever allocated it: malloc_trim asks the heap, which may keep what it has."""
+    start = block.__array_interface__["data"][0]
+    first, end = -(-start // PAGE) * PAGE, (start + block.nbytes) // PAGE * PAGE
+    if first < end:
+        _advise(first, end - first, mmap.MADV_DONTNEED)
 
 
 def _faults() -> int:
