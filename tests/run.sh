@@ -83,6 +83,21 @@ done
 [ -n "$full" ] || full="default $base"
 read -r full_version full_python <<<"$full"
 
+# What runs beside this ends with it, and so does what it has started: each is a process group.
+declare -A begun=()
+trap 'kill -- "${begun[@]/#/-}" 2>/dev/null || true' EXIT
+beside() { # beside NAME COMMAND...: while others run; what it says goes into .venvs/NAME.log
+    set -m
+    "${@:2}" >".venvs/$1.log" 2>&1 &
+    begun[$1]=$!
+    set +m
+}
+ended() { # ended NAME: wait for it, and show what it said
+    wait "${begun[$1]}" || { cat ".venvs/$1.log" >&2; exit 1; }
+    unset "begun[$1]"
+    cat ".venvs/$1.log"
+}
+
 # Environments, one after the other and largest last, while Go's tests run.
 install() {
     for line in "${found[@]}"; do
@@ -95,8 +110,7 @@ install() {
     venv "py$full_version" "$full_python" "$wheel[test,lint,demo,docs,consumers,consumers-heavy,consumers-compiled]" && touch ".venvs/py$full_version.ready"
 }
 rm -f .venvs/*.ready
-install >.venvs/install.log 2>&1 &
-installing=$!
+beside install install
 
 # Manylinux wheels for both machines, and core tests with them. pip and apt bring the compiler, the emulator and its Python.
 wheels() {
@@ -107,24 +121,11 @@ wheels() {
     fi
     make --no-print-directory wheels test-wheels ENDS=oldest
 }
-set -m # a process group: what it started ends with it
-wheels >.venvs/wheels.log 2>&1 &
-wheels=$!
-set +m
-declare -A begun=()
-trap 'kill $installing "${begun[@]}" -- -$wheels 2>/dev/null || true' EXIT
-beside() { # beside NAME COMMAND...: while others run; what it says goes into .venvs/NAME.log
-    "${@:2}" >".venvs/$1.log" 2>&1 &
-    begun[$1]=$!
-}
-ended() { # ended NAME: wait for it, and show what it said
-    wait "${begun[$1]}" || { cat ".venvs/$1.log" >&2; exit 1; }
-    unset "begun[$1]"
-    cat ".venvs/$1.log"
-}
+beside wheels wheels
+
 ready() { # ready NAME: wait for an environment
     until [ -e ".venvs/$1.ready" ]; do
-        if ! kill -0 $installing 2>/dev/null && [ ! -e ".venvs/$1.ready" ]; then
+        if ! kill -0 "${begun[install]}" 2>/dev/null && [ ! -e ".venvs/$1.ready" ]; then
             cat .venvs/install.log >&2
             exit 1
         fi
@@ -204,7 +205,7 @@ say "Python $full_version: the suite, with every consumer installed; the end say
 suite "py$full_version" auto -q | tee .venvs/suite.log
 
 say "The wheels for users, on x86_64 and aarch64"
-wait $wheels || { cat .venvs/wheels.log >&2; exit 1; }
+wait "${begun[wheels]}" || { cat .venvs/wheels.log >&2; exit 1; }
 grep -E "^gridbuf[:-]|passed, .* failed" .venvs/wheels.log
 say "All of it passes; the last suite"
 tail -n 1 .venvs/suite.log
