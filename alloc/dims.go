@@ -1,5 +1,8 @@
 package alloc
 
+// #include "numbers.h"
+import "C"
+
 import (
 	"strconv"
 	"strings"
@@ -12,9 +15,9 @@ type Dim int32
 
 // The cartesian dimensions; data dimensions are their own number.
 const (
-	I Dim = iota - 3
-	J
-	K
+	I Dim = C.GB_DIM_I
+	J Dim = C.GB_DIM_J
+	K Dim = C.GB_DIM_K
 )
 
 // IsData reports whether d is a data dimension.
@@ -27,7 +30,7 @@ func (d Dim) String() string {
 	if d < I {
 		return "Dim(" + strconv.Itoa(int(d)) + ")"
 	}
-	return "IJK"[d+3 : d+4]
+	return string(rune('I' + d - I))
 }
 
 // DefaultDims is what a field of ndim indices means when nothing is said:
@@ -58,8 +61,8 @@ func ParseDims(s string) ([]Dim, error) {
 }
 
 func parseDim(t string) (Dim, bool) {
-	if len(t) == 1 && strings.Contains("IJK", t) {
-		return Dim(strings.Index("IJK", t)) + I, true
+	if len(t) == 1 && 'I' <= t[0] && t[0] <= 'K' {
+		return Dim(t[0]-'I') + I, true
 	}
 	n, err := strconv.ParseInt(t, 10, 32)
 	return Dim(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == t

@@ -1,5 +1,6 @@
 /* errors.c: the texts of refusals, the same as Go writes (errors.go). */
 #include "errors.h"
+#include "numbers.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -35,8 +36,8 @@ char *gb_text_ranks(char *out, const int32_t *values, int n) {
 }
 
 char *gb_text_dim(char *out, int32_t dim) {
-    if (dim < -3) sprintf(out, "Dim(%" PRId32 ")", dim);
-    else if (dim < 0) sprintf(out, "%c", "IJK"[dim + 3]);
+    if (dim < GB_DIM_I) sprintf(out, "Dim(%" PRId32 ")", dim);
+    else if (dim < 0) sprintf(out, "%c", GB_DIM_LETTER(dim));
     else sprintf(out, "%" PRId32, dim);
     return out;
 }

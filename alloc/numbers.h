@@ -19,6 +19,11 @@ enum { GB_BY_NAME, GB_BY_INDEX, GB_BY_INDEX_REVERSED, GB_BY_CALLER };
 /* Values of padding besides a number of items. */
 enum { GB_PAD_AS_PRESET = 0, GB_PAD_NONE = 1, GB_PAD_TO_BOUNDARY = -1 };
 
+/* What an index means: the code of I, J or K, or a data dimension's own number. Indices without names count up from I. */
+enum { GB_DIM_I = -3, GB_DIM_J, GB_DIM_K };
+#define GB_DIM_LETTER(dim) ((char)('I' + ((dim) - GB_DIM_I)))
+#define GB_DIM_OF(letter) ((letter) - 'I' + GB_DIM_I)
+
 /* Bounds of a request. They keep every product below 2^63. */
 #define GB_MAX_ALIGNMENT (1ll << 24)        /* items */
 #define GB_MAX_BYTE_ALIGNMENT (1ll << 30)

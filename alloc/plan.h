@@ -20,7 +20,7 @@ typedef struct gb_geometry {
     int64_t *shape;
     int64_t *strides;    /* bytes */
     int64_t *steps;      /* items; strides where itemsize does not divide them are not exportable */
-    int32_t *dims;       /* -3 I, -2 J, -1 K, else the data dimension's number */
+    int32_t *dims;       /* codes (numbers.h) */
     int32_t whole_steps; /* every stride is a multiple of itemsize */
 } gb_geometry;
 

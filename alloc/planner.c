@@ -14,7 +14,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int check_dims(const int32_t *dims, int n, gb_error *e) {
     char one[16], all[GB_TEXT(GB_MAXDIMS)];
     for (int i = 0; i < n; i++) {
-        if (dims[i] < -3) return REFUSE("dimensions: %d is not the code of a dimension", dims[i]);
+        if (dims[i] < GB_DIM_I) return REFUSE("dimensions: %d is not the code of a dimension", dims[i]);
         for (int k = 0; k < i; k++)
             if (dims[i] == dims[k])
                 return REFUSE("dimensions: %s appears twice in %s; every dimension may appear once", gb_text_dim(one, dims[i]),
@@ -32,7 +32,7 @@ static int set_dims(const gb_request *r, gb_plan *p, gb_error *e) {
                       gb_text_ints(shape, r->shape, base));
     }
     for (int i = 0; i < base; i++) {
-        dims[i] = r->dims_len < 0 ? i - 3 : r->dims[i];
+        dims[i] = gb_request_dim(r, i);
         if ((int32_t)((uint32_t)dims[i] + 1) > next) next = dims[i] + 1;
     }
     for (int i = base; i < r->ndim; i++) dims[i] = (int32_t)((uint32_t)next + (uint32_t)(i - base));

@@ -14,6 +14,9 @@ typedef struct gb_request {
     int32_t dims[GB_MAXDIMS], layout[GB_MAXDIMS];
 } gb_request;
 
+/* The code of an index that the shape counts; without names they are I, J, K, 0, 1, ... */
+static inline int32_t gb_request_dim(const gb_request *r, int i) { return r->dims_len < 0 ? GB_DIM_I + i : r->dims[i]; }
+
 /* The answer to a request, into a plan from gb_plan_new(r->ndim); 0, or -1 with the error. */
 int gb_plan_request(const gb_request *r, const gb_preset *preset, gb_plan *plan, gb_error *e);
 

@@ -37,7 +37,7 @@ func (c chooser) list(n int, entry func() int64) []int64 {
 func (c chooser) dims(n int) []alloc.Dim {
 	var out []alloc.Dim
 	for range c.list(n, func() int64 { return 0 }) {
-		out = append(out, alloc.Dim(c.Intn(8)-3))
+		out = append(out, alloc.I+alloc.Dim(c.Intn(8)))
 	}
 	if c.Intn(4) > 0 {
 		for i, k := range c.Perm(len(out)) {

@@ -142,7 +142,7 @@ char *gb_preset_names(const char *separator, size_t room) {
 /* Data dimensions are the slowest, 0 before 1, then the cartesian axes as the preset names them. */
 static int64_t slowness(const gb_preset *p, int32_t dim) {
     if (dim >= 0) return dim;
-    const char *at = strchr(p->axes, "IJK"[dim + 3]);
+    const char *at = strchr(p->axes, GB_DIM_LETTER(dim));
     return ((int64_t)1 << 32) + (at ? at - p->axes : -1);
 }
 

@@ -127,7 +127,7 @@ func (p *Preset) slowness(d Dim) int64 {
 	if d.IsData() {
 		return int64(d)
 	}
-	return 1<<32 + int64(strings.IndexByte(p.Axes, "IJK"[d+3]))
+	return 1<<32 + int64(strings.Index(p.Axes, d.String()))
 }
 
 // namesAll says whether s has every one of the letters once, and no other.

@@ -8,7 +8,7 @@ static int read_axes(PyObject *layout, gb_preset *preset) {
     if (gb_py_in_ranks(layout)) {
         int n = gb_py_ints(layout, "layout", ranks, 8), seen = 0;
         for (int i = 0; n == 3 && i < n; i++)
-            if (ranks[i] >= 0 && ranks[i] < n) preset->axes[ranks[i]] = "IJK"[i], seen |= 1 << ranks[i];
+            if (ranks[i] >= 0 && ranks[i] < n) preset->axes[ranks[i]] = GB_DIM_LETTER(GB_DIM_I + i), seen |= 1 << ranks[i];
         return n < 0 || seen == 7 ? n : (PyErr_Format(PyExc_ValueError, "layout: %R is not a rank for each of I, J, K; 0 has the largest stride", layout), -1);
     }
     int n = gb_py_dims(layout, "layout", dims, 8);
@@ -16,7 +16,7 @@ static int read_axes(PyObject *layout, gb_preset *preset) {
     for (int i = 0; i < n; i++) {
         if (dims[i] >= 0)
             return PyErr_Format(PyExc_ValueError, "layout: %R names a data dimension; those are always slowest", layout), -1;
-        preset->axes[i] = "IJK"[dims[i] + 3];
+        preset->axes[i] = GB_DIM_LETTER(dims[i]);
     }
     return 0;
 }

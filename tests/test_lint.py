@@ -151,7 +151,20 @@ def clock(files: Sources) -> list[str]:
     return [f"{path}: asks the clock itself" for path in asked if path not in own]
 
 
-RULES = [exports, python_header, entries, signals, goroutines, compiled, turns, driver, clock]
+def codes(files: Sources) -> list[str]:
+    """What I, J and K are called by number stands in alloc/numbers.h: GB_DIM_I, GB_DIM_LETTER, GB_DIM_OF; alloc.I in Go."""
+    bare = re.compile(
+        r"\"IJK\"\[\w[^\]]*[-+]|(?<![\w.])i - 3\b|'I' [-+] \d|iota [-+] 3\b|\b(?:dims?|d)(?:\[\w+\])? (?:[-+]|<|==) -?3\b"
+    )
+    return [
+        f"{path}: {m[0]} for a dimension's code"
+        for path, text in files.items()
+        if path != "alloc/numbers.h"
+        for m in bare.finditer(text)
+    ]
+
+
+RULES = [exports, python_header, entries, signals, goroutines, compiled, turns, driver, clock, codes]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -179,6 +192,10 @@ WRONG = [
     (driver, "pyext/a.c", '#include "../cuda/pool.h"\n'),
     (driver, "alloc/a.c", "int f(void *p) { return cuMemFree_v2(p); }"),
     (clock, "pyext/a.c", "static void now(struct timespec *t) { clock_gettime(CLOCK_MONOTONIC, t); }"),
+    (codes, "alloc/a.c", "int32_t f(int i) { return i - 3; }"),
+    (codes, "pyext/a.c", 'char f(int32_t dim) { return "IJK"[dim + 3]; }'),
+    (codes, "alloc/a.c", "int f(const int32_t *dims, int i) { return dims[i] < -3; }"),
+    (codes, "alloc/a.go", "const (\n\tI Dim = iota - 3\n)\n"),
     (goroutines, "alloc/a.go", "func f() {\n\tgo func() {\n\t\twork()\n\t}()\n}\n"),
     (
         goroutines,

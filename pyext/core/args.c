@@ -153,13 +153,15 @@ int gb_py_halo(PyObject *obj, int64_t *out, int room) {
 
 /* ---- dimensions ---- */
 
-/* The code of one name: -3 I, -2 J, -1 K, a number for itself; -4 for anything else. */
+enum { NO_DIM = GB_DIM_I - 1 };
+
+/* The code of one name, or NO_DIM. */
 static int32_t dim_code(const char *s, Py_ssize_t n) {
-    if (n == 1 && s[0] >= 'I' && s[0] <= 'K') return s[0] - 'I' - 3;
-    if (n < 1 || n > 9 || (s[0] == '0' && n > 1)) return -4;
+    if (n == 1 && s[0] >= 'I' && s[0] <= 'K') return GB_DIM_OF(s[0]);
+    if (n < 1 || n > 9 || (s[0] == '0' && n > 1)) return NO_DIM;
     int32_t code = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (s[i] < '0' || s[i] > '9') return -4;
+        if (s[i] < '0' || s[i] > '9') return NO_DIM;
         code = code * 10 + (s[i] - '0');
     }
     return code;
@@ -202,7 +204,7 @@ static int read_letters(PyObject *obj, const char *arg, int32_t *out, int room) 
     if (!s) return -1;
     if (n > room) return too_many(arg, n, room);
     for (Py_ssize_t i = 0; i < n; i++)
-        if ((out[i] = dim_code(s + i, 1)) == -4) return bad_dim(arg, obj);
+        if ((out[i] = dim_code(s + i, 1)) == NO_DIM) return bad_dim(arg, obj);
     return repeated(arg, obj, out, (int)n);
 }
 
@@ -218,7 +220,7 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
         PyObject *name = name_of(PyTuple_GetItem(sequence, i));
         Py_ssize_t len = 0;
         const char *s = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
-        if (!s || (out[i] = dim_code(s, len)) == -4) n = bad_dim(arg, obj);
+        if (!s || (out[i] = dim_code(s, len)) == NO_DIM) n = bad_dim(arg, obj);
         Py_XDECREF(name);
     }
     return n < 0 ? -1 : repeated(arg, obj, out, (int)n);
@@ -227,7 +229,7 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim) {
     PyObject *tuple = PyTuple_New(ndim);
     for (int i = 0; tuple && i < ndim; i++)
-        gb_py_put(&tuple, i, dims[i] < 0 ? PyUnicode_FromStringAndSize(&"IJK"[dims[i] + 3], 1) : PyUnicode_FromFormat("%d", dims[i]));
+        gb_py_put(&tuple, i, dims[i] < 0 ? PyUnicode_FromStringAndSize(&(char){GB_DIM_LETTER(dims[i])}, 1) : PyUnicode_FromFormat("%d", dims[i]));
     return tuple;
 }
 

@@ -46,7 +46,7 @@ static int look_up(PyObject *name, int32_t *number, int32_t *order) {
 static int call_function(gb_request *r) {
     int32_t dims[GB_MAXDIMS];
     int n = r->ndim - r->sub_ndim;
-    for (int i = 0; i < n; i++) dims[i] = r->dims_len >= 0 ? r->dims[i] : i - 3;
+    for (int i = 0; i < n; i++) dims[i] = gb_request_dim(r, i);
     GB_PY_OWNED PyObject *number = PyLong_FromLong(r->backend), *names = gb_py_dims_tuple(dims, n), *layout = NULL;
     GB_PY_OWNED PyObject *function = number && functions ? Py_XNewRef(PyDict_GetItemWithError(functions, number)) : NULL;
     if (function && names) layout = PyObject_CallFunctionObjArgs(function, names, NULL);

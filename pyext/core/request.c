@@ -75,8 +75,8 @@ static int read_dims(PyObject **slots, gb_request *r, gb_py_meta *meta) {
 
 /* "J (index 1)"; dims: codes of the names, or NULL. */
 static const char *index_name(char *text, size_t room, const int32_t *dims, int i) {
-    int32_t code = dims ? dims[i] : i - 3;
-    if (code < 0) snprintf(text, room, "%c (index %d)", "IJK"[code + 3], i);
+    int32_t code = dims ? dims[i] : GB_DIM_I + i;
+    if (code < 0) snprintf(text, room, "%c (index %d)", GB_DIM_LETTER(code), i);
     else snprintf(text, room, "index %d", i);
     return text;
 }
@@ -139,7 +139,7 @@ static int read_order(PyObject *obj, gb_request *r, int base) {
     for (int i = 0; i < base; i++) r->layout[i] = -1;
     for (int k = 0; k < n; k++)
         for (int i = 0; i < base; i++)
-            if (letters[k] == (r->dims_len >= 0 ? r->dims[i] : i - 3)) r->layout[i] = rank++;
+            if (letters[k] == gb_request_dim(r, i)) r->layout[i] = rank++;
     for (int i = 0; i < base; i++)
         if (r->layout[i] < 0)
             return PyErr_Format(PyExc_ValueError, "layout: %R does not name %s; give a letter for each, that of the largest stride first", obj,

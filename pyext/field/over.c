@@ -23,7 +23,7 @@ PyObject *gb_py_from_memory(PyTypeObject *type, const gb_py_imported *m) {
     for (int i = 0; i < m->ndim; i++) {
         f->geometry.shape[i] = m->shape[i];
         f->geometry.strides[i] = m->strides[i];
-        f->geometry.dims[i] = i - 3;
+        f->geometry.dims[i] = GB_DIM_I + i;
     }
     f->geometry.itemsize = f->dtype->itemsize;
     gb_geometry_finish(&f->geometry);

@@ -35,7 +35,7 @@ static PyObject *of_storage(PyObject *self) {
     if (gb_py_meta_axes(((gb_py_storage *)self)->meta, letters) < 0) return NULL;
     int32_t codes[GB_PY_STORAGE_AXES];
     int n = 0;
-    for (; letters[n]; n++) codes[n] = letters[n] - 'I' - 3;
+    for (; letters[n]; n++) codes[n] = GB_DIM_OF(letters[n]);
     GB_PY_OWNED PyObject *dims = gb_py_dims_tuple(codes, n), *acquire = PyObject_GetAttr(self, words[SYNC]), *touch = PyObject_GetAttr(self, words[MODIFIED]);
     GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR(host));
     if (!dtype) return NULL;

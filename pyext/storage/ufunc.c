@@ -15,7 +15,7 @@ static int describe_field(const gb_py_field *f, operand *o) {
     for (int i = 0; i < o->ndim; i++) {
         o->shape[i] = f->geometry.shape[i];
         if (f->dims_given && f->geometry.dims[i] >= 0) return -1;
-        if (f->dims_given) o->letters[i] = (char)('I' + 3 + f->geometry.dims[i]);
+        if (f->dims_given) o->letters[i] = GB_DIM_LETTER(f->geometry.dims[i]);
     }
     return o->code = gb_py_code_of(f->dtype->descr);
 }
