@@ -94,6 +94,11 @@ void gb_cu_leave(void) {
     if (entered[--depth].pushed) gb_cu.cuCtxPopCurrent_v2(&ours);
 }
 
+int gb_cu_left(int rc) {
+    gb_cu_leave();
+    return rc;
+}
+
 int gb_cuda_enter(int device, gb_cuda_error *e) { return gb_cu_enter(device, e) ? 0 : -1; }
 void gb_cuda_leave(void) { gb_cu_leave(); }
 

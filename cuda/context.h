@@ -16,5 +16,6 @@ typedef struct gb_cu_device {
 gb_cu_device *gb_cu_enter(int device, gb_cuda_error *e);
 gb_cu_device *gb_cu_enter_to_release(int device);          /* for what nobody can try again: it tries twice */
 void gb_cu_leave(void);
+int gb_cu_left(int rc);                                    /* leaves, and gives back rc */
 gb_cu_device *gb_cu_retained(int device);                  /* somebody has entered it before, or NULL; asks nothing of the driver */
 int gb_cu_no_device(int device, gb_cuda_error *e);         /* -1 */

@@ -9,8 +9,7 @@ int gb_cuda_copy(int direction, uint64_t dst, uint64_t src, int64_t bytes, gb_cu
     int bad = direction == GB_CUDA_UPLOAD     ? GB_CU(e, cuMemcpyHtoDAsync_v2, dst, (const void *)(uintptr_t)src, (size_t)bytes, GB_CU_STREAM(on))
               : direction == GB_CUDA_DOWNLOAD ? GB_CU(e, cuMemcpyDtoHAsync_v2, (void *)(uintptr_t)dst, src, (size_t)bytes, GB_CU_STREAM(on))
                                               : GB_CU(e, cuMemcpyDtoDAsync_v2, dst, src, (size_t)bytes, GB_CU_STREAM(on));
-    gb_cu_leave();
-    return bad;
+    return gb_cu_left(bad);
 }
 
 /* On the destination's device; the other one's context is retained first. */
@@ -22,9 +21,7 @@ int gb_cuda_copy_peer(uint64_t dst, uint64_t src, int src_device, int64_t bytes,
     gb_cu_leave();
     gb_cu_device *to = gb_cu_enter(on.device, e);
     if (!to) return -1;
-    int bad = GB_CU(e, cuMemcpyPeerAsync, dst, to->context, src, from->context, (size_t)bytes, GB_CU_STREAM(on));
-    gb_cu_leave();
-    return bad;
+    return gb_cu_left(GB_CU(e, cuMemcpyPeerAsync, dst, to->context, src, from->context, (size_t)bytes, GB_CU_STREAM(on)));
 }
 
 int gb_cuda_set(uint64_t dst, int width, uint32_t value, int64_t count, gb_cuda_queue on, gb_cuda_error *e) {
@@ -35,6 +32,5 @@ int gb_cuda_set(uint64_t dst, int width, uint32_t value, int64_t count, gb_cuda_
     int bad = width == 1   ? GB_CU(e, cuMemsetD8Async, dst, (unsigned char)value, (size_t)count, GB_CU_STREAM(on))
               : width == 2 ? GB_CU(e, cuMemsetD16Async, dst, (unsigned short)value, (size_t)count, GB_CU_STREAM(on))
                            : GB_CU(e, cuMemsetD32Async, dst, value, (size_t)count, GB_CU_STREAM(on));
-    gb_cu_leave();
-    return bad;
+    return gb_cu_left(bad);
 }

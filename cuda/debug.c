@@ -17,9 +17,8 @@ int gb_cu_debug_taken(gb_cu_record *r, gb_cuda_error *e) {
     if (!gb_cu_enter(r->block.device, e)) return -1;
     int bad = set(r, r->base, end, POISON, e) || set(r, end, last, GUARD, e) ||
               GB_CU(e, cuStreamSynchronize, (CUstream)(uintptr_t)r->stream);
-    gb_cu_leave();
     r->block.bytes = r->span;   /* the rest is the guard */
-    return bad;
+    return gb_cu_left(bad);
 }
 
 static void report(gb_cu_record *r, int64_t at) {

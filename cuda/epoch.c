@@ -15,10 +15,7 @@ int gb_cu_wait_device(int device, gb_cuda_error *e) {
 }
 
 int gb_cuda_synchronize(int device, gb_cuda_error *e) {
-    if (!gb_cu_enter(device, e)) return -1;
-    int bad = gb_cu_wait_device(device, e);
-    gb_cu_leave();
-    return bad;
+    return gb_cu_enter(device, e) ? gb_cu_left(gb_cu_wait_device(device, e)) : -1;
 }
 
 int gb_cu_wait_devices(uint64_t devices, gb_cuda_error *e) {

@@ -2,7 +2,6 @@
 #include "../alloc/clock.h"
 #include "blocks.h"
 #include "fork.h"
-#include "locks.h"
 
 #include <time.h>
 
@@ -110,9 +109,7 @@ void gb_cu_forget(gb_cuda_event **events) {
 
 int gb_cuda_record(gb_cuda_queue on, gb_cuda_event **event, gb_cuda_error *e) {
     if (!gb_cu_enter(on.device, e)) return -1;
-    *event = gb_cu_record_event(on, e);
-    gb_cu_leave();
-    return *event ? 0 : -1;
+    return gb_cu_left((*event = gb_cu_record_event(on, e)) ? 0 : -1);
 }
 
 /* A copy that is nearly done is not worth a sleep, which takes a tenth of a millisecond however short it is
@@ -139,16 +136,13 @@ int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e) {
         nanosleep(&(struct timespec){.tv_nsec = pause < left ? pause : left}, NULL);
         pause = pause < 500000 ? pause * 3 / 2 : 500000;
     }
-    gb_cu_leave();
-    return done;
+    return gb_cu_left(done);
 }
 
 int gb_cuda_stream_wait_event(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e) {
     if (gb_cu_in_order(event, then)) return 0;
     if (!gb_cu_enter(then.device, e)) return -1;
-    int bad = GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(then), event->handle, 0);
-    gb_cu_leave();
-    return bad;
+    return gb_cu_left(GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(then), event->handle, 0));
 }
 
 int gb_cuda_stream_wait_stream(gb_cuda_queue later, gb_cuda_queue earlier, gb_cuda_error *e) {

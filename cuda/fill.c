@@ -10,9 +10,7 @@ int gb_cuda_zero(gb_cuda_block *block, int64_t bytes, gb_cuda_queue on, gb_cuda_
     if (bytes == 0) return 0;
     int width = bytes % 4 == 0 && block->data % 4 == 0 ? 4 : 1;
     if (!gb_cu_enter(on.device, e)) return -1;
-    int bad = gb_cuda_set(block->data, width, 0, bytes / width, on, e) || gb_cuda_record_use(block, on, e);
-    gb_cu_leave();
-    return bad ? -1 : 0;
+    return gb_cu_left(gb_cuda_set(block->data, width, 0, bytes / width, on, e) || gb_cuda_record_use(block, on, e) ? -1 : 0);
 }
 
 /* The widest power of two up to 4 that repeats in the value and divides what the driver is given; 0: none does. */
@@ -68,8 +66,7 @@ static int fill_part(const gb_cu_pair *p, uint64_t first, const char *value, int
         if (bad && e->status == GB_CUDA_NO_KERNELS && p->size * part / q.axis[q.ndim - 1].n <= MOST_ROWS)
             bad = by_copies(&q, first, value, part, on, e);
     }
-    gb_cu_leave();
-    return bad;
+    return gb_cu_left(bad);
 }
 
 /* Elements that no kernel has, and more axes than it has, are copied from the first, which is written by itself. */
@@ -96,6 +93,5 @@ int gb_cuda_fill_strided(const gb_cuda_side *dst, int ndim, const int64_t *shape
     if (!gb_cu_enter(dst->on.device, e)) return -1;
     int bad = (dst->block && gb_cuda_stream_wait_block(dst->block, dst->on, e)) || spread(&p, dst->data, value, dst->itemsize, dst->on, e) ||
               (dst->block && gb_cuda_record_use(dst->block, dst->on, e));
-    gb_cu_leave();
-    return bad ? -1 : 0;
+    return gb_cu_left(bad ? -1 : 0);
 }

@@ -31,8 +31,7 @@ int gb_cuda_record_use(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e)
         push(r, event);
         unlock_record(r);
     }
-    gb_cu_leave();
-    return event ? 0 : -1;
+    return gb_cu_left(event ? 0 : -1);
 }
 
 /* With the context of the queue's device current; the events may be of any. */
@@ -66,8 +65,7 @@ int gb_cuda_in_flight(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_erro
     lock_record(block);
     int answer = gb_cu_all_done(&r->in_flight) ? 0 : join(r, stream, e);
     unlock_record(r);
-    gb_cu_leave();
-    return answer;
+    return gb_cu_left(answer);
 }
 
 /* As nearly always: the work was queued where what comes now is queued as well, and the driver is not asked. */
@@ -86,8 +84,7 @@ int gb_cuda_stream_wait_block(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_er
     lock_record(block);
     int bad = gb_cu_all_done(&r->in_flight) ? 0 : wait_for_all(r, on, e);
     unlock_record(r);
-    gb_cu_leave();
-    return bad;
+    return gb_cu_left(bad);
 }
 
 /* The devices whose recorded work on it is not done. */

@@ -65,8 +65,7 @@ int gb_cuda_kernels(int device, gb_cuda_error *e) {
     pthread_mutex_lock(&loading);
     int bad = d->kernels ? 0 : load(d, e);
     pthread_mutex_unlock(&loading);
-    gb_cu_leave();
-    return bad;
+    return gb_cu_left(bad);
 }
 
 int gb_cu_launch(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda_stream stream, gb_cuda_error *e) {

@@ -1,6 +1,6 @@
 /* live.c: the blocks in use, found by their address. */
 #include "blocks.h"
-#include "locks.h"
+#include "fork.h"
 
 #include "../alloc/map.h"
 

@@ -36,10 +36,7 @@ static int move(const block *m, int direction, uint64_t gpu, uint64_t host, gb_c
         c.srcMemoryType = CU_MEMORYTYPE_DEVICE, c.srcDevice = gpu, c.srcPitch = (size_t)m->a_pitch;
         c.dstMemoryType = CU_MEMORYTYPE_HOST, c.dstHost = (void *)(uintptr_t)host, c.dstPitch = (size_t)m->b_pitch;
     }
-    if (!gb_cu_enter(on.device, e)) return -1;
-    int bad = GB_CU(e, cuMemcpy2DAsync_v2, &c, GB_CU_STREAM(on));
-    gb_cu_leave();
-    return bad;
+    return gb_cu_enter(on.device, e) ? gb_cu_left(GB_CU(e, cuMemcpy2DAsync_v2, &c, GB_CU_STREAM(on))) : -1;
 }
 
 int gb_cu_pair_move(const gb_cu_pair *p, int direction, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on, gb_cuda_error *e) {

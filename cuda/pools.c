@@ -1,7 +1,6 @@
 /* pools.c: one pool for each kind of memory and device, made when it is first asked for. */
 #include "blocks.h"
 #include "fork.h"
-#include "locks.h"
 
 static gb_cu_pool *pools[GB_CUDA_KINDS][GB_CUDA_MAX_DEVICES];
 

@@ -214,6 +214,5 @@ int gb_cuda_program_run(gb_cuda_program *p, const uint64_t *bases, gb_cuda_block
     for (int64_t i = 0; i < n && !bad; i++) bad = blocks[i] ? gb_cuda_stream_wait_block(blocks[i], on, e) : 0;
     bad = bad || launch(d, p, bases, n, on, e) || gb_cuda_record_use(p->table, on, e);
     for (int64_t i = 0; i < n && !bad; i++) bad = blocks[i] ? gb_cuda_record_use(blocks[i], on, e) : 0;
-    gb_cu_leave();
-    return bad ? -1 : 0;
+    return gb_cu_left(bad ? -1 : 0);
 }

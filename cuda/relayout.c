@@ -56,8 +56,7 @@ static int carry(const gb_cu_pair *p, int outer, uint64_t a, uint64_t b, gb_cuda
     int word = gb_cu_job_of(&job, p, outer, a, b);
     int way = in_tiles(&job) ? GB_CU_TRANSPOSE : job.count < 1 << 30 ? GB_CU_COPY : GB_CU_FAR;
     int bad = gb_cu_launch(d, way, word, &job, on.stream, e);
-    gb_cu_leave();
-    return bad;
+    return gb_cu_left(bad);
 }
 
 int gb_cu_pair_relayout(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on, gb_cuda_error *e) {

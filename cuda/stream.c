@@ -1,7 +1,6 @@
 /* stream.c: streams of our own, which live until they are destroyed, and what becomes of the blocks that were used on one. */
 #include "blocks.h"
 #include "fork.h"
-#include "locks.h"
 
 #define NON_BLOCKING 1   /* CU_STREAM_NON_BLOCKING */
 
