@@ -74,3 +74,19 @@ func TestSatisfiesNamesTheFirstRequirementMissed(t *testing.T) {
 	assert.ErrorContains(t, Satisfies(&Spec{Shape: shape, ItemSize: 4}, plain, at), "items of 4 bytes")
 	assert.ErrorContains(t, Satisfies(&Spec{Shape: shape, ItemSize: 8}, nil, at), "have: it must describe")
 }
+
+// Whatever is padded, also where the padded index has one element.
+func TestWhatAPlanGivesSatisfiesItsSpec(t *testing.T) {
+	for _, s := range []Spec{
+		{Shape: []int64{1, 7}, ItemSize: 4, Preset: preset(t, "F"), Padding: 8},
+		{Shape: []int64{1, 3}, ItemSize: 12, Preset: &Preset{Name: "own", Order: ByIndexReversed, Alignment: 5}},
+		{Shape: []int64{0, 7, 1}, ItemSize: 8, Preset: preset(t, "gtmc"), ByteAlignment: 4096, AlignedIndex: []int64{0, 2, 0}},
+	} {
+		p, err := NewPlan(&s)
+		require.NoError(t, err)
+		b, err := New(p)
+		require.NoError(t, err)
+		assert.NoError(t, Satisfies(&s, p, uintptr(b.Data())), "%+v", s)
+		b.Free()
+	}
+}

@@ -158,3 +158,9 @@ def test_a_subclass_may_have_another_plan(plan: Any) -> None:
 def test_nothing_is_required_by_none() -> None:
     assert gb.Field(np.zeros((3, 4)), require=None).shape == gb.Field(np.zeros((3, 4)), require={}).shape
     assert gb.Field(np.zeros((3, 4))[::-1], require={"backend": None, "dtype": None}).shape == (3, 4)
+
+
+def test_what_was_made_passes_also_where_the_padded_index_has_one_element() -> None:
+    data = gb.zeros((1, 7), np.float32, backend="F", padding=8)
+    assert data.strides == (4, 32)
+    shared(data, {"backend": "F", "padding": 8})
