@@ -1,11 +1,7 @@
 package arrayinterface
 
-// #include "interface.h"
-import "C"
-
 import (
 	"fmt"
-	"unsafe"
 
 	"gridbuf/alloc"
 )
@@ -20,24 +16,23 @@ type Descr struct {
 	Shape       []int64
 }
 
-// maxNesting is how deeply structured types may lie in one another.
-const maxNesting = C.GB_INTERFACE_DEEPEST
+// maxNesting is how deeply structured types may lie in one another. Nobody's go further, and a hostile one must not use up the stack.
+// gridbuf/structured.py has the same rules for Python's lists; testdata/refused.jsonl holds both to the same words.
+const maxNesting = 16
 
 // ParseDescr reads the fields of a structured type of itemSize bytes.
 func ParseDescr(list []Descr, itemSize int64) (Type, error) {
-	var e C.gb_error
 	t, err := parseDescr(list, 0)
-	if err == nil && C.gb_interface_fields(C.int64_t(t.ItemSize), C.int64_t(itemSize), &e) < 0 {
-		err = fmt.Errorf("descr: %w", refusal(&e))
+	if err == nil && t.ItemSize != itemSize {
+		err = alloc.ErrInvalid.Errorf("descr: the fields take %d bytes; typestr says %d", t.ItemSize, itemSize)
 	}
 	return t, err
 }
 
 func parseDescr(list []Descr, depth int) (Type, error) {
-	var e C.gb_error
 	t := Type{Kind: 'V', Order: '|'}
-	if C.gb_interface_nested(C.int(depth), &e) < 0 {
-		return t, fmt.Errorf("descr: %w", refusal(&e))
+	if depth == maxNesting {
+		return t, alloc.ErrInvalid.Errorf("descr: more than %d structured types in one another", maxNesting)
 	}
 	seen := map[string]bool{}
 	for i, d := range list {
@@ -49,10 +44,7 @@ func parseDescr(list []Descr, depth int) (Type, error) {
 			f.Type, err = ParseTypestr(d.Typestr)
 		}
 		if err == nil {
-			shape := (*C.int64_t)(unsafe.SliceData(d.Shape))
-			if C.gb_interface_field(C.int64_t(f.Type.ItemSize), shape, C.int(len(d.Shape)), (*C.int64_t)(&t.ItemSize), &e) < 0 {
-				err = refusal(&e)
-			}
+			t.ItemSize, err = f.end()
 		}
 		if err != nil {
 			return t, fmt.Errorf("descr: field %q: %w", d.Name, err)
@@ -72,6 +64,21 @@ func parseDescr(list []Descr, depth int) (Type, error) {
 		t.Fields = append(t.Fields, f)
 	}
 	return t, nil
+}
+
+// end is where a field ends that begins at its offset.
+func (f Field) end() (int64, error) {
+	for _, n := range f.Shape {
+		if n < 0 {
+			return 0, alloc.ErrInvalid.Errorf("shape has a negative entry, %d", n)
+		}
+	}
+	if size, ok := f.size(); ok {
+		if end, ok := add(f.Offset, size); ok {
+			return end, nil
+		}
+	}
+	return 0, alloc.ErrInvalid.Errorf("the fields are larger than any memory (2^63 bytes)")
 }
 
 // Descr writes the fields of a structured type, with padding where there are gaps.

@@ -26,17 +26,6 @@ int gb_interface_typestr(const char *text, size_t n, gb_interface_item_type *ite
 /* The type of a whole array's items, which have bytes. */
 int gb_interface_item(const char *text, size_t n, gb_interface_item_type *item, gb_error *e);
 
-/* A list of fields in a list of fields, and so on: depth counts from 0. Nobody's go further, and a hostile one must not use up
- * the stack. */
-#define GB_INTERFACE_DEEPEST 16
-int gb_interface_nested(int depth, gb_error *e);
-
-/* Adds a field, which has as many items of size bytes as shape says, to the bytes of those before it. */
-int gb_interface_field(int64_t size, const int64_t *shape, int ndim, int64_t *bytes, gb_error *e);
-
-/* Fields of so many bytes name the parts of an item of size bytes. */
-int gb_interface_fields(int64_t bytes, int64_t size, gb_error *e);
-
 /* ---- memory.c: where the elements lie ---- */
 
 typedef struct gb_interface {

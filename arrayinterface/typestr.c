@@ -93,24 +93,3 @@ int gb_interface_item(const char *text, size_t n, gb_interface_item_type *item, 
     if (gb_interface_typestr(text, n, item, e) < 0) return -1;
     return item->size ? 0 : wrong(text, n, e, "has no bytes; items of 1 byte or more are needed");
 }
-
-int gb_interface_nested(int depth, gb_error *e) {
-    return depth < GB_INTERFACE_DEEPEST ? 0 : gb_refuse(e, GB_VALUE_ERROR, "more than %d structured types in one another", GB_INTERFACE_DEEPEST);
-}
-
-int gb_interface_field(int64_t size, const int64_t *shape, int ndim, int64_t *bytes, gb_error *e) {
-    int64_t all = size ? size : 1, zero = !size;   /* a size of 0 counts as 1 for the overflow, as in shapes of arrays */
-    for (int i = 0; i < ndim; i++) {
-        if (shape[i] < 0) return gb_refuse(e, GB_VALUE_ERROR, "shape has a negative entry, %" PRId64, shape[i]);
-        zero |= !shape[i];
-        if (__builtin_mul_overflow(all, shape[i] ? shape[i] : 1, &all)) goto large;
-    }
-    if (!__builtin_add_overflow(*bytes, zero ? 0 : all, bytes)) return 0;
-large:
-    return gb_refuse(e, GB_VALUE_ERROR, "the fields are larger than any memory (2^63 bytes)");
-}
-
-int gb_interface_fields(int64_t bytes, int64_t size, gb_error *e) {
-    if (bytes == size) return 0;
-    return gb_refuse(e, GB_VALUE_ERROR, "the fields take %" PRId64 " bytes; typestr says %" PRId64, bytes, size);
-}
