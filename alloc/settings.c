@@ -43,6 +43,13 @@ static void after_fork_child(void) {
     gb_forked = 1;
 }
 
+const char *gb_setting(const char *variable) { return getenv(variable); }
+
+int gb_setting_is(const char *variable, const char *value) {
+    const char *says = gb_setting(variable);
+    return says && strcmp(says, value) == 0;
+}
+
 /* "268435456", "256M", "2G" -> bytes; anything else leaves what is there. */
 static int64_t read_bytes(const char *text, int64_t otherwise) {
     char *unit;
@@ -53,10 +60,9 @@ static int64_t read_bytes(const char *text, int64_t otherwise) {
 }
 
 __attribute__((constructor)) static void start(void) {
-    heap.stats.cache_bound = read_bytes(getenv("GRIDBUF_CACHE"), gb_heap_physical_memory() / 8);
-    const char *debug = getenv("GRIDBUF_DEBUG");
-    gb_debugging = debug && strcmp(debug, "1") == 0;
-    heap.cache_age = read_bytes(getenv("GRIDBUF_CACHE_AGE"), 60);
+    heap.stats.cache_bound = read_bytes(gb_setting("GRIDBUF_CACHE"), gb_heap_physical_memory() / 8);
+    gb_debugging = gb_setting_is("GRIDBUF_DEBUG", "1");
+    heap.cache_age = read_bytes(gb_setting("GRIDBUF_CACHE_AGE"), 60);
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 

@@ -1,6 +1,7 @@
 /* context.c: the primary context of each device, current only while one of our functions
  * acts, so that any thread may call and nobody's own context is disturbed. */
 #include "context.h"
+#include "../alloc/process.h"
 
 #include <pthread.h>
 
@@ -43,8 +44,7 @@ static int attribute(CUdevice device, int which, int *value, gb_cuda_error *e) {
 /* GRIDBUF_STREAM_ORDERED=0 keeps to cuMemAlloc, whose memory can be shared between processes
  * (CUDA IPC), which many builds of MPI want. */
 static int wants_pools(void) {
-    const char *setting = getenv("GRIDBUF_STREAM_ORDERED");
-    return gb_cu.cuMemAllocAsync && gb_cu.cuMemFreeAsync && !(setting && strcmp(setting, "0") == 0);
+    return gb_cu.cuMemAllocAsync && gb_cu.cuMemFreeAsync && !gb_setting_is("GRIDBUF_STREAM_ORDERED", "0");
 }
 
 static int retain(gb_cu_device *d, int device, gb_cuda_error *e) {

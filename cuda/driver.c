@@ -47,7 +47,7 @@ static int initialise(gb_cuda_error *e) {
 }
 
 static int start(gb_cuda_error *e) {
-    const char *path = getenv("GRIDBUF_LIBCUDA");
+    const char *path = gb_setting("GRIDBUF_LIBCUDA");
     if (!path || !*path) path = "libcuda.so.1";
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)

@@ -164,7 +164,17 @@ def codes(files: Sources) -> list[str]:
     ]
 
 
-RULES = [exports, python_header, entries, signals, goroutines, compiled, turns, driver, clock, codes]
+def environment(files: Sources) -> list[str]:
+    """C asks alloc/settings.c what the environment says; the fake driver and tests stand alone."""
+    own = ("alloc/settings.c", "cuda/fake/", "tests/")
+    return [
+        f"{path}: getenv, where gb_setting asks"
+        for path, text in files.items()
+        if not path.startswith(own) and re.search(r"\bgetenv\(", text)
+    ]
+
+
+RULES = [exports, python_header, entries, signals, goroutines, compiled, turns, driver, clock, codes, environment]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -192,6 +202,7 @@ WRONG = [
     (driver, "pyext/a.c", '#include "../cuda/pool.h"\n'),
     (driver, "alloc/a.c", "int f(void *p) { return cuMemFree_v2(p); }"),
     (clock, "pyext/a.c", "static void now(struct timespec *t) { clock_gettime(CLOCK_MONOTONIC, t); }"),
+    (environment, "pyext/a.c", 'int f(void) { return getenv("GRIDBUF_DEBUG") != NULL; }'),
     (codes, "alloc/a.c", "int32_t f(int i) { return i - 3; }"),
     (codes, "pyext/a.c", 'char f(int32_t dim) { return "IJK"[dim + 3]; }'),
     (codes, "alloc/a.c", "int f(const int32_t *dims, int i) { return dims[i] < -3; }"),

@@ -1,9 +1,11 @@
 /* threads.c: how many threads, and from what size on they pay; and work on the caller's alone. */
 #define _GNU_SOURCE
 #include "../alloc/clock.h"
+#include "../alloc/process.h"
 #include "job.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static int chosen;   /* 0: not set */
@@ -20,7 +22,7 @@ static int cores(void) {
 int gb_copy_threads(void) {
     int n = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
     if (n > 0) return n;
-    const char *asked = getenv("GRIDBUF_NUM_THREADS");
+    const char *asked = gb_setting("GRIDBUF_NUM_THREADS");
     n = asked ? atoi(asked) : 0;
     return n > 0 ? n : cores();
 }

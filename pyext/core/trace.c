@@ -41,7 +41,6 @@ void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
 }
 
 int gb_py_trace_init(PyObject *module) {
-    const char *trace = getenv("GRIDBUF_TRACE");
-    gb_py_tracing = gb_debugging || (trace && strcmp(trace, "1") == 0);   /* who debugs is told where as well */
+    gb_py_tracing = gb_debugging || gb_setting_is("GRIDBUF_TRACE", "1");   /* who debugs is told where as well */
     return 0;
 }

@@ -227,8 +227,7 @@ PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int request) {
 int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *inherited[3]) {
     PyObject *const names[] = {gb_py_attr.gt_dims, gb_py_attr.gt_origin, gb_py_attr.dims,
                                 gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
-    const char *debug = getenv("GRIDBUF_DEBUG");
-    int found = debug && strcmp(debug, "1") == 0 ? 1 : gb_py_has_any(obj, names, 5);
+    int found = gb_setting_is("GRIDBUF_DEBUG", "1") ? 1 : gb_py_has_any(obj, names, 5);
     if (found <= 0) return found;
     GB_PY_OWNED PyObject *all = gb_py_upcall_to(GB_PY_UP_CARRIED, "(OO)", obj, wrapped);
     found = all && PyArg_ParseTuple(all, "OOO", &inherited[0], &inherited[1], &inherited[2]) ? 1 : -1;
