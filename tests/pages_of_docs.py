@@ -8,6 +8,9 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / f"{page}.md" for page in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")] + sorted(
     (ROOT / "docs").rglob("*.md")
 )
+REFERENCE = sorted(
+    name for page in PAGES if page.parent.name == "api" for name in re.findall(r"automodule:: ([\w.]+)", page.read_text())
+)
 FENCE = re.compile(r"(?:<!-- setup\n(?P<setup>.*?)-->\n)?^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
