@@ -41,13 +41,13 @@ def apt(folder: Path, *arguments: str, architecture: str) -> None:
         raise Unavailable((done.stderr.strip().splitlines() or ["apt-get fails"])[-1])
 
 
-def unpacked(name: str, packages: list[str], architecture: str, *options: str) -> Path:
+def unpacked(name: str, packages: list[str], architecture: str) -> Path:
     """The packages and what they need, for a machine, in a folder that is as its root."""
     folder, root = MACHINE / f"apt-{name}", MACHINE / name
     if root.exists():
         return root
     apt(folder, "update", architecture=architecture)
-    apt(folder, "install", "-y", "--download-only", "--no-install-recommends", *options, *packages, architecture=architecture)
+    apt(folder, "install", "-y", "--download-only", "--no-install-recommends", *packages, architecture=architecture)
     fresh = MACHINE / f"{name}.part"
     fresh.mkdir(exist_ok=True)
     for package in sorted((folder / "cache" / "archives").glob("*.deb")):
