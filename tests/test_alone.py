@@ -4,13 +4,12 @@ import multiprocessing
 import os
 import pickle
 import pkgutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from in_child import python
 
 import gridbuf as gb
 import gridbuf.storage as gs
@@ -58,12 +57,8 @@ sys.exit(visit("gridbuf"))
 
 
 def run(code: str, *args: str) -> str:
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])}
-    done = subprocess.run(
-        [sys.executable, "-c", code, *args], env=environ, capture_output=True, text=True, timeout=240, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return python(code, *args, timeout=240, PYTHONPATH=path)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from in_child import python
 
 import gridbuf as gb
 
@@ -145,9 +146,7 @@ def test_wrong_names() -> None:
 @pytest.mark.parametrize(("value", "answer"), [("", C), ("F", F), ("gt:cpu_ifirst", F)])
 def test_the_environment(value: str, answer: tuple[int, ...]) -> None:
     code = "import gridbuf as gb; print(gb.get_default_backend(), gb.zeros((4, 5, 6)).strides)"
-    env = {**os.environ, "GRIDBUF_BACKEND": value}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
-    assert done.stdout == f"{value or 'C'} {answer}\n"
+    assert python(code, GRIDBUF_BACKEND=value) == f"{value or 'C'} {answer}"
 
 
 def test_an_unknown_name_in_the_environment_is_an_error_where_it_matters() -> None:

@@ -2,9 +2,7 @@
 
 import contextvars
 import gc
-import os
 import pickle
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from in_child import python
 
 import gridbuf as gb
 from gridbuf.interop import numpy as handler
@@ -296,8 +295,7 @@ def test_the_report_lists_them_and_tracing_says_where() -> None:
         "import numpy as np, gridbuf as gb\nfrom gridbuf.interop import numpy as h\nh.enable()\na = np.zeros((50, 50))\n"
         "print(gb.memory.report(1)[0].where)\ntry: [np.empty(9) for _ in (1, 2)][5]\nexcept IndexError: pass"
     )
-    run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "GRIDBUF_TRACE": "1"}, capture_output=True, text=True)
-    assert run.stdout.strip() == "<string>:4", run.stderr
+    assert python(code, GRIDBUF_TRACE="1") == "<string>:4"
 
 
 def test_a_process_may_end_with_arrays_alive() -> None:
@@ -308,8 +306,7 @@ def test_a_process_may_end_with_arrays_alive() -> None:
         "for _ in range(3): threading.Thread(target=forever, daemon=True).start()\n"
     )
     for _ in range(3):
-        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-        assert run.returncode == 0, run.stderr
+        python(code)
 
 
 def test_a_wrong_handler_is_refused() -> None:

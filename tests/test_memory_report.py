@@ -1,10 +1,7 @@
 """Who holds memory: ids that never come back, and a report of the largest buffers."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
+from in_child import python
 
 import gridbuf as gb
 
@@ -52,11 +49,4 @@ def test_a_report_of_few_holds_the_largest() -> None:
 
 def test_tracing_says_which_line_made_a_buffer() -> None:
     code = "import gridbuf as gb\n\na = gb.zeros((50, 50))\nprint(gb.memory.report(1)[0].where)"
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "GRIDBUF_TRACE": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert run.stdout.strip() == "<string>:3"
+    assert python(code, GRIDBUF_TRACE="1") == "<string>:3"

@@ -1,12 +1,11 @@
 """The sub-packages are there by name, and importing gridbuf does not pay for them."""
 
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from in_child import python
 
 import gridbuf
 from gridbuf import consumers
@@ -15,12 +14,8 @@ from gridbuf.demo.checks import NEEDED
 LATER = ["exact", "gufunc", "interface", "interop", "storage"]
 
 
-def fresh(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-
-
 def test_importing_gridbuf_loads_none_of_them() -> None:
-    inner = fresh("import sys, gridbuf; print([m for m in sys.modules if m.startswith('gridbuf.') and m.count('.') > 1])")
+    inner = python("import sys, gridbuf; print([m for m in sys.modules if m.startswith('gridbuf.') and m.count('.') > 1])")
     assert inner == "[]"
 
 
@@ -31,12 +26,12 @@ def test_gridbuf_has_no_module_getattr() -> None:
 
 @pytest.mark.parametrize("code", ["from gridbuf.storage import zeros", "import gridbuf.interface as i; i.acquired"])
 def test_they_are_modules_to_import_from(code: str) -> None:
-    fresh(code)
+    python(code)
 
 
 @pytest.mark.parametrize("name", LATER)
 def test_they_are_attributes_when_asked_for(name: str) -> None:
-    assert fresh(f"import gridbuf; print(gridbuf.{name}.__name__)") == f"gridbuf.{name}"
+    assert python(f"import gridbuf; print(gridbuf.{name}.__name__)") == f"gridbuf.{name}"
     assert name in dir(gridbuf)
 
 

@@ -1,14 +1,13 @@
 """Presets and the allocation rule, against the table of the design and against gt4py itself."""
 
 import itertools
-import subprocess
-import sys
 
 import numpy as np
 import preset_table
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from in_child import python
 
 import gridbuf as gb
 
@@ -26,9 +25,7 @@ LAYOUTS = {
 
 
 def test_the_table_names_every_builtin_preset() -> None:
-    names = "import gridbuf; print(*gridbuf.backends(), sep='\\n')"  # in a process where nobody registers any
-    fresh = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True).stdout
-    known = {*fresh.split("\n")} - {""}
+    known = {*python("import gridbuf; print(*gridbuf.backends())").split()}  # in a process where nobody registers any
     assert not known - {*LAYOUTS}, f"LAYOUTS in this file lacks {sorted(known - {*LAYOUTS})}"
     assert not {*LAYOUTS} - known, f"alloc/preset.c lacks {sorted({*LAYOUTS} - known)}"
 

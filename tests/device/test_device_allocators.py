@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from fake_driver import MODE, Fake
+from in_child import python
 
 import gridbuf as gb
 from gridbuf.interop import pools
@@ -80,9 +81,6 @@ def test_cupy_on_a_gpu() -> None:
 
 @pytest.mark.skipif(MODE != "gpu", reason="needs torch with CUDA")
 def test_torch_on_a_gpu() -> None:
-    import subprocess
-    import sys
-
     pytest.importorskip("torch")
     code = (
         "import torch, gridbuf as gb, gridbuf.interop.torch_cuda as t\n"
@@ -90,7 +88,7 @@ def test_torch_on_a_gpu() -> None:
         "x = torch.arange(1000., device='cuda'); assert (x * 2).sum().item() == 999000\n"
         "assert gb.memory.stats(device='gpu')['live_buffers'] >= 1\n"
     )
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+    python(code)
 
 
 def test_numba(fake: Fake) -> None:

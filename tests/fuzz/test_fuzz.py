@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from in_child import python
 
 HERE = Path(__file__).resolve().parent
 NAMES = sorted(path.stem.removeprefix("fuzz_") for path in HERE.glob("fuzz_*.py"))
@@ -60,4 +61,4 @@ def test_a_case_depends_on_its_seed_and_number_alone() -> None:
         "    assert drawn[::-1] == [cases.drawn(fuzzer, 5, n) for n in reversed(range(20))], name\n"
         "    assert drawn != [cases.drawn(fuzzer, 6, n) for n in range(20)], name\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(HERE)], check=True)
+    python(code, str(HERE))

@@ -5,12 +5,11 @@ import concurrent.futures
 import ctypes
 import os
 import signal
-import subprocess
-import sys
 import threading
 
 import numpy as np
 import pytest
+from in_child import python
 
 from gridbuf import gufunc
 from gridbuf._core import EXCLUSIVE, MEASURED, NUMPY_LOOP
@@ -194,9 +193,7 @@ def elements(fork_at, n=60, ms=1.0):
 
 
 def run(code, *args):
-    done = subprocess.run([sys.executable, "-c", FORKED + code, *args], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    return python(FORKED + code, *args, timeout=300).split()
 
 
 @pytest.fixture(scope="module")

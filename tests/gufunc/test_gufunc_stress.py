@@ -6,23 +6,16 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-import textwrap
 import threading
 
 import numpy as np
 import pytest
 from eventually import eventually
+from in_child import python
 
 from gridbuf import gufunc
 
 add, sin = gufunc.from_ufunc(np.add), gufunc.from_ufunc(np.sin)
-
-
-def run(code: str, timeout: float = 60) -> str:
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=timeout)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_a_future_gives_the_result_or_raises():
@@ -109,7 +102,7 @@ def test_the_gil_is_free_while_kernels_run(tmp_path):
         thread.join()
         print(results[0].sum())
     """
-    assert run(code, timeout=300) == "200000.0\n"
+    assert python(code, timeout=300) == "200000.0"
 
 
 def test_ctrl_c_comes_through():
@@ -128,7 +121,7 @@ def test_ctrl_c_comes_through():
             print("interrupted")
         print(gufunc.sqrt(np.array([4.0]))[0])
     """
-    assert run(code).split() == ["interrupted", "2.0"]
+    assert python(code).split() == ["interrupted", "2.0"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -152,7 +145,7 @@ def test_a_forked_child_computes_serially():
             os._exit(0 if ok else 1)
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), add(x[:7], x[:7])[1])
     """
-    assert run(code).split() == ["0", "2.0"]
+    assert python(code).split() == ["0", "2.0"]
 
 
 def test_the_floating_point_state_is_untouched():

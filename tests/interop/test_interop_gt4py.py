@@ -2,11 +2,10 @@
 
 import dataclasses
 import importlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from in_child import python
 
 import gridbuf as gb
 
@@ -68,7 +67,7 @@ def test_the_default_allocator_of_a_process_can_be_ours() -> None:
         "device_allocators[gbg.allocator().device_type] = gbg.allocator()\n"
         "print(gb.memory.buffer_id(gtx.zeros({gtx.Dimension('I'): 4}).ndarray) is not None)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "True"
+    assert python(code) == "True"
 
 
 def test_wrong_wishes_are_named() -> None:

@@ -75,7 +75,7 @@ def test_devices_that_are_not_there_say_so_after_the_argument_errors(keywords: d
         "    except ValueError as error: assert 'halo' in str(error)\n"
         "    else: raise SystemExit('halo fits')\n"
     ).replace("KEYWORDS", repr(keywords))
-    python(code, "-W", "ignore", GRIDBUF_LIBCUDA="/nowhere/libcuda.so.1")
+    python(code, options=["-W", "ignore"], GRIDBUF_LIBCUDA="/nowhere/libcuda.so.1")
 
 
 def test_a_megabyte_of_elements_beyond_two_gib_is_planned_with_64_bits() -> None:

@@ -1,10 +1,8 @@
 """Running out of memory, or into a limit, is a MemoryError with the numbers, and the next call works."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from in_child import python
 
 import gridbuf as gb
 
@@ -68,8 +66,7 @@ print("survived")
 
 
 def test_when_the_system_has_none_left_the_cache_goes_first() -> None:
-    run = subprocess.run([sys.executable, "-c", OUT], capture_output=True, text=True, timeout=120)
-    assert run.stdout.strip() == "survived", run.stderr
+    assert python(OUT) == "survived"
 
 
 def free_memory() -> int:
