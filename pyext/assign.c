@@ -11,7 +11,7 @@
 static PyObject *told(PyObject *dst, PyObject *done) {
     if (!done || !gb_py_is_storage(dst)) return done;
     Py_DECREF(done);
-    return PyObject_CallMethod(dst, "set_host_modified", NULL);
+    return gb_py_upcall_on(dst, GB_PY_OF_STORAGE_WRITTEN, "()");
 }
 
 /* A number of Python's own into memory of any type, or of floats. 1: done; 0: not this simply; -1: an error. */

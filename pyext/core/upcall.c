@@ -5,6 +5,8 @@
 
 #define ROW(name, module, function) {module, function},
 static const struct { const char *module, *function; } table[] = {GB_PY_UPCALLS(ROW)};
+#define MEMBER(name, module, class, member) member,
+static const char *const members[] = {GB_PY_UPCALL_MEMBERS(MEMBER)};
 static PyObject *found[GB_PY_UPCALL_COUNT];
 
 PyObject *gb_py_upcall_get(gb_py_upcall which) {
@@ -18,13 +20,26 @@ PyObject *gb_py_upcall_get(gb_py_upcall which) {
     return known;
 }
 
+static PyObject *call(PyObject *function, const char *format, va_list values) {
+    GB_PY_OWNED PyObject *args = function ? Py_VaBuildValue(format, values) : NULL;
+    return args ? PyObject_CallObject(function, args) : NULL;
+}
+
 PyObject *gb_py_upcall_to(gb_py_upcall which, const char *format, ...) {
-    PyObject *function = gb_py_upcall_get(which);
-    if (!function) return NULL;
     va_list values;
     va_start(values, format);
-    GB_PY_OWNED PyObject *args = Py_VaBuildValue(format, values);
-    PyObject *result = args ? PyObject_CallObject(function, args) : NULL;
+    PyObject *result = call(gb_py_upcall_get(which), format, values);
+    va_end(values);
+    return result;
+}
+
+PyObject *gb_py_upcall_of(PyObject *self, gb_py_upcall_member which) { return PyObject_GetAttrString(self, members[which]); }
+
+PyObject *gb_py_upcall_on(PyObject *self, gb_py_upcall_member which, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    GB_PY_OWNED PyObject *method = gb_py_upcall_of(self, which);
+    PyObject *result = call(method, format, values);
     va_end(values);
     return result;
 }

@@ -47,8 +47,23 @@
     X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.reduction", "start")           \
     X(GB_PY_UP_GUFUNC_CONCLUDE, "gridbuf.gufunc.outcomes", "conclude")
 
-#define GB_PY_UPCALL_NAME(name, module, function) name,
+/* What C asks of objects of the package's classes: X(name here, module, class, method or attribute). Who derives from one may say it anew. */
+#define GB_PY_UPCALL_MEMBERS(X)                                                         \
+    X(GB_PY_OF_GUFUNC_NAME, "gridbuf.gufunc.choosing", "Choosing", "name")              \
+    X(GB_PY_OF_GUFUNC_SIGNATURE, "gridbuf.gufunc.choosing", "Choosing", "signature")    \
+    X(GB_PY_OF_GUFUNC_CHOOSE, "gridbuf.gufunc.choosing", "Choosing", "_choose")         \
+    X(GB_PY_OF_GUFUNC_NUMBERS, "gridbuf.gufunc.choosing", "Choosing", "_numbers")       \
+    X(GB_PY_OF_GUFUNC_SIZES, "gridbuf.gufunc.choosing", "Choosing", "_sizes")           \
+    X(GB_PY_OF_GUFUNC_REFUSE, "gridbuf.gufunc.choosing", "Choosing", "_refuse")         \
+    X(GB_PY_OF_GUFUNC_UNIFORM, "gridbuf.gufunc.choosing", "Choosing", "_uniform")       \
+    X(GB_PY_OF_META_AXES, "gridbuf.storage.meta", "Meta", "axes")                       \
+    X(GB_PY_OF_META_HALO, "gridbuf.storage.meta", "Meta", "halo")                       \
+    X(GB_PY_OF_STORAGE_TO_HOST, "gridbuf.storage.buffers", "Buffers", "device_to_host")   \
+    X(GB_PY_OF_STORAGE_WRITTEN, "gridbuf.storage.buffers", "Buffers", "set_host_modified")
+
+#define GB_PY_UPCALL_NAME(name, ...) name,
 typedef enum gb_py_upcall { GB_PY_UPCALLS(GB_PY_UPCALL_NAME) GB_PY_UPCALL_COUNT } gb_py_upcall;
+typedef enum gb_py_upcall_member { GB_PY_UPCALL_MEMBERS(GB_PY_UPCALL_NAME) GB_PY_UPCALL_MEMBER_COUNT } gb_py_upcall_member;
 
 /* The function or class, imported when it is first asked for and kept for good, so that it need not be counted; NULL with an
  * error. */
@@ -56,3 +71,7 @@ PyObject *gb_py_upcall_get(gb_py_upcall which);
 
 /* Calls it; format is that of Py_BuildValue for the tuple of arguments, in parentheses. New reference. */
 PyObject *gb_py_upcall_to(gb_py_upcall which, const char *format, ...);
+
+/* The attribute of an object; or the method of that name called, as by gb_py_upcall_to. New reference. */
+PyObject *gb_py_upcall_of(PyObject *self, gb_py_upcall_member which);
+PyObject *gb_py_upcall_on(PyObject *self, gb_py_upcall_member which, const char *format, ...);

@@ -1,5 +1,6 @@
 /* cache.c: the resolved call for what was read: one seen before, or a new one from Go. */
 #include "gufunc.h"
+#include "../core/upcall.h"
 
 static int64_t encode(int64_t *encoding, const gb_py_invocation *v) {
     int64_t *w = encoding;
@@ -24,14 +25,14 @@ static int64_t add_sizes(gb_py_invocation *v, int64_t *encoding, int64_t n) {
     GB_PY_OWNED PyObject *shapes = PyTuple_New(v->nop), *sizes = NULL;
     for (int i = 0; shapes && i < v->nop; w += 1 + (w[0] & GB_BRIDGE_O_NAMED ? 3 : 2) * v->arg[i++].ndim)
         gb_py_put(&shapes, i, v->arg[i].absent ? Py_NewRef(Py_None) : gb_py_ints_tuple(w + 1, v->arg[i].ndim));
-    if (shapes) sizes = PyObject_CallMethod((PyObject *)v->gufunc, "_sizes", "Oi", shapes, v->kernel);
+    if (shapes) sizes = gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_SIZES, "(Oi)", shapes, v->kernel);
     int known = sizes ? gb_py_ints(sizes, "output_dims", encoding + n, GB_GU_MAXCORE) : -1;
     if (known > 0) encoding[1] |= GB_BRIDGE_SIZES;
     return known < 0 ? -1 : n + known;
 }
 
 static gb_py_entry *refuse_fork(gb_py_invocation *v) {
-    GB_PY_OWNED PyObject *name = PyObject_GetAttrString((PyObject *)v->gufunc, "name");
+    GB_PY_OWNED PyObject *name = gb_py_upcall_of((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_NAME);
     if (name)
         PyErr_Format(PyExc_RuntimeError, "%S: a call with these shapes, types and axes, as they are written, was not made before the fork, and "
                      "a new one needs the Go runtime, which a forked child does not have; make it once in the parent, or start "

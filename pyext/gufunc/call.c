@@ -34,8 +34,8 @@ static void start(gb_py_invocation *v, gb_py_gufunc_object *g) {
 /* ---- reading ---- */
 
 static int wrong_count(gb_py_invocation *v, const char *format, Py_ssize_t n, int nout) {
-    GB_PY_OWNED PyObject *signature = PyObject_GetAttrString((PyObject *)v->gufunc, "signature");
-    GB_PY_OWNED PyObject *name = signature ? PyObject_GetAttrString((PyObject *)v->gufunc, "name") : NULL;
+    GB_PY_OWNED PyObject *signature = gb_py_upcall_of((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_SIGNATURE);
+    GB_PY_OWNED PyObject *name = signature ? gb_py_upcall_of((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_NAME) : NULL;
     if (name && nout) gb_py_setup_error(format, n, signature, nout);
     else if (name) gb_py_setup_error(format, name, n, signature, v->gufunc->info.nin, v->gufunc->info.nout);
     return -1;

@@ -2,6 +2,7 @@
  * operands and the keywords about types; a combination seen before is found here,
  * a new one is worked out by Python's _choose, which Go and NumPy help. */
 #include "gufunc.h"
+#include "../core/upcall.h"
 
 #define MOST_CHOICES 256
 
@@ -84,8 +85,8 @@ static int ask(gb_py_invocation *v, const gb_py_keywords *k, gb_py_choice *c) {
     gb_py_gufunc_object *g = v->gufunc;
     GB_PY_OWNED PyObject *inputs = seen(v, 0, g->info.nin), *outs = seen(v, g->info.nin, v->nop), *number = NULL;
     if (inputs && outs)
-        number = PyObject_CallMethod((PyObject *)g, "_choose", "OOOOs", inputs, outs, k->dtype ? k->dtype : Py_None,
-                                     k->signature ? k->signature : Py_None, gb_gu_casting_name(c->casting));
+        number = gb_py_upcall_on((PyObject *)g, GB_PY_OF_GUFUNC_CHOOSE, "(OOOOs)", inputs, outs, k->dtype ? k->dtype : Py_None,
+                                 k->signature ? k->signature : Py_None, gb_gu_casting_name(c->casting));
     long n = number ? PyLong_AsLong(number) : -1;
     if (n < 0 || n >= g->info.nkernels) {
         if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "_choose: kernel %ld of %d", n, g->info.nkernels);
@@ -121,7 +122,7 @@ static int ask_numbers(gb_py_invocation *v, int *again) {
     GB_PY_OWNED PyObject *numbers = PyTuple_New(nin), *found = NULL;
     for (int i = 0; numbers && i < nin; i++)
         gb_py_put(&numbers, i, Py_NewRef(v->arg[i].weak ? v->arg[i].given : Py_None));
-    if (numbers) found = PyObject_CallMethod((PyObject *)v->gufunc, "_numbers", "Oy#", numbers, (char *)v->types, (Py_ssize_t)nin);
+    if (numbers) found = gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_NUMBERS, "(Oy#)", numbers, (char *)v->types, (Py_ssize_t)nin);
     if (found && PyTuple_CheckExact(found) && PyTuple_Size(found) == nin) {
         rc = 0;
         for (int i = 0; i < nin; i++) {

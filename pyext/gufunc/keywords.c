@@ -1,6 +1,7 @@
 /* keywords.c: the keywords of a call, and uniform parameters as the C struct that kernels get. */
 #include "gufunc.h"
 #include "../core/attribute.h"
+#include "../core/upcall.h"
 
 /* As they stand in gb_py_keywords. */
 static const char *const known[] = {"out", "where", "axes", "axis", "keepdims", "casting", "dtype", "signature", "errors", "workers"};
@@ -27,7 +28,7 @@ int gb_py_read_keywords(gb_py_invocation *v, PyObject *kwargs, gb_py_keywords *k
     while (PyDict_Next(kwargs, &at, &name, &value)) {
         PyObject **slot = slot_of(g, name, k);
         if (!slot) {
-            GB_PY_OWNED PyObject *refused = PyObject_CallMethod((PyObject *)g, "_refuse", "O", name);
+            GB_PY_OWNED PyObject *refused = gb_py_upcall_on((PyObject *)g, GB_PY_OF_GUFUNC_REFUSE, "(O)", name);
             return -1;
         }
         *slot = v->held[v->nheld++] = Py_NewRef(value);
@@ -83,7 +84,7 @@ static int put_uniform(char *to, uint8_t type, PyObject *value) {
 
 /* A value that needs more than a look: Python makes a bool, an int or a float of it, or says why not. */
 static int put_other(const gb_py_invocation *v, int i, char *to, PyObject *value) {
-    GB_PY_OWNED PyObject *exact = PyObject_CallMethod((PyObject *)v->gufunc, "_uniform", "iO", i, value);
+    GB_PY_OWNED PyObject *exact = gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_UNIFORM, "(iO)", i, value);
     int done = exact ? put_uniform(to, v->gufunc->info.uniform_types[i], exact) : -1;
     if (done == 0)
         PyErr_Format(PyExc_OverflowError, "%U: %R does not fit this uniform parameter's type", PyTuple_GetItem(v->gufunc->uniform_names, i), value);

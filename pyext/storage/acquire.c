@@ -89,7 +89,7 @@ static PyObject *of_object(PyObject *obj, PyObject *asked, PyObject *needed, PyO
     }
     PyArrayObject *host = gb_py_plain_storage(obj);
     if (!host) return NULL;
-    GB_PY_OWNED PyObject *held = Py_NewRef((PyObject *)host), *meta = Py_NewRef(((gb_py_storage *)obj)->meta), *axes = PyObject_GetAttrString(meta, "axes");
+    GB_PY_OWNED PyObject *held = Py_NewRef((PyObject *)host), *meta = Py_NewRef(((gb_py_storage *)obj)->meta), *axes = gb_py_upcall_of(meta, GB_PY_OF_META_AXES);
     return axes ? for_call(host, meta, axes, asked, needed, backend) : NULL;
 }
 

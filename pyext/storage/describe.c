@@ -3,12 +3,12 @@
 #include "../core/attribute.h"
 #include "../field/field.h"
 
-enum { SHAPE, TYPESTR, DATA, STRIDES, DIMS, ACQUIRE, TOUCH, RELEASE, KEYS, SYNC = KEYS, MODIFIED, WORDS };
-static PyObject *words[WORDS];
+enum { SHAPE, TYPESTR, DATA, STRIDES, DIMS, ACQUIRE, TOUCH, RELEASE, KEYS };
+static PyObject *words[KEYS];
 
 int gb_py_describe_init(PyObject *module) {
-    static const char *const texts[WORDS] = {"shape", "typestr", "data", "strides", "dims", "acquire", "touch", "release", "device_to_host", "set_host_modified"};
-    return gb_py_words_init(texts, words, WORDS);
+    static const char *const texts[KEYS] = {"shape", "typestr", "data", "strides", "dims", "acquire", "touch", "release"};
+    return gb_py_words_init(texts, words, KEYS);
 }
 
 typedef struct { gb_py_dtype *dtype; int n; const int64_t *shape, *strides; void *data; int readonly; } memory;
@@ -36,7 +36,7 @@ static PyObject *of_storage(PyObject *self) {
     int32_t codes[GB_PY_STORAGE_AXES];
     int n = 0;
     for (; letters[n]; n++) codes[n] = GB_DIM_OF(letters[n]);
-    GB_PY_OWNED PyObject *dims = gb_py_dims_tuple(codes, n), *acquire = PyObject_GetAttr(self, words[SYNC]), *touch = PyObject_GetAttr(self, words[MODIFIED]);
+    GB_PY_OWNED PyObject *dims = gb_py_dims_tuple(codes, n), *acquire = gb_py_upcall_of(self, GB_PY_OF_STORAGE_TO_HOST), *touch = gb_py_upcall_of(self, GB_PY_OF_STORAGE_WRITTEN);
     GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR(host));
     if (!dtype) return NULL;
     if (!dtype->typestr) Py_RETURN_NONE;

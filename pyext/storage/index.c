@@ -21,7 +21,7 @@ PyObject *gb_py_storage_subscript(PyObject *self, PyObject *key) {
 
 /* The halo's (low, high) pairs of n indices. 0: they are not what a Meta has. */
 static int read_halo(PyObject *meta, int n, Py_ssize_t (*halo)[2]) {
-    GB_PY_OWNED PyObject *pairs = PyObject_GetAttrString(meta, "halo");
+    GB_PY_OWNED PyObject *pairs = gb_py_upcall_of(meta, GB_PY_OF_META_HALO);
     int ok = pairs && PyTuple_Check(pairs) && PyTuple_Size(pairs) == n;
     for (int i = 0; i < n && ok; i++) {
         PyObject *pair = PyTuple_GetItem(pairs, i);

@@ -55,7 +55,7 @@ PyArrayObject *gb_py_storage_host(PyObject *obj) {
 
 int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]) {
     Py_ssize_t n = 0;
-    GB_PY_OWNED PyObject *text = PyObject_GetAttrString(meta, "axes");
+    GB_PY_OWNED PyObject *text = gb_py_upcall_of(meta, GB_PY_OF_META_AXES);
     const char *letters = text ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
     if (letters && n <= GB_PY_STORAGE_AXES) memcpy(axes, letters, (size_t)n + 1);
     else if (letters) PyErr_Format(PyExc_ValueError, "axes: %R has more than three letters", text);

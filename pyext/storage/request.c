@@ -13,7 +13,7 @@ static PyObject *key_of_data(PyObject *data) {
         array = Py_NewRef(data);
     } else if (gb_py_is_plain_field(data)) {
         own = gb_py_dims_given((gb_py_field *)data);
-        halo = own ? PyObject_GetAttrString(data, "halo") : NULL;
+        halo = own ? ((gb_py_field *)data)->halo ? gb_py_pairs_tuple(((gb_py_field *)data)->halo, ((gb_py_field *)data)->geometry.ndim) : Py_NewRef(Py_None) : NULL;
         array = halo ? gb_py_field_numpy(data, NULL) : NULL;
         if (!array) return NULL;
     }
