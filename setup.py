@@ -349,12 +349,13 @@ def bill_of_materials(go: str, version: str) -> dict[str, object]:
 
 
 class build_modules(build_py):
-    """Puts what Python reads at its start beside the package: gridbuf.pth, and the file that it names, which imports nothing of ours."""
+    """Puts what Python reads at its start beside the package: gridbuf.pth, and the files that it names, which import nothing of ours."""
 
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            self.copy_file("gridbuf/startup.py", str(Path(self.build_lib, "_gridbuf_startup.py")))
+            for name in ("startup", "importing"):
+                self.copy_file(f"gridbuf/{name}.py", str(Path(self.build_lib, f"_gridbuf_{name}.py")))
             Path(self.build_lib, "gridbuf.pth").write_text(
                 'import os; os.environ.get("GRIDBUF_INSTALL") and __import__("_gridbuf_startup")\n'
             )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import gridbuf
-from gridbuf import running
+from gridbuf import running, startup
 from gridbuf.demo.options import add_arguments as add_demo_arguments
 from gridbuf.errors import UsageError, quiet_pipe
 from gridbuf.paper.options import add_arguments as add_distributed_arguments
@@ -99,21 +99,19 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Run a Python program as `python program.py` would, with gridbuf's memory under it."
     parser.epilog = "example: python -m gridbuf run --install gt4py model.py --steps 10"
     parser.add_argument(
-        "--install", default="numpy,gt4py", metavar="NAMES", help="numpy, gt4py, ndsl, icon4py, or none (default numpy,gt4py)"
+        "--install", default=startup.USUAL, metavar="NAMES", help=f"{', '.join(startup.PARTS)}, or none (default {startup.USUAL})"
     )
     running.add_arguments(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> Any:
-    from gridbuf import startup
-
     try:
         names = [] if arguments.install.strip() == "none" else startup.parts(arguments.install)
     except ValueError as error:
         raise UsageError(f"--install: {error}") from error
     startup.install(names)
-    running.let_children_know(names)
+    startup.let_children_know(names)
     return running.execute(running.words_of(arguments), way=arguments.way)
 
 

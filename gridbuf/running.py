@@ -157,7 +157,3 @@ def _without_watch(error: BaseException) -> None:
         if each is not None:
             chain += [other for other in (each.__cause__, each.__context__) if not any(other is one for one in chain)]
 
-
-def let_children_know(names: Sequence[str]) -> None:
-    """Processes that the program starts install the same, where gridbuf is installed from a wheel."""
-    os.environ["GRIDBUF_INSTALL"] = ",".join(names)

@@ -1,7 +1,7 @@
 """GRIDBUF_INSTALL=numpy,gt4py python program.py: what to put into a program that nobody edits, before its first line runs.
 
-Wheels have a copy of this file beside the package, which `gridbuf.pth` has Python import at its start where the
-variable is set. So it imports nothing of gridbuf, and NumPy not either: each part waits until the program itself has
+Wheels have a copy of this file and of importing.py beside the package, which `gridbuf.pth` has Python import at its start
+where the variable is set. So they import nothing of gridbuf, and NumPy not either: each part waits until the program itself has
 imported the package that it is for.
 """
 
@@ -9,10 +9,15 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+
+if __name__ == "_gridbuf_startup":  # the copies beside the package
+    from _gridbuf_importing import when_imported  # type: ignore[import-not-found]
+else:
+    from gridbuf.importing import when_imported
 
 VARIABLE = "GRIDBUF_INSTALL"
+USUAL = "numpy,gt4py"  # what `run` installs unless it is told otherwise
 
 # What may be asked for: the package whose import is waited for, our module, and its function.
 PARTS = {
@@ -32,7 +37,7 @@ def parts(text: str) -> list[str]:
     return names
 
 
-def install(names: list[str]) -> None:
+def install(names: Sequence[str]) -> None:
     """Have each part put in place as soon as its package is there."""
     for name in names:
         package, module, function = PARTS[name]
@@ -46,6 +51,11 @@ def install(names: list[str]) -> None:
         when_imported(package, put)
 
 
+def let_children_know(names: Sequence[str]) -> None:
+    """Processes that the program starts install the same, where gridbuf is installed from a wheel."""
+    os.environ[VARIABLE] = ",".join(names)
+
+
 def from_environment() -> None:
     """What the variable asks for; a wrong one is a warning, because the program is not about us."""
     try:
@@ -54,63 +64,5 @@ def from_environment() -> None:
         print(f"gridbuf: {VARIABLE}: {error}", file=sys.stderr)
 
 
-# ---- after an import ----
-
-
-def when_imported(package: str, call: Callable[[], Any]) -> None:
-    """Call once, now if the package is imported, else when it has been."""
-    module = sys.modules.get(package)
-    if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
-        call()
-        return
-    if _waiting not in sys.meta_path:
-        sys.meta_path.insert(0, _waiting)
-    _waiting.calls.setdefault(package, []).append(call)
-
-
-def forget(package: str, call: Callable[[], Any]) -> None:
-    """Wait no longer."""
-    calls = _waiting.calls.get(package, [])
-    if call in calls:
-        calls.remove(call)
-
-
-class _Waiting:
-    """A finder that finds nothing by itself: it asks the others, and has the loader tell when it is through."""
-
-    def __init__(self) -> None:
-        self.calls: dict[str, list[Callable[[], Any]]] = {}
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if not self.calls.get(name):
-            return None
-        for finder in sys.meta_path:
-            find = None if finder is self else getattr(finder, "find_spec", None)
-            spec = None if find is None else find(name, path, target)
-            if spec is not None:
-                self._tell(name, spec.loader)
-                return spec
-        return None
-
-    def _tell(self, name: str, loader: Any) -> None:
-        run = getattr(loader, "exec_module", None)
-        if run is None:  # a package without an __init__.py: nothing that we wait for is one
-            return
-
-        def exec_module(module: Any) -> None:
-            run(module)
-            if module.__name__ == name:  # a loader may serve several modules
-                vars(loader).pop("exec_module", None)
-                for call in self.calls.pop(name, []):
-                    call()
-
-        try:
-            loader.exec_module = exec_module
-        except AttributeError:  # a loader of builtin modules: neither
-            return
-
-
-_waiting = _Waiting()
-
-if __name__ == "_gridbuf_startup":  # the copy beside the package
+if __name__ == "_gridbuf_startup":
     from_environment()

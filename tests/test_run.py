@@ -1,5 +1,6 @@
 """Programs that nobody edits: GRIDBUF_INSTALL with the files of a wheel, and `python -m gridbuf run`."""
 
+import importlib
 import os
 import shutil
 import signal
@@ -39,7 +40,8 @@ def site(tmp_path: Path) -> Path:
     """A folder with what a wheel puts beside the package, and a program that has Python read it as it does its own."""
     folder = tmp_path / "site"
     folder.mkdir()
-    shutil.copy(PACKAGE / "startup.py", folder / "_gridbuf_startup.py")
+    for name in ("startup", "importing"):
+        shutil.copy(PACKAGE / f"{name}.py", folder / f"_gridbuf_{name}.py")
     (folder / "gridbuf.pth").write_text('import os; os.environ.get("GRIDBUF_INSTALL") and __import__("_gridbuf_startup")\n')
     (tmp_path / "sitecustomize.py").write_text(f"import site\nsite.addsitedir({str(folder)!r})\n")
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -98,8 +100,15 @@ def test_a_part_that_fails_is_a_warning(site: Path) -> None:
     assert done.stdout == "42\n" and "RuntimeWarning: GRIDBUF_INSTALL: gt4py:" in done.stderr
 
 
+@pytest.mark.parametrize("name", startup.PARTS)
+def test_a_part_is_what_its_bridge_offers(name: str) -> None:
+    package, module, function = startup.PARTS[name]
+    pytest.importorskip(package)
+    assert function in importlib.import_module(module).__all__ and module.endswith(f".{name}")
+
+
 def test_the_wheel_says_the_same(site: Path, tmp_path: Path) -> None:
-    """setup.py writes the .pth file, and copies startup.py beside the package."""
+    """setup.py writes the .pth file, and copies startup.py and importing.py beside the package."""
     pytest.importorskip("setuptools", minversion="77")
     root = PACKAGE.parent
     if not (root / "setup.py").exists():
@@ -108,7 +117,7 @@ def test_the_wheel_says_the_same(site: Path, tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(built)], cwd=root, check=True, capture_output=True, timeout=120
     )  # fmt: skip
-    for name in ("gridbuf.pth", "_gridbuf_startup.py"):
+    for name in ("gridbuf.pth", "_gridbuf_startup.py", "_gridbuf_importing.py"):
         assert (built / name).read_text() == (site / "site" / name).read_text()
 
 

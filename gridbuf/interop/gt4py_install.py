@@ -9,8 +9,8 @@ import gt4py.storage.cartesian.layout_registry as registry
 
 from gridbuf import _core
 from gridbuf.arrays import from_array
+from gridbuf.importing import forget, when_imported
 from gridbuf.interop.exchanging import Installation, Installed, exchange
-from gridbuf.startup import forget, when_imported
 
 _NEXT = "gt4py.next.custom_layout_allocators"
 

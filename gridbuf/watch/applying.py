@@ -5,10 +5,10 @@ import sys
 import tempfile
 from typing import Any
 
+from gridbuf.startup import USUAL
 from gridbuf.watch.book import clock
 
 ROUNDS = 2
-INSTALLED = "numpy,gt4py"
 
 
 def applied(arguments: list[str], folder: str, environment: dict[str, str], status: Any) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def applied(arguments: list[str], folder: str, environment: dict[str, str], stat
     program ends otherwise than with the status that it had.
     """
     plain = [sys.executable, *_flags(), *arguments]
-    ours = [sys.executable, *_flags(), "-m", "gridbuf", "run", "--install", INSTALLED, *arguments]
+    ours = [sys.executable, *_flags(), "-m", "gridbuf", "run", "--install", USUAL, *arguments]
     once = _run(plain, folder, environment)
     expected = status if isinstance(status, int) else int(status is not None)
     if once["status"] != expected & 0xFF:
@@ -29,7 +29,7 @@ def applied(arguments: list[str], folder: str, environment: dict[str, str], stat
     before, after = (min(pair[i]["seconds"] for pair in runs) for i in (0, 1))
     first, second = runs[0]
     return {
-        "installed": INSTALLED,
+        "installed": USUAL,
         "seconds": before,
         "installed_seconds": after,
         "ratio": before / after,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from gridbuf.startup import forget, when_imported
+from gridbuf.importing import forget, when_imported
 
 Undo = Callable[[], None]
 
