@@ -1,6 +1,6 @@
 """Strides: those of memory without gaps, their order, and how far they reach."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def packed(shape: Sequence[int], itemsize: int, order: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -17,8 +17,16 @@ def slowest_first(strides: Sequence[int]) -> list[int]:
     return sorted(range(len(strides)), key=lambda i: -abs(strides[i]))
 
 
+def falling(shape: Sequence[int], strides: Sequence[int], order: Iterable[int]) -> bool:
+    """Whether no stride is larger than the one before, in this order of the indices; one of a single element has no stride to speak of."""
+    sizes = [abs(strides[i]) for i in order if shape[i] > 1]
+    return sizes == sorted(sizes, reverse=True)
+
+
 def extent(data: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
-    """The first byte of the elements and the first behind them."""
+    """The first byte of the elements and the first behind them: the same where there are none."""
+    if 0 in shape:
+        return data, data
     steps = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
     return data + sum(step for step in steps if step < 0), data + sum(step for step in steps if step > 0) + itemsize
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from gridbuf.consumers.cell import Cell
 from gridbuf.consumers.consumer import Consumer, Missing
+from gridbuf.strides import extent
 
 PEERS = Path(__file__).parent / "peers"
 
@@ -88,8 +89,7 @@ def load(name: str, path: Path) -> Any:
 def memory_of(cell: Cell) -> tuple[bytes, int, np.ndarray[Any, Any]]:
     """The bytes of a cell's memory, where its first element lies in them, and an array that has the shape and strides."""
     array = Consumer().make(cell)
-    spans = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)] if array.size else []
-    first = -sum(span for span in spans if span < 0)
-    whole = np.zeros(first + sum(span for span in spans if span > 0) + array.itemsize, "u1")
-    np.ndarray(array.shape, array.dtype, whole, first, array.strides)[...] = array
-    return whole.tobytes(), first, array
+    low, end = extent(0, array.shape, array.strides, array.itemsize)
+    whole = np.zeros(max(end - low, 1), "u1")
+    np.ndarray(array.shape, array.dtype, whole, -low, array.strides)[...] = array
+    return whole.tobytes(), -low, array

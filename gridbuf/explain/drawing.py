@@ -5,7 +5,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
+
+from gridbuf.strides import extent
 
 # Mid-tones, readable on white and on black.
 COLORS = {"domain": "#3b82f6", "halo": "#f59e0b", "padding": "#94a3b8", "boundary": "#e11d48"}
@@ -56,8 +59,8 @@ _FACES = {2: ((0, 1, None, 0.0),), 3: ((0, 2, 1, 0.0), (1, 2, 0, 1.0), (0, 1, 2,
 
 def is_described(plan: Any) -> bool:
     """Whether a plan was read off memory that is there: what lies between its elements may belong to others."""
-    span = sum((n - 1) * abs(stride) for n, stride in zip(plan.shape, plan.strides, strict=True)) + plan.dtype.itemsize
-    return bool(plan.alloc_nbytes <= span)
+    first, end = extent(0, plan.shape, plan.strides, plan.dtype.itemsize)
+    return bool(plan.alloc_nbytes <= end - first)
 
 
 def drawn_axes(dims: Sequence[str]) -> tuple[int, ...]:
@@ -101,9 +104,7 @@ def _cells(
     face: tuple[int, int, int | None, float], cuts: list[int], slow_to_fast: list[int]
 ) -> Iterator[tuple[tuple[Point, ...], float]]:
     p_axis, q_axis, held, end = face
-    total = 1
-    for c in cuts:
-        total *= c
+    total = prod(cuts)
     for p in range(cuts[p_axis]):
         for q in range(cuts[q_axis]):
             at = {p_axis: p, q_axis: q}

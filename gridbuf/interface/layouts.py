@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from gridbuf import _core
+from gridbuf.strides import falling
 
 
 class LayoutWarning(UserWarning):
@@ -25,8 +26,7 @@ def _slow_layout(
         return ""
     layout = _core.plan((2,) * len(dims), backend=backend, dimensions=dims).layout
     order = sorted(range(len(dims)), key=layout.__getitem__)
-    ordered = [abs(strides[i]) for i in order if shape[i] > 1]
-    return "" if ordered == sorted(ordered, reverse=True) else "".join(dims[i] for i in order)
+    return "" if falling(shape, strides, order) else "".join(dims[i] for i in order)
 
 
 def warn_of_layouts(fields: Iterable[tuple[str, Any, tuple[str, ...]]], backend: str, stacklevel: int) -> None:

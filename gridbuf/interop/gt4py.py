@@ -25,6 +25,7 @@ from gridbuf.interface.stencil import StencilCall
 from gridbuf.interop.gt4py_allocator import HORIZONTAL_FIRST, Allocator, Buffer, Kind
 from gridbuf.interop.gt4py_install import install, installed, uninstall
 from gridbuf.names import as_cupy, as_numpy
+from gridbuf.strides import falling
 
 
 def allocator(
@@ -98,9 +99,7 @@ def register_presets() -> tuple[str, ...]:
             return _core.plan((2,) * len(dimensions), backend=name, dimensions=dimensions).layout
 
         def is_optimal(array: Any, dimensions: Sequence[str], of: Any = layout_map) -> bool:
-            ranked = sorted((i for i in range(array.ndim) if array.shape[i] > 1), key=of(dimensions).__getitem__)
-            strides = [array.strides[i] for i in ranked]
-            return strides == sorted(strides, reverse=True)
+            return falling(array.shape, array.strides, sorted(range(array.ndim), key=of(dimensions).__getitem__))
 
         info: Any = {
             "alignment": probe.byte_alignment,  # in items

@@ -35,6 +35,7 @@ from gridbuf.docstrings import as_in
 from gridbuf.interop.cartesian_halos import exchanges_of
 from gridbuf.interop.common import address, as_field
 from gridbuf.names import is_name, name_of
+from gridbuf.strides import extent
 
 Side = Literal["low", "high"]
 SIDES: tuple[Side, Side] = ("low", "high")
@@ -99,10 +100,8 @@ def buffer(field: Any) -> list[Any]:
     element = _element(source.dtype)
     if source.size == 0:
         return [np.empty(0, "u1"), 0, element]
-    spans = [(n - 1) * s for n, s in zip(source.shape, source.strides, strict=True)]
-    lowest = sum(span for span in spans if span < 0)
-    length = sum(abs(span) for span in spans) + source.dtype.itemsize
-    memory = np.asarray(_Span(source, lowest, length))
+    lowest, end = extent(0, source.shape, source.strides, source.dtype.itemsize)
+    memory = np.asarray(_Span(source, lowest, end - lowest))
     loops = _loops(source)
     if not loops and lowest == 0:
         return [memory, 1, element]

@@ -1,6 +1,7 @@
 """NumPy's functions of one storage that change no values or one element at a time: order of axes, size-1 axes, flips, rolls, rounding."""
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -130,12 +131,7 @@ def astype(
 
 
 def _size(a: Storage, axis: Any = None) -> int:
-    found = a.size
-    if axis is not None:
-        found = 1
-        for i in positions(axis, a.axes):
-            found *= a.shape[i]
-    return found
+    return a.size if axis is None else prod(a.shape[i] for i in positions(axis, a.axes))
 
 
 _ROUND = {np.round, np.around}

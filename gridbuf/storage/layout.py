@@ -4,11 +4,10 @@ Always three letters, so that the place of an axis that a storage does not have 
 when it is combined with one that does.
 """
 
-import itertools
 from typing import Any
 
 from gridbuf.storage.axes import LETTERS, integer, sequence
-from gridbuf.strides import slowest_first
+from gridbuf.strides import falling, slowest_first
 
 ORDERS = ("C", "F")
 
@@ -54,9 +53,8 @@ def ranks(layout: str, axes: str) -> tuple[int, ...]:
 
 
 def fits(layout: str, axes: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether a buffer's strides fall in the layout's order; sizes 0 and 1 have no stride to speak of."""
-    ordered = [abs(strides[axes.index(n)]) for n in layout if n in axes and shape[axes.index(n)] > 1]
-    return all(larger >= smaller for larger, smaller in itertools.pairwise(ordered))
+    """Whether a buffer's strides fall in the layout's order."""
+    return falling(shape, strides, [axes.index(name) for name in layout if name in axes])
 
 
 def relabelled(layout: str, old: str, new: str) -> str:

@@ -2,11 +2,13 @@
 
 import functools
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.strides import extent
 from gridbuf.watch.allocations import maker
 from gridbuf.watch.book import Book, Copy, clock
 from gridbuf.watch.imports import Undo, put
@@ -113,8 +115,6 @@ def _letter(strides: Any, shape: Any) -> str:
 
 
 def _is_compact(shape: Any, strides: Any, dtype: Any) -> bool:
-    span, points = getattr(dtype, "itemsize", 1), 1
-    for n, s in zip(shape, strides, strict=True):
-        span += (n - 1) * abs(s)
-        points *= n
-    return bool(span == points * getattr(dtype, "itemsize", 1))
+    itemsize = getattr(dtype, "itemsize", 1)
+    first, end = extent(0, shape, strides, itemsize)
+    return bool(end - first == prod(shape) * itemsize)

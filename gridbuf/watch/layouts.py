@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 from gridbuf import _core
@@ -64,9 +65,7 @@ def sorted_ranks(strides: Sequence[int]) -> tuple[int, ...]:
 @lru_cache(maxsize=1024)
 def padding(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> float:
     """Bytes between elements, as a part of all bytes from the first row to the last."""
-    points = itemsize
-    for n in shape:
-        points *= n
+    points = prod(shape) * itemsize
     spans = [n * abs(s) for n, s in zip(shape, strides, strict=True) if n > 1 and s]
     whole = max(spans, default=points)
     return max(0.0, 1 - points / whole) if whole else 0.0

@@ -1,5 +1,6 @@
 """What the layouts of a stencil's fields cost: the same call on copies of them as they lie, and relaid as it wants them."""
 
+import mmap
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 import gridbuf as gb
 from gridbuf.meminfo import meminfo
+from gridbuf.strides import extent
 from gridbuf.watch.book import clock
 from gridbuf.watch.layouts import address
 
@@ -69,12 +71,11 @@ def _copies(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]]) -> dict[
 
 def _same(array: Any) -> Any:
     """A copy with the same strides, gaps included, at the same place within a page."""
-    offsets = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
-    low, high = sum(o for o in offsets if o < 0), sum(o for o in offsets if o > 0) + array.itemsize
-    memory = np.zeros(high - low + 2 * 4096, np.uint8)
+    low, high = extent(0, array.shape, array.strides, array.itemsize)
+    memory = np.zeros(high - low + 2 * mmap.PAGESIZE, np.uint8)
     start = memory.__array_interface__["data"][0]
     first = array.__array_interface__["data"][0]
-    at = (first + low - start) % 4096 - low
+    at = (first + low - start) % mmap.PAGESIZE - low
     made = np.ndarray(array.shape, array.dtype, memory, at, array.strides)
     made[...] = array
     return made

@@ -12,7 +12,7 @@ from gridbuf.interop.common import as_field
 from gridbuf.interop.fortran.cfi import Descriptor, parsed
 from gridbuf.interop.fortran.checks import checked, gap, refuse
 from gridbuf.interop.fortran.kinds import dtype_of, has_type
-from gridbuf.strides import packed
+from gridbuf.strides import extent, packed
 
 Bounds = Sequence[int | tuple[int, int] | None]
 
@@ -185,10 +185,8 @@ def _seen(
     release: Callable[[], Any] | None,
     writable: bool,
 ) -> np.ndarray[Any, Any]:
-    spans = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)] if 0 not in shape else []
-    first = address + sum(span for span in spans if span < 0)
-    last = address + sum(span for span in spans if span > 0) + dtype.itemsize
-    if first <= 0 or last > 1 << 63 or max(shape, default=0) >= 1 << 63:
+    first, end = extent(address, shape, strides, dtype.itemsize)
+    if first <= 0 or end > 1 << 63 or max(shape, default=0) >= 1 << 63:
         raise ValueError(f"address: with the shape {shape} and the strides {strides} it would be more memory than there can be")
     wrong = [i for i, (n, stride) in enumerate(zip(shape, strides, strict=True)) if n > 1 and stride % dtype.alignment]
     if 0 not in shape and (address % dtype.alignment or wrong):
