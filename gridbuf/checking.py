@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gridbuf import _core
 from gridbuf.defaults import get_default_backend
 from gridbuf.strides import boundary
-from gridbuf.wrapping import naming
+from gridbuf.wrapping import as_field
 
 
 class Row(NamedTuple):
@@ -107,15 +107,10 @@ def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
     frame = sys._getframe(1)
     called = {id(value): name for scope in (frame.f_globals, frame.f_locals) for name, value in scope.items() if name[:1] != "_"}
     each = [(called.get(id(obj), f"field {i}"), obj) for i, obj in enumerate(fields)] + list(named.items())
-    wrapped = [(name, obj, _field(name, obj)) for name, obj in each]
+    wrapped = [(name, obj, as_field(obj, name)) for name, obj in each]
     floats = Counter(field.dtype.name for _, _, field in wrapped if field.dtype.kind == "f")
     usual = floats.most_common(1)[0][0] if floats else None
     return Check(backend, tuple(_row(name, obj, field, backend, usual) for name, obj, field in wrapped))
-
-
-def _field(name: str, obj: Any) -> _core.Field:
-    with naming(name):
-        return obj if isinstance(obj, _core.Field) else _core.Field(obj)
 
 
 def order_of(strides: tuple[int, ...], shape: tuple[int, ...], dims: tuple[str, ...], layout: tuple[int, ...]) -> tuple[str, str]:

@@ -44,6 +44,14 @@ def naming(argument: str) -> Iterator[None]:
         raise
 
 
+def as_field(obj: Any, argument: str = "field") -> _core.Field:
+    """The Field itself, or one over the memory of any other buffer; nothing is copied."""
+    if isinstance(obj, _core.Field):
+        return obj
+    with naming(argument):
+        return _core.Field(obj)
+
+
 def from_array_method(obj: Any) -> NDArray[Any]:
     """xarray and others: __array__ may copy, so the memory is looked at twice."""
     first, second = np.asarray(obj), np.asarray(obj)

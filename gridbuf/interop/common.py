@@ -1,21 +1,9 @@
-"""What the bridges share: errors about a Field's indices, and one way of reading what is handed in."""
-
-from typing import Any
+"""What the bridges share: how errors name a Field's indices, where its memory lies and whether it has gaps."""
 
 from gridbuf import _core
 from gridbuf.strides import packed
 
 XLA_ALIGNMENT = 64  # bytes: from anything less aligned its client of CPUs copies
-
-
-def as_field(obj: Any, argument: str = "field") -> _core.Field:
-    """The Field itself, or one over the memory of any other buffer; nothing is copied."""
-    if isinstance(obj, _core.Field):
-        return obj
-    try:
-        return _core.Field(obj)
-    except (TypeError, ValueError, BufferError) as error:
-        raise type(error)(f"{argument}: {error}") from error
 
 
 def index_name(field: _core.Field, i: int) -> str:

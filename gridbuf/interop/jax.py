@@ -23,7 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop.common import XLA_ALIGNMENT, address, as_field, compact_strides, gap, index_name
+from gridbuf.interop.common import XLA_ALIGNMENT, address, compact_strides, gap, index_name
+from gridbuf.wrapping import as_field
 
 _WIDE = {"int64", "uint64", "float64", "complex128"}
 
@@ -195,7 +196,8 @@ def compact(field: Any) -> _core.Field:
     >>> gbj.compact(gb.Field.zeros((4, 5), backend="gt:cpu_ifirst", padding=True)).strides
     (8, 32)
     """
-    return as_field(field).to(padding=False, byte_alignment=XLA_ALIGNMENT, aligned_index=(0,) * as_field(field).ndim)
+    source = as_field(field)
+    return source.to(padding=False, byte_alignment=XLA_ALIGNMENT, aligned_index=(0,) * source.ndim)
 
 
 def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:

@@ -21,7 +21,8 @@ import numpy as np
 import torch
 
 from gridbuf import _core
-from gridbuf.interop.common import as_field, index_name
+from gridbuf.interop.common import index_name
+from gridbuf.wrapping import as_field
 
 
 def to_tensor(field: Any) -> torch.Tensor:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridbuf import _core
+from gridbuf import _core, wrapping
 from gridbuf.distributed.geometry.blocks import Block, Pairs
 from gridbuf.distributed.geometry.linking import Geometry
 from gridbuf.strides import slowest_first
@@ -44,12 +44,10 @@ def as_field(given: Any, name: str) -> _core.Field:
         return given
     if given is None or isinstance(given, str | bytes | int | float | complex):
         raise TypeError(f"{name}: expected a Field or what gridbuf.Field takes, got {type(given).__name__}")
-    try:
-        if isinstance(given, _core.StorageBase):
+    if isinstance(given, _core.StorageBase):
+        with wrapping.naming(name):
             return _core.Field(given, halo=given.halo)  # type: ignore[attr-defined]  # all that are made have one
-        return _core.Field(given)
-    except (TypeError, ValueError, BufferError) as error:
-        raise type(error)(f"{name}: {error}") from error
+    return wrapping.as_field(given, name)
 
 
 def layout_of(field: _core.Field) -> Layout:

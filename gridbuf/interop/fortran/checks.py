@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop.common import as_field, index_name
+from gridbuf.interop.common import index_name
 from gridbuf.interop.fortran.cfi import type_code
 from gridbuf.interop.fortran.kinds import dtype_of, has_type
 from gridbuf.strides import packed
+from gridbuf.wrapping import as_field
 
 
 def checked(field: Any, kind: Any, writable: bool, argument: str = "field") -> _core.Field:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop.common import as_field
 from gridbuf.interop.fortran.cfi import Descriptor, parsed
 from gridbuf.interop.fortran.checks import checked, gap, refuse
 from gridbuf.interop.fortran.kinds import dtype_of, has_type
 from gridbuf.strides import extent, packed
+from gridbuf.wrapping import as_field
 
 Bounds = Sequence[int | tuple[int, int] | None]
 
