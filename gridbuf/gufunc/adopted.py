@@ -11,8 +11,8 @@ from gridbuf.gufunc.call import FLAGS, GUFunc
 from gridbuf.gufunc.choosing import OutputDims
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import Kernel
-from gridbuf.gufunc.operands import WEAK, Operand, read_input
-from gridbuf.gufunc.types import DTYPES, number_of, types_text
+from gridbuf.gufunc.operands import WEAK, Input, read_input
+from gridbuf.gufunc.types import DTYPES, by_number, number_of, types_text
 
 _REORDERABLE = (np.maximum, np.minimum, np.fmax, np.fmin)  # they have no identity, and order does not matter
 _READS_AHEAD = (
@@ -46,7 +46,7 @@ class Adopted(GUFunc):
         self._check_casts([], outs, self._types(kernel), casting)
         return kernel
 
-    def _find_kernel(self, inputs: list[Operand], wanted: bytes, casting: str) -> int:
+    def _find_kernel(self, inputs: list[Input], wanted: bytes, casting: str) -> int:
         return self._resolved(_types(inputs), tuple(DTYPES[w] if w else None for w in wanted) or None)
 
     def _resolved(self, types: list[Any], signature: Any) -> int:
@@ -124,7 +124,7 @@ def _is_logical(ufunc: np.ufunc) -> bool:
     return ufunc in (np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
 
 
-def _types(inputs: list[Operand]) -> list[Any]:
+def _types(inputs: list[Input]) -> list[Any]:
     """What NumPy is asked with. Python numbers alone are its default types: comparing two ints has a loop for objects."""
     if all(o.weak for o in inputs):
         return [np.dtype(_PYTHON[o.weak]) for o in inputs]
@@ -178,7 +178,7 @@ def from_ufunc(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: 
     foreign, numpys = inner is not ufunc, getattr(np, name, None) is ufunc
     seen = set()
     for raw, function, data in _core.gufunc_loops(inner):
-        numbers = bytes(_by_number(n) for n in raw)
+        numbers = bytes(map(by_number, raw))
         if 0 in numbers or numbers in seen:
             continue
         seen.add(numbers)
@@ -200,10 +200,3 @@ adopt = from_ufunc  # its first name
 
 def _adopt_again(ufunc: Any, flags: tuple[str, ...], output_dims: OutputDims | None) -> GUFunc:
     return from_ufunc(ufunc, flags=flags, output_dims=output_dims)
-
-
-def _by_number(number: int) -> int:
-    for dtype in np.sctypeDict.values():
-        if np.dtype(dtype).num == number:
-            return number_of(np.dtype(dtype))
-    return 0

@@ -11,7 +11,7 @@ from gridbuf import _core
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import Kernel
 from gridbuf.gufunc.keywords import refuse
-from gridbuf.gufunc.operands import Operand, read_input, weak
+from gridbuf.gufunc.operands import Input, read_input, weak
 from gridbuf.gufunc.types import DTYPES, identity_bytes, number_of, parse_types
 from gridbuf.gufunc.uniforms import exact
 
@@ -56,7 +56,7 @@ class Choosing(_core.GUFunc):
         self._check_casts(operands, outs, self._types(kernel), casting)
         return kernel
 
-    def _kernel(self, inputs: list[Operand], dtype: Any, signature: Any, casting: str) -> int:
+    def _kernel(self, inputs: list[Input], dtype: Any, signature: Any, casting: str) -> int:
         wanted = b"" if dtype is None and signature is None else bytes(self._wanted(dtype, signature))
         try:
             return self._find_kernel(inputs, wanted, casting)
@@ -72,12 +72,12 @@ class Choosing(_core.GUFunc):
                 raise
         return found
 
-    def _find_kernel(self, inputs: list[Operand], wanted: bytes, casting: str) -> int:
+    def _find_kernel(self, inputs: list[Input], wanted: bytes, casting: str) -> int:
         """The registered kernel for inputs of these types; wanted: the types asked for, b"" for none."""
         types = bytes(o.number | (0 if o.array.dtype.isnative else _core.SWAPPED) for o in inputs)
         return self._select(types, bytes(o.weak for o in inputs), wanted, casting)
 
-    def _generate(self, types: str, inputs: list[Operand]) -> int:
+    def _generate(self, types: str, inputs: list[Input]) -> int:
         """A kernel for these types and no others."""
         assert self._generator is not None
         kernel = self._generator(types, tuple(o.layout for o in inputs))
@@ -109,7 +109,7 @@ class Choosing(_core.GUFunc):
             raise SignatureError(f"signature: {signature!r} does not fit {self.nin} inputs and {self.nout} outputs")
         return [0 if p is None else _number(p, "signature") for p in parts]
 
-    def _check_casts(self, inputs: list[Operand], outs: tuple[Any, ...], types: bytes, casting: str) -> None:
+    def _check_casts(self, inputs: list[Input], outs: tuple[Any, ...], types: bytes, casting: str) -> None:
         for i, (o, number) in enumerate(zip(inputs, types, strict=False)):
             self._check_cast(f"input {i}", _kind_of(o, DTYPES[number]), DTYPES[number], casting)
         for i, (out, number) in enumerate(zip(outs, types[self.nin :], strict=True)):
@@ -126,9 +126,9 @@ class Choosing(_core.GUFunc):
 
     def _sizes(self, shapes: tuple[Any, ...], kernel: int) -> tuple[int, ...]:
         """The sizes of the core dimensions, -1 where the operands tell."""
-        known = self._known(shapes)
         if self._output_dims is None:
             return ()
+        known = self._known(shapes)
         filled = self._output_dims(dict(known))
         if not isinstance(filled, dict) or set(filled) != set(known):
             raise SignatureError(f"output_dims: expected a dict with sizes of {list(known)}, got {filled!r}")
@@ -161,7 +161,7 @@ def _number(dtype: Any, argument: str) -> int:
     return number
 
 
-def _kind_of(operand: Operand, target: "np.dtype[Any]") -> "np.dtype[Any]":
+def _kind_of(operand: Input, target: "np.dtype[Any]") -> "np.dtype[Any]":
     """An input's dtype for the question whether it may be cast; a Python number adapts to types of its kind and above."""
     if not operand.weak:
         found: np.dtype[Any] = operand.array.dtype

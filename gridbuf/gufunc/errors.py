@@ -41,7 +41,7 @@ class ErrorInfo:
     @property
     def indices(self) -> tuple[NDArray[np.intp], ...]:
         """Where they are, as `numpy.nonzero` gives it."""
-        return np.nonzero(np.atleast_1d(self.codes)) if self.codes.ndim == 0 else np.nonzero(self.codes)
+        return np.nonzero(np.atleast_1d(self.codes))
 
     @property
     def first(self) -> tuple[int, ...] | None:

@@ -3,7 +3,7 @@
 import contextlib
 import numbers
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,21 +11,18 @@ from gridbuf import _core
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.types import number_of
 from gridbuf.names import get_dims
-from gridbuf.wrapping import host_array, values
+from gridbuf.wrapping import host_array, naming, values
 
 WEAK = {int: _core.WEAK_INT, float: _core.WEAK_FLOAT, complex: _core.WEAK_COMPLEX}  # Python numbers
-_VALUES = (list, tuple, bool, np.generic)
+_VALUES = (list, tuple, *WEAK, np.generic)
 
 
-class Operand:
-    """An operand as the engine needs it; array is None for an output to allocate."""
+class Input(NamedTuple):
+    """An input as the search for a kernel needs it: its array, the engine's number of its type, and what Python number it is."""
 
-    __slots__ = ("array", "dims", "given", "names", "number", "weak")
-
-    def __init__(self, given: Any, array: Any, names: tuple[str, ...] | None, weak: int = 0) -> None:
-        self.given, self.array, self.names, self.weak = given, array, names, weak
-        self.dims = names
-        self.number = 0 if array is None else number_of(array.dtype)
+    array: "np.ndarray[Any, Any]"
+    number: int
+    weak: int = 0
 
     @property
     def layout(self) -> str:
@@ -44,19 +41,19 @@ def target(given: Any) -> "np.ndarray[Any, Any]":
 
 def _array(given: Any, what: str) -> "np.ndarray[Any, Any]":
     """The memory of an operand, or for an input the values of what has none, as NumPy reads them."""
-    reading = what[:3] != "out"
-    read = None
-    try:
-        read = _core.values(given) if reading else given
-        if not reading:
+    with naming(what):
+        if what[:3] == "out":
             return target(given)
-        return np.asarray(read) if isinstance(given, _VALUES) else host_array(read)
-    except (TypeError, ValueError, BufferError) as error:
-        if reading and read is given and not isinstance(given, _VALUES) and isinstance(given, (numbers.Number, Sequence)):
-            with contextlib.suppress(TypeError, ValueError):
-                return np.asarray(given)
-        text = str(error)
-        raise type(error)(f"{what}: {text.removeprefix('data: ')}") from None
+        read = _core.values(given)
+        if isinstance(given, _VALUES):
+            return np.asarray(read)
+        try:
+            return host_array(read)
+        except (TypeError, ValueError, BufferError):
+            if read is given and isinstance(given, (numbers.Number, Sequence)):
+                with contextlib.suppress(TypeError, ValueError):
+                    return np.asarray(given)
+            raise
 
 
 def normal(given: Any, what: str) -> Any:
@@ -69,15 +66,14 @@ def normal(given: Any, what: str) -> Any:
     return _core.Field(array, dims=names, halo=halo, origin=origin)
 
 
-def read_input(given: Any, i: int) -> Operand:
+def read_input(given: Any, i: int) -> Input:
     """An input: an ndarray, a Field, a Python number, or anything with memory; lists are copied."""
-    if type(given) in WEAK:
-        return Operand(given, np.asarray(given), None, WEAK[type(given)])
     array = _array(given, f"input {i}")
-    operand = Operand(given, array, get_dims(given))
-    if not operand.number:
+    number = number_of(array.dtype)
+    weak = WEAK.get(type(given), 0)
+    if not number and not weak:
         raise SignatureError(f"input {i}: no kernel takes elements of type {array.dtype}")
-    return operand
+    return Input(array, number, weak)
 
 
 def weak(value: Any, dtype: "np.dtype[Any]") -> "np.ndarray[Any, Any]":

@@ -7,24 +7,10 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.gufunc.choosing import Choosing
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.operands import target
-from gridbuf.gufunc.types import DTYPES, number_of
-from gridbuf.names import get_dims
-from gridbuf.wrapping import host_array, naming, values
+from gridbuf.gufunc.types import DTYPES, cell, number_of
+from gridbuf.wrapping import naming
 
 Choice = tuple[int, bool, bool, int, bytes | None]  # kernel, has a state, sequential, type, identity
-
-
-def operand(kind: str, given: Any) -> Any:
-    """An ndarray or a Field over what was given as array, where or out; lists and numbers are copied."""
-    with naming(kind):
-        if kind == "out":
-            array = target(given)
-        elif isinstance(given, (list, tuple, bool, int, float, complex, np.generic)):
-            array = values(given)
-        else:
-            array = host_array(_core.values(given))
-    return array if getattr(given, "__gt_dims__", None) is None else _core.Field(array, dims=get_dims(given))
 
 
 def choose(g: Choosing, array: int, dtype: int, out: int, ordered: bool, extras: bool) -> Choice:
@@ -65,9 +51,4 @@ def start(initial: Any, number: int) -> bytes:
         raise TypeError(f"initial: expected one number, got {initial!r}")
     if dtype.kind != "c" and np.iscomplexobj(initial):
         raise TypeError(f"initial: {initial!r} is complex, the reduction's type is {dtype}; give dtype= as well")
-    cell = np.zeros((), dtype)
-    try:
-        cell[()] = initial
-    except (TypeError, ValueError, OverflowError) as error:
-        raise type(error)(f"initial: {initial!r} is no value of {dtype}: {error}") from None
-    return cell.tobytes()
+    return cell(initial, dtype, "initial")

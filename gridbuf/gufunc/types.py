@@ -7,6 +7,7 @@ import numpy as np
 
 from gridbuf._core import TYPE_CHARS
 from gridbuf.gufunc.errors import SignatureError
+from gridbuf.wrapping import naming
 
 _CHARS = TYPE_CHARS  # of NumPy, each at the engine's number of the type; a space: it has none
 _NUMBERS = {np.dtype(c).num: number for number, c in enumerate(_CHARS) if c != " "}
@@ -17,7 +18,12 @@ DATETIME = _CHARS.index("M")
 
 def number_of(dtype: "np.dtype[Any]") -> int:
     """The engine's number of a dtype; 0: no kernel can have it."""
-    number = _NUMBERS.get(dtype.num, 0)
+    return by_number(dtype.num)
+
+
+def by_number(num: int) -> int:
+    """The same of the number that NumPy has for a dtype."""
+    number = _NUMBERS.get(num, 0)
     return 0 if number >= DATETIME else number
 
 
@@ -53,9 +59,15 @@ def identity_bytes(value: Any, dtype: "np.dtype[Any]") -> bytes | None:
         return None
     if dtype.kind == "u" and isinstance(value, int) and value == -1:
         return bytes([255] * dtype.itemsize)
-    cell = np.zeros((), dtype)
+    return cell(value, dtype, "identity")
+
+
+def cell(value: Any, dtype: "np.dtype[Any]", argument: str) -> bytes:
+    """The bytes of one element."""
+    made = np.zeros((), dtype)
     try:
-        cell[()] = value
-    except (TypeError, ValueError, OverflowError) as error:
-        raise type(error)(f"identity: {value!r} is no value of {dtype}: {error}") from None
-    return cell.tobytes()
+        made[()] = value
+    except (TypeError, ValueError, OverflowError):
+        with naming(f"{argument}: {value!r} is no value of {dtype}"):
+            raise
+    return made.tobytes()

@@ -42,7 +42,6 @@
     X(GB_PY_UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")  \
     X(GB_PY_UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")            \
     X(GB_PY_UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")         \
-    X(GB_PY_UP_REDUCE_OPERAND, "gridbuf.gufunc.reduction", "operand")       \
     X(GB_PY_UP_REDUCE_CHOOSE, "gridbuf.gufunc.reduction", "choose")         \
     X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.reduction", "start")           \
     X(GB_PY_UP_GUFUNC_CONCLUDE, "gridbuf.gufunc.outcomes", "conclude")

@@ -70,10 +70,10 @@ static int writable(PyObject *obj) {
     return PyArray_Check(obj) ? PyArray_ISWRITEABLE((PyArrayObject *)obj) : !((gb_py_field *)obj)->readonly;
 }
 
-/* Whatever has memory, as an ndarray or a Field: gridbuf.gufunc.reduction.operand(kind, object). New reference. */
+/* Whatever has memory, as an ndarray or a Field: gridbuf.gufunc.operands.normal(object, kind). New reference. */
 static PyObject *operand(const char *kind, PyObject *obj) {
     if (usual(obj)) return Py_NewRef(obj);
-    GB_PY_OWNED PyObject *found = gb_py_upcall_to(GB_PY_UP_REDUCE_OPERAND, "(sO)", kind, obj);
+    GB_PY_OWNED PyObject *found = gb_py_upcall_to(GB_PY_UP_GUFUNC_OPERAND, "(Os)", obj, kind);
     if (!found || usual(found)) return Py_XNewRef(found);
     return PyErr_Format(PyExc_TypeError, "%s: expected memory on the host, got %R", kind, obj);
 }

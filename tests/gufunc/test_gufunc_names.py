@@ -123,3 +123,20 @@ def test_one_reader_of_names_for_operands_and_get_dims() -> None:
 def test_a_storage_brings_its_halo() -> None:
     s = gs.storage(np.ones((6, 5)), axes="IJ", halo=((1, 2), (0, 1)))
     assert add(s, 1.0).halo == ((1, 2), (0, 1))
+    reduced = add.reduce(s, axis="J")
+    assert reduced.dims == ("I",) and reduced.halo == ((1, 2),)
+    assert add.reduce(range(5)) == 10  # and whatever else a call takes
+
+
+class Unreadable:
+    """Whose memory is asked for in vain: the error is one that no text alone makes."""
+
+    @property
+    def __array_interface__(self) -> Any:
+        raise UnicodeDecodeError("utf-8", b"x", 0, 1, "no text")
+
+
+@pytest.mark.parametrize("take", [lambda x: add(x, 1.0), add.reduce, gb.check])
+def test_an_object_s_error_stays_what_it_is(take: Any) -> None:
+    with pytest.raises(UnicodeDecodeError, match="no text"):
+        take(Unreadable())
