@@ -8,7 +8,7 @@ import numpy as np
 from gridbuf import _core, arrays
 from gridbuf.docstrings import as_in
 from gridbuf.field_methods import METHODS
-from gridbuf.like import base_shape, copy_values, like_spec, of_class, prepare, renamed
+from gridbuf.like import CLASS_OF, OWN_TYPES, base_shape, copy_values, like_spec, of_class, prepare, renamed
 
 Field = _core.Field
 
@@ -140,9 +140,9 @@ def _reduce(self: _core.Field) -> tuple[Any, ...]:
     spec = like_spec(self, {"halo": self.halo, "origin": self.origin, "aligned_index": self.plan.aligned_index})
     host = to(self, device="cpu") if isinstance(self, _core.DeviceField) else self
     values = np.ascontiguousarray(host.numpy()).reshape(self.shape)
-    if type(self) in _OWN:
+    if type(self) in OWN_TYPES:
         return _rebuild, (values, spec)
-    return _rebuild, (values, spec, type(self).__dict__.get(_CLASS_OF, type(self))), getattr(self, "__dict__", None) or None
+    return _rebuild, (values, spec, type(self).__dict__.get(CLASS_OF, type(self))), getattr(self, "__dict__", None) or None
 
 
 def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field) -> _core.Field:
@@ -153,8 +153,7 @@ def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field) -> _core.Field
 
 # --- subclasses
 
-_OWN = (_core.HostField, _core.DeviceField, _core.ManagedField)
-_CLASS_OF, _TYPES = "_gridbuf_class", "_gridbuf_types"
+_TYPES = "_gridbuf_types"
 
 
 def type_at(cls: Any, kind: Any) -> Any:
@@ -168,7 +167,7 @@ def type_at(cls: Any, kind: Any) -> Any:
         setattr(cls, _TYPES, known)
     if kind not in known:
         names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-        known[kind] = type(cls)(cls.__name__, (cls, kind), {**names, "__slots__": (), _CLASS_OF: cls})
+        known[kind] = type(cls)(cls.__name__, (cls, kind), {**names, "__slots__": (), CLASS_OF: cls})
     return known[kind]
 
 
@@ -180,7 +179,7 @@ def _init_subclass(cls: Any, /, **kwargs: Any) -> None:
     """A subclass makes objects of its own: S.empty gives an S."""
     super(Field, cls).__init_subclass__(**kwargs)
     for name in ("empty", "zeros", "ones", "full", "from_array"):
-        if _CLASS_OF not in cls.__dict__ and getattr(cls, name) is getattr(Field, name):
+        if CLASS_OF not in cls.__dict__ and getattr(cls, name) is getattr(Field, name):
             setattr(cls, name, classmethod(_maker(getattr(Field, name))))
 
 

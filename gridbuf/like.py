@@ -115,12 +115,16 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
+OWN_TYPES = (_core.HostField, _core.DeviceField, _core.ManagedField)  # of what is of no subclass
+CLASS_OF = "_gridbuf_class"  # of a type that field.type_at has made: the subclass
+
+
 def of_class(lead: _core.Field, field: _core.Field) -> _core.Field:
     """A result in the class of the Field that it comes from, with what somebody has set on that."""
     cls = type(lead)
-    if cls in (_core.HostField, _core.DeviceField, _core.ManagedField):
+    if cls in OWN_TYPES:
         return field
-    made = getattr(cls, "_gridbuf_class", cls)._around(field)
+    made = getattr(cls, CLASS_OF, cls)._around(field)
     getattr(made, "__dict__", {}).update(getattr(lead, "__dict__", {}))
     return made
 

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Iterable
 from itertools import chain
+from numbers import Integral
 from typing import Any
 
 from gridbuf import _core
@@ -12,7 +13,7 @@ def halo_pairs(halo: Iterable[Any] | None, ndim: int) -> tuple[tuple[int, int], 
     """A halo of ints and pairs as pairs; zeros where there is none."""
     if halo is None:
         return ((0, 0),) * ndim
-    pairs = tuple((int(h), int(h)) if isinstance(h, int) else (int(h[0]), int(h[1])) for h in halo)
+    pairs = tuple((int(h), int(h)) if isinstance(h, Integral) else (int(h[0]), int(h[1])) for h in halo)
     if len(pairs) != ndim:
         raise ValueError(f"halo: {len(pairs)} entries for {ndim} indices")
     return pairs

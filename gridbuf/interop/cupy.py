@@ -72,7 +72,7 @@ def pinned_allocator() -> Callable[[int], Any]:
     from cupy.cuda import pinned_memory
 
     def allocate(nbytes: int) -> Any:
-        owner, address = _core.cuda_block(1, 0, nbytes, 512, 0)
+        owner, address = _core.cuda_block(_core.MEMORY_PINNED, 0, nbytes, 512, 0)
         return pinned_memory.PinnedMemoryPointer(_Pinned(owner, address, nbytes), 0)
 
     return allocate

@@ -21,6 +21,7 @@ import dask.array as da
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.explain import halo_pairs
 from gridbuf.names import as_numpy
 
 Halo = tuple[tuple[int, int], ...]
@@ -231,11 +232,11 @@ def map_overlap(
     domains = [arg.domain.shape if isinstance(arg, _core.Field) else arg.shape for arg in args]
     names, sizes = _common(args, dims, chunks, domains)
     first = next((arg for arg in args if isinstance(arg, _core.Field)), None)
-    widths = _pairs(halo if halo is not None else None if first is None else first.halo, len(names))
+    widths = halo_pairs(halo if halo is not None else None if first is None else first.halo, len(names))
     blocks = []
     for i, arg in enumerate(args):
         if isinstance(arg, _core.Field):
-            own = _pairs(arg.halo, arg.ndim)
+            own = halo_pairs(arg.halo, arg.ndim)
             if own != widths:
                 raise ValueError(f"args: the halo of argument {i} is {own}, that of the others {widths}")
             blocks.append(_views(arg, sizes, own))
@@ -272,14 +273,6 @@ def _common(args: Sequence[Any], dims: Any, chunks: Any, shapes: list[tuple[int,
     return names, da.core.normalize_chunks(chunks, shapes[0], dtype=args[0].dtype)
 
 
-def _pairs(halo: Any, ndim: int) -> Halo:
-    if halo is None:
-        return ((0, 0),) * ndim
-    if len(halo) != ndim:
-        raise ValueError(f"halo: {halo} has {len(halo)} entries for {ndim} indices")
-    return tuple((w, w) if isinstance(w, int) else (int(w[0]), int(w[1])) for w in halo)
-
-
 def _name(kind: str) -> str:
     """Memory changes, so no two arrays are the same to dask."""
     return f"gridbuf-{kind}-{uuid.uuid4().hex}"
@@ -287,7 +280,7 @@ def _name(kind: str) -> str:
 
 def _views(field: _core.Field, chunks: Any, halo: Halo | None, finish: Callable[[_core.Field], Any] | None = None) -> da.Array:
     """An array of which each block is a Field; dask sees the sizes without the overlap."""
-    widths = _pairs(halo, field.ndim)
+    widths = halo_pairs(halo, field.ndim)
 
     def view(block_info: Any = None) -> Any:
         where = block_info[None]["array-location"]
@@ -322,12 +315,12 @@ def _mapped(func: Any, blocks: list[da.Array], dims: tuple[str, ...], halo: Halo
 
 def _result(result: Any, part: _core.Field, dims: tuple[str, ...], halo: Halo | None, dtype: np.dtype[Any]) -> Any:
     array = as_numpy(result, dims) if isinstance(result, _core.Field) else np.asarray(result)
-    domain = tuple(n - low - high for n, (low, high) in zip(part.shape, _pairs(halo, part.ndim), strict=True))
+    domain = tuple(n - low - high for n, (low, high) in zip(part.shape, halo_pairs(halo, part.ndim), strict=True))
     if array.shape not in (part.shape, domain):
         allowed = f"{part.shape}" if halo is None else f"{part.shape} or, without the halo, {domain}"
         raise ValueError(f"func: it returned the shape {array.shape} for a part of shape {allowed}")
     if array.shape != domain:
-        array = array[tuple(slice(low, n - high) for n, (low, high) in zip(part.shape, _pairs(halo, part.ndim), strict=True))]
+        array = array[tuple(slice(low, n - high) for n, (low, high) in zip(part.shape, halo_pairs(halo, part.ndim), strict=True))]
     return array.astype(dtype, copy=False)
 
 

@@ -136,7 +136,7 @@ def _documentation(m: _Method) -> str:
     lines = [f"{m.does}.", ""]
     if heads:
         lines += ["Parameters", "----------"]
-        starred = {f"{name.strip('*=')}" for name in m.parameters.split() if name.startswith("*")}
+        starred = {name.strip("*=") for name in m.parameters.split() if name.startswith("*")}
         lines += [
             line for head in heads for line in (f"{'*' * (head in starred)}{head} : {_MEANS[head][0]}", f"    {_MEANS[head][1]}")
         ]
@@ -150,10 +150,9 @@ def _documentation(m: _Method) -> str:
 def _made(m: _Method) -> Callable[..., Any]:
     function: Any = m.function
     if function is None:
-        known, of_numpy = functions.HANDLERS.get(getattr(np, m.name)), getattr(np, m.name)
-        if known is not None:
-            function = known
-        else:
+        of_numpy = getattr(np, m.name)
+        function = functions.HANDLERS.get(of_numpy)
+        if function is None:
 
             def function(self: Any, *args: Any, **options: Any) -> Any:
                 return functions_plain.call(of_numpy, (self, *args), options)
@@ -171,8 +170,8 @@ def _made(m: _Method) -> Callable[..., Any]:
     parameters = [kinds("self", kinds.POSITIONAL_ONLY)]
     for name in m.parameters.split():
         plain, kind = name.strip("*="), (kinds.KEYWORD_ONLY if starred else kinds.POSITIONAL_OR_KEYWORD)
-        starred |= name.startswith("*")
         variadic = name.startswith("*")
+        starred |= variadic
         parameters.append(
             kinds(plain, kinds.VAR_POSITIONAL if variadic else kind, default=None if name.endswith("=") else kinds.empty)
         )

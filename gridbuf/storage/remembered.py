@@ -26,6 +26,6 @@ def remember(key: tuple[Any, ...] | None, made: Any) -> None:
 
 
 def remember_around(key: tuple[Any, ...] | None, meta: Meta) -> None:
-    """Note it; only where no address was looked at, which is where no alignment is asked for."""
-    if key is not None and meta.alignment == 1:
+    """The same of a storage around memory; its address must not have been looked at, which is where no alignment is asked for."""
+    if key is not None:
         AROUND[key] = meta

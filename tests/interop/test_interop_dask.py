@@ -145,7 +145,7 @@ def test_wrong_calls_are_named() -> None:
         gbd.map_overlap(identity, da.zeros((6, 4)), halo=(1, 1))
     with pytest.raises(ValueError, match="halo of argument 1 is"):
         gbd.map_overlap(identity, field, gb.Field.zeros((4, 2), dims="IJ"), chunks=2)
-    with pytest.raises(ValueError, match=r"halo: .* has 1 entries for 2 indices"):
+    with pytest.raises(ValueError, match="halo: 1 entries for 2 indices"):
         gbd.map_overlap(identity, da.zeros((6, 4)), halo=(1,), boundary=0)
     with pytest.raises(ValueError, match=r"func: it returned the shape \(1,\) .* or, without the halo, \(2, 2\)"):
         gbd.map_overlap(lambda part: np.zeros(1), field, chunks=2).compute(scheduler="sync")

@@ -44,7 +44,7 @@ def blockwise(ground: Ground, one: Subject) -> tuple[End, list[Index]]:
         index = tuple(min(i, count - 1) for i, count in zip(block.index, there.counts[block.tile], strict=True))
         rank = there.rank_of(there.number_at(block.tile, index))
         owners.append(block.number % ground.size if rank is None else rank)  # land has faces, beside blocks
-    end = End(Decomposition(cut, ground.size, owners), one.geometry.axes, (1,) * len(one.geometry.axes))
+    end = ground.by_places(one, cut, owners)
     return end, pieces
 
 
@@ -66,4 +66,4 @@ def in_slabs(ground: Ground, one: Subject, dims: Sequence[str]) -> End:
     cut = cut_into(extents, pieces)
     tiles = pairwise(Decomposition(cut, ground.size).first)
     owners = [(i + t) % ground.size for t, (first, end) in enumerate(tiles) for i in range(end - first)]  # each begins elsewhere
-    return End(Decomposition(cut, ground.size, owners), one.geometry.axes, (1,) * len(one.geometry.axes))
+    return ground.by_places(one, cut, owners)

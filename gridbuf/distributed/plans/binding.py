@@ -25,6 +25,11 @@ SIGN, ADD, CLEAR = CopyProgram.SIGN, CopyProgram.ADD, CopyProgram.CLEAR  # modes
 Entry = tuple[int, int, Index, int, int, Index, Index, np.dtype[Any], int]  # one copy, as _core.CopyProgram takes it
 
 
+def aligned(nbytes: int) -> int:
+    """Bytes up to where the next chunk begins."""
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
 class Place(NamedTuple):
     """Points of a field in this process."""
 
@@ -163,7 +168,7 @@ class Binding:
             strides = packed(shape, bound.dtype.itemsize)
             chunks.append(Chunk(field, link, at, nbytes, shape, strides, place, bound.dtype, SIGN if sign < 0 else 0))
             payload += nbytes
-            at += -(-nbytes // ALIGNMENT) * ALIGNMENT
+            at += aligned(nbytes)
         return chunks, at, payload
 
     def _shape(self, bound: Bound, link: Link, order: Sequence[str]) -> Index:

@@ -5,7 +5,7 @@ from typing import Any
 from gridbuf.distributed.plans.items import Item, items_of, refuse_item
 from gridbuf.distributed.plans.layouts import as_field
 from gridbuf.distributed.plans.plan import Plan
-from gridbuf.distributed.plans.plan_cache import MOST_PLANS, PlanCache
+from gridbuf.distributed.plans.plan_cache import PlanCache
 from gridbuf.distributed.plans.planning import Planner
 
 
@@ -20,8 +20,6 @@ class KeptPlans(PlanCache[Plan]):
         """The plan that exchanges the Fields with these ids, if that was done before."""
         plan = self.plans.get(("exchange", *map(self.numbers.get, ids)))
         if plan is not None:  # all are known Fields: anything else has no number, and is not found
-            if len(self.recent) >= MOST_PLANS:
-                self.recent.clear()
             self.recent[ids] = plan
         return plan
 

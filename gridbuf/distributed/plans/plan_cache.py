@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, Generic, TypeVar
 
 from gridbuf import _core
+from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed.plans.layouts import Layout, layout_of
 
 MOST_LAYOUTS = 1024  # that are known; as many Fields as are alive
@@ -32,7 +33,7 @@ class LayoutNumbers:
         self._references: dict[int, Any] = {}  # weak ones
         self._layouts: dict[Layout, int] = {}
         self._next = count(-1, -1)
-        self.recent: dict[tuple[int, ...], Any] = {}
+        self.recent: BoundedCache[Any] = BoundedCache(MOST_PLANS)
         numbers, references, recent = self.numbers, self._references, self.recent
 
         def forget(gone: Any) -> None:  # nothing of the owner: a Field may outlive it

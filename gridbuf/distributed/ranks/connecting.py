@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gridbuf import _core
+from gridbuf._core import CopyProgram
 from gridbuf.distributed.plans.binding import ADD, CLEAR, Binding, Message, adjoint, links_of, packing, program, unpacking
 from gridbuf.distributed.plans.debugging import SEAL, Guard, poisoning
 from gridbuf.distributed.ranks.agreements import Orders
@@ -13,8 +13,6 @@ from gridbuf.distributed.ranks.hub import Hub
 from gridbuf.distributed.ranks.messages import Messages
 from gridbuf.distributed.ranks.numbering import Wrong
 from gridbuf.distributed.ranks.terms import Terms
-
-CopyProgram = _core.CopyProgram
 
 
 class Connector:

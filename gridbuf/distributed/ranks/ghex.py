@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from mpi4py import MPI
 
 from gridbuf._core import CopyProgram
+from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.layouts import Bound, Layout
@@ -147,7 +148,7 @@ class GHEXTransport:
             offsets = tuple(low for low, _ in kind.halos)
             self._groups.append(Group(slots, offsets, domains, pattern, make_communication_object(engine.context)))
         self._check = CopyProgram(plan.slots(), []).check  # GHEX takes memory as it is
-        self._told: dict[int, tuple[Any, Any]] = {}  # by a Field's id: a weak reference, what GHEX calls it
+        self._told: BoundedCache[tuple[Any, Any]] = BoundedCache(MOST_FIELDS)  # by a Field's id: a weak reference, what GHEX calls it
         self._back: MPITransport | None = None
         self._under_way: list[Any] = []  # GHEX's handle, and what its exchange needs
         _forget([each for each in _left if moved_on(each[0])])
@@ -219,8 +220,6 @@ class GHEXTransport:
         known = self._told.get(id(field))
         if known is not None and known[0]() is field:
             return known[1]
-        if len(self._told) >= MOST_FIELDS:
-            self._told.clear()
         array = field.numpy()
         domain = group.domains[slot % len(group.domains)]
         try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from gridbuf import _core
+from gridbuf._core import CopyProgram
 from gridbuf.debugging import debugging
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.errors import DisagreementError
@@ -31,7 +31,6 @@ from gridbuf.distributed.ranks.standing import Standing
 from gridbuf.distributed.ranks.terms import Terms
 from gridbuf.distributed.waiting import LOOK, Waiting
 
-CopyProgram = _core.CopyProgram
 FILLS = {"sides": "halos without their corners (corners=False)", "sync": "points that exist twice"}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.geometry.between_decompositions import Copies, End
-from gridbuf.distributed.geometry.blocks import Decomposition, Index
+from gridbuf.distributed.geometry.blocks import Index
 from gridbuf.distributed.geometry.cuts import Cuts
 from gridbuf.distributed.plans.aliasing import check_apart
 from gridbuf.distributed.plans.items import items_of
@@ -31,8 +31,7 @@ def whole_tiles(ground: Ground, one: Subject, root: int) -> End:
     """One block a tile, of one rank, with as many places as a field has points there."""
     faces = {a for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True) if not p}
     cuts = [tuple(Cuts(n + (a in faces), 1) for a, n in enumerate(tile)) for tile in ground.tiles]
-    owners = [root] * len(ground.tiles)
-    return End(Decomposition(cuts, ground.size, owners), one.geometry.axes, (1,) * len(one.geometry.axes))
+    return ground.by_places(one, cuts, [root] * len(ground.tiles))
 
 
 def shapes(ground: Ground, one: Subject) -> list[Index]:

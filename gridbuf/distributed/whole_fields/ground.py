@@ -11,6 +11,7 @@ from gridbuf.distributed.alone import Agreed, Integers, Topic
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.geometry.between_decompositions import Between, Copies, End
 from gridbuf.distributed.geometry.blocks import Block, Decomposition, Index
+from gridbuf.distributed.geometry.cuts import Cuts
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.geometry.schedule import Schedule, sorted_out
 from gridbuf.distributed.plans.binding import Sources
@@ -44,6 +45,11 @@ class Ground(NamedTuple):
 
     def end(self, subject: Subject) -> End:
         return End(self.decomposition, subject.geometry.axes, subject.geometry.positions)
+
+    def by_places(self, subject: Subject, cuts: Sequence[tuple[Cuts, ...]], owners: Sequence[int | None]) -> End:
+        """Blocks of other cuts and owners, of which a field has as many points as an array has elements."""
+        axes = subject.geometry.axes
+        return End(Decomposition(cuts, self.size, owners), axes, (1,) * len(axes))
 
     def copies(self, one: Subject, partner: Index = (), straight: bool = False) -> Copies:
         """Who keeps the points of a field that exist more than once; `straight`: seams that turn axes are none."""

@@ -16,7 +16,7 @@ from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.geometry.blocks import Index
 from gridbuf.distributed.geometry.linking import Link
 from gridbuf.distributed.geometry.schedule import Schedule
-from gridbuf.distributed.plans.binding import ALIGNMENT, SIGN, Entry, Sources
+from gridbuf.distributed.plans.binding import SIGN, Entry, Sources, aligned
 from gridbuf.strides import packed
 
 Arrays = Mapping[int, NDArray[Any]]  # by block: its points without halo, axes in the order of the message
@@ -170,7 +170,3 @@ class Slots:
             found = self._known[id(array)] = len(self.arrays)
             self.arrays.append(array)
         return found
-
-
-def aligned(nbytes: int) -> int:
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
