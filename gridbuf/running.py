@@ -156,4 +156,3 @@ def _without_watch(error: BaseException) -> None:
                 last = last.tb_next
         if each is not None:
             chain += [other for other in (each.__cause__, each.__context__) if not any(other is one for one in chain)]
-

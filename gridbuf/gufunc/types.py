@@ -10,7 +10,7 @@ from gridbuf.gufunc.errors import SignatureError
 from gridbuf.wrapping import naming
 
 _CHARS = TYPE_CHARS  # of NumPy, each at the engine's number of the type; a space: it has none
-_NUMBERS = {np.dtype(c).num: number for number, c in enumerate(_CHARS) if c != " "}
+_NUMBERS: dict[int, int] = {np.dtype(c).num: number for number, c in enumerate(_CHARS) if c != " "}
 _NUMBERS[np.dtype("q").num], _NUMBERS[np.dtype("Q").num] = _CHARS.index("l"), _CHARS.index("L")
 DTYPES: list[Any] = [None if c == " " else np.dtype(c) for c in _CHARS]
 DATETIME = _CHARS.index("M")

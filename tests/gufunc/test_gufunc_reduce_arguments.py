@@ -283,7 +283,7 @@ def test_a_forked_child_reduces_what_its_parent_did():
 
 
 def test_a_repeated_reduction_runs_no_python(monkeypatch):
-    from gridbuf.gufunc import outcomes, reduction
+    from gridbuf.gufunc import operands, outcomes, reduction
 
     a = np.ones((3, 5), np.float32)
     calls = [
@@ -293,9 +293,8 @@ def test_a_repeated_reduction_runs_no_python(monkeypatch):
     ]
     for call in calls:
         call()
-    for name in ("choose", "operand", "start"):
-        monkeypatch.delattr(reduction, name)
-    monkeypatch.delattr(outcomes, "conclude")
+    for module, name in ((reduction, "choose"), (reduction, "start"), (operands, "normal"), (outcomes, "conclude")):
+        monkeypatch.delattr(module, name)
     for call in calls:
         call()
     add.reduce(np.ones((7, 2, 9), np.float32), axis=1)  # another shape of a known type asks Go alone

@@ -148,7 +148,9 @@ class GHEXTransport:
             offsets = tuple(low for low, _ in kind.halos)
             self._groups.append(Group(slots, offsets, domains, pattern, make_communication_object(engine.context)))
         self._check = CopyProgram(plan.slots(), []).check  # GHEX takes memory as it is
-        self._told: BoundedCache[tuple[Any, Any]] = BoundedCache(MOST_FIELDS)  # by a Field's id: a weak reference, what GHEX calls it
+        self._told: BoundedCache[tuple[Any, Any]] = BoundedCache(
+            MOST_FIELDS
+        )  # by a Field's id: a weak reference, what GHEX calls it
         self._back: MPITransport | None = None
         self._under_way: list[Any] = []  # GHEX's handle, and what its exchange needs
         _forget([each for each in _left if moved_on(each[0])])
