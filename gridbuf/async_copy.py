@@ -239,9 +239,10 @@ def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_k
         Fields or arrays of the same shape; at least one lies on a GPU. src may also be a list or a number. Values are laid out
         and converted as by `gridbuf.copyto`.
     stream : int or stream object, optional
-        Where the copy is queued; the thread's stream (`gridbuf.cuda.stream`) unless given. It is queued behind what is there
-        already. Between two GPUs it is a stream of either; the other one's default stream is behind the copy, too. What is queued on it later is behind the copy only once `host_free()` or, for a copy to the host, `done()`
-        is true: pageable memory and other dtypes take a thread of the host, which queues the parts one by one.
+        Where the copy is queued, behind what is there already; the thread's stream (`gridbuf.cuda.stream`) unless given. Between two
+        GPUs it is a stream of either, and the other one's default stream is behind the copy, too. What is queued later is behind
+        the copy only once `host_free()` or, for a copy to the host, `done()` is true: pageable memory and other dtypes take a
+        thread of the host, which queues the parts one by one.
     casting
         As in `gridbuf.copyto`.
 
@@ -254,7 +255,7 @@ def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_k
     Raises
     ------
     TypeError, ValueError
-        When the sides do not fit, as for `gridbuf.copyto`, when neither lies on a GPU, or when stream is none.
+        When the sides do not fit, as for `gridbuf.copyto`, when neither lies on a GPU, or when stream is no stream.
     RuntimeError
         When there is no driver, or in a forked child. What fails later is raised by `wait`.
 

@@ -153,7 +153,7 @@ def stream(handle: Any) -> Iterator[int]:
     Raises
     ------
     TypeError
-        When handle is none.
+        When handle is no stream.
 
     Examples
     --------

@@ -102,7 +102,7 @@ class Filing(Reducing):
         path : path_like
             Where.
         *names : str
-            Which fields. None: all.
+            Which fields; all where no name is given.
         verify : bool, optional
             Whether to compare checksums of what was read with those of what was saved.
         progress : callable, optional

@@ -38,6 +38,8 @@ class Grid(Filing, Points):
         Which rank this is, and how many there are.
     engine : str
         What moves the bytes.
+    timeout : float or None
+        After how many seconds whoever waits for another rank raises.
     """
 
     def __init__(

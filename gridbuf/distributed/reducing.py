@@ -30,7 +30,7 @@ class Reducing(Moving):
         Raises
         ------
         TypeError, ValueError
-            When a field is none, has elements that are not summed, or does not fit this rank's blocks.
+            When a field is not such a Field, has elements that are not summed, or does not fit this rank's blocks.
         DisagreementError
             When ranks do not call the same, or one of them raised; the message says what.
         TimeoutError

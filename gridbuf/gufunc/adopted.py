@@ -152,7 +152,7 @@ def from_ufunc(ufunc: Any, *, flags: Sequence[str] = tuple(FLAGS), output_dims: 
     Raises
     ------
     TypeError
-        When ufunc is none.
+        When ufunc is no such object.
     SignatureError
         When its loops call Python.
 

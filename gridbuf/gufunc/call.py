@@ -44,6 +44,22 @@ class GUFunc(Choosing):
         Which floating-point exceptions make an element fail.
     identity : scalar, optional
         What a reduction of nothing gives; None: it is an error.
+
+    Raises
+    ------
+    SignatureError
+        When the signature cannot be read, or a kernel does not fit it; the message shows the place.
+    TypeError, ValueError
+        When name is no str, generator or output_dims no function, or flags names another exception.
+
+    Examples
+    --------
+    >>> import ctypes, numpy as np
+    >>> from gridbuf import gufunc
+    >>> hypot = ctypes.cast(ctypes.CDLL("libm.so.6").hypot, ctypes.c_void_p).value
+    >>> distance = gufunc.GUFunc("(),()->()", gufunc.scalar(hypot, "dd->d"), name="distance")
+    >>> distance(np.array([3.0, 5.0]), 4.0, dtype="d").round(3)
+    array([5.   , 6.403])
     """
 
     def __new__(
@@ -122,7 +138,7 @@ class GUFunc(Choosing):
         Raises
         ------
         SignatureError
-            When it is none, or its types do not fit the signature.
+            When it is no kernel, or its types do not fit the signature.
 
         Examples
         --------

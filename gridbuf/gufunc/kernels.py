@@ -15,7 +15,23 @@ _CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
 
 @dataclass(frozen=True)
 class Kernel:
-    """A loop for one combination of types; made by the functions of this module."""
+    """A loop for one combination of types, as `numpy_loop`, `status_loop`, `scalar` and `go` make it.
+
+    Attributes
+    ----------
+    form : int
+        How it is called: NumPy's way, with a status, or in Go.
+    types : str
+        NumPy's type characters, such as ``"dd->d"``.
+    address, data : int
+        Of the compiled function, and what it gets as its last argument; 0 in Go, and for none.
+    go_name : str or None
+        What Go knows it by.
+    flags : int
+        What may be done with it, such as reducing; `from_ufunc` sets most.
+    owner : object
+        Kept alive as long as the kernel is.
+    """
 
     form: int
     types: str
@@ -84,7 +100,7 @@ def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> 
     Raises
     ------
     TypeError, ValueError
-        When source, or data, is no compiled function, or its address is none.
+        When source, or data, is no compiled function.
 
     Examples
     --------
@@ -159,7 +175,7 @@ def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
     SignatureError
         When types is not of this form.
     TypeError, ValueError
-        When source, or data, is no compiled function, or its address is none.
+        When source is no compiled function.
 
     Examples
     --------

@@ -25,6 +25,21 @@ class StateKernel:
         One input and one type per output, such as ``"d->l"``.
     any_order : bool
         The index of an element does not count, so that elements may come as they lie in memory.
+
+    Raises
+    ------
+    SignatureError
+        When init is not one value. Types that do not fit are refused by the GUFunc.
+    TypeError, ValueError
+        When step, merge or final is no compiled function.
+
+    Examples
+    --------
+    >>> import ctypes, numpy as np
+    >>> from gridbuf import gufunc
+    >>> function = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value  # stands for functions of yours
+    >>> gufunc.StateKernel(np.float64(0), function, function, function, "d->d").types
+    'd->d'
     """
 
     def __init__(self, init: Any, step: Any, merge: Any, final: Any, types: str, any_order: bool = False) -> None:

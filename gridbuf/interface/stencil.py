@@ -232,7 +232,7 @@ def stencil_call(stencil: Any, *, policy: str = "raise") -> StencilCall:
     Raises
     ------
     TypeError
-        When stencil is none of gt4py.cartesian's.
+        When stencil is not one of gt4py.cartesian's.
 
     Notes
     -----

@@ -134,7 +134,7 @@ def stencil_args(stencil: Any, *args: Any, origin: Any = None, domain: Any = Non
     Raises
     ------
     TypeError
-        When stencil is none of gt4py.cartesian's, or the arguments are not its own.
+        When stencil is not one of gt4py.cartesian's, or the arguments are not its own.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def from_next(field: Any, dims: Mapping[Any, str]) -> _core.Field:
     Raises
     ------
     TypeError
-        When field is none of gt4py.next's.
+        When field is not one of gt4py.next's.
     ValueError
         When dims lacks one of its dimensions.
 

@@ -154,7 +154,7 @@ def from_array(array: jax.Array, dims: Any = None, *, origin: Any = None, halo: 
     Raises
     ------
     TypeError
-        When array is none, or traced.
+        When it is no array of JAX, or is traced.
     ValueError
         When its memory is gone or not in one piece, or dims, origin or halo do not fit.
 
@@ -206,7 +206,9 @@ def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
     Parameters
     ----------
     shape : int or sequence of int
+        The size of each index.
     dtype : dtype_like, optional
+        The type of the elements.
     **spec
         The keywords of `gridbuf.Field.empty`; `padding` and alignment given here win, and may spoil the sharing.
 

@@ -87,7 +87,7 @@ def from_tensor(tensor: torch.Tensor, dims: Any = None, *, origin: Any = None, h
     Raises
     ------
     TypeError
-        When tensor is none.
+        When it is no tensor.
     ValueError
         When it has no strided memory of plain numbers, or dims, origin or halo do not fit.
 
@@ -117,7 +117,9 @@ def empty(shape: Any, dtype: Any = torch.float64, **spec: Any) -> torch.Tensor:
     Parameters
     ----------
     shape : int or sequence of int
+        The size of each index.
     dtype : torch.dtype or dtype_like
+        The type of the elements.
     **spec
         The keywords of `gridbuf.empty`.
 

@@ -96,7 +96,7 @@ def from_pointer(
     Raises
     ------
     ValueError
-        When the address is none or not aligned, kind is no Fortran type, or bounds do not fit.
+        When the address is 0 or not aligned, kind is no Fortran type, or bounds do not fit.
 
     Examples
     --------
