@@ -3,6 +3,7 @@
 The rules that storages and Fields share. Names come as a str of letters or as a tuple of names.
 """
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -70,6 +71,30 @@ def adapted(array: Any, adapt: Adapt) -> Any:
 def lacking(names: Names, target: Names) -> Names:
     """The names that the target does not have."""
     return [name for name in names if name not in target]
+
+
+def positions(axis: Any, names: Names | None, ndim: int) -> tuple[int, ...]:
+    """The indices that an `axis` argument means: numbers, names ("KI" is both), or a tuple of them. `names`: None where there are none."""
+    entries: list[int] = []
+    for part in axis if isinstance(axis, (tuple, list)) else (axis,):
+        if isinstance(part, str):
+            asked = (part,) if names is not None and part in names else tuple(part)
+            if names is None or not asked or lacking(asked, names):
+                raise ValueError(f"axis: {part!r} names an index that is not there; there are {names or 'no names'}")
+            entries.extend(names.index(name) for name in asked)
+            continue
+        try:
+            index = None if isinstance(part, (bool, np.bool_)) else operator.index(part)
+        except TypeError:
+            index = None
+        if index is None:
+            raise TypeError(f"axis: expected names or numbers of indices, got {part!r}")
+        if not -ndim <= index < ndim:
+            raise np.exceptions.AxisError(index, ndim, "axis")
+        entries.append(index % ndim)
+    if len(set(entries)) != len(entries):
+        raise ValueError(f"axis: {axis!r} names an index twice")
+    return tuple(entries)
 
 
 def sizes(named: Sequence[tuple[Names, tuple[int, ...]]], names: Names) -> tuple[int, ...]:

@@ -1,13 +1,12 @@
 """Reductions of Fields, over indices given by name or by number, and the other methods of ufuncs."""
 
-import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gridbuf import _core, wrapping
+from gridbuf import _core, joining, wrapping
 from gridbuf.fields import operands
 from gridbuf.fields.operands import Field, names_of
 from gridbuf.fields.resolving import Resolution
@@ -16,31 +15,9 @@ from gridbuf.joining import accumulated_dtype, adapted, into, is_scalar, lacking
 from gridbuf.numpy_functions import given, kept
 
 
-def positions(axis: Any, field: _core.Field, argument: str = "axis") -> tuple[int, ...]:
-    """The indices that an `axis` argument means: numbers, names ("KI" is both), or a tuple of them."""
-    names, ndim = names_of(field), field.ndim
-    entries: list[int] = []
-    for part in axis if isinstance(axis, (tuple, list)) else (axis,):
-        if isinstance(part, str):
-            asked = (part,) if names is not None and part in names else tuple(part)
-            if names is None or not asked or lacking(asked, names):
-                raise ValueError(
-                    f"{argument}: {part!r} names an index that the Field does not have; it has {names or 'no names'}"
-                )
-            entries.extend(names.index(name) for name in asked)
-            continue
-        try:
-            index = None if isinstance(part, (bool, np.bool_)) else operator.index(part)
-        except TypeError:
-            index = None
-        if index is None:
-            raise TypeError(f"{argument}: expected names or numbers of indices, got {part!r}")
-        if not -ndim <= index < ndim:
-            raise np.exceptions.AxisError(index, ndim, argument)
-        entries.append(index % ndim)
-    if len(set(entries)) != len(entries):
-        raise ValueError(f"{argument}: {axis!r} names an index twice")
-    return tuple(entries)
+def positions(axis: Any, field: _core.Field) -> tuple[int, ...]:
+    """The indices that an `axis` argument means."""
+    return joining.positions(axis, names_of(field), field.ndim)
 
 
 def _left(field: _core.Field, over: tuple[int, ...], keepdims: bool) -> Resolution:

@@ -4,8 +4,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from gridbuf import joining
 
 LETTERS = "IJK"
@@ -70,24 +68,8 @@ def non_negative(values: Any, axes: str, argument: str) -> tuple[int, ...]:
 
 
 def positions(axis: Any, axes: str) -> tuple[int, ...]:
-    """The indices that an `axis` argument names: ints, names ("KI" is both), or a tuple of them."""
-    entries: list[int] = []
-    for part in axis if isinstance(axis, (tuple, list)) else (axis,):
-        if isinstance(part, str):
-            missing = [name for name in part if name not in axes]
-            if missing or not part:
-                raise ValueError(f"axis: {part!r} names an axis that {axes!r} does not have")
-            entries.extend(axes.index(name) for name in part)
-            continue
-        if isinstance(part, (bool, np.bool_)):
-            raise TypeError(f"axis: expected names or numbers of axes, got {part!r}")
-        index = integer(part, "axis")
-        if not -len(axes) <= index < len(axes):
-            raise ValueError(f"axis: {index} is out of range for the axes {axes!r}")
-        entries.append(index % len(axes))
-    if len(set(entries)) != len(entries):
-        raise ValueError(f"axis: {axis!r} names an axis twice")
-    return tuple(entries)
+    """The indices that an `axis` argument means."""
+    return joining.positions(axis, tuple(axes), len(axes))
 
 
 def union(*several: str) -> str:

@@ -48,7 +48,7 @@ def add_savings(rows: list[dict[str, Any]], found: Any) -> None:
             if (*kind, fresh) not in known:
                 known[*kind, fresh] = seconds_of(*kind, found, fresh)
             block = known[*kind, fresh]
-            if row["page_faults"] * count * most["bytes"] / row["bytes"] <= MORE * block.faults * count:
+            if row["page_faults"] * most["bytes"] / row["bytes"] <= MORE * block.faults:
                 break
         part = touched(row, count * most["bytes"], block.faults * count)
         of = block.plain * count * part
