@@ -74,11 +74,10 @@ class Live:
         if self._shown is not None:
             self._shown.update(grids(found, most=6), refresh=True)
             return
-        calls, blocks = sum(s["calls"] for s in found["stencils"]), sum(a["count"] for a in found["allocations"])
-        copied, slowest = (
-            sum(c["count"] for c in found["copies"]),
-            max(found["stencils"], key=lambda s: s["seconds"], default=None),
-        )
+        calls = sum(s["calls"] for s in found["stencils"])
+        blocks = sum(a["count"] for a in found["allocations"])
+        copied = sum(c["count"] for c in found["copies"])
+        slowest = max(found["stencils"], key=lambda s: s["seconds"], default=None)
         most = "" if slowest is None else f"; most time in {slowest['name']}: {seconds(slowest['seconds'])}"
         self.errors.say(
             f"gridbuf watch: {found['seconds']:.0f} s: {calls:,} stencil calls, {blocks:,} blocks, {copied:,} hidden copies{most}\n"
