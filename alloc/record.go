@@ -48,6 +48,24 @@ func PlanOf(at record.Plan) *Plan {
 	return &p
 }
 
+// record is a copy of the plan for C, to be freed; nil without memory.
+func (p *Plan) record() *C.gb_plan {
+	f := C.gb_plan_new(C.int(len(p.shape)))
+	if f == nil {
+		return nil
+	}
+	to := view(f)
+	copy(to.shape, p.shape)
+	copy(to.strides, p.strides)
+	copy(to.paddedShape, p.paddedShape)
+	copy(to.alignedIndex, p.alignedIndex)
+	copy(to.layout, p.layout)
+	copy(to.dims, p.dims)
+	p.store(f)
+	C.gb_plan_finish(f)
+	return f
+}
+
 // view is a plan whose lists are the record's.
 func view(f *C.gb_plan) Plan {
 	g := &f.geometry
@@ -57,6 +75,14 @@ func view(f *C.gb_plan) Plan {
 		paddedShape: unsafe.Slice((*int64)(f.padded_shape), n), alignedIndex: unsafe.Slice((*int64)(f.aligned_index), n),
 		layout: unsafe.Slice((*int32)(f.layout), n), dims: unsafe.Slice((*Dim)(g.dims), n),
 	}
+}
+
+// store writes the numbers beside the lists; C derives the geometry's rest (gb_plan_finish).
+func (p *Plan) store(f *C.gb_plan) {
+	f.geometry.itemsize = C.int64_t(p.itemSize)
+	f.want = p.want()
+	f.want.reserve = C.int64_t(reserved(p.span, p.byteAlignment))
+	f.device, f.device_id, f.memory = C.int32_t(p.device), C.int32_t(p.deviceID), C.int32_t(p.memory)
 }
 
 func (p *Plan) want() C.gb_heap_layout {
@@ -69,11 +95,4 @@ func (p *Plan) want() C.gb_heap_layout {
 // reserved is how many bytes the heap sets aside for span bytes on a boundary.
 func reserved(span, boundary int64) int64 {
 	return int64(C.gb_heap_reserve(C.int64_t(span), C.int64_t(boundary)))
-}
-
-func given[T any](list []T) C.int32_t {
-	if list == nil {
-		return -1
-	}
-	return C.int32_t(len(list))
 }

@@ -1,9 +1,12 @@
 package alloc
 
+// #include <stdlib.h>
+// #include "planner.h"
+import "C"
+
 import (
-	"math"
-	"math/bits"
 	"slices"
+	"unsafe"
 
 	"gridbuf/internal/message"
 )
@@ -36,113 +39,57 @@ func Satisfies(s *Spec, have *Plan, address uintptr) error {
 	if have == nil || !slices.Equal(have.shape, s.Shape) || have.itemSize != s.ItemSize {
 		return ErrInvalid.Errorf("have: it must describe memory of shape %v with items of %d bytes", s.Shape, s.ItemSize)
 	}
-	if what := s.missed(wanted, have, address); what != "" {
-		return &Unmet{What: what, Wanted: wanted, Found: slices.Clone(have.strides)}
+	var preset *C.gb_preset
+	if s.Preset != nil {
+		preset = &C.gb_preset{alignment: C.int64_t(s.Preset.Alignment)}
 	}
-	return nil
+	asked := C.gb_request{
+		itemsize: C.int64_t(s.ItemSize), byte_alignment: C.int64_t(s.ByteAlignment), padding: C.int64_t(s.Padding),
+		alignment: C.int64_t(s.Alignment), device: C.int32_t(s.Device), memory: C.int32_t(s.Memory),
+		layout_len: given(s.Layout), aligned_len: given(s.AlignedIndex),
+	}
+	w, h := wanted.record(), have.record()
+	defer C.free(unsafe.Pointer(w))
+	defer C.free(unsafe.Pointer(h))
+	if w == nil || h == nil {
+		return ErrNoMemory.Errorf("no memory left for a plan")
+	}
+	var missed C.gb_plan_missed
+	C.gb_plan_compare(&asked, preset, w, h, C.uintptr_t(address), &missed)
+	if missed.what == C.GB_PLAN_MEETS_ALL {
+		return nil
+	}
+	return &Unmet{What: s.unmet(&missed, wanted, have), Wanted: wanted, Found: slices.Clone(have.strides)}
 }
 
-// missed names the first requirement that memory misses, and how. An index of one element has no say in any of this: nobody takes
-// a step along it.
-func (s *Spec) missed(wanted, have *Plan, address uintptr) string {
+func given[T any](list []T) C.int32_t {
+	if list == nil {
+		return -1
+	}
+	return C.int32_t(len(list))
+}
+
+func (s *Spec) unmet(m *C.gb_plan_missed, wanted, have *Plan) string {
 	source := func(field string, own bool) string {
 		if own || s.Preset == nil {
 			return field
 		}
 		return message.Format("preset %q", s.Preset.Name)
 	}
-	if (s.Device != AnyDevice || s.Preset != nil) && (wanted.device != have.device || wanted.deviceID != have.deviceID) {
+	switch m.what {
+	case C.GB_PLAN_MISSES_DEVICE:
 		return message.Format("%s: wanted memory on %s, found it on %s", source("device", s.Device != AnyDevice), wanted.where(), have.where())
-	}
-	if (s.Memory != Plain || s.Preset != nil) && wanted.memory != have.memory {
+	case C.GB_PLAN_MISSES_MEMORY:
 		return message.Format("%s: wanted %s memory, found %s", source("memory", s.Memory != Plain), wanted.memory, have.memory)
-	}
-	long, rows := wanted.longIndices(), s.rowBoundary(wanted)
-	switch {
-	case slices.Equal(have.strides, wanted.strides):
-	case (s.Layout != nil || s.Preset != nil) && have.size != 0 && !have.ordered(long):
+	case C.GB_PLAN_MISSES_ORDER:
 		return source("layout", s.Layout != nil) + " orders the strides otherwise"
-	case have.size != 0 && slices.ContainsFunc(long[:max(len(long)-1, 0)], func(i int) bool { return have.strides[i]%rows != 0 }):
-		return message.Format("%s puts rows on multiples of %d bytes", source("padding", s.Padding != PadAsPreset), rows)
-	case s.Padding == PadNone && slices.ContainsFunc(long, func(i int) bool { return have.strides[i] != wanted.strides[i] }):
+	case C.GB_PLAN_MISSES_ROWS:
+		return message.Format("%s puts rows on multiples of %d bytes", source("padding", s.Padding != PadAsPreset), int64(m.boundary))
+	case C.GB_PLAN_MISSES_PACKED:
 		return "padding leaves no room between rows"
 	}
-	if s.ByteAlignment == 0 && s.Preset == nil && s.AlignedIndex == nil {
-		return ""
-	}
-	boundary := wanted.byteAlignment
-	if s.Preset != nil && s.ByteAlignment == 0 {
-		boundary = s.ownBoundary()
-	}
-	if after := have.afterBoundary(wanted.alignedIndex, address, boundary); after != 0 {
-		return message.Format("%s: element %v must lie on a boundary of %d bytes, and it lies %d bytes after one",
-			source("alignment", s.ByteAlignment != 0), wanted.alignedIndex, boundary, after)
-	}
-	return ""
-}
-
-// longIndices are those of more than one element, slowest first.
-func (p *Plan) longIndices() []int {
-	var long []int
-	for i, n := range p.shape {
-		if n > 1 {
-			long = append(long, i)
-		}
-	}
-	slices.SortFunc(long, func(a, b int) int { return int(p.layout[a]) - int(p.layout[b]) })
-	return long
-}
-
-// ordered says whether strides fall in the order of these indices, each over all of the next, down to the item size.
-func (p *Plan) ordered(long []int) bool {
-	for k, i := range long {
-		if k == len(long)-1 {
-			return p.strides[i] == p.itemSize
-		}
-		next := long[k+1]
-		if reach, ok := multiply(p.shape[next], max(p.strides[next], 0)); !ok || p.strides[i] < reach {
-			return false
-		}
-	}
-	return true
-}
-
-// ownBoundary is what the preset, or an alignment in items, asks for by itself, in bytes.
-func (s *Spec) ownBoundary() int64 {
-	if items := s.alignment(); items > 1 {
-		return items * max(s.ItemSize, 1)
-	}
-	return 1
-}
-
-// rowBoundary is what rows must begin at multiples of, in bytes.
-func (s *Spec) rowBoundary(wanted *Plan) int64 {
-	switch {
-	case s.Padding == PadToBoundary:
-		return wanted.byteAlignment
-	case s.Padding == PadNone:
-		return 1
-	case s.Padding == PadAsPreset:
-		return s.ownBoundary()
-	}
-	if boundary, ok := multiply(s.Padding, max(s.ItemSize, 1)); ok {
-		return boundary
-	}
-	return math.MaxInt64
-}
-
-// afterBoundary is how many bytes after a boundary an element lies.
-func (p *Plan) afterBoundary(index []int64, address uintptr, boundary int64) int64 {
-	if p.size == 0 {
-		return 0
-	}
-	b := uint64(boundary)
-	after := uint64(address) % b
-	for i, at := range index {
-		hi, lo := bits.Mul64(uint64(at)%b, uint64((p.strides[i]%boundary+boundary)%boundary))
-		after = (after + bits.Rem64(hi, lo, b)) % b
-	}
-	return int64(after)
+	return message.Format("%s: element %v must lie on a boundary of %d bytes, and it lies %d bytes after one",
+		source("alignment", s.ByteAlignment != 0), wanted.alignedIndex, int64(m.boundary), int64(m.after))
 }
 
 // where is a device in words.

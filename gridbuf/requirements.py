@@ -5,8 +5,6 @@ meets them all. Nothing is copied here.
 """
 
 from collections.abc import Mapping
-from itertools import pairwise
-from operator import index, mul
 from typing import Any, NoReturn
 
 import numpy as np
@@ -52,11 +50,9 @@ found (240, 48, 8). A proper copy: gridbuf.Field.from_array(data, dtype='<f8', d
     if "dtype" in wanted and np.dtype(wanted["dtype"]) != field.dtype:
         plan = _core.plan(field.shape, wanted["dtype"], **_spec(field, wanted))
         _miss(field, wanted, plan, f"dtype: expected {np.dtype(wanted['dtype'])}, found {field.dtype}")
-    spec = {"backend": "C"} | _spec(field, wanted)  # and not the one that calls without any take
-    plan = _core.plan(field.shape, field.dtype, **spec)
-    unmet = _unmet(field, wanted, plan)
+    unmet = _core.unmet(field, field.shape, field.dtype, **_spec(field, wanted))
     if unmet is not None:
-        _miss(field, wanted, plan, _words(field, wanted, plan, *unmet))
+        _miss(field, wanted, unmet[1], _words(field, wanted, *unmet))
     return True
 
 
@@ -72,57 +68,7 @@ def _aligned_index(field: _core.Field) -> tuple[int, ...]:
     return tuple(low for low, _ in field.halo) if field.halo is not None else field.origin or (0,) * field.ndim
 
 
-def _unmet(field: _core.Field, wanted: dict[str, Any], plan: _core.Plan) -> tuple[str, int, int] | None:
-    """What is missed first, the boundary in bytes that it is about, and how many bytes after one the aligned element lies."""
-    have: _core.Plan = _core.Field.plan.__get__(field)  # not its attribute: a subclass's plan may be anything
-    named = "backend" in wanted
-    if (named or "device" in wanted) and plan.device != have.device:
-        return "device", 0, 0
-    if (named or "memory" in wanted) and plan.memory != have.memory:
-        return "memory", 0, 0
-    if have.strides != plan.strides and (missed := _unmet_strides(have, wanted, plan)):
-        return (*missed, 0)
-    if not wanted.keys() & {"backend", "byte_alignment", "aligned_index"}:
-        return None
-    address: int = _core.Field._address.__get__(field)
-    after = (address + sum(map(mul, plan.aligned_index, have.strides))) % plan.byte_alignment
-    boundary = plan.byte_alignment
-    if after and named and "byte_alignment" not in wanted:  # new arrays lie on a multiple of what the backend asks for
-        boundary = _own_boundary(have, wanted)
-        after %= boundary
-    return ("boundary", boundary, after) if after and 0 not in have.shape else None
-
-
-def _unmet_strides(have: _core.Plan, wanted: dict[str, Any], plan: _core.Plan) -> tuple[str, int] | None:
-    """The same of the strides. An index of one element has no say: nobody takes a step along it."""
-    full, padding = 0 not in have.shape, wanted.get("padding")
-    long = sorted((i for i, n in enumerate(have.shape) if n > 1), key=plan.layout.__getitem__)
-    if full and wanted.keys() & {"backend", "layout"} and not _ordered(have, long):
-        return "order", 0
-    if padding is not None and padding is not True and index(padding) <= 1:
-        return ("packed", 0) if any(have.strides[i] != plan.strides[i] for i in long) else None
-    if padding is None:
-        rows = _own_boundary(have, wanted)
-    else:
-        rows = plan.byte_alignment if padding is True else index(padding) * max(have.dtype.itemsize, 1)
-    return ("rows", rows) if full and any(have.strides[i] % rows for i in long[:-1]) else None
-
-
-def _ordered(have: _core.Plan, long: list[int]) -> bool:
-    """Whether strides fall in the order of these indices, each over all of the next, down to the item size."""
-    falls = all(have.strides[i] >= have.shape[k] * have.strides[k] for i, k in pairwise(long))
-    return falls and (not long or have.strides[long[-1]] == have.dtype.itemsize)
-
-
-def _own_boundary(have: _core.Plan, wanted: dict[str, Any]) -> int:
-    """What the backend asks for by itself, in bytes."""
-    if "backend" not in wanted:
-        return 1
-    items = _core.plan((1,), have.dtype, backend=wanted["backend"], layout=(0,)).padded_shape[0]
-    return items * max(have.dtype.itemsize, 1) if items > 1 else 1
-
-
-def _words(field: _core.Field, wanted: dict[str, Any], plan: _core.Plan, what: str, boundary: int, after: int) -> str:
+def _words(field: _core.Field, wanted: dict[str, Any], what: str, plan: _core.Plan, boundary: int, after: int) -> str:
     """What is missed, under the name of the requirement that asks for it: the narrowest one given, else the backend."""
     key = {"order": "layout", "rows": "padding", "packed": "padding", "boundary": "byte_alignment"}.get(what, what)
     if key not in wanted:

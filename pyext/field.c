@@ -78,8 +78,6 @@ static PyObject *get_own_plan(PyObject *self, void *_) {
     return Py_NewRef(of(self)->lists ? Py_None : (PyObject *)of(self)->plan);
 }
 
-static PyObject *get_address(PyObject *self, void *_) { return PyLong_FromVoidPtr(of(self)->data); }
-
 static PyObject *no_attribute(const char *name, const char *why) {
     return PyErr_Format(PyExc_AttributeError, "this Field has no %s: %s", name, why);
 }
@@ -126,7 +124,6 @@ static PyGetSetDef getset[] = {
     {"readonly", get_readonly, NULL, "Whether the memory must not be written to (bool).", NULL},
     {"plan", get_plan, NULL, "The layout as a gridbuf.Plan.", NULL},
     {"_own_plan", get_own_plan, NULL, "The plan this Field was allocated by, or None.", NULL},
-    {"_address", get_address, NULL, "Where element 0 lies (int).", NULL},
     {"domain", gb_py_field_domain, NULL, "The Field without its halo, sharing memory.", NULL},
     {"__gt_dims__", get_gt_dims, NULL, "The dims for gt4py; absent when none were given.", NULL},
     {"__gt_origin__", get_gt_origin, NULL, "The origin for gt4py, in the order I, J, K, 0, 1, ...; absent when not given.", NULL},

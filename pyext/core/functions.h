@@ -8,7 +8,7 @@
     X(O, values) D(O, host_array) X(O, import_capsule) D(NAMED, from_dlpack) X(VARARGS, described_memory) X(FASTCALL, is_mapped)       \
     X(VARARGS, set_standing_backend) X(NOARGS, registrations) D(NOARGS, backends) D(DICT, register_backend)                        \
     D(NAMED, empty) D(NAMED, zeros) D(NAMED, ones) D(NAMED, full) D(NAMED, plan) X(NAMED, empty_elements) X(FASTCALL, like)            \
-    X(VARARGS, explain) X(O, typestr_bytes)                                                                                            \
+    X(VARARGS, explain) X(NAMED, unmet) X(O, typestr_bytes)                                                                            \
     D(NAMED, copyto) D(NAMED, fill) D(NOARGS, get_num_threads) D(O, set_num_threads)                                                   \
     X(NOARGS, numpy_handler) X(VARARGS, run_with_handler) X(O, set_numpy_handler)                                                      \
     X(VARARGS, memory_stats) X(VARARGS, memory_set_limit) X(VARARGS, memory_trim) X(O, memory_live) D(O, memory_id)                    \

@@ -24,7 +24,8 @@
     KEYWORD(ORIGIN, "origin", 0)   /* Field.empty and its kin, from_dlpack */           \
     KEYWORD(ALIGNMENT, "alignment", 0)   /* empty_elements, where it counts elements */ \
     KEYWORD(X, "x", 0)   /* from_dlpack */                                              \
-    KEYWORD(COPY, "copy", 0)   /* from_dlpack */
+    KEYWORD(COPY, "copy", 0)   /* from_dlpack */                                        \
+    KEYWORD(DATA, "data", 0)   /* unmet */
 
 #define GB_PY_KEYWORD_SLOT(name, text, shared) GB_PY_ARG_##name,
 enum { GB_PY_KEYWORDS(GB_PY_KEYWORD_SLOT) GB_PY_ARG_COUNT };
