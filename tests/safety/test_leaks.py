@@ -1,18 +1,20 @@
 """Memory stays flat, reference counts stay put, and errors leak nothing."""
 
 import gc
-import os
 import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from resident import resident, small_pages
 
 import gridbuf as gb
 
 
-def resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+@pytest.fixture(autouse=True)
+def a_page_is_a_page() -> Iterator[None]:
+    with small_pages():
+        yield
 
 
 def round_trip(i: int) -> None:
