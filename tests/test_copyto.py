@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from free_memory import needs_memory
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -328,10 +329,8 @@ def test_a_forked_child_copies_on_its_own_thread() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 6 << 30, reason="two arrays of 2 GiB need 6 GiB of free memory"
-)
 def test_more_than_2_31_elements() -> None:
+    needs_memory(6 << 30)
     src = np.zeros((3, 716_000_000), "u1")
     marks = [(0, 0), (0, -1), (1, 1 << 29), (2, 12345), (2, -1)]
     for n, at in enumerate(marks):

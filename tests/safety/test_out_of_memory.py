@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from free_memory import needs_memory
 from in_child import python
 
 import gridbuf as gb
@@ -69,14 +70,9 @@ def test_when_the_system_has_none_left_the_cache_goes_first() -> None:
     assert python(OUT) == "survived"
 
 
-def free_memory() -> int:
-    with open("/proc/meminfo") as info:
-        return next(int(line.split()[1]) for line in info if line.startswith("MemAvailable")) * 1024
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(free_memory() < 8 << 30, reason="needs 8 GiB of free memory")
 def test_three_gib_and_two_to_the_31_elements() -> None:
+    needs_memory(8 << 30)
     a = gb.empty((3 << 30,), np.uint8)
     a[-1] = 7
     f = gb.Field(a)

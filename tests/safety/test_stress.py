@@ -9,10 +9,10 @@ import os
 import random
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from free_memory import needs_memory
 
 import gridbuf as gb
 from gridbuf.interop.numpy import memory
@@ -123,14 +123,9 @@ def test_children_forked_from_threads_that_churn() -> None:
     assert not failures, failures[0]
 
 
-def free_memory() -> int:
-    info = Path("/proc/meminfo").read_text().splitlines()
-    return next(int(line.split()[1]) for line in info if line.startswith("MemAvailable")) * 1024
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(free_memory() < 8 << 30, reason="needs 8 GiB of free memory")
 def test_numpy_s_arrays_of_three_gib() -> None:
+    needs_memory(8 << 30)
     live = gb.memory.stats()["live_bytes"]
     with memory():
         a = np.zeros(3 << 30, np.uint8)
