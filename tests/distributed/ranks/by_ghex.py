@@ -29,7 +29,7 @@ KINDS: list[dict[str, Any]] = [
 for blocks, periodic, halo in product(((n, 1), (1, n)), ("", "J", "IJ"), (1, ((0, 2), (3, 1)))):
     found = []
     for engine in ("ghex", "mpi"):
-        grid = gbd.grid((4 * n, 5 * n), blocks=blocks, periodic=periodic, halo=halo, comm=comm, engine=engine, timeout=30)
+        grid = gbd.grid((4 * n, 5 * n), blocks=blocks, periodic=periodic, halo=halo, comm=comm, engine=engine, timeout=200)
         assert grid.engine == engine
         fields = [grid.zeros(**{"dims": "IJK", "sizes": {"K": 3}, **kind}) for kind in KINDS]
         for i, f in enumerate(fields):

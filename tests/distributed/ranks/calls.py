@@ -37,7 +37,7 @@ def calls_that_differ() -> None:
         grid.gather(T, me)
     works()
     with raises(gbd.DisagreementError, "rank 0 calls min, rank 1 calls a grid"):
-        gbd.grid((3, 3), comm=comm, timeout=10) if me else grid.min(T)
+        gbd.grid((3, 3), comm=comm, timeout=200) if me else grid.min(T)
     works()
     for kinds, word in (
         ([{"dtype": "f8"}, {"dtype": "f4"}], "field: its dtype is <f8 on rank 0 and <f4 on rank 1"),
@@ -67,7 +67,7 @@ def errors_of_one_rank_are_told() -> None:
         array = np.zeros((4, 6))
         array.flags.writeable = me == 0
         grid.scatter(np.zeros((8, 6)), gb.Field(array, "IJ"))
-    one = gbd.grid((4, 4), blocks=(1, 1), comm=comm, timeout=10)  # rank 1 has no block, and does not know what to expect
+    one = gbd.grid((4, 4), blocks=(1, 1), comm=comm, timeout=200)  # rank 1 has no block, and does not know what to expect
     for wrong, kind, word in ((np.zeros((4, 5)), ValueError, "array: its shape"), ("no", TypeError, "array: expected an array")):
         with raises_on(1, kind, word):
             one.scatter(wrong if me else None, one.zeros(), root=1)
@@ -138,7 +138,7 @@ class NoMemory:
 
 def messages_that_one_rank_cannot_make() -> None:
     """Nobody waits for them; and what cannot be unpacked has come all the same."""
-    columns = gbd.grid((8, 6), blocks=(1, 2), comm=comm, timeout=10)
+    columns = gbd.grid((8, 6), blocks=(1, 2), comm=comm, timeout=200)
     path = comm.bcast(tempfile.mkdtemp() if me == 0 else None) + "/x"
     whole = np.zeros((8, 6)) if me == 0 else None
     before = transfers.Transfer._pack, transfers.Transfer._unpack, transfers.Transfer._copy
@@ -191,7 +191,7 @@ def ranks_that_come_late() -> None:
         found = call(T)  # goes on
         assert found is None or isinstance(found, gb.Field) or found in (72.0, (0, 0))
         works()
-    its = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
+    its = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=200)
     for call, others in ((its.sum, grid.sum), (its.gather, its.sum)):
         in_vain(its._engine, lambda: call(T), "call")  # noqa: B023
         if me:

@@ -18,7 +18,7 @@ def forked_children() -> None:
 def a_program_that_is_started_while_values_are_under_way() -> None:
     a = grid.full(float(me))
     with grid.plan(a).start(a):
-        done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=300, check=False)
     assert (done.stdout, done.stderr) == ("6.0\n", "")
     check(a, float(other))
 

@@ -39,16 +39,18 @@ def fields(grid: gbd.Grid, kinds: list[dict[str, Any]]) -> list[list[Any]]:
 
 
 @contextmanager
-def raises(kind: type[BaseException], *words: str) -> Iterator[None]:
+def raises(kind: type[BaseException], *words: str) -> Iterator[list[BaseException]]:
+    caught: list[BaseException] = []
     try:
-        yield
+        yield caught
     except kind as error:
+        caught.append(error)
         for word in words:
             assert word in str(error), (me, word, str(error))
     else:
         raise AssertionError(f"rank {me}: no {kind.__name__}")
 
 
-def raises_on(rank: int, kind: type[BaseException], *words: str) -> AbstractContextManager[None]:
+def raises_on(rank: int, kind: type[BaseException], *words: str) -> AbstractContextManager[Any]:
     """On that rank its own error, with these words; on all others DisagreementError that tells it."""
     return raises(kind, *words) if me == rank else raises(gbd.DisagreementError, f"rank {rank}: {kind.__name__}", *words)

@@ -126,7 +126,7 @@ class Unwilling:
 def an_error_of_any_kind_in_what_any_grid_has_agreed() -> None:
     """Neither is it a TypeError always, nor has the grid the plan always that the hub has agreed on."""
     f = grid.full(float(me))
-    alike = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
+    alike = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=200)
     plan = grid.plan(f)
     plan(f)
     for call, wrong, kind in (
@@ -159,7 +159,7 @@ def an_error_of_any_kind_in_what_any_grid_has_agreed() -> None:
 
 
 def neighbours_that_only_send_or_only_receive() -> None:
-    one_way = gbd.grid((8, 40000), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm, timeout=10)
+    one_way = gbd.grid((8, 40000), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm, timeout=200)
     a, b = one_way.full(float(me)), one_way.zeros(dtype="i8")  # rank 1 sends, more than MPI takes without a receiver
     plan = one_way.plan(a)
     plan(a)
@@ -173,12 +173,12 @@ def neighbours_that_only_send_or_only_receive() -> None:
 
 def grids_that_differ() -> None:
     with raises(gbd.DisagreementError, "shape: rank 0 says ((8, 6),), rank 1 ((8, 7),)"):
-        gbd.grid((8, 6 + me), comm=comm, timeout=10)
+        gbd.grid((8, 6 + me), comm=comm, timeout=200)
     kind = (gbd.DisagreementError, "rank 1: ValueError: halo") if me == 0 else (ValueError, "halo")
     with raises(*kind):  # type: ignore[arg-type]
-        gbd.grid((8, 6), halo=-me, comm=comm, timeout=10)
+        gbd.grid((8, 6), halo=-me, comm=comm, timeout=200)
     with raises(ValueError, "halo"):
-        gbd.grid((8, 6), halo=-1, comm=comm, timeout=10)
+        gbd.grid((8, 6), halo=-1, comm=comm, timeout=200)
     for kind, wrong in ((TypeError, 3), (ValueError, MPI.COMM_NULL)):
         with raises(kind, "comm"):
             gbd.grid((8, 6), comm=wrong)

@@ -25,7 +25,7 @@ few = comm.Split(0 if me < 2 else MPI.UNDEFINED, -me)  # two ranks or one, in an
 
 
 def made(make: Any, kinds: list[dict[str, Any]]) -> tuple[gbd.Grid, list[Any]]:
-    grid = make(comm=comm, timeout=20)
+    grid = make(comm=comm, timeout=200)
     found = [alone(its) for its in fields(grid, kinds)]
     for each in found:
         grid.sync(each)
@@ -34,8 +34,8 @@ def made(make: Any, kinds: list[dict[str, Any]]) -> tuple[gbd.Grid, list[Any]]:
 
 def move(make: Any, cuts: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:
     here, given = made(lambda **k: make(**cuts[0], **k), kinds)
-    grids = [make(comm=comm, timeout=20, **cut) for cut in cuts]
-    grids.append(make(comm=few, timeout=20) if few != MPI.COMM_NULL else None)  # other ranks
+    grids = [make(comm=comm, timeout=200, **cut) for cut in cuts]
+    grids.append(make(comm=few, timeout=200) if few != MPI.COMM_NULL else None)  # other ranks
     for there in grids:
         for field in given:
             found = here.redistribute(field, there)
@@ -55,11 +55,11 @@ def keep(name: str, make: Any, cuts: list[dict[str, Any]], kinds: list[dict[str,
     sums = [here.checksum(field) for field in given]
     for _ in range(2):  # the second replaces the first
         here.save(path, format=format, **named)
-    for there in (*(make(comm=comm, timeout=20, **cut) for cut in cuts), make(), make(blocks=(2, 2))):
+    for there in (*(make(comm=comm, timeout=200, **cut) for cut in cuts), make(), make(blocks=(2, 2))):
         found = there.load(path)
         assert [there.checksum(field) for field in found.values()] == sums
     if few != MPI.COMM_NULL:
-        some = make(comm=few, timeout=20)
+        some = make(comm=few, timeout=200)
         assert [some.checksum(field) for field in some.load(path, halo=1).values()] == sums
     comm.Barrier()
     if me == 0:  # from one process to all
@@ -70,7 +70,7 @@ def keep(name: str, make: Any, cuts: list[dict[str, Any]], kinds: list[dict[str,
 
 
 def one_rank_fails(format: str) -> None:
-    grid = gbd.grid((2 * n, 3), blocks=(n, 1), halo=1, comm=comm, timeout=20)
+    grid = gbd.grid((2 * n, 3), blocks=(n, 1), halo=1, comm=comm, timeout=200)
     path, culprit = folder / f"fails-{format}-{n}", n - 1
     grid.save(path, format=format, T=grid.full(1.0))
     kind = stores.STORES[format]

@@ -121,7 +121,7 @@ class Program:
             kind
         ]
         grid, other = (
-            gbd.grid((8 * n, 8 * n), comm=comm, periodic=periodic, halo=1, blocks=blocks, timeout=20) for blocks in (cut, (1, n))
+            gbd.grid((8 * n, 8 * n), comm=comm, periodic=periodic, halo=1, blocks=blocks, timeout=200) for blocks in (cut, (1, n))
         )
         self.hub = grid._engine.hub
         self.exchanges: list[Exchange | Together] = [*exchanges(grid, other), *together(grid)]
@@ -208,8 +208,8 @@ def others_in_its_place() -> None:
 def an_error_while_hands_are_shaken() -> None:
     """Rank 0 has told rank 2 a tag when it hears of an error that it has raised already: the next epoch has another, whose values come."""
     comm = world.Dup()
-    grid = gbd.grid((12, 6), comm=comm, halo=1, blocks=(3, 1), timeout=5)
-    pair = gbd.grid((8, 6), comm=comm, halo=1, blocks=(2, 1), owners=[1, 2], timeout=5)
+    grid = gbd.grid((12, 6), comm=comm, halo=1, blocks=(3, 1), timeout=200)
+    pair = gbd.grid((8, 6), comm=comm, halo=1, blocks=(2, 1), owners=[1, 2], timeout=200)
     f, g, w = grid.zeros(), pair.zeros(), grid.zeros(halo=((5, 5), (0, 0)))
     near = grid.plan(f)
     near(f)

@@ -66,7 +66,7 @@ class Exchange:
 class Orders:
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self.grid = gbd.grid((4 * n, 6), comm=world.Dup(), halo=LOW, blocks=(n, 1), timeout=30)
+        self.grid = gbd.grid((4 * n, 6), comm=world.Dup(), halo=LOW, blocks=(n, 1), timeout=200)
         self.exchanges = [Exchange(self.grid, *kind) for kind in KINDS]
         self.last = [Exchange(self.grid, "c16", halo, True) for halo in (LOW, HIGH)]
 

@@ -19,7 +19,7 @@ n = comm.size
 
 
 def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: Items) -> None:
-    here, whole = make(comm=comm, timeout=20), make()
+    here, whole = make(comm=comm, timeout=200), make()
     ours, all_of_them = fields(here, kinds), fields(whole, kinds)
     mine, everywhere = ([alone(f) for f in its] for its in (ours, all_of_them))
     here.exchange(*items(*mine))
@@ -57,13 +57,13 @@ for make in (
     lambda **k: gbd.tripolar((12, 6), blocks=(n, 2), halo=1, pivot="T", **k),
     lambda **k: gbd.tripolar((12, 6), blocks=(n, 2), halo=1, pivot="F", **k),
 ):
-    here, whole = make(comm=comm, timeout=60), make()
+    here, whole = make(comm=comm, timeout=200), make()
     ours, everything = (fields(its, [{"faces": "I"}, {"faces": "J"}]) for its in (here, whole))
     here.sync(gbd.vector(*map(alone, ours)))
     whole.sync(gbd.vector(*map(alone, everything)))
     same(here, ours, whole, everything)
 # fields that one rank cannot tell apart and another can: a layout is each rank's own affair
-ring = gbd.grid((2 * n, 3), blocks=(n, 1), periodic="I", halo=1, comm=comm, timeout=20)
+ring = gbd.grid((2 * n, 3), blocks=(n, 1), periodic="I", halo=1, comm=comm, timeout=200)
 for i, padding in enumerate((False, comm.rank == 0 and 8, False, comm.rank == n - 1 and 16)):
     for call in range(2):
         f = ring.full(float(100 * i + 10 * call + comm.rank), padding=padding)

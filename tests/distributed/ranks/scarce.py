@@ -13,8 +13,8 @@ import gridbuf.distributed.ranks.tags as tags
 
 
 def other_communicators_and_ranks_without_blocks() -> None:
-    works(gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm.Split(0, -me), timeout=10))
-    one = gbd.grid((4, 4), blocks=(1, 1), periodic="IJ", halo=1, comm=comm, timeout=10)
+    works(gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm.Split(0, -me), timeout=200))
+    one = gbd.grid((4, 4), blocks=(1, 1), periodic="IJ", halo=1, comm=comm, timeout=200)
     assert len(one.blocks) == 1 - me
     f = one.full(3.0)
     one.exchange(f)
@@ -30,7 +30,7 @@ def many_plans_and_long_messages() -> None:
     check(a, float(other))
     before, messages.PART = messages.PART, 100
     try:
-        works(gbd.grid((80, 60), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10))
+        works(gbd.grid((80, 60), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=200))
     finally:
         messages.PART = before
 
@@ -56,7 +56,7 @@ def messages_of_one_tag_that_are_started_in_any_order() -> None:
     before, messages.MPI, messages.PART = (messages.MPI, messages.PART), Backwards(), 100  # type: ignore[assignment]
     try:
         for periodic, halo in (("I", 1), ("", ((1, 0), (0, 0)))):
-            its = gbd.grid((80, 60), blocks=(2, 1), periodic=periodic, halo=halo, comm=comm.Dup(), timeout=10)
+            its = gbd.grid((80, 60), blocks=(2, 1), periodic=periodic, halo=halo, comm=comm.Dup(), timeout=200)
             f = its.zeros()
             plan = its.plan(f)
             for i in range(3):
@@ -76,7 +76,7 @@ def tags_that_are_given_again() -> None:
     before = tags.PLAN_TAGS, tags.SPARE
     tags.PLAN_TAGS, tags.SPARE = 8, 3
     try:
-        its = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm.Dup(), timeout=10)
+        its = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm.Dup(), timeout=200)
         fields = [its.full(10.0 * i + me) for i in range(3)]
         plans = [its.plan(f) for f in fields]
         for plan, f in zip(plans, fields, strict=True):
@@ -108,7 +108,7 @@ def tags_that_are_given_again() -> None:
             alive[0](fields[2])
         alive[0](fields[2])
         check(fields[2], 7.0 + other)
-        one_way = gbd.grid((8, 6), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm.Dup(), timeout=10)
+        one_way = gbd.grid((8, 6), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm.Dup(), timeout=200)
         a = one_way.zeros()
         for i in range(20):
             a[...] = 10.0 * i + me

@@ -68,18 +68,27 @@ def one_that_is_late_has_the_values_of_its_exchange() -> None:
         check(a, 10.0 * i + other)
 
 
+def hurry(its: gbd.Grid, seconds: float) -> None:
+    """From now on: its making, and what it exchanges first, may take as long as they like."""
+    for of in (its._engine, *[plan._transport for plan in its._kept.plans.values()]):
+        of.timeout = seconds
+
+
 def ahead_of_one_that_gave_up() -> None:
     """Rank 0 gives an exchange up, and makes others of its kind with another plan, while rank 1 still has to read."""
-    hasty = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10.0 if me else 0.1)
+    hasty = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=200)
     first = grid.zeros()
     second = gb.Field(np.zeros(first.shape, order="F"), dims="IJ", halo=first.halo)
     for f in (first, second):
         grid.exchange(f)
     hasty.exchange(first)
+    if not me:
+        hurry(hasty, 0.1)
     for _ in range(3):
         comm.Barrier()
         if me:
-            time.sleep(0.6)
+            comm.Barrier()  # which has given up by now
+            time.sleep(0.1)
             for i in range(4):
                 first[...] = 10.0 * i + me
                 grid.exchange(first)
@@ -90,6 +99,7 @@ def ahead_of_one_that_gave_up() -> None:
                 hasty.exchange(first)
             with raises(TimeoutError, "given up"):
                 hasty.exchange(second)  # which has not begun
+            comm.Barrier()
             for i in range(1, 4):
                 second[...] = 10.0 * i
                 grid.exchange(second)
@@ -132,14 +142,14 @@ def with_variable(value: str) -> Iterator[None]:
 
 def what_one_rank_does_not_share_is_sent() -> None:
     with with_variable("01"[me]):
-        its = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
+        its = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=200)
     a = its.zeros()
     plan = its.plan(a)
     for i in range(4):
         exchanged(plan, a, 10.0 * i)
     assert ways(plan) == (False, False)
     with with_variable("yes"), raises(ValueError, VARIABLE, "'yes' is neither"):
-        gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10)
+        gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=200)
 
 
 def what_one_rank_cannot_reach_is_sent() -> None:
@@ -188,8 +198,10 @@ def memory_is_given_back() -> None:
 
 def first_uses_that_are_given_up() -> None:
     """What the other was told then is what it uses: the memory of a plan that may be gone."""
-    hasty = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=10.0 if me else 0.05)
+    hasty = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=200)
     a = grid.zeros()
+    if not me:
+        hurry(hasty, 0.05)
     for gone in (False, True):
         comm.Barrier()
         if not me:

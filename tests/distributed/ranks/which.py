@@ -200,11 +200,11 @@ def plans_in_one_direction() -> None:
 def grids_in_another_order() -> None:
     for _ in range(2):
         with raises(gbd.DisagreementError, "shape: rank 0 says ((8, 6),), rank 1 ((8, 8),)"):
-            gbd.grid((8, 6 + 2 * me), comm=comm, timeout=10)
+            gbd.grid((8, 6 + 2 * me), comm=comm, timeout=200)
         with raises(gbd.DisagreementError, "shape: rank 0 says ((8, 8),), rank 1 ((8, 6),)"):
-            gbd.grid((8, 8 - 2 * me), comm=comm, timeout=10)
+            gbd.grid((8, 8 - 2 * me), comm=comm, timeout=200)
     with raises(gbd.DisagreementError if me == 0 else ValueError, "engine: 'local'"):
-        gbd.grid((8, 6), comm=comm, blocks=(1, 1), owners=[0], engine=("mpi", "local")[me], timeout=10)
+        gbd.grid((8, 6), comm=comm, blocks=(1, 1), owners=[0], engine=("mpi", "local")[me], timeout=200)
 
 
 def orders_in_which_nobody_waits_for_ever() -> None:
