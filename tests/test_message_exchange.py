@@ -75,7 +75,7 @@ def test_what_has_not_come_is_asked_for_again() -> None:
 
 
 def test_polling_goes_on_for_a_while() -> None:
-    played = Played(spin=0.5)
+    played = Played(spin=0.999)
     played.polls = 5
     assert played.exchange.run(*played.fields) is True
     assert len(played.log) == 7

@@ -106,7 +106,8 @@ def test_sequences_without_an_end() -> None:
     """In a process with little memory: an endless one was read until there was none left."""
     code = """
 import itertools, resource, numpy as np, gridbuf as gb
-resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()  # threads of NumPy's, one for each core, reserve much
+resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 30), resource.RLIM_INFINITY))
 class Endless:
     def __getitem__(self, i): return i
 calls = [lambda e: gb.get_dims(np.zeros(3), e), lambda e: gb.empty(e), lambda e: gb.Field(np.zeros(3), e), lambda e: gb.empty((3,), halo=e),

@@ -7,24 +7,22 @@ import sys
 from pathlib import Path
 
 import pytest
-from watched import ROOT
+from watched import ROOT, UNTIL_SHOWN
 
 SOURCE = """
-import os, sys, time, warnings
+import os, sys, warnings
 warnings.simplefilter("ignore")  # Go has threads
 import numpy as np
 a = np.zeros(9000)
 print("[bold]" + "x" * 150)
-started = time.time()
-while time.time() - started < 2.7:
-    time.sleep(0.1)
+UNTIL_SHOWN
 if os.fork() == 0:
     print("child", type(sys.stderr).__name__, flush=True)
     os._exit(0)
 os.wait()
 print("out", type(sys.stdout).__name__)
 sys.exit(3)
-"""
+""".replace("UNTIL_SHOWN", UNTIL_SHOWN)
 
 
 def in_a_terminal(folder: Path, stdout: str | None) -> tuple[int, str]:
@@ -46,7 +44,7 @@ def in_a_terminal(folder: Path, stdout: str | None) -> tuple[int, str]:
             break
         said += some
     os.close(ours)
-    return child.wait(timeout=60), said.decode()
+    return child.wait(timeout=300), said.decode()
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from watched import allocations_are_seen, python, watch
+from watched import UNTIL_SHOWN, allocations_are_seen, python, watch
 
 from gridbuf.watch import applying, lines
 from gridbuf.watch.advice import advice
@@ -164,8 +164,10 @@ def test_the_table() -> None:
     assert [title for title, *_ in tables(found(stencils=[], messages=[]))] == ["allocations", "hidden copies"]
 
 
-def test_the_table_in_a_terminal() -> None:
+def test_the_table_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rich")
+    monkeypatch.setenv("TERM", "xterm")  # one that has colours
+    monkeypatch.delenv("NO_COLOR", raising=False)
     said = text(found(), color=True, width=200)
     assert "\x1b[" in said and "u = v[<0>]" in said and "┃" in said
 
@@ -201,12 +203,8 @@ def test_json_and_page_of_a_program(tmp_path: Path) -> None:
 @pytest.mark.slow
 @allocations_are_seen
 def test_live_without_a_terminal(tmp_path: Path) -> None:
-    seen = watch(
-        "import time\nimport numpy as np\na = np.zeros(9000)\nstarted = time.time()\nwhile time.time() - started < 4.5:\n    time.sleep(0.1)\n",
-        "--live",
-        cwd=tmp_path,
-    )
-    assert re.search(r"^gridbuf watch: \d s: 0 stencil calls, 1 blocks, 0 hidden copies$", seen["stderr"], flags=re.M)
+    seen = watch("import numpy as np\na = np.zeros(9000)\n" + UNTIL_SHOWN, "--live", cwd=tmp_path)
+    assert re.search(r"^gridbuf watch: \d+ s: 0 stencil calls, 1 blocks, 0 hidden copies$", seen["stderr"], flags=re.M)
 
 
 def test_apply(tmp_path: Path) -> None:

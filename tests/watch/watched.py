@@ -21,9 +21,17 @@ ROOT = Path(gridbuf.__file__).parents[1]
 allocations_are_seen = pytest.mark.skipif(
     bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="without a GIL watch does not see allocations, and says so"
 )
+# What a program says that goes on until --live has shown what it does.
+UNTIL_SHOWN = """
+import threading
+from gridbuf.watch.live import Live
+shown, show = threading.Event(), Live._show
+Live._show = lambda self: (show(self), shown.set())
+assert shown.wait(300)
+"""
 
 
-def python(*words: str | Path, cwd: Path, stdin: str = "", timeout: int = 120, **env: str) -> subprocess.CompletedProcess[str]:
+def python(*words: str | Path, cwd: Path, stdin: str = "", timeout: int = 300, **env: str) -> subprocess.CompletedProcess[str]:
     """A fresh Python; what it says is what it says."""
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
