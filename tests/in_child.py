@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 
-def python(code: str, *args: str, options: Sequence[str] = (), timeout: float = 120, **env: str) -> str:
+def python(code: str, *args: str, options: Sequence[str] = (), timeout: float = 300, **env: str) -> str:
     """Run code, and return what it prints."""
     code = textwrap.dedent(code)
     run = subprocess.run(

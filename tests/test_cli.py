@@ -142,7 +142,7 @@ def test_importing_gridbuf_loads_no_cuda() -> None:
 
 
 def run(words: list[str], **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, env={**os.environ, **env}, timeout=120)
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, env={**os.environ, **env}, timeout=300)
 
 
 def test_python_dash_m(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_the_deleter_runs_after_python_is_gone(tmp_path: Path) -> None:
     source.write_text(LATER)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
     arguments = [sys.executable, "-X", "faulthandler", "-c", AT_THE_END, str(Path(__file__).parent), str(library)]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

@@ -126,7 +126,7 @@ def test_a_command_of_a_page(page: Path, line: str) -> None:
             Path(path).write_text(program if "model" in path else "")
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])}
         command = re.sub(r"(^|\s)python ", rf"\g<1>{sys.executable} ", command)
-        done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
 
 

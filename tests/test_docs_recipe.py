@@ -25,7 +25,7 @@ def test_from_a_file_to_a_stencil_and_back(tmp_path: Path) -> None:
     dataset.to_netcdf(tmp_path / "in.nc")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning:gridbuf", "recipe.py"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120
+        [sys.executable, "-W", "error::UserWarning:gridbuf", "recipe.py"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     with xr.open_dataset(tmp_path / "out.nc") as found:

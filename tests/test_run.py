@@ -31,7 +31,7 @@ def python(*words: str | Path, cwd: Path, **env: str) -> subprocess.CompletedPro
     path = os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
     clean = {name: value for name, value in os.environ.items() if name != startup.VARIABLE}
     return subprocess.run(
-        [sys.executable, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=120, env={**clean, "PYTHONPATH": path, **env}
+        [sys.executable, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300, env={**clean, "PYTHONPATH": path, **env}
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def test_the_wheel_says_the_same(site: Path, tmp_path: Path) -> None:
         pytest.skip("installed from a wheel: no setup.py")
     built = tmp_path / "built"
     subprocess.run(
-        [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(built)], cwd=root, check=True, capture_output=True, timeout=120
+        [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(built)], cwd=root, check=True, capture_output=True, timeout=300
     )  # fmt: skip
     for name in ("gridbuf.pth", "_gridbuf_startup.py", "_gridbuf_importing.py"):
         assert (built / name).read_text() == (site / "site" / name).read_text()
@@ -214,5 +214,5 @@ def test_a_reader_that_has_enough(folder: Path, words: Sequence[str]) -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as closed:
-        done = subprocess.run([sys.executable, "-m", *words], stdout=closed, stderr=subprocess.PIPE, text=True, timeout=120)
+        done = subprocess.run([sys.executable, "-m", *words], stdout=closed, stderr=subprocess.PIPE, text=True, timeout=300)
     assert done.stderr == "" and done.returncode == 141

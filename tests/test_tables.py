@@ -71,7 +71,7 @@ def test_one_benchmark_writes_its_own_page(tmp_path: Path) -> None:
     shutil.copy(ROOT / "README.md", tmp_path)
     (tmp_path / "bench" / "bench_one.py").write_text(BENCHMARK)
     (tmp_path / "bench" / "results" / "stencil.json").write_text(json.dumps({"about": "of long ago"}))
-    done = subprocess.run([sys.executable, "bench/run.py", "one"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "bench/run.py", "one"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "| one / other | " in (tmp_path / "docs" / "tables" / "one.md").read_text()
     for page in PAGES:

@@ -9,7 +9,7 @@ import pytest
 from gridbuf import mpirun
 
 
-def run(ranks: int, *words: Any, seconds: float = 240, **more: str) -> "subprocess.CompletedProcess[str]":
+def run(ranks: int, *words: Any, seconds: float = 300, **more: str) -> "subprocess.CompletedProcess[str]":
     """A Python program with its arguments under mpirun; on no ranks at all as it is. Tests here may have started MPI: it begins anew."""
     if why := mpirun.missing():
         pytest.skip(why)

@@ -196,7 +196,7 @@ def test_a_block_is_not_handed_to_another_stream_while_work_is_pending(fake: Fak
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=300)
 
 
 def test_a_forked_child_is_refused_and_may_release() -> None:
@@ -251,6 +251,6 @@ del f, copy
 def test_debug_mode() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import gridbuf as gb; f = gb.Field.zeros((3, 4), device='gpu'); del f; gb.memory.trim()"],
-        env=os.environ | {"GRIDBUF_DEBUG": "1"}, capture_output=True, text=True, timeout=120,
+        env=os.environ | {"GRIDBUF_DEBUG": "1"}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

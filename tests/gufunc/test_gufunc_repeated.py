@@ -71,7 +71,7 @@ def child(body: Callable[[], None]) -> int:
     """Fork, run body in the child, and return its exit status; 14 is the alarm of one that hangs."""
     pid = os.fork()
     if pid == 0:
-        signal.alarm(20)
+        signal.alarm(120)
         try:
             body()
         except BaseException as error:

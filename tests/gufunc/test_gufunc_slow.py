@@ -172,7 +172,7 @@ def handler(*_):
     if pid:
         children.append(pid)
     else:
-        signal.alarm(30)  # of a child that hangs
+        signal.alarm(120)  # of a child that hangs
 signal.signal(signal.SIGUSR1, handler)
 def forked_in(call, right):
     try:
@@ -242,7 +242,7 @@ class Enough(Exception):
 def handler(*_):
     pid = os.fork()
     if not pid:
-        signal.alarm(30)
+        signal.alarm(120)
         raise Enough
     children.append(pid)
 signal.signal(signal.SIGUSR1, handler)
@@ -298,7 +298,7 @@ done, pending = g.submit(np.zeros(3)), g.submit(np.full(3, -2.0))
 done.result()
 pid = os.fork()
 if pid == 0:
-    signal.alarm(30)
+    signal.alarm(120)
     ok = (done.result() == 0).all() and pending.done()
     concurrent.futures.wait([pending, done])
     for call in (pending.result, lambda: g.submit(np.zeros(3))):
@@ -322,9 +322,9 @@ def test_a_future_is_a_standard_one(kernels):
     g = made(kernels, "scalar")
     futures = [g.submit(np.full(3, float(k))) for k in range(4)]
     assert all(isinstance(f, concurrent.futures.Future) for f in futures)
-    done, rest = concurrent.futures.wait(futures, timeout=30)
+    done, rest = concurrent.futures.wait(futures, timeout=300)
     assert len(done) == 4 and not rest
-    assert sorted(f.result()[0] for f in concurrent.futures.as_completed(futures, timeout=30)) == [0, 2, 4, 6]
+    assert sorted(f.result()[0] for f in concurrent.futures.as_completed(futures, timeout=300)) == [0, 2, 4, 6]
 
 
 def test_a_future_can_be_awaited(kernels):

@@ -117,7 +117,7 @@ def test_map_blocks_keeps_dims_and_what_lies_of_the_halo_in_a_block() -> None:
 
 
 def test_parts_run_on_several_threads() -> None:
-    field, threads, meet = gb.Field.ones((8, 8)), set(), threading.Barrier(2, timeout=60)
+    field, threads, meet = gb.Field.ones((8, 8)), set(), threading.Barrier(2, timeout=300)
 
     def seen(part: gb.Field) -> np.ndarray:
         meet.wait()

@@ -152,7 +152,7 @@ def test_a_datatype_may_outlive_the_module() -> None:
         "import numpy, gridbuf as gb, gridbuf.interop.mpi4py as gbm; "
         "numpy.kept = gbm, gbm.buffer(gb.Field.zeros((4, 6))[:, ::2])"  # goes late when Python ends
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 

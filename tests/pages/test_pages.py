@@ -118,7 +118,7 @@ def test_zeros_are_zeros_and_nothing_else_is(preload: Path, page: int, huge: int
         env={**os.environ, **rules(preload, page, huge), "GRIDBUF_DEBUG": debug, "GRIDBUF_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert (run.returncode, run.stderr) == (0, "")
 
@@ -162,7 +162,7 @@ def test_the_heap_on_threads(preload: Path, heap: Path, page: int, huge: int, de
         [heap, "2000", "4", "7"],
         env={**os.environ, **rules(preload, page, huge), "GRIDBUF_DEBUG": debug},
         check=True,
-        timeout=120,
+        timeout=300,
     )
 
 

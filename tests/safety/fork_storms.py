@@ -27,7 +27,7 @@ def child(body: Callable[[], None]) -> int:
     pid = os.fork()
     if pid == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(20)
+        signal.alarm(120)
         try:
             body()
         except BaseException as error:

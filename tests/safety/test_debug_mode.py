@@ -15,7 +15,7 @@ def poke(address):
 
 def run(code: str, debug: bool = True) -> str:
     env = {**os.environ, "GRIDBUF_DEBUG": "1" if debug else "0"}
-    done = subprocess.run([sys.executable, "-c", POKE + code], env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", POKE + code], env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stderr
 

@@ -265,7 +265,7 @@ FIELDS = [gb.Field.full((n, 4, 3), n, dims="IJK", halo=(1, 1, 0), backend="gt:cp
 def test_a_pool_is_sent_fields_and_dtypes() -> None:
     with multiprocessing.get_context("fork").Pool(2) as pool:
         # a worker that cannot read what it is sent dies and is replaced for ever: hence the limit
-        answers = pool.starmap_async(received, [(f, POINT) for f in FIELDS]).get(timeout=60)
+        answers = pool.starmap_async(received, [(f, POINT) for f in FIELDS]).get(timeout=300)
     for field, answer in zip(FIELDS, answers, strict=True):
         check_answer(answer, field)
 
@@ -273,7 +273,7 @@ def test_a_pool_is_sent_fields_and_dtypes() -> None:
 def test_an_executor_is_sent_fields_and_dtypes() -> None:
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
         for field, future in [(f, pool.submit(received, f, POINT)) for f in FIELDS]:
-            check_answer(future.result(timeout=60), field)
+            check_answer(future.result(timeout=300), field)
 
 
 # ---- memory of both ----

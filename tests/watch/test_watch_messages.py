@@ -154,7 +154,7 @@ def test_each_rank_has_its_report(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text("from mpi4py import MPI\nimport sys\nsys.exit(MPI.COMM_WORLD.rank > 1)\n")
     words = [sys.executable, "-m", "gridbuf", "watch", "--apply", "--json", "o.json", "--html", "o.html", "model.py"]
     done = subprocess.run(
-        [*mpirun.command(2), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=120
+        [*mpirun.command(2), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=300
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for rank, name in enumerate(("o.json", "o.1.json")):
@@ -172,6 +172,6 @@ def test_one_process_of_a_job_is_run_again_by_itself(tmp_path: Path) -> None:
         pytest.skip(why)
     words = [sys.executable, "-m", "gridbuf", "watch", "--apply", "--json", "o.json", "-c", "from mpi4py import MPI"]
     done = subprocess.run(
-        [*mpirun.command(1), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=120
+        [*mpirun.command(1), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=300
     )  # fmt: skip
     assert done.returncode == 0 and json.loads((tmp_path / "o.json").read_text())["applied"]["status"] == [0, 0], done.stderr

@@ -154,6 +154,6 @@ def test_who_is_ended_by_a_signal_is_so_after_the_report(tmp_path: Path, name: s
     assert child.stdout is not None and child.stdout.readline() == "ready\n"
     time.sleep(0.1)
     child.send_signal(getattr(signal, name))
-    _, said = child.communicate(timeout=60)
+    _, said = child.communicate(timeout=300)
     assert "model.py:3" in said and REPORT in said
     assert child.returncode == -getattr(signal, name)

@@ -47,7 +47,7 @@ def same(grid: gbd.Grid, ours: list[list[Any]], whole: gbd.Grid, everything: lis
 
 
 def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: Items) -> None:
-    here, whole = make(comm=comm, timeout=30, aware=direct), make()
+    here, whole = make(comm=comm, timeout=300, aware=direct), make()
     ours, everything = on_gpu(fields(here, kinds)), fields(whole, kinds)
     mine, its = [*map(alone, ours)], [*map(alone, everything)]
     plan = here.plan(*items(*mine))
