@@ -39,7 +39,7 @@ quick: build
 
 ## make lint    formats, vet, types
 lint: types
-	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
+	@unformatted=$$(go list -buildvcs=false -f '{{.Dir}}' ./... | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
 
 types:

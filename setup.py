@@ -149,7 +149,7 @@ def packages_of(go: str, main: str, tags: list[str]) -> tuple[dict[Path, list[st
     what needs cgo's own header, and the C of other modules.
     """
     line = '{{if and .Module .Module.Main}}{{.Dir}}|{{join .CgoCFLAGS " "}}|{{join .CFiles "|"}}\n{{end}}'
-    told = subprocess.run([go, "list", "-deps", *tags, "-f", line, main], capture_output=True, text=True)
+    told = subprocess.run([go, "list", "-buildvcs=false", "-deps", *tags, "-f", line, main], capture_output=True, text=True)
     if told.returncode:
         sys.exit(f"gridbuf: Go cannot list what {main} is made of:\n{told.stderr.strip()}")
     ours: dict[Path, list[str]] = {}
@@ -314,7 +314,7 @@ def bill_of_materials(go: str, version: str) -> dict[str, object]:
     runtime = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=True).stdout.strip()
     line = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}"
     told = subprocess.run(
-        [go, "list", "-deps", "-f", line, "./bridge/archive"], capture_output=True, text=True, check=True
+        [go, "list", "-buildvcs=false", "-deps", "-f", line, "./bridge/archive"], capture_output=True, text=True, check=True
     ).stdout
     linked = [("std", runtime.split()[0].removeprefix("go")), *sorted({tuple(row.split()) for row in told.split("\n") if row})]
     return {

@@ -49,7 +49,7 @@ export GRIDBUF_CFLAGS="${GRIDBUF_CFLAGS:-} -Werror"
 export HYPOTHESIS_PROFILE=repeatable
 
 say "Go: format"
-unformatted=$(gofmt -l $(git ls-files '*.go'))
+unformatted=$(go list -buildvcs=false -f '{{.Dir}}' ./... | xargs gofmt -l)
 [ -z "$unformatted" ] || { echo "gofmt: $unformatted" >&2; exit 1; }
 say "The wheel, from the source distribution"
 # What pyproject.toml asks for to build, and nothing else, in an environment that is made once for each list: `build` would make two, each time.

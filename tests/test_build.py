@@ -225,6 +225,12 @@ def test_a_wheel_has_the_licence_of_go_s_runtime() -> None:
     assert (ROOT / "licenses" / "LICENSE-Go.txt").read_text() == (Path(root) / "LICENSE").read_text()
 
 
+def test_git_is_not_asked(plain: Built) -> None:
+    """Of a checkout that belongs to another user, as in a container, it says nothing, and Go fails."""
+    asked = [line for line in plain.go if line.startswith("list ")]
+    assert len(asked) >= 2 and all("-buildvcs=false" in line.split() for line in asked)
+
+
 def test_c_is_optimised(checkout: Checkout, plain: Built) -> None:
     for flags in (plain.flags, plain.compiled(), checkout.test_flags()):
         assert [flag for flag in flags if flag.startswith("-O")] == ["-O2"]
