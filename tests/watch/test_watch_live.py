@@ -14,7 +14,7 @@ import os, sys, warnings
 warnings.simplefilter("ignore")  # Go has threads
 import numpy as np
 a = np.zeros(9000)
-print("[bold]" + "x" * 150)
+print("[bold]" + "x" * 150, flush=True)
 UNTIL_SHOWN
 if os.fork() == 0:
     print("child", type(sys.stderr).__name__, flush=True)
