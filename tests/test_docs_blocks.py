@@ -39,7 +39,7 @@ COMMANDS = [
     for block in blocks(page)
     if not block.kind
     for line in block.text.splitlines()
-    if re.match(r"(\$ )?([A-Z_]+=\S+ )?(python -m gridbuf |python model\.py|make |pip )", line)
+    if re.match(r"(\$ )?([A-Z_]+=\S+ )?(python -m gridbuf |python model\.py|pip )", line)
 ]
 
 
@@ -104,13 +104,9 @@ def test_the_code_of_a_page(page: Path) -> None:
 
 @pytest.mark.parametrize(("page", "line"), COMMANDS)
 def test_a_command_of_a_page(page: Path, line: str) -> None:
-    """python -m gridbuf is run, on a small program; make and pip are asked whether there is such a thing."""
+    """python -m gridbuf is run, on a small program; of pip, whether there is such an extra."""
     command = line.removeprefix("$ ").partition(" #")[0].strip()
-    if command.startswith("make "):
-        targets = re.findall(r"^([a-z][\w-]*)(?: [a-z][\w-]*)*:", (ROOT / "Makefile").read_text(), re.MULTILINE)
-        phony = re.findall(r"^\.PHONY: (.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)
-        assert command.split()[1] in {*targets, *" ".join(phony).split()}, f"{name(page)}: {line}"
-    elif command.startswith("pip install"):
+    if command.startswith("pip install"):
         named = re.fullmatch(
             r"pip install (?:wheelhouse/gridbuf-\*-\$\(uname -m\)\.whl|(?:-e )?'?\.?(?:\[([\w,-]+)\])?'?|gridbuf)", command
         )

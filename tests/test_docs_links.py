@@ -7,7 +7,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from pages_of_docs import FENCE, PAGES, REFERENCE, ROOT, name
+from pages_of_docs import FENCE, PAGES, REFERENCE, ROOT, blocks, name
+from test_lint import sources
 
 import gridbuf
 
@@ -32,13 +33,46 @@ def test_links(page: Path) -> None:
         assert not anchor or anchor in anchors(to), f"{name(page)}: {target}: the headings are {sorted(anchors(to))}"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name)  # what was, is named there
+def spans(page: Path) -> list[str]:
+    """What stands in a page as code: names, files and commands, in the text and in blocks without a kind."""
+    found = re.findall(r"`([^`]+)`", FENCE.sub("", page.read_text()))
+    return found + [block.text for block in blocks(page) if not block.kind and not block.examples]
+
+
+NOW = [page for page in PAGES if page.name not in ("CHANGELOG.md", "changes.md")]  # what was, is named there
+WITHIN = [ROOT, *(ROOT / room for room in ("tests", "pyext", "gridbuf"))]  # what a page leaves out of a path
+FILE = re.compile(r"(?<![\w./$-])(?:\.\./)?((?:[a-z_]+/)+[\w.]*|test_\w+\.py)(?![\w*{<])")
+
+
+def is_there(path: str) -> bool:
+    """Whether there is such a file, or a package as Go imports it; what begins with no folder of ours is another project's."""
+    first = path.partition("/")[0]
+    if first != path and not any((root / first).is_dir() for root in WITHIN):
+        return True
+    return any((root / path).exists() for root in WITHIN) or (ROOT / path.removeprefix("gridbuf/")).is_dir()
+
+
+@pytest.mark.parametrize("page", NOW, ids=name)
 def test_files_that_a_page_names(page: Path) -> None:
-    text = FENCE.sub("", page.read_text())
-    for path in re.findall(r"`([a-z]+/[\w/]*(?:\.\w+)?)`", text):
-        if (ROOT / path.partition("/")[0]).is_dir() and "NAME" not in path:
-            found = (ROOT / path).exists() or (ROOT / path.removeprefix("gridbuf/")).is_dir()  # as Go imports it
-            assert found, f"{name(page)}: {path}"
+    missing = {
+        path for span in spans(page) for path in FILE.findall(span) if "NAME" not in path and not is_there(path.rstrip("."))
+    }
+    assert not missing, f"{name(page)}: {missing}"
+
+
+@pytest.mark.parametrize("page", NOW, ids=name)
+def test_what_make_makes(page: Path) -> None:
+    targets = {*re.findall(r"^([a-z][\w-]*)(?=:)", (ROOT / "Makefile").read_text(), re.MULTILINE)}
+    asked = {target for span in spans(page) for target in re.findall(r"(?:^|[ (])make ([a-z][\w-]*)", span, re.MULTILINE)}
+    assert asked <= targets, f"{name(page)}: make {sorted(asked - targets)}"
+
+
+@pytest.mark.parametrize("page", NOW, ids=name)
+def test_functions_of_c_that_a_page_names(page: Path) -> None:
+    known = "\n".join(sources().values())
+    named = {word for span in spans(page) for word in re.findall(r"\b(?:gb|GB)_\w+", span)}
+    missing = {word for word in named if not re.search(rf"\b{word}" + ("" if word[-1] == "_" else r"\b"), known)}
+    assert not missing, f"{name(page)}: {missing}"
 
 
 def test_every_public_module_has_its_reference() -> None:
