@@ -1,14 +1,12 @@
 /* field_index.c: views of a Field: slices, integers, the domain; and assignment to them.
  * Views share memory and keep what the indices mean; they need no Go. */
 #include "device/device.h"
+#include "core/cut.h"
 #include "core/pending.h"
 #include "exchange/wrap.h"
 
-/* What a key does to one index. */
-typedef struct { int64_t start, step, length; int keep; } cut;
-
 /* How many of the selected elements lie in [from, to). */
-static int64_t selected_in(const cut *c, int64_t from, int64_t to) {
+static int64_t selected_in(const gb_py_cut *c, int64_t from, int64_t to) {
     if (c->length == 0 || from >= to) return 0;
     int64_t first = c->start, step = c->step;
     if (step == 1) {   /* nearly always, and divisions cost as much as all the rest */
@@ -28,7 +26,7 @@ static int64_t selected_in(const cut *c, int64_t from, int64_t to) {
 
 /* The lower halo of the view is what was selected of the old lower halo, the upper
  * likewise; a reversed slice swaps them. The origin moves as the lower halo does. */
-static void cut_meta(gb_py_field *view, int to, const gb_py_field *from, int at, const cut *c) {
+static void cut_meta(gb_py_field *view, int to, const gb_py_field *from, int at, const gb_py_cut *c) {
     if (!view->halo && !view->origin) return;
     int64_t n = from->geometry.shape[at];
     int64_t low = from->halo ? from->halo[2 * at] : 0, high = from->halo ? from->halo[2 * at + 1] : 0;
@@ -45,7 +43,7 @@ static void cut_meta(gb_py_field *view, int to, const gb_py_field *from, int at,
     if (view->origin) view->origin[to] = c->step < 0 ? in_high : selected_in(c, 0, from->origin[at]);
 }
 
-static PyObject *make_view(gb_py_field *f, const cut *cuts) {
+static PyObject *make_view(gb_py_field *f, const gb_py_cut *cuts) {
     int kept = 0, n = f->geometry.ndim;
     for (int i = 0; i < n; i++) kept += cuts[i].keep;
     gb_py_field *view = gb_py_field_alloc(Py_TYPE((PyObject *)f), kept);
@@ -67,81 +65,14 @@ static PyObject *make_view(gb_py_field *f, const cut *cuts) {
     return (PyObject *)view;
 }
 
-static int index_error(PyObject *i, int axis, int64_t n) {
-    return PyErr_Format(PyExc_IndexError, "index %S is out of bounds for index %d with size %lld", i, axis, (long long)n), -1;
-}
-
-static int cut_by(PyObject *key, const gb_geometry *g, int axis, cut *c) {
-    int64_t n = g->shape[axis];
-    if (PySlice_Check(key)) {
-        Py_ssize_t start, stop, step;
-        if (PySlice_Unpack(key, &start, &stop, &step) < 0) return -1;
-        Py_ssize_t length = PySlice_AdjustIndices(n, &start, &stop, step);
-        *c = (cut){start, length <= 1 ? (step < 0 ? -1 : 1) : step, length, 1};
-        return 0;
-    }
-    Py_ssize_t i = PyNumber_AsSsize_t(key, NULL);   /* what does not fit is the largest: out of bounds as well */
-    if (i == -1 && PyErr_Occurred()) return -1;
-    if (i < -n || i >= n) return index_error(key, axis, n);
-    *c = (cut){i < 0 ? i + n : i, 1, 1, 0};
-    return 0;
-}
-
-static int is_basic(PyObject *key) {
-    if (PySlice_Check(key) || key == Py_Ellipsis) return 1;
-    return PyIndex_Check(key) && !PyBool_Check(key) && !PyArray_Check(key) && !gb_py_is_field(key);
-}
-
-/* The rest of a key: all of these indices. Returns the first after them. */
-static int whole(const gb_geometry *g, int axis, int to, cut *cuts) {
-    for (; axis < to; axis++) cuts[axis] = (cut){0, 1, g->shape[axis], 1};
-    return axis;
-}
-
-/* 1: a view (cuts filled in), 0: NumPy's business (lists, masks, arrays), -1: refused. */
-static int read_key(gb_py_field *f, PyObject *key, cut *cuts) {
-    const gb_geometry *g = &f->geometry;
-    if (PySlice_Check(key) && g->ndim > 0) {   /* the commonest key, and all that follows is for others */
-        if (cut_by(key, g, 0, &cuts[0]) < 0) return -1;
-        whole(g, 1, g->ndim, cuts);
-        return 1;
-    }
-    int tuple = PyTuple_Check(key), basic = 1, axis = 0;
-    Py_ssize_t n = tuple ? PyTuple_Size(key) : 1, named = 0, ellipses = 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *part = tuple ? PyTuple_GetItem(key, i) : key;
-        if (part == Py_None)
-            return PyErr_SetString(PyExc_TypeError, "index: None adds an index without a dimension, which a Field cannot hold; use field.numpy()[...]"), -1;
-        basic = basic && is_basic(part);
-        ellipses += part == Py_Ellipsis;
-    }
-    if (!basic) return 0;
-    named = n - ellipses;
-    if (ellipses > 1 || named > g->ndim)
-        return PyErr_Format(PyExc_IndexError, ellipses > 1 ? "an index can have one ellipsis only" : "too many indices: %zd for a Field of %d",
-                            named, g->ndim), -1;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *part = tuple ? PyTuple_GetItem(key, i) : key;
-        if (part == Py_Ellipsis)
-            axis = whole(g, axis, axis + g->ndim - (int)named, cuts);
-        else if (cut_by(part, g, axis, &cuts[axis]) < 0)
-            return -1;
-        else
-            axis++;
-    }
-    whole(g, axis, g->ndim, cuts);
-    return 1;
-}
-
-static int has_ellipsis(PyObject *key) {
-    if (!PyTuple_Check(key)) return key == Py_Ellipsis;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(key); i++)
-        if (PyTuple_GetItem(key, i) == Py_Ellipsis) return 1;
-    return 0;
+/* 1: a view or an element (cuts filled in), 0: NumPy's business (lists, masks, arrays), -1: refused. */
+static int read_key(PyObject *self, PyObject *key, gb_py_cut *cuts) {
+    const gb_geometry *g = &((gb_py_field *)self)->geometry;
+    return gb_py_cuts(key, g->ndim, g->shape, cuts, 1);
 }
 
 /* One element comes to the host; what NumPy would select, cupy selects. */
-static PyObject *device_item(gb_py_field *f, const cut *cuts, PyObject *key) {
+static PyObject *device_item(gb_py_field *f, const gb_py_cut *cuts, PyObject *key) {
     GB_PY_OWNED PyObject *part = cuts ? make_view(f, cuts) : NULL, *host = part ? gb_py_on_host((gb_py_field *)part) : NULL;
     GB_PY_OWNED PyObject *array = !cuts ? gb_py_cupy_over(f) : host ? gb_py_field_numpy(host, NULL) : NULL;
     GB_PY_OWNED PyObject *empty = cuts ? PyTuple_New(0) : NULL;
@@ -158,7 +89,7 @@ static PyObject *key_of_arrays(PyObject *self, PyObject *key) {
 }
 
 /* An element, which `cuts` selects, or what NumPy's keys do (NULL). */
-static PyObject *values_of(PyObject *self, PyObject *key, const cut *cuts) {
+static PyObject *values_of(PyObject *self, PyObject *key, const gb_py_cut *cuts) {
     gb_py_field *f = (gb_py_field *)self;
     if (f->location.kind == GB_PY_ON_DEVICE) return device_item(f, cuts, key);
     GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL), *plain = cuts ? Py_NewRef(key) : key_of_arrays(self, key);
@@ -167,22 +98,19 @@ static PyObject *values_of(PyObject *self, PyObject *key, const cut *cuts) {
 
 /* A view needs no turn: nothing that it is made of ever changes. */
 PyObject *gb_py_field_subscript(PyObject *self, PyObject *key) {
-    gb_py_field *f = (gb_py_field *)self;
-    cut cuts[GB_MAXDIMS];
-    int view = read_key(f, key, cuts);
-    if (view < 0) return NULL;
-    int scalar = view;
-    for (int i = 0; i < f->geometry.ndim && scalar; i++) scalar = !cuts[i].keep;
-    if (view && (!scalar || has_ellipsis(key))) return make_view(f, cuts);   /* with one it is a view without indices, as NumPy has it */
+    gb_py_cut cuts[GB_MAXDIMS];
+    int kind = read_key(self, key, cuts);
+    if (kind == GB_PY_KEY_ERROR) return NULL;
+    if (kind == GB_PY_KEY_VIEW) return make_view((gb_py_field *)self, cuts);
     PyObject *values;
-    GB_PY_TURN(values, values_of(self, key, view ? cuts : NULL));
+    GB_PY_TURN(values, values_of(self, key, kind ? cuts : NULL));
     return values;
 }
 
 /* Values from anywhere into a part of a Field that a GPU reaches. */
 static int device_assign(PyObject *self, PyObject *key, PyObject *value) {
-    cut cuts[GB_MAXDIMS];
-    int view = read_key((gb_py_field *)self, key, cuts), rc = -1;
+    gb_py_cut cuts[GB_MAXDIMS];
+    int view = read_key(self, key, cuts), rc = -1;
     if (view < 0) return -1;
     GB_PY_OWNED PyObject *part = view ? make_view((gb_py_field *)self, cuts) : gb_py_cupy_over((gb_py_field *)self);
     GB_PY_OWNED PyObject *plain = part && !view ? gb_py_key_by_name(self, key) : NULL;
@@ -193,9 +121,9 @@ static int device_assign(PyObject *self, PyObject *key, PyObject *value) {
 /* Values of an array or a Field into a part of this one, on all cores. 1: done; 0: NumPy has to; -1: an error. */
 static int copy_into(PyObject *self, PyObject *key, PyObject *value) {
     gb_py_memory src;
-    cut cuts[GB_MAXDIMS];
+    gb_py_cut cuts[GB_MAXDIMS];
     if (!gb_py_memory_of(value, &src) || src.view.ndim == 0) return 0;
-    int view = read_key((gb_py_field *)self, key, cuts);   /* an __index__ may change value's shape */
+    int view = read_key(self, key, cuts);   /* an __index__ may change value's shape */
     if (view <= 0) return view;
     GB_PY_OWNED PyObject *part = make_view((gb_py_field *)self, cuts);
     return part ? gb_py_copy_objects(part, value, NPY_UNSAFE_CASTING, NULL) : -1;
@@ -204,10 +132,10 @@ static int copy_into(PyObject *self, PyObject *key, PyObject *value) {
 /* A number of Python's own, likewise. What the key is refused for, NumPy says. */
 static int fill_part(PyObject *self, PyObject *key, PyObject *value) {
     gb_py_field *f = (gb_py_field *)self;
-    cut cuts[GB_MAXDIMS];
+    gb_py_cut cuts[GB_MAXDIMS];
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     if (f->readonly || !(PyFloat_CheckExact(value) || PyLong_CheckExact(value))) return 0;
-    int view = read_key(f, key, cuts);
+    int view = read_key(self, key, cuts);
     if (view < 0 && PyErr_ExceptionMatches(PyExc_Exception)) return PyErr_Clear(), 0;   /* an __index__'s own too */
     if (view <= 0) return view;
     gb_copy_view part = {.data = f->data, .itemsize = f->dtype->itemsize, .type = GB_RAW, .shape = shape, .strides = strides};
@@ -233,8 +161,8 @@ static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
 
 /* Values that say what their indices mean, into a Field that says so too. */
 static int named_assign(PyObject *self, PyObject *key, PyObject *value) {
-    cut cuts[GB_MAXDIMS];
-    int view = read_key((gb_py_field *)self, key, cuts), rc = -1;
+    gb_py_cut cuts[GB_MAXDIMS];
+    int view = read_key(self, key, cuts), rc = -1;
     if (view < 0) return -1;
     GB_PY_OWNED PyObject *part = view ? make_view((gb_py_field *)self, cuts) : Py_NewRef(self),
              *fitted = part ? gb_py_fitted(part, value, "value") : NULL;
@@ -254,10 +182,10 @@ int gb_py_field_assign(PyObject *self, PyObject *key, PyObject *value) {
 
 PyObject *gb_py_field_domain(PyObject *self, void *unused) {
     gb_py_field *f = (gb_py_field *)self;
-    cut cuts[GB_MAXDIMS];
+    gb_py_cut cuts[GB_MAXDIMS];
     for (int i = 0; i < f->geometry.ndim; i++) {
         int64_t low = f->halo ? f->halo[2 * i] : 0, high = f->halo ? f->halo[2 * i + 1] : 0;
-        cuts[i] = (cut){low, 1, f->geometry.shape[i] - low - high, 1};
+        cuts[i] = (gb_py_cut){low, 1, f->geometry.shape[i] - low - high, f->geometry.shape[i], 1};
     }
     gb_py_field *view = (gb_py_field *)make_view(f, cuts);
     if (view && gb_py_field_room(view, 1, 0) < 0) Py_CLEAR(view);

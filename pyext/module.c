@@ -4,7 +4,7 @@
  * core/        what Python calls: functions.h; where there is no GIL: turns.c; the ways up into Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way: pending.c; releasing
  *              from any thread: decref.c; a request: args.c, dtype.c, element.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
  *              callcache.c (same call, same plan); host memory: who allocates: watch_blocks.c, watch_line.c, watch.c, watch_layouts.c, watch_call.c, watch_copies.c; trace.c,
- *              memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c, of_the_type.c; memory of the driver: device_stream.c, device_block.c
+ *              memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c, of_the_type.c; keys: cut.c; memory of the driver: device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
  * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
  *              (any object to its memory), values.c, field_wrap.c

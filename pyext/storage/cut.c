@@ -2,60 +2,13 @@
  * What is unusual, wrong keys included, is left to gridbuf.storage.indexing. */
 #include "storage.h"
 
-/* An int or a slice; what is left of a slice is adjusted once the array's shape is read. */
-static int read_part(PyObject *part, gb_py_cut *cut) {
-    if (PySlice_Check(part)) {
-        Py_ssize_t start, stop, step;
-        if (PySlice_Unpack(part, &start, &stop, &step) < 0) return GB_PY_KEY_ERROR;
-        *cut = (gb_py_cut){start, step, stop, 0, 1};
-        return GB_PY_KEY_VIEW;
-    }
-    if (!PyLong_CheckExact(part) && (!PyArray_IsScalar(part, Integer) || PyArray_IsScalar(part, Timedelta))) return GB_PY_KEY_OTHER;
-    Py_ssize_t i = PyNumber_AsSsize_t(part, NULL);   /* clipped: out of range, as it is */
-    *cut = (gb_py_cut){i, 1, 1, 0, 0};
-    return PyErr_Occurred() ? GB_PY_KEY_ERROR : GB_PY_KEY_VIEW;
-}
-
-static int adjust(gb_py_cut *cut, npy_intp n) {
-    cut->size = n;
-    if (cut->keep) {
-        Py_ssize_t start = cut->start, stop = cut->length;
-        cut->length = PySlice_AdjustIndices(n, &start, &stop, cut->step);
-        cut->start = start;
-        if (cut->length == 0) cut->start = 0, cut->step = 1;   /* as NumPy has it */
-        return 1;
-    }
-    if (cut->start < 0) cut->start += n;
-    return cut->start >= 0 && cut->start < n;
-}
-
 int gb_py_storage_cuts(PyObject *key, PyArrayObject *array, gb_py_cut *cuts) {
-    int tuple = PyTuple_Check(key), ndim = PyArray_NDIM(array), given = 0, gap = -1, elements = 1;
-    Py_ssize_t n = tuple ? PyTuple_Size(key) : 1;
-    gb_py_cut parts[GB_PY_STORAGE_AXES];
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *part = tuple ? PyTuple_GetItem(key, i) : key;
-        if (part == Py_Ellipsis && gap < 0) {
-            gap = given;
-            continue;
-        }
-        int kind = given < ndim ? read_part(part, &parts[given]) : GB_PY_KEY_OTHER;
-        if (kind != GB_PY_KEY_VIEW) return kind;
-        elements = elements && !parts[given].keep;
-        given++;
-    }
-    if (PyArray_NDIM(array) != ndim) return GB_PY_KEY_OTHER;
-    int whole = ndim - given;
-    if (gap < 0) gap = given;
-    for (int i = 0; i < ndim; i++) {
-        npy_intp size = PyArray_DIM(array, i);
-        if (i >= gap && i < gap + whole) cuts[i] = (gb_py_cut){0, 1, size, size, 1};
-        else {
-            cuts[i] = parts[i < gap ? i : i - whole];
-            if (!adjust(&cuts[i], size)) return GB_PY_KEY_OTHER;
-        }
-    }
-    return elements && whole == 0 && n == ndim ? GB_PY_KEY_ELEMENT : GB_PY_KEY_VIEW;   /* an ellipsis makes a view without indices, as NumPy has it */
+    npy_intp shape[GB_PY_STORAGE_AXES] = {0};
+    int n = PyArray_NDIM(array);
+    for (int i = 0; i < n; i++) shape[i] = PyArray_DIM(array, i);
+    int kind = gb_py_cuts(key, n, shape, cuts, 0), same = PyArray_NDIM(array) == n;   /* an __index__ may change it */
+    for (int i = 0; same && i < n; i++) same = shape[i] == PyArray_DIM(array, i);
+    return kind > 0 && !same ? GB_PY_KEY_OTHER : kind;
 }
 
 PyObject *gb_py_cut_array(PyArrayObject *array, const gb_py_cut *cuts) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../core/array.h"
+#include "../core/cut.h"
 #include "../core/operators.h"
 #include "../core/upcall.h"
 
@@ -15,9 +16,6 @@ typedef struct gb_py_storage {
     PyObject *pair;         /* of a software-managed storage, or None */
     PyObject *weakrefs;
 } gb_py_storage;
-
-/* What a key does to one index of that size. */
-typedef struct gb_py_cut { npy_intp start, step, length, size; int keep; } gb_py_cut;
 
 extern PyTypeObject *gb_py_StorageType;
 #define gb_py_is_storage(obj) (Py_TYPE(obj) == gb_py_last_storage_type || PyObject_TypeCheck(obj, gb_py_StorageType))
@@ -40,7 +38,6 @@ int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]);
 PyObject *gb_py_storage_told(PyObject *self, PyObject *unused);
 
 /* cut.c */
-enum { GB_PY_KEY_ERROR = -1, GB_PY_KEY_OTHER, GB_PY_KEY_VIEW, GB_PY_KEY_ELEMENT };
 int gb_py_storage_cuts(PyObject *key, PyArrayObject *array, gb_py_cut *cuts);
 PyObject *gb_py_cut_array(PyArrayObject *array, const gb_py_cut *cuts);   /* before Python code can run: the array may change */
 PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts);
@@ -57,8 +54,6 @@ PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int f
 /* ufunc.c */
 PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);   /* NotImplemented: for Python */
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
-
-/* function.c */
 
 /* number.c */
 GB_PY_DECLARE_OPERATORS(gb_py_storage_)
