@@ -1,6 +1,7 @@
 """The methods of Field and Plan that are better said in Python; `install` gives them to the C types."""
 
 from functools import wraps
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -273,6 +274,21 @@ def plan_of(array_or_field: Any, /) -> _core.Plan:
     return field._plan_at(getattr(array_or_field, "aligned_index", None))  # a storage's
 
 
+_said = attrgetter(
+    "shape", "strides", "dims", "padded_shape", "aligned_index", "byte_alignment", "offset", "alloc_nbytes", "device", "memory", "dtype",
+)  # fmt: skip
+_figures = attrgetter("shape", "strides", "offset")  # dtypes that are equal may differ in their hashes
+
+
+def _plan_eq(self: _core.Plan, other: object) -> bool:
+    """By what the plans say, however they were asked for."""
+    return bool(_said(self) == _said(other)) if isinstance(other, _core.Plan) else NotImplemented
+
+
+def _plan_hash(self: _core.Plan) -> int:
+    return hash(_figures(self))
+
+
 def _plan_repr(self: _core.Plan) -> str:
     return (
         f"Plan({''.join(self.dims)} {self.shape} {self.dtype}, strides={self.strides}, aligned_index={self.aligned_index}, "
@@ -303,6 +319,8 @@ def install() -> None:
         setattr(Field, name, method)
     for name, method in {
         "of": staticmethod(plan_of),
+        "__eq__": _plan_eq,
+        "__hash__": _plan_hash,
         "__repr__": _plan_repr,
         "__str__": _plan_text,
         "_repr_html_": _plan_html,

@@ -119,33 +119,6 @@ static PyGetSetDef getset[] = {
     {NULL},
 };
 
-/* ---- equality: by what the plan says, however it was asked for ---- */
-
-static int same(gb_py_plan_object *a, gb_py_plan_object *b) {
-    const gb_plan *p = a->plan, *q = b->plan;
-    const gb_geometry *g = &p->geometry, *h = &q->geometry;
-    size_t n = (size_t)g->ndim;
-    return g->ndim == h->ndim && g->itemsize == h->itemsize && p->want.boundary == q->want.boundary &&
-           p->want.offset == q->want.offset && p->want.reserve == q->want.reserve && p->device == q->device &&
-           p->device_id == q->device_id && p->memory == q->memory && memcmp(g->shape, h->shape, 8 * n) == 0 &&
-           memcmp(g->strides, h->strides, 8 * n) == 0 && memcmp(g->dims, h->dims, 4 * n) == 0 &&
-           memcmp(p->padded_shape, q->padded_shape, 8 * n) == 0 && memcmp(p->aligned_index, q->aligned_index, 8 * n) == 0 &&
-           (a->dtype == b->dtype || PyArray_EquivTypes(a->dtype->descr, b->dtype->descr));
-}
-
-static PyObject *compare(PyObject *a, PyObject *b, int op) {
-    if ((op != Py_EQ && op != Py_NE) || Py_TYPE(b) != gb_py_PlanType) Py_RETURN_NOTIMPLEMENTED;
-    return PyBool_FromLong(same((gb_py_plan_object *)a, (gb_py_plan_object *)b) == (op == Py_EQ));
-}
-
-static Py_hash_t hash(PyObject *self) {
-    const gb_geometry *g = &of(self)->geometry;
-    uint64_t h = (uint64_t)g->ndim ^ (uint64_t)of(self)->want.offset << 8 ^ (uint64_t)g->itemsize << 20;
-    for (int i = 0; i < g->ndim; i++) h = (h ^ (uint64_t)g->shape[i] ^ (uint64_t)g->strides[i] << 17) * 0xD6E8FEB86659FD93u;
-    h ^= h >> 31;
-    return (Py_hash_t)h == -1 ? -2 : (Py_hash_t)h;
-}
-
 static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_py_plan_object, weakrefs), READONLY, NULL},
     {NULL},
@@ -155,8 +128,6 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},
     {Py_tp_getset, getset},
     {Py_tp_members, members},
-    {Py_tp_richcompare, compare},
-    {Py_tp_hash, hash},
     {Py_tp_doc, GB_PY_DOC_Plan},
     {0, NULL},
 };
