@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.wrapping import array_protocol
 
 
 def _on_host(self: _core.Field) -> _core.Field:
@@ -33,6 +34,11 @@ def _complex(self: _core.Field) -> complex:
 
 def _index(self: _core.Field) -> int:
     return operator.index(_one(self))
+
+
+def _array(self: _core.Field, dtype: Any = None, *, copy: bool | None = None) -> Any:
+    """NumPy's protocol: for dtypes without a buffer format; it refuses the memory of a GPU."""
+    return array_protocol(self.numpy(), dtype, copy)
 
 
 def _contains(self: _core.Field, value: Any) -> bool:
@@ -361,7 +367,7 @@ def clip(self: _core.Field, min: Any = None, max: Any = None, **options: Any) ->
 
 
 METHODS: dict[str, Any] = {
-    "__float__": _float, "__int__": _int, "__complex__": _complex, "__index__": _index, "__contains__": _contains,
+    "__float__": _float, "__int__": _int, "__complex__": _complex, "__index__": _index, "__contains__": _contains, "__array__": _array,
     "item": item, "to_numpy": to_numpy, "tolist": tolist, "astype": astype, "flags": property(_flags),
     "fill": fill, "view": view, "tobytes": tobytes, "round": round, "itemsize": property(_itemsize), "clip": clip,
     **{name: _without_names(name) for name in ("reshape", "ravel", "flatten", "squeeze")},

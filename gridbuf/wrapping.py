@@ -23,6 +23,18 @@ def values(obj: Any) -> NDArray[Any]:
     return np.asarray(_core.values(obj))
 
 
+def array_protocol(array: NDArray[Any], dtype: Any, copy: Any) -> NDArray[Any]:
+    """What __array__(dtype, copy=copy) answers for memory that `array` shows."""
+    if copy is not None and not isinstance(copy, (bool, np.bool_)):
+        raise TypeError(f"copy: expected True, False or None, got {copy!r}")
+    wanted = array.dtype if dtype is None else np.dtype(dtype)
+    if wanted == array.dtype and not copy:
+        return array
+    if copy is not None and not copy:
+        raise ValueError(f"copy: {array.dtype} as {wanted} needs a copy, and copy=False was given")
+    return array.astype(wanted)
+
+
 CAPSULE = type(vars(_core.Field)["__dlpack_c_exchange_api__"])
 
 

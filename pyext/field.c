@@ -191,16 +191,9 @@ static PyGetSetDef host_getset[] = {
     {NULL},
 };
 
-static PyMethodDef host_methods[] = {
-    {"__array__", (PyCFunction)(void *)gb_py_field_array, FAST,
-     "__array__($self, /, dtype=None, *, copy=None)\n--\n\nAn np.ndarray over the same memory (NumPy's protocol)."},
-    {NULL},
-};
-
 static PyType_Slot host_slots[] = {
     {Py_tp_dealloc, gb_py_field_dealloc},   /* without it, Python's own would be called first and find nothing to do */
     {Py_tp_getset, host_getset},
-    {Py_tp_methods, host_methods},
     {Py_bf_getbuffer, gb_py_field_getbuffer},
     {Py_tp_doc, "A Field in host memory. Made by gridbuf.Field."},
     {0, NULL},

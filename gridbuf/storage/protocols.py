@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from gridbuf import _core
 from gridbuf.storage.base import Storage
+from gridbuf.wrapping import array_protocol
 
 _CPU = 1
 
@@ -23,15 +23,7 @@ class HostBuffer(Storage):
         return interface
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        host: NDArray[Any] = self._on_host()
-        if copy is not None and not isinstance(copy, (bool, np.bool_)):
-            raise TypeError(f"copy: expected True, False or None, got {copy!r}")
-        wanted = host.dtype if dtype is None else np.dtype(dtype)
-        if wanted == host.dtype and not copy:
-            return host[...]
-        if copy is not None and not copy:
-            raise ValueError(f"dtype: {wanted} needs a copy of the {host.dtype} storage, and copy=False was given")
-        return host.astype(wanted)
+        return array_protocol(self._on_host()[...], dtype, copy)
 
     def __dlpack__(
         self,

@@ -7,11 +7,6 @@
 
 static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }
 
-static PyObject *refuse_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    gb_py_require_host_access(of(self));   /* it never may */
-    return NULL;
-}
-
 /* ---- __cuda_array_interface__, version 3 ---- */
 
 /* Our own work on its memory that is under way: 1 with its stream, 0, -1 with an error. */
@@ -76,14 +71,12 @@ static PyObject *to_cupy(PyObject *self, PyObject *unused) { return gb_py_cupy_o
 
 /* ---- the types ---- */
 
-#define FAST (METH_FASTCALL | METH_KEYWORDS)
 static PyGetSetDef device_getset[] = {
     {"__cuda_array_interface__", get_interface, NULL, "The CUDA array interface, version 3; with a stream only while our own work is pending.", NULL},
     {NULL},
 };
 
 static PyMethodDef device_methods[] = {
-    {"__array__", (PyCFunction)(void *)refuse_array, FAST, "Raises TypeError: NumPy cannot read device memory."},
     {"__cupy_get_ndarray__", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time (cupy's protocol)."},
     {"cupy", to_cupy, METH_NOARGS, GB_PY_DOC_DeviceField_cupy},
     {NULL},
@@ -104,7 +97,6 @@ static PyGetSetDef managed_getset[] = {
 };
 
 static PyMethodDef managed_methods[] = {
-    {"__array__", (PyCFunction)(void *)gb_py_field_array, FAST, "An np.ndarray over the same memory (NumPy's protocol); waits for the GPU."},
     {"__cupy_get_ndarray__", to_cupy, METH_NOARGS, "A cupy.ndarray over the same memory, the same one each time (cupy's protocol)."},
     {"cupy", to_cupy, METH_NOARGS, GB_PY_DOC_DeviceField_cupy},
     {NULL},

@@ -66,24 +66,3 @@ PyObject *gb_py_field_numpy(PyObject *self, PyObject *unused) {
     if (gb_py_require_host_access(f) < 0) return NULL;
     return gb_py_array_over(&f->geometry, f->dtype, f->data, !f->readonly, self);
 }
-
-/* __array__(dtype=None, *, copy=None): the way in for dtypes without a buffer format. */
-PyObject *gb_py_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *dtype = nargs > 0 ? args[0] : Py_None, *copy = nargs > 1 ? args[1] : Py_None;
-    Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
-    for (Py_ssize_t i = 0; i < nkw; i++) {
-        PyObject *name = PyTuple_GetItem(kwnames, i);
-        if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0) dtype = args[nargs + i];
-        else if (PyUnicode_CompareWithASCIIString(name, "copy") == 0) copy = args[nargs + i];
-        else return PyErr_Format(PyExc_TypeError, "__array__() got an unexpected keyword argument %R", name);
-    }
-    GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL);
-    GB_PY_OWNED PyArray_Descr *descr = NULL;
-    if (!array || (dtype != Py_None && !PyArray_DescrConverter(dtype, &descr))) return NULL;
-    int asked = gb_py_copy_word(copy);
-    if (asked == -1) return NULL;
-    int same = !descr || PyArray_EquivTypes(descr, of(self)->dtype->descr);
-    if (!same && asked == 0) return PyErr_Format(PyExc_ValueError, "copy: %R as %R needs a copy, and copy=False was given", self, descr);
-    if (same && asked != 1) return Py_NewRef(array);
-    return PyArray_CastToType((PyArrayObject *)array, (PyArray_Descr *)Py_NewRef((PyObject *)(descr ? descr : of(self)->dtype->descr)), 0);
-}

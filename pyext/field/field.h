@@ -115,7 +115,6 @@ int gb_py_field_expressible(const gb_py_field *f, const char *interface);   /* -
 PyObject *gb_py_field_interface(const gb_py_field *f, void *address);         /* the keys that both array interfaces share */
 PyObject *gb_py_field_array_interface(PyObject *self, void *unused);
 PyObject *gb_py_field_numpy(PyObject *self, PyObject *unused);
-PyObject *gb_py_field_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* field_dlpack.c */
 int gb_py_field_exportable(const gb_py_field *f);   /* -1 with BufferError */
