@@ -16,6 +16,7 @@ from gridbuf.halo_attrs import remembered
 from gridbuf.names import described_dims, get_dims, get_origin, index_order
 
 host_array = _core.host_array
+_VOID, _OF_USERS = np.dtype("V1").num, 256  # NumPy's numbers of kinds of dtypes
 
 
 def values(obj: Any) -> NDArray[Any]:
@@ -168,6 +169,31 @@ def check_masks(given: Iterable[tuple[str, Any]]) -> None:
         if isinstance(obj, np.ma.MaskedArray):
             with naming(argument):
                 check_mask(obj)
+
+
+def exports(dtype: np.dtype[Any]) -> tuple[str | None, str | None, list[Any] | None, bool]:
+    """How NumPy exports a dtype: its buffer format, its typestr, `descr` of a structured one, and whether no field of that has fields.
+
+    No format is no error; neither are overlapping fields, which have no descr. ml_dtypes' types have no typestr: '<V2' says nothing.
+    """
+    sample = np.empty(2, dtype)  # two: a structured dtype is native only where the items after the first are aligned, too
+    format = None
+    try:
+        buffer = sample.data
+        # Padding without a name ("5x", which is what V5 becomes) comes back as a structure without fields.
+        if dtype.num != _VOID or np.asarray(buffer).dtype == sample.dtype:
+            format = buffer.format
+    except RecursionError:
+        raise
+    except (TypeError, ValueError, BufferError, OverflowError, RuntimeError, NotImplementedError):
+        pass
+    if dtype.num >= _OF_USERS:
+        return format, None, None, False
+    try:
+        fields = None if dtype.names is None else dtype.descr
+    except (TypeError, ValueError, BufferError, OverflowError):
+        fields = None
+    return format, dtype.str, fields, fields is not None and all(isinstance(entry[1], str) for entry in fields)
 
 
 def extended_dtype(name: str | None, code: int, bits: int) -> np.dtype[Any]:

@@ -2,6 +2,7 @@
  * exporter of ours can never disagree with NumPy's. */
 #include "dtype.h"
 #include "pending.h"
+#include "upcall.h"
 #include "../../dlpack/datatypes.h"
 
 static PyTypeObject *record_type;
@@ -27,14 +28,6 @@ int gb_py_dtype_constant(PyObject *obj) {
     return (PyType_GetFlags((PyTypeObject *)obj) & Py_TPFLAGS_IMMUTABLETYPE) != 0;
 }
 
-/* Fields that are structured themselves could be renamed without a trace in their owner. */
-static int is_flat(const gb_py_dtype *d) {
-    Py_ssize_t n = d->fields ? PyList_Size(d->fields) : -1;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!PyUnicode_Check(PyTuple_GetItem(PyList_GetItem(d->fields, i), 1))) return 0;
-    return n >= 0;
-}
-
 static void dealloc(PyObject *self) {
     gb_py_dtype *d = (gb_py_dtype *)self;
     Py_XDECREF(d->names);
@@ -45,38 +38,14 @@ static void dealloc(PyObject *self) {
     GB_PY_FREE_OBJECT(self);
 }
 
-/* Whether NumPy reads a buffer of its own as what it was: padding without a name ("5x", which is
- * what V5 becomes) comes back as a structure without fields. */
-static int comes_back(PyObject *sample) {
-    GB_PY_OWNED PyObject *view = PyMemoryView_FromObject(sample), *array = view ? PyArray_FromAny(view, NULL, 0, 0, 0, NULL) : NULL;
-    return array && PyArray_EquivTypes(PyArray_DESCR((PyArrayObject *)array), PyArray_DESCR((PyArrayObject *)sample));
-}
-
-/* NumPy's own buffer format for the dtype; none is not an error. Two items, because a
- * structured dtype is native only where the items after the first are aligned, too. */
-static int ask_format(gb_py_dtype *d) {
-    npy_intp two = 2;
-    Py_INCREF((PyObject *)d->descr);
-    GB_PY_OWNED PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, d->descr, 1, &two, NULL, NULL, 0, NULL);
-    Py_buffer view;
-    if (sample && PyObject_GetBuffer(sample, &view, PyBUF_FULL_RO) == 0) {
-        if (view.format && (d->descr->type_num != NPY_VOID || comes_back(sample))) d->format = strdup(view.format);
-        PyBuffer_Release(&view);
-    }
-    int failed = PyErr_Occurred() &&
-                 !gb_py_forgive_numpy();   /* the dtype has no buffer format, such as datetime64, or none that NumPy reads */
-    return failed ? -1 : 0;
-}
-
-/* dtype.str, and for ml_dtypes' types none: it would say '<V2'. */
-static int ask_typestr(gb_py_dtype *d) {
-    if (d->descr->type_num >= NPY_USERDEF) return 0;
-    d->typestr = PyObject_GetAttrString((PyObject *)d->descr, "str");
-    if (!d->typestr) return -1;
-    if (PyDataType_HASFIELDS(d->descr)) {
-        d->fields = PyObject_GetAttrString((PyObject *)d->descr, "descr");
-        if (!d->fields && !gb_py_forgive()) return -1;   /* overlapping fields have no descr */
-    }
+static int ask_exports(gb_py_dtype *d, int *flat) {
+    const char *format;
+    PyObject *typestr, *fields;
+    GB_PY_OWNED PyObject *told = gb_py_upcall_to(GB_PY_UP_EXPORTS, "(O)", (PyObject *)d->descr);
+    if (!told || !PyArg_ParseTuple(told, "zOOp:exports", &format, &typestr, &fields, flat)) return -1;
+    if (format) d->format = strdup(format);
+    if (typestr != Py_None) d->typestr = Py_NewRef(typestr);
+    if (fields != Py_None) d->fields = Py_NewRef(fields);
     return 0;
 }
 
@@ -123,8 +92,9 @@ static gb_py_dtype *record_of(PyArray_Descr *descr) {
     d->itemsize = PyDataType_ELSIZE(descr);
     d->alignment = (uintptr_t)PyDataType_ALIGNMENT(descr);
     d->names = Py_XNewRef(PyDataType_NAMES(descr));
-    if (ask_format(d) < 0 || ask_typestr(d) < 0 || ask_dlpack(d) < 0) return Py_DECREF((PyObject *)d), NULL;
-    if (!d->names || is_flat(d)) remember(0, (PyObject *)descr, d);
+    int flat;   /* fields that are structured themselves could be renamed without a trace in their owner */
+    if (ask_exports(d, &flat) < 0 || ask_dlpack(d) < 0) return Py_DECREF((PyObject *)d), NULL;
+    if (!d->names || flat) remember(0, (PyObject *)descr, d);
     return d;
 }
 

@@ -10,6 +10,7 @@
     X(GB_PY_UP_CARRIED, "gridbuf.wrapping", "carried")                      \
     X(GB_PY_UP_EXTENDED_DTYPE, "gridbuf.wrapping", "extended_dtype")        \
     X(GB_PY_UP_STRUCTURED, "gridbuf.structured", "structured")              \
+    X(GB_PY_UP_EXPORTS, "gridbuf.wrapping", "exports")                      \
     X(GB_PY_UP_CUPY_MEMORY, "gridbuf.wrapping", "cupy_memory")              \
     X(GB_PY_UP_CUPY_BLOCK, "gridbuf.wrapping", "cupy_block")                \
     X(GB_PY_UP_CUPY_STREAM, "gridbuf.cupy_arrays", "stream_of")             \
