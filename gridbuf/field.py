@@ -155,13 +155,21 @@ def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field) -> _core.Field
 # --- subclasses
 
 _TYPES = "_gridbuf_types"
+_MEMORY: dict[Any, tuple[str, str]] = {
+    _core.HostField: ("host", "device='cpu'"), _core.DeviceField: ("device", "device='gpu'"), _core.ManagedField: ("managed", "memory='managed'"),
+}  # fmt: skip
 
 
 def type_at(cls: Any, kind: Any) -> Any:
     """The type of cls's objects whose memory lies where that of `kind` does; Field's own are HostField and its siblings.
 
-    It has the interfaces of both, and is called like cls, which keeps it.
+    It has the interfaces of both, and is called like cls, which keeps it. TypeError for a class of memory elsewhere.
     """
+    if bound := next((memory for memory in _MEMORY if issubclass(cls, memory)), None):
+        raise TypeError(
+            f"data: it is {_MEMORY[kind][0]} memory, and {cls} is for {_MEMORY[bound][0]} memory; gridbuf.Field takes it as it is, "
+            f"and its to({_MEMORY[bound][1]}) copies it"
+        )
     known: dict[Any, Any] | None = cls.__dict__.get(_TYPES)
     if known is None:
         known = {}
