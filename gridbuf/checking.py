@@ -6,6 +6,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from gridbuf import _core
+from gridbuf.columns import columns
 from gridbuf.defaults import get_default_backend
 from gridbuf.strides import boundary
 from gridbuf.wrapping import as_field
@@ -47,9 +48,7 @@ class Check:
 
     def __repr__(self) -> str:
         head, rows = self._table()
-        widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head) - 1)]
-        lines = ["  ".join((*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1])) for row in (head, *rows)]
-        return f"on {self.backend}; orders go from the largest stride to the smallest\n" + "\n".join(lines)
+        return f"on {self.backend}; orders go from the largest stride to the smallest\n" + "\n".join(columns([head, *rows]))
 
     def _repr_html_(self) -> str:
         head, rows = self._table()

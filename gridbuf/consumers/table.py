@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gridbuf import consumers
+from gridbuf.columns import columns
 from gridbuf.consumers.cell import DIRECTIONS, DTYPES, LAYOUTS, Cell, Direction
 from gridbuf.consumers.consumer import Absent, Expected, Untried
 
@@ -108,10 +109,7 @@ def markdown(table: Table) -> str:
 
 def text(table: Table) -> str:
     """For a terminal."""
-    lines = [list(HEADER), *table.rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
-    found = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join([*found, "", *noted(table)])
+    return "\n".join([*columns([HEADER, *table.rows]), "", *noted(table)])
 
 
 def noted(table: Table) -> list[str]:

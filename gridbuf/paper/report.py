@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gridbuf.columns import columns
 from gridbuf.distributed.draw_blocks import picture
 from gridbuf.explain import nbytes_text
 from gridbuf.paper.figures import Figures, Network, Run
@@ -78,9 +79,7 @@ def table(run: Run, own: Figures, cuts: list[Figures], network: Network, most: i
         rows.append(
             (mark, times(each.counts), times(each.largest), load, nbytes_text(each.received), str(each.messages), estimate)
         )
-    wide = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        yield "  " + "  ".join(word.rjust(n) for word, n in zip(row, wide, strict=True)).rstrip()
+    yield from (f"  {line}" for line in columns(rows, right=True))
     if len(ranked) > len(drawn):
         yield f"  and {len(ranked) - len(drawn)} more"
 

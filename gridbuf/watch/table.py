@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import Any
 
+from gridbuf.columns import columns
 from gridbuf.explain.facts import nbytes_text
 from gridbuf.watch.applying import text as applied_text
 
@@ -193,11 +194,7 @@ def _short(source: str) -> str:
 
 
 def _plain(title: str, heads: Sequence[str], rows: list[list[str]]) -> str:
-    widths = [max(len(row[i]) for row in (list(heads), *rows)) for i in range(len(heads))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (list(heads), *rows)
-    ]
-    return f"{title}\n" + "\n".join(f"  {line}" for line in lines)
+    return "\n  ".join([title, *columns([heads, *rows])])
 
 
 def _rich(title: str, heads: Sequence[str], rows: list[list[str]], color: bool, width: int | None) -> str | None:
