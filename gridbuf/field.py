@@ -10,6 +10,7 @@ from gridbuf import _core, arrays
 from gridbuf.docstrings import as_in
 from gridbuf.field_methods import METHODS
 from gridbuf.like import CLASS_OF, OWN_TYPES, base_shape, copy_values, like_spec, of_class, prepare, renamed
+from gridbuf.wrapping import naming
 
 Field = _core.Field
 
@@ -278,7 +279,8 @@ def plan_of(array_or_field: Any, /) -> _core.Plan:
     """
     if isinstance(array_or_field, Field):
         return array_or_field.plan
-    field = Field(array_or_field)
+    with naming("array_or_field"):
+        field = Field(array_or_field)
     return field._plan_at(getattr(array_or_field, "aligned_index", None))  # a storage's
 
 

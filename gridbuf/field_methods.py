@@ -141,7 +141,7 @@ def astype(self: _core.Field, dtype: Any, *, casting: Any = "unsafe", copy: bool
     [[1, 1], [1, 1]]
     """
     from gridbuf.arrays import empty_like
-    from gridbuf.like import as_dtype
+    from gridbuf.validation import as_dtype
 
     wanted = as_dtype(dtype)
     if not copy and wanted == self.dtype:

@@ -3,13 +3,13 @@
 The rules that storages and Fields share. Names come as a str of letters or as a tuple of names.
 """
 
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gridbuf.names import canonical
+from gridbuf.validation import integer
 
 Names = Sequence[str]
 Pair = tuple[int, int]
@@ -83,12 +83,7 @@ def positions(axis: Any, names: Names | None, ndim: int) -> tuple[int, ...]:
                 raise ValueError(f"axis: {part!r} names an index that is not there; there are {names or 'no names'}")
             entries.extend(names.index(name) for name in asked)
             continue
-        try:
-            index = None if isinstance(part, (bool, np.bool_)) else operator.index(part)
-        except TypeError:
-            index = None
-        if index is None:
-            raise TypeError(f"axis: expected names or numbers of indices, got {part!r}")
+        index = integer(part, "axis", allowed="names or numbers of indices")
         if not -ndim <= index < ndim:
             raise np.exceptions.AxisError(index, ndim, "axis")
         entries.append(index % ndim)

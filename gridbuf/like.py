@@ -8,6 +8,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.names import get_dims
+from gridbuf.validation import as_dtype
 from gridbuf.wrapping import check_mask, values
 
 
@@ -67,15 +68,6 @@ def prepare(data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]) -> tu
         if own is not None and len(own) == len(source.shape):
             spec = {**spec, "dimensions": own}
     return source, spec, resolved
-
-
-def as_dtype(dtype: Any) -> np.dtype[Any]:
-    """NumPy's; what is none is refused as `empty` does, which knows the names of backends."""
-    try:
-        found: np.dtype[Any] = np.dtype(dtype)
-    except TypeError:
-        found = _core.plan((), dtype).dtype
-    return found
 
 
 def renamed(error: TypeError, name: str) -> TypeError:

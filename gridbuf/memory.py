@@ -12,13 +12,13 @@ Examples
 1
 """
 
-from operator import index
 from typing import Any, NamedTuple
 
 from gridbuf import _core
 from gridbuf._core import MEMORY_DEVICE, MEMORY_HOST, MEMORY_MANAGED, MEMORY_PINNED
 from gridbuf._core import memory_id as buffer_id
 from gridbuf.docstrings import as_in
+from gridbuf.validation import integer
 
 __all__ = ["LiveBuffer", "Report", "buffer_id", "report", "set_limit", "stats", "trim"]
 
@@ -133,9 +133,7 @@ def set_limit(limit: int | None, /, *, device: Any = None, memory: Any = None) -
     >>> gb.memory.set_limit(None)
     """
     pool = _pool(device, memory) or _HEAP
-    if limit is not None and not hasattr(type(limit), "__index__"):
-        raise TypeError(f"limit: expected an int (bytes) or None, got {limit!r}")
-    nbytes = -1 if limit is None else index(limit)
+    nbytes = -1 if limit is None else integer(limit, "limit", allowed="an int (bytes) or None")
     if limit is not None and nbytes < 0:
         raise ValueError(f"limit: {limit!r} bytes is not allowed; give 0 or more, or None for no limit")
     _core.memory_set_limit(*pool, min(nbytes, (1 << 63) - 1))

@@ -185,7 +185,11 @@ def as_numpy(obj: Any, dims: Iterable[Any] | None = None) -> NDArray[Any]:
     """
     from gridbuf._core import host_array
 
-    array, order = host_array(obj), _transposition(obj, dims)
+    try:
+        array = host_array(obj)
+    except (TypeError, ValueError) as error:  # who wraps it calls it data
+        raise type(error)(f"obj: {str(error).removeprefix('data: ')}") from None
+    order = _transposition(obj, dims)
     return array if order is None else array.transpose(order)
 
 

@@ -1,6 +1,7 @@
 """What storages and Fields both say of NumPy's functions: what they are called with, and those that are ufuncs in another dress."""
 
 import inspect
+import operator
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import WEAK_SCALARS
+from gridbuf.validation import boolean
 from gridbuf.wrapping import values
 
 _clip: Any = import_module("numpy._core._methods" if WEAK_SCALARS else "numpy.core._methods")._clip
@@ -46,8 +48,13 @@ _AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 
 def kept(keepdims: Any) -> bool:
-    """What `keepdims` says, which some of NumPy's methods hand on as not given."""
-    return keepdims is not np._NoValue and bool(keepdims)
+    """What `keepdims` says, which some of NumPy's methods hand on as not given. NumPy's reductions take ints as well."""
+    if keepdims is np._NoValue:
+        return False
+    try:
+        return bool(operator.index(keepdims))
+    except TypeError:
+        return boolean(keepdims, "keepdims")
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

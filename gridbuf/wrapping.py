@@ -14,6 +14,7 @@ from gridbuf.debugging import debugging
 from gridbuf.described import entries_of, pick
 from gridbuf.halo_attrs import remembered
 from gridbuf.names import described_dims, get_dims, get_origin, index_order
+from gridbuf.validation import as_dtype, boolean_or_none
 
 host_array = _core.host_array
 _VOID, _OF_USERS = np.dtype("V1").num, 256  # NumPy's numbers of kinds of dtypes
@@ -26,9 +27,7 @@ def values(obj: Any) -> NDArray[Any]:
 
 def array_protocol(array: NDArray[Any], dtype: Any, copy: Any) -> NDArray[Any]:
     """What __array__(dtype, copy=copy) answers for memory that `array` shows."""
-    if copy is not None and not isinstance(copy, (bool, np.bool_)):
-        raise TypeError(f"copy: expected True, False or None, got {copy!r}")
-    wanted = array.dtype if dtype is None else np.dtype(dtype)
+    copy, wanted = boolean_or_none(copy, "copy"), array.dtype if dtype is None else as_dtype(dtype)
     if wanted == array.dtype and not copy:
         return array
     if copy is not None and not copy:

@@ -35,8 +35,9 @@ static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, 
 PyObject *gb_py_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"name", "layout", "alignment", "device", NULL};
     PyObject *name, *layout = NULL, *alignment = NULL, *device = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOO:register_backend", names, &name, &layout, &alignment, &device))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOO:register_backend", names, &name, &layout, &alignment, &device))
         return gb_py_blame_keyword("register_backend", kwargs, names), NULL;
+    if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "name: expected a str, got %R", name);
     if (!layout) return PyErr_SetString(PyExc_TypeError, "register_backend() is missing the required argument 'layout'"), NULL;
     PyObject *held[] = {name, layout, alignment, device};   /* kwargs may be somebody's dict */
     for (int i = 0; i < 4; i++) Py_XINCREF(held[i]);

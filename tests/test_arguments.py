@@ -64,6 +64,54 @@ def test_errors_name_the_argument(make, shape, keywords, error, words) -> None: 
         make(shape, **keywords)
 
 
+F, S = gb.Field.ones((2, 3), dims="IJ"), gb.storage.ones((2, 3), axes="IJ")
+SAYS_YES_OR_NO = {
+    "keepdims": [
+        lambda x: F.sum(keepdims=x), lambda x: F.max("I", keepdims=x), lambda x: F.mean("J", keepdims=x), lambda x: F.argmax(keepdims=x),
+        lambda x: np.sum(F, axis=0, keepdims=x), lambda x: np.add.reduce(F, keepdims=x), lambda x: np.median(F, axis=0, keepdims=x),
+        lambda x: S.sum(keepdims=x), lambda x: S.std("I", keepdims=x), lambda x: S.argmin("I", keepdims=x),
+        lambda x: np.ptp(S, axis=0, keepdims=x), lambda x: np.multiply.reduce(S, keepdims=x), lambda x: np.percentile(S, 50, keepdims=x),
+        lambda x: gb.gufunc.minmax.reduce(np.ones((2, 3)), keepdims=x), lambda x: gb.gufunc.dot(np.ones(3), np.ones(3), keepdims=x),
+    ],
+    "ordered": [lambda x: gb.gufunc.argmin.reduce(np.ones(3), ordered=x)],
+    "force": [
+        lambda x: S.device_to_host(force=x), lambda x: S.host_to_device(force=x), lambda x: S.set_host_modified(force=x),
+        lambda x: S.set_device_modified(force=x), lambda x: gb.storage.SyncState().to_host(x), lambda x: gb.storage.SyncState().mark(1, x),
+        lambda x: gb.storage.SyncState().to_device(force=x),
+    ],
+    "copy": [lambda x: gb.storage.storage(S, copy=x), lambda x: gb.from_dlpack(F, copy=x), lambda x: S.__array__(copy=x)],
+    "padding": [lambda x: gb.empty(3, padding=x)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "call"), [(name, call) for name, calls in SAYS_YES_OR_NO.items() for call in calls])
+def test_yes_or_no_is_a_bool_of_pythons_or_numpys(name, call) -> None:  # type: ignore[no-untyped-def]
+    for value in (True, False, np.True_, np.False_):
+        with contextlib.suppress(ValueError):  # this data cannot be had so
+            call(value)
+    for value in ("x", "", [], [1], 1.5, object(), {}, np.ones(2)):
+        with pytest.raises(TypeError, match=f"^{name}: expected .*, got "):
+            call(value)
+
+
+def test_a_bool_is_no_number() -> None:
+    for name, call in {
+        "shape": lambda x: gb.empty(x), "byte_alignment": lambda x: gb.empty(8, byte_alignment=x), "halo": lambda x: gb.empty(8, halo=(x,)),
+        "layout": lambda x: gb.empty((8, 8), layout=(0, x)), "origin": lambda x: gb.Field.empty(8, origin=(x,)), "n": gb.set_num_threads,
+        "limit": gb.memory.set_limit, "alignment": lambda x: gb.register_backend("never", layout="IJK", alignment=x),
+        "workers": lambda x: gb.gufunc.sqrt(4.0, workers=x), "device": lambda x: gb.empty(8, device=("gpu", x)),
+    }.items():  # fmt: skip
+        for value in (True, np.True_):
+            with pytest.raises((TypeError, ValueError), match=f"^{name}: "):
+                call(value)
+    threads = gb.get_num_threads()
+    for two in (2, np.int8(2), np.uint64(2)):
+        assert gb.empty(two).shape == gb.empty((two,)).shape == gb.storage.empty((two,), axes="I").shape == (2,)
+        gb.set_num_threads(two)
+        assert gb.get_num_threads() == 2
+    gb.set_num_threads(threads)
+
+
 def test_missing_and_superfluous_arguments() -> None:
     with pytest.raises(TypeError, match=r"empty.. is missing the required argument 'shape'"):
         gb.empty()

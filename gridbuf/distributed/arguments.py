@@ -1,6 +1,5 @@
 """The arguments that all grids take, read once: what is wrong with their kind is a TypeError, with their value a ValueError."""
 
-import operator
 import os
 from collections.abc import Iterator, Sequence
 from numbers import Real
@@ -8,18 +7,7 @@ from typing import Any
 
 from gridbuf.distributed.geometry.blocks import Pairs
 from gridbuf.names import name_of, read_names
-
-
-def integer(given: Any, what: str, least: int | None = None) -> int:
-    if isinstance(given, bool):
-        raise TypeError(f"{what}: expected an integer, got bool")
-    try:
-        found = operator.index(given)
-    except TypeError:
-        raise TypeError(f"{what}: expected an integer, got {type(given).__name__}") from None
-    if least is not None and found < least:
-        raise ValueError(f"{what}: {found} is less than {least}")
-    return found
+from gridbuf.validation import integer
 
 
 def entries(given: Any, what: str, count: int | None = None, of: str = "") -> list[Any]:
@@ -101,12 +89,6 @@ def read_sizes(sizes: Any, dims: Sequence[str], grid: Sequence[str]) -> dict[str
         if name not in grid and name not in given:
             raise ValueError(f"sizes: {name!r} is missing; the grid cuts {tuple(grid)}, so write sizes={{{name!r}: n}}")
     return given
-
-
-def read_aware(aware: Any) -> bool | None:
-    if aware is None or isinstance(aware, bool):
-        return aware
-    raise TypeError(f"aware: expected True, False or None, got {type(aware).__name__}")
 
 
 def read_switch(variable: str) -> bool | None:

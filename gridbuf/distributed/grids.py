@@ -13,6 +13,7 @@ from gridbuf.distributed.plans.kept_plans import KeptPlans
 from gridbuf.distributed.plans.plan import Plan
 from gridbuf.distributed.plans.planning import Planner
 from gridbuf.distributed.points import Points
+from gridbuf.validation import boolean
 
 
 class Grid(Filing, Points):
@@ -141,9 +142,7 @@ class Grid(Filing, Points):
         array([1., 1., 1., 1., 1., 1.])
         """
         try:
-            if not isinstance(corners, bool):
-                raise TypeError(f"corners: expected True or False, got {type(corners).__name__}")
-            return self._planner.exchange(items_of(items), corners, names)
+            return self._planner.exchange(items_of(items), boolean(corners, "corners"), names)
         except Exception as error:
             self._engine.failed(error)
             raise

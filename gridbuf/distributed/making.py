@@ -15,6 +15,7 @@ from gridbuf.distributed.grids import Grid
 from gridbuf.distributed.plans.engine import Engine
 from gridbuf.distributed.plans.local import LocalEngine
 from gridbuf.docstrings import as_in
+from gridbuf.validation import boolean_or_none, integer
 
 ENGINES = ("local", "mpi", "ghex")
 
@@ -201,7 +202,7 @@ def cubed_sphere(
     >>> print(west, east, south, north)
     4.0 1.0 5.0 2.0
     """
-    extent = read.integer(n, "n", 1)
+    extent = integer(n, "n", 1)
     names = read.read_dims(dims, 2, "a cubed sphere")
     topology = Topology(((extent, extent),) * 6, cube(extent), names)
     given = None if cuts is not None and isinstance(blocks, tuple) and blocks == (1, 1) else blocks
@@ -335,7 +336,7 @@ def build(
 ) -> Grid:
     """The grid of a topology: what all kinds of grids have in common."""
     seconds = read.read_timeout(timeout)
-    chosen = engine_of(comm, engine, seconds, read.read_aware(aware))
+    chosen = engine_of(comm, engine, seconds, boolean_or_none(aware, "aware"))
     decomposition = cut(topology, cyclic, halo, blocks, cuts, owners, chosen.size)
     periodic = tuple(name for name, yes in zip(topology.names, cyclic, strict=True) if yes)
     builder = LinkBuilder(topology, decomposition) if links is None else GivenLinks(topology, decomposition, links)

@@ -8,6 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from gridbuf._core import EXACT_BIAS, EXACT_CHUNKS, EXACT_WORDS, exact_add, exact_merge
 from gridbuf.exact.operands import kind_of, operand, pair, parts
+from gridbuf.validation import as_dtype
 
 
 class Total:
@@ -46,7 +47,7 @@ class Total:
     values: NDArray[np.int64]
 
     def __init__(self, dtype: DTypeLike, values: NDArray[np.int64] | None = None) -> None:
-        self._kind = kind_of(np.dtype(dtype), "dtype")
+        self._kind = kind_of(as_dtype(dtype), "dtype")
         length = self._numbers * EXACT_WORDS + 1
         if values is None:
             values = np.zeros(length, np.int64)

@@ -40,7 +40,7 @@ def over_axes(function: Reduction, field: _core.Field, axis: Any, out: Any, keep
 
     A new result is NumPy's own, moved into a Field: with an `out` NumPy sums float16 otherwise, and what dtype it gives depends on more than dtypes.
     """
-    device = operands.on_gpu(field)
+    device, keepdims = operands.on_gpu(field), kept(keepdims)
     if isinstance(out, tuple):
         (out,) = out
     over = tuple(range(field.ndim)) if axis is None or field.ndim == 0 else positions(axis, field)  # of no indices NumPy judges

@@ -7,6 +7,7 @@ import numpy as np
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import address_of
 from gridbuf.gufunc.types import parse_types
+from gridbuf.validation import boolean
 
 
 class StateKernel:
@@ -47,7 +48,7 @@ class StateKernel:
         if np.asarray(init).ndim or not self.init:
             raise SignatureError("init: expected one value, a NumPy scalar or a 0-d array")
         self.step, self.merge, self.final = address_of(step, "step"), address_of(merge, "merge"), address_of(final, "final")
-        self.types, self.any_order = types, any_order
+        self.types, self.any_order = types, boolean(any_order, "any_order")
         self._owners = (step, merge, final)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.docstrings import as_in
+from gridbuf.validation import boolean
 
 __all__ = ["allocator", "install", "memory", "pinned_allocator", "uninstall"]
 
@@ -47,7 +48,7 @@ def allocator(*, managed: bool = False) -> Any:
     import cupy
 
     functions = _core.cuda_exports()
-    malloc = functions["cupy_malloc_managed" if managed else "cupy_malloc"]
+    malloc = functions["cupy_malloc_managed" if boolean(managed, "managed") else "cupy_malloc"]
     return cupy.cuda.memory.CFunctionAllocator(0, malloc, functions["cupy_free"], _core)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.explain import halo_pairs
 from gridbuf.names import as_numpy
+from gridbuf.validation import as_dtype
 
 Halo = tuple[tuple[int, int], ...]
 
@@ -304,7 +305,7 @@ def _overlapping(array: da.Array, halo: Halo, boundary: Any) -> da.Array:
 
 
 def _mapped(func: Any, blocks: list[da.Array], dims: tuple[str, ...], halo: Halo | None, dtype: Any, kwargs: Any) -> da.Array:
-    dtype = np.dtype(dtype)
+    dtype = as_dtype(dtype)
 
     def call(*parts: Any) -> Any:
         fields = [p if isinstance(p, _core.Field) else _core.Field(np.asarray(p), dims, halo=halo) for p in parts]

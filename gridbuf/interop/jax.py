@@ -24,6 +24,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.interop.common import XLA_ALIGNMENT, address, compact_strides, gap, index_name
+from gridbuf.validation import boolean_or_none
 from gridbuf.wrapping import as_field
 
 _WIDE = {"int64", "uint64", "float64", "complex128"}
@@ -123,7 +124,7 @@ def to_array(field: Any, *, copy: bool | None = False) -> jax.Array:
     >>> gbj.to_array(f[:, ::2], copy=None).shape
     (4, 3)
     """
-    source = as_field(field)
+    copy, source = boolean_or_none(copy, "copy"), as_field(field)
     narrowed = _narrowed(source)  # a copy would not help, or not as asked
     reason = narrowed or _unshareable(source)
     if narrowed is not None or (copy is False and reason is not None):

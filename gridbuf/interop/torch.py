@@ -22,6 +22,7 @@ import torch
 
 from gridbuf import _core
 from gridbuf.interop.common import index_name
+from gridbuf.validation import as_dtype
 from gridbuf.wrapping import as_field
 
 
@@ -178,7 +179,7 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     dtype('complex64')
     """
     if not isinstance(dtype, torch.dtype):
-        return np.dtype(dtype)
+        return as_dtype(dtype)
     found: np.dtype[Any] = _core.Field(torch.empty(0, dtype=dtype)).dtype
     return found
 

@@ -24,6 +24,7 @@ from gridbuf.halo_attrs import HALO, ORIGIN, SHAPE, remembered
 from gridbuf.names import as_numpy, canonical, get_dims, get_origin, is_name
 from gridbuf.storage import Storage
 from gridbuf.storage.held import Held
+from gridbuf.validation import boolean
 
 
 def _named(array: xr.DataArray) -> tuple[str, ...] | None:
@@ -103,7 +104,7 @@ def to_dataarray(
     dims = get_dims(obj)
     if dims is None:
         raise ValueError(f"obj: {type(obj).__name__} does not name its indices; wrap it in a gridbuf.Field with dims")
-    if domain:
+    if boolean(domain, "domain"):
         obj, like = _inside(obj, dims, like, axes)
     spelling = {axis: dim for dim, axis in (axes or {}).items()}
     attrs: dict[str, Any] = {} if like is None else {k: v for k, v in like.attrs.items() if k not in (ORIGIN, HALO, SHAPE)}

@@ -1,10 +1,10 @@
 """Names of indices: "I", "J" and "K", each at most once, in any order."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 from gridbuf import joining
+from gridbuf.validation import integer
 
 LETTERS = "IJK"
 _NO_SEQUENCES = (str, bytes, dict, set, frozenset)
@@ -49,14 +49,6 @@ def per_axis(values: Any, axes: str, argument: str) -> tuple[Any, ...]:
         return tuple(entries[LETTERS.index(name)] for name in axes)
     allowed = "3" if len(axes) == 3 else f"{len(axes)} or 3"
     raise ValueError(f"{argument}: {values!r} has {len(entries)} entries, axes {axes!r} need {allowed}")
-
-
-def integer(value: Any, argument: str) -> int:
-    """An int, not a float or None."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{argument}: expected integers, got {value!r}") from None
 
 
 def non_negative(values: Any, axes: str, argument: str) -> tuple[int, ...]:

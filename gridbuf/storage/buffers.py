@@ -10,6 +10,7 @@ from gridbuf import _core
 from gridbuf.docstrings import as_in
 from gridbuf.storage.meta import Meta
 from gridbuf.storage.sync import Pair, writing
+from gridbuf.validation import boolean
 
 _NO_STATE: AbstractContextManager[Any] = nullcontext()
 
@@ -156,6 +157,8 @@ class Buffers(_core.StorageBase):
         >>> import gridbuf.storage as gs
         >>> gs.ones((2,), axes="K").device_to_host()
         """
+        if force is not False:  # C asks with each write
+            boolean(force, "force")
 
     @as_in(device_to_host)
     def host_to_device(self, *, force: bool = False) -> None:
@@ -166,6 +169,8 @@ class Buffers(_core.StorageBase):
         >>> import gridbuf.storage as gs
         >>> gs.ones((2,), axes="K").host_to_device()
         """
+        if force is not False:  # C asks with each write
+            boolean(force, "force")
 
     @as_in(device_to_host)
     def set_device_modified(self, *, force: bool = False) -> None:
@@ -186,6 +191,8 @@ class Buffers(_core.StorageBase):
         >>> import gridbuf.storage as gs
         >>> gs.ones((2,), axes="K").set_device_modified()
         """
+        if force is not False:  # C asks with each write
+            boolean(force, "force")
 
     @as_in(set_device_modified)
     def set_host_modified(self, *, force: bool = False) -> None:
@@ -196,6 +203,8 @@ class Buffers(_core.StorageBase):
         >>> import gridbuf.storage as gs
         >>> gs.ones((2,), axes="K").set_host_modified()
         """
+        if force is not False:  # C asks with each write
+            boolean(force, "force")
 
     @as_in(device_to_host)
     def set_synchronized(self) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.storage.axes import integer, per_axis
+from gridbuf.storage.axes import per_axis
+from gridbuf.validation import integer
 
 Halo = tuple[tuple[int, int], ...]
 

@@ -6,8 +6,9 @@ when it is combined with one that does.
 
 from typing import Any
 
-from gridbuf.storage.axes import LETTERS, integer, sequence
+from gridbuf.storage.axes import LETTERS, sequence
 from gridbuf.strides import falling, slowest_first
+from gridbuf.validation import integer
 
 ORDERS = ("C", "F")
 

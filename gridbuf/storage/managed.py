@@ -5,6 +5,7 @@ from typing import Any
 from gridbuf.storage import devices
 from gridbuf.storage.protocols import DeviceBuffer, HostBuffer
 from gridbuf.storage.sync import Pair, SyncState
+from gridbuf.validation import boolean
 
 
 class SoftwareManagedGPUStorage(HostBuffer, DeviceBuffer):
@@ -73,6 +74,7 @@ class CUDAManagedGPUStorage(HostBuffer, DeviceBuffer):
         return self._host
 
     def device_to_host(self, *, force: bool = False) -> None:
+        boolean(force, "force")
         devices.current().synchronize()
 
     def synchronize(self) -> None:

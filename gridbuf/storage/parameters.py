@@ -9,10 +9,11 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.names import read_names
 from gridbuf.storage import layout, memory
-from gridbuf.storage.axes import LETTERS, check_axes, default_axes, integer, non_negative
+from gridbuf.storage.axes import LETTERS, check_axes, default_axes, non_negative
 from gridbuf.storage.halo import Halo, check_halo, lower
 from gridbuf.storage.meta import Meta, meta_of
 from gridbuf.suggesting import suggestion
+from gridbuf.validation import as_dtype, integer
 
 KEYWORDS = ("aligned_index", "alignment", "axes", "defaults", "device", "halo", "layout", "managed", "shape")
 SPELLINGS = {"dims": "axes", "dimensions": "axes", "backend": "defaults"}  # as `gridbuf.empty` has them
@@ -59,7 +60,7 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype that storages support: booleans, integers, floats and complex numbers."""
     if isinstance(dtype, str) and dtype in _core.backends() and dtype not in layout.ORDERS:
         raise TypeError(f"dtype: {dtype!r} is a backend, which goes by name: defaults={dtype!r}")
-    found: np.dtype[Any] = np.dtype(dtype)
+    found = as_dtype(dtype)
     if found.kind not in "biufc" or found.shape:
         raise TypeError(f"dtype: {found} is not supported; storages hold booleans, integers, floats and complex numbers")
     return found

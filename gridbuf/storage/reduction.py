@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import adapted, into, lacking
+from gridbuf.numpy_functions import kept
 from gridbuf.storage import devices, functions_plain, memory, operands, results
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
@@ -43,10 +44,11 @@ def over_axes(
 
     A new result is NumPy's own, moved into a storage: with an `out` NumPy sums float16 otherwise, and what dtype it gives depends on more than dtypes.
     """
+    keepdims = kept(keepdims)
     if isinstance(out, tuple):
         (out,) = out
     shape_of = results.reduced if axis is None or isinstance(axis, (str, int)) else results.reduced.__wrapped__
-    over, shape, meta = shape_of(source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, bool(keepdims))
+    over, shape, meta = shape_of(source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, keepdims)
     axes = axis if axis is None or not source.ndim else over[0] if len(over) == 1 else over
     if (
         type(source) is CPUStorage

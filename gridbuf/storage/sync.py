@@ -8,6 +8,7 @@ from weakref import WeakSet
 
 from gridbuf.docstrings import as_in
 from gridbuf.storage import devices
+from gridbuf.validation import boolean
 
 
 class SyncState:
@@ -70,7 +71,7 @@ class SyncState:
         SyncState(SYNC_CLEAN)
         """
         with self._lock:
-            if force or self._state == self.SYNC_HOST_DIRTY:
+            if boolean(force, "force") or self._state == self.SYNC_HOST_DIRTY:
                 for pair in list(self._pairs):
                     devices.current().upload(pair.host, pair.device)
                 self._state = self.SYNC_CLEAN
@@ -88,7 +89,7 @@ class SyncState:
         SyncState(SYNC_CLEAN)
         """
         with self._lock:
-            if force or self._state == self.SYNC_DEVICE_DIRTY:
+            if boolean(force, "force") or self._state == self.SYNC_DEVICE_DIRTY:
                 for pair in list(self._pairs):
                     devices.current().download(pair.device, pair.host)
                 self._state = self.SYNC_CLEAN
@@ -117,7 +118,7 @@ class SyncState:
         SyncState(SYNC_HOST_DIRTY)
         """
         with self._lock:
-            if not force and self._state not in (self.SYNC_CLEAN, dirty):
+            if not boolean(force, "force") and self._state not in (self.SYNC_CLEAN, dirty):
                 side = "device" if dirty == self.SYNC_HOST_DIRTY else "host"
                 raise RuntimeError(
                     f"the {side} buffer has changes that marking the other side modified would lose; "

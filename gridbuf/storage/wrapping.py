@@ -2,8 +2,6 @@
 
 from typing import Any, Unpack
 
-import numpy as np
-
 from gridbuf import _core
 from gridbuf.storage import devices, layout, memory, operands, remembered
 from gridbuf.storage.allocation import class_of, device_empty, new
@@ -16,6 +14,7 @@ from gridbuf.storage.meta import Meta
 from gridbuf.storage.parameters import Known, Parameters, resolve
 from gridbuf.storage.sources import Source, managed_of, read
 from gridbuf.storage.sync import Pair, SyncState
+from gridbuf.validation import boolean
 
 
 def as_storage(
@@ -222,9 +221,7 @@ def storage(
     >>> gs.storage([[1, 2], [3, 4]], defaults="F").layout
     'KJI'
     """
-    if not isinstance(copy, (bool, np.bool_)):
-        raise TypeError(f"copy: expected True or False, got {copy!r}; as_storage, or copy=False, shares memory or refuses")
-    if not copy:
+    if not boolean(copy, "copy", "True or False (as_storage, or copy=False, shares memory or refuses)"):
         return as_storage(data, device_data, sync_state=sync_state, dtype=dtype, **spec)
     key = None
     if device_data is None and sync_state is None:

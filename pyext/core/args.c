@@ -69,9 +69,9 @@ int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *o
     if (PyLong_CheckExact(obj)) {
         *out = PyLong_AsLongLongAndOverflow(obj, &overflow);
     } else {
-        PyObject *number = PyNumber_Index(obj);
+        PyObject *number = PyBool_Check(obj) ? NULL : PyNumber_Index(obj);
         if (!number) {
-            if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+            if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
             PyErr_Clear();
             return PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj), -1;
         }
@@ -82,11 +82,12 @@ int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *o
     return PyErr_Format(PyExc_ValueError, "%s: %R does not fit in 64 bits", arg, obj), -1;
 }
 
-int gb_py_copy_word(PyObject *obj) {
-    if (!obj || obj == Py_None) return -2;
+int gb_py_bool(PyObject *obj, const char *arg, const char *expected) {
     if (PyBool_Check(obj) || PyArray_IsScalar(obj, Bool)) return PyObject_IsTrue(obj);
-    return PyErr_Format(PyExc_TypeError, "copy: expected True, False or None, got %R", obj), -1;
+    return PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj), -1;
 }
+
+int gb_py_copy_word(PyObject *obj) { return !obj || obj == Py_None ? -2 : gb_py_bool(obj, "copy", "True, False or None"); }
 
 /* The entries of what can be iterated over, at most one more than there is room for: it may never end. */
 static PyObject *first_entries(PyObject *obj, int room) {

@@ -11,8 +11,7 @@ static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
 
 static int read_padding(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) r->padding = GB_PAD_AS_PRESET;
-    else if (obj == Py_True) r->padding = GB_PAD_TO_BOUNDARY;
-    else if (obj == Py_False) r->padding = GB_PAD_NONE;
+    else if (PyBool_Check(obj) || PyArray_IsScalar(obj, Bool)) r->padding = PyObject_IsTrue(obj) ? GB_PAD_TO_BOUNDARY : GB_PAD_NONE;
     else {
         if (gb_py_int64(obj, "padding", "None, a bool or an int (items)", &r->padding) < 0) return -1;
         if (r->padding < 0 || r->padding > 1 << 30)

@@ -37,7 +37,7 @@ static int read_axis(gb_py_invocation *v, PyObject *axis) {
 }
 
 int gb_py_read_axes(gb_py_invocation *v, const gb_py_keywords *k) {
-    int keepdims = k->keepdims ? PyObject_IsTrue(k->keepdims) : 0;
+    int keepdims = k->keepdims ? gb_py_bool(k->keepdims, "keepdims", "True or False") : 0;
     if (keepdims < 0) return -1;
     if (keepdims) v->arrangement = GB_BRIDGE_KEEPDIMS;
     if (k->axes && k->axis) return gb_py_setup_error("axes: it cannot be given together with axis");

@@ -31,7 +31,6 @@ static int sort(PyObject **slots, PyObject *const *args, Py_ssize_t nargs, PyObj
 
 static int add_axis(gb_py_reduce_args *q, PyObject *entry) {
     static const char expected[] = "an int, an index's name or a tuple of them";
-    if (PyBool_Check(entry)) return PyErr_Format(PyExc_TypeError, "axis: expected %s, got %R", expected, entry), -1;
     if (q->naxes == GB_MAXDIMS) return PyErr_Format(PyExc_ValueError, "axis: at most %d are allowed", GB_MAXDIMS), -1;
     return gb_py_int64(entry, "axis", expected, &q->axes[q->naxes++]);
 }
@@ -94,11 +93,13 @@ static int read_outs(gb_py_reduce_args *q, PyObject *out) {
 }
 
 static int read_dtype(gb_py_reduce_args *q, PyObject *dtype) {
-    GB_PY_OWNED PyArray_Descr *descr = NULL;
+    int64_t none[1];
+    int n;
     if (dtype == Py_None) return 0;
-    if (!PyArray_DescrConverter(dtype, &descr)) return -1;
-    q->dtype = gb_py_type_of_descr(descr);
-    if (!q->dtype || q->dtype >= GB_DATETIME) PyErr_Format(PyExc_TypeError, "dtype: no kernel has operands of type %S", descr);
+    GB_PY_OWNED gb_py_dtype *asked = gb_py_dtype_parse(dtype, none, 0, &n);
+    if (!asked) return -1;
+    q->dtype = gb_py_type_of_descr(asked->descr);
+    if (!q->dtype || q->dtype >= GB_DATETIME) PyErr_Format(PyExc_TypeError, "dtype: no kernel has operands of type %S", asked->descr);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -112,8 +113,8 @@ int gb_py_read_reduce_args(gb_py_reduce_args *q, PyObject *const *args, Py_ssize
         q->axes[0] = 0;
     }
     if (slots[R_DTYPE] && read_dtype(q, slots[R_DTYPE]) < 0) return -1;
-    if (slots[R_KEEPDIMS] && (q->keepdims = PyObject_IsTrue(slots[R_KEEPDIMS])) < 0) return -1;
-    if (slots[R_ORDERED] && (q->ordered = PyObject_IsTrue(slots[R_ORDERED])) < 0) return -1;
+    if (slots[R_KEEPDIMS] && (q->keepdims = gb_py_bool(slots[R_KEEPDIMS], "keepdims", "True or False")) < 0) return -1;
+    if (slots[R_ORDERED] && (q->ordered = gb_py_bool(slots[R_ORDERED], "ordered", "True or False")) < 0) return -1;
     PyObject *workers = slots[R_WORKERS] == Py_None ? NULL : slots[R_WORKERS];
     if ((q->errors = gb_py_read_errors(slots[R_ERRORS])) < 0 || gb_py_read_workers(workers, &q->workers) < 0) return -1;
     q->initial = Py_XNewRef(slots[R_INITIAL]);

@@ -74,7 +74,7 @@ def test_layouts_of_the_wrong_type() -> None:
     for layout in (3, (0, 1, 2.0)):
         with pytest.raises(TypeError, match="layout"):
             gs.empty((3, 4, 5), layout=layout)
-    with pytest.raises(TypeError, match="layout: expected integers, got 'IJ'"):
+    with pytest.raises(TypeError, match="layout: expected an integer, got 'IJ'"):
         gs.empty((3, 4, 5), layout=("IJ", "K"))
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
-from gridbuf.distributed import arguments as read
 from gridbuf.distributed.alone import Topic
 from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.dtype_names import dtype_of
@@ -28,6 +27,7 @@ from gridbuf.distributed.whole_fields.checksums import header, of_block
 from gridbuf.distributed.whole_fields.ground import Ground, agreed_subjects, subjects_of, summed, way_of
 from gridbuf.distributed.whole_fields.subjects import Subject, array_of, bring_back, subject
 from gridbuf.distributed.whole_fields.transfers import Transfer, transferred
+from gridbuf.validation import boolean, integer
 
 AT_ONCE = 2**18  # points whose checksum is worked out at a time: it takes several times their memory
 
@@ -59,9 +59,8 @@ def read_options(options: Mapping[str, Any], dims: set[str]) -> dict[str, Any]:
             raise TypeError(f"chunks: expected names of dims, got {type(dim).__name__}")
         if dims and dim not in dims:
             raise ValueError(f"chunks: {dim!r} is not among the dims of the fields, {sorted(dims)}")
-    if not isinstance(shards, bool):
-        raise TypeError(f"shards: expected True or False, got {type(shards).__name__}")
-    its = {str(dim): read.integer(n, f"chunks[{dim!r}]", 1) for dim, n in chunks.items()}
+    boolean(shards, "shards")
+    its = {str(dim): integer(n, f"chunks[{dim!r}]", 1) for dim, n in chunks.items()}
     return {**options, **({"chunks": its} if "chunks" in options else {})}
 
 
@@ -225,8 +224,7 @@ def loading(
     """The steps of `Grid.load`."""
 
     def prepare() -> tuple[Path, manifests.Said | None, dict[str, Any]]:
-        if not isinstance(verify, bool):
-            raise TypeError(f"verify: expected True or False, got {type(verify).__name__}")
+        boolean(verify, "verify")
         for name in names:
             if not isinstance(name, str):
                 raise TypeError(f"names: expected the names of fields, got {type(name).__name__}")

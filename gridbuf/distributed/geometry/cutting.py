@@ -8,6 +8,7 @@ from gridbuf.distributed import arguments as read
 from gridbuf.distributed.geometry.blocks import Decomposition, Pairs
 from gridbuf.distributed.geometry.cuts import Cuts
 from gridbuf.distributed.geometry.tiles import Topology
+from gridbuf.validation import integer
 
 CutTiles = list[tuple[Cuts, ...]]
 
@@ -75,13 +76,13 @@ def read_blocks(blocks: Any, ndim: int) -> tuple[int, ...]:
     """How many blocks along each axis; of one axis a number alone."""
     one = ndim == 1 and not hasattr(blocks, "__iter__")
     given = [blocks] if one else read.entries(blocks, "blocks", ndim, "the grid's dims are")
-    return tuple(read.integer(n, "blocks", 1) for n in given)
+    return tuple(integer(n, "blocks", 1) for n in given)
 
 
 def read_cuts(cuts: Any, topology: Topology) -> CutTiles:
     """The sizes of the blocks along each axis, the same on all tiles."""
     lists = [
-        [read.integer(n, "cuts", 0) for n in read.entries(each, "cuts")]
+        [integer(n, "cuts", 0) for n in read.entries(each, "cuts")]
         for each in read.entries(cuts, "cuts", topology.ndim, "the grid's dims are")
     ]
     for axis, (name, sizes) in enumerate(zip(topology.names, lists, strict=True)):
@@ -95,8 +96,7 @@ def read_cuts(cuts: Any, topology: Topology) -> CutTiles:
 
 def read_owners(owners: Any, total: int, size: int) -> list[int | None]:
     found = [
-        None if rank is None else read.integer(rank, "owners", 0)
-        for rank in read.entries(owners, "owners", total, "the blocks are")
+        None if rank is None else integer(rank, "owners", 0) for rank in read.entries(owners, "owners", total, "the blocks are")
     ]
     for rank in found:
         if rank is not None and rank >= size:

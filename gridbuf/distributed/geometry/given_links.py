@@ -9,6 +9,7 @@ from gridbuf.distributed.geometry.blocks import Block, Decomposition, Index
 from gridbuf.distributed.geometry.boxes import Map
 from gridbuf.distributed.geometry.linking import Geometry, Link, LinkBuilder
 from gridbuf.distributed.geometry.tiles import Topology
+from gridbuf.validation import integer
 
 Spans = Sequence[tuple[int, int]]
 
@@ -121,7 +122,7 @@ def _link(dst: int, src: int, part: Spans, box: Spans, origin: Spans, axes: Inde
 
 
 def _block(given: Any, what: str, count: int) -> int:
-    number = read.integer(given, what, 0)
+    number = integer(given, what, 0)
     if number >= count:
         raise ValueError(f"{what}: there is no block {number}; blocks are 0 to {count - 1}")
     return number
@@ -137,8 +138,8 @@ def _slices(given: Any, what: str, shape: Index, names: Sequence[str]) -> list[t
             raise TypeError(f"{what}: expected slices, got {type(each).__name__}")
         if each.step not in (None, 1):
             raise ValueError(f"{what}: {each} has the step {each.step}; links take all points between two")
-        start = 0 if each.start is None else read.integer(each.start, what)
-        stop = n if each.stop is None else read.integer(each.stop, what)
+        start = 0 if each.start is None else integer(each.start, what)
+        stop = n if each.stop is None else integer(each.stop, what)
         if stop < start:
             raise ValueError(f"{what}: {each} ends before it begins; negative numbers are in the low halo here")
         box.append((start, stop))

@@ -6,6 +6,7 @@ from typing import Any
 from gridbuf.distributed import arguments as read
 from gridbuf.distributed.geometry.boxes import Map
 from gridbuf.distributed.geometry.tiles import Seam, Side
+from gridbuf.validation import boolean, integer
 
 Seams = dict[Side, Seam]
 Extents = tuple[tuple[int, ...], ...]
@@ -75,9 +76,7 @@ def read_seams(given: Any, tiles: Extents, names: Sequence[str]) -> Seams:
     seams: Seams = {}
     form = "a seam is (tile, side, other tile, other side) and, if need be, reversed"
     for what, parts in read.connections(given, "seams", form):
-        reverse = parts[4] if len(parts) == 5 else False
-        if not isinstance(reverse, bool):
-            raise TypeError(f"{what}: reversed is True or False, got {type(reverse).__name__}")
+        reverse = len(parts) == 5 and boolean(parts[4], f"{what}: reversed")
         side, other = read_side(parts[:2], what, tiles, names), read_side(parts[2:4], what, tiles, names)
         if len(names) == 2:
             ours, theirs = tiles[side[0]][1 - side[1]], tiles[other[0]][1 - other[1]]
@@ -97,7 +96,7 @@ def read_seams(given: Any, tiles: Extents, names: Sequence[str]) -> Seams:
 
 
 def read_side(given: Sequence[Any], what: str, tiles: Extents, names: Sequence[str]) -> Side:
-    tile, side = read.integer(given[0], what, 0), given[1]
+    tile, side = integer(given[0], what, 0), given[1]
     if tile >= len(tiles):
         raise ValueError(f"{what}: there is no tile {tile}; tiles are 0 to {len(tiles) - 1}")
     if not isinstance(side, str):

@@ -3,8 +3,9 @@
 from typing import Any, NamedTuple
 
 from gridbuf import _core
-from gridbuf.distributed.arguments import integer, some_fields
+from gridbuf.distributed.arguments import some_fields
 from gridbuf.docstrings import as_in
+from gridbuf.validation import integer
 
 Fields = list[_core.Field]
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from gridbuf.bounded_cache import BoundedCache
-from gridbuf.distributed import arguments as read
 from gridbuf.distributed.alone import Agreed, Integers, Topic
 from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.geometry.between_decompositions import Between, Copies, End
@@ -19,6 +18,7 @@ from gridbuf.distributed.plans.items import Item
 from gridbuf.distributed.plans.rules import check
 from gridbuf.distributed.whole_fields.subjects import Subject, array_of, bound_of, subject, told
 from gridbuf.distributed.whole_fields.transfers import Way
+from gridbuf.validation import integer
 
 T = TypeVar("T")
 RankOf = Callable[[int], int | None]  # who has a block; of land nobody
@@ -76,7 +76,7 @@ class Ground(NamedTuple):
 
 
 def read_root(root: Any, size: int) -> int:
-    found = read.integer(root, "root", 0)
+    found = integer(root, "root", 0)
     if found >= size:
         raise ValueError(f"root: there is no rank {found}; ranks are 0 to {size - 1}")
     return found

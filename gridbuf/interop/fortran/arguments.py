@@ -12,6 +12,7 @@ from gridbuf.interop.common import index_name
 from gridbuf.interop.fortran.cfi import MAX_RANK, Descriptor, described, type_code
 from gridbuf.interop.fortran.checks import aligned, checked, copies, gap, leading, refuse
 from gridbuf.interop.fortran.kinds import dtype_of, has_type, is_logical
+from gridbuf.validation import boolean
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def descriptor(
     if field.ndim > MAX_RANK:
         raise ValueError(f"field: it has {field.ndim} indices, and Fortran's arrays have at most {MAX_RANK}")
     aligned(field)
-    if not pointer:
+    if not boolean(pointer, "pointer"):
         if lower is not None:
             raise ValueError("lower: an argument that is no pointer has the bounds of its own declaration; pass pointer=True")
         return described(field.numpy(), is_logical(kind))

@@ -9,12 +9,13 @@ from gridbuf.interop.common import index_name
 from gridbuf.interop.fortran.cfi import type_code
 from gridbuf.interop.fortran.kinds import dtype_of, has_type
 from gridbuf.strides import packed
+from gridbuf.validation import boolean
 from gridbuf.wrapping import as_field
 
 
 def checked(field: Any, kind: Any, writable: bool, argument: str = "field") -> _core.Field:
     """A Field whose elements Fortran has a type for, the declared one if a kind is given, and may write to."""
-    field = as_field(field, argument)
+    writable, field = boolean(writable, "writable"), as_field(field, argument)
     if (why := has_type(field.dtype)) is not None:
         raise ValueError(f"{argument}: {why}")
     wanted = None if kind is None else dtype_of(kind)

@@ -12,6 +12,7 @@ from gridbuf.interop.fortran.cfi import Descriptor, parsed
 from gridbuf.interop.fortran.checks import checked, gap, refuse
 from gridbuf.interop.fortran.kinds import dtype_of, has_type
 from gridbuf.strides import extent, packed
+from gridbuf.validation import boolean
 from gridbuf.wrapping import as_field
 
 Bounds = Sequence[int | tuple[int, int] | None]
@@ -192,7 +193,7 @@ def _seen(
     if 0 not in shape and (address % dtype.alignment or wrong):
         what = f"index {wrong[0]} has the stride {strides[wrong[0]]}" if wrong else f"{address:#x}"
         raise ValueError(f"address: {what}, which is no place for elements of {dtype}")
-    memory = _Memory(owner, data=(address, not writable), shape=shape, typestr=dtype.str, strides=strides)
+    memory = _Memory(owner, data=(address, not boolean(writable, "writable")), shape=shape, typestr=dtype.str, strides=strides)
     array = np.asarray(memory)
     if release is not None:
         weakref.finalize(memory, release).atexit = False

@@ -1,0 +1,41 @@
+"""The arguments that many functions take, read once: what is wrong with their kind is a TypeError, with their value a ValueError."""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+
+
+def boolean(given: Any, argument: str, allowed: str = "True or False") -> bool:
+    """A bool of Python's or NumPy's; nothing else is true or false."""
+    if isinstance(given, bool | np.bool_):
+        return bool(given)
+    raise TypeError(f"{argument}: expected {allowed}, got {given!r}")
+
+
+def boolean_or_none(given: Any, argument: str) -> bool | None:
+    """The same, or None."""
+    return None if given is None else boolean(given, argument, "True, False or None")
+
+
+def integer(given: Any, argument: str, least: int | None = None, allowed: str = "an integer") -> int:
+    """What `operator.index` takes, but for bools."""
+    number: Any = None if isinstance(given, bool) else given
+    try:
+        found = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{argument}: expected {allowed}, got {given!r}") from None
+    if least is not None and found < least:
+        raise ValueError(f"{argument}: {found} is less than {least}")
+    return found
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any]:
+    """NumPy's; what is none is refused as `empty` does, which knows the names of backends."""
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError):
+        found = _core.plan((), dtype).dtype
+    return found
