@@ -25,15 +25,15 @@ SCALAR(pair, 16)
 #define LANES ((int)sizeof(vec) / 16)
 
 /* One block: each lane holds 16 bytes of a row; log2(16 / size) rounds of interleaving turn rows into columns. */
-#define BLOCK(size)                                                                                           \
+#define BLOCK(size, bits)                                                                                     \
     static inline void block##size(char *out, int64_t pitch, const char *const *row, int64_t x) {             \
         enum { N = 16 / size };                                                                               \
         vec v[N], w[N];                                                                                       \
         for (int i = 0; i < N; i++) v[i] = ROWS(row + i, x, N);                                               \
         for (int round = N; round > 1; round /= 2) {                                                          \
             for (int i = 0; i < N / 2; i++) {                                                                 \
-                w[2 * i] = LOW##size(v[i], v[i + N / 2]);                                                     \
-                w[2 * i + 1] = HIGH##size(v[i], v[i + N / 2]);                                                \
+                w[2 * i] = LOW(bits, v[i], v[i + N / 2]);                                                     \
+                w[2 * i + 1] = HIGH(bits, v[i], v[i + N / 2]);                                                \
             }                                                                                                 \
             for (int i = 0; i < N; i++) v[i] = w[i];                                                          \
         }                                                                                                     \
@@ -59,10 +59,10 @@ SCALAR(pair, 16)
         }                                                                                                     \
     }
 
-BLOCK(1)
-BLOCK(2)
-BLOCK(4)
-BLOCK(8)
+BLOCK(1, 8)
+BLOCK(2, 16)
+BLOCK(4, 32)
+BLOCK(8, 64)
 const gb_copy_transpose_fn GB_COPY_TRANSPOSES[5] = {transpose1, transpose2, transpose4, transpose8, corner16};
 #else
 const gb_copy_transpose_fn GB_COPY_TRANSPOSES[5] = {corner1, corner2, corner4, corner8, corner16};

@@ -12,14 +12,8 @@ typedef __m128i vec;
 #define STORE(p, v) _mm_storeu_si128((__m128i *)(p), v)
 #define LOAD(p) _mm_loadu_si128((const __m128i *)(p))
 #define STREAM(p, v) _mm_stream_si128((__m128i *)(p), v)
-#define LOW1 _mm_unpacklo_epi8
-#define HIGH1 _mm_unpackhi_epi8
-#define LOW2 _mm_unpacklo_epi16
-#define HIGH2 _mm_unpackhi_epi16
-#define LOW4 _mm_unpacklo_epi32
-#define HIGH4 _mm_unpackhi_epi32
-#define LOW8 _mm_unpacklo_epi64
-#define HIGH8 _mm_unpackhi_epi64
+#define LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
 
 #elif GB_COPY_VECTOR == 32
 #include <immintrin.h>
@@ -29,14 +23,8 @@ typedef __m256i vec;
 #define STORE(p, v) _mm256_storeu_si256((__m256i *)(p), v)
 #define LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
 #define STREAM(p, v) _mm256_stream_si256((__m256i *)(p), v)
-#define LOW1 _mm256_unpacklo_epi8
-#define HIGH1 _mm256_unpackhi_epi8
-#define LOW2 _mm256_unpacklo_epi16
-#define HIGH2 _mm256_unpackhi_epi16
-#define LOW4 _mm256_unpacklo_epi32
-#define HIGH4 _mm256_unpackhi_epi32
-#define LOW8 _mm256_unpacklo_epi64
-#define HIGH8 _mm256_unpackhi_epi64
+#define LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
 
 #elif GB_COPY_VECTOR == 64
 #include <immintrin.h>
@@ -54,15 +42,10 @@ typedef uint8x16_t vec;
 /* The store that says "not again soon" takes two vectors. */
 #define STREAM_LINE(p, v)                                                                                             \
     __asm__("stnp %q1, %q2, [%0]\n\tstnp %q3, %q4, [%0, #32]" : : "r"(p), "w"((v)[0]), "w"((v)[1]), "w"((v)[2]), "w"((v)[3]) : "memory")
-#define ZIP(name, a, b, width) vreinterpretq_u8_u##width(name##q_u##width(vreinterpretq_u##width##_u8(a), vreinterpretq_u##width##_u8(b)))
-#define LOW1 vzip1q_u8
-#define HIGH1 vzip2q_u8
-#define LOW2(a, b) ZIP(vzip1, a, b, 16)
-#define HIGH2(a, b) ZIP(vzip2, a, b, 16)
-#define LOW4(a, b) ZIP(vzip1, a, b, 32)
-#define HIGH4(a, b) ZIP(vzip2, a, b, 32)
-#define LOW8(a, b) ZIP(vzip1, a, b, 64)
-#define HIGH8(a, b) ZIP(vzip2, a, b, 64)
+#define vreinterpretq_u8_u8(v) (v)
+#define ZIP(name, bits, a, b) vreinterpretq_u8_u##bits(name##q_u##bits(vreinterpretq_u##bits##_u8(a), vreinterpretq_u##bits##_u8(b)))
+#define LOW(bits, a, b) ZIP(vzip1, bits, a, b)
+#define HIGH(bits, a, b) ZIP(vzip2, bits, a, b)
 
 #else
 typedef struct { uint64_t word[8]; } vec;
