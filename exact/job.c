@@ -146,11 +146,21 @@ static void take_pieces(gb_exact_block *b, int64_t begin, int64_t end) {
     gb_exact_flush(b);
 }
 
+/* Those that transfer/ chose for this processor, where it has FMA, too. */
+static const gb_exact_kernels *kernels_here(void) {
+#ifdef __x86_64__
+    const char *name = gb_copy_kernels_name();
+    if (strcmp(name, "avx512") == 0) return &gb_exact_kernels_avx512;
+    if (strcmp(name, "avx2") == 0 && __builtin_cpu_supports("fma")) return &gb_exact_kernels_avx2;
+#endif
+    return &gb_exact_kernels_plain;
+}
+
 void gb_exact_run(gb_exact_job *job, int64_t first, int64_t end) {
     if (first >= end) return;
     gb_exact_block b;
     memset(&b.sum, 0, sizeof b.sum);
-    b.job = job, b.kernels = gb_exact_kernels_here(), b.n = 0;
+    b.job = job, b.kernels = kernels_here(), b.n = 0;
     uint64_t before = set_plain();
     int64_t stop = end * PIECE < job->elements ? end * PIECE : job->elements;
     take_pieces(&b, first * PIECE, stop);
@@ -161,14 +171,9 @@ void gb_exact_run(gb_exact_job *job, int64_t first, int64_t end) {
     __atomic_store_n(&job->lock, 0, __ATOMIC_RELEASE);
 }
 
-/* Waking a thread costs 10 to 50 us, in which one sums some 50 000 numbers. */
-static int threads_of(const gb_exact_job *job) {
-    int64_t most = job->elements / (64 << 10), n = gb_copy_threads();
-    return most < 2 ? 1 : (int)(most < n ? most : n);
-}
-
 static void run_pieces(void *job, int64_t first, int64_t end) { gb_exact_run(job, first, end); }
 
 gb_work gb_exact_work(gb_exact_job *job) {
-    return (gb_work){.run = run_pieces, .of = job, .pieces = job->pieces, .batch = job->pieces > 64 ? 4 : 1, .threads = threads_of(job)};
+    int threads = gb_work_threads(job->elements, 128 << 10);   /* one sums some 50 000 numbers while another thread wakes */
+    return (gb_work){.run = run_pieces, .of = job, .pieces = job->pieces, .batch = job->pieces > 64 ? 4 : 1, .threads = threads};
 }

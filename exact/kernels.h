@@ -30,4 +30,3 @@ typedef struct gb_exact_kernels {
 } gb_exact_kernels;
 
 extern const gb_exact_kernels gb_exact_kernels_plain, gb_exact_kernels_avx2, gb_exact_kernels_avx512;
-const gb_exact_kernels *gb_exact_kernels_here(void);   /* those that transfer/ uses on this processor */

@@ -31,19 +31,10 @@ void gb_program_entries_run(const gb_program *program, char *const *bases, int64
     }
 }
 
-#define BATCH (256 << 10)   /* bytes of targets between two looks at the clock */
-
-static int64_t batch_of(const gb_program *program) {
-    int64_t mean = program->n ? program->bytes / program->n : 1;
-    return mean >= BATCH ? 1 : BATCH / (mean + 1) + 1;
-}
-
-/* As gb_copy_job_threads: waking a thread costs 10 to 50 us; dense runs go at the speed of the caches. */
+/* As gb_copy_job_threads: dense runs go at the speed of the caches. */
 static int threads_of(const gb_program *program) {
     int64_t enough = 2 * program->dense > program->bytes ? 4 << 20 : 1 << 20;
-    if (program->ordered || program->bytes < enough) return 1;
-    int64_t most = program->bytes / (enough / 2), n = gb_copy_threads();
-    return (int)(most < n ? most : n);
+    return program->ordered ? 1 : gb_work_threads(program->bytes, enough);
 }
 
 static void run_entries(void *of, int64_t first, int64_t end) {
@@ -52,5 +43,7 @@ static void run_entries(void *of, int64_t first, int64_t end) {
 }
 
 gb_work gb_program_work(gb_program_run *run) {
-    return (gb_work){.run = run_entries, .of = run, .pieces = run->program->n, .batch = batch_of(run->program), .threads = threads_of(run->program)};
+    const gb_program *program = run->program;
+    return (gb_work){.run = run_entries, .of = run, .pieces = program->n, .batch = gb_work_batch(program->bytes, program->n, 256 << 10),
+                     .threads = threads_of(program)};
 }

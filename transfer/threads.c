@@ -29,22 +29,13 @@ int gb_copy_threads(void) {
 
 void gb_copy_set_threads(int n) { __atomic_store_n(&chosen, n, __ATOMIC_RELAXED); }
 
-/* Waking a thread costs 10 to 50 us; a job of less than some 100 us stays on one. Dense moves and fills run
- * at the speed of the caches, the others at half of it. */
+/* Dense moves and fills run at the speed of the caches, the others at half of it. */
 int gb_copy_job_threads(const gb_copy_job *job) {
     int64_t enough = job->kind == GB_COPY_MOVE || job->kind == GB_COPY_FILL ? 8 << 20 : 2 << 20;
-    if (job->ordered || job->bytes < enough) return 1;
-    int n = gb_copy_threads();
-    int64_t most = job->bytes / (enough / 2);
-    return most < n ? (int)most : n;
+    return job->ordered ? 1 : gb_work_threads(job->bytes, enough);
 }
 
-#define BATCH (512 << 10)   /* bytes read and written between two looks at the clock */
-
-int64_t gb_copy_job_batch(const gb_copy_job *job) {
-    int64_t tile = job->tiles ? job->bytes / job->tiles : 1;
-    return tile >= BATCH ? 1 : BATCH / (tile + 1) + 1;
-}
+int64_t gb_copy_job_batch(const gb_copy_job *job) { return gb_work_batch(job->bytes, job->tiles, 512 << 10); }
 
 int gb_work_go_on(gb_work *work, int64_t nanoseconds) {
     int64_t end = gb_nanoseconds() + nanoseconds, batch = 4 * work->batch;
