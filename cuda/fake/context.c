@@ -80,44 +80,38 @@ EXPORT CUresult cuGetErrorString(CUresult code, const char **text) {
 }
 
 EXPORT CUresult cuDeviceGetCount(int *count) {
-    BEGIN(cuDeviceGetCount)
-    NEED_INIT
+    BEGIN(cuDeviceGetCount) NEED_INIT
     *count = fake.devices;
     END(CUDA_SUCCESS);
 }
 
 EXPORT CUresult cuDeviceGet(CUdevice *out, int device) {
-    BEGIN(cuDeviceGet)
-    NEED_DEVICE
+    BEGIN(cuDeviceGet) NEED_DEVICE
     *out = device;
     END(CUDA_SUCCESS);
 }
 
 EXPORT CUresult cuDeviceGetName(char *name, int room, CUdevice device) {
-    BEGIN(cuDeviceGetName)
-    NEED_DEVICE
+    BEGIN(cuDeviceGetName) NEED_DEVICE
     snprintf(name, (size_t)room, "fake GPU %d", device);
     END(CUDA_SUCCESS);
 }
 
 EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
-    BEGIN(cuDeviceGetAttribute)
-    NEED_DEVICE
+    BEGIN(cuDeviceGetAttribute) NEED_DEVICE
     *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ? fake.pools
              : attribute == CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY || attribute == CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS ? 1 : 0;
     END(CUDA_SUCCESS);
 }
 
 EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
-    BEGIN(cuDeviceTotalMem_v2)
-    NEED_DEVICE
+    BEGIN(cuDeviceTotalMem_v2) NEED_DEVICE
     *bytes = (size_t)fake.memory;
     END(CUDA_SUCCESS);
 }
 
 EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
-    BEGIN(cuDevicePrimaryCtxRetain)
-    NEED_DEVICE
+    BEGIN(cuDevicePrimaryCtxRetain) NEED_DEVICE
     primary[device].device = device;
     primary[device].retained++;
     *context = &primary[device];
@@ -125,8 +119,7 @@ EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
 }
 
 EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
-    BEGIN(cuCtxPushCurrent_v2)
-    NEED_INIT
+    BEGIN(cuCtxPushCurrent_v2) NEED_INIT
     if (context < primary || context >= primary + DEVICES || !context->retained) {
         fake_misuse("push of a context that nobody retained");
         END(CUDA_ERROR_INVALID_CONTEXT);
@@ -153,8 +146,7 @@ EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context) {
 }
 
 EXPORT CUresult cuCtxGetDevice(CUdevice *device) {
-    BEGIN(cuCtxGetDevice)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuCtxGetDevice, context)
     *device = context->device;
     END(CUDA_SUCCESS);
 }

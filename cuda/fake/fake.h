@@ -93,9 +93,10 @@ void fake_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Every entry point: BEGIN counts and injects; END answers. BEGIN_LATE is for those that
  * report errors of earlier work: an injected one does not keep them from acting. */
-#define BEGIN(name)                             \
-    int injected_ = fake_enter(FAKE_##name);    \
+#define BEGIN_(entry)                   \
+    int injected_ = fake_enter(entry);  \
     if (injected_) return fake_leave(injected_);
+#define BEGIN(name) BEGIN_(FAKE_##name)
 #define BEGIN_LATE(name) int injected_ = fake_enter(FAKE_##name);
 #define END_LATE(code) return fake_leave(injected_ ? injected_ : (code))
 #define END(code) return fake_leave(code)
@@ -107,6 +108,7 @@ fake_context *fake_current(void);   /* of this thread, or NULL */
     fake_context *context = fake_current();                                     \
     if (!context) return fake_leave(CUDA_ERROR_INVALID_CONTEXT);                \
     if (context->destroyed) return fake_leave(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+#define BEGIN_WITHIN(name, context) BEGIN_(FAKE_##name) NEED_CONTEXT(context)
 
 /* memory.c */
 fake_block *fake_find(CUdeviceptr address);   /* the block it lies in, or NULL */

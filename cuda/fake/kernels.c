@@ -55,8 +55,7 @@ static char *last_text;
 EXPORT const char *fake_module(void) { return last_text; }   /* the PTX that was loaded last */
 
 EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image) {
-    BEGIN(cuModuleLoadData)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuModuleLoadData, context)
     if (fake.refuse) END(fake.refuse);
     if (strncmp(image, ".version", 8) != 0) END(218);   /* CUDA_ERROR_INVALID_PTX */
     *module = malloc(sizeof **module);
@@ -65,8 +64,7 @@ EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image) {
 }
 
 EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
-    BEGIN(cuModuleGetFunction)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuModuleGetFunction, context)
     if (module->context != context) {
         fake_misuse("a module of another context");
         END(400);
@@ -92,8 +90,7 @@ static void launch(fake_work *w) {
 
 EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                                unsigned block_z, unsigned shared, CUstream stream, void **parameters, void **extra) {
-    BEGIN(cuLaunchKernel)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuLaunchKernel, context)
     fake_stream *s = fake_resolve(stream, context);
     if (!s) END(400);
     if (!grid_x || grid_x > 0x7fffffff || grid_y != 1 || grid_z != 1 || !block_x || block_x * block_y * block_z > 1024 || shared || extra)

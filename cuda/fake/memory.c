@@ -87,20 +87,17 @@ static fake_block *to_free(CUdeviceptr address, int pinned, fake_context *contex
 }
 
 EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
-    BEGIN(cuMemAlloc_v2)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuMemAlloc_v2, context)
     END(allocate(context, FAKE_DEVICE, bytes, 0, address));
 }
 
 EXPORT CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
-    BEGIN(cuMemAllocManaged)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuMemAllocManaged, context)
     END(flags != 1 ? CUDA_ERROR_INVALID_VALUE : allocate(context, FAKE_MANAGED, bytes, 0, address));
 }
 
 EXPORT CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned flags) {
-    BEGIN(cuMemHostAlloc)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuMemHostAlloc, context)
     CUdeviceptr at = 0;
     CUresult code = flags > 7 ? CUDA_ERROR_INVALID_VALUE : allocate(context, FAKE_PINNED, bytes, 0, &at);
     if (code == CUDA_SUCCESS) *address = (void *)(uintptr_t)at;
@@ -108,8 +105,7 @@ EXPORT CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned flags) {
 }
 
 EXPORT CUresult cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream) {
-    BEGIN(cuMemAllocAsync)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuMemAllocAsync, context)
     if (!fake.pools) END(801);
     if (!fake_resolve(stream, context)) END(400);
     END(allocate(context, FAKE_DEVICE, bytes, 1, address));
@@ -163,8 +159,7 @@ EXPORT CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr ad
 }
 
 EXPORT CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
-    BEGIN(cuMemGetInfo_v2)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuMemGetInfo_v2, context)
     *total = (size_t)fake.memory;
     *free_bytes = *total - in_use[context->device];
     END(CUDA_SUCCESS);

@@ -167,8 +167,7 @@ EXPORT void fake_run_every(int us) {
 /* ---- entry points ---- */
 
 EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
-    BEGIN(cuStreamCreate)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuStreamCreate, context)
     *stream = new_stream(context, !(flags & 1), 0);
     open_streams++;
     END(CUDA_SUCCESS);
@@ -197,8 +196,7 @@ EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) {
 }
 
 EXPORT CUresult cuStreamSynchronize(CUstream stream) {
-    BEGIN(cuStreamSynchronize)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuStreamSynchronize, context)
     fake_stream *s = fake_resolve(stream, context);
     if (!s) END(400);
     fake_drain(s, NULL);
@@ -214,8 +212,7 @@ static fake_event *resolve_event(CUevent event, fake_context *context, int anywh
 }
 
 EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags) {
-    BEGIN(cuEventCreate)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuEventCreate, context)
     fake_event *v = calloc(1, sizeof *v);
     v->next = events;
     v->context = context;
@@ -246,8 +243,7 @@ static CUresult enqueue_event(fake_event *v, fake_stream *s, int waits, int afte
 }
 
 EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
-    BEGIN(cuEventRecord)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuEventRecord, context)
     return enqueue_event(resolve_event(event, context, 0), fake_resolve(stream, context), 0, 0);
 }
 
@@ -258,15 +254,13 @@ EXPORT CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
 }
 
 EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
-    BEGIN(cuStreamWaitEvent)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuStreamWaitEvent, context)
     (void)flags;
     return enqueue_event(resolve_event(event, context, 1), fake_resolve(stream, context), 1, 0);
 }
 
 EXPORT CUresult cuEventQuery(CUevent event) {
-    BEGIN(cuEventQuery)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuEventQuery, context)
     fake_event *v = resolve_event(event, context, 1);
     if (!v) END(400);
     if (fake.awaited && v->done < v->recorded && --fake.awaited == 0) fake_drain(NULL, NULL);
@@ -274,8 +268,7 @@ EXPORT CUresult cuEventQuery(CUevent event) {
 }
 
 EXPORT CUresult cuCtxSynchronize(void) {
-    BEGIN(cuCtxSynchronize)
-    NEED_CONTEXT(context)
+    BEGIN_WITHIN(cuCtxSynchronize, context)
     fake_drain(NULL, context);
     END(CUDA_SUCCESS);
 }
