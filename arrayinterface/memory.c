@@ -1,5 +1,6 @@
 /* memory.c: do the elements of an array that somebody describes lie in memory? NumPy does not look. */
 #include "interface.h"
+#include "../alloc/strides.h"
 
 #include <inttypes.h>
 
@@ -45,14 +46,11 @@ static int find_reach(const gb_interface *d, int64_t *low, int64_t *high, gb_err
 }
 
 int gb_interface_layout(gb_interface *d, gb_error *e) {
-    int64_t low, high, step = d->itemsize;
+    int64_t low, high;
     if (check_shape(d, e) < 0) return -1;
     if (d->nstrides >= 0 && d->nstrides != d->ndim)
         return gb_refuse(e, GB_VALUE_ERROR, "strides: %" PRId32 " entries for a shape of %" PRId32 " dimensions; they must be as many", d->nstrides, d->ndim);
-    for (int i = d->ndim - 1; i >= 0 && d->nstrides < 0; i--) {
-        d->strides[i] = step;
-        step *= d->shape[i] ? d->shape[i] : 1;
-    }
+    if (d->nstrides < 0) gb_c_strides(d->strides, d->shape, d->ndim, d->itemsize);
     d->nstrides = d->ndim;
     return find_reach(d, &low, &high, e);
 }

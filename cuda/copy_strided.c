@@ -52,11 +52,7 @@ static int by_kernel(gb_cuda_job *job, gb_cu_staged s, const int64_t *near_strid
     uint64_t gpu = s.device, middle;
     gb_cu_pair_make(&h, job->ndim, job->shape, near_strides, far_strides);
     gb_cu_pair_pack(&h, item, dense);
-    for (int i = 0; i < h.ndim; i++) {
-        shape[i] = h.axis[i].n;
-        near[i] = h.axis[i].dst;
-        far[i] = h.axis[i].src;
-    }
+    gb_cu_pair_lists(&h, shape, near, far);
     if (gb_cu_temporary(job, GB_CUDA_DEVICE, h.size * item, s.on, &middle, e)) return -1;
     gb_cu_pair_make(&bus, h.ndim, shape, dense, near);
     bus.b_at += h.a_at;

@@ -19,6 +19,10 @@ void gb_cu_pair_make(gb_cu_pair *p, int ndim, const int64_t *shape, const int64_
     p->ndim = p->size ? gb_copy_axis_merge(p->axis, p->ndim) : 0;
 }
 
+void gb_cu_pair_lists(const gb_cu_pair *p, int64_t *shape, int64_t *a, int64_t *b) {
+    for (int i = 0; i < p->ndim; i++) shape[i] = p->axis[i].n, a[i] = p->axis[i].dst, b[i] = p->axis[i].src;
+}
+
 void gb_cu_pair_pack(const gb_cu_pair *p, int64_t itemsize, int64_t *strides) {
     for (int i = p->ndim - 1; i >= 0; i--) {
         strides[i] = itemsize;

@@ -12,6 +12,8 @@ typedef struct gb_cu_pair {
 } gb_cu_pair;
 void gb_cu_pair_make(gb_cu_pair *p, int ndim, const int64_t *shape, const int64_t *a, const int64_t *b);
 
+/* Its lengths, and the strides of either side. */
+void gb_cu_pair_lists(const gb_cu_pair *p, int64_t *shape, int64_t *a, int64_t *b);
 /* Strides without gaps, in the order that p has. */
 void gb_cu_pair_pack(const gb_cu_pair *p, int64_t itemsize, int64_t *strides);
 /* p with one side without gaps; and whether, in such a pair, the other one has none either. */

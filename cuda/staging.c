@@ -64,11 +64,7 @@ static int64_t chunk_bytes(int64_t bytes) {
 /* Between a slot (a) and the caller's memory (b). */
 static int lay_out_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, gb_cuda_error *e) {
     int64_t shape[GB_COPY_DIMS + 1], in_slot[GB_COPY_DIMS + 1], outside[GB_COPY_DIMS + 1];
-    for (int i = 0; i < at->packed.ndim; i++) {
-        shape[i] = at->packed.axis[i].n;
-        in_slot[i] = at->packed.axis[i].dst;
-        outside[i] = at->packed.axis[i].src;
-    }
+    gb_cu_pair_lists(&at->packed, shape, in_slot, outside);
     gb_copy_view staging = {at->data, s->device_item, s->device_type, at->packed.ndim, shape, in_slot};
     gb_copy_view host = {at->host, s->host_item, s->host_type, at->packed.ndim, shape, outside};
     return s->direction == GB_CUDA_UPLOAD ? lay_out(job, &staging, &host, e) : lay_out(job, &host, &staging, e);
