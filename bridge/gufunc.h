@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../gufunc/call.h"
-#include "../gufunc/reduce.h"
+#include "../gufunc/reduction.h"
 #include "types.h"
 
 /* What a parsed signature says. Dimensions and uniforms are numbered; their names

@@ -77,6 +77,19 @@ struct gb_cu_pool {
     gb_cuda_stats stats;
 };
 
+/* ---- cache.c; those that say so want the pool's lock ---- */
+void gb_cu_use(gb_cu_pool *pool, gb_cu_record *r);           /* lock; a free block is free no more */
+void gb_cu_bin_push(gb_cu_pool *pool, gb_cu_record *r);      /* lock */
+void gb_cu_cache_push(gb_cu_pool *pool, gb_cu_slab *slab);   /* lock */
+int gb_cu_bin(int64_t size);
+int64_t gb_cu_round(int64_t need);
+
+/* ---- slab.c: new memory; its first block is in use, and counted; without the lock ---- */
+gb_cu_slab *gb_cu_new_slab(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cuda_stream stream, gb_cuda_error *e);
+
+/* ---- pool.c: gb_cuda_alloc; any_stream: nobody says which streams will use it ---- */
+int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **block, gb_cuda_error *e);
+
 /* ---- pools.c ---- */
 gb_cu_pool *gb_cu_pool_of(int kind, int device);   /* NULL: there is no such kind or device */
 

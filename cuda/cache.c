@@ -1,5 +1,5 @@
 /* cache.c: free blocks, slabs that nobody uses, and giving them back. */
-#include "cache.h"
+#include "blocks.h"
 
 /* Eight classes a doubling: at most an eighth is lost. Above 16 MiB whole large pages of
  * the device, which the driver would take anyway. */

@@ -2,7 +2,6 @@
  * NULL says that there is no memory to be had. */
 #include "exports.h"
 
-#include "pool.h"
 #include "blocks.h"
 
 static void *take(int kind, int64_t bytes, int device, gb_cuda_stream stream, int any_stream) {

@@ -1,9 +1,7 @@
 /* pool.c: taking and releasing blocks. A block that comes from its stream's own free ones
  * costs no call of the driver, nor does letting it go. */
-#include "pool.h"
-#include "cache.h"
+#include "blocks.h"
 #include "fork.h"
-#include "slab.h"
 
 #include "../alloc/heap.h"
 #include "../alloc/map.h"

@@ -1,7 +1,6 @@
 /* slab.c: new memory for a pool, and what happens when there is none: what nobody uses is
  * given back, and the driver is asked once more. */
-#include "slab.h"
-#include "cache.h"
+#include "blocks.h"
 
 #include "../alloc/map.h"
 

@@ -8,7 +8,7 @@
  * What meets what depends on the shape and the strides alone, never on the number of
  * outputs of a run: those of a failed run are folded again one by one.
  */
-#include "fold.h"
+#include "folder.h"
 #include "cast.h"
 #include "fpstate.h"
 

@@ -1,5 +1,5 @@
 /* fold_state.c: folding with a state, in the order of the indices. */
-#include "fold.h"
+#include "folder.h"
 #include "cast.h"
 
 static char *state_of(gb_gu_folder *w, int64_t i) { return w->acc[0] + i * w->r->item; }

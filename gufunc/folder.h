@@ -1,4 +1,5 @@
-/* folder.h: one worker of a reduction: its accumulators, its scratch memory, and where it is. */
+/* folder.h: one worker of a reduction: its accumulators, its scratch memory, and where it is; and what it does: it folds elements
+ * into accumulators, by loops and by functions with a state. */
 #pragma once
 
 #include "reduction.h"
@@ -25,3 +26,10 @@ typedef struct gb_gu_walk {
 
 void gb_gu_walk_fold(const gb_gu_reduction *r, gb_gu_walk *at, const char *in, const char *where, int64_t linear);
 void gb_gu_walk_on(const gb_gu_reduction *r, gb_gu_walk *at, int64_t n);    /* n: at most to the end of the innermost loop */
+
+/* fold.c: n outputs from the k-th on, over the elements [from, to) of what is folded. */
+char *gb_gu_fold(gb_gu_folder *w, const char *in, const char *where, int64_t n, int64_t from, int64_t to, int first);
+void gb_gu_combine(gb_gu_folder *w, char **into, const char *x, intptr_t step, int64_t n);
+
+/* fold_state.c: the same with a state. */
+char *gb_gu_fold_states(gb_gu_folder *w, const char *in, int64_t n, int64_t from, int64_t to);

@@ -1,8 +1,7 @@
 /* reduce.c: the tasks of a reduction: which outputs and which block, what becomes of the
  * results, and which of them failed. */
-#include "reduce.h"
 #include "cast.h"
-#include "fold.h"
+#include "folder.h"
 #include "fpstate.h"
 
 gb_gu_reduction *gb_gu_reduction_new(int nout) { return calloc(1, sizeof(gb_gu_reduction) + (size_t)nout * sizeof(gb_gu_operand)); }

@@ -1,7 +1,7 @@
 package gufunc
 
 // #include <stdlib.h>
-// #include "reduce.h"
+// #include "reduction.h"
 import "C"
 
 import "unsafe"

@@ -199,7 +199,7 @@ WRONG = [
     (signals, "alloc/a.go", 'import (\n\t"os/signal"\n)\n'),
     (turns, "pyext/a.c", "static int init(void) { return PyType_FromSpec(&spec) ? 0 : -1; }"),
     (turns, "pyext/b/a.c", "return PyModule_AddFunctions(module, functions);"),
-    (driver, "pyext/a.c", '#include "../cuda/pool.h"\n'),
+    (driver, "pyext/a.c", '#include "../cuda/blocks.h"\n'),
     (driver, "alloc/a.c", "int f(void *p) { return cuMemFree_v2(p); }"),
     (clock, "pyext/a.c", "static void now(struct timespec *t) { clock_gettime(CLOCK_MONOTONIC, t); }"),
     (environment, "pyext/a.c", 'int f(void) { return getenv("GRIDBUF_DEBUG") != NULL; }'),
@@ -242,7 +242,7 @@ RIGHT = [
     (turns, "pyext/a.c", "gb_py_methods_take_turns(methods); PyDescr_NewMethod(type, methods);"),
     (driver, "pyext/core/a.c", '#include "../../cuda/cuda.h"\nint f(void) { return gb_cuda_count(&n, &e); }\n'),
     (clock, "pyext/a.c", '#include "../alloc/clock.h"\nint64_t f(void) { return gb_nanoseconds(); }'),
-    (driver, "cuda/a.c", '#include "pool.h"\nint f(void *p) { return cuMemFree_v2(p); }'),
+    (driver, "cuda/a.c", '#include "blocks.h"\nint f(void *p) { return cuMemFree_v2(p); }'),
     (
         goroutines,
         "alloc/a.go",

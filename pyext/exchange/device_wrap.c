@@ -1,7 +1,6 @@
 /* device_wrap.c: Fields over device memory of other libraries: cupy's arrays, and whatever has __cuda_array_interface__. */
 #include "exchange.h"
 #include "../core/attribute.h"
-#include "import_interface.h"
 #include "../core/pending.h"
 #include "../core/upcall.h"
 

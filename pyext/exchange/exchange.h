@@ -1,5 +1,5 @@
-/* exchange.h: tensors of other producers: read through the DLPack C exchange API or a
- * capsule, checked before anything in them is believed. */
+/* exchange.h: tensors of other producers, read through the DLPack C exchange API or a capsule, and what objects say of their memory
+ * in dicts and structs: checked before anything in them is believed. */
 #pragma once
 
 #include "../../arrayinterface/interface.h"
@@ -33,3 +33,25 @@ int gb_py_has_cuda_interface(PyObject *obj);   /* its type or itself has the att
 /* import_typestr.c. The dtype behind a typestr and, for 'V', a descr (each may be NULL): new reference. NULL with *wrong naming the key whose
  * value is no such thing and e saying why (it may say nothing), or with *wrong NULL and an exception. */
 PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e);
+
+/* ---- import_interface.c: dicts and structs, made plain data for ../arrayinterface, which decides ---- */
+
+/* Memory that an object describes. */
+typedef struct gb_py_described {
+    PyObject *obj;
+    const char *door;          /* the argument and its attribute, for messages */
+    PyObject *mistyped;        /* the exception where a value is no plain data; NULL: ValueError */
+    gb_interface memory;
+    PyArray_Descr *descr;      /* new reference */
+    PyObject *owner;           /* what keeps the memory alive; new reference */
+    int readonly;
+    int64_t stream;            /* of a CUDA array interface; 0: none */
+} gb_py_described;
+
+/* Fills in *t, which was zeroed, from a __cuda_array_interface__: 0, or -1 with an error. gb_py_forget is called in both cases. */
+int gb_py_read_cuda_interface(gb_py_described *t, PyObject *obj, PyObject *interface);
+void gb_py_forget(gb_py_described *t);
+
+/* A Field of the type, or with type NULL an ndarray, over the memory of obj. */
+PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface, int request);
+PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule, int request);   /* NotImplemented: no such struct */

@@ -2,7 +2,6 @@
  * Here what they hold is read once and made plain data; arrayinterface/ and cudaarrayinterface/ decide what of it is sound. */
 #include "../../cudaarrayinterface/interface.h"
 #include "../core/attribute.h"
-#include "import_interface.h"
 #include "exchange.h"
 #include "../core/pending.h"
 

@@ -1,7 +1,6 @@
 /* wrap.c: the ways into an object's memory, in the order in which they are tried. */
 #include "../core/attribute.h"
 #include "exchange.h"
-#include "import_interface.h"
 #include "../core/memory.h"
 #include "../core/pending.h"
 #include "wrap.h"

@@ -1,7 +1,7 @@
 /* reducing.h: the arguments of g.reduce, read, planned, and their results. */
 #pragma once
 
-#include "../../gufunc/reduce.h"
+#include "../../gufunc/reduction.h"
 #include "../field/field.h"
 #include "gufunc.h"
 
