@@ -1,5 +1,8 @@
 """ml_dtypes: bfloat16 and the small floats pass by DLPack and `__array__`, and by nothing that would lose the dtype."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,7 +10,10 @@ import gridbuf as gb
 from gridbuf.consumers.cell import LAYOUTS, Cell, field, values
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
-SMALL = ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz"]
+LISTED = re.findall(r'X\("(\w+)", \w+, (?:8|16)\)', (Path(__file__).parent.parent.parent / "dlpack/datatypes.h").read_text())
+SMALL = [
+    name for name in LISTED if hasattr(ml_dtypes, name)
+]  # older ones have fewer; of whole bytes, which both ways can be said of
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -31,7 +37,7 @@ def test_the_dtype_survives_both_ways(name: str) -> None:
     ours[3, 2] = 1
     assert theirs[3, 2] == dtype.type(1)
     assert gb.from_dlpack(ours).dtype == dtype
-    assert ours.copy().dtype == dtype and np.array_equal(ours.copy(), theirs)
+    assert ours.copy().dtype == dtype and np.asarray(ours.copy()).tobytes() == theirs.tobytes()  # one has no zero, only NaN
 
 
 def test_nothing_passes_as_void() -> None:
