@@ -1,7 +1,10 @@
 package alloc
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -88,5 +91,43 @@ func TestWhatAPlanGivesSatisfiesItsSpec(t *testing.T) {
 		require.NoError(t, err)
 		assert.NoError(t, Satisfies(&s, p, uintptr(b.Data())), "%+v", s)
 		b.Free()
+	}
+}
+
+// The extension's tests hold gridbuf/requirements.py to the same table.
+func TestWhatTheTableSaysIsMissed(t *testing.T) {
+	table, err := os.ReadFile("testdata/satisfy.jsonl")
+	require.NoError(t, err)
+	for _, line := range strings.Split(strings.TrimSpace(string(table)), "\n") {
+		row := struct {
+			Shape, Strides       []int64
+			Layout               []int32
+			AlignedIndex         []int64 `json:"aligned_index"`
+			ByteAlignment        int64   `json:"byte_alignment"`
+			Padding, At          int64
+			Backend, Device, Why string
+			Memory               string
+		}{Shape: []int64{5, 6, 7}}
+		require.NoError(t, json.Unmarshal([]byte(line), &row))
+		s := Spec{
+			Shape: row.Shape, ItemSize: 8, Layout: row.Layout, AlignedIndex: row.AlignedIndex, ByteAlignment: row.ByteAlignment, Padding: row.Padding,
+		}
+		if row.Backend != "" {
+			s.Preset = preset(t, row.Backend)
+		}
+		if row.Device == "gpu" {
+			s.Device = GPU
+		}
+		if row.Memory == "pinned" {
+			s.Memory = Pinned
+		}
+		at := uintptr(1<<20 + row.At)
+		have, err := Describe(row.Shape, row.Strides, nil, 8, at)
+		require.NoError(t, err)
+		if err = Satisfies(&s, have, at); row.Why == "" {
+			assert.NoError(t, err, line)
+		} else {
+			assert.ErrorContains(t, err, row.Why, line)
+		}
 	}
 }

@@ -1,7 +1,7 @@
 """What memory must satisfy to be wrapped: `Field(data, require={...})`.
 
 A Field shares the memory or the caller learns the first requirement that is missed and how to make a copy that
-meets them all. Nothing is copied here.
+meets them all. Nothing is copied here. Go programs ask `alloc.Satisfies`; `alloc/testdata/satisfy.jsonl` holds both to the same.
 """
 
 from collections.abc import Mapping

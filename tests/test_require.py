@@ -1,6 +1,8 @@
 """Field(x, require=...): memory is shared, or the first requirement that is missed is named with a way out that works."""
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 
 import gridbuf as gb
 import gridbuf as gridbuf  # the name that the error's call uses
+from gridbuf.requirements import KEYS
 
 IJK = ("I", "J", "K")
 
@@ -164,3 +167,24 @@ def test_what_was_made_passes_also_where_the_padded_index_has_one_element() -> N
     data = gb.zeros((1, 7), np.float32, backend="F", padding=8)
     assert data.strides == (4, 32)
     shared(data, {"backend": "F", "padding": 8})
+
+
+TABLE = [json.loads(line) for line in (Path(__file__).parents[1] / "alloc/testdata/satisfy.jsonl").read_text().splitlines()]
+PADDING = {-1: True, 1: False}
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if "far" not in row], ids=str)
+def test_the_table_that_go_programs_are_held_to(row: dict[str, Any]) -> None:
+    """As `alloc.Satisfies` says, but for how each language writes a list and a device."""
+    memory = gb.empty(1 << 21, np.uint8, byte_alignment=1 << 20)
+    data: Any = np.ndarray(row.get("shape", (5, 6, 7)), float, memory, (1 << 20) + row["at"], row["strides"])
+    require = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items() if key in KEYS}
+    if "padding" in row:
+        require["padding"] = PADDING.get(row["padding"], row["padding"])
+    if not row["why"]:
+        gb.Field(data, "IJK", require=require)
+        return
+    with pytest.raises(ValueError, match=r"^require: ") as caught:
+        gb.Field(data, "IJK", require=require)
+    said = re.sub(r"element \((.*?)\)", lambda index: f"element [{index[1].replace(',', '')}]", str(caught.value))
+    assert row["why"] in said.replace("('gpu', 0)", "on gpu 0")
