@@ -23,6 +23,19 @@ static inline int gb_extent(const void *p, const int64_t *shape, const int64_t *
     return item > 0;
 }
 
+/* The same from element 0 on, of numbers that nobody has checked: *low <= 0 <= *high. The first index with which the bytes are
+ * more than 63 bits count, or -1. No size is 0. */
+static inline int gb_reach(const int64_t *shape, const int64_t *strides, int ndim, int64_t item, int64_t *low, int64_t *high) {
+    int64_t span, all;
+    *low = 0, *high = item;
+    for (int d = 0; d < ndim; d++) {
+        int64_t *end = strides[d] < 0 ? low : high;
+        if (__builtin_mul_overflow(shape[d] - 1, strides[d], &span) || __builtin_add_overflow(*end, span, end) || __builtin_sub_overflow(*high, *low, &all))
+            return d;
+    }
+    return -1;
+}
+
 /* n elements of item bytes; neighbours are dst_step and src_step bytes apart (strides.c). */
 void gb_move_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n, int64_t item);
 

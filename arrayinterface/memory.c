@@ -31,18 +31,11 @@ static int is_empty(const gb_interface *d) {
 
 /* How far the elements go from the first one, in bytes: low <= 0 <= high. */
 static int find_reach(const gb_interface *d, int64_t *low, int64_t *high, gb_error *e) {
-    int64_t span, all;
     *low = *high = 0;
-    if (is_empty(d)) return 0;
-    *high = d->itemsize;
-    for (int i = 0; i < d->ndim; i++) {
-        int64_t *end = d->strides[i] < 0 ? low : high;
-        if (__builtin_mul_overflow(d->shape[i] - 1, d->strides[i], &span) || __builtin_add_overflow(*end, span, end) ||
-            __builtin_sub_overflow(*high, *low, &all))
-            return gb_refuse(e, GB_VALUE_ERROR, "strides: with entry %d (%" PRId64 " bytes, %" PRId64 " elements) the elements leave the address space",
-                             i, d->strides[i], d->shape[i]);
-    }
-    return 0;
+    int i = is_empty(d) ? -1 : gb_reach(d->shape, d->strides, d->ndim, d->itemsize, low, high);
+    if (i < 0) return 0;
+    return gb_refuse(e, GB_VALUE_ERROR, "strides: with entry %d (%" PRId64 " bytes, %" PRId64 " elements) the elements leave the address space",
+                     i, d->strides[i], d->shape[i]);
 }
 
 int gb_interface_layout(gb_interface *d, gb_error *e) {

@@ -1,6 +1,7 @@
 /* entries.c: the entries of a program as Python describes them, each held against its slots once and for all. */
 #include "program.h"
 
+#include "../../alloc/strides.h"
 #include "../core/args.h"
 
 enum { E_DST, E_DST_AT, E_DST_STRIDES, E_SRC, E_SRC_AT, E_SRC_STRIDES, E_SHAPE, E_DTYPE, E_MODE, E_COUNT };
@@ -28,12 +29,8 @@ static int read_side(PyObject *tuple, int first, Py_ssize_t number, const gb_py_
 
 /* The box lies inside the slot. Shapes without elements touch nothing. */
 static int within(const side *s, Py_ssize_t number, const int64_t *shape, int ndim, int64_t item) {
-    int64_t low = s->at, end = s->at, step;
-    int bad = __builtin_add_overflow(end, item, &end);
-    for (int i = 0; i < ndim; i++) {
-        bad |= __builtin_mul_overflow(shape[i] - 1, s->strides[i], &step);
-        bad |= step < 0 ? __builtin_add_overflow(low, step, &low) : __builtin_add_overflow(end, step, &end);
-    }
+    int64_t low, end;
+    int bad = gb_reach(shape, s->strides, ndim, item, &low, &end) >= 0 || __builtin_add_overflow(low, s->at, &low) || __builtin_add_overflow(end, s->at, &end);
     if (!bad && low >= s->slot->low && end <= s->slot->end) return 0;
     if (bad) PyErr_Format(PyExc_ValueError, "entries[%zd]: %s: the box reaches beyond 64 bits", number, s->name);
     else

@@ -1,6 +1,7 @@
 /* slots.c: what a program was made for, and whether an object is that. */
 #include "program.h"
 
+#include "../../alloc/strides.h"
 #include "../core/args.h"
 
 /* ---- reading ---- */
@@ -16,20 +17,15 @@ void gb_py_slot_clear(gb_py_slot *slot) {
 
 /* The bytes from element 0 down to the lowest element and up to the end of the highest. */
 static int reach(gb_py_slot *slot, const gb_copy_view *v, const char *arg) {
-    int64_t low = 0, end = v->itemsize, step;
     int bad = 0, empty = 0;
     for (int i = 0; i < v->ndim; i++) {
         bad |= v->shape[i] < 0;
         empty |= v->shape[i] == 0;
-        if (v->shape[i] < 2) continue;
-        bad |= __builtin_mul_overflow(v->shape[i] - 1, v->strides[i], &step);
-        bad |= step < 0 ? __builtin_add_overflow(low, step, &low) : __builtin_add_overflow(end, step, &end);
     }
-    if (bad || low < -((int64_t)1 << 60) || end > (int64_t)1 << 60)
-        return PyErr_Format(PyExc_ValueError, "%s: a shape with negative sizes, or more bytes than any memory has", arg), -1;
-    slot->low = empty ? 0 : low;
-    slot->end = empty ? 0 : end;
-    return 0;
+    slot->low = slot->end = 0;
+    if (!bad && !empty) bad = gb_reach(v->shape, v->strides, v->ndim, v->itemsize, &slot->low, &slot->end) >= 0;
+    if (!bad && slot->low >= -((int64_t)1 << 60) && slot->end <= (int64_t)1 << 60) return 0;
+    return PyErr_Format(PyExc_ValueError, "%s: a shape with negative sizes, or more bytes than any memory has", arg), -1;
 }
 
 static int keep_lists(gb_py_slot *slot, const gb_copy_view *v) {
