@@ -4,6 +4,7 @@
 #include "core/attribute.h"
 #include "core/memory.h"
 #include "core/of_the_type.h"
+#include "storage/storage.h"
 
 #include <docs.h>
 
@@ -143,6 +144,22 @@ static int truth(PyObject *self) {
     return array ? PyObject_IsTrue(array) : -1;
 }
 
+/* ---- operators ---- */
+
+static PyObject *unary(int which, PyObject *a) { return gb_py_unary(gb_py_field_quick, which, a); }
+
+static PyObject *binary(int which, PyObject *a, PyObject *b) {
+    if (gb_py_is_storage(a) || gb_py_is_storage(b)) {
+        if (which >= GB_PY_U_LESS) return gb_py_binary(gb_py_storage_quick, GB_PY_UP_STORAGE_BINARY, which, 0, a, b);   /* reflected, the storage's order would lead */
+        Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
+    }
+    return gb_py_binary(gb_py_field_quick, GB_PY_UP_FIELD_BINARY, which, gb_py_is_field(a), a, b);
+}
+
+static PyObject *in_place(int which, PyObject *a, PyObject *b) { return gb_py_in_place(gb_py_field_quick, GB_PY_UP_FIELD_IN_PLACE, which, a, b); }
+
+GB_PY_DEFINE_OPERATORS
+
 /* ---- the types ---- */
 
 #define FAST (METH_FASTCALL | METH_KEYWORDS)
@@ -181,7 +198,7 @@ static PyType_Slot field_slots[] = {
     {Py_sq_length, length},
     {Py_sq_item, gb_py_item},
     {Py_tp_iter, gb_py_field_iter},
-    GB_PY_OPERATOR_SLOTS(gb_py_field_),
+    GB_PY_OPERATOR_SLOTS,
     {Py_nb_bool, truth},
     {0, NULL},
 };

@@ -1,8 +1,6 @@
-/* field_number.c: operators and ufuncs of Fields. What is done here is what needs no thought: host Fields of
+/* field_number.c: ufuncs of Fields. What is done here is what needs no thought: host Fields of
  * the same shape, names, halo and origin, and numbers. Everything else is gridbuf.fields' to join by name. */
-#include "device/device.h"
 #include "field_number.h"
-#include "storage/storage.h"
 
 #define NO_IMPORT_UFUNC
 #define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
@@ -102,8 +100,7 @@ static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out)
     return done ? Py_NewRef(out) : NULL;
 }
 
-/* NotImplemented: it needs thought. */
-static PyObject *quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
+PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
     int code[2];
     const gb_py_field *lead = n < 1 || n > 2                          ? NULL
                               : gb_py_is_plain_field(in[0])           ? (gb_py_field *)in[0]
@@ -125,7 +122,7 @@ static PyObject *quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *ou
 /* ---- the general way ---- */
 
 PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
-    return gb_py_array_ufunc(quick, GB_PY_UP_FIELD_UFUNC, args, kwargs);
+    return gb_py_array_ufunc(gb_py_field_quick, GB_PY_UP_FIELD_UFUNC, args, kwargs);
 }
 
 /* (self, (function, types, args, kwargs)) */
@@ -140,19 +137,3 @@ PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *k
     PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_FUNCTION);
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }
-
-/* ---- operators ---- */
-
-static PyObject *unary(int which, PyObject *a) { return gb_py_unary(quick, which, a); }
-
-static PyObject *binary(int which, PyObject *a, PyObject *b) {
-    if (gb_py_is_storage(a) || gb_py_is_storage(b)) {
-        if (which >= GB_PY_U_LESS) return gb_py_storage_compare(a, b, which - GB_PY_U_LESS);   /* reflected, the storage's order would lead */
-        Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
-    }
-    return gb_py_binary(quick, GB_PY_UP_FIELD_BINARY, which, gb_py_is_field(a), a, b);
-}
-
-static PyObject *in_place(int which, PyObject *a, PyObject *b) { return gb_py_in_place(quick, GB_PY_UP_FIELD_IN_PLACE, which, a, b); }
-
-GB_PY_DEFINE_OPERATORS(gb_py_field_)

@@ -1,4 +1,4 @@
-/* field_number.h: operators, comparisons and NumPy's protocols of functions, as slots of the Field type. */
+/* field_number.h: ufuncs and NumPy's protocols of functions, for the Field type. */
 #pragma once
 
 #include "core/operators.h"
@@ -6,4 +6,4 @@
 
 PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs);
-GB_PY_DECLARE_OPERATORS(gb_py_field_)
+PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);   /* NotImplemented: it needs thought */

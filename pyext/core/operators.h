@@ -35,29 +35,21 @@ PyObject *gb_py_whole_reduction(PyObject *self, PyObject *function, PyObject *ar
 /* For slots: 0 with an error where pow() has a third argument. */
 int gb_py_no_modulus(PyObject *modulus);
 
-/* The functions of the slots, for the header of a type, for the file that has unary(which, a), binary(which, a, b) and
- * in_place(which, a, b), and for the type's table. */
-#define GB_PY_DECLARE_UNARY_(p, name, which) PyObject *p##name(PyObject *a);
-#define GB_PY_DECLARE_BOTH_(p, name, which) PyObject *p##name(PyObject *a, PyObject *b), *p##in_##name(PyObject *a, PyObject *b);
-#define GB_PY_DECLARE_OPERATORS(p)                                                                                  \
-    GB_PY_UNARY_OPERATORS(GB_PY_DECLARE_UNARY_, p) GB_PY_BINARY_OPERATORS(GB_PY_DECLARE_BOTH_, p)                   \
-    PyObject *p##divmod(PyObject *a, PyObject *b), *p##power(PyObject *a, PyObject *b, PyObject *modulus);          \
-    PyObject *p##in_power(PyObject *a, PyObject *b, PyObject *modulus), *p##compare(PyObject *a, PyObject *b, int op);
+/* The functions of the slots, for the file that has unary(which, a), binary(which, a, b) and in_place(which, a, b), and their rows in
+ * its type's table. */
+#define GB_PY_DEFINE_UNARY_(name, which) static PyObject *nb_##name(PyObject *a) { return unary(which, a); }
+#define GB_PY_DEFINE_BOTH_(name, which)                                              \
+    static PyObject *nb_##name(PyObject *a, PyObject *b) { return binary(which, a, b); } \
+    static PyObject *nb_in_##name(PyObject *a, PyObject *b) { return in_place(which, a, b); }
+#define GB_PY_DEFINE_OPERATORS                                                                                                              \
+    GB_PY_UNARY_OPERATORS(GB_PY_DEFINE_UNARY_) GB_PY_BINARY_OPERATORS(GB_PY_DEFINE_BOTH_)                                                   \
+    static PyObject *nb_divmod(PyObject *a, PyObject *b) { return binary(GB_PY_U_DIVMOD, a, b); }                                           \
+    static PyObject *nb_power(PyObject *a, PyObject *b, PyObject *m) { return gb_py_no_modulus(m) ? binary(GB_PY_U_POWER, a, b) : NULL; }      \
+    static PyObject *nb_in_power(PyObject *a, PyObject *b, PyObject *m) { return gb_py_no_modulus(m) ? in_place(GB_PY_U_POWER, a, b) : NULL; } \
+    static PyObject *compare(PyObject *a, PyObject *b, int op) { return binary(GB_PY_U_LESS + op, a, b); }
 
-#define GB_PY_DEFINE_UNARY_(p, name, which) PyObject *p##name(PyObject *a) { return unary(which, a); }
-#define GB_PY_DEFINE_BOTH_(p, name, which)                                      \
-    PyObject *p##name(PyObject *a, PyObject *b) { return binary(which, a, b); } \
-    PyObject *p##in_##name(PyObject *a, PyObject *b) { return in_place(which, a, b); }
-#define GB_PY_DEFINE_OPERATORS(p)                                                                                                       \
-    GB_PY_UNARY_OPERATORS(GB_PY_DEFINE_UNARY_, p) GB_PY_BINARY_OPERATORS(GB_PY_DEFINE_BOTH_, p)                                         \
-    PyObject *p##divmod(PyObject *a, PyObject *b) { return binary(GB_PY_U_DIVMOD, a, b); }                                              \
-    PyObject *p##power(PyObject *a, PyObject *b, PyObject *m) { return gb_py_no_modulus(m) ? binary(GB_PY_U_POWER, a, b) : NULL; }      \
-    PyObject *p##in_power(PyObject *a, PyObject *b, PyObject *m) { return gb_py_no_modulus(m) ? in_place(GB_PY_U_POWER, a, b) : NULL; } \
-    PyObject *p##compare(PyObject *a, PyObject *b, int op) { return binary(GB_PY_U_LESS + op, a, b); }
-
-#define GB_PY_UNARY_SLOT_(p, name, which) {Py_nb_##name, p##name},
-#define GB_PY_BOTH_SLOTS_(p, name, which) {Py_nb_##name, p##name}, {Py_nb_inplace_##name, p##in_##name},
-#define GB_PY_OPERATOR_SLOTS(p)                                                                            \
-    GB_PY_UNARY_OPERATORS(GB_PY_UNARY_SLOT_, p) GB_PY_BINARY_OPERATORS(GB_PY_BOTH_SLOTS_, p)               \
-    {Py_nb_divmod, p##divmod}, {Py_nb_power, p##power}, {Py_nb_inplace_power, p##in_power},                \
-    {Py_tp_richcompare, p##compare}, {Py_tp_hash, PyObject_HashNotImplemented}
+#define GB_PY_UNARY_SLOT_(name, which) {Py_nb_##name, nb_##name},
+#define GB_PY_BOTH_SLOTS_(name, which) {Py_nb_##name, nb_##name}, {Py_nb_inplace_##name, nb_in_##name},
+#define GB_PY_OPERATOR_SLOTS                                                                                       \
+    GB_PY_UNARY_OPERATORS(GB_PY_UNARY_SLOT_) GB_PY_BINARY_OPERATORS(GB_PY_BOTH_SLOTS_) {Py_nb_divmod, nb_divmod},  \
+    {Py_nb_power, nb_power}, {Py_nb_inplace_power, nb_in_power}, {Py_tp_richcompare, compare}, {Py_tp_hash, PyObject_HashNotImplemented}

@@ -141,8 +141,8 @@ static int attributes(PyGetSetDef *all) {
     return 0;
 }
 
-#define CASE(p, slot, which) case Py_nb_##slot:
-#define BOTH_CASES(p, slot, which) case Py_nb_##slot: case Py_nb_inplace_##slot:
+#define CASE(slot, which) case Py_nb_##slot:
+#define BOTH_CASES(slot, which) case Py_nb_##slot: case Py_nb_inplace_##slot:
 
 int gb_py_type_takes_turns(PyType_Spec *spec) {
     for (PyType_Slot *s = spec->slots; s->slot; s++) {
@@ -156,7 +156,7 @@ int gb_py_type_takes_turns(PyType_Spec *spec) {
         case Py_tp_dealloc: done = REPLACE(end, s->pfunc); break;
         case Py_tp_repr:
         case Py_tp_iter:
-        GB_PY_UNARY_OPERATORS(CASE, ) done = REPLACE(unary, s->pfunc); break;
+        GB_PY_UNARY_OPERATORS(CASE) done = REPLACE(unary, s->pfunc); break;
         case Py_tp_hash: done = s->pfunc == (void *)PyObject_HashNotImplemented || REPLACE(size, s->pfunc); break;
         case Py_mp_length:
         case Py_sq_length: done = REPLACE(size, s->pfunc); break;
@@ -173,7 +173,7 @@ int gb_py_type_takes_turns(PyType_Spec *spec) {
         case Py_tp_getattro:
         case Py_mp_subscript:
         case Py_nb_divmod:
-        GB_PY_BINARY_OPERATORS(BOTH_CASES, ) done = REPLACE(binary, s->pfunc); break;
+        GB_PY_BINARY_OPERATORS(BOTH_CASES) done = REPLACE(binary, s->pfunc); break;
         default:
             PyErr_Format(PyExc_SystemError, "gridbuf: core/turns.c does not know slot %d of %s", s->slot, spec->name);
             done = 0;

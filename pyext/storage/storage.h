@@ -54,6 +54,3 @@ PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int f
 /* ufunc.c */
 PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);   /* NotImplemented: for Python */
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
-
-/* number.c */
-GB_PY_DECLARE_OPERATORS(gb_py_storage_)

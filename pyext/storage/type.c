@@ -76,6 +76,20 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
+/* ---- operators: what ufunc.c knows, else gridbuf.storage.operators decides who computes ---- */
+
+static PyObject *unary(int which, PyObject *a) { return gb_py_unary(gb_py_storage_quick, which, a); }
+
+static PyObject *binary(int which, PyObject *a, PyObject *b) {
+    return gb_py_binary(gb_py_storage_quick, GB_PY_UP_STORAGE_BINARY, which, gb_py_is_storage(a), a, b);
+}
+
+static PyObject *in_place(int which, PyObject *a, PyObject *b) {
+    return gb_py_in_place(gb_py_storage_quick, GB_PY_UP_STORAGE_IN_PLACE, which, a, b);
+}
+
+GB_PY_DEFINE_OPERATORS
+
 static PyType_Slot type_slots[] = {
     {Py_tp_doc, "The record of a Storage: its buffers and what its indices mean."},
     {Py_tp_new, refuse},
@@ -90,7 +104,7 @@ static PyType_Slot type_slots[] = {
     {Py_mp_subscript, gb_py_storage_subscript},
     {Py_mp_ass_subscript, gb_py_storage_assign},
     {Py_sq_item, gb_py_item},   /* iter() and `in` ask for it */
-    GB_PY_OPERATOR_SLOTS(gb_py_storage_),
+    GB_PY_OPERATOR_SLOTS,
     {0, NULL},
 };
 
