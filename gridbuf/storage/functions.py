@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -43,3 +43,16 @@ def call(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[s
         return handler(*args, **kwargs)
     with operands.held(inside((args, kwargs))):
         return handler(*args, **kwargs)
+
+
+def refuse(obj: Any, name: str) -> NoReturn:
+    """A storage, and no type, was asked for NumPy's protocol: other libraries take the plain array of `__array__` then.
+
+    Where memory is on both sides that would grow old, and writing to it would tell nobody: an error that they do not pass over.
+    """
+    if obj._host is None or obj._dev is None:
+        raise AttributeError(f"{name!r} is for NumPy, which asks the type of a Storage")
+    raise TypeError(
+        f"data: a {type(obj).__name__} goes by name and has memory on both sides, which an array by position cannot follow; "
+        "gridbuf.interop.xarray.to_dataarray(s) is a DataArray that does, s.to_numpy() the host's memory, s.to_cupy() the device's"
+    )

@@ -38,6 +38,7 @@
     X(GB_PY_UP_CPU_STORAGE, "gridbuf.storage.cpu", "CPUStorage")            \
     X(GB_PY_UP_STORAGE_BINARY, "gridbuf.storage.operators", "binary")       \
     X(GB_PY_UP_STORAGE_IN_PLACE, "gridbuf.storage.operators", "in_place")   \
+    X(GB_PY_UP_STORAGE_REFUSE, "gridbuf.storage.functions", "refuse")       \
     X(GB_PY_UP_STORAGE_FUNCTION, "gridbuf.storage.functions", "call")       \
     X(GB_PY_UP_STORAGE_UFUNC, "gridbuf.storage.methods", "array_ufunc")     \
     X(GB_PY_UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")  \

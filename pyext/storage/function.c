@@ -14,21 +14,7 @@ static PyObject *array_function(PyObject *self, PyObject *const *args, Py_ssize_
     return function ? PyObject_CallFunctionObjArgs(function, self, args[0], args[1], args[2], args[3], NULL) : NULL;
 }
 
-/* Other libraries take the plain array of __array__. Where memory is on both sides it would grow old, and writing to it would tell
- * nobody: an error that they do not pass over. */
-static void refuse(PyObject *obj, PyObject *name) {
-    gb_py_storage *s = (gb_py_storage *)obj;
-    if (s->host == Py_None || s->dev == Py_None) {
-        PyErr_Format(PyExc_AttributeError, "%R is for NumPy, which asks the type of a Storage", name);
-        return;
-    }
-    GB_PY_OWNED PyObject *own = PyObject_GetAttrString((PyObject *)Py_TYPE(obj), "__name__");
-    if (own)
-        PyErr_Format(PyExc_TypeError,
-                     "data: a %U goes by name and has memory on both sides, which an array by position cannot follow; "
-                     "gridbuf.interop.xarray.to_dataarray(s) is a DataArray that does, s.to_numpy() the host's memory, s.to_cupy() the device's",
-                     own);
-}
+static void refuse(PyObject *obj, PyObject *name) { Py_XDECREF(gb_py_upcall_to(GB_PY_UP_STORAGE_REFUSE, "(OO)", obj, name)); }
 
 static PyMethodDef methods[] = {
     {"__array_function__", (PyCFunction)(void *)array_function, METH_FASTCALL, "What NumPy's functions ask."},
