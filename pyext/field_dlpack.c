@@ -46,10 +46,6 @@ static int read_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kwn
     return 0;
 }
 
-static int is_constant(PyObject *pair) {
-    return PyTuple_CheckExact(pair) && PyLong_CheckExact(PyTuple_GetItem(pair, 0)) && PyLong_CheckExact(PyTuple_GetItem(pair, 1));
-}
-
 /* Consumers pass the same tuple every time: the one seen last is kept. */
 static int read_version(PyObject *max_version, int *versioned) {
     static PyObject *last;
@@ -58,7 +54,7 @@ static int read_version(PyObject *max_version, int *versioned) {
     if (*versioned || max_version == Py_None) return 0;
     if (gb_py_dlpack_pair(max_version, "max_version", version) < 0) return -1;
     *versioned = version[0] >= 1;
-    if (*versioned && is_constant(max_version)) {
+    if (*versioned && gb_py_is_constant(max_version)) {
         PyObject *before = last;
         last = Py_NewRef(max_version);
         Py_XDECREF(before);
@@ -104,22 +100,20 @@ static int check_arguments(gb_py_field *f, PyObject *const *w, int *versioned, i
     return 0;
 }
 
-/* A capsule that nobody consumed still owns its tensor; a consumed one was renamed, and the names differ in their first
+/* The tensor of a capsule that nobody consumed, which still owns it; a consumed one was renamed, and the names differ in their first
  * letters: "used_". */
-static int is_consumed(PyObject *capsule, const char *name) {
+static void *unconsumed(PyObject *capsule, const char *name) {
     const char *now = PyCapsule_GetName(capsule);
-    return !now || now[0] != name[0] || strcmp(now, name) != 0;
+    return now && now[0] == name[0] && strcmp(now, name) == 0 ? PyCapsule_GetPointer(capsule, name) : NULL;
 }
 
 static void drop_versioned(PyObject *capsule) {
-    if (is_consumed(capsule, "dltensor_versioned")) return;
-    DLManagedTensorVersioned *m = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+    DLManagedTensorVersioned *m = unconsumed(capsule, "dltensor_versioned");
     if (m && m->deleter) m->deleter(m);
 }
 
 static void drop_legacy(PyObject *capsule) {
-    if (is_consumed(capsule, "dltensor")) return;
-    DLManagedTensor *m = PyCapsule_GetPointer(capsule, "dltensor");
+    DLManagedTensor *m = unconsumed(capsule, "dltensor");
     if (m && m->deleter) m->deleter(m);
 }
 

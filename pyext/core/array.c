@@ -13,6 +13,7 @@ int gb_py_plan_allocate(const gb_plan *plan, int zero, void **data) {
 }
 
 PyObject *gb_py_array_view(PyArray_Descr *descr, int ndim, const npy_intp *shape, const npy_intp *strides, void *data, int flags, PyObject *base) {
+    Py_INCREF((PyObject *)descr);
     PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, (npy_intp *)shape, (npy_intp *)strides, data, flags, NULL);
     if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(base)) < 0) Py_CLEAR(array);
     return array;

@@ -10,7 +10,7 @@ int gb_py_plan_allocate(const gb_plan *plan, int zero, void **data);
 /* An ndarray over base's memory, or with base NULL one that owns the block at data. */
 PyObject *gb_py_array_over(const gb_geometry *g, gb_py_dtype *dtype, void *data, int writable, PyObject *base);
 
-/* An ndarray over the memory of base, which it holds; steals descr. */
+/* An ndarray over the memory of base, which it holds. */
 PyObject *gb_py_array_view(PyArray_Descr *descr, int ndim, const npy_intp *shape, const npy_intp *strides, void *data, int flags, PyObject *base);
 
 /* The bytes from the lowest element to the end of the highest; 0: there are none. */

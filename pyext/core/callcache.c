@@ -99,15 +99,17 @@ static int same(const call *c, const gb_py_signature *sig, PyObject *const *args
 
 /* A type may be asked for its meaning by NumPy each time (a class with a dtype), unless nobody can
  * change it; and the names of a structured dtype can be changed. */
-static int is_constant(PyObject *obj, int depth) {
+static int constant(PyObject *obj, int depth) {
     if (obj == Py_None || PyLong_CheckExact(obj) || PyBool_Check(obj) || PyUnicode_CheckExact(obj)) return 1;
     if (PyType_Check(obj) || PyArray_DescrCheck(obj)) return gb_py_dtype_constant(obj);
     if (!PyTuple_CheckExact(obj) || depth > 2) return 0;
     Py_ssize_t n = PyTuple_Size(obj);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!is_constant(PyTuple_GetItem(obj, i), depth + 1)) return 0;
+        if (!constant(PyTuple_GetItem(obj, i), depth + 1)) return 0;
     return 1;
 }
+
+int gb_py_is_constant(PyObject *obj) { return constant(obj, 0); }
 
 /* What is dropped may run Python code that allocates: the new entry is in its place before. */
 static void exchange(call *c, const call *new) {
@@ -130,7 +132,7 @@ void gb_py_forget_calls(void) {
 static void remember(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
                      PyObject *standing, gb_py_plan_object *plan, const gb_py_meta *meta, int before) {
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!is_constant(args[i], 0)) return;
+        if (!constant(args[i], 0)) return;
     if (!(c = calls_own(c))) return;
     call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n, .forgotten = before};
     if (!gb_py_meta_is_clear(meta)) {

@@ -32,6 +32,7 @@ gb_py_plan_object *gb_py_plan_from_slots(PyObject **slots, gb_py_meta *meta, int
 gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                        gb_py_meta *meta);
 void gb_py_forget_calls(void);
+int gb_py_is_constant(PyObject *obj);   /* what is this very object means the same for ever */
 
 /* Where memory is. */
 typedef struct gb_py_location {

@@ -100,21 +100,15 @@ int gb_py_field_share(gb_py_field *f, const gb_py_field *from) {
     return 0;
 }
 
-int gb_py_field_copy_meta(gb_py_field *f, const gb_py_field *from) {
-    if (gb_py_field_room(f, from->origin != NULL, from->halo != NULL) < 0) return -1;
-    size_t n = (size_t)f->geometry.ndim;
-    if (from->origin) memcpy(f->origin, from->origin, n * sizeof *f->origin);
-    if (from->halo) memcpy(f->halo, from->halo, 2 * n * sizeof *f->halo);
+int gb_py_field_set_lists(gb_py_field *f, const int64_t *origin, const int64_t *halo, int n) {
+    if ((origin || halo) && gb_py_field_room(f, origin != NULL, halo != NULL) < 0) return -1;
+    if (origin) memcpy(f->origin, origin, (size_t)n * sizeof *f->origin);
+    if (halo) memcpy(f->halo, halo, 2 * (size_t)n * sizeof *f->halo);
     return 0;
 }
 
 int gb_py_field_set_meta(gb_py_field *f, const gb_py_meta *meta) {
-    if (!meta->has_origin && !meta->has_halo) return 0;
-    if (gb_py_field_room(f, meta->has_origin, meta->has_halo) < 0) return -1;
-    size_t n = (size_t)meta->base;
-    if (meta->has_origin) memcpy(f->origin, meta->origin, n * sizeof *f->origin);
-    if (meta->has_halo) memcpy(f->halo, meta->halo, 2 * n * sizeof *f->halo);
-    return 0;
+    return gb_py_field_set_lists(f, meta->has_origin ? meta->origin : NULL, meta->has_halo ? meta->halo : NULL, meta->base);
 }
 
 gb_py_plan_object *gb_py_field_plan(gb_py_field *f) {

@@ -2,7 +2,7 @@
 #include "field.h"
 
 static PyObject *array_over(const gb_py_imported *m) {
-    return gb_py_array_view((PyArray_Descr *)Py_NewRef((PyObject *)m->descr), m->ndim, (npy_intp *)m->shape, (npy_intp *)m->strides, m->data,
+    return gb_py_array_view(m->descr, m->ndim, (npy_intp *)m->shape, (npy_intp *)m->strides, m->data,
                             m->readonly ? 0 : NPY_ARRAY_WRITEABLE, m->owner);
 }
 

@@ -69,5 +69,6 @@ PyObject *gb_py_codes_array(uint8_t **codes, int ndim, const int64_t *shape, con
     GB_PY_OWNED PyObject *owner = PyCapsule_New(data, "gridbuf.codes", free_codes);
     if (!owner) return NULL;
     *codes = NULL;
-    return gb_py_array_view(PyArray_DescrFromType(NPY_UINT8), ndim, (npy_intp *)shape, (npy_intp *)strides, data, 0, owner);
+    GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(NPY_UINT8);
+    return gb_py_array_view(descr, ndim, (npy_intp *)shape, (npy_intp *)strides, data, 0, owner);
 }

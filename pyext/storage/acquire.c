@@ -21,16 +21,6 @@ static answer *slot_of(const question *q) {
     return &seen[(h * 0xBF58476D1CE4E5B9u) >> 58];
 }
 
-/* What is the same object is the same for ever. */
-static int is_constant(PyObject *obj) {
-    if (PyTuple_CheckExact(obj)) {
-        for (Py_ssize_t i = 0; i < PyTuple_Size(obj); i++)
-            if (!PyUnicode_CheckExact(PyTuple_GetItem(obj, i))) return 0;
-        return 1;
-    }
-    return obj == Py_None || PyUnicode_CheckExact(obj) || ((PyType_Check(obj) || PyArray_DescrCheck(obj)) && gb_py_dtype_constant(obj));
-}
-
 /* 1, 0: there is something to explain; -1: an error. */
 static int ask(answer *a, PyObject *names, PyObject *shape, PyObject *strides) {
     question *q = &a->asked;
@@ -40,7 +30,7 @@ static int ask(answer *a, PyObject *names, PyObject *shape, PyObject *strides) {
     a->permuted = PyTuple_Size(order) > 0;
     for (int i = 0; a->permuted && i < q->ndim; i++) a->order[i] = (int)PyLong_AsLong(PyTuple_GetItem(order, i));
     if (PyErr_Occurred()) return -1;
-    if (!is_constant(q->asked) || !is_constant(q->needed) || !is_constant(q->backend)) return 1;
+    if (!gb_py_is_constant(q->asked) || !gb_py_is_constant(q->needed) || !gb_py_is_constant(q->backend)) return 1;
     answer *slot = slot_of(q), before = *slot;
     *slot = *a;
     slot->known = 1;

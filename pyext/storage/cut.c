@@ -21,8 +21,7 @@ PyObject *gb_py_cut_array(PyArrayObject *array, const gb_py_cut *cuts) {
         shape[n] = cuts[i].length;
         strides[n++] = PyArray_STRIDE(array, i) * cuts[i].step;
     }
-    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array));
-    return gb_py_array_view(descr, n, shape, strides, data, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, (PyObject *)array);
+    return gb_py_array_view(PyArray_DESCR(array), n, shape, strides, data, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, (PyObject *)array);
 }
 
 /* ---- the Meta of a view depends on these numbers alone, and programs cut the same way again and again ---- */

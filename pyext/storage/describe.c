@@ -27,7 +27,8 @@ static memory of_array(PyArrayObject *a, gb_py_dtype *dtype) {
     return (memory){dtype, PyArray_NDIM(a), (const int64_t *)PyArray_DIMS(a), (const int64_t *)PyArray_STRIDES(a), PyArray_DATA(a), !PyArray_ISWRITEABLE(a)};
 }
 
-static PyObject *of_storage(PyObject *self) {
+/* A Storage's _told(): its host entry of __gt_interface__; None: for Python to ask. */
+PyObject *gb_py_storage_told(PyObject *self, PyObject *unused) {
     PyArrayObject *host = gb_py_storage_host(self);
     char letters[GB_PY_STORAGE_AXES + 1];
     if (!host) Py_RETURN_NONE;
@@ -65,13 +66,10 @@ static PyObject *of_ndarray(PyArrayObject *array) {
     return entry(&m, Py_None, Py_None, Py_None);
 }
 
-/* A Storage's _told(): its host entry of __gt_interface__; None: for Python to ask. */
-PyObject *gb_py_storage_told(PyObject *self, PyObject *unused) { return of_storage(self); }
-
 /* host_description(obj): what gridbuf.interface.read says of its host memory; None: for Python to find. */
 PyObject *gb_py_host_description(PyObject *self, PyObject *obj) {
     if (PyArray_CheckExact(obj)) return of_ndarray((PyArrayObject *)obj);
     if (Py_TYPE(obj) == gb_py_HostFieldType) return of_field((gb_py_field *)obj);
-    if (gb_py_plain_storage(obj)) return of_storage(obj);
+    if (gb_py_plain_storage(obj)) return gb_py_storage_told(obj, NULL);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }

@@ -70,12 +70,7 @@ static PyObject *by_name(PyArrayObject *from, const char *own, PyArrayObject *ta
         if (at && PyArray_DIM(from, j) != 1 && PyArray_DIM(from, j) != PyArray_DIM(target, i)) return NULL;
     }
     if (used != PyArray_NDIM(from)) return NULL;
-    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(from));
-    return gb_py_array_view(descr, n, PyArray_DIMS(target), strides, PyArray_BYTES(from), 0, (PyObject *)from);
-}
-
-static int same_shape(PyArrayObject *a, PyArrayObject *b) {
-    return PyArray_NDIM(a) == PyArray_NDIM(b) && memcmp(PyArray_DIMS(a), PyArray_DIMS(b), (size_t)PyArray_NDIM(a) * sizeof(npy_intp)) == 0;
+    return gb_py_array_view(PyArray_DESCR(from), n, PyArray_DIMS(target), strides, PyArray_BYTES(from), 0, (PyObject *)from);
 }
 
 /* The names of the indices that a key keeps. */
@@ -91,11 +86,11 @@ static int kept_axes(PyObject *meta, int n, const gb_py_cut *cuts, char kept[GB_
 
 /* What to copy from: an ndarray of the target's shape, or a host storage by name. NULL: with an error, or not for here. */
 static PyObject *source_for(PyObject *self, PyArrayObject *target, const gb_py_cut *cuts, int n, PyObject *value) {
-    if (PyArray_CheckExact(value)) return same_shape((PyArrayObject *)value, target) ? Py_NewRef(value) : NULL;
+    if (PyArray_CheckExact(value)) return PyArray_SAMESHAPE((PyArrayObject *)value, target) ? Py_NewRef(value) : NULL;
     PyArrayObject *from = PyObject_TypeCheck(value, gb_py_StorageType) ? gb_py_storage_host(value) : NULL;
     char names[GB_PY_STORAGE_AXES + 1], own[GB_PY_STORAGE_AXES + 1];
     if (!from || kept_axes(((gb_py_storage *)self)->meta, n, cuts, names) < 0 || gb_py_meta_axes(((gb_py_storage *)value)->meta, own) < 0) return NULL;
-    return strcmp(names, own) == 0 && same_shape(from, target) ? Py_NewRef((PyObject *)from) : by_name(from, own, target, names);
+    return strcmp(names, own) == 0 && PyArray_SAMESHAPE(from, target) ? Py_NewRef((PyObject *)from) : by_name(from, own, target, names);
 }
 
 /* 1: done; 0: Python has to; -1: an error. */

@@ -90,5 +90,5 @@ PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int f
     GB_PY_OWNED PyObject *room = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 1, &count, NULL, NULL, 0, NULL);
     if (!room) return NULL;
     write_level(PyArray_BYTES((PyArrayObject *)room), PyArray_BYTES(view), &w, w.n - 1);
-    return gb_py_array_view((PyArray_Descr *)Py_NewRef((PyObject *)descr), n, shape, strides, PyArray_BYTES((PyArrayObject *)room), NPY_ARRAY_WRITEABLE, room);
+    return gb_py_array_view(descr, n, shape, strides, PyArray_BYTES((PyArrayObject *)room), NPY_ARRAY_WRITEABLE, room);
 }

@@ -127,8 +127,7 @@ static PyObject *adapted(PyArrayObject *host, const int *sources, int ndim) {
         shape[i] = from < 0 ? 1 : PyArray_DIM(host, from);
         strides[i] = from < 0 ? 0 : PyArray_STRIDE(host, from);
     }
-    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
-    return gb_py_array_view(descr, ndim, shape, strides, PyArray_BYTES(host), 0, (PyObject *)host);
+    return gb_py_array_view(PyArray_DESCR(host), ndim, shape, strides, PyArray_BYTES(host), 0, (PyObject *)host);
 }
 
 /* `fresh`: nothing of the target is read, so it may hold the input. */
