@@ -29,7 +29,6 @@ static PyObject *panic_py(PyObject *self, PyObject *none) {
 #endif
 
 #define METH_NAMED (METH_FASTCALL | METH_KEYWORDS)
-#define METH_DICT (METH_VARARGS | METH_KEYWORDS)
 #define ROW(given, name) {#name, (PyCFunction)(void *)gb_py_##name, METH_##given, NULL},
 #define ROW_WITH_DOC(given, name) {#name, (PyCFunction)(void *)gb_py_##name, METH_##given, GB_PY_DOC_##name},
 static PyMethodDef methods[] = {

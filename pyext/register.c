@@ -1,5 +1,5 @@
 /* register.c: gridbuf.register_backend. */
-#include "core/pending.h"
+#include "core/keywords.h"
 #include "core/plan.h"
 
 static int read_axes(PyObject *layout, gb_preset *preset) {
@@ -32,18 +32,14 @@ static int read_preset(PyObject *layout, PyObject *alignment, PyObject *device, 
     return 0;
 }
 
-PyObject *gb_py_register_backend(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"name", "layout", "alignment", "device", NULL};
-    PyObject *name, *layout = NULL, *alignment = NULL, *device = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOO:register_backend", names, &name, &layout, &alignment, &device))
-        return gb_py_blame_keyword("register_backend", kwargs, names), NULL;
-    if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "name: expected a str, got %R", name);
-    if (!layout) return PyErr_SetString(PyExc_TypeError, "register_backend() is missing the required argument 'layout'"), NULL;
-    PyObject *held[] = {name, layout, alignment, device};   /* kwargs may be somebody's dict */
-    for (int i = 0; i < 4; i++) Py_XINCREF(held[i]);
+PyObject *gb_py_register_backend(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const gb_py_signature sig = {"register_backend", {GB_PY_ARG_NAME, GB_PY_ARG_LAYOUT}, 1, 2, GB_PY_ARG_BIT(GB_PY_ARG_NAME) |
+                                        GB_PY_ARG_BIT(GB_PY_ARG_LAYOUT) | GB_PY_ARG_BIT(GB_PY_ARG_ALIGNMENT) | GB_PY_ARG_BIT(GB_PY_ARG_DEVICE), 0};
+    PyObject *slots[GB_PY_ARG_COUNT];
     gb_preset preset = {.alignment = 1, .device = GB_CPU};
-    int rc = read_preset(layout, alignment, device, &preset) < 0 || gb_py_add_backend(name, layout, &preset) < 0 ? -1 : 0;
-    if (rc == 0) gb_py_forget_calls();   /* in which the name may have meant another backend */
-    for (int i = 0; i < 4; i++) gb_py_let_go(held[i]);
-    return rc < 0 ? NULL : Py_NewRef(Py_None);
+    if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
+    if (read_preset(slots[GB_PY_ARG_LAYOUT], slots[GB_PY_ARG_ALIGNMENT], slots[GB_PY_ARG_DEVICE], &preset) < 0) return NULL;
+    if (gb_py_add_backend(slots[GB_PY_ARG_NAME], slots[GB_PY_ARG_LAYOUT], &preset) < 0) return NULL;
+    gb_py_forget_calls();   /* in which the name may have meant another backend */
+    Py_RETURN_NONE;
 }

@@ -90,6 +90,7 @@ PyObject *gb_py_set_standing_backend(PyObject *self, PyObject *args) {
 int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     gb_error e;
     Py_ssize_t bytes;
+    if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "name: expected a str, got %R", name), -1;
     const char *text = PyUnicode_AsUTF8AndSize(name, &bytes);
     if (!text) return -1;
     if ((size_t)bytes != strlen(text)) return PyErr_Format(PyExc_ValueError, "name: %R has a null character", name), -1;

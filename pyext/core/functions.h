@@ -6,7 +6,7 @@
 
 #define GB_PY_FUNCTIONS(X, D)                                                                                                          \
     X(O, values) D(O, host_array) X(O, import_capsule) D(NAMED, from_dlpack) X(VARARGS, described_memory) X(FASTCALL, is_mapped)       \
-    X(VARARGS, set_standing_backend) X(NOARGS, registrations) D(NOARGS, backends) D(DICT, register_backend)                        \
+    X(VARARGS, set_standing_backend) X(NOARGS, registrations) D(NOARGS, backends) D(NAMED, register_backend)                       \
     D(NAMED, empty) D(NAMED, zeros) D(NAMED, ones) D(NAMED, full) D(NAMED, plan) X(NAMED, empty_elements) X(FASTCALL, like)            \
     X(VARARGS, explain) X(NAMED, unmet) X(O, typestr_bytes)                                                                            \
     D(NAMED, copyto) D(NAMED, fill) D(NOARGS, get_num_threads) D(O, set_num_threads)                                                   \
@@ -25,11 +25,10 @@
     X(NOARGS, cuda_exports) X(VARARGS, cuda_block) X(O, cuda_set_stream) X(NOARGS, cuda_get_stream)                                    \
     X(VARARGS, cuda_copy_begin) X(VARARGS, cuda_copy_sides) X(FASTCALL, cuda_wait_for)
 
-/* What they are given. NAMED: METH_FASTCALL | METH_KEYWORDS, DICT: METH_VARARGS | METH_KEYWORDS. */
+/* What they are given. NAMED: METH_FASTCALL | METH_KEYWORDS. */
 #define GB_PY_GIVEN_NOARGS (PyObject *self, PyObject *none)
 #define GB_PY_GIVEN_O (PyObject *self, PyObject *object)
 #define GB_PY_GIVEN_VARARGS (PyObject *self, PyObject *args)
-#define GB_PY_GIVEN_DICT (PyObject *self, PyObject *args, PyObject *kwargs)
 #define GB_PY_GIVEN_FASTCALL (PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 #define GB_PY_GIVEN_NAMED (PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 #define GB_PY_DECLARE_FUNCTION_(given, name) PyObject *gb_py_##name GB_PY_GIVEN_##given;

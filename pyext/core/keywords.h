@@ -25,7 +25,8 @@
     KEYWORD(ALIGNMENT, "alignment", 0)   /* empty_elements, where it counts elements */ \
     KEYWORD(X, "x", 0)   /* from_dlpack */                                              \
     KEYWORD(COPY, "copy", 0)   /* from_dlpack */                                        \
-    KEYWORD(DATA, "data", 0)   /* unmet */
+    KEYWORD(DATA, "data", 0)   /* unmet */                                              \
+    KEYWORD(NAME, "name", 0)   /* register_backend, which has some of the others as well */
 
 #define GB_PY_KEYWORD_SLOT(name, text, shared) GB_PY_ARG_##name,
 enum { GB_PY_KEYWORDS(GB_PY_KEYWORD_SLOT) GB_PY_ARG_COUNT };

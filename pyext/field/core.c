@@ -48,12 +48,16 @@ gb_py_field *gb_py_field_alloc(PyTypeObject *type, int own_ndim) {
     return f;
 }
 
-gb_py_field *gb_py_field_on_block(int ndim, gb_py_dtype *dtype, void *block) {
-    gb_py_field *f = gb_py_field_alloc(gb_py_HostFieldType, ndim);
+gb_py_field *gb_py_field_on_block(const gb_geometry *g, gb_py_dtype *dtype, void *block) {
+    gb_py_field *f = gb_py_field_alloc(gb_py_HostFieldType, g->ndim);
     if (!f) return gb_heap_release(block), NULL;
+    memcpy(f->geometry.shape, g->shape, (size_t)g->ndim * sizeof *g->shape);
+    memcpy(f->geometry.strides, g->strides, (size_t)g->ndim * sizeof *g->strides);
+    memcpy(f->geometry.dims, g->dims, (size_t)g->ndim * sizeof *g->dims);
     f->data = f->block = block;
     f->dtype = (gb_py_dtype *)Py_NewRef((PyObject *)dtype);
     f->geometry.itemsize = dtype->itemsize;
+    gb_geometry_finish(&f->geometry);
     return f;
 }
 

@@ -49,7 +49,7 @@ static inline gb_cuda_block *gb_py_field_block(const gb_py_field *f) {
 gb_py_block_object *gb_py_block_behind(PyObject *obj);
 void gb_py_field_dealloc(PyObject *self);
 gb_py_field *gb_py_field_alloc(PyTypeObject *type, int own_ndim);   /* own_ndim >= 0: room for lists of its own */
-gb_py_field *gb_py_field_on_block(int ndim, gb_py_dtype *dtype, void *block);   /* takes the block of the heap; shape and strides are the caller's */
+gb_py_field *gb_py_field_on_block(const gb_geometry *g, gb_py_dtype *dtype, void *block);   /* so laid out; takes the block of the heap */
 int gb_py_field_room(gb_py_field *f, int want_origin, int want_halo);
 int gb_py_field_share(gb_py_field *f, const gb_py_field *from);        /* hold the same memory */
 int gb_py_field_set_lists(gb_py_field *f, const int64_t *origin, const int64_t *halo, int n);   /* of n indices, or NULL */

@@ -55,18 +55,11 @@ static int find(gb_py_gufunc_object *g, const gb_py_choice *wanted, gb_py_invoca
 
 static int remember(gb_py_gufunc_object *g, const gb_py_choice *c) {
     if (c->signature && !PyUnicode_CheckExact(c->signature) && !PyTuple_CheckExact(c->signature)) return 0;
-    if (g->nchoices == MOST_CHOICES) {
-        GB_PY_OWNED PyObject *old = g->choices[MOST_CHOICES - 1].signature;
-        Py_XINCREF(c->signature);
-        g->choices[MOST_CHOICES - 1] = *c;
-        return 0;
-    }
-    gb_py_choice *more = realloc(g->choices, (size_t)(g->nchoices + 1) * sizeof *more);
-    if (!more) return PyErr_NoMemory(), -1;
-    more[g->nchoices] = *c;
+    if (!g->choices && !(g->choices = calloc(MOST_CHOICES, sizeof *g->choices))) return PyErr_NoMemory(), -1;
+    gb_py_choice *slot = &g->choices[g->nchoices < MOST_CHOICES ? g->nchoices++ : MOST_CHOICES - 1];
+    GB_PY_OWNED PyObject *old = slot->signature;
     Py_XINCREF(c->signature);
-    g->choices = more;
-    g->nchoices++;
+    *slot = *c;
     return 0;
 }
 

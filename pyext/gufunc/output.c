@@ -13,12 +13,9 @@ static int take(const gb_plan *plan, void **data) {
 }
 
 static PyObject *field_over(const gb_py_invocation *v, const gb_geometry *g, gb_py_dtype *dtype, void *data) {
-    gb_py_field *f = gb_py_field_on_block(g->ndim, dtype, data);
+    gb_py_field *f = gb_py_field_on_block(g, dtype, data);
     if (!f) return NULL;
     f->dims_given = 1;
-    for (int d = 0; d < g->ndim; d++)
-        f->geometry.shape[d] = g->shape[d], f->geometry.strides[d] = g->strides[d], f->geometry.dims[d] = g->dims[d];
-    gb_geometry_finish(&f->geometry);
     if (gb_py_join_halos(f, v) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }

@@ -21,11 +21,8 @@ static int keep_meta(const gb_py_reduce_args *q, uint32_t went, gb_py_field *f, 
 }
 
 static PyObject *field(const gb_py_reduce_args *q, uint32_t went, const gb_geometry *g, gb_py_dtype *dtype, void *data) {
-    gb_py_field *f = gb_py_field_on_block(g->ndim, dtype, data);
+    gb_py_field *f = gb_py_field_on_block(g, dtype, data);
     if (!f) return NULL;
-    memcpy(f->geometry.shape, g->shape, (size_t)g->ndim * sizeof *g->shape);
-    memcpy(f->geometry.strides, g->strides, (size_t)g->ndim * sizeof *g->strides);
-    gb_geometry_finish(&f->geometry);
     if (keep_meta(q, went, f, (gb_py_field *)q->array) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }

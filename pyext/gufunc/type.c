@@ -9,12 +9,6 @@
 #define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
 #include <numpy/ufuncobject.h>
 
-static PyObject *allocate(PyTypeObject *type) {
-    gb_py_gufunc_object *g = (gb_py_gufunc_object *)PyType_GenericAlloc(type, 0);
-    if (g && !(g->entries = calloc(1, sizeof *g->entries))) return Py_DECREF(g), PyErr_NoMemory();
-    return (PyObject *)g;
-}
-
 /* The types of kernels from number first on, kept here: a forked child asks too. */
 static int fetch_types(gb_py_gufunc_object *g, int first) {
     uint8_t(*types)[GB_GU_MAXARGS] = realloc(g->kernel_types, (size_t)(g->info.nkernels + 1) * sizeof *types);
@@ -40,8 +34,9 @@ static PyObject *gufunc_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     const char *name, *signature;
     int flags;
     if (!PyArg_ParseTuple(args, "szi:GUFunc", &name, &signature, &flags)) return NULL;
-    gb_py_gufunc_object *g = (gb_py_gufunc_object *)allocate(type);
+    gb_py_gufunc_object *g = (gb_py_gufunc_object *)PyType_GenericAlloc(type, 0);
     if (!g) return NULL;
+    if (!(g->entries = calloc(1, sizeof *g->entries))) return Py_DECREF(g), PyErr_NoMemory();
     gb_error e;
     int rc = signature ? GB_PY_ENTER_GO(&e, gbridge_gufunc_new((char *)name, (char *)signature, flags, &g->info, &e))
                        : GB_PY_ENTER_GO(&e, gbridge_gufunc_builtin((char *)name, &g->info, &e));
