@@ -147,7 +147,7 @@ else
     echo "gridbuf: the compiler has no thread sanitizer; left out"
 fi
 
-cores=$(getconf _NPROCESSORS_ONLN)
+cores=$("$base" -c 'import os; print(len(os.sched_getaffinity(0)))') # those that this may use
 suite() { # suite NAME WORKERS OPTIONS...: 0 workers are this process
     (cd tests && "../.venvs/$1/bin/python" -m pytest -p no:cacheprovider -n "$2" --dist loadfile --no-loadscope-reorder "${@:3}")
 }

@@ -37,7 +37,7 @@ PROGRAMS = {
     "a chain of exceptions": "import numpy as np\ntry:\n    np.asarray(1, 'no such type')\nexcept TypeError as e:\n    raise ValueError('x') from e",
     "a wrong program": "x = = 3",
     "exit handlers": "import atexit\natexit.register(print, 'end')\nprint('first')",
-    "a thread that goes on": "import threading, time\ndef f():\n    time.sleep(0.3)\n    print('late')\nthreading.Thread(target=f).start()\nprint('early')",
+    "a thread that goes on": "import threading\ndef f():\n    threading.main_thread().join()\n    print('late')\nthreading.Thread(target=f).start()\nprint('early')",
     "an excepthook": "import sys\nsys.excepthook = lambda *e: print('mine', e[0])\n1 / 0",
     "an excepthook that fails": "import sys\ndef f(*e): raise KeyError('hook')\nsys.excepthook = f\n1 / 0",
     "no excepthook": "import sys\ndel sys.excepthook\n1 / 0",
