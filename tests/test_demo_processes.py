@@ -81,6 +81,13 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_spec("mpi4py") is None or mpirun.missing().startswith("there is no mpirun on PATH")
 
 
+def test_open_mpi_is_told_where_processes_may_not_read_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "OMPI_MCA_btl_vader_single_copy_mechanism"
+    for may, told in ((True, None), (False, "none")):
+        monkeypatch.setattr(mpirun, "_reads_others", lambda may=may: may)
+        assert mpirun.environment().get(name) == told
+
+
 @pytest.mark.parametrize("ranks", [-1, 65])
 def test_ranks_that_cannot_be(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "find_spec", lambda name: True)
