@@ -14,8 +14,6 @@ static int64_t balance;   /* contexts on any thread's stack */
 static __thread struct { fake_context *at[16]; int depth; } stack;
 
 EXPORT int64_t fake_balance(void) { return __atomic_load_n(&balance, __ATOMIC_RELAXED); }
-EXPORT int fake_depth(void) { return stack.depth; }
-EXPORT int fake_retained(int device) { return primary[device].retained; }
 EXPORT void fake_destroy_context(int device, int destroyed) { primary[device].destroyed = destroyed; }
 
 fake_context *fake_primary(int device) { return &primary[device]; }

@@ -62,7 +62,6 @@ EXPORT void fake_clear_misuses(void) { misuses = 0; }
 EXPORT const char *fake_last_misuse(void) { return last_misuse; }
 EXPORT void fake_shut_down(int code) { gone = code; }   /* what a process that ends sees; 0: back again */
 EXPORT void fake_set_memory(int64_t bytes) { fake.memory = bytes; }
-EXPORT void fake_set_pools(int pools) { fake.pools = pools; }
 EXPORT void fake_slow(int device) { fake.slow = device; }            /* -1: none */
 EXPORT void fake_watch(int watch) { fake.watch = watch; }
 EXPORT void fake_late(int late) { fake.late = late; }

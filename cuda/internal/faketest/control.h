@@ -14,8 +14,6 @@
     X(void, shut_down, (int code), (code)) \
     X(void, destroy_context, (int device, int destroyed), (device, destroyed)) \
     X(void, set_memory, (int64_t bytes), (bytes)) \
-    X(void, set_pools, (int pools), (pools)) \
-    X(void, slow, (int device), (device)) \
     X(void, watch, (int watch), (watch)) \
     X(void, awaited, (int questions), (questions)) \
     X(uint64_t, stream_on, (int device, int blocking), (device, blocking)) \
@@ -23,7 +21,6 @@
     X(void, reset, (void), ()) \
     X(void, hold, (int hold), (hold)) \
     X(void, run_every, (int microseconds), (microseconds)) \
-    X(int64_t, queued, (void), ()) \
     X(int64_t, pump, (uint64_t stream, int64_t most), (stream, most)) \
     X(int64_t, balance, (void), ()) \
     X(uint64_t, foreign_stream, (void), ()) \

@@ -78,15 +78,12 @@ func LastMisuse() string           { return C.GoString(C.fake_last_misuse()) }
 func ShutDown(code int)            { C.fake_shut_down(C.int(code)) } // what a process that ends sees
 func DestroyContext(device, n int) { C.fake_destroy_context(C.int(device), C.int(n)) }
 func SetMemory(bytes int64)        { C.fake_set_memory(C.int64_t(bytes)) }
-func SetPools(pools int)           { C.fake_set_pools(C.int(pools)) }
-func Slow(device int)              { C.fake_slow(C.int(device)) }       // its held work comes last; -1: none is slow
 func Watch(on int)                 { C.fake_watch(C.int(on)) }          // work in no order with unfinished work on the same memory is misuse
 func Awaited(questions int)        { C.fake_awaited(C.int(questions)) } // all work is done at the nth question after an event
 func ClearMisuses()                { C.fake_clear_misuses() }
 func StreamOn(device int) uintptr  { return uintptr(C.fake_stream_on(C.int(device), 0)) } // another library's
 func Hold(hold int)                { C.fake_hold(C.int(hold)) }                           // work waits to be pumped
 func RunEvery(microseconds int)    { C.fake_run_every(C.int(microseconds)) }
-func Queued() int64                { return int64(C.fake_queued()) }
 func Balance() int64               { return int64(C.fake_balance()) } // contexts on any thread's stack
 func Blocks() int64                { return int64(C.fake_blocks()) }  // allocations not freed
 func OpenEvents() int64            { return int64(C.fake_open_events()) }
