@@ -27,6 +27,11 @@ def own_name(obj: Any) -> str | None:
     return None
 
 
+def first_entries(obj: Iterable[Any], n: int) -> tuple[Any, ...]:
+    """At most n of what can be iterated over, which may never end."""
+    return tuple(islice(obj, n))
+
+
 def name_of(entry: Any) -> str:
     own = own_name(entry)
     return str(entry) if own is None else own

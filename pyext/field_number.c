@@ -90,13 +90,8 @@ static int fits_as_out(PyObject *out, const gb_py_field *lead) {
 static PyObject *bare(PyObject *obj) { return gb_py_is_field(obj) ? gb_py_field_numpy(obj, NULL) : Py_NewRef(obj); }
 
 static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
-    GB_PY_OWNED PyObject *args = PyTuple_New(n), *target = bare(out), *options = PyDict_New(), *done = NULL;
-    int ready = args && target && options && PyDict_SetItem(options, gb_py_word_out, target) == 0;
-    for (int i = 0; i < n && ready; i++) {
-        PyObject *array = bare(in[i]);
-        ready = array && PyTuple_SetItem(args, i, array) == 0;
-    }
-    if (ready) done = PyObject_Call(ufunc, args, options);   /* as a keyword: NumPy frowns on a third argument of maximum */
+    GB_PY_OWNED PyObject *target = bare(out), *a = target ? bare(in[0]) : NULL, *b = a && n > 1 ? bare(in[1]) : NULL;
+    GB_PY_OWNED PyObject *done = a && (b || n == 1) ? gb_py_ufunc_into(ufunc, a, b, target) : NULL;
     return done ? Py_NewRef(out) : NULL;
 }
 

@@ -6,7 +6,8 @@ from typing import Any, Self
 from gridbuf import _core
 from gridbuf.gufunc.call import GUFunc
 
-_KNOWN, _STATES = _core.gufunc_builtins()
+_LOOPS, _STATES = _core.gufunc_builtins()
+_KNOWN = {name: (signature, doc) for name, signature, doc in _LOOPS}
 NAMES = (*_KNOWN, "log", "power")
 
 

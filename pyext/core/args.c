@@ -89,23 +89,12 @@ int gb_py_bool(PyObject *obj, const char *arg, const char *expected) {
 
 int gb_py_copy_word(PyObject *obj) { return !obj || obj == Py_None ? -2 : gb_py_bool(obj, "copy", "True, False or None"); }
 
-/* The entries of what can be iterated over, at most one more than there is room for: it may never end. */
-static PyObject *first_entries(PyObject *obj, int room) {
-    GB_PY_HELD PyObject *iterator = PyObject_GetIter(obj), *list = iterator ? PyList_New(0) : NULL;
-    PyObject *entry;
-    while (list && PyList_Size(list) <= room && (entry = PyIter_Next(iterator))) {
-        if (PyList_Append(list, entry) < 0) Py_CLEAR(list);
-        Py_DECREF(entry);
-    }
-    return list && !PyErr_Occurred() ? PyList_AsTuple(list) : NULL;
-}
-
 /* A tuple, or NULL with a TypeError: a list could change while its entries are asked for their value; sets have no order. New reference. */
 static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expected, int room) {
     if (PyTuple_Check(obj)) return Py_NewRef(obj);
     if (PyList_Check(obj)) return PyList_AsTuple(obj);
     if (!PyUnicode_Check(obj) && !PyBytes_Check(obj) && !PyAnySet_Check(obj) && !PyDict_Check(obj)) {
-        PyObject *tuple = first_entries(obj, room);
+        PyObject *tuple = gb_py_upcall_to(GB_PY_UP_FIRST_ENTRIES, "(Oi)", obj, room + 1);   /* one more than there is room for: it may never end */
         if (tuple || !PyErr_ExceptionMatches(PyExc_TypeError)) return tuple;
         PyErr_Clear();
     }

@@ -55,6 +55,11 @@ static int as_unary(int which, PyObject *a, PyObject *exponent) {
     return e == 2.0 ? GB_PY_U_SQUARE : GB_PY_U_SQRT;
 }
 
+PyObject *gb_py_ufunc_into(PyObject *ufunc, PyObject *a, PyObject *b, PyObject *target) {
+    GB_PY_OWNED PyObject *args = b ? PyTuple_Pack(2, a, b) : PyTuple_Pack(1, a), *options = PyDict_New();
+    return args && options && PyDict_SetItem(options, gb_py_word_out, target) == 0 ? PyObject_Call(ufunc, args, options) : NULL;
+}
+
 /* ---- operators: `quick` first, else somebody who thinks ---- */
 
 PyObject *gb_py_unary(gb_py_quick quick, int which, PyObject *a) {

@@ -32,6 +32,9 @@ PyObject *gb_py_array_ufunc(gb_py_quick quick, gb_py_upcall who, PyObject *args,
  * nothing else was given (gridbuf.numpy_functions.WHOLE); borrowed. NULL: something else, or an error is set. */
 PyObject *gb_py_whole_reduction(PyObject *self, PyObject *function, PyObject *args, PyObject *kwargs);
 
+/* With out= by its name: NumPy frowns on a third argument of maximum. b NULL: of one operand. */
+PyObject *gb_py_ufunc_into(PyObject *ufunc, PyObject *a, PyObject *b, PyObject *target);
+
 /* For slots: 0 with an error where pow() has a third argument. */
 int gb_py_no_modulus(PyObject *modulus);
 

@@ -24,6 +24,7 @@
     X(GB_PY_UP_TYPE_AT, "gridbuf.field", "type_at")                         \
     X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                      \
     X(GB_PY_UP_OWN_NAME, "gridbuf.names", "own_name")                       \
+    X(GB_PY_UP_FIRST_ENTRIES, "gridbuf.names", "first_entries")             \
     X(GB_PY_UP_NAMED, "gridbuf.fields.operands", "named")                   \
     X(GB_PY_UP_KEY, "gridbuf.fields.operands", "key")                       \
     X(GB_PY_UP_FIELD_UFUNC, "gridbuf.fields.ufuncs", "call")                \

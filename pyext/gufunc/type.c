@@ -180,17 +180,14 @@ PyObject *gb_py_gufunc_scalar_loop(PyObject *self, PyObject *args) {
     return PyLong_FromVoidPtr((void *)gb_gu_scalar_loop(inputs, single));
 }
 
-/* The gufuncs that come with gridbuf and the types of their reductions with a state: ({name: (signature, doc)}, [(name, types)]). */
+/* The gufuncs that come with gridbuf and the types of their reductions with a state: [(name, signature, doc)], [(name, types)]. */
 PyObject *gb_py_gufunc_builtins(PyObject *self, PyObject *none) {
     int nloops, nstates;
     const gb_gu_builtin *loops = gb_gu_builtin_loops(0, &nloops);
     const gb_gu_builtin_state *own = gb_gu_builtin_states(&nstates);
-    GB_PY_OWNED PyObject *known = PyDict_New(), *states = PyList_New(0);
-    for (int i = 0; known && i < nloops; i++) {
-        if (!loops[i].doc) continue;
-        GB_PY_OWNED PyObject *row = Py_BuildValue("(ss)", loops[i].signature, loops[i].doc);
-        if (!row || PyDict_SetItemString(known, loops[i].name, row) < 0) Py_CLEAR(known);
-    }
+    GB_PY_OWNED PyObject *known = PyList_New(0), *states = PyList_New(0);
+    for (int i = 0; known && i < nloops; i++)
+        if (loops[i].doc) gb_py_append(&known, Py_BuildValue("(sss)", loops[i].name, loops[i].signature, loops[i].doc));
     for (int i = 0; states && i < nstates; i++) gb_py_append(&states, Py_BuildValue("(ss)", own[i].name, own[i].types));
     return known && states ? PyTuple_Pack(2, known, states) : NULL;
 }

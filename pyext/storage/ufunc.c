@@ -143,18 +143,13 @@ static PyObject *call_with(PyObject *ufunc, PyObject *a, PyObject *b, PyObject *
     return b ? PyObject_CallFunctionObjArgs(ufunc, a, b, target, NULL) : PyObject_CallFunctionObjArgs(ufunc, a, target, NULL);
 }
 
-static PyObject *call_by_name(PyObject *ufunc, PyObject *a, PyObject *b, PyObject *target) {
-    GB_PY_OWNED PyObject *args = b ? PyTuple_Pack(2, a, b) : PyTuple_Pack(1, a), *options = PyDict_New();
-    return args && options && PyDict_SetItem(options, gb_py_word_out, target) == 0 ? PyObject_Call(ufunc, args, options) : NULL;
-}
-
 /* The caller holds what is in `known`. */
 static PyObject *run(const call *known, PyTypeObject *type, PyObject *const *in, PyObject *out) {
     GB_PY_OWNED PyObject *target = out ? Py_XNewRef((PyObject *)gb_py_storage_host(out)) : gb_py_array_of((gb_py_plan_object *)known->plan, 0);
     int fresh = !out && !(known->adapted[0] && known->adapted[1]);
     GB_PY_OWNED PyObject *a = target ? input_for(known, 0, in[0], (PyArrayObject *)target, fresh) : NULL, *done = NULL;
     GB_PY_OWNED PyObject *b = a && known->n > 1 ? input_for(known, 1, in[1], (PyArrayObject *)target, fresh) : NULL;
-    if (a && (b || known->n == 1)) done = (known->named ? call_by_name : call_with)(known->ufunc, a, b, target);
+    if (a && (b || known->n == 1)) done = (known->named ? gb_py_ufunc_into : call_with)(known->ufunc, a, b, target);
     if (!done) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
     return out ? Py_NewRef(out) : gb_py_storage_new(type, target, Py_None, known->meta, Py_None);
 }
