@@ -23,13 +23,13 @@ def without_comments(text: str) -> str:
     return re.sub(r"/\*.*?\*/|(?<![:\"])//(?!#include|export )[^\n]*", "", text, flags=re.DOTALL)
 
 
-def sources(root: Path = ROOT) -> Sources:
+def sources() -> Sources:
     """Every Go and C file of the rooms; tests and what tools keep in hidden or vendored folders are left out."""
     found = {}
-    for room in (path for path in root.iterdir() if path.is_dir() and path.name[0] != "." and path.name != "build"):
+    for room in (path for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "." and path.name != "build"):
         for path in room.rglob("*"):
             if path.suffix in {".go", ".c", ".h"} and "testdata" not in path.parts and "_test.go" not in path.name:
-                found[path.relative_to(root).as_posix()] = without_comments(path.read_text())
+                found[path.relative_to(ROOT).as_posix()] = without_comments(path.read_text())
     return found
 
 
