@@ -37,113 +37,88 @@ func each(shape []int64, f func(index []int64)) {
 	}
 }
 
+// number reads and writes a number, as a float64.
+type number struct {
+	read  func(p unsafe.Pointer) float64
+	write func(p unsafe.Pointer, value float64)
+}
+
+func plain[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64]() number {
+	return number{
+		func(p unsafe.Pointer) float64 { return float64(*(*T)(p)) },
+		func(p unsafe.Pointer, value float64) { *(*T)(p) = T(value) },
+	}
+}
+
+// The reals, and of which a complex type holds two.
+var (
+	reals = map[Type]number{
+		Bool: {
+			func(p unsafe.Pointer) float64 { return float64(min(*(*uint8)(p), 1)) },
+			func(p unsafe.Pointer, value float64) { *(*bool)(p) = value != 0 },
+		},
+		Int8: plain[int8](), Int16: plain[int16](), Int32: plain[int32](), Int64: plain[int64](),
+		Uint8: plain[uint8](), Uint16: plain[uint16](), Uint32: plain[uint32](), Uint64: plain[uint64](),
+		Float16: {
+			func(p unsafe.Pointer) float64 { return fromHalf(*(*uint16)(p)) },
+			func(p unsafe.Pointer, value float64) { *(*uint16)(p) = toHalf(value) },
+		},
+		Float32: plain[float32](), Float64: plain[float64](),
+	}
+	realOf = map[Type]Type{Complex64: Float32, Complex128: Float64}
+)
+
+// parts are the numbers of an element: its own, or a real and an imaginary one.
+func parts(t Type, element []byte) (number, [][]byte) {
+	both := [][]byte{element}
+	if one, ok := realOf[t]; ok {
+		t, both = one, [][]byte{element[:one.Size()], element[one.Size():]}
+	}
+	found, ok := reals[t]
+	if !ok {
+		panic("reals of oracle_test.go lacks " + t.String())
+	}
+	return found, both
+}
+
 // convert is the slow and simple conversion that the kernels are held against: over
 // values that every type can hold.
 func convert(to, from Type, element []byte) []byte {
 	if to == from {
 		return bytes.Clone(element)
 	}
-	p := unsafe.Pointer(&element[0])
-	var re, im float64
-	switch from {
-	case Bool:
-		if element[0] != 0 {
-			re = 1
-		}
-	case Int8:
-		re = float64(*(*int8)(p))
-	case Int16:
-		re = float64(*(*int16)(p))
-	case Int32:
-		re = float64(*(*int32)(p))
-	case Int64:
-		re = float64(*(*int64)(p))
-	case Uint8:
-		re = float64(*(*uint8)(p))
-	case Uint16:
-		re = float64(*(*uint16)(p))
-	case Uint32:
-		re = float64(*(*uint32)(p))
-	case Uint64:
-		re = float64(*(*uint64)(p))
-	case Float16:
-		re = fromHalf(*(*uint16)(p))
-	case Float32:
-		re = float64(*(*float32)(p))
-	case Float64:
-		re = *(*float64)(p)
-	case Complex64:
-		v := *(*complex64)(p)
-		re, im = float64(real(v)), float64(imag(v))
-	case Complex128:
-		v := *(*complex128)(p)
-		re, im = real(v), imag(v)
-	default:
-		panic("convert of oracle_test.go does not read " + from.String())
+	var values [2]float64
+	n, both := parts(from, element)
+	for i, part := range both {
+		values[i] = n.read(unsafe.Pointer(&part[0]))
 	}
-	return encode(to, re, im)
+	return encode(to, values[0], values[1])
 }
 
 func encode(to Type, re, im float64) []byte {
 	out := make([]byte, to.Size())
-	p := unsafe.Pointer(&out[0])
-	switch to {
-	case Bool:
-		*(*bool)(p) = re != 0 || im != 0
-	case Int8:
-		*(*int8)(p) = int8(re)
-	case Int16:
-		*(*int16)(p) = int16(re)
-	case Int32:
-		*(*int32)(p) = int32(re)
-	case Int64:
-		*(*int64)(p) = int64(re)
-	case Uint8:
-		*(*uint8)(p) = uint8(re)
-	case Uint16:
-		*(*uint16)(p) = uint16(re)
-	case Uint32:
-		*(*uint32)(p) = uint32(re)
-	case Uint64:
-		*(*uint64)(p) = uint64(re)
-	case Float16:
-		*(*uint16)(p) = toHalf(re)
-	case Float32:
-		*(*float32)(p) = float32(re)
-	case Float64:
-		*(*float64)(p) = re
-	case Complex64:
-		*(*complex64)(p) = complex(float32(re), float32(im))
-	case Complex128:
-		*(*complex128)(p) = complex(re, im)
-	default:
-		panic("encode of oracle_test.go does not write " + to.String())
+	if to == Bool && im != 0 {
+		re = 1
+	}
+	values := [2]float64{re, im}
+	n, both := parts(to, out)
+	for i, part := range both {
+		n.write(unsafe.Pointer(&part[0]), values[i])
 	}
 	return out
 }
 
 // sameValue compares elements, any NaN with any other.
 func sameValue(kind Type, a, b []byte) bool {
-	if slices.Equal(a, b) {
-		return true
+	n, ofA := parts(kind, a)
+	_, ofB := parts(kind, b)
+	nan := func(part []byte) bool { return math.IsNaN(n.read(unsafe.Pointer(&part[0]))) }
+	for i := range ofA {
+		if !slices.Equal(ofA[i], ofB[i]) && !(nan(ofA[i]) && nan(ofB[i])) {
+			return false
+		}
 	}
-	half := func(p []byte) bool { return (uint16(p[0])|uint16(p[1])<<8)&0x7fff > 0x7c00 }
-	single := func(p []byte) bool { return math.IsNaN(float64(*(*float32)(unsafe.Pointer(&p[0])))) }
-	double := func(p []byte) bool { return math.IsNaN(*(*float64)(unsafe.Pointer(&p[0]))) }
-	part := func(nan func([]byte) bool, a, b []byte) bool { return slices.Equal(a, b) || nan(a) && nan(b) }
-	switch kind {
-	case Float16:
-		return part(half, a, b)
-	case Float32:
-		return part(single, a, b)
-	case Float64:
-		return part(double, a, b)
-	case Complex64:
-		return part(single, a[:4], b[:4]) && part(single, a[4:], b[4:])
-	case Complex128:
-		return part(double, a[:8], b[:8]) && part(double, a[8:], b[8:])
-	}
-	return false
+	return true
 }
 
 // toHalf is exact for the integers and quarters that the tests use.
@@ -163,6 +138,9 @@ func fromHalf(h uint16) float64 {
 	f := math.Ldexp(1+float64(h&0x3ff)/1024, int(h>>10&31)-15)
 	if h>>10&31 == 0 {
 		f = math.Ldexp(float64(h&0x3ff), -24)
+	}
+	if h&0x7fff > 0x7c00 {
+		return math.NaN()
 	}
 	if h&0x8000 != 0 {
 		f = -f
