@@ -4,6 +4,7 @@ package bridge
 import "C"
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"unsafe"
@@ -67,23 +68,24 @@ func dropGUFunc(id int64) error {
 func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 	s := g.Signature
 	info.nin, info.nout, info.ndims = C.int32_t(s.Inputs), C.int32_t(s.Outputs()), C.int32_t(len(s.Dims))
-	info.nkernels, info.flags = C.int32_t(g.Kernels()), C.int32_t(g.Flags)
-	var names strings.Builder
-	for i, d := range s.Dims {
+	info.nkernels = C.int32_t(g.Kernels())
+	var names, sizes strings.Builder
+	for _, d := range s.Dims {
 		names.WriteString(d.Name + "\n")
-		info.fixed[i] = C.int64_t(d.Size)
+		sizes.WriteString(strconv.Itoa(int(d.Size)))
 		if d.Computed() {
-			info.computed[i] = 1
+			sizes.WriteByte('c')
 		}
 		if d.Optional {
-			info.optional[i] = 1
+			sizes.WriteByte('?')
 		}
+		sizes.WriteByte('\n')
 	}
-	for i, o := range s.Operands {
-		info.core_n[i] = C.int32_t(len(o.Dims))
-		for k, u := range o.Dims {
-			info.core[i][k] = C.int32_t(u.Dim)
+	for _, o := range s.Operands {
+		for _, u := range o.Dims {
+			sizes.WriteString(strconv.Itoa(int(u.Dim)) + " ")
 		}
+		sizes.WriteByte('\n')
 	}
 	if len(s.Uniforms) > len(info.uniform_types) {
 		return refused("signature: %d uniform parameters; at most %d are allowed", len(s.Uniforms), len(info.uniform_types))
@@ -93,10 +95,10 @@ func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 		names.WriteString(u.Name + "\n")
 		info.uniform_types[i] = C.uint8_t(u.Type)
 	}
-	if names.Len() >= len(info.names) {
-		return refused("signature: its names have %d bytes together; at most %d are allowed", names.Len(), int(len(info.names)-1))
+	if names.Len() >= C.GB_BRIDGE_NAMES {
+		return refused("signature: its names have %d bytes together; at most %d are allowed", names.Len(), int(C.GB_BRIDGE_NAMES-1))
 	}
-	if err := writeText(text(&info.names[0], C.int64_t(len(info.names))), names.String()); err != nil {
+	if err := writeText(text(&info.text[0], C.int64_t(len(info.text))), names.String()+sizes.String()); err != nil {
 		return err
 	}
 	gufuncs.Lock()

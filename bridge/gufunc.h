@@ -5,17 +5,14 @@
 #include "../gufunc/reduction.h"
 #include "types.h"
 
-/* What a parsed signature says. Dimensions and uniforms are numbered; their names
- * stand in names, each followed by a newline: first dimensions, then uniforms. */
+/* What a parsed signature says, and as lines of text: the names of the dimensions and of the uniforms; for each dimension its size or -1,
+ * with a c where it is computed and a ? where it is optional; for each operand the numbers of its core dimensions. */
+enum { GB_BRIDGE_NAMES = 4096 };   /* bytes of names, at most */
 typedef struct gb_bridge_gufunc_info {
     int64_t id;
-    int32_t nin, nout, ndims, nuniforms, nkernels, flags;
-    int32_t core_n[GB_GU_MAXARGS];
-    int32_t core[GB_GU_MAXARGS][GB_GU_MAXCORE];
-    int64_t fixed[GB_GU_MAXCORE];       /* size of an integer dimension, -1 */
-    uint8_t computed[GB_GU_MAXCORE], optional[GB_GU_MAXCORE];
+    int32_t nin, nout, ndims, nuniforms, nkernels;
     uint8_t uniform_types[32];
-    char names[4096];
+    char text[GB_BRIDGE_NAMES + 24 * GB_GU_MAXCORE + 3 * GB_GU_MAXCORE * GB_GU_MAXARGS];
 } gb_bridge_gufunc_info;
 
 enum { GB_BRIDGE_GENERATED = 1 << 16 };   /* of gb_bridge_kernel_spec: gufunc.Kernel.Generated; beyond the flags that calls have as well */

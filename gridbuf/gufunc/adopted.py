@@ -56,7 +56,7 @@ class Adopted(GUFunc):
         except (TypeError, ValueError) as error:
             raise SignatureError(f"{self.name}: {error}") from None
         wanted = bytes(number_of(d) for d in resolved)
-        for n in range(self._describe()[3]):
+        for n in range(self._describe()[2]):
             if self._types(n) == wanted:
                 return n
         chars = ", ".join(str(d) for d in resolved)

@@ -108,10 +108,14 @@ class GUFunc(Choosing):
         self.signature, self.name, self.identity = signature, name, identity
         self._generator, self._output_dims = generator, output_dims
         self._owners: list[Kernel] = []
-        self.nin, self.nout, _, _, names, self._dims, self._cores, self._uniform_types = self._describe()
+        self.nin, self.nout, _, text, self._uniform_types = self._describe()
         self.nargs = self.nin + self.nout
-        words = names.split("\n")[:-1]
-        self._dim_names, self._uniform_names = words[: len(self._dims)], words[len(self._dims) :]
+        lines = text.split("\n")[:-1]
+        uniforms = len(self._uniform_types)
+        n = (len(lines) - uniforms - self.nargs) // 2
+        self._dim_names, self._uniform_names = lines[:n], lines[n : n + uniforms]
+        self._dims = [(int(size.rstrip("c?")), "c" in size, "?" in size) for size in lines[n + uniforms : 2 * n + uniforms]]
+        self._cores = [tuple(map(int, core.split())) for core in lines[2 * n + uniforms :]]
         if clash := KEYWORDS.keys() & set(self._uniform_names):
             raise SignatureError(f"signature: {min(clash)} is a keyword of every call; name the uniform parameter differently")
         self.__name__, self.__doc__ = name, f"{name}{call_text(self.nin, self._uniform_names)}\n\n{doc or ''}".rstrip()
@@ -177,7 +181,7 @@ class GUFunc(Choosing):
     @property
     def types(self) -> list[str]:
         """The types of the kernels, as NumPy's characters."""
-        return [types_text(self._types(n), self.nin) for n in range(self._describe()[3])]
+        return [types_text(self._types(n), self.nin) for n in range(self._describe()[2])]
 
     # ---- what it is, and copies of it ----
 

@@ -24,7 +24,7 @@ static int fetch_types(gb_py_gufunc_object *g, int first) {
 
 /* The names of uniform parameters stand behind those of the dimensions, one a line. */
 static PyObject *names_of_uniforms(const gb_bridge_gufunc_info *info) {
-    GB_PY_OWNED PyObject *text = PyUnicode_FromString(info->names), *all = text ? PyUnicode_Splitlines(text, 0) : NULL;
+    GB_PY_OWNED PyObject *text = PyUnicode_FromString(info->text), *all = text ? PyUnicode_Splitlines(text, 0) : NULL;
     GB_PY_OWNED PyObject *own = all ? PyList_GetSlice(all, info->ndims, info->ndims + info->nuniforms) : NULL;
     return own ? PyList_AsTuple(own) : NULL;
 }
@@ -57,24 +57,10 @@ static void gufunc_dealloc(PyObject *self) {
     GB_PY_FREE_OBJECT(self);
 }
 
-/* _describe() -> (nin, nout, flags, kernels, names, fixed sizes, computed, optional, cores, types of uniforms) */
+/* _describe() -> (nin, nout, kernels, the signature as lines, types of uniforms) */
 static PyObject *describe(PyObject *self, PyObject *none) {
     const gb_bridge_gufunc_info *info = &((gb_py_gufunc_object *)self)->info;
-    GB_PY_OWNED PyObject *dims = PyList_New(0), *cores = PyList_New(0), *uniforms = NULL;
-    PyObject *result = NULL;
-    for (int i = 0; dims && i < info->ndims; i++) {
-        gb_py_append(&dims, Py_BuildValue("(LOO)", (long long)info->fixed[i], info->computed[i] ? Py_True : Py_False,
-                                    info->optional[i] ? Py_True : Py_False));
-    }
-    for (int i = 0; cores && i < info->nin + info->nout; i++) {
-        int64_t uses[GB_GU_MAXCORE];
-        for (int k = 0; k < info->core_n[i]; k++) uses[k] = info->core[i][k];
-        gb_py_append(&cores, gb_py_ints_tuple(uses, info->core_n[i]));
-    }
-    uniforms = PyBytes_FromStringAndSize((const char *)info->uniform_types, info->nuniforms);
-    if (dims && cores && uniforms)
-        result = Py_BuildValue("(iiiisOOO)", info->nin, info->nout, info->flags, info->nkernels, info->names, dims, cores, uniforms);
-    return result;
+    return Py_BuildValue("(iiisy#)", info->nin, info->nout, info->nkernels, info->text, (char *)info->uniform_types, (Py_ssize_t)info->nuniforms);
 }
 
 /* _add(form, function, data, name of a Go kernel or None, types, flags) -> number */
