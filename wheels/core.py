@@ -14,7 +14,7 @@ from targets import ROOT
 EMULATED = ["test_ownership.py", "test_wrapping.py", "test_dlpack.py"]
 # What a NumPy or a Python can break: constructors, exchange, views, copies, operators, the C API, threads and forks.
 INSTALLED = [
-    *EMULATED, "test_from_array.py", "test_interop_numpy.py", "test_protocols.py", "test_require.py", "test_scalars.py",
+    *EMULATED, "test_from_array.py", "interop/test_interop_numpy.py", "test_protocols.py", "test_require.py", "test_scalars.py",
     "test_values.py", "test_views.py", "fields/test_field_functions.py", "fields/test_field_manners.py",
     "gufunc/test_gufunc_calls.py", "gufunc/test_gufunc_numpys_types.py", "gufunc/test_gufunc_outcomes.py",
     "safety/test_fork.py", "safety/test_threads.py", "storage/test_storage_ufuncs.py",
