@@ -68,6 +68,14 @@ def test_what_make_makes(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", NOW, ids=name)
+def test_go_tests_that_a_page_names(page: Path) -> None:
+    for span in spans(page):
+        for package, test in re.findall(r"go test \./([\w/]+) -run (\w+)", span):
+            code = "".join(path.read_text() for path in (ROOT / package).glob("*_test.go"))
+            assert f"func {test}" in code, f"{name(page)}: {package} has no test {test}"
+
+
+@pytest.mark.parametrize("page", NOW, ids=name)
 def test_functions_of_c_that_a_page_names(page: Path) -> None:
     known = "\n".join(sources().values())
     named = {word for span in spans(page) for word in re.findall(r"\b(?:gb|GB)_\w+", span)}

@@ -4,11 +4,10 @@ import ctypes
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-interface = pytest.importorskip("gridbuf.interface")
+from gridbuf import interface
 
 MEMORY = bytearray(1024)
 BASE = ctypes.addressof((ctypes.c_char * len(MEMORY)).from_buffer(MEMORY))
