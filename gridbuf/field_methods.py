@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.validation import as_dtype, integer
 from gridbuf.wrapping import array_protocol
 
 
@@ -141,7 +142,6 @@ def astype(self: _core.Field, dtype: Any, *, casting: Any = "unsafe", copy: bool
     [[1, 1], [1, 1]]
     """
     from gridbuf.arrays import empty_like
-    from gridbuf.validation import as_dtype
 
     wanted = as_dtype(dtype)
     if not copy and wanted == self.dtype:
@@ -243,7 +243,7 @@ def round(self: _core.Field, decimals: int = 0) -> _core.Field:
     """
     from gridbuf.arrays import empty_like
 
-    found = np.round(self.numpy(), decimals)  # without an out: NumPy has none for integers
+    found = np.round(self.numpy(), integer(decimals, "decimals"))  # without an out: NumPy has none for integers
     made: _core.Field = empty_like(self, found.dtype)
     made.numpy()[...] = found
     return made
@@ -320,11 +320,22 @@ def _as_function(name: str, what: str, example: str) -> Callable[..., Any]:
     function = getattr(np, name)
 
     def method(self: _core.Field, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        return function(self, axis, *args, **kwargs)
+        try:
+            return function(self, axis, *args, **kwargs)
+        except (TypeError, ValueError) as error:
+            _blame(error, function, args, kwargs)
+            raise
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = _ALONG.format(name=name, what=what, example=example)
     return method
+
+
+def _blame(error: Exception, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    from gridbuf.numpy_functions import POSITIONAL, blame
+
+    names = POSITIONAL.get(function, ("dtype", "out") if function in (np.cumsum, np.cumprod) else ("out",))
+    blame(error, names, args, kwargs)
 
 
 _ALONG_INDICES = {
@@ -363,7 +374,11 @@ def clip(self: _core.Field, min: Any = None, max: Any = None, **options: Any) ->
     >>> f.clip(2.0, 3.0).tolist()
     [[2.0, 2.0], [3.0, 3.0]]
     """
-    return np.clip(self, min, max, **options)
+    try:
+        return np.clip(self, min, max, **options)
+    except (TypeError, ValueError) as error:
+        _blame(error, np.clip, (), {"min": min, "max": max, **options})
+        raise
 
 
 METHODS: dict[str, Any] = {

@@ -30,17 +30,12 @@ _COUNTERS = ("live_bytes", "cached_bytes", "peak_bytes", "live_buffers", "alloca
 def _pool(device: Any, memory: Any) -> tuple[int, int] | None:
     """The kind and device of a pool of the driver's memory; None for the host's heap."""
     number = 0
-    if (
-        isinstance(device, tuple)
-        and len(device) == 2
-        and device[0] == "gpu"
-        and isinstance(device[1], int)
-        and 0 <= device[1] < 1 << 15
-    ):
-        device, number = device
-    if device not in (None, "cpu", "gpu"):
+    if isinstance(device, tuple) and len(device) == 2 and isinstance(device[0], str) and device[0] == "gpu":
+        number = integer(device[1], "device")
+        device = "gpu" if 0 <= number < 1 << 15 else device
+    if not (device is None or (isinstance(device, str) and device in ("cpu", "gpu"))):
         raise ValueError(f"device: {device!r} is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)")
-    if memory not in (None, "pinned", "managed"):
+    if not (memory is None or (isinstance(memory, str) and memory in ("pinned", "managed"))):
         raise ValueError(f"memory: {memory!r} is not known; allowed are None, 'pinned' and 'managed'")
     if memory == "pinned":
         return MEMORY_PINNED, 0  # one pool for all devices

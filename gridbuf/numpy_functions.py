@@ -2,14 +2,14 @@
 
 import inspect
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from gridbuf.joining import WEAK_SCALARS
-from gridbuf.validation import boolean
+from gridbuf.validation import as_dtype, boolean, integer
 from gridbuf.wrapping import values
 
 _clip: Any = import_module("numpy._core._methods" if WEAK_SCALARS else "numpy.core._methods")._clip
@@ -55,6 +55,48 @@ def kept(keepdims: Any) -> bool:
         return bool(operator.index(keepdims))
     except TypeError:
         return boolean(keepdims, "keepdims")
+
+
+def _whole(value: Any, argument: str) -> None:
+    if value is not None:
+        integer(value, argument)
+
+
+def _of_kind(kinds: str, expected: str) -> Callable[[Any, str], None]:
+    def read(value: Any, argument: str) -> None:
+        if value is not None and value is not np._NoValue and values(value).dtype.kind not in kinds:
+            raise TypeError(f"{argument}: expected {expected}, got {value!r}")
+
+    return read
+
+
+def check_out(value: Any, argument: str = "out") -> None:
+    """Lists would be written to as copies; and NumPy (2.4, 2.5) counts wrongly what a reduction writes into an array of objects."""
+    for each in value if isinstance(value, tuple) else (value,):
+        if each is not None and (not hasattr(each, "shape") or isinstance(each, np.generic)):
+            raise TypeError(f"{argument}: expected an array, a Field or a storage, got {each!r}")
+        if getattr(getattr(each, "dtype", None), "hasobject", False):
+            raise TypeError(f"{argument}: expected an array of plain elements, got one of Python objects")
+
+
+_READERS: dict[str, Callable[[Any, str], object]] = {
+    "dtype": lambda value, _: as_dtype(value), "keepdims": lambda value, _: kept(value), "out": check_out,
+    **dict.fromkeys(("axis", "decimals", "offset"), _whole),
+    **dict.fromkeys(("where", "condition"), _of_kind("b", "bools")),
+    **dict.fromkeys(("indices", "kth", "repeats"), _of_kind("biu", "integers")),
+    **dict.fromkeys(("b", "ddof", "initial", "max", "min", "v", "value", "values"), _of_kind("biufc", "numbers")),
+}  # fmt: skip
+
+
+def blame(error: Exception, names: Sequence[str], args: Sequence[Any], options: dict[str, Any]) -> None:
+    """An error of NumPy's about the arguments of these names: raised by the first of them that is none of what it may be."""
+    said = {**dict(zip(names, args, strict=False)), **options}
+    for name, value in {} if str(error).partition(":")[0] in said else said.items():
+        if name in _READERS and not (name == "axis" and isinstance(value, str | tuple | list)):
+            try:
+                _READERS[name](value, name)
+            except (TypeError, ValueError) as about:
+                raise (about if str(about).startswith(name) else type(about)(f"{name}: {about}")) from None
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

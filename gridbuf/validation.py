@@ -1,6 +1,7 @@
 """The arguments that many functions take, read once: what is wrong with their kind is a TypeError, with their value a ValueError."""
 
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,13 @@ def integer(given: Any, argument: str, least: int | None = None, allowed: str = 
     if least is not None and found < least:
         raise ValueError(f"{argument}: {found} is less than {least}")
     return found
+
+
+def mapping(given: Any, argument: str, holds: str) -> Mapping[Any, Any]:
+    """A dict or what is like one."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{argument}: expected a dict of {holds}, got {given!r}")
+    return given
 
 
 def as_dtype(dtype: Any) -> np.dtype[Any]:

@@ -49,6 +49,41 @@ CASES: list[tuple[str, Callable[[], Any]]] = [
 ]
 
 
+class Nothing:
+    pass
+
+
+F, S = gb.Field.from_array(A, dims="IJ"), gb.storage.storage(A, axes="IJ")
+OF_NUMPYS: dict[str, list[Any]] = {
+    "dtype": ["no dtype", 1.5, Nothing()], "out": ["x", [1.0], 1.5, np.float64(1), Nothing(), np.array(Nothing(), object), np.zeros(3, object)],
+    "where": ["x", Nothing()], "initial": ["x", Nothing()], "decimals": ["x", 1.5], "min": ["x", Nothing()], "max": ["x", Nothing()],
+    "offset": ["x", 1.5], "kth": ["x", 1.5], "indices": ["x", Nothing()], "repeats": ["x", Nothing()], "ddof": ["x", Nothing()],
+}  # fmt: skip
+METHODS = [
+    (of, method, name, value)
+    for of, methods in (
+        (F, {"sum": "dtype out where initial", "all": "out where", "max": "out initial where", "std": "dtype out ddof where", "argmax": "out",
+             "cumsum": "dtype out", "clip": "min max", "round": "decimals", "astype": "dtype"}),
+        (S, {"sum": "dtype out where initial", "all": "out where", "max": "out initial where", "std": "dtype out ddof where", "argmax": "out",
+             "cumsum": "dtype out", "clip": "min max out", "round": "decimals", "astype": "dtype", "diagonal": "offset", "trace": "offset",
+             "argpartition": "kth", "take": "indices", "repeat": "repeats"}),
+    )
+    for method, names in methods.items() for name in names.split() for value in OF_NUMPYS[name]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("of", "method", "name", "value"), METHODS)
+def test_methods_that_numpy_computes_name_the_argument(of: Any, method: str, name: str, value: Any) -> None:
+    along = {"axis": "J"} if method == "cumsum" else {}
+    with pytest.raises((TypeError, ValueError), match=rf"^{name}: "):
+        getattr(of, method)(**along, **{name: value})
+
+
+def test_an_error_about_nothing_that_was_given_stays_as_it_is() -> None:
+    with pytest.raises(ValueError, match=r"^zero-size array"):
+        gb.Field.zeros((0,), dims="I").max(keepdims=False)
+
+
 @pytest.mark.parametrize(("word", "call"), CASES)
 def test_errors_name_the_argument(word: str, call: Callable[[], Any]) -> None:
     with pytest.raises((TypeError, ValueError, OverflowError, BufferError), match=rf"^{word}: "):

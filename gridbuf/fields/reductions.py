@@ -12,7 +12,7 @@ from gridbuf.fields.operands import Field, names_of
 from gridbuf.fields.resolving import Resolution
 from gridbuf.fields.results import new
 from gridbuf.joining import accumulated_dtype, adapted, into, is_scalar, lacking
-from gridbuf.numpy_functions import given, kept
+from gridbuf.numpy_functions import check_out, given, kept
 
 
 def positions(axis: Any, field: _core.Field) -> tuple[int, ...]:
@@ -41,6 +41,7 @@ def over_axes(function: Reduction, field: _core.Field, axis: Any, out: Any, keep
     A new result is NumPy's own, moved into a Field: with an `out` NumPy sums float16 otherwise, and what dtype it gives depends on more than dtypes.
     """
     device, keepdims = operands.on_gpu(field), kept(keepdims)
+    check_out(out)
     if isinstance(out, tuple):
         (out,) = out
     over = tuple(range(field.ndim)) if axis is None or field.ndim == 0 else positions(axis, field)  # of no indices NumPy judges

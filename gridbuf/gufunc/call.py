@@ -168,7 +168,7 @@ class GUFunc(Choosing):
             return int(number)
         if not isinstance(kernel, Kernel):
             raise SignatureError(
-                f"kernels: expected what numpy_loop, status_loop, scalar or go returns, got {type(kernel).__name__}"
+                f"kernel: expected what numpy_loop, status_loop, scalar or go returns, got {type(kernel).__name__}"
             )
         return self._register(kernel, 0)
 

@@ -185,8 +185,8 @@ def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
     >>> gufunc.GUFunc("(),()->()", gufunc.scalar(hypot, "dd->d"))(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
     array([ 5., 13.])
     """
-    inputs, _, outputs = types.partition("->")
-    if set(types) - set("->") not in ({"d"}, {"f"}) or len(outputs) != 1 or not 1 <= len(inputs) <= 4:
+    inputs, _, outputs = types.partition("->") if isinstance(types, str) else ("",) * 3
+    if not inputs or set(types) - set("->") not in ({"d"}, {"f"}) or len(outputs) != 1 or not 1 <= len(inputs) <= 4:
         raise SignatureError(
             f"types: {types!r} is no scalar function's; it has one to four inputs and one output, all 'd' or all 'f'"
         )

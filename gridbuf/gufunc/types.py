@@ -29,6 +29,8 @@ def by_number(num: int) -> int:
 
 def parse_types(text: str, nin: int, nout: int) -> bytes:
     """Read "dd->d"; the arrow may be left out."""
+    if not isinstance(text, str):
+        raise SignatureError(f"types: expected a str such as 'dd->d', got {text!r}")
     inputs, arrow, outputs = text.partition("->")
     chars = inputs + outputs
     if (arrow and len(inputs) != nin) or len(chars) != nin + nout:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from gridbuf.names import canonical, get_dims, get_origin
+from gridbuf.validation import mapping
 
 
 def resolve_origins(
@@ -45,6 +46,8 @@ def resolve_origins(
     >>> gridbuf.interface.resolve_origins({"a": a, "b": b}, {"_all_": (2, 2, 1), "a": (0, 0)})
     {'a': (0, 0), 'b': (1,)}
     """
+    mapping(fields, "fields", "names and fields")
+    annotations = mapping({} if dims is None else dims, "dims", "names and annotations")
     if origin is None:
         given: dict[str, Any] = {}
     elif isinstance(origin, Mapping):
@@ -56,7 +59,7 @@ def resolve_origins(
     unknown = sorted(set(given) - set(fields) - {"_all_"})
     if unknown:
         raise ValueError(f"origin: {', '.join(unknown)} is not among the fields {', '.join(fields)}")
-    return {name: _origin(name, obj, given, (dims or {}).get(name)) for name, obj in fields.items()}
+    return {name: _origin(name, obj, given, annotations.get(name)) for name, obj in fields.items()}
 
 
 def _ints(entry: Any, of: str) -> tuple[int, ...]:

@@ -97,6 +97,11 @@ def give_workspace(compiled: Any) -> dict[str, _core.Field]:
     dict
         The blocks by storage type, as Fields of bytes. The SDFG holds no reference: keep them while it runs.
 
+    Raises
+    ------
+    TypeError
+        When compiled is none.
+
     Examples
     --------
     >>> import gridbuf.interop.dace as gbd
@@ -108,6 +113,8 @@ def give_workspace(compiled: Any) -> dict[str, _core.Field]:
     >>> gbd.give_workspace(Compiled())["CPU_Heap"].nbytes
     800
     """
+    if not hasattr(compiled, "get_workspace_sizes"):
+        raise TypeError(f"compiled: expected a compiled program of dace, got {type(compiled).__name__}")
     blocks = {}
     for storage, nbytes in compiled.get_workspace_sizes().items():
         device: Any = "gpu" if storage is dace.StorageType.GPU_Global else "cpu"

@@ -22,8 +22,9 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.explain import halo_pairs
-from gridbuf.names import as_numpy
+from gridbuf.names import as_numpy, read_names
 from gridbuf.validation import as_dtype
+from gridbuf.wrapping import naming
 
 Halo = tuple[tuple[int, int], ...]
 
@@ -55,9 +56,8 @@ def to_dask(field: _core.Field, chunks: Any = "auto") -> da.Array:
     >>> gbd.to_dask(gb.Field.ones((4, 6)), chunks=(2, 3)).sum().compute()
     np.float64(24.0)
     """
-    if not isinstance(field, _core.Field):
-        raise TypeError(f"field: expected a Field, got {type(field).__name__}; wrap it: gridbuf.Field(data, dims)")
-    sizes = da.core.normalize_chunks(chunks, field.shape, dtype=field.dtype)
+    _check_field(field)
+    sizes = _sizes(chunks, field.shape, field.dtype)
     return _views(field, sizes, None, _core.Field.numpy)  # dask.array.from_array would copy
 
 
@@ -121,9 +121,15 @@ def store(array: da.Array, field: _core.Field) -> None:
     16.0
     """
     _check_array(array)
+    _check_field(field)
     if array.shape != field.shape:
         raise ValueError(f"field: its shape is {field.shape}, the array's {array.shape}")
     da.store(array, field, lock=False)
+
+
+def _check_field(field: Any) -> None:
+    if not isinstance(field, _core.Field):
+        raise TypeError(f"field: expected a Field, got {type(field).__name__}; wrap it: gridbuf.Field(data, dims)")
 
 
 def _check_array(array: Any) -> None:
@@ -177,7 +183,7 @@ def map_blocks(
     >>> gbd.map_blocks(lambda part: part.numpy() + sum(part.halo[0]), f, chunks=3).compute()[:, 0]
     array([1., 1., 1., 1., 1., 1.])
     """
-    names, sizes = _common(args, dims, chunks, [arg.shape for arg in args])
+    names, sizes = _common(args, dims, chunks, lambda arg: arg.shape)
     blocks = [_views(arg, sizes, None) if isinstance(arg, _core.Field) else arg.rechunk(sizes) for arg in args]
     return _mapped(func, blocks, names, None, dtype or args[0].dtype, kwargs)
 
@@ -230,8 +236,7 @@ def map_overlap(
     >>> gbd.map_overlap(difference, da.arange(6, chunks=3), dims="I", halo=((1, 0),), boundary=0).compute()
     array([0, 1, 1, 1, 1, 1])
     """
-    domains = [arg.domain.shape if isinstance(arg, _core.Field) else arg.shape for arg in args]
-    names, sizes = _common(args, dims, chunks, domains)
+    names, sizes = _common(args, dims, chunks, lambda arg: arg.domain.shape if isinstance(arg, _core.Field) else arg.shape)
     first = next((arg for arg in args if isinstance(arg, _core.Field)), None)
     widths = halo_pairs(halo if halo is not None else None if first is None else first.halo, len(names))
     blocks = []
@@ -250,7 +255,9 @@ def map_overlap(
     return _mapped(func, blocks, names, widths, dtype or args[0].dtype, kwargs)
 
 
-def _common(args: Sequence[Any], dims: Any, chunks: Any, shapes: list[tuple[int, ...]]) -> tuple[tuple[str, ...], Any]:
+def _common(
+    args: Sequence[Any], dims: Any, chunks: Any, shape_of: Callable[[Any], tuple[int, ...]]
+) -> tuple[tuple[str, ...], Any]:
     """The names and the chunk sizes of all arguments."""
     if not args:
         raise TypeError("args: expected at least one Field or dask array")
@@ -259,9 +266,10 @@ def _common(args: Sequence[Any], dims: Any, chunks: Any, shapes: list[tuple[int,
             raise TypeError(
                 f"args: argument {i} is a {type(arg).__name__}; expected a Field or a dask array (to_dask, from_array)"
             )
+    shapes = [*map(shape_of, args)]
     fields = [arg for arg in args if isinstance(arg, _core.Field)]
     arrays = [arg for arg in args if isinstance(arg, da.Array)]
-    names = tuple(map(str, dims)) if dims is not None else fields[0].dims if fields else None
+    names = read_names(dims, "dims:") if dims is not None else fields[0].dims if fields else None
     if names is None:
         names = _core.plan(arrays[0].shape).dims
     for i, (arg, shape) in enumerate(zip(args, shapes, strict=True)):
@@ -271,7 +279,12 @@ def _common(args: Sequence[Any], dims: Any, chunks: Any, shapes: list[tuple[int,
             raise ValueError(f"args: argument {i} covers {shape}, the first {shapes[0]}")
     if isinstance(chunks, str) and chunks == "auto" and arrays:
         return names, arrays[0].chunks
-    return names, da.core.normalize_chunks(chunks, shapes[0], dtype=args[0].dtype)
+    return names, _sizes(chunks, shapes[0], args[0].dtype)
+
+
+def _sizes(chunks: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    with naming("chunks"):
+        return da.core.normalize_chunks(chunks, shape, dtype=dtype)
 
 
 def _name(kind: str) -> str:

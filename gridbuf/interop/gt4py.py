@@ -26,6 +26,7 @@ from gridbuf.interop.gt4py_allocator import HORIZONTAL_FIRST, Allocator, Buffer,
 from gridbuf.interop.gt4py_install import install, installed, uninstall
 from gridbuf.names import as_cupy, as_numpy
 from gridbuf.strides import falling
+from gridbuf.validation import mapping
 
 
 def allocator(
@@ -198,6 +199,7 @@ def to_next(field: _core.Field, dims: Mapping[str, Any]) -> Any:
     if not issubclass(field.dtype.type, definitions.SCALAR_TYPES):
         known = ", ".join(np.dtype(t).name for t in definitions.SCALAR_TYPES if issubclass(t, np.generic))
         raise ValueError(f"field: gt4py.next has no dtype for {field.dtype!r}; it knows bool, {known}")
+    mapping(dims, "dims", "names and gtx.Dimensions")
     missing = [dim for dim in field.dims if dim not in dims]
     if missing:
         raise ValueError(f"dims: no gtx.Dimension for {missing[0]!r}; the field's dims are {field.dims}")
@@ -237,6 +239,7 @@ def from_next(field: Any, dims: Mapping[Any, str]) -> _core.Field:
     """
     if not hasattr(field, "domain") or not hasattr(field, "ndarray"):
         raise TypeError(f"field: expected a field of gt4py.next, got {type(field).__name__}; gridbuf.Field wraps other memory")
+    mapping(dims, "dims", "gtx.Dimensions and names")
     names = [dims.get(dim) for dim in field.domain.dims]
     if None in names:
         dim = field.domain.dims[names.index(None)]

@@ -241,13 +241,13 @@ def edge(field: _core.Field, dim: str, side: Side) -> _core.Field:
 
 
 def _widths(field: _core.Field, dim: str, side: str) -> tuple[int, int, int]:
-    if side not in SIDES:
+    if not isinstance(side, str) or side not in SIDES:
         raise ValueError(f"side: {side!r} is neither 'low' nor 'high'")
     if not isinstance(field, _core.Field):
         raise TypeError(
             f"field: expected a Field, got {type(field).__name__}; a halo is a Field's: gridbuf.Field(data, dims, halo=...)"
         )
-    if dim not in field.dims:
+    if not isinstance(dim, str) or dim not in field.dims:
         raise ValueError(f"dim: {dim!r} is not among the field's {field.dims}")
     if field.halo is None:
         raise ValueError("field: it has no halo; give one where it is made, or gridbuf.Field(data, dims, halo=...)")

@@ -24,7 +24,7 @@ from gridbuf.halo_attrs import HALO, ORIGIN, SHAPE, remembered
 from gridbuf.names import as_numpy, canonical, get_dims, get_origin, is_name
 from gridbuf.storage import Storage
 from gridbuf.storage.held import Held
-from gridbuf.validation import boolean
+from gridbuf.validation import boolean, mapping
 
 
 def _named(array: xr.DataArray) -> tuple[str, ...] | None:
@@ -104,9 +104,12 @@ def to_dataarray(
     dims = get_dims(obj)
     if dims is None:
         raise ValueError(f"obj: {type(obj).__name__} does not name its indices; wrap it in a gridbuf.Field with dims")
+    axes = mapping({} if axes is None else axes, "axes", "names of dims and of indices")
+    if not (like is None or isinstance(like, xr.DataArray)):
+        raise TypeError(f"like: expected a DataArray, got {like!r}")
     if boolean(domain, "domain"):
         obj, like = _inside(obj, dims, like, axes)
-    spelling = {axis: dim for dim, axis in (axes or {}).items()}
+    spelling = {axis: dim for dim, axis in axes.items()}
     attrs: dict[str, Any] = {} if like is None else {k: v for k, v in like.attrs.items() if k not in (ORIGIN, HALO, SHAPE)}
     origin = get_origin(obj)
     if origin is not None:
@@ -127,7 +130,7 @@ def to_dataarray(
                 stacklevel=2,
             )
         array = array.assign_coords(fitting)
-    return array if coords is None else array.assign_coords(coords)
+    return array if coords is None else array.assign_coords(mapping(coords, "coords", "names and coordinates"))
 
 
 def _memory(obj: Any) -> Any:
@@ -191,7 +194,8 @@ def from_dataarray(
     """
     if not isinstance(array, xr.DataArray):
         raise TypeError(f"array: expected an xarray.DataArray, got {type(array).__name__}; gridbuf.Field wraps other memory")
-    dims = tuple((axes or {}).get(dim, str(dim)) for dim in array.dims)
+    axes = mapping({} if axes is None else axes, "axes", "names of dims and of indices")
+    dims = tuple(axes.get(dim, str(dim)) for dim in array.dims)
     if not all(map(is_name, dims)):
         raise ValueError(
             f"axes: the dims {dims} are not all I, J, K or numbers; say which is which, as in {{'lon': 'I'}}, or choose one of the "

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridbuf.numpy_functions import clip, inside
+from gridbuf.numpy_functions import blame, clip, inside
 from gridbuf.storage import functions, functions_plain, functions_shape, operands
 from gridbuf.storage.base import Storage
 
@@ -157,11 +157,17 @@ def _made(m: _Method) -> Callable[..., Any]:
             def function(self: Any, *args: Any, **options: Any) -> Any:
                 return functions_plain.call(of_numpy, (self, *args), options)
 
+    names = [name.strip("=") for name in m.parameters.split()]
+
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        if self._pair is None:
-            return function(self, *args, **options)
-        with operands.held(inside((self, args, options))):
-            return function(self, *args, **options)
+        try:
+            if self._pair is None:
+                return function(self, *args, **options)
+            with operands.held(inside((self, args, options))):
+                return function(self, *args, **options)
+        except (TypeError, ValueError) as error:
+            blame(error, names, args, options)
+            raise
 
     method.__name__, method.__doc__ = m.name, _documentation(m)
     method.__annotations__["return"] = Any if m.gives else None

@@ -8,7 +8,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.joining import Adapt, adapted, into, is_scalar, lacking
-from gridbuf.numpy_functions import clip
+from gridbuf.numpy_functions import check_out, clip
 from gridbuf.storage import broadcasting, functions_plain, memory, operands, results
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import LETTERS, positions
@@ -178,6 +178,7 @@ def _joined_into(
     views = [adapted(operands.fetch(part, lead, device), adapt) for part, adapt in zip(parts, adapts, strict=True)]
     dtype = options.get("dtype") or np.result_type(*(view.dtype for view in views))
     made = new(type(lead), result[0], np.dtype(dtype), result[1], lead.device) if out is None else out
+    check_out(out)
     target = operands.fetch(made, lead, device, "out")
     if isinstance(made, Storage):
         target = adapted(target, operands.of_same_axes(made, result[1], "out"))

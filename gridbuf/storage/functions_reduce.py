@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import accumulated_dtype, adapted
-from gridbuf.numpy_functions import POSITIONAL, WHOLE, averaged, given, kept
+from gridbuf.numpy_functions import POSITIONAL, WHOLE, averaged, check_out, given, kept
 from gridbuf.storage import functions_plain, operands, reduction
 from gridbuf.storage.allocation import new
 from gridbuf.storage.axes import positions
@@ -136,6 +136,7 @@ def along(function: Any, a: Storage, axis: Any, dtype: Any = None, out: Any = No
     array = operands.fetch(a, lead, device)
     accumulate = function.accumulate if isinstance(function, np.ufunc) else function
     result = new(type(a), a.shape, accumulated_dtype(accumulate, array.dtype, dtype), a._meta, a.device) if out is None else out
+    check_out(out)
     target = operands.fetch(result, lead, device, "out")
     if isinstance(result, Storage):
         target = adapted(target, operands.of_same_axes(result, a, "out"))

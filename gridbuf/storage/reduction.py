@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.joining import adapted, into, lacking
-from gridbuf.numpy_functions import kept
+from gridbuf.numpy_functions import check_out, kept
 from gridbuf.storage import devices, functions_plain, memory, operands, results
 from gridbuf.storage.allocation import new
 from gridbuf.storage.base import Storage
@@ -45,6 +45,7 @@ def over_axes(
     A new result is NumPy's own, moved into a storage: with an `out` NumPy sums float16 otherwise, and what dtype it gives depends on more than dtypes.
     """
     keepdims = kept(keepdims)
+    check_out(out)
     if isinstance(out, tuple):
         (out,) = out
     shape_of = results.reduced if axis is None or isinstance(axis, (str, int)) else results.reduced.__wrapped__

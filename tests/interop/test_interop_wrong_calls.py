@@ -105,3 +105,34 @@ def test_xarray() -> None:
 def test_jax_takes_any_int_for_a_shape() -> None:
     gbj = pytest.importorskip("gridbuf.interop.jax")
     assert gbj.empty(np.int64(5)).shape == (5,) and gbj.empty((), "int8").shape == () and gbj.empty([2, 3]).shape == (2, 3)
+
+
+JUNK = ["xé", 1.5, object(), [object()], np.zeros(3), int]
+BRIDGES: dict[str, Any] = {
+    "dask store field": lambda m, x: m.store(m.to_dask(gb.Field.ones(4)), x),
+    "dask map_blocks args": lambda m, x: m.map_blocks(len, x),
+    "dask map_overlap args": lambda m, x: m.map_overlap(len, x),
+    "dask map_blocks dims": lambda m, x: m.map_blocks(len, gb.Field.ones(4), dims=x),
+    "dask to_dask chunks": lambda m, x: m.to_dask(gb.Field.ones(4), x),
+    "xarray to_dataarray axes": lambda m, x: m.to_dataarray(gb.Field.ones(4, dims="I", halo=(1,)), axes=x),
+    "xarray to_dataarray like": lambda m, x: m.to_dataarray(gb.Field.ones(4, dims="I", halo=(1,)), like=x),
+    "xarray to_dataarray coords": lambda m, x: m.to_dataarray(gb.Field.ones(4, dims="I", halo=(1,)), coords=x),
+    "xarray to_dataarray domain": lambda m, x: m.to_dataarray(gb.Field.ones(4, dims="I", halo=(1,)), domain=x),
+    "gt4py to_next dims": lambda m, x: m.to_next(gb.Field.ones(4, dims="I"), x),
+    "dace give_workspace compiled": lambda m, x: m.give_workspace(x),
+    "mpi4py halo side": lambda m, x: m.halo(gb.Field.ones(4, dims="I", halo=(1,)), "I", x),
+    "mpi4py edge dim": lambda m, x: m.edge(gb.Field.ones(4, dims="I", halo=(1,)), x, "low"),
+    "torch zeros dtype": lambda m, x: m.zeros((2,), dtype=x),
+    "jax to_array copy": lambda m, x: m.to_array(gb.Field.ones(4), copy=x),
+}
+
+
+@pytest.mark.parametrize("what", BRIDGES)
+def test_junk_is_refused_by_the_name_of_the_argument(what: str) -> None:
+    library, _, argument = what.split()
+    bridge = pytest.importorskip(f"gridbuf.interop.{library}")
+    for junk in JUNK:
+        if what == "torch zeros dtype" and junk is int:
+            continue
+        with pytest.raises((TypeError, ValueError), match=rf"^{argument}\b"):
+            BRIDGES[what](bridge, junk)
