@@ -3,8 +3,7 @@
  * broadcast along the axis says nothing of where the domain lies. */
 #include "gufunc.h"
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+#include <sys/param.h>
 
 /* The index of a dimension in a Field, which has it in full; -1: it has not. */
 static int axis_of(const gb_py_field *f, int32_t name, int64_t size) {
@@ -28,12 +27,12 @@ int gb_py_join_halos(gb_py_field *result, const gb_py_invocation *v) {
             const gb_py_field *f = v->arg[i].field;
             int axis = f ? axis_of(f, result->geometry.dims[d], size) : -1;
             if (axis < 0) continue;
-            if (f->halo) low = larger(low, f->halo[2 * axis]), high = larger(high, f->halo[2 * axis + 1]);
-            if (f->origin) first = larger(first, f->origin[axis]);
+            if (f->halo) low = MAX(low, f->halo[2 * axis]), high = MAX(high, f->halo[2 * axis + 1]);
+            if (f->origin) first = MAX(first, f->origin[axis]);
         }
-        low = smaller(low, size);
-        if (halo) result->halo[2 * d] = low, result->halo[2 * d + 1] = smaller(high, size - low);
-        if (origin) result->origin[d] = smaller(first, size);
+        low = MIN(low, size);
+        if (halo) result->halo[2 * d] = low, result->halo[2 * d + 1] = MIN(high, size - low);
+        if (origin) result->origin[d] = MIN(first, size);
     }
     return 0;
 }

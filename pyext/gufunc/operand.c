@@ -10,12 +10,10 @@ void gb_py_arg_keep(gb_py_arg *a, PyObject *obj) {
     a->keep = Py_NewRef(obj);
 }
 
-static int swapped(const PyArray_Descr *descr) { return descr->byteorder == (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN ? '>' : '<'); }
-
 static void look_at_array(gb_py_arg *a, PyArrayObject *array) {
     PyArray_Descr *descr = PyArray_DESCR(array);
     a->type = gb_py_type_of_descr(descr);
-    a->swapped = (uint8_t)swapped(descr);
+    a->swapped = descr->byteorder == NPY_OPPBYTE;
     a->misaligned = !PyArray_ISALIGNED(array);
     a->absent = a->weak = 0;
     a->ndim = PyArray_NDIM(array);
@@ -34,7 +32,7 @@ void gb_py_arg_array(gb_py_arg *a, PyArrayObject *array) {
 static void look_at_field(gb_py_arg *a, gb_py_field *f) {
     const gb_geometry *g = &f->geometry;
     a->type = gb_py_type_of_descr(f->dtype->descr);
-    a->swapped = (uint8_t)swapped(f->dtype->descr);
+    a->swapped = f->dtype->descr->byteorder == NPY_OPPBYTE;
     a->absent = a->weak = 0;
     a->ndim = g->ndim;
     a->ndims = f->dims_given ? g->ndim : -1;
