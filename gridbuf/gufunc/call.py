@@ -77,10 +77,12 @@ class GUFunc(Choosing):
             raise SignatureError(f"signature: expected a str such as '(n),(n)->()', got {signature!r}")
         if not isinstance(name, str):
             raise TypeError(f"name: expected a str, got {name!r}")
-        if isinstance(flags, str) or (unknown := [f for f in flags if f not in FLAGS]):
-            raise ValueError(
-                f"flags: {flags if isinstance(flags, str) else unknown} is none of {list(FLAGS)}; give a list of them"
-            )
+        if not (doc is None or isinstance(doc, str)):
+            raise TypeError(f"doc: expected a str or None, got {doc!r}")
+        listed = isinstance(flags, list | tuple | set | frozenset)
+        unknown = [f for f in flags if not isinstance(f, str) or f not in FLAGS] if listed else flags
+        if not listed or unknown:
+            raise ValueError(f"flags: {unknown!r} is none of {list(FLAGS)}; give a list of them")
         g = super().__new__(cls, name, signature, sum(FLAGS[f] for f in set(flags)))
         g._set_up(signature, name, doc, generator, output_dims, identity)
         if isinstance(kernels, (Kernel, StateKernel)):

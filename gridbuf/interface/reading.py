@@ -1,6 +1,7 @@
 """From any object to the description of its memory on one device."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,20 @@ from gridbuf.debugging import debugging
 from gridbuf.described import entries_of, pick
 from gridbuf.interface.agreement import check_agreement
 from gridbuf.interface.description import Description, checked
+from gridbuf.validation import integer
 
 Device = tuple[str, int] | str | None
 
 
 def check_device(device: Any) -> Device:
     """None for the host, "gpu" or ("gpu", n)."""
-    if device is None or device == "cpu":
-        return None
-    if device == "gpu":
-        return "gpu"
-    if isinstance(device, tuple) and len(device) == 2 and device[0] == "gpu" and isinstance(device[1], int):
-        return device
+    if device is None or isinstance(device, str):
+        found: dict[Any, Device] = {None: None, "cpu": None, "gpu": "gpu"}
+        if device in found:
+            return found[device]
+    elif isinstance(device, tuple) and len(device) == 2 and isinstance(device[0], str) and device[0] == "gpu":
+        with suppress(TypeError):
+            return "gpu", integer(device[1], "device")
     raise ValueError(f"device: {device!r} is not None, 'cpu', 'gpu' or ('gpu', number)")
 
 

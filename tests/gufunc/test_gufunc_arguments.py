@@ -59,6 +59,20 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("flags", None), ("flags", 1j), ("flags", "invalid"), ("flags", [1]), ("doc", np.zeros(2)), ("types", None), ("kernel", "x")],
+)  # fmt: skip
+def test_what_a_gufunc_is_not_made_of(name: str, value: Any) -> None:
+    def make() -> Any:
+        if name == "types":
+            return gufunc.scalar(1 << 20, value)
+        return gufunc.GUFunc("()->()").register(value) if name == "kernel" else gufunc.GUFunc("()->()", **{name: value})
+
+    with pytest.raises((TypeError, ValueError), match=rf"^{name}: "):
+        make()
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_errors_name_the_argument(name: str) -> None:
     call, kind, message = WRONG[name]
