@@ -63,7 +63,7 @@ def lost_attributes(header: str, core: str) -> list[str]:
     """Members of a Field that no copy and no view gets, and pointers that are never let go."""
     members = re.search(r"typedef struct gb_py_field \{(.*?)\} gb_py_field;", header, re.S)
     assert members is not None
-    shared = "".join(body(core, f"gb_py_field_{name}") for name in ("share", "copy_meta"))
+    shared = "".join(body(core, f"gb_py_field_{name}") for name in ("share", "copy_meta", "set_lists"))
     end = body(core, "gb_py_field_dealloc")
     wrong = []
     for kind, names in re.findall(r"^\s+(\w+) ([^;(]+);", members[1], re.M):

@@ -40,6 +40,7 @@ def spans(page: Path) -> list[str]:
 
 
 NOW = [page for page in PAGES if page.name not in ("CHANGELOG.md", "changes.md")]  # what was, is named there
+MADE = re.findall(r"^/(\w+)/$", (ROOT / ".gitignore").read_text(), re.MULTILINE)  # by make, sooner or later
 WITHIN = [ROOT, *(ROOT / room for room in ("tests", "pyext", "gridbuf"))]  # what a page leaves out of a path
 FILE = re.compile(r"(?<![\w./$-])(?:\.\./)?((?:[a-z_]+/)+[\w.]*|test_\w+\.py)(?![\w*{<])")
 
@@ -47,7 +48,7 @@ FILE = re.compile(r"(?<![\w./$-])(?:\.\./)?((?:[a-z_]+/)+[\w.]*|test_\w+\.py)(?!
 def is_there(path: str) -> bool:
     """Whether there is such a file, or a package as Go imports it; what begins with no folder of ours is another project's."""
     first = path.partition("/")[0]
-    if first != path and not any((root / first).is_dir() for root in WITHIN):
+    if first in MADE or (first != path and not any((root / first).is_dir() for root in WITHIN)):
         return True
     return any((root / path).exists() for root in WITHIN) or (ROOT / path.removeprefix("gridbuf/")).is_dir()
 

@@ -212,7 +212,7 @@ def test_a_buffer_of_plain_bytes_is_one_of_plain_bytes(shape: tuple[int, ...], s
 
 def test_a_buffer_that_numpy_cannot_read_is_a_clear_error() -> None:
     empty = np.zeros(3, np.dtype({"names": [], "formats": [], "itemsize": 8}))
-    for read in (gb.Field, gb.as_numpy, gb.from_array):
-        with pytest.raises(TypeError, match=r"data: the buffer of .* has the format 'T\{\}'"):
+    for read, name in ((gb.Field, "data"), (gb.as_numpy, "obj"), (gb.from_array, "data")):
+        with pytest.raises(TypeError, match=rf"{name}: the buffer of .* has the format 'T\{{\}}'"):
             read(memoryview(empty))
     assert gb.Field(empty).nbytes == 24, "the array itself says more than its buffer"

@@ -111,6 +111,10 @@ int gb_py_field_set_lists(gb_py_field *f, const int64_t *origin, const int64_t *
     return 0;
 }
 
+int gb_py_field_copy_meta(gb_py_field *f, const gb_py_field *from) {
+    return gb_py_field_set_lists(f, from->origin, from->halo, f->geometry.ndim);
+}
+
 int gb_py_field_set_meta(gb_py_field *f, const gb_py_meta *meta) {
     return gb_py_field_set_lists(f, meta->has_origin ? meta->origin : NULL, meta->has_halo ? meta->halo : NULL, meta->base);
 }

@@ -53,7 +53,7 @@ gb_py_field *gb_py_field_on_block(const gb_geometry *g, gb_py_dtype *dtype, void
 int gb_py_field_room(gb_py_field *f, int want_origin, int want_halo);
 int gb_py_field_share(gb_py_field *f, const gb_py_field *from);        /* hold the same memory */
 int gb_py_field_set_lists(gb_py_field *f, const int64_t *origin, const int64_t *halo, int n);   /* of n indices, or NULL */
-static inline int gb_py_field_copy_meta(gb_py_field *f, const gb_py_field *from) { return gb_py_field_set_lists(f, from->origin, from->halo, f->geometry.ndim); }
+int gb_py_field_copy_meta(gb_py_field *f, const gb_py_field *from);
 int gb_py_field_set_meta(gb_py_field *f, const gb_py_meta *meta);
 gb_py_plan_object *gb_py_field_plan(gb_py_field *f);   /* a view's is worked out when somebody asks for it. Borrowed; NULL with an error */
 
