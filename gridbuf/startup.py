@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 
 if __name__ == "_gridbuf_startup":  # the copies beside the package
-    from _gridbuf_importing import when_imported  # type: ignore[import-not-found]
+    from _gridbuf_importing import when_imported
 else:
     from gridbuf.importing import when_imported
 
