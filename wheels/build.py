@@ -3,6 +3,7 @@
 zig is clang with the C libraries of every glibc version, from PyPI; neither a container nor an old system is needed.
 """
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -38,14 +39,17 @@ def experiments() -> str:
     return os.environ.get("GOEXPERIMENT", "") if known.returncode else wanted
 
 
-def main(machines: list[str]) -> None:
+def main(machines: list[str], sdist: Path | None) -> None:
     shutil.rmtree(BUILT, ignore_errors=True)
     BUILT.mkdir()
-    subprocess.run(
-        [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", BUILT, ROOT],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    if sdist is None:
+        subprocess.run(
+            [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", BUILT, ROOT],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+    else:
+        shutil.copy(sdist, BUILT)
     (source,) = BUILT.glob("gridbuf-*.tar.gz")
     for machine in machines:
         symbols = BUILT / f"{source.name.removesuffix('.tar.gz')}-{tag(machine)}.debug"
@@ -65,4 +69,8 @@ def main(machines: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(MACHINES))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("machines", nargs="*", metavar="MACHINE")
+    parser.add_argument("--sdist", type=Path, help="one that is there already, made of this tree")
+    asked = parser.parse_args()
+    main(asked.machines or list(MACHINES), asked.sdist)
