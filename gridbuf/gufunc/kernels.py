@@ -17,7 +17,7 @@ _CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
 class Kernel:
     """A loop for one combination of types, as `numpy_loop`, `status_loop`, `scalar` and `go` make it.
 
-    Attributes
+    Parameters
     ----------
     form : int
         How it is called: NumPy's way, with a status, or in Go.
