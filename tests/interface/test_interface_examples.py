@@ -88,6 +88,7 @@ def test_storages_in_one_page(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_program_on_storages_is_the_one_on_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("gt4py.cartesian")
+    pytest.importorskip("xarray")
     program = load("storage_program")
     result = program.main("numpy", str(tmp_path))  # restarts from its checkpoint, and compares
     assert "tracer kept to" in capsys.readouterr().out and result.dims == ("lon", "lat", "level") and "lat" in result.coords
