@@ -35,6 +35,9 @@ DEFINED = re.compile(
 DATA = re.compile(r"^(?!static|extern|typedef|#|return|goto)[A-Za-z_][^(){}=;\n]*?\b(\w+)(?:\[[^\]\n]*\])*(?: =|;)", re.MULTILINE)
 
 
+INLINE = re.compile(
+    r"^static inline\b[^;{]*\{(?:([^\n]*)\}[ \t]*\n|\n(.*?)^\})", re.MULTILINE | re.DOTALL
+)  # on a line of its own, or on several
 ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)\s*")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 
@@ -44,16 +47,21 @@ def room(path: str) -> str:
 
 
 def calls(files: Sources) -> Graph:
-    """Which C file names functions or data that another file of the same room defines."""
+    """Which C file names functions or data that another C file of the same room defines; of a header only inlines count."""
     home = {
         (room(path), match[1]): path
         for path, text in files.items()
         for defined in (DATA, DEFINED)
         for match in defined.finditer(ATTRIBUTE.sub("", text))
+        if path.endswith(".c")
+    }
+    bodies = {
+        path: text if path.endswith(".c") else "\n".join(match[1] or match[2] or "" for match in INLINE.finditer(text))
+        for path, text in files.items()
     }
     return {
         path: {home[room(path), name] for name in re.findall(r"\b\w+\b", STRING.sub("", text)) if (room(path), name) in home}
-        for path, text in files.items()
+        for path, text in bodies.items()
     }
 
 
@@ -66,7 +74,7 @@ def included(path: str, text: str) -> Iterator[str]:
 def with_headers(files: Sources) -> Graph:
     """Which files of C, each one with the header of its name, name functions of others or include their headers."""
     graph: Graph = {path[:-2]: set() for path in files}
-    for path, called in calls({path: text for path, text in files.items() if path.endswith(".c")}).items():
+    for path, called in calls(files).items():
         graph[path[:-2]] |= {each[:-2] for each in called}
     for path, text in files.items():
         graph[path[:-2]] |= {header[:-2] for header in included(path, text) if header in files}
@@ -192,6 +200,15 @@ def test_circles_of_c_are_found(found: bool, changed: Sources) -> None:
 def test_circles_through_headers_are_found(found: bool, header: str, y: str) -> None:
     files = {"a/x.c": C["a/x.c"], header: "int y(void);\n", "a/y.c": y}
     assert (sorted(set(circle(with_headers(files)))) == ["a/x", "a/y"]) == found
+
+
+@pytest.mark.parametrize(
+    "inline", ["static inline int z(void) { return y(); }\n", "static inline int z(void) {\n    return y();\n}\n"]
+)
+@pytest.mark.parametrize("found", [True, False])
+def test_an_inline_of_a_header_calls(inline: str, found: bool) -> None:
+    files = {"a/z.h": "int y(void);\n" + inline * found, "a/y.c": '#include "z.h"\nint y(void) {\n    return 1;\n}\n'}
+    assert (sorted(set(circle(with_headers(files)))) == ["a/y", "a/z"]) == found
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,17 @@ int gb_copy_threads(void) {
 
 void gb_copy_set_threads(int n) { __atomic_store_n(&chosen, n, __ATOMIC_RELAXED); }
 
+int gb_work_threads(int64_t bytes, int64_t enough) {
+    if (bytes < enough) return 1;
+    int64_t most = bytes / (enough / 2), n = gb_copy_threads();
+    return (int)(most < n ? most : n);
+}
+
+int64_t gb_work_batch(int64_t bytes, int64_t pieces, int64_t worth) {
+    int64_t mean = pieces ? bytes / pieces : 1;
+    return mean >= worth ? 1 : worth / (mean + 1) + 1;
+}
+
 /* Dense moves and fills run at the speed of the caches, the others at half of it. */
 int gb_copy_job_threads(const gb_copy_job *job) {
     int64_t enough = job->kind == GB_COPY_MOVE || job->kind == GB_COPY_FILL ? 8 << 20 : 2 << 20;

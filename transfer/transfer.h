@@ -93,17 +93,9 @@ int gb_copy_threads(void);
 void gb_copy_set_threads(int n);                     /* below 1: forget the setting */
 
 /* How many of them so much work is worth, where from `enough` bytes on several are: waking one costs 10 to 50 us. */
-static inline int gb_work_threads(int64_t bytes, int64_t enough) {
-    if (bytes < enough) return 1;
-    int64_t most = bytes / (enough / 2), n = gb_copy_threads();
-    return (int)(most < n ? most : n);
-}
-
+int gb_work_threads(int64_t bytes, int64_t enough);
 /* How many pieces of work are to be between two looks at the clock, where so many bytes are worth one. */
-static inline int64_t gb_work_batch(int64_t bytes, int64_t pieces, int64_t worth) {
-    int64_t mean = pieces ? bytes / pieces : 1;
-    return mean >= worth ? 1 : worth / (mean + 1) + 1;
-}
+int64_t gb_work_batch(int64_t bytes, int64_t pieces, int64_t worth);
 
 int gb_copy_serial(const gb_copy_view *dst, const gb_copy_view *src);
 

@@ -53,6 +53,11 @@ PyArrayObject *gb_py_storage_host(PyObject *obj) {
     return PyArray_NDIM((PyArrayObject *)s->host) <= GB_PY_STORAGE_AXES ? (PyArrayObject *)s->host : NULL;
 }
 
+PyArrayObject *gb_py_plain_storage(PyObject *obj) {
+    PyObject *plain = gb_py_is_storage(obj) ? gb_py_upcall_get(GB_PY_UP_CPU_STORAGE) : NULL;
+    return plain && Py_TYPE(obj) == (PyTypeObject *)plain ? gb_py_storage_host(obj) : NULL;
+}
+
 int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]) {
     Py_ssize_t n = 0;
     GB_PY_OWNED PyObject *text = gb_py_upcall_of(meta, GB_PY_OF_META_AXES);

@@ -27,10 +27,7 @@ int gb_py_is_own_dtype(PyArray_Descr *descr);
 /* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or NULL. */
 PyArrayObject *gb_py_storage_host(PyObject *obj);
 /* The same of a CPUStorage whose class nobody derived; an error may be set. */
-static inline PyArrayObject *gb_py_plain_storage(PyObject *obj) {
-    PyObject *plain = gb_py_is_storage(obj) ? gb_py_upcall_get(GB_PY_UP_CPU_STORAGE) : NULL;
-    return plain && Py_TYPE(obj) == (PyTypeObject *)plain ? gb_py_storage_host(obj) : NULL;
-}
+PyArrayObject *gb_py_plain_storage(PyObject *obj);
 /* The axes of a Meta, at most three ASCII letters and a 0; -1 with an error. */
 int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]);
 
