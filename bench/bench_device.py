@@ -38,13 +38,8 @@ sync()
 STENCIL = """
 import gridbuf as gb, numpy as np, gt4py.storage as gt_storage
 from gt4py.cartesian import gtscript
-from gt4py.cartesian.gtscript import PARALLEL, computation, interval
-Grid = gtscript.Field[np.float64]
-@gtscript.stencil(backend="gt:gpu")
-def diffuse(inp: Grid, out: Grid):
-    with computation(PARALLEL), interval(...):
-        lap = 4.0 * inp - (inp[1, 0, 0] + inp[-1, 0, 0] + inp[0, 1, 0] + inp[0, -1, 0])
-        out = inp - 0.1 * lap
+from stencils import diffuse as definition
+diffuse = gtscript.stencil(backend="gt:gpu", definition=definition)
 shape, origin = (514, 514, 80), (1, 1, 0)
 ours = [gb.ones(shape, backend="gt:gpu", aligned_index=origin) for _ in range(2)]
 theirs = [gt_storage.ones(shape, np.float64, backend="gt:gpu", aligned_index=origin) for _ in range(2)]

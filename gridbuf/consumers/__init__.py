@@ -18,7 +18,7 @@ no: underlying buffer is not C contiguous
 import importlib
 
 from gridbuf.consumers.cell import DIRECTIONS, DTYPES, LAYOUTS, Cell, cells
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Expected, Missing, Unprotected, Untried, outcome
+from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Expected, Missing, Unprotected, outcome
 from gridbuf.consumers.engine import Result, run
 
 # Each name in the table, and the file here that is about it; a file is loaded when it is asked for.
@@ -66,6 +66,6 @@ def packages() -> tuple[str, ...]:
 
 
 __all__ = [
-    "BESIDE", "DIRECTIONS", "DTYPES", "FILES", "LAYOUTS", "Absent", "Cannot", "Cell", "Consumer", "Expected", "Missing", "Result", "Unprotected", "Untried",
+    "BESIDE", "DIRECTIONS", "DTYPES", "FILES", "LAYOUTS", "Absent", "Cannot", "Cell", "Consumer", "Expected", "Missing", "Result", "Unprotected",
     "cells", "load", "outcome", "packages", "run",
 ]  # fmt: skip

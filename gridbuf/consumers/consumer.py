@@ -43,20 +43,13 @@ class Unprotected:
     instead: str
 
 
-@dataclass(frozen=True)
-class Untried:
-    """Nobody has seen it yet, and why."""
-
-    why: str
-
-
-Expected = Cannot | Absent | Unprotected | Untried | None
+Expected = Cannot | Absent | Unprotected | None
 Refusals = Mapping[tuple[str, str], Expected]  # (direction; layout, dtype or "*"); None: it works
 
 
 def outcome(expected: Expected) -> str:
     """What `run` says where things are as expected."""
-    return {Cannot: "no", Absent: "none", Unprotected: "unprotected", Untried: "untried"}.get(type(expected), "yes")
+    return {Cannot: "no", Absent: "none", Unprotected: "unprotected"}.get(type(expected), "yes")
 
 
 class Consumer:

@@ -6,8 +6,8 @@ import numpy as np
 
 import gridbuf
 from gridbuf import _core
-from gridbuf.consumers.cell import LAYOUTS, Cell, arranged, field, numpy_dtype
-from gridbuf.consumers.consumer import Consumer, Missing, Refusals, Untried
+from gridbuf.consumers.cell import LAYOUTS, Cell, field, numpy_dtype, values
+from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Missing, Refusals
 
 
 class Cupy(Consumer):
@@ -16,7 +16,10 @@ class Cupy(Consumer):
     package, modules = "cupy", ("cupy",)
     takes, gives = "cupy.asarray(field)", "gb.Field(array)"
     refuses: ClassVar[Refusals] = {
-        (direction, "*"): Untried("nobody has run these cells on a GPU yet") for direction in ("take", "give")
+        ("take", "read-only"): Absent("Fields that gridbuf makes on a GPU are writable"),
+        ("take", ">f8"): Cannot("native byte order only", "byte-order", "`field.to(dtype='f8')`"),
+        ("give", "read-only"): Absent("no read-only arrays"),
+        ("give", ">f8"): Absent("native byte order only"),
     }
 
     def start(self) -> None:
@@ -40,7 +43,12 @@ class Cupy(Consumer):
     def make(self, cell: Cell) -> Any:
         import cupy
 
-        return arranged(cupy.empty(LAYOUTS[cell.layout].base, numpy_dtype(cell.dtype)), cell)
+        layout = LAYOUTS[cell.layout]
+        base = cupy.empty(layout.base, numpy_dtype(cell.dtype))
+        view = base if layout.axes is None else base.transpose(layout.axes)
+        view = view if layout.slices is None else view[layout.slices]
+        view[...] = cupy.asarray(values(cell.layout, cell.dtype))
+        return view
 
     def array(self, theirs: Any) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = theirs.get()
@@ -51,6 +59,9 @@ class Cupy(Consumer):
 
     def strides(self, theirs: Any) -> tuple[int, ...]:
         return tuple(theirs.strides)
+
+    def readonly(self, theirs: Any) -> bool:
+        return False
 
 
 consumer = Cupy

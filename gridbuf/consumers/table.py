@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from gridbuf import consumers
 from gridbuf.columns import columns
 from gridbuf.consumers.cell import DIRECTIONS, DTYPES, LAYOUTS, Cell, Direction
-from gridbuf.consumers.consumer import Absent, Expected, Untried
+from gridbuf.consumers.consumer import Absent, Expected
 
 SIGNS = {
     "yes": "yes",
     "no": "no",
     "none": "–",
     "unprotected": "yes",
-    "untried": "untried",
     "skipped": "skipped",
     "wrong": "WRONG",
 }
@@ -51,7 +50,7 @@ def note(expected: Expected) -> str:
     """Why it does not work, and what to do."""
     if expected is None:
         return ""
-    return expected.why if isinstance(expected, (Absent, Untried)) else f"{expected.why}; {expected.instead}"
+    return expected.why if isinstance(expected, Absent) else f"{expected.why}; {expected.instead}"
 
 
 def expected() -> list[Answer]:
@@ -93,7 +92,7 @@ def _dtypes(table: Table, of: dict[tuple[str, Cell], Answer], name: str, directi
     if not without:
         return f"all {len(DTYPES)}"
     if all(answer.outcome != "yes" for answer in found):
-        return ("untried" if found[0].outcome == "untried" else "none") + "".join(without)
+        return "none" + "".join(without)
     return "all but " + ", ".join(" ".join(dtypes) + reference for reference, dtypes in without.items())
 
 

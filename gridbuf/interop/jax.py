@@ -106,7 +106,7 @@ def to_array(field: Any, *, copy: bool | None = False) -> jax.Array:
     ValueError
         When the memory cannot be shared; the message says why.
     BufferError
-        When JAX has no such dtype.
+        When JAX has no such dtype, or the Field is read-only and JAX older than 0.12.
 
     Notes
     -----
@@ -134,6 +134,11 @@ def to_array(field: Any, *, copy: bool | None = False) -> jax.Array:
             return jnp.array(source, copy=True)
         return jnp.from_dlpack(source)
     except (BufferError, TypeError) as error:
+        if source.readonly and "legacy" in str(error):
+            raise BufferError(
+                f"field: it is read-only, and JAX {jax.__version__} asks for DLPack tensors that cannot say so, "
+                "as JAX before 0.12 does; copy=True copies"
+            ) from error
         raise BufferError(f"field: JAX cannot hold {source.dtype!r}: {error}") from error
 
 

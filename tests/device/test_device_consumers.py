@@ -1,5 +1,6 @@
 """Other libraries on a real GPU: what they make of our memory, and we of theirs. Nothing here runs on the fake driver."""
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,13 @@ def test_torch() -> None:
     assert type(back) is gb.DeviceField and np.array_equal(values_of(back), np.arange(6.0).reshape(2, 3))
     assert type(gb.Field(torch.zeros(3))) is gb.HostField
     stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        busy = torch.zeros(1 << 24, device="cuda")
-        for _ in range(50):
-            busy += 1
-        with gb.cuda.stream(stream):
-            g = gb.Field(busy)
-    assert g[12345] == 50.0
+    for ours in (stream, None):  # the Field's first use is ordered behind torch's stream: on that stream, and on another
+        with torch.cuda.stream(stream):
+            busy = torch.zeros(1 << 24, device="cuda")
+            for _ in range(50):
+                busy += 1
+            with gb.cuda.stream(ours) if ours else contextlib.nullcontext():
+                assert gb.Field(busy)[12345] == 50.0
     assert torch.from_dlpack(gb.Field.zeros(3, memory="pinned")).device.type == "cpu"
 
 
@@ -89,12 +90,12 @@ def test_gt4py_stencils(backend: str) -> None:
     gtscript = pytest.importorskip("gt4py.cartesian.gtscript")
     grid = gtscript.Field[np.float64]
 
-    def double(inp: grid, out: grid) -> None:  # type: ignore[valid-type]
+    def twice(inp: grid, out: grid) -> None:  # type: ignore[valid-type]
         with computation(PARALLEL), interval(...):  # type: ignore[name-defined]  # noqa: F821
             out = inp * 2  # noqa: F841
 
     try:
-        stencil = gtscript.stencil(backend=backend, definition=double)
+        stencil = gtscript.stencil(backend=backend, definition=twice)
     except Exception as error:
         pytest.skip(f"{backend} does not compile here: {error}")
     inp, out = gb.from_array(VALUES, backend=backend), gb.zeros(VALUES.shape, backend=backend)

@@ -178,6 +178,7 @@ class Tensor:
         return capsule
 
 
+@pytest.mark.skipif("len(gb.cuda.devices()) < 2", reason="needs two GPUs")
 def test_managed_memory_belongs_to_the_gpu_that_the_driver_names() -> None:
     for n in range(2):
         f = gb.Field.zeros((4, 5), memory="managed", device=("gpu", n))
@@ -225,6 +226,7 @@ def test_the_exchange_api_waits_for_managed_memory_that_the_host_reads(fake: Fak
     deleter(out.value)
 
 
+@pytest.mark.skipif("len(gb.cuda.devices()) < 2", reason="needs two GPUs")
 def test_an_order_is_no_machine() -> None:
     f = gb.Field.from_array(np.arange(20.0).reshape(4, 5), device=("gpu", 1), dims="KJ", halo=(1, 1))
     g = f.to(backend="F")
