@@ -1,22 +1,38 @@
 package alloc
 
+// #cgo noescape gb_heap_take
+// #cgo nocallback gb_heap_take
+// #cgo noescape gb_heap_block_id
+// #cgo nocallback gb_heap_block_id
+// #cgo noescape gb_heap_zero
+// #cgo nocallback gb_heap_zero
+// #cgo noescape gb_heap_share
+// #cgo nocallback gb_heap_share
+// #cgo noescape gb_heap_release
+// #cgo nocallback gb_heap_release
 // #include "heap.h"
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
 
-// Buffer is a plan plus memory.
+	"gridbuf/internal/handle"
+)
+
+// Buffer is a plan plus memory. It is used by the pointer that New or Share gave, until Free; a
+// method that is called later, or on the zero Buffer or a copy, panics with a sentence.
 type Buffer struct {
 	plan   *Plan
-	data   unsafe.Pointer
-	checks *checks // who recorded it, or nil
+	memory handle.Handle
+	checks *checks // that recorded it, or nil
 }
 
 // New takes memory for a plan from the heap; its contents are undefined. Free
 // gives it back.
 func New(p *Plan) (*Buffer, error) {
-	if p == nil {
-		return nil, ErrInvalid.Errorf("alloc.New: the plan is nil")
+	if p == nil || p.reserve <= p.span {
+		return nil, ErrInvalid.Errorf("alloc.New: the plan is nil, empty, or describes memory that exists; " +
+			"give one of NewPlan")
 	}
 	if p.device == GPU || p.memory != Plain {
 		return nil, ErrUnavailable.Errorf("alloc.New: only plain host memory is served here")
@@ -27,7 +43,7 @@ func New(p *Plan) (*Buffer, error) {
 		var fresh C.int
 		switch C.gb_heap_take(&want, &data, &fresh) {
 		case C.GB_HEAP_TAKEN:
-			return made(&Buffer{plan: p, data: data}), nil
+			return made(p, data), nil
 		case C.GB_HEAP_OVER_LIMIT:
 			return nil, ErrNoMemory.Errorf("cannot allocate %d bytes: %s", p.reserve, Statistics())
 		}
@@ -41,13 +57,13 @@ func New(p *Plan) (*Buffer, error) {
 func (b *Buffer) Plan() *Plan { return b.plan }
 
 // Data is the address of element 0. The memory is C memory: it may be handed to C.
-func (b *Buffer) Data() unsafe.Pointer { return b.data }
+func (b *Buffer) Data() unsafe.Pointer { return b.memory.Address("alloc.Buffer") }
 
 // ID names the buffer for good: an address comes back, an ID never does.
-func (b *Buffer) ID() uint64 { return uint64(C.gb_heap_block_id(b.data)) }
+func (b *Buffer) ID() uint64 { return uint64(C.gb_heap_block_id(b.Data())) }
 
 // Bytes is the memory from element 0 to the end of the padding.
-func (b *Buffer) Bytes() []byte { return unsafe.Slice((*byte)(b.data), b.plan.span) }
+func (b *Buffer) Bytes() []byte { return unsafe.Slice((*byte)(b.Data()), b.plan.span) }
 
 // Zero sets the whole span to zero bytes; large blocks get new pages instead.
 func (b *Buffer) Zero() {
@@ -56,21 +72,22 @@ func (b *Buffer) Zero() {
 	}
 }
 
-func (b *Buffer) renew() bool { return C.gb_heap_zero(b.data, C.int64_t(b.plan.span)) == 0 }
+func (b *Buffer) renew() bool { return C.gb_heap_zero(b.Data(), C.int64_t(b.plan.span)) == 0 }
 
 // Share keeps the memory alive for one more holder; each holder calls Free once.
 func (b *Buffer) Share() *Buffer {
-	C.gb_heap_share(b.data)
-	return made(&Buffer{plan: b.plan, data: b.data})
+	data := b.Data()
+	C.gb_heap_share(data)
+	return made(b.plan, data)
 }
 
-// Free gives the memory back once every holder has done so.
+// Free gives the memory back once every holder has done so. A second Free of one holder does
+// nothing, and goroutines may call it at the same time.
 func (b *Buffer) Free() {
-	if b.data != nil {
+	if data := b.memory.Take("alloc.Buffer"); data != nil {
 		if b.checks != nil {
 			b.checks.freed(b)
 		}
-		C.gb_heap_release(b.data)
-		b.data = nil
+		C.gb_heap_release(data)
 	}
 }

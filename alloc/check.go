@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"gridbuf/internal/message"
 )
@@ -42,8 +43,10 @@ type checks struct {
 	live map[*Buffer][]uintptr // by holder: the calls that lead to it
 }
 
-// made is a new holder, recorded where somebody checks. Its caller is New or Share.
-func made(b *Buffer) *Buffer {
+// made is a new holder, recorded while a test checks. Its caller is New or Share.
+func made(p *Plan, data unsafe.Pointer) *Buffer {
+	b := &Buffer{plan: p}
+	b.memory.Hold(data)
 	c := checking.Load()
 	if c == nil {
 		return b

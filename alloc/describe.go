@@ -15,6 +15,13 @@ func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) 
 	if n > MaxDims {
 		return nil, ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", n, int(MaxDims))
 	}
+	if len(strides) != n || (dims != nil && len(dims) != n) {
+		return nil, ErrInvalid.Errorf("strides, dims: %d and %d entries for %d dimensions; give one for each",
+			len(strides), len(dims), n)
+	}
+	if itemSize < 0 {
+		return nil, ErrInvalid.Errorf("itemSize: %d; items have 0 or more bytes", itemSize)
+	}
 	p := &Plan{
 		shape: append([]int64{}, shape...), strides: append([]int64{}, strides...),
 		paddedShape: make([]int64, n), alignedIndex: make([]int64, n), layout: make([]int32, n),

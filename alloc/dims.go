@@ -34,9 +34,9 @@ func (d Dim) String() string {
 }
 
 // DefaultDims is what a field of ndim indices means when nothing is said:
-// I, J, K, then data dimensions 0, 1, ...
+// I, J, K, then data dimensions 0, 1, ... There are at most MaxDims.
 func DefaultDims(ndim int) []Dim {
-	dims := make([]Dim, ndim)
+	dims := make([]Dim, min(max(ndim, 0), MaxDims))
 	for i := range dims {
 		dims[i] = I + Dim(i)
 	}

@@ -23,7 +23,8 @@
 // answered: spec.go, preset.c with preset.go, dims.go, then the planners, plan.h, plan.go and planner.c.
 // Reading a plan back from memory: describe.c, describe.go; judging it: satisfy.c, satisfy.go; saying
 // it: explain.go. The heap, from the ground: block.h, sizes.h, map.c (from the system), slab.h (what
-// lies in a mapping), heap.c (taking and releasing), debug.c (guards), live.c (who holds what), refill.go.
+// lies in a mapping), lists.c, extents.c (free memory of any size), bound.c, placement.c (where large blocks
+// begin), heap.c (taking and releasing), debug.c (guards), live.c (who holds what), refill.go.
 // For Go programs: buffer.go, stats.go, check.go (leaks, with their lines).
 package alloc
 

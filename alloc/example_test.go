@@ -15,7 +15,7 @@ func ExampleNewPlan() {
 		Shape: []int64{128, 128, 80}, ItemSize: 8, Preset: preset, AlignedIndex: []int64{3, 3, 0},
 	})
 	fmt.Println(plan, err)
-	// Output: Plan(IJK [128 128 80] of 8 bytes, strides=[8 1024 131072], aligned_index=[3 3 0], byte_alignment=64, 10493952 bytes reserved, cpu) <nil>
+	// Output: Plan(IJK [128 128 80] of 8 bytes, strides=[8 1024 131072], aligned_index=[3 3 0], byte_alignment=64, 10772480 bytes reserved, cpu) <nil>
 }
 
 func ExampleNew() {

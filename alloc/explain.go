@@ -27,6 +27,9 @@ func (e Explanation) String() string {
 
 // Explain says in words what the figures of a plan mean.
 func (p *Plan) Explain() Explanation {
+	if p.byteAlignment == 0 {
+		return Explanation{{"plan", "empty; NewPlan makes one"}}
+	}
 	if len(p.shape) == 0 {
 		return slices.Concat(Explanation{{"order", "a scalar: one element"}}, p.explainAlignment(-1), p.explainBytes())
 	}

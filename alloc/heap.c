@@ -1,4 +1,6 @@
 /* heap.c: slabs and blocks. See heap.h for what they are. */
+#include "bound.h"
+#include "extents.h"
 #include "heap.h"
 #include "map.h"
 #include "pages.h"
@@ -9,13 +11,12 @@
 #define heap gb_heap_state
 #define FRESH_PAGES (2 * gb_heap_huge_boundary)   /* from here on blocks lie in huge pages (map.c) */
 
-gb_heap gb_heap_state = {.stats = {.limit = -1}};
-
 int64_t gb_heap_reserve(int64_t span, int64_t boundary) {
     int64_t slack = boundary <= GB_HEAP_BLOCK_ALIGN && (boundary & (boundary - 1)) == 0 ? GB_HEAP_BLOCK_ALIGN : boundary;
     if (span > GB_LARGEST || slack > GB_LARGEST) return INT64_MAX & -gb_heap_page_bytes;   /* which no system can map */
     int64_t need = GB_HEAP_DATA_ROOM + slack + (span > 0 ? span : 1) + (gb_debugging ? GB_HEAP_TRAILER : 0);
     if (need <= GB_HEAP_SMALL_MAX) return gb_heap_small_bytes(gb_heap_small_bin(need));
+    need += gb_heap_placement_room(span, boundary);
     return (need + GB_HEAP_COLOURS + gb_heap_page_bytes - 1) & -gb_heap_page_bytes;
 }
 
@@ -26,48 +27,15 @@ int64_t gb_heap_slab_bytes(int64_t reserve) {
     return (bytes + gb_heap_page_bytes - 1) & -gb_heap_page_bytes;
 }
 
-/* ---- lists; the caller holds the lock ---- */
-
-static void bin_push(gb_heap_slab *s) {
-    gb_heap_slab **first = &heap.bins[s->bin];
-    s->prev = NULL;
-    s->next = *first;
-    if (*first) (*first)->prev = s;
-    *first = s;
-    s->in_bin = 1;
-}
-
-static void bin_remove(gb_heap_slab *s) {
-    if (s->prev) s->prev->next = s->next; else heap.bins[s->bin] = s->next;
-    if (s->next) s->next->prev = s->prev;
-    s->in_bin = 0;
-}
-
-static void cache_push(gb_heap_slab *s) {
-    s->newer = NULL;
-    s->older = heap.newest;
-    if (heap.newest) heap.newest->newer = s; else heap.oldest = s;
-    heap.newest = s;
-    heap.empty_bytes += s->bytes;
-    s->idle_since = heap.now;
-}
-
-static void cache_remove(gb_heap_slab *s) {
-    if (s->newer) s->newer->older = s->older; else heap.newest = s->older;
-    if (s->older) s->older->newer = s->newer; else heap.oldest = s->newer;
-    heap.empty_bytes -= s->bytes;
-}
-
 gb_heap_slab *gb_heap_detach(int64_t keep) {
     gb_heap_slab *gone = NULL;
     int64_t too_old = heap.now - heap.cache_age;
     while (heap.oldest && (heap.empty_bytes > keep || heap.oldest->idle_since < too_old)) {
         gb_heap_slab *s = heap.oldest;
-        cache_remove(s);
-        bin_remove(s);
+        gb_heap_cache_remove(s);
+        gb_heap_take_out(s);
+        gb_heap_unlist(s);
         heap.mapped_bytes -= s->bytes;
-        if (s->before) s->before->after = s->after; else heap.all = s->after;
-        if (s->after) s->after->before = s->before;
         s->next = gone;
         gone = s;
     }
@@ -92,17 +60,17 @@ int64_t gb_heap_destroy(gb_heap_slab *gone) {
 
 /* A block of a slab that has one; fresh: never used. */
 static inline char *next_block(gb_heap_slab *s, int *fresh) {
-    if (s->used++ == 0) cache_remove(s);
+    if (s->used++ == 0) gb_heap_cache_remove(s);
     char *block = (char *)s->free;
-    *fresh = !block;
+    *fresh = !block && s->clean;
     if (block) {
         s->free = s->free->next;
     } else {
         block = s->bump;
         s->bump += s->block;
-        heap.stats.misses += block == s->memory;   /* memory was mapped for it */
+        heap.stats.misses += block == s->memory && s->mapped;
     }
-    if (!s->free && s->bump + s->block > s->end) bin_remove(s);
+    if (!s->free && s->bump + s->block > s->end) gb_heap_bin_remove(s);
     return block;
 }
 
@@ -119,6 +87,7 @@ int gb_heap_take_shared(const gb_heap_layout *want, void **data, int *fresh) {
     heap.stats.live_buffers++;
     heap.stats.live_bytes += reserve;
     if (heap.stats.live_bytes > heap.stats.peak_bytes) heap.stats.peak_bytes = heap.stats.live_bytes;
+    if (reserve > GB_HEAP_SMALL_MAX) gb_heap_place(want, s, block);
     *data = gb_heap_dress(want, s, block, ++heap.next_id);
     if (__builtin_expect(gb_debugging, 0)) gb_heap_debug_taken((gb_heap_header *)block, want->span, *fresh);
     else gb_heap_forbid((char *)*data + want->span, block + s->block);
@@ -133,6 +102,7 @@ gb_heap_header *gb_heap_draw(int64_t reserve) {
     int fresh;
     gb_heap_header *h = (gb_heap_header *)next_block(s, &fresh);
     gb_heap_allow(h, h + 1);
+    if (!fresh) h->magic = GB_HEAP_FREED;   /* other blocks may have left anything there */
     h->slab = s;
     return h;
 }
@@ -150,24 +120,12 @@ int gb_heap_zero(void *data, int64_t span) {
 }
 
 int gb_heap_add_slab(int64_t reserve, void *memory, int64_t bytes) {
-    gb_heap_slab *s = calloc(1, sizeof *s);
-    if (!s) return -1;
-    s->memory = s->bump = memory;
-    s->end = s->memory + bytes;
-    s->bytes = bytes;
-    s->block = reserve;
-    s->bin = gb_heap_bin(reserve);
     gb_spin_lock(&heap.lock);
     heap.now = gb_heap_seconds();
-    heap.mapped_bytes += bytes;
-    if (reserve > GB_HEAP_SMALL_MAX) s->colour = heap.large_slabs++ * 13 % 64 * 64;
-    s->after = heap.all;
-    if (heap.all) heap.all->before = s;
-    heap.all = s;
-    bin_push(s);
-    cache_push(s);
+    gb_heap_join(0);   /* extents in the cache are newer than all that were joined */
+    int added = gb_heap_add_mapping(reserve, gb_heap_slab_bytes(reserve), memory, bytes);
     gb_spin_unlock(&heap.lock);
-    return 0;
+    return added;
 }
 
 void gb_heap_share(void *data) {
@@ -178,8 +136,8 @@ static inline void put(gb_heap_header *h, gb_heap_slab *s) {
     gb_heap_free_block *f = (gb_heap_free_block *)h;
     f->next = s->free;
     s->free = f;
-    if (!s->in_bin) bin_push(s);
-    if (--s->used == 0) cache_push(s);
+    if (!s->in_bin) gb_heap_bin_push(s);
+    if (--s->used == 0) gb_heap_cache_push(s);
 }
 
 void gb_heap_put(gb_heap_header *h) { put(h, h->slab); }
@@ -195,8 +153,10 @@ static inline void free_block(gb_heap_header *h) {
     heap.stats.live_buffers--;
     heap.stats.live_bytes -= s->block;
     if (s->block > GB_HEAP_SMALL_MAX) heap.now = gb_heap_seconds();
+    if (s->placed) gb_heap_leave_place(h);
     put(h, s);
-    if (!s->used && (s->block > GB_HEAP_SMALL_MAX || heap.empty_bytes > heap.stats.cache_bound)) gone = gb_heap_detach(heap.stats.cache_bound);
+    if (!s->used && (s->block > GB_HEAP_SMALL_MAX || heap.empty_bytes > gb_heap_bound()))
+        gone = gb_heap_detach(gb_heap_bound());
     gb_spin_unlock(&heap.lock);
     free(note);
     if (gone) gb_heap_destroy(gone);

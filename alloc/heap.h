@@ -1,6 +1,6 @@
 /* heap.h: the block heap. C circulates blocks, Go maps memory.
  *
- * A slab is one mapping: many blocks of one small size class, or a single large
+ * A slab is a run of pages: many blocks of one small size class, or a single large
  * block. A free block waits on its slab's list; a slab with free blocks waits
  * in its bin, the one used last in front. Taking and releasing a block is a few
  * pointer moves under one lock, needs no Go and no Python, and works on any thread

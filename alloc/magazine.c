@@ -1,4 +1,5 @@
 /* magazine.c: gb_heap_take and gb_heap_release: a thread's own blocks first, then the heap's. See magazine.h. */
+#include "bound.h"
 #include "magazine.h"
 #include "heap.h"
 #include "process.h"
@@ -78,7 +79,7 @@ static void end(void *thread) {
     tell(t);   /* before others see that it is gone: a sum, or a fork, has it once */
     gb_spin_unlock(&list_lock);
     give_back_all(t);
-    gb_heap_slab *gone = gb_heap_detach(heap.stats.cache_bound);
+    gb_heap_slab *gone = gb_heap_detach(gb_heap_bound());
     gb_spin_unlock(&heap.lock);
     gb_heap_destroy(gone);
     free(t);
@@ -209,7 +210,7 @@ void gb_heap_release(void *data) {
         gb_spin_lock(&heap.lock);
         tell(t);
         give_back(m, m->count / 2);
-        if (heap.empty_bytes > heap.stats.cache_bound) gone = gb_heap_detach(heap.stats.cache_bound);
+        if (heap.empty_bytes > gb_heap_bound()) gone = gb_heap_detach(gb_heap_bound());
         gb_spin_unlock(&heap.lock);
     }
     gb_spin_unlock(&t->lock);

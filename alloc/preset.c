@@ -147,8 +147,14 @@ static int64_t slowness(const gb_preset *p, int32_t dim) {
 }
 
 void gb_preset_layout(const gb_preset *p, const int32_t *dims, int n, int32_t *out) {
+    if (p->order != GB_BY_NAME) {
+        for (int i = 0; i < n; i++) out[i] = p->order == GB_BY_INDEX_REVERSED ? n - 1 - i : i;
+        return;
+    }
+    int64_t slow[GB_MAXDIMS];
+    for (int i = 0; i < n; i++) slow[i] = slowness(p, dims[i]);
     for (int i = 0; i < n; i++) {
-        out[i] = p->order == GB_BY_INDEX_REVERSED ? n - 1 - i : p->order == GB_BY_NAME ? 0 : i;
-        for (int k = 0; p->order == GB_BY_NAME && k < n; k++) out[i] += slowness(p, dims[k]) < slowness(p, dims[i]);
+        out[i] = 0;
+        for (int k = 0; k < n; k++) out[i] += slow[k] < slow[i];
     }
 }

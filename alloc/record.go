@@ -13,6 +13,9 @@ import (
 // PlanInto has C work a request out into its own record of a plan, which has room for the shape: the extension has C's planner in any case,
 // and tests hold it equal to the one in Go. No list but the shape may have more than MaxDims entries.
 func PlanInto(at record.Plan, s *Spec) error {
+	if at == nil || s == nil {
+		return ErrInvalid.Errorf("at, s: the record of a plan and a Spec are needed, and one is nil")
+	}
 	preset := C.gb_preset{order: C.GB_BY_INDEX, alignment: 1, device: C.GB_CPU}
 	if p := s.Preset; p != nil {
 		preset = C.gb_preset{order: C.int32_t(p.Order), alignment: C.int64_t(p.Alignment), device: C.int32_t(p.Device)}
@@ -35,8 +38,11 @@ func PlanInto(at record.Plan, s *Spec) error {
 	return nil
 }
 
-// PlanOf is a copy of a plan that C keeps.
+// PlanOf is a copy of a plan that C keeps; nil of nil.
 func PlanOf(at record.Plan) *Plan {
+	if at == nil {
+		return nil
+	}
 	f := (*C.gb_plan)(at)
 	p := view(f)
 	p.shape, p.strides, p.paddedShape = slices.Clone(p.shape), slices.Clone(p.strides), slices.Clone(p.paddedShape)

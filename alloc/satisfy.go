@@ -19,6 +19,9 @@ type Unmet struct {
 }
 
 func (e *Unmet) Error() string {
+	if e.Wanted == nil {
+		return e.What
+	}
 	return message.Format("%s; strides: wanted %v for dims %s, found %v", e.What, e.Wanted.strides, DimsString(e.Wanted.dims), e.Found)
 }
 

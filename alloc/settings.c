@@ -1,4 +1,5 @@
 /* settings.c: counters, bounds, what the environment asks for, and fork. */
+#include "bound.h"
 #include "heap.h"
 #include "magazine.h"
 #include "map.h"
@@ -15,6 +16,7 @@ void gb_heap_get_stats(gb_heap_stats *out) {
     gb_heap_lock_all();
     *out = heap.stats;
     out->cached_bytes = heap.mapped_bytes - heap.stats.live_bytes;
+    out->cache_bound = gb_heap_bound();
     gb_heap_unlock_all();
     out->hits = out->allocations - out->misses;
 }
@@ -29,6 +31,7 @@ void gb_heap_set_limit(int64_t limit) {
 void gb_heap_set_cache_bound(int64_t bytes) {
     gb_spin_lock(&heap.lock);
     heap.stats.cache_bound = bytes;
+    heap.bound_is_set = heap.bound_is_known = 1;
     gb_spin_unlock(&heap.lock);
     gb_heap_trim(bytes);
 }
@@ -40,14 +43,7 @@ static void after_fork_parent(void) { gb_heap_unlock_all(); }
 static void after_fork_child(void) {
     gb_heap_forget_threads();
     gb_heap_unlock_all();
-    gb_forked = 1;
-}
-
-const char *gb_setting(const char *variable) { return getenv(variable); }
-
-int gb_setting_is(const char *variable, const char *value) {
-    const char *says = gb_setting(variable);
-    return says && strcmp(says, value) == 0;
+    gb_forked++;
 }
 
 /* "268435456", "256M", "2G" -> bytes; anything else leaves what is there. */
@@ -60,7 +56,9 @@ static int64_t read_bytes(const char *text, int64_t otherwise) {
 }
 
 __attribute__((constructor)) static void start(void) {
-    heap.stats.cache_bound = read_bytes(gb_setting("GRIDBUF_CACHE"), gb_heap_physical_memory() / 8);
+    heap.stats.cache_bound = read_bytes(gb_setting("GRIDBUF_CACHE"), -1);
+    heap.bound_is_set = heap.bound_is_known = heap.stats.cache_bound >= 0;
+    if (!heap.bound_is_set) heap.stats.cache_bound = gb_heap_physical_memory() / 8;
     gb_debugging = gb_setting_is("GRIDBUF_DEBUG", "1");
     heap.cache_age = read_bytes(gb_setting("GRIDBUF_CACHE_AGE"), 60);
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);

@@ -21,7 +21,8 @@
 typedef struct gb_heap_free_block { struct gb_heap_free_block *next; } gb_heap_free_block;
 
 struct gb_heap_slab {
-    gb_heap_slab *next, *prev;           /* in its bin, while it has free blocks */
+    gb_heap_slab *next, *prev;           /* in its bin, while it has free blocks; a free extent's children in the tree */
+    gb_heap_slab *left, *right;          /* neighbours by address within its mapping */
     gb_heap_slab *before, *after;        /* among all slabs */
     gb_heap_slab *newer, *older;         /* in the cache, while no block is in use */
     gb_heap_free_block *free;
@@ -29,16 +30,23 @@ struct gb_heap_slab {
     int64_t bytes, block;
     int64_t idle_since;             /* seconds; while no block is in use */
     uint32_t used;
-    int32_t bin, in_bin, colour;
+    int32_t bin, colour;
+    int8_t in_bin, in_tree;
+    int8_t clean;                   /* pages beyond bump are zero, as they were mapped */
+    int8_t mapped;                  /* memory was mapped for its first block */
+    int8_t placed;                  /* its block in use is counted in placement.c */
 };
 
 typedef struct gb_heap {
     gb_spin lock;
     gb_heap_slab *bins[GB_HEAP_SMALL_BINS + GB_HEAP_LARGE_BINS];
     gb_heap_slab *all;
+    gb_heap_slab *extents;               /* free memory of any size (extents.h) */
     gb_heap_slab *newest, *oldest;       /* slabs without a used block: the cache */
     int64_t empty_bytes;            /* in them */
     int64_t mapped_bytes;
+    int bound_is_set;               /* by GRIDBUF_CACHE or a call; else what is live counts, too */
+    int bound_is_known;
     uint64_t next_id;
     uint32_t large_slabs;
     int64_t cache_age;              /* seconds that memory nobody uses is kept */
@@ -101,10 +109,23 @@ void gb_heap_free_shared(gb_heap_header *h);   /* whose last share is gone */
 gb_heap_header *gb_heap_draw(int64_t reserve);
 void gb_heap_put(gb_heap_header *h);
 
+/* lists.c; the caller holds the lock. */
+void gb_heap_bin_push(gb_heap_slab *s);
+void gb_heap_bin_remove(gb_heap_slab *s);
+void gb_heap_cache_push(gb_heap_slab *s);
+void gb_heap_cache_remove(gb_heap_slab *s);
+void gb_heap_list(gb_heap_slab *s);
+void gb_heap_unlist(gb_heap_slab *s);
+
 /* Cached slabs, oldest first: all that are too old, and more until at most keep bytes of them are left. The caller
  * destroys them without the lock. */
 gb_heap_slab *gb_heap_detach(int64_t keep);
 int64_t gb_heap_destroy(gb_heap_slab *gone);   /* how many bytes */
+
+/* placement.c: bytes that a block has for a choice of places. With the lock held: a large block goes to one, and leaves it. */
+int64_t gb_heap_placement_room(int64_t span, int64_t boundary);
+void gb_heap_place(const gb_heap_layout *want, gb_heap_slab *s, char *block);
+void gb_heap_leave_place(gb_heap_header *h);
 
 #pragma GCC visibility pop
 

@@ -37,5 +37,5 @@ func Trim() int64 { return int64(C.gb_heap_trim(0)) }
 // SetLimit bounds live memory, in bytes; a negative limit is none.
 func SetLimit(bytes int64) { C.gb_heap_set_limit(C.int64_t(bytes)) }
 
-// SetCacheBound bounds what the heap keeps for reuse; it starts at 1/8 of the machine's memory.
+// SetCacheBound bounds what the heap keeps for reuse; until then as much as was live at most, within this process's share of the machine.
 func SetCacheBound(bytes int64) { C.gb_heap_set_cache_bound(C.int64_t(bytes)) }
