@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gridbuf/alloc"
 )
 
 // eachKernel runs a test with every set of kernels that this processor has.
@@ -23,17 +25,17 @@ func eachKernel(t *testing.T, test func(t *testing.T)) {
 }
 
 // numbers are the types that copies convert.
-var numbers = func() (all []Type) {
-	for kind := Raw + 1; kind < 32; kind++ {
-		if kind.known() {
+var numbers = func() (all []alloc.Type) {
+	for kind := alloc.Raw + 1; kind < 32; kind++ {
+		if typeOf(kind) != 0 {
 			all = append(all, kind)
 		}
 	}
 	return all
 }()
 
-func typeNamed(t *testing.T, name string) Type {
-	i := slices.IndexFunc(numbers, func(kind Type) bool { return kind.String() == name })
+func typeNamed(t *testing.T, name string) alloc.Type {
+	i := slices.IndexFunc(numbers, func(kind alloc.Type) bool { return kind.String() == name })
 	require.GreaterOrEqual(t, i, 0, name)
 	return numbers[i]
 }
@@ -75,19 +77,19 @@ func TestConversionsAreNumPys(t *testing.T) {
 func TestBoolsAreTrueOrFalse(t *testing.T) {
 	src, dst := mapped(t, 3), mapped(t, 12)
 	copy(src, []byte{0, 2, 255})
-	require.NoError(t, Copy(dense(dst, Int32, 3), dense(src, Bool, 3), Options{}))
+	require.NoError(t, Copy(dense(dst, alloc.Int32, 3), dense(src, alloc.Bool, 3), Options{}))
 	assert.Equal(t, []byte{0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}, dst)
 }
 
 func TestUnknownConversionsAreRefused(t *testing.T) {
 	memory := mapped(t, 64)
-	dst, src := dense(memory, Float64, 2), View{Data: base(memory[32:]), Type: Raw, ItemSize: 8, Shape: []int64{2}, Strides: []int64{8}}
+	dst, src := dense(memory, alloc.Float64, 2), View{Data: base(memory[32:]), Type: alloc.Raw, ItemSize: 8, Shape: []int64{2}, Strides: []int64{8}}
 	assert.ErrorContains(t, Copy(dst, src, Options{}), "src: elements of type raw do not convert to float64 of dst")
 	src.ItemSize = -1
 	assert.ErrorContains(t, Copy(dst, src, Options{}), "src: ItemSize -1")
 	assert.ErrorContains(t, Copy(View{Type: 99}, src, Options{}), "dst: unknown element type 99")
-	assert.ErrorContains(t, Copy(dst, dense(memory, Float64, 3), Options{}), "src: shape [3]; dst has [2]")
-	assert.ErrorContains(t, Copy(View{Shape: []int64{-1}, Strides: []int64{8}, Type: Int8}, src, Options{}), "dst: Shape[0] is -1")
-	assert.ErrorContains(t, Fill(dst, "x", Options{}), "value: string is not a number")
+	assert.ErrorContains(t, Copy(dst, dense(memory, alloc.Float64, 3), Options{}), "src: shape [3]; dst has [2]")
+	assert.ErrorContains(t, Copy(View{Shape: []int64{-1}, Strides: []int64{8}, Type: alloc.Int8}, src, Options{}), "dst: Shape[0] is -1")
+	assert.ErrorContains(t, Fill(dst, "x", Options{}), "value: expected a number, or the bytes of an element of dst; got string")
 	assert.ErrorContains(t, Fill(dst, []byte{1}, Options{}), "value: 1 bytes; an element of dst has 8")
 }

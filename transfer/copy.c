@@ -19,12 +19,18 @@ static void nothing(gb_copy *copy) {
 
 static void run_tiles(void *job, int64_t first, int64_t end) { gb_copy_job_run(job, first, end); }
 
+/* How many threads a job is worth: dense moves and fills run at the speed of the caches, the others at half of it. */
+static int threads_for(const gb_copy_job *job) {
+    int64_t enough = job->kind == GB_COPY_MOVE || job->kind == GB_COPY_FILL ? 8 << 20 : 2 << 20;
+    return job->ordered ? 1 : gb_work_threads(job->bytes, enough);
+}
+
 /* The next job. */
 static void add_job(gb_copy *copy, gb_copy_axes *axes, gb_copy_cast_fn cast, int64_t dst_item, int shift) {
     gb_copy_job *job = &copy->job[copy->jobs];
     gb_copy_job_plan(job, axes, cast, dst_item, shift);
-    copy->work[copy->jobs++] = (gb_work){.run = run_tiles, .of = job, .pieces = job->tiles, .batch = gb_copy_job_batch(job),
-                                         .threads = gb_copy_job_threads(job)};
+    copy->work[copy->jobs++] = (gb_work){.run = run_tiles, .of = job, .pieces = job->tiles,
+                                         .batch = gb_work_batch(job->bytes, job->tiles, 512 << 10), .threads = threads_for(job)};
 }
 
 /* Through a dense temporary of the source's type, its axes in the target's order. */

@@ -3,6 +3,9 @@ package transfer
 import (
 	"context"
 	"time"
+
+	"gridbuf/internal/stop"
+	"gridbuf/internal/work"
 )
 
 // Slice is how long a copy runs before it looks whether it should go on.
@@ -10,41 +13,44 @@ const Slice = 50 * time.Millisecond
 
 // Options of a copy or fill; the zero value is right for most.
 type Options struct {
-	Context  context.Context    // stops the work within a Slice; nil: nothing does
+	Context  context.Context    // asked first and after every Slice, ends the work; nil: nothing does
 	Progress func(done float64) // called after every Slice, and at the end with 1; nil: not
 }
 
 // Copy copies the values of src into dst, which has the same shape. See the package
 // comment for conversions and overlap.
 func Copy(dst, src View, opts Options) error {
-	job, err := PlanCopy(dst, src)
-	return finish(job, err, opts)
+	return opts.finish(func() (*Job, error) { return PlanCopy(dst, src) })
 }
 
 // Fill sets every element of dst to value; see [PlanFill].
 func Fill(dst View, value any, opts Options) error {
-	job, err := PlanFill(dst, value)
-	return finish(job, err, opts)
+	return opts.finish(func() (*Job, error) { return PlanFill(dst, value) })
 }
 
-func finish(job *Job, err error, opts Options) error {
+// finish runs a job to its end.
+func (o *Options) finish(plan func() (*Job, error)) error {
+	if err := stop.Asked(o.Context); err != nil {
+		return err
+	}
+	job, err := plan()
 	if err != nil {
 		return err
 	}
-	defer job.Close()
+	defer job.Free()
 	for {
-		done, err := job.Run(Slice)
+		done, err := job.Run(time.Duration(work.Slice))
 		if err != nil {
 			return err
 		}
-		if opts.Progress != nil {
-			opts.Progress(job.Progress())
+		if o.Progress != nil {
+			o.Progress(job.Progress())
 		}
 		if done {
 			return nil
 		}
-		if opts.Context != nil && opts.Context.Err() != nil {
-			return opts.Context.Err()
+		if err := stop.Asked(o.Context); err != nil {
+			return err
 		}
 	}
 }

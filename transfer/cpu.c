@@ -36,10 +36,11 @@ __attribute__((constructor)) static void look(void) {
         if (known(i)) gb_copy_kernels_here = known(i);
 }
 
+static int64_t cache_bytes;   /* 0: not asked yet */
+
 /* Linux says what one core can reach; glibc's sysconf adds up caches that it cannot. */
 int64_t gb_copy_shared_cache(void) {
-    static int64_t known_bytes;
-    int64_t bytes = __atomic_load_n(&known_bytes, __ATOMIC_RELAXED);
+    int64_t bytes = __atomic_load_n(&cache_bytes, __ATOMIC_RELAXED);
     if (bytes) return bytes;
     long kib = 0;
     FILE *f = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
@@ -48,8 +49,12 @@ int64_t gb_copy_shared_cache(void) {
         fclose(f);
     }
     bytes = kib >= 1024 ? (int64_t)kib << 10 : 32 << 20;
-    __atomic_store_n(&known_bytes, bytes, __ATOMIC_RELAXED);
+    gb_copy_assume_cache(bytes);
     return bytes;
+}
+
+void gb_copy_assume_cache(int64_t bytes) {
+    __atomic_store_n(&cache_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 void gb_copy_stream_fence(void) {

@@ -11,12 +11,14 @@
 // strides are positive, sorts them by the target's memory and merges those that
 // continue each other. Where source and target then have the same fastest axis,
 // rows are moved; where they differ, tiles go transposed through a scratch buffer
-// in the first cache, so that both sides see whole cache lines. Either way the work
-// is cut into tiles of some ten to a hundred KiB. The kernels exist for plain C,
-// SSE2, AVX2, AVX-512 and NEON and are chosen once, when the program starts.
+// in the first cache, so that both sides see whole cache lines. What is larger than
+// the caches is streamed past them, in tiles that begin and end with a line of the
+// target. Either way the work is cut into tiles of some ten to a hundred KiB. The
+// kernels exist for plain C, SSE2, AVX2, AVX-512 and NEON and are chosen once, when
+// the program starts.
 //
-// Go adds threads and the clock: a [Job] hands tiles to goroutines until it is done
-// or its budget of time is spent, and goes on from there when it is run again.
+// A [Job] shares its tiles with a pool of C threads until it is done or its budget of
+// time is spent, and goes on from there when it is run again.
 //
 // # Overlap
 //
@@ -27,8 +29,7 @@
 // # Memory
 //
 // View.Data must be memory that Go does not manage: it is kept in C memory while a
-// job exists. A forked child, where Go must not be entered, goes on alone
-// (gb_work_go_on of work.h).
+// job exists.
 //
 // A float that no integer of the target's type can hold, and NaN, become what the
 // processor makes of them: as in NumPy, that value is not defined.

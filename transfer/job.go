@@ -1,148 +1,175 @@
 package transfer
 
+// #cgo noescape gb_copy_plan
+// #cgo nocallback gb_copy_plan
+// #cgo noescape gb_copy_plan_fill
+// #cgo nocallback gb_copy_plan_fill
 // #include <stdlib.h>
 // #include "transfer.h"
 import "C"
 
 import (
 	"errors"
-	"fmt"
+	"reflect"
 	"slices"
 	"time"
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/handle"
 	"gridbuf/internal/work"
 )
 
-// Job is a copy or a fill that can be run a little at a time. It must be closed.
+// Job is a copy or a fill that can be run a little at a time. Free gives back what it holds.
 type Job struct {
-	task *C.gb_copy_task
+	task handle.Handle // a gb_copy_task
 }
+
+const jobName = "transfer.Job"
 
 var errNoMemory = alloc.ErrNoMemory.Errorf("no memory for the temporary that overlapping views need")
 
-func newJob(dst *View) (*Job, error) {
+func newJob(dst *View) (*Job, *C.gb_copy_task, error) {
 	task := (*C.gb_copy_task)(C.calloc(1, C.sizeof_gb_copy_task))
 	if task == nil {
-		return nil, errNoMemory
+		return nil, nil, errNoMemory
 	}
 	n := len(dst.Shape)
 	copy(unsafe.Slice((*int64)(&task.shape[0]), n), dst.Shape)
 	copy(unsafe.Slice((*int64)(&task.dst_strides[0]), n), dst.Strides)
-	task.dst = C.gb_copy_view{
-		data: (*C.char)(dst.Data), itemsize: C.int64_t(dst.itemSize()), _type: C.int32_t(dst.Type), ndim: C.int32_t(n),
-		shape: &task.shape[0], strides: &task.dst_strides[0],
-	}
-	return &Job{task}, nil
+	task.dst = side(task, dst, &task.dst_strides[0])
+	job := &Job{}
+	job.task.Hold(unsafe.Pointer(task))
+	return job, task, nil
 }
 
-func planned(job *Job, rc C.int, dst, src Type) (*Job, error) {
+func side(task *C.gb_copy_task, v *View, strides *C.int64_t) C.gb_copy_view {
+	return C.gb_copy_view{
+		data: (*C.char)(v.Data), itemsize: C.int64_t(v.ElementSize()), _type: typeOf(v.Type),
+		ndim: C.int32_t(len(v.Shape)), shape: &task.shape[0], strides: strides,
+	}
+}
+
+func planned(job *Job, rc C.int, arg string, dst, src alloc.Type) (*Job, error) {
 	if rc == C.GB_COPY_OK {
 		return job, nil
 	}
-	job.Close()
+	job.Free()
 	switch rc {
 	case C.GB_COPY_NO_MEMORY:
 		return nil, errNoMemory
 	case C.GB_COPY_NO_CAST:
-		return nil, alloc.ErrInvalid.Errorf("src: elements of type %v do not convert to %v of dst", src, dst)
+		return nil, noCast(arg, dst, src)
 	}
 	return nil, alloc.ErrInvalid.Errorf("dst: the shape has more elements than 64 bits can count")
 }
 
+func noCast(arg string, dst, src alloc.Type) error {
+	return alloc.ErrInvalid.Errorf("%s: elements of type %v do not convert to %v of dst", arg, src, dst)
+}
+
 // PlanCopy prepares the copying of src into dst, which have the same shape.
 func PlanCopy(dst, src View) (*Job, error) {
-	if err := errors.Join(dst.check("dst"), src.check("src")); err != nil {
+	if err := errors.Join(dst.Check("dst"), src.Check("src")); err != nil {
 		return nil, err
 	}
 	if !slices.Equal(dst.Shape, src.Shape) {
-		return nil, alloc.ErrInvalid.Errorf("src: shape %v; dst has %v (give repeated indices a stride of 0)", src.Shape, dst.Shape)
+		return nil, alloc.ErrInvalid.Errorf("src: shape %v; dst has %v (give repeated indices a stride of 0)",
+			src.Shape, dst.Shape)
 	}
-	job, err := newJob(&dst)
+	if typeOf(dst.Type) == typeOf(src.Type) && dst.Type != src.Type {
+		return nil, noCast("src", dst.Type, src.Type)
+	}
+	job, task, err := newJob(&dst)
 	if err != nil {
 		return nil, err
 	}
-	task := job.task
 	copy(unsafe.Slice((*int64)(&task.src_strides[0]), len(src.Strides)), src.Strides)
-	task.src = C.gb_copy_view{
-		data: (*C.char)(src.Data), itemsize: C.int64_t(src.itemSize()), _type: C.int32_t(src.Type), ndim: task.dst.ndim,
-		shape: &task.shape[0], strides: &task.src_strides[0],
-	}
-	return planned(job, C.gb_copy_plan(&task.copy, &task.dst, &task.src), dst.Type, src.Type)
+	task.src = side(task, &src, &task.src_strides[0])
+	rc := C.gb_copy_plan(&task.copy, &task.dst, &task.src)
+	return planned(job, rc, "src", dst.Type, src.Type)
 }
 
-// PlanFill prepares setting every element of dst to value: a bool, an integer, a
-// float or a complex number, or the bytes of an element of dst.
+// PlanFill prepares setting every element of dst to value: a bool or any number of Go's, also of a
+// named type, or the bytes of an element of dst.
 func PlanFill(dst View, value any) (*Job, error) {
-	if err := dst.check("dst"); err != nil {
+	if err := dst.Check("dst"); err != nil {
 		return nil, err
 	}
-	if raw, ok := value.([]byte); ok && int64(len(raw)) != dst.itemSize() {
-		return nil, alloc.ErrInvalid.Errorf("value: %d bytes; an element of dst has %d", len(raw), dst.itemSize())
-	}
-	job, err := newJob(&dst)
+	element, kind, err := elementOf(&dst, value)
 	if err != nil {
 		return nil, err
 	}
-	task := job.task
-	kind, size, at := Raw, dst.itemSize(), unsafe.Pointer(&task.value[0])
-	if raw, ok := value.([]byte); ok {
-		kind = dst.Type
-		at = C.CBytes(raw)
-		defer C.free(at)
-	} else if kind = scalar(at, value); kind == Raw {
-		job.Close()
-		return nil, alloc.ErrInvalid.Errorf("value: %s is not a number, and not the bytes of an element", fmt.Sprintf("%T", value))
-	} else {
-		size = kind.Size()
+	job, task, err := newJob(&dst)
+	if err != nil {
+		return nil, err
 	}
-	return planned(job, C.gb_copy_plan_fill(&task.copy, &task.dst, at, C.int(kind), C.int64_t(size)), dst.Type, kind)
+	at := unsafe.Pointer(&task.value[0])
+	if len(element) > len(task.value) {
+		at = C.CBytes(element)
+		defer C.free(at)
+	} else {
+		copy(unsafe.Slice((*byte)(at), len(task.value)), element)
+	}
+	rc := C.gb_copy_plan_fill(&task.copy, &task.dst, at, C.int(typeOf(kind)), C.int64_t(len(element)))
+	return planned(job, rc, "value", dst.Type, kind)
 }
 
-// scalar writes a Go number and says what it is.
-func scalar(at unsafe.Pointer, value any) Type {
-	switch v := value.(type) {
-	case bool:
-		*(*bool)(at) = v
-		return Bool
-	case int:
-		*(*int64)(at) = int64(v)
-		return Int64
-	case int64:
-		*(*int64)(at) = v
-		return Int64
-	case uint64:
-		*(*uint64)(at) = v
-		return Uint64
-	case float32:
-		*(*float32)(at) = v
-		return Float32
-	case float64:
-		*(*float64)(at) = v
-		return Float64
-	case complex128:
-		*(*complex128)(at) = v
-		return Complex128
+// elementOf is a value as an element in memory, and its type.
+func elementOf(dst *View, value any) ([]byte, alloc.Type, error) {
+	v := reflect.ValueOf(value)
+	switch v.Kind() {
+	case reflect.Bool:
+		return bytesOf(v.Bool()), alloc.Bool, nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return bytesOf(v.Int()), alloc.Int64, nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return bytesOf(v.Uint()), alloc.Uint64, nil
+	case reflect.Float32, reflect.Float64:
+		return bytesOf(v.Float()), alloc.Float64, nil
+	case reflect.Complex64, reflect.Complex128:
+		return bytesOf(v.Complex()), alloc.Complex128, nil
+	case reflect.Slice:
+		if v.Type().Elem().Kind() != reflect.Uint8 {
+			break
+		}
+		if n := int64(v.Len()); n != dst.ElementSize() {
+			return nil, 0, alloc.ErrInvalid.Errorf("value: %d bytes; an element of dst has %d",
+				n, dst.ElementSize())
+		}
+		return v.Bytes(), dst.Type, nil
 	}
-	return Raw
+	name := "nil"
+	if v.IsValid() {
+		name = v.Type().String()
+	}
+	return nil, 0, alloc.ErrType.Errorf("value: expected a number, or the bytes of an element of dst; got %s", name)
+}
+
+func bytesOf[T bool | int64 | uint64 | float64 | complex128](x T) []byte {
+	return slices.Clone(unsafe.Slice((*byte)(unsafe.Pointer(&x)), unsafe.Sizeof(x)))
 }
 
 // Run goes on with the job for about as long as the budget says, on as many threads
-// as it is worth, and reports whether it is done. After an error the contents of the
-// target are undefined and the job cannot go on.
+// as it is worth, and reports whether it is done.
 func (j *Job) Run(budget time.Duration) (done bool, err error) {
-	for i := range int(j.task.copy.jobs) {
-		if done, err = work.Resume(unsafe.Pointer(&j.task.copy.work[i]), budget.Nanoseconds()); err != nil || !done {
-			return done, err
+	if fault := j.task.Fault(); fault != "" {
+		return false, alloc.ErrInvalid.Errorf("%s: %s", jobName, fault)
+	}
+	c := j.copy()
+	for i := range int(c.jobs) {
+		if !work.Resume(unsafe.Pointer(&c.work[i]), budget.Nanoseconds()) {
+			return false, nil
 		}
 	}
 	return true, nil
 }
 
+func (j *Job) copy() *C.gb_copy { return &(*C.gb_copy_task)(j.task.Address(jobName)).copy }
+
 // Progress is how much of the job is done, from 0 to 1.
 func (j *Job) Progress() float64 {
-	c, done := &j.task.copy, 0.0
+	c, done := j.copy(), 0.0
 	for i := range int(c.jobs) {
 		done += float64(c.work[i].at) / float64(max(c.work[i].pieces, 1)) / float64(c.jobs)
 	}
@@ -152,11 +179,10 @@ func (j *Job) Progress() float64 {
 	return done
 }
 
-// Close gives back what the job holds. The zero Job and a closed one may be closed.
-func (j *Job) Close() {
-	if j.task != nil {
-		C.gb_copy_done(&j.task.copy)
-		C.free(unsafe.Pointer(j.task))
-		j.task = nil
+// Free gives back what the job holds. A second Free does nothing, nor does that of the zero Job.
+func (j *Job) Free() {
+	if task := (*C.gb_copy_task)(j.task.Take(jobName)); task != nil {
+		C.gb_copy_done(&task.copy)
+		C.free(unsafe.Pointer(task))
 	}
 }

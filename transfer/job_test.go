@@ -5,11 +5,11 @@ import (
 	"context"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gridbuf/alloc"
 	"gridbuf/internal/work"
 )
 
@@ -18,7 +18,7 @@ func filledViews(t *testing.T, n int64) (dst, src View, dstMemory, srcMemory []b
 	for i := range srcMemory {
 		srcMemory[i] = byte(i * 7)
 	}
-	return dense(dstMemory, Int64, n, n), transposed(dense(srcMemory, Int64, n, n)), dstMemory, srcMemory
+	return dense(dstMemory, alloc.Int64, n, n), transposed(dense(srcMemory, alloc.Int64, n, n)), dstMemory, srcMemory
 }
 
 func TestAJobGoesOnWhereItStopped(t *testing.T) {
@@ -39,36 +39,17 @@ func TestAJobGoesOnWhereItStopped(t *testing.T) {
 		assert.Equal(t, 1.0, last)
 		done, err := job.Run(time.Second)
 		assert.True(t, done && err == nil, "a job that is done stays done")
-		job.Close()
-		job.Close()
+		job.Free()
+		job.Free()
 		for i := range 1000 {
 			require.True(t, bytes.Equal(srcMemory[i*8:i*8+8], dstMemory[i*8000:i*8000+8]))
 		}
 	}
 }
 
-func TestAPanicInAWorkerIsAnError(t *testing.T) {
-	defer setThreads(0)
-	setThreads(3)
-	run := work.Run
-	defer func() { work.Run = run }()
-	work.Run = func(job unsafe.Pointer, first, end int64) {
-		if first > 0 {
-			panic("out of tiles")
-		}
-		run(job, first, end)
-	}
-	dst, src, _, _ := filledViews(t, 1000)
-	assert.ErrorContains(t, Copy(dst, src, Options{}), "panic while working on arrays: out of tiles")
-}
-
 func TestCancelStopsBetweenSlices(t *testing.T) {
-	run := work.Run
-	defer func() { work.Run = run }()
-	work.Run = func(job unsafe.Pointer, first, end int64) {
-		time.Sleep(Slice)
-		run(job, first, end)
-	}
+	defer func(before int64) { work.Slice = before }(work.Slice)
+	work.Slice = 0
 	ctx, cancel := context.WithCancel(context.Background())
 	dst, src, _, _ := filledViews(t, 1000)
 	var seen []float64
@@ -95,7 +76,7 @@ func TestNumThreads(t *testing.T) {
 // 70 dimensions of which few are longer than one are too many all the same.
 func TestTooManyDimensions(t *testing.T) {
 	memory := mapped(t, 8)
-	v := dense(memory, Int64, make([]int64, 70)...)
+	v := dense(memory, alloc.Int64, make([]int64, 70)...)
 	assert.ErrorContains(t, Copy(v, v, Options{}), "dst: 70 dimensions")
 }
 
@@ -104,7 +85,7 @@ func TestCopyOntoItselfAndOfNothing(t *testing.T) {
 	before := bytes.Clone(memory)
 	require.NoError(t, Copy(dst, dst, Options{}))
 	assert.Equal(t, before, memory)
-	empty := View{Type: Int64, Shape: []int64{0, 3}, Strides: []int64{8, 8}}
+	empty := View{Type: alloc.Int64, Shape: []int64{0, 3}, Strides: []int64{8, 8}}
 	require.NoError(t, Copy(empty, empty, Options{}))
 	require.NoError(t, Fill(empty, 3, Options{}))
 }
@@ -112,19 +93,19 @@ func TestCopyOntoItselfAndOfNothing(t *testing.T) {
 // More elements than 63 bits count, all in one place.
 func TestSizesThatOverflow(t *testing.T) {
 	memory := mapped(t, 16)
-	v := View{Data: base(memory), Type: Int64, Shape: []int64{1 << 31, 1 << 31, 1 << 31}, Strides: []int64{0, 0, 0}}
+	v := View{Data: base(memory), Type: alloc.Int64, Shape: []int64{1 << 31, 1 << 31, 1 << 31}, Strides: []int64{0, 0, 0}}
 	assert.ErrorContains(t, Copy(v, v, Options{}), "more elements than 64 bits can count")
 }
 
 // Where the target repeats, the last element of the source stays, as if copied one by one.
 func TestATargetThatRepeats(t *testing.T) {
 	memory := mapped(t, 8*6)
-	src := dense(memory[8:], Int64, 5)
-	require.NoError(t, Copy(src, dense(memory[8:], Int64, 5), Options{}))
+	src := dense(memory[8:], alloc.Int64, 5)
+	require.NoError(t, Copy(src, dense(memory[8:], alloc.Int64, 5), Options{}))
 	for i := range 5 {
 		memory[8+8*i] = byte(i + 1)
 	}
-	dst := View{Data: base(memory), Type: Int64, Shape: []int64{5}, Strides: []int64{0}}
+	dst := View{Data: base(memory), Type: alloc.Int64, Shape: []int64{5}, Strides: []int64{0}}
 	require.NoError(t, Copy(dst, src, Options{}))
 	assert.Equal(t, byte(5), memory[0])
 }

@@ -7,20 +7,11 @@
  * run i to out + j * pitch + i * itemsize. */
 typedef void (*gb_copy_transpose_fn)(char *out, int64_t pitch, const char *src, const int64_t *at, int64_t n_a, int64_t n_b);
 
-/* What the source of the next tile is, to be on its way while this one is written. */
-typedef struct gb_copy_next {
-    const char *src;
-    const int64_t *at;
-    int64_t n, width;   /* runs, and bytes of each */
-} gb_copy_next;
-
 typedef struct gb_copy_kernels {
     const char *name;
     const gb_copy_transpose_fn *transpose;                         /* by log2 of the itemsize, 1 to 16 */
-    /* n rows of a scratch buffer to their places, dst + at[i]; streamed while the next tile is fetched. */
+    /* n rows of a scratch buffer to their places, dst + at[i]. */
     void (*put)(char *dst, const int64_t *at, const char *scratch, int64_t pitch, int64_t n, int64_t bytes);
-    void (*put_stream)(char *dst, const int64_t *at, const char *scratch, int64_t pitch, int64_t n, int64_t bytes,
-                       const gb_copy_next *next);
     void (*copy)(char *dst, const char *src, int64_t bytes);
     void (*stream)(char *dst, const char *src, int64_t bytes);   /* past the caches */
     void (*fill)(char *dst, const char *value, int64_t bytes);   /* a value of 64 bytes, repeated; also the first part of it */

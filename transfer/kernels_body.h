@@ -51,16 +51,6 @@ static void put(char *dst, const int64_t *at, const char *scratch, int64_t pitch
     for (int64_t i = 0; i < n; i++) put_row(dst + at[i], scratch + i * pitch, bytes);
 }
 
-static void put_stream(char *dst, const int64_t *at, const char *scratch, int64_t pitch, int64_t n, int64_t bytes,
-                       const gb_copy_next *next) {
-    int64_t fetched = 0;
-    for (int64_t i = 0; i < n; i++) {
-        for (; fetched * n < next->n * (i + 1); fetched++)
-            for (int64_t b = 0; b < next->width; b += 64) __builtin_prefetch(next->src + next->at[fetched] + b);
-        stream_run(dst + at[i], scratch + i * pitch, bytes);
-    }
-}
-
 static void fill_run(char *dst, const char *value, int64_t bytes) {
     vec v[64 / sizeof(vec)];
     memcpy(v, value, 64);
@@ -95,5 +85,5 @@ const gb_copy_cast_fn GB_COPY_CASTS[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY
 #endif
 
 const gb_copy_kernels GB_COPY_KERNELS = {
-    GB_COPY_NAME, GB_COPY_TRANSPOSES, put, put_stream, copy_run, stream_run, fill_run, fill_stream, GB_COPY_CASTS,
+    GB_COPY_NAME, GB_COPY_TRANSPOSES, put, copy_run, stream_run, fill_run, fill_stream, GB_COPY_CASTS,
 };

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"gridbuf/alloc"
 )
 
 // mapped is memory outside the Go heap that ends where a page begins that must not
@@ -26,7 +28,7 @@ func mapped(t testing.TB, size int) []byte {
 func base(memory []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(memory)) }
 
 // dense is a view of memory with the last index fastest.
-func dense(memory []byte, kind Type, shape ...int64) View {
+func dense(memory []byte, kind alloc.Type, shape ...int64) View {
 	v := View{Data: base(memory), Type: kind, ItemSize: kind.Size(), Shape: shape, Strides: make([]int64, len(shape))}
 	step := v.ItemSize
 	for i := len(shape) - 1; i >= 0; i-- {

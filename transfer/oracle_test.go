@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"unsafe"
+
+	"gridbuf/alloc"
 )
 
 // place is where an element of a view begins in the memory that the view is cut from.
@@ -52,24 +54,24 @@ func plain[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | f
 
 // The reals, and of which a complex type holds two.
 var (
-	reals = map[Type]number{
-		Bool: {
+	reals = map[alloc.Type]number{
+		alloc.Bool: {
 			func(p unsafe.Pointer) float64 { return float64(min(*(*uint8)(p), 1)) },
 			func(p unsafe.Pointer, value float64) { *(*bool)(p) = value != 0 },
 		},
-		Int8: plain[int8](), Int16: plain[int16](), Int32: plain[int32](), Int64: plain[int64](),
-		Uint8: plain[uint8](), Uint16: plain[uint16](), Uint32: plain[uint32](), Uint64: plain[uint64](),
-		Float16: {
+		alloc.Int8: plain[int8](), alloc.Int16: plain[int16](), alloc.Int32: plain[int32](), alloc.Int64: plain[int64](),
+		alloc.Uint8: plain[uint8](), alloc.Uint16: plain[uint16](), alloc.Uint32: plain[uint32](), alloc.Uint64: plain[uint64](),
+		alloc.Float16: {
 			func(p unsafe.Pointer) float64 { return fromHalf(*(*uint16)(p)) },
 			func(p unsafe.Pointer, value float64) { *(*uint16)(p) = toHalf(value) },
 		},
-		Float32: plain[float32](), Float64: plain[float64](),
+		alloc.Float32: plain[float32](), alloc.Float64: plain[float64](),
 	}
-	realOf = map[Type]Type{Complex64: Float32, Complex128: Float64}
+	realOf = map[alloc.Type]alloc.Type{alloc.Complex64: alloc.Float32, alloc.Complex128: alloc.Float64}
 )
 
 // parts are the numbers of an element: its own, or a real and an imaginary one.
-func parts(t Type, element []byte) (number, [][]byte) {
+func parts(t alloc.Type, element []byte) (number, [][]byte) {
 	both := [][]byte{element}
 	if one, ok := realOf[t]; ok {
 		t, both = one, [][]byte{element[:one.Size()], element[one.Size():]}
@@ -83,7 +85,7 @@ func parts(t Type, element []byte) (number, [][]byte) {
 
 // convert is the slow and simple conversion that the kernels are held against: over
 // values that every type can hold.
-func convert(to, from Type, element []byte) []byte {
+func convert(to, from alloc.Type, element []byte) []byte {
 	if to == from {
 		return bytes.Clone(element)
 	}
@@ -95,9 +97,9 @@ func convert(to, from Type, element []byte) []byte {
 	return encode(to, values[0], values[1])
 }
 
-func encode(to Type, re, im float64) []byte {
+func encode(to alloc.Type, re, im float64) []byte {
 	out := make([]byte, to.Size())
-	if to == Bool && im != 0 {
+	if to == alloc.Bool && im != 0 {
 		re = 1
 	}
 	values := [2]float64{re, im}
@@ -109,7 +111,7 @@ func encode(to Type, re, im float64) []byte {
 }
 
 // sameValue compares elements, any NaN with any other.
-func sameValue(kind Type, a, b []byte) bool {
+func sameValue(kind alloc.Type, a, b []byte) bool {
 	n, ofA := parts(kind, a)
 	_, ofB := parts(kind, b)
 	nan := func(part []byte) bool { return math.IsNaN(n.read(unsafe.Pointer(&part[0]))) }

@@ -49,6 +49,50 @@ static int fastest_of_source(const gb_copy_axes *axes) {
     return s;
 }
 
+/* Distance of neighbours along an axis, on a side's own memory and on the other one. */
+static int64_t along(const gb_copy_axis *x, int of_source) {
+    return of_source ? llabs(x->src) : x->dst;
+}
+
+static int64_t across(const gb_copy_axis *x, int of_source) {
+    return of_source ? x->dst : x->src;
+}
+
+/* The axis, not in use yet, whose neighbours are so far apart; -1: there is none. */
+static int axis_at(const gb_copy_axes *axes, const char *used, int64_t distance, int of_source) {
+    for (int i = axes->n - 1; i >= 0; i--)
+        if (!used[i] && along(&axes->axis[i], of_source) == distance) return i;
+    return -1;
+}
+
+/* Elements `from` to `end` of a run repeat its first `from`, one step of an axis further each. */
+static void repeat_places(int64_t *place, int64_t from, int64_t end, int64_t step) {
+    for (int64_t j = from; j < end; j++) place[j] = place[j % from] + j / from * step;
+}
+
+/* Short axes: neighbours that continue them in memory join a side's run until it is long enough,
+ * inner ones whole. place[j] is how far the run's element j lies from its first on the other side.
+ * Returns the axis that the run is cut along. */
+static int join_run(gb_copy_side *side, gb_copy_axes *axes, char *used, int first, int64_t run,
+                    int of_source, int64_t *place) {
+    int last = first;
+    side->inner = 1;
+    place[0] = 0;
+    for (;;) {
+        const gb_copy_axis *x = &axes->axis[last];
+        int64_t reach = side->inner * x->n;
+        int next = -1;
+        int64_t distance = along(&axes->axis[first], of_source) * reach;
+        if (reach < run) next = axis_at(axes, used, distance, of_source);
+        if (next < 0) return last;
+        if (axes->axis[next].src < 0 && of_source) gb_copy_axis_flip(axes, next);
+        repeat_places(place, side->inner, reach, across(x, of_source));
+        side->inner = reach;
+        used[next] = 1;
+        last = next;
+    }
+}
+
 /* Cut a side whose last axis has n steps of `inner` elements each, about `run` elements a chunk. */
 static void cut(gb_copy_side *side, int64_t n, int64_t run, int64_t line) {
     side->n = n;
@@ -62,83 +106,119 @@ static void cut(gb_copy_side *side, int64_t n, int64_t run, int64_t line) {
     if (side->inner == 1) side->chunk = up(side->chunk, line);
 }
 
-/* How long a tile's runs are on either side, by itemsize: lines are used whole and the scratch stays in the first cache. */
-static int64_t run_of(int64_t item, int side_a) {
-    switch (item) {
-    case 1: return side_a ? 128 : 64;
-    case 2: case 4: case 8: return side_a ? 128 : 32;   /* 64x32, 96x32, 128x16 and 64x64 of 8 bytes are 4 to 10 % slower */
-    case 16: return side_a ? 64 : 16;
-    }
-    return item < 32 ? 256 / item < 64 ? 256 / item : 64 : 8;
+/* How many elements a tile's runs have: a quarter of a KiB of the source, half a KiB of the target.
+ * Shorter ones waste what a processor fetches by itself, longer ones leave the first cache. */
+static int64_t run_of_source(int64_t item) {
+    if (item > 16) return item < 32 ? 256 / item : 8;
+    return item < 4 ? 64 : 256 / item;
 }
 
-static void plan_transposed(gb_copy_job *job, gb_copy_axes *axes, int s) {
-    int d = axes->n - 1, last_a = d, last_b = s;
-    char used[GB_COPY_DIMS + 1] = {0};
-    used[d] = used[s] = 1;
-    if (axes->axis[s].src < 0) gb_copy_axis_flip(axes, s);
+static int64_t run_of_target(int64_t item) {
+    if (item > 16) return item < 32 ? 256 / item : 8;
+    return item < 2 ? 256 : 512 / item;
+}
+
+/* Elements of a line; 1 where lines do not begin at elements. */
+static int64_t line_of(int64_t item) {
+    return GB_COPY_LINE % item ? 1 : GB_COPY_LINE / item;
+}
+
+/* Cut a tile's runs and rows so that it fits into scratch memory, with a line more on either side:
+ * a tile that is cut at lines may be that much longer. */
+static void cut_tile(gb_copy_job *job, int64_t n_a, int64_t n_b, int64_t run_a, int64_t run_b) {
     gb_copy_side *a = &job->a, *b = &job->b;
-    *a = (gb_copy_side){.inner = 1, .dst = axes->axis[d].dst, .src = axes->axis[d].src};
-    *b = (gb_copy_side){.inner = 1, .dst = axes->axis[s].dst, .src = axes->axis[s].src};
-    int64_t item = job->src_item, run_a = run_of(item, 1), run_b = run_of(item, 0);
-    job->src_at[0] = job->dst_at[0] = 0;
-    int64_t line = item & (item - 1) || item > 64 ? 1 : 64 / item;
+    int64_t line_a = line_of(job->dst_item), line_b = line_of(job->src_item);
+    cut(a, n_a, run_a, line_a);
+    cut(b, n_b, run_b, line_b);
+    int64_t pitch = gb_copy_pitch(a->inner * a->chunk + line_a, job->src_item);
+    int64_t fit = (GB_COPY_SCRATCH / pitch - line_b) / b->inner;
+    if (b->chunk <= fit) return;
+    b->chunk = b->inner == 1 ? fit - fit % line_b : fit;
+}
 
-    /* Short axes: neighbours that continue them in memory join the run, inner ones whole. */
-    for (int i = axes->n - 1; i >= 0; i--) {
-        int64_t reach = b->inner * axes->axis[last_b].n;
-        if (reach >= run_b) break;
-        if (used[i] || llabs(axes->axis[i].src) != b->src * reach) continue;
-        if (axes->axis[i].src < 0) gb_copy_axis_flip(axes, i);
-        for (int64_t j = b->inner; j < reach; j++)
-            job->dst_at[j] = job->dst_at[j % b->inner] + j / b->inner * axes->axis[last_b].dst;
-        b->inner = reach;
-        used[i] = 1;
-        last_b = i;
-        i = axes->n;
-    }
-    for (int i = axes->n - 1; i >= 0; i--) {
-        int64_t reach = a->inner * axes->axis[last_a].n;
-        if (reach >= run_a) break;
-        if (used[i] || axes->axis[i].dst != a->dst * reach) continue;
-        for (int64_t j = a->inner; j < reach; j++)
-            job->src_at[j] = job->src_at[j % a->inner] + j / a->inner * axes->axis[last_a].src;
-        a->inner = reach;
-        used[i] = 1;
-        last_a = i;
-        i = axes->n;
-    }
-    cut(a, axes->axis[last_a].n, run_a, line);
-    cut(b, axes->axis[last_b].n, run_b, line);
-    for (int64_t j = a->inner; j < a->inner * a->chunk; j++)
-        job->src_at[j] = job->src_at[j % a->inner] + j / a->inner * axes->axis[last_a].src;
-    for (int64_t j = b->inner; j < b->inner * b->chunk; j++)
-        job->dst_at[j] = job->dst_at[j % b->inner] + j / b->inner * axes->axis[last_b].dst;
+/* Whether lines begin at elements, and as many elements after each chunk of either side. */
+static int lines_fit(const gb_copy_job *job) {
+    const gb_copy_side *a = &job->a, *b = &job->b;
+    int64_t row = a->loop < 0 ? 0 : a->inner * a->chunk * job->dst_item;
+    int64_t run = b->loop < 0 ? 0 : b->inner * b->chunk * job->src_item;
+    return GB_COPY_LINE % job->dst_item == 0 && GB_COPY_LINE % job->src_item == 0 &&
+           row % GB_COPY_LINE == 0 && run % GB_COPY_LINE == 0 && b->src == job->src_item;
+}
 
-    /* Walk through the source: few streams of reads, which the processor foresees. */
-    gb_copy_axis loop[GB_COPY_DIMS + 2];
-    int n = 0, which[GB_COPY_DIMS + 2];
-    for (int i = 0; i < axes->n + 2; i++) {
-        gb_copy_axis x;
-        if (i < axes->n) {
-            if (used[i]) continue;
-            x = axes->axis[i];
-        } else {
-            const gb_copy_side *side = i == axes->n ? a : b;
-            const gb_copy_axis *axis = &axes->axis[i == axes->n ? last_a : last_b];
-            x = (gb_copy_axis){(side->n - 1) / side->chunk + 1, side->chunk * axis->dst, side->chunk * axis->src};
-        }
-        int at = n++;
-        for (; at > 0 && llabs(loop[at - 1].src) < llabs(x.src); at--) loop[at] = loop[at - 1], which[at] = which[at - 1];
-        loop[at] = x;
-        which[at] = i - axes->n;
+static int rows_alike(const gb_copy_job *job, int64_t rows) {
+    for (int64_t i = 1; i < rows; i++)
+        if (job->dst_at[i] % GB_COPY_LINE) return 0;
+    return 1;
+}
+
+/* The loop over a side's chunks; its number among the job's loops goes to *number. */
+typedef struct tile_loop {
+    gb_copy_axis axis;
+    int *number;
+} tile_loop;
+
+/* Insert a loop so that the source's strides descend; equal ones keep their order. */
+static int insert_loop(tile_loop *loop, int n, tile_loop x) {
+    int at = n;
+    for (; at > 0 && llabs(loop[at - 1].axis.src) < llabs(x.axis.src); at--) loop[at] = loop[at - 1];
+    loop[at] = x;
+    return n + 1;
+}
+
+static tile_loop over_chunks(gb_copy_side *side, const gb_copy_axis *axis) {
+    int64_t chunk = side->chunk;
+    gb_copy_axis chunks = {(side->n - 1) / chunk + 1, chunk * axis->dst, chunk * axis->src};
+    return (tile_loop){chunks, &side->loop};
+}
+
+/* Walk through the source: few streams of reads, which the processor foresees. */
+static void order_loops(gb_copy_job *job, const gb_copy_axes *axes, const char *used, int last_a,
+                        int last_b) {
+    tile_loop loop[GB_COPY_DIMS + 2];
+    int n = 0, unnamed;
+    int rows = axis_at(axes, used, job->a.dst * job->a.inner * job->a.n, 0);
+    job->next_row = -1;
+    for (int i = 0; i < axes->n; i++) {
+        tile_loop x = {axes->axis[i], i == rows ? &job->next_row : &unnamed};
+        if (!used[i]) n = insert_loop(loop, n, x);
     }
-    a->loop = b->loop = -1;
-    for (int i = 0; i < n; i++) {
-        int at = add_loop(job, loop[i].n, loop[i].dst, loop[i].src);
-        if (which[i] == 0) a->loop = at;
-        if (which[i] == 1) b->loop = at;
-    }
+    n = insert_loop(loop, n, over_chunks(&job->a, &axes->axis[last_a]));
+    n = insert_loop(loop, n, over_chunks(&job->b, &axes->axis[last_b]));
+    for (int i = 0; i < n; i++)
+        *loop[i].number = add_loop(job, loop[i].axis.n, loop[i].axis.dst, loop[i].axis.src);
+}
+
+/* The two axes of a tile: the target's fastest and s, the source's. */
+static void plan_transposed(gb_copy_job *job, gb_copy_axes *axes, int s) {
+    int d = axes->n - 1;
+    char used[GB_COPY_DIMS + 1] = {0};
+    gb_copy_side *a = &job->a, *b = &job->b;
+    if (axes->axis[s].src < 0) gb_copy_axis_flip(axes, s);
+    a->dst = axes->axis[d].dst;
+    a->src = axes->axis[d].src;
+    b->dst = axes->axis[s].dst;
+    b->src = axes->axis[s].src;
+    used[d] = used[s] = 1;
+
+    int64_t run_b = run_of_source(job->src_item);
+    int last_b = join_run(b, axes, used, s, run_b, 1, job->dst_at);
+    int64_t reach = b->inner * axes->axis[last_b].n;
+
+    int64_t run_a = run_of_target(job->dst_item);
+    int64_t most = run_of_target(job->src_item) * 64 / run_b;
+    if (run_a > most) run_a = most;   /* scratch memory has room for no more */
+    if (2 * reach <= run_b && run_a <= 128) run_a *= 2;
+    if (reach * b->src == a->src && reach <= 128) run_b = reach;   /* runs that adjoin: one stream */
+    int last_a = join_run(a, axes, used, d, run_a, 0, job->src_at);
+
+    cut_tile(job, axes->axis[last_a].n, axes->axis[last_b].n, run_a, run_b);
+    int64_t runs = a->inner * a->chunk + line_of(job->dst_item);
+    int64_t rows = b->inner * b->chunk + line_of(job->src_item);
+    repeat_places(job->src_at, a->inner, runs, axes->axis[last_a].src);
+    repeat_places(job->dst_at, b->inner, rows, axes->axis[last_b].dst);
+    order_loops(job, axes, used, last_a, last_b);
+    job->at_lines = lines_fit(job);
+    job->alike = rows_alike(job, rows);
     job->kind = GB_COPY_TRANSPOSE;
 }
 
@@ -189,14 +269,18 @@ static void plan_shift(gb_copy_job *job, const gb_copy_axes *axes) {
 
 /* ---- all together ---- */
 
-/* Streamed stores save reading the target's lines first, and lose where the target would have stayed in a cache. */
+/* Streamed stores save reading the target's lines first, and lose where the target would have
+ * stayed in a cache, or lines are not written whole. */
 static int worth_streaming(const gb_copy_job *job) {
-    if (job->bytes < 1 << 20) return 0;   /* in any cache */
-    int64_t cache = gb_copy_shared_cache();
+    int64_t cache = gb_copy_shared_cache(), item = job->dst_item;
+    int64_t written = job->bytes / (job->src_item + item) * item;
+    if (job->a.dst != item) return 0;
     switch (job->kind) {
-    case GB_COPY_MOVE: case GB_COPY_CONVERT: return job->a.dst == job->dst_item && job->bytes > cache && job->a.chunk * job->dst_item >= 512;
-    case GB_COPY_TRANSPOSE: return job->a.dst == job->dst_item && job->bytes > cache / 2 && job->a.inner * job->a.chunk * job->dst_item >= 128;
-    case GB_COPY_FILL: return job->bytes > 4 * cache && job->a.chunk * job->dst_item >= 512;
+    case GB_COPY_MOVE:
+    case GB_COPY_CONVERT: return job->bytes > cache && job->a.chunk * item >= 512;
+    case GB_COPY_TRANSPOSE:
+        return job->bytes > cache / 2 && job->a.inner * job->a.n * item >= 2 * GB_COPY_LINE;
+    case GB_COPY_FILL: return written > cache && job->a.chunk * item >= 512;
     }
     return 0;
 }

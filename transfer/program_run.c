@@ -31,7 +31,7 @@ void gb_program_entries_run(const gb_program *program, char *const *bases, int64
     }
 }
 
-/* As gb_copy_job_threads: dense runs go at the speed of the caches. */
+/* As of a copy (copy.c): dense runs go at the speed of the caches. */
 static int threads_of(const gb_program *program) {
     int64_t enough = 2 * program->dense > program->bytes ? 4 << 20 : 1 << 20;
     return program->ordered ? 1 : gb_work_threads(program->bytes, enough);

@@ -9,11 +9,13 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"gridbuf/alloc"
 )
 
 // cut makes a random view of a random piece of memory: any order of axes, gaps,
 // steps, directions. Elements come out where no two of them overlap.
-func cut(r *rand.Rand, t *testing.T, kind Type, itemSize int64, shape []int64) (View, []byte) {
+func cut(r *rand.Rand, t *testing.T, kind alloc.Type, itemSize int64, shape []int64) (View, []byte) {
 	v := View{Type: kind, ItemSize: itemSize, Shape: shape, Strides: make([]int64, len(shape))}
 	step, first := itemSize, int64(0)
 	for _, i := range r.Perm(len(shape)) {
@@ -38,7 +40,7 @@ func scribble(r *rand.Rand, v View, memory []byte) {
 	for i := range memory {
 		memory[i] = byte(r.Uint32())
 	}
-	if v.Type != Raw {
+	if v.Type != alloc.Raw {
 		each(v.Shape, func(index []int64) {
 			copy(memory[place(v, memory, index):], encode(v.Type, float64(r.IntN(500))/4, float64(r.IntN(100))))
 		})
@@ -58,13 +60,13 @@ func randomShape(r *rand.Rand) []int64 {
 	return shape
 }
 
-func randomTypes(r *rand.Rand) (to, from Type, toSize, fromSize int64) {
-	from = append(numbers, Raw)[r.IntN(len(numbers)+1)]
+func randomTypes(r *rand.Rand) (to, from alloc.Type, toSize, fromSize int64) {
+	from = append(numbers, alloc.Raw)[r.IntN(len(numbers)+1)]
 	to = numbers[r.IntN(len(numbers))]
-	if from == Raw || r.IntN(2) == 0 {
+	if from == alloc.Raw || r.IntN(2) == 0 {
 		to = from
 	}
-	if from == Raw {
+	if from == alloc.Raw {
 		size := []int64{0, 1, 2, 3, 5, 8, 10, 16, 24, 40, 100}[r.IntN(11)]
 		return to, from, size, size
 	}
@@ -95,10 +97,12 @@ func rounds() int {
 
 func TestCopyIsElementByElement(t *testing.T) {
 	defer setThreads(0)
+	defer assumeCache(0)
 	eachKernel(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for range rounds() {
 			setThreads(1 + r.IntN(4))
+			assumeCache(r.Int64N(2)) // 1: everything streams that can
 			shape := randomShape(r)
 			to, from, toSize, fromSize := randomTypes(r)
 			dst, dstMemory := cut(r, t, to, toSize, shape)
@@ -181,7 +185,7 @@ func TestLargeCopies(t *testing.T) {
 	defer setThreads(0)
 	setThreads(3)
 	shapes := [][]int64{{70, 256, 300}, {257, 255, 129}, {1 << 22}, {3, 1500000}, {1500000, 3}, {64, 70, 40, 33}}
-	pairs := [][2]Type{{Float64, Float64}, {Float32, Float64}, {Float64, Float32}, {Int16, Int16}, {Complex128, Complex128}, {Uint8, Uint8}}
+	pairs := [][2]alloc.Type{{alloc.Float64, alloc.Float64}, {alloc.Float32, alloc.Float64}, {alloc.Float64, alloc.Float32}, {alloc.Int16, alloc.Int16}, {alloc.Complex128, alloc.Complex128}, {alloc.Uint8, alloc.Uint8}}
 	if testing.Short() {
 		pairs = pairs[:2]
 	}
@@ -226,12 +230,14 @@ func TestLargeCopies(t *testing.T) {
 
 func TestFillSetsEveryElementAndNoOther(t *testing.T) {
 	defer setThreads(0)
+	defer assumeCache(0)
 	eachKernel(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 6))
 		for range rounds() {
 			setThreads(1 + r.IntN(3))
+			assumeCache(r.Int64N(2))
 			to, _, size, _ := randomTypes(r)
-			if to == Raw {
+			if to == alloc.Raw {
 				size = []int64{1, 3, 8, 16, 24, 32, 64, 100}[r.IntN(8)]
 			}
 			dst, memory := cut(r, t, to, size, randomShape(r))
@@ -239,7 +245,7 @@ func TestFillSetsEveryElementAndNoOther(t *testing.T) {
 			var value any = float64(r.IntN(500)) / 4
 			var element []byte
 			switch {
-			case to == Raw || r.IntN(3) == 0:
+			case to == alloc.Raw || r.IntN(3) == 0:
 				element = make([]byte, size)
 				for i := range element {
 					element[i] = byte(r.Uint32())
@@ -247,7 +253,7 @@ func TestFillSetsEveryElementAndNoOther(t *testing.T) {
 				value = element
 			case r.IntN(2) == 0:
 				value = complex(value.(float64), 3)
-				element = convert(to, Complex128, encode(Complex128, real(value.(complex128)), 3))
+				element = convert(to, alloc.Complex128, encode(alloc.Complex128, real(value.(complex128)), 3))
 			default:
 				element = encode(to, value.(float64), 0)
 			}

@@ -2,9 +2,9 @@
  *
  * gb_copy_plan works out how: axes are dropped, flipped, sorted and merged, and what
  * is left is cut into tiles of some 10 to 100 KiB. gb_copy_job_run runs any range of a
- * job's tiles; distinct ranges may run on distinct threads at the same time. Go adds
- * the threads and the clock (job.go); gb_copy_serial does all of it on the caller's
- * thread.
+ * job's tiles; distinct ranges may run on distinct threads at the same time, which
+ * gb_work_resume of a gb_copy's work sees to; gb_copy_serial does all of it on the
+ * caller's thread.
  */
 #pragma once
 
@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "../alloc/elements.h"
-#include "work.h"
+#include "../internal/work/work.h"
 
 #define GB_COPY_DIMS 64   /* NumPy's own maximum */
-#define GB_COPY_RUN 256        /* longest run of elements in a tile of a transposed copy */
+#define GB_COPY_RUN 448        /* longest run of elements in a tile of a transposed copy */
 
 /* Whether elements are a number that copies convert; all others are GB_RAW here. */
 #define GB_COPY_CONVERTS_(with, T, ...) [GB_##T] = 1,
@@ -57,6 +57,9 @@ typedef struct gb_copy_job {
     int ordered;        /* source and target overlap: tiles in order, on one thread */
     int backward;       /* ordered, from the last tile to the first */
     int stream;         /* write past the caches */
+    int at_lines;       /* transposed: tiles may be cut at cache lines instead of chunks */
+    int alike;          /* transposed: the rows of a tile reach their lines at the same element */
+    int next_row;       /* transposed: the loop over rows that adjoin in the target; -1: none */
     int loops;
     gb_copy_loop loop[GB_COPY_DIMS + 2];
     gb_copy_side a, b;       /* the two axes of a tile: a is the target's fastest; b the source's where that is another one, else the target's next */
@@ -85,17 +88,6 @@ int gb_copy_plan_fill(gb_copy *copy, const gb_copy_view *dst, const void *value,
 void gb_copy_done(gb_copy *copy);
 
 void gb_copy_job_run(const gb_copy_job *job, int64_t first, int64_t end);
-int64_t gb_copy_job_batch(const gb_copy_job *job);        /* tiles worth taking at a time */
-int gb_copy_job_threads(const gb_copy_job *job);          /* how many threads the job is worth */
-
-/* The number of threads: gb_copy_set_threads, else GRIDBUF_NUM_THREADS, else the cores this process may use. */
-int gb_copy_threads(void);
-void gb_copy_set_threads(int n);                     /* below 1: forget the setting */
-
-/* How many of them so much work is worth, where from `enough` bytes on several are: waking one costs 10 to 50 us. */
-int gb_work_threads(int64_t bytes, int64_t enough);
-/* How many pieces of work are to be between two looks at the clock, where so many bytes are worth one. */
-int64_t gb_work_batch(int64_t bytes, int64_t pieces, int64_t worth);
 
 int gb_copy_serial(const gb_copy_view *dst, const gb_copy_view *src);
 
@@ -110,3 +102,6 @@ typedef struct gb_copy_task {
 /* The kernels in use: "plain", "neon", "avx2", "avx512". gb_copy_kernels_use returns -1 when this processor has no such. */
 const char *gb_copy_kernels_name(void);
 int gb_copy_kernels_use(const char *name);
+
+/* For tests: bytes of the last cache level, above which copies stream; 0: ask the system again. */
+void gb_copy_assume_cache(int64_t bytes);
