@@ -132,7 +132,7 @@ test-gpu: wheel
 	$(PY) -m pip install --quiet numpy pytest hypothesis $(GPU_PACKAGES)
 	cd tests && GRIDBUF_DEVICE_TESTS=gpu $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider device $(ARGS)
 
-## make docs    the site: docs/ and the docstrings, tutorials run, into site/html; needs gfortran and a C++ compiler
+## make docs    the site: docs/ and the docstrings, into site/html; tutorials run where gfortran and a C++ compiler are installed
 DOCS := .venvs/docs
 docs: wheel
 	[ -x $(DOCS)/bin/python ] || $(PYTHON) -m venv $(DOCS)
@@ -157,7 +157,7 @@ bench: wheel
 
 ## make clean   what was built; make distclean also the environments that make demo, dev and test keep
 clean:
-	rm -rf build dist *.egg-info gridbuf/_core*.so compile_commands.json
+	rm -rf build dist *.egg-info gridbuf/_core*.so gridbuf/_go.so compile_commands.json
 
 distclean: clean
 	rm -rf .venv .venvs site

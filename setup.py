@@ -1,4 +1,4 @@
-"""Build gridbuf._core: the C of all rooms, linked with an archive that holds the Go runtime and the rooms' Go."""
+"""Build gridbuf._core, the C of all rooms, and gridbuf/_go.so, Go's runtime and the rooms' Go, which it loads."""
 
 import hashlib
 import importlib.util
@@ -50,8 +50,8 @@ SMALL = {"x86_64": re.compile(r"_(base|plain)\.c$")}
 INLINED_LESS = ["-mllvm", "-inline-threshold=75"]
 # What is called once, seldom, or to call a driver that takes microseconds: for size it is 12 % shorter, with clang's -Oz 18 %.
 COLD = re.compile(
-    r"cuda/(?!cache|event|inflight|pool|slab|stream)|alloc/(debug|describe|errors|live|pages|refill|settings)\.c|"
-    r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|type)|exchange/(device_wrap|import_typestr|mapped)|program/|core/(backends|explain|numbers|trace|watch)|module|register|requirements|statistics)|"
+    r"cuda/(?!cache|event|inflight|pool|slab|stream)|alloc/(bound|debug|describe|errors|live|pages|placement|process|refill|settings)\.c|"
+    r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|type)|exchange/(device_wrap|import_typestr|mapped)|program/|core/(backends|explain|numbers|trace)|watch/|module|register|requirements|statistics)|"
     r"transfer/(cpu|program_plan)|(cuda)?arrayinterface"
 )
 # Their loops go over a few indices or arguments: compilers make vectors of them all the same.
@@ -64,18 +64,14 @@ WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-ini
 # Go's names of the processors that a compiler can make code for here.
 GO_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
-# Go inlines nothing: 63 KB less of a wheel, and a gufunc that meets a new shape takes no more instructions (44 thousand). Its functions
-# start on multiples of 8 bytes, not 32: 1 KB.
 NINJA = """\
 rule c
   command = {cc} $cflags $last -MD -MF $out.d -c $in -o $out
   depfile = $out.d
   deps = gcc
 rule go
-  command = export CGO_ENABLED=1 CGO_CFLAGS={cgo_cflags}; {go} list -export -deps -buildmode=c-archive -gcflags=all=-l -trimpath -buildvcs=false -overlay {overlay} {tags} $
-    -f '{{{{if .Export}}}}packagefile {{{{.ImportPath}}}}={{{{.Export}}}}{{{{end}}}}' {main} > $out.packages && $
-    {go} tool compile -shared -trimpath "$$PWD" -p main -importcfg $out.packages -o $out.main {main}/*.go && $
-    {go} tool link -buildmode=c-archive -importcfg $out.packages {strip} -funcalign=8 -extld={cc} -o $out $out.main
+  command = CGO_ENABLED=1 CGO_CFLAGS={cgo_cflags} CC={cc_quoted} {go} build -buildmode=c-shared -trimpath -buildvcs=false $
+    -overlay {overlay} {tags} -ldflags={go_ldflags} -o $out {main}
 rule link
   command = {cc} -shared $cflags $last -o $out $in $ldflags
 """
@@ -143,7 +139,7 @@ def stamp() -> str:
 
 
 def packages_of(go: str, main: str, tags: list[str]) -> tuple[dict[Path, list[str]], list[Path]]:
-    """The C of this module in the archive, with what its #cgo lines say; and the folders of a workspace's other modules.
+    """The C of this module that Go's library needs, with what its #cgo lines say; and the folders of a workspace's other modules.
 
     Go would compile all C of a package again, one file after the other, whenever one of its files or imports changed. It keeps
     what needs cgo's own header, and the C of other modules.
@@ -182,7 +178,7 @@ def escaped(path: object) -> str:
 
 
 class build_core(build_ext):
-    """Lets ninja compile, Go make the archive, and the compiler link.
+    """Lets ninja compile, Go make its library, and the compiler link.
 
     GRIDBUF_CFLAGS goes to every compilation and to the link, GRIDBUF_GO_TAGS to Go; GRIDBUF_GO_MAIN
     names a Go main package to take in the place of bridge/archive. With --debug the C is made for gdb.
@@ -213,6 +209,8 @@ class build_core(build_ext):
         write(work / "docs.h", docstrings())
         command = [Path(ninja.BIN_DIR) / "ninja", "-f", rules, "--quiet" if not self.verbose else "-v"]
         subprocess.run(command, check=True)
+        for folder in [target.parent, *([Path("gridbuf")] if self.for_checkout or self.editable_mode else [])]:
+            shutil.copy(work / "_go.so", folder)
         if self.for_checkout:  # for clangd and other tools that want to know how a file is compiled
             database = subprocess.run([*command[:3], "-t", "compdb", "c"], check=True, capture_output=True).stdout
             Path("compile_commands.json").write_bytes(database)
@@ -246,12 +244,15 @@ class build_core(build_ext):
         self.c_files, workspace = packages_of(go, main, ["-tags", tags])
         rules = NINJA.format(
             cc=self.compiler.command,
+            cc_quoted=shlex.quote(self.compiler.command),
             cgo_cflags=shlex.quote(shlex.join([*optimised, *extra, f"-DBUILD_STAMP={stamp()}"])),
             go=go,
             tags=f"-tags {shlex.quote(f'{tags},gridbuf_extension'.strip(','))}",  # bridge/rooms.go: of some rooms the C alone
             overlay=shlex.quote(str(work / "overlay.json")),
             main=main,
-            strip="-s -w" if strip and not symbols else "",
+            go_ldflags=shlex.quote(
+                f"{'-s -w' if strip else ''} -extldflags=-Wl,-z,defs{',-s' if strip else ''},--version-script={Path('bridge/exports.map').resolve()}".strip()
+            ),
         )
         # What ninja keeps lies beside the objects.
         rules = f"builddir = {escaped(work)}\ncflags = {shlex.join(cflags)}\nlast = {shlex.join(extra)}\n" + rules
@@ -274,12 +275,12 @@ class build_core(build_ext):
             and not path.name.endswith("_body.h")
             and path.resolve() not in self.c_files
         ]
-        archive = escaped(work / "go.a")
-        rules += f"build {archive}: go | go.mod go.sum {escaped(work / 'overlay.json')} {' '.join(map(escaped, go_sources))}\n"
+        library = escaped(work / "_go.so")
+        rules += f"build {library}: go | go.mod go.sum bridge/exports.map {escaped(work / 'overlay.json')} {' '.join(map(escaped, go_sources))}\n"
         if symbols:  # linked twice, into the same bytes but for the symbols; the number tells debuggers so
             ldflags.append(f"-Wl,--build-id=0x{self.build_id(rules, go_sources)}")
         return rules + "".join(
-            f"build {escaped(path)}: link {' '.join(objects)} {archive} | pyext/exports.map\n  ldflags = {shlex.join([*ldflags, *more])}\n"
+            f"build {escaped(path)}: link {' '.join(objects)} | pyext/exports.map\n  ldflags = {shlex.join([*ldflags, *more])}\n"
             for path, more in [(target, strip), *([(Path(symbols).resolve(), [])] if symbols else [])]
         )
 

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"gridbuf/alloc"
+	"gridbuf/internal/handle"
 )
 
 // Version of the protocol that is written, and the only one that is read.
@@ -106,3 +107,13 @@ func DescribePlan(p *alloc.Plan, t Type, data uintptr) (Description, error) {
 
 // Aligned reports whether plain loads can read every element.
 func (d Description) Aligned() bool { return d.Layout.Aligned(d.Data, d.Type.Alignment()) }
+
+// View is the array as copies, sums and kernels take it. Items that are no numbers in this machine's
+// byte order are Raw: they are moved.
+func (d Description) View() (alloc.View, error) {
+	v := alloc.View{
+		Data: handle.Pointer(d.Data), Type: d.Type.Element(), ItemSize: d.ItemSize,
+		Shape: d.Shape, Strides: d.Strides,
+	}
+	return v, v.Check("array")
+}

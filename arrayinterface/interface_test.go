@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/native"
 )
 
 func float64s(change func(*Interface)) Interface {
@@ -164,4 +165,27 @@ func TestDescribePlan(t *testing.T) {
 	require.NoError(t, err)
 	_, err = DescribePlan(plan, Type{Kind: 'f', Order: '<', ItemSize: 4}, 4096)
 	assert.ErrorContains(t, err, "device: the plan's memory is on the GPU")
+}
+
+func TestAnArrayAsAView(t *testing.T) {
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{3, 4}, ItemSize: 8})
+	require.NoError(t, err)
+	b, err := alloc.New(plan)
+	require.NoError(t, err)
+	defer b.Free()
+	for typestr, want := range map[string]alloc.Type{
+		"=f8": alloc.Float64, "=i8": alloc.Int64, "=u8": alloc.Uint64, "=c8": alloc.Complex64,
+		"!f8": alloc.Raw, "|V8": alloc.Raw, "|S8": alloc.Raw, "=M8[ns]": alloc.Raw, "=m8": alloc.Raw,
+	} {
+		other := map[byte]string{'<': ">", '>': "<"}[native.Order]
+		typestr = strings.NewReplacer("=", string(native.Order), "!", other).Replace(typestr)
+		d, err := Parse(float64s(func(d *Interface) { d.Typestr, d.Data = typestr, uintptr(b.Data()) }))
+		require.NoError(t, err, typestr)
+		got, err := d.View()
+		require.NoError(t, err)
+		wanted := alloc.View{Data: b.Data(), Type: want, ItemSize: 8, Shape: []int64{3, 4}, Strides: []int64{32, 8}}
+		assert.Equal(t, wanted, got, typestr)
+	}
+	_, err = Description{}.View()
+	assert.ErrorContains(t, err, "array: Data is nil")
 }

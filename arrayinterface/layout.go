@@ -60,6 +60,9 @@ func (l Layout) Size() int64 {
 // CContiguous reports whether the elements lie one after the other in C order, the
 // last index fastest. Strides of a size of 1 do not count.
 func (l Layout) CContiguous() bool {
+	if len(l.Strides) != len(l.Shape) {
+		return l.Strides == nil
+	}
 	step := l.ItemSize
 	for i := len(l.Shape) - 1; i >= 0; i-- {
 		if l.Shape[i] == 0 {
@@ -77,7 +80,7 @@ func (l Layout) CContiguous() bool {
 // one is at data.
 func (l Layout) Aligned(data uintptr, alignment int64) bool {
 	together := uint64(data)
-	for i, s := range l.Strides {
+	for i, s := range l.Strides[:min(len(l.Strides), len(l.Shape))] {
 		if l.Shape[i] > 1 {
 			together |= uint64(s)
 		}

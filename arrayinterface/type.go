@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"gridbuf/alloc"
 	"gridbuf/internal/native"
 )
 
@@ -32,6 +33,20 @@ func (t Type) Swapped() bool {
 		}
 	}
 	return t.Order != '|' && t.Order != native.Order
+}
+
+// Element is the type that copies and kernels know: Raw for items that are no numbers, or in the
+// other byte order.
+func (t Type) Element() alloc.Type {
+	if t.Swapped() || t.Unit != "" {
+		return alloc.Raw
+	}
+	for e := alloc.Bool; e.Known(); e++ {
+		if e.Kind() == t.Kind && e.Size() == t.ItemSize && e.Kind() != 'm' && e.Kind() != 'M' {
+			return e
+		}
+	}
+	return alloc.Raw
 }
 
 // Alignment is what addresses of items must be a multiple of for a plain load.

@@ -28,8 +28,8 @@ func TestOneFamilyOfErrors(t *testing.T) {
 	_, format := arrayinterface.ParseFormat("y", 8)
 	_, stream := cudaarrayinterface.ParseStream(true, 0)
 	var number float64
-	view := transfer.View{Data: unsafe.Pointer(&number), Type: transfer.Float64}
-	fill := transfer.Fill(view, "text", transfer.Options{})
+	view := transfer.View{Data: unsafe.Pointer(&number), Type: alloc.Float64}
+	fill := transfer.Fill(view, []byte("text"), transfer.Options{})
 	for name, err := range map[string]error{
 		"alloc": invalid, "dlpack.TypeOf": dtype, "dlpack.Import": nothing, "gufunc": signature, "transfer": fill,
 		"kernels": unknown, "typestr": typestr, "descr": descr, "format": format, "stream": stream, "cuda": cuda.ErrArgument,

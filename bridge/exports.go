@@ -9,18 +9,12 @@ import (
 
 	"gridbuf/alloc"
 	"gridbuf/internal/record"
-	"gridbuf/internal/work"
 )
 
 // The first call: it waits until Go's runtime has started.
 //
 //export gbridge_start
 func gbridge_start(e *C.gb_error) C.int { return guard(e, func() error { return nil }) }
-
-//export gbridge_work
-func gbridge_work(w unsafe.Pointer, nanoseconds C.int64_t, e *C.gb_error) C.int {
-	return guard(e, func() error { _, err := work.Resume(w, int64(nanoseconds)); return err })
-}
 
 //export gbridge_explain
 func gbridge_explain(dims *C.int32_t, ndim C.int32_t, words *C.int64_t, n C.int64_t, room *C.char, size C.int64_t, e *C.gb_error) C.int {

@@ -12,6 +12,7 @@ import (
 	"gridbuf/alloc"
 	"gridbuf/gufunc"
 	"gridbuf/gufunc/kernels"
+	"gridbuf/internal/handover"
 	"gridbuf/internal/message"
 )
 
@@ -167,7 +168,7 @@ func resolve(g *gufunc.GUFunc, encoding []int64, call **C.gb_gu_call) error {
 	if err != nil {
 		return err
 	}
-	*call = (*C.gb_gu_call)(c.Release())
+	*call = (*C.gb_gu_call)(handover.Call(c))
 	(*call).flags |= C.GB_GU_NEW_OUTPUTS // the extension allocates them (invoke.c)
 	return nil
 }
@@ -178,28 +179,6 @@ func turnShapes(g *gufunc.GUFunc, encoding []int64) error {
 		return err
 	}
 	return g.TurnShapes(request)
-}
-
-func help(g *gufunc.GUFunc, job *C.gb_gu_run, workers int) error {
-	j, err := g.JobAt(unsafe.Pointer(job))
-	if err != nil {
-		return err
-	}
-	j.Help(workers)
-	return nil
-}
-
-// workOn runs a kernel written in Go on the calling thread.
-func workOn(g *gufunc.GUFunc, job *C.gb_gu_run, deadline int64, more *C.int32_t) error {
-	j, err := g.JobAt(unsafe.Pointer(job))
-	if err != nil {
-		return err
-	}
-	left, err := j.Work(deadline)
-	if left {
-		*more = 1
-	}
-	return err
 }
 
 func goNames(room []byte) error { return writeText(room, strings.Join(gufunc.RegisteredNames(), "\n")) }

@@ -1,4 +1,4 @@
-/* gufunc.h: the calls that enter Go for gridbuf.gufunc, and what crosses with them. */
+/* gufunc.h: records and bits of the calls that enter Go for gridbuf.gufunc (bridge.h). */
 #pragma once
 
 #include "../gufunc/call.h"
@@ -35,24 +35,4 @@ enum { GB_BRIDGE_MASK = 1 << 8, GB_BRIDGE_SIZES = 1 << 9, GB_BRIDGE_AXIS = 1 << 
 enum { GB_BRIDGE_R_KEEPDIMS = 1, GB_BRIDGE_R_SEQUENTIAL = 2, GB_BRIDGE_R_ONE_BY_ONE = 4, GB_BRIDGE_R_IDENTITY = 8,
        GB_BRIDGE_R_ONE_AXIS = 16,   /* more are refused */
        GB_BRIDGE_R_ALL_AXES = 32, GB_BRIDGE_R_MASK = 1 << 8, GB_BRIDGE_R_RESULTS = 16, GB_BRIDGE_R_AXES = 24, GB_BRIDGE_R_STATE = 32 };
-
-int gbridge_gufunc_new(char *name, char *signature, int32_t flags, gb_bridge_gufunc_info *info, gb_error *e);
-int gbridge_gufunc_builtin(char *name, gb_bridge_gufunc_info *info, gb_error *e);
-int gbridge_gufunc_drop(int64_t id, gb_error *e);
-int gbridge_gufunc_add(int64_t id, gb_bridge_kernel_spec *spec, int32_t *number, gb_error *e);
-int gbridge_gufunc_types(int64_t id, int32_t kernel, uint8_t *types, gb_error *e);
-/* The kernel for n inputs: types (with GB_BRIDGE_SWAPPED) and kinds of Python numbers. wanted: the types asked for, one for each operand
- * and 0 where any will do; with nwanted 0 nothing is asked for, and casting (gufunc.Casting) does not count. */
-#define GB_BRIDGE_SWAPPED 0x40
-int gbridge_gufunc_select(int64_t id, uint8_t *types, uint8_t *weak, int32_t n, uint8_t *wanted, int32_t nwanted, int32_t casting,
-                          int32_t *number, gb_error *e);
-int gbridge_gufunc_resolve(int64_t id, int64_t *encoding, int64_t n, gb_gu_call **call, gb_error *e);
-int gbridge_gufunc_turn_shapes(int64_t id, int64_t *encoding, int64_t n, gb_error *e);   /* in place: core dimensions last */
-int gbridge_gufunc_add_state(int64_t id, gb_gu_state_kernel *k, uint8_t *types, int32_t ntypes, int32_t any_order,
-                             int32_t *number, gb_error *e);
-int gbridge_gufunc_reduce(int64_t id, int64_t *encoding, int64_t n, gb_gu_reduction **r, gb_error *e);
-int gbridge_gufunc_help(int64_t id, gb_gu_run *job, int32_t workers, gb_error *e);
-int gbridge_gufunc_work(int64_t id, gb_gu_run *job, int64_t deadline, int32_t *more, gb_error *e);
-int gbridge_gufunc_go_names(char *names, int64_t room, gb_error *e);
-int gbridge_gufunc_go_kernel(char *name, char *signature, char *types, int64_t room, gb_error *e);
-int gbridge_gufunc_panic_text(char *text, int64_t room, gb_error *e);
+#define GB_BRIDGE_SWAPPED 0x40   /* a bit of the types of gufunc_select */

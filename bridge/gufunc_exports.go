@@ -63,16 +63,6 @@ func gbridge_gufunc_reduce(id C.int64_t, encoding *C.int64_t, n C.int64_t, r **C
 	return guard(e, with(id, func(g *gufunc.GUFunc) error { return planReduction(g, unsafe.Slice((*int64)(encoding), n), r) }))
 }
 
-//export gbridge_gufunc_help
-func gbridge_gufunc_help(id C.int64_t, job *C.gb_gu_run, workers C.int32_t, e *C.gb_error) C.int {
-	return guard(e, with(id, func(g *gufunc.GUFunc) error { return help(g, job, int(workers)) }))
-}
-
-//export gbridge_gufunc_work
-func gbridge_gufunc_work(id C.int64_t, job *C.gb_gu_run, deadline C.int64_t, more *C.int32_t, e *C.gb_error) C.int {
-	return guard(e, with(id, func(g *gufunc.GUFunc) error { return workOn(g, job, int64(deadline), more) }))
-}
-
 //export gbridge_gufunc_go_names
 func gbridge_gufunc_go_names(names *C.char, room C.int64_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return goNames(text(names, room)) })

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"gridbuf/gufunc"
+	"gridbuf/internal/handover"
 )
 
 func addState(g *gufunc.GUFunc, k *C.gb_gu_state_kernel, types []uint8, anyOrder bool, number *C.int32_t) error {
@@ -31,6 +32,6 @@ func planReduction(g *gufunc.GUFunc, encoding []int64, r **C.gb_gu_reduction) er
 	if err != nil {
 		return err
 	}
-	*r = (*C.gb_gu_reduction)(planned.Release())
+	*r = (*C.gb_gu_reduction)(handover.Reduction(planned))
 	return nil
 }

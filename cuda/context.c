@@ -108,7 +108,6 @@ int gb_cuda_owner(gb_cuda_stream stream, int *device, gb_cuda_error *e) {
     *device = -1;
     if (stream <= 2 || gb_cuda_count(&count, e)) return stream <= 2 ? 0 : -1;
     if (count == 1) return *device = 0;
-    if (!gb_cu.cuStreamGetCtx) return 0;   /* an older driver: the first call that uses it says whether it fits */
     if (GB_CU(e, cuStreamGetCtx, (CUstream)(uintptr_t)stream, &context)) return -1;
     for (int i = 0; i < count; i++)
         if (context == __atomic_load_n(&devices[i].context, __ATOMIC_ACQUIRE)) return *device = i, 0;

@@ -25,8 +25,19 @@ func (d Direction) String() string {
 	return [...]string{"upload", "download", "within"}[d]
 }
 
+// somewhere refuses the address 0 where there is something to move.
+func somewhere(bytes int64, dst, src uintptr) error {
+	if bytes > 0 && (dst == 0 || src == 0) {
+		return refuse("the address of dst or src is 0, and there are %d bytes", bytes)
+	}
+	return nil
+}
+
 // Copy moves bytes, in the order of the queue. Host memory must not be Go's.
 func (q Queue) Copy(d Direction, dst, src uintptr, bytes int64) error {
+	if err := somewhere(bytes, dst, src); err != nil {
+		return err
+	}
 	var e C.gb_cuda_error
 	return check(C.gb_cuda_copy(C.int(d), C.uint64_t(dst), C.uint64_t(src), C.int64_t(bytes), q.c(), &e), &e)
 }
@@ -48,12 +59,18 @@ func (q Queue) CopyRows(d Direction, dst uintptr, dstPitch int64, src uintptr, s
 
 // CopyPeer moves bytes from another GPU to the queue's.
 func (q Queue) CopyPeer(dst, src uintptr, srcDevice int, bytes int64) error {
+	if err := somewhere(bytes, dst, src); err != nil {
+		return err
+	}
 	var e C.gb_cuda_error
 	return check(C.gb_cuda_copy_peer(C.uint64_t(dst), C.uint64_t(src), C.int(srcDevice), C.int64_t(bytes), q.c(), &e), &e)
 }
 
 // Set writes count values of 1, 2 or 4 bytes.
 func (q Queue) Set(dst uintptr, width int, value uint32, count int64) error {
+	if err := somewhere(count, dst, dst); err != nil {
+		return err
+	}
 	var e C.gb_cuda_error
 	return check(C.gb_cuda_set(C.uint64_t(dst), C.int(width), C.uint32_t(value), C.int64_t(count), q.c(), &e), &e)
 }
@@ -100,10 +117,10 @@ func (q Queue) Fill(dst View, shape []int64, value []byte) error {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	side := q.side(dst, len(value))
-	to, err := side.c(shape, &pin)
-	if err != nil {
+	if err := side.check("dst", shape); err != nil {
 		return err
 	}
+	to := side.c(&pin)
 	var e C.gb_cuda_error
 	return check(C.gb_cuda_fill_strided(&to, C.int(len(shape)), extents(shape), unsafe.Pointer(unsafe.SliceData(value)), &e), &e)
 }

@@ -97,6 +97,7 @@ void gb_cuda_share(gb_cuda_block *block);
 void gb_cuda_show(gb_cuda_block *block);
 void gb_cuda_release(gb_cuda_block *block);         /* any thread, also while the process ends and in a forked child */
 gb_cuda_block *gb_cuda_find(uint64_t data);         /* the live block whose data this is, or NULL; not a share */
+gb_cuda_block *gb_cuda_find_shared(uint64_t data);  /* the same with a share for the caller */
 
 typedef gb_heap_stats gb_cuda_stats;
 

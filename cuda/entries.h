@@ -90,6 +90,7 @@ typedef struct CUDA_MEMCPY2D {
     X(cuMemsetD32Async, (CUdeviceptr to, unsigned value, size_t count, CUstream stream))         \
     X(cuStreamCreate, (CUstream *stream, unsigned flags))                                        \
     X(cuStreamDestroy_v2, (CUstream stream))                                                     \
+    X(cuStreamGetCtx, (CUstream stream, CUcontext *context))                                     \
     X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                       \
     X(cuStreamSynchronize, (CUstream stream))                                                    \
     X(cuEventCreate, (CUevent *event, unsigned flags))                                           \
@@ -102,7 +103,6 @@ typedef struct CUDA_MEMCPY2D {
                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters, void **extra)) \
     Y(cuMemAllocAsync, (CUdeviceptr *address, size_t bytes, CUstream stream))                    \
     Y(cuMemFreeAsync, (CUdeviceptr address, CUstream stream))                                    \
-    Y(cuStreamGetCtx, (CUstream stream, CUcontext *context))                                     \
     Y(cuCtxRecordEvent, (CUcontext context, CUevent event))
 
 typedef struct gb_cu_driver {

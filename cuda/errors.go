@@ -56,6 +56,14 @@ func refuse(format string, values ...any) error {
 	return &Error{Text: fmt.Sprintf(format, values...), status: C.GB_CUDA_ARGUMENT}
 }
 
+// refuseFault is the use of what holds nothing; nil where fault is empty.
+func refuseFault(name, fault string) error {
+	if fault == "" {
+		return nil
+	}
+	return refuse("%s: %s", name, fault)
+}
+
 func check(result C.int, e *C.gb_cuda_error) error {
 	if result >= 0 {
 		return nil

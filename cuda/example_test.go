@@ -16,16 +16,16 @@ func Example() {
 	}
 	defer cuda.DestroyStream(0, stream)
 	host, _ := cuda.Alloc(cuda.Request{Kind: cuda.Pinned, Span: 1 << 20})
-	defer host.Release()
+	defer host.Free()
 	device, _ := cuda.Alloc(cuda.Request{Kind: cuda.DeviceMemory, Span: 1 << 20, Boundary: 256, Stream: stream})
-	defer device.Release()
+	defer device.Free()
 
 	copy(faketest.Host(host.Address(), 1<<20), "hello")
 	queue := cuda.Queue{Stream: stream}
 	_ = queue.Copy(cuda.Upload, device.Address(), host.Address(), 1<<20)
 	_ = host.RecordUse(queue) // its memory is not used again before the copy is done
 	event, _ := queue.Record()
-	defer event.Release()
+	defer event.Free()
 	done, err := event.Wait(1e9)
 	fmt.Println(done, err)
 	fmt.Println(string(faketest.Look(device.Address(), 5)))
@@ -37,9 +37,9 @@ func Example() {
 func ExampleQueue_Relayout() {
 	rows, columns := int64(2), int64(3)
 	a, _ := cuda.Alloc(cuda.Request{Span: 48})
-	defer a.Release()
+	defer a.Free()
 	b, _ := cuda.Alloc(cuda.Request{Span: 48})
-	defer b.Release()
+	defer b.Free()
 	copy(faketest.Look(a.Address(), 6), "abcdef")
 	c, f := []int64{columns, 1}, []int64{1, rows}
 	err := cuda.Queue{}.Relayout(cuda.View{Data: b.Address(), Strides: f}, cuda.View{Data: a.Address(), Strides: c}, []int64{rows, columns}, 1)

@@ -25,7 +25,7 @@ func TestMemoryOfCupyWaitsForAllStreams(t *testing.T) {
 	assert.NotEqual(t, a, b)
 	c := take(t, cuda.DeviceMemory, 1<<20, 0)
 	assert.NotEqual(t, a, c.Address())
-	c.Release()
+	c.Free()
 	faketest.CupyFree(b)
 	faketest.Pump(faketest.Any, 1<<30)
 	faketest.Hold(0)
@@ -93,6 +93,6 @@ func TestManagedMemoryStaysWithinWhatIsFree(t *testing.T) {
 	require.ErrorIs(t, err, cuda.ErrNoMemory)
 	assert.ErrorContains(t, err, "out of managed memory: 4.0 MiB were asked for; 0 gridbuf buffers hold 0 B")
 	assert.Zero(t, faketest.Count("cuMemAllocManaged"))
-	a.Release()
-	take(t, cuda.Managed, 4<<20, 0).Release() // the device pool's cache went for it
+	a.Free()
+	take(t, cuda.Managed, 4<<20, 0).Free() // the device pool's cache went for it
 }

@@ -16,7 +16,7 @@ func everything() error {
 	var blocks []*cuda.Block
 	defer func() {
 		for _, b := range blocks {
-			b.Release()
+			b.Free()
 		}
 	}()
 	get := func(k cuda.Kind, span int64, s cuda.Stream) (*cuda.Block, error) {
@@ -51,7 +51,7 @@ func everything() error {
 	if err != nil {
 		return err
 	}
-	defer event.Release()
+	defer event.Free()
 	shape := []int64{20, 10}
 	for _, act := range []func() error{
 		func() error { return on(0, s).Copy(cuda.Upload, large.Address(), host.Address(), 1<<20) },
@@ -127,10 +127,10 @@ func TestCacheGoesBeforeMemoryRunsOut(t *testing.T) {
 	cuda.SetCacheBound(cuda.DeviceMemory, 0, 1<<40)
 	defer cuda.SetCacheBound(cuda.DeviceMemory, 0, bound)
 	a, b := take(t, cuda.DeviceMemory, 4<<20, 0), take(t, cuda.DeviceMemory, 4<<20, 0)
-	a.Release()
-	b.Release()
+	a.Free()
+	b.Free()
 	managed := take(t, cuda.Managed, 1<<20, 0)
-	managed.Release()
+	managed.Free()
 	c := take(t, cuda.DeviceMemory, 9<<20, 0)
 	assert.EqualValues(t, 1, faketest.Blocks())
 
@@ -141,15 +141,15 @@ func TestCacheGoesBeforeMemoryRunsOut(t *testing.T) {
 	var e *cuda.Error
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, 2, e.Code)
-	c.Release()
-	take(t, cuda.DeviceMemory, 3<<20, 0).Release()
+	c.Free()
+	take(t, cuda.DeviceMemory, 3<<20, 0).Free()
 }
 
 func TestOneFailureOfTheDriverIsNotTheEnd(t *testing.T) {
 	clean(t)
 	for name, k := range map[string]cuda.Kind{"cuMemAllocAsync": 0, "cuMemHostAlloc": cuda.Pinned, "cuMemAllocManaged": cuda.Managed} {
 		faketest.Fail(name, 1, 2, false)
-		take(t, k, 1<<20, 0).Release() // trimmed, and asked again
+		take(t, k, 1<<20, 0).Free() // trimmed, and asked again
 		assert.EqualValues(t, 2, faketest.Count(name))
 	}
 }
@@ -164,10 +164,10 @@ func TestContextIsGoneWhenTheProcessEnds(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, a.RecordUse(cuda.Queue{Stream: s}))
 		faketest.ShutDown(code)
-		a.Release()
-		b.Release()
-		c.Release()
-		e.Release()
+		a.Free()
+		b.Free()
+		c.Free()
+		e.Free()
 		_, err = cuda.Alloc(cuda.Request{Span: 5 << 20})
 		assert.Error(t, err)
 		assert.EqualValues(t, 0, cuda.PoolStats(cuda.DeviceMemory, 0).LiveBytes)
@@ -182,7 +182,7 @@ func TestDestroyedContext(t *testing.T) {
 	faketest.DestroyContext(0, 1)
 	_, err := cuda.Alloc(cuda.Request{Span: 5 << 20})
 	assert.EqualError(t, err, "CUDA_ERROR_CONTEXT_IS_DESTROYED (709) from cuCtxPushCurrent_v2: context is destroyed")
-	b.Release()
+	b.Free()
 	faketest.DestroyContext(0, 0)
 }
 
@@ -192,8 +192,8 @@ func TestForkedChildIsRefused(t *testing.T) {
 	status, text := faketest.Fork(b.Address())
 	assert.Equal(t, 4, status, "GB_CUDA_FORKED")
 	assert.Contains(t, text, "CUDA cannot be used after fork")
-	b.Release() // the parent goes on
-	take(t, cuda.DeviceMemory, 100, 0).Release()
+	b.Free() // the parent goes on
+	take(t, cuda.DeviceMemory, 100, 0).Free()
 }
 
 func TestForkBeforeFirstUse(t *testing.T) {
@@ -224,13 +224,13 @@ func TestGuardBytesOfDebugMode(t *testing.T) {
 		b := take(t, k, 1000, 0)
 		assert.EqualValues(t, 1000, b.Bytes())
 		assert.Equal(t, byte(0xDB), faketest.Look(b.Address(), 1000)[999], "new memory is poison")
-		said := stderrOf(t, b.Release)
+		said := stderrOf(t, b.Free)
 		assert.Empty(t, said)
 
 		b = take(t, k, 1000, 0)
 		faketest.Look(b.Address(), 1008)[1004] = 1
 		address := b.Address()
-		said = stderrOf(t, b.Release)
+		said = stderrOf(t, b.Free)
 		assert.Regexp(t, `gridbuf: write past the end of .* buffer #\d+ of 1000 bytes, at byte 1004`, said)
 		assert.Equal(t, byte(0xDB), faketest.Look(address, 1)[0], "freed memory is poison")
 	}

@@ -66,6 +66,18 @@ gb_cuda_block *gb_cuda_find(uint64_t data) {
     return r ? &r->block : NULL;
 }
 
+/* A block whose last holder lets go of it at this moment is not found. */
+gb_cuda_block *gb_cuda_find_shared(uint64_t data) {
+    pthread_mutex_lock(&gb_cu_live_lock);
+    gb_cu_record *r = slots ? table[slot_of(data, slots)] : NULL;
+    while (r && r->block.data != data) r = r->next;
+    int32_t shares = r ? __atomic_load_n(&r->shares, __ATOMIC_RELAXED) : 0;
+    while (shares > 0 && !__atomic_compare_exchange_n(&r->shares, &shares, shares + 1, 0,
+                                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {}
+    pthread_mutex_unlock(&gb_cu_live_lock);
+    return shares > 0 ? &r->block : NULL;
+}
+
 /* Keep out sorted, largest first; the smallest falls off the end. */
 static int64_t insert(gb_cuda_live *out, int64_t n, int64_t room, const gb_cu_record *r) {
     int64_t at = n;

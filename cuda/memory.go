@@ -3,7 +3,12 @@ package cuda
 // #include "cuda.h"
 import "C"
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+
+	"gridbuf/internal/handle"
+)
 
 // Kind is a kind of memory.
 type Kind int
@@ -36,10 +41,23 @@ type Request struct {
 	Plan                   uint64
 }
 
-// Block is memory from a pool.
-type Block struct{ c *C.gb_cuda_block }
+// Block holds memory from a pool, until Free.
+type Block struct{ block handle.Handle }
 
-// Alloc gets a block. Whoever holds it last calls Release.
+func newBlock(c *C.gb_cuda_block) *Block {
+	b := &Block{}
+	b.block.Hold(unsafe.Pointer(c))
+	return b
+}
+
+const blockName = "cuda.Block"
+
+func (b *Block) c() *C.gb_cuda_block { return (*C.gb_cuda_block)(b.block.Address(blockName)) }
+
+// fault is why there is no block to work with; nil where there is.
+func (b *Block) fault() error { return refuseFault(blockName, b.block.Fault()) }
+
+// Alloc gets a block. Free gives it back.
 func Alloc(w Request) (*Block, error) {
 	if w.Boundary == 0 {
 		w.Boundary = 256
@@ -53,56 +71,77 @@ func Alloc(w Request) (*Block, error) {
 	if err := check(C.gb_cuda_alloc(&request, &b, &e), &e); err != nil {
 		return nil, err
 	}
-	return &Block{b}, nil
+	return newBlock(b), nil
 }
 
 // Address is element 0's; device memory must not be looked at through it.
-func (b *Block) Address() uintptr { return uintptr(b.c.data) }
+func (b *Block) Address() uintptr { return uintptr(b.c().data) }
 
 // Bytes is what may be used from Address on.
-func (b *Block) Bytes() int64 { return int64(b.c.bytes) }
+func (b *Block) Bytes() int64 { return int64(b.c().bytes) }
 
 // ID is never used again.
-func (b *Block) ID() uint64 { return uint64(b.c.id) }
+func (b *Block) ID() uint64 { return uint64(b.c().id) }
 
-// Share is one more Release before the block is free.
-func (b *Block) Share() { C.gb_cuda_share(b.c) }
+// Share keeps the memory for one more holder; each holder calls Free once.
+func (b *Block) Share() *Block {
+	c := b.c()
+	C.gb_cuda_share(c)
+	return newBlock(c)
+}
 
-// Release lets the block go. It may be called from any goroutine and has no error.
-func (b *Block) Release() { C.gb_cuda_release(b.c) }
+// Free gives the memory back once every holder has done so; it may be called from any goroutine. A
+// second Free of one holder does nothing.
+func (b *Block) Free() {
+	if c := (*C.gb_cuda_block)(b.block.Take(blockName)); c != nil {
+		C.gb_cuda_release(c)
+	}
+}
 
-// Find gives the block in use that begins at an address, or nil.
+// Find gives one more holder of the block in use that begins at an address, or nil.
 func Find(address uintptr) *Block {
-	if b := C.gb_cuda_find(C.uint64_t(address)); b != nil {
-		return &Block{b}
+	if c := C.gb_cuda_find_shared(C.uint64_t(address)); c != nil {
+		return newBlock(c)
 	}
 	return nil
 }
 
 // RecordUse says that the work now on a queue, of whichever GPU, uses the block.
 func (b *Block) RecordUse(q Queue) error {
+	if err := b.fault(); err != nil {
+		return err
+	}
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_record_use(b.c, q.c(), &e), &e)
+	return check(C.gb_cuda_record_use(b.c(), q.c(), &e), &e)
 }
 
 // InFlight gives a stream of the block's own GPU behind which all recorded work is done, if there is any that is not.
 func (b *Block) InFlight() (Stream, bool, error) {
+	if err := b.fault(); err != nil {
+		return 0, false, err
+	}
 	var e C.gb_cuda_error
 	var s C.gb_cuda_stream
-	r := C.gb_cuda_in_flight(b.c, &s, &e)
+	r := C.gb_cuda_in_flight(b.c(), &s, &e)
 	return Stream(s), r == 1, check(r, &e)
 }
 
 // WaitBlock makes what comes on the queue wait for the work on a block that is in flight.
 func (q Queue) WaitBlock(b *Block) error {
+	if err := b.fault(); err != nil {
+		return err
+	}
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_stream_wait_block(b.c, q.c(), &e), &e)
+	return check(C.gb_cuda_stream_wait_block(b.c(), q.c(), &e), &e)
 }
 
 // Synchronize waits on the host for what is in flight, wherever it is done.
 func (b *Block) Synchronize() error {
+	if err := b.fault(); err != nil {
+		return err
+	}
 	var e C.gb_cuda_error
-	return check(C.gb_cuda_synchronize_block(b.c, &e), &e)
+	return check(C.gb_cuda_synchronize_block(b.c(), &e), &e)
 }
 
 // Stats counts what a pool did; Limit < 0 is none.
@@ -146,8 +185,9 @@ type Live struct {
 	Device   int
 }
 
-// LiveBlocks lists at most n blocks in use, the largest first.
+// LiveBlocks lists at most n blocks in use, the largest first; not more than 65536.
 func LiveBlocks(n int) []Live {
+	n = min(max(n, 0), 1<<16)
 	found := make([]C.gb_cuda_live, n+1)
 	count := C.gb_cuda_live_blocks(&found[0], C.int64_t(n))
 	list := make([]Live, 0, n)

@@ -28,7 +28,7 @@ func TestBoundaryAndOffsetAreHonoured(t *testing.T) {
 					if k == cuda.DeviceMemory {
 						faketest.Look(b.Address(), int(b.Bytes())) // aborts outside of the allocation
 					}
-					b.Release()
+					b.Free()
 				}
 			}
 		}
@@ -41,7 +41,7 @@ func TestHostSeesPinnedAndManagedMemory(t *testing.T) {
 		b := take(t, k, 1000, 0)
 		copy(faketest.Host(b.Address(), 1000), "hello")
 		assert.Equal(t, "hello", string(faketest.Look(b.Address(), 5)))
-		b.Release()
+		b.Free()
 	}
 }
 
@@ -53,10 +53,13 @@ func TestZeroSizeBlocksAreDistinct(t *testing.T) {
 	require.NoError(t, on(0, 0).Copy(cuda.Within, a.Address(), b.Address(), 0))
 	require.NoError(t, on(0, 0).Set(a.Address(), 4, 1, 0))
 	require.NoError(t, on(0, 0).Relayout(cuda.View{a.Address(), []int64{8}}, cuda.View{b.Address(), []int64{8}}, []int64{0}, 8))
-	assert.Equal(t, a.Address(), cuda.Find(a.Address()).Address())
-	a.Release()
-	b.Release()
-	assert.Nil(t, cuda.Find(a.Address()))
+	address := a.Address()
+	found := cuda.Find(address)
+	assert.Equal(t, address, found.Address())
+	found.Free()
+	a.Free()
+	b.Free()
+	assert.Nil(t, cuda.Find(address))
 }
 
 func TestNumbersAreSharedWithTheHost(t *testing.T) {
@@ -71,7 +74,7 @@ func TestNumbersAreSharedWithTheHost(t *testing.T) {
 		assert.False(t, seen[host.ID()] || seen[device.ID()] || host.ID() == device.ID())
 		seen[host.ID()], seen[device.ID()] = true, true
 		host.Free()
-		device.Release()
+		device.Free()
 	}
 }
 
@@ -92,10 +95,10 @@ func TestPooledAllocationCallsNoDriver(t *testing.T) {
 	clean(t)
 	for _, k := range []cuda.Kind{cuda.DeviceMemory, cuda.Pinned} {
 		for _, span := range []int64{100, 50000, 3 << 20} {
-			take(t, k, span, 0).Release()
+			take(t, k, span, 0).Free()
 			before := faketest.Count("")
 			for range 100 {
-				take(t, k, span, 0).Release()
+				take(t, k, span, 0).Free()
 			}
 			assert.Equal(t, before, faketest.Count(""), "kind %d, %d bytes", k, span)
 		}
@@ -111,18 +114,60 @@ func TestUploadIsThreeCalls(t *testing.T) {
 	before := faketest.Count("")
 	require.NoError(t, on(0, 0).Copy(cuda.Upload, device.Address(), host.Address(), 4096))
 	assert.EqualValues(t, 3, faketest.Count("")-before, "push, copy, pop")
-	host.Release()
-	device.Release()
+	host.Free()
+	device.Free()
 }
 
 func TestSharesKeepABlock(t *testing.T) {
 	clean(t)
 	b := take(t, cuda.DeviceMemory, 100, 0)
-	b.Share()
-	b.Release()
-	assert.NotNil(t, cuda.Find(b.Address()))
-	b.Release()
-	assert.Nil(t, cuda.Find(b.Address()))
+	address, share := b.Address(), b.Share()
+	b.Free()
+	b.Free()
+	assert.Equal(t, address, share.Address())
+	found := cuda.Find(address)
+	require.NotNil(t, found)
+	share.Free()
+	assert.NotEmpty(t, cuda.LiveBlocks(1), "what was found is a holder")
+	found.Free()
+	assert.Nil(t, cuda.Find(address))
+}
+
+// Blocks and events that are not there, or no more, are errors or panics with a sentence.
+func TestBlocksAndEventsAreGivenBackOnce(t *testing.T) {
+	clean(t)
+	b := take(t, cuda.DeviceMemory, 100, 0)
+	event, err := on(0, 0).Record()
+	require.NoError(t, err)
+	b.Free()
+	event.Free()
+	for why, b := range map[string]*cuda.Block{
+		"cuda.Block: it is used after Free": b, "cuda.Block: the zero value holds nothing": {},
+	} {
+		b.Free()
+		for _, use := range []func(){func() { b.Address() }, func() { b.Bytes() }, func() { b.ID() }, func() { b.Share() }} {
+			assert.PanicsWithValue(t, why, use)
+		}
+		view := cuda.View{Data: 4096, Strides: []int64{8}}
+		side := cuda.Side{View: view, Type: alloc.Float64, Block: b}
+		_, _, err := b.InFlight()
+		for _, err := range []error{
+			err, b.RecordUse(on(0, 0)), b.Synchronize(), on(0, 0).WaitBlock(b),
+			cuda.CopyStrided(side, side, []int64{1}),
+		} {
+			require.ErrorIs(t, err, cuda.ErrArgument)
+			assert.EqualError(t, err, why)
+		}
+	}
+	for why, v := range map[string]*cuda.Event{
+		"cuda.Event: it is used after Free": event, "cuda.Event: the zero value holds nothing": {},
+	} {
+		v.Free()
+		_, err := v.Done()
+		assert.EqualError(t, err, why)
+		assert.EqualError(t, on(0, 0).WaitEvent(v), why)
+	}
+	assert.NotPanics(t, func() { cuda.LiveBlocks(-1) })
 }
 
 func TestLimit(t *testing.T) {
@@ -132,9 +177,9 @@ func TestLimit(t *testing.T) {
 	_, err := cuda.Alloc(cuda.Request{Span: 2 << 20})
 	require.ErrorIs(t, err, cuda.ErrOverLimit)
 	assert.EqualError(t, err, "2.0 MiB would exceed the limit: 2.0 MiB are in use and 3.0 MiB are allowed on GPU 0")
-	take(t, cuda.Managed, 2<<20, 0).Release() // another pool
-	a.Release()
-	take(t, cuda.DeviceMemory, 2<<20, 0).Release()
+	take(t, cuda.Managed, 2<<20, 0).Free() // another pool
+	a.Free()
+	take(t, cuda.DeviceMemory, 2<<20, 0).Free()
 	assert.EqualValues(t, 3<<20, cuda.PoolStats(cuda.DeviceMemory, 0).Limit)
 }
 
@@ -149,7 +194,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	assert.EqualValues(t, 8<<20, cuda.PoolStats(cuda.DeviceMemory, 0).LiveBytes)
 	for _, b := range blocks {
-		b.Release()
+		b.Free()
 	}
 	s := cuda.PoolStats(cuda.DeviceMemory, 0)
 	assert.EqualValues(t, 4<<20, s.CachedBytes)
@@ -171,7 +216,7 @@ func TestSmallBlocksShareAllocations(t *testing.T) {
 	assert.EqualValues(t, 1, faketest.Count("cuMemHostAlloc"))
 	assert.Zero(t, cuda.Trim(cuda.Pinned, 0, 0), "in use")
 	for _, b := range blocks {
-		b.Release()
+		b.Free()
 	}
 	assert.EqualValues(t, 64<<10, cuda.Trim(cuda.Pinned, 0, 0))
 }
@@ -191,9 +236,11 @@ func TestLiveBlocksLargestFirst(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, live[0].Bytes, int64(600*1024))
 	for _, b := range blocks {
-		assert.Equal(t, b.ID(), cuda.Find(b.Address()).ID())
+		found := cuda.Find(b.Address())
+		assert.Equal(t, b.ID(), found.ID())
+		found.Free()
 	}
 	for _, b := range blocks {
-		b.Release()
+		b.Free()
 	}
 }

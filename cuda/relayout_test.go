@@ -88,8 +88,8 @@ func TestRelayoutOfAnyStrides(t *testing.T) {
 		require.NoError(t, on(0, 0).Relayout(to, from, shape, int(itemsize)))
 		require.True(t, bytes.Equal(expected, faketest.Look(dst.Address(), int(dstNeed+16))),
 			"round %d: shape %v, items of %d, %v <- %v, shift %d", round, shape, itemsize, dstStrides, srcStrides, shift)
-		dst.Release()
-		src.Release()
+		dst.Free()
+		src.Free()
 	}
 	assert.Positive(t, faketest.Launched("gb_transpose_8"), "tiles were used")
 	assert.Positive(t, faketest.Launched("gb_copy_1"))
@@ -106,8 +106,8 @@ func TestTransposeGoesThroughTiles(t *testing.T) {
 		c, f := []int64{m * itemsize, itemsize}, []int64{itemsize, n * itemsize}
 		require.NoError(t, on(0, 0).Relayout(cuda.View{b.Address(), f}, cuda.View{a.Address(), c}, []int64{n, m}, int(itemsize)))
 		assert.EqualValues(t, 1, faketest.Launched(kernel)-before)
-		a.Release()
-		b.Release()
+		a.Free()
+		b.Free()
 	}
 }
 
@@ -118,8 +118,8 @@ func TestRowsMoveInWideWords(t *testing.T) {
 	before := faketest.Launched("gb_copy_16")
 	require.NoError(t, on(0, 0).Relayout(cuda.View{b.Address(), []int64{128, 2}}, cuda.View{a.Address(), []int64{64, 2}}, []int64{20, 16}, 2))
 	assert.EqualValues(t, 1, faketest.Launched("gb_copy_16")-before)
-	a.Release()
-	b.Release()
+	a.Free()
+	b.Free()
 }
 
 // Words are no wider than what every stride and address of both sides allows.
@@ -143,8 +143,8 @@ func TestWordsFitBothSides(t *testing.T) {
 			}
 		}
 	}
-	a.Release()
-	b.Release()
+	a.Free()
+	b.Free()
 }
 
 func TestFillOfAnyStrides(t *testing.T) {
@@ -168,7 +168,7 @@ func TestFillOfAnyStrides(t *testing.T) {
 		each(shape, func(index []int64) { copy(expected[at(v, index)-int64(b.Address()):], value) })
 		require.NoError(t, on(0, 0).Fill(v, shape, value))
 		require.True(t, bytes.Equal(expected, faketest.Look(b.Address(), int(need+16))), "round %d: %v %d %v", round, shape, itemsize, strides)
-		b.Release()
+		b.Free()
 	}
 	assert.Positive(t, faketest.Count("cuMemsetD32Async"), "what is contiguous and repeats needs no kernel")
 }
@@ -176,7 +176,7 @@ func TestFillOfAnyStrides(t *testing.T) {
 func TestRelayoutRefuses(t *testing.T) {
 	clean(t)
 	b := take(t, cuda.DeviceMemory, 4096, 0)
-	defer b.Release()
+	defer b.Free()
 	v := cuda.View{b.Address(), []int64{8}}
 	assert.ErrorIs(t, on(0, 0).Relayout(cuda.View{b.Address(), []int64{0}}, v, []int64{3}, 8), cuda.ErrArgument, "elements on top of each other")
 	assert.ErrorIs(t, on(0, 0).Relayout(v, v, []int64{-3}, 8), cuda.ErrArgument)
@@ -205,19 +205,19 @@ func TestCopyRows(t *testing.T) {
 	assert.Equal(t, faketest.Host(host.Address(), 150)[100:], faketest.Look(far.Address()+3<<30, 50))
 	require.NoError(t, on(0, 0).CopyRows(cuda.Within, device.Address(), 50, far.Address(), 3<<30, 50, 2))
 	assert.Equal(t, faketest.Host(host.Address(), 150)[100:], faketest.Look(device.Address()+50, 50))
-	far.Release()
+	far.Free()
 	require.NoError(t, on(0, 0).CopyRows(cuda.Upload, device.Address(), 64, host.Address(), 100, 50, 7))
 	require.NoError(t, on(0, 0).CopyRows(cuda.Download, host.Address(), 50, device.Address(), 64, 50, 7))
 	assert.Equal(t, faketest.Look(device.Address(), 4096)[6*64:][:50], faketest.Host(host.Address(), 4096)[300:350])
-	host.Release()
-	device.Release()
+	host.Free()
+	device.Free()
 }
 
 // kernels.py was run after the last change of kernels.h, and what the driver gets is its result.
 func TestKernelsAreUpToDate(t *testing.T) {
 	clean(t)
 	b := take(t, cuda.DeviceMemory, 4096, 0)
-	defer b.Release()
+	defer b.Free()
 	require.NoError(t, on(0, 0).Fill(cuda.View{b.Address(), []int64{64}}, []int64{8}, []byte("x")))
 	text, err := os.ReadFile("kernels.ptx")
 	require.NoError(t, err)

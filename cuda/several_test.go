@@ -50,7 +50,38 @@ func TestAStreamOfAnotherGPUIsMisuse(t *testing.T) {
 	assert.ErrorContains(t, err, "CUDA_ERROR_INVALID_HANDLE")
 	assert.EqualValues(t, 2, faketest.Misuses())
 	faketest.ClearMisuses()
-	b.Release()
+	b.Free()
+}
+
+// What CUDA refuses, or answers with an illegal address later: a GPU's own memory belongs to it.
+func TestMemoryOfAnotherGPUIsMisuse(t *testing.T) {
+	if !onTwoGPUs(t) {
+		return
+	}
+	here, there := takeOn(t, 0, cuda.DeviceMemory, 1<<16, 0), takeOn(t, 1, cuda.DeviceMemory, 1<<16, 0)
+	host := takeOn(t, 0, cuda.Pinned, 1<<16, 0)
+	view := func(b *cuda.Block) cuda.View { return cuda.View{Data: b.Address(), Strides: []int64{8, 1024}} }
+	for what, act := range map[string]func() error{
+		"a memset": func() error { return on(0, 0).Set(there.Address(), 4, 1, 100) },
+		"upload":   func() error { return on(0, 0).Copy(cuda.Upload, there.Address(), host.Address(), 100) },
+		"download": func() error { return on(1, 0).Copy(cuda.Download, host.Address(), here.Address(), 100) },
+		"within":   func() error { return on(0, 0).Copy(cuda.Within, here.Address(), there.Address(), 100) },
+	} {
+		assert.ErrorContains(t, act(), "CUDA_ERROR_INVALID_VALUE", what)
+		assert.EqualValues(t, 1, faketest.Misuses(), what)
+		faketest.ClearMisuses()
+	}
+	require.NoError(t, on(0, 0).Relayout(cuda.View{Data: here.Address(), Strides: []int64{512, 8}}, view(there), []int64{64, 64}, 8))
+	faketest.Pump(faketest.Any, 1<<30)
+	assert.Positive(t, faketest.Misuses(), "a kernel that reads it is found out when it runs")
+	faketest.ClearMisuses()
+	require.NoError(t, on(0, 0).CopyPeer(here.Address(), there.Address(), 1, 100))
+	require.NoError(t, on(1, 0).Copy(cuda.Download, host.Address()+4096, there.Address(), 100))
+	faketest.Pump(faketest.Any, 1<<30)
+	assert.Zero(t, faketest.Misuses(), faketest.LastMisuse())
+	for _, b := range []*cuda.Block{here, there, host} {
+		b.Free()
+	}
 }
 
 func TestTheFakeDriverFindsRaces(t *testing.T) {
@@ -69,7 +100,7 @@ func TestTheFakeDriverFindsRaces(t *testing.T) {
 	require.NoError(t, on(0, b).Set(block.Address(), 4, 1, 100))
 	assert.Zero(t, faketest.Misuses(), "it is behind the other one now")
 	faketest.Pump(faketest.Any, 1<<30)
-	block.Release()
+	block.Free()
 }
 
 func TestWhoseStreamItIs(t *testing.T) {
@@ -127,12 +158,12 @@ func TestABlockThatAnotherGPUReadsIsNotHandedOut(t *testing.T) {
 		require.NoError(t, on(1, 0).CopyPeer(dst.Address(), src.Address(), 0, 1<<20))
 		require.NoError(t, src.RecordUse(there))
 		address := src.Address()
-		src.Release()
+		src.Free()
 		again := takeOn(t, 0, cuda.DeviceMemory, 1<<20, s)
 		assert.NotEqual(t, address, again.Address())
-		again.Release()
+		again.Free()
 		cuda.Trim(cuda.DeviceMemory, 0, 0) // waits for the other GPU: the fake stops at freed memory
-		dst.Release()
+		dst.Free()
 		faketest.Pump(faketest.Any, 1<<30)
 	}
 }
@@ -155,20 +186,20 @@ func TestPendingWorkElsewhere(t *testing.T) {
 	assert.Equal(t, byte(7), faketest.Host(host.Address(), 1)[0])
 	faketest.Pump(faketest.Any, 1<<30)
 	assert.Equal(t, byte(7), faketest.Look(here.Address(), 1)[0])
-	host.Release()
-	here.Release()
-	there.Release()
+	host.Free()
+	here.Free()
+	there.Free()
 }
 
 func TestTheFirstLooksDoNotSleep(t *testing.T) {
 	clean(t)
 	b := take(t, cuda.DeviceMemory, 4096, 0)
-	defer b.Release()
+	defer b.Free()
 	faketest.Hold(1)
 	require.NoError(t, on(0, 0).Set(b.Address(), 1, 1, 4096))
 	e, err := on(0, 0).Record()
 	require.NoError(t, err)
-	defer e.Release()
+	defer e.Free()
 	before := faketest.Count("")
 	faketest.Awaited(10)
 	done, err := e.Wait(time.Minute)
@@ -180,7 +211,7 @@ func TestTheFirstLooksDoNotSleep(t *testing.T) {
 func TestFillsThatNeedNoKernel(t *testing.T) {
 	clean(t)
 	b := take(t, cuda.DeviceMemory, 4096, 0)
-	defer b.Release()
+	defer b.Free()
 	value := []byte{1, 2, 3, 4, 5, 6, 7, 8}
 	before := faketest.Count("cuLaunchKernel")
 	require.NoError(t, on(0, 0).Fill(cuda.View{Data: b.Address(), Strides: nil}, nil, value))

@@ -2,6 +2,7 @@
  * given back, and the driver is asked once more. */
 #include "blocks.h"
 
+#include "../alloc/bound.h"
 #include "../alloc/map.h"
 
 static int out_of_memory(gb_cu_pool *pool, int64_t bytes, gb_cuda_error *e) {
@@ -82,7 +83,7 @@ gb_cu_slab *gb_cu_new_slab(gb_cu_pool *pool, int64_t size, gb_cu_key key, gb_cud
     pthread_mutex_lock(pool->lock);
     if (!pool->ready) {
         pool->ready = 1;
-        pool->stats.cache_bound = pool->kind == GB_CUDA_PINNED ? gb_heap_physical_memory() / 16 : d->total_bytes / 8;
+        pool->stats.cache_bound = pool->kind == GB_CUDA_PINNED ? gb_heap_memory_share("") / 2 : d->total_bytes / 8;
     }
     pool->held_bytes += slab->bytes;
     pool->asked_bytes -= size;

@@ -45,7 +45,7 @@ func TestDriverLacksAnEntryPoint(t *testing.T) {
 
 func checkWithoutPools(t *testing.T) {
 	clean(t)
-	take(t, cuda.DeviceMemory, 1<<20, 0).Release()
+	take(t, cuda.DeviceMemory, 1<<20, 0).Free()
 	assert.EqualValues(t, 1, faketest.Count("cuMemAlloc_v2"))
 	assert.Zero(t, faketest.Count("cuMemAllocAsync"))
 	d, err := cuda.Describe(0)
@@ -102,14 +102,14 @@ func TestStartFailsAtEveryCall(t *testing.T) {
 		faketest.Fail("", 1+int64(n)%5, 999, false)
 		b, err := cuda.Alloc(cuda.Request{Span: 100})
 		if err == nil {
-			b.Release()
+			b.Free()
 			break
 		}
 		assert.ErrorContains(t, err, "(999)", "call %d, started %v", n, before)
 		faketest.NoFailures()
 	}
 	faketest.NoFailures()
-	take(t, cuda.DeviceMemory, 100, 0).Release()
+	take(t, cuda.DeviceMemory, 100, 0).Free()
 	cuda.Trim(cuda.DeviceMemory, 0, 0)
 	assert.Zero(t, faketest.Blocks())
 	assert.Zero(t, faketest.Balance())
@@ -161,14 +161,14 @@ func TestDevices(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, inFlight, "the first GPU still reads it")
 	address := host.Address()
-	host.Release()
+	host.Free()
 	another := take(t, cuda.Pinned, 1<<20, 0)
 	assert.NotEqual(t, address, another.Address())
-	another.Release()
+	another.Free()
 	faketest.Pump(faketest.Any, 1<<30)
 	faketest.Hold(0)
-	a.Release()
-	b.Release()
+	a.Free()
+	b.Free()
 	assert.Positive(t, cuda.Trim(cuda.DeviceMemory, 1, 0))
 }
 
@@ -180,7 +180,7 @@ func TestWhat(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, known)
 		assert.Equal(t, k, kind)
-		b.Release()
+		b.Free()
 	}
 	_, _, known, err := cuda.PointerAttributes(12345)
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ func TestBlockGoesToAnotherStreamOnlyWhenItsWorkIsDone(t *testing.T) {
 		block := take(t, cuda.DeviceMemory, 1<<20, first)
 		address := block.Address()
 		require.NoError(t, on(0, first).Set(address, 1, 1, 1<<20))
-		block.Release()
+		block.Free()
 
 		other := take(t, cuda.DeviceMemory, 1<<20, b)
 		assert.NotEqual(t, address, other.Address(), "its work is in flight")
@@ -37,8 +37,8 @@ func TestBlockGoesToAnotherStreamOnlyWhenItsWorkIsDone(t *testing.T) {
 		if first != 0 && first != a { // a context's event has been recorded for it: it is nobody's by now
 			assert.NotEqual(t, address, own.Address())
 		}
-		own.Release()
-		other.Release()
+		own.Free()
+		other.Free()
 
 		faketest.Pump(faketest.Any, 1<<30)
 		faketest.Hold(0)
@@ -51,7 +51,7 @@ func TestBlockGoesToAnotherStreamOnlyWhenItsWorkIsDone(t *testing.T) {
 		}
 		assert.True(t, seen[address], "now it may go")
 		for _, block := range all {
-			block.Release()
+			block.Free()
 		}
 		cuda.Trim(cuda.DeviceMemory, 0, 0)
 	}
@@ -65,7 +65,7 @@ func TestOwnStreamGetsItsBlockBackAtOnce(t *testing.T) {
 		block := take(t, cuda.DeviceMemory, 1<<20, s)
 		require.NoError(t, on(0, s).Set(block.Address(), 1, 1, 1<<20))
 		require.NoError(t, block.RecordUse(cuda.Queue{Stream: s}))
-		block.Release()
+		block.Free()
 	}
 	assert.EqualValues(t, 1, faketest.Count("cuMemAllocAsync"))
 }
@@ -81,12 +81,12 @@ func TestPinnedAndManagedBlocksWaitForMarkedWork(t *testing.T) {
 		require.NoError(t, on(0, s).Copy(cuda.Upload, device.Address(), block.Address(), 1<<20))
 		require.NoError(t, block.RecordUse(cuda.Queue{Stream: s}))
 		address := block.Address()
-		block.Release()
+		block.Free()
 		again := take(t, k, 1<<20, s)
 		assert.NotEqual(t, address, again.Address())
-		again.Release()
+		again.Free()
 		assert.Positive(t, cuda.Trim(k, 0, 0), "trimming waits for the copy: the fake would stop at freed memory")
-		device.Release()
+		device.Free()
 		faketest.Pump(faketest.Any, 1<<30)
 	}
 }
@@ -96,21 +96,22 @@ func TestLegacyStreamIsReusedByItselfAndPerThreadStreamIsNot(t *testing.T) {
 	faketest.Hold(1)
 	block := take(t, cuda.DeviceMemory, 1<<20, 0)
 	address := block.Address()
-	block.Release()
+	block.Free()
 	block = take(t, cuda.DeviceMemory, 1<<20, 1)
 	assert.Equal(t, address, block.Address(), "0 and 1 are the same stream")
-	block.Release()
+	block.Free()
 	done := make(chan uintptr)
 	faketest.OnThread(func() {
 		b := take(t, cuda.DeviceMemory, 3<<20, 2)
-		require.NoError(t, on(0, 2).Set(b.Address(), 1, 1, 1<<20))
-		b.Release()
+		address := b.Address()
+		require.NoError(t, on(0, 2).Set(address, 1, 1, 1<<20))
+		b.Free()
 		go faketest.OnThread(func() {
 			b := take(t, cuda.DeviceMemory, 3<<20, 2)
-			b.Release()
+			defer b.Free()
 			done <- b.Address()
 		})
-		assert.NotEqual(t, b.Address(), <-done)
+		assert.NotEqual(t, address, <-done)
 	})
 }
 
@@ -132,27 +133,28 @@ func dropStream(t *testing.T) {
 	require.NoError(t, err)
 	faketest.Hold(1)
 	freed, held := take(t, cuda.DeviceMemory, 1<<20, s), take(t, cuda.DeviceMemory, 1<<20, s)
-	for _, b := range []*cuda.Block{freed, held} {
-		require.NoError(t, on(0, s).Set(b.Address(), 1, 1, 1<<20))
+	addresses := []uintptr{freed.Address(), held.Address()}
+	for _, address := range addresses {
+		require.NoError(t, on(0, s).Set(address, 1, 1, 1<<20))
 	}
-	freed.Release()
+	freed.Free()
 	cuda.DestroyStream(0, s)
-	held.Release()
+	held.Free()
 	other := take(t, cuda.DeviceMemory, 1<<20, 0)
-	assert.NotContains(t, []uintptr{freed.Address(), held.Address()}, other.Address())
+	assert.NotContains(t, addresses, other.Address())
 	faketest.Pump(faketest.Any, 1<<30)
 	faketest.Hold(0)
 	last := take(t, cuda.DeviceMemory, 1<<20, newStream(t))
-	assert.Contains(t, []uintptr{freed.Address(), held.Address()}, last.Address())
-	other.Release()
-	last.Release()
+	assert.Contains(t, addresses, last.Address())
+	other.Free()
+	last.Free()
 }
 
 func TestWorkInFlightIsWaitedFor(t *testing.T) {
 	clean(t)
 	a, b := newStream(t), newStream(t)
 	block := take(t, cuda.DeviceMemory, 4096, a)
-	defer block.Release()
+	defer block.Free()
 	before := faketest.Count("")
 	_, inFlight, err := block.InFlight()
 	require.NoError(t, err)
@@ -183,7 +185,7 @@ func TestWorkInFlightIsWaitedFor(t *testing.T) {
 	done, err = e.Done()
 	require.NoError(t, err)
 	assert.True(t, done)
-	e.Release()
+	e.Free()
 	_, inFlight, err = block.InFlight()
 	require.NoError(t, err)
 	assert.False(t, inFlight)
@@ -201,11 +203,11 @@ func TestWaitComesBackWhenTimeIsUp(t *testing.T) {
 	clean(t)
 	faketest.Hold(1)
 	b := take(t, cuda.DeviceMemory, 4096, 0)
-	defer b.Release()
+	defer b.Free()
 	require.NoError(t, on(0, 0).Set(b.Address(), 1, 1, 4096))
 	e, err := on(0, 0).Record()
 	require.NoError(t, err)
-	defer e.Release()
+	defer e.Free()
 	done, err := e.Wait(3 * time.Millisecond)
 	require.NoError(t, err)
 	assert.False(t, done)
@@ -254,19 +256,19 @@ func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
 					if i%3 == 0 {
 						assert.NoError(t, device.RecordUse(cuda.Queue{Stream: s}))
 					}
-					device.Release()
+					device.Free()
 					if i%2 == 0 {
 						e, err := on(0, s).Record()
 						assert.NoError(t, err)
 						done, err := e.Wait(time.Minute)
 						assert.NoError(t, err)
 						assert.True(t, done)
-						e.Release()
+						e.Free()
 						for _, v := range []int64{0, span / 2, span - 1} {
 							assert.Equal(t, value, faketest.Host(host.Address(), int(span))[v])
 						}
 					}
-					host.Release()
+					host.Free()
 					if i%20 == 19 {
 						cuda.Trim(cuda.DeviceMemory, 0, 1<<20)
 					}

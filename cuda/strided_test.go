@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gridbuf/alloc"
 	"gridbuf/cuda"
 	"gridbuf/cuda/internal/faketest"
-	"gridbuf/transfer"
 )
 
 // side is a block of n elements, seen with these strides.
-func side(t *testing.T, kind cuda.Kind, typ transfer.Type, n int64, strides ...int64) cuda.Side {
+func side(t *testing.T, kind cuda.Kind, typ alloc.Type, n int64, strides ...int64) cuda.Side {
 	t.Helper()
 	b := take(t, kind, n*typ.Size(), 0)
-	t.Cleanup(b.Release)
+	t.Cleanup(b.Free)
 	return cuda.Side{View: cuda.View{Data: b.Address(), Strides: strides}, Kind: kind, Type: typ, Block: b}
 }
 
@@ -25,7 +25,7 @@ func finished(t *testing.T) {
 	t.Helper()
 	event, err := on(0, 0).Record()
 	require.NoError(t, err)
-	defer event.Release()
+	defer event.Free()
 	done, err := event.Wait(1e9)
 	require.NoError(t, err)
 	require.True(t, done)
@@ -36,14 +36,14 @@ func TestStridedCopiesOfAnyLayout(t *testing.T) {
 	shape := []int64{300, 40, 7}
 	n := shape[0] * shape[1] * shape[2]
 	for _, kind := range []cuda.Kind{cuda.Pinned, cuda.Host} {
-		host := side(t, cuda.Pinned, transfer.Float64, n, 40*7*8, 7*8, 8)
+		host := side(t, cuda.Pinned, alloc.Float64, n, 40*7*8, 7*8, 8)
 		host.Kind = kind // pinned memory may be taken for pageable
 		for i := range n {
 			binary.NativeEndian.PutUint64(faketest.Host(host.Data+uintptr(8*i), 8), math.Float64bits(float64(i)))
 		}
-		gpu := side(t, cuda.DeviceMemory, transfer.Float64, n, 8, 300*8, 300*40*8)
-		turned := side(t, cuda.DeviceMemory, transfer.Float64, n, 40*7*8, 8, 40*8)
-		back := side(t, cuda.Pinned, transfer.Float32, n, 4, 300*4, 300*40*4)
+		gpu := side(t, cuda.DeviceMemory, alloc.Float64, n, 8, 300*8, 300*40*8)
+		turned := side(t, cuda.DeviceMemory, alloc.Float64, n, 40*7*8, 8, 40*8)
+		back := side(t, cuda.Pinned, alloc.Float32, n, 4, 300*4, 300*40*4)
 		require.NoError(t, cuda.CopyStrided(gpu, host, shape))
 		require.NoError(t, cuda.CopyStrided(turned, gpu, shape))
 		require.NoError(t, cuda.CopyStrided(back, turned, shape), "converted on the way")
@@ -58,7 +58,7 @@ func TestStridedCopiesOfAnyLayout(t *testing.T) {
 func TestAStridedCopyOntoItself(t *testing.T) {
 	clean(t)
 	block := take(t, cuda.DeviceMemory, 8, 0)
-	defer block.Release()
+	defer block.Free()
 	copy(faketest.Look(block.Address(), 8), "abcdefgh")
 	forward := cuda.Side{View: cuda.View{Data: block.Address(), Strides: []int64{1}}, ItemSize: 1, Block: block}
 	backward := cuda.Side{View: cuda.View{Data: block.Address() + 7, Strides: []int64{-1}}, ItemSize: 1, Block: block}
@@ -69,6 +69,51 @@ func TestAStridedCopyOntoItself(t *testing.T) {
 
 func TestAStridedCopyRefusesWhatDoesNotFit(t *testing.T) {
 	clean(t)
-	a := cuda.Side{View: cuda.View{Strides: []int64{8}}, Type: transfer.Float64}
-	require.ErrorIs(t, cuda.CopyStrided(a, a, []int64{2, 3}), cuda.ErrArgument)
+	block := take(t, cuda.DeviceMemory, 1<<10, 0)
+	defer block.Free()
+	gpu := cuda.Side{View: cuda.View{Data: block.Address(), Strides: []int64{24, 8}}, Type: alloc.Float64}
+	host := gpu
+	host.Kind = cuda.Host
+	shape := []int64{2, 3}
+	for why, change := range map[string]func(*cuda.Side){
+		"1 strides for 2 axes":                  func(s *cuda.Side) { s.Strides = s.Strides[:1] },
+		"its address is 0, and shape [2 3] has": func(s *cuda.Side) { s.Data = 0 },
+		"unknown element type 77":               func(s *cuda.Side) { s.Type = 77 },
+		"memory of kind 3; give Host":           func(s *cuda.Side) { s.Kind = 3 },
+		"memory of kind -2; give Host":          func(s *cuda.Side) { s.Kind = -2 },
+		"elements of -8 bytes":                  func(s *cuda.Side) { s.Type, s.ItemSize = alloc.Raw, -8 },
+	} {
+		for _, sound := range []cuda.Side{gpu, host} {
+			bad := sound
+			change(&bad)
+			for arg, err := range map[string]error{
+				"dst: ": cuda.CopyStrided(bad, gpu, shape), "src: ": cuda.CopyStrided(gpu, bad, shape),
+			} {
+				require.ErrorIs(t, err, cuda.ErrArgument)
+				assert.ErrorContains(t, err, arg+why)
+			}
+		}
+	}
+	whole, time := gpu, host
+	whole.Type, time.Type = alloc.Int64, alloc.Datetime
+	assert.ErrorContains(t, cuda.CopyStrided(gpu, whole, shape), "src: elements of type int64 (8 bytes) do not convert")
+	assert.ErrorContains(t, cuda.CopyStrided(gpu, time, shape), "src: elements of type datetime64 (8 bytes) do not")
+	assert.ErrorContains(t, cuda.CopyStrided(host, host, shape), "dst and src are memory of the host")
+	assert.ErrorContains(t, cuda.CopyStrided(gpu, host, []int64{2, -3}), "shape[1] is -3")
+	assert.ErrorContains(t, cuda.CopyStrided(gpu, host, []int64{1 << 40, 1 << 40}), "more than 2^63 bytes")
+	queue := on(0, 0)
+	for _, err := range []error{
+		queue.Copy(cuda.Upload, block.Address(), 0, 8), queue.Copy(cuda.Within, 0, block.Address(), 8),
+		queue.CopyPeer(0, block.Address(), 0, 8), queue.Set(0, 4, 1, 2),
+		queue.CopyRows(cuda.Download, 0, 8, block.Address(), 8, 8, 2),
+		queue.Fill(cuda.View{Strides: []int64{8}}, []int64{2}, make([]byte, 8)),
+		queue.Relayout(cuda.View{Strides: []int64{8}}, gpu.View, []int64{2}, 8),
+	} {
+		require.ErrorIs(t, err, cuda.ErrArgument)
+	}
+	none := host
+	none.Type, none.ItemSize, none.Kind = alloc.Raw, 0, cuda.DeviceMemory
+	host.Type, host.ItemSize = alloc.Raw, 0
+	assert.NoError(t, cuda.CopyStrided(none, host, shape), "elements of no bytes")
+	assert.Zero(t, faketest.Count("cuMemcpyHtoDAsync_v2")+faketest.Count("cuLaunchKernel"))
 }

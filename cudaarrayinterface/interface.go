@@ -94,3 +94,8 @@ func DescribePlan(p *alloc.Plan, t arrayinterface.Type, data uintptr, stream Str
 	layout := arrayinterface.Layout{Shape: p.Shape(), Strides: p.Strides(), ItemSize: p.ItemSize()}
 	return Description{Description: arrayinterface.Description{Layout: layout, Type: t, Data: data}, Stream: stream}, nil
 }
+
+// View refuses: the memory is a device's, which the host cannot read. Package cuda copies it.
+func (d Description) View() (alloc.View, error) {
+	return alloc.View{}, alloc.ErrInvalid.Errorf("data: memory of a device, which has no View; cuda.CopyStrided reaches it")
+}

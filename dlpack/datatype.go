@@ -111,6 +111,14 @@ func TypeOfTypestr(typestr string) (DataType, error) {
 	return DataType{}, alloc.ErrInvalid.Errorf("dtype: %q begins with no byte order; %c%s is meant in native order", typestr, native.Order, typestr[1:])
 }
 
+// Element is the type that copies and kernels know: Raw for those of ml_dtypes, which are moved.
+func (t DataType) Element() alloc.Type {
+	if t.Lanes != 1 {
+		return alloc.Raw
+	}
+	return alloc.Type(C.gb_dlpack_number(t.c()))
+}
+
 // ItemSize is the bytes an item takes, or 0 for a type that cannot be read.
 func (t DataType) ItemSize() int64 {
 	return int64(C.gb_dlpack_itemsize(t.c(), 1))

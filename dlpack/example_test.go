@@ -30,9 +30,9 @@ func ExampleExportBuffer() {
 	}
 	buffer.Free() // the tensor has a share of its own
 
-	// From here on it is the consumer's, who only needs managed.Pointer().
-	consumer := dlpack.FromPointer(managed.Pointer())
-	defer consumer.Release()
+	// From here on it is the consumer's, who calls its deleter.
+	consumer := dlpack.FromPointer(managed.HandOver())
+	defer consumer.Free()
 	tensor, err := dlpack.Import(consumer)
 	fmt.Println(tensor.DataType, tensor.Device, tensor.Shape, tensor.Strides, err)
 	fmt.Println(tensor.Data == uintptr(unsafe.Pointer(&elements[0])), elements[5])

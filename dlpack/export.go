@@ -31,6 +31,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/handle"
 )
 
 // Owner is what keeps exported memory alive. The tensor's deleter calls Release, a C
@@ -41,56 +42,62 @@ type Owner struct {
 	Pointer, Release unsafe.Pointer
 }
 
-// Managed is a DLManagedTensorVersioned in C memory.
-type Managed struct{ p unsafe.Pointer }
+// Managed holds a DLManagedTensorVersioned in C memory, until Free or HandOver.
+type Managed struct{ tensor handle.Handle }
 
-// Legacy is a DLManagedTensor, the struct of DLPack before 1.0, in C memory.
-type Legacy struct{ p unsafe.Pointer }
+// Legacy holds a DLManagedTensor, the struct of DLPack before 1.0, in C memory, until Free or
+// HandOver.
+type Legacy struct{ tensor handle.Handle }
 
-// Pointer is the DLManagedTensorVersioned *, to be handed to a consumer. Whoever
-// holds it calls its deleter once.
-func (m Managed) Pointer() unsafe.Pointer { return m.p }
+const (
+	managedName = "dlpack.Managed"
+	legacyName  = "dlpack.Legacy"
+)
 
-// Pointer is the DLManagedTensor *, to be handed to a consumer. Whoever holds it
-// calls its deleter once.
-func (m Legacy) Pointer() unsafe.Pointer { return m.p }
+// HandOver gives the DLManagedTensorVersioned * to a consumer, who calls its deleter once. The
+// Managed holds nothing afterwards; nil where it held nothing before.
+func (m *Managed) HandOver() unsafe.Pointer { return m.tensor.Take(managedName) }
+
+// HandOver gives the DLManagedTensor * to a consumer, who calls its deleter once. The Legacy holds
+// nothing afterwards; nil where it held nothing before.
+func (m *Legacy) HandOver() unsafe.Pointer { return m.tensor.Take(legacyName) }
 
 // Export makes a managed tensor of t. After an error the owner has not been
 // released. The memory at t.Data must not be Go's.
-func Export(t Tensor, owner Owner) (Managed, error) {
+func Export(t Tensor, owner Owner) (*Managed, error) {
 	strides, err := t.items()
 	if err != nil {
-		return Managed{}, err
+		return nil, err
 	}
 	var e C.gb_error
 	p := C.export_versioned(t.fixed(), C.uintptr_t(t.Data), list(t.Shape), list(strides),
 		owner.Pointer, owner.Release, &e)
 	if p == nil {
-		return Managed{}, refusal(&e)
+		return nil, refusal(&e)
 	}
-	return Managed{unsafe.Pointer(p)}, nil
+	return FromPointer(unsafe.Pointer(p)), nil
 }
 
 // ExportLegacy makes a tensor of the flavour that older consumers ask for. It has no
 // flags, so read-only memory is refused.
-func ExportLegacy(t Tensor, owner Owner) (Legacy, error) {
+func ExportLegacy(t Tensor, owner Owner) (*Legacy, error) {
 	if t.Flags&ReadOnly != 0 {
-		return Legacy{}, alloc.ErrInvalid.Errorf("tensor: read-only memory cannot be told to a legacy consumer; it must ask for max_version (1, 0) or later, or for a copy")
+		return nil, alloc.ErrInvalid.Errorf("tensor: read-only memory cannot be told to a legacy consumer; it must ask for max_version (1, 0) or later, or for a copy")
 	}
 	if t.DataType.subByte() {
-		return Legacy{}, alloc.ErrInvalid.Errorf("dtype: %s cannot be told to a legacy consumer, which has no word for padded items", t.DataType)
+		return nil, alloc.ErrInvalid.Errorf("dtype: %s cannot be told to a legacy consumer, which has no word for padded items", t.DataType)
 	}
 	strides, err := t.items()
 	if err != nil {
-		return Legacy{}, err
+		return nil, err
 	}
 	var e C.gb_error
 	p := C.export_legacy(t.fixed(), C.uintptr_t(t.Data), list(t.Shape), list(strides),
 		owner.Pointer, owner.Release, &e)
 	if p == nil {
-		return Legacy{}, refusal(&e)
+		return nil, refusal(&e)
 	}
-	return Legacy{unsafe.Pointer(p)}, nil
+	return LegacyFromPointer(unsafe.Pointer(p)), nil
 }
 
 // fixed is the part of a description without pointers.

@@ -37,7 +37,7 @@ func TestExportedBufferOutlivesItsMaker(t *testing.T) {
 	assert.Equal(t, []int64{5, 6, 7}, got.Shape)
 	assert.Equal(t, []int64{8, 64, 384}, got.Strides)
 	assert.Equal(t, Version{1, 3}, m.Version())
-	m.Release()
+	m.Free()
 	assert.Equal(t, before, alloc.Statistics().LiveBuffers)
 }
 
@@ -54,7 +54,7 @@ func TestExportKeepsEveryPartOfADescription(t *testing.T) {
 		got, err := Import(m)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
-		m.Release()
+		m.Free()
 
 		legacy, err := ExportLegacy(want, Owner{})
 		switch {
@@ -70,15 +70,15 @@ func TestExportKeepsEveryPartOfADescription(t *testing.T) {
 		require.NoError(t, err)
 		want.Flags = 0
 		assert.Equal(t, want, got)
-		legacy.Release()
+		legacy.Free()
 	}
 }
 
 func TestExportFillsStridesInAndForgetsEmptyData(t *testing.T) {
 	m, err := Export(Tensor{Data: 4096, Device: Device{Type: CPU}, DataType: DataType{Float, 32, 1}, Shape: []int64{2, 0, 5}}, Owner{})
 	require.NoError(t, err)
-	defer m.Release()
-	raw := (*foreignVersioned)(m.Pointer())
+	defer m.Free()
+	raw := (*foreignVersioned)(m.tensor.Address(managedName))
 	assert.NotZero(t, raw.tensor.strides)
 	assert.Zero(t, raw.tensor.data)
 	got, err := Import(m)

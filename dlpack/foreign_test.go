@@ -61,13 +61,13 @@ func place(room []byte, list []int64) uintptr {
 	return start
 }
 
-func (p *producer) versioned(v foreignVersioned) Managed {
+func (p *producer) versioned(v foreignVersioned) *Managed {
 	at := unsafe.Pointer(&p.memory[64])
 	*(*foreignVersioned)(at) = v
 	return FromPointer(at)
 }
 
-func (p *producer) legacy(v foreignLegacy) Legacy {
+func (p *producer) legacy(v foreignLegacy) *Legacy {
 	at := unsafe.Pointer(&p.memory[512])
 	*(*foreignLegacy)(at) = v
 	return LegacyFromPointer(at)

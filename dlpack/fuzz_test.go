@@ -50,7 +50,7 @@ func FuzzImport(f *testing.F) {
 		assert.Equal(t, shapes, got.Shape)
 		again, err := Export(got, Owner{})
 		require.NoError(t, err)
-		defer again.Release()
+		defer again.Free()
 		back, err := Import(again)
 		require.NoError(t, err)
 		if got.Size() == 0 {

@@ -17,19 +17,34 @@ package dlpack
 // static uintptr_t first(const DLTensor *t) { return (uintptr_t)gb_dlpack_first(t); }
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
 
-// FromPointer takes a DLManagedTensorVersioned * that somebody else made.
-func FromPointer(p unsafe.Pointer) Managed { return Managed{p} }
+	"gridbuf/alloc"
+)
 
-// LegacyFromPointer takes a DLManagedTensor * that somebody else made.
-func LegacyFromPointer(p unsafe.Pointer) Legacy { return Legacy{p} }
+// FromPointer takes a DLManagedTensorVersioned * of a producer.
+func FromPointer(p unsafe.Pointer) *Managed {
+	m := &Managed{}
+	m.tensor.Hold(p)
+	return m
+}
+
+// LegacyFromPointer takes a DLManagedTensor * of a producer.
+func LegacyFromPointer(p unsafe.Pointer) *Legacy {
+	m := &Legacy{}
+	m.tensor.Hold(p)
+	return m
+}
 
 // Check says why the tensor cannot be read safely, or nil. It trusts nothing but that
 // pointers that are not NULL can be read.
-func (m Managed) Check() error {
+func (m *Managed) Check() error {
+	if fault := m.tensor.Fault(); fault != "" {
+		return held(managedName, fault)
+	}
 	var e C.gb_error
-	if C.check_versioned(m.p, &e) < 0 {
+	if C.check_versioned(m.tensor.Address(managedName), &e) < 0 {
 		return refusal(&e)
 	}
 	return nil
@@ -37,22 +52,30 @@ func (m Managed) Check() error {
 
 // Check says why the tensor cannot be read safely, or nil. It trusts nothing but that
 // pointers that are not NULL can be read.
-func (m Legacy) Check() error {
+func (m *Legacy) Check() error {
+	if fault := m.tensor.Fault(); fault != "" {
+		return held(legacyName, fault)
+	}
 	var e C.gb_error
-	if C.check_legacy(m.p, &e) < 0 {
+	if C.check_legacy(m.tensor.Address(legacyName), &e) < 0 {
 		return refusal(&e)
 	}
 	return nil
+}
+
+// held is what is wrong with a Managed or a Legacy that has no tensor.
+func held(name, fault string) error {
+	return alloc.ErrInvalid.Errorf("tensor: NULL; %s: %s", name, fault)
 }
 
 // Import checks a tensor and reads its description, with every stride filled in. It
-// takes nothing over: the caller calls Release once it is done with the memory, and
+// takes nothing over: the caller calls Free once it is done with the memory, and
 // also after an error.
-func Import(m Managed) (Tensor, error) {
+func Import(m *Managed) (Tensor, error) {
 	if err := m.Check(); err != nil {
 		return Tensor{}, err
 	}
-	managed := (*C.DLManagedTensorVersioned)(m.p)
+	managed := (*C.DLManagedTensorVersioned)(m.tensor.Address(managedName))
 	t := read(&managed.dl_tensor)
 	t.Flags = Flags(managed.flags)
 	return t, nil
@@ -60,26 +83,26 @@ func Import(m Managed) (Tensor, error) {
 
 // ImportLegacy is Import for the legacy flavour, which has no flags: its memory
 // counts as writable.
-func ImportLegacy(m Legacy) (Tensor, error) {
+func ImportLegacy(m *Legacy) (Tensor, error) {
 	if err := m.Check(); err != nil {
 		return Tensor{}, err
 	}
-	return read(&(*C.DLManagedTensor)(m.p).dl_tensor), nil
+	return read(&(*C.DLManagedTensor)(m.tensor.Address(legacyName)).dl_tensor), nil
 }
 
 // Version is what the producer speaks. It can be read from any versioned tensor.
-func (m Managed) Version() Version {
-	v := (*C.DLManagedTensorVersioned)(m.p).version
+func (m *Managed) Version() Version {
+	v := (*C.DLManagedTensorVersioned)(m.tensor.Address(managedName)).version
 	return Version{uint32(v.major), uint32(v.minor)}
 }
 
-// Release calls the tensor's deleter, if it has one. The tensor must not be used
-// afterwards.
-func (m Managed) Release() { C.release_versioned(m.p) }
+// Free calls the tensor's deleter, if it has one. A second Free does nothing, nor does one after
+// HandOver.
+func (m *Managed) Free() { C.release_versioned(m.tensor.Take(managedName)) }
 
-// Release calls the tensor's deleter, if it has one. The tensor must not be used
-// afterwards.
-func (m Legacy) Release() { C.release_legacy(m.p) }
+// Free calls the tensor's deleter, if it has one. A second Free does nothing, nor does one after
+// HandOver.
+func (m *Legacy) Free() { C.release_legacy(m.tensor.Take(legacyName)) }
 
 // read copies a tensor that passed the check.
 func read(t *C.DLTensor) Tensor {

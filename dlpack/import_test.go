@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gridbuf/alloc"
 )
 
 func TestForeignStructsHaveTheABIsSizes(t *testing.T) {
@@ -167,11 +169,11 @@ func TestImportRefusesNullAndMisalignedStructs(t *testing.T) {
 	assert.ErrorContains(t, err, "not aligned")
 }
 
-func TestReleaseWithoutDeleter(t *testing.T) {
+func TestFreeWithoutDeleter(t *testing.T) {
 	p := newProducer(t)
-	p.versioned(p.float64s()).Release()
-	p.legacy(foreignLegacy{}).Release()
-	FromPointer(nil).Release()
+	p.versioned(p.float64s()).Free()
+	p.legacy(foreignLegacy{}).Free()
+	FromPointer(nil).Free()
 }
 
 func TestAlignedCountsThePartsOfAComplexNumber(t *testing.T) {
@@ -189,4 +191,63 @@ func TestDeviceTypesHaveNames(t *testing.T) {
 	} {
 		assert.Equal(t, name, device.String())
 	}
+}
+
+// What is freed or handed over once is gone: no later use and no second Free reaches the memory.
+func TestATensorIsGivenBackOnce(t *testing.T) {
+	before := alloc.Statistics().LiveBuffers
+	b := buffer(t, 8, 3)
+	float64s := DataType{Float, 64, 1}
+	freed, err := ExportBuffer(b, float64s)
+	require.NoError(t, err)
+	given, err := ExportBuffer(b, float64s)
+	require.NoError(t, err)
+	consumer := FromPointer(given.HandOver())
+	b.Free()
+	_, err = ExportBuffer(b, float64s)
+	assert.ErrorContains(t, err, "alloc.Buffer: it is used after Free")
+	freed.Free()
+	for _, m := range []*Managed{freed, given, {}} {
+		m.Free()
+		assert.Nil(t, m.HandOver())
+		_, err := Import(m)
+		require.ErrorIs(t, err, alloc.ErrInvalid)
+		assert.ErrorContains(t, err, "tensor: NULL; dlpack.Managed: ")
+		assert.Panics(t, func() { m.Version() })
+	}
+	consumer.Free()
+	assert.Equal(t, before, alloc.Statistics().LiveBuffers)
+	p := newProducer(t)
+	legacy := p.legacy(foreignLegacy{})
+	legacy.Free()
+	_, err = ImportLegacy(legacy)
+	assert.ErrorContains(t, err, "tensor: NULL; dlpack.Legacy: it is used after Free")
+}
+
+func TestATensorAsAView(t *testing.T) {
+	b := buffer(t, 8, 4, 3)
+	defer b.Free()
+	m, err := ExportBuffer(b, DataType{Int, 64, 1})
+	require.NoError(t, err)
+	defer m.Free()
+	tensor, err := Import(m)
+	require.NoError(t, err)
+	got, err := tensor.View()
+	require.NoError(t, err)
+	want, err := b.View(alloc.Int64)
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	tensor.Strides, tensor.DataType = nil, DataType{BFloat, 16, 1}
+	got, err = tensor.View()
+	require.NoError(t, err)
+	assert.Equal(t, alloc.View{Data: b.Data(), ItemSize: 2, Shape: []int64{4, 3}, Strides: []int64{6, 2}}, got)
+	tensor.Device.Type = CUDA
+	_, err = tensor.View()
+	assert.ErrorContains(t, err, "device: cuda:0 is no memory of the host")
+	tensor.Device.Type, tensor.Data = CPU, 0
+	_, err = tensor.View()
+	assert.ErrorContains(t, err, "tensor: Data is nil")
+	tensor.DataType.Bits = 24
+	_, err = tensor.View()
+	assert.ErrorContains(t, err, "dtype: code 4, 24 bits, 1 lanes cannot be read")
 }

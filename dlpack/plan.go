@@ -24,10 +24,13 @@ func DescribePlan(p *alloc.Plan, t DataType, data uintptr) (Tensor, error) {
 
 // ExportBuffer hands a buffer over. The tensor holds a share of the memory of its
 // own: the caller still frees b, before or after the consumer is done.
-func ExportBuffer(b *alloc.Buffer, t DataType) (Managed, error) {
+func ExportBuffer(b *alloc.Buffer, t DataType) (*Managed, error) {
+	if _, err := b.View(alloc.Raw); err != nil {
+		return nil, err
+	}
 	tensor, err := DescribePlan(b.Plan(), t, uintptr(b.Data()))
 	if err != nil {
-		return Managed{}, err
+		return nil, err
 	}
 	share := b.Share()
 	m, err := Export(tensor, Owner{share.Data(), unsafe.Pointer(C.gb_heap_release)})

@@ -3,7 +3,12 @@ package dlpack
 // #include "dlpack.h"
 import "C"
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"gridbuf/alloc"
+	"gridbuf/internal/handle"
+)
 
 // Version is the version of DLPack a managed tensor was made for.
 type Version struct{ Major, Minor uint32 }
@@ -45,10 +50,35 @@ func (t *Tensor) Aligned() bool {
 		to /= 2
 	}
 	low := uint64(t.Data)
-	for i, s := range t.Strides {
+	for i, s := range t.Strides[:min(len(t.Strides), len(t.Shape))] {
 		if t.Shape[i] > 1 {
 			low |= uint64(s)
 		}
 	}
 	return t.Size() == 0 || int64(1)<<min(bits.TrailingZeros64(low), 62) >= to
+}
+
+// View is the tensor as copies, sums and kernels take it; memory that the host cannot read is
+// refused. Flags says whether it may be written.
+func (t *Tensor) View() (alloc.View, error) {
+	if !t.Device.Type.OnHost() {
+		return alloc.View{}, alloc.ErrInvalid.Errorf("device: %s is no memory of the host", t.Device)
+	}
+	size := t.DataType.ItemSize()
+	if size == 0 {
+		return alloc.View{}, alloc.ErrInvalid.Errorf("dtype: %s cannot be read", t.DataType)
+	}
+	strides := t.Strides
+	if strides == nil {
+		strides = make([]int64, len(t.Shape))
+		step := size
+		for i := len(t.Shape) - 1; i >= 0; i-- {
+			strides[i] = step
+			step *= max(t.Shape[i], 1)
+		}
+	}
+	v := alloc.View{
+		Data: handle.Pointer(t.Data), Type: t.DataType.Element(), ItemSize: size, Shape: t.Shape, Strides: strides,
+	}
+	return v, v.Check("tensor")
 }

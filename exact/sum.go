@@ -8,10 +8,10 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"time"
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/stop"
 	"gridbuf/internal/work"
 	"gridbuf/transfer"
 )
@@ -19,19 +19,18 @@ import (
 // Words is the length of a Sum.
 const Words = C.GB_EXACT_WORDS
 
-// Sum is a sum on its way. The zero Sum is the sum of nothing. Sums of several processes add up word by word, by
-// any reduction of integers, if [Sum.Merge] with a zero Sum follows.
+// Sum is a sum on its way. The zero Sum is the sum of nothing. Sums of several processes add up word
+// by word, by any reduction of integers, if [Sum.Merge] with a zero Sum follows.
 type Sum [Words]int64
 
-// Add adds every element of an array of real numbers.
-func (s *Sum) Add(x transfer.View) error { return s.add(x, nil) }
+// Add adds every element of an array of real numbers. After an error, that of a context that ended
+// included, the sum is what it was.
+func (s *Sum) Add(x transfer.View, opts transfer.Options) error { return s.add(x, nil, opts) }
 
-// AddProducts adds the product of every element of x with that of y at the same index. Both are of floats, or both of integers.
-func (s *Sum) AddProducts(x, y transfer.View) error {
-	if !slices.Equal(x.Shape, y.Shape) {
-		return alloc.ErrInvalid.Errorf("y: shape %v; x has %v", y.Shape, x.Shape)
-	}
-	return s.add(x, &y)
+// AddProducts adds the product of every element of x with that of y at the same index. Both are of
+// floats, or both of integers.
+func (s *Sum) AddProducts(x, y transfer.View, opts transfer.Options) error {
+	return s.add(x, &y, opts)
 }
 
 // Merge adds another sum.
@@ -39,50 +38,85 @@ func (s *Sum) Merge(other *Sum) {
 	C.gb_exact_merge((*C.gb_exact)(unsafe.Pointer(s)), (*C.gb_exact)(unsafe.Pointer(other)))
 }
 
-func view(v *transfer.View, to *C.gb_copy_view, shape, strides *[C.GB_COPY_DIMS]C.int64_t, name string) error {
-	if len(v.Shape) > transfer.MaxDims || len(v.Shape) != len(v.Strides) {
-		return alloc.ErrInvalid.Errorf("%s: %d sizes and %d strides; give one each for at most %d indices", name, len(v.Shape), len(v.Strides), transfer.MaxDims)
-	}
+func view(v *transfer.View, shape, strides *[C.GB_COPY_DIMS]C.int64_t) C.gb_copy_view {
 	for i := range v.Shape {
 		shape[i], strides[i] = C.int64_t(v.Shape[i]), C.int64_t(v.Strides[i])
 	}
-	*to = C.gb_copy_view{data: (*C.char)(v.Data), itemsize: C.int64_t(v.Type.Size()), _type: C.int32_t(v.Type), ndim: C.int32_t(len(v.Shape)),
-		shape: &shape[0], strides: &strides[0]}
+	return C.gb_copy_view{
+		data: (*C.char)(v.Data), itemsize: C.int64_t(v.ElementSize()), _type: C.int32_t(v.Type),
+		ndim: C.int32_t(len(v.Shape)), shape: &shape[0], strides: &strides[0],
+	}
+}
+
+func check(x, y *transfer.View) error {
+	if err := x.Check("x"); err != nil || y == nil {
+		return err
+	}
+	if err := y.Check("y"); err != nil {
+		return err
+	}
+	if !slices.Equal(x.Shape, y.Shape) {
+		return alloc.ErrInvalid.Errorf("y: shape %v; x has %v", y.Shape, x.Shape)
+	}
 	return nil
 }
 
-func (s *Sum) add(x transfer.View, y *transfer.View) error {
+func (s *Sum) add(x transfer.View, y *transfer.View, opts transfer.Options) error {
+	if err := stop.Asked(opts.Context); err != nil {
+		return err
+	}
+	if err := check(&x, y); err != nil {
+		return err
+	}
 	task := (*C.gb_exact_task)(C.calloc(1, C.sizeof_gb_exact_task))
 	if task == nil {
 		return alloc.ErrNoMemory.Errorf("no memory for a sum")
 	}
 	defer C.free(unsafe.Pointer(task))
-	if err := view(&x, &task.a, &task.shape, &task.a_strides, "x"); err != nil {
-		return err
-	}
+	task.a = view(&x, &task.shape, &task.a_strides)
 	var b *C.gb_copy_view
 	if y != nil {
-		if err := view(y, &task.b, &task.shape, &task.b_strides, "y"); err != nil {
-			return err
-		}
+		task.b = view(y, &task.shape, &task.b_strides)
 		b = &task.b
 	}
 	switch C.gb_exact_plan(&task.job, &task.total, &task.a, b, 0) {
 	case C.GB_COPY_OK:
 	case C.GB_COPY_NO_CAST:
-		return alloc.ErrInvalid.Errorf("x: elements of type %v cannot be summed so; give real numbers, and of products both floats or both integers", x.Type)
+		return refused(&x, y)
 	default:
-		return alloc.ErrInvalid.Errorf("x: a shape with negative sizes, or more elements than 64 bits can count")
+		return alloc.ErrInvalid.Errorf("x: the shape has more elements than 64 bits can count")
 	}
 	task.work = C.gb_exact_work(&task.job)
-	for done := false; !done; {
-		var err error
-		if done, err = work.Resume(unsafe.Pointer(&task.work), int64(time.Hour)); err != nil {
-			return err
-		}
+	if err := run(&task.work, opts); err != nil {
+		return err
 	}
 	s.Merge((*Sum)(unsafe.Pointer(&task.total)))
 	return nil
+}
+
+func refused(x, y *transfer.View) error {
+	if y == nil {
+		return alloc.ErrInvalid.Errorf("x: elements of type %v cannot be summed; give real numbers "+
+			"of at most 8 bytes", x.Type)
+	}
+	return alloc.ErrInvalid.Errorf("x, y: products of elements of type %v and %v cannot be summed; "+
+		"give both floats or both integers, of at most 8 bytes", x.Type, y.Type)
+}
+
+// run does the work of a sum in slices, between which the context is asked.
+func run(w *C.gb_work, opts transfer.Options) error {
+	for {
+		done := work.Resume(unsafe.Pointer(w), work.Slice)
+		if opts.Progress != nil {
+			opts.Progress(float64(w.at) / float64(max(w.pieces, 1)))
+		}
+		if done {
+			return nil
+		}
+		if err := stop.Asked(opts.Context); err != nil {
+			return err
+		}
+	}
 }
 
 // scaled is the finite part times 2^GB_EXACT_BIAS.

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"context"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -11,8 +12,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gridbuf/alloc"
+	"gridbuf/internal/work"
 	"gridbuf/transfer"
 )
+
+var none transfer.Options
 
 // doubles is memory that Go does not manage.
 func doubles(t *testing.T, n int) []float64 {
@@ -24,7 +29,7 @@ func doubles(t *testing.T, n int) []float64 {
 
 func row(x []float64, step int) transfer.View {
 	n := (len(x) + step - 1) / step
-	return transfer.View{Data: unsafe.Pointer(unsafe.SliceData(x)), Type: transfer.Float64, Shape: []int64{int64(n)}, Strides: []int64{int64(8 * step)}}
+	return transfer.View{Data: unsafe.Pointer(unsafe.SliceData(x)), Type: alloc.Float64, Shape: []int64{int64(n)}, Strides: []int64{int64(8 * step)}}
 }
 
 // precise is a big.Float in which sums and products of doubles are exact.
@@ -57,8 +62,8 @@ func TestEverySetOfKernelsIsExact(t *testing.T) {
 						products.Add(products, new(big.Float).SetPrec(4400).Mul(precise(x[i]), precise(y[i])))
 					}
 					var s, p Sum
-					require.NoError(t, s.Add(row(x, step)))
-					require.NoError(t, p.AddProducts(row(x, step), row(y, step)))
+					require.NoError(t, s.Add(row(x, step), none))
+					require.NoError(t, p.AddProducts(row(x, step), row(y, step), none))
 					require.Equal(t, bitsOf(sum), math.Float64bits(s.Float64()), "%s: sum of %d with exponents %v", name, n, spread)
 					require.Equal(t, bitsOf(products), math.Float64bits(p.Float64()), "%s: products of %d with exponents %v", name, n, spread)
 				}
@@ -79,13 +84,13 @@ func TestSpecialValues(t *testing.T) {
 		x := doubles(t, len(c.values))
 		copy(x, c.values)
 		var s Sum
-		require.NoError(t, s.Add(row(x, 1)))
+		require.NoError(t, s.Add(row(x, 1), none))
 		assert.Equal(t, c.want, s.Float64())
 	}
 	x := doubles(t, 2)
 	copy(x, []float64{inf, -inf})
 	var s Sum
-	require.NoError(t, s.Add(row(x, 1)))
+	require.NoError(t, s.Add(row(x, 1), none))
 	assert.True(t, math.IsNaN(s.Float64()))
 }
 
@@ -93,18 +98,48 @@ func TestWhatCannotBeSummed(t *testing.T) {
 	x := doubles(t, 4)
 	var s Sum
 	bad := row(x, 1)
-	bad.Type = transfer.Complex64
-	assert.ErrorContains(t, s.Add(bad), "x: elements of type")
+	bad.Type = alloc.Complex64
+	assert.ErrorContains(t, s.Add(bad, none), "x: elements of type")
 	bad = row(x, 1)
 	bad.Strides = nil
-	assert.ErrorContains(t, s.Add(bad), "x: 1 sizes and 0 strides")
+	assert.ErrorContains(t, s.Add(bad, none), "x: 1 dimensions and 0 strides")
 	whole := row(x, 1)
-	whole.Type = transfer.Int64
-	assert.ErrorContains(t, s.AddProducts(row(x, 1), whole), "both floats or both integers")
-	assert.ErrorContains(t, s.AddProducts(row(x, 1), row(x[:2], 1)), "y: shape [2]; x has [4]")
+	whole.Type = alloc.Int64
+	assert.ErrorContains(t, s.AddProducts(row(x, 1), whole, none), "both floats or both integers")
+	assert.ErrorContains(t, s.AddProducts(row(x, 1), row(x[:2], 1), none), "y: shape [2]; x has [4]")
 	bad = row(x, 1)
 	bad.Shape = []int64{-1}
-	assert.ErrorContains(t, s.Add(bad), "negative sizes")
+	assert.ErrorContains(t, s.Add(bad, none), "x: Shape[0] is -1")
+	bad = row(x, 1)
+	bad.Data = nil
+	assert.ErrorContains(t, s.Add(bad, none), "x: Data is nil, and shape [4] has elements")
+	assert.ErrorContains(t, s.AddProducts(row(x, 1), bad, none), "y: Data is nil")
+	bad = row(x, 1)
+	bad.Type = 77
+	assert.ErrorContains(t, s.Add(bad, none), "x: unknown element type 77")
+	assert.Equal(t, Sum{}, s)
+}
+
+// A context is asked before the first piece and after every slice; the sum stays what it was.
+func TestASumIsCancelled(t *testing.T) {
+	x := doubles(t, 1<<20)
+	for i := range x {
+		x[i] = 1
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer func(before int64) { work.Slice = before }(work.Slice)
+	work.Slice = 0
+	var s Sum
+	var seen []float64
+	opts := transfer.Options{Context: ctx, Progress: func(done float64) {
+		seen = append(seen, done)
+		cancel()
+	}}
+	assert.ErrorIs(t, s.Add(row(x, 1), opts), context.Canceled)
+	require.Len(t, seen, 1)
+	assert.Less(t, seen[0], 1.0)
+	assert.ErrorIs(t, s.AddProducts(row(x, 1), row(x, 1), opts), context.Canceled)
+	assert.Len(t, seen, 1, "nothing has begun")
 	assert.Equal(t, Sum{}, s)
 }
 
@@ -115,10 +150,10 @@ func TestSumsOfProcessesAddUpWordByWord(t *testing.T) {
 		x[i] = math.Ldexp(2*rng.Float64()-1, rng.IntN(2000)-1000)
 	}
 	var whole, words Sum
-	require.NoError(t, whole.Add(row(x, 1)))
+	require.NoError(t, whole.Add(row(x, 1), none))
 	for i := 0; i < len(x); i += 7 {
 		var part Sum
-		require.NoError(t, part.Add(row(x[i:min(i+7, len(x))], 1)))
+		require.NoError(t, part.Add(row(x[i:min(i+7, len(x))], 1), none))
 		for k := range words {
 			words[k] += part[k]
 		}

@@ -7,16 +7,17 @@ import (
 	"gridbuf/alloc"
 )
 
-// Array is an operand with memory: what a Go program passes to Call. The memory is C
-// memory, as that of an [alloc.Buffer] is.
+// Array is an operand with memory: what a Go program passes to Call. Memory of Go's is pinned while a
+// call runs.
 type Array struct {
 	Operand
 	Data unsafe.Pointer
 }
 
-// ArrayOf describes a buffer whose items are of type t.
-func ArrayOf(b *alloc.Buffer, t Type) Array {
-	return Array{Operand{Type: t, Shape: b.Plan().Shape(), Strides: b.Plan().Strides()}, b.Data()}
+// ArrayOf describes a buffer whose items are of type t; they have the size of the plan's.
+func ArrayOf(b *alloc.Buffer, t Type) (Array, error) {
+	v, err := b.View(t)
+	return Array{Operand{Type: v.Type, Shape: v.Shape, Strides: v.Strides}, v.Data}, err
 }
 
 // Result is what a call gives: the outputs, and how it went.
@@ -26,11 +27,15 @@ type Result struct {
 	buffers []*alloc.Buffer
 }
 
-// Free gives the memory of allocated outputs back.
+// Free gives the memory of allocated outputs back, which have no address afterwards.
 func (r *Result) Free() {
+	for i := range r.buffers {
+		r.Outputs[len(r.Outputs)-len(r.buffers)+i].Data = nil
+	}
 	for _, b := range r.buffers {
 		b.Free()
 	}
+	r.buffers = nil
 }
 
 // allocate adds an output.
@@ -43,17 +48,35 @@ func (r *Result) allocate(s *alloc.Spec, t Type) error {
 	if err != nil {
 		return err
 	}
+	a, err := ArrayOf(b, t)
+	if err != nil {
+		b.Free()
+		return err
+	}
 	r.buffers = append(r.buffers, b)
-	r.Outputs = append(r.Outputs, ArrayOf(b, t))
+	r.Outputs = append(r.Outputs, a)
 	return nil
 }
 
 // Call selects a kernel, resolves, allocates missing outputs and runs, in one go. Give
 // inputs, then the outputs that exist; where may be nil.
 func (g *GUFunc) Call(operands []Array, where *Array, o Options) (*Result, error) {
+	if err := g.ready(); err != nil {
+		return nil, err
+	}
 	s := g.Signature
 	if len(operands) < s.Inputs || len(operands) > len(s.Operands) {
 		return nil, setupError("%s: %d operands given; %s takes %d inputs and up to %d outputs", g.Name, len(operands), s, s.Inputs, s.Outputs())
+	}
+	for i := range operands {
+		if err := operands[i].checkData(s.operandName(i)); err != nil {
+			return nil, err
+		}
+	}
+	if where != nil {
+		if err := where.checkData("where"); err != nil {
+			return nil, err
+		}
 	}
 	types := make([]TypeArg, s.Inputs)
 	for i := range types {

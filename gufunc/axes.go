@@ -52,6 +52,9 @@ func (g *GUFunc) arrange(r *Request) ([]coreAxes, error) {
 
 // TurnShapes brings the core dimensions of every operand's shape to its end, in place.
 func (g *GUFunc) TurnShapes(r *Request) error {
+	if err := g.checkRequest(r); err != nil {
+		return err
+	}
 	given := r.Operands
 	if _, err := g.arrange(r); err != nil {
 		return err

@@ -44,9 +44,6 @@ type coreAt struct {
 // computed ones out.
 func (g *GUFunc) bind(r *Request) (*binding, error) {
 	s := g.Signature
-	if len(r.Operands) != len(s.Operands) {
-		return nil, setupError("%s: %d operands, %s has %d", g.Name, len(r.Operands), s, len(s.Operands))
-	}
 	b := &binding{s: s, sizes: make([]int64, len(s.Dims)), gone: make([]bool, len(s.Dims)),
 		cores: make([][]coreAt, len(s.Operands)), outer: make([]int, len(s.Operands))}
 	for i, d := range s.Dims {

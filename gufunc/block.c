@@ -120,7 +120,8 @@ void gb_gu_block_call(gb_gu_block *b) {
     char *args[GB_GU_MAXARGS];   /* some loops advance them in place */
     memcpy(args, b->args, (size_t)call->nop * sizeof *args);
     if (call->form == GB_GU_NUMPY_LOOP) ((gb_gu_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
-    else b->nfailed = ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, b->status);
+    else if (call->form == GB_GU_STATUS_LOOP) b->nfailed = ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, b->status);
+    else b->nfailed = ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, (void *)call, b->status);
 }
 
 /* After the kernel: failures, results, and on to the next block. */

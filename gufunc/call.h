@@ -13,6 +13,7 @@
 #include "../alloc/clock.h"
 #include "../alloc/errors.h"
 #include "../alloc/plan.h"
+#include "../internal/work/helpers.h"
 #include "types.h"
 
 #define GB_GU_MAXARGS 16   /* MaxOperands */
@@ -65,6 +66,23 @@ typedef struct gb_gu_call {
 gb_gu_call *gb_gu_call_new(int nop);
 void gb_gu_call_free(gb_gu_call *call);
 
+/* lay_out.c. How each operand, and after them the mask, moves along the outer dimensions: bytes, 0 where it does not. */
+typedef struct gb_gu_tracks { int64_t strides[GB_GU_MAXARGS + 1][GB_MAXDIMS]; } gb_gu_tracks;
+enum { GB_GU_SHORT_RUN = 48 };   /* inner loops shorter than this are gathered, so that the kernel gets long ones */
+void gb_gu_call_nest(gb_gu_call *call, const gb_gu_tracks *t);   /* the loops, from the outer shape */
+void gb_gu_call_cut(gb_gu_call *call);                           /* gathering, chunks and scratch memory, from all the rest */
+
+/* An operand without its memory; dims NULL: without names. */
+typedef struct gb_gu_view {
+    uint8_t type, swapped, misaligned, absent;
+    int32_t ndim;
+    const int64_t *shape, *strides;
+    const int32_t *dims;
+} gb_gu_view;
+
+/* A call of the same kernel, which has no core dimensions, with operands of any sizes, and after them a mask; NULL with the error. */
+gb_gu_call *gb_gu_call_like(const gb_gu_call *known, const gb_gu_view *v, int where, int named, gb_error *e);
+
 /* A copied part of an input: elements [from, to) are read from base + stride * index.
  * Or only the boundaries of its blocks (boundary.c): block holds the first or last |boundary|
  * items of each, which other blocks overwrite. */
@@ -90,6 +108,7 @@ typedef struct gb_gu_run {
     void *error;                        /* such an error; the extension's */
     uint8_t *codes;                     /* one per element in loop order; NULL while nothing failed; atomic */
     int64_t nfailed, nselected;         /* atomic */
+    gb_work_loan helpers;               /* that take pieces, too */
     char *data[GB_GU_MAXARGS + 1];         /* element 0 of every operand; after them where */
     gb_gu_input_copy copied[GB_GU_MAXARGS + 1];
 } gb_gu_run;
@@ -99,7 +118,7 @@ typedef struct gb_gu_run {
 int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e);
 void gb_gu_run_clear(gb_gu_run *job);
 
-/* The same on the heap, for jobs that have helpers; it starts with one holder. */
+/* The same on the heap, for jobs that have helpers; it starts with one holder. While there is one alone its counters are plain. */
 gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e);
 void gb_gu_run_hold(gb_gu_run *job);
 void gb_gu_run_drop(gb_gu_run *job);
@@ -116,7 +135,14 @@ int64_t gb_gu_run_finished(gb_gu_run *job, const gb_gu_piece *p, int64_t began);
  * may be more, 0: none is left. */
 int gb_gu_run_work(gb_gu_run *job, int64_t now, int64_t deadline);
 #define GB_GU_LONG_SLICE 5000000ll
-void gb_gu_run_help(gb_gu_run *job);          /* the same on a thread that is lent, all that are left */
+
+/* Let up to n helpers take pieces, of a job on the heap, while there are fewer than `most` helpers in all; how many will. */
+int gb_gu_run_lend(gb_gu_run *job, int n, int most);
+/* The same for as many of so many workers as what is left is worth, by the latest measure; 0 where it is worth none. */
+int gb_gu_run_share(gb_gu_run *job, int workers);
+#define GB_GU_GLANCE 50000ll                  /* ns of work before anything else is thought of, such as helpers */
+/* The whole job from this thread. */
+void gb_gu_run_all(gb_gu_run *job, int workers);
 
 /* Wait until everything is done, or the clock passes deadline. 0: all done. */
 int gb_gu_run_wait(gb_gu_run *job, int64_t deadline);

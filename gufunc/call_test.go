@@ -183,7 +183,7 @@ func ExampleBlock_Float64At() {
 	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{2, 3}, ItemSize: 8})
 	buffer, _ := alloc.New(plan)
 	defer buffer.Free()
-	x := gufunc.ArrayOf(buffer, gufunc.Float64)
+	x, _ := gufunc.ArrayOf(buffer, alloc.Float64)
 	copy(items(x), []float64{1, 7, 3, 5, 2, 4})
 
 	r, _ := g.Call([]gufunc.Array{x}, nil, gufunc.Options{})

@@ -17,7 +17,9 @@ func three(t *testing.T, kind gufunc.Type) gufunc.Array {
 	b, err := alloc.New(plan)
 	require.NoError(t, err)
 	t.Cleanup(b.Free)
-	return gufunc.ArrayOf(b, kind)
+	a, err := gufunc.ArrayOf(b, kind)
+	require.NoError(t, err)
+	return a
 }
 
 // Bools become each type for a kernel that copies, and what it gives becomes complex: all the numbers that there are.

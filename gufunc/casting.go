@@ -38,7 +38,7 @@ func (c Casting) Allows(from TypeArg, to Type) bool {
 	case Safe:
 		return CanCast(from.Type, to)
 	case SameKind:
-		return CanCast(from.Type, to) || kindOrder[from.Type.kind()] <= kindOrder[to.kind()]
+		return CanCast(from.Type, to) || kindOrder[from.Type.Kind()] <= kindOrder[to.Kind()]
 	}
 	return true
 }

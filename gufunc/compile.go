@@ -19,7 +19,6 @@ type compiler struct {
 	b *binding
 	l *outerLoops
 	c *C.gb_gu_call
-	n *loopNest
 
 	cores []coreAxes // of absent outputs
 	specs []*alloc.Spec
@@ -36,7 +35,6 @@ func (f *compiler) compile() error {
 			}
 		}
 	}
-	f.n = newLoopNest(f.l, f.g.Signature.Inputs)
 	c := f.c
 	c.nin, c.nop = C.int32_t(f.g.Signature.Inputs), C.int32_t(len(f.r.Operands))
 	c.form, c.fp_mask = C.int32_t(f.k.Form), C.int32_t(f.g.Flags)
@@ -47,8 +45,7 @@ func (f *compiler) compile() error {
 	for i := range f.r.Operands {
 		f.operand(i)
 	}
-	f.gather()
-	f.chunks()
+	C.gb_gu_call_cut(c)
 	return nil
 }
 
@@ -128,15 +125,17 @@ func (f *compiler) kernelFlags() {
 
 func (f *compiler) loops() {
 	c := f.c
-	c.ndim, c.outer_ndim = C.int32_t(len(f.n.shape)), C.int32_t(len(f.l.shape))
-	copy(unsafe.Slice((*int64)(&c.shape[0]), len(c.shape)), f.n.shape)
+	c.outer_ndim, c.ncore = C.int32_t(len(f.l.shape)), C.int32_t(len(f.b.sizes))
 	copy(unsafe.Slice((*int64)(&c.outer_shape[0]), len(c.outer_shape)), f.l.shape)
-	copy(unsafe.Slice((*int64)(&c.code_strides[0]), len(c.code_strides)), f.n.codes)
-	if f.r.Where != nil {
-		copy(unsafe.Slice((*int64)(&c.where_strides[0]), len(c.where_strides)), f.n.strides[len(f.r.Operands)])
-	}
-	c.ncore = C.int32_t(len(f.b.sizes))
 	copy(unsafe.Slice((*int64)(&c.core[0]), len(c.core)), f.b.sizes)
+	var t C.gb_gu_tracks
+	for i, strides := range f.l.strides {
+		copy(unsafe.Slice((*int64)(&t.strides[i][0]), len(t.strides[i])), strides)
+	}
+	if f.l.where != nil {
+		copy(unsafe.Slice((*int64)(&t.strides[c.nop][0]), len(t.strides[c.nop])), f.l.where)
+	}
+	C.gb_gu_call_nest(c, &t)
 }
 
 func (f *compiler) operand(i int) {
@@ -153,7 +152,6 @@ func (f *compiler) operand(i int) {
 	if f.c.flags&C.GB_GU_WHERE != 0 && (f.c.flags&C.GB_GU_PURE == 0 || i >= f.g.Signature.Inputs) {
 		o.staged = 1 // a mask picks elements from scratch memory, or blends results from there
 	}
-	copy(unsafe.Slice((*int64)(&o.strides[0]), len(o.strides)), f.n.strides[i])
 	f.c.out_ndim[i] = C.int32_t(len(f.l.shape) + len(core))
 }
 
@@ -167,51 +165,6 @@ func describe(o *C.gb_gu_operand, from *Operand, to Type) {
 	if o.from != o.to || o.swapped != 0 || from.Misaligned {
 		o.staged = 1
 	}
-}
-
-// gather decides whether blocks may span several inner loops, which needs every
-// operand in scratch memory.
-func (f *compiler) gather() {
-	c := f.c
-	inner := f.n.shape[len(f.n.shape)-1]
-	every, items := true, int64(1)
-	for i := range f.r.Operands {
-		o := operandOf(c, i)
-		every = every && o.staged != 0
-		items = max(items, int64(o.core_items))
-	}
-	if len(f.n.shape) > 1 && (every || inner < shortRun/items) {
-		c.flags |= C.GB_GU_GATHER
-		for i := range f.r.Operands {
-			operandOf(c, i).staged = 1
-		}
-	}
-}
-
-// chunks says how many elements are taken at most at once. Neither that nor where they
-// are cut (pieces.c) depends on the number of workers.
-func (f *compiler) chunks() {
-	c := f.c
-	traffic, packed, items := int64(1), int64(1), int64(1)
-	for i := range f.r.Operands {
-		o := operandOf(c, i)
-		traffic += int64(o.item * o.core_items)
-		packed += int64(o.kernel_item * o.core_items)
-		items = max(items, int64(o.core_items))
-	}
-	n := max(f.l.n, 1)
-	chunk := min(max(chunkBytes/traffic, chunkLeast/items, 1), chunkMost)
-	block := min(max(stageBytes/packed, 1), chunk, n)
-	c.chunk, c.block = C.int64_t(chunk), C.int64_t(block)
-	c.nchunks = (c.n + c.chunk - 1) / c.chunk
-	var s scratch
-	for i := range f.r.Operands {
-		o := operandOf(c, i)
-		o.at = s.room(block * int64(o.kernel_item*o.core_items))
-	}
-	c.status_at, c.select_at = s.room(block), s.room(block)
-	c.picked_at = s.room(4 * (block + 1))
-	c.scratch = C.int64_t(s)
 }
 
 // scratch is how many bytes of a worker's scratch memory are given away.

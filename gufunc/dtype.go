@@ -3,49 +3,33 @@ package gufunc
 // #include "types.h"
 import "C"
 
-// Type is an element type. Its numbers and what is said of each come from alloc/elements.h.
-type Type uint8
+import "gridbuf/alloc"
 
-// The element types that kernels can have.
+// Type is an element type: those of package alloc but Raw are what kernels can have.
+type Type = alloc.Type
+
+// The element types by their names in package alloc; NoType is none in particular.
 const (
-	NoType      Type = C.GB_RAW
-	Bool        Type = C.GB_BOOL
-	Int8        Type = C.GB_I8
-	Uint8       Type = C.GB_U8
-	Int16       Type = C.GB_I16
-	Uint16      Type = C.GB_U16
-	Int32       Type = C.GB_I32
-	Uint32      Type = C.GB_U32
-	Int64       Type = C.GB_I64
-	Uint64      Type = C.GB_U64
-	Float16     Type = C.GB_F16
-	Float32     Type = C.GB_F32
-	Float64     Type = C.GB_F64
-	LongDouble  Type = C.GB_LONGDOUBLE
-	Complex64   Type = C.GB_C64
-	Complex128  Type = C.GB_C128
-	CLongDouble Type = C.GB_CLONGDOUBLE
-	Datetime    Type = C.GB_DATETIME // NumPy's datetime64: eight bytes that are passed on
-	Timedelta   Type = C.GB_TIMEDELTA
-	typeCount        = C.GB_TYPES
+	NoType      = alloc.Raw
+	Bool        = alloc.Bool
+	Int8        = alloc.Int8
+	Uint8       = alloc.Uint8
+	Int16       = alloc.Int16
+	Uint16      = alloc.Uint16
+	Int32       = alloc.Int32
+	Uint32      = alloc.Uint32
+	Int64       = alloc.Int64
+	Uint64      = alloc.Uint64
+	Float16     = alloc.Float16
+	Float32     = alloc.Float32
+	Float64     = alloc.Float64
+	LongDouble  = alloc.LongDouble
+	Complex64   = alloc.Complex64
+	Complex128  = alloc.Complex128
+	CLongDouble = alloc.CLongDouble
+	Datetime    = alloc.Datetime
+	Timedelta   = alloc.Timedelta
 )
-
-type typeFacts struct {
-	char byte // NumPy's type character
-	kind byte // b, i, u, f, c, and M, m
-	size int64
-	name string
-}
-
-var facts = func() (facts [typeCount]typeFacts) {
-	facts[NoType].name = "none"
-	for t := C.int(Bool); t < typeCount; t++ {
-		facts[t] = typeFacts{
-			char: byte(C.gb_type_char(t)), kind: byte(C.gb_type_kind(t)), size: int64(C.gb_type_size(t)), name: C.GoString(C.gb_type_name(t)),
-		}
-	}
-	return facts
-}()
 
 var uniformTypes = map[string]Type{
 	"bool": Bool, "i8": Int8, "i16": Int16, "i32": Int32, "i64": Int64,
@@ -60,8 +44,8 @@ func TypeOf(char byte) (Type, bool) {
 	case 'Q':
 		return Uint64, true
 	}
-	for t := Bool; t < typeCount; t++ {
-		if facts[t].char == char && char != ' ' {
+	for t := Bool; t.Known(); t++ {
+		if t.Char() == char && char != ' ' {
 			return t, true
 		}
 	}
@@ -71,28 +55,13 @@ func TypeOf(char byte) (Type, bool) {
 // typeChars are all that TypeOf finds.
 func typeChars() string {
 	chars := "qQ"
-	for t := Bool; t < typeCount; t++ {
-		if facts[t].char != ' ' {
-			chars += string(facts[t].char)
+	for t := Bool; t.Known(); t++ {
+		if c := t.Char(); c != ' ' {
+			chars += string(c)
 		}
 	}
 	return chars
 }
-
-// Char is NumPy's type character.
-func (t Type) Char() byte { return facts[t].char }
-
-// Size is in bytes.
-func (t Type) Size() int64 { return facts[t].size }
-
-func (t Type) String() string {
-	if t >= typeCount {
-		return "unknown"
-	}
-	return facts[t].name
-}
-
-func (t Type) kind() byte { return facts[t].kind }
 
 // CanCast reports whether every value of from is a value of to, by NumPy's rule for
 // casting="safe" (in which a float64 may hold any int64).
@@ -101,31 +70,31 @@ func CanCast(from, to Type) bool {
 		return true
 	}
 	fs, ts := from.Size(), to.Size()
-	switch from.kind() {
+	switch from.Kind() {
 	case 'b':
-		return to.kind() != 'b' && to != Datetime
+		return to.Kind() != 'b' && to != Datetime
 	case 'i', 'u':
-		switch to.kind() {
+		switch to.Kind() {
 		case 'i':
-			return ts > fs || ts == fs && from.kind() == 'i'
+			return ts > fs || ts == fs && from.Kind() == 'i'
 		case 'u':
-			return from.kind() == 'u' && ts >= fs
+			return from.Kind() == 'u' && ts >= fs
 		case 'f':
 			return ts > fs || fs == 8 && ts >= 8
 		case 'c':
 			return ts > 2*fs || fs == 8 && ts >= 16
 		case 'm':
-			return from.kind() == 'i' || fs < 8
+			return from.Kind() == 'i' || fs < 8
 		}
 	case 'f':
-		switch to.kind() {
+		switch to.Kind() {
 		case 'f':
 			return ts >= fs
 		case 'c':
 			return ts >= 2*fs
 		}
 	case 'c':
-		return to.kind() == 'c' && ts >= fs
+		return to.Kind() == 'c' && ts >= fs
 	}
 	return false
 }

@@ -1,14 +1,14 @@
 package gufunc
 
-// #include <stdlib.h>
 // #include "call.h"
+// intptr_t gb_gu_go_loop(char **args, intptr_t *dims, intptr_t *steps, void *data, uint8_t *status);
 import "C"
 
 import (
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 
-	"gridbuf/alloc"
 	"gridbuf/internal/message"
 )
 
@@ -22,66 +22,56 @@ func LastPanic() string {
 	return s
 }
 
-// goWorker is one worker's state for kernels written in Go.
-type goWorker struct {
-	job *Job
-	b   *C.gb_gu_block
+// goKernels are the kernels that calls name by a number, which is the data of their loop: C memory has no pointers of Go.
+var goKernels = numbered[GoKernel]{byNumber: map[uintptr]GoKernel{}}
+
+// goLoop is the loop of all kernels that are written in Go, and the number of this one, which lives as long as its gufunc.
+func (g *GUFunc) goLoop(k GoKernel) (function, data uintptr) {
+	number := goKernels.add(k)
+	runtime.AddCleanup(g, goKernels.remove, number)
+	return uintptr(unsafe.Pointer(C.gb_gu_go_loop)), number
 }
 
-func newGoWorker(j *Job) (*goWorker, error) {
-	// One block of C memory: the place in the job, then the scratch space.
-	head := C.size_t((C.sizeof_gb_gu_block + 63) &^ 63)
-	p := C.aligned_alloc(64, head+C.size_t(j.call.scratch))
-	if p == nil {
-		return nil, alloc.ErrNoMemory.Errorf("no memory left for the scratch space of a worker")
-	}
-	clear(unsafe.Slice((*byte)(p), int(head)))
-	w := &goWorker{j, (*C.gb_gu_block)(p)}
-	C.gb_gu_block_start(w.b, j.job, (*C.char)(unsafe.Add(p, head)))
-	return w, nil
-}
-
-func (w *goWorker) free() { C.free(unsafe.Pointer(w.b)) }
-
-func (w *goWorker) piece(p *C.gb_gu_piece) {
-	C.gb_gu_block_piece(w.b, p)
-	for C.gb_gu_block_next(w.b) != 0 {
-		w.call()
-		C.gb_gu_block_done(w.b)
-	}
-}
-
-// call runs the kernel over a block. When it panics, the block is run again element
-// by element to find out where.
-func (w *goWorker) call() {
-	n := int(w.b.n)
-	block := Block{N: n, Status: unsafe.Slice((*uint8)(w.b.status), n), c: w.b}
-	for _, size := range unsafe.Slice((*int64)(&w.job.call.core[0]), int(w.job.call.ncore)) {
+// gb_gu_go_loop runs a kernel over a block, on whichever thread has taken it. When the kernel panics, the block is run again element by
+// element to find out where.
+//
+//export gb_gu_go_loop
+func gb_gu_go_loop(args **C.char, dims, steps *C.intptr_t, data unsafe.Pointer, status *C.uint8_t) (failed C.intptr_t) {
+	defer func() {
+		if r := recover(); r != nil { // a fault of our own: kernels have their recover
+			lastPanic.Store(message.Panic(r))
+			failed = *dims
+		}
+	}()
+	call := (*C.gb_gu_call)(data)
+	here := &place{call, unsafe.Slice(args, int(call.nop)), unsafe.Slice(steps, C.GB_GU_MAXARGS*(1+C.GB_GU_MAXCORE))}
+	defer func() { *here = place{} }()
+	block := Block{N: int(*dims), Status: unsafe.Slice((*uint8)(status), int(*dims)), place: here}
+	for _, size := range unsafe.Slice((*int64)(&call.core[0]), int(call.ncore)) {
 		block.Dims = append(block.Dims, int(size))
 	}
-	failed, ok := guarded(w.job.kernel, block)
+	k := goKernels.get(uintptr(call.data))
+	n, ok := guarded(k, block)
 	if !ok {
-		failed = w.each(block)
+		n = each(k, block)
 	}
-	w.b.nfailed = C.int64_t(failed)
+	return C.intptr_t(n)
 }
 
-func (w *goWorker) each(block Block) int {
-	args := w.b.args
-	defer func() { w.b.args = args }()
-	failed, n := 0, block.N
-	status := block.Status
-	clear(status)
-	for i := range n {
+func each(k GoKernel, block Block) int {
+	failed := 0
+	clear(block.Status)
+	for i := range block.N {
 		one := block
-		one.N, one.Status = 1, status[i:i+1]
-		k, ok := guarded(w.job.kernel, one)
+		one.N, one.Status = 1, block.Status[i:i+1]
+		n, ok := guarded(k, one)
 		if !ok {
-			status[i], k = CodePanic, 1
+			one.Status[0], n = CodePanic, 1
 		}
-		failed += k
-		for o := range int(w.job.call.nop) {
-			w.b.args[o] = (*C.char)(unsafe.Add(unsafe.Pointer(w.b.args[o]), int(w.b.steps[o])))
+		failed += n
+		at := block.place
+		for o := range at.args {
+			at.args[o] = (*C.char)(unsafe.Add(unsafe.Pointer(at.args[o]), int(at.steps[o])))
 		}
 	}
 	return failed

@@ -49,6 +49,15 @@ func New(name, signature string, kernels []Kernel, flags Flags) (*GUFunc, error)
 
 // Add registers a kernel and returns its number.
 func (g *GUFunc) Add(k Kernel) (int, error) {
+	if err := g.ready(); err != nil {
+		return 0, err
+	}
+	if err := checkTypes(k.Types); err != nil {
+		return 0, err
+	}
+	if k.Form != NumPyLoop && k.Form != StatusLoop && k.Form != GoLoop {
+		return 0, setupError("kernels: there is no %s", k.Form)
+	}
 	if len(k.Types) != len(g.Signature.Operands) {
 		return 0, setupError("kernels: %s has types for %d operands, %s has %d", typesText(k.Types, g.Signature.Inputs), len(k.Types), g.Signature, len(g.Signature.Operands))
 	}
@@ -59,6 +68,9 @@ func (g *GUFunc) Add(k Kernel) (int, error) {
 		return 0, setupError("kernels: the address of a loop is 0")
 	case k.Form != GoLoop && k.Data != 0 && len(g.Signature.Uniforms) > 0:
 		return 0, setupError("kernels: data cannot be given where the signature has uniform parameters; the loop's data points to them")
+	}
+	if k.Form == GoLoop {
+		k.Function, k.Data = g.goLoop(k.Go)
 	}
 	return g.kernels.add(k), nil
 }

@@ -19,8 +19,9 @@ func float64s(t testing.TB, shape []int64, values ...float64) gufunc.Array {
 	b, err := alloc.New(plan)
 	require.NoError(t, err)
 	t.Cleanup(b.Free)
-	a := gufunc.ArrayOf(b, gufunc.Float64)
-	copy(items(a), values)
+	a, err := gufunc.ArrayOf(b, alloc.Float64)
+	require.NoError(t, err)
+	clear(items(a)[copy(items(a), values):])
 	return a
 }
 

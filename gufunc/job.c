@@ -35,14 +35,6 @@ void gb_gu_run_clear(gb_gu_run *job) {
     free(job->codes);
 }
 
-gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e) {
-    gb_gu_run *job = malloc(sizeof *job);
-    if (!job) return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a call"), NULL;
-    if (gb_gu_run_init(job, call, data, uniforms, ignore_errors, e) == 0) return job;
-    free(job);
-    return NULL;
-}
-
 void gb_gu_run_hold(gb_gu_run *job) { __atomic_fetch_add(&job->holders, 1, __ATOMIC_RELAXED); }
 
 void gb_gu_run_drop(gb_gu_run *job) {
@@ -55,6 +47,8 @@ void gb_gu_run_drop(gb_gu_run *job) {
  * knows which they were; inputs that have been written over since are gone. */
 __attribute__((cold)) int gb_gu_run_alone(gb_gu_run *job) {
     job->attached = 0;
+    job->holders = 1;
+    job->helpers.awaited = 0;
     if (job->done == job->next) return 0;
     if (job->in_place) return -1;
     free(job->codes);
@@ -125,7 +119,8 @@ int gb_gu_run_work(gb_gu_run *job, int64_t now, int64_t deadline) {
     return gb_gu_run_take(job, &p) ? pieces(job, p, now, deadline) : 0;
 }
 
-void gb_gu_run_help(gb_gu_run *job) {
+/* All pieces that are left, on a helper's thread. */
+static void take_pieces(gb_gu_run *job) {
     gb_gu_piece p;
     if (!gb_gu_run_take(job, &p)) return;
     int64_t now = job->measured ? gb_nanoseconds() : 0;
@@ -140,4 +135,45 @@ void gb_gu_run_help(gb_gu_run *job) {
     gb_gu_detach(job, thread);
     __atomic_sub_fetch(&job->attached, 1, __ATOMIC_SEQ_CST);
     gb_gu_run_notice(job);
+}
+
+static void help(void *job) {
+    take_pieces(job);
+    gb_gu_run_drop(job);
+}
+
+gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e) {
+    gb_gu_run *job = malloc(sizeof *job);
+    if (!job) return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a call"), NULL;
+    if (gb_gu_run_init(job, call, data, uniforms, ignore_errors, e) < 0) {
+        free(job);
+        return NULL;
+    }
+    job->helpers = (gb_work_loan){.run = help, .of = job};
+    return job;
+}
+
+int gb_gu_run_lend(gb_gu_run *job, int n, int most) {
+    for (int i = 0; i < n; i++) gb_gu_run_hold(job);   /* before the first helper can drop it */
+    int lent = gb_work_lend(&job->helpers, n, most);
+    for (int i = lent; i < n; i++) gb_gu_run_drop(job);
+    return lent;
+}
+
+#define FAN_OUT 100000ll   /* ns of work that must be left to wake other threads */
+
+int gb_gu_run_share(gb_gu_run *job, int workers) {
+    int64_t left = gb_gu_run_left(job), helpers = left / GB_GU_GLANCE;
+    if (left <= FAN_OUT || workers <= 1 || job->call->flags & GB_GU_ONE_WORKER) return 0;
+    return gb_gu_run_lend(job, helpers < workers - 1 ? (int)helpers : workers - 1, workers - 1);
+}
+
+void gb_gu_run_all(gb_gu_run *job, int workers) {
+    int alone = workers > 1;
+    for (int more = 1; more;) {
+        int64_t now = gb_nanoseconds();
+        more = gb_gu_run_work(job, now, alone ? now + GB_GU_GLANCE : 0);
+        if (more && alone && gb_gu_run_share(job, workers)) alone = 0;
+    }
+    while (gb_gu_run_wait(job, 0)) {}
 }

@@ -73,23 +73,41 @@ type Block struct {
 	N      int
 	Dims   []int   // sizes of the distinct core dimensions
 	Status []uint8 // one per element, zero; non-zero marks it as failed
-	c      *C.gb_gu_block
+	place  *place
+}
+
+// place is where the elements of a Block are: memory of C's, until the kernel returns.
+type place struct {
+	call  *C.gb_gu_call
+	args  []*C.char
+	steps []C.intptr_t
+}
+
+func (b Block) at() *place {
+	if b.place == nil || b.place.call == nil {
+		panic("gufunc.Block: a kernel is given one, and it ends when the kernel returns")
+	}
+	return b.place
 }
 
 // At is the address of element i of an operand. The step to a neighbour along the
 // operand's core dimension d is Step(operand, d) bytes.
 func (b Block) At(operand, i int) unsafe.Pointer {
-	return unsafe.Add(unsafe.Pointer(b.c.args[operand]), i*int(b.c.steps[operand]))
+	p := b.at()
+	return unsafe.Add(unsafe.Pointer(p.args[operand]), i*int(p.steps[operand]))
 }
 
 // Step is the distance in bytes between neighbours along a core dimension.
-func (b Block) Step(operand, d int) int { return int(b.c.steps[b.steps(operand)+d]) }
+func (b Block) Step(operand, d int) int {
+	p := b.at()
+	return int(p.steps[p.core(operand)+d])
+}
 
-// steps is where the steps along an operand's core dimensions begin.
-func (b Block) steps(operand int) int {
-	at := int(b.c.job.call.nop)
+// core is where the steps along an operand's core dimensions begin.
+func (p *place) core(operand int) int {
+	at := int(p.call.nop)
 	for o := range operand {
-		at += int(operandOf(b.c.job.call, o).core_ndim)
+		at += int(operandOf(p.call, o).core_ndim)
 	}
 	return at
 }
@@ -99,11 +117,12 @@ func (b Block) Float64(operand, i int) *float64 { return (*float64)(b.At(operand
 
 // Float64At is an item of element e of an operand: with one index per core dimension.
 func (b Block) Float64At(operand, e int, index ...int) *float64 {
-	p, first := b.At(operand, e), b.steps(operand)
+	at, element := b.at(), b.At(operand, e)
+	first := at.core(operand)
 	for d, i := range index {
-		p = unsafe.Add(p, i*int(b.c.steps[first+d]))
+		element = unsafe.Add(element, i*int(at.steps[first+d]))
 	}
-	return (*float64)(p)
+	return (*float64)(element)
 }
 
 // Registered is a Go kernel by name, with what is needed to make a GUFunc of it.

@@ -16,22 +16,22 @@ type Outcome struct {
 	Codes    []uint8 // one per element of the outer shape in C order; nil when nothing failed
 }
 
-// AllGood, SomeFailed and AllFailed tell the three outcomes apart.
-func (o *Outcome) AllGood() bool    { return o.Failed == 0 }
-func (o *Outcome) SomeFailed() bool { return o.Failed > 0 && o.Failed < o.Elements }
-func (o *Outcome) AllFailed() bool  { return o.Failed > 0 && o.Failed == o.Elements }
+// AllGood, SomeFailed and AllFailed tell the three outcomes apart. Nothing failed where nothing ran.
+func (o *Outcome) AllGood() bool    { return o == nil || o.Failed == 0 }
+func (o *Outcome) SomeFailed() bool { return !o.AllGood() && o.Failed < o.Elements }
+func (o *Outcome) AllFailed() bool  { return !o.AllGood() && o.Failed == o.Elements }
 
-// Outcome of a job that is done.
-func (j *Job) Outcome() (*Outcome, error) {
-	if j.job.no_memory != 0 {
+// outcome of a job that is done.
+func (j *job) outcome() (*Outcome, error) {
+	if j.run.no_memory != 0 {
 		return nil, alloc.ErrNoMemory.Errorf("no memory left for the scratch space of a worker")
 	}
-	o := &Outcome{Elements: int64(j.job.nselected), Failed: int64(j.job.nfailed)}
+	o := &Outcome{Elements: int64(j.run.nselected), Failed: int64(j.run.nfailed)}
 	if o.Failed == 0 {
 		return o, nil
 	}
 	c := j.call
-	o.Codes = codesOf(j.job.codes, c.n, &c.outer_shape[0], &c.code_strides[0], int(c.outer_ndim))
+	o.Codes = codesOf(j.run.codes, c.n, &c.outer_shape[0], &c.code_strides[0], int(c.outer_ndim))
 	return o, nil
 }
 

@@ -190,6 +190,8 @@ void gb_gu_reduce_here(gb_gu_reducing *run) {
     gb_gu_fp_leave(&saved);
 }
 
+void gb_gu_reduce_stop(gb_gu_reducing *run) { __atomic_store_n(&run->stopped, 1, __ATOMIC_RELAXED); }
+
 void gb_gu_reduce_end(gb_gu_reducing *run) {
     const gb_gu_reduction *r = run->r;
     if (r->blocks > 1 && !run->stopped && !run->no_memory) {

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/handle"
 	"gridbuf/internal/message"
 )
 
@@ -28,29 +29,31 @@ type ReduceRequest struct {
 
 // Reduction is a planned reduction, in C memory; nothing in it depends on addresses.
 type Reduction struct {
-	c     *C.gb_gu_reduction
-	specs []*alloc.Spec
+	reduction handle.Handle
+	specs     []*alloc.Spec
 }
 
-// Free gives the record back.
+const reductionName = "gufunc.Reduction"
+
+func (r *Reduction) c() *C.gb_gu_reduction {
+	return (*C.gb_gu_reduction)(r.reduction.Address(reductionName))
+}
+
+// Free gives the record back. A second Free does nothing.
 func (r *Reduction) Free() {
-	C.gb_gu_reduction_free(r.c)
-	r.c = nil
-}
-
-// Release hands the record over to C, which calls gb_gu_reduction_free.
-func (r *Reduction) Release() unsafe.Pointer {
-	p := unsafe.Pointer(r.c)
-	r.c = nil
-	return p
+	C.gb_gu_reduction_free((*C.gb_gu_reduction)(r.reduction.Take(reductionName)))
 }
 
 // Tasks is how many pieces of work it is cut into.
-func (r *Reduction) Tasks() int64 { return int64(r.c.tiles * r.c.blocks) }
+func (r *Reduction) Tasks() int64 {
+	c := r.c()
+	return int64(c.tiles * c.blocks)
+}
 
 // Shape is the shape of the results.
 func (r *Reduction) Shape() []int64 {
-	return slices.Clone(unsafe.Slice((*int64)(&r.c.out_shape[0]), int(r.c.out_ndim)))
+	c := r.c()
+	return slices.Clone(unsafe.Slice((*int64)(&c.out_shape[0]), int(c.out_ndim)))
 }
 
 // loop is a loop of a reduction, and the steps of what moves along it.
@@ -79,6 +82,9 @@ type reducePlanner struct {
 // PlanReduction works a reduction out: loops in the order of memory, scratch, tasks, and the
 // memory of its results.
 func (g *GUFunc) PlanReduction(q *ReduceRequest) (*Reduction, error) {
+	if err := g.checkReduceRequest(q); err != nil {
+		return nil, err
+	}
 	p := &reducePlanner{g: g, q: q, specs: make([]*alloc.Spec, len(q.Outs))}
 	if err := p.choose(); err != nil {
 		return nil, err
@@ -99,7 +105,9 @@ func (g *GUFunc) PlanReduction(q *ReduceRequest) (*Reduction, error) {
 		C.gb_gu_reduction_free(p.c)
 		return nil, err
 	}
-	return &Reduction{p.c, p.specs}, nil
+	r := &Reduction{specs: p.specs}
+	r.reduction.Hold(unsafe.Pointer(p.c))
+	return r, nil
 }
 
 // choose finds the kernel and checks that it folds.
@@ -174,9 +182,6 @@ func (p *reducePlanner) align() error {
 	p.mask = make([]int64, len(a.Shape))
 	if m == nil {
 		return nil
-	}
-	if m.Type != Bool {
-		return setupError("where: expected bools, got %s", m.Type)
 	}
 	for i, n := range m.Shape {
 		at := len(a.Shape) - len(m.Shape) + i

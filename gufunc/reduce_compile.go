@@ -83,7 +83,7 @@ func (p *reducePlanner) function() {
 	set(&c.flags, q.Where != nil, C.GB_GU_R_MASKED)
 	set(&c.flags, q.Identity, C.GB_GU_R_IDENTITY)
 	inner := p.fold[len(p.fold)-1].n
-	set(&c.flags, c.in.staged != 0 || c.flags&C.GB_GU_R_ACROSS == 0 && len(p.fold) > 1 && inner < shortRun, C.GB_GU_R_STAGED)
+	set(&c.flags, c.in.staged != 0 || c.flags&C.GB_GU_R_ACROSS == 0 && len(p.fold) > 1 && inner < C.GB_GU_SHORT_RUN, C.GB_GU_R_STAGED)
 	if !q.State {
 		set(&c.flags, p.kernel.Folds && !q.OneByOne, C.GB_GU_R_IN_PLACE)
 		c.form, c.loop, c.data = C.int32_t(p.kernel.Form), pointer(p.kernel.Function), pointer(p.kernel.Data)

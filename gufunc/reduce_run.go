@@ -5,29 +5,38 @@ package gufunc
 import "C"
 
 import (
+	"context"
 	"runtime"
 	"slices"
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/stop"
 )
 
 // ReduceOptions of a reduction from Go.
 type ReduceOptions struct {
-	Axes         []int          // that go; nil: all of them
-	KeepDims     bool           // leave them in the results with size 1
-	Identity     unsafe.Pointer // an element of the kernel's type that changes nothing; nil: the kernel has none
-	Initial      unsafe.Pointer // an element to begin with; nil: the identity, or the first element
-	Where        *Array         // fold only these elements; needs an identity, or Initial
-	Sequential   bool           // from left to right
-	Workers      int            // at most; 0: one per core
-	IgnoreErrors bool           // do not look for failed results
+	Context      context.Context // asked first; ends the reduction within a piece of work; nil: nothing does
+	Axes         []int           // that go; nil: all of them
+	KeepDims     bool            // leave them in the results with size 1
+	Identity     unsafe.Pointer  // an element of the kernel's type that changes nothing; nil: the kernel has none
+	Initial      unsafe.Pointer  // an element to begin with; nil: the identity, or the first element
+	Where        *Array          // fold only these elements; needs an identity, or Initial
+	Sequential   bool            // from left to right
+	Workers      int             // at most; 0: as many as transfer.NumThreads says
+	IgnoreErrors bool            // do not look for failed results
 }
 
 // Reduce folds an array with the kernel for its type, or with its reduction with a state. The
 // results are allocated; Free of the result gives them back. They do not depend on the number
 // of workers.
 func (g *GUFunc) Reduce(a Array, o ReduceOptions) (*Result, error) {
+	if err := stop.Asked(o.Context); err != nil {
+		return nil, err
+	}
+	if err := g.checkReduce(&a, &o); err != nil {
+		return nil, err
+	}
 	q, err := g.reduceRequest(a, o)
 	if err != nil {
 		return nil, err
@@ -91,7 +100,7 @@ func checkStart(r *Reduction, q *ReduceRequest, o ReduceOptions) error {
 	case q.State || o.Identity != nil || o.Initial != nil:
 	case o.Where != nil:
 		return setupError("where: the reduction has no identity; give Initial as well")
-	case r.c.fold_n == 0:
+	case r.c().fold_n == 0:
 		return setupError("array: nothing to reduce, and there is no identity; give Initial")
 	}
 	return nil
@@ -104,9 +113,13 @@ func (r *Reduction) run(a Array, o ReduceOptions, outs []Array) (*Outcome, error
 		return nil, alloc.ErrNoMemory.Errorf("no memory left for a reduction")
 	}
 	defer C.free(unsafe.Pointer(c))
-	*c = C.gb_gu_reducing{r: r.c, in: (*C.char)(unsafe.Add(a.Data, int(r.c.in_offset)))}
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(a.Data)
+	*c = C.gb_gu_reducing{r: r.c(), in: (*C.char)(unsafe.Add(a.Data, int(r.c().in_offset)))}
 	if o.Where != nil {
-		c.where = (*C.char)(unsafe.Add(o.Where.Data, int(r.c.where_offset)))
+		pins.Pin(o.Where.Data)
+		c.where = (*C.char)(unsafe.Add(o.Where.Data, int(r.c().where_offset)))
 	}
 	for i, out := range outs {
 		c.out[i] = (*C.char)(out.Data)
@@ -116,7 +129,7 @@ func (r *Reduction) run(a Array, o ReduceOptions, outs []Array) (*Outcome, error
 	}
 	element := func(to *[C.GB_GU_MAX_ITEM]C.char, from unsafe.Pointer) {
 		if from != nil {
-			copy(unsafe.Slice((*byte)(unsafe.Pointer(to)), int(r.c.item)), unsafe.Slice((*byte)(from), int(r.c.item)))
+			copy(unsafe.Slice((*byte)(unsafe.Pointer(to)), int(r.c().item)), unsafe.Slice((*byte)(from), int(r.c().item)))
 		}
 	}
 	element(&c.identity, o.Identity)
@@ -130,7 +143,11 @@ func (r *Reduction) run(a Array, o ReduceOptions, outs []Array) (*Outcome, error
 		return nil, noMemory
 	}
 	defer func() { C.free(unsafe.Pointer(c.codes)) }()
+	ended := stop.When(o.Context, func() { C.gb_gu_reduce_stop(c) })
 	err := r.share(c, o.Workers)
+	if cancelled := ended(); err == nil {
+		err = cancelled
+	}
 	if err != nil {
 		c.stopped = 1
 	}
@@ -160,20 +177,20 @@ func (r *Reduction) share(c *C.gb_gu_reducing, workers int) error {
 	}
 	defer C.free(unsafe.Pointer(counter))
 	var e C.gb_error
-	job := C.gb_gu_run_new(r.c.call, &counter[0], unsafe.Pointer(c), 1, &e)
-	if job == nil {
+	run := C.gb_gu_run_new(r.c().call, &counter[0], unsafe.Pointer(c), 1, &e)
+	if run == nil {
 		return alloc.Kind(e.kind).Errorf("%s", C.GoString(&e.message[0]))
 	}
-	c.job = job
-	j := &Job{job: job, call: r.c.call}
-	defer j.Drop()
-	return j.work(workers)
+	c.job = run
+	j := &job{run, r.c().call}
+	defer j.drop()
+	return j.work(nil, workers)
 }
 
 func (r *Reduction) outcome(c *C.gb_gu_reducing) *Outcome {
-	o := &Outcome{Elements: int64(r.c.kept_n), Failed: int64(C.gb_gu_reduce_failed(c))}
+	o := &Outcome{Elements: int64(r.c().kept_n), Failed: int64(C.gb_gu_reduce_failed(c))}
 	if o.Failed > 0 {
-		o.Codes = codesOf(c.codes, r.c.kept_n, &r.c.out_shape[0], &r.c.code_strides[0], int(r.c.out_ndim))
+		o.Codes = codesOf(c.codes, r.c().kept_n, &r.c().out_shape[0], &r.c().code_strides[0], int(r.c().out_ndim))
 	}
 	return o
 }

@@ -19,7 +19,7 @@ func ExampleGUFunc_Reduce() {
 	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{2, 3}, ItemSize: 8})
 	buffer, _ := alloc.New(plan)
 	defer buffer.Free()
-	x := gufunc.ArrayOf(buffer, gufunc.Float64)
+	x, _ := gufunc.ArrayOf(buffer, alloc.Float64)
 	copy(items(x), []float64{1, 2, 3, 5, 2, 7})
 
 	moments, _ := kernels.New("moments")

@@ -93,5 +93,6 @@ intptr_t gb_gu_reduce_tasks(char **args, intptr_t const *dims, intptr_t const *s
 /* Get ready; -1: no memory. Everything else: gb_gu_reduce_begin, the tasks, gb_gu_reduce_end. */
 int gb_gu_reduce_begin(gb_gu_reducing *run);
 void gb_gu_reduce_here(gb_gu_reducing *run);          /* all tasks on this thread */
+void gb_gu_reduce_stop(gb_gu_reducing *run);          /* from any thread: tasks end early, and the results say nothing */
 void gb_gu_reduce_end(gb_gu_reducing *run);           /* join the parts; gives them back */
 int64_t gb_gu_reduce_failed(const gb_gu_reducing *run);   /* outputs that failed */

@@ -9,28 +9,27 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/handle"
 )
 
-// Traffic of a chunk: enough to make its start cheap, little enough to stay in cache
-// and to come back soon.
-const (
-	chunkBytes  = 256 << 10
-	chunkLeast  = 4096
-	chunkMost   = 65536
-	stageBytes  = 96 << 10 // scratch memory for staged operands
-	shortRun    = 48       // inner loops shorter than this are gathered, so that the kernel gets long ones
-	maxElements = 1 << 62
-)
+const maxElements = 1 << 62
 
 // Call is a resolved call in C memory. Free it when no run uses it any more.
 type Call struct {
-	c     *C.gb_gu_call
+	call  handle.Handle
 	specs []*alloc.Spec // of absent outputs
 }
+
+const callName = "gufunc.Call"
+
+func (c *Call) c() *C.gb_gu_call { return (*C.gb_gu_call)(c.call.Address(callName)) }
 
 // Resolve works a request out: sizes, outer shape, layout of the outputs, loops and
 // chunks.
 func (g *GUFunc) Resolve(r *Request) (*Call, error) {
+	if err := g.checkRequest(r); err != nil {
+		return nil, err
+	}
 	k, err := g.Kernel(r.Kernel)
 	if err != nil {
 		return nil, err
@@ -56,35 +55,31 @@ func (g *GUFunc) Resolve(r *Request) (*Call, error) {
 		C.gb_gu_call_free(f.c)
 		return nil, err
 	}
-	return &Call{f.c, f.specs}, nil
+	c := &Call{specs: f.specs}
+	c.call.Hold(unsafe.Pointer(f.c))
+	return c, nil
 }
 
-// Free gives the record back.
-func (c *Call) Free() {
-	C.gb_gu_call_free(c.c)
-	c.c = nil
-}
-
-// Release hands the record over to C, which calls gb_gu_call_free.
-func (c *Call) Release() unsafe.Pointer {
-	p := unsafe.Pointer(c.c)
-	c.c = nil
-	return p
-}
+// Free gives the record back. A second Free does nothing.
+func (c *Call) Free() { C.gb_gu_call_free((*C.gb_gu_call)(c.call.Take(callName))) }
 
 // Elements is how many elements the call has.
-func (c *Call) Elements() int64 { return int64(c.c.n) }
+func (c *Call) Elements() int64 { return int64(c.c().n) }
 
 // Chunks is how many pieces of work it is cut into.
-func (c *Call) Chunks() int64 { return int64(c.c.nchunks) }
+func (c *Call) Chunks() int64 { return int64(c.c().nchunks) }
 
 // OuterShape is the shape of the stack of elements.
 func (c *Call) OuterShape() []int64 {
-	return append([]int64{}, unsafe.Slice((*int64)(&c.c.outer_shape[0]), int(c.c.outer_ndim))...)
+	call := c.c()
+	return append([]int64{}, unsafe.Slice((*int64)(&call.outer_shape[0]), int(call.outer_ndim))...)
 }
 
 // OutputPlan is the plan of the memory that an absent output needs; nil for others.
 func (c *Call) OutputPlan(operand int) (*alloc.Plan, error) {
+	if operand < 0 || operand >= len(c.specs) {
+		return nil, setupError("operand: %d of %d", operand, len(c.specs))
+	}
 	if c.specs[operand] == nil {
 		return nil, nil
 	}

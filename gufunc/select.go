@@ -13,12 +13,15 @@ type TypeArg struct {
 // casts. Python numbers adapt to the kernel, unless their kind is above that of all
 // arrays: then they count as int64, float64 or complex128.
 func (g *GUFunc) SelectKernel(inputs []TypeArg) (int, error) {
+	if err := g.checkArgs(inputs); err != nil {
+		return 0, err
+	}
 	if len(inputs) != g.Signature.Inputs {
 		return 0, setupError("%s: %d inputs given, %s takes %d", g.Name, len(inputs), g.Signature, g.Signature.Inputs)
 	}
 	highest, strong := -1, NoType
 	for _, a := range inputs {
-		if r := rank(a.Type.kind()); a.Weak == Strong && r > highest {
+		if r := rank(a.Type.Kind()); a.Weak == Strong && r > highest {
 			highest, strong = r, a.Type
 		}
 	}
@@ -26,10 +29,10 @@ func (g *GUFunc) SelectKernel(inputs []TypeArg) (int, error) {
 		if a.Weak == Strong {
 			return CanCast(a.Type, to)
 		}
-		if r := int(a.Weak); r > highest && !(a.Weak == WeakComplex && strong.kind() == 'f') {
+		if r := int(a.Weak); r > highest && !(a.Weak == WeakComplex && strong.Kind() == 'f') {
 			return CanCast(weakDefault[a.Weak], to)
 		}
-		return rank(to.kind()) >= int(a.Weak) && to.kind() != 'M' && to.kind() != 'm'
+		return rank(to.Kind()) >= int(a.Weak) && to.Kind() != 'M' && to.Kind() != 'm'
 	}
 	for n, k := range g.kernels.list() {
 		ok := !k.Generated
@@ -46,6 +49,12 @@ func (g *GUFunc) SelectKernel(inputs []TypeArg) (int, error) {
 // SelectAsked finds the first kernel that has the wanted types, one for each operand and NoType where any will do, and
 // whose inputs can take the given types by the casting rule; where no such kernel can, the first that has the wanted types.
 func (g *GUFunc) SelectAsked(inputs []TypeArg, wanted []Type, casting Casting) (int, error) {
+	if err := g.checkArgs(inputs); err != nil {
+		return 0, err
+	}
+	if casting > Unsafe {
+		return 0, setupError("casting: %s is no rule", casting)
+	}
 	if len(inputs) != g.Signature.Inputs || len(wanted) != len(g.Signature.Operands) {
 		return 0, setupError("%s: %d inputs and %d wanted types given for %s", g.Name, len(inputs), len(wanted), g.Signature)
 	}

@@ -23,6 +23,7 @@ type Signature struct {
 	Inputs   int
 	Dims     []CoreDim // distinct core dimensions: names and integers in order of first use, then computed ones
 	Uniforms []Uniform
+	parsed   bool // by ParseSignature: its numbers fit each other
 }
 
 // Core is the core of one operand.
@@ -71,6 +72,7 @@ func ParseSignature(text string) (*Signature, error) {
 	if err := p.parse(); err != nil {
 		return nil, err
 	}
+	p.s.parsed = true
 	return p.s, nil
 }
 
@@ -80,8 +82,9 @@ type parser struct {
 	at   int
 }
 
+// skip passes over what NumPy takes for white space: blanks and tabs.
 func (p *parser) skip() {
-	for p.at < len(p.text) && strings.IndexByte(" \t\n\r", p.text[p.at]) >= 0 {
+	for p.at < len(p.text) && strings.IndexByte(" \t", p.text[p.at]) >= 0 {
 		p.at++
 	}
 }
@@ -197,9 +200,16 @@ func (p *parser) dim(use *Use, output bool) error {
 		}
 		d.Name, d.expr = e.String(), e
 	}
+	if d.expr == nil && p.text[use.At] == '(' {
+		return p.s.errorAt(use.At, "signature: expected %s without parentheses", d.Name)
+	}
+	end := len(strings.TrimRight(p.text[:p.at], " \t"))
 	if p.next() == '?' {
 		if d.expr != nil {
 			return p.fail("signature: '?' belongs behind a name or an integer, not behind a computed dimension")
+		}
+		if p.at != end {
+			return p.fail("signature: '?' belongs directly behind %s", d.Name)
 		}
 		p.at++
 		d.Optional = true

@@ -21,6 +21,7 @@ func TestSignaturesThatParse(t *testing.T) {
 		"->()":                            {0, 1, nil},
 		"(m,n),(n)->(m)":                  {2, 1, []string{"m", "n"}},
 		" ( n? , k ) , (k,m?)->(n?,m?)  ": {2, 1, []string{"n", "k", "m"}},
+		"(m),(n)->((m+n)/2,(m)+1)":        {2, 1, []string{"m", "n", "(m+n)/2", "m+1"}},
 		"(3),(3)->(3)":                    {2, 1, []string{"3"}},
 		"(n|1),(n)->()":                   {2, 1, []string{"n"}},
 		"(m),(n)->(m+n-1)":                {2, 1, []string{"m", "n", "m+n-1"}},
@@ -40,7 +41,8 @@ func TestSignaturesThatParse(t *testing.T) {
 }
 
 func TestErrorsPointAtThePlace(t *testing.T) {
-	for text, at := range map[string]int{"(n": 2, "(n)(m)->()": 3, "(n)->": 5, "(n)->() ; k": 11, "(n+1)->()": 1, "(n?),(n)->()": 6, "(0)->()": 1} {
+	for text, at := range map[string]int{"(n": 2, "(n)(m)->()": 3, "(n)->": 5, "(n)->() ; k": 11, "(n+1)->()": 1, "(n?),(n)->()": 6, "(0)->()": 1,
+		"((n))->()": 1, "(n)->((n))": 6, "((3))->()": 1, "(n ?)->()": 3, "(n)\n->()": 3, "((n+1))->()": 1, "(((n)))->()": 1} {
 		_, err := gufunc.ParseSignature(text)
 		var known *gufunc.SignatureError
 		require.ErrorAs(t, err, &known, text)
@@ -136,7 +138,7 @@ func ExampleGUFunc_Call() {
 	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: 8})
 	buffer, _ := alloc.New(plan)
 	defer buffer.Free()
-	x := gufunc.ArrayOf(buffer, gufunc.Float64)
+	x, _ := gufunc.ArrayOf(buffer, gufunc.Float64)
 	copy(items(x), []float64{2, -1, 6})
 
 	r, _ := g.Call([]gufunc.Array{x}, nil, gufunc.Options{})

@@ -11,6 +11,12 @@ type StateKernel struct {
 
 // AddState registers a reduction with a state and returns its number.
 func (g *GUFunc) AddState(k StateKernel) (int, error) {
+	if err := g.ready(); err != nil {
+		return 0, err
+	}
+	if err := checkTypes(k.Types); err != nil {
+		return 0, err
+	}
 	if g.Signature.Inputs != 1 || len(k.Types) != len(g.Signature.Operands) {
 		return 0, setupError("kernels: a reduction with a state has one input and the results of %s", g.Signature)
 	}

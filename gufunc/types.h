@@ -16,6 +16,8 @@ typedef void (*gb_gu_numpy_loop)(char **args, intptr_t const *dims, intptr_t con
  * wanted); it returns how many did. */
 typedef intptr_t (*gb_gu_status_loop)(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status);
 
+/* A kernel written in Go is called as a status loop, whose data is its call. */
+
 /* The rules of casting, with NumPy's names; the first is the one that counts where none is given. */
 #define GB_GU_EACH_CASTING(X) X(SAME_KIND, "same_kind") X(NO_CASTING, "no") X(EQUIVALENT, "equiv") X(SAFE, "safe") X(UNSAFE, "unsafe")
 #define GB_GU_CASTING_(name, text) GB_GU_##name,

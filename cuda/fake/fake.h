@@ -5,6 +5,8 @@
  * "device" does goes through fake_at, which checks every access. Work is queued by stream
  * and runs at once, or, with fake_hold, when it is pumped; every rule of order that CUDA
  * has between streams, events and the legacy default stream of each device is kept, no more.
+ * A device touches its own memory, managed and pinned memory; another GPU's by a copy between peers alone. A kernel is launched
+ * on a stream of the context that is current, by a function of that context; events are recorded on streams of theirs.
  * A device can be slow (fake_slow: its work comes last), and with fake_watch work that touches
  * what unfinished work on another stream touches, in no order with it, is misuse (watch.c). A wrong use
  * of the API (a handle of another context, a free of an unknown address) is recorded as
@@ -53,7 +55,7 @@ typedef struct fake_work {
     void (*run)(struct fake_work *);
     fake_event *event;      /* record: passed; wait: waited for */
     uint64_t version;
-    int waits, after_all;
+    int waits, after_all, between;   /* between: a copy from one GPU to another */
     CUdeviceptr to, from;
     uint64_t number;        /* in the order of submission */
     int earlier;            /* watch.c: done before the work that was submitted last */
@@ -61,7 +63,7 @@ typedef struct fake_work {
     unsigned value;
     int width;
     char *staged;           /* a copy of pageable memory, freed with the work */
-    void (*kernel)(void);
+    void *kernel;
     void *parameters;
     int program;            /* they are a gb_kernel_program, whose entries are looked at with fake_at: */
     void *(*look)(CUdeviceptr address, size_t bytes, const char *who);
@@ -77,6 +79,7 @@ typedef struct fake_settings {
     int refuse;          /* the code that modules are refused with, or 0 */
     int awaited;         /* so many questions after an event until all work is done; 0: held work stays */
     int64_t memory;
+    fake_context *acting;   /* its work runs now, which may touch no other GPU's memory; NULL: a test, or a copy between GPUs */
 } fake_settings;
 extern fake_settings fake;
 enum {
@@ -112,7 +115,8 @@ fake_context *fake_current(void);   /* of this thread, or NULL */
 
 /* memory.c */
 fake_block *fake_find(CUdeviceptr address);   /* the block it lies in, or NULL */
-void *fake_at(CUdeviceptr address, size_t bytes, const char *who);   /* as the device sees it; aborts if there is no such memory */
+/* As the device sees it: aborts if there is no such memory; memory of another GPU is misuse. */
+void *fake_at(CUdeviceptr address, size_t bytes, const char *who);
 void fake_release(fake_block *block);
 
 /* order.c */

@@ -37,19 +37,31 @@ static gb_u2 half_sum(gb_u2 x, gb_u2 y) {
 #define ONE_BY_ONE
 #include "../kernels.h"
 
-struct CUfunc_st { const char *name; void (*kernel)(gb_kernel_job); int64_t launched; };
-static struct CUfunc_st functions[] = {
-#define NAMES(n) {"gb_copy_" #n, gb_copy_##n, 0}, {"gb_copy_far_" #n, gb_copy_far_##n, 0}, {"gb_fill_" #n, gb_fill_##n, 0}, {"gb_transpose_" #n, gb_transpose_##n, 0},
+typedef struct named_kernel {
+    const char *name;
+    void (*kernel)(gb_kernel_job);   /* NULL: a program */
+    int64_t launched;
+} named_kernel;
+
+static named_kernel kernels[] = {
+#define NAMES(n)                             \
+    {"gb_copy_" #n, gb_copy_##n, 0},         \
+    {"gb_copy_far_" #n, gb_copy_far_##n, 0}, \
+    {"gb_fill_" #n, gb_fill_##n, 0},         \
+    {"gb_transpose_" #n, gb_transpose_##n, 0},
     NAMES(1) NAMES(2) NAMES(4) NAMES(8) NAMES(16) {"gb_program_1", NULL, 0},
 };
+enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 EXPORT int64_t fake_launched(const char *name) {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strcmp(functions[i].name, name) == 0) return functions[i].launched;
+    for (int i = 0; i < KERNELS; i++)
+        if (strcmp(kernels[i].name, name) == 0) return kernels[i].launched;
     return -1;
 }
 
-struct CUmod_st { fake_context *context; char *text; };
+/* A function belongs to the context that its module was loaded in. */
+struct CUfunc_st { fake_context *context; named_kernel *is; };
+struct CUmod_st { fake_context *context; char *text; struct CUfunc_st functions[KERNELS]; };
 
 static char *last_text;
 EXPORT const char *fake_module(void) { return last_text; }   /* the PTX that was loaded last */
@@ -58,8 +70,10 @@ EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image) {
     BEGIN_WITHIN(cuModuleLoadData, context)
     if (fake.refuse) END(fake.refuse);
     if (strncmp(image, ".version", 8) != 0) END(218);   /* CUDA_ERROR_INVALID_PTX */
-    *module = malloc(sizeof **module);
-    **module = (struct CUmod_st){context, last_text = strdup(image)};
+    *module = calloc(1, sizeof **module);
+    (*module)->context = context;
+    (*module)->text = last_text = strdup(image);
+    for (int i = 0; i < KERNELS; i++) (*module)->functions[i] = (struct CUfunc_st){context, &kernels[i]};
     END(CUDA_SUCCESS);
 }
 
@@ -71,9 +85,9 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const
     }
     char entry[64] = ".entry ";
     strncat(strncat(entry, name, 48), "(", 2);
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strcmp(functions[i].name, name) == 0 && strstr(module->text, entry)) {
-            *function = &functions[i];
+    for (int i = 0; i < KERNELS; i++)
+        if (strcmp(kernels[i].name, name) == 0 && strstr(module->text, entry)) {
+            *function = &module->functions[i];
             END(CUDA_SUCCESS);
         }
     END(CUDA_ERROR_NOT_FOUND);
@@ -84,7 +98,7 @@ static void launch(fake_work *w) {
     gridDim = (three){w->grid[0], w->grid[1], w->grid[2]};
     for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) {
         if (w->program) gb_program_1(*(gb_kernel_program *)w->parameters);
-        else ((struct CUfunc_st *)w->kernel)->kernel(*(gb_kernel_job *)w->parameters);
+        else ((named_kernel *)w->kernel)->kernel(*(gb_kernel_job *)w->parameters);
     }
 }
 
@@ -93,13 +107,17 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned gr
     BEGIN_WITHIN(cuLaunchKernel, context)
     fake_stream *s = fake_resolve(stream, context);
     if (!s) END(400);
+    if (function->context != context) {
+        fake_misuse("a launch on GPU %d of a function of GPU %d", context->device, function->context->device);
+        END(400);
+    }
     if (!grid_x || grid_x > 0x7fffffff || grid_y != 1 || grid_z != 1 || !block_x || block_x * block_y * block_z > 1024 || shared || extra)
         END(CUDA_ERROR_INVALID_VALUE);
-    function->launched++;
+    function->is->launched++;
     fake_work *w = fake_new_work(s, launch);
-    w->kernel = (void (*)(void))function;
-    w->bytes = (size_t)atoi(strrchr(function->name, '_') + 1);   /* of a word */
-    w->program = !function->kernel;
+    w->kernel = function->is;
+    w->bytes = (size_t)atoi(strrchr(function->is->name, '_') + 1);   /* of a word */
+    w->program = !function->is->kernel;
     w->look = fake_at;
     size_t bytes = w->program ? sizeof(gb_kernel_program) : sizeof(gb_kernel_job);
     w->parameters = malloc(bytes);

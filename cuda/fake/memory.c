@@ -32,6 +32,8 @@ void *fake_at(CUdeviceptr address, size_t bytes, const char *who) {
         abort();
     }
     last = b;
+    if (fake.acting && b->kind == FAKE_DEVICE && b->context != fake.acting)
+        fake_misuse("%s of GPU %d touches memory of GPU %d", who, fake.acting->device, b->context->device);
     return b->backing + (address - b->address);
 }
 

@@ -21,18 +21,29 @@ static int is_device(CUdeviceptr address) {
     return b && b->kind != FAKE_PINNED;
 }
 
+/* Memory of another GPU, which no stream of the context may move without saying so. */
+static int is_elsewhere(CUdeviceptr address, fake_context *context) {
+    fake_block *b = fake_find(address);
+    return b && b->kind == FAKE_DEVICE && b->context != context;
+}
+
 /* The lock is held; lets it go. */
 static CUresult submit_copy(CUdeviceptr to, size_t to_pitch, int to_host, CUdeviceptr from, size_t from_pitch, int from_host, size_t bytes,
-                            size_t rows, CUstream stream) {
+                            size_t rows, CUstream stream, int between) {
     NEED_CONTEXT(context)
     fake_stream *s = fake_resolve(stream, context);
     if (!s) END(400);
     if (!bytes || !rows) END(CUDA_SUCCESS);
+    if (is_elsewhere(to, context) + is_elsewhere(from, context) > between) {
+        fake_misuse("a copy on GPU %d from %#llx to %#llx, of which one lies on another GPU", context->device, from, to);
+        END(CUDA_ERROR_INVALID_VALUE);
+    }
     if ((!to_host && !is_device(to)) || (!from_host && !is_device(from))) {
         fake_misuse("%#llx is no device memory", !to_host && !is_device(to) ? to : from);
         END(CUDA_ERROR_INVALID_VALUE);
     }
     fake_work *w = fake_new_work(s, copy_rows);
+    w->between = between;
     w->to = to, w->to_pitch = to_pitch, w->from = from, w->from_pitch = from_pitch, w->bytes = bytes, w->rows = rows;
     if (from_host && !fake_find(from) && !fake.late) {
         w->staged = malloc(bytes * rows);
@@ -45,17 +56,17 @@ static CUresult submit_copy(CUdeviceptr to, size_t to_pitch, int to_host, CUdevi
 
 EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
     BEGIN(cuMemcpyHtoDAsync_v2)
-    return submit_copy(to, 0, 0, (CUdeviceptr)(uintptr_t)from, 0, 1, bytes, 1, stream);
+    return submit_copy(to, 0, 0, (CUdeviceptr)(uintptr_t)from, 0, 1, bytes, 1, stream, 0);
 }
 
 EXPORT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
     BEGIN(cuMemcpyDtoHAsync_v2)
-    return submit_copy((CUdeviceptr)(uintptr_t)to, 0, 1, from, 0, 0, bytes, 1, stream);
+    return submit_copy((CUdeviceptr)(uintptr_t)to, 0, 1, from, 0, 0, bytes, 1, stream, 0);
 }
 
 EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
     BEGIN(cuMemcpyDtoDAsync_v2)
-    return submit_copy(to, 0, 0, from, 0, 0, bytes, 1, stream);
+    return submit_copy(to, 0, 0, from, 0, 0, bytes, 1, stream, 0);
 }
 
 EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes, CUstream stream) {
@@ -65,7 +76,7 @@ EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdevice
         fake_misuse("a copy between GPUs with the context of another");
         END(CUDA_ERROR_INVALID_VALUE);
     }
-    return submit_copy(to, 0, 0, from, 0, 0, bytes, 1, stream);
+    return submit_copy(to, 0, 0, from, 0, 0, bytes, 1, stream, 1);
 }
 
 EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream) {
@@ -74,7 +85,7 @@ EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream) {
     if (c->dstPitch > 0x7fffffff || c->srcPitch > 0x7fffffff || (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes)) || c->srcXInBytes || c->srcY || c->dstXInBytes || c->dstY)
         END(CUDA_ERROR_INVALID_VALUE);
     return submit_copy(to_host ? (CUdeviceptr)(uintptr_t)c->dstHost : c->dstDevice, c->dstPitch, to_host,
-                       from_host ? (CUdeviceptr)(uintptr_t)c->srcHost : c->srcDevice, c->srcPitch, from_host, c->WidthInBytes, c->Height, stream);
+                       from_host ? (CUdeviceptr)(uintptr_t)c->srcHost : c->srcDevice, c->srcPitch, from_host, c->WidthInBytes, c->Height, stream, 0);
 }
 
 static void set(fake_work *w) {
@@ -86,7 +97,8 @@ static CUresult submit_set(CUdeviceptr to, int width, unsigned value, size_t cou
     NEED_CONTEXT(context)
     fake_stream *s = fake_resolve(stream, context);
     if (!s) END(400);
-    if (!is_device(to) || to % (unsigned)width) END(CUDA_ERROR_INVALID_VALUE);
+    if (is_elsewhere(to, context)) fake_misuse("a memset on GPU %d of %#llx, which lies on another GPU", context->device, to);
+    if (is_elsewhere(to, context) || !is_device(to) || to % (unsigned)width) END(CUDA_ERROR_INVALID_VALUE);
     fake_work *w = fake_new_work(s, set);
     w->to = to, w->width = width, w->value = value, w->count = count;
     END(fake_submit(w));

@@ -62,8 +62,10 @@ static void run(fake_work *w) {
     while (*link != w) link = &(*link)->next;
     *link = w->next;
     if (!*link) queue_end = link;
+    fake.acting = w->between ? NULL : w->stream->context;
     if (w->run) w->run(w);
     else if (!w->waits && w->event->done < w->version) w->event->done = w->version;
+    fake.acting = NULL;
     free(w->staged);
     free(w->parameters);
     free(w);

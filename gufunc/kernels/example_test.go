@@ -25,7 +25,8 @@ func ExampleNew() {
 	}
 	defer x.Free()
 	copy(unsafe.Slice((*float64)(x.Data()), 4), []float64{1, 2, 3, 6})
-	found, err := moments.Reduce(gufunc.ArrayOf(x, gufunc.Float64), gufunc.ReduceOptions{Axes: []int{0}})
+	array, _ := gufunc.ArrayOf(x, alloc.Float64)
+	found, err := moments.Reduce(array, gufunc.ReduceOptions{Axes: []int{0}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -28,7 +28,8 @@ func array[T float32 | float64](t *testing.T, kind gufunc.Type, shape ...int64) 
 	for _, s := range shape {
 		n *= s
 	}
-	a := gufunc.ArrayOf(b, kind)
+	a, err := gufunc.ArrayOf(b, kind)
+	require.NoError(t, err)
 	return a, unsafe.Slice((*T)(a.Data), n)
 }
 
